@@ -1,0 +1,109 @@
+//! What `#[schemars(..)]` and `#[arg(..)]` say of a parameter, as data.
+//!
+//! Each entry does to the parameter's schema what schemars does to that of a field.
+
+use schemars::Schema;
+use serde_json::Value;
+
+use crate::schema::has_type;
+
+/// One saying. Values stand behind functions, since not all of them are constants.
+#[derive(Debug)]
+pub enum Constraint {
+    Title(fn() -> Value),
+    Deprecated,
+    Required,
+    Minimum(fn() -> Value),
+    Maximum(fn() -> Value),
+    MinLength(fn() -> Value),
+    MaxLength(fn() -> Value),
+    Pattern(fn() -> Value),
+    Contains(fn() -> Value),
+    Format(&'static str),
+    Inner(&'static [Constraint]),
+    Example(fn() -> Value),
+    Extend(&'static str, fn() -> Value),
+}
+
+impl Constraint {
+    pub(super) fn apply(&self, schema: &mut Schema) {
+        match self {
+            Self::Title(title) => set(schema, "title", title()),
+            Self::Deprecated => set(schema, "deprecated", true.into()),
+            // Read by `is_required`, where the list of required properties is made.
+            Self::Required => {}
+            Self::Minimum(bound) => set_if(schema, &["number", "integer"], "minimum", bound()),
+            Self::Maximum(bound) => set_if(schema, &["number", "integer"], "maximum", bound()),
+            Self::MinLength(length) => {
+                set_if(schema, &["string"], "minLength", length());
+                set_if(schema, &["array"], "minItems", length());
+            }
+            Self::MaxLength(length) => {
+                set_if(schema, &["string"], "maxLength", length());
+                set_if(schema, &["array"], "maxItems", length());
+            }
+            Self::Pattern(pattern) => set_if(schema, &["string"], "pattern", pattern()),
+            Self::Contains(part) => {
+                let part = part();
+                set_if(schema, &["string"], "pattern", escaped(part.as_str().unwrap_or_default()).into());
+            }
+            Self::Format(format) => set(schema, "format", (*format).into()),
+            Self::Inner(constraints) => {
+                let items = schema.get_mut("items").and_then(|items| items.try_into().ok());
+                if let Some(items) = items {
+                    let items: &mut Schema = items;
+                    constraints.iter().for_each(|constraint| constraint.apply(items));
+                }
+            }
+            Self::Example(example) => {
+                let mut examples = match schema.remove("examples") {
+                    Some(Value::Array(examples)) => examples,
+                    _ => Vec::new(),
+                };
+                examples.push(example());
+                set(schema, "examples", examples.into());
+            }
+            Self::Extend(key, value) => set(schema, key, value()),
+        }
+    }
+
+    /// Whether it makes the schema refuse anything.
+    pub(super) fn restricts(&self) -> bool {
+        !matches!(self, Self::Title(_) | Self::Deprecated | Self::Example(_) | Self::Format(_))
+    }
+
+    pub(super) fn is_required(&self) -> bool {
+        matches!(self, Self::Required)
+    }
+}
+
+fn set(schema: &mut Schema, key: &str, value: Value) {
+    schema.insert(key.to_owned(), value);
+}
+
+fn set_if(schema: &mut Schema, types: &[&str], key: &str, value: Value) {
+    if types.iter().any(|name| has_type(schema, name)) {
+        set(schema, key, value);
+    }
+}
+
+/// `text` as a pattern that matches itself.
+fn escaped(text: &str) -> String {
+    let mut pattern = String::with_capacity(text.len());
+    for character in text.chars() {
+        if r"\.+*?()|[]{}^$#&-~".contains(character) {
+            pattern.push('\\');
+        }
+        pattern.push(character);
+    }
+    pattern
+}
+
+/// Assertions that a constraint stands on a type that can have it.
+pub mod check {
+    use crate::constraint::{Measured, Ranged, Textual};
+
+    pub fn ranged<T: Ranged>() {}
+    pub fn measured<T: Measured>() {}
+    pub fn textual<T: Textual>() {}
+}

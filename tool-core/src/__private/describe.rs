@@ -1,0 +1,114 @@
+//! The input schema of a function, from its slots and the table of its parameters.
+
+use schemars::Schema;
+use serde_json::{Map, Value, json};
+
+use super::{Parameter, Source, Spec};
+use crate::{
+    InputSchema, Needed, SchemaError,
+    schema::{ALIASES, Closing, canonical, input_generator, with_definitions},
+    tool::SlotList,
+};
+
+/// What a function takes: from the model, and from the program.
+pub(crate) struct Description {
+    pub(crate) input_schema: InputSchema,
+    pub(crate) needs: Vec<Needed>,
+}
+
+/// Describes a function from its `slots`, which belong to the parameters of `spec`, in that order.
+pub(crate) fn describe(spec: &Spec, slots: SlotList<'_, '_>) -> Result<Description, SchemaError> {
+    let mut generator = input_generator();
+    let mut needs: Vec<_> = spec.needs.iter().map(|needed| needed()).collect();
+    let mut list = List { properties: Map::new(), required: Vec::new(), exact: true };
+    let mut whole = None;
+    for (slot, parameter) in slots.iter().zip(spec.parameters) {
+        match slot.source() {
+            Source::Call => {}
+            Source::Program(needed) => needs.push(needed),
+            Source::Model { schema, .. } if parameter.whole => whole = Some(schema(&mut generator)),
+            Source::Model { schema, optional, default, exact } => {
+                let schema = schema(&mut generator);
+                list.add(parameter, schema, optional, default, exact);
+            }
+        }
+    }
+    let closing = if spec.ignore_unknown { Closing::Open } else { Closing::Closed };
+    let input_schema = match (spec.input_override, whole) {
+        (Some(make), _) => InputSchema::new(make().map_err(SchemaError::new)?)?,
+        (None, Some(mut schema)) => {
+            // A struct that is a tool has one comment for both.
+            if schema.get("description").is_some_and(|said| said == spec.description) {
+                schema.remove("description");
+            }
+            InputSchema::canonical(with_definitions(schema.to_value(), generator), closing)?
+        }
+        (None, None) => {
+            let exact = list.exact && !spec.ignore_unknown;
+            let root = with_definitions(list.into_root(), generator);
+            InputSchema::canonical(root, closing)?.decoded_exactly(exact)
+        }
+    };
+    needs.dedup();
+    Ok(Description { input_schema, needs })
+}
+
+/// The schema of what a function returns, where it says so.
+pub(crate) fn output(spec: &Spec) -> Result<Option<Value>, SchemaError> {
+    if let Some(make) = spec.output_override {
+        return make().map(Some).map_err(SchemaError::new);
+    }
+    let Some(make) = spec.output else { return Ok(None) };
+    let mut generator = crate::schema::output_generator();
+    let Some(schema) = make(&mut generator) else { return Ok(None) };
+    let mut value = with_definitions(schema.to_value(), generator);
+    canonical(&mut value, Closing::Output);
+    // Nothing is known of it, or there is nothing to know.
+    let says_nothing = value == json!(true) || value == json!({}) || value == json!({ "type": "null" });
+    Ok((!says_nothing).then_some(value))
+}
+
+/// The properties of a parameter list.
+struct List {
+    properties: Map<String, Value>,
+    required: Vec<Value>,
+    /// Whether decoding refuses all that the schema refuses.
+    exact: bool,
+}
+
+impl List {
+    fn add(
+        &mut self,
+        parameter: &Parameter,
+        mut schema: Schema,
+        optional: bool,
+        default: Option<Value>,
+        exact: bool,
+    ) {
+        if !parameter.description.is_empty() {
+            schema.insert("description".to_owned(), parameter.description.into());
+        }
+        for constraint in parameter.constraints {
+            constraint.apply(&mut schema);
+        }
+        if let Some(default) = default {
+            schema.insert("default".to_owned(), default);
+        }
+        if !optional || parameter.constraints.iter().any(|it| it.is_required()) {
+            self.required.push(parameter.name.into());
+        }
+        if !parameter.aliases.is_empty() {
+            schema.insert(ALIASES.to_owned(), parameter.aliases.into());
+        }
+        self.exact &= exact && parameter.constraints.iter().all(|it| !it.restricts());
+        self.properties.insert(parameter.name.to_owned(), schema.to_value());
+    }
+
+    fn into_root(self) -> Value {
+        let mut root = json!({ "type": "object", "properties": self.properties });
+        if let (Some(root), false) = (root.as_object_mut(), self.required.is_empty()) {
+            root.insert("required".to_owned(), self.required.into());
+        }
+        root
+    }
+}

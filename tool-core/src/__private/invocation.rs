@@ -1,0 +1,140 @@
+//! One call of a function: its slots, and the closure that runs it.
+
+use std::{borrow::Cow, future::Future};
+
+use super::{Slots, decode::Parameters, slot::Slot};
+use crate::{Permission, Running, ToolContext, ToolError, ToolOutput};
+
+/// What a running function may reach: the text that its borrowed parameters point into, and the
+/// context.
+pub struct Call<'a> {
+    text: Cow<'a, str>,
+    cx: Cx<'a>,
+}
+
+enum Cx<'a> {
+    Borrowed(&'a ToolContext),
+    Owned(Box<ToolContext>),
+}
+
+impl<'a> Call<'a> {
+    pub(crate) fn new(text: Cow<'a, str>, cx: &'a ToolContext) -> Self {
+        Self { text, cx: Cx::Borrowed(cx) }
+    }
+
+    pub(super) fn text(&self) -> &str {
+        &self.text
+    }
+
+    pub fn context(&self) -> &ToolContext {
+        match &self.cx {
+            Cx::Borrowed(cx) => cx,
+            Cx::Owned(cx) => cx,
+        }
+    }
+
+    /// The same call, for a body that runs on another thread.
+    #[must_use]
+    pub fn into_owned(self) -> OwnedCall {
+        let cx = self.context().clone();
+        Call { text: Cow::Owned(self.text.into_owned()), cx: Cx::Owned(Box::new(cx)) }
+    }
+}
+
+/// A call that borrows nothing.
+pub type OwnedCall = Call<'static>;
+
+/// One call of a function, before it is run.
+pub trait Invocation: Send {
+    /// Shows the slots, in the order of the parameters.
+    fn slots(&mut self, visit: &mut dyn FnMut(&mut [&mut dyn Slot]));
+
+    /// Fills the slots from `text` if nothing is wrong with it; else they are in disorder.
+    fn decode(&mut self, parameters: &Parameters<'_>, text: &str) -> bool;
+
+    fn confirm(&self, call: &Call<'_>) -> Result<bool, ToolError>;
+
+    fn permission(&self, call: &Call<'_>) -> Result<Permission, ToolError>;
+
+    fn run<'a>(self: Box<Self>, call: Call<'a>) -> Running<'a>;
+}
+
+pub type Boxed = Box<dyn Invocation>;
+
+/// An [`Invocation`] made of slots and a closure.
+struct Function<S, R> {
+    slots: S,
+    run: R,
+    confirm: Question<S, bool>,
+    permission: Question<S, Permission>,
+}
+
+/// A question that a function of the user answers from the arguments.
+type Question<S, T> = fn(&S, &Call<'_>) -> Result<T, ToolError>;
+
+/// A call that fills `slots` and then does `run`.
+pub fn invocation<S, R>(slots: S, run: R) -> Boxed
+where
+    S: Slots,
+    R: for<'a> FnOnce(S, Call<'a>) -> Running<'a> + Send + 'static,
+{
+    guarded(slots, run, never, allow)
+}
+
+/// The same, of a tool that says by itself which calls a person or a policy should see.
+pub fn guarded<S, R>(
+    slots: S,
+    run: R,
+    confirm: Question<S, bool>,
+    permission: Question<S, Permission>,
+) -> Boxed
+where
+    S: Slots,
+    R: for<'a> FnOnce(S, Call<'a>) -> Running<'a> + Send + 'static,
+{
+    Box::new(Function { slots, run, confirm, permission })
+}
+
+/// A tool that asks for no confirmation of its calls.
+pub fn never<S>(_: &S, _: &Call<'_>) -> Result<bool, ToolError> {
+    Ok(false)
+}
+
+/// A tool that permits all of its calls.
+pub fn allow<S>(_: &S, _: &Call<'_>) -> Result<Permission, ToolError> {
+    Ok(Permission::Allow)
+}
+
+impl<S, R> Invocation for Function<S, R>
+where
+    S: Slots,
+    R: for<'a> FnOnce(S, Call<'a>) -> Running<'a> + Send + 'static,
+{
+    fn slots(&mut self, visit: &mut dyn FnMut(&mut [&mut dyn Slot])) {
+        self.slots.visit(visit);
+    }
+
+    fn decode(&mut self, parameters: &Parameters<'_>, text: &str) -> bool {
+        parameters.decode(&mut self.slots, text)
+    }
+
+    fn confirm(&self, call: &Call<'_>) -> Result<bool, ToolError> {
+        (self.confirm)(&self.slots, call)
+    }
+
+    fn permission(&self, call: &Call<'_>) -> Result<Permission, ToolError> {
+        (self.permission)(&self.slots, call)
+    }
+
+    fn run<'a>(self: Box<Self>, call: Call<'a>) -> Running<'a> {
+        (self.run)(self.slots, call)
+    }
+}
+
+/// Boxes the future of a call. A future that is not `Send` is reported here.
+pub fn boxed<'a, F>(future: F) -> Running<'a>
+where
+    F: Future<Output = Result<ToolOutput, ToolError>> + Send + 'a,
+{
+    Box::pin(future)
+}

@@ -1,0 +1,40 @@
+//! What the attributes expand to. Not for use by hand: it changes without notice.
+//!
+//! An expansion is a table ([`Spec`]), one slot for each parameter, and a closure that calls the
+//! user's function. Everything else happens here, once for all tools.
+
+mod constraint;
+mod decode;
+mod describe;
+mod invocation;
+mod outcome;
+mod slot;
+mod slots;
+mod spec;
+mod text;
+
+pub use inventory;
+pub use schemars;
+pub use serde;
+pub use serde_json;
+pub use std::{sync::Arc, vec::Vec};
+
+pub use self::{
+    constraint::{Constraint, check},
+    invocation::{Boxed, Call, Invocation, OwnedCall, allow, boxed, guarded, invocation, never},
+    outcome::{Items, Of, Tag, json, nothing, probe},
+    slot::{Owned, Provides, Slot, Source, TheContext, Whole},
+    slots::Slots,
+    spec::{Handle, Hints, IntoSchema, Parameter, Spec},
+};
+pub(crate) use self::{
+    decode::{Parameters, decode},
+    describe::{describe, output},
+};
+pub use crate::{
+    FunctionTool, Method, Needed, Permission, Registration, Retry, Run, Site, StaticToolSet, ToolContext,
+    ToolError, outcome, outcome_sync, site, to_json,
+};
+
+/// A JSON object.
+pub type Map = serde_json::Map<String, serde_json::Value>;

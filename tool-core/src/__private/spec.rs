@@ -1,0 +1,224 @@
+use std::time::Duration;
+
+use schemars::{Schema, SchemaGenerator};
+use serde_json::Value;
+
+use super::Constraint;
+use crate::{Confirmation, Metadata, Needed, PrepareArguments, Registration, Retry, Site};
+
+/// A type that stands for one tool: `Registry::builder().tool::<T>()`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no tool",
+    note = "a function or struct with `#[tool]` has a type of its own name, unless it says `handle = none`"
+)]
+pub trait Handle {
+    const REGISTRATION: &'static Registration;
+}
+
+/// Makes a value that need not be a constant.
+type MakeValue = fn() -> Value;
+
+/// All that an attribute says of a tool, as a constant.
+#[derive(Debug)]
+pub struct Spec {
+    pub name: &'static str,
+    pub title: Option<&'static str>,
+    pub description: &'static str,
+    pub site: Site,
+    pub parameters: &'static [Parameter],
+    pub output: Option<fn(&mut SchemaGenerator) -> Option<Schema>>,
+    pub input_override: Option<fn() -> Result<Value, String>>,
+    pub output_override: Option<fn() -> Result<Value, String>>,
+    pub hints: Hints,
+    pub sequential: bool,
+    pub blocking: bool,
+    pub strict: Option<bool>,
+    pub skip_summarization: bool,
+    pub merge: bool,
+    pub ignore_unknown: bool,
+    pub confirm: bool,
+    pub confirm_when: bool,
+    pub has_permission: bool,
+    pub timeout_ms: Option<u64>,
+    pub idle_timeout_ms: Option<u64>,
+    pub max_result_size: Option<u64>,
+    pub retry: Option<Retry>,
+    pub tags: &'static [&'static str],
+    pub toolset: Option<&'static str>,
+    pub group: Option<&'static str>,
+    pub trust: Option<&'static str>,
+    pub meta: &'static [(&'static str, MakeValue)],
+    pub examples: &'static [MakeValue],
+    pub needs: &'static [fn() -> Needed],
+    pub prepare: Option<PrepareArguments>,
+}
+
+/// The hints of [`Metadata`].
+#[derive(Debug)]
+pub struct Hints {
+    pub read_only: Option<bool>,
+    pub destructive: Option<bool>,
+    pub idempotent: Option<bool>,
+    pub open_world: Option<bool>,
+    pub concurrency_safe: Option<bool>,
+    pub search_or_read: Option<bool>,
+    pub long_running: Option<bool>,
+}
+
+impl Hints {
+    pub const NONE: Self = Self {
+        read_only: None,
+        destructive: None,
+        idempotent: None,
+        open_world: None,
+        concurrency_safe: None,
+        search_or_read: None,
+        long_running: None,
+    };
+}
+
+/// One parameter of a function, whether a model fills it or the program.
+#[derive(Debug)]
+pub struct Parameter {
+    pub name: &'static str,
+    pub description: &'static str,
+    pub aliases: &'static [&'static str],
+    pub constraints: &'static [Constraint],
+    pub secret: bool,
+    pub whole: bool,
+}
+
+impl Parameter {
+    pub const EMPTY: Self =
+        Self { name: "", description: "", aliases: &[], constraints: &[], secret: false, whole: false };
+
+    /// Whether a model may call it `key`.
+    pub(super) fn is_called(&self, key: &str) -> bool {
+        self.name == key || self.aliases.contains(&key)
+    }
+}
+
+impl Spec {
+    /// A tool of which only this is said.
+    ///
+    /// # Panics
+    ///
+    /// At compile time, if the description is empty.
+    #[must_use]
+    #[expect(clippy::panic, reason = "evaluated by the compiler, in an expansion")]
+    pub const fn new(name: &'static str, description: &'static str, site: Site) -> Self {
+        if description.is_empty() {
+            panic!("a tool needs a description; this one is empty");
+        }
+        Self {
+            name,
+            title: None,
+            description,
+            site,
+            parameters: &[],
+            output: None,
+            input_override: None,
+            output_override: None,
+            hints: Hints::NONE,
+            sequential: false,
+            blocking: false,
+            strict: None,
+            skip_summarization: false,
+            merge: false,
+            ignore_unknown: false,
+            confirm: false,
+            confirm_when: false,
+            has_permission: false,
+            timeout_ms: None,
+            idle_timeout_ms: None,
+            max_result_size: None,
+            retry: None,
+            tags: &[],
+            toolset: None,
+            group: None,
+            trust: None,
+            meta: &[],
+            examples: &[],
+            needs: &[],
+            prepare: None,
+        }
+    }
+
+    pub(crate) fn metadata(&self) -> Metadata {
+        let Hints {
+            read_only,
+            destructive,
+            idempotent,
+            open_world,
+            concurrency_safe,
+            search_or_read,
+            long_running,
+        } = self.hints;
+        Metadata {
+            read_only,
+            destructive,
+            idempotent,
+            open_world,
+            concurrency_safe,
+            search_or_read,
+            long_running,
+            max_result_size: self.max_result_size,
+            sequential: self.sequential,
+            blocking: self.blocking,
+            skip_summarization: self.skip_summarization,
+            merge: self.merge,
+            strict: self.strict,
+            timeout: self.timeout_ms.map(Duration::from_millis),
+            idle_timeout: self.idle_timeout_ms.map(Duration::from_millis),
+            retry: self.retry,
+            confirmation: match (self.confirm, self.confirm_when) {
+                (true, _) => Confirmation::Always,
+                (false, true) => Confirmation::Sometimes,
+                (false, false) => Confirmation::Never,
+            },
+            permission: self.has_permission,
+            toolset: self.toolset.map(Into::into),
+            group: self.group.map(Into::into),
+            trust: self.trust.map(Into::into),
+            secrets: self.parameters.iter().filter(|it| it.secret).map(|it| it.name.into()).collect(),
+            tags: self.tags.iter().map(|&tag| tag.into()).collect(),
+            custom: self.meta.iter().map(|&(key, value)| (key.to_owned(), value())).collect(),
+        }
+    }
+}
+
+/// What `input_schema = ..` and `output_schema = ..` take.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no JSON Schema",
+    note = "give a `serde_json::Value` or a text of JSON"
+)]
+pub trait IntoSchema {
+    fn into_schema(self) -> Result<Value, String>;
+}
+
+impl IntoSchema for Value {
+    fn into_schema(self) -> Result<Value, String> {
+        Ok(self)
+    }
+}
+
+impl IntoSchema for Schema {
+    fn into_schema(self) -> Result<Value, String> {
+        Ok(self.to_value())
+    }
+}
+
+impl IntoSchema for &str {
+    fn into_schema(self) -> Result<Value, String> {
+        serde_json::from_str(self).map_err(|error| format!("not JSON: {error}"))
+    }
+}
+
+/// Where an expansion stands.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! site {
+    () => {
+        $crate::Site { file: ::core::file!(), line: ::core::line!(), module: ::core::module_path!() }
+    };
+}

@@ -1,0 +1,141 @@
+//! Text that a function borrows from the arguments.
+//!
+//! A parameter of type `&str` points into the JSON text where the text has no escapes, so that a
+//! long string is not copied; where it has some, it is decoded once, into a string of its own.
+
+use std::{borrow::Cow, fmt, marker::PhantomData, ops::Range, path::Path};
+
+use serde::{
+    Deserializer,
+    de::{DeserializeSeed, Error, Unexpected, Visitor},
+};
+
+/// A string that is a part of the arguments' text, or was decoded from it.
+#[derive(Debug)]
+pub(super) enum Borrowed {
+    Part(Range<usize>),
+    Decoded(String),
+}
+
+impl Borrowed {
+    /// Reads the JSON string `raw`, which is a part of `text`.
+    pub(super) fn read(raw: &str, text: &str) -> Result<Self, serde_json::Error> {
+        Reading { text, optional: false }.deserialize(&mut serde_json::Deserializer::from_str(raw)).map(
+            |text| {
+                // Only `null` would be none, and that is none only where it may be.
+                text.unwrap_or_else(|| Self::Decoded(String::new()))
+            },
+        )
+    }
+
+    /// `part`, which is a part of `text`, by its place.
+    fn part(part: &str, text: &str) -> Self {
+        let start = part.as_ptr().addr().wrapping_sub(text.as_ptr().addr());
+        let range = start..start.wrapping_add(part.len());
+        match text.get(range.clone()) {
+            Some(found) if std::ptr::eq(found, part) => Self::Part(range),
+            _ => Self::Decoded(part.to_owned()),
+        }
+    }
+
+    pub(super) fn get<'a>(&'a self, text: &'a str) -> &'a str {
+        match self {
+            // Made by `part` from the same text.
+            Self::Part(part) => text.get(part.clone()).unwrap_or_default(),
+            Self::Decoded(text) => text,
+        }
+    }
+}
+
+/// Reads a string that stands in `text`; `None` is `null`, where that is allowed.
+pub(super) struct Reading<'t> {
+    pub(super) text: &'t str,
+    pub(super) optional: bool,
+}
+
+impl<'t> DeserializeSeed<'t> for Reading<'t> {
+    type Value = Option<Borrowed>;
+
+    fn deserialize<D: Deserializer<'t>>(self, decoder: D) -> Result<Self::Value, D::Error> {
+        // Asked for an option, `serde_json` would hand over another decoder for what is inside.
+        if self.optional { decoder.deserialize_any(self) } else { decoder.deserialize_str(self) }
+    }
+}
+
+impl<'t> Visitor<'t> for Reading<'t> {
+    type Value = Option<Borrowed>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a string")
+    }
+
+    fn visit_borrowed_str<E: Error>(self, part: &'t str) -> Result<Self::Value, E> {
+        Ok(Some(Borrowed::part(part, self.text)))
+    }
+
+    fn visit_str<E: Error>(self, decoded: &str) -> Result<Self::Value, E> {
+        Ok(Some(Borrowed::Decoded(decoded.to_owned())))
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<Self::Value, E> {
+        if self.optional { Ok(None) } else { Err(E::invalid_type(Unexpected::Unit, &self)) }
+    }
+}
+
+/// How a parameter views a text. A type without lifetimes stands for each way: the future of a call
+/// holds it, and is `Send` for every lifetime only if there is none in it.
+pub trait TextView: Send + 'static {
+    /// The parameter type, for the time of the call.
+    type View<'a>;
+    /// Whether it may be absent.
+    const OPTIONAL: bool;
+    /// The view; `None` where a text is needed and there is none.
+    fn view(text: Option<&str>) -> Option<Self::View<'_>>;
+    /// The text of a default.
+    fn text(view: Self::View<'static>) -> Option<Cow<'static, str>>;
+}
+
+/// `&str`
+pub struct Text;
+/// `&Path`
+pub struct PathText;
+/// `Cow<str>`
+pub struct CowText;
+/// `Option` of one of those.
+pub struct Optional<V>(PhantomData<V>);
+
+macro_rules! views {
+    ($($of:ty => $view:ty, $to:expr, $from:expr;)*) => { $(
+        impl TextView for $of {
+            type View<'a> = $view;
+            const OPTIONAL: bool = false;
+
+            fn view(text: Option<&str>) -> Option<Self::View<'_>> {
+                text.map($to)
+            }
+
+            fn text(view: Self::View<'static>) -> Option<Cow<'static, str>> {
+                ($from)(view)
+            }
+        }
+    )* };
+}
+
+views! {
+    Text => &'a str, |text| text, |text: &'static str| Some(Cow::Borrowed(text));
+    PathText => &'a Path, Path::new, |path: &'static Path| path.to_str().map(Cow::Borrowed);
+    CowText => Cow<'a, str>, Cow::Borrowed, |text: Cow<'static, str>| Some(text);
+}
+
+impl<V: TextView> TextView for Optional<V> {
+    type View<'a> = Option<V::View<'a>>;
+    const OPTIONAL: bool = true;
+
+    fn view(text: Option<&str>) -> Option<Self::View<'_>> {
+        Some(text.and_then(|text| V::view(Some(text))))
+    }
+
+    fn text(view: Self::View<'static>) -> Option<Cow<'static, str>> {
+        view.and_then(V::text)
+    }
+}

@@ -1,0 +1,55 @@
+//! The id of the call that is being polled.
+//!
+//! Set around each poll and taken back after it, so that no runtime is needed and tasks that share
+//! a thread do not see each other's ids.
+
+use std::{
+    cell::RefCell,
+    future::Future,
+    pin::Pin,
+    task::{Context, Poll},
+};
+
+use super::CallId;
+
+thread_local! {
+    static CURRENT: RefCell<Option<CallId>> = const { RefCell::new(None) };
+}
+
+pub(super) fn current() -> Option<CallId> {
+    CURRENT.with_borrow(Clone::clone)
+}
+
+/// A future inside which [`ToolContext::current_call_id`](crate::ToolContext::current_call_id) is
+/// the id given.
+#[must_use = "a future does nothing until it is polled"]
+#[derive(Debug)]
+pub struct WithCallId<F> {
+    id: CallId,
+    future: F,
+}
+
+impl<F> WithCallId<F> {
+    /// Runs `future` as part of the call `id`.
+    pub fn new(id: CallId, future: F) -> Self {
+        Self { id, future }
+    }
+}
+
+/// Puts back what was there, also when the poll panics.
+struct Restore(Option<CallId>);
+
+impl Drop for Restore {
+    fn drop(&mut self) {
+        CURRENT.replace(self.0.take());
+    }
+}
+
+impl<F: Future + Unpin> Future for WithCallId<F> {
+    type Output = F::Output;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
+        let _restore = Restore(CURRENT.replace(Some(self.id.clone())));
+        Pin::new(&mut self.future).poll(cx)
+    }
+}

@@ -1,0 +1,61 @@
+use std::{
+    fmt,
+    hash::{BuildHasher, RandomState},
+    sync::{
+        Arc, LazyLock,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+/// The id of one call: opaque text, unique in its run.
+///
+/// Models give ids; a call without one gets its own, unique in this process and, but for chance
+/// (one in 2⁶⁴), among processes.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct CallId(Id);
+
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum Id {
+    Given(Arc<str>),
+    /// Kept as a number: most callers never look at it.
+    Generated(u64),
+}
+
+impl CallId {
+    /// An id that no other call has.
+    #[must_use]
+    pub fn generate() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        Self(Id::Generated(NEXT.fetch_add(1, Ordering::Relaxed)))
+    }
+}
+
+/// What tells this process from another: the seed of its hashers.
+static PROCESS: LazyLock<u64> = LazyLock::new(|| RandomState::new().hash_one(0));
+
+impl fmt::Display for CallId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Id::Given(id) => f.write_str(id),
+            Id::Generated(number) => write!(f, "call_{:016x}_{number}", *PROCESS),
+        }
+    }
+}
+
+impl fmt::Debug for CallId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "\"{self}\"")
+    }
+}
+
+impl From<&str> for CallId {
+    fn from(id: &str) -> Self {
+        Self(Id::Given(id.into()))
+    }
+}
+
+impl From<String> for CallId {
+    fn from(id: String) -> Self {
+        Self(Id::Given(id.into()))
+    }
+}

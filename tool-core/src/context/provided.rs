@@ -1,0 +1,103 @@
+use std::{
+    any::{Any, TypeId, type_name},
+    collections::HashMap,
+    fmt,
+    hash::{BuildHasherDefault, Hasher},
+    sync::Arc,
+};
+
+/// The values that a program provides to its tools, one for each type.
+///
+/// A value is kept behind an [`Arc`], so that a trait object is provided as easily as a struct.
+/// A set may stand over another one: what it lacks is looked up below.
+#[derive(Default)]
+pub struct Provided {
+    /// Each box holds an `Arc<T>` under the id of `T`.
+    values: HashMap<TypeId, Entry, BuildHasherDefault<TypeIdHasher>>,
+    below: Option<Arc<Provided>>,
+}
+
+struct Entry {
+    type_name: &'static str,
+    value: Box<dyn Any + Send + Sync>,
+}
+
+impl Provided {
+    /// A set over `below`.
+    #[must_use]
+    pub fn over(below: Arc<Self>) -> Self {
+        Self { values: HashMap::default(), below: Some(below) }
+    }
+
+    /// Adds `value`; returns whether there was one of this type in this set already, which is
+    /// replaced.
+    pub fn insert<T: ?Sized + Send + Sync + 'static>(&mut self, value: Arc<T>) -> bool {
+        let entry = Entry { type_name: type_name::<T>(), value: Box::new(value) };
+        self.values.insert(TypeId::of::<T>(), entry).is_some()
+    }
+
+    /// The value of type `T`.
+    #[must_use]
+    pub fn get<T: ?Sized + Send + Sync + 'static>(&self) -> Option<&T> {
+        match self.values.get(&TypeId::of::<T>()) {
+            Some(entry) => entry.value.downcast_ref::<Arc<T>>().map(AsRef::as_ref),
+            None => self.below.as_ref()?.get(),
+        }
+    }
+
+    /// Whether there is a value for what is needed.
+    #[must_use]
+    pub fn contains(&self, needed: &Needed) -> bool {
+        self.values.contains_key(&needed.type_id)
+            || self.below.as_ref().is_some_and(|below| below.contains(needed))
+    }
+}
+
+impl fmt::Debug for Provided {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut names: Vec<_> = self.values.values().map(|entry| entry.type_name).collect();
+        names.sort_unstable();
+        f.debug_set().entries(names).finish()
+    }
+}
+
+/// A type whose value a tool needs from the program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Needed {
+    type_id: TypeId,
+    type_name: &'static str,
+}
+
+impl Needed {
+    /// The type `T`, which may be a trait object.
+    #[must_use]
+    pub fn of<T: ?Sized + 'static>() -> Self {
+        Self { type_id: TypeId::of::<T>(), type_name: type_name::<T>() }
+    }
+
+    /// The name of the type, for people.
+    #[must_use]
+    pub fn type_name(&self) -> &'static str {
+        self.type_name
+    }
+}
+
+/// A `TypeId` is a hash already; hashing it again would be the dearest part of a look-up.
+#[derive(Default)]
+struct TypeIdHasher(u64);
+
+impl Hasher for TypeIdHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = self.0.rotate_left(8) ^ u64::from(*byte);
+        }
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        self.0 = number;
+    }
+}

@@ -1,0 +1,245 @@
+//! What a model and a user interface see of a tool.
+
+use std::{
+    borrow::Cow,
+    fmt,
+    sync::{Arc, OnceLock},
+};
+
+use hmac_sha256::Hash;
+use serde::{Serialize, Serializer, ser::SerializeStruct};
+use serde_json::Value;
+
+use crate::{InputSchema, Metadata, OutputSchema, ToolName};
+
+/// What is added to the description of a long-running tool.
+const LONG_RUNNING_NOTE: &str =
+    "This is a long-running operation. Do not call it again while a call of it is pending.";
+
+/// What a model and a user interface see of a tool; the code behind it is a [`Tool`](crate::Tool).
+///
+/// Cheap to clone. Serialises to `name`, `title`, `description`, `inputSchema`, `outputSchema`,
+/// `metadata` and `examples`; what a tool has not is left out.
+///
+/// # Examples
+///
+/// ```
+/// use serde_json::json;
+/// use tool_core::{InputSchema, ToolDefinition, ToolName};
+///
+/// let schema = InputSchema::new(json!({ "type": "object" }))?;
+/// let definition = ToolDefinition::new(ToolName::new("ping")?, "Answers.", schema);
+/// assert_eq!(definition.title(), "ping");
+/// assert_eq!(serde_json::to_value(&definition)?["description"], "Answers.");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct ToolDefinition {
+    inner: Arc<Inner>,
+}
+
+#[derive(Clone)]
+struct Inner {
+    name: ToolName,
+    title: Option<Cow<'static, str>>,
+    description: Cow<'static, str>,
+    input_schema: InputSchema,
+    output_schema: Option<OutputSchema>,
+    metadata: Metadata,
+    examples: Vec<Value>,
+    content_hash: OnceLock<ContentHash>,
+}
+
+impl ToolDefinition {
+    /// A definition of what every tool has.
+    pub fn new(name: ToolName, description: impl Into<Cow<'static, str>>, input_schema: InputSchema) -> Self {
+        let inner = Inner {
+            name,
+            title: None,
+            description: description.into(),
+            input_schema,
+            output_schema: None,
+            metadata: Metadata::default(),
+            examples: Vec::new(),
+            content_hash: OnceLock::new(),
+        };
+        Self { inner: Arc::new(inner) }
+    }
+
+    /// Sets the name that people see.
+    #[must_use]
+    pub fn with_title(mut self, title: impl Into<Cow<'static, str>>) -> Self {
+        self.change().title = Some(title.into());
+        self
+    }
+
+    /// Sets what results look like.
+    #[must_use]
+    pub fn with_output_schema(mut self, schema: OutputSchema) -> Self {
+        self.change().output_schema = Some(schema);
+        self
+    }
+
+    /// Sets hints, limits and labels. A tool that is long-running gets a note to its description,
+    /// so that a model does not call it again in impatience.
+    #[must_use]
+    pub fn with_metadata(mut self, metadata: Metadata) -> Self {
+        let inner = self.change();
+        if metadata.is_long_running() && !inner.description.ends_with(LONG_RUNNING_NOTE) {
+            let described = !inner.description.is_empty();
+            let description = inner.description.to_mut();
+            description.push_str(if described { "\n\n" } else { "" });
+            description.push_str(LONG_RUNNING_NOTE);
+        }
+        inner.metadata = metadata;
+        self
+    }
+
+    /// Sets examples of arguments.
+    #[must_use]
+    pub fn with_examples(mut self, examples: Vec<Value>) -> Self {
+        self.change().examples = examples;
+        self
+    }
+
+    /// The name by which a model calls the tool.
+    #[must_use]
+    pub fn name(&self) -> &ToolName {
+        &self.inner.name
+    }
+
+    /// The name that people see: the title, or else the name.
+    #[must_use]
+    pub fn title(&self) -> &str {
+        self.inner.title.as_deref().unwrap_or(&self.inner.name)
+    }
+
+    /// What the tool does, in words for a model.
+    #[must_use]
+    pub fn description(&self) -> &str {
+        &self.inner.description
+    }
+
+    /// What arguments look like.
+    #[must_use]
+    pub fn input_schema(&self) -> &InputSchema {
+        &self.inner.input_schema
+    }
+
+    /// What results look like, where the tool says so.
+    #[must_use]
+    pub fn output_schema(&self) -> Option<&OutputSchema> {
+        self.inner.output_schema.as_ref()
+    }
+
+    /// Hints, limits and labels.
+    #[must_use]
+    pub fn metadata(&self) -> &Metadata {
+        &self.inner.metadata
+    }
+
+    /// Examples of arguments.
+    #[must_use]
+    pub fn examples(&self) -> &[Value] {
+        &self.inner.examples
+    }
+
+    /// A hash of all that is serialised: equal for equal definitions, on every machine and in every
+    /// build, whatever the order in which keys were written.
+    #[must_use]
+    pub fn content_hash(&self) -> ContentHash {
+        *self.inner.content_hash.get_or_init(|| ContentHash::of(self))
+    }
+
+    fn change(&mut self) -> &mut Inner {
+        let inner = Arc::make_mut(&mut self.inner);
+        inner.content_hash = OnceLock::new();
+        inner
+    }
+}
+
+impl Serialize for ToolDefinition {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Inner {
+            name,
+            title,
+            description,
+            input_schema,
+            output_schema,
+            metadata,
+            examples,
+            content_hash: _,
+        } = &*self.inner;
+        let mut fields = serializer.serialize_struct("ToolDefinition", 7)?;
+        fields.serialize_field("name", name)?;
+        if let Some(title) = title {
+            fields.serialize_field("title", title)?;
+        }
+        fields.serialize_field("description", description)?;
+        fields.serialize_field("inputSchema", input_schema)?;
+        if let Some(schema) = output_schema {
+            fields.serialize_field("outputSchema", schema)?;
+        }
+        if *metadata != Metadata::default() {
+            fields.serialize_field("metadata", metadata)?;
+        }
+        if !examples.is_empty() {
+            fields.serialize_field("examples", examples)?;
+        }
+        fields.end()
+    }
+}
+
+impl PartialEq for ToolDefinition {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.inner, &other.inner) || self.content_hash() == other.content_hash()
+    }
+}
+
+impl fmt::Debug for ToolDefinition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ToolDefinition")
+            .field("name", &self.inner.name)
+            .field("input_schema", &self.inner.input_schema)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A SHA-256 over canonical JSON ([RFC 8785]), written in hexadecimal.
+///
+/// [RFC 8785]: https://www.rfc-editor.org/rfc/rfc8785
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ContentHash([u8; 32]);
+
+impl ContentHash {
+    /// The hash of `value`.
+    ///
+    /// A value that has no canonical form (a number outside IEEE 754 doubles) is hashed by its
+    /// plain JSON text.
+    pub fn of<T: Serialize + ?Sized>(value: &T) -> Self {
+        let canonical = serde_json_canonicalizer::to_vec(&value).or_else(|_| serde_json::to_vec(value));
+        Self(Hash::hash(&canonical.unwrap_or_default()))
+    }
+
+    /// The hash over several hashes, in order.
+    #[must_use]
+    pub fn combine(hashes: impl IntoIterator<Item = Self>) -> Self {
+        let mut all = Hash::new();
+        for hash in hashes {
+            all.update(hash.0);
+        }
+        Self(all.finalize())
+    }
+}
+
+impl fmt::Display for ContentHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for ContentHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")
+    }
+}

@@ -1,0 +1,392 @@
+//! Why a call gave no result.
+//!
+//! One type for every step of a call: callers mostly forward it to a model, and the kinds that
+//! matter to them are few. [`ToolError::feedback`] is what a model may read; [`Display`] is for the
+//! log, and what lies beneath it is reached through [`source`](std::error::Error::source).
+//!
+//! [`Display`]: fmt::Display
+
+use std::{borrow::Cow, error::Error, fmt, io, sync::Arc};
+
+use serde_json::Value;
+
+use crate::{Content, ToolName, Violation};
+
+/// Which way a call failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// There is no tool of that name.
+    UnknownTool,
+    /// The arguments do not fit the input schema; the tool was not run.
+    InvalidArguments,
+    /// The call was not permitted; the tool was not run.
+    Denied,
+    /// A person has to agree first; the tool was not run.
+    ApprovalRequired,
+    /// The tool is declared, but nothing here can run it.
+    Unavailable,
+    /// The call was cancelled.
+    Cancelled,
+    /// The framework's own deadline passed.
+    TimedOut,
+    /// The tool panicked.
+    Panicked,
+    /// The result does not fit the output schema, or cannot be written as JSON.
+    InvalidOutput,
+    /// The tool said that it failed.
+    Failed,
+}
+
+/// Why a call gave no result.
+///
+/// # Examples
+///
+/// ```
+/// use tool_core::{ErrorKind, ToolError};
+///
+/// let error = ToolError::from("disk full");
+/// assert_eq!(error.kind(), ErrorKind::Failed);
+/// assert_eq!(error.feedback(), "disk full");
+/// ```
+#[derive(Clone)]
+pub struct ToolError {
+    // Boxed, so that the `Result` of every call stays small.
+    inner: Box<Inner>,
+}
+
+#[derive(Debug, Clone)]
+struct Inner {
+    kind: ErrorKind,
+    tool: Option<Cow<'static, str>>,
+    /// Empty where the source's own text is the message.
+    message: Cow<'static, str>,
+    source: Option<Arc<dyn Error + Send + Sync>>,
+    retryable: bool,
+    violations: Vec<Violation>,
+    arguments: Option<String>,
+    /// Whether the arguments may be repeated in a text.
+    echo: bool,
+    suggestions: Vec<ToolName>,
+    details: Option<Value>,
+    content: Vec<Content>,
+}
+
+impl ToolError {
+    /// An error of `kind`; `message` is read by models and people.
+    pub fn new(kind: ErrorKind, message: impl Into<Cow<'static, str>>) -> Self {
+        Self {
+            inner: Box::new(Inner {
+                kind,
+                tool: None,
+                message: message.into(),
+                source: None,
+                retryable: false,
+                violations: Vec::new(),
+                arguments: None,
+                echo: true,
+                suggestions: Vec::new(),
+                details: None,
+                content: Vec::new(),
+            }),
+        }
+    }
+
+    /// The tool said that it failed.
+    pub fn failed(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(ErrorKind::Failed, message)
+    }
+
+    /// The tool failed because of `source`, whose text (not its chain) is what the model reads.
+    pub fn from_source(source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        // An error of ours that travelled in a box keeps its kind.
+        match source.into().downcast::<Self>() {
+            Ok(error) => *error,
+            Err(source) => {
+                let mut error = Self::failed("");
+                error.inner.retryable = source.downcast_ref().is_some_and(is_transient);
+                error.inner.source = Some(source.into());
+                error
+            }
+        }
+    }
+
+    /// There is no tool `name`; `suggestions` are names that are close to it.
+    pub fn unknown_tool(name: impl Into<String>, suggestions: Vec<ToolName>) -> Self {
+        let mut error = Self::new(ErrorKind::UnknownTool, "").of_tool(name.into());
+        error.inner.suggestions = suggestions;
+        error
+    }
+
+    /// The arguments do not fit, for the reasons given; `arguments` is what came.
+    #[must_use]
+    pub fn invalid_arguments(violations: Vec<Violation>, arguments: &str) -> Self {
+        let mut error = Self::new(ErrorKind::InvalidArguments, "").with_violations(violations);
+        error.inner.arguments = Some(arguments.to_owned());
+        error
+    }
+
+    /// Does not repeat the arguments in any text, since there is a secret among them.
+    #[must_use]
+    pub fn without_echo(mut self) -> Self {
+        self.inner.echo = false;
+        self
+    }
+
+    /// The call was cancelled.
+    #[must_use]
+    pub fn cancelled() -> Self {
+        Self::new(ErrorKind::Cancelled, "")
+    }
+
+    /// Says which tool failed, unless that is known already.
+    #[must_use]
+    pub fn of_tool(mut self, name: impl Into<Cow<'static, str>>) -> Self {
+        if self.inner.tool.is_none() {
+            self.inner.tool = Some(name.into());
+        }
+        self
+    }
+
+    /// Adds what is wrong with the arguments.
+    #[must_use]
+    pub fn with_violations(mut self, violations: Vec<Violation>) -> Self {
+        self.inner.violations = violations;
+        self
+    }
+
+    /// Says whether another attempt may succeed.
+    #[must_use]
+    pub fn retryable(mut self, retryable: bool) -> Self {
+        self.inner.retryable = retryable;
+        self
+    }
+
+    /// Adds details for user interfaces and logs; a model never sees them.
+    #[must_use]
+    pub fn with_details(mut self, details: Value) -> Self {
+        self.inner.details = Some(details);
+        self
+    }
+
+    /// Adds content that the tool made before it failed.
+    #[must_use]
+    pub fn with_content(mut self, content: Vec<Content>) -> Self {
+        self.inner.content = content;
+        self
+    }
+
+    /// Which way the call failed.
+    #[must_use]
+    pub fn kind(&self) -> ErrorKind {
+        self.inner.kind
+    }
+
+    /// The name of the tool, where it is known.
+    #[must_use]
+    pub fn tool(&self) -> Option<&str> {
+        self.inner.tool.as_deref()
+    }
+
+    /// Whether another attempt may succeed.
+    #[must_use]
+    pub fn is_retryable(&self) -> bool {
+        self.inner.retryable
+    }
+
+    /// What is wrong with the arguments, one entry for each place.
+    #[must_use]
+    pub fn violations(&self) -> &[Violation] {
+        &self.inner.violations
+    }
+
+    /// The arguments that do not fit, as they came.
+    #[must_use]
+    pub fn arguments(&self) -> Option<&str> {
+        self.inner.arguments.as_deref()
+    }
+
+    /// Names of tools that are close to the unknown one.
+    #[must_use]
+    pub fn suggestions(&self) -> &[ToolName] {
+        &self.inner.suggestions
+    }
+
+    /// Details for user interfaces and logs.
+    #[must_use]
+    pub fn details(&self) -> Option<&Value> {
+        self.inner.details.as_ref()
+    }
+
+    /// Content that the tool made before it failed.
+    #[must_use]
+    pub fn content(&self) -> &[Content] {
+        &self.inner.content
+    }
+
+    /// What a model may read: the message, never the chain of sources.
+    #[must_use]
+    pub fn feedback(&self) -> String {
+        let message = self.message();
+        let tool = self.tool().unwrap_or("?");
+        match self.kind() {
+            ErrorKind::Failed => message.into_owned(),
+            ErrorKind::UnknownTool => {
+                let mut text = format!("Tool not found: {tool}");
+                if !self.inner.suggestions.is_empty() {
+                    text.push_str("\nDid you mean ");
+                    text.push_str(&alternatives(&self.inner.suggestions));
+                    text.push('?');
+                }
+                text
+            }
+            ErrorKind::InvalidArguments => self.argument_feedback(&message),
+            ErrorKind::Cancelled => "Cancelled".to_owned(),
+            ErrorKind::Denied => prefixed("Denied", &message),
+            ErrorKind::ApprovalRequired => prefixed("Approval required", &message),
+            ErrorKind::Unavailable => prefixed("Tool unavailable", &message),
+            ErrorKind::TimedOut => prefixed("Timed out", &message),
+            ErrorKind::Panicked => prefixed(&format!("The tool {tool} panicked"), &message),
+            ErrorKind::InvalidOutput => prefixed("Invalid output", &message),
+        }
+    }
+
+    fn argument_feedback(&self, message: &str) -> String {
+        let mut text = match self.violations() {
+            [] => prefixed("Invalid arguments", message),
+            [only] => format!("Invalid arguments: {only}"),
+            all => all.iter().fold("Invalid arguments:".to_owned(), |text, it| format!("{text}\n- {it}")),
+        };
+        if let Some(arguments) = self.inner.arguments.as_ref().filter(|_| self.inner.echo) {
+            text.push_str("\nReceived: ");
+            text.push_str(&shortened(arguments));
+        }
+        text.push_str("\nNothing was executed.");
+        text
+    }
+
+    /// Our own words, or those of the source.
+    fn message(&self) -> Cow<'_, str> {
+        match &self.inner.source {
+            Some(source) if self.inner.message.is_empty() => source.to_string().into(),
+            _ => Cow::Borrowed(&self.inner.message),
+        }
+    }
+}
+
+/// `a`, `b` or `c`, in backticks.
+fn alternatives(names: &[ToolName]) -> String {
+    let quoted: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
+    match quoted.as_slice() {
+        [first @ .., last] if !first.is_empty() => format!("{} or {last}", first.join(", ")),
+        _ => quoted.concat(),
+    }
+}
+
+fn prefixed(prefix: &str, message: &str) -> String {
+    if message.is_empty() { prefix.to_owned() } else { format!("{prefix}: {message}") }
+}
+
+/// At most about 500 characters of what came, with a word about the rest.
+fn shortened(text: &str) -> String {
+    const LONGEST: usize = 500;
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}… ({} bytes in all)", text.get(..end).unwrap_or(text), text.len()),
+        None => text.to_owned(),
+    }
+}
+
+/// Whether the same may succeed when it is tried again: the other side was not there, or late.
+fn is_transient(error: &io::Error) -> bool {
+    use io::ErrorKind as K;
+    matches!(
+        error.kind(),
+        K::TimedOut
+            | K::Interrupted
+            | K::WouldBlock
+            | K::ConnectionRefused
+            | K::ConnectionReset
+            | K::ConnectionAborted
+            | K::BrokenPipe
+            | K::NotConnected
+    )
+}
+
+/// The text for a log, without what [`source`](Error::source) says.
+impl fmt::Display for ToolError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.tool() {
+            Some(tool) => write!(f, "tool {tool:?} ")?,
+            None => f.write_str("tool ")?,
+        }
+        f.write_str(match self.kind() {
+            ErrorKind::UnknownTool => "not found",
+            ErrorKind::InvalidArguments => "was given invalid arguments",
+            ErrorKind::Denied => "was denied",
+            ErrorKind::ApprovalRequired => "needs an approval",
+            ErrorKind::Unavailable => "is not available",
+            ErrorKind::Cancelled => "was cancelled",
+            ErrorKind::TimedOut => "timed out",
+            ErrorKind::Panicked => "panicked",
+            ErrorKind::InvalidOutput => "gave an invalid output",
+            ErrorKind::Failed => "failed",
+        })?;
+        if !self.inner.message.is_empty() {
+            write!(f, ": {}", self.inner.message)?;
+        }
+        for (at, violation) in self.violations().iter().enumerate() {
+            write!(f, "{} {violation}", if at == 0 { ":" } else { ";" })?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for ToolError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Inner { kind, tool, message, source, retryable, violations, .. } = &*self.inner;
+        f.debug_struct("ToolError")
+            .field("kind", kind)
+            .field("tool", tool)
+            .field("message", message)
+            .field("source", source)
+            .field("retryable", retryable)
+            .field("violations", violations)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Error for ToolError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.inner.source.as_deref().map(|source| source as _)
+    }
+}
+
+impl From<String> for ToolError {
+    fn from(message: String) -> Self {
+        Self::failed(message)
+    }
+}
+
+impl From<&str> for ToolError {
+    fn from(message: &str) -> Self {
+        Self::failed(message.to_owned())
+    }
+}
+
+impl From<Box<dyn Error + Send + Sync>> for ToolError {
+    fn from(source: Box<dyn Error + Send + Sync>) -> Self {
+        Self::from_source(source)
+    }
+}
+
+impl From<io::Error> for ToolError {
+    fn from(source: io::Error) -> Self {
+        Self::from_source(source)
+    }
+}
+
+impl From<serde_json::Error> for ToolError {
+    fn from(source: serde_json::Error) -> Self {
+        Self::from_source(source)
+    }
+}

@@ -1,0 +1,42 @@
+//! The vocabulary of tools that a language model calls: traits and values.
+//!
+//! Programs use it through `tool-runtime`, which adds the registry and the attributes; those who
+//! write tools by hand, or carry them over a wire, find here all that they need. There is no IO, no
+//! async runtime and no provider's wire format in this crate.
+//!
+//! Read in this order: a [`Tool`] has a [`ToolDefinition`] and answers [`Arguments`] with a
+//! [`ToolOutput`] or a [`ToolError`], told of its surroundings by a [`ToolContext`].
+
+mod name;
+mod tool;
+
+mod arguments;
+mod context;
+mod definition;
+mod error;
+mod function;
+mod metadata;
+mod output;
+mod registration;
+mod schema;
+
+pub use futures_core::Stream;
+
+#[doc(hidden)]
+pub mod __private;
+#[doc(hidden)]
+pub use self::schema::ALIASES;
+
+pub use self::{
+    arguments::{Arguments, Violation},
+    context::{CallId, CallSink, Needed, Progress, Provided, ToolContext, WithCallId},
+    definition::{ContentHash, ToolDefinition},
+    error::{ErrorKind, ToolError},
+    function::FunctionTool,
+    metadata::{Confirmation, Metadata, Permission, Retry},
+    name::{InvalidName, ToolName},
+    output::{Actions, Blob, Bytes, Content, Resource, ResourceBody, ToolOutput},
+    registration::{Method, Registration, Site},
+    schema::{InputSchema, OutputSchema, SchemaError, constraint},
+    tool::{PrepareArguments, Prepared, Run, Running, StaticToolSet, Tool},
+};

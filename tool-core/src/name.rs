@@ -1,0 +1,207 @@
+//! The name of a tool.
+//!
+//! One grammar for every provider: the narrowest that all of them accept, so that a name never has
+//! to be changed on its way out. A [`ToolName`] that exists is valid; what takes one need not
+//! check again.
+
+use std::{
+    borrow::{Borrow, Cow},
+    cmp::Ordering,
+    fmt,
+    hash::{Hash, Hasher},
+    ops::Deref,
+    sync::Arc,
+};
+
+use serde::{Deserialize, Serialize};
+
+/// The most characters that a name may have.
+const MAX_LENGTH: usize = 64;
+
+/// A valid name: `[A-Za-z_][A-Za-z0-9_-]{0,63}`.
+///
+/// Names are compared exactly, and sorted by their bytes.
+///
+/// # Examples
+///
+/// ```
+/// use tool_core::ToolName;
+///
+/// assert_eq!(ToolName::new("get_weather")?.as_str(), "get_weather");
+/// assert!(ToolName::new("get weather").is_err());
+/// # Ok::<(), tool_core::InvalidName>(())
+/// ```
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct ToolName(Text);
+
+/// A name is cloned for every call, and is copied for none.
+#[derive(Clone)]
+enum Text {
+    Static(&'static str),
+    Shared(Arc<str>),
+}
+
+impl ToolName {
+    /// Checks `name` and keeps it.
+    ///
+    /// # Errors
+    ///
+    /// If `name` breaks the rule; the error says which part of it.
+    pub fn new(name: impl Into<Cow<'static, str>>) -> Result<Self, InvalidName> {
+        let name = name.into();
+        match broken_rule(&name) {
+            None => Ok(Self(match name {
+                Cow::Borrowed(name) => Text::Static(name),
+                Cow::Owned(name) => Text::Shared(name.into()),
+            })),
+            Some(rule) => Err(InvalidName { name: name.into_owned(), rule }),
+        }
+    }
+
+    /// The name as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        match &self.0 {
+            Text::Static(name) => name,
+            Text::Shared(name) => name,
+        }
+    }
+}
+
+/// Which part of the rule `name` breaks.
+fn broken_rule(name: &str) -> Option<Rule> {
+    let Some(&first) = name.as_bytes().first() else { return Some(Rule::Empty) };
+    if name.len() > MAX_LENGTH {
+        return Some(Rule::TooLong { characters: name.chars().count() });
+    }
+    if !(first.is_ascii_alphabetic() || first == b'_') {
+        return Some(Rule::Start);
+    }
+    let wrong = |c: &char| !(c.is_ascii_alphanumeric() || *c == '_' || *c == '-');
+    name.chars().find(wrong).map(|found| Rule::Character { found })
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Rule {
+    Empty,
+    TooLong { characters: usize },
+    Start,
+    Character { found: char },
+}
+
+/// A text that is no name of a tool.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InvalidName {
+    name: String,
+    rule: Rule,
+}
+
+impl fmt::Display for InvalidName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.rule {
+            Rule::Empty => f.write_str("a tool needs a name; this one is empty"),
+            Rule::TooLong { characters } => {
+                write!(
+                    f,
+                    "the tool name `{}` has {characters} characters; at most {MAX_LENGTH} are allowed",
+                    self.name
+                )
+            }
+            Rule::Start => write!(f, "the tool name `{}` must start with a letter or `_`", self.name),
+            Rule::Character { found } => write!(
+                f,
+                "the tool name `{}` has the character {found:?}; only letters, digits, `_` and `-` are allowed",
+                self.name
+            ),
+        }
+    }
+}
+
+impl std::error::Error for InvalidName {}
+
+impl fmt::Display for ToolName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self)
+    }
+}
+
+impl fmt::Debug for ToolName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self.as_str(), f)
+    }
+}
+
+impl Deref for ToolName {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        self.as_str()
+    }
+}
+
+impl AsRef<str> for ToolName {
+    fn as_ref(&self) -> &str {
+        self
+    }
+}
+
+impl Borrow<str> for ToolName {
+    fn borrow(&self) -> &str {
+        self
+    }
+}
+
+impl TryFrom<String> for ToolName {
+    type Error = InvalidName;
+
+    fn try_from(name: String) -> Result<Self, InvalidName> {
+        Self::new(name)
+    }
+}
+
+impl From<ToolName> for String {
+    fn from(name: ToolName) -> Self {
+        name.as_str().to_owned()
+    }
+}
+
+// All as of the text, so that a map by names is asked by texts.
+
+impl PartialEq for ToolName {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_str() == other.as_str()
+    }
+}
+
+impl Eq for ToolName {}
+
+impl PartialEq<str> for ToolName {
+    fn eq(&self, other: &str) -> bool {
+        self.as_str() == other
+    }
+}
+
+impl PartialEq<&str> for ToolName {
+    fn eq(&self, other: &&str) -> bool {
+        self.as_str() == *other
+    }
+}
+
+impl PartialOrd for ToolName {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for ToolName {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.as_str().cmp(other.as_str())
+    }
+}
+
+impl Hash for ToolName {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.as_str().hash(state);
+    }
+}

@@ -1,0 +1,367 @@
+//! What a tool gives back.
+//!
+//! Most tools give one value, so that is what an output holds: the JSON text of it, written once.
+//! Blocks of content and the structured value are made from it when somebody asks; only a tool that
+//! makes blocks of its own pays for a list of them.
+
+mod actions;
+mod content;
+mod wire;
+
+use std::borrow::Cow;
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+pub use self::{
+    actions::Actions,
+    content::{Blob, Bytes, Content, Resource, ResourceBody},
+};
+use crate::{ErrorKind, ToolError};
+
+/// What a tool gives back: content for the model, and more for those who watch.
+///
+/// # Examples
+///
+/// ```
+/// use serde_json::json;
+/// use tool_core::ToolOutput;
+///
+/// let output = ToolOutput::json(&json!({ "celsius": 21 }))?.with_details(json!({ "cached": true }));
+/// assert_eq!(output.text(), r#"{"celsius":21}"#);
+/// assert_eq!(output.structured(), Some(json!({ "celsius": 21 })));
+/// # Ok::<(), tool_core::ToolError>(())
+/// ```
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ToolOutput {
+    body: Body,
+    extras: Option<Box<Extras>>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq)]
+enum Body {
+    #[default]
+    Empty,
+    /// A plain text.
+    Text(String),
+    /// The JSON text of a value that is no string.
+    Json(String),
+    /// Anything else; in a box, so that the common output is moved at little cost.
+    Blocks(Box<Blocks>),
+}
+
+/// Blocks, and the same as a value.
+#[derive(Debug, Clone, PartialEq)]
+struct Blocks {
+    content: Vec<Content>,
+    structured: Option<Value>,
+}
+
+impl Body {
+    fn blocks(content: Vec<Content>, structured: Option<Value>) -> Self {
+        Self::Blocks(Box::new(Blocks { content, structured }))
+    }
+}
+
+/// What few outputs have.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct Extras {
+    details: Option<Value>,
+    child_run_id: Option<String>,
+    operation_id: Option<String>,
+    actions: Actions,
+}
+
+impl ToolOutput {
+    /// No output.
+    #[must_use]
+    pub fn empty() -> Self {
+        Self::default()
+    }
+
+    /// Blocks of content.
+    pub fn new(content: impl IntoIterator<Item = Content>) -> Self {
+        Body::blocks(content.into_iter().collect(), None).into()
+    }
+
+    /// `value` as compact JSON; a string is the text itself.
+    ///
+    /// # Errors
+    ///
+    /// If `value` cannot be written as JSON, for instance a map whose keys are no strings.
+    pub fn json<T: Serialize + ?Sized>(value: &T) -> Result<Self, ToolError> {
+        let json = serde_json::to_string(value).map_err(not_serializable)?;
+        if !json.starts_with('"') {
+            return Ok(Body::Json(json).into());
+        }
+        let text = serde_json::from_str(&json).map_err(not_serializable)?;
+        Ok(Body::Text(text).into())
+    }
+
+    /// Gives the same as a value, for programs, beside the content, for the model.
+    #[must_use]
+    pub fn with_structured(mut self, value: Value) -> Self {
+        let content = self.take_content();
+        self.body = Body::blocks(content, Some(value));
+        self
+    }
+
+    /// Adds a block of content.
+    #[must_use]
+    pub fn with_content(mut self, block: Content) -> Self {
+        let structured = match &self.body {
+            Body::Empty => None,
+            Body::Blocks(blocks) => blocks.structured.clone(),
+            Body::Text(_) | Body::Json(_) => self.structured(),
+        };
+        let mut content = self.take_content();
+        content.push(block);
+        self.body = Body::blocks(content, structured);
+        self
+    }
+
+    /// Adds details for user interfaces and logs; a model never sees them.
+    #[must_use]
+    pub fn with_details(mut self, details: Value) -> Self {
+        self.extras().details = Some(details);
+        self
+    }
+
+    /// Says which run a tool started to make this.
+    #[must_use]
+    pub fn with_child_run_id(mut self, id: impl Into<String>) -> Self {
+        self.extras().child_run_id = Some(id.into());
+        self
+    }
+
+    /// Says which operation goes on after the call.
+    #[must_use]
+    pub fn with_operation_id(mut self, id: impl Into<String>) -> Self {
+        self.extras().operation_id = Some(id.into());
+        self
+    }
+
+    /// Says what the tool asks of the run.
+    #[must_use]
+    pub fn with_actions(mut self, actions: Actions) -> Self {
+        self.extras().actions = actions;
+        self
+    }
+
+    /// What a model reads: plain text as it is, any other value as compact JSON, the texts of
+    /// several blocks one below the other. Blocks that are no text are not in it.
+    #[must_use]
+    pub fn text(&self) -> Cow<'_, str> {
+        match &self.body {
+            Body::Empty => Cow::Borrowed(""),
+            Body::Text(text) | Body::Json(text) => Cow::Borrowed(text),
+            Body::Blocks(blocks) => match blocks.content.as_slice() {
+                [Content::Text { text }] => Cow::Borrowed(text),
+                blocks => {
+                    let texts: Vec<_> = blocks.iter().filter_map(Content::as_text).collect();
+                    Cow::Owned(texts.join("\n"))
+                }
+            },
+        }
+    }
+
+    /// The blocks of content.
+    #[must_use]
+    pub fn content(&self) -> Cow<'_, [Content]> {
+        match &self.body {
+            Body::Empty => Cow::Borrowed(&[]),
+            Body::Text(text) | Body::Json(text) => Cow::Owned(vec![Content::text(text.as_str())]),
+            Body::Blocks(blocks) => Cow::Borrowed(&blocks.content),
+        }
+    }
+
+    /// The result as a value, for programs; `None` where there is only content.
+    #[must_use]
+    pub fn structured(&self) -> Option<Value> {
+        match &self.body {
+            Body::Empty => None,
+            Body::Text(text) => Some(Value::String(text.clone())),
+            // Written by `serde_json`, hence read by it, but for numbers it cannot hold.
+            Body::Json(json) => serde_json::from_str(json).ok(),
+            Body::Blocks(blocks) => blocks.structured.clone(),
+        }
+    }
+
+    /// Whether there is neither content nor a value.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        match &self.body {
+            Body::Empty => true,
+            Body::Text(_) | Body::Json(_) => false,
+            Body::Blocks(blocks) => blocks.content.is_empty() && blocks.structured.is_none(),
+        }
+    }
+
+    /// The result as a JSON object, as function responses want it: an object as it is, anything
+    /// else under `result`, nothing as `{}`.
+    #[must_use]
+    pub fn to_map(&self) -> Map<String, Value> {
+        let value = match self.structured() {
+            Some(Value::Object(map)) => return map,
+            Some(value) => value,
+            None if self.is_empty() => return Map::new(),
+            None => Value::String(self.text().into_owned()),
+        };
+        Map::from_iter([("result".to_owned(), value)])
+    }
+
+    /// The result as a document named after the tool, without the namespace before its last dot.
+    ///
+    /// A text is `text/plain`, a value `application/json`; a resource, a picture or a sound is
+    /// itself. `None` where there is no output.
+    #[must_use]
+    pub fn to_resource(&self, tool: &str) -> Option<Resource> {
+        let name = tool.rsplit('.').next().unwrap_or(tool).to_owned();
+        let document =
+            |mime_type: &str, body| Resource { uri: name.clone(), mime_type: mime_type.to_owned(), body };
+        Some(match &self.body {
+            Body::Empty => return None,
+            Body::Text(text) => document("text/plain", ResourceBody::Text(text.clone())),
+            Body::Json(json) => document("application/json", ResourceBody::Text(json.clone())),
+            Body::Blocks(blocks) => match (blocks.content.as_slice(), &blocks.structured) {
+                ([], None) => return None,
+                (_, Some(value)) => document("application/json", ResourceBody::Text(value.to_string())),
+                ([Content::Resource { resource }], None) => {
+                    let uri = if resource.uri.is_empty() { name } else { resource.uri.clone() };
+                    Resource { uri, ..resource.clone() }
+                }
+                ([Content::Image { data, mime_type } | Content::Audio { data, mime_type }], None) => {
+                    document(mime_type, ResourceBody::Blob(data.clone()))
+                }
+                _ => document("text/plain", ResourceBody::Text(self.text().into_owned())),
+            },
+        })
+    }
+
+    /// Details for user interfaces and logs; never for a model.
+    #[must_use]
+    pub fn details(&self) -> Option<&Value> {
+        self.extras.as_ref()?.details.as_ref()
+    }
+
+    /// The run that the tool started to make this.
+    #[must_use]
+    pub fn child_run_id(&self) -> Option<&str> {
+        self.extras.as_ref()?.child_run_id.as_deref()
+    }
+
+    /// The operation that goes on after the call.
+    #[must_use]
+    pub fn operation_id(&self) -> Option<&str> {
+        self.extras.as_ref()?.operation_id.as_deref()
+    }
+
+    /// What the tool asks of the run, where it asks anything.
+    #[must_use]
+    pub fn actions(&self) -> Option<&Actions> {
+        Some(&self.extras.as_ref()?.actions)
+    }
+
+    fn extras(&mut self) -> &mut Extras {
+        self.extras.get_or_insert_default()
+    }
+
+    fn take_content(&mut self) -> Vec<Content> {
+        match std::mem::take(&mut self.body) {
+            Body::Empty => Vec::new(),
+            Body::Text(text) | Body::Json(text) => vec![Content::text(text)],
+            Body::Blocks(blocks) => blocks.content,
+        }
+    }
+}
+
+fn not_serializable(error: serde_json::Error) -> ToolError {
+    let message = format!("the result cannot be written as JSON: {error}");
+    ToolError::new(ErrorKind::InvalidOutput, message)
+}
+
+impl From<Body> for ToolOutput {
+    fn from(body: Body) -> Self {
+        Self { body, extras: None }
+    }
+}
+
+impl From<()> for ToolOutput {
+    fn from((): ()) -> Self {
+        Self::empty()
+    }
+}
+
+impl From<String> for ToolOutput {
+    fn from(text: String) -> Self {
+        Body::Text(text).into()
+    }
+}
+
+impl From<&str> for ToolOutput {
+    fn from(text: &str) -> Self {
+        Self::from(text.to_owned())
+    }
+}
+
+impl From<Cow<'_, str>> for ToolOutput {
+    fn from(text: Cow<'_, str>) -> Self {
+        Self::from(text.into_owned())
+    }
+}
+
+impl From<Content> for ToolOutput {
+    fn from(block: Content) -> Self {
+        Self::new([block])
+    }
+}
+
+impl From<Vec<Content>> for ToolOutput {
+    fn from(content: Vec<Content>) -> Self {
+        Body::blocks(content, None).into()
+    }
+}
+
+impl From<Resource> for ToolOutput {
+    fn from(resource: Resource) -> Self {
+        Content::Resource { resource }.into()
+    }
+}
+
+impl From<Bytes> for ToolOutput {
+    fn from(bytes: Bytes) -> Self {
+        Content::from(bytes).into()
+    }
+}
+
+/// The items of a stream as one list.
+pub(crate) fn as_list(items: &[ToolOutput]) -> Value {
+    items.iter().map(|item| item.structured().unwrap_or_default()).collect()
+}
+
+/// The items of a stream as one output: texts in one, other values in a list.
+pub(crate) fn merged(items: Vec<ToolOutput>) -> ToolOutput {
+    let mut text = String::new();
+    let mut list = String::from("[");
+    let mut all_texts = !items.is_empty();
+    for item in &items {
+        match &item.body {
+            Body::Text(part) => text.push_str(part),
+            _ => all_texts = false,
+        }
+    }
+    if all_texts {
+        return Body::Text(text).into();
+    }
+    for (at, item) in items.iter().enumerate() {
+        if at > 0 {
+            list.push(',');
+        }
+        match &item.body {
+            Body::Json(json) => list.push_str(json),
+            _ => list.push_str(&item.structured().unwrap_or_default().to_string()),
+        }
+    }
+    list.push(']');
+    Body::Json(list).into()
+}

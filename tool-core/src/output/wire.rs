@@ -1,0 +1,61 @@
+//! A [`ToolOutput`] as JSON: what is absent is not written, and what is not written is absent.
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::Value;
+
+use super::{Actions, Body, Content, Extras, ToolOutput};
+
+#[derive(Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Wire {
+    content: Vec<Content>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    structured: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    details: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    child_run_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    operation_id: Option<String>,
+    #[serde(skip_serializing_if = "asks_nothing")]
+    actions: Actions,
+}
+
+/// Whether `text` says the same as `value`, so that keeping one of them is enough.
+fn is_json_of(text: &str, value: &Value) -> bool {
+    serde_json::from_str::<Value>(text).is_ok_and(|read| read == *value)
+}
+
+fn asks_nothing(actions: &Actions) -> bool {
+    *actions == Actions::default()
+}
+
+impl Serialize for ToolOutput {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Extras { details, child_run_id, operation_id, actions } =
+            self.extras.as_deref().cloned().unwrap_or_default();
+        // A plain text is its own structured value; saying it twice would help nobody.
+        let structured = match self.body {
+            Body::Text(_) => None,
+            _ => self.structured(),
+        };
+        let content = self.content().into_owned();
+        Wire { content, structured, details, child_run_id, operation_id, actions }.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for ToolOutput {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let Wire { content, structured, details, child_run_id, operation_id, actions } =
+            Wire::deserialize(deserializer)?;
+        let body = match (content.as_slice(), structured) {
+            ([], None) => Body::Empty,
+            ([Content::Text { text }], None) => Body::Text(text.clone()),
+            ([Content::Text { text }], Some(value)) if is_json_of(text, &value) => Body::Json(text.clone()),
+            (_, structured) => Body::blocks(content, structured),
+        };
+        let extras = Extras { details, child_run_id, operation_id, actions };
+        let extras = (extras != Extras::default()).then(|| Box::new(extras));
+        Ok(Self { body, extras })
+    }
+}

@@ -1,0 +1,206 @@
+//! The canonical form: one way of saying each thing.
+
+use schemars::Schema;
+use serde_json::{Map, Value, json};
+
+use super::{enums, flatten, integers, order};
+
+/// What becomes of properties that a schema does not name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Closing {
+    /// They are refused.
+    Closed,
+    /// They are allowed.
+    Open,
+    /// The schema is that of a result: nothing is said, and what may be `null` says so.
+    Output,
+}
+
+/// Brings a schema that schemars made into canonical form.
+pub(crate) fn canonical(root: &mut Value, closing: Closing) {
+    resolve_root(root);
+    node(root, closing);
+    prune(root);
+    if let (Some(root), true) = (root.as_object_mut(), closing != Closing::Output) {
+        root_object(root);
+    }
+}
+
+/// A root that only refers to a definition becomes that definition.
+fn resolve_root(root: &mut Value) {
+    let Some(name) = root.get("$ref").and_then(Value::as_str) else { return };
+    let Some(target) = name.strip_prefix('#').and_then(|pointer| root.pointer(pointer)).cloned() else {
+        return;
+    };
+    let Some(root) = root.as_object_mut() else { return };
+    root.shift_remove("$ref");
+    if let Value::Object(target) = target {
+        for (key, value) in target {
+            root.entry(key).or_insert(value);
+        }
+    }
+}
+
+fn node(schema: &mut Value, closing: Closing) {
+    let Some(schema) = schema.as_object_mut() else { return };
+    schema.shift_remove("$schema");
+    integers::bound(schema);
+    flatten::distribute(schema);
+    enums::flatten(schema);
+    if closing != Closing::Output {
+        optional_properties(schema);
+    }
+    if closing == Closing::Closed {
+        close(schema);
+    }
+    children(schema, closing);
+    order::sort(schema);
+}
+
+/// Brings every subschema into canonical form. It follows the keywords and not the nesting: a
+/// property may well be called `items`.
+fn children(schema: &mut Map<String, Value>, closing: Closing) {
+    for (key, value) in schema.iter_mut() {
+        match key.as_str() {
+            "properties" | "patternProperties" | "$defs" | "dependentSchemas" => {
+                let named = value.as_object_mut().into_iter().flat_map(Map::values_mut);
+                named.for_each(|value| node(value, closing));
+            }
+            "prefixItems" | "anyOf" | "oneOf" | "allOf" => {
+                let listed = value.as_array_mut().into_iter().flatten();
+                listed.for_each(|value| node(value, closing));
+            }
+            "items"
+            | "contains"
+            | "additionalProperties"
+            | "propertyNames"
+            | "not"
+            | "if"
+            | "then"
+            | "else" => {
+                node(value, closing);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// A property that may be absent says so by not being required; `null` is not advertised.
+fn optional_properties(schema: &mut Map<String, Value>) {
+    let required = match schema.get("required") {
+        Some(Value::Array(names)) => names.clone(),
+        _ => Vec::new(),
+    };
+    let Some(Value::Object(properties)) = schema.get_mut("properties") else { return };
+    for (name, property) in properties {
+        if !required.iter().any(|it| it.as_str() == Some(name))
+            && let Ok(property) = property.try_into()
+        {
+            without_null(property);
+        }
+    }
+}
+
+/// Takes `null` out of what `schema` allows, if anything else is left.
+pub(crate) fn without_null(schema: &mut Schema) {
+    let Some(schema) = schema.as_object_mut() else { return };
+    if let Some(Value::Array(types)) = schema.get_mut("type") {
+        if types.len() > 1 {
+            types.retain(|name| name != "null");
+        }
+        if let [only] = types.as_slice() {
+            let only = only.clone();
+            schema.insert("type".to_owned(), only);
+        }
+    }
+    if let Some(Value::Array(values)) = schema.get_mut("enum")
+        && values.len() > 1
+    {
+        values.retain(|value| !value.is_null());
+    }
+    for key in ["anyOf", "oneOf"] {
+        let Some(Value::Array(branches)) = schema.get_mut(key) else { continue };
+        let is_null = |branch: &Value| *branch == json!({ "type": "null" });
+        if !branches.iter().any(is_null) {
+            continue;
+        }
+        branches.retain(|branch| !is_null(branch));
+        if let [Value::Object(only)] = branches.as_slice() {
+            let only = only.clone();
+            schema.shift_remove(key);
+            // What was said of the property wins over what is said of its type.
+            for (key, value) in only {
+                schema.entry(key).or_insert(value);
+            }
+        }
+    }
+    if schema.get("default").is_some_and(Value::is_null) {
+        schema.shift_remove("default");
+    }
+}
+
+/// Refuses properties that are not named, where the schema is an object's and says nothing of them.
+fn close(schema: &mut Map<String, Value>) {
+    let is_object =
+        schema.get("type").is_some_and(|name| name == "object") || schema.contains_key("properties");
+    let is_made_of_parts = ["oneOf", "anyOf", "allOf", "$ref"].iter().any(|key| schema.contains_key(*key));
+    let says_more = ["additionalProperties", "patternProperties"].iter().any(|key| schema.contains_key(*key));
+    if is_object && !is_made_of_parts && !says_more {
+        schema.insert("additionalProperties".to_owned(), false.into());
+    }
+}
+
+/// The root of arguments is an object, also where it is an enum's, and says so.
+fn root_object(root: &mut Map<String, Value>) {
+    if !root.contains_key("type") {
+        let branches = ["oneOf", "anyOf"].iter().find_map(|key| root.get(*key)?.as_array());
+        let of_objects = |branch: &Value| branch.get("type").is_some_and(|name| name == "object");
+        match branches {
+            Some(branches) if branches.iter().all(of_objects) => {
+                root.insert("type".to_owned(), "object".into())
+            }
+            // Anything else is refused by `check_root`, which wants to name the type.
+            Some(_) => root.insert("type".to_owned(), "one of several".into()),
+            None => None,
+        };
+    }
+    if root.get("type").is_some_and(|name| name == "object")
+        && !["oneOf", "anyOf", "allOf", "$ref"].iter().any(|key| root.contains_key(*key))
+    {
+        root.entry("properties").or_insert_with(|| json!({}));
+    }
+    order::sort(root);
+}
+
+/// Removes definitions that nothing refers to.
+fn prune(root: &mut Value) {
+    loop {
+        let Some(definitions) = root.get("$defs").and_then(Value::as_object) else { return };
+        let mut used = Vec::new();
+        references(root, &mut used);
+        let is_used = |name: &str| used.iter().any(|it| it.strip_prefix("#/$defs/") == Some(name));
+        let unused: Vec<String> = definitions.keys().filter(|name| !is_used(name)).cloned().collect();
+        let all = unused.len() == definitions.len();
+        let Some(root) = root.as_object_mut() else { return };
+        if all {
+            root.shift_remove("$defs");
+        }
+        if unused.is_empty() || all {
+            return;
+        }
+        if let Some(Value::Object(definitions)) = root.get_mut("$defs") {
+            definitions.retain(|name, _| !unused.contains(name));
+        }
+    }
+}
+
+fn references(value: &Value, found: &mut Vec<String>) {
+    match value {
+        Value::Object(map) => {
+            found.extend(map.get("$ref").and_then(Value::as_str).map(str::to_owned));
+            map.values().for_each(|value| references(value, found));
+        }
+        Value::Array(list) => list.iter().for_each(|value| references(value, found)),
+        _ => {}
+    }
+}

@@ -1,0 +1,49 @@
+//! Documented unit enums.
+//!
+//! As soon as one variant has a doc comment, schemars writes a `oneOf` of `const`s, which many
+//! clients do not read. Here it becomes a flat `enum`, and the variants' docs go into the
+//! description.
+
+use serde_json::{Map, Value};
+
+/// Turns a `oneOf` of constants into an `enum`, where `schema` is one.
+pub(super) fn flatten(schema: &mut Map<String, Value>) {
+    let Some(Value::Array(branches)) = schema.get("oneOf") else { return };
+    let Some(variants) = branches.iter().map(variants).collect::<Option<Vec<_>>>() else { return };
+    let mut names = Vec::new();
+    let mut docs = String::new();
+    for (values, doc) in variants {
+        if let (Some(doc), [Value::String(name)]) = (doc, values.as_slice()) {
+            docs.push_str("\n- `");
+            docs.push_str(name);
+            docs.push_str("`: ");
+            // A list entry is one line.
+            docs.push_str(&doc.split_whitespace().collect::<Vec<_>>().join(" "));
+        }
+        names.extend(values);
+    }
+    schema.shift_remove("oneOf");
+    schema.insert("type".to_owned(), "string".into());
+    schema.insert("enum".to_owned(), names.into());
+    if !docs.is_empty() {
+        let described = schema.get("description").and_then(Value::as_str).unwrap_or_default();
+        let description = format!("{described}{docs}");
+        schema.insert("description".to_owned(), description.trim_start_matches('\n').into());
+    }
+}
+
+/// The names that a branch stands for, and its docs; `None` where it stands for something else.
+fn variants(branch: &Value) -> Option<(Vec<Value>, Option<&str>)> {
+    let branch = branch.as_object()?;
+    let known = |key: &String| matches!(key.as_str(), "const" | "enum" | "type" | "description" | "title");
+    if !branch.keys().all(known) {
+        return None;
+    }
+    let names = match (branch.get("const"), branch.get("enum")) {
+        (Some(name), None) => vec![name.clone()],
+        (None, Some(Value::Array(names))) => names.clone(),
+        _ => return None,
+    };
+    let docs = branch.get("description").and_then(Value::as_str);
+    names.iter().all(Value::is_string).then_some((names, docs))
+}

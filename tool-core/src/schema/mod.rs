@@ -1,0 +1,237 @@
+//! What arguments and results look like.
+//!
+//! One source, the types that `serde` decodes, and one canonical form (JSON Schema 2020-12), in
+//! which the same type is described in the same way whatever it is made of. What a provider wants
+//! differently is done where that provider is spoken to, never here.
+
+mod aliases;
+mod canonical;
+pub mod constraint;
+mod enums;
+mod flatten;
+mod integers;
+mod order;
+
+use std::{fmt, sync::Arc};
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings};
+use serde::{Serialize, Serializer};
+use serde_json::{Value, json};
+
+#[doc(hidden)]
+pub use self::aliases::ALIASES;
+pub(crate) use self::canonical::{Closing, canonical, without_null};
+
+/// What a tool's arguments look like: a JSON Schema whose root is an object.
+///
+/// # Examples
+///
+/// ```
+/// use serde_json::json;
+/// use tool_core::InputSchema;
+///
+/// let schema = InputSchema::new(json!({ "type": "object", "properties": { "n": { "type": "integer" } } }))?;
+/// assert_eq!(schema.as_value()["properties"]["n"]["type"], "integer");
+/// assert!(InputSchema::new(json!({ "type": "string" })).is_err());
+/// # Ok::<(), tool_core::SchemaError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(transparent)]
+pub struct InputSchema {
+    #[serde(serialize_with = "shared")]
+    value: Arc<Value>,
+    /// The same with the aliases of properties, where there are any.
+    #[serde(skip)]
+    with_aliases: Option<Arc<Value>>,
+    #[serde(skip)]
+    decoded_exactly: bool,
+}
+
+impl InputSchema {
+    /// A schema written by hand or received from elsewhere; it is kept as it is.
+    ///
+    /// # Errors
+    ///
+    /// If the root is not an object.
+    pub fn new(schema: Value) -> Result<Self, SchemaError> {
+        check_root(&schema)?;
+        Ok(Self { value: Arc::new(schema), with_aliases: None, decoded_exactly: false })
+    }
+
+    /// The canonical schema of `T`.
+    ///
+    /// # Errors
+    ///
+    /// If `T` is not written as a JSON object.
+    pub fn of<T: JsonSchema>() -> Result<Self, SchemaError> {
+        let mut generator = input_generator();
+        let schema = generator.subschema_for::<T>();
+        Self::canonical(with_definitions(schema.to_value(), generator), Closing::Closed)
+    }
+
+    pub(crate) fn canonical(mut schema: Value, closing: Closing) -> Result<Self, SchemaError> {
+        canonical(&mut schema, closing);
+        let with_aliases = schema.clone();
+        let has_aliases = aliases::strip(&mut schema);
+        let with_aliases = has_aliases.then(|| Arc::new(with_aliases));
+        Ok(Self { with_aliases, ..Self::new(schema)? })
+    }
+
+    /// Says that decoding refuses all that the schema refuses, so that no other check is needed.
+    pub(crate) fn decoded_exactly(mut self, exact: bool) -> Self {
+        self.decoded_exactly = exact;
+        self
+    }
+
+    /// The schema as JSON.
+    #[must_use]
+    pub fn as_value(&self) -> &Value {
+        &self.value
+    }
+
+    /// The schema that arguments are held to: as [`as_value`](Self::as_value), where a property that
+    /// goes by other names lists them under [`ALIASES`].
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_aliases(&self) -> &Value {
+        self.with_aliases.as_ref().unwrap_or(&self.value)
+    }
+
+    /// Whether the tool's own decoding refuses all that the schema refuses, so that no check is
+    /// needed beside it. So it is where a parameter list has only plain types.
+    #[must_use]
+    pub fn is_enforced_by_decoding(&self) -> bool {
+        self.decoded_exactly
+    }
+}
+
+/// What a tool's results look like: a JSON Schema with any root.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(transparent)]
+pub struct OutputSchema {
+    #[serde(serialize_with = "shared")]
+    value: Arc<Value>,
+    #[serde(skip)]
+    is_promise: bool,
+}
+
+impl OutputSchema {
+    /// A schema written by hand or received from elsewhere: every result is held to it.
+    ///
+    /// # Errors
+    ///
+    /// If it is no schema: neither an object nor a boolean.
+    pub fn new(schema: Value) -> Result<Self, SchemaError> {
+        match schema {
+            Value::Object(_) | Value::Bool(_) => Ok(Self { value: Arc::new(schema), is_promise: true }),
+            other => Err(SchemaError::new(format!("a schema is an object or a boolean, not {other}"))),
+        }
+    }
+
+    /// A schema made from the type that is written: results fit it by construction.
+    pub(crate) fn derived(schema: Value) -> Self {
+        Self { value: Arc::new(schema), is_promise: false }
+    }
+
+    /// The canonical schema of what `T` is written as.
+    #[must_use]
+    pub fn of<T: JsonSchema>() -> Self {
+        let mut generator = output_generator();
+        let schema = generator.subschema_for::<T>();
+        let mut value = with_definitions(schema.to_value(), generator);
+        canonical(&mut value, Closing::Output);
+        Self::derived(value)
+    }
+
+    /// The schema as JSON.
+    #[must_use]
+    pub fn as_value(&self) -> &Value {
+        &self.value
+    }
+
+    /// Whether results are to be checked against it: it was not made from their type.
+    #[must_use]
+    pub fn is_promise(&self) -> bool {
+        self.is_promise
+    }
+}
+
+/// A schema that cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SchemaError(String);
+
+impl SchemaError {
+    /// An error that says `message`.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self(message.into())
+    }
+}
+
+impl fmt::Display for SchemaError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for SchemaError {}
+
+fn shared<S: Serializer>(value: &Arc<Value>, serializer: S) -> Result<S::Ok, S::Error> {
+    value.serialize(serializer)
+}
+
+/// Whether `schema` says that it is of this type, alone or among others.
+pub(crate) fn has_type(schema: &Schema, name: &str) -> bool {
+    match schema.get("type") {
+        Some(Value::String(only)) => only == name,
+        Some(Value::Array(types)) => types.iter().any(|it| it == name),
+        _ => false,
+    }
+}
+
+fn check_root(schema: &Value) -> Result<(), SchemaError> {
+    let Some(root) = schema.as_object() else {
+        return Err(SchemaError::new(format!("the schema of arguments must be an object, not {schema}")));
+    };
+    match root.get("type") {
+        None => Ok(()),
+        Some(Value::String(name)) if name == "object" => Ok(()),
+        Some(other) => Err(SchemaError::new(format!(
+            "the arguments of a tool are an object; this schema says `\"type\": {other}`. Put the value into a struct"
+        ))),
+    }
+}
+
+fn settings() -> SchemaSettings {
+    SchemaSettings::draft2020_12().with(|settings| {
+        settings.inline_subschemas = true;
+        settings.meta_schema = None;
+    })
+}
+
+pub(crate) fn input_generator() -> SchemaGenerator {
+    settings().into_generator()
+}
+
+pub(crate) fn output_generator() -> SchemaGenerator {
+    settings().for_serialize().into_generator()
+}
+
+/// A schema that `generator` made, with the definitions that it refers to.
+pub(crate) fn with_definitions(mut root: Value, mut generator: SchemaGenerator) -> Value {
+    let definitions = generator.take_definitions(true);
+    if let (Some(root), false) = (root.as_object_mut(), definitions.is_empty()) {
+        root.insert("$defs".to_owned(), Value::Object(definitions));
+    }
+    root
+}
+
+/// The schema of a stream's items taken together: a text of texts, else a list.
+pub(crate) fn of_items(item: Schema) -> Schema {
+    if has_type(&item, "string") { schemars::json_schema!({ "type": "string" }) } else { list_of(item) }
+}
+
+fn list_of(item: Schema) -> Schema {
+    let mut list = schemars::json_schema!({ "type": "array" });
+    list.insert("items".to_owned(), json!(item));
+    list
+}

@@ -1,0 +1,56 @@
+//! The order of keys: what a reader looks for first stands first, and the same schema is written
+//! with the same bytes in every build.
+
+use serde_json::{Map, Value};
+
+/// The order in which a schema's own keys stand; any other key follows, by its letters.
+const ORDER: [&str; 40] = [
+    "$ref",
+    "type",
+    "title",
+    "description",
+    "const",
+    "enum",
+    "properties",
+    "required",
+    "additionalProperties",
+    "patternProperties",
+    "propertyNames",
+    "minProperties",
+    "maxProperties",
+    "dependentRequired",
+    "dependentSchemas",
+    "items",
+    "prefixItems",
+    "contains",
+    "minContains",
+    "maxContains",
+    "minItems",
+    "maxItems",
+    "uniqueItems",
+    "minLength",
+    "maxLength",
+    "pattern",
+    "format",
+    "minimum",
+    "exclusiveMinimum",
+    "maximum",
+    "exclusiveMaximum",
+    "multipleOf",
+    "anyOf",
+    "oneOf",
+    "allOf",
+    "not",
+    "default",
+    "examples",
+    "deprecated",
+    "$defs",
+];
+
+/// Puts the keys of one schema in order; the properties that it names keep theirs.
+pub(super) fn sort(schema: &mut Map<String, Value>) {
+    let rank = |key: &str| ORDER.iter().position(|known| *known == key).unwrap_or(ORDER.len());
+    let mut keys: Vec<_> = std::mem::take(schema).into_iter().collect();
+    keys.sort_by(|(left, _), (right, _)| rank(left).cmp(&rank(right)).then_with(|| left.cmp(right)));
+    schema.extend(keys);
+}

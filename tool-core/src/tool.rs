@@ -1,0 +1,225 @@
+//! The trait behind every tool, whatever it is made of.
+//!
+//! A call has two halves. [`Tool::prepare`] decodes and checks the arguments and runs nothing; what
+//! it gives, a [`Prepared`], owns them and can be asked about them before it is run. Hooks and
+//! permissions stand between the halves: they see a call that fits, and a call that does not fit
+//! costs nobody an approval.
+
+use std::{future::Future, pin::Pin, sync::Arc};
+
+use serde_json::{Map, Value};
+
+use crate::{
+    __private::{Boxed, Call, Invocation, Slot},
+    Arguments, Method, Needed, Permission, Site, ToolContext, ToolDefinition, ToolError, ToolOutput,
+};
+
+/// A future in a box.
+pub type Running<'a, T = Result<ToolOutput, ToolError>> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// What may be done to arguments before they are checked: rename, drop or fill properties.
+pub type PrepareArguments = fn(&mut Map<String, Value>) -> Result<(), ToolError>;
+
+/// Something that a model can call.
+///
+/// `#[tool]` implements it; so can anybody else, and nothing more is needed to be listed and
+/// called.
+///
+/// # Examples
+///
+/// ```
+/// use serde_json::json;
+/// use tool_core::{Arguments, InputSchema, Prepared, Tool, ToolDefinition, ToolError, ToolName, ToolOutput};
+///
+/// struct Echo(ToolDefinition);
+///
+/// impl Tool for Echo {
+///     fn definition(&self) -> &ToolDefinition {
+///         &self.0
+///     }
+///
+///     fn prepare<'a>(&'a self, arguments: Arguments<'a>) -> Result<Prepared<'a>, ToolError> {
+///         Ok(Prepared::new(move |_cx| Box::pin(async move { Ok(ToolOutput::from(arguments.as_str())) })))
+///     }
+/// }
+///
+/// let schema = InputSchema::new(json!({ "type": "object" }))?;
+/// let echo = Echo(ToolDefinition::new(ToolName::new("echo")?, "Says it again.", schema));
+/// # let _: Box<dyn Tool> = Box::new(echo);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub trait Tool: Send + Sync {
+    /// What a model and a user interface see of the tool.
+    fn definition(&self) -> &ToolDefinition;
+
+    /// Decodes and checks `arguments`; runs nothing.
+    ///
+    /// # Errors
+    ///
+    /// If the arguments do not fit.
+    fn prepare<'a>(&'a self, arguments: Arguments<'a>) -> Result<Prepared<'a>, ToolError>;
+
+    /// The types whose values the tool takes from the context.
+    fn needs(&self) -> &[Needed] {
+        &[]
+    }
+
+    /// What is done to the arguments, as a JSON object, before they are checked; `None` for most
+    /// tools.
+    fn prepare_arguments(&self) -> Option<PrepareArguments> {
+        None
+    }
+
+    /// Where the tool is written, where that is known.
+    fn site(&self) -> Option<Site> {
+        None
+    }
+
+    /// Both halves of a call in a row.
+    fn call<'a>(&'a self, arguments: Arguments<'a>, cx: &'a ToolContext) -> Running<'a> {
+        match self.prepare(arguments) {
+            Ok(prepared) => prepared.run(cx),
+            Err(error) => Box::pin(std::future::ready(Err(error))),
+        }
+    }
+}
+
+impl<T: Tool + ?Sized> Tool for Arc<T> {
+    fn definition(&self) -> &ToolDefinition {
+        (**self).definition()
+    }
+
+    fn prepare<'a>(&'a self, arguments: Arguments<'a>) -> Result<Prepared<'a>, ToolError> {
+        (**self).prepare(arguments)
+    }
+
+    fn needs(&self) -> &[Needed] {
+        (**self).needs()
+    }
+
+    fn prepare_arguments(&self) -> Option<PrepareArguments> {
+        (**self).prepare_arguments()
+    }
+
+    fn site(&self) -> Option<Site> {
+        (**self).site()
+    }
+}
+
+/// A call whose arguments fit, and which has not run yet.
+#[must_use = "a prepared call does nothing until it is run"]
+pub struct Prepared<'a> {
+    text: std::borrow::Cow<'a, str>,
+    invocation: PreparedInvocation<'a>,
+}
+
+enum PreparedInvocation<'a> {
+    Function(Boxed),
+    Custom(Box<dyn FnOnce(&'a ToolContext) -> Running<'a> + Send + 'a>),
+}
+
+impl<'a> Prepared<'a> {
+    /// A call that `run` answers.
+    pub fn new(run: impl FnOnce(&'a ToolContext) -> Running<'a> + Send + 'a) -> Self {
+        Self { text: "".into(), invocation: PreparedInvocation::Custom(Box::new(run)) }
+    }
+
+    /// The call of a function whose slots were filled from `arguments`.
+    pub(crate) fn function(arguments: Arguments<'a>, invocation: Boxed) -> Self {
+        Self { text: arguments.into_text(), invocation: PreparedInvocation::Function(invocation) }
+    }
+
+    /// Runs the call. Nothing happens until the future is polled, and dropping it cancels.
+    pub fn run(self, cx: &'a ToolContext) -> Running<'a> {
+        match self.invocation {
+            PreparedInvocation::Function(invocation) => invocation.run(Call::new(self.text, cx)),
+            PreparedInvocation::Custom(run) => run(cx),
+        }
+    }
+
+    /// Whether the tool wants a person to be asked before this call, which it says from its typed
+    /// arguments.
+    ///
+    /// # Errors
+    ///
+    /// If the question cannot be answered, for instance since a provided value is missing; the call
+    /// should then not run.
+    pub fn wants_confirmation(&self, cx: &ToolContext) -> Result<bool, ToolError> {
+        self.ask(cx, false, |invocation, call| invocation.confirm(call))
+    }
+
+    /// What the tool's own permission check says of this call.
+    ///
+    /// # Errors
+    ///
+    /// If the question cannot be answered; the call should then not run.
+    pub fn permission(&self, cx: &ToolContext) -> Result<Permission, ToolError> {
+        self.ask(cx, Permission::Allow, |invocation, call| invocation.permission(call))
+    }
+
+    fn ask<T>(
+        &self,
+        cx: &ToolContext,
+        otherwise: T,
+        question: impl FnOnce(&dyn Invocation, &Call<'_>) -> Result<T, ToolError>,
+    ) -> Result<T, ToolError> {
+        match &self.invocation {
+            PreparedInvocation::Function(invocation) => {
+                question(&**invocation, &Call::new(self.text.as_ref().into(), cx))
+            }
+            PreparedInvocation::Custom(_) => Ok(otherwise),
+        }
+    }
+}
+
+impl std::fmt::Debug for Prepared<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Prepared").finish_non_exhaustive()
+    }
+}
+
+/// A struct that is a tool: its fields are what the model chooses.
+///
+/// # Examples
+///
+/// ```text
+/// /// Adds two numbers.
+/// #[tool]
+/// struct Add {
+///     a: i64,
+///     b: i64,
+/// }
+///
+/// impl Run for Add {
+///     type Output = i64;
+///
+///     async fn run(self, _cx: &ToolContext) -> i64 {
+///         self.a + self.b
+///     }
+/// }
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is a tool that cannot run",
+    note = "write `impl Run for {Self} {{ type Output = ..; async fn run(self, cx: &ToolContext) -> Self::Output }}`"
+)]
+pub trait Run: Sized {
+    /// What a call gives: anything that a function with `#[tool]` may return.
+    type Output;
+
+    /// Answers one call.
+    fn run(self, cx: &ToolContext) -> impl Future<Output = Self::Output> + Send;
+}
+
+/// A group of tools around one value, made by `#[toolset]`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no set of tools",
+    label = "needs `#[toolset]`",
+    note = "put `#[toolset]` on the `impl` block of `{Self}` that holds the methods with `#[tool]`"
+)]
+pub trait StaticToolSet: Send + Sync + 'static {
+    /// The tools of the group, which share the value.
+    fn tools(self: Arc<Self>) -> Vec<Method>;
+}
+
+/// Used where a slot list is asked for from outside.
+pub(crate) type SlotList<'s, 'd> = &'s mut [&'d mut dyn Slot];

@@ -1,0 +1,89 @@
+use serde_json::{Value, json};
+use tool_core::{ContentHash, InputSchema, Metadata, OutputSchema, ToolDefinition, ToolName};
+
+fn definition(description: &'static str) -> ToolDefinition {
+    let schema = InputSchema::new(json!({ "type": "object" })).unwrap();
+    ToolDefinition::new(ToolName::new("sums").unwrap(), description, schema)
+}
+
+// A03
+#[test]
+fn what_a_tool_has_not_is_not_written() {
+    let written = serde_json::to_value(definition("Sums.")).unwrap();
+    assert_eq!(
+        written,
+        json!({ "name": "sums", "description": "Sums.", "inputSchema": { "type": "object" } })
+    );
+    let schema = OutputSchema::new(json!({ "type": "integer" })).unwrap();
+    let written = serde_json::to_value(definition("Sums.").with_output_schema(schema)).unwrap();
+    assert_eq!(written["outputSchema"], json!({ "type": "integer" }));
+}
+
+// A07
+#[test]
+fn a_title_is_for_people_and_defaults_to_the_name() {
+    let plain = definition("Sums.");
+    assert_eq!(plain.title(), "sums");
+    let titled = plain.with_title("Sum up");
+    assert_eq!((titled.title(), titled.name().as_str()), ("Sum up", "sums"));
+}
+
+// A08
+#[test]
+fn nothing_is_claimed_by_default() {
+    let metadata = Metadata::default();
+    assert_eq!(serde_json::to_value(&metadata).unwrap(), json!({}));
+    let safe = Metadata { concurrency_safe: Some(true), ..metadata };
+    assert_eq!(serde_json::to_value(&safe).unwrap(), json!({ "concurrencySafe": true }));
+    assert!(safe.is_concurrency_safe());
+    assert!(!safe.is_read_only() && !safe.is_idempotent() && !safe.is_destructive());
+}
+
+// A08: "not said" differs from "no".
+#[test]
+fn a_hint_may_be_denied() {
+    let metadata = Metadata { read_only: Some(false), ..Metadata::default() };
+    assert!(!metadata.is_read_only());
+    assert_eq!(serde_json::to_value(&metadata).unwrap(), json!({ "readOnly": false }));
+}
+
+// A14
+#[test]
+fn a_long_running_tool_tells_the_model_to_wait() {
+    let metadata = || Metadata { long_running: Some(true), ..Metadata::default() };
+    let described = definition("sums").with_metadata(metadata());
+    let note = "This is a long-running operation. Do not call it again while a call of it is pending.";
+    assert_eq!(described.description(), format!("sums\n\n{note}"));
+    assert_eq!(definition("").with_metadata(metadata()).description(), note);
+    // Saying it again adds nothing.
+    assert_eq!(described.clone().with_metadata(metadata()).description(), described.description());
+}
+
+#[test]
+fn the_content_hash_is_the_documented_one() {
+    // SHA-256 of `{"a":1,"b":[true,null]}`, whatever the order in which it was written.
+    let one: Value = serde_json::from_str(r#"{"b":[true,null],"a":1}"#).unwrap();
+    let other: Value = serde_json::from_str(r#"{"a":1.0,"b":[true,null]}"#).unwrap();
+    assert_eq!(ContentHash::of(&one), ContentHash::of(&other));
+    assert_eq!(
+        ContentHash::of(&one).to_string(),
+        "1cc69c7fa23616ca2ec3ee70d24390a6225c8832db8a4c814c7e0e7f942f8668"
+    );
+}
+
+#[test]
+fn any_change_of_a_definition_changes_its_hash() {
+    let plain = definition("Sums.");
+    let mut hashes = vec![
+        plain.content_hash(),
+        definition("Sums!").content_hash(),
+        plain.clone().with_title("Sum").content_hash(),
+        plain.clone().with_examples(vec![json!({})]).content_hash(),
+        plain.clone().with_metadata(Metadata { read_only: Some(true), ..Metadata::default() }).content_hash(),
+        plain.clone().with_output_schema(OutputSchema::new(json!({})).unwrap()).content_hash(),
+    ];
+    assert_eq!(definition("Sums.").content_hash(), plain.content_hash());
+    hashes.sort_unstable();
+    hashes.dedup();
+    assert_eq!(hashes.len(), 6);
+}

@@ -1,0 +1,10 @@
+//! The vocabulary, as those see it who use it without the attributes.
+#![allow(missing_docs, dead_code, reason = "fixtures speak for themselves")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may")]
+
+mod context;
+mod definition;
+mod error;
+mod name;
+mod output;
+mod schema;
