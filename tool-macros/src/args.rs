@@ -1,0 +1,170 @@
+//! The grammar of `#[tool(..)]`, `#[toolset(..)]` and `#[tool_args(..)]`.
+//!
+//! Each attribute is a struct whose fields are its keys; the type of a field is what may stand
+//! behind the key. A mistake in one key does not hide the others: what is right is kept, so that
+//! the rules of [`crate::validate`] can still be held against it.
+
+mod forms;
+mod helpers;
+mod schema;
+mod value;
+
+use std::collections::HashSet;
+
+use darling::FromMeta;
+use darling::ast::NestedMeta;
+use proc_macro2::{Span, TokenStream};
+use syn::spanned::Spanned as _;
+use syn::{Expr, LitStr, Path, Type};
+
+use crate::errors::Errors;
+use crate::krate::Krate;
+use crate::names::RenameRule;
+
+pub(crate) use forms::{Confirm, Handle, Instance, Meta, Millis, OutputSchema, Retry, Unknown};
+pub(crate) use helpers::{Default as ParameterDefault, Helpers, is_helper};
+pub(crate) use schema::limits_of_field;
+pub(crate) use value::{Key, literal_int};
+
+/// `#[tool(..)]`.
+#[derive(FromMeta, Default)]
+#[darling(default)]
+pub(crate) struct ToolKeys {
+    // What a model and a user read.
+    pub(crate) name: Option<Key<LitStr>>,
+    pub(crate) title: Option<Key<LitStr>>,
+    pub(crate) label: Option<Key<LitStr>>,
+    pub(crate) description: Option<Key<Expr>>,
+    pub(crate) examples: Option<Key<Vec<Expr>>>,
+    pub(crate) tags: Option<Key<Vec<LitStr>>>,
+    pub(crate) meta: Option<Key<Vec<Meta>>>,
+    pub(crate) toolset: Option<Key<LitStr>>,
+    pub(crate) group: Option<Key<LitStr>>,
+    pub(crate) trust: Option<Key<LitStr>>,
+
+    // What is promised of a call.
+    pub(crate) read_only: Option<Key<bool>>,
+    pub(crate) destructive: Option<Key<bool>>,
+    pub(crate) idempotent: Option<Key<bool>>,
+    pub(crate) open_world: Option<Key<bool>>,
+    pub(crate) concurrency_safe: Option<Key<bool>>,
+    pub(crate) search_or_read: Option<Key<bool>>,
+    pub(crate) long_running: Option<Key<bool>>,
+
+    // How a call is made.
+    pub(crate) sequential: Option<Key<bool>>,
+    pub(crate) blocking: Option<Key<bool>>,
+    pub(crate) timeout: Option<Key<Millis>>,
+    pub(crate) idle_timeout: Option<Key<Millis>>,
+    pub(crate) retry: Option<Key<Retry>>,
+    pub(crate) confirm: Option<Key<Confirm>>,
+    pub(crate) permission: Option<Key<Path>>,
+    pub(crate) needs: Option<Key<Vec<Type>>>,
+
+    // Arguments in, result out.
+    pub(crate) rename_all: Option<Key<RenameRule>>,
+    pub(crate) strict: Option<Key<bool>>,
+    pub(crate) unknown_fields: Option<Key<Unknown>>,
+    pub(crate) prepare: Option<Key<Path>>,
+    pub(crate) input_schema: Option<Key<Expr>>,
+    pub(crate) output_schema: Option<Key<OutputSchema>>,
+    pub(crate) max_result_size: Option<Key<Expr>>,
+    pub(crate) merge: Option<Key<bool>>,
+    pub(crate) skip_summarization: Option<Key<bool>>,
+
+    // What is generated.
+    pub(crate) register: Option<Key<bool>>,
+    pub(crate) handle: Option<Key<Handle>>,
+    pub(crate) instantiate: Option<Key<Vec<Instance>>>,
+    #[darling(rename = "crate")]
+    pub(crate) krate: Option<Key<Path>>,
+}
+
+/// `#[toolset(..)]`.
+#[derive(FromMeta, Default)]
+#[darling(default)]
+pub(crate) struct ToolsetKeys {
+    pub(crate) name: Option<Key<LitStr>>,
+    #[darling(rename = "crate")]
+    pub(crate) krate: Option<Key<Path>>,
+}
+
+/// `#[tool_args(..)]`.
+#[derive(FromMeta, Default)]
+#[darling(default)]
+pub(crate) struct ToolArgsKeys {
+    pub(crate) serialize: Option<Key<bool>>,
+    #[darling(rename = "crate")]
+    pub(crate) krate: Option<Key<Path>>,
+}
+
+/// The crate that a `crate = path` names.
+pub(crate) fn krate(key: Option<&Key<Path>>) -> Krate {
+    Krate::new(key.map(|key| key.value.clone()))
+}
+
+/// Which keys were written, rightly or not: a rule about an absent key must not be held against
+/// one that was merely misspelt.
+#[derive(Default)]
+pub(crate) struct Written {
+    names: HashSet<String>,
+    unreadable: bool,
+}
+
+impl Written {
+    pub(crate) fn has(&self, key: &str) -> bool {
+        self.unreadable || self.names.contains(key)
+    }
+}
+
+/// Reads an attribute's keys; mistakes go to `errors`, and what is right is returned.
+pub(crate) fn read<T: FromMeta + Default>(tokens: TokenStream, errors: &Errors) -> (T, Written) {
+    let mut written = Written::default();
+    let items = match NestedMeta::parse_meta_list(tokens) {
+        Ok(items) => items,
+        Err(error) => {
+            errors.add(error);
+            written.unreadable = true;
+            return (T::default(), written);
+        }
+    };
+    let items: Vec<NestedMeta> = items.into_iter().filter(|item| is_key(item, errors)).collect();
+    written.names = items.iter().map(name).collect();
+    (read_items(items, errors), written)
+}
+
+/// Reads keys that were parsed already.
+fn read_items<T: FromMeta + Default>(mut items: Vec<NestedMeta>, errors: &Errors) -> T {
+    let error = match T::from_list(&items) {
+        Ok(keys) => return keys,
+        Err(error) => error,
+    };
+    errors.keys(error);
+    // An item that cannot be read on its own is one of those just reported, and so is every
+    // second one of a name; the others make up the keys.
+    let mut seen = HashSet::new();
+    items.retain(|item| T::from_list(std::slice::from_ref(item)).is_ok() && seen.insert(name(item)));
+    T::from_list(&items).unwrap_or_default()
+}
+
+fn is_key(item: &NestedMeta, errors: &Errors) -> bool {
+    let literal = matches!(item, NestedMeta::Lit(_));
+    if literal {
+        errors.at(item, "expected a key, as in `name = \"..\"`");
+    }
+    !literal
+}
+
+fn name(item: &NestedMeta) -> String {
+    let path = match item {
+        NestedMeta::Meta(meta) => meta.path(),
+        NestedMeta::NameValueInvalidExpr(meta) => &meta.path,
+        NestedMeta::Lit(_) => return String::new(),
+    };
+    darling::util::path_to_string(path)
+}
+
+/// Where a key stands, or the attribute if it was not written.
+pub(crate) fn place<T>(key: Option<&Key<T>>) -> Span {
+    key.map_or_else(Span::call_site, |key| key.path.span())
+}

@@ -1,0 +1,244 @@
+//! The helper attributes of a parameter: doc comments, `#[arg(..)]`, `#[args]`, `#[serde(..)]` and
+//! `#[schemars(..)]`.
+//!
+//! Rust allows none of them on a parameter, so they are taken off the function again.
+
+use darling::ast::NestedMeta;
+use darling::{FromMeta, Result};
+use proc_macro2::{Span, TokenStream};
+use quote::{ToTokens as _, quote, quote_spanned};
+use syn::spanned::Spanned as _;
+use syn::{Attribute, Expr, ExprLit, Lit, LitStr, Path};
+
+use super::schema::{self, BELONG_TO_SERDE, Constraints, NEED_A_FIELD, SchemarsKeys};
+use super::value::{Key, Value, expression, literal, malformed, spanned};
+use super::{is_key, read_items};
+use crate::docs;
+use crate::errors::Errors;
+
+/// What the helper attributes of one parameter say.
+#[derive(std::default::Default)]
+pub(crate) struct Helpers {
+    /// `#[args]`, if it stands there.
+    pub(crate) args: Option<Path>,
+    /// The first attribute that only a property can carry.
+    pub(crate) of_property: Option<Path>,
+    pub(crate) description: Option<TokenStream>,
+    pub(crate) rename: Option<LitStr>,
+    pub(crate) aliases: Vec<LitStr>,
+    pub(crate) default: Option<Default>,
+    pub(crate) secret: bool,
+    pub(crate) constraints: Constraints,
+}
+
+/// What stands in for an absent argument.
+pub(crate) enum Default {
+    /// `Default::default()`.
+    OfType,
+    /// An expression; a string literal is converted, so that it fits a `String`.
+    Value(Expr),
+    /// A function that makes it.
+    From(Path),
+}
+
+/// `#[arg(..)]`.
+#[derive(FromMeta, std::default::Default)]
+#[darling(default)]
+struct ArgKeys {
+    default: Option<Key<Default>>,
+    #[darling(multiple)]
+    example: Vec<Key<Expr>>,
+    secret: Option<Key<bool>>,
+}
+
+/// `#[serde(..)]`, as far as a parameter can carry it.
+#[derive(FromMeta, std::default::Default)]
+#[darling(default)]
+struct SerdeKeys {
+    rename: Option<Key<Rename>>,
+    #[darling(multiple)]
+    alias: Vec<Key<LitStr>>,
+    default: Option<Key<SerdeDefault>>,
+}
+
+/// Keys of serde that do something to a field only.
+const NEED_A_FIELD_OF_SERDE: &[&str] = &[
+    "borrow",
+    "bound",
+    "deserialize_with",
+    "flatten",
+    "getter",
+    "serialize_with",
+    "skip",
+    "skip_deserializing",
+    "skip_serializing",
+    "skip_serializing_if",
+    "with",
+];
+
+/// Whether an attribute of a parameter is ours to take off.
+pub(crate) fn is_helper(attr: &Attribute) -> bool {
+    let ours = ["arg", "args", "serde", "schemars", "deprecated"];
+    docs::is_doc(attr) || ours.iter().any(|name| attr.path().is_ident(name))
+}
+
+impl Helpers {
+    pub(crate) fn read(attrs: &[Attribute], errors: &Errors) -> Self {
+        let mut found = Self { description: docs::description(attrs), ..Self::default() };
+        for attr in attrs {
+            let path = attr.path();
+            if path.is_ident("args") {
+                if attr.meta.require_path_only().is_err() {
+                    errors.at(attr, "`args` takes nothing; write `#[args]`");
+                }
+                found.args = Some(path.clone());
+            } else if path.is_ident("cfg") || path.is_ident("cfg_attr") {
+                errors.at(
+                    attr,
+                    "a parameter cannot come and go; put the `#[cfg]` on the function and write two",
+                );
+            } else if is_helper(attr) && !docs::is_doc(attr) {
+                found.of_property.get_or_insert_with(|| path.clone());
+            }
+        }
+        let arg: ArgKeys = read_items(items(attrs, "arg", errors), errors);
+        let serde = SerdeKeys::read(items(attrs, "serde", errors), errors);
+        let schemars = read_schemars(items(attrs, "schemars", errors), errors);
+        schemars.check(errors);
+        let deprecated = attrs.iter().any(|attr| attr.path().is_ident("deprecated"));
+
+        found.secret = arg.secret.is_some_and(|key| key.value);
+        found.constraints = schemars.constraints(&arg.example, deprecated);
+        if let Some(description) = schemars.description {
+            found.description = Some(description.value.into_token_stream());
+        }
+        found.rename = serde.rename.map(|key| key.value.0);
+        found.aliases = serde.alias.into_iter().map(|key| key.value).collect();
+        if let (Some(_), Some(serde)) = (&arg.default, &serde.default) {
+            errors.at(&serde.path, "the default stands in `#[arg(default = ..)]` already; keep one");
+        }
+        found.default = arg.default.map(|key| key.value).or(serde.default.map(|key| key.value.0));
+        if let (Some(required), Some(_)) = (&schemars.required, &found.default) {
+            errors.at(&required.path, "a property with a default is not required; keep one of them");
+        }
+        found
+    }
+}
+
+/// The keys of all attributes of one name.
+fn items(attrs: &[Attribute], name: &str, errors: &Errors) -> Vec<NestedMeta> {
+    attrs
+        .iter()
+        .filter(|attr| attr.path().is_ident(name))
+        .filter_map(|attr| {
+            let list = errors.handle(attr.meta.require_list())?;
+            errors.handle(NestedMeta::parse_meta_list(list.tokens.clone()))
+        })
+        .flatten()
+        .filter(|item| is_key(item, errors))
+        .collect()
+}
+
+impl SerdeKeys {
+    fn read(mut items: Vec<NestedMeta>, errors: &Errors) -> Self {
+        items.retain(|item| !wants_a_field(item, NEED_A_FIELD_OF_SERDE, errors));
+        read_items(items, errors)
+    }
+}
+
+fn read_schemars(mut items: Vec<NestedMeta>, errors: &Errors) -> SchemarsKeys {
+    items.retain(|item| !wants_a_field(item, NEED_A_FIELD, errors));
+    items.retain(|item| {
+        let key = super::name(item);
+        let of_serde = BELONG_TO_SERDE.contains(&key.as_str());
+        if of_serde {
+            let message = format!("the decoder has to know it too; write `#[serde({key} = ..)]`");
+            errors.at(item, message);
+        }
+        !of_serde
+    });
+    read_items(items, errors)
+}
+
+fn wants_a_field(item: &NestedMeta, keys: &[&str], errors: &Errors) -> bool {
+    let path = match item {
+        NestedMeta::Meta(meta) => meta.path(),
+        NestedMeta::NameValueInvalidExpr(meta) => &meta.path,
+        NestedMeta::Lit(_) => return false,
+    };
+    let found = keys.iter().any(|key| path.is_ident(key));
+    if found {
+        errors.keys(schema::needs_a_field(path));
+    }
+    found
+}
+
+impl Value for Default {
+    fn read(meta: &syn::Meta) -> Result<Self> {
+        match expression(meta) {
+            Some(value) => Ok(Self::Value(value.clone())),
+            None if matches!(meta, syn::Meta::Path(_)) => Ok(Self::OfType),
+            None => Err(malformed(meta, "a value", " = ..")),
+        }
+    }
+}
+
+impl Default {
+    /// The function that makes the value; a type that has no default of its own is reported at
+    /// `place`.
+    pub(crate) fn function(&self, place: Span) -> TokenStream {
+        match self {
+            Self::OfType => quote_spanned!(place=> ::core::default::Default::default),
+            Self::Value(text @ Expr::Lit(ExprLit { lit: Lit::Str(_), .. })) => {
+                quote!(|| ::core::convert::From::from(#text))
+            }
+            Self::Value(value) => quote!(|| #value),
+            Self::From(path) => path.into_token_stream(),
+        }
+    }
+}
+
+/// `default` or `default = "path"`.
+struct SerdeDefault(Default);
+
+impl Value for SerdeDefault {
+    fn read(meta: &syn::Meta) -> Result<Self> {
+        match (meta, literal(meta)) {
+            (syn::Meta::Path(_), _) => Ok(Self(Default::OfType)),
+            (_, Some(Lit::Str(path))) => match path.parse() {
+                Ok(path) => Ok(Self(Default::From(path))),
+                Err(_) => Err(spanned(path, "not a path; a value goes into `#[arg(default = ..)]`")),
+            },
+            _ => Err(malformed(meta, "a function in a string", " = \"path\"")),
+        }
+    }
+}
+
+/// `rename = ".."` or `rename(deserialize = "..")`; only decoding matters to a parameter.
+struct Rename(LitStr);
+
+#[derive(FromMeta)]
+struct RenameKeys {
+    deserialize: Option<Key<LitStr>>,
+    #[expect(dead_code, reason = "a parameter is never serialized, but serde takes the key")]
+    serialize: Option<Key<LitStr>>,
+}
+
+impl Value for Rename {
+    fn read(meta: &syn::Meta) -> Result<Self> {
+        match meta {
+            syn::Meta::List(_) => match RenameKeys::from_meta(meta)?.deserialize {
+                Some(name) => Ok(Self(name.value)),
+                None => Err(malformed(meta, "a name", " = \"..\"")),
+            },
+            _ => LitStr::read(meta).map(Self),
+        }
+    }
+}
+
+impl Helpers {
+    /// The place of `#[args]` or of the first attribute that only a property can carry.
+    pub(crate) fn place_of_property(&self) -> Option<Span> {
+        self.of_property.as_ref().map(|path| path.span())
+    }
+}

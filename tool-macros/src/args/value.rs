@@ -1,0 +1,184 @@
+//! What may stand behind a key, as far as several keys take it.
+
+use darling::{Error, FromMeta, Result};
+use syn::parse::Parse;
+use syn::punctuated::Punctuated;
+use syn::{Expr, ExprLit, Lit, LitStr, Path, Token, Type};
+
+/// A key with the place where it stands.
+#[derive(Clone)]
+pub(crate) struct Key<T> {
+    pub(crate) path: Path,
+    pub(crate) value: T,
+}
+
+/// What a key's value is made of.
+pub(crate) trait Value: Sized {
+    fn read(meta: &syn::Meta) -> Result<Self>;
+}
+
+impl<T: Value> FromMeta for Key<T> {
+    fn from_meta(meta: &syn::Meta) -> Result<Self> {
+        Ok(Self { path: meta.path().clone(), value: T::read(meta)? })
+    }
+}
+
+/// The mistake of a key whose value has another form; `way_out` shows what follows the key.
+pub(super) fn malformed(meta: &syn::Meta, takes: &str, way_out: &str) -> Error {
+    let key = darling::util::path_to_string(meta.path());
+    let message = format!("`{key}` takes {takes}; write `{key}{way_out}`");
+    match meta {
+        syn::Meta::NameValue(meta) => spanned(&meta.value, message),
+        _ => spanned(meta.path(), message),
+    }
+}
+
+/// A mistake that covers a whole node.
+pub(super) fn spanned(node: &impl syn::spanned::Spanned, message: impl std::fmt::Display) -> Error {
+    Error::custom(message).with_span(node)
+}
+
+/// The expression of `key = EXPR`; macros wrap what they pass on in groups that no one wrote.
+pub(super) fn expression(meta: &syn::Meta) -> Option<&Expr> {
+    let syn::Meta::NameValue(meta) = meta else {
+        return None;
+    };
+    let mut expr = &meta.value;
+    while let Expr::Group(group) = expr {
+        expr = &group.expr;
+    }
+    Some(expr)
+}
+
+/// The literal of `key = LITERAL`.
+pub(super) fn literal(meta: &syn::Meta) -> Option<&Lit> {
+    match expression(meta)? {
+        Expr::Lit(ExprLit { lit, .. }) => Some(lit),
+        _ => None,
+    }
+}
+
+/// A whole number that is written as one.
+pub(crate) fn literal_int(expr: &Expr) -> Option<i128> {
+    match expr {
+        Expr::Lit(ExprLit { lit: Lit::Int(int), .. }) => int.base10_parse().ok(),
+        Expr::Unary(syn::ExprUnary { op: syn::UnOp::Neg(_), expr, .. }) => literal_int(expr).map(|int| -int),
+        Expr::Group(group) => literal_int(&group.expr),
+        _ => None,
+    }
+}
+
+/// The items of `key(a, b)`.
+pub(super) fn list<T: Parse>(meta: &syn::Meta) -> Option<Result<Vec<T>>> {
+    let syn::Meta::List(list) = meta else {
+        return None;
+    };
+    // In this way what is missing at the end is reported at the closing parenthesis.
+    let items = list.parse_args_with(Punctuated::<T, Token![,]>::parse_terminated);
+    Some(items.map(|items| items.into_iter().collect()).map_err(Error::from))
+}
+
+impl Value for LitStr {
+    fn read(meta: &syn::Meta) -> Result<Self> {
+        match literal(meta) {
+            Some(Lit::Str(text)) if text.value().trim().is_empty() => {
+                let key = darling::util::path_to_string(meta.path());
+                Err(spanned(text, format!("`{key}` is empty; leave it out or fill it in")))
+            }
+            Some(Lit::Str(text)) => Ok(text.clone()),
+            _ => Err(malformed(meta, "a string", " = \"..\"")),
+        }
+    }
+}
+
+impl Value for bool {
+    fn read(meta: &syn::Meta) -> Result<Self> {
+        match (meta, literal(meta)) {
+            (syn::Meta::Path(_), _) => Ok(true),
+            (_, Some(Lit::Bool(value))) => Ok(value.value),
+            _ => Err(malformed(meta, "nothing, `true` or `false`", "")),
+        }
+    }
+}
+
+/// A key that is only a word.
+pub(crate) struct Word;
+
+impl Value for Word {
+    fn read(meta: &syn::Meta) -> Result<Self> {
+        match meta {
+            syn::Meta::Path(_) => Ok(Self),
+            _ => Err(malformed(meta, "no value", "")),
+        }
+    }
+}
+
+impl Value for Expr {
+    fn read(meta: &syn::Meta) -> Result<Self> {
+        expression(meta).cloned().ok_or_else(|| {
+            let key = darling::util::path_to_string(meta.path());
+            let (takes, way_out) = match key.as_str() {
+                "description" => ("text", " = \"..\""),
+                "input_schema" | "output_schema" => ("a JSON Schema", " = json!({ .. })"),
+                "max_result_size" => ("a number of bytes", " = 65536"),
+                _ => ("a value", " = .."),
+            };
+            malformed(meta, takes, way_out)
+        })
+    }
+}
+
+impl Value for Path {
+    fn read(meta: &syn::Meta) -> Result<Self> {
+        match expression(meta) {
+            Some(Expr::Path(path)) if path.qself.is_none() => Ok(path.path.clone()),
+            _ => crate_path(meta).ok_or_else(|| malformed(meta, "a path", " = some::path")),
+        }
+    }
+}
+
+/// `crate = crate` and `crate = "path"`, which serde and others take.
+fn crate_path(meta: &syn::Meta) -> Option<Path> {
+    if !meta.path().is_ident("crate") {
+        return None;
+    }
+    match literal(meta)? {
+        Lit::Str(text) => text.parse_with(Path::parse_mod_style).ok(),
+        _ => None,
+    }
+}
+
+impl Value for Vec<Expr> {
+    fn read(meta: &syn::Meta) -> Result<Self> {
+        list(meta).unwrap_or_else(|| Err(malformed(meta, "a list", "(.., ..)")))
+    }
+}
+
+impl Value for Vec<LitStr> {
+    fn read(meta: &syn::Meta) -> Result<Self> {
+        let texts: Vec<LitStr> = list::<Expr>(meta)
+            .unwrap_or_else(|| Err(malformed(meta, "strings", "(\"..\", \"..\")")))?
+            .into_iter()
+            .map(|expr| match expr {
+                Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Ok(text),
+                other => Err(spanned(&other, "expected a string, as in `\"..\"`")),
+            })
+            .collect::<Result<_>>()?;
+        for (at, text) in texts.iter().enumerate() {
+            if text.value().trim().is_empty() {
+                return Err(spanned(text, "empty string; leave it out or fill it in"));
+            }
+            if texts.iter().take(at).any(|earlier| earlier.value() == text.value()) {
+                let message = format!("{:?} stands here already; give it once", text.value());
+                return Err(spanned(text, message));
+            }
+        }
+        Ok(texts)
+    }
+}
+
+impl Value for Vec<Type> {
+    fn read(meta: &syn::Meta) -> Result<Self> {
+        list(meta).unwrap_or_else(|| Err(malformed(meta, "types", "(Db, dyn Store)")))
+    }
+}

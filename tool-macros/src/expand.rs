@@ -1,0 +1,222 @@
+//! What passed the rules → tokens. Nothing here can fail.
+//!
+//! An expansion is data and one call: a description of the tool (`spec`), and a function that
+//! hands slots for the arguments, and the user's function, to the library (`call`). Everything is
+//! named through the alias `__tool`; names of ours start with `__`, so that none of the user's is
+//! hidden.
+
+mod aliases;
+mod call;
+mod spec;
+
+use proc_macro2::{Ident, TokenStream};
+use quote::{quote, quote_spanned};
+use syn::spanned::Spanned as _;
+use syn::{DeriveInput, Generics, ItemImpl, Visibility};
+
+use crate::item::{FunctionItem, clean_impl};
+use crate::krate::Krate;
+use crate::names;
+use crate::validate::{Callee, Derives, Instance, Tool};
+
+/// A function, and what registers it.
+pub(crate) fn function(item: &FunctionItem, tool: &Tool, krate: &Krate) -> TokenStream {
+    let function = item.clean();
+    let handle =
+        tool.handle.as_ref().map(|handle| handle_type(handle, &item.sig.ident, &item.vis, &tool.cfgs));
+    let registrations = registrations(tool, krate);
+    quote!(#function #handle #registrations)
+}
+
+/// The type that stands for a tool; it has no values.
+pub(crate) fn handle_type(
+    handle: &Ident,
+    function: &Ident,
+    vis: &Visibility,
+    cfgs: &[syn::Attribute],
+) -> TokenStream {
+    // rustdoc does not resolve a raw identifier in a link.
+    let named = match function.to_string().strip_prefix("r#") {
+        Some(plain) => format!("`{plain}()`"),
+        None => format!("[`{function}()`]"),
+    };
+    let doc = format!(
+        "The tool {named}, as a type: `Registry::builder().tool::<{}>()` registers it by hand.",
+        names::plain(handle)
+    );
+    quote! {
+        #(#cfgs)*
+        #[doc = #doc]
+        #[allow(
+            non_camel_case_types, dead_code,
+            missing_debug_implementations, missing_copy_implementations
+        )]
+        #vis struct #handle {}
+    }
+}
+
+/// A struct that is a tool, and what registers it.
+pub(crate) fn structure(item: &DeriveInput, derives: &Derives, tool: &Tool, krate: &Krate) -> TokenStream {
+    let arguments = arguments(item, derives, krate);
+    let registrations = registrations(tool, krate);
+    quote!(#arguments #registrations)
+}
+
+/// A struct or enum with our derives.
+pub(crate) fn arguments(item: &DeriveInput, derives: &Derives, krate: &Krate) -> TokenStream {
+    let private = krate.private();
+    let (serde, schemars) = (krate.literal("serde"), krate.literal("schemars"));
+    let paths = [
+        (derives.deserialize, quote!(#private::serde::Deserialize)),
+        (derives.json_schema, quote!(#private::schemars::JsonSchema)),
+        (derives.serialize, quote!(#private::serde::Serialize)),
+    ];
+    let paths = paths.iter().filter(|(derived, _)| *derived).map(|(_, path)| path);
+    let checks = &derives.checks;
+    let checks = (!checks.is_empty()).then(|| {
+        let cfgs = crate::signature::cfgs(&item.attrs);
+        quote! {
+            #(#cfgs)*
+            const _: fn() = || {
+                use #private as __tool;
+                #(#checks)*
+            };
+        }
+    });
+    let item = aliases::told(item, derives);
+    quote! {
+        #[derive(#(#paths),*)]
+        #[serde(crate = #serde)]
+        #[schemars(crate = #schemars)]
+        #item
+        #checks
+    }
+}
+
+fn registrations(tool: &Tool, krate: &Krate) -> TokenStream {
+    tool.instances.iter().map(|instance| registration(tool, instance, krate)).collect()
+}
+
+/// One tool: its description, its call, and its entry among all tools of the program.
+fn registration(tool: &Tool, instance: &Instance, krate: &Krate) -> TokenStream {
+    let private = krate.private();
+    let (cfgs, bindings) = (&tool.cfgs, &instance.bindings);
+    let spec = spec::of(tool, instance);
+    let invocation = call::invocation(tool, instance);
+    let checks = call::checks(tool);
+    let checks = (!checks.is_empty()).then(|| quote!(const _: fn() = || { #checks };));
+    let registration = quote!(__tool::Registration::new(&__SPEC, __invocation));
+    let handle = tool.handle.as_ref().map(|handle| {
+        quote! {
+            impl __tool::Handle for #handle {
+                const REGISTRATION: &'static __tool::Registration = &#registration;
+            }
+        }
+    });
+    let submit = tool
+        .keys
+        .register
+        .as_ref()
+        .is_none_or(|register| register.value)
+        .then(|| quote!(__tool::inventory::submit! { #registration }));
+    // Lints that generated code may trip over. The list must stay small: to allow what a user
+    // forbids is an error.
+    quote! {
+        #(#cfgs)*
+        #[allow(deprecated)]
+        const _: () = {
+            use #private as __tool;
+            use __tool::probe::*;
+            #(#bindings)*
+            static __SPEC: __tool::Spec = #spec;
+            fn __invocation() -> __tool::Boxed {
+                #invocation
+            }
+            #checks
+            #handle
+            #submit
+        };
+    }
+}
+
+/// An `impl` block, and the set that its methods make.
+pub(crate) fn toolset(item: &ItemImpl, tools: &[Tool], krate: &Krate) -> TokenStream {
+    let methods = tools
+        .iter()
+        .flat_map(|tool| tool.instances.iter().map(move |it| (tool, it)))
+        .map(|(tool, instance)| method(tool, instance));
+    let body = quote! {
+        let mut __tools = __tool::Vec::new();
+        #(#methods)*
+        __tools
+    };
+    static_toolset(item, &body, krate)
+}
+
+/// An `impl` block, and `StaticToolSet` for its type.
+pub(crate) fn static_toolset(item: &ItemImpl, body: &TokenStream, krate: &Krate) -> TokenStream {
+    let private = krate.private();
+    let clean = clean_impl(item);
+    let cfgs = crate::signature::cfgs(&item.attrs);
+    let self_ty = &item.self_ty;
+    let generics = shared(item);
+    let (params, _, bounds) = generics.split_for_impl();
+    let header = quote_spanned! {self_ty.span()=>
+        impl #params __tool::StaticToolSet for #self_ty #bounds
+    };
+    quote! {
+        #clean
+        #(#cfgs)*
+        #[allow(deprecated, trivial_bounds)]
+        const _: () = {
+            use #private as __tool;
+            use __tool::probe::*;
+            #header {
+                fn tools(self: __tool::Arc<Self>) -> __tool::Vec<__tool::Method> {
+                    #body
+                }
+            }
+        };
+    }
+}
+
+/// The generics of a set, with what the trait asks of its type as a condition: what does not hold
+/// is then reported there, and not again wherever a method relies on it.
+fn shared(item: &ItemImpl) -> Generics {
+    let mut generics = item.generics.clone();
+    let bound = quote_spanned! {item.self_ty.span()=>
+        Self: ::core::marker::Send + ::core::marker::Sync + 'static
+    };
+    if let Ok(bound) = syn::parse2(bound) {
+        generics.make_where_clause().predicates.push(bound);
+    }
+    generics
+}
+
+/// One method of a set.
+fn method(tool: &Tool, instance: &Instance) -> TokenStream {
+    let (cfgs, bindings) = (&tool.cfgs, &instance.bindings);
+    let spec = spec::of(tool, instance);
+    let invocation = call::invocation(tool, instance);
+    let checks = call::checks(tool);
+    let checks = (!checks.is_empty()).then(|| quote!(let _: fn() = || { #checks };));
+    let (outer, inner) = match tool.callee {
+        Callee::Method { takes_self: true, .. } => (
+            Some(quote!(let __this = __tool::Arc::clone(&self);)),
+            Some(quote!(let __this = __tool::Arc::clone(&__this);)),
+        ),
+        _ => (None, None),
+    };
+    quote! {
+        #(#cfgs)*
+        {
+            #(#bindings)*
+            #checks
+            #outer
+            __tools.push(__tool::Method::new(const { &#spec }, move || {
+                #inner
+                #invocation
+            }));
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! The call: a slot for each argument, and the user's function.
+
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{format_ident, quote, quote_spanned};
+use syn::Path;
+use syn::spanned::Spanned as _;
+
+use crate::args::Confirm;
+use crate::validate::{Callee, Decoded, Instance, Property, Tool};
+
+/// Hands the slots and the function to the library. What does not fit is reported at the name of
+/// the function, unless a part of it has a better place.
+pub(super) fn invocation(tool: &Tool, instance: &Instance) -> TokenStream {
+    let slots = tool.parameters.iter().map(slot);
+    let run = match is_blocking(tool) {
+        true => blocking(tool, instance),
+        false => running(tool, instance),
+    };
+    let capture = match tool.callee {
+        Callee::Method { .. } => Some(quote!(move)),
+        _ => None,
+    };
+    let (taken, call) = (local("__slots"), local("__call"));
+    let body = quote_spanned!(place(tool)=> (#(#slots,)*), #capture |#taken, #call| #run);
+    match guards(tool) {
+        None => quote_spanned!(place(tool)=> __tool::invocation(#body)),
+        Some(guards) => quote_spanned!(place(tool)=> __tool::guarded(#body, #guards)),
+    }
+}
+
+/// A variable. Whatever place the tokens around it have, it has that of the attribute: in a
+/// `macro_rules!` only variables of one origin see each other.
+fn local(name: &str) -> Ident {
+    Ident::new(name, Span::call_site())
+}
+
+/// What the limits of the parameters ask of their types.
+pub(super) fn checks(tool: &Tool) -> TokenStream {
+    let checks = tool.parameters.iter().flat_map(|parameter| {
+        parameter.checks.iter().map(|check| {
+            let check = Ident::new(check, parameter.span);
+            let ty = &parameter.ty;
+            quote!(__tool::check::#check::<#ty>();)
+        })
+    });
+    checks.collect()
+}
+
+/// Where an argument is decoded into. All of it has the place of the type, so that a type which no
+/// argument can become is reported there, and once: the compiler drops what it has said already of
+/// the same place.
+fn slot(parameter: &Property) -> TokenStream {
+    let (ty, span) = (&parameter.ty, parameter.span);
+    let method = match parameter.decoded {
+        Decoded::ByType => Ident::new("slot", span),
+        Decoded::Whole => Ident::new("whole", span),
+    };
+    let or = parameter.default.as_ref().map(|default| {
+        let make = default.function(span);
+        quote_spanned!(span=> .or(#make, |__v| __tool::to_json!(__v)))
+    });
+    quote_spanned!(span=> __tool::Of::<#ty>::new().#method() #or)
+}
+
+fn is_blocking(tool: &Tool) -> bool {
+    tool.keys.blocking.as_ref().is_some_and(|key| key.value)
+}
+
+fn slot_names(tool: &Tool) -> Vec<Ident> {
+    (0..tool.parameters.len()).map(|at| format_ident!("__{at}")).collect()
+}
+
+/// The body as a future.
+fn running(tool: &Tool, instance: &Instance) -> TokenStream {
+    let slots = slot_names(tool);
+    let (taken, call) = (local("__slots"), local("__call"));
+    let run = run(tool, instance, &slots);
+    let outcome = quote_spanned!(tool.result=> __tool::outcome!(#call, #run));
+    quote_spanned! {place(tool)=>
+        __tool::boxed(async move {
+            let (#(mut #slots,)*) = #taken;
+            #outcome
+        })
+    }
+}
+
+/// The body on a thread that may block; it owns what it needs.
+fn blocking(tool: &Tool, instance: &Instance) -> TokenStream {
+    let slots = slot_names(tool);
+    let (taken, call) = (local("__slots"), local("__call"));
+    let run = run(tool, instance, &slots);
+    let outcome = quote_spanned!(tool.result=> __tool::outcome_sync!(#call, #run));
+    quote_spanned! {place(tool)=>
+        __tool::boxed(async move {
+            let #call = #call.into_owned();
+            __tool::blocking(move || {
+                let (#(mut #slots,)*) = #taken;
+                #outcome
+            })
+            .await
+        })
+    }
+}
+
+/// The name of what is called.
+fn place(tool: &Tool) -> Span {
+    match &tool.callee {
+        Callee::Function { ident, .. } | Callee::Method { ident, .. } | Callee::Struct { ident } => {
+            ident.span()
+        }
+    }
+}
+
+/// The user's function with its arguments.
+fn run(tool: &Tool, instance: &Instance, slots: &[Ident]) -> TokenStream {
+    let arguments = quote!(#(#slots.get(&__call)?),*);
+    let generics = &instance.arguments;
+    let generics = (!generics.is_empty()).then(|| quote!(::<#(#generics),*>));
+    match &tool.callee {
+        Callee::Function { ident, is_async } => {
+            let wait = is_async.then(|| quote!(.await));
+            quote!(#ident #generics (#arguments) #wait)
+        }
+        Callee::Method { ident, is_async, takes_self } => {
+            let wait = is_async.then(|| quote!(.await));
+            let this = takes_self.then(|| quote!(&__this,));
+            quote!(Self::#ident #generics (#this #arguments) #wait)
+        }
+        Callee::Struct { ident } => {
+            quote_spanned!(ident.span()=> <#ident as __tool::Run>::run(#arguments).await)
+        }
+    }
+}
+
+/// The user's functions that are asked before the call; they see the arguments decoded.
+fn guards(tool: &Tool) -> Option<TokenStream> {
+    let confirm = match tool.keys.confirm.as_ref().map(|key| &key.value) {
+        Some(Confirm::When(path)) => Some(guard(path, &quote!(bool), tool)),
+        _ => None,
+    };
+    let permission = tool.keys.permission.as_ref();
+    let permission = permission.map(|key| guard(&key.value, &quote!(__tool::Permission), tool));
+    if confirm.is_none() && permission.is_none() {
+        return None;
+    }
+    let confirm = confirm.unwrap_or_else(|| quote!(__tool::never));
+    let permission = permission.unwrap_or_else(|| quote!(__tool::allow));
+    Some(quote!(#confirm, #permission))
+}
+
+/// A function that does not fit is reported where the attribute names it.
+fn guard(path: &Path, answer: &TokenStream, tool: &Tool) -> TokenStream {
+    let (taken, call, given) = (local("__slots"), local("__call"), local("__answer"));
+    let names = slot_names(tool);
+    let slots = (0..names.len()).map(syn::Index::from);
+    let at_path = Span::call_site().located_at(path.span());
+    let arguments = names.iter().map(|name| Ident::new(&name.to_string(), at_path));
+    let asked = quote_spanned!(path.span()=> let #given: #answer = #path(#(#arguments),*););
+    quote! {
+        |#taken, #call| {
+            #(let #names = #taken.#slots.peek(#call)?;)*
+            #asked
+            ::core::result::Result::Ok(#given)
+        }
+    }
+}

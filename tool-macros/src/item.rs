@@ -1,0 +1,151 @@
+//! What an attribute stands on.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+use syn::parse::discouraged::Speculative as _;
+use syn::parse::{Parse, ParseStream};
+use syn::{
+    Attribute, DeriveInput, FnArg, ImplItem, Item, ItemImpl, Signature, Token, Type, Visibility, parse_quote,
+};
+
+use crate::args::is_helper;
+
+/// The item below `#[tool]`, `#[toolset]` or `#[tool_args]`.
+pub(crate) enum Target {
+    Function(Box<FunctionItem>),
+    /// A struct, enum or union.
+    Type(Box<DeriveInput>),
+    Impl(Box<ItemImpl>),
+    /// Anything else: what it is called, and where it begins.
+    Other(&'static str, TokenStream),
+}
+
+impl Parse for Target {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        let ahead = input.fork();
+        ahead.call(Attribute::parse_outer)?;
+        ahead.parse::<Visibility>()?;
+        if ahead.peek(Token![struct]) || ahead.peek(Token![enum]) {
+            return input.parse().map(|item| Self::Type(Box::new(item)));
+        }
+        if starts_function(&ahead) {
+            return input.parse().map(|item| Self::Function(Box::new(item)));
+        }
+        let start: TokenStream = ahead.parse()?;
+        let start: TokenStream = start.into_iter().take(1).collect();
+        let begin = input.fork();
+        Ok(match begin.parse::<Item>() {
+            Ok(Item::Union(_)) => {
+                return input.parse().map(|item| Self::Type(Box::new(item)));
+            }
+            Ok(Item::Impl(item)) => {
+                input.advance_to(&begin);
+                return Ok(Self::Impl(Box::new(item)));
+            }
+            other => {
+                input.parse::<TokenStream>()?;
+                Self::Other(other.as_ref().map_or("this", what), start)
+            }
+        })
+    }
+}
+
+fn starts_function(input: ParseStream<'_>) -> bool {
+    // A signature that cannot be read is still a function, and its own message is the best one.
+    input.peek(Token![fn]) || input.peek(Token![async]) || Signature::parse(&input.fork()).is_ok()
+}
+
+fn what(item: &Item) -> &'static str {
+    match item {
+        Item::Const(_) => "a constant",
+        Item::ExternCrate(_) => "an `extern crate`",
+        Item::ForeignMod(_) => "an `extern` block",
+        Item::Macro(_) => "a macro",
+        Item::Mod(_) => "a module",
+        Item::Static(_) => "a static",
+        Item::Trait(_) | Item::TraitAlias(_) => "a trait",
+        Item::Type(_) => "a type alias",
+        Item::Use(_) => "a `use`",
+        _ => "this",
+    }
+}
+
+/// A function of which only the outside is looked at.
+pub(crate) struct FunctionItem {
+    pub(crate) attrs: Vec<Attribute>,
+    pub(crate) vis: Visibility,
+    pub(crate) sig: Signature,
+    /// The body, or the semicolon in its place.
+    pub(crate) body: TokenStream,
+}
+
+impl Parse for FunctionItem {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        Ok(Self {
+            attrs: input.call(Attribute::parse_outer)?,
+            vis: input.parse()?,
+            sig: input.parse()?,
+            body: input.parse()?,
+        })
+    }
+}
+
+impl FunctionItem {
+    /// The function as Rust takes it: without our attributes on its parameters.
+    pub(crate) fn clean(&self) -> TokenStream {
+        let Self { attrs, vis, sig, body } = self;
+        // One that stands here was said to be too much; expanding it would say more.
+        let attrs = attrs.iter().filter(|attr| !is_tool(attr));
+        let allowed = by_value(sig);
+        let sig = clean_signature(sig);
+        quote!(#(#attrs)* #allowed #vis #sig #body)
+    }
+}
+
+/// Tells clippy that "by value" is not an oversight: a reference would be the program's to give.
+fn by_value(sig: &Signature) -> Option<Attribute> {
+    let any = sig.inputs.iter().any(|input| match input {
+        FnArg::Receiver(_) => false,
+        FnArg::Typed(parameter) => !matches!(*parameter.ty, Type::Reference(_)),
+    });
+    any.then(|| parse_quote!(#[allow(clippy::needless_pass_by_value)]))
+}
+
+/// A signature without our attributes on its parameters.
+fn clean_signature(sig: &Signature) -> Signature {
+    let mut sig = sig.clone();
+    for input in &mut sig.inputs {
+        let attrs = match input {
+            FnArg::Receiver(receiver) => &mut receiver.attrs,
+            FnArg::Typed(parameter) => &mut parameter.attrs,
+        };
+        attrs.retain(|attr| !is_helper(attr));
+    }
+    sig
+}
+
+/// An `impl` block without our attributes on its methods and their parameters.
+pub(crate) fn clean_impl(item: &ItemImpl) -> ItemImpl {
+    let mut item = item.clone();
+    for item in &mut item.items {
+        match item {
+            ImplItem::Fn(method) if method.attrs.iter().any(is_tool) => {
+                method.attrs.retain(|attr| !is_tool(attr));
+                method.attrs.extend(by_value(&method.sig));
+                method.sig = clean_signature(&method.sig);
+            }
+            ImplItem::Const(item) => item.attrs.retain(|attr| !is_tool(attr)),
+            ImplItem::Type(item) => item.attrs.retain(|attr| !is_tool(attr)),
+            _ => {}
+        }
+    }
+    item
+}
+
+/// Whether an attribute is `#[tool]`, under whichever path.
+///
+/// An attribute cannot be resolved from inside a macro, so its last name has to do.
+pub(crate) fn is_tool(attr: &Attribute) -> bool {
+    let last = attr.path().segments.last();
+    last.is_some_and(|segment| segment.ident == "tool")
+}

@@ -1,0 +1,44 @@
+//! Where an expansion finds the runtime: the only place that knows its name.
+
+use proc_macro2::{Span, TokenStream};
+use quote::{ToTokens, quote};
+use syn::{LitStr, Path};
+
+/// The crate that expansions name things through.
+#[derive(Clone, Default)]
+pub(crate) struct Krate {
+    renamed: Option<Path>,
+}
+
+impl Krate {
+    pub(crate) fn new(renamed: Option<Path>) -> Self {
+        Self { renamed }
+    }
+
+    /// The hidden module that holds everything an expansion needs.
+    pub(crate) fn private(&self) -> TokenStream {
+        match &self.renamed {
+            Some(path) => quote!(#path::__private),
+            None => quote!(::tool_runtime::__private),
+        }
+    }
+
+    /// A module of the hidden module as the string that `serde(crate = "..")` wants.
+    pub(crate) fn literal(&self, module: &str) -> LitStr {
+        let path: String =
+            self.private().into_token_stream().into_iter().map(|token| token.to_string()).collect();
+        LitStr::new(&format!("{path}::{module}"), Span::call_site())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Krate;
+
+    #[test]
+    fn a_renamed_crate_is_found_under_its_new_name() {
+        let renamed = Krate::new(Some(syn::parse_quote!(crate::deps::tools)));
+        assert_eq!(renamed.literal("serde").value(), "crate::deps::tools::__private::serde");
+        assert_eq!(Krate::default().literal("serde").value(), "::tool_runtime::__private::serde");
+    }
+}

@@ -1,0 +1,182 @@
+//! From an attribute and its item to tokens: read, validate, expand.
+
+use proc_macro2::{Span, TokenStream};
+use quote::quote;
+use syn::{DeriveInput, ImplItem, ItemImpl, LitStr, Type};
+
+use crate::args::{self, ToolArgsKeys, ToolKeys, ToolsetKeys, Written};
+use crate::errors::Errors;
+use crate::item::{FunctionItem, Target, clean_impl, is_tool};
+use crate::signature::{Function, ungrouped};
+use crate::validate::{self, Tool};
+use crate::{expand, fallback, names};
+
+/// `#[tool]`.
+pub(crate) fn tool(attr: TokenStream, item: TokenStream) -> TokenStream {
+    let errors = Errors::default();
+    let Some(target) = errors.handle(syn::parse2(item.clone())) else {
+        return with(errors, &item);
+    };
+    match target {
+        Target::Function(function) => tool_function(attr, &function, errors),
+        Target::Type(item) => tool_structure(attr, &item, errors),
+        Target::Impl(block) => {
+            errors.at(&block.impl_token, "`#[tool]` is for its methods; put `#[toolset]` here");
+            with(errors, &clean_impl(&block))
+        }
+        Target::Other(what, start) => {
+            errors.at(
+                &start,
+                format!("{what} cannot be a tool; put `#[tool]` on a function, method or struct"),
+            );
+            with(errors, &item)
+        }
+    }
+}
+
+fn tool_function(attr: TokenStream, item: &FunctionItem, errors: Errors) -> TokenStream {
+    let (keys, written) = args::read::<ToolKeys>(attr, &errors);
+    let krate = args::krate(keys.krate.as_ref());
+    stands_once(&item.attrs, &errors);
+    let handle = keys.handle.clone();
+    match validate::function((keys, written), function(item), &errors) {
+        Some(tool) => expand::function(item, &tool, &krate),
+        None => with(errors, &fallback::function(item, handle.as_ref(), &krate)),
+    }
+}
+
+fn function(item: &FunctionItem) -> Function<'_> {
+    Function { attrs: &item.attrs, sig: &item.sig }
+}
+
+fn tool_structure(attr: TokenStream, item: &DeriveInput, errors: Errors) -> TokenStream {
+    let (keys, written) = args::read::<ToolKeys>(attr, &errors);
+    let krate = args::krate(keys.krate.as_ref());
+    stands_once(&item.attrs, &errors);
+    let derives = validate::derives(item, false, &errors);
+    match validate::structure((keys, written), item, &errors) {
+        Some(tool) => expand::structure(item, &derives, &tool, &krate),
+        None => with(errors, &fallback::structure(item, &derives, &krate)),
+    }
+}
+
+/// "`#[tool]` stands here twice"
+fn stands_once(attrs: &[syn::Attribute], errors: &Errors) {
+    for again in attrs.iter().filter(|attr| is_tool(attr)) {
+        errors.at(again, "`#[tool]` stands here already; merge the keys into one attribute");
+    }
+}
+
+/// `#[toolset]`.
+pub(crate) fn toolset(attr: TokenStream, item: TokenStream) -> TokenStream {
+    let errors = Errors::default();
+    let (keys, _) = args::read::<ToolsetKeys>(attr, &errors);
+    let krate = args::krate(keys.krate.as_ref());
+    let Some(target) = errors.handle(syn::parse2(item.clone())) else {
+        return with(errors, &item);
+    };
+    let Target::Impl(block) = target else {
+        let start: TokenStream = item.clone().into_iter().take(1).collect();
+        errors.at(&start, "`#[toolset]` is for the `impl` block that holds the tools");
+        return with(errors, &item);
+    };
+    if let Some((path, _)) = &block.trait_ {
+        errors.at(path, "a set is made of a type's own methods; put `#[toolset]` on its `impl`");
+    }
+    let tools = methods(&block, &set_name(&keys, &block), &errors);
+    validate::names_differ(&tools, &errors);
+    match errors.is_empty() {
+        true => expand::toolset(&block, &tools, &krate),
+        false => with(errors, &fallback::toolset(&block, &krate)),
+    }
+}
+
+/// What a set is called unless it says so: the last name of its type.
+fn set_name(keys: &ToolsetKeys, block: &ItemImpl) -> LitStr {
+    if let Some(name) = &keys.name {
+        return name.value.clone();
+    }
+    let last = match ungrouped(&block.self_ty) {
+        Type::Path(path) => path.path.segments.last(),
+        _ => None,
+    };
+    match last {
+        Some(segment) => LitStr::new(&names::snake_case(&segment.ident), segment.ident.span()),
+        None => LitStr::new("toolset", Span::call_site()),
+    }
+}
+
+fn methods(block: &ItemImpl, set: &LitStr, errors: &Errors) -> Vec<Tool> {
+    let mut tools = Vec::new();
+    let mut found = false;
+    for item in &block.items {
+        let (attrs, name) = match item {
+            ImplItem::Fn(method) => (&method.attrs, &method.sig.ident),
+            ImplItem::Const(item) => (&item.attrs, &item.ident),
+            ImplItem::Type(item) => (&item.attrs, &item.ident),
+            _ => continue,
+        };
+        let Some(attr) = attrs.iter().find(|attr| is_tool(attr)) else {
+            continue;
+        };
+        found = true;
+        let ImplItem::Fn(method) = item else {
+            errors.at(name, "only a method can be a tool; drop `#[tool]` here");
+            continue;
+        };
+        tools.extend(one_method(attr, method, set, errors));
+    }
+    if !found && block.trait_.is_none() {
+        errors.at(&block.self_ty, "no method of this set is a tool; put `#[tool]` on those that are");
+    }
+    tools
+}
+
+fn one_method(
+    attr: &syn::Attribute,
+    method: &syn::ImplItemFn,
+    set: &LitStr,
+    errors: &Errors,
+) -> Option<Tool> {
+    // A method is right or wrong by itself, while the mistakes of all are told together.
+    let own = Errors::default();
+    let tokens = match &attr.meta {
+        syn::Meta::Path(_) => TokenStream::new(),
+        meta => own.handle(meta.require_list())?.tokens.clone(),
+    };
+    let keys: (ToolKeys, Written) = args::read(tokens, &own);
+    if method.attrs.iter().filter(|attr| is_tool(attr)).count() > 1 {
+        own.at(attr, "`#[tool]` stands here twice; merge the keys into one attribute");
+    }
+    let function = Function { attrs: &method.attrs, sig: &method.sig };
+    let tool = validate::method(keys, function, set, &own);
+    errors.absorb(own);
+    tool
+}
+
+/// `#[tool_args]`.
+pub(crate) fn tool_args(attr: TokenStream, item: TokenStream) -> TokenStream {
+    let errors = Errors::default();
+    let (keys, _) = args::read::<ToolArgsKeys>(attr, &errors);
+    let krate = args::krate(keys.krate.as_ref());
+    let Some(target) = errors.handle(syn::parse2(item.clone())) else {
+        return with(errors, &item);
+    };
+    let Target::Type(structure) = target else {
+        let start: TokenStream = item.clone().into_iter().take(1).collect();
+        errors.at(&start, "`#[tool_args]` is for the struct or enum that holds the arguments");
+        return with(errors, &item);
+    };
+    let serialize = keys.serialize.is_some_and(|key| key.value);
+    let derives = validate::derives(&structure, serialize, &errors);
+    match errors.is_empty() {
+        true => expand::arguments(&structure, &derives, &krate),
+        false => with(errors, &fallback::arguments(&structure, &derives, &krate)),
+    }
+}
+
+/// The mistakes, beside what the user wrote.
+fn with(errors: Errors, item: &impl quote::ToTokens) -> TokenStream {
+    let errors = errors.into_tokens();
+    quote!(#errors #item)
+}

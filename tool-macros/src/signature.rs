@@ -1,0 +1,289 @@
+//! What is needed of a function: its parameters by role, and what it returns.
+//!
+//! The nodes stay those that the user wrote, so that a mistake found later can still point at them.
+
+use std::collections::HashSet;
+
+use proc_macro2::Span;
+use syn::spanned::Spanned as _;
+use syn::visit::{self, Visit};
+use syn::visit_mut::{self, VisitMut};
+use syn::{
+    AssocType, Attribute, BoundLifetimes, FnArg, GenericArgument, GenericParam, Ident, Lifetime,
+    ParenthesizedGenericArguments, Pat, PatType, PathArguments, ReturnType, Signature, Type, TypeFnPtr,
+    TypeImplTrait, TypeParamBound, TypeReference,
+};
+
+use crate::args::Helpers;
+use crate::errors::Errors;
+
+/// A function or method, as it was written.
+#[derive(Clone, Copy)]
+pub(crate) struct Function<'a> {
+    pub(crate) attrs: &'a [Attribute],
+    pub(crate) sig: &'a Signature,
+}
+
+impl<'a> Function<'a> {
+    /// The `#[cfg]`s, which everything that is generated has to carry too.
+    pub(crate) fn cfgs(&self) -> Vec<&'a Attribute> {
+        cfgs(self.attrs)
+    }
+
+    /// The parameters, with what their attributes say; `self` is not one of them.
+    pub(crate) fn parameters(&self, errors: &Errors) -> Vec<Parameter<'a>> {
+        self.sig
+            .inputs
+            .iter()
+            .filter_map(|input| match input {
+                FnArg::Receiver(_) => None,
+                FnArg::Typed(node) => Some(Parameter::read(node, errors)),
+            })
+            .collect()
+    }
+
+    /// The type and constant parameters; lifetimes need no mention to be inferred.
+    pub(crate) fn generics(&self) -> Vec<&'a GenericParam> {
+        self.sig.generics.params.iter().filter(|param| !matches!(param, GenericParam::Lifetime(_))).collect()
+    }
+
+    /// Where the result is written, or would be.
+    pub(crate) fn result(&self) -> Span {
+        match &self.sig.output {
+            ReturnType::Default => self.sig.ident.span(),
+            ReturnType::Type(_, ty) => ty.span(),
+        }
+    }
+
+    pub(crate) fn returns(&self) -> Returns {
+        match &self.sig.output {
+            ReturnType::Default => Returns::Nothing,
+            ReturnType::Type(_, ty) => match ungrouped(ty) {
+                Type::ImplTrait(opaque) => match binding(opaque, "Item") {
+                    Some(item) => Returns::Items(elided(item)),
+                    None => Returns::Opaque,
+                },
+                ty => Returns::Value(elided(ty)),
+            },
+        }
+    }
+}
+
+/// The `#[cfg]`s among `attrs`.
+pub(crate) fn cfgs(attrs: &[Attribute]) -> Vec<&Attribute> {
+    attrs.iter().filter(|attr| attr.path().is_ident("cfg")).collect()
+}
+
+/// What a function returns, as far as syntax tells.
+pub(crate) enum Returns {
+    Nothing,
+    Value(Type),
+    /// `impl Trait<Item = T>`: the items of a stream.
+    Items(Type),
+    /// Another `impl Trait`, about which nothing can be said.
+    Opaque,
+}
+
+/// The `T` of `impl Trait<Name = T>`.
+pub(crate) fn binding<'a>(opaque: &'a TypeImplTrait, name: &str) -> Option<&'a Type> {
+    opaque
+        .bounds
+        .iter()
+        .filter_map(|bound| match bound {
+            TypeParamBound::Trait(bound) => bound.path.segments.last(),
+            _ => None,
+        })
+        .filter_map(|segment| match &segment.arguments {
+            PathArguments::AngleBracketed(arguments) => Some(&arguments.args),
+            _ => None,
+        })
+        .flatten()
+        .find_map(|argument| match argument {
+            GenericArgument::AssocType(AssocType { ident, ty, .. }) if ident == name => Some(ty),
+            _ => None,
+        })
+}
+
+/// One parameter and where its value comes from.
+pub(crate) struct Parameter<'a> {
+    pub(crate) node: &'a PatType,
+    pub(crate) helpers: Helpers,
+    pub(crate) role: Role,
+}
+
+/// Where the value of a parameter comes from.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Role {
+    /// Behind `&`: given by the program, or borrowed from the arguments; a trait decides.
+    Reference,
+    /// By value: one property, chosen by the model.
+    Property,
+    /// By value: all properties, as the fields of one struct.
+    Whole,
+}
+
+impl<'a> Parameter<'a> {
+    fn read(node: &'a PatType, errors: &Errors) -> Self {
+        let helpers = Helpers::read(&node.attrs, errors);
+        let role = match (&*node.pat, ungrouped(&node.ty)) {
+            (Pat::Struct(_), _) => Role::Whole,
+            _ if helpers.args.is_some() => Role::Whole,
+            (_, Type::Reference(_)) => Role::Reference,
+            _ => Role::Property,
+        };
+        Self { node, helpers, role }
+    }
+
+    /// The identifier that binds it, unless it is a pattern.
+    pub(crate) fn ident(&self) -> Option<&'a Ident> {
+        match &*self.node.pat {
+            Pat::Ident(pat) if pat.subpat.is_none() => Some(&pat.ident),
+            _ => None,
+        }
+    }
+
+    /// Its type, in a form that a body can name.
+    pub(crate) fn ty(&self) -> Type {
+        elided(&self.node.ty)
+    }
+
+    /// Where a type that does not fit is reported.
+    pub(crate) fn span(&self) -> Span {
+        self.node.ty.span()
+    }
+}
+
+/// The type itself, without the groups that `macro_rules!` leave and without parentheses.
+pub(crate) fn ungrouped(ty: &Type) -> &Type {
+    match ty {
+        Type::Group(group) => ungrouped(&group.elem),
+        Type::Paren(paren) => ungrouped(&paren.elem),
+        ty => ty,
+    }
+}
+
+/// A type for use in a body: named lifetimes are left to inference, since a body of ours does not
+/// declare them.
+fn elided(ty: &Type) -> Type {
+    let mut ty = ty.clone();
+    Elide::default().visit_type_mut(&mut ty);
+    ty
+}
+
+#[derive(Default)]
+struct Elide {
+    /// Lifetimes that the type itself declares, as in `for<'a> Fn(&'a str)`.
+    declared: HashSet<Ident>,
+}
+
+impl Elide {
+    fn inside(&mut self, binder: Option<&BoundLifetimes>, go_on: impl FnOnce(&mut Self)) {
+        let outer = self.declared.clone();
+        let lifetimes = binder.into_iter().flat_map(|binder| &binder.lifetimes);
+        self.declared.extend(lifetimes.filter_map(|param| match param {
+            GenericParam::Lifetime(param) => Some(param.lifetime.ident.clone()),
+            _ => None,
+        }));
+        go_on(self);
+        self.declared = outer;
+    }
+}
+
+impl VisitMut for Elide {
+    fn visit_lifetime_mut(&mut self, lifetime: &mut Lifetime) {
+        if lifetime.ident != "static" && !self.declared.contains(&lifetime.ident) {
+            lifetime.ident = Ident::new("_", lifetime.ident.span());
+        }
+    }
+
+    fn visit_type_reference_mut(&mut self, ty: &mut TypeReference) {
+        visit_mut::visit_type_reference_mut(self, ty);
+        ty.lifetime = ty.lifetime.take().filter(|lifetime| lifetime.ident != "_");
+    }
+
+    fn visit_bound_lifetimes_mut(&mut self, _: &mut BoundLifetimes) {}
+
+    fn visit_type_fn_ptr_mut(&mut self, ty: &mut TypeFnPtr) {
+        let binder = ty.lifetimes.clone();
+        self.inside(binder.as_ref(), |it| visit_mut::visit_type_fn_ptr_mut(it, ty));
+    }
+
+    fn visit_trait_bound_mut(&mut self, bound: &mut syn::TraitBound) {
+        let binder = bound.lifetimes.clone();
+        self.inside(binder.as_ref(), |it| visit_mut::visit_trait_bound_mut(it, bound));
+    }
+}
+
+/// What a parameter's type may not hold, wherever it stands in it.
+#[derive(Default)]
+pub(crate) struct Forbidden<'a> {
+    pub(crate) opaque: Option<&'a TypeImplTrait>,
+    pub(crate) mutable: Option<&'a TypeReference>,
+    pub(crate) forever: Option<&'a TypeReference>,
+}
+
+impl<'a> Forbidden<'a> {
+    pub(crate) fn in_type(ty: &'a Type) -> Self {
+        let mut found = Self::default();
+        found.visit_type(ty);
+        found
+    }
+}
+
+impl<'a> Visit<'a> for Forbidden<'a> {
+    fn visit_type_impl_trait(&mut self, ty: &'a TypeImplTrait) {
+        self.opaque.get_or_insert(ty);
+    }
+
+    fn visit_type_reference(&mut self, ty: &'a TypeReference) {
+        if ty.mutability.is_some() {
+            self.mutable.get_or_insert(ty);
+        } else if ty.lifetime.as_ref().is_some_and(|it| it.ident == "static") {
+            self.forever.get_or_insert(ty);
+        }
+        visit::visit_type_reference(self, ty);
+    }
+
+    // What a function takes is its own matter: `fn(&mut u8)` is no reference.
+    fn visit_type_fn_ptr(&mut self, _: &'a TypeFnPtr) {}
+
+    fn visit_parenthesized_generic_arguments(&mut self, _: &'a ParenthesizedGenericArguments) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Forbidden, elided};
+    use quote::ToTokens as _;
+    use syn::{Type, parse_quote};
+
+    fn check(ty: Type, expected: Type) {
+        assert_eq!(elided(&ty).into_token_stream().to_string(), expected.into_token_stream().to_string());
+    }
+
+    #[test]
+    fn named_lifetimes_are_left_to_inference() {
+        check(
+            parse_quote!(Result<Cow<'a, str>, &'b E<'static>>),
+            parse_quote!(Result<Cow<'_, str>, &E<'static>>),
+        );
+        check(parse_quote!(&'a (dyn S + 'a)), parse_quote!(&(dyn S + '_)));
+    }
+
+    #[test]
+    fn lifetimes_that_a_type_declares_are_kept() {
+        check(
+            parse_quote!(&(dyn for<'a> Fn(&'a str, &'b str) + 'b)),
+            parse_quote!(&(dyn for<'a> Fn(&'a str, &str) + '_)),
+        );
+        check(parse_quote!(for<'a> fn(&'a str) -> &'a str), parse_quote!(for<'a> fn(&'a str) -> &'a str));
+    }
+
+    #[test]
+    fn forbidden_syntax_is_found_at_any_depth() {
+        let ty: Type = parse_quote!(Option<(&mut u8, &'static str, Vec<impl Copy>)>);
+        let found = Forbidden::in_type(&ty);
+        assert!(found.mutable.is_some() && found.forever.is_some() && found.opaque.is_some());
+        let ty: Type = parse_quote!(Option<fn(&mut u8)>);
+        assert!(Forbidden::in_type(&ty).mutable.is_none());
+    }
+}

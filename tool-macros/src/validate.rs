@@ -1,0 +1,258 @@
+//! The rules that an item is held against, and what passes them.
+//!
+//! A rule is a function named after what it demands; it looks at one thing and adds what it finds.
+//! All rules are asked, whatever the others said, so that one compile reports every mistake.
+
+mod generics;
+mod keys;
+mod parameters;
+mod structs;
+
+use proc_macro2::{Span, TokenStream};
+use quote::{ToTokens as _, quote, quote_spanned};
+use syn::{Attribute, DeriveInput, Expr, ExprLit, Ident, Lit, LitStr, Safety, Type};
+
+use crate::args::{Handle, OutputSchema, ToolKeys, Written};
+use crate::docs;
+use crate::errors::Errors;
+use crate::names;
+use crate::signature::{Function, Returns, binding, cfgs, ungrouped};
+
+pub(crate) use generics::Instance;
+pub(crate) use parameters::{Decoded, Property};
+pub(crate) use structs::{Derives, derives};
+
+/// A tool without mistakes, as far as syntax can tell.
+pub(crate) struct Tool {
+    pub(crate) keys: ToolKeys,
+    pub(crate) cfgs: Vec<Attribute>,
+    pub(crate) callee: Callee,
+    /// A constant expression.
+    pub(crate) description: TokenStream,
+    pub(crate) parameters: Vec<Property>,
+    /// Where a result that no tool can give is reported.
+    pub(crate) result: Span,
+    /// The type whose schema is the output's.
+    pub(crate) output: Option<TokenStream>,
+    /// One tool each; a function without type parameters has one.
+    pub(crate) instances: Vec<Instance>,
+    /// The type that stands for the tool.
+    pub(crate) handle: Option<Ident>,
+    pub(crate) toolset: Option<LitStr>,
+}
+
+/// What a call runs.
+pub(crate) enum Callee {
+    Function { ident: Ident, is_async: bool },
+    Method { ident: Ident, is_async: bool, takes_self: bool },
+    Struct { ident: Ident },
+}
+
+/// Where `#[tool]` stands; some keys make sense only in one place.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Place<'a> {
+    Function,
+    Struct,
+    /// In a set of this name.
+    Method(&'a LitStr),
+}
+
+/// A free function.
+pub(crate) fn function(
+    (keys, written): (ToolKeys, Written),
+    function: Function<'_>,
+    errors: &Errors,
+) -> Option<Tool> {
+    let ident = &function.sig.ident;
+    if let Some(receiver) = function.sig.receiver() {
+        errors.at(receiver, "a method is a tool of a set; put `#[toolset]` on the `impl` block");
+    }
+    if names::is_primitive(&ident.to_string()) && keys.handle.is_none() {
+        let message = "the tool's type would hide the primitive; add `handle = Name` or `handle = none`";
+        errors.at(ident, message);
+    }
+    let callee = Callee::Function { ident: ident.clone(), is_async: function.sig.asyncness.is_some() };
+    tool((keys, written), function, (Place::Function, callee), errors)
+}
+
+/// A method of a set.
+pub(crate) fn method(
+    keys: (ToolKeys, Written),
+    function: Function<'_>,
+    set: &LitStr,
+    errors: &Errors,
+) -> Option<Tool> {
+    parameters::receiver_is_shared(function, errors);
+    let callee = Callee::Method {
+        ident: function.sig.ident.clone(),
+        is_async: function.sig.asyncness.is_some(),
+        takes_self: function.sig.receiver().is_some(),
+    };
+    tool(keys, function, (Place::Method(set), callee), errors)
+}
+
+fn tool(
+    (keys, written): (ToolKeys, Written),
+    function: Function<'_>,
+    (place, callee): (Place<'_>, Callee),
+    errors: &Errors,
+) -> Option<Tool> {
+    can_be_called(function, errors);
+    keys::fit_the_place(&keys, place, errors);
+    keys::agree(&keys, errors);
+    keys::fit_the_function(&keys, function, errors);
+    let description = description(&keys, &written, function.attrs, &function.sig.ident, errors);
+    let parameters = parameters::read(function, keys.rename_all.as_ref(), errors);
+    let instances = generics::instances(&keys, &written, function, errors);
+    let output = match (&keys.output_schema, function.returns()) {
+        (Some(_), _) | (_, Returns::Nothing | Returns::Opaque) => None,
+        (None, Returns::Value(ty)) => Some(ty.into_token_stream()),
+        (None, Returns::Items(item)) => Some(quote!(__tool::Items<#item>)),
+    };
+    let handle = match (&keys.handle, place) {
+        (_, Place::Method(_) | Place::Struct) => None,
+        _ if keys.instantiate.is_some() => None,
+        (Some(key), _) => match &key.value {
+            Handle::None => None,
+            Handle::Named(name) => Some(name.clone()),
+        },
+        (None, _) => Some(function.sig.ident.clone()),
+    };
+    errors.is_empty().then(|| Tool {
+        cfgs: function.cfgs().into_iter().cloned().collect(),
+        toolset: match place {
+            Place::Method(set) => Some(set.clone()),
+            _ => keys.toolset.as_ref().map(|key| key.value.clone()),
+        },
+        keys,
+        callee,
+        description,
+        parameters,
+        result: function.result(),
+        output,
+        instances,
+        handle,
+    })
+}
+
+/// A struct or enum that is a tool by itself.
+pub(crate) fn structure(
+    (keys, written): (ToolKeys, Written),
+    item: &DeriveInput,
+    errors: &Errors,
+) -> Option<Tool> {
+    structs::can_be_a_tool(item, errors);
+    keys::fit_the_place(&keys, Place::Struct, errors);
+    keys::agree(&keys, errors);
+    let description = description(&keys, &written, &item.attrs, &item.ident, errors);
+    let ident = &item.ident;
+    let name = name(&keys, &names::snake_case(ident), ident, errors);
+    let output = quote_spanned!(ident.span()=> <#ident as __tool::Run>::Output);
+    errors.is_empty().then(|| Tool {
+        cfgs: cfgs(&item.attrs).into_iter().cloned().collect(),
+        callee: Callee::Struct { ident: ident.clone() },
+        description,
+        parameters: parameters::of_struct(ident),
+        result: ident.span(),
+        output: match keys.output_schema {
+            Some(_) => None,
+            None => Some(output),
+        },
+        instances: vec![Instance::plain(name)],
+        handle: Some(ident.clone()),
+        toolset: keys.toolset.as_ref().map(|key| key.value.clone()),
+        keys,
+    })
+}
+
+/// What the tool is called: as the attribute says, or by what it stands on.
+fn name(keys: &ToolKeys, of_ident: &str, ident: &Ident, errors: &Errors) -> LitStr {
+    match &keys.name {
+        Some(key) => {
+            keys::name_is_valid(&key.value, errors);
+            key.value.clone()
+        }
+        None => {
+            keys::identifier_is_valid(of_ident, ident, errors);
+            LitStr::new(of_ident, ident.span())
+        }
+    }
+}
+
+/// "a tool needs a description"
+fn description(
+    keys: &ToolKeys,
+    written: &Written,
+    attrs: &[Attribute],
+    ident: &Ident,
+    errors: &Errors,
+) -> TokenStream {
+    const MISSING: &str = "a tool needs a description; \
+        write a doc comment (`/// ...`) or `description = \"...\"`";
+    match &keys.description {
+        Some(key) => {
+            if let Expr::Lit(ExprLit { lit, .. }) = &key.value {
+                match lit {
+                    Lit::Str(text) if text.value().trim().is_empty() => errors.at(text, MISSING),
+                    Lit::Str(_) => {}
+                    other => errors.at(other, "`description` takes text; write `description = \"..\"`"),
+                }
+            }
+            key.value.to_token_stream()
+        }
+        None => docs::description(attrs).unwrap_or_else(|| {
+            if !written.has("description") {
+                errors.at(ident, MISSING);
+            }
+            TokenStream::new()
+        }),
+    }
+}
+
+/// Rules for what stands before `fn` and behind `->`.
+fn can_be_called(function: Function<'_>, errors: &Errors) {
+    let sig = function.sig;
+    // Only an `unsafe extern` function has them: one mistake, not three.
+    if let Some(variadic) = &sig.variadic {
+        errors.at(variadic, "a tool cannot be variadic; take a `Vec` instead");
+        return;
+    }
+    if let Safety::Unsafe(keyword) = &sig.safety {
+        errors.at(keyword, "a model cannot keep the promises of an `unsafe fn`; wrap it in a safe one");
+    }
+    if let Some(abi) = &sig.abi {
+        errors.at(abi, "a tool is no `extern` function; call this one from an ordinary one");
+    }
+    let syn::ReturnType::Type(_, ty) = &sig.output else {
+        return;
+    };
+    match ungrouped(ty) {
+        Type::ImplTrait(opaque) if binding(opaque, "Output").is_some() => {
+            errors.at(opaque, "write `async fn` and the output's type instead of `impl Future`");
+        }
+        Type::Never(never) => errors.at(never, "a tool has to return; give it a result"),
+        _ => {}
+    }
+}
+
+/// Names that two tools of one set share; those with a `#[cfg]` may be alternatives.
+pub(crate) fn names_differ(tools: &[Tool], errors: &Errors) {
+    let mut seen: Vec<String> = Vec::new();
+    for tool in tools.iter().filter(|tool| tool.cfgs.is_empty()) {
+        for Instance { name, .. } in &tool.instances {
+            if seen.contains(&name.value()) {
+                let message = format!("two tools of this set are named {:?}; rename one", name.value());
+                errors.spanned(name.span(), message);
+            }
+            seen.push(name.value());
+        }
+    }
+}
+
+/// `output_schema = EXPR`.
+pub(crate) fn output_override(keys: &ToolKeys) -> Option<&Expr> {
+    match &keys.output_schema.as_ref()?.value {
+        OutputSchema::Given(schema) => Some(schema),
+        OutputSchema::Off => None,
+    }
+}

@@ -1,0 +1,144 @@
+//! Rules for type parameters: one tool for each list of types.
+
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
+use quote::{ToTokens as _, quote};
+use syn::parse::Parser as _;
+use syn::punctuated::Punctuated;
+use syn::spanned::Spanned as _;
+use syn::{Expr, GenericParam, Ident, LitStr, Token, Type};
+
+use super::keys::name_is_valid;
+use crate::args::{self, ToolKeys, Written};
+use crate::errors::Errors;
+use crate::names;
+use crate::signature::Function;
+
+/// One tool of a function.
+pub(crate) struct Instance {
+    pub(crate) name: LitStr,
+    /// `type T = i64;` for each parameter.
+    pub(crate) bindings: Vec<TokenStream>,
+    /// The parameters, to be given to the function.
+    pub(crate) arguments: Vec<TokenStream>,
+}
+
+impl Instance {
+    /// The only tool of a function without type parameters.
+    pub(super) fn plain(name: LitStr) -> Self {
+        Self { name, bindings: Vec::new(), arguments: Vec::new() }
+    }
+}
+
+/// The tools that a function makes.
+pub(super) fn instances(
+    keys: &ToolKeys,
+    written: &Written,
+    function: Function<'_>,
+    errors: &Errors,
+) -> Vec<Instance> {
+    let params = function.generics();
+    let ident = &function.sig.ident;
+    match (&keys.instantiate, params.first()) {
+        (None, Some(param)) => {
+            if !written.has("instantiate") {
+                errors.at(
+                    param,
+                    format!(
+                        "a generic function is one tool per type; \
+                         add `instantiate(i64 as \"{}_int\")`",
+                        names::plain(ident)
+                    ),
+                );
+            }
+            Vec::new()
+        }
+        (None, None) => {
+            let name = super::name(keys, &names::plain(ident), ident, errors);
+            vec![Instance::plain(name)]
+        }
+        (Some(key), None) => {
+            errors.at(&key.path, "only a generic function has instances; drop `instantiate`");
+            Vec::new()
+        }
+        (Some(key), Some(_)) => {
+            if let Some(name) = &keys.name {
+                errors.at(&name.path, "each instance is named in `instantiate`; drop `name`");
+            }
+            names_are_valid(&key.value, errors);
+            key.value.iter().filter_map(|instance| errors.handle(bound(&params, instance))).collect()
+        }
+    }
+}
+
+fn names_are_valid(instances: &[args::Instance], errors: &Errors) {
+    for (at, instance) in instances.iter().enumerate() {
+        let name = &instance.name;
+        name_is_valid(name, errors);
+        let earlier = instances.iter().take(at);
+        if earlier.into_iter().any(|it| it.name.value() == name.value()) {
+            errors.at(name, format!("two instances are named {:?}; rename one", name.value()));
+        }
+    }
+}
+
+/// Gives each parameter its argument, by a name that types in the signature already use.
+fn bound(params: &[&GenericParam], instance: &args::Instance) -> syn::Result<Instance> {
+    let arguments = split(params.len(), &instance.arguments)?;
+    let mut found = Instance::plain(instance.name.clone());
+    for (param, argument) in params.iter().zip(arguments) {
+        match param {
+            GenericParam::Const(param) => {
+                let (ident, ty) = (&param.ident, &param.ty);
+                let value: Expr = syn::parse2(argument)?;
+                let allowed = quote!(#[allow(unused_braces)]);
+                found.bindings.push(quote!(#allowed const #ident: #ty = #value;));
+                found.arguments.push(quote!({ #ident }));
+            }
+            GenericParam::Type(param) => {
+                let ty: Type = syn::parse2(argument)?;
+                // A type that breaks a bound is reported where it is chosen.
+                let ident = Ident::new(&param.ident.to_string(), ty.span());
+                found.bindings.push(quote!(type #ident = #ty;));
+                found.arguments.push(ident.to_token_stream());
+            }
+            _ => {}
+        }
+    }
+    Ok(found)
+}
+
+/// One argument stands as it is, several stand in parentheses.
+fn split(count: usize, arguments: &TokenStream) -> syn::Result<Vec<TokenStream>> {
+    if count == 1 {
+        return Ok(vec![arguments.clone()]);
+    }
+    let mut trees = arguments.clone().into_iter();
+    let found = match (trees.next(), trees.next()) {
+        (Some(TokenTree::Group(group)), None) if group.delimiter() == Delimiter::Parenthesis => {
+            let types = Punctuated::<Argument, Token![,]>::parse_terminated;
+            types.parse2(group.stream())?.into_iter().map(|it| it.0).collect()
+        }
+        _ => vec![arguments.clone()],
+    };
+    if found.len() != count {
+        let message = format!(
+            "the function has {count} parameters, and {} stand here; write `(A, B) as \"name\"`",
+            found.len()
+        );
+        return Err(syn::Error::new_spanned(arguments, message));
+    }
+    Ok(found)
+}
+
+/// A type or a constant; which of them, the parameter says.
+struct Argument(TokenStream);
+
+impl syn::parse::Parse for Argument {
+    fn parse(input: syn::parse::ParseStream<'_>) -> syn::Result<Self> {
+        let constant = input.peek(syn::Lit) || input.peek(Token![-]) || input.peek(syn::token::Brace);
+        match constant {
+            true => input.parse::<Expr>().map(|it| Self(it.into_token_stream())),
+            false => input.parse::<Type>().map(|it| Self(it.into_token_stream())),
+        }
+    }
+}

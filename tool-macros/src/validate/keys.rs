@@ -1,0 +1,128 @@
+//! Rules for the keys of `#[tool(..)]`.
+
+use syn::{Expr, ExprLit, Ident, Lit, LitStr, Path};
+
+use super::Place;
+use crate::args::{Handle, Key, ToolKeys, literal_int, place};
+use crate::errors::Errors;
+use crate::names;
+use crate::signature::{Function, Returns};
+
+/// "this key has no meaning here"
+pub(super) fn fit_the_place(keys: &ToolKeys, place: Place<'_>, errors: &Errors) {
+    let says = |path: Option<&Path>, way_out: &str| {
+        if let Some(path) = path {
+            let key = darling::util::path_to_string(path);
+            errors.at(path, format!("`{key}` {way_out}"));
+        }
+    };
+    let handle = keys.handle.as_ref().map(|key| &key.path);
+    let register = keys.register.as_ref().map(|key| &key.path);
+    let toolset = keys.toolset.as_ref().map(|key| &key.path);
+    let krate = keys.krate.as_ref().map(|key| &key.path);
+    let instantiate = keys.instantiate.as_ref().map(|key| &key.path);
+    let rename_all = keys.rename_all.as_ref().map(|key| &key.path);
+    let blocking = keys.blocking.as_ref().map(|key| &key.path);
+    match place {
+        Place::Function => {
+            if let (Some(path), Some(_)) = (handle, instantiate) {
+                errors.at(path, "`instantiate` makes several tools, and one type cannot name them all");
+            }
+        }
+        Place::Method(_) => {
+            says(handle, "is for functions; a set is registered as a whole");
+            says(register, "is for functions; a set enters by `builder.toolset(..)`");
+            says(toolset, "is the set's; write `#[toolset(name = \"..\")]`");
+            says(krate, "is the set's; write `#[toolset(crate = ..)]`");
+        }
+        Place::Struct => {
+            says(handle, "is for functions; the struct itself names the tool");
+            says(instantiate, "is for functions; write one struct per type");
+            says(rename_all, "is the struct's; write `#[serde(rename_all = \"..\")]`");
+            says(blocking, "is for functions; `Run::run` is async");
+        }
+    }
+}
+
+/// "these keys contradict each other"
+pub(super) fn agree(keys: &ToolKeys, errors: &Errors) {
+    let on = |key: &Option<Key<bool>>| key.as_ref().is_some_and(|key| key.value);
+    if on(&keys.read_only) && on(&keys.destructive) {
+        let span = place(keys.destructive.as_ref());
+        errors.spanned(span, "a `read_only` tool destroys nothing; keep one of the two");
+    }
+    if on(&keys.sequential) && on(&keys.concurrency_safe) {
+        let span = place(keys.concurrency_safe.as_ref());
+        errors.spanned(span, "a `sequential` tool never runs beside others; keep one of the two");
+    }
+    if keys.title.is_some() && keys.label.is_some() {
+        let span = place(keys.label.as_ref());
+        errors.spanned(span, "`label` is another word for `title`; keep one of the two");
+    }
+    if let (Some(idle), Some(total)) = (&keys.idle_timeout, &keys.timeout)
+        && idle.value.0 >= total.value.0
+    {
+        errors.at(&idle.path, "`timeout` always comes first; make `idle_timeout` shorter");
+    }
+    if let Some(retry) = &keys.retry
+        && let (Some(initial), Some(max)) = (&retry.value.initial, &retry.value.max)
+        && initial.value.0 > max.value.0
+    {
+        errors.at(&initial.path, "`initial` is longer than `max`; swap them");
+    }
+    let unregistered = keys.register.as_ref().filter(|key| !key.value);
+    let nameless = keys.handle.as_ref().filter(|key| matches!(key.value, Handle::None));
+    if let (Some(register), Some(_)) = (unregistered, nameless) {
+        let message = "without a handle nothing can register the tool; drop one of the two";
+        errors.at(&register.path, message);
+    }
+    if let (Some(register), Some(_)) = (unregistered, &keys.instantiate) {
+        let message = "`instantiate` makes no handle to register by; drop `register = false`";
+        errors.at(&register.path, message);
+    }
+    if let Some(size) = &keys.max_result_size {
+        match (&size.value, literal_int(&size.value)) {
+            (_, Some(bytes)) if bytes <= 0 => {
+                errors.at(&size.value, "no result fits; write a number of bytes");
+            }
+            (Expr::Lit(ExprLit { lit, .. }), None) if !matches!(lit, Lit::Int(_)) => {
+                let message = "`max_result_size` takes a number of bytes; write `max_result_size = 65536`";
+                errors.at(lit, message);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// "this key does not fit this function"
+pub(super) fn fit_the_function(keys: &ToolKeys, function: Function<'_>, errors: &Errors) {
+    if let (Some(blocking), Some(_)) = (&keys.blocking, &function.sig.asyncness)
+        && blocking.value
+    {
+        errors.at(&blocking.path, "an `async fn` must not block; drop `blocking` or `async`");
+    }
+    if let (Some(blocking), Returns::Items(_)) = (&keys.blocking, function.returns())
+        && blocking.value
+    {
+        errors.at(&blocking.path, "a blocking body gives its result at once; drop `blocking` or the stream");
+    }
+    if let (Some(merge), Returns::Nothing) = (&keys.merge, function.returns())
+        && merge.value
+    {
+        errors.at(&merge.path, "only the items of a stream are merged; return `impl Stream`");
+    }
+}
+
+/// Rule for a name that is written in the attribute.
+pub(super) fn name_is_valid(name: &LitStr, errors: &Errors) {
+    if let Some(why) = names::why_no_tool_name(&name.value()) {
+        errors.at(name, why);
+    }
+}
+
+/// Rule for a name that is made from an identifier; the attribute can give another.
+pub(super) fn identifier_is_valid(name: &str, ident: &Ident, errors: &Errors) {
+    if let Some(why) = names::why_no_tool_name(name) {
+        errors.at(ident, format!("{why}; add `name = \"..\"`"));
+    }
+}

@@ -1,0 +1,227 @@
+//! Rules for parameters.
+
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{ToTokens as _, quote};
+use syn::spanned::Spanned as _;
+use syn::{Pat, ReceiverKind, Type};
+
+use crate::args::{Helpers, Key, ParameterDefault};
+use crate::errors::Errors;
+use crate::names::{self, RenameRule};
+use crate::signature::{Forbidden, Function, Parameter, Role, ungrouped};
+
+/// The most parameters that the library has functions for.
+const MOST: usize = 16;
+
+/// A parameter without mistakes.
+pub(crate) struct Property {
+    /// How the model calls it, if it is the model's.
+    pub(crate) name: String,
+    pub(crate) ty: TokenStream,
+    /// Where a type that does not fit is reported.
+    pub(crate) span: Span,
+    pub(crate) decoded: Decoded,
+    pub(crate) description: Option<TokenStream>,
+    pub(crate) aliases: Vec<syn::LitStr>,
+    pub(crate) default: Option<ParameterDefault>,
+    pub(crate) secret: bool,
+    pub(crate) constraints: Vec<TokenStream>,
+    pub(crate) checks: Vec<&'static str>,
+}
+
+/// How an argument becomes the parameter.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Decoded {
+    /// By a trait of its type: from one property, or from the program.
+    ByType,
+    /// From all properties.
+    Whole,
+}
+
+/// The parameters of a function.
+pub(super) fn read(function: Function<'_>, rule: Option<&Key<RenameRule>>, errors: &Errors) -> Vec<Property> {
+    let parameters = function.parameters(errors);
+    are_few(function, &parameters, errors);
+    struct_stands_alone(&parameters, errors);
+    if let Some(rule) = rule
+        && parameters.iter().any(|it| it.role == Role::Whole)
+    {
+        let message = "`rename_all` belongs to the argument struct; write `#[serde(rename_all = ..)]` on it";
+        errors.at(&rule.path, message);
+    }
+    for parameter in &parameters {
+        has_a_name(parameter, errors);
+        is_of_plain_syntax(parameter, errors);
+        attributes_fit(parameter, errors);
+    }
+    let rule = rule.map(|key| key.value);
+    let properties: Vec<(Property, Names)> =
+        parameters.into_iter().map(|parameter| property(parameter, rule)).collect();
+    names_differ(&properties, errors);
+    properties.into_iter().map(|(it, _)| it).collect()
+}
+
+/// The parameters of `Run::run`, for a struct that is a tool.
+pub(super) fn of_struct(ident: &Ident) -> Vec<Property> {
+    let of = |name: &str, ty, decoded| Property {
+        name: name.to_owned(),
+        ty,
+        span: ident.span(),
+        decoded,
+        description: None,
+        aliases: Vec::new(),
+        default: None,
+        secret: false,
+        constraints: Vec::new(),
+        checks: Vec::new(),
+    };
+    vec![
+        of("arguments", ident.to_token_stream(), Decoded::Whole),
+        of("cx", quote!(&__tool::ToolContext), Decoded::ByType),
+    ]
+}
+
+/// The names of a parameter, with the places where they are written; none for what the program
+/// may give.
+type Names = Vec<(String, Span)>;
+
+fn property(parameter: Parameter<'_>, rule: Option<RenameRule>) -> (Property, Names) {
+    let (ty, span) = (parameter.ty(), parameter.span());
+    let ident = parameter.ident();
+    let Parameter { node, helpers, role } = parameter;
+    let Helpers { rename, aliases, description, default, secret, constraints, .. } = helpers;
+    let own = ident.map(names::plain);
+    let (name, place) = match (&rename, own) {
+        (Some(name), _) => (name.value(), name.span()),
+        (None, Some(own)) => (rule.map_or(own.clone(), |rule| rule.apply(&own)), node.pat.span()),
+        (None, None) => ("arguments".to_owned(), node.pat.span()),
+    };
+    let chosen_by_model = role == Role::Property || rename.is_some() || !aliases.is_empty();
+    let mut written = Names::new();
+    if chosen_by_model {
+        written.push((name.clone(), place));
+        written.extend(aliases.iter().map(|alias| (alias.value(), alias.span())));
+    }
+    let property = Property {
+        name,
+        ty: ty.into_token_stream(),
+        span,
+        decoded: match role {
+            Role::Whole => Decoded::Whole,
+            Role::Reference | Role::Property => Decoded::ByType,
+        },
+        description,
+        aliases,
+        default,
+        secret,
+        constraints: constraints.entries,
+        checks: constraints.checks,
+    };
+    (property, written)
+}
+
+/// "a tool takes at most 16 parameters"
+fn are_few(function: Function<'_>, parameters: &[Parameter<'_>], errors: &Errors) {
+    if let Some(parameter) = parameters.get(MOST) {
+        let message = format!(
+            "`{}` has {} parameters, and {MOST} is the limit; put them into an argument struct",
+            names::plain(&function.sig.ident),
+            parameters.len()
+        );
+        errors.at(&parameter.node.pat, message);
+    }
+}
+
+/// "the argument struct is the whole schema"
+fn struct_stands_alone(parameters: &[Parameter<'_>], errors: &Errors) {
+    let mut wholes = parameters.iter().filter(|it| it.role == Role::Whole);
+    if wholes.next().is_none() {
+        return;
+    }
+    for second in wholes {
+        errors.at(&second.node.pat, "a tool has one argument struct; put its fields into the first");
+    }
+    for beside in parameters.iter().filter(|it| it.role == Role::Property) {
+        let message = "the argument struct is the whole schema; make this one of its fields";
+        errors.at(&beside.node.pat, message);
+    }
+}
+
+/// "a parameter needs a name"
+fn has_a_name(parameter: &Parameter<'_>, errors: &Errors) {
+    let pat = &*parameter.node.pat;
+    match pat {
+        Pat::Struct(_) => {}
+        Pat::Ident(_) if parameter.ident().is_some() => {}
+        Pat::Wild(_) => errors.at(pat, "a parameter needs a name; write `_name` if it is not used"),
+        _ => errors.at(pat, "only a struct can be taken apart here; name the parameter"),
+    }
+}
+
+/// "this type cannot come from a model"
+fn is_of_plain_syntax(parameter: &Parameter<'_>, errors: &Errors) {
+    let ty = &*parameter.node.ty;
+    let found = Forbidden::in_type(ty);
+    if let Some(opaque) = found.opaque {
+        errors.at(opaque, "a model's argument needs one type; write it instead of `impl Trait`");
+    }
+    if let Some(mutable) = found.mutable {
+        errors.at(mutable, "calls run side by side; take `&T` and lock inside, or own the value");
+    }
+    if let Some(forever) = found.forever {
+        errors.at(forever, "arguments live as long as the call; write `&` without `'static`");
+    }
+    if parameter.role == Role::Whole && matches!(ungrouped(ty), Type::Reference(_)) {
+        errors.at(ty, "an argument struct is taken by value; drop the `&`");
+    }
+}
+
+/// "this attribute has no meaning here"
+fn attributes_fit(parameter: &Parameter<'_>, errors: &Errors) {
+    let Some(place) = parameter.helpers.place_of_property() else {
+        return;
+    };
+    if parameter.role == Role::Whole {
+        errors.spanned(place, "an argument struct has fields for this; put the attribute on one");
+    }
+    // Any other reference may borrow from the arguments: `&str` does.
+    if let Type::Reference(reference) = ungrouped(&parameter.node.ty)
+        && matches!(ungrouped(&reference.elem), Type::TraitObject(_))
+    {
+        errors.spanned(place, "the program gives this one, not the model; drop the attribute");
+    }
+}
+
+/// "two properties have one name"
+fn names_differ(properties: &[(Property, Names)], errors: &Errors) {
+    let mut seen: Vec<&str> = Vec::new();
+    for (name, place) in properties.iter().flat_map(|(_, names)| names) {
+        if seen.contains(&name.as_str()) {
+            errors.spanned(*place, format!("another property is named `{name}`; rename one"));
+        }
+        seen.push(name);
+    }
+}
+
+/// "a method of a set takes `&self`"
+pub(super) fn receiver_is_shared(function: Function<'_>, errors: &Errors) {
+    let Some(receiver) = function.sig.receiver() else {
+        return;
+    };
+    let message = match &receiver.kind {
+        ReceiverKind::Reference(_, _, None) => return,
+        ReceiverKind::Reference(..) => "calls of a set run side by side; take `&self` and lock inside",
+        ReceiverKind::Typed(_, ty) if is_shared_self(ty) => return,
+        _ => "a set outlives its calls; take `&self`",
+    };
+    errors.at(receiver, message);
+}
+
+fn is_shared_self(ty: &Type) -> bool {
+    match ungrouped(ty) {
+        Type::Reference(reference) if reference.mutability.is_none() => {
+            matches!(ungrouped(&reference.elem), Type::Path(path) if path.path.is_ident("Self"))
+        }
+        _ => false,
+    }
+}

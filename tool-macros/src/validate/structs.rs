@@ -1,0 +1,133 @@
+//! Rules for structs and enums: those that are arguments, and those that are tools.
+
+use proc_macro2::TokenStream;
+use quote::{ToTokens as _, quote};
+use syn::parse::Parser as _;
+use syn::punctuated::Punctuated;
+use syn::{Attribute, Data, DeriveInput, Field, Fields, GenericParam, Path, Token};
+
+use crate::args::limits_of_field;
+use crate::errors::Errors;
+
+/// What is derived for an item, and what has to hold of its fields.
+pub(crate) struct Derives {
+    pub(crate) deserialize: bool,
+    pub(crate) json_schema: bool,
+    pub(crate) serialize: bool,
+    /// Calls of `__private::check`, one for each limit of a field.
+    pub(crate) checks: Vec<TokenStream>,
+}
+
+/// Rules for what our derives stand on.
+pub(crate) fn derives(item: &DeriveInput, serialize: bool, errors: &Errors) -> Derives {
+    if let Data::Union(data) = &item.data {
+        let message = "no argument decodes into a union; write a struct or an enum";
+        errors.at(&data.union_token, message);
+    }
+    for param in &item.generics.params {
+        if let GenericParam::Lifetime(param) = param {
+            errors.at(param, "an argument struct owns its fields; write `String` for `&'a str`");
+        }
+    }
+    let derived = derived_already(item, serialize, errors);
+    for attr in fields(&item.data).flat_map(|field| &field.attrs) {
+        if attr.path().is_ident("arg") {
+            errors.at(
+                attr.path(),
+                "`arg` is for parameters; a field takes `#[serde(default)]`, `#[schemars(example = ..)]`",
+            );
+        }
+    }
+    let concrete = item.generics.params.is_empty();
+    // Of what the derives cannot stand on, the errors above are all that should be said.
+    let possible = !matches!(item.data, Data::Union(_)) && item.generics.lifetimes().count() == 0;
+    let derives = |name: &str| possible && !derived.iter().any(|it| it == name);
+    Derives {
+        deserialize: derives("Deserialize"),
+        json_schema: derives("JsonSchema"),
+        serialize: serialize && derives("Serialize"),
+        checks: fields(&item.data)
+            .filter(|field| concrete && !mentions_self(field))
+            .flat_map(checks)
+            .collect(),
+    }
+}
+
+/// Rules for a struct that is a tool.
+pub(super) fn can_be_a_tool(item: &DeriveInput, errors: &Errors) {
+    if let Some(param) = item.generics.params.first()
+        && !matches!(param, GenericParam::Lifetime(_))
+    {
+        errors.at(param, "a tool is one type; write a struct for each instead of a parameter");
+    }
+    let Data::Struct(data) = &item.data else {
+        return;
+    };
+    match &data.fields {
+        Fields::Unit => {
+            errors.at(&item.ident, format!("arguments are an object; write `struct {} {{}}`", item.ident))
+        }
+        Fields::Unnamed(fields) if fields.unnamed.len() != 1 => {
+            errors.at(fields, "arguments are an object; give the fields names");
+        }
+        _ => {}
+    }
+}
+
+fn fields(data: &Data) -> Box<dyn Iterator<Item = &Field> + '_> {
+    match data {
+        Data::Struct(data) => Box::new(data.fields.iter()),
+        Data::Enum(data) => Box::new(data.variants.iter().flat_map(|it| &it.fields)),
+        Data::Union(data) => Box::new(data.fields.named.iter()),
+    }
+}
+
+/// "`Deserialize` is derived already"
+fn derived_already(item: &DeriveInput, serialize: bool, errors: &Errors) -> Vec<String> {
+    let mut found = Vec::new();
+    for path in item.attrs.iter().filter_map(derived).flatten() {
+        let Some(name) = path.segments.last().map(|last| last.ident.to_string()) else {
+            continue;
+        };
+        let ours = match name.as_str() {
+            "Deserialize" | "JsonSchema" => true,
+            "Serialize" => serialize,
+            _ => false,
+        };
+        if ours {
+            let message = format!("`{name}` is derived by the attribute already; remove it here");
+            errors.at(&path, message);
+            found.push(name);
+        }
+    }
+    found
+}
+
+fn derived(attr: &Attribute) -> Option<Punctuated<Path, Token![,]>> {
+    let list = attr.meta.require_list().ok()?;
+    let paths = Punctuated::<Path, Token![,]>::parse_terminated;
+    list.path.is_ident("derive").then(|| paths.parse2(list.tokens.clone()).ok())?
+}
+
+fn checks(field: &Field) -> Vec<TokenStream> {
+    let ty = &field.ty;
+    limits_of_field(&field.attrs)
+        .into_iter()
+        .map(|check| {
+            let check = proc_macro2::Ident::new(check, syn::spanned::Spanned::span(ty));
+            quote!(__tool::check::#check::<#ty>();)
+        })
+        .collect()
+}
+
+/// Outside of the item `Self` has no meaning.
+fn mentions_self(field: &Field) -> bool {
+    fn any(tokens: TokenStream) -> bool {
+        tokens.into_iter().any(|token| match token {
+            proc_macro2::TokenTree::Ident(ident) => ident == "Self",
+            proc_macro2::TokenTree::Group(group) => any(group.stream()),
+            _ => false,
+        })
+    }
+    any(field.ty.to_token_stream())
+}
