@@ -1,0 +1,85 @@
+//! Why no branch fits.
+//!
+//! A list of everything that is wrong with every branch helps nobody. Where one branch can be told
+//! to be the one that was meant, its faults are the answer; else the choice is named.
+
+use serde_json::Value;
+
+use super::{Flow, Sink, Walk};
+use crate::arguments::plan::{
+    branches::Branches,
+    node::{NodeId, Types},
+    place::Place,
+    words::one_of,
+};
+
+impl<'p> Walk<'p> {
+    /// Tells `sink` why none of `branches` admits `value`.
+    pub(super) fn explain<S: Sink>(
+        &mut self,
+        branches: &'p Branches,
+        value: &Value,
+        at: &Place<'_>,
+        sink: &mut S,
+    ) -> Flow {
+        if !S::EXPLAINS {
+            return Flow::Break(());
+        }
+        let of_its_kind: Vec<_> =
+            branches.candidates(value).filter(|node| self.takes_type_of(*node, value)).collect();
+        if of_its_kind.is_empty()
+            && let (Some(tag), Some(kind)) = (&branches.tag, branches.kind_of(value))
+        {
+            let position = value.as_object().and_then(|map| map.keys().position(|name| **name == **tag));
+            let here = at.property(tag, position.unwrap_or_default());
+            return sink.wrong(&here, Some(kind), || one_of(&kinds(branches), Some(kind)));
+        }
+        let mut meant = of_its_kind.clone();
+        if meant.len() > 1 {
+            if let Some(tag) = self.missing_tag(branches, &meant, value) {
+                let plan = self.plan;
+                let expected =
+                    || format!("{} ({})", plan.missing(tag, None, None), one_of(&kinds(branches), None));
+                return sink.wrong(&at.missing(tag), None, expected);
+            }
+            meant.retain(|node| self.has_required(*node, value));
+        }
+        if let [only] = meant.as_slice() {
+            return self.check(*only, value, at, sink);
+        }
+        let plan = self.plan;
+        sink.wrong(at, Some(value), || format!("any of: {}", plan.any_of(branches)))
+    }
+
+    /// Whether a branch takes values of this type at all.
+    fn takes_type_of(&self, branch: NodeId, value: &Value) -> bool {
+        let node = self.plan.node(branch);
+        let kind = Types::of(value);
+        let is_listed = |values: &[Value]| values.iter().any(|it| Types::of(it) == kind);
+        node.types.contains(kind) && node.values.as_deref().is_none_or(is_listed)
+    }
+
+    /// The tag, where each of the branches that could be meant wants one and `value` has none.
+    fn missing_tag(&self, branches: &'p Branches, meant: &[NodeId], value: &Value) -> Option<&'p str> {
+        let tag = branches.tag.as_deref()?;
+        let wants_tag = |node: &NodeId| {
+            let object = self.plan.node(*node).object.as_deref();
+            object.and_then(|it| it.properties.get(tag)).is_some_and(|it| it.required)
+        };
+        let is_absent = value.as_object().is_some_and(|map| !map.contains_key(tag));
+        (is_absent && meant.iter().all(wants_tag)).then_some(tag)
+    }
+
+    fn has_required(&self, branch: NodeId, value: &Value) -> bool {
+        let Some(object) = &self.plan.node(branch).object else { return false };
+        // What requires nothing fits by its names too easily to be what was meant.
+        value
+            .as_object()
+            .is_some_and(|map| object.properties.required() > 0 && object.properties.has_required(map))
+    }
+}
+
+/// All kinds that the branches tell apart.
+fn kinds(branches: &Branches) -> Vec<Value> {
+    branches.list.iter().flat_map(|branch| &branch.kinds).map(|kind| Value::from(&**kind)).collect()
+}

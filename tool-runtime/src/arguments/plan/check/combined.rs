@@ -1,0 +1,58 @@
+use serde_json::Value;
+
+use super::{Flow, Sink, Walk};
+use crate::arguments::plan::{branches::Branches, node::Combined, place::Place};
+
+impl<'p> Walk<'p> {
+    /// Schemas that apply to the same value.
+    pub(super) fn combined<S: Sink>(
+        &mut self,
+        combined: &'p Combined,
+        value: &Value,
+        at: &Place<'_>,
+        sink: &mut S,
+    ) -> Flow {
+        for node in &combined.all {
+            self.check(*node, value, at, sink)?;
+        }
+        if let Some(branches) = &combined.any
+            && !branches.candidates(value).any(|node| self.admits(node, value))
+        {
+            self.explain(branches, value, at, sink)?;
+        }
+        if let Some(branches) = &combined.one {
+            self.exactly_one(branches, value, at, sink)?;
+        }
+        let plan = self.plan;
+        if let Some(node) = combined.not
+            && self.admits(node, value)
+        {
+            sink.wrong(at, Some(value), || format!("anything but {}", plan.brief(node)))?;
+        }
+        if let Some(condition) = &combined.condition {
+            let test = self.admits(condition.test, value);
+            if let Some(node) = if test { condition.then } else { condition.otherwise } {
+                self.check(node, value, at, sink)?;
+            }
+        }
+        Flow::Continue(())
+    }
+
+    fn exactly_one<S: Sink>(
+        &mut self,
+        branches: &'p Branches,
+        value: &Value,
+        at: &Place<'_>,
+        sink: &mut S,
+    ) -> Flow {
+        let fitting = branches.candidates(value).filter(|node| self.admits(*node, value)).take(2).count();
+        let plan = self.plan;
+        match fitting {
+            0 => self.explain(branches, value, at, sink),
+            1 => Flow::Continue(()),
+            _ => sink.wrong(at, Some(value), || {
+                format!("a value that fits only one of: {}", plan.any_of(branches))
+            }),
+        }
+    }
+}

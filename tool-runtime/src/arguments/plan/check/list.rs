@@ -1,0 +1,66 @@
+use serde_json::Value;
+
+use super::{Flow, Sink, Walk};
+use crate::arguments::plan::{
+    equality::repeated,
+    node::{Contains, ListRules, Rest},
+    place::Place,
+    words::{bound, counted},
+};
+
+impl<'p> Walk<'p> {
+    pub(super) fn list<S: Sink>(
+        &mut self,
+        rules: Option<&'p ListRules>,
+        items: &[Value],
+        value: &Value,
+        at: &Place<'_>,
+        sink: &mut S,
+    ) -> Flow {
+        let Some(rules) = rules else { return Flow::Continue(()) };
+        if items.len() < rules.length.least || items.len() > rules.length.most {
+            sink.wrong(at, Some(value), || bound(rules.length, items.len(), "item", "items"))?;
+        }
+        for (index, item) in items.iter().enumerate() {
+            let here = at.item(index);
+            match (rules.prefix.get(index), rules.rest) {
+                (Some(node), _) => self.check(*node, item, &here, sink)?,
+                (None, Rest::Schema(node)) => self.check(node, item, &here, sink)?,
+                (None, Rest::Nothing) => {
+                    let expected =
+                        || format!("no item here; at most {}", counted(rules.prefix.len(), "item", "items"));
+                    sink.wrong(&here, Some(item), expected)?;
+                }
+                (None, Rest::Anything) => {}
+            }
+        }
+        if rules.unique {
+            for (first, index) in repeated(items) {
+                let expected = || format!("an item that differs from all others; item {first} is equal");
+                sink.wrong(&at.item(index), items.get(index), expected)?;
+            }
+        }
+        match &rules.contains {
+            Some(contains) => self.contains(contains, items, value, at, sink),
+            None => Flow::Continue(()),
+        }
+    }
+
+    fn contains<S: Sink>(
+        &mut self,
+        Contains { node, count }: &'p Contains,
+        items: &[Value],
+        value: &Value,
+        at: &Place<'_>,
+        sink: &mut S,
+    ) -> Flow {
+        let fitting = items.iter().filter(|item| self.admits(*node, item)).count();
+        if (count.least..=count.most).contains(&fitting) {
+            return Flow::Continue(());
+        }
+        let plan = self.plan;
+        sink.wrong(at, Some(value), || {
+            format!("{} of this kind: {}", bound(*count, fitting, "item", "items"), plan.brief(*node))
+        })
+    }
+}

@@ -1,0 +1,99 @@
+use serde_json::{Map, Value};
+
+use super::{Flow, Report, Sink, Walk};
+use crate::arguments::plan::{
+    node::{NodeId, ObjectRules, Rest},
+    place::Place,
+    words::{bound, unknown},
+};
+
+impl<'p> Walk<'p> {
+    pub(super) fn object<S: Sink>(
+        &mut self,
+        rules: Option<&'p ObjectRules>,
+        map: &Map<String, Value>,
+        value: &Value,
+        at: &Place<'_>,
+        sink: &mut S,
+    ) -> Flow {
+        let Some(rules) = rules else { return Flow::Continue(()) };
+        if map.len() < rules.count.least || map.len() > rules.count.most {
+            sink.wrong(at, Some(value), || bound(rules.count, map.len(), "property", "properties"))?;
+        }
+        // Before any value is looked at: a branch that is not meant mostly fails here.
+        self.present(rules, map, at, sink)?;
+        if let Some(names) = rules.names {
+            self.names(names, map, at, sink)?;
+        }
+        let mut near = 0;
+        for (position, (name, value)) in map.iter().enumerate() {
+            let here = at.property(name, position);
+            let mut is_known = false;
+            if let Some(node) = rules.properties.get_near(name, &mut near).and_then(|it| it.node) {
+                is_known = true;
+                self.check(node, value, &here, sink)?;
+            }
+            for (_, node) in rules.patterns.iter().filter(|(pattern, _)| pattern.is_match(name)) {
+                is_known = true;
+                self.check(*node, value, &here, sink)?;
+            }
+            match rules.rest {
+                Rest::Schema(node) if !is_known => self.check(node, value, &here, sink)?,
+                Rest::Nothing if !is_known => sink.wrong(&here, Some(value), || unknown(rules, map, name))?,
+                _ => {}
+            }
+        }
+        for (_, node) in rules.schemas_beside.iter().filter(|(name, _)| map.contains_key(&**name)) {
+            self.check(*node, value, at, sink)?;
+        }
+        Flow::Continue(())
+    }
+
+    /// Looks for the properties that are required.
+    fn present<S: Sink>(
+        &mut self,
+        rules: &'p ObjectRules,
+        map: &Map<String, Value>,
+        at: &Place<'_>,
+        sink: &mut S,
+    ) -> Flow {
+        let plan = self.plan;
+        if rules.properties.required() > 0 && !rules.properties.has_required(map) {
+            for property in rules.properties.iter().filter(|it| it.required && !map.contains_key(&*it.name)) {
+                let expected = || plan.missing(&property.name, None, property.node);
+                sink.wrong(&at.missing(&property.name), None, expected)?;
+            }
+        }
+        for beside in rules.required_beside.iter().filter(|it| map.contains_key(&*it.name)) {
+            for name in beside.required.iter().filter(|name| !map.contains_key(&***name)) {
+                let node = rules.properties.get(name).and_then(|it| it.node);
+                sink.wrong(&at.missing(name), None, || plan.missing(name, Some(&beside.name), node))?;
+            }
+        }
+        Flow::Continue(())
+    }
+
+    /// `propertyNames`: names are checked as if they were values.
+    fn names<S: Sink>(
+        &mut self,
+        node: NodeId,
+        map: &Map<String, Value>,
+        at: &Place<'_>,
+        sink: &mut S,
+    ) -> Flow {
+        for (position, name) in map.keys().enumerate() {
+            let value = Value::String(name.clone());
+            if self.admits(node, &value) {
+                continue;
+            }
+            let expected = || {
+                let mut report = Report::default();
+                let _ = self.check(node, &value, &Place::ROOT, &mut report);
+                let faults: Vec<_> = report.0.into_iter().map(|(_, violation)| violation.expected).collect();
+                format!("another name for this property: {}", faults.join(", "))
+            };
+            sink.wrong(&at.property(name, position), Some(&value), expected)?;
+        }
+        Flow::Continue(())
+    }
+}

@@ -1,0 +1,282 @@
+//! From a schema to nodes.
+//!
+//! The walk follows keywords, not nesting: a property may well be called `items`. It goes on after
+//! a mistake, so that all of them are found at once. Patterns are compiled here too and not on
+//! first use, since some that parse are still too large to run.
+
+use serde_json::{Map, Value};
+use tool_core::ALIASES;
+
+use super::{
+    Plan, SchemaProblem,
+    branches::Branches,
+    node::{Combined, Condition, Contains, Count, Node, NodeId, Rest, Types},
+    pattern::Pattern,
+    place::Place,
+    references::Reference,
+    table::{Property, Table},
+};
+
+/// How many steps a subschema may be away from the root; `/properties/x` is two.
+const DEEPEST: usize = 256;
+
+pub(super) fn compile(schema: &Value) -> Result<Plan, Vec<SchemaProblem>> {
+    let mut compiler = Compiler {
+        root: schema,
+        nodes: Vec::new(),
+        sources: Vec::new(),
+        references: Vec::new(),
+        problems: Vec::new(),
+    };
+    compiler.node(schema, &Place::ROOT);
+    compiler.finish()
+}
+
+/// A plan in the making.
+pub(super) struct Compiler<'s> {
+    pub(super) root: &'s Value,
+    pub(super) nodes: Vec<Node>,
+    /// The schema of each node.
+    pub(super) sources: Vec<&'s Value>,
+    pub(super) references: Vec<Reference<'s>>,
+    pub(super) problems: Vec<SchemaProblem>,
+}
+
+impl<'s> Compiler<'s> {
+    pub(super) fn problem(&mut self, at: &Place<'_>, message: impl Into<String>) {
+        self.problems.push(SchemaProblem { pointer: at.pointer(), message: message.into() });
+    }
+
+    /// Adds the node of `schema`, and all nodes below it.
+    pub(super) fn node(&mut self, schema: &'s Value, at: &Place<'_>) -> NodeId {
+        let id = NodeId(u32::try_from(self.nodes.len()).unwrap_or(u32::MAX));
+        // Until its rules are known, the node holds its number.
+        self.nodes.push(Node::NOTHING);
+        self.sources.push(schema);
+        if at.depth() > DEEPEST {
+            self.problem(at, "the schema is nested too deeply");
+            return id;
+        }
+        let node = match schema {
+            Value::Bool(true) => Node::ANYTHING,
+            Value::Bool(false) => Node::NOTHING,
+            Value::Object(keywords) => self.rules(id, schema, keywords, at),
+            other => {
+                self.problem(
+                    at,
+                    format!("a schema is an object or a boolean, not {}", super::words::received(other)),
+                );
+                Node::NOTHING
+            }
+        };
+        if let Some(slot) = self.nodes.get_mut(id.0 as usize) {
+            *slot = node;
+        }
+        id
+    }
+
+    fn rules(
+        &mut self,
+        id: NodeId,
+        schema: &'s Value,
+        keywords: &'s Map<String, Value>,
+        at: &Place<'_>,
+    ) -> Node {
+        let mut node = Node::ANYTHING;
+        for (key, value) in keywords {
+            let key = key.as_str();
+            match key {
+                "type" => node.types = self.types(value, at),
+                "enum" => node.values = self.values(value, keywords.get("const"), at),
+                "const" if !keywords.contains_key("enum") => node.values = Some([value.clone()].into()),
+                "minimum" => node.number.get_or_insert_default().minimum = self.number(key, value, at),
+                "maximum" => node.number.get_or_insert_default().maximum = self.number(key, value, at),
+                "exclusiveMinimum" => {
+                    node.number.get_or_insert_default().exclusive_minimum = self.number(key, value, at);
+                }
+                "exclusiveMaximum" => {
+                    node.number.get_or_insert_default().exclusive_maximum = self.number(key, value, at);
+                }
+                "multipleOf" => node.number.get_or_insert_default().multiple_of = self.divisor(value, at),
+                "minLength" => node.text.get_or_insert_default().length.least = self.count(key, value, at),
+                "maxLength" => node.text.get_or_insert_default().length.most = self.count(key, value, at),
+                "pattern" => node.text.get_or_insert_default().pattern = self.pattern(key, value, at),
+                "items" => node.list.get_or_insert_default().rest = self.items(value, at),
+                "prefixItems" => {
+                    node.list.get_or_insert_default().prefix = self.listed(key, value, at).into()
+                }
+                "minItems" => node.list.get_or_insert_default().length.least = self.count(key, value, at),
+                "maxItems" => node.list.get_or_insert_default().length.most = self.count(key, value, at),
+                "uniqueItems" => node.list.get_or_insert_default().unique = self.boolean(key, value, at),
+                "contains" => {
+                    node.list.get_or_insert_default().contains = Some(self.contains(value, keywords, at))
+                }
+                "minProperties" => {
+                    node.object.get_or_insert_default().count.least = self.count(key, value, at)
+                }
+                "maxProperties" => {
+                    node.object.get_or_insert_default().count.most = self.count(key, value, at)
+                }
+                "properties" => {
+                    node.object.get_or_insert_default().properties = self.properties(keywords, at)
+                }
+                "required" if !keywords.contains_key("properties") => {
+                    node.object.get_or_insert_default().properties = self.properties(keywords, at);
+                }
+                "additionalProperties" => {
+                    node.object.get_or_insert_default().rest = self.rest(key, value, at)
+                }
+                "patternProperties" => {
+                    node.object.get_or_insert_default().patterns = self.patterns(value, at)
+                }
+                "propertyNames" => {
+                    node.object.get_or_insert_default().names = Some(self.under(key, value, at))
+                }
+                "dependentRequired" => {
+                    node.object.get_or_insert_default().required_beside = self.required_beside(value, at);
+                }
+                "dependentSchemas" => {
+                    let named = self.named(key, value, at);
+                    node.object.get_or_insert_default().schemas_beside =
+                        named.into_iter().map(|(name, node)| (name.into(), node)).collect();
+                }
+                "allOf" => combined(&mut node).all = self.listed(key, value, at).into(),
+                "anyOf" => combined(&mut node).any = Some(Branches::new(self.listed(key, value, at))),
+                "oneOf" => combined(&mut node).one = Some(Branches::new(self.listed(key, value, at))),
+                "not" => combined(&mut node).not = Some(self.under(key, value, at)),
+                "if" => combined(&mut node).condition = Some(self.condition(value, keywords, at)),
+                "$ref" => self.reference(id, value, at),
+                // Definitions are nodes of their own; those that nothing refers to are checked too.
+                "$defs" => drop(self.named(key, value, at)),
+                "$id" if !std::ptr::eq(schema, self.root) => self.uncovered("a nested `$id`", at),
+                "$dynamicRef" | "unevaluatedItems" | "unevaluatedProperties" => {
+                    self.uncovered(&format!("`{key}`"), at);
+                }
+                // Annotations; and `then`, `else`, `minContains` and `maxContains`, which have been
+                // read with the keyword that they belong to and mean nothing without it.
+                _ => {}
+            }
+        }
+        node
+    }
+
+    fn uncovered(&mut self, what: &str, at: &Place<'_>) {
+        self.problem(at, format!("{what} is not covered by the built-in check"));
+    }
+
+    /// The schema under a keyword.
+    fn under(&mut self, key: &str, value: &'s Value, at: &Place<'_>) -> NodeId {
+        self.node(value, &at.keyword(key))
+    }
+
+    /// The schemas under a keyword that has a list of them.
+    fn listed(&mut self, key: &str, value: &'s Value, at: &Place<'_>) -> Vec<NodeId> {
+        let Some(list) = value.as_array().filter(|list| !list.is_empty()) else {
+            self.refuse(key, value, "a list of schemas that is not empty", at);
+            return Vec::new();
+        };
+        let here = at.keyword(key);
+        list.iter().enumerate().map(|(index, schema)| self.node(schema, &here.item(index))).collect()
+    }
+
+    /// The schemas under a keyword that has an object of them.
+    fn named(&mut self, key: &str, value: &'s Value, at: &Place<'_>) -> Vec<(&'s str, NodeId)> {
+        let Some(map) = value.as_object() else {
+            self.refuse(key, value, "an object of schemas", at);
+            return Vec::new();
+        };
+        let here = at.keyword(key);
+        map.iter().map(|(name, schema)| (name.as_str(), self.node(schema, &here.keyword(name)))).collect()
+    }
+
+    fn rest(&mut self, key: &str, value: &'s Value, at: &Place<'_>) -> Rest {
+        match value {
+            Value::Bool(true) => Rest::Anything,
+            Value::Bool(false) => Rest::Nothing,
+            schema => Rest::Schema(self.under(key, schema, at)),
+        }
+    }
+
+    fn items(&mut self, value: &'s Value, at: &Place<'_>) -> Rest {
+        if value.is_array() {
+            self.problem(at, "`items` is a list; since draft 2020-12 that is `prefixItems`");
+            return Rest::Nothing;
+        }
+        self.rest("items", value, at)
+    }
+
+    fn contains(&mut self, value: &'s Value, keywords: &Map<String, Value>, at: &Place<'_>) -> Contains {
+        let mut count = Count { least: 1, ..Count::ANY };
+        if let Some(value) = keywords.get("minContains") {
+            count.least = self.count("minContains", value, at);
+        }
+        if let Some(value) = keywords.get("maxContains") {
+            count.most = self.count("maxContains", value, at);
+        }
+        Contains { node: self.under("contains", value, at), count }
+    }
+
+    fn condition(&mut self, value: &'s Value, keywords: &'s Map<String, Value>, at: &Place<'_>) -> Condition {
+        Condition {
+            test: self.under("if", value, at),
+            then: keywords.get("then").map(|value| self.under("then", value, at)),
+            otherwise: keywords.get("else").map(|value| self.under("else", value, at)),
+        }
+    }
+
+    /// `properties` and `required` in one table.
+    fn properties(&mut self, keywords: &'s Map<String, Value>, at: &Place<'_>) -> Table {
+        let required =
+            keywords.get("required").map(|value| self.names("required", value, at)).unwrap_or_default();
+        let mut sorted = required.clone();
+        sorted.sort_unstable();
+        let named =
+            keywords.get("properties").map(|value| self.named("properties", value, at)).unwrap_or_default();
+        let mut table: Vec<_> = named
+            .into_iter()
+            .map(|(name, node)| {
+                let required = sorted.binary_search(&name).is_ok();
+                Property { name: name.into(), node: Some(node), required }
+            })
+            .collect();
+        let properties = keywords.get("properties").and_then(Value::as_object);
+        let is_named = |name: &str| properties.is_some_and(|map| map.contains_key(name));
+        let unnamed = required.into_iter().filter(|name| !is_named(name));
+        table.extend(unnamed.map(|name| Property { name: name.into(), node: None, required: true }));
+        Table::new(table).with_aliases(properties.map(aliases).unwrap_or_default())
+    }
+
+    fn patterns(&mut self, value: &'s Value, at: &Place<'_>) -> Box<[(Pattern, NodeId)]> {
+        let named = self.named("patternProperties", value, at);
+        let here = at.keyword("patternProperties");
+        named.into_iter().filter_map(|(source, node)| Some((self.pattern_of(source, &here)?, node))).collect()
+    }
+}
+
+pub(super) fn combined(node: &mut Node) -> &mut Combined {
+    node.combined.get_or_insert_default()
+}
+
+impl Node {
+    /// Whether the schema has no rule, so that a `$ref` in it stands alone.
+    pub(super) const fn is_anything(&self) -> bool {
+        matches!(self.types, Types::ALL)
+            && self.values.is_none()
+            && self.number.is_none()
+            && self.text.is_none()
+            && self.list.is_none()
+            && self.object.is_none()
+            && self.combined.is_none()
+            && self.alias.is_none()
+    }
+}
+
+/// The other names of properties, each with the property that it stands for.
+fn aliases(properties: &Map<String, Value>) -> Vec<(Box<str>, Box<str>)> {
+    let listed =
+        properties.iter().filter_map(|(name, schema)| Some((name, schema.get(ALIASES)?.as_array()?)));
+    let pairs = listed.flat_map(|(name, aliases)| {
+        aliases.iter().filter_map(move |alias| Some((alias.as_str()?.into(), name.as_str().into())))
+    });
+    pairs.collect()
+}

@@ -1,0 +1,147 @@
+//! Reading what stands under a keyword that holds no schema.
+
+use serde_json::Value;
+
+use super::{
+    compile::Compiler,
+    equality::equal,
+    node::{Beside, Types},
+    number::{Divisor, Exact},
+    pattern::Pattern,
+    place::Place,
+    words::{quoted, received},
+};
+
+impl<'s> Compiler<'s> {
+    /// Writes down that a keyword is malformed.
+    pub(super) fn refuse(&mut self, key: &str, value: &Value, wanted: &str, at: &Place<'_>) {
+        self.problem(at, format!("`{key}` must be {wanted}, not {}", received(value)));
+    }
+
+    /// `type`, a name or a list of names.
+    pub(super) fn types(&mut self, value: &Value, at: &Place<'_>) -> Types {
+        let names = match value {
+            Value::Array(names) => names.as_slice(),
+            name => std::slice::from_ref(name),
+        };
+        let mut types = Types::NONE;
+        let mut seen = Vec::new();
+        for name in names {
+            match name.as_str().and_then(Types::named) {
+                Some(named) if !seen.contains(&name) => {
+                    types = types.union(named);
+                    seen.push(name);
+                }
+                Some(_) => self.problem(at, format!("`type` lists {name} twice")),
+                None => self.refuse("type", name, "a type of JSON or a list of them", at),
+            }
+        }
+        if names.is_empty() {
+            self.problem(at, "`type` lists nothing");
+        }
+        types
+    }
+
+    /// `enum`, and `const` beside it.
+    pub(super) fn values(
+        &mut self,
+        value: &Value,
+        only: Option<&Value>,
+        at: &Place<'_>,
+    ) -> Option<Box<[Value]>> {
+        let Some(values) = value.as_array() else {
+            self.refuse("enum", value, "a list of values", at);
+            return None;
+        };
+        let is_meant = |value: &&Value| only.is_none_or(|only| equal(only, value));
+        Some(values.iter().filter(is_meant).cloned().collect())
+    }
+
+    pub(super) fn number(&mut self, key: &str, value: &Value, at: &Place<'_>) -> Option<Exact> {
+        if let Value::Number(number) = value {
+            return Some(Exact::from(number));
+        }
+        self.refuse(key, value, "a number", at);
+        None
+    }
+
+    pub(super) fn divisor(&mut self, value: &Value, at: &Place<'_>) -> Option<Divisor> {
+        let divisor = if let Value::Number(number) = value { Divisor::new(number) } else { None };
+        if divisor.is_none() {
+            self.refuse("multipleOf", value, "a number greater than 0", at);
+        }
+        divisor
+    }
+
+    /// A length or a number of things.
+    pub(super) fn count(&mut self, key: &str, value: &Value, at: &Place<'_>) -> usize {
+        if let Value::Number(number) = value {
+            match Exact::from(number) {
+                // What no memory holds is as good as no limit.
+                Exact::Integer(count @ 0..) => return usize::try_from(count).unwrap_or(usize::MAX),
+                Exact::Float(float) if float > 0.0 && float.fract() == 0.0 => return usize::MAX,
+                _ => {}
+            }
+        }
+        self.refuse(key, value, "an integer that is not negative", at);
+        0
+    }
+
+    pub(super) fn boolean(&mut self, key: &str, value: &Value, at: &Place<'_>) -> bool {
+        value.as_bool().unwrap_or_else(|| {
+            self.refuse(key, value, "a boolean", at);
+            false
+        })
+    }
+
+    /// A list of names, none of them twice.
+    pub(super) fn names(&mut self, key: &str, value: &'s Value, at: &Place<'_>) -> Vec<&'s str> {
+        let names: Option<Vec<_>> =
+            value.as_array().and_then(|list| list.iter().map(Value::as_str).collect());
+        let Some(names) = names else {
+            self.refuse(key, value, "a list of names", at);
+            return Vec::new();
+        };
+        let mut sorted = names.clone();
+        sorted.sort_unstable();
+        for pair in sorted.chunk_by(|left, right| left == right).filter(|run| run.len() > 1) {
+            let name = pair.first().copied().unwrap_or_default();
+            self.problem(at, format!("`{key}` lists {} twice", quoted(name)));
+        }
+        names
+    }
+
+    /// `dependentRequired`.
+    pub(super) fn required_beside(&mut self, value: &'s Value, at: &Place<'_>) -> Box<[Beside]> {
+        let Some(map) = value.as_object() else {
+            self.refuse("dependentRequired", value, "an object of lists of names", at);
+            return Box::default();
+        };
+        let mut found = Vec::with_capacity(map.len());
+        for (name, value) in map {
+            let names = self.names("dependentRequired", value, at);
+            found.push(Beside {
+                name: name.as_str().into(),
+                required: names.into_iter().map(Box::from).collect(),
+            });
+        }
+        found.into()
+    }
+
+    pub(super) fn pattern(&mut self, key: &str, value: &Value, at: &Place<'_>) -> Option<Pattern> {
+        match value.as_str() {
+            Some(source) => self.pattern_of(source, at),
+            None => {
+                self.refuse(key, value, "a regular expression", at);
+                None
+            }
+        }
+    }
+
+    pub(super) fn pattern_of(&mut self, source: &str, at: &Place<'_>) -> Option<Pattern> {
+        let pattern = Pattern::new(source);
+        pattern
+            .map_err(|reason| self.problem(at, format!("the pattern `{source}` cannot be used: {reason}")))
+            .ok()
+    }
+}

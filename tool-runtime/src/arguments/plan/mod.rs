@@ -1,0 +1,113 @@
+//! A plan: a JSON Schema, compiled once and checked many times.
+//!
+//! Compiling finds every mistake of a schema, so that checking has none to meet; what a plan does
+//! not cover is an error and never a check left out. `format` is an annotation, as in draft
+//! 2020-12. No reference leaves the schema.
+//!
+//! There is one walk over a value ([`check`]), with two listeners: one that stops at the first
+//! violation and one that writes all of them down. Verdict and report therefore cannot disagree.
+//!
+//! A model sends the values: neither their depth nor the number of ways in which a recursive schema
+//! can be applied to them may exhaust the stack or the time (`deepest`, [`memo`]).
+
+mod branches;
+mod check;
+mod compile;
+mod equality;
+mod keywords;
+mod memo;
+mod node;
+mod number;
+mod pattern;
+mod place;
+mod problem;
+mod references;
+mod settle;
+mod table;
+mod words;
+
+#[cfg(test)]
+mod tests;
+
+use serde_json::Value;
+use tool_core::Violation;
+
+pub(crate) use self::problem::SchemaProblem;
+use self::{
+    check::Walk,
+    node::{Node, NodeId},
+};
+
+/// How deep a value may be nested, at most.
+const DEEPEST: usize = 512;
+
+/// A compiled schema.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    nodes: Box<[Node]>,
+    /// How deep a value may be nested, so that the walk over it stays within its stack.
+    deepest: usize,
+}
+
+impl Plan {
+    /// Compiles `schema`, which is of draft 2020-12.
+    ///
+    /// # Errors
+    ///
+    /// All mistakes of the schema: malformed keywords, references that lead nowhere, out of the
+    /// schema or back to themselves, patterns that the engine cannot express, keywords that are
+    /// not covered.
+    pub(crate) fn compile(schema: &Value) -> Result<Self, Vec<SchemaProblem>> {
+        compile::compile(schema)
+    }
+
+    /// Whether `value` fits the schema. Stops at the first violation.
+    pub(crate) fn admits(&self, value: &Value) -> bool {
+        is_nested_within(value, self.deepest) && Walk::new(self).admits(NodeId::ROOT, value)
+    }
+
+    /// All that is wrong with `value`, in its order; nothing is, if and only if it is admitted.
+    pub(crate) fn violations(&self, value: &Value) -> Vec<Violation> {
+        if is_nested_within(value, self.deepest) {
+            return check::report(self, value);
+        }
+        let expected = format!("a value that is nested at most {} levels deep", self.deepest);
+        vec![Violation::new("", expected, "a value that is nested more deeply")]
+    }
+
+    /// Rewrites what the schema reads as equal; returns whether anything changed.
+    ///
+    /// A `null` in a property that is not required is absent, unless the property's own schema
+    /// admits it. A float without a fraction becomes an integer where an integer is wanted.
+    pub(crate) fn settle(&self, value: &mut Value) -> bool {
+        is_nested_within(value, self.deepest) && settle::settle(self, value)
+    }
+
+    /// The node that `id` stands for, behind all references.
+    fn resolve(&self, mut id: NodeId) -> (NodeId, &Node) {
+        loop {
+            let node = self.nodes.get(id.0 as usize).unwrap_or(&Node::NOTHING);
+            match node.alias {
+                // This ends: a loop of references does not compile.
+                Some(target) => id = target,
+                None => return (id, node),
+            }
+        }
+    }
+
+    fn node(&self, id: NodeId) -> &Node {
+        self.resolve(id).1
+    }
+}
+
+/// Whether no more than `levels` lists and objects are nested.
+///
+/// This is asked before anything else, so that no walk has to ask: within a `not` a value that is
+/// too deep would come out as admitted.
+fn is_nested_within(value: &Value, levels: usize) -> bool {
+    match value {
+        Value::Array(items) => levels > 0 && items.iter().all(|item| is_nested_within(item, levels - 1)),
+        Value::Object(map) => levels > 0 && map.values().all(|value| is_nested_within(value, levels - 1)),
+        _ => true,
+    }
+}

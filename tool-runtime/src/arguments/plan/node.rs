@@ -1,0 +1,222 @@
+//! What a schema becomes: a flat list of nodes that name each other by number.
+//!
+//! Numbers and not boxes, because schemas refer back to themselves. A node holds only the groups
+//! of rules that its schema has; a plain `{"type": "string"}` is a few words.
+
+use serde_json::Value;
+
+use super::{
+    branches::Branches,
+    number::{Divisor, Exact},
+    pattern::Pattern,
+    table::Table,
+};
+
+/// Which node of a plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct NodeId(pub(super) u32);
+
+impl NodeId {
+    /// The whole schema.
+    pub(super) const ROOT: Self = Self(0);
+}
+
+/// One schema.
+#[derive(Debug)]
+pub(super) struct Node {
+    /// Which kinds of values are allowed.
+    pub(super) types: Types,
+    /// `enum` and `const`: the only values that are allowed.
+    pub(super) values: Option<Box<[Value]>>,
+    pub(super) number: Option<Box<NumberRules>>,
+    pub(super) text: Option<Box<TextRules>>,
+    pub(super) list: Option<Box<ListRules>>,
+    pub(super) object: Option<Box<ObjectRules>>,
+    pub(super) combined: Option<Box<Combined>>,
+    /// A `$ref` with nothing beside it: this node is that one.
+    pub(super) alias: Option<NodeId>,
+    /// A `$ref` leads here, so that a walk may meet the node again at the same value.
+    pub(super) shared: bool,
+}
+
+impl Node {
+    /// `true` and `{}`.
+    pub(super) const ANYTHING: Self = Self {
+        types: Types::ALL,
+        values: None,
+        number: None,
+        text: None,
+        list: None,
+        object: None,
+        combined: None,
+        alias: None,
+        shared: false,
+    };
+
+    /// `false`: no schema with a `type` allows no type.
+    pub(super) const NOTHING: Self = Self { types: Types::NONE, ..Self::ANYTHING };
+}
+
+/// A set of the kinds of values that JSON Schema tells apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Types(u8);
+
+impl Types {
+    pub(super) const NONE: Self = Self(0);
+    pub(super) const NULL: Self = Self(1);
+    pub(super) const BOOLEAN: Self = Self(1 << 1);
+    pub(super) const INTEGER: Self = Self(1 << 2);
+    /// Numbers that are no integers.
+    pub(super) const FRACTION: Self = Self(1 << 3);
+    pub(super) const NUMBER: Self = Self(Self::INTEGER.0 | Self::FRACTION.0);
+    pub(super) const STRING: Self = Self(1 << 4);
+    pub(super) const ARRAY: Self = Self(1 << 5);
+    pub(super) const OBJECT: Self = Self(1 << 6);
+    pub(super) const ALL: Self = Self((1 << 7) - 1);
+
+    /// The types that a schema calls `name`.
+    pub(super) fn named(name: &str) -> Option<Self> {
+        Some(match name {
+            "null" => Self::NULL,
+            "boolean" => Self::BOOLEAN,
+            "integer" => Self::INTEGER,
+            "number" => Self::NUMBER,
+            "string" => Self::STRING,
+            "array" => Self::ARRAY,
+            "object" => Self::OBJECT,
+            _ => return None,
+        })
+    }
+
+    /// The one type of `value`.
+    pub(super) fn of(value: &Value) -> Self {
+        match value {
+            Value::Null => Self::NULL,
+            Value::Bool(_) => Self::BOOLEAN,
+            Value::Number(number) if Exact::from(number).is_integer() => Self::INTEGER,
+            Value::Number(_) => Self::FRACTION,
+            Value::String(_) => Self::STRING,
+            Value::Array(_) => Self::ARRAY,
+            Value::Object(_) => Self::OBJECT,
+        }
+    }
+
+    /// Whether all of `other` are among these.
+    pub(super) const fn contains(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    pub(super) const fn union(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    pub(super) const fn intersection(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+}
+
+/// Rules that only numbers can break.
+#[derive(Debug, Default)]
+pub(super) struct NumberRules {
+    pub(super) minimum: Option<Exact>,
+    pub(super) maximum: Option<Exact>,
+    pub(super) exclusive_minimum: Option<Exact>,
+    pub(super) exclusive_maximum: Option<Exact>,
+    pub(super) multiple_of: Option<Divisor>,
+}
+
+/// Rules that only strings can break.
+#[derive(Debug, Default)]
+pub(super) struct TextRules {
+    pub(super) length: Count,
+    pub(super) pattern: Option<Pattern>,
+}
+
+/// Rules that only lists can break.
+#[derive(Debug, Default)]
+pub(super) struct ListRules {
+    /// `prefixItems`: a schema for each of the first items.
+    pub(super) prefix: Box<[NodeId]>,
+    /// `items`: the schema of all items after those.
+    pub(super) rest: Rest,
+    pub(super) length: Count,
+    pub(super) unique: bool,
+    pub(super) contains: Option<Contains>,
+}
+
+/// How many items of a list must fit a schema.
+#[derive(Debug)]
+pub(super) struct Contains {
+    pub(super) node: NodeId,
+    pub(super) count: Count,
+}
+
+/// Rules that only objects can break.
+#[derive(Debug, Default)]
+pub(super) struct ObjectRules {
+    /// `properties` and `required`.
+    pub(super) properties: Table,
+    /// `patternProperties`.
+    pub(super) patterns: Box<[(Pattern, NodeId)]>,
+    /// `additionalProperties`.
+    pub(super) rest: Rest,
+    /// `propertyNames`.
+    pub(super) names: Option<NodeId>,
+    pub(super) count: Count,
+    /// `dependentRequired`.
+    pub(super) required_beside: Box<[Beside]>,
+    /// `dependentSchemas`: a property, and what the object is where it is present.
+    pub(super) schemas_beside: Box<[(Box<str>, NodeId)]>,
+}
+
+/// A property, and those that are required beside it.
+#[derive(Debug)]
+pub(super) struct Beside {
+    pub(super) name: Box<str>,
+    pub(super) required: Box<[Box<str>]>,
+}
+
+/// What is allowed where nothing more particular is said.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) enum Rest {
+    #[default]
+    Anything,
+    Nothing,
+    Schema(NodeId),
+}
+
+/// Schemas that apply to the same value.
+#[derive(Debug, Default)]
+pub(super) struct Combined {
+    /// `allOf`, and a `$ref` that has keywords beside it.
+    pub(super) all: Box<[NodeId]>,
+    pub(super) any: Option<Branches>,
+    pub(super) one: Option<Branches>,
+    pub(super) not: Option<NodeId>,
+    pub(super) condition: Option<Condition>,
+}
+
+/// `if`, `then` and `else`.
+#[derive(Debug)]
+pub(super) struct Condition {
+    pub(super) test: NodeId,
+    pub(super) then: Option<NodeId>,
+    pub(super) otherwise: Option<NodeId>,
+}
+
+/// From how many to how many.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Count {
+    pub(super) least: usize,
+    pub(super) most: usize,
+}
+
+impl Count {
+    pub(super) const ANY: Self = Self { least: 0, most: usize::MAX };
+}
+
+impl Default for Count {
+    fn default() -> Self {
+        Self::ANY
+    }
+}

@@ -1,0 +1,185 @@
+//! Numbers, compared as they are written.
+//!
+//! A model's `9007199254740993` is not `9007199254740992`, and 0.3 is a multiple of 0.1: nothing
+//! here goes through a `f64` that would make it otherwise. `3.0` and `1e2` are integers, as in
+//! draft 2020-12.
+
+use std::{cmp::Ordering, fmt};
+
+use serde_json::Number;
+
+/// From here on, floats are left as they are; below, those without a fraction become integers.
+const LARGEST: f64 = (1_u128 << 126) as f64;
+
+/// A number whose comparison with every other one is exact.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Exact {
+    /// Without a fraction, whatever way it was written.
+    Integer(i128),
+    /// With a fraction, or beyond what an `i128` holds.
+    Float(f64),
+}
+
+impl Exact {
+    /// Whether the number has no fraction.
+    pub(super) fn is_integer(self) -> bool {
+        match self {
+            Self::Integer(_) => true,
+            Self::Float(float) => float.fract() == 0.0,
+        }
+    }
+
+    /// The order of two numbers; `None` where one of them is none, which fails every bound.
+    pub(super) fn compare(self, other: Self) -> Option<Ordering> {
+        match (self, other) {
+            (Self::Integer(left), Self::Integer(right)) => Some(left.cmp(&right)),
+            (Self::Float(left), Self::Float(right)) => left.partial_cmp(&right),
+            (Self::Integer(left), Self::Float(right)) => integer_and_float(left, right),
+            (Self::Float(left), Self::Integer(right)) => {
+                integer_and_float(right, left).map(Ordering::reverse)
+            }
+        }
+    }
+}
+
+fn integer_and_float(integer: i128, float: f64) -> Option<Ordering> {
+    if float.is_nan() {
+        None
+    } else if float >= LARGEST {
+        Some(Ordering::Less)
+    } else if float <= -LARGEST {
+        Some(Ordering::Greater)
+    } else {
+        // What is left has a fraction, so that equality is out of the question.
+        Some(if integer <= float.floor() as i128 { Ordering::Less } else { Ordering::Greater })
+    }
+}
+
+impl From<f64> for Exact {
+    fn from(float: f64) -> Self {
+        if float.fract() == 0.0 && float.abs() < LARGEST {
+            Self::Integer(float as i128)
+        } else {
+            Self::Float(float)
+        }
+    }
+}
+
+impl From<&Number> for Exact {
+    fn from(number: &Number) -> Self {
+        if let Some(integer) = number.as_i64() {
+            Self::Integer(integer.into())
+        } else if let Some(integer) = number.as_u64() {
+            Self::Integer(integer.into())
+        } else {
+            // `None` can only come with serde_json's `arbitrary_precision`, from a number that no
+            // float holds.
+            number.as_f64().map_or(Self::Float(f64::NAN), Self::from)
+        }
+    }
+}
+
+impl fmt::Display for Exact {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Integer(integer) => integer.fmt(f),
+            Self::Float(float) => match Number::from_f64(*float) {
+                Some(number) => number.fmt(f),
+                None => float.fmt(f),
+            },
+        }
+    }
+}
+
+/// The integer that a float stands for; `None` for other numbers and for integers beyond 64 bits.
+pub(super) fn integer_in(number: &Number) -> Option<Number> {
+    if !number.is_f64() {
+        return None;
+    }
+    let Exact::Integer(integer) = Exact::from(number) else { return None };
+    i64::try_from(integer).map(Number::from).or_else(|_| u64::try_from(integer).map(Number::from)).ok()
+}
+
+/// What `multipleOf` divides by.
+#[derive(Debug, Clone)]
+pub(super) struct Divisor {
+    number: Number,
+    decimal: Decimal,
+}
+
+impl Divisor {
+    /// `None` unless the number is greater than zero.
+    pub(super) fn new(number: &Number) -> Option<Self> {
+        let positive = Exact::from(number).compare(Exact::Integer(0)) == Some(Ordering::Greater);
+        let decimal = Decimal::from(number);
+        (positive && decimal.digits > 0).then(|| Self { number: number.clone(), decimal })
+    }
+
+    /// Whether dividing `number` leaves nothing over.
+    pub(super) fn divides(&self, number: &Number) -> bool {
+        Decimal::from(number).is_multiple_of(self.decimal)
+    }
+}
+
+impl fmt::Display for Divisor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.number.fmt(f)
+    }
+}
+
+/// `digits` × 10^`exponent`, without its sign: the shortest literal of a number. The literal is
+/// what was meant; the float nearest to 0.3 is no multiple of the one nearest to 0.1.
+#[derive(Debug, Clone, Copy)]
+struct Decimal {
+    digits: u64,
+    exponent: i32,
+}
+
+impl Decimal {
+    fn is_multiple_of(self, divisor: Self) -> bool {
+        if self.digits == 0 {
+            return true;
+        }
+        let (digits, by) = (u128::from(self.digits), u128::from(divisor.digits));
+        let shift = self.exponent - divisor.exponent;
+        if shift >= 0 {
+            ((digits % by) * power_of_ten(shift.unsigned_abs(), by)).is_multiple_of(by)
+        } else {
+            // 10^20 is greater than any `digits`; below it the product fits an `u128`.
+            let scale = shift.unsigned_abs();
+            scale < 20 && digits.is_multiple_of(by * 10_u128.pow(scale))
+        }
+    }
+}
+
+/// 10^`exponent` modulo `modulus`, which is below 2^64, so that no product overflows.
+fn power_of_ten(mut exponent: u32, modulus: u128) -> u128 {
+    let (mut result, mut factor) = (1 % modulus, 10 % modulus);
+    while exponent > 0 {
+        if exponent & 1 == 1 {
+            result = result * factor % modulus;
+        }
+        factor = factor * factor % modulus;
+        exponent >>= 1;
+    }
+    result
+}
+
+impl From<&Number> for Decimal {
+    fn from(number: &Number) -> Self {
+        if let Some(integer) = number.as_i64() {
+            return Self { digits: integer.unsigned_abs(), exponent: 0 };
+        }
+        if let Some(integer) = number.as_u64() {
+            return Self { digits: integer, exponent: 0 };
+        }
+        // The shortest form that reads back as the same float, such as `1.5e-3`.
+        let text = format!("{:e}", number.as_f64().unwrap_or_default().abs());
+        let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+        let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+        let digits = whole.bytes().chain(fraction.bytes());
+        let digits = digits.fold(0_u64, |sum, digit| sum.wrapping_mul(10).wrapping_add((digit & 15).into()));
+        let places = i32::try_from(fraction.len()).unwrap_or_default();
+        Self { digits, exponent: exponent.parse::<i32>().unwrap_or_default() - places }
+    }
+}

@@ -1,0 +1,19 @@
+use std::fmt;
+
+/// A mistake in a schema.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct SchemaProblem {
+    /// Which subschema, as a JSON pointer into the schema; `""` for all of it.
+    pub(crate) pointer: String,
+    /// What is wrong with it.
+    pub(crate) message: String,
+}
+
+impl fmt::Display for SchemaProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let place = if self.pointer.is_empty() { "the root" } else { &self.pointer };
+        write!(f, "at {place}: {}", self.message)
+    }
+}
+
+impl std::error::Error for SchemaProblem {}

@@ -1,0 +1,109 @@
+//! The properties of an object, found by name.
+
+use serde_json::{Map, Value};
+
+use super::node::NodeId;
+
+/// Up to this many names are compared one after another, which is faster than anything cleverer.
+const FEW: usize = 12;
+
+/// The properties that a schema names, in its order.
+#[derive(Debug, Default)]
+pub(super) struct Table {
+    properties: Box<[Property]>,
+    /// Positions in the order of the names; empty where there are few.
+    by_name: Box<[usize]>,
+    required: usize,
+    /// Other names, each with the property that it stands for.
+    aliases: Box<[(Box<str>, Box<str>)]>,
+}
+
+/// A property that a schema names in `properties`, `required` or both.
+#[derive(Debug)]
+pub(super) struct Property {
+    pub(super) name: Box<str>,
+    /// `None` where it is required and nothing else is known of it.
+    pub(super) node: Option<NodeId>,
+    pub(super) required: bool,
+}
+
+impl Table {
+    pub(super) fn new(properties: Vec<Property>) -> Self {
+        let mut by_name = Vec::new();
+        if properties.len() > FEW {
+            by_name.extend(0..properties.len());
+            by_name.sort_by_key(|&at| properties.get(at).map(|it| &it.name));
+        }
+        let required = properties.iter().filter(|it| it.required).count();
+        Self { properties: properties.into(), by_name: by_name.into(), required, aliases: Box::default() }
+    }
+
+    /// With other names, each with the property that it stands for.
+    pub(super) fn with_aliases(mut self, aliases: Vec<(Box<str>, Box<str>)>) -> Self {
+        self.aliases = aliases.into();
+        self
+    }
+
+    /// Renames what came under another name; where both came, the other name stays, unknown.
+    pub(super) fn rename(&self, map: &mut Map<String, Value>) -> bool {
+        let mut changed = false;
+        for (alias, name) in &self.aliases {
+            if !map.contains_key(&**name)
+                && let Some(value) = map.shift_remove(&**alias)
+            {
+                map.insert(name.to_string(), value);
+                changed = true;
+            }
+        }
+        changed
+    }
+
+    /// All of them.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Property> {
+        self.properties.iter()
+    }
+
+    /// How many are required.
+    pub(super) const fn required(&self) -> usize {
+        self.required
+    }
+
+    /// Whether `map` has all that is required.
+    pub(super) fn has_required(&self, map: &Map<String, Value>) -> bool {
+        if map.len() < self.required {
+            return false;
+        }
+        // Counting those that are there compares names in their order, which is cheaper than
+        // asking the map for each; names in a map are unique.
+        let mut near = 0;
+        let is_required = |name: &&String| self.get_near(name, &mut near).is_some_and(|it| it.required);
+        map.keys().filter(is_required).count() == self.required
+    }
+
+    /// The names that `properties` lists.
+    pub(super) fn known(&self) -> impl Iterator<Item = &str> {
+        self.iter().filter(|it| it.node.is_some()).map(|it| &*it.name)
+    }
+
+    pub(super) fn get(&self, name: &str) -> Option<&Property> {
+        self.get_near(name, &mut 0)
+    }
+
+    /// As [`get`](Self::get), beginning at `near`: arguments mostly come in the order of the
+    /// schema, and then each name is compared once.
+    pub(super) fn get_near(&self, name: &str, near: &mut usize) -> Option<&Property> {
+        let is_it = |property: &&Property| *property.name == *name;
+        if let Some(property) = self.properties.get(*near).filter(is_it) {
+            *near += 1;
+            return Some(property);
+        }
+        let at = if self.by_name.is_empty() {
+            self.properties.iter().position(|property| is_it(&property))?
+        } else {
+            let name_at = |at: &usize| self.properties.get(*at).map(|it| &*it.name);
+            *self.by_name.get(self.by_name.binary_search_by_key(&Some(name), name_at).ok()?)?
+        };
+        *near = at + 1;
+        self.properties.get(at)
+    }
+}

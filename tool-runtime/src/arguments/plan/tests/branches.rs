@@ -1,0 +1,147 @@
+//! Why no branch fits: the answer is about the branch that was meant.
+
+use serde_json::{Value, json};
+
+use super::{check, plan, said};
+
+fn shapes() -> Value {
+    json!({
+        "oneOf": [
+            {"$ref": "#/$defs/circle"},
+            {
+                "type": "object",
+                "properties": {"kind": {"enum": ["square"]}, "side": {"type": "number", "minimum": 0}},
+                "required": ["kind", "side"]
+            },
+            {"type": "null"}
+        ],
+        "$defs": {
+            "circle": {
+                "type": "object",
+                "properties": {"kind": {"const": "circle"}, "radius": {"type": "number"}},
+                "required": ["kind", "radius"],
+                "additionalProperties": false
+            }
+        }
+    })
+}
+
+#[test]
+fn kind_of_an_object_decides_what_is_said() {
+    assert_eq!(
+        said(&shapes(), &json!({"kind": "circle", "radius": "x", "r": 1})),
+        [
+            r#"/radius: a number, got "x""#,
+            "/r: a property that the schema knows; known: `kind`, `radius`, got 1",
+        ]
+    );
+    assert_eq!(said(&shapes(), &json!({"kind": "square", "side": -1})), ["/side: at least 0, got -1"]);
+}
+
+#[test]
+fn unknown_kind_brings_the_known_ones() {
+    assert_eq!(
+        said(&shapes(), &json!({"kind": "oval"})),
+        [r#"/kind: one of "circle", "square", got "oval""#]
+    );
+    assert_eq!(
+        said(&shapes(), &json!({"side": 1, "kind": 7})),
+        [r#"/kind: one of "circle", "square", got 7"#]
+    );
+}
+
+#[test]
+fn missing_kind_brings_the_known_ones() {
+    assert_eq!(
+        said(&shapes(), &json!({"side": 1})),
+        [r#"/kind: the property `kind`, which is required (one of "circle", "square"), got nothing"#,]
+    );
+}
+
+#[test]
+fn value_of_another_type_brings_all_branches() {
+    assert_eq!(
+        said(&shapes(), &json!(5)),
+        [
+            r#": any of: an object with `kind` "circle", `radius`; an object with `kind` "square", `side`; null, got 5"#,
+        ]
+    );
+}
+
+#[test]
+fn only_branch_of_the_type_explains_itself() {
+    let schema = json!({"anyOf": [{"type": "string", "minLength": 3}, {"items": {"type": "integer"}, "type": "array"}]});
+    assert_eq!(said(&schema, &json!("ab")), [r#": at least 3 characters, got "ab""#]);
+    assert_eq!(said(&schema, &json!([1, "x"])), [r#"/1: an integer, got "x""#]);
+    assert_eq!(said(&schema, &json!(true)), [": any of: a string; an array, got true"]);
+}
+
+#[test]
+fn branch_whose_required_properties_are_there_explains_itself() {
+    let variant = |name: &str| json!({"type": "object", "properties": {name: {"type": "integer"}}, "required": [name], "additionalProperties": false});
+    let schema = json!({"oneOf": [variant("Circle"), variant("Square")]});
+    assert_eq!(said(&schema, &json!({"Square": "x"})), [r#"/Square: an integer, got "x""#]);
+    assert_eq!(
+        said(&schema, &json!({"Oval": 1})),
+        [r#": any of: an object with `Circle`; an object with `Square`, got {"Oval":1}"#,]
+    );
+}
+
+#[test]
+fn value_that_fits_two_of_one_of_is_told_so() {
+    let schema = json!({"oneOf": [{"type": "integer"}, {"type": "number"}]});
+    assert_eq!(said(&schema, &json!(1)), [": a value that fits only one of: an integer; a number, got 1"]);
+}
+
+#[test]
+fn property_that_is_the_same_in_all_branches_is_no_kind() {
+    let branch = |name: &str| json!({"type": "object", "properties": {"unit": {"enum": ["c", "f"]}}, "required": ["unit", name]});
+    let schema = json!({"anyOf": [branch("a"), branch("b")]});
+    assert_eq!(
+        said(&schema, &json!({})),
+        [": any of: an object with `unit`, `a`; an object with `unit`, `b`, got {}"]
+    );
+}
+
+#[test]
+fn property_that_only_looks_like_a_kind_decides_nothing() {
+    // Both branches know the kind `a`.
+    let branch =
+        |kinds: Value, minimum: u8| json!({"properties": {"k": {"enum": kinds}, "n": {"minimum": minimum}}});
+    let schema = json!({"anyOf": [branch(json!(["a", "b"]), 5), branch(json!(["a"]), 1)]});
+    check(
+        schema,
+        [json!({"k": "a", "n": 1}), json!({"k": "b", "n": 5}), json!({"n": 1})],
+        [json!({"k": "b", "n": 1})],
+    );
+    // A kind that is not a text in one branch.
+    let schema =
+        json!({"anyOf": [{"properties": {"k": {"const": "a"}}}, {"properties": {"k": {"const": 1}}}]});
+    check(schema, [json!({"k": 1.0}), json!({"k": "a"})], [json!({"k": "b"})]);
+}
+
+#[test]
+fn branch_without_a_kind_is_tried_whatever_the_kind() {
+    let tagged = |kind: &str| json!({"properties": {"k": {"const": kind}}});
+    let schema = json!({"anyOf": [tagged("a"), tagged("b"), {"required": ["x"]}]});
+    check(schema, [json!({"k": "z", "x": 1}), json!({"k": "a"}), json!("text")], [json!({"k": "z"})]);
+}
+
+#[test]
+fn kinds_are_looked_up_in_nested_expressions() {
+    let schema = json!({
+        "oneOf": [
+            {"properties": {"op": {"const": "not"}, "of": {"$ref": "#"}}, "required": ["op", "of"], "type": "object"},
+            {"properties": {"op": {"const": "and"}, "of": {"type": "array", "items": {"$ref": "#"}}}, "required": ["op", "of"], "type": "object"},
+            {"type": "boolean"}
+        ]
+    });
+    let mut value = json!({"op": "or"});
+    for _ in 0..60 {
+        value = json!({"op": "and", "of": [true, {"op": "not", "of": value}]});
+    }
+    let violations = plan(&schema).violations(&value);
+    let [only] = violations.as_slice() else { panic!("{violations:?}") };
+    assert!(only.pointer.ends_with("/of/1/of/op"), "{only:?}");
+    assert_eq!(only.expected, r#"one of "not", "and""#);
+}

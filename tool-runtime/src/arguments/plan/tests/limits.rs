@@ -1,0 +1,75 @@
+//! Neither depth nor repetition exhausts anything.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::{check, plan, said};
+
+fn nested(levels: usize) -> Value {
+    (0..levels).fold(json!(1), |value, _| json!([value]))
+}
+
+#[test]
+fn value_that_is_nested_too_deeply_is_refused_by_every_schema() {
+    for schema in [
+        json!(true),
+        json!({"items": {"$ref": "#"}}),
+        json!({"not": {"items": {"$ref": "#"}, "type": "string"}}),
+    ] {
+        check(schema.clone(), [nested(512)], []);
+        let expected =
+            ": a value that is nested at most 512 levels deep, got a value that is nested more deeply";
+        assert_eq!(said(&schema, &nested(513)), [expected]);
+        let mut value = nested(513);
+        assert!(!plan(&schema).settle(&mut value));
+    }
+}
+
+#[test]
+fn long_chains_of_schemas_allow_less_depth() {
+    // 64 schemas one within the other, at each level of the value.
+    let schema = (0..62).fold(json!({"items": {"$ref": "#"}}), |schema, _| json!({"allOf": [schema]}));
+    check(schema.clone(), [nested(32)], [nested(33)]);
+    let mut value = nested(32);
+    assert!(!plan(&schema).settle(&mut value));
+}
+
+#[test]
+fn deepest_walk_fits_the_stack() {
+    let schema = json!({
+        "anyOf": [{"type": "null"}, {"allOf": [{"oneOf": [{"type": "string"}, {"items": {"$ref": "#"}, "type": ["array", "integer"]}]}]}]
+    });
+    let plan = plan(&schema);
+    let value = nested(plan.deepest);
+    assert!(plan.admits(&value));
+    let mut wrong = json!(true);
+    for _ in 0..plan.deepest {
+        wrong = json!([wrong]);
+    }
+    assert_eq!(plan.violations(&wrong).len(), 1);
+    plan.settle(&mut wrong);
+}
+
+#[test]
+fn branches_within_branches_take_no_exponential_time() {
+    let started = Instant::now();
+    for key in ["anyOf", "oneOf", "allOf"] {
+        let branch = |last: &str| json!({"properties": {"child": {"$ref": "#"}, "last": {"const": last}}});
+        let schema = json!({key: [branch("x"), {"allOf": [branch("y"), branch("z")]}]});
+        let mut value = json!({"last": "none"});
+        for _ in 0..200 {
+            value = json!({"child": value});
+        }
+        assert!(!said(&schema, &value).is_empty());
+    }
+    assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
+}
+
+#[test]
+fn unique_items_of_a_long_list_are_found_quickly() {
+    let started = Instant::now();
+    let items: Vec<_> = (0..100_000).map(|at| json!(at)).collect();
+    check(json!({"uniqueItems": true}), [json!(items)], []);
+    assert!(started.elapsed() < Duration::from_secs(20));
+}

@@ -1,0 +1,46 @@
+//! F11, F07, F12, B16, B17, B20, B21: what is admitted, what is said of the rest, and what is a
+//! mistake of the schema.
+
+#![allow(clippy::panic, clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod agreement;
+mod branches;
+mod disagreements;
+mod keywords;
+mod limits;
+mod messages;
+mod numbers;
+mod patterns;
+mod schemas;
+mod settle;
+
+use serde_json::Value;
+
+use super::Plan;
+
+fn plan(schema: &Value) -> Plan {
+    Plan::compile(schema).unwrap_or_else(|problems| panic!("{schema}: {problems:?}"))
+}
+
+/// What is said of `value`: each violation as `pointer: expected, got received`.
+fn said(schema: &Value, value: &Value) -> Vec<String> {
+    let plan = plan(schema);
+    let violations = plan.violations(value);
+    assert_eq!(violations.is_empty(), plan.admits(value), "report and verdict differ: {schema} {value}");
+    violations.iter().map(|it| format!("{}: {}, got {}", it.pointer, it.expected, it.received)).collect()
+}
+
+/// `schema` admits all of `good` and none of `bad`.
+fn check<const G: usize, const B: usize>(schema: Value, good: [Value; G], bad: [Value; B]) {
+    for value in &good {
+        assert_eq!(said(&schema, value), Vec::<String>::new(), "{schema} should admit {value}");
+    }
+    for value in &bad {
+        assert!(!said(&schema, value).is_empty(), "{schema} should refuse {value}");
+    }
+}
+
+/// The mistakes of a schema, as they are shown.
+fn problems(schema: &Value) -> Vec<String> {
+    Plan::compile(schema).err().unwrap_or_default().iter().map(ToString::to_string).collect()
+}

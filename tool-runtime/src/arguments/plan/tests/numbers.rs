@@ -1,0 +1,83 @@
+//! F12: numbers at the edges.
+
+use serde_json::{Value, json};
+
+use super::check;
+
+fn number(text: &str) -> Value {
+    serde_json::from_str(text).unwrap()
+}
+
+#[test]
+fn integers_beyond_two_to_the_53_are_told_apart() {
+    let limit = 9_007_199_254_740_992_u64;
+    check(json!({"maximum": limit}), [json!(limit)], [json!(limit + 1)]);
+    check(json!({"const": limit + 1}), [json!(limit + 1)], [json!(limit), json!(limit as f64)]);
+    check(json!({"enum": [i64::MIN]}), [json!(i64::MIN)], [json!(i64::MIN + 1)]);
+}
+
+#[test]
+fn unsigned_integers_reach_their_limit() {
+    check(
+        json!({"type": "integer", "maximum": u64::MAX}),
+        [json!(u64::MAX), json!(i64::MIN)],
+        [json!(18446744073709551616.0)],
+    );
+    check(
+        json!({"minimum": u64::MAX}),
+        [json!(u64::MAX), json!(1e30)],
+        [json!(u64::MAX - 1), json!(i64::MAX)],
+    );
+}
+
+#[test]
+fn integers_and_floats_are_compared_exactly() {
+    check(json!({"minimum": 0.5}), [json!(1), json!(0.5)], [json!(0), json!(-1)]);
+    check(json!({"maximum": -0.5}), [json!(-1)], [json!(0), json!(-0.25)]);
+    check(
+        json!({"exclusiveMaximum": 9007199254740993_u64}),
+        [json!(9007199254740992.0)],
+        [json!(9007199254740994.0)],
+    );
+    check(json!({"maximum": 1e300}), [json!(u64::MAX), json!(1e300)], [json!(1.1e300)]);
+    check(json!({"minimum": -1e300}), [json!(i64::MIN)], [json!(-1.1e300)]);
+}
+
+#[test]
+fn negative_zero_is_zero() {
+    check(json!({"type": "integer", "minimum": 0, "const": 0}), [json!(-0.0), json!(0)], []);
+}
+
+#[test]
+fn multiples_are_exact_at_any_size() {
+    check(
+        json!({"multipleOf": 2}),
+        [json!(u64::MAX - 1), json!(i64::MIN), json!(1e300)],
+        [json!(u64::MAX), json!(i64::MAX)],
+    );
+    check(json!({"multipleOf": u64::MAX}), [json!(u64::MAX), json!(0)], [json!(1), json!(u64::MAX - 1)]);
+    check(
+        json!({"multipleOf": 0.01}),
+        [json!(19.99), json!(4.35), json!(u64::MAX)],
+        [json!(0.001), json!(0.015)],
+    );
+    check(json!({"multipleOf": 1e-300}), [json!(1), json!(3e-300), json!(0.5)], [json!(1.5e-300)]);
+    check(json!({"multipleOf": 2.5e20}), [json!(5e20), json!(0)], [json!(1), json!(3e20)]);
+    check(json!({"multipleOf": 1e3}), [json!(5000), json!(-3000)], [json!(100), json!(1500)]);
+    check(json!({"multipleOf": 1e308}), [json!(0)], [json!(1e-308), json!(123)]);
+}
+
+#[test]
+fn exponent_is_a_way_to_write_an_integer() {
+    check(
+        json!({"type": "integer", "maximum": 100}),
+        [number("1e2"), number("1.0E+1")],
+        [number("1e3"), number("1e-1")],
+    );
+}
+
+#[test]
+fn lengths_beyond_all_memory_are_no_limit() {
+    check(json!({"maxLength": 1e300}), [json!("abc")], []);
+    check(json!({"minItems": u64::MAX}), [], [json!([1])]);
+}

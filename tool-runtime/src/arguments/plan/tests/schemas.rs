@@ -1,0 +1,189 @@
+//! Every mistake of a schema is found when it is compiled.
+
+use serde_json::{Value, json};
+
+use super::{Plan, plan, problems};
+
+#[track_caller]
+fn check(schema: Value, expected: &[&str]) {
+    assert_eq!(problems(&schema), expected);
+}
+
+#[test]
+fn malformed_keywords_are_problems() {
+    check(json!({"type": 5}), &["at the root: `type` must be a type of JSON or a list of them, not 5"]);
+    check(json!({"type": []}), &["at the root: `type` lists nothing"]);
+    check(json!({"type": ["null", "null"]}), &[r#"at the root: `type` lists "null" twice"#]);
+    check(
+        json!({"properties": {"x": {"type": "text"}}}),
+        &[r#"at /properties/x: `type` must be a type of JSON or a list of them, not "text""#],
+    );
+    check(json!({"required": "a"}), &[r#"at the root: `required` must be a list of names, not "a""#]);
+    check(json!({"required": ["a", "b", "a"]}), &[r#"at the root: `required` lists "a" twice"#]);
+    check(json!({"properties": []}), &["at the root: `properties` must be an object of schemas, not []"]);
+    check(json!({"items": 5}), &["at /items: a schema is an object or a boolean, not 5"]);
+    check(
+        json!({"items": [{}]}),
+        &["at the root: `items` is a list; since draft 2020-12 that is `prefixItems`"],
+    );
+    check(json!({"enum": "a"}), &[r#"at the root: `enum` must be a list of values, not "a""#]);
+    check(json!({"minimum": "1"}), &[r#"at the root: `minimum` must be a number, not "1""#]);
+    check(json!({"exclusiveMinimum": true}), &["at the root: `exclusiveMinimum` must be a number, not true"]);
+    check(json!({"multipleOf": 0}), &["at the root: `multipleOf` must be a number greater than 0, not 0"]);
+    check(
+        json!({"minLength": -1}),
+        &["at the root: `minLength` must be an integer that is not negative, not -1"],
+    );
+    check(
+        json!({"maxItems": 1.5}),
+        &["at the root: `maxItems` must be an integer that is not negative, not 1.5"],
+    );
+    check(json!({"uniqueItems": 1}), &["at the root: `uniqueItems` must be a boolean, not 1"]);
+    check(
+        json!({"allOf": []}),
+        &["at the root: `allOf` must be a list of schemas that is not empty, not []"],
+    );
+    check(
+        json!({"anyOf": {}}),
+        &["at the root: `anyOf` must be a list of schemas that is not empty, not {}"],
+    );
+    check(json!({"not": null}), &["at /not: a schema is an object or a boolean, not null"]);
+    check(
+        json!({"dependentRequired": {"a": "b"}}),
+        &[r#"at the root: `dependentRequired` must be a list of names, not "b""#],
+    );
+    check(json!({"pattern": 5}), &["at the root: `pattern` must be a regular expression, not 5"]);
+    check(json!({"$ref": 5}), &["at the root: `$ref` must be a reference, not 5"]);
+    check(
+        json!({"contains": true, "minContains": "x"}),
+        &[r#"at the root: `minContains` must be an integer that is not negative, not "x""#],
+    );
+    check(json!("x"), &[r#"at the root: a schema is an object or a boolean, not "x""#]);
+}
+
+#[test]
+fn all_problems_are_found_at_once() {
+    let schema = json!({
+        "properties": {"a/b": {"minimum": "x", "maxLength": -1}, "c": {"$ref": "#/nowhere"}},
+        "$defs": {"unused": {"anyOf": [{"type": "int"}]}}
+    });
+    check(
+        schema,
+        &[
+            r#"at /properties/a~1b: `minimum` must be a number, not "x""#,
+            "at /properties/a~1b: `maxLength` must be an integer that is not negative, not -1",
+            r##"at /properties/c: `$ref` to "#/nowhere" leads nowhere"##,
+            r#"at /$defs/unused/anyOf/0: `type` must be a type of JSON or a list of them, not "int""#,
+        ],
+    );
+}
+
+#[test]
+fn patterns_that_cannot_be_expressed_are_problems() {
+    check(
+        json!({"pattern": "a(?=b)"}),
+        &["at the root: the pattern `a(?=b)` cannot be used: look-around is not supported"],
+    );
+    check(
+        json!({"pattern": r"(a)\1"}),
+        &[r"at the root: the pattern `(a)\1` cannot be used: back-references are not supported"],
+    );
+    check(json!({"pattern": "(a"}), &["at the root: the pattern `(a` cannot be used: unclosed group"]);
+    check(
+        json!({"patternProperties": {"[b-a]": {}}}),
+        &["at /patternProperties: the pattern `[b-a]` cannot be used: the range `b-a` is out of order"],
+    );
+    assert_eq!(problems(&json!({"pattern": r"\p{L}{1,100000}"})).len(), 1);
+}
+
+#[test]
+fn uncovered_keywords_are_problems() {
+    for keyword in ["unevaluatedProperties", "unevaluatedItems", "$dynamicRef"] {
+        let expected = format!("at /items: `{keyword}` is not covered by the built-in check");
+        assert_eq!(problems(&json!({"items": {keyword: false}})), [expected]);
+    }
+    check(
+        json!({"items": {"$id": "x"}}),
+        &["at /items: a nested `$id` is not covered by the built-in check"],
+    );
+    check(
+        json!({"$ref": "#a", "$anchor": "a"}),
+        &[r##"at the root: `$ref` to the anchor "#a" is not covered by the built-in check"##],
+    );
+}
+
+#[test]
+fn reference_out_of_the_schema_is_a_problem() {
+    check(
+        json!({"$ref": "https://example.com/a"}),
+        &[r#"at the root: `$ref` to "https://example.com/a" leaves the schema; nothing is fetched"#],
+    );
+    check(
+        json!({"$ref": "other.json#/a"}),
+        &[r#"at the root: `$ref` to "other.json#/a" leaves the schema; nothing is fetched"#],
+    );
+}
+
+#[test]
+fn reference_to_something_else_is_a_problem() {
+    check(
+        json!({"$ref": "#/default", "default": 5}),
+        &["at /default: a schema is an object or a boolean, not 5"],
+    );
+    check(
+        json!({"$ref": "#/a/b", "a": {"b": {"type": 1}}}),
+        &["at /a/b: `type` must be a type of JSON or a list of them, not 1"],
+    );
+}
+
+#[test]
+fn reference_loop_is_a_problem() {
+    let message = "`$ref` leads back to itself before it reaches a part of the value";
+    check(json!({"$ref": "#"}), &[&format!("at the root: {message}")]);
+    let schema = json!({"$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}});
+    check(schema, &[&format!("at /$defs/b: {message}")]);
+    for key in ["allOf", "anyOf", "oneOf"] {
+        let schema = json!({"properties": {"x": {key: [{"type": "null"}, {"$ref": "#/properties/x"}]}}});
+        check(schema, &[&format!("at /properties/x/{key}/1: {message}")]);
+    }
+    for key in ["not", "if"] {
+        check(json!({key: {"$ref": "#"}}), &[&format!("at /{key}: {message}")]);
+    }
+    check(
+        json!({"dependentSchemas": {"a": {"$ref": "#"}}}),
+        &[&format!("at /dependentSchemas/a: {message}")],
+    );
+}
+
+#[test]
+fn reference_that_goes_into_the_value_is_no_loop() {
+    for schema in [
+        json!({"items": {"$ref": "#"}}),
+        json!({"properties": {"a": {"$ref": "#"}}}),
+        json!({"additionalProperties": {"$ref": "#"}}),
+        json!({"contains": {"$ref": "#"}}),
+        json!({"propertyNames": {"$ref": "#"}}),
+    ] {
+        plan(&schema);
+    }
+}
+
+#[test]
+fn very_deep_schema_is_a_problem() {
+    let mut schema = json!({});
+    for _ in 0..300 {
+        schema = json!({"items": schema});
+    }
+    assert_eq!(problems(&schema).len(), 1);
+}
+
+#[test]
+fn very_long_chain_of_references_is_a_problem() {
+    let mut defs = serde_json::Map::new();
+    for at in 0..1_000 {
+        defs.insert(format!("d{at}"), json!({"allOf": [{"$ref": format!("#/$defs/d{}", at + 1)}]}));
+    }
+    defs.insert("d1000".to_owned(), json!({}));
+    let found = Plan::compile(&json!({"$ref": "#/$defs/d0", "$defs": defs})).unwrap_err();
+    assert!(found.first().unwrap().message.starts_with("more than 64 schemas"), "{found:?}");
+}

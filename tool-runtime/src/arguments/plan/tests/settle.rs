@@ -1,0 +1,147 @@
+//! What a schema reads as equal.
+
+use serde_json::{Value, json};
+
+use super::plan;
+
+/// `value` settles to `expected`, and the answer says whether that is a change.
+#[track_caller]
+fn check(schema: Value, mut value: Value, expected: Value) {
+    let before = value.clone();
+    let plan = plan(&schema);
+    let changed = plan.settle(&mut value);
+    assert_eq!(value.to_string(), expected.to_string());
+    assert_eq!(changed, before != value);
+    assert!(!plan.settle(&mut value), "what is settled does not change again");
+}
+
+#[test]
+fn null_in_an_optional_property_is_absent() {
+    // B21
+    let schema = json!({"properties": {"a": {"type": "string"}, "b": {"type": "integer"}}, "additionalProperties": false});
+    check(schema, json!({"a": null, "b": 1}), json!({"b": 1}));
+}
+
+#[test]
+fn null_in_a_required_property_stays() {
+    // F07
+    let schema = json!({"properties": {"a": {"type": "string"}}, "required": ["a"]});
+    check(schema, json!({"a": null}), json!({"a": null}));
+}
+
+#[test]
+fn null_that_the_property_admits_stays() {
+    for property in [
+        json!({"type": ["string", "null"]}),
+        json!({"anyOf": [{"type": "string"}, {"type": "null"}]}),
+        json!({}),
+        json!({"enum": ["a", null]}),
+        json!({"$ref": "#/$defs/n"}),
+    ] {
+        let schema = json!({"properties": {"a": property}, "$defs": {"n": {"type": "null"}}});
+        check(schema, json!({"a": null}), json!({"a": null}));
+    }
+}
+
+#[test]
+fn null_elsewhere_stays() {
+    check(json!({"items": {"type": "integer"}}), json!([1, null]), json!([1, null]));
+    check(json!({"additionalProperties": {"type": "integer"}}), json!({"a": null}), json!({"a": null}));
+    check(json!({"properties": {}, "additionalProperties": false}), json!({"a": null}), json!({"a": null}));
+    check(json!({"type": "object"}), json!(null), json!(null));
+}
+
+#[test]
+fn null_is_absent_at_any_depth() {
+    let schema = json!({
+        "properties": {
+            "list": {"items": {"properties": {"a": {"type": "string"}}}},
+            "tuple": {"prefixItems": [{"properties": {"a": {"type": "string"}}}]},
+            "map": {"additionalProperties": {"properties": {"a": {"type": "string"}}}},
+            "next": {"$ref": "#"}
+        }
+    });
+    check(
+        schema,
+        json!({"list": [{"a": null}], "tuple": [{"a": null}], "map": {"k": {"a": null}}, "next": {"list": [{"a": null}]}}),
+        json!({"list": [{}], "tuple": [{}], "map": {"k": {}}, "next": {"list": [{}]}}),
+    );
+}
+
+#[test]
+fn property_that_a_neighbour_requires_is_required() {
+    let string = json!({"properties": {"a": {"type": "string"}}});
+    let requires = json!({"required": ["a"]});
+    for schema in [
+        json!({"required": ["a"], "allOf": [string]}),
+        json!({"properties": {"a": {"type": "string"}}, "allOf": [requires]}),
+        json!({"allOf": [string, requires]}),
+        json!({"required": ["a"], "$ref": "#/$defs/s", "$defs": {"s": string}}),
+    ] {
+        check(schema, json!({"a": null}), json!({"a": null}));
+    }
+    check(json!({"allOf": [string]}), json!({"a": null}), json!({}));
+}
+
+#[test]
+fn float_becomes_an_integer_where_one_is_wanted() {
+    check(json!({"type": "integer"}), json!(3.0), json!(3));
+    check(json!({"type": ["integer", "null"]}), json!(1e2), json!(100));
+    check(json!({"type": "integer"}), json!(-0.0), json!(0));
+    check(json!({"type": "integer"}), json!(1e19), json!(10_000_000_000_000_000_000_u64));
+    check(json!({"items": {"type": "integer"}}), json!([1, 2.0, "3.0"]), json!([1, 2, "3.0"]));
+    check(json!({"patternProperties": {"^\\d+$": {"type": "integer"}}}), json!({"1": 2.0}), json!({"1": 2}));
+}
+
+#[test]
+fn other_numbers_stay() {
+    check(json!({"type": "integer"}), json!(3.5), json!(3.5));
+    check(json!({"type": "integer"}), json!(1e300), json!(1e300));
+    check(json!({"type": "number"}), json!(3.0), json!(3.0));
+    check(json!({"type": ["integer", "number"]}), json!(3.0), json!(3.0));
+    check(json!({}), json!(3.0), json!(3.0));
+}
+
+#[test]
+fn branch_that_admits_the_settled_value_settles_it() {
+    let schema = json!({
+        "anyOf": [
+            {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"], "additionalProperties": false},
+            {"type": "object", "properties": {"b": {"type": "integer"}, "c": {"type": "string"}}, "required": ["b"], "additionalProperties": false}
+        ]
+    });
+    check(schema.clone(), json!({"b": 2.0, "c": null}), json!({"b": 2}));
+    check(schema.clone(), json!({"a": 2.0}), json!({"a": 2}));
+    check(schema, json!({"a": 2.0, "b": null}), json!({"a": 2.0, "b": null}));
+}
+
+#[test]
+fn branch_that_admits_the_value_as_it_is_comes_first() {
+    let schema = json!({
+        "oneOf": [
+            {"type": "object", "properties": {"x": {"type": "string"}}},
+            {"type": "object", "properties": {"x": {"type": "null"}}}
+        ]
+    });
+    // Without its `null` it would fit both branches, which is to fit none.
+    check(schema.clone(), json!({"x": null}), json!({"x": null}));
+    assert!(plan(&schema).admits(&json!({"x": null})));
+}
+
+#[test]
+fn kind_of_an_object_chooses_the_branch() {
+    let shape = |kind: &str| json!({"type": "object", "properties": {"kind": {"const": kind}, "size": {"type": "integer"}}, "required": ["kind"]});
+    let schema = json!({"oneOf": [shape("circle"), shape("square")]});
+    check(schema, json!({"kind": "square", "size": null}), json!({"kind": "square"}));
+}
+
+#[test]
+fn settling_many_branches_within_branches_ends() {
+    let branch = |name: &str| json!({"properties": {"child": {"$ref": "#"}, name: {"type": "integer"}}, "required": [name]});
+    let schema = json!({"anyOf": [branch("a"), branch("b"), branch("c"), {"type": "null"}]});
+    let mut value = json!(7);
+    for _ in 0..100 {
+        value = json!({"child": value});
+    }
+    assert!(!plan(&schema).settle(&mut value));
+}

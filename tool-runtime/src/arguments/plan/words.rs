@@ -1,0 +1,234 @@
+//! What a violation says: short, exact, and enough to do it right the next time.
+
+use std::io;
+
+use serde_json::{Map, Value};
+
+use crate::nearest::closest;
+
+use super::{
+    Plan,
+    branches::Branches,
+    node::{Count, Node, NodeId, ObjectRules, Types},
+};
+
+/// So many values or names are listed; beyond that they are counted.
+const LISTED: usize = 20;
+
+/// So much is shown of what was received, in characters.
+const SHOWN: usize = 80;
+
+/// A text as JSON.
+pub(super) fn quoted(text: &str) -> String {
+    Value::from(text).to_string()
+}
+
+/// A value as compact JSON; a long one is cut and measured.
+pub(super) fn received(value: &Value) -> String {
+    if let Value::String(text) = value {
+        let Some((end, _)) = text.char_indices().nth(SHOWN) else { return quoted(text) };
+        let mut shown = quoted(text.get(..end).unwrap_or_default());
+        shown.pop();
+        return format!("{shown}…\" ({} characters)", text.chars().count());
+    }
+    let mut start = Start(Vec::new());
+    let complete = serde_json::to_writer(&mut start, value).is_ok();
+    let text = String::from_utf8_lossy(&start.0);
+    match text.char_indices().nth(SHOWN) {
+        None if complete => text.into_owned(),
+        cut => {
+            let end = cut.map_or(text.len(), |(end, _)| end);
+            let shown = text.get(..end).unwrap_or_default();
+            let size = match value {
+                Value::Array(items) => counted(items.len(), "item", "items"),
+                Value::Object(map) => counted(map.len(), "property", "properties"),
+                _ => return text.into_owned(),
+            };
+            format!("{shown}… ({size})")
+        }
+    }
+}
+
+/// Takes the beginning of a long text and refuses the rest, so that nobody writes megabytes to
+/// show a line.
+struct Start(Vec<u8>);
+
+impl io::Write for Start {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        // A character has at most four bytes, and one more than is shown tells that there is more.
+        let room = (SHOWN + 1) * 4;
+        if self.0.len() >= room {
+            return Err(io::Error::other("enough"));
+        }
+        // Whole writes are kept, so that no character is cut in two, except for endless strings.
+        let kept = bytes.get(..room * 4).unwrap_or(bytes);
+        self.0.extend_from_slice(kept);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// `1 item`, `2 items`.
+pub(super) fn counted(count: usize, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}
+
+/// The side of a count that `actual` is beyond, in words.
+pub(super) fn bound(count: Count, actual: usize, one: &str, many: &str) -> String {
+    if actual < count.least {
+        format!("at least {}", counted(count.least, one, many))
+    } else {
+        format!("at most {}", counted(count.most, one, many))
+    }
+}
+
+/// The allowed values; of many, the one that may have been meant.
+pub(super) fn one_of(values: &[Value], received: Option<&Value>) -> String {
+    match values {
+        [] => "no value at all".to_owned(),
+        [only] => shown(only),
+        _ => {
+            let mut text = format!("one of {}", listed(values.iter().map(shown), values.len()));
+            let name = received.and_then(Value::as_str).filter(|_| values.len() > LISTED);
+            let meant = name.and_then(|name| closest(name, values.iter().filter_map(Value::as_str)));
+            if let Some(meant) = meant {
+                text.push_str("; did you mean ");
+                text.push_str(&quoted(meant));
+                text.push('?');
+            }
+            text
+        }
+    }
+}
+
+/// An allowed value; a text is shown whole, since it has to be repeated.
+fn shown(value: &Value) -> String {
+    value.as_str().map_or_else(|| received(value), quoted)
+}
+
+fn listed(items: impl Iterator<Item = String>, count: usize) -> String {
+    let mut text = items.take(LISTED).collect::<Vec<_>>().join(", ");
+    if count > LISTED {
+        text.push_str(&format!(", … ({count} in all)"));
+    }
+    text
+}
+
+/// What belongs in the place of a property that is not known.
+pub(super) fn unknown(rules: &ObjectRules, map: &Map<String, Value>, name: &str) -> String {
+    let known: Vec<_> = rules.properties.known().collect();
+    if known.is_empty() {
+        return "no such property".to_owned();
+    }
+    let list = listed(known.iter().map(|it| format!("`{it}`")), known.len());
+    // A property that is there already is not the one that was meant.
+    match closest(name, known.into_iter().filter(|it| !map.contains_key(*it))) {
+        Some(meant) => format!("a property that the schema knows; did you mean `{meant}`? known: {list}"),
+        None => format!("a property that the schema knows; known: {list}"),
+    }
+}
+
+impl Types {
+    /// The types by name, with their articles.
+    pub(super) fn words(self) -> String {
+        let number = if self.contains(Self::FRACTION) {
+            (Self::NUMBER, "a number")
+        } else {
+            (Self::INTEGER, "an integer")
+        };
+        let names = [
+            (Self::STRING, "a string"),
+            number,
+            (Self::BOOLEAN, "a boolean"),
+            (Self::ARRAY, "an array"),
+            (Self::OBJECT, "an object"),
+            (Self::NULL, "null"),
+        ];
+        let names: Vec<_> = names.iter().filter(|it| self.contains(it.0)).map(|it| it.1).collect();
+        match names.as_slice() {
+            [] => "no value at all".to_owned(),
+            [only] => (*only).to_owned(),
+            [first @ .., last] => format!("{} or {last}", first.join(", ")),
+        }
+    }
+}
+
+impl Plan {
+    /// A required property that is absent; `beside` is the one that makes it required.
+    pub(super) fn missing(&self, name: &str, beside: Option<&str>, node: Option<NodeId>) -> String {
+        let mut text = format!("the property `{name}`, which is required");
+        if let Some(beside) = beside {
+            text.push_str(&format!(" beside `{beside}`"));
+        }
+        let kind = node.map(|node| self.brief(node)).filter(|it| it != ANYTHING);
+        if let Some(kind) = kind {
+            let bare = kind.strip_prefix("a ").or_else(|| kind.strip_prefix("an ")).unwrap_or(&kind);
+            text.push_str(&format!(" ({bare})"));
+        }
+        text
+    }
+
+    /// A few words on what a node admits.
+    pub(super) fn brief(&self, id: NodeId) -> String {
+        self.brief_within(id, 3)
+    }
+
+    /// The branches, one after the other.
+    pub(super) fn any_of(&self, branches: &Branches) -> String {
+        self.joined(branches, 2)
+    }
+
+    fn joined(&self, branches: &Branches, levels: usize) -> String {
+        let mut words: Vec<_> =
+            branches.nodes().take(LISTED).map(|node| self.brief_within(node, levels)).collect();
+        words.dedup();
+        if branches.list.len() > LISTED {
+            words.push(format!("… ({} in all)", branches.list.len()));
+        }
+        words.join("; ")
+    }
+
+    fn brief_within(&self, id: NodeId, levels: usize) -> String {
+        let node = self.node(id);
+        if let Some(values) = &node.values {
+            return one_of(values, None);
+        }
+        if let Some(object) = node.object.as_deref().filter(|_| node.types == Types::OBJECT) {
+            return self.object_words(object);
+        }
+        if node.types != Types::ALL || levels == 0 {
+            return if node.types == Types::ALL { ANYTHING.to_owned() } else { node.types.words() };
+        }
+        self.combined_words(node, levels - 1).unwrap_or_else(|| ANYTHING.to_owned())
+    }
+
+    fn combined_words(&self, node: &Node, levels: usize) -> Option<String> {
+        let combined = node.combined.as_deref()?;
+        if let Some(branches) = combined.any.as_ref().or(combined.one.as_ref()) {
+            return Some(format!("any of: {}", self.joined(branches, levels)));
+        }
+        combined.all.iter().map(|node| self.brief_within(*node, levels)).find(|it| it != ANYTHING)
+    }
+
+    /// An object by what it must have; a constant in it is what tells it from its like.
+    fn object_words(&self, object: &ObjectRules) -> String {
+        let required = object.properties.iter().filter(|it| it.required).take(4).map(|it| {
+            match it.node.and_then(|node| self.node(node).values.as_deref()) {
+                Some([only]) => format!("`{}` {}", it.name, shown(only)),
+                _ => format!("`{}`", it.name),
+            }
+        });
+        let required: Vec<_> = required.collect();
+        if required.is_empty() {
+            "an object".to_owned()
+        } else {
+            format!("an object with {}", required.join(", "))
+        }
+    }
+}
+
+/// What a schema without rules admits.
+const ANYTHING: &str = "anything";

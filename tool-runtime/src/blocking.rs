@@ -1,0 +1,22 @@
+use std::panic::resume_unwind;
+
+use tool_core::{ErrorKind, ToolError, ToolOutput};
+
+/// Runs the body of a `blocking` tool where it holds up nobody.
+///
+/// It cannot be stopped once it runs: a call that is cancelled or late leaves it behind, and its
+/// result is dropped. A panic goes on in the caller, whose barrier turns it into an error.
+///
+/// # Errors
+///
+/// What the body fails with, or that the runtime is shutting down.
+pub async fn blocking<F>(body: F) -> Result<ToolOutput, ToolError>
+where
+    F: FnOnce() -> Result<ToolOutput, ToolError> + Send + 'static,
+{
+    match tokio::task::spawn_blocking(body).await {
+        Ok(result) => result,
+        Err(error) if error.is_panic() => resume_unwind(error.into_panic()),
+        Err(_) => Err(ToolError::new(ErrorKind::Cancelled, "the runtime is shutting down")),
+    }
+}

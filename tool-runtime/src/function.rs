@@ -1,0 +1,235 @@
+//! Tools without the attribute: a name, a description and a closure.
+
+use std::{borrow::Cow, fmt, future::Future, sync::Arc};
+
+use schemars::JsonSchema;
+use serde::{Serialize, de::DeserializeOwned};
+use tool_core::{
+    Arguments, ErrorKind, InputSchema, Metadata, OutputSchema, Prepared, Running, Tool, ToolContext,
+    ToolDefinition, ToolError, ToolName, ToolOutput, Violation,
+};
+
+/// Makes a tool from a closure.
+///
+/// # Examples
+///
+/// ```
+/// use tool_runtime::prelude::*;
+///
+/// #[tool_args]
+/// struct Add {
+///     /// First number.
+///     a: i64,
+///     /// Second number.
+///     b: i64,
+/// }
+///
+/// let add = ToolBuilder::new("add")
+///     .description("Adds two numbers.")
+///     .handler(|args: Add, _cx| async move { Ok::<_, ToolError>(args.a + args.b) })?;
+/// let tools = Registry::builder().add(add).build()?;
+/// assert_eq!(tools.definitions()[0].input_schema().as_value()["required"], json!(["a", "b"]));
+/// # Ok::<(), anyhow::Error>(())
+/// ```
+#[must_use = "a builder does nothing until `handler` is called"]
+#[derive(Debug, Clone)]
+pub struct ToolBuilder {
+    name: Cow<'static, str>,
+    title: Option<Cow<'static, str>>,
+    description: Cow<'static, str>,
+    metadata: Metadata,
+    input_schema: Option<InputSchema>,
+    output_schema: Option<Option<OutputSchema>>,
+    examples: Vec<serde_json::Value>,
+}
+
+impl ToolBuilder {
+    /// Starts a tool of that name.
+    pub fn new(name: impl Into<Cow<'static, str>>) -> Self {
+        Self {
+            name: name.into(),
+            title: None,
+            description: Cow::Borrowed(""),
+            metadata: Metadata::default(),
+            input_schema: None,
+            output_schema: None,
+            examples: Vec::new(),
+        }
+    }
+
+    /// Sets what the tool does, in words for a model.
+    pub fn description(mut self, description: impl Into<Cow<'static, str>>) -> Self {
+        self.description = description.into();
+        self
+    }
+
+    /// Sets the name that people see.
+    pub fn title(mut self, title: impl Into<Cow<'static, str>>) -> Self {
+        self.title = Some(title.into());
+        self
+    }
+
+    /// Sets hints, limits and labels.
+    pub fn metadata(mut self, metadata: Metadata) -> Self {
+        self.metadata = metadata;
+        self
+    }
+
+    /// Sets the schema of the arguments, in place of that of their type.
+    pub fn input_schema(mut self, schema: InputSchema) -> Self {
+        self.input_schema = Some(schema);
+        self
+    }
+
+    /// Sets the schema of the result, in place of that of its type; `None` for no schema.
+    pub fn output_schema(mut self, schema: impl Into<Option<OutputSchema>>) -> Self {
+        self.output_schema = Some(schema.into());
+        self
+    }
+
+    /// Sets examples of arguments.
+    pub fn examples(mut self, examples: Vec<serde_json::Value>) -> Self {
+        self.examples = examples;
+        self
+    }
+
+    /// Gives the tool its body: `handler` gets the decoded arguments and the context.
+    ///
+    /// # Errors
+    ///
+    /// If the name is not valid, or the arguments are no JSON object.
+    pub fn handler<A, F, T, E, Fut>(self, handler: F) -> Result<ClosureTool, InvalidTool>
+    where
+        A: DeserializeOwned + JsonSchema + Send + 'static,
+        F: Fn(A, ToolContext) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<T, E>> + Send + 'static,
+        T: Serialize + JsonSchema,
+        E: Into<ToolError>,
+    {
+        let output_schema = Some(OutputSchema::of::<T>());
+        let definition = self.definition(InputSchema::of::<A>, output_schema)?;
+        let handler = Arc::new(handler);
+        let prepare = move |arguments: &Arguments<'_>| {
+            let args: A = decode(arguments)?;
+            let handler = Arc::clone(&handler);
+            Ok(Box::new(move |cx: ToolContext| -> Running<'static> {
+                Box::pin(async move {
+                    let value = handler(args, cx).await.map_err(Into::into)?;
+                    ToolOutput::json(&value)
+                })
+            }) as Body)
+        };
+        Ok(ClosureTool { definition, prepare: Some(Arc::new(prepare)) })
+    }
+
+    /// As [`handler`](Self::handler), for what is known when the program is written.
+    ///
+    /// # Panics
+    ///
+    /// If the name is not valid, or the arguments are no JSON object.
+    pub fn must<A, F, T, E, Fut>(self, handler: F) -> ClosureTool
+    where
+        A: DeserializeOwned + JsonSchema + Send + 'static,
+        F: Fn(A, ToolContext) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<T, E>> + Send + 'static,
+        T: Serialize + JsonSchema,
+        E: Into<ToolError>,
+    {
+        #[expect(clippy::panic, reason = "this is what the method is for")]
+        self.handler(handler).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// Declares a tool that nothing here can run: it is listed, and a call of it is an error.
+    ///
+    /// # Errors
+    ///
+    /// If the name is not valid, or there is no input schema.
+    pub fn declare(self) -> Result<ClosureTool, InvalidTool> {
+        let no_schema = || Err(tool_core::SchemaError::new("a declared tool needs an `input_schema`"));
+        let definition = self.definition(no_schema, None)?;
+        Ok(ClosureTool { definition, prepare: None })
+    }
+
+    fn definition(
+        self,
+        input_schema: impl FnOnce() -> Result<InputSchema, tool_core::SchemaError>,
+        output_schema: Option<OutputSchema>,
+    ) -> Result<ToolDefinition, InvalidTool> {
+        let invalid = |message: String| InvalidTool { name: self.name.to_string(), message };
+        let name = ToolName::new(self.name.clone()).map_err(|error| invalid(error.to_string()))?;
+        let input_schema = self.input_schema.map_or_else(input_schema, Ok);
+        let input_schema = input_schema.map_err(|error| invalid(error.to_string()))?;
+        let mut definition = ToolDefinition::new(name, self.description, input_schema)
+            .with_metadata(self.metadata)
+            .with_examples(self.examples);
+        if let Some(title) = self.title {
+            definition = definition.with_title(title);
+        }
+        if let Some(schema) = self.output_schema.unwrap_or(output_schema) {
+            definition = definition.with_output_schema(schema);
+        }
+        Ok(definition)
+    }
+}
+
+fn decode<A: DeserializeOwned>(arguments: &Arguments<'_>) -> Result<A, ToolError> {
+    let text = arguments.as_str();
+    serde_json::from_str(text).map_err(|error| {
+        let violation = Violation::new("", format!("arguments that can be read ({error})"), text);
+        ToolError::invalid_arguments(vec![violation], text)
+    })
+}
+
+/// The first half of a call.
+type Prepare = dyn Fn(&Arguments<'_>) -> Result<Body, ToolError> + Send + Sync;
+
+/// The second half of a call.
+type Body = Box<dyn FnOnce(ToolContext) -> Running<'static> + Send>;
+
+/// A tool made from a closure, by a [`ToolBuilder`].
+#[derive(Clone)]
+pub struct ClosureTool {
+    definition: ToolDefinition,
+    prepare: Option<Arc<Prepare>>,
+}
+
+impl Tool for ClosureTool {
+    fn definition(&self) -> &ToolDefinition {
+        &self.definition
+    }
+
+    fn prepare<'a>(&'a self, arguments: Arguments<'a>) -> Result<Prepared<'a>, ToolError> {
+        match &self.prepare {
+            Some(prepare) => {
+                let body = prepare(&arguments)?;
+                Ok(Prepared::new(move |cx| body(cx.clone())))
+            }
+            None => {
+                let message = "it is declared, and nothing here can run it";
+                Err(ToolError::new(ErrorKind::Unavailable, message)
+                    .of_tool(self.definition.name().to_string()))
+            }
+        }
+    }
+}
+
+impl fmt::Debug for ClosureTool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ClosureTool").field("definition", &self.definition).finish_non_exhaustive()
+    }
+}
+
+/// Why a tool cannot be made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InvalidTool {
+    name: String,
+    message: String,
+}
+
+impl fmt::Display for InvalidTool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "tool {:?}: {}", self.name, self.message)
+    }
+}
+
+impl std::error::Error for InvalidTool {}

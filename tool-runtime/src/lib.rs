@@ -1,0 +1,96 @@
+//! Annotate a function, and a model can call it.
+//!
+//! ```standalone_crate
+//! use tool_runtime::prelude::*;
+//!
+//! /// Says hello.
+//! #[tool(read_only)]
+//! async fn greet(
+//!     /// Whom to greet.
+//!     name: String,
+//! ) -> String {
+//!     format!("Hello, {name}!")
+//! }
+//!
+//! # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+//! let tools = Registry::builder().discover().build()?;
+//! let reply = tools.call("greet", json!({ "name": "Ada" })).await?;
+//! assert_eq!(reply.text(), "Hello, Ada!");
+//! # Ok::<(), anyhow::Error>(())
+//! # })?;
+//! # Ok::<(), anyhow::Error>(())
+//! ```
+//!
+//! [`tool`] says what may be annotated and how; [`Registry`] finds the tools of a program and calls
+//! them; [`ToolContext`] is what a tool may know of a call. No other dependency is needed: what the
+//! attributes write refers to this crate only, and [`serde`], [`schemars`] and [`serde_json`] are
+//! here for those who derive by hand.
+
+mod registry;
+
+mod arguments;
+mod blocking;
+mod function;
+mod nearest;
+
+pub use schemars;
+pub use serde;
+pub use serde_json;
+pub use tool_core::{
+    Actions, Arguments, Blob, Bytes, CallId, CallSink, Confirmation, Content, ContentHash, ErrorKind,
+    FunctionTool, InputSchema, InvalidName, Metadata, Method, Needed, OutputSchema, Permission,
+    PrepareArguments, Prepared, Progress, Provided, Registration, Resource, ResourceBody, Retry, Run,
+    Running, SchemaError, Site, StaticToolSet, Stream, Tool, ToolContext, ToolDefinition, ToolError,
+    ToolName, ToolOutput, Violation, WithCallId, constraint,
+};
+#[doc = include_str!("docs/tool.md")]
+pub use tool_macros::tool;
+#[doc = include_str!("docs/tool_args.md")]
+pub use tool_macros::tool_args;
+#[doc = include_str!("docs/toolset.md")]
+pub use tool_macros::toolset;
+
+pub use self::{
+    function::{ClosureTool, InvalidTool, ToolBuilder},
+    registry::{BuildError, Problem, Registry, RegistryBuilder, Warning},
+};
+
+/// What most programs need; nothing else is in it.
+pub mod prelude {
+    pub use serde_json::{Value, json};
+
+    pub use crate::{
+        Registry, Run, Tool as _, ToolBuilder, ToolContext, ToolError, ToolOutput, tool, tool_args, toolset,
+    };
+}
+
+/// Links a crate of which nothing else is used, so that its tools are discovered.
+///
+/// The compiler leaves out a crate that nothing refers to, and its tools with it.
+///
+/// # Examples
+///
+/// ```
+/// // In place of `serde_json`, a library of yours with tools in it.
+/// tool_runtime::link!(serde_json);
+/// # fn main() {}
+/// ```
+#[macro_export]
+macro_rules! link {
+    ($($krate:ident),+ $(,)?) => { $(
+        #[allow(unused_extern_crates, reason = "named for the sake of its tools")]
+        extern crate $krate as _;
+    )+ };
+}
+
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct Readme;
+
+/// What the attributes expand to; not for use by hand.
+#[doc(hidden)]
+pub mod __private {
+    pub use tool_core::__private::*;
+
+    pub use crate::blocking::blocking;
+}

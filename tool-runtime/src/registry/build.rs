@@ -1,0 +1,199 @@
+use std::{collections::BTreeMap, fmt, sync::Arc};
+
+use tool_core::{
+    __private::Handle, Method, Needed, Provided, Registration, SchemaError, Site, StaticToolSet, Tool,
+};
+
+use super::{BuildError, Problem, Registry, Warning, entry::Entry};
+
+/// Collects tools and what they need, and makes a [`Registry`] of them.
+#[must_use = "a builder does nothing until `build` is called"]
+#[derive(Default)]
+pub struct RegistryBuilder {
+    sources: Vec<Source>,
+    replaced: Vec<Arc<dyn Tool>>,
+    provided: Provided,
+    per_run: Vec<Needed>,
+    expected: Vec<String>,
+    problems: Vec<Problem>,
+}
+
+/// Where a tool comes from; it is made when the set is built, so that all mistakes are found then.
+enum Source {
+    Registration(Registration),
+    Method(Method),
+    Tool(Arc<dyn Tool>),
+}
+
+impl Source {
+    fn name(&self) -> String {
+        match self {
+            Self::Registration(it) => it.name().to_owned(),
+            Self::Method(it) => it.name().to_owned(),
+            Self::Tool(it) => it.definition().name().to_string(),
+        }
+    }
+
+    fn site(&self) -> Option<Site> {
+        match self {
+            Self::Registration(it) => Some(it.site()),
+            Self::Method(it) => Some(it.site()),
+            Self::Tool(it) => it.site(),
+        }
+    }
+
+    fn tool(&self) -> Result<Arc<dyn Tool>, SchemaError> {
+        match self {
+            Self::Registration(it) => it.tool().map(|tool| Arc::new(tool) as _),
+            Self::Method(it) => it.tool().map(|tool| Arc::new(tool) as _),
+            Self::Tool(it) => Ok(Arc::clone(it)),
+        }
+    }
+
+    /// Whether both are the same definition, which may come by several ways.
+    fn is(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Registration(one), Self::Registration(other)) => one.is(other),
+            (Self::Tool(one), Self::Tool(other)) => Arc::ptr_eq(one, other),
+            _ => false,
+        }
+    }
+}
+
+impl RegistryBuilder {
+    /// Adds every annotated function that this program was linked with.
+    ///
+    /// A crate that nothing refers to is not linked; see [`link!`](crate::link).
+    pub fn discover(mut self) -> Self {
+        self.sources.extend(Registration::all().map(|registration| Source::Registration(*registration)));
+        self
+    }
+
+    /// Adds one annotated function or struct, by the type of its name.
+    pub fn tool<T: Handle>(mut self) -> Self {
+        self.sources.push(Source::Registration(*T::REGISTRATION));
+        self
+    }
+
+    /// Adds a tool that is a value.
+    #[expect(clippy::should_implement_trait, reason = "it takes two things that are no numbers")]
+    pub fn add(mut self, tool: impl Tool + 'static) -> Self {
+        self.sources.push(Source::Tool(Arc::new(tool)));
+        self
+    }
+
+    /// Adds a tool that takes the place of any other of its name.
+    pub fn replace(mut self, tool: impl Tool + 'static) -> Self {
+        self.replaced.push(Arc::new(tool));
+        self
+    }
+
+    /// Adds the methods of a value whose `impl` block has `#[toolset]`.
+    pub fn toolset(mut self, set: impl StaticToolSet) -> Self {
+        self.sources.extend(Arc::new(set).tools().into_iter().map(Source::Method));
+        self
+    }
+
+    /// Gives every tool `value` for its parameters of type `&T`.
+    pub fn provide<T: Send + Sync + 'static>(self, value: T) -> Self {
+        self.provide_shared(Arc::new(value))
+    }
+
+    /// Gives every tool `value` for its parameters of type `&T`, where `T` may be a trait object:
+    /// `provide_shared::<dyn Store>(Arc::new(MyStore))`.
+    pub fn provide_shared<T: ?Sized + Send + Sync + 'static>(mut self, value: Arc<T>) -> Self {
+        if self.provided.insert(value) {
+            self.problems.push(Problem::ProvidedTwice { type_name: std::any::type_name::<T>() });
+        }
+        self
+    }
+
+    /// Says that each run brings its own value of type `T`, so that its absence is no mistake here.
+    pub fn per_run<T: ?Sized + Send + Sync + 'static>(mut self) -> Self {
+        self.per_run.push(Needed::of::<T>());
+        self
+    }
+
+    /// Says which tools must be there, so that one that was not linked is noticed at once.
+    pub fn expect<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
+        self.expected.extend(names.into_iter().map(Into::into));
+        self
+    }
+
+    /// Makes the set: all schemas are made and compiled.
+    ///
+    /// # Errors
+    ///
+    /// If anything is wrong with the tools; the error lists all of it.
+    pub fn build(self) -> Result<Registry, BuildError> {
+        let Self { sources, replaced, provided, per_run, expected, mut problems } = self;
+        let mut by_name: BTreeMap<String, Vec<Source>> = BTreeMap::new();
+        for source in sources {
+            let named = by_name.entry(source.name()).or_default();
+            if !named.iter().any(|other| other.is(&source)) {
+                named.push(source);
+            }
+        }
+        let mut replacements: BTreeMap<String, Vec<Source>> = BTreeMap::new();
+        for tool in replaced {
+            let source = Source::Tool(tool);
+            replacements.entry(source.name()).or_default().push(source);
+        }
+        by_name.extend(replacements);
+        for name in expected.into_iter().filter(|name| !by_name.contains_key(name)) {
+            problems.push(Problem::NotLinked { name });
+        }
+        let mut entries = Vec::with_capacity(by_name.len());
+        for (name, named) in by_name {
+            let [source] = named.as_slice() else {
+                // Sorted, so that two runs print the same.
+                let mut sites: Vec<_> = named.iter().map(Source::site).collect();
+                sites.sort_unstable();
+                problems.push(Problem::Duplicate { name, sites });
+                continue;
+            };
+            match source.tool() {
+                Ok(tool) => {
+                    missing(&*tool, &provided, &per_run, &mut problems);
+                    entries.extend(Entry::new(tool, &mut problems));
+                }
+                Err(error) => {
+                    let message = error.to_string();
+                    problems.push(Problem::Schema { tool: name, site: source.site(), message });
+                }
+            }
+        }
+        if !problems.is_empty() {
+            return Err(BuildError { problems });
+        }
+        let warnings = entries.iter().filter_map(|entry| warning(&**entry.tool())).collect();
+        Ok(Registry::new(entries, provided, warnings))
+    }
+}
+
+/// Adds a problem for each value that `tool` takes and nobody gives.
+fn missing(tool: &dyn Tool, provided: &Provided, per_run: &[Needed], problems: &mut Vec<Problem>) {
+    for needed in tool.needs() {
+        if !provided.contains(needed) && !per_run.contains(needed) {
+            problems.push(Problem::NotProvided {
+                tool: tool.definition().name().to_string(),
+                site: tool.site(),
+                type_name: needed.type_name(),
+            });
+        }
+    }
+}
+
+fn warning(tool: &dyn Tool) -> Option<Warning> {
+    let definition = tool.definition();
+    let undescribed = definition.description().trim().is_empty();
+    undescribed.then(|| Warning::NoDescription { tool: definition.name().to_string() })
+}
+
+impl fmt::Debug for RegistryBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut names: Vec<_> = self.sources.iter().map(Source::name).collect();
+        names.sort_unstable();
+        f.debug_struct("RegistryBuilder").field("tools", &names).field("provided", &self.provided).finish()
+    }
+}

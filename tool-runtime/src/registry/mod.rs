@@ -1,0 +1,279 @@
+//! A set of tools that does not change, and the plain way of calling one of them.
+//!
+//! Everything that can be wrong with a program's tools is found when the set is built, all of it at
+//! once; what is left for a call to fail at is the call. A call here goes from its arguments to its
+//! result and stops at what a person has to decide: hooks, policies, retries and batches belong
+//! around it, not into it.
+
+mod barrier;
+mod build;
+mod entry;
+mod problem;
+
+use std::{
+    borrow::Cow,
+    collections::HashMap,
+    fmt,
+    sync::{Arc, OnceLock},
+};
+
+use foldhash::fast::FixedState;
+use serde::de::DeserializeOwned;
+use tool_core::{
+    Arguments, Confirmation, ContentHash, ErrorKind, Metadata, Provided, Tool, ToolContext, ToolDefinition,
+    ToolError, ToolName, ToolOutput,
+};
+
+use self::entry::Entry;
+pub use self::{
+    build::RegistryBuilder,
+    problem::{BuildError, Problem, Warning},
+};
+use crate::nearest::nearest;
+
+/// An immutable set of tools, sorted by name. Cheap to clone.
+///
+/// # Examples
+///
+/// ```
+/// use tool_runtime::prelude::*;
+///
+/// /// Adds two numbers.
+/// #[tool]
+/// fn add(a: i64, b: i64) -> i64 {
+///     a + b
+/// }
+///
+/// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+/// let tools = Registry::builder().tool::<add>().build()?;
+/// let reply = tools.call("add", r#"{ "a": 2, "b": 3 }"#).await?;
+/// assert_eq!(reply.text(), "5");
+/// # Ok::<(), anyhow::Error>(())
+/// # })?;
+/// # Ok::<(), anyhow::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Registry {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    entries: Vec<Entry>,
+    definitions: Vec<ToolDefinition>,
+    by_name: HashMap<ToolName, usize, FixedState>,
+    provided: Arc<Provided>,
+    warnings: Vec<Warning>,
+    content_hash: OnceLock<ContentHash>,
+}
+
+impl Registry {
+    /// Starts a set.
+    pub fn builder() -> RegistryBuilder {
+        RegistryBuilder::default()
+    }
+
+    /// The set of all tools that this program was linked with.
+    ///
+    /// # Errors
+    ///
+    /// As [`RegistryBuilder::build`], which this is short for.
+    pub fn discover() -> Result<Self, BuildError> {
+        Self::builder().discover().build()
+    }
+
+    fn new(entries: Vec<Entry>, provided: Provided, warnings: Vec<Warning>) -> Self {
+        let definitions: Vec<_> = entries.iter().map(|entry| entry.tool().definition().clone()).collect();
+        let by_name = definitions.iter().enumerate().map(|(at, it)| (it.name().clone(), at)).collect();
+        let provided = Arc::new(provided);
+        let content_hash = OnceLock::new();
+        Self { inner: Arc::new(Inner { entries, definitions, by_name, provided, warnings, content_hash }) }
+    }
+
+    /// What a model and a user interface see of the tools, sorted by name.
+    #[must_use]
+    pub fn definitions(&self) -> &[ToolDefinition] {
+        &self.inner.definitions
+    }
+
+    /// The tool of that name.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&Arc<dyn Tool>> {
+        self.entry(name).map(Entry::tool)
+    }
+
+    /// How many tools there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.inner.entries.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.inner.entries.is_empty()
+    }
+
+    /// What was odd about the tools when the set was built, but no mistake.
+    #[must_use]
+    pub fn warnings(&self) -> &[Warning] {
+        &self.inner.warnings
+    }
+
+    /// The values that the program provides to the tools.
+    #[must_use]
+    pub fn provided(&self) -> &Arc<Provided> {
+        &self.inner.provided
+    }
+
+    /// A hash over all definitions: equal for equal sets, in every run and every build.
+    #[must_use]
+    pub fn content_hash(&self) -> ContentHash {
+        let hashes = || self.definitions().iter().map(ToolDefinition::content_hash);
+        *self.inner.content_hash.get_or_init(|| ContentHash::combine(hashes()))
+    }
+
+    /// Checks `arguments`, calls the tool `name` with them and gives its result.
+    ///
+    /// The tool's `timeout` is honoured, and a panic in it is an error like any other. Dropping the
+    /// future cancels the call.
+    ///
+    /// # Errors
+    ///
+    /// - [`UnknownTool`](ErrorKind::UnknownTool): there is no such tool; close names are suggested.
+    /// - [`InvalidArguments`](ErrorKind::InvalidArguments): the arguments do not fit; the tool was
+    ///   not run.
+    /// - [`ApprovalRequired`](ErrorKind::ApprovalRequired): the tool has `confirm` or `permission`,
+    ///   and nobody is here to decide. An executor asks; [`call_unguarded`](Self::call_unguarded)
+    ///   is for a host that has decided.
+    /// - Whatever else became of the call.
+    pub async fn call<'a>(
+        &self,
+        name: &str,
+        arguments: impl Into<Arguments<'a>>,
+    ) -> Result<ToolOutput, ToolError> {
+        let entry = self.require(name)?;
+        entry.call(arguments.into(), &self.context(entry), Guard::On).await
+    }
+
+    /// As [`call`](Self::call), without asking whether a person should decide.
+    ///
+    /// # Errors
+    ///
+    /// As [`call`](Self::call), but for `ApprovalRequired`.
+    pub async fn call_unguarded<'a>(
+        &self,
+        name: &str,
+        arguments: impl Into<Arguments<'a>>,
+    ) -> Result<ToolOutput, ToolError> {
+        let entry = self.require(name)?;
+        entry.call(arguments.into(), &self.context(entry), Guard::Off).await
+    }
+
+    /// As [`call`](Self::call), in a context of the caller's making, which [`context`](Self::context_of)
+    /// starts.
+    ///
+    /// # Errors
+    ///
+    /// As [`call`](Self::call).
+    pub async fn call_in<'a>(
+        &self,
+        cx: &ToolContext,
+        arguments: impl Into<Arguments<'a>>,
+    ) -> Result<ToolOutput, ToolError> {
+        let entry = self.require(cx.tool_name())?;
+        entry.call(arguments.into(), cx, Guard::On).await
+    }
+
+    /// Checks `arguments` against the schema of the tool `name` and gives them as they fit; runs
+    /// nothing.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such tool, or the arguments do not fit: with the text that a call would give.
+    pub fn check<'a>(
+        &self,
+        name: &str,
+        arguments: impl Into<Arguments<'a>>,
+    ) -> Result<Arguments<'a>, ToolError> {
+        self.require(name)?.fit(arguments.into())
+    }
+
+    /// Checks `arguments` against the schema of the tool `name` and decodes them; runs nothing.
+    ///
+    /// For a host that carries a call out by itself.
+    ///
+    /// # Errors
+    ///
+    /// As [`check`](Self::check), or if `T` is not the type of this tool's arguments.
+    pub fn decode<'a, T: DeserializeOwned>(
+        &self,
+        name: &str,
+        arguments: impl Into<Arguments<'a>>,
+    ) -> Result<T, ToolError> {
+        let arguments = self.check(name, arguments)?;
+        serde_json::from_str(arguments.as_str()).map_err(|error| {
+            let message = format!("the arguments do not decode as `{}`: {error}", std::any::type_name::<T>());
+            ToolError::new(ErrorKind::InvalidArguments, message).of_tool(name.to_owned())
+        })
+    }
+
+    /// A context for a call of the tool `name`: a new id, what the program provides, nobody
+    /// listening.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such tool.
+    pub fn context_of(&self, name: &str) -> Result<ToolContext, ToolError> {
+        Ok(self.context(self.require(name)?))
+    }
+
+    fn context(&self, entry: &Entry) -> ToolContext {
+        let name = entry.tool().definition().name().clone();
+        ToolContext::new(name, Arc::clone(&self.inner.provided))
+    }
+
+    fn entry(&self, name: &str) -> Option<&Entry> {
+        self.inner.entries.get(*self.inner.by_name.get(name)?)
+    }
+
+    fn require(&self, name: &str) -> Result<&Entry, ToolError> {
+        self.entry(name).ok_or_else(|| self.unknown(name))
+    }
+
+    fn unknown(&self, name: &str) -> ToolError {
+        const LONGEST: usize = 160;
+        let shown: String =
+            name.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(LONGEST).collect();
+        let names = self.definitions().iter().map(|definition| definition.name().as_str());
+        let close = nearest(&shown, names);
+        let close = close.iter().filter_map(|name| ToolName::new((*name).to_owned()).ok()).collect();
+        ToolError::unknown_tool(shown, close)
+    }
+}
+
+impl fmt::Debug for Registry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.definitions().iter().map(ToolDefinition::name)).finish()
+    }
+}
+
+/// Whether a call stops at what a person has to decide.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Guard {
+    On,
+    Off,
+}
+
+impl Guard {
+    fn admits(self, metadata: &Metadata) -> Result<(), ToolError> {
+        let asks = match (metadata.confirmation, metadata.permission) {
+            _ if self == Self::Off => return Ok(()),
+            (Confirmation::Never, false) => return Ok(()),
+            (Confirmation::Never, true) => "a permission check",
+            _ => "a confirmation",
+        };
+        let message =
+            format!("the tool asks for {asks}; call it through an executor, or with `call_unguarded`");
+        Err(ToolError::new(ErrorKind::ApprovalRequired, Cow::Owned(message)))
+    }
+}

@@ -1,0 +1,145 @@
+use std::{error::Error, fmt};
+
+use tool_core::Site;
+
+/// One reason why a set of tools cannot be built.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Problem {
+    /// Several tools have one name.
+    Duplicate {
+        /// The name.
+        name: String,
+        /// Where each of them is written, where that is known.
+        sites: Vec<Option<Site>>,
+    },
+    /// A tool takes a value that the program does not provide.
+    NotProvided {
+        /// The tool.
+        tool: String,
+        /// Where it is written.
+        site: Option<Site>,
+        /// The type of the value.
+        type_name: &'static str,
+    },
+    /// Two values of one type were provided.
+    ProvidedTwice {
+        /// The type.
+        type_name: &'static str,
+    },
+    /// A schema of a tool cannot be used.
+    Schema {
+        /// The tool.
+        tool: String,
+        /// Where it is written.
+        site: Option<Site>,
+        /// What is wrong.
+        message: String,
+    },
+    /// An example of a tool does not fit its schema.
+    Example {
+        /// The tool.
+        tool: String,
+        /// Where it is written.
+        site: Option<Site>,
+        /// What is wrong.
+        message: String,
+    },
+    /// A tool that was expected is not there.
+    NotLinked {
+        /// The name.
+        name: String,
+    },
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Duplicate { name, sites } => {
+                write!(f, "{} tools are named `{name}`: ", sites.len())?;
+                for (at, site) in sites.iter().enumerate() {
+                    f.write_str(if at == 0 { "" } else { ", " })?;
+                    match site {
+                        Some(site) => write!(f, "{site}")?,
+                        None => f.write_str("one that was added by hand")?,
+                    }
+                }
+                f.write_str("; rename one, or say `replace` for the one to keep")
+            }
+            Self::NotProvided { tool, site, type_name } => {
+                write!(f, "tool `{tool}`{} takes a `&{type_name}`, ", At(site))?;
+                f.write_str("which is not provided; add `.provide(..)`, or `.per_run::<..>()` if each run brings its own")
+            }
+            Self::ProvidedTwice { type_name } => {
+                write!(
+                    f,
+                    "two values of type `{type_name}` are provided; wrap one of them in a type of its own"
+                )
+            }
+            Self::Schema { tool, site, message } | Self::Example { tool, site, message } => {
+                write!(f, "tool `{tool}`{}: {message}", At(site))
+            }
+            Self::NotLinked { name } => write!(
+                f,
+                "tool `{name}` is expected and not there; if it is in a crate that nothing else refers to, \
+                 add `tool_runtime::link!(that_crate)`"
+            ),
+        }
+    }
+}
+
+/// ` (file:line)`, where that is known.
+struct At<'a>(&'a Option<Site>);
+
+impl fmt::Display for At<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.map_or(Ok(()), |site| write!(f, " ({site})"))
+    }
+}
+
+/// Why a set of tools cannot be built: every reason at once.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BuildError {
+    pub(super) problems: Vec<Problem>,
+}
+
+impl BuildError {
+    /// The reasons, those of one tool together.
+    #[must_use]
+    pub fn problems(&self) -> &[Problem] {
+        &self.problems
+    }
+}
+
+impl fmt::Display for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.problems.as_slice() {
+            [only] => write!(f, "the tools cannot be used: {only}"),
+            all => {
+                write!(f, "the tools cannot be used, for {} reasons:", all.len())?;
+                all.iter().try_for_each(|problem| write!(f, "\n- {problem}"))
+            }
+        }
+    }
+}
+
+impl Error for BuildError {}
+
+/// Something odd about a tool that is no mistake.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Warning {
+    /// A tool has no description; a model will have to guess.
+    NoDescription {
+        /// The tool.
+        tool: String,
+    },
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoDescription { tool } => write!(f, "tool `{tool}` has no description"),
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! Arguments as models send them.
+
+use serde_json::{Value, json};
+use tool_runtime::prelude::*;
+
+use crate::{call, feedback, run, text};
+
+#[tool_args]
+enum Unit {
+    /// As Celsius had it.
+    Celsius,
+    Fahrenheit,
+}
+
+#[tool_args]
+struct Query {
+    city: String,
+    unit: Option<Unit>,
+    #[schemars(range(min = 1, max = 14))]
+    #[serde(default = "three")]
+    days: u8,
+    #[serde(default)]
+    points: Vec<Point>,
+}
+
+#[tool_args]
+struct Point {
+    #[schemars(range(min = -90, max = 90))]
+    lat: f64,
+    lon: f64,
+}
+
+fn three() -> u8 {
+    3
+}
+
+/// Asks.
+#[tool(register = false)]
+fn ask(#[args] query: Query) -> String {
+    let unit = match query.unit {
+        None => "none",
+        Some(Unit::Celsius) => "celsius",
+        Some(Unit::Fahrenheit) => "fahrenheit",
+    };
+    let sum = query.points.iter().fold(0.0, |sum, point| sum + point.lat + point.lon);
+    format!("{} {unit} {} {sum}", query.city, query.days)
+}
+
+fn tools() -> tool_runtime::RegistryBuilder {
+    Registry::builder().tool::<ask>()
+}
+
+// B04, B16
+#[test]
+fn a_nested_struct_is_decoded() {
+    assert_eq!(text(tools(), "ask", r#"{"city":"Oslo"}"#), "Oslo none 3 0");
+    let all = r#"{"city":"Oslo","unit":"Celsius","days":14,"points":[{"lat":1.5,"lon":2}]}"#;
+    assert_eq!(text(tools(), "ask", all), "Oslo celsius 14 3.5");
+    assert_eq!(
+        text(tools(), "ask", r#"{"city":"Oslo","unit":null,"days":null,"points":null}"#),
+        "Oslo none 3 0"
+    );
+}
+
+// B27 (without the corrections of "3", which belong to coercion)
+#[test]
+fn arguments_are_decoded_for_a_host_that_runs_the_call_by_itself() {
+    let registry = tools().build().unwrap();
+    let sent = r#"{"city":"Oslo","days":2.0,"unit":null}"#;
+    let query: Query = registry.decode("ask", sent).unwrap();
+    assert_eq!((query.city.as_str(), query.days, query.unit.is_none()), ("Oslo", 2, true));
+    assert_eq!(registry.check("ask", sent).unwrap().as_str(), r#"{"city":"Oslo","days":2}"#);
+    // What fits is given back as it came, byte for byte.
+    let fits = r#"{ "city" : "Oslo" }"#;
+    assert_eq!(registry.check("ask", fits).unwrap().as_str(), fits);
+    let unknown = registry.decode::<Query>("answer", sent).err().unwrap();
+    assert_eq!(unknown.feedback(), "Tool not found: answer");
+    let refused = registry.decode::<Query>("ask", r#"{"days":15}"#).err().unwrap();
+    assert_eq!(refused.feedback(), feedback(tools(), "ask", r#"{"days":15}"#));
+    let other = registry.decode::<Point>("ask", fits).err().unwrap();
+    assert!(other.feedback().contains("do not decode as `it::arguments::Point`"), "{}", other.feedback());
+}
+
+// B17, B20, E05
+#[test]
+fn everything_that_is_wrong_is_named_with_its_place() {
+    let wrong = r#"{"unit":"Kelvin","days":15,"points":[{"lat":91,"lon":0},{"lat":1,"lon":2,"alt":3}]}"#;
+    let error = call(tools(), "ask", wrong).unwrap_err();
+    let mut places: Vec<_> = error.violations().iter().map(|it| it.pointer.as_str()).collect();
+    places.sort_unstable();
+    assert_eq!(places, ["/city", "/days", "/points/0/lat", "/points/1/alt", "/unit"]);
+    let feedback = error.feedback();
+    assert!(feedback.contains("/points/0/lat: expected at most 90, got 91"), "{feedback}");
+    assert!(feedback.contains("\"Celsius\"") && feedback.contains("got \"Kelvin\""), "{feedback}");
+}
+
+// B14
+#[test]
+fn a_field_may_come_under_another_name_at_any_depth() {
+    #[tool_args]
+    struct Outer {
+        #[serde(rename = "in", alias = "inside", default)]
+        inner: Vec<Inner>,
+    }
+    #[tool_args]
+    struct Inner {
+        #[serde(alias = "n")]
+        number: u8,
+    }
+    /// Sums.
+    #[tool(register = false)]
+    fn sum(#[args] outer: Outer) -> u32 {
+        outer.inner.iter().map(|inner| u32::from(inner.number)).sum()
+    }
+    let tools = || Registry::builder().tool::<sum>();
+    assert_eq!(text(tools(), "sum", r#"{"inside":[{"n":1},{"number":2}]}"#), "3");
+    let refused = feedback(tools(), "sum", r#"{"inside":[{"n":300}]}"#);
+    assert!(refused.contains("/in/0/number: expected at most 255, got 300"), "{refused}");
+    assert!(!crate::schema(tools()).to_string().contains("alias"));
+}
+
+// B14
+#[test]
+fn a_property_may_come_under_another_name() {
+    /// Limits.
+    #[tool(register = false)]
+    fn limit(
+        #[serde(alias = "max", alias = "top")] limit: u8,
+        #[schemars(range(max = 9))] n: Option<u8>,
+    ) -> u8 {
+        limit + n.unwrap_or(0)
+    }
+    /// Limits.
+    #[tool(register = false)]
+    fn plain(#[serde(alias = "max")] limit: u8) -> u8 {
+        limit
+    }
+    let checked = || Registry::builder().tool::<limit>();
+    let plain = || Registry::builder().tool::<plain>();
+    for arguments in [r#"{"limit":5}"#, r#"{"max":5}"#, r#"{"top":5}"#] {
+        assert_eq!(text(checked(), "limit", arguments), "5");
+    }
+    assert_eq!(text(plain(), "plain", r#"{"max":5}"#), "5");
+    // A report speaks of the property, and no schema of its other names.
+    for said in [feedback(checked(), "limit", r#"{"max":"x"}"#), feedback(plain(), "plain", r#"{"max":"x"}"#)]
+    {
+        assert!(said.contains("/limit: expected an integer, got \"x\""), "{said}");
+    }
+    let twice = feedback(checked(), "limit", r#"{"limit":1,"max":2}"#);
+    assert!(twice.contains("/max"), "{twice}");
+    assert!(!crate::schema(checked()).to_string().contains("alias"));
+}
+
+#[test]
+fn a_value_and_its_text_are_the_same() {
+    let value = json!({ "city": "Oslo", "days": 2 });
+    let registry = tools().build().unwrap();
+    let from_value = run(registry.call("ask", value.clone())).unwrap();
+    let from_text = run(registry.call("ask", value.to_string())).unwrap();
+    assert_eq!(from_value, from_text);
+    assert_eq!(run(registry.call("ask", &value)).unwrap(), from_text);
+}
+
+#[test]
+fn an_integer_beyond_2_to_the_53_keeps_its_value() {
+    /// Gives it back.
+    #[tool(register = false)]
+    fn same(n: i64, m: u64) -> Value {
+        json!([n, m])
+    }
+    let arguments = r#"{"n":-9007199254740993,"m":18446744073709551615}"#;
+    let tools = || Registry::builder().tool::<same>();
+    assert_eq!(text(tools(), "same", arguments), "[-9007199254740993,18446744073709551615]");
+    let refused = feedback(tools(), "same", r#"{"n":9223372036854775808,"m":-1}"#);
+    assert!(refused.contains("/n") && refused.contains("/m"), "{refused}");
+}

@@ -1,0 +1,186 @@
+//! What is found when a set of tools is built.
+
+use serde_json::json;
+use tool_runtime::{Problem, Retry, Tool, prelude::*};
+
+use crate::run;
+
+mod one {
+    /// One.
+    #[tool_runtime::tool(register = false, name = "twice")]
+    pub(super) fn first() -> u8 {
+        1
+    }
+}
+
+mod other {
+    /// Other.
+    #[tool_runtime::tool(register = false, name = "twice")]
+    pub(super) fn second() -> u8 {
+        2
+    }
+}
+
+struct Database;
+
+/// Needs a database.
+#[tool(register = false)]
+fn needs(_db: &Database, _list: &Vec<u8>) {}
+
+// A17
+#[test]
+fn two_tools_of_one_name_are_reported_with_both_places() {
+    let error = Registry::builder().tool::<one::first>().tool::<other::second>().build().unwrap_err();
+    let [Problem::Duplicate { name, sites }] = error.problems() else { panic!("{error}") };
+    assert_eq!(name, "twice");
+    let modules: Vec<_> = sites.iter().flatten().map(|site| site.module).collect();
+    assert_eq!(modules, ["it::build::one", "it::build::other"]);
+    let text = error.to_string();
+    let lines: Vec<_> = sites.iter().flatten().map(ToString::to_string).collect();
+    assert!(text.starts_with("the tools cannot be used: 2 tools are named `twice`: "), "{text}");
+    assert!(lines.iter().all(|line| line.contains("build.rs:") && text.contains(line)), "{text}");
+}
+
+// A17
+#[test]
+fn replacing_is_said_aloud() {
+    let tools = Registry::builder().tool::<one::first>();
+    let second =
+        tool_runtime::Registration::tool(<other::second as tool_runtime::__private::Handle>::REGISTRATION);
+    let tools = tools.replace(second.unwrap()).build().unwrap();
+    assert_eq!(run(tools.call("twice", "")).unwrap().text(), "2");
+}
+
+#[test]
+fn the_same_tool_by_two_ways_is_one_tool() {
+    let tools = Registry::builder().tool::<one::first>().tool::<one::first>().build().unwrap();
+    assert_eq!(tools.len(), 1);
+    let tools = Registry::builder().discover().discover().build().unwrap();
+    assert!(tools.get("sum_int").is_some());
+}
+
+#[test]
+fn every_problem_is_reported_at_once() {
+    let error = Registry::builder()
+        .tool::<needs>()
+        .tool::<one::first>()
+        .tool::<other::second>()
+        .provide(1_u8)
+        .provide(2_u8)
+        .expect(["twice", "absent"])
+        .build()
+        .unwrap_err();
+    let text = error.to_string();
+    assert_eq!(error.problems().len(), 5, "{text}");
+    assert!(text.starts_with("the tools cannot be used, for 5 reasons:\n- "), "{text}");
+    for part in [
+        "two values of type `u8` are provided",
+        "tool `absent` is expected and not there",
+        "link!(that_crate)",
+        "takes a `&it::build::Database`, which is not provided",
+        "takes a `&alloc::vec::Vec<u8>`, which is not provided",
+        "2 tools are named `twice`",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let site = needs_line(error.problems());
+    assert!(site.contains("build.rs:"), "{site}");
+}
+
+fn needs_line(problems: &[Problem]) -> String {
+    let site = problems.iter().find_map(|problem| match problem {
+        Problem::NotProvided { tool, site, .. } if tool == "needs" => *site,
+        _ => None,
+    });
+    site.unwrap().to_string()
+}
+
+#[test]
+fn a_value_that_each_run_brings_need_not_be_provided() {
+    let builder = Registry::builder().tool::<needs>().per_run::<Database>().per_run::<Vec<u8>>();
+    let tools = builder.build().unwrap();
+    let error = run(tools.call("needs", "")).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "tool \"needs\" is not available: no value of type `it::build::Database` was provided"
+    );
+    run(async {
+        let cx = tools.context_of("needs").unwrap().with(Database).with(vec![1_u8]);
+        assert!(tools.call_in(&cx, "").await.is_ok());
+    });
+}
+
+#[test]
+fn a_struct_says_what_it_takes_from_the_context() {
+    /// Takes a database from the context.
+    #[tool(register = false, needs(Database))]
+    struct Takes {}
+    impl Run for Takes {
+        type Output = Result<(), ToolError>;
+        async fn run(self, cx: &ToolContext) -> Self::Output {
+            cx.require::<Database>().map(drop)
+        }
+    }
+    let error = Registry::builder().tool::<Takes>().build().unwrap_err();
+    assert!(
+        matches!(error.problems(), [Problem::NotProvided { type_name, .. }] if type_name.ends_with("Database"))
+    );
+    let tools = Registry::builder().tool::<Takes>().provide(Database).build().unwrap();
+    assert!(run(tools.call("takes", "")).is_ok());
+}
+
+#[test]
+fn an_example_that_does_not_fit_is_a_problem() {
+    /// Doubles.
+    #[tool(register = false, examples(json!({ "n": 1 }), json!({ "n": "x" })))]
+    fn double(n: u8) -> u8 {
+        n * 2
+    }
+    let error = Registry::builder().tool::<double>().build().unwrap_err().to_string();
+    assert!(error.contains("example 2: /n: expected an integer, got \"x\""), "{error}");
+}
+
+// A19
+#[test]
+fn definitions_are_sorted_whatever_the_order() {
+    /// A.
+    #[tool(register = false)]
+    fn a() {}
+    /// B.
+    #[tool(register = false)]
+    fn b() {}
+    let one = Registry::builder().tool::<b>().tool::<a>().build().unwrap();
+    let other = Registry::builder().tool::<a>().tool::<b>().build().unwrap();
+    assert_eq!(one.definitions(), other.definitions());
+    assert_eq!(one.content_hash(), other.content_hash());
+    assert_eq!(format!("{one:?}"), r#"["a", "b"]"#);
+    assert_eq!(
+        serde_json::to_string(one.definitions()).unwrap(),
+        serde_json::to_string(other.definitions()).unwrap()
+    );
+    assert_ne!(one.content_hash(), Registry::builder().tool::<a>().build().unwrap().content_hash());
+}
+
+// A02
+#[test]
+fn a_definition_has_no_code_and_its_name_finds_the_code() {
+    let tools = Registry::builder().tool::<one::first>().build().unwrap();
+    let json = serde_json::to_value(tools.definitions()).unwrap();
+    assert_eq!(json[0]["name"], "twice");
+    let tool = tools.get(json[0]["name"].as_str().unwrap()).unwrap();
+    assert_eq!(tool.definition(), &tools.definitions()[0]);
+    assert!(tools.get("other").is_none());
+}
+
+// A08, A09
+#[test]
+fn hints_alone_change_nothing() {
+    /// Destroys.
+    #[tool(register = false, destructive, max_result_size = 10, retry = 3)]
+    fn destroy() -> String {
+        "x".repeat(100)
+    }
+    let tools = Registry::builder().tool::<destroy>().build().unwrap();
+    assert_eq!(run(tools.call("destroy", "")).unwrap().text().len(), 100);
+    assert_eq!(tools.definitions()[0].metadata().retry, Some(Retry::DEFAULT));
+}

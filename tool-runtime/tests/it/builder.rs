@@ -1,0 +1,151 @@
+//! Tools without the attribute.
+
+use std::sync::Arc;
+
+use serde_json::json;
+use tool_runtime::{
+    Arguments, ErrorKind, InputSchema, Metadata, Prepared, Tool, ToolDefinition, ToolName, Warning,
+    prelude::*,
+};
+
+use crate::run;
+
+#[tool_args]
+struct Sum {
+    /// First number.
+    a: i64,
+    /// Second number.
+    b: i64,
+}
+
+/// Adds two numbers.
+#[tool(register = false)]
+fn add(
+    /// First number.
+    a: i64,
+    /// Second number.
+    b: i64,
+) -> i64 {
+    a + b
+}
+
+// A12
+#[test]
+fn a_tool_from_a_closure_is_the_same_as_one_from_a_function() {
+    let built = ToolBuilder::new("add")
+        .description("Adds two numbers.")
+        .handler(|args: Sum, _cx| async move { Ok::<_, ToolError>(args.a + args.b) })
+        .unwrap();
+    let by_hand = Registry::builder().add(built).build().unwrap();
+    let by_macro = Registry::builder().tool::<add>().build().unwrap();
+    assert_eq!(by_hand.definitions(), by_macro.definitions());
+    for arguments in
+        [r#"{"a":1,"b":2}"#, r#"{"a":1}"#, r#"{"a":1,"b":2,"c":3}"#, r#"{"a":"x","b":[]}"#, "[", "3"]
+    {
+        let (one, other) = (run(by_hand.call("add", arguments)), run(by_macro.call("add", arguments)));
+        match (one, other) {
+            (Ok(one), Ok(other)) => assert_eq!(one, other),
+            (Err(one), Err(other)) => assert_eq!(one.feedback(), other.feedback()),
+            (one, other) => panic!("{one:?} {other:?}"),
+        }
+    }
+}
+
+// A13
+#[test]
+fn a_name_that_is_not_valid_is_an_error_or_a_panic_as_asked() {
+    let handler = |args: Sum, _cx: ToolContext| async move { Ok::<_, ToolError>(args.a) };
+    let error = ToolBuilder::new(" ").handler(handler).unwrap_err().to_string();
+    assert_eq!(error, "tool \" \": the tool name ` ` must start with a letter or `_`");
+    let panic = std::panic::catch_unwind(|| ToolBuilder::new(" ").must(handler)).unwrap_err();
+    assert!(panic.downcast_ref::<String>().unwrap().contains("must start with a letter"));
+    let _fine = ToolBuilder::new("x").must(handler);
+}
+
+// A11
+#[test]
+fn arguments_that_are_no_object_are_refused_when_the_tool_is_made() {
+    let handler = |text: String, _cx: ToolContext| async move { Ok::<_, ToolError>(text) };
+    let error = ToolBuilder::new("echo").handler(handler).unwrap_err().to_string();
+    assert!(error.contains("the arguments of a tool are an object"), "{error}");
+}
+
+// A06
+#[test]
+fn a_tool_without_a_description_is_a_warning() {
+    let handler = |args: Sum, _cx: ToolContext| async move { Ok::<_, ToolError>(args.a) };
+    let tools = Registry::builder().add(ToolBuilder::new("mute").must(handler)).build().unwrap();
+    assert_eq!(tools.warnings(), [Warning::NoDescription { tool: "mute".into() }]);
+    assert_eq!(tools.warnings()[0].to_string(), "tool `mute` has no description");
+}
+
+// A15
+#[test]
+fn a_declared_tool_is_listed_and_calling_it_is_an_error() {
+    let schema = InputSchema::new(json!({ "type": "object" })).unwrap();
+    let declared = ToolBuilder::new("elsewhere").description("Runs elsewhere.").input_schema(schema);
+    let tools = Registry::builder().add(declared.declare().unwrap()).build().unwrap();
+    assert_eq!(tools.definitions()[0].name().as_str(), "elsewhere");
+    let error = run(tools.call("elsewhere", "{}")).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unavailable);
+    assert_eq!(error.feedback(), "Tool unavailable: it is declared, and nothing here can run it");
+    let error = ToolBuilder::new("x").declare().unwrap_err().to_string();
+    assert_eq!(error, "tool \"x\": a declared tool needs an `input_schema`");
+}
+
+#[test]
+fn a_closure_gets_the_context_and_may_capture() {
+    let prefix = Arc::new("> ".to_owned());
+    let tool = ToolBuilder::new("say")
+        .description("Says.")
+        .title("Say it")
+        .metadata(Metadata { read_only: Some(true), ..Metadata::default() })
+        .examples(vec![json!({ "a": 1, "b": 2 })])
+        .output_schema(None)
+        .must(move |args: Sum, cx: ToolContext| {
+            let prefix = Arc::clone(&prefix);
+            async move { Ok::<_, ToolError>(format!("{prefix}{} {}", args.a, cx.tool_name())) }
+        });
+    let tools = Registry::builder().add(tool).build().unwrap();
+    assert_eq!(run(tools.call("say", r#"{"a":1,"b":2}"#)).unwrap().text(), "> 1 say");
+    assert!(tools.definitions()[0].output_schema().is_none());
+    assert_eq!(tools.definitions()[0].title(), "Say it");
+}
+
+/// A tool with nothing but what the trait asks for.
+struct Echo(ToolDefinition);
+
+impl Tool for Echo {
+    fn definition(&self) -> &ToolDefinition {
+        &self.0
+    }
+
+    fn prepare<'a>(&'a self, arguments: Arguments<'a>) -> Result<Prepared<'a>, ToolError> {
+        Ok(Prepared::new(move |_cx| Box::pin(async move { Ok(arguments.as_str().into()) })))
+    }
+}
+
+fn echo(name: &'static str) -> Echo {
+    let schema = InputSchema::new(json!({ "type": "object" })).unwrap();
+    Echo(ToolDefinition::new(ToolName::new(name).unwrap(), "Says it again.", schema))
+}
+
+// A01, A10
+#[test]
+fn implementing_the_trait_is_enough_to_be_listed_and_called() {
+    let made = ToolBuilder::new("add")
+        .description("Adds.")
+        .must(|args: Sum, _cx| async move { Ok::<_, ToolError>(args.a + args.b) });
+    let tools: Vec<Arc<dyn Tool>> = vec![Arc::new(echo("echo")), Arc::new(made)];
+    let cx = ToolContext::for_test();
+    let outputs: Vec<_> = tools
+        .iter()
+        .map(|tool| {
+            let output = run(tool.call(r#"{"a":1,"b":2}"#.into(), &cx)).unwrap();
+            (tool.definition().name().to_string(), output.text().into_owned())
+        })
+        .collect();
+    assert_eq!(outputs, [("echo".into(), r#"{"a":1,"b":2}"#.into()), ("add".into(), "3".into())]);
+    let registry = Registry::builder().add(echo("echo")).build().unwrap();
+    assert_eq!(run(registry.call("echo", r#"{"x":1}"#)).unwrap().text(), r#"{"x":1}"#);
+}

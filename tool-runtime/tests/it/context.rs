@@ -1,0 +1,64 @@
+//! What a tool knows of its call.
+
+use tool_runtime::prelude::*;
+
+use crate::{run, text};
+
+async fn two_levels_down() -> String {
+    async { ToolContext::current_call_id().map_or_else(|| "none".into(), |id| id.to_string()) }.await
+}
+
+/// Shows its call.
+#[tool(register = false)]
+async fn show(cx: &ToolContext) -> String {
+    tokio::task::yield_now().await;
+    format!("{} {} {}", cx.tool_name(), cx.call_id(), two_levels_down().await)
+}
+
+// C01, C05
+#[test]
+fn a_tool_and_what_it_calls_know_the_id_of_the_call() {
+    let tools = Registry::builder().tool::<show>().build().unwrap();
+    let said = run(async {
+        let cx = tools.context_of("show").unwrap().with_call_id("call_7");
+        let output = tools.call_in(&cx, "").await.unwrap();
+        assert_eq!(two_levels_down().await, "none");
+        output.text().into_owned()
+    });
+    assert_eq!(said, "show call_7 call_7");
+}
+
+// C06
+#[test]
+fn calls_without_an_id_have_ids_of_their_own() {
+    let said = || text(Registry::builder().tool::<show>(), "show", "");
+    let (one, other) = (said(), said());
+    let words: Vec<_> = one.split(' ').collect();
+    assert_eq!(words[1], words[2]);
+    assert_ne!(one, other);
+}
+
+// C03
+#[test]
+fn a_tool_sees_that_its_call_is_cancelled() {
+    /// Waits to be cancelled.
+    #[tool(register = false)]
+    async fn wait(cx: &ToolContext) -> &'static str {
+        cx.cancellation().cancelled().await;
+        "cancelled"
+    }
+    let tools = Registry::builder().tool::<wait>().build().unwrap();
+    let said = run(async {
+        let cx = tools.context_of("wait").unwrap();
+        cx.cancellation().cancel();
+        tools.call_in(&cx, "").await.unwrap().text().into_owned()
+    });
+    assert_eq!(said, "cancelled");
+}
+
+// C18
+#[test]
+fn a_tool_is_tested_as_a_function() {
+    let cx = ToolContext::for_test().with_call_id("x");
+    assert!(run(show(&cx)).starts_with("test x "));
+}

@@ -1,0 +1,57 @@
+//! From an annotated function to the result of a call, as a program sees it.
+#![allow(missing_docs, dead_code, reason = "fixtures speak for themselves")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may")]
+
+mod arguments;
+mod attributes;
+mod build;
+mod builder;
+mod calls;
+mod context;
+mod forms;
+mod returns;
+mod streams;
+
+use std::future::Future;
+
+use tool_runtime::{Registry, RegistryBuilder, ToolError, ToolOutput};
+
+/// Runs `future` to its end.
+fn run<F: Future>(future: F) -> F::Output {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(future)
+}
+
+/// One call of a set of tools.
+fn call(tools: RegistryBuilder, name: &str, arguments: &str) -> Result<ToolOutput, ToolError> {
+    let tools = tools.build().unwrap();
+    run(tools.call(name, arguments))
+}
+
+/// The text of a call that succeeds.
+fn text(tools: RegistryBuilder, name: &str, arguments: &str) -> String {
+    match call(tools, name, arguments) {
+        Ok(output) => output.text().into_owned(),
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// What the model reads of a call that fails.
+fn feedback(tools: RegistryBuilder, name: &str, arguments: &str) -> String {
+    match call(tools, name, arguments) {
+        Ok(output) => panic!("it succeeded: {output:?}"),
+        Err(error) => error.feedback(),
+    }
+}
+
+/// The input schema of the only tool of a set.
+fn schema(tools: RegistryBuilder) -> serde_json::Value {
+    definition(tools).input_schema().as_value().clone()
+}
+
+/// The definition of the only tool of a set.
+fn definition(tools: RegistryBuilder) -> tool_runtime::ToolDefinition {
+    let tools: Registry = tools.build().unwrap();
+    assert_eq!(tools.len(), 1);
+    tools.definitions()[0].clone()
+}

@@ -1,0 +1,209 @@
+//! Every form in which a tool may answer.
+
+use std::{collections::BTreeMap, fmt};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{json, value::RawValue};
+use tool_runtime::{Bytes, Content, ErrorKind, Resource, ResourceBody, prelude::*, schemars, serde};
+
+use crate::{call, definition, feedback, text};
+
+#[derive(Serialize, JsonSchema)]
+#[serde(crate = "serde")]
+#[schemars(crate = "schemars")]
+struct Weather {
+    celsius: f64,
+    wind: Option<u8>,
+}
+
+macro_rules! answers {
+    ($($name:ident() -> $output:ty { $value:expr })*) => { $(
+        /// Answers.
+        #[tool(register = false)]
+        fn $name() -> $output {
+            $value
+        }
+    )* };
+}
+
+type Outcome<T> = Result<T, Boom>;
+
+#[derive(Debug)]
+struct Boom;
+
+impl fmt::Display for Boom {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("boom")
+    }
+}
+
+#[derive(Debug)]
+struct Chained(std::io::Error);
+
+impl fmt::Display for Chained {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("cannot read")
+    }
+}
+
+impl std::error::Error for Chained {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.0)
+    }
+}
+
+answers! {
+    number() -> u64 { 5 }
+    structure() -> Weather { Weather { celsius: 21.5, wind: None } }
+    owned() -> String { "a<b".into() }
+    borrowed() -> &'static str { "é" }
+    nothing() -> () { () }
+    some() -> Option<Weather> { Some(Weather { celsius: 1.0, wind: Some(2) }) }
+    none() -> Option<Weather> { None }
+    raw() -> Box<RawValue> { RawValue::from_string("{\"x\": 1.50}".into()).unwrap() }
+    bytes() -> Bytes { Bytes(b"\x89PNG\r\n\x1a\n".to_vec()) }
+    list_of_bytes() -> Vec<u8> { vec![1, 2] }
+    content() -> Content { Content::image([1], "image/png") }
+    resource() -> Resource {
+        Resource { uri: "file:///a".into(), mime_type: "text/plain".into(), body: ResourceBody::Text("x".into()) }
+    }
+    output() -> ToolOutput { ToolOutput::from("said").with_details(json!({ "seen": false })) }
+    fine() -> Outcome<Option<String>> { Ok(Some("yes".into())) }
+    displayed() -> Outcome<u8> { Err(Boom) }
+    ours() -> Result<u8, ToolError> { Err(ToolError::cancelled()) }
+    chained() -> Result<u8, Chained> { Err(Chained(std::io::Error::other("disk"))) }
+    any() -> anyhow::Result<u8> { Err(anyhow::anyhow!("inner").context("outer")) }
+    any_ours() -> anyhow::Result<u8> { Err(ToolError::cancelled().into()) }
+    boxed() -> Result<u8, Box<dyn std::error::Error + Send + Sync>> { Err("in a box".into()) }
+    message() -> Result<u8, &'static str> { Err("just a text") }
+    keys() -> BTreeMap<u8, bool> { BTreeMap::from([(1, true)]) }
+    bad_keys() -> BTreeMap<(u8, u8), bool> { BTreeMap::from([((1, 2), true)]) }
+    implied() -> impl Serialize { json!({ "n": 1 }) }
+}
+
+macro_rules! of {
+    ($name:ident) => {
+        (Registry::builder().tool::<$name>(), stringify!($name), "{}")
+    };
+}
+
+fn said((tools, name, arguments): (tool_runtime::RegistryBuilder, &str, &str)) -> String {
+    text(tools, name, arguments)
+}
+
+fn failed((tools, name, arguments): (tool_runtime::RegistryBuilder, &str, &str)) -> ToolError {
+    call(tools, name, arguments).unwrap_err()
+}
+
+// B07, D05
+#[test]
+fn every_form_of_success_has_its_text() {
+    assert_eq!(said(of!(number)), "5");
+    assert_eq!(said(of!(structure)), r#"{"celsius":21.5,"wind":null}"#);
+    assert_eq!(said(of!(owned)), "a<b");
+    assert_eq!(said(of!(borrowed)), "é");
+    assert_eq!(said(of!(nothing)), "");
+    assert_eq!(said(of!(some)), r#"{"celsius":1.0,"wind":2}"#);
+    assert_eq!(said(of!(none)), "null");
+    assert_eq!(said(of!(raw)), r#"{"x": 1.50}"#);
+    assert_eq!(said(of!(list_of_bytes)), "[1,2]");
+    assert_eq!(said(of!(output)), "said");
+    assert_eq!(said(of!(fine)), "yes");
+    assert_eq!(said(of!(keys)), r#"{"1":true}"#);
+    assert_eq!(said(of!(implied)), r#"{"n":1}"#);
+}
+
+// B07, D02
+#[test]
+fn content_and_bytes_are_blocks() {
+    let content = |(tools, name, arguments)| call(tools, name, arguments).unwrap().content().into_owned();
+    let is_png =
+        |block: &Content| matches!(block, Content::Image { mime_type, .. } if mime_type == "image/png");
+    assert!(is_png(&content(of!(bytes))[0]));
+    assert!(is_png(&content(of!(content))[0]));
+    assert!(
+        matches!(&content(of!(resource))[0], Content::Resource { resource } if resource.uri == "file:///a")
+    );
+}
+
+// B08, E06
+#[test]
+fn every_form_of_failure_has_its_text_and_keeps_its_source() {
+    assert_eq!(failed(of!(displayed)).feedback(), "boom");
+    assert_eq!(failed(of!(ours)).kind(), ErrorKind::Cancelled);
+    assert_eq!(failed(of!(any_ours)).kind(), ErrorKind::Cancelled);
+    assert_eq!(failed(of!(boxed)).feedback(), "in a box");
+    assert_eq!(failed(of!(message)).feedback(), "just a text");
+    let chained = failed(of!(chained));
+    assert_eq!(chained.feedback(), "cannot read");
+    let source = std::error::Error::source(&chained).unwrap();
+    assert!(source.is::<Chained>());
+    assert_eq!(source.source().unwrap().to_string(), "disk");
+    let any = failed(of!(any));
+    assert_eq!(any.feedback(), "outer");
+    assert_eq!(any.to_string(), "tool \"any\" failed");
+}
+
+// D10
+#[test]
+fn a_result_that_cannot_be_json_is_an_error() {
+    assert_eq!(failed(of!(bad_keys)).kind(), ErrorKind::InvalidOutput);
+}
+
+// B23
+#[test]
+fn the_output_schema_is_that_of_the_type_of_success() {
+    let schema = |tools| definition(tools).output_schema().map(|schema| schema.as_value().clone());
+    assert_eq!(schema(of!(structure).0).unwrap()["required"], json!(["celsius", "wind"]));
+    assert_eq!(schema(of!(displayed).0), Some(json!({ "type": "integer", "minimum": 0, "maximum": 255 })));
+    assert_eq!(schema(of!(owned).0), Some(json!({ "type": "string" })));
+    assert_eq!(schema(of!(fine).0), Some(json!({ "type": ["string", "null"] })));
+    for without in [of!(nothing).0, of!(output).0, of!(bytes).0, of!(implied).0] {
+        assert_eq!(schema(without), None);
+    }
+}
+
+// B23
+#[test]
+fn an_output_schema_may_be_switched_off() {
+    /// Answers.
+    #[tool(register = false, output_schema = false)]
+    fn plain() -> Weather {
+        Weather { celsius: 0.0, wind: None }
+    }
+    let definition = definition(Registry::builder().tool::<plain>());
+    assert!(definition.output_schema().is_none());
+    assert!(serde_json::to_value(&definition).unwrap().get("outputSchema").is_none());
+}
+
+// B22, D09
+#[test]
+fn a_result_is_held_to_a_schema_that_was_written_by_hand() {
+    /// Answers.
+    #[tool(register = false, output_schema = json!({ "type": "object", "required": ["ok"] }))]
+    fn promised(keep: bool) -> serde_json::Value {
+        if keep { json!({ "ok": 1 }) } else { json!({ "bad": 1 }) }
+    }
+    let tools = || Registry::builder().tool::<promised>();
+    assert_eq!(
+        definition(tools()).output_schema().unwrap().as_value(),
+        &json!({ "type": "object", "required": ["ok"] })
+    );
+    assert_eq!(text(tools(), "promised", r#"{"keep":true}"#), r#"{"ok":1}"#);
+    let broken = feedback(tools(), "promised", r#"{"keep":false}"#);
+    assert!(broken.starts_with("Invalid output: output validation: /ok: expected"), "{broken}");
+}
+
+// D08
+#[test]
+fn no_output_is_an_error_only_where_some_is_promised() {
+    /// Answers.
+    #[tool(register = false, output_schema = json!({ "type": "object" }))]
+    fn silent() {}
+    assert_eq!(said(of!(nothing)), "");
+    assert_eq!(
+        feedback(Registry::builder().tool::<silent>(), "silent", "{}"),
+        "Invalid output: the tool promises a value by its output schema and gave nothing"
+    );
+}
