@@ -1,0 +1,9 @@
+use tool_runtime::tool;
+
+/// Does.
+#[tool(merge)]
+fn f() {}
+
+fn main() {
+    f();
+}

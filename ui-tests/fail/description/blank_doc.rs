@@ -1,0 +1,9 @@
+use tool_runtime::tool;
+
+///
+#[tool]
+fn f() {}
+
+fn main() {
+    f();
+}

@@ -1,0 +1,8 @@
+use tool_runtime::tool;
+
+#[tool(description = "")]
+fn f() {}
+
+fn main() {
+    f();
+}

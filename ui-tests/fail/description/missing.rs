@@ -1,0 +1,9 @@
+//! B03.
+use tool_runtime::tool;
+
+#[tool]
+fn f() {}
+
+fn main() {
+    f();
+}

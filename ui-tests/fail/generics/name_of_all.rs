@@ -1,0 +1,11 @@
+#![allow(unused_variables)]
+
+use tool_runtime::tool;
+
+/// Does.
+#[tool(name = "g", instantiate(u8 as "f_byte"))]
+fn f<T>(a: T) {}
+
+fn main() {
+    f(1);
+}

@@ -1,0 +1,11 @@
+#![allow(unused_variables)]
+
+use tool_runtime::tool;
+
+/// Does.
+#[tool]
+fn f(#[arg(default = 1)] #[serde(default)] a: u8) {}
+
+fn main() {
+    f(1);
+}

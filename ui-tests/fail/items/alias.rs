@@ -1,0 +1,7 @@
+use tool_runtime::tool;
+
+/// Does.
+#[tool]
+type A = u8;
+
+fn main() {}

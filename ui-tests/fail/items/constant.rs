@@ -1,0 +1,7 @@
+use tool_runtime::tool;
+
+/// Does.
+#[tool]
+const C: u8 = 3;
+
+fn main() {}

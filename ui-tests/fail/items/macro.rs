@@ -1,0 +1,11 @@
+use tool_runtime::tool;
+
+/// Does.
+#[tool]
+macro_rules! m {
+    () => {};
+}
+
+fn main() {
+    m!();
+}

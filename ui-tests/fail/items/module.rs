@@ -1,0 +1,7 @@
+use tool_runtime::tool;
+
+/// Does.
+#[tool]
+mod m {}
+
+fn main() {}

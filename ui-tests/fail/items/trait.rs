@@ -1,0 +1,7 @@
+use tool_runtime::tool;
+
+/// Does.
+#[tool]
+trait T {}
+
+fn main() {}

@@ -1,0 +1,9 @@
+use tool_runtime::tool;
+
+/// Does.
+#[tool]
+union U {
+    a: u8,
+}
+
+fn main() {}

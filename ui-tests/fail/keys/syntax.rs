@@ -1,0 +1,11 @@
+use tool_runtime::tool;
+
+/// Adds.
+#[tool(name "add")]
+fn add(a: i64, b: i64) -> i64 {
+    a + b
+}
+
+fn main() {
+    add(1, 2);
+}

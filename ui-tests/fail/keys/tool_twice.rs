@@ -1,0 +1,12 @@
+use tool_runtime::tool;
+
+/// Adds.
+#[tool(read_only)]
+#[tool(name = "plus")]
+fn add(a: i64, b: i64) -> i64 {
+    a + b
+}
+
+fn main() {
+    add(1, 2);
+}

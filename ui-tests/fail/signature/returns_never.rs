@@ -1,0 +1,11 @@
+use tool_runtime::tool;
+
+/// Does.
+#[tool]
+fn f() -> ! {
+    panic!()
+}
+
+fn main() {
+    f();
+}

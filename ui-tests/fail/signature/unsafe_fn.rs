@@ -1,0 +1,9 @@
+use tool_runtime::tool;
+
+/// Does.
+#[tool]
+unsafe fn f() {}
+
+fn main() {
+    unsafe { f() };
+}

@@ -1,0 +1,16 @@
+#![allow(unused_variables)]
+
+use tool_runtime::tool;
+
+fn asks() -> bool {
+    true
+}
+
+/// Does.
+#[tool(confirm = asks)]
+fn f(a: u8) {}
+
+fn main() {
+    f(1);
+    asks();
+}

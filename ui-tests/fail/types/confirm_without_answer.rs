@@ -1,0 +1,14 @@
+#![allow(unused_variables)]
+
+use tool_runtime::tool;
+
+fn asks(_: &u8) {}
+
+/// Does.
+#[tool(confirm = asks)]
+fn f(a: u8) {}
+
+fn main() {
+    f(1);
+    asks(&1);
+}

@@ -1,0 +1,13 @@
+#![allow(unused_variables)]
+
+use tool_runtime::tool;
+
+trait Store {}
+
+/// Does.
+#[tool]
+fn f(store: &dyn Store) {}
+
+fn main() {
+    let _ = f;
+}

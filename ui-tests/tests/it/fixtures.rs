@@ -1,0 +1,201 @@
+//! What only shows in a program of its own: what the linker keeps, what a dependency may be called,
+//! what a feature leaves out.
+//!
+//! The programs are in `fixtures/`; each prints its tools as one line of JSON.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    env,
+    ffi::OsString,
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Output},
+};
+
+use serde_json::{Value, json};
+
+const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures");
+
+/// Said when a build fails, since a change of the repository's dependencies is a likely reason.
+const HINT: &str = "if `Cargo.lock` is out of date, copy the repository's to `ui-tests/fixtures` and run \
+                    `cargo build --offline` there";
+
+const OWN: [&str; 3] = ["own_one", "own_three", "own_two"];
+const LIBRARY: [&str; 3] = ["library_add", "library_shout", "library_wait"];
+
+#[test]
+fn one_dependency_is_enough_for_every_form() {
+    let report = report_of("only-runtime");
+    let results = json!({
+        "forecast": r#"{"city":"Paris","units":"Imperial","days":4}"#,
+        "nothing": "",
+        "borrowed": "8",
+        "stored": "k",
+        "sum_integers": "3",
+        "sum_numbers": "3.5",
+        "search": "q Some(2)",
+        "search_again": "q None",
+        "find": "n 1",
+        "read": "/a 1",
+        "separator": "/",
+        "count_down": "[2,1,0]",
+        "gives_value": "[1,2]",
+        "gives_json": r#"{"a":[null]}"#,
+        "gives_borrowed": "a",
+        "gives_output": "output",
+        "gives_content": "one\ntwo",
+        "gives_bytes": "bytes",
+        "gives_resource": "",
+        "gives_none": "null",
+        "fails_as_tool": "framework",
+        "fails_as_error": "invalid digit found in string",
+        "fails_as_box": "boxed",
+        "fails_as_display": "displayed",
+    });
+    assert_eq!(report["results"], results);
+    let results = results.as_object().unwrap();
+    let mut names: Vec<_> = results.keys().map(String::as_str).chain(["blocks", "guarded"]).collect();
+    names.sort_unstable();
+    assert_eq!(names_in(&report), names);
+}
+
+#[test]
+fn crate_that_is_renamed_in_each_attribute_gives_the_same_tools() {
+    assert_eq!(report_of("renamed"), report_of("only-runtime"));
+}
+
+#[test]
+fn crate_that_is_renamed_once_gives_the_same_tools() {
+    assert_eq!(report_of("renamed-root"), report_of("only-runtime"));
+}
+
+#[test]
+fn fixtures_that_show_one_dependency_have_one() {
+    let lock = fs::read_to_string(Path::new(FIXTURES).join("Cargo.lock")).unwrap();
+    for fixture in ["only-runtime", "renamed", "renamed-root"] {
+        let package =
+            format!("name = \"{fixture}\"\nversion = \"0.0.0\"\ndependencies = [\n \"tool-runtime\",\n]\n");
+        assert!(lock.contains(&package), "`{fixture}` has other dependencies");
+    }
+}
+
+#[test]
+fn linked_library_brings_its_tools() {
+    for profile in ["dev", "fat-lto"] {
+        let output = run(&linked_and_unlinked(profile)["linked"]);
+        assert!(output.status.success(), "{profile}: {output:?}");
+        let report = parse(&output);
+        assert_eq!(names_in(&report), [LIBRARY, OWN].concat(), "{profile}");
+        assert_eq!(report["results"], json!({ "library_add": "5", "library_shout": "A" }), "{profile}");
+    }
+}
+
+#[test]
+fn library_that_is_not_linked_is_missed_at_start_up_where_its_tools_are_expected() {
+    for profile in ["dev", "fat-lto"] {
+        let output = run(&linked_and_unlinked(profile)["unlinked"]);
+        assert_eq!(names_in(&parse(&output)), OWN, "{profile}");
+        assert!(!output.status.success(), "{profile}");
+        let error = String::from_utf8_lossy(&output.stderr);
+        for name in LIBRARY {
+            assert!(error.contains(&format!("`{name}` is expected and not there")), "{profile}: {error}");
+        }
+        assert!(error.contains("`tool_runtime::link!(that_crate)`"), "{profile}: {error}");
+    }
+}
+
+#[test]
+fn definitions_do_not_depend_on_the_profile() {
+    let [debug, optimised] = ["dev", "fat-lto"].map(|profile| run(&linked_and_unlinked(profile)["linked"]));
+    assert_eq!(parse(&debug), parse(&optimised));
+}
+
+#[test]
+fn thousand_tools_are_found_and_sorted_and_the_same_in_every_run() {
+    let program = &build(&["--package", "thousand"])["thousand"];
+    let (first, second) = (run(program), run(program));
+    assert!(first.status.success(), "{first:?}");
+    assert!(first.stdout == second.stdout, "two runs differ");
+    let report = parse(&first);
+    let names: Vec<String> = (0..1000).map(|number| format!("tool_{number:03}")).collect();
+    assert_eq!(names_in(&report), names);
+    assert_eq!(report["results"], json!({ "tool_000": "1", "tool_999": "1000" }));
+    assert_eq!(report["content_hash"].as_str().map(str::len), Some(64));
+}
+
+/// One test, since both builds write the same file.
+#[test]
+fn tool_is_there_exactly_when_its_feature_is_on() {
+    let without = parse(&run(&build(&["--package", "features"])["features"]));
+    assert_eq!(names_in(&without), ["always", "either", "method"]);
+    assert_eq!(without["results"]["either"], "without");
+
+    let with = parse(&run(&build(&["--package", "features", "--features", "extra"])["features"]));
+    let extra = ["above", "attribute", "below", "method", "module", "struct"].map(|it| format!("extra_{it}"));
+    let names: Vec<_> = ["always", "either"].into_iter().chain(extra.iter().map(String::as_str)).collect();
+    assert_eq!(names_in(&with), [names, vec!["method"]].concat());
+    assert_eq!(with["results"]["either"], "with");
+}
+
+#[test]
+fn fixtures_are_built_with_the_versions_of_the_repository() {
+    let [of_fixtures, of_repository] =
+        [format!("{FIXTURES}/Cargo.lock"), format!("{FIXTURES}/../../Cargo.lock")]
+            .map(|path| published(&fs::read_to_string(path).unwrap()));
+    let others: Vec<_> = of_fixtures.difference(&of_repository).collect();
+    assert!(others.is_empty(), "the repository does not have {others:?}; {HINT}");
+}
+
+/// The packages of a lock file that come from a registry, with their versions.
+fn published(lock: &str) -> BTreeSet<String> {
+    let packages = lock.split("[[package]]\n").filter(|package| package.contains("\nchecksum = "));
+    packages.map(|package| package.lines().take(2).collect::<Vec<_>>().join(" ")).collect()
+}
+
+/// One call of cargo, so that what both need is optimised once.
+fn linked_and_unlinked(profile: &str) -> BTreeMap<String, PathBuf> {
+    build(&["--package", "linked", "--package", "unlinked", "--profile", profile])
+}
+
+/// Builds programs, and gives them by name.
+///
+/// Everything is built into one folder beside what is built of the repository, once for all tests
+/// and kept for the next time; cargo itself lets one build wait for another.
+fn build(options: &[&str]) -> BTreeMap<String, PathBuf> {
+    let cargo = env::var_os("CARGO").unwrap_or_else(|| OsString::from(env!("CARGO")));
+    let output = Command::new(cargo)
+        .current_dir(FIXTURES)
+        .args(["build", "--locked", "--offline", "--message-format", "json-render-diagnostics"])
+        .args(["--target-dir", concat!(env!("CARGO_TARGET_TMPDIR"), "/fixtures")])
+        .args(options)
+        .output()
+        .expect("cargo is there, since it runs this test");
+    let messages = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{}\n{HINT}", String::from_utf8_lossy(&output.stderr));
+    let messages = messages.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let program = |message: Value| {
+        let path = PathBuf::from(message["executable"].as_str()?);
+        let is_program = message["target"]["kind"] == json!(["bin"]);
+        is_program.then(|| (message["target"]["name"].as_str().unwrap_or_default().to_owned(), path))
+    };
+    messages.filter_map(program).collect()
+}
+
+fn run(program: &Path) -> Output {
+    Command::new(program).output().unwrap()
+}
+
+/// What a program says of its tools.
+fn report_of(fixture: &str) -> Value {
+    let output = run(&build(&["--package", fixture])[fixture]);
+    assert!(output.status.success(), "{output:?}");
+    parse(&output)
+}
+
+fn parse(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"))
+}
+
+fn names_in(report: &Value) -> Vec<&str> {
+    report["definitions"].as_array().unwrap().iter().map(|it| it["name"].as_str().unwrap()).collect()
+}
