@@ -1,0 +1,27 @@
+//! Allocations of a call: how many, and of how many bytes.
+//!
+//! A program of its own, since counting costs instructions.
+
+use std::error::Error;
+
+use allocation_counter::{AllocationInfo, measure};
+use benches::{Side, calls};
+
+fn allocations(side: &Side) -> AllocationInfo {
+    // What is set up once is no part of a call.
+    side(&mut |_| {});
+    measure(|| side(&mut |_| {}))
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    println!("\n{:<34} {:>11} {:>11} {:>11} {:>11}", "allocations", "floor", "ours", "floor, B", "ours, B");
+    for workload in calls::workloads()? {
+        let floor = workload.floor.as_ref().map(allocations).unwrap_or_default();
+        let ours = allocations(&workload.ours);
+        println!(
+            "{:<34} {:>11} {:>11} {:>11} {:>11}",
+            workload.name, floor.count_total, ours.count_total, floor.bytes_total, ours.bytes_total
+        );
+    }
+    Ok(())
+}

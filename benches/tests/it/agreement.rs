@@ -1,0 +1,27 @@
+//! What is compared does the same work.
+
+use benches::{Side, calls};
+use tool_runtime::BuildError;
+
+fn answers(side: &Side) -> Vec<String> {
+    let mut answers = Vec::new();
+    side(&mut |answer| answers.push(String::from_utf8_lossy(answer).into_owned()));
+    answers
+}
+
+#[test]
+fn both_sides_of_a_call_give_the_same_answer() -> Result<(), BuildError> {
+    for workload in calls::workloads()? {
+        let ours = answers(&workload.ours);
+        assert!(!ours.is_empty(), "{}", workload.name);
+        let Some(floor) = &workload.floor else { continue };
+        let floor = answers(floor);
+        if workload.name.contains("report") {
+            assert!(floor.concat().starts_with("missing field"), "{floor:?}");
+            assert!(ours.concat().starts_with("Invalid arguments"), "{ours:?}");
+        } else {
+            assert_eq!(floor, ours, "{}", workload.name);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,35 @@
+//! What a borrowed text costs: nothing of its size, or one decoding.
+
+use allocation_counter::{AllocationInfo, measure};
+use benches::{calls, now};
+use tool_runtime::{BuildError, Registry};
+
+/// The allocations of one call that answers `expected`.
+fn check(tools: &Registry, arguments: &str, expected: &str) -> AllocationInfo {
+    let mut reply = None;
+    let allocations = measure(|| reply = now(tools.call("length", arguments)));
+    let reply = reply.and_then(Result::ok);
+    assert_eq!(reply.as_ref().map(|reply| reply.text()).as_deref(), Some(expected));
+    allocations
+}
+
+#[test]
+fn long_text_without_escapes_is_not_copied() -> Result<(), BuildError> {
+    let tools = calls::tools()?;
+    let allocations = check(&tools, &calls::long_text(""), "100000");
+    // All of them together, hence each of them.
+    assert!(allocations.bytes_total < 10_000, "{allocations:?}");
+    Ok(())
+}
+
+#[test]
+fn text_with_an_escape_is_decoded_once() -> Result<(), Box<dyn std::error::Error>> {
+    let tools = calls::tools()?;
+    let arguments = calls::long_text(r"\n");
+    let raw = arguments.trim_start_matches(r#"{"text": "#).trim_end_matches('}');
+    let decoding = measure(|| assert!(serde_json::from_str::<String>(raw).is_ok()));
+    let allocations = check(&tools, &arguments, "100001");
+    assert!(allocations.bytes_total >= 100_001, "{allocations:?}");
+    assert!(allocations.bytes_total < decoding.bytes_total + 10_000, "{allocations:?}, {decoding:?}");
+    Ok(())
+}

@@ -1,0 +1,4 @@
+//! What must be true for the figures to mean something.
+
+mod agreement;
+mod allocations;
