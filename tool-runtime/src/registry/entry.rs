@@ -1,5 +1,6 @@
 use std::{sync::Arc, time::Duration};
 
+use tokio::runtime::Handle;
 use tool_core::{
     Arguments, ErrorKind, Prepared, Tool, ToolContext, ToolDefinition, ToolError, ToolOutput, WithCallId,
 };
@@ -73,7 +74,7 @@ impl Entry {
             Ok(running) => match self.definition().metadata().timeout {
                 None => running.await,
                 // In a box, so that a call without a limit does not carry the timer around.
-                Some(limit) => Box::pin(within(limit, running)).await,
+                Some(limit) => Barrier(Box::pin(within(limit, running))).await,
             },
             Err(error) => Err(error),
         };
@@ -100,6 +101,10 @@ impl Entry {
 
 /// As `running`, unless it takes longer than `limit`.
 async fn within(limit: Duration, running: WithCallId<Barrier<'_>>) -> Result<ToolOutput, ToolError> {
+    if Handle::try_current().is_err() {
+        let message = "it has a `timeout`, and there is no tokio runtime to keep the time";
+        return Err(ToolError::new(ErrorKind::Unavailable, message));
+    }
     tokio::time::timeout(limit, running).await.unwrap_or_else(|_| {
         let message = format!("no result after {limit:?}");
         Err(ToolError::new(ErrorKind::TimedOut, message))

@@ -168,6 +168,13 @@ fn a_call_that_takes_too_long_is_stopped() {
     let tools = Registry::builder().tool::<hang>().build().unwrap();
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+    let elsewhere = futures_util::FutureExt::now_or_never(tools.call("hang", "")).unwrap().unwrap_err();
+    assert_eq!(
+        elsewhere.feedback(),
+        "Tool unavailable: it has a `timeout`, and there is no tokio runtime to keep the time"
+    );
+    let without_time = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    assert_eq!(without_time.block_on(tools.call("hang", "")).unwrap_err().kind(), ErrorKind::Panicked);
     let error = runtime.block_on(tools.call("hang", "")).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::TimedOut);
     assert!(!error.is_retryable());
