@@ -7,6 +7,7 @@ mod constraint;
 mod decode;
 mod describe;
 mod invocation;
+mod of;
 mod outcome;
 mod slot;
 mod slots;
@@ -22,7 +23,8 @@ pub use std::{sync::Arc, vec::Vec};
 pub use self::{
     constraint::{Constraint, check},
     invocation::{Boxed, Call, Invocation, OwnedCall, allow, boxed, guarded, invocation, never},
-    outcome::{Items, Of, Tag, json, nothing, probe},
+    of::{Items, Of},
+    outcome::{Tag, json, nothing},
     slot::{Owned, Provides, Slot, Source, TheContext, Whole},
     slots::Slots,
     spec::{Handle, Hints, IntoSchema, Parameter, Spec},
@@ -38,3 +40,8 @@ pub use crate::{
 
 /// A JSON object.
 pub type Map = serde_json::Map<String, serde_json::Value>;
+
+/// The traits by which expansions ask; imported as a whole.
+pub mod probe {
+    pub use super::{of::traits::*, outcome::traits::*};
+}
