@@ -159,6 +159,23 @@ fn a_panic_in_a_blocking_body_or_in_a_decoder_is_the_same() {
 }
 
 #[test]
+fn a_call_may_be_spawned_and_its_tools_shared() {
+    let tools = Registry::builder().tool::<get_water>().tool::<explode>().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).build().unwrap();
+    runtime.block_on(async {
+        let calls: Vec<_> = (0..8)
+            .map(|_| {
+                let tools = tools.clone();
+                tokio::spawn(async move { tools.call("get_water", String::from("{}")).await })
+            })
+            .collect();
+        for call in calls {
+            assert!(call.await.unwrap().is_ok());
+        }
+    });
+}
+
+#[test]
 fn a_call_that_takes_too_long_is_stopped() {
     /// Never answers.
     #[tool(register = false, timeout = "5m")]
