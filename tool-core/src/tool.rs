@@ -10,7 +10,7 @@ use std::{future::Future, pin::Pin, sync::Arc};
 use serde_json::{Map, Value};
 
 use crate::{
-    __private::{Boxed, Call, Invocation, Slot},
+    __private::{Boxed, Call, Invocation},
     Arguments, Method, Needed, Permission, Site, ToolContext, ToolDefinition, ToolError, ToolOutput,
 };
 
@@ -220,6 +220,3 @@ pub trait StaticToolSet: Send + Sync + 'static {
     /// The tools of the group, which share the value.
     fn tools(self: Arc<Self>) -> Vec<Method>;
 }
-
-/// Used where a slot list is asked for from outside.
-pub(crate) type SlotList<'s, 'd> = &'s mut [&'d mut dyn Slot];

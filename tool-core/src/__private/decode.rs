@@ -12,8 +12,8 @@ use serde::{
 };
 use serde_json::value::RawValue;
 
-use super::{Parameter, Slot, Slots, Source, Spec};
-use crate::{Arguments, ToolError, Violation, arguments::not_json, tool::SlotList};
+use super::{Parameter, Slot, Slots, Source, Spec, slot::SlotList};
+use crate::{Arguments, ToolError, Violation, arguments::not_json};
 
 /// The parameters of a list, by which the properties of an object are told apart.
 #[derive(Clone, Copy)]

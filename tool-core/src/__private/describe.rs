@@ -3,11 +3,10 @@
 use schemars::Schema;
 use serde_json::{Map, Value, json};
 
-use super::{Parameter, Source, Spec};
+use super::{Parameter, Source, Spec, slot::SlotList};
 use crate::{
     InputSchema, Needed, SchemaError,
     schema::{ALIASES, Closing, canonical, input_generator, with_definitions},
-    tool::SlotList,
 };
 
 /// What a function takes: from the model, and from the program.

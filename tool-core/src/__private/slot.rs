@@ -53,6 +53,9 @@ pub trait Slot: Send {
     fn fill(&mut self, raw: &str, text: &str) -> Result<(), serde_json::Error>;
 }
 
+/// The slots of a parameter list, in its order.
+pub(crate) type SlotList<'s, 'd> = &'s mut [&'d mut dyn Slot];
+
 /// What a model can choose: decoded by `serde`, described by `schemars`.
 #[diagnostic::on_unimplemented(
     message = "a model cannot choose a value of type `{Self}`",
