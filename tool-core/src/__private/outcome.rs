@@ -297,7 +297,14 @@ where
                 items.push(item);
             }
             // What came before is kept, for those who watch.
-            Err(error) => return Err(error.with_details(crate::output::as_list(&items))),
+            Err(error) => {
+                let received = crate::output::as_list(&items);
+                let details = match error.details() {
+                    Some(own) => serde_json::json!({ "received": received, "details": own }),
+                    None => received,
+                };
+                return Err(error.with_details(details));
+            }
         }
     }
     Ok(crate::output::merged(items))

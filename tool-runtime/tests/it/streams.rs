@@ -77,6 +77,18 @@ fn a_stream_that_breaks_is_an_error_that_keeps_what_came() {
     );
 }
 
+#[test]
+fn the_details_of_an_error_are_kept_beside_what_came() {
+    /// Breaks with details.
+    #[tool(register = false)]
+    fn detailed() -> impl Stream<Item = Result<u32, ToolError>> {
+        stream::iter([Ok(1), Err(ToolError::failed("torn").with_details(json!({ "line": 3 })))])
+    }
+    let tools = Registry::builder().tool::<detailed>().build().unwrap();
+    let error = run(tools.call("detailed", "")).unwrap_err();
+    assert_eq!(error.details(), Some(&json!({ "received": [1], "details": { "line": 3 } })));
+}
+
 /// Takes an update, and lets the tool make the next item only then.
 struct Gate {
     seen: Mutex<Vec<String>>,
