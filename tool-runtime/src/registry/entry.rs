@@ -95,7 +95,9 @@ impl Entry {
     ) -> Result<WithCallId<Barrier<'a>>, ToolError> {
         let prepared = self.prepare(arguments)?;
         guard.admits(self.definition().metadata())?;
-        Ok(WithCallId::new(cx.call_id().clone(), Barrier(prepared.run(cx))))
+        // A tool written by hand may panic before there is a future.
+        let running = barrier(|| Ok(prepared.run(cx)))?;
+        Ok(WithCallId::new(cx.call_id().clone(), Barrier(running)))
     }
 }
 

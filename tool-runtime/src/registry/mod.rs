@@ -212,7 +212,15 @@ impl Registry {
     ) -> Result<T, ToolError> {
         let arguments = self.check(name, arguments)?;
         serde_json::from_str(arguments.as_str()).map_err(|error| {
-            let message = format!("the arguments do not decode as `{}`: {error}", std::any::type_name::<T>());
+            let wanted = std::any::type_name::<T>();
+            // A decoder's words repeat what it could not read.
+            let has_secret =
+                self.get(name).is_some_and(|tool| !tool.definition().metadata().secrets.is_empty());
+            let message = if has_secret {
+                format!("the arguments do not decode as `{wanted}`")
+            } else {
+                format!("the arguments do not decode as `{wanted}`: {error}")
+            };
             ToolError::new(ErrorKind::InvalidArguments, message).of_tool(name.to_owned())
         })
     }

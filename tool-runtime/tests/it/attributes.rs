@@ -170,6 +170,15 @@ fn a_secret_is_in_no_report() {
         (Registry::builder().tool::<pin>(), "pin", r#"{"note":"hunter2"}"#),
         (Registry::builder().tool::<pin>(), "pin", r#"{"note":1,"x":"hunter2","note":"hunter2"}"#),
     ];
+    #[tool_args]
+    #[derive(Debug)]
+    struct Other {
+        #[allow(dead_code, reason = "only decoded")]
+        note: u32,
+    }
+    let pay = Registry::builder().tool::<pay>().build().unwrap();
+    let other = pay.decode::<Other>("pay", r#"{"amount":1,"note":"hunter2"}"#).unwrap_err();
+    assert!(!other.feedback().contains("hunter2") && !other.to_string().contains("hunter2"));
     for (tools, name, text) in wrong {
         let tools = tools.build().unwrap();
         let by_hand = tools.get(name).unwrap().prepare(text.into()).unwrap_err();

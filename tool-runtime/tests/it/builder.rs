@@ -130,6 +130,21 @@ fn echo(name: &'static str) -> Echo {
     Echo(ToolDefinition::new(ToolName::new(name).unwrap(), "Says it again.", schema))
 }
 
+#[test]
+fn a_tool_written_by_hand_that_panics_before_its_future_is_an_error() {
+    struct Bad(ToolDefinition);
+    impl Tool for Bad {
+        fn definition(&self) -> &ToolDefinition {
+            &self.0
+        }
+        fn prepare<'a>(&'a self, _: Arguments<'a>) -> Result<Prepared<'a>, ToolError> {
+            Ok(Prepared::new(|_cx| panic!("early")))
+        }
+    }
+    let tools = Registry::builder().add(Bad(echo("bad").0)).build().unwrap();
+    assert_eq!(run(tools.call("bad", "{}")).unwrap_err().feedback(), "The tool bad panicked: early");
+}
+
 // A01, A10
 #[test]
 fn implementing_the_trait_is_enough_to_be_listed_and_called() {
