@@ -1,5 +1,6 @@
 use std::panic::resume_unwind;
 
+use tokio::runtime::Handle;
 use tool_core::{ErrorKind, ToolError, ToolOutput};
 
 /// Runs the body of a `blocking` tool where it holds up nobody.
@@ -14,6 +15,10 @@ pub async fn blocking<F>(body: F) -> Result<ToolOutput, ToolError>
 where
     F: FnOnce() -> Result<ToolOutput, ToolError> + Send + 'static,
 {
+    if Handle::try_current().is_err() {
+        let message = "it is `blocking`, and there is no tokio runtime to give it a thread";
+        return Err(ToolError::new(ErrorKind::Unavailable, message));
+    }
     match tokio::task::spawn_blocking(body).await {
         Ok(result) => result,
         Err(error) if error.is_panic() => resume_unwind(error.into_panic()),

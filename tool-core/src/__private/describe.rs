@@ -48,7 +48,8 @@ pub(crate) fn describe(spec: &Spec, slots: SlotList<'_, '_>) -> Result<Descripti
             InputSchema::canonical(root, closing)?.decoded_exactly(exact)
         }
     };
-    needs.dedup();
+    let mut seen = std::collections::HashSet::new();
+    needs.retain(|needed| seen.insert(*needed));
     Ok(Description { input_schema, needs })
 }
 

@@ -25,7 +25,7 @@ struct Database;
 
 /// Needs a database.
 #[tool(register = false)]
-fn needs(_db: &Database, _list: &Vec<u8>) {}
+fn needs(_db: &Database, _list: &Vec<u8>, _again: &Database) {}
 
 // A17
 #[test]

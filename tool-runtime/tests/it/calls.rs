@@ -154,6 +154,9 @@ fn a_panic_in_a_blocking_body_or_in_a_decoder_is_the_same() {
         feedback(Registry::builder().tool::<stuck>(), "stuck", ""),
         "The tool stuck panicked: in a thread"
     );
+    let tools = Registry::builder().tool::<stuck>().build().unwrap();
+    let elsewhere = futures_util::FutureExt::now_or_never(tools.call("stuck", "")).unwrap().unwrap_err();
+    assert_eq!(elsewhere.kind(), ErrorKind::Unavailable);
     let refused = feedback(Registry::builder().tool::<take>(), "take", r#"{"bomb":"x"}"#);
     assert_eq!(refused, "The tool take panicked: in a decoder");
 }
