@@ -7,10 +7,12 @@ use std::{
 };
 
 use hmac_sha256::Hash;
-use serde::{Serialize, Serializer, ser::SerializeStruct};
+use serde::{Serialize, Serializer, de::DeserializeOwned, ser::SerializeStruct};
 use serde_json::Value;
 
-use crate::{InputSchema, Metadata, OutputSchema, ToolName};
+use crate::{
+    Arguments, InputSchema, Metadata, OutputSchema, Plan, ToolError, ToolName, arguments::plan::Take,
+};
 
 /// What is added to the description of a long-running tool.
 const LONG_RUNNING_NOTE: &str =
@@ -155,6 +157,53 @@ impl ToolDefinition {
         let inner = Arc::make_mut(&mut self.inner);
         inner.content_hash = OnceLock::new();
         inner
+    }
+}
+
+/// Reading arguments.
+impl ToolDefinition {
+    /// Reads `arguments` as a `T`, checked against the input schema in the same pass.
+    ///
+    /// For the [`prepare`](crate::Tool::prepare) of tools that are written by hand.
+    ///
+    /// # Errors
+    ///
+    /// All that is wrong with the arguments, or what keeps a `T` from being made of them.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use serde_json::{Value, json};
+    /// use tool_core::{InputSchema, ToolDefinition, ToolName};
+    ///
+    /// let schema = InputSchema::new(json!({ "properties": { "days": { "maximum": 14 } } }))?;
+    /// let definition = ToolDefinition::new(ToolName::new("forecast")?, "Forecasts.", schema);
+    /// let refused = definition.decode::<Value>(r#"{ "days": 15 }"#.into()).unwrap_err();
+    /// assert_eq!(refused.violations()[0].to_string(), "/days: expected at most 14, got 15");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn decode<T: DeserializeOwned>(&self, arguments: Arguments<'_>) -> Result<T, ToolError> {
+        self.plan().decode(arguments).map_err(|error| self.refusal(error))
+    }
+
+    pub(crate) fn read<'a>(
+        &self,
+        arguments: Arguments<'a>,
+        take: &mut Take<'_>,
+    ) -> Result<Arguments<'a>, ToolError> {
+        self.plan().read(arguments, take).map_err(|error| self.refusal(error))
+    }
+
+    /// The plan of the input schema. Where there is none, arguments are only read; whoever calls
+    /// the tool has found that out, and holds them to the schema in another way.
+    fn plan(&self) -> &Plan {
+        self.input_schema().plan().unwrap_or(Plan::anything())
+    }
+
+    /// The error for a model. No value is repeated where one of them is a secret.
+    fn refusal(&self, error: ToolError) -> ToolError {
+        let error = error.of_tool(self.name().to_string());
+        if self.metadata().secrets.is_empty() { error } else { error.without_values() }
     }
 }
 

@@ -126,9 +126,10 @@ impl ToolError {
         error
     }
 
-    /// Does not repeat the arguments in any text, since there is a secret among them.
+    /// Repeats nothing of the arguments in any text, since there is a secret among them.
     #[must_use]
-    pub fn without_echo(mut self) -> Self {
+    pub fn without_values(mut self) -> Self {
+        self.inner.violations.iter_mut().for_each(Violation::hide);
         self.inner.echo = false;
         self
     }

@@ -3,7 +3,7 @@
 use std::{fmt, sync::Arc};
 
 use crate::{
-    __private::{Boxed, Parameters, Spec, decode, describe, output},
+    __private::{Boxed, Parameters, Spec, describe, output},
     Arguments, Needed, OutputSchema, PrepareArguments, Prepared, SchemaError, Site, Tool, ToolDefinition,
     ToolError, ToolName,
 };
@@ -14,7 +14,7 @@ pub struct FunctionTool {
     definition: ToolDefinition,
     needs: Vec<Needed>,
     spec: &'static Spec,
-    parameters: Option<Parameters<'static>>,
+    parameters: Parameters,
     invocation: Make,
 }
 
@@ -48,9 +48,12 @@ impl FunctionTool {
 
     fn new(spec: &'static Spec, invocation: Make) -> Result<Self, SchemaError> {
         let name = ToolName::new(spec.name).map_err(|error| SchemaError::new(error.to_string()))?;
-        let mut description = None;
-        invocation.make().slots(&mut |slots| description = Some(describe(spec, slots)));
-        let description = description.ok_or_else(|| SchemaError::new("the function has no slots"))??;
+        let mut parts = None;
+        invocation.make().slots(&mut |slots| {
+            parts = Some((Parameters::of(spec, slots), describe(spec, slots)));
+        });
+        let (parameters, description) = parts.ok_or_else(|| SchemaError::new("the function has no slots"))?;
+        let description = description?;
         let mut definition = ToolDefinition::new(name, spec.description, description.input_schema)
             .with_metadata(spec.metadata())
             .with_examples(spec.examples.iter().map(|example| example()).collect());
@@ -62,7 +65,6 @@ impl FunctionTool {
             let schema = if promised { OutputSchema::new(schema)? } else { OutputSchema::derived(schema) };
             definition = definition.with_output_schema(schema);
         }
-        let parameters = Parameters::of(spec);
         Ok(Self { definition, needs: description.needs, spec, parameters, invocation })
     }
 }
@@ -74,12 +76,21 @@ impl Tool for FunctionTool {
 
     fn prepare<'a>(&'a self, arguments: Arguments<'a>) -> Result<Prepared<'a>, ToolError> {
         let mut invocation = self.invocation.make();
-        if !self.parameters.is_some_and(|list| invocation.decode(&list, arguments.as_str())) {
-            let mut decoded = Ok(());
-            invocation.slots(&mut |slots| decoded = decode(self.spec, &arguments, slots));
-            decoded.map_err(|error| error.of_tool(self.spec.name))?;
-        }
+        let arguments = self.definition.read(arguments, &mut |source, text| {
+            let mut source = Some(source);
+            let mut filled = Ok(());
+            invocation.slots(&mut |slots| {
+                if let Some(source) = source.take() {
+                    filled = self.parameters.decode(slots, source, text);
+                }
+            });
+            filled
+        })?;
         Ok(Prepared::function(arguments, invocation))
+    }
+
+    fn holds_arguments(&self) -> bool {
+        true
     }
 
     fn needs(&self) -> &[Needed] {

@@ -16,6 +16,7 @@ mod definition;
 mod error;
 mod function;
 mod metadata;
+mod nearest;
 mod output;
 mod registration;
 mod schema;
@@ -24,17 +25,19 @@ pub use futures_core::Stream;
 
 #[doc(hidden)]
 pub mod __private;
-#[doc(hidden)]
-pub use self::schema::ALIASES;
 
 pub use self::{
-    arguments::{Arguments, Violation},
+    arguments::{
+        Arguments, Violation,
+        plan::{Plan, SchemaProblem},
+    },
     context::{CallId, CallSink, Needed, Progress, Provided, ToolContext, WithCallId},
     definition::{ContentHash, ToolDefinition},
     error::{ErrorKind, ToolError},
     function::FunctionTool,
     metadata::{Confirmation, Metadata, Permission, Retry},
     name::{InvalidName, ToolName},
+    nearest::{closest, nearest},
     output::{Actions, Blob, Bytes, Content, Resource, ResourceBody, ToolOutput},
     registration::{Method, Registration, Site},
     schema::{InputSchema, OutputSchema, SchemaError, constraint},

@@ -59,6 +59,12 @@ pub trait Tool: Send + Sync {
     /// If the arguments do not fit.
     fn prepare<'a>(&'a self, arguments: Arguments<'a>) -> Result<Prepared<'a>, ToolError>;
 
+    /// Whether [`prepare`](Self::prepare) itself refuses all arguments that the input schema refuses,
+    /// as [`ToolDefinition::decode`] does. Where it does not, a registry checks them before.
+    fn holds_arguments(&self) -> bool {
+        false
+    }
+
     /// The types whose values the tool takes from the context.
     fn needs(&self) -> &[Needed] {
         &[]
@@ -91,6 +97,10 @@ impl<T: Tool + ?Sized> Tool for Arc<T> {
 
     fn prepare<'a>(&'a self, arguments: Arguments<'a>) -> Result<Prepared<'a>, ToolError> {
         (**self).prepare(arguments)
+    }
+
+    fn holds_arguments(&self) -> bool {
+        (**self).holds_arguments()
     }
 
     fn needs(&self) -> &[Needed] {

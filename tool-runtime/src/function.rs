@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
 use tool_core::{
     Arguments, ErrorKind, InputSchema, Metadata, OutputSchema, Prepared, Running, Tool, ToolContext,
-    ToolDefinition, ToolError, ToolName, ToolOutput, Violation,
+    ToolDefinition, ToolError, ToolName, ToolOutput,
 };
 
 /// Makes a tool from a closure.
@@ -109,8 +109,8 @@ impl ToolBuilder {
         let output_schema = Some(OutputSchema::of::<T>());
         let definition = self.definition(InputSchema::of::<A>, output_schema)?;
         let handler = Arc::new(handler);
-        let prepare = move |arguments: &Arguments<'_>| {
-            let args: A = decode(arguments)?;
+        let prepare = move |definition: &ToolDefinition, arguments: Arguments<'_>| {
+            let args: A = definition.decode(arguments)?;
             let handler = Arc::clone(&handler);
             Ok(Box::new(move |cx: ToolContext| -> Running<'static> {
                 Box::pin(async move {
@@ -172,16 +172,8 @@ impl ToolBuilder {
     }
 }
 
-fn decode<A: DeserializeOwned>(arguments: &Arguments<'_>) -> Result<A, ToolError> {
-    let text = arguments.as_str();
-    serde_json::from_str(text).map_err(|error| {
-        let violation = Violation::new("", format!("arguments that can be read ({error})"), text);
-        ToolError::invalid_arguments(vec![violation], text)
-    })
-}
-
 /// The first half of a call.
-type Prepare = dyn Fn(&Arguments<'_>) -> Result<Body, ToolError> + Send + Sync;
+type Prepare = dyn Fn(&ToolDefinition, Arguments<'_>) -> Result<Body, ToolError> + Send + Sync;
 
 /// The second half of a call.
 type Body = Box<dyn FnOnce(ToolContext) -> Running<'static> + Send>;
@@ -201,7 +193,7 @@ impl Tool for ClosureTool {
     fn prepare<'a>(&'a self, arguments: Arguments<'a>) -> Result<Prepared<'a>, ToolError> {
         match &self.prepare {
             Some(prepare) => {
-                let body = prepare(&arguments)?;
+                let body = prepare(&self.definition, arguments)?;
                 Ok(Prepared::new(move |cx| body(cx.clone())))
             }
             None => {
@@ -210,6 +202,10 @@ impl Tool for ClosureTool {
                     .of_tool(self.definition.name().to_string()))
             }
         }
+    }
+
+    fn holds_arguments(&self) -> bool {
+        self.prepare.is_some()
     }
 }
 

@@ -67,11 +67,6 @@ impl Constraint {
         }
     }
 
-    /// Whether it makes the schema refuse anything.
-    pub(super) fn restricts(&self) -> bool {
-        !matches!(self, Self::Title(_) | Self::Deprecated | Self::Example(_) | Self::Format(_))
-    }
-
     pub(super) fn is_required(&self) -> bool {
         matches!(self, Self::Required)
     }

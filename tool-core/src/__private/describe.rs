@@ -19,16 +19,16 @@ pub(crate) struct Description {
 pub(crate) fn describe(spec: &Spec, slots: SlotList<'_, '_>) -> Result<Description, SchemaError> {
     let mut generator = input_generator();
     let mut needs: Vec<_> = spec.needs.iter().map(|needed| needed()).collect();
-    let mut list = List { properties: Map::new(), required: Vec::new(), exact: true };
+    let mut list = List { properties: Map::new(), required: Vec::new() };
     let mut whole = None;
     for (slot, parameter) in slots.iter().zip(spec.parameters) {
         match slot.source() {
             Source::Call => {}
             Source::Program(needed) => needs.push(needed),
             Source::Model { schema, .. } if parameter.whole => whole = Some(schema(&mut generator)),
-            Source::Model { schema, optional, default, exact } => {
+            Source::Model { schema, optional, default } => {
                 let schema = schema(&mut generator);
-                list.add(parameter, schema, optional, default, exact);
+                list.add(parameter, schema, optional, default);
             }
         }
     }
@@ -42,11 +42,7 @@ pub(crate) fn describe(spec: &Spec, slots: SlotList<'_, '_>) -> Result<Descripti
             }
             InputSchema::canonical(with_definitions(schema.to_value(), generator), closing)?
         }
-        (None, None) => {
-            let exact = list.exact && !spec.ignore_unknown;
-            let root = with_definitions(list.into_root(), generator);
-            InputSchema::canonical(root, closing)?.decoded_exactly(exact)
-        }
+        (None, None) => InputSchema::canonical(with_definitions(list.into_root(), generator), closing)?,
     };
     let mut seen = std::collections::HashSet::new();
     needs.retain(|needed| seen.insert(*needed));
@@ -72,19 +68,10 @@ pub(crate) fn output(spec: &Spec) -> Result<Option<Value>, SchemaError> {
 struct List {
     properties: Map<String, Value>,
     required: Vec<Value>,
-    /// Whether decoding refuses all that the schema refuses.
-    exact: bool,
 }
 
 impl List {
-    fn add(
-        &mut self,
-        parameter: &Parameter,
-        mut schema: Schema,
-        optional: bool,
-        default: Option<Value>,
-        exact: bool,
-    ) {
+    fn add(&mut self, parameter: &Parameter, mut schema: Schema, optional: bool, default: Option<Value>) {
         if !parameter.description.is_empty() {
             schema.insert("description".to_owned(), parameter.description.into());
         }
@@ -100,7 +87,6 @@ impl List {
         if !parameter.aliases.is_empty() {
             schema.insert(ALIASES.to_owned(), parameter.aliases.into());
         }
-        self.exact &= exact && parameter.constraints.iter().all(|it| !it.restricts());
         self.properties.insert(parameter.name.to_owned(), schema.to_value());
     }
 

@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, future::Future};
 
-use super::{Slots, decode::Parameters, slot::Slot};
+use super::{Slots, slot::Slot};
 use crate::{Permission, Running, ToolContext, ToolError, ToolOutput};
 
 /// What a running function may reach: the text that its borrowed parameters point into, and the
@@ -48,9 +48,6 @@ pub type OwnedCall = Call<'static>;
 pub trait Invocation: Send {
     /// Shows the slots, in the order of the parameters.
     fn slots(&mut self, visit: &mut dyn FnMut(&mut [&mut dyn Slot]));
-
-    /// Fills the slots from `text` if nothing is wrong with it; else they are in disorder.
-    fn decode(&mut self, parameters: &Parameters<'_>, text: &str) -> bool;
 
     fn confirm(&self, call: &Call<'_>) -> Result<bool, ToolError>;
 
@@ -112,10 +109,6 @@ where
 {
     fn slots(&mut self, visit: &mut dyn FnMut(&mut [&mut dyn Slot])) {
         self.slots.visit(visit);
-    }
-
-    fn decode(&mut self, parameters: &Parameters<'_>, text: &str) -> bool {
-        parameters.decode(&mut self.slots, text)
     }
 
     fn confirm(&self, call: &Call<'_>) -> Result<bool, ToolError> {

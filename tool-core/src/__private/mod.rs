@@ -30,7 +30,7 @@ pub use self::{
     spec::{Handle, Hints, IntoSchema, Parameter, Spec},
 };
 pub(crate) use self::{
-    decode::{Parameters, decode},
+    decode::Parameters,
     describe::{describe, output},
 };
 pub use crate::{

@@ -133,7 +133,7 @@ pub(super) mod traits {
         where
             T: Argument,
         {
-            Owned::new(true)
+            Owned::new(Some(|| None))
         }
     }
 
@@ -148,7 +148,7 @@ pub(super) mod traits {
         where
             T: Argument,
         {
-            Owned::new(false)
+            Owned::new(None)
         }
     }
 

@@ -4,20 +4,21 @@
 //! spelled (see [`Of`](super::Of)). A slot is filled while the arguments are decoded and emptied
 //! when the function is called.
 
-use std::any::TypeId;
-
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{
     Deserialize,
-    de::{DeserializeOwned, Error as _, MapAccess},
+    de::{DeserializeOwned, DeserializeSeed, Error as _},
 };
-use serde_json::{Value, value::RawValue};
+use serde_json::Value;
 
 use super::{
     Call,
     text::{Borrowed, Reading, TextView},
 };
-use crate::{ErrorKind, Needed, ToolContext, ToolError};
+use crate::{
+    ErrorKind, Needed, ToolContext, ToolError,
+    arguments::plan::{Checked, Refusal},
+};
 
 /// Where the value of a parameter comes from.
 pub enum Source {
@@ -28,8 +29,6 @@ pub enum Source {
         optional: bool,
         /// What it is then, as JSON.
         default: Option<Value>,
-        /// Whether decoding refuses all that the schema refuses, which is known of plain types.
-        exact: bool,
     },
     /// The program.
     Program(Needed),
@@ -41,16 +40,11 @@ pub enum Source {
 pub trait Slot: Send {
     fn source(&self) -> Source;
 
-    /// Whether it may be absent from the arguments.
-    fn is_optional(&self) -> bool;
+    /// Fills the slot with the value that `source` reads from `text`.
+    fn decode<'t>(&mut self, source: Checked<'_, 't, '_>, text: &'t str) -> Result<(), Refusal>;
 
-    /// Fills the slot with the next value of `map`, which is read from `text`.
-    fn take<'t, M: MapAccess<'t>>(&mut self, map: &mut M, text: &'t str) -> Result<(), M::Error>
-    where
-        Self: Sized;
-
-    /// Fills the slot from `raw`, a JSON value that is a part of `text`; empty where there is none.
-    fn fill(&mut self, raw: &str, text: &str) -> Result<(), serde_json::Error>;
+    /// Fills the slot where the arguments have nothing for it; false if it needs something.
+    fn leave_out(&mut self) -> bool;
 }
 
 /// The slots of a parameter list, in its order.
@@ -82,7 +76,8 @@ impl<T: ?Sized + Send + Sync + 'static> Provides for T {}
 /// A value of its own.
 pub struct Owned<T> {
     value: Option<T>,
-    optional: bool,
+    /// What the type says by being absent.
+    absent: Option<fn() -> T>,
     default: Option<Otherwise<T>>,
 }
 
@@ -92,8 +87,8 @@ struct Otherwise<T> {
 }
 
 impl<T> Owned<T> {
-    pub(super) fn new(optional: bool) -> Self {
-        Self { value: None, optional, default: None }
+    pub(super) fn new(absent: Option<fn() -> T>) -> Self {
+        Self { value: None, absent, default: None }
     }
 
     /// Makes the parameter optional: `make` gives its value where the model gave none.
@@ -122,46 +117,20 @@ fn unfilled() -> ToolError {
 impl<T: Argument> Slot for Owned<T> {
     fn source(&self) -> Source {
         let default = self.default.as_ref().and_then(|default| (default.json)(&(default.make)()));
-        let schema = if self.optional { optional_schema::<T> } else { schema::<T> };
-        Source::Model { schema, optional: Slot::is_optional(self), default, exact: is_plain::<T>() }
+        let schema = if self.absent.is_some() { optional_schema::<T> } else { schema::<T> };
+        Source::Model { schema, optional: self.absent.is_some() || self.default.is_some(), default }
     }
 
-    fn is_optional(&self) -> bool {
-        self.optional || self.default.is_some()
-    }
-
-    fn take<'t, M: MapAccess<'t>>(&mut self, map: &mut M, text: &'t str) -> Result<(), M::Error> {
-        if self.default.is_none() {
-            self.value = Some(map.next_value()?);
-            return Ok(());
-        }
-        // What `null` is depends on the type; that is decided in one place.
-        let raw: &RawValue = map.next_value()?;
-        self.fill(raw.get(), text).map_err(M::Error::custom)
-    }
-
-    fn fill(&mut self, raw: &str, _: &str) -> Result<(), serde_json::Error> {
-        let absent = raw.is_empty();
-        self.value = match &self.default {
-            Some(default) if absent => Some((default.make)()),
-            // `null` is the same as absent, unless it is a value of the type.
-            Some(default) if raw == "null" => {
-                Some(serde_json::from_str(raw).unwrap_or_else(|_| (default.make)()))
-            }
-            _ => Some(serde_json::from_str(if absent { "null" } else { raw })?),
-        };
+    fn decode<'t>(&mut self, source: Checked<'_, 't, '_>, _: &'t str) -> Result<(), Refusal> {
+        self.value = Some(T::deserialize(source)?);
         Ok(())
     }
-}
 
-/// Whether `serde` and `schemars` are known to agree on `T` to the last value.
-fn is_plain<T: 'static>() -> bool {
-    macro_rules! any_of {
-        ($($plain:ty)*) => {
-            [$(TypeId::of::<$plain>(), TypeId::of::<Option<$plain>>()),*].contains(&TypeId::of::<T>())
-        };
+    fn leave_out(&mut self) -> bool {
+        let make = self.default.as_ref().map(|default| default.make).or(self.absent);
+        self.value = make.map(|make| make());
+        self.value.is_some()
     }
-    any_of!(String bool i8 i16 i32 i64 isize u8 u16 u32 u64 usize f32 f64)
 }
 
 fn schema<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
@@ -192,21 +161,16 @@ impl<T> Whole<T> {
 
 impl<T: Argument> Slot for Whole<T> {
     fn source(&self) -> Source {
-        Source::Model { schema: schema::<T>, optional: false, default: None, exact: false }
+        Source::Model { schema: schema::<T>, optional: false, default: None }
     }
 
-    fn is_optional(&self) -> bool {
+    fn decode<'t>(&mut self, source: Checked<'_, 't, '_>, _: &'t str) -> Result<(), Refusal> {
+        self.0 = Some(T::deserialize(source)?);
+        Ok(())
+    }
+
+    fn leave_out(&mut self) -> bool {
         false
-    }
-
-    fn take<'t, M: MapAccess<'t>>(&mut self, map: &mut M, _: &'t str) -> Result<(), M::Error> {
-        self.0 = Some(map.next_value()?);
-        Ok(())
-    }
-
-    fn fill(&mut self, raw: &str, _: &str) -> Result<(), serde_json::Error> {
-        self.0 = Some(serde_json::from_str(raw)?);
-        Ok(())
     }
 }
 
@@ -247,23 +211,17 @@ impl<V: TextView> TextSlot<V> {
 impl<V: TextView> Slot for TextSlot<V> {
     fn source(&self) -> Source {
         let default = self.default.and_then(|make| V::text(make())).map(|text| Value::from(text.as_ref()));
-        Source::Model { schema: schema::<String>, optional: Slot::is_optional(self), default, exact: true }
+        Source::Model { schema: schema::<String>, optional: V::OPTIONAL || self.default.is_some(), default }
     }
 
-    fn is_optional(&self) -> bool {
-        V::OPTIONAL || self.default.is_some()
-    }
-
-    fn take<'t, M: MapAccess<'t>>(&mut self, map: &mut M, text: &'t str) -> Result<(), M::Error> {
-        let read = map.next_value_seed(Reading { text, optional: Slot::is_optional(self) })?;
-        self.text = read.or_else(|| self.otherwise());
+    fn decode<'t>(&mut self, source: Checked<'_, 't, '_>, text: &'t str) -> Result<(), Refusal> {
+        self.text = Some(Reading { text }.deserialize(source)?);
         Ok(())
     }
 
-    fn fill(&mut self, raw: &str, text: &str) -> Result<(), serde_json::Error> {
-        let absent = raw.is_empty() || (raw == "null" && Slot::is_optional(self));
-        self.text = if absent { self.otherwise() } else { Some(Borrowed::read(raw, text)?) };
-        Ok(())
+    fn leave_out(&mut self) -> bool {
+        self.text = self.otherwise();
+        V::OPTIONAL || self.text.is_some()
     }
 }
 
@@ -290,21 +248,16 @@ impl<T> Slice<T> {
 
 impl<T: Argument> Slot for Slice<T> {
     fn source(&self) -> Source {
-        Source::Model { schema: schema::<Vec<T>>, optional: false, default: None, exact: false }
+        Source::Model { schema: schema::<Vec<T>>, optional: false, default: None }
     }
 
-    fn is_optional(&self) -> bool {
+    fn decode<'t>(&mut self, source: Checked<'_, 't, '_>, _: &'t str) -> Result<(), Refusal> {
+        self.list = Some(Vec::deserialize(source)?);
+        Ok(())
+    }
+
+    fn leave_out(&mut self) -> bool {
         false
-    }
-
-    fn take<'t, M: MapAccess<'t>>(&mut self, map: &mut M, _: &'t str) -> Result<(), M::Error> {
-        self.list = Some(map.next_value()?);
-        Ok(())
-    }
-
-    fn fill(&mut self, raw: &str, _: &str) -> Result<(), serde_json::Error> {
-        self.list = Some(Vec::deserialize(&mut serde_json::Deserializer::from_str(raw))?);
-        Ok(())
     }
 }
 
@@ -325,26 +278,17 @@ impl<T> OptionalSlice<T> {
 
 impl<T: Argument> Slot for OptionalSlice<T> {
     fn source(&self) -> Source {
-        Source::Model {
-            schema: optional_schema::<Option<Vec<T>>>,
-            optional: true,
-            default: None,
-            exact: false,
-        }
+        Source::Model { schema: optional_schema::<Option<Vec<T>>>, optional: true, default: None }
     }
 
-    fn is_optional(&self) -> bool {
+    fn decode<'t>(&mut self, source: Checked<'_, 't, '_>, _: &'t str) -> Result<(), Refusal> {
+        self.0 = Option::deserialize(source)?;
+        Ok(())
+    }
+
+    fn leave_out(&mut self) -> bool {
+        self.0 = None;
         true
-    }
-
-    fn take<'t, M: MapAccess<'t>>(&mut self, map: &mut M, _: &'t str) -> Result<(), M::Error> {
-        self.0 = map.next_value()?;
-        Ok(())
-    }
-
-    fn fill(&mut self, raw: &str, _: &str) -> Result<(), serde_json::Error> {
-        self.0 = serde_json::from_str(if raw.is_empty() { "null" } else { raw })?;
-        Ok(())
     }
 }
 
@@ -380,16 +324,12 @@ impl<T: ?Sized> Slot for TheProvided<T> {
         Source::Program((self.needed)())
     }
 
-    fn is_optional(&self) -> bool {
+    fn decode<'t>(&mut self, _: Checked<'_, 't, '_>, _: &'t str) -> Result<(), Refusal> {
+        Err(Refusal::custom("not the model's"))
+    }
+
+    fn leave_out(&mut self) -> bool {
         true
-    }
-
-    fn take<'t, M: MapAccess<'t>>(&mut self, _: &mut M, _: &'t str) -> Result<(), M::Error> {
-        Err(M::Error::custom("not the model's"))
-    }
-
-    fn fill(&mut self, _: &str, _: &str) -> Result<(), serde_json::Error> {
-        Ok(())
     }
 }
 
@@ -413,15 +353,11 @@ impl Slot for TheContext {
         Source::Call
     }
 
-    fn is_optional(&self) -> bool {
+    fn decode<'t>(&mut self, _: Checked<'_, 't, '_>, _: &'t str) -> Result<(), Refusal> {
+        Err(Refusal::custom("not the model's"))
+    }
+
+    fn leave_out(&mut self) -> bool {
         true
-    }
-
-    fn take<'t, M: MapAccess<'t>>(&mut self, _: &mut M, _: &'t str) -> Result<(), M::Error> {
-        Err(M::Error::custom("not the model's"))
-    }
-
-    fn fill(&mut self, _: &str, _: &str) -> Result<(), serde_json::Error> {
-        Ok(())
     }
 }

@@ -7,7 +7,7 @@ use std::{borrow::Cow, fmt, marker::PhantomData, ops::Range, path::Path};
 
 use serde::{
     Deserializer,
-    de::{DeserializeSeed, Error, Unexpected, Visitor},
+    de::{DeserializeSeed, Error, Visitor},
 };
 
 /// A string that is a part of the arguments' text, or was decoded from it.
@@ -18,16 +18,6 @@ pub(super) enum Borrowed {
 }
 
 impl Borrowed {
-    /// Reads the JSON string `raw`, which is a part of `text`.
-    pub(super) fn read(raw: &str, text: &str) -> Result<Self, serde_json::Error> {
-        Reading { text, optional: false }.deserialize(&mut serde_json::Deserializer::from_str(raw)).map(
-            |text| {
-                // Only `null` would be none, and that is none only where it may be.
-                text.unwrap_or_else(|| Self::Decoded(String::new()))
-            },
-        )
-    }
-
     /// `part`, which is a part of `text`, by its place.
     fn part(part: &str, text: &str) -> Self {
         let start = part.as_ptr().addr().wrapping_sub(text.as_ptr().addr());
@@ -47,38 +37,36 @@ impl Borrowed {
     }
 }
 
-/// Reads a string that stands in `text`; `None` is `null`, where that is allowed.
+/// Reads a string that stands in `text`.
 pub(super) struct Reading<'t> {
     pub(super) text: &'t str,
-    pub(super) optional: bool,
 }
 
 impl<'t> DeserializeSeed<'t> for Reading<'t> {
-    type Value = Option<Borrowed>;
+    type Value = Borrowed;
 
     fn deserialize<D: Deserializer<'t>>(self, decoder: D) -> Result<Self::Value, D::Error> {
-        // Asked for an option, `serde_json` would hand over another decoder for what is inside.
-        if self.optional { decoder.deserialize_any(self) } else { decoder.deserialize_str(self) }
+        decoder.deserialize_str(self)
     }
 }
 
 impl<'t> Visitor<'t> for Reading<'t> {
-    type Value = Option<Borrowed>;
+    type Value = Borrowed;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a string")
     }
 
     fn visit_borrowed_str<E: Error>(self, part: &'t str) -> Result<Self::Value, E> {
-        Ok(Some(Borrowed::part(part, self.text)))
+        Ok(Borrowed::part(part, self.text))
     }
 
     fn visit_str<E: Error>(self, decoded: &str) -> Result<Self::Value, E> {
-        Ok(Some(Borrowed::Decoded(decoded.to_owned())))
+        Ok(Borrowed::Decoded(decoded.to_owned()))
     }
 
-    fn visit_unit<E: Error>(self) -> Result<Self::Value, E> {
-        if self.optional { Ok(None) } else { Err(E::invalid_type(Unexpected::Unit, &self)) }
+    fn visit_string<E: Error>(self, decoded: String) -> Result<Self::Value, E> {
+        Ok(Borrowed::Decoded(decoded))
     }
 }
 

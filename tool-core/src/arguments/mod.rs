@@ -1,9 +1,13 @@
 //! What a model sent, before anybody looked at it.
 
+mod document;
+mod json;
+pub(crate) mod plan;
 mod violation;
 
 use std::borrow::Cow;
 
+use serde::de::IgnoredAny;
 use serde_json::Value;
 
 pub use self::violation::Violation;
@@ -48,7 +52,7 @@ impl<'a> Arguments<'a> {
     ///
     /// If the text is not JSON; the error says where.
     pub fn to_value(&self) -> Result<Value, ToolError> {
-        serde_json::from_str(&self.0).map_err(|error| not_json(&error))
+        serde_json::from_str(&self.0).map_err(|_| not_json(&self.0))
     }
 
     fn from_text(text: Cow<'a, str>) -> Self {
@@ -60,11 +64,13 @@ impl<'a> Arguments<'a> {
 }
 
 /// The error for a text that is not JSON.
-pub(crate) fn not_json(error: &serde_json::Error) -> ToolError {
-    let expected = "a JSON object";
-    let received = format!("text that is not JSON ({error})");
+fn not_json(text: &str) -> ToolError {
+    // Its words, with line and column, are what people know.
+    let error = serde_json::from_str::<IgnoredAny>(text).err();
+    let why = error.map_or_else(|| "something is wrong with it".to_owned(), |error| error.to_string());
+    let received = format!("text that is not JSON ({why})");
     ToolError::new(ErrorKind::InvalidArguments, "the arguments are not JSON")
-        .with_violations(vec![Violation::new("", expected, received)])
+        .with_violations(vec![Violation::new("", "a JSON object", received)])
 }
 
 impl<'a> From<&'a str> for Arguments<'a> {

@@ -24,7 +24,7 @@ impl Violation {
 
     /// Hides what was received. Where one argument is a secret, this is done for all of them: under
     /// a misspelt name it would be a secret that nobody recognises.
-    pub fn hide(&mut self) {
+    pub(crate) fn hide(&mut self) {
         self.received = "a value that is hidden".to_owned();
         // A decoder's words, in parentheses, repeat what it could not read.
         if let Some(at) = self.expected.find(" (") {

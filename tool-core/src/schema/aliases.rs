@@ -6,7 +6,7 @@
 use serde_json::{Map, Value};
 
 /// The key under which a property's schema lists its other names.
-pub const ALIASES: &str = "x-tool-aliases";
+pub(crate) const ALIASES: &str = "x-tool-aliases";
 
 /// Removes the lists of aliases; returns whether there were any.
 pub(super) fn strip(schema: &mut Value) -> bool {

@@ -12,15 +12,18 @@ mod flatten;
 mod integers;
 mod order;
 
-use std::{fmt, sync::Arc};
+use std::{
+    fmt,
+    sync::{Arc, OnceLock},
+};
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings};
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
-#[doc(hidden)]
-pub use self::aliases::ALIASES;
+pub(crate) use self::aliases::ALIASES;
 pub(crate) use self::canonical::{Closing, canonical, without_null};
+use crate::{Plan, SchemaProblem};
 
 /// What a tool's arguments look like: a JSON Schema whose root is an object.
 ///
@@ -35,16 +38,16 @@ pub(crate) use self::canonical::{Closing, canonical, without_null};
 /// assert!(InputSchema::new(json!({ "type": "string" })).is_err());
 /// # Ok::<(), tool_core::SchemaError>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(transparent)]
+#[derive(Clone)]
 pub struct InputSchema {
-    #[serde(serialize_with = "shared")]
-    value: Arc<Value>,
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    value: Value,
     /// The same with the aliases of properties, where there are any.
-    #[serde(skip)]
-    with_aliases: Option<Arc<Value>>,
-    #[serde(skip)]
-    decoded_exactly: bool,
+    with_aliases: Option<Value>,
+    plan: OnceLock<Result<Plan, Vec<SchemaProblem>>>,
 }
 
 impl InputSchema {
@@ -54,8 +57,12 @@ impl InputSchema {
     ///
     /// If the root is not an object.
     pub fn new(schema: Value) -> Result<Self, SchemaError> {
-        check_root(&schema)?;
-        Ok(Self { value: Arc::new(schema), with_aliases: None, decoded_exactly: false })
+        Self::with(schema, None)
+    }
+
+    fn with(value: Value, with_aliases: Option<Value>) -> Result<Self, SchemaError> {
+        check_root(&value)?;
+        Ok(Self { shared: Arc::new(Shared { value, with_aliases, plan: OnceLock::new() }) })
     }
 
     /// The canonical schema of `T`.
@@ -73,35 +80,42 @@ impl InputSchema {
         canonical(&mut schema, closing);
         let with_aliases = schema.clone();
         let has_aliases = aliases::strip(&mut schema);
-        let with_aliases = has_aliases.then(|| Arc::new(with_aliases));
-        Ok(Self { with_aliases, ..Self::new(schema)? })
-    }
-
-    /// Says that decoding refuses all that the schema refuses, so that no other check is needed.
-    pub(crate) fn decoded_exactly(mut self, exact: bool) -> Self {
-        self.decoded_exactly = exact;
-        self
+        Self::with(schema, has_aliases.then_some(with_aliases))
     }
 
     /// The schema as JSON.
     #[must_use]
     pub fn as_value(&self) -> &Value {
-        &self.value
+        &self.shared.value
     }
 
-    /// The schema that arguments are held to: as [`as_value`](Self::as_value), where a property that
-    /// goes by other names lists them under [`ALIASES`].
-    #[doc(hidden)]
-    #[must_use]
-    pub fn with_aliases(&self) -> &Value {
-        self.with_aliases.as_ref().unwrap_or(&self.value)
+    /// The schema, compiled: arguments are read by it. This is done once, when it is first asked for.
+    ///
+    /// # Errors
+    ///
+    /// All mistakes of the schema, and what of it a plan does not cover.
+    pub fn plan(&self) -> Result<&Plan, &[SchemaProblem]> {
+        let Shared { value, with_aliases, plan } = &*self.shared;
+        let plan = plan.get_or_init(|| Plan::compile(with_aliases.as_ref().unwrap_or(value)));
+        plan.as_ref().map_err(Vec::as_slice)
     }
+}
 
-    /// Whether the tool's own decoding refuses all that the schema refuses, so that no check is
-    /// needed beside it. So it is where a parameter list has only plain types.
-    #[must_use]
-    pub fn is_enforced_by_decoding(&self) -> bool {
-        self.decoded_exactly
+impl fmt::Debug for InputSchema {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("InputSchema").field(self.as_value()).finish()
+    }
+}
+
+impl PartialEq for InputSchema {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_value() == other.as_value()
+    }
+}
+
+impl Serialize for InputSchema {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.as_value().serialize(serializer)
     }
 }
 

@@ -2,20 +2,21 @@ use std::{sync::Arc, time::Duration};
 
 use tokio::runtime::Handle;
 use tool_core::{
-    Arguments, ErrorKind, Prepared, Tool, ToolContext, ToolDefinition, ToolError, ToolOutput, WithCallId,
+    Arguments, ErrorKind, Plan, Prepared, Tool, ToolContext, ToolDefinition, ToolError, ToolOutput,
+    WithCallId,
 };
 
 use super::{
     Guard, Problem,
     barrier::{Barrier, barrier},
 };
-use crate::arguments::{Check, OutputCheck};
+use crate::arguments;
 
 /// A tool, and what its schemas were compiled to.
 pub(super) struct Entry {
     tool: Arc<dyn Tool>,
-    check: Check,
-    output: Option<OutputCheck>,
+    /// What results are held to, where they are.
+    promise: Option<Plan>,
 }
 
 impl Entry {
@@ -26,23 +27,21 @@ impl Entry {
             let tool_name = definition.name().to_string();
             problems.push(Problem::Schema { tool: tool_name, site: tool.site(), message });
         };
-        let check = Check::compile(definition.input_schema());
-        let output =
-            definition.output_schema().filter(|schema| schema.is_promise()).map(OutputCheck::compile);
-        let check =
-            check.map_err(|all| all.into_iter().for_each(|it| refuse(format!("input schema: {it}")))).ok();
-        let output = output.transpose();
-        let output =
-            output.map_err(|all| all.into_iter().for_each(|it| refuse(format!("output schema: {it}")))).ok();
-        let (check, output) = (check?, output?);
+        let plan = definition.input_schema().plan();
+        let plan = plan.map_err(|all| all.iter().for_each(|it| refuse(format!("input schema: {it}")))).ok();
+        let promise = definition.output_schema().filter(|schema| schema.is_promise());
+        let promise = promise.map(|schema| Plan::compile(schema.as_value())).transpose();
+        let promise =
+            promise.map_err(|all| all.iter().for_each(|it| refuse(format!("output schema: {it}")))).ok();
+        let (plan, promise) = (plan?, promise?);
         for (at, example) in definition.examples().iter().enumerate() {
-            for violation in check.violations(example) {
+            for violation in plan.violations(example) {
                 let tool_name = definition.name().to_string();
                 let message = format!("example {}: {violation}", at + 1);
                 problems.push(Problem::Example { tool: tool_name, site: tool.site(), message });
             }
         }
-        Some(Self { tool, check, output })
+        Some(Self { tool, promise })
     }
 
     pub(super) fn tool(&self) -> &Arc<dyn Tool> {
@@ -55,12 +54,12 @@ impl Entry {
 
     /// Checks the arguments and decodes them; runs nothing.
     pub(super) fn prepare<'a>(&'a self, arguments: Arguments<'a>) -> Result<Prepared<'a>, ToolError> {
-        barrier(|| self.check.prepare(&*self.tool, arguments))
+        barrier(|| arguments::prepare(&*self.tool, arguments))
     }
 
     /// Gives the arguments as they fit; decodes and runs nothing.
     pub(super) fn fit<'a>(&self, arguments: Arguments<'a>) -> Result<Arguments<'a>, ToolError> {
-        let fitting = barrier(|| self.check.fit(&*self.tool, arguments));
+        let fitting = barrier(|| arguments::fit(&*self.tool, arguments));
         fitting.map_err(|error| error.of_tool(self.definition().name().to_string()))
     }
 
@@ -78,9 +77,9 @@ impl Entry {
             },
             Err(error) => Err(error),
         };
-        match (result, &self.output) {
+        match (result, &self.promise) {
             (Ok(output), None) => Ok(output),
-            (Ok(output), Some(promise)) => promise.hold(output),
+            (Ok(output), Some(promise)) => arguments::hold(promise, output),
             (Err(error), _) => Err(error),
         }
         .map_err(|error| error.of_tool(self.definition().name().to_string()))

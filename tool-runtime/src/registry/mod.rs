@@ -21,7 +21,7 @@ use foldhash::fast::FixedState;
 use serde::de::DeserializeOwned;
 use tool_core::{
     Arguments, Confirmation, ContentHash, ErrorKind, Metadata, Provided, Tool, ToolContext, ToolDefinition,
-    ToolError, ToolName, ToolOutput,
+    ToolError, ToolName, ToolOutput, nearest,
 };
 
 use self::entry::Entry;
@@ -29,7 +29,6 @@ pub use self::{
     build::RegistryBuilder,
     problem::{BuildError, Problem, Warning},
 };
-use crate::nearest::nearest;
 
 /// An immutable set of tools, sorted by name. Cheap to clone.
 ///

@@ -2,11 +2,12 @@ use std::fmt;
 
 /// A mistake in a schema.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct SchemaProblem {
+#[non_exhaustive]
+pub struct SchemaProblem {
     /// Which subschema, as a JSON pointer into the schema; `""` for all of it.
-    pub(crate) pointer: String,
+    pub pointer: String,
     /// What is wrong with it.
-    pub(crate) message: String,
+    pub message: String,
 }
 
 impl fmt::Display for SchemaProblem {

@@ -11,8 +11,8 @@ mod scalar;
 
 use std::ops::ControlFlow;
 
+use crate::Violation;
 use serde_json::Value;
-use tool_core::Violation;
 
 use super::{
     Plan,
@@ -106,6 +106,11 @@ impl<'p> Walk<'p> {
     /// Whether `value` fits the node.
     pub(super) fn admits(&mut self, id: NodeId, value: &Value) -> bool {
         self.check(id, value, &Place::ROOT, &mut Verdict).is_continue()
+    }
+
+    /// As [`admits`](Self::admits), of a node that is known.
+    pub(super) fn fits(&mut self, node: &'p Node, value: &Value) -> bool {
+        self.rules(node, value, &Place::ROOT, &mut Verdict).is_continue()
     }
 
     /// Tells `sink` what is wrong with `value` by the node's rules.

@@ -37,6 +37,8 @@ pub(super) struct Node {
     pub(super) alias: Option<NodeId>,
     /// A `$ref` leads here, so that a walk may meet the node again at the same value.
     pub(super) shared: bool,
+    /// Whether only a look at the whole value decides.
+    pub(super) is_whole: bool,
 }
 
 impl Node {
@@ -51,10 +53,27 @@ impl Node {
         combined: None,
         alias: None,
         shared: false,
+        is_whole: false,
     };
 
     /// `false`: no schema with a `type` allows no type.
     pub(super) const NOTHING: Self = Self { types: Types::NONE, ..Self::ANYTHING };
+
+    /// Whether some rule can be decided only by a look at the whole value: rules that combine
+    /// others, that compare parts of the value, or of which several apply to one part.
+    pub(super) fn needs_whole(&self) -> bool {
+        let is_compound = |value: &Value| value.is_array() || value.is_object();
+        let compares = |list: &ListRules| list.unique || list.contains.is_some();
+        let depends = |object: &ObjectRules| {
+            let several = object.patterns.len() > 1
+                || (!object.patterns.is_empty() && object.properties.iter().next().is_some());
+            several || !object.required_beside.is_empty() || !object.schemas_beside.is_empty()
+        };
+        self.combined.is_some()
+            || self.values.as_deref().is_some_and(|values| values.iter().any(is_compound))
+            || self.list.as_deref().is_some_and(compares)
+            || self.object.as_deref().is_some_and(depends)
+    }
 }
 
 /// A set of the kinds of values that JSON Schema tells apart.

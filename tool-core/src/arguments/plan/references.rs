@@ -64,6 +64,9 @@ impl Compiler<'_> {
         if !self.problems.is_empty() {
             return Err(self.problems);
         }
+        for node in &mut self.nodes {
+            node.is_whole = node.needs_whole();
+        }
         let mut plan = Plan { nodes: self.nodes.into(), deepest: DEEPEST.min(CALLS / chain) };
         plan.find_tags();
         Ok(plan)

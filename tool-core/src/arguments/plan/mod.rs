@@ -13,6 +13,7 @@
 mod branches;
 mod check;
 mod compile;
+mod decode;
 mod equality;
 mod keywords;
 mod memo;
@@ -21,6 +22,7 @@ mod number;
 mod pattern;
 mod place;
 mod problem;
+mod read;
 mod references;
 mod settle;
 mod table;
@@ -29,13 +31,19 @@ mod words;
 #[cfg(test)]
 mod tests;
 
-use serde_json::Value;
-use tool_core::Violation;
+use std::sync::LazyLock;
 
-pub(crate) use self::problem::SchemaProblem;
+use crate::Violation;
+use serde_json::Value;
+
+pub use self::problem::SchemaProblem;
 use self::{
     check::Walk,
     node::{Node, NodeId},
+};
+pub(crate) use self::{
+    decode::{Checked, Refusal},
+    read::Take,
 };
 
 /// How deep a value may be nested, at most.
@@ -43,7 +51,7 @@ const DEEPEST: usize = 512;
 
 /// A compiled schema.
 #[derive(Debug)]
-pub(crate) struct Plan {
+pub struct Plan {
     nodes: Box<[Node]>,
     /// How deep a value may be nested, so that the walk over it stays within its stack.
     deepest: usize,
@@ -57,17 +65,24 @@ impl Plan {
     /// All mistakes of the schema: malformed keywords, references that lead nowhere, out of the
     /// schema or back to themselves, patterns that the engine cannot express, keywords that are
     /// not covered.
-    pub(crate) fn compile(schema: &Value) -> Result<Self, Vec<SchemaProblem>> {
+    pub fn compile(schema: &Value) -> Result<Self, Vec<SchemaProblem>> {
         compile::compile(schema)
     }
 
+    /// The plan that admits everything.
+    pub(crate) fn anything() -> &'static Self {
+        static ANYTHING: LazyLock<Plan> =
+            LazyLock::new(|| Plan { nodes: [Node::ANYTHING].into(), deepest: DEEPEST });
+        &ANYTHING
+    }
+
     /// Whether `value` fits the schema. Stops at the first violation.
-    pub(crate) fn admits(&self, value: &Value) -> bool {
+    pub fn admits(&self, value: &Value) -> bool {
         is_nested_within(value, self.deepest) && Walk::new(self).admits(NodeId::ROOT, value)
     }
 
     /// All that is wrong with `value`, in its order; nothing is, if and only if it is admitted.
-    pub(crate) fn violations(&self, value: &Value) -> Vec<Violation> {
+    pub fn violations(&self, value: &Value) -> Vec<Violation> {
         if is_nested_within(value, self.deepest) {
             return check::report(self, value);
         }
@@ -81,6 +96,10 @@ impl Plan {
     /// admits it. A float without a fraction becomes an integer where an integer is wanted.
     pub(crate) fn settle(&self, value: &mut Value) -> bool {
         is_nested_within(value, self.deepest) && settle::settle(self, value)
+    }
+
+    fn root(&self) -> &Node {
+        self.node(NodeId::ROOT)
     }
 
     /// The node that `id` stands for, behind all references.

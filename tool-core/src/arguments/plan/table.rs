@@ -92,10 +92,23 @@ impl Table {
     /// As [`get`](Self::get), beginning at `near`: arguments mostly come in the order of the
     /// schema, and then each name is compared once.
     pub(super) fn get_near(&self, name: &str, near: &mut usize) -> Option<&Property> {
+        self.properties.get(self.position(name, near)?)
+    }
+
+    /// As [`get_near`](Self::get_near), also by another name, with its position.
+    pub(super) fn find_near(&self, name: &str, near: &mut usize) -> Option<(usize, &Property)> {
+        let at = self.position(name, near).or_else(|| {
+            let (_, name) = self.aliases.iter().find(|(alias, _)| **alias == *name)?;
+            self.position(name, near)
+        })?;
+        Some((at, self.properties.get(at)?))
+    }
+
+    fn position(&self, name: &str, near: &mut usize) -> Option<usize> {
         let is_it = |property: &&Property| *property.name == *name;
-        if let Some(property) = self.properties.get(*near).filter(is_it) {
+        if self.properties.get(*near).is_some_and(|property| is_it(&property)) {
             *near += 1;
-            return Some(property);
+            return Some(*near - 1);
         }
         let at = if self.by_name.is_empty() {
             self.properties.iter().position(|property| is_it(&property))?
@@ -104,6 +117,6 @@ impl Table {
             *self.by_name.get(self.by_name.binary_search_by_key(&Some(name), name_at).ok()?)?
         };
         *near = at + 1;
-        self.properties.get(at)
+        Some(at)
     }
 }

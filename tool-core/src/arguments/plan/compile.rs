@@ -4,8 +4,8 @@
 //! a mistake, so that all of them are found at once. Patterns are compiled here too and not on
 //! first use, since some that parse are still too large to run.
 
+use crate::schema::ALIASES;
 use serde_json::{Map, Value};
-use tool_core::ALIASES;
 
 use super::{
     Plan, SchemaProblem,

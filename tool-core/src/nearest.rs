@@ -1,7 +1,7 @@
 //! Names that somebody may have meant.
 
 /// At most three of `names` that are close to `name`: a few edits away, or one within the other.
-pub(crate) fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+pub fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let name = plain(name);
     // A third of the letters, so that short names do not all look alike.
     let far = name.len().div_ceil(3).min(3);
@@ -21,7 +21,7 @@ pub(crate) fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> V
 }
 
 /// The closest of `known`, if it is close enough to be what was meant.
-pub(crate) fn closest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+pub fn closest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let name = plain(name);
     let far = name.len() / 3 + 1;
     // A name like `limit` and one like `offset` are nothing to each other; a name whose length is

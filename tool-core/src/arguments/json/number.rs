@@ -1,0 +1,83 @@
+use super::Fault;
+
+/// A number as it was written.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(in crate::arguments) enum Numeral<'t> {
+    /// An integer of at most 19 digits.
+    Small {
+        /// Whether there is a minus.
+        negative: bool,
+        /// The digits.
+        magnitude: u64,
+    },
+    /// Any other number.
+    Other(&'t str),
+}
+
+/// All numbers of so many digits fit an `u64`.
+const FEW_DIGITS: usize = 19;
+
+/// The number that begins at `start`, and where the text goes on after it.
+pub(super) fn read(text: &str, start: usize) -> Result<(Numeral<'_>, usize), Fault> {
+    let bytes = text.as_bytes();
+    let negative = bytes.get(start) == Some(&b'-');
+    let first = start + usize::from(negative);
+    let mut magnitude = 0_u64;
+    let mut end = first;
+    while let Some(digit @ b'0'..=b'9') = bytes.get(end) {
+        magnitude = magnitude.wrapping_mul(10).wrapping_add((digit & 15).into());
+        end += 1;
+    }
+    let has_leading_zero = end > first + 1 && bytes.get(first) == Some(&b'0');
+    if end == first || has_leading_zero {
+        return Err(Fault::Syntax);
+    }
+    let is_integer = !matches!(bytes.get(end), Some(b'.' | b'e' | b'E'));
+    if is_integer && end - first <= FEW_DIGITS {
+        return Ok((Numeral::Small { negative, magnitude }, end));
+    }
+    if bytes.get(end) == Some(&b'.') {
+        end = digits(bytes, end + 1)?;
+    }
+    if matches!(bytes.get(end), Some(b'e' | b'E')) {
+        end += 1;
+        end = digits(bytes, end + usize::from(matches!(bytes.get(end), Some(b'+' | b'-'))))?;
+    }
+    Ok((Numeral::Other(text.get(start..end).unwrap_or_default()), end))
+}
+
+/// Where the digits from `start` on end; there has to be one.
+fn digits(bytes: &[u8], start: usize) -> Result<usize, Fault> {
+    let rest = bytes.get(start..).unwrap_or_default();
+    match rest.iter().take_while(|byte| byte.is_ascii_digit()).count() {
+        0 => Err(Fault::Syntax),
+        count => Ok(start + count),
+    }
+}
+
+/// The integer that a number stands for, exactly; `None` if it has a fraction or is beyond 128 bits.
+pub(in crate::arguments) fn integral(number: &str) -> Option<i128> {
+    let (mantissa, exponent) = match number.split_once(['e', 'E']) {
+        Some((mantissa, exponent)) => (mantissa, exponent.parse::<i64>().ok()?),
+        None => (number, 0),
+    };
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let fraction = fraction.trim_end_matches('0');
+    let (negative, whole) = whole.strip_prefix('-').map_or((false, whole), |whole| (true, whole));
+    let mut value = 0_i128;
+    for digit in whole.bytes().chain(fraction.bytes()) {
+        value = value.checked_mul(10)?.checked_sub((digit & 15).into())?;
+    }
+    // Negative so far, since there is one more negative integer than there are positive ones.
+    let mut shift = exponent.checked_sub(i64::try_from(fraction.len()).ok()?)?;
+    while shift < 0 && value != 0 {
+        if value % 10 != 0 {
+            return None;
+        }
+        (value, shift) = (value / 10, shift + 1);
+    }
+    while shift > 0 && value != 0 {
+        (value, shift) = (value.checked_mul(10)?, shift - 1);
+    }
+    if negative { Some(value) } else { value.checked_neg() }
+}

@@ -1,0 +1,95 @@
+use std::cmp::Ordering;
+
+use serde_json::{Number, Value};
+
+use super::{Flow, Sink};
+use crate::arguments::plan::{
+    node::{Count, NumberRules, TextRules},
+    number::Exact,
+    place::Place,
+    words::bound,
+};
+
+pub(super) fn number<S: Sink>(
+    rules: Option<&NumberRules>,
+    number: &Number,
+    value: &Value,
+    at: &Place<'_>,
+    sink: &mut S,
+) -> Flow {
+    let Some(rules) = rules else { return Flow::Continue(()) };
+    for (limit, words) in rules.broken(Exact::from(number)) {
+        sink.wrong(at, Some(value), || format!("{words} {limit}"))?;
+    }
+    match &rules.multiple_of {
+        Some(divisor) if !divisor.divides(number) => {
+            sink.wrong(at, Some(value), || format!("a multiple of {divisor}"))
+        }
+        _ => Flow::Continue(()),
+    }
+}
+
+pub(super) fn text<S: Sink>(
+    rules: Option<&TextRules>,
+    text: &str,
+    value: &Value,
+    at: &Place<'_>,
+    sink: &mut S,
+) -> Flow {
+    let Some(rules) = rules else { return Flow::Continue(()) };
+    if !rules.length.admits_text(text) {
+        let expected = || bound(rules.length, text.chars().count(), "character", "characters");
+        sink.wrong(at, Some(value), expected)?;
+    }
+    match &rules.pattern {
+        Some(pattern) if !pattern.is_match(text) => {
+            sink.wrong(at, Some(value), || format!("a string that matches the pattern `{}`", pattern.source))
+        }
+        _ => Flow::Continue(()),
+    }
+}
+
+impl NumberRules {
+    /// The limits that a number is beyond, with the words for them.
+    fn broken(&self, exact: Exact) -> impl Iterator<Item = (Exact, &'static str)> {
+        let limits = [
+            (self.minimum, "at least", [Ordering::Greater, Ordering::Equal]),
+            (self.exclusive_minimum, "more than", [Ordering::Greater; 2]),
+            (self.maximum, "at most", [Ordering::Less, Ordering::Equal]),
+            (self.exclusive_maximum, "less than", [Ordering::Less; 2]),
+        ];
+        limits.into_iter().filter_map(move |(limit, words, allowed)| {
+            let limit = limit?;
+            let is_within = exact.compare(limit).is_some_and(|it| allowed.contains(&it));
+            (!is_within).then_some((limit, words))
+        })
+    }
+
+    /// Whether a number breaks none of these rules.
+    pub(in crate::arguments::plan) fn admits(&self, exact: Exact, number: impl FnOnce() -> Number) -> bool {
+        let is_divided = || self.multiple_of.as_ref().is_none_or(|divisor| divisor.divides(&number()));
+        self.broken(exact).next().is_none() && is_divided()
+    }
+}
+
+impl TextRules {
+    /// Whether a text breaks none of these rules.
+    pub(in crate::arguments::plan) fn admits(&self, text: &str) -> bool {
+        self.length.admits_text(text) && self.pattern.as_ref().is_none_or(|pattern| pattern.is_match(text))
+    }
+}
+
+impl Count {
+    /// Whether a text has so many characters; they are counted only where their bytes leave a doubt.
+    fn admits_text(self, text: &str) -> bool {
+        if self == Self::ANY {
+            return true;
+        }
+        let (fewest, most) = (text.len().div_ceil(4), text.len());
+        if fewest >= self.least && most <= self.most {
+            return true;
+        }
+        let count = text.chars().count();
+        self.least <= count && count <= self.most
+    }
+}

@@ -1,0 +1,82 @@
+//! Variants: a name alone, or an object with one property.
+
+use std::borrow::Cow;
+
+use serde::{
+    Deserialize, Deserializer,
+    de::{DeserializeSeed, EnumAccess, Error as _, Unexpected, VariantAccess, Visitor},
+};
+
+use super::{Object, Refusal, key::Key};
+
+/// A variant of which there is the name alone.
+pub(super) struct UnitVariant<'t>(pub(super) Cow<'t, str>);
+
+impl<'t> EnumAccess<'t> for UnitVariant<'t> {
+    type Error = Refusal;
+    type Variant = NoContent;
+
+    fn variant_seed<V: DeserializeSeed<'t>>(self, seed: V) -> Result<(V::Value, NoContent), Refusal> {
+        Ok((seed.deserialize(Key(self.0))?, NoContent))
+    }
+}
+
+/// What a variant holds that came as a name alone.
+pub(super) struct NoContent;
+
+impl<'t> VariantAccess<'t> for NoContent {
+    type Error = Refusal;
+
+    fn unit_variant(self) -> Result<(), Refusal> {
+        Ok(())
+    }
+
+    fn newtype_variant_seed<T: DeserializeSeed<'t>>(self, _: T) -> Result<T::Value, Refusal> {
+        Err(Refusal::invalid_type(Unexpected::UnitVariant, &"newtype variant"))
+    }
+
+    fn tuple_variant<V: Visitor<'t>>(self, _: usize, _: V) -> Result<V::Value, Refusal> {
+        Err(Refusal::invalid_type(Unexpected::UnitVariant, &"tuple variant"))
+    }
+
+    fn struct_variant<V: Visitor<'t>>(self, _: &'static [&'static str], _: V) -> Result<V::Value, Refusal> {
+        Err(Refusal::invalid_type(Unexpected::UnitVariant, &"struct variant"))
+    }
+}
+
+/// The name of the first property is the variant's; its value is what the variant holds.
+impl<'t> EnumAccess<'t> for &mut Object<'_, 't, '_> {
+    type Error = Refusal;
+    type Variant = Self;
+
+    fn variant_seed<V: DeserializeSeed<'t>>(self, seed: V) -> Result<(V::Value, Self), Refusal> {
+        let Some(name) = self.advance()? else {
+            return Err(Refusal::custom("expected an object with the name of a variant"));
+        };
+        Ok((seed.deserialize(Key(name))?, self))
+    }
+}
+
+impl<'t> VariantAccess<'t> for &mut Object<'_, 't, '_> {
+    type Error = Refusal;
+
+    fn unit_variant(self) -> Result<(), Refusal> {
+        <()>::deserialize(self.value()).map_err(|refusal| self.within(refusal))
+    }
+
+    fn newtype_variant_seed<T: DeserializeSeed<'t>>(self, seed: T) -> Result<T::Value, Refusal> {
+        seed.deserialize(self.value()).map_err(|refusal| self.within(refusal))
+    }
+
+    fn tuple_variant<V: Visitor<'t>>(self, length: usize, visitor: V) -> Result<V::Value, Refusal> {
+        self.value().deserialize_tuple(length, visitor).map_err(|refusal| self.within(refusal))
+    }
+
+    fn struct_variant<V: Visitor<'t>>(
+        self,
+        fields: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Refusal> {
+        self.value().deserialize_struct("", fields, visitor).map_err(|refusal| self.within(refusal))
+    }
+}

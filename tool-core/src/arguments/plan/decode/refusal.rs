@@ -1,0 +1,91 @@
+use std::fmt;
+
+use serde::de;
+
+use crate::arguments::json::Fault;
+
+/// Why a text was not decoded, and where in it.
+///
+/// It says no more than what decoding knows; what the arguments should have been is found out by
+/// those who report it.
+#[derive(Debug)]
+pub struct Refusal(Box<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    why: Why,
+    /// The steps to the place, the last one first.
+    path: Vec<String>,
+}
+
+/// Why a text was not decoded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::arguments) enum Why {
+    /// The plan does not admit it, or it may be written in a way that its type reads.
+    Refused,
+    /// It is no JSON.
+    Syntax,
+    /// It is nested too deeply.
+    TooDeep,
+    /// Its type does not read it, for this reason.
+    Undecodable(String),
+}
+
+impl Refusal {
+    #[cold]
+    pub(super) fn new(why: Why) -> Self {
+        Self(Box::new(Inner { why, path: Vec::new() }))
+    }
+
+    #[cold]
+    pub(super) fn refused() -> Self {
+        Self::new(Why::Refused)
+    }
+
+    /// Says that what was refused is at `step` of what is decoded here.
+    #[cold]
+    pub(super) fn within(mut self, step: String) -> Self {
+        self.0.path.push(step);
+        self
+    }
+
+    pub(in crate::arguments) fn why(&self) -> &Why {
+        &self.0.why
+    }
+
+    /// The place, as a JSON pointer.
+    pub(in crate::arguments) fn pointer(&self) -> String {
+        let steps = self.0.path.iter().rev();
+        steps.map(|step| format!("/{}", step.replace('~', "~0").replace('/', "~1"))).collect()
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0.why {
+            Why::Refused => f.write_str("a value that the schema refuses"),
+            Why::Syntax => f.write_str("not JSON"),
+            Why::TooDeep => f.write_str("nested too deeply"),
+            Why::Undecodable(message) => f.write_str(message),
+        }
+    }
+}
+
+impl std::error::Error for Refusal {}
+
+impl de::Error for Refusal {
+    #[cold]
+    fn custom<T: fmt::Display>(message: T) -> Self {
+        Self::new(Why::Undecodable(message.to_string()))
+    }
+}
+
+impl From<Fault> for Refusal {
+    #[cold]
+    fn from(fault: Fault) -> Self {
+        Self::new(match fault {
+            Fault::Syntax => Why::Syntax,
+            Fault::TooDeep => Why::TooDeep,
+        })
+    }
+}

@@ -1,0 +1,213 @@
+//! F01, F12: the decoder reads what `serde_json` reads, and admits what the plan admits.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use proptest::prelude::*;
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::{Value, json};
+
+use super::{Checked, Refusal};
+use crate::arguments::{json::Reader, plan::Plan};
+
+fn decode<T: DeserializeOwned>(plan: &Plan, text: &str) -> Result<T, Refusal> {
+    let mut reader = Reader::new(text);
+    let value = T::deserialize(Checked::new(&mut reader, plan))?;
+    if reader.is_at_end() { Ok(value) } else { Err(super::Refusal::new(super::Why::Syntax)) }
+}
+
+/// What is read of `text` by a schema, or why not.
+fn read<T: DeserializeOwned>(schema: &Value, text: &str) -> Result<T, String> {
+    let plan = Plan::compile(schema).unwrap();
+    decode(&plan, text).map_err(|refusal| format!("{}: {refusal}", refusal.pointer()))
+}
+
+fn anything(text: &str) -> Option<Value> {
+    decode(Plan::anything(), text).ok()
+}
+
+/// Texts that are nearly JSON: tokens in any order.
+fn nearly_json() -> impl Strategy<Value = String> {
+    let known = prop_oneof![
+        4 => prop::sample::select(vec!["{", "}", "[", "]", ",", ":", " ", "\n", "null", "true", "false"]),
+        2 => prop::sample::select(vec![
+            "0", "-0", "1", "-1", "01", "1.", ".5", "1.5", "-", "1e2", "1E+2", "1e", "1e400", "-1e-400", "3.0",
+            "18446744073709551615", "18446744073709551616", "-9223372036854775808", "-9223372036854775809",
+            "12345678901234567890123", "0.1", "1.7976931348623157e308", "5e-324",
+        ]),
+        2 => prop::sample::select(vec![
+            r#""""#, r#""a""#, r#""b":"#, r#""a":"#, r#""é\n""#, r#""\u00e9""#, r#""\ud83d\ude00""#, r#""\ud83d""#,
+            r#""\x""#, r#""\"#, "\"\t\"", r#""a long text that is longer than what is looked at bytewise\" ""#,
+        ]),
+    ];
+    let token = prop_oneof![9 => known.prop_map(str::to_owned), 1 => ".{0,3}"];
+    prop::collection::vec(token, 0..12).prop_map(|tokens| tokens.concat())
+}
+
+fn json_value() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<u64>().prop_map(Value::from),
+        any::<f64>().prop_map(Value::from),
+        ".{0,40}".prop_map(Value::from),
+    ];
+    leaf.prop_recursive(4, 24, 5, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..5).prop_map(Value::from),
+            prop::collection::hash_map(".{0,30}", inner, 0..5).prop_map(|map| map.into_iter().collect()),
+        ]
+    })
+}
+
+fn repeats_a_key(text: &str) -> bool {
+    crate::arguments::document::Document::read(text).is_ok_and(|document| !document.oddities.is_empty())
+}
+
+proptest! {
+    #[test]
+    fn what_serde_json_reads_is_read_the_same(value in json_value(), pretty in any::<bool>()) {
+        let text = if pretty { serde_json::to_string_pretty(&value) } else { serde_json::to_string(&value) };
+        prop_assert_eq!(anything(&text.unwrap()), Some(value));
+    }
+
+    #[test]
+    fn what_serde_json_refuses_is_refused(text in nearly_json()) {
+        let theirs: Option<Value> = serde_json::from_str(&text).ok();
+        if !repeats_a_key(&text) {
+            prop_assert_eq!(anything(&text), theirs, "{}", text);
+        }
+    }
+
+    #[test]
+    fn a_document_is_the_same_value(text in nearly_json()) {
+        let document = crate::arguments::document::Document::read(&text);
+        match document {
+            Ok(document) if document.oddities.is_empty() => {
+                prop_assert_eq!(serde_json::from_str::<Value>(&text).ok(), Some(document.value));
+            }
+            Ok(_) => {}
+            Err(_) => prop_assert!(serde_json::from_str::<Value>(&text).is_err()),
+        }
+    }
+}
+
+#[test]
+fn an_integer_may_be_written_with_a_fraction_of_zeros() {
+    let integer = json!({ "type": "integer" });
+    assert_eq!(read::<i64>(&integer, "3.0"), Ok(3));
+    assert_eq!(read::<i64>(&integer, "1e2"), Ok(100));
+    assert_eq!(read::<Value>(&integer, "3.0"), Ok(json!(3)));
+    assert_eq!(read::<i64>(&integer, "9007199254740993.0"), Ok(9_007_199_254_740_993));
+    assert_eq!(read::<u64>(&integer, "18446744073709551615"), Ok(u64::MAX));
+    assert_eq!(read::<i128>(&integer, "-170141183460469231731687303715884105728"), Ok(i128::MIN));
+    assert_eq!(read::<u128>(&integer, "340282366920938463463374607431768211455"), Ok(u128::MAX));
+    assert!(read::<i64>(&integer, "3.5").is_err());
+    assert!(read::<i64>(&integer, "1e400").is_err());
+}
+
+#[test]
+fn a_number_keeps_its_sign_and_its_digits() {
+    assert!(read::<f64>(&json!(true), "-0").unwrap().is_sign_negative());
+    assert_eq!(read::<i64>(&json!(true), "-0"), Ok(0));
+    assert_eq!(read::<f64>(&json!(true), "0.30000000000000004"), Ok(0.300_000_000_000_000_04));
+    assert_eq!(read::<f32>(&json!(true), "0.1"), Ok(0.1));
+}
+
+#[test]
+fn a_property_that_may_be_absent_may_be_null() {
+    #[derive(Debug, PartialEq, Deserialize)]
+    struct Page {
+        #[serde(default = "ten")]
+        limit: u8,
+        token: Option<Value>,
+    }
+    fn ten() -> u8 {
+        10
+    }
+    let schema = json!({ "type": "object", "properties": { "limit": { "type": "integer" }, "token": true } });
+    assert_eq!(read(&schema, r#"{"limit":null,"token":1}"#), Ok(Page { limit: 10, token: Some(json!(1)) }));
+    let required = json!({ "properties": { "limit": { "type": "integer" } }, "required": ["limit"] });
+    assert!(read::<Page>(&required, r#"{"limit":null}"#).is_err());
+}
+
+#[test]
+fn a_repeated_name_is_refused_wherever_it_stands() {
+    for text in [r#"{"a":1,"a":2}"#, r#"[{"x":{"b":null,"b":null}}]"#, r#"{"\u0061":1,"a":2}"#] {
+        assert!(read::<Value>(&json!(true), text).is_err(), "{text}");
+        assert!(read::<serde::de::IgnoredAny>(&json!(true), text).is_err(), "{text}");
+    }
+    let schema = json!({ "properties": { "a": true }, "anyOf": [{}] });
+    assert!(read::<Value>(&schema, r#"{"a":1,"a":2}"#).is_err());
+    let many: serde_json::Map<_, _> = (0..70).map(|at| (format!("p{at}"), json!(true))).collect();
+    let schema = json!({ "properties": many });
+    assert!(read::<Value>(&schema, r#"{"p69":1,"p69":2}"#).is_err());
+}
+
+#[test]
+fn a_value_that_its_type_does_not_read_is_named_by_its_place() {
+    #[derive(Debug, Deserialize)]
+    struct Outer {
+        #[expect(dead_code, reason = "only decoded")]
+        inner: Vec<std::collections::BTreeMap<String, std::net::Ipv4Addr>>,
+    }
+    let refused = read::<Outer>(&json!(true), r#"{"inner":[{},{"a/b":"1.2.3"}]}"#).unwrap_err();
+    assert_eq!(refused, "/inner/1/a~1b: invalid IPv4 address syntax");
+}
+
+#[test]
+fn what_nests_too_deeply_is_refused() {
+    let nested = |levels: usize| "[".repeat(levels) + &"]".repeat(levels);
+    assert!(read::<Value>(&json!(true), &nested(128)).is_ok());
+    for levels in [129, 10_000, 1_000_000] {
+        let refused = read::<Value>(&json!(true), &nested(levels)).unwrap_err();
+        assert!(refused.ends_with(": nested too deeply"), "{refused}");
+    }
+}
+
+#[test]
+fn what_serde_does_with_a_format_is_done_with_ours() {
+    #[derive(Debug, PartialEq, Deserialize)]
+    enum Shape {
+        Point,
+        Circle(f64),
+        Line(i8, i8),
+        Box { width: u8 },
+    }
+    for (text, shape) in [
+        (r#""Point""#, Shape::Point),
+        (r#"{"Point":null}"#, Shape::Point),
+        (r#"{"Circle":1}"#, Shape::Circle(1.0)),
+        (r#"{"Line":[1,-2]}"#, Shape::Line(1, -2)),
+        (r#"{"Box":{"width":3}}"#, Shape::Box { width: 3 }),
+    ] {
+        assert_eq!(read(&json!(true), text), Ok(shape), "{text}");
+    }
+    for text in
+        ["{}", r#"{"Circle":1,"Point":null}"#, r#""Circle""#, r#"{"Line":[1]}"#, r#"{"Line":[1,2,3]}"#, "1"]
+    {
+        assert!(read::<Shape>(&json!(true), text).is_err(), "{text}");
+        assert!(serde_json::from_str::<Shape>(text).is_err(), "{text}");
+    }
+}
+
+#[test]
+fn a_raw_value_keeps_its_text() {
+    let raw: Box<serde_json::value::RawValue> =
+        read(&json!({ "type": "object" }), r#" {"a": [1.50] } "#).unwrap();
+    assert_eq!(raw.get(), r#"{"a": [1.50] }"#);
+    assert!(read::<Box<serde_json::value::RawValue>>(&json!({ "type": "object" }), "[1]").is_err());
+}
+
+#[test]
+fn names_may_be_numbers_booleans_and_variants() {
+    use std::collections::BTreeMap;
+    let anything = json!(true);
+    assert_eq!(read::<BTreeMap<u8, u8>>(&anything, r#"{"7":1}"#), Ok(BTreeMap::from([(7, 1)])));
+    assert_eq!(read::<BTreeMap<bool, u8>>(&anything, r#"{"true":1}"#), Ok(BTreeMap::from([(true, 1)])));
+    assert_eq!(read::<BTreeMap<i128, u8>>(&anything, r#"{"-7":1}"#), Ok(BTreeMap::from([(-7, 1)])));
+    for text in [r#"{"07":1}"#, r#"{"+7":1}"#, r#"{" 7":1}"#, r#"{"256":1}"#, r#"{"":1}"#] {
+        assert!(read::<BTreeMap<u8, u8>>(&anything, text).is_err(), "{text}");
+        assert!(serde_json::from_str::<BTreeMap<u8, u8>>(text).is_err(), "{text}");
+    }
+}

@@ -1,0 +1,134 @@
+//! Reading arguments by a plan: in one pass where they fit, and once more, slowly, to say what is
+//! wrong where they do not.
+
+use serde::de::DeserializeOwned;
+
+use super::{
+    Plan,
+    decode::{Checked, Refusal, Why},
+    words::received,
+};
+use crate::{
+    Arguments, ToolError, Violation,
+    arguments::{
+        document::Document,
+        json::{DEEPEST, Fault, Reader},
+        not_json,
+    },
+};
+
+/// What becomes of a text when it is read by a plan.
+#[derive(Debug)]
+enum Fit {
+    /// It fits.
+    AsItIs,
+    /// It fits when it is written like this, which means the same.
+    As(String),
+    /// It does not fit, for these reasons.
+    Not(Vec<Violation>),
+}
+
+/// Takes a value from a text, or says why not; asked once more with the same text written otherwise.
+pub(crate) type Take<'f> =
+    dyn for<'c, 't, 'p> FnMut(Checked<'c, 't, 'p>, &'t str) -> Result<(), Refusal> + 'f;
+
+impl Plan {
+    /// Reads `arguments` with `take`, and gives them as they were read.
+    ///
+    /// # Errors
+    ///
+    /// All that is wrong with them.
+    pub(crate) fn read<'a>(
+        &self,
+        arguments: Arguments<'a>,
+        take: &mut Take<'_>,
+    ) -> Result<Arguments<'a>, ToolError> {
+        match self.attempt(arguments.as_str(), take) {
+            Ok(()) => Ok(arguments),
+            Err(refusal) => self.read_again(arguments.as_str(), refusal, take).map(Arguments::from),
+        }
+    }
+
+    /// Reads `arguments` as a `T`.
+    ///
+    /// # Errors
+    ///
+    /// All that is wrong with them.
+    pub(crate) fn decode<T: DeserializeOwned>(&self, arguments: Arguments<'_>) -> Result<T, ToolError> {
+        let mut value = None;
+        self.read(arguments, &mut |source, _| {
+            value = Some(T::deserialize(source)?);
+            Ok(())
+        })?;
+        value.ok_or_else(|| ToolError::new(crate::ErrorKind::InvalidArguments, "nothing was decoded"))
+    }
+
+    /// Gives `arguments` as they fit.
+    ///
+    /// # Errors
+    ///
+    /// All that is wrong with them.
+    pub fn fit<'a>(&self, arguments: Arguments<'a>) -> Result<Arguments<'a>, ToolError> {
+        match self.fit_of(arguments.as_str())? {
+            Fit::AsItIs => Ok(arguments),
+            Fit::As(text) => Ok(text.into()),
+            Fit::Not(violations) => Err(ToolError::invalid_arguments(violations, arguments.as_str())),
+        }
+    }
+
+    fn attempt(&self, text: &str, take: &mut Take<'_>) -> Result<(), Refusal> {
+        let mut reader = Reader::new(text);
+        take(Checked::new(&mut reader, self), text)?;
+        if reader.is_at_end() { Ok(()) } else { Err(Fault::Syntax.into()) }
+    }
+
+    #[cold]
+    fn read_again(&self, text: &str, refusal: Refusal, take: &mut Take<'_>) -> Result<String, ToolError> {
+        let refusal = match self.fit_of(text)? {
+            Fit::Not(violations) => return Err(ToolError::invalid_arguments(violations, text)),
+            Fit::AsItIs => refusal,
+            Fit::As(fitting) => match self.attempt(&fitting, take) {
+                Ok(()) => return Ok(fitting),
+                Err(refusal) => refusal,
+            },
+        };
+        Err(ToolError::invalid_arguments(vec![unreadable(text, &refusal)], text))
+    }
+
+    fn fit_of(&self, text: &str) -> Result<Fit, ToolError> {
+        let document = match Document::read(text) {
+            Ok(document) => document,
+            Err(Fault::Syntax) => return Err(not_json(text)),
+            Err(Fault::TooDeep) => {
+                let expected = format!("a value that is nested at most {DEEPEST} levels deep");
+                return Ok(Fit::Not(vec![Violation::new("", expected, "one that is nested more deeply")]));
+            }
+        };
+        let mut value = document.value.clone();
+        let changed = self.settle(&mut value);
+        let violations = beside(&document.oddities, self.violations(&value));
+        Ok(match (violations.is_empty(), changed) {
+            (false, _) => Fit::Not(violations),
+            (true, true) => Fit::As(document.rewritten(&value)),
+            (true, false) => Fit::AsItIs,
+        })
+    }
+}
+
+/// Both lists, where the second says nothing new of a place that the first speaks of.
+fn beside(oddities: &[Violation], mut violations: Vec<Violation>) -> Vec<Violation> {
+    violations.retain(|it| oddities.iter().all(|odd| odd.pointer != it.pointer));
+    violations.extend_from_slice(oddities);
+    violations
+}
+
+/// The plan admits what the type does not read: the type's own words are all there is.
+fn unreadable(text: &str, refusal: &Refusal) -> Violation {
+    let pointer = refusal.pointer();
+    let expected = match refusal.why() {
+        Why::Undecodable(message) => format!("something that can be read ({message})"),
+        Why::Refused | Why::Syntax | Why::TooDeep => "something that can be read".to_owned(),
+    };
+    let value = Document::read(text).ok().and_then(|document| document.value.pointer(&pointer).map(received));
+    Violation::new(pointer, expected, value.unwrap_or_else(|| "nothing".to_owned()))
+}
