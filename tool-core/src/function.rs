@@ -50,10 +50,13 @@ impl FunctionTool {
         let name = ToolName::new(spec.name).map_err(|error| SchemaError::new(error.to_string()))?;
         let mut parts = None;
         invocation.make().slots(&mut |slots| {
-            parts = Some((Parameters::of(spec, slots), describe(spec, slots)));
+            parts = Some(describe(spec, slots).map(|description| {
+                let parameters = Parameters::of(spec, slots, &description.input_schema);
+                (parameters, description)
+            }));
         });
-        let (parameters, description) = parts.ok_or_else(|| SchemaError::new("the function has no slots"))?;
-        let description = description?;
+        let (parameters, description) =
+            parts.ok_or_else(|| SchemaError::new("the function has no slots"))??;
         let mut definition = ToolDefinition::new(name, spec.description, description.input_schema)
             .with_metadata(spec.metadata())
             .with_examples(spec.examples.iter().map(|example| example()).collect());

@@ -6,29 +6,39 @@ use serde::{
 };
 
 use super::{Parameter, Slot, Source, Spec, slot::SlotList};
-use crate::arguments::plan::{Checked, Refusal};
+use crate::{
+    InputSchema, Plan,
+    arguments::plan::{Checked, Refusal},
+};
 
 /// The parameters of a function that a model fills, by which properties are told apart.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Parameters {
     list: &'static [Parameter],
     /// A bit for each parameter that a model fills; there are at most 16.
     filled_by_model: u32,
     /// Which parameter is the whole of the arguments, if one is.
     whole: Option<usize>,
+    /// The parameter of each property that the plan names, in its order.
+    by_position: Vec<Option<usize>>,
 }
 
 impl Parameters {
-    pub(crate) fn of(spec: &'static Spec, slots: SlotList<'_, '_>) -> Self {
+    pub(crate) fn of(spec: &'static Spec, slots: SlotList<'_, '_>, schema: &InputSchema) -> Self {
         let is_model = |slot: &dyn Slot| matches!(slot.source(), Source::Model { .. });
         let bits = slots.iter().enumerate().filter(|(_, slot)| is_model(&***slot)).map(|(at, _)| 1 << at);
         let whole = spec.parameters.iter().position(|parameter| parameter.whole);
-        Self { list: spec.parameters, filled_by_model: bits.sum(), whole }
+        let mut parameters =
+            Self { list: spec.parameters, filled_by_model: bits.sum(), whole, by_position: Vec::new() };
+        // What is wrong with the schema is said when the tool is added.
+        let names = schema.plan().map(Plan::names).unwrap_or_default();
+        parameters.by_position = names.into_iter().map(|name| parameters.find(name)).collect();
+        parameters
     }
 
     /// Fills `slots` from `text`, which `source` reads.
     pub(crate) fn decode<'t>(
-        self,
+        &self,
         slots: SlotList<'_, '_>,
         source: Checked<'_, 't, '_>,
         text: &'t str,
@@ -36,13 +46,13 @@ impl Parameters {
         if let Some(slot) = self.whole.and_then(|at| slots.get_mut(at)) {
             return slot.decode(source, text);
         }
-        let (mut object, mut near, mut filled) = (source.into_object()?, 0, 0_u32);
-        while let Some(name) = object.advance()? {
-            match self.find(&name, &mut near).and_then(|at| Some((at, slots.get_mut(at)?))) {
-                // By two of its names.
-                Some((at, _)) if filled & (1 << at) != 0 => {
-                    return Err(Refusal::duplicate_field("of that name"));
-                }
+        let (mut object, mut filled) = (source.into_object()?, 0_u32);
+        while object.advance()? {
+            let at = match object.position().and_then(|position| self.by_position.get(position)) {
+                Some(at) => *at,
+                None => self.find(object.name()),
+            };
+            match at.and_then(|at| Some((at, slots.get_mut(at)?))) {
                 Some((at, slot)) => {
                     filled |= 1 << at;
                     slot.decode(object.value(), text).map_err(|refusal| object.within(refusal))?;
@@ -50,7 +60,11 @@ impl Parameters {
                 None => drop(IgnoredAny::deserialize(object.value())?),
             }
         }
-        let mut empty = self.filled_by_model & !filled;
+        self.leave_out(slots, self.filled_by_model & !filled)
+    }
+
+    /// Fills the slots for which nothing came.
+    fn leave_out(&self, slots: SlotList<'_, '_>, mut empty: u32) -> Result<(), Refusal> {
         while empty != 0 {
             let at = empty.trailing_zeros() as usize;
             if let (Some(slot), Some(parameter)) = (slots.get_mut(at), self.list.get(at))
@@ -63,13 +77,11 @@ impl Parameters {
         Ok(())
     }
 
-    /// The place of the parameter that goes by `name`; it is looked for at `near` first.
-    fn find(self, name: &str, near: &mut usize) -> Option<usize> {
-        let is_it = |at: &usize| {
-            self.filled_by_model & (1 << at) != 0 && self.list.get(*at).is_some_and(|it| it.is_called(name))
-        };
-        let at = Some(*near).filter(is_it).or_else(|| (0..self.list.len()).find(is_it))?;
-        *near = at + 1;
-        Some(at)
+    /// The place of the parameter that goes by `name`.
+    fn find(&self, name: &str) -> Option<usize> {
+        let is_model = |at: &usize| self.filled_by_model & (1 << at) != 0;
+        (0..self.list.len())
+            .filter(is_model)
+            .find(|at| self.list.get(*at).is_some_and(|it| it.is_called(name)))
     }
 }

@@ -19,7 +19,8 @@ pub(in crate::arguments) const DEEPEST: u8 = 128;
 #[derive(Debug, Clone)]
 pub(in crate::arguments) struct Reader<'t> {
     text: &'t str,
-    at: usize,
+    /// What was not read yet; as a slice, so that no look at it can be beyond its end.
+    rest: &'t [u8],
     /// How many more lists and objects may be opened.
     room: u8,
 }
@@ -35,17 +36,18 @@ pub(in crate::arguments) enum Fault {
 
 impl<'t> Reader<'t> {
     pub(in crate::arguments) const fn new(text: &'t str) -> Self {
-        Self { text, at: 0, room: DEEPEST }
+        Self { text, rest: text.as_bytes(), room: DEEPEST }
     }
 
     /// Where the next token begins, in bytes from the start of the text; asked after a peek.
     pub(in crate::arguments) const fn position(&self) -> usize {
-        self.at
+        self.text.len() - self.rest.len()
     }
 
     /// A reader of the same text from `position` on.
-    pub(in crate::arguments) const fn at(&self, position: usize) -> Self {
-        Self { text: self.text, at: position, room: self.room }
+    pub(in crate::arguments) fn at(&self, position: usize) -> Self {
+        let rest = self.text.as_bytes().get(position..).unwrap_or_default();
+        Self { text: self.text, rest, room: self.room }
     }
 
     /// A part of the text.
@@ -56,18 +58,10 @@ impl<'t> Reader<'t> {
     /// The first byte of the next token; `None` at the end.
     #[inline]
     pub(in crate::arguments) fn peek(&mut self) -> Option<u8> {
-        loop {
-            let next = self.byte()?;
-            if !matches!(next, b' ' | b'\n' | b'\t' | b'\r') {
-                return Some(next);
-            }
-            self.at += 1;
+        while let [b' ' | b'\n' | b'\t' | b'\r', rest @ ..] = self.rest {
+            self.rest = rest;
         }
-    }
-
-    #[inline]
-    fn byte(&self) -> Option<u8> {
-        self.text.as_bytes().get(self.at).copied()
+        self.rest.first().copied()
     }
 
     /// Takes the next token, if it is `wanted`, which is one byte long.
@@ -75,44 +69,73 @@ impl<'t> Reader<'t> {
     pub(in crate::arguments) fn take(&mut self, wanted: u8) -> bool {
         let is_it = self.peek() == Some(wanted);
         if is_it {
-            self.at += 1;
+            self.skip();
         }
         is_it
     }
 
-    /// Takes the token that opens a list or an object.
-    pub(in crate::arguments) fn open(&mut self) -> Result<(), Fault> {
-        self.room = self.room.checked_sub(1).ok_or(Fault::TooDeep)?;
-        self.at += 1;
-        Ok(())
+    /// Takes one byte, which was seen.
+    #[inline]
+    fn skip(&mut self) {
+        if let [_, rest @ ..] = self.rest {
+            self.rest = rest;
+        }
     }
 
-    /// Says that a list or an object was closed.
-    pub(in crate::arguments) const fn closed(&mut self) {
-        self.room += 1;
+    /// Takes the token that opens a list or an object.
+    #[inline]
+    pub(in crate::arguments) fn open(&mut self) -> Result<(), Fault> {
+        self.room = self.room.checked_sub(1).ok_or(Fault::TooDeep)?;
+        self.skip();
+        Ok(())
     }
 
     /// Takes `null`, `true` or `false`.
     pub(in crate::arguments) fn word(&mut self, word: &'static str) -> Result<(), Fault> {
-        let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
-        if rest.starts_with(word.as_bytes()) {
-            self.at += word.len();
-            return Ok(());
-        }
-        Err(Fault::Syntax)
+        self.rest = self.rest.strip_prefix(word.as_bytes()).ok_or(Fault::Syntax)?;
+        Ok(())
     }
 
     /// The string that begins here: a part of the text, unless it has escapes.
+    #[inline]
     pub(in crate::arguments) fn string(&mut self) -> Result<Cow<'t, str>, Fault> {
-        let (string, end) = string::read(self.text, self.at + 1)?;
-        self.at = end;
-        Ok(string)
+        self.skip();
+        let start = self.position();
+        let length = string::plain(self.rest)?;
+        if let Some((b'"', rest)) = self.rest.get(length..).and_then(<[u8]>::split_first) {
+            self.rest = rest;
+            return Ok(Cow::Borrowed(self.text.get(start..start + length).unwrap_or_default()));
+        }
+        let (string, end) = string::unescaped(self.text, start, start + length)?;
+        self.rest = self.text.as_bytes().get(end..).unwrap_or_default();
+        Ok(Cow::Owned(string))
+    }
+
+    /// Takes the string that begins here, if it is `name`, which has no escapes.
+    #[inline]
+    pub(in crate::arguments) fn take_name(&mut self, name: &str) -> bool {
+        let rest = self.rest.strip_prefix(b"\"").and_then(|rest| rest.strip_prefix(name.as_bytes()));
+        match rest.and_then(|rest| rest.strip_prefix(b"\"")) {
+            Some(rest) => {
+                self.rest = rest;
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Takes the integer that begins here, if it is a common one: its sign and its digits.
+    #[inline]
+    pub(in crate::arguments) fn take_integer(&mut self) -> Option<(bool, u64)> {
+        let (negative, magnitude, rest) = number::common(self.rest)?;
+        self.rest = rest;
+        Some((negative, magnitude))
     }
 
     /// The number that begins here.
     pub(in crate::arguments) fn number(&mut self) -> Result<Numeral<'t>, Fault> {
-        let (number, end) = number::read(self.text, self.at)?;
-        self.at = end;
+        let (number, end) = number::read(self.text, self.position())?;
+        self.rest = self.text.as_bytes().get(end..).unwrap_or_default();
         Ok(number)
     }
 
@@ -121,12 +144,12 @@ impl<'t> Reader<'t> {
     pub(in crate::arguments) fn next_item(&mut self, is_first: bool, close: u8) -> Result<bool, Fault> {
         match self.peek() {
             Some(byte) if byte == close => {
-                self.at += 1;
-                self.closed();
+                self.skip();
+                self.room += 1;
                 Ok(false)
             }
             Some(b',') if !is_first => {
-                self.at += 1;
+                self.skip();
                 // `[1,]` is no list.
                 if self.peek() == Some(close) { Err(Fault::Syntax) } else { Ok(true) }
             }

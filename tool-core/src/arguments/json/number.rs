@@ -17,6 +17,30 @@ pub(in crate::arguments) enum Numeral<'t> {
 /// All numbers of so many digits fit an `u64`.
 const FEW_DIGITS: usize = 19;
 
+/// The integer that begins here, if it has at most 18 digits and nothing odd about it: its sign, its
+/// digits, and what comes after it.
+#[inline]
+pub(super) fn common(bytes: &[u8]) -> Option<(bool, u64, &[u8])> {
+    let (negative, digits) = match bytes {
+        [b'-', digits @ ..] => (true, digits),
+        digits => (false, digits),
+    };
+    let mut magnitude = 0_u64;
+    let mut rest = digits;
+    while let [digit @ b'0'..=b'9', after @ ..] = rest {
+        magnitude = magnitude.wrapping_mul(10).wrapping_add(u64::from(*digit & 15));
+        rest = after;
+    }
+    let count = digits.len() - rest.len();
+    let is_odd = match count {
+        0 => true,
+        1 => negative && magnitude == 0,
+        _ => count > 18 || digits.first() == Some(&b'0'),
+    };
+    let goes_on = matches!(rest.first(), Some(b'.' | b'e' | b'E'));
+    if is_odd || goes_on { None } else { Some((negative, magnitude, rest)) }
+}
+
 /// The number that begins at `start`, and where the text goes on after it.
 pub(super) fn read(text: &str, start: usize) -> Result<(Numeral<'_>, usize), Fault> {
     let bytes = text.as_bytes();

@@ -1,41 +1,53 @@
-use std::borrow::Cow;
-
 use memchr::memchr2;
 
 use super::Fault;
 
-/// So many bytes are looked at one by one, which for a short text is faster than anything cleverer.
-const SHORT: usize = 24;
+/// So many bytes are looked at eight at a time, which for a short text is faster than more at once.
+const SHORT: usize = 32;
 
-/// The string whose first character stands at `start`, and where the text goes on after it.
-pub(super) fn read(text: &str, start: usize) -> Result<(Cow<'_, str>, usize), Fault> {
-    let end = plain(text, start)?;
-    if text.as_bytes().get(end) == Some(&b'"') {
-        return Ok((Cow::Borrowed(text.get(start..end).unwrap_or_default()), end + 1));
-    }
-    let (string, end) = unescaped(text, start, end)?;
-    Ok((Cow::Owned(string), end))
-}
-
-/// Where the first quote or backslash from `start` on stands.
-fn plain(text: &str, start: usize) -> Result<usize, Fault> {
-    let bytes = text.as_bytes().get(start..).unwrap_or_default();
-    for (at, byte) in bytes.iter().take(SHORT).enumerate() {
-        match byte {
-            b'"' | b'\\' => return Ok(start + at),
-            0..0x20 => return Err(Fault::Syntax),
-            _ => {}
+/// How many bytes come before the first quote or backslash.
+#[inline]
+pub(super) fn plain(bytes: &[u8]) -> Result<usize, Fault> {
+    let mut rest = bytes;
+    while let Some((eight, after)) = rest.split_first_chunk() {
+        let found = special(*eight);
+        if found != 0 {
+            let at = bytes.len() - rest.len() + found.trailing_zeros() as usize / 8;
+            return if bytes.get(at).is_some_and(|byte| *byte < 0x20) { Err(Fault::Syntax) } else { Ok(at) };
+        }
+        rest = after;
+        if bytes.len() - rest.len() == SHORT {
+            break;
         }
     }
-    let rest = bytes.get(SHORT..).unwrap_or_default();
+    long(bytes, bytes.len() - rest.len())
+}
+
+/// A bit for each byte that is a quote, a backslash or a control character, of which the lowest is
+/// right; how it is done is told by the names of it: "has zero byte", "has less".
+#[inline]
+const fn special(bytes: [u8; 8]) -> u64 {
+    const LOW: u64 = u64::MAX / 255;
+    const HIGH: u64 = LOW << 7;
+    let word = u64::from_le_bytes(bytes);
+    let quote = word ^ (LOW * b'"' as u64);
+    let backslash = word ^ (LOW * b'\\' as u64);
+    let zero = (quote.wrapping_sub(LOW) & !quote) | (backslash.wrapping_sub(LOW) & !backslash);
+    let control = word.wrapping_sub(LOW * 0x20) & !word;
+    (zero | control) & HIGH
+}
+
+/// As [`plain`], where the first `done` bytes have been looked at.
+fn long(bytes: &[u8], done: usize) -> Result<usize, Fault> {
+    let rest = bytes.get(done..).unwrap_or_default();
     let length = memchr2(b'"', b'\\', rest).ok_or(Fault::Syntax)?;
     // All of them, without a way out, so that many are compared at once.
     let has_control = rest.iter().take(length).fold(false, |found, byte| found | (*byte < 0x20));
-    if has_control { Err(Fault::Syntax) } else { Ok(start + SHORT + length) }
+    if has_control { Err(Fault::Syntax) } else { Ok(done + length) }
 }
 
 /// The string from `start` on, which is plain up to `stop`.
-fn unescaped(text: &str, mut start: usize, mut stop: usize) -> Result<(String, usize), Fault> {
+pub(super) fn unescaped(text: &str, mut start: usize, mut stop: usize) -> Result<(String, usize), Fault> {
     let mut string = String::new();
     loop {
         string.push_str(text.get(start..stop).unwrap_or_default());
@@ -45,7 +57,7 @@ fn unescaped(text: &str, mut start: usize, mut stop: usize) -> Result<(String, u
         let (character, end) = escape(text, stop + 1)?;
         string.push(character);
         start = end;
-        stop = plain(text, start)?;
+        stop = start + plain(text.as_bytes().get(start..).unwrap_or_default())?;
     }
 }
 

@@ -236,13 +236,13 @@ impl<'s> Compiler<'s> {
             .into_iter()
             .map(|(name, node)| {
                 let required = sorted.binary_search(&name).is_ok();
-                Property { name: name.into(), node: Some(node), required }
+                Property::new(name, Some(node), required)
             })
             .collect();
         let properties = keywords.get("properties").and_then(Value::as_object);
         let is_named = |name: &str| properties.is_some_and(|map| map.contains_key(name));
         let unnamed = required.into_iter().filter(|name| !is_named(name));
-        table.extend(unnamed.map(|name| Property { name: name.into(), node: None, required: true }));
+        table.extend(unnamed.map(|name| Property::new(name, None, true)));
         Table::new(table).with_aliases(properties.map(aliases).unwrap_or_default())
     }
 

@@ -98,11 +98,18 @@ impl Plan {
         is_nested_within(value, self.deepest) && settle::settle(self, value)
     }
 
+    /// The properties of the root, in the order of their positions.
+    pub(crate) fn names(&self) -> Vec<&str> {
+        let object = self.root().object.as_deref();
+        object.map(|object| object.properties.iter().map(|it| &*it.name).collect()).unwrap_or_default()
+    }
+
     fn root(&self) -> &Node {
         self.node(NodeId::ROOT)
     }
 
     /// The node that `id` stands for, behind all references.
+    #[inline]
     fn resolve(&self, mut id: NodeId) -> (NodeId, &Node) {
         loop {
             let node = self.nodes.get(id.0 as usize).unwrap_or(&Node::NOTHING);
@@ -114,6 +121,7 @@ impl Plan {
         }
     }
 
+    #[inline]
     fn node(&self, id: NodeId) -> &Node {
         self.resolve(id).1
     }

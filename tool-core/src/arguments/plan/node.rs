@@ -9,7 +9,7 @@ use super::{
     branches::Branches,
     number::{Divisor, Exact},
     pattern::Pattern,
-    table::Table,
+    table::{Property, Table},
 };
 
 /// Which node of a plan.
@@ -39,6 +39,8 @@ pub(super) struct Node {
     pub(super) shared: bool,
     /// Whether only a look at the whole value decides.
     pub(super) is_whole: bool,
+    /// Whether the value was checked already, as a part of another one.
+    pub(super) is_trusted: bool,
 }
 
 impl Node {
@@ -54,14 +56,38 @@ impl Node {
         alias: None,
         shared: false,
         is_whole: false,
+        is_trusted: false,
     };
+
+    /// What stands for the rules of a value that was checked already.
+    pub(super) const TRUSTED: Self = Self { is_trusted: true, ..Self::ANYTHING };
 
     /// `false`: no schema with a `type` allows no type.
     pub(super) const NOTHING: Self = Self { types: Types::NONE, ..Self::ANYTHING };
 
+    /// Says what follows from all rules together.
+    pub(super) fn complete(&mut self) {
+        self.is_whole = self.needs_whole();
+        if let Some(number) = &mut self.number {
+            number.integers = number.range();
+        }
+    }
+
+    /// Whether the integer is admitted; `None` where more has to be looked at.
+    #[inline]
+    pub(super) fn admits_integer(&self, integer: i128) -> Option<bool> {
+        if self.is_whole || self.values.is_some() || !self.types.contains(Types::INTEGER) {
+            return None;
+        }
+        match &self.number {
+            None => Some(true),
+            Some(number) => number.integers.map(|(least, most)| least <= integer && integer <= most),
+        }
+    }
+
     /// Whether some rule can be decided only by a look at the whole value: rules that combine
     /// others, that compare parts of the value, or of which several apply to one part.
-    pub(super) fn needs_whole(&self) -> bool {
+    fn needs_whole(&self) -> bool {
         let is_compound = |value: &Value| value.is_array() || value.is_object();
         let compares = |list: &ListRules| list.unique || list.contains.is_some();
         let depends = |object: &ObjectRules| {
@@ -142,6 +168,25 @@ pub(super) struct NumberRules {
     pub(super) exclusive_minimum: Option<Exact>,
     pub(super) exclusive_maximum: Option<Exact>,
     pub(super) multiple_of: Option<Divisor>,
+    /// All integers that these rules admit, where they are one range; known once all rules are.
+    pub(super) integers: Option<(i128, i128)>,
+}
+
+impl NumberRules {
+    /// The range of all integers that these rules admit; `None` where they are no range.
+    pub(super) fn range(&self) -> Option<(i128, i128)> {
+        let integer = |limit: Option<Exact>, none: i128| match limit {
+            None => Some(none),
+            Some(Exact::Integer(limit)) => Some(limit),
+            Some(Exact::Float(_)) => None,
+        };
+        let least = integer(self.minimum, i128::MIN)?;
+        let most = integer(self.maximum, i128::MAX)?;
+        let above = integer(self.exclusive_minimum, i128::MIN)?;
+        let below = integer(self.exclusive_maximum, i128::MAX)?;
+        let is_range = self.multiple_of.is_none();
+        is_range.then(|| (least.max(above.saturating_add(1)), most.min(below.saturating_sub(1))))
+    }
 }
 
 /// Rules that only strings can break.
@@ -186,6 +231,14 @@ pub(super) struct ObjectRules {
     pub(super) required_beside: Box<[Beside]>,
     /// `dependentSchemas`: a property, and what the object is where it is present.
     pub(super) schemas_beside: Box<[(Box<str>, NodeId)]>,
+}
+
+impl ObjectRules {
+    /// The property at `near`, if it can be told by the bytes of its name alone.
+    #[inline]
+    pub(super) fn expected(&self, near: usize) -> Option<&Property> {
+        if self.names.is_none() { self.properties.expected(near) } else { None }
+    }
 }
 
 /// A property, and those that are required beside it.

@@ -5,14 +5,14 @@ use serde::de::DeserializeOwned;
 
 use super::{
     Plan,
-    decode::{Checked, Refusal, Why},
+    decode::{Checked, Refusal, Source, Why},
     words::received,
 };
 use crate::{
     Arguments, ToolError, Violation,
     arguments::{
         document::Document,
-        json::{DEEPEST, Fault, Reader},
+        json::{DEEPEST, Fault},
         not_json,
     },
 };
@@ -77,9 +77,9 @@ impl Plan {
     }
 
     fn attempt(&self, text: &str, take: &mut Take<'_>) -> Result<(), Refusal> {
-        let mut reader = Reader::new(text);
-        take(Checked::new(&mut reader, self), text)?;
-        if reader.is_at_end() { Ok(()) } else { Err(Fault::Syntax.into()) }
+        let mut source = Source::new(text, self);
+        take(source.value(), text)?;
+        source.end()
     }
 
     #[cold]

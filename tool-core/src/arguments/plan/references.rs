@@ -65,7 +65,7 @@ impl Compiler<'_> {
             return Err(self.problems);
         }
         for node in &mut self.nodes {
-            node.is_whole = node.needs_whole();
+            node.complete();
         }
         let mut plan = Plan { nodes: self.nodes.into(), deepest: DEEPEST.min(CALLS / chain) };
         plan.find_tags();

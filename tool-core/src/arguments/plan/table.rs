@@ -14,6 +14,8 @@ pub(super) struct Table {
     /// Positions in the order of the names; empty where there are few.
     by_name: Box<[usize]>,
     required: usize,
+    /// Whether all names are written in JSON as they are.
+    plain: bool,
     /// Other names, each with the property that it stands for.
     aliases: Box<[(Box<str>, Box<str>)]>,
 }
@@ -25,17 +27,40 @@ pub(super) struct Property {
     /// `None` where it is required and nothing else is known of it.
     pub(super) node: Option<NodeId>,
     pub(super) required: bool,
+    /// One bit of its own, as long as there are any.
+    pub(super) bit: u64,
+}
+
+impl Property {
+    pub(super) fn new(name: &str, node: Option<NodeId>, required: bool) -> Self {
+        Self { name: name.into(), node, required, bit: 0 }
+    }
+
+    /// Whether the name is written in JSON as it is.
+    fn is_plain(&self) -> bool {
+        !self.name.bytes().any(|byte| byte < 0x20 || byte == b'"' || byte == b'\\')
+    }
 }
 
 impl Table {
-    pub(super) fn new(properties: Vec<Property>) -> Self {
+    pub(super) fn new(mut properties: Vec<Property>) -> Self {
+        for (at, property) in properties.iter_mut().take(64).enumerate() {
+            property.bit = 1 << at;
+        }
         let mut by_name = Vec::new();
         if properties.len() > FEW {
             by_name.extend(0..properties.len());
             by_name.sort_by_key(|&at| properties.get(at).map(|it| &it.name));
         }
         let required = properties.iter().filter(|it| it.required).count();
-        Self { properties: properties.into(), by_name: by_name.into(), required, aliases: Box::default() }
+        let plain = properties.iter().all(Property::is_plain);
+        Self {
+            properties: properties.into(),
+            by_name: by_name.into(),
+            required,
+            plain,
+            aliases: Box::default(),
+        }
     }
 
     /// With other names, each with the property that it stands for.
@@ -61,6 +86,12 @@ impl Table {
     /// All of them.
     pub(super) fn iter(&self) -> impl Iterator<Item = &Property> {
         self.properties.iter()
+    }
+
+    /// The one at `near`, if its name is written in JSON as it is.
+    #[inline]
+    pub(super) fn expected(&self, near: usize) -> Option<&Property> {
+        if self.plain { self.properties.get(near) } else { None }
     }
 
     /// How many are required.
@@ -95,13 +126,13 @@ impl Table {
         self.properties.get(self.position(name, near)?)
     }
 
-    /// As [`get_near`](Self::get_near), also by another name, with its position.
-    pub(super) fn find_near(&self, name: &str, near: &mut usize) -> Option<(usize, &Property)> {
+    /// As [`get_near`](Self::get_near), also by another name.
+    pub(super) fn find_near(&self, name: &str, near: &mut usize) -> Option<&Property> {
         let at = self.position(name, near).or_else(|| {
             let (_, name) = self.aliases.iter().find(|(alias, _)| **alias == *name)?;
             self.position(name, near)
         })?;
-        Some((at, self.properties.get(at)?))
+        self.properties.get(at)
     }
 
     fn position(&self, name: &str, near: &mut usize) -> Option<usize> {

@@ -1,23 +1,24 @@
 //! Variants: a name alone, or an object with one property.
 
-use std::borrow::Cow;
-
 use serde::{
     Deserialize, Deserializer,
     de::{DeserializeSeed, EnumAccess, Error as _, Unexpected, VariantAccess, Visitor},
 };
 
-use super::{Object, Refusal, key::Key};
+use super::{
+    Object, Refusal,
+    key::{Key, Name},
+};
 
 /// A variant of which there is the name alone.
-pub(super) struct UnitVariant<'t>(pub(super) Cow<'t, str>);
+pub(super) struct UnitVariant<N>(pub(super) Key<N>);
 
-impl<'t> EnumAccess<'t> for UnitVariant<'t> {
+impl<'t, N: Name<'t>> EnumAccess<'t> for UnitVariant<N> {
     type Error = Refusal;
     type Variant = NoContent;
 
     fn variant_seed<V: DeserializeSeed<'t>>(self, seed: V) -> Result<(V::Value, NoContent), Refusal> {
-        Ok((seed.deserialize(Key(self.0))?, NoContent))
+        Ok((seed.deserialize(self.0)?, NoContent))
     }
 }
 
@@ -50,10 +51,10 @@ impl<'t> EnumAccess<'t> for &mut Object<'_, 't, '_> {
     type Variant = Self;
 
     fn variant_seed<V: DeserializeSeed<'t>>(self, seed: V) -> Result<(V::Value, Self), Refusal> {
-        let Some(name) = self.advance()? else {
+        if !self.advance()? {
             return Err(Refusal::custom("expected an object with the name of a variant"));
-        };
-        Ok((seed.deserialize(Key(name))?, self))
+        }
+        Ok((self.key(seed)?, self))
     }
 }
 

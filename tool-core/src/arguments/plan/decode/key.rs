@@ -10,37 +10,60 @@ use super::{Refusal, enumeration::UnitVariant};
 use crate::arguments::json::Reader;
 
 /// The name of a property, which may stand for a number, a boolean or a variant.
-pub(super) struct Key<'t>(pub(super) Cow<'t, str>);
+#[derive(Debug)]
+pub(super) struct Key<N>(pub(super) N);
 
-impl<'t> Key<'t> {
-    fn text<V: Visitor<'t>>(self, visitor: V) -> Result<V::Value, Refusal> {
-        match self.0 {
-            Cow::Borrowed(name) => visitor.visit_borrowed_str(name),
-            Cow::Owned(name) => visitor.visit_string(name),
+/// A name: the one that the plan expects, or one that was read.
+pub(super) trait Name<'t> {
+    fn as_str(&self) -> &str;
+
+    fn visit<V: Visitor<'t>>(self, visitor: V) -> Result<V::Value, Refusal>;
+}
+
+impl<'t> Name<'t> for &str {
+    #[inline]
+    fn as_str(&self) -> &str {
+        self
+    }
+
+    #[inline]
+    fn visit<V: Visitor<'t>>(self, visitor: V) -> Result<V::Value, Refusal> {
+        visitor.visit_str(self)
+    }
+}
+
+impl<'t> Name<'t> for Cow<'t, str> {
+    fn as_str(&self) -> &str {
+        self
+    }
+
+    fn visit<V: Visitor<'t>>(self, visitor: V) -> Result<V::Value, Refusal> {
+        match self {
+            Self::Borrowed(name) => visitor.visit_borrowed_str(name),
+            Self::Owned(name) => visitor.visit_string(name),
         }
     }
+}
 
-    /// The number that the name is, written as JSON writes numbers.
-    fn number<T: FromStr>(&self) -> Result<T, Refusal> {
-        let mut reader = Reader::new(&self.0);
-        let is_number = reader.peek().is_some_and(|first| first == b'-' || first.is_ascii_digit())
-            && reader.position() == 0
-            && reader.number().is_ok()
-            && reader.position() == self.0.len();
-        let number = if is_number { self.0.parse().ok() } else { None };
-        number.ok_or_else(|| Refusal::custom(format_args!("{:?} is no number of this kind", self.0)))
-    }
+/// The number that a name is, written as JSON writes numbers.
+fn number<T: FromStr>(name: &str) -> Result<T, Refusal> {
+    let mut reader = Reader::new(name);
+    let is_number = matches!(name.as_bytes().first(), Some(b'-' | b'0'..=b'9'))
+        && reader.number().is_ok()
+        && reader.position() == name.len();
+    let number = if is_number { name.parse().ok() } else { None };
+    number.ok_or_else(|| Refusal::custom(format_args!("{name:?} is no number of this kind")))
 }
 
 macro_rules! numbers {
     ($($method:ident $visit:ident;)*) => { $(
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
-            visitor.$visit(self.number()?)
+            visitor.$visit(number(self.0.as_str())?)
         }
     )* };
 }
 
-impl<'de> Deserializer<'de> for Key<'de> {
+impl<'de, N: Name<'de>> Deserializer<'de> for Key<N> {
     type Error = Refusal;
 
     numbers! {
@@ -58,12 +81,13 @@ impl<'de> Deserializer<'de> for Key<'de> {
         deserialize_f64 visit_f64;
     }
 
+    #[inline]
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
-        self.text(visitor)
+        self.0.visit(visitor)
     }
 
     fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
-        match &*self.0 {
+        match self.0.as_str() {
             "true" => visitor.visit_bool(true),
             "false" => visitor.visit_bool(false),
             other => Err(Refusal::custom(format_args!("{other:?} is no boolean"))),
@@ -88,7 +112,7 @@ impl<'de> Deserializer<'de> for Key<'de> {
         _: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Refusal> {
-        visitor.visit_enum(UnitVariant(self.0))
+        visitor.visit_enum(UnitVariant(self))
     }
 
     forward_to_deserialize_any! {

@@ -1,16 +1,13 @@
 use serde::de::{DeserializeSeed, Error as _, SeqAccess};
 
-use super::{Checked, Refusal, Rules, Types};
-use crate::arguments::{
-    json::Reader,
-    plan::node::{ListRules, Node, Rest},
-};
+use super::{Checked, Refusal, Source, Types};
+use crate::arguments::plan::node::{ListRules, Node, Rest};
 
 /// An open list.
 #[derive(Debug)]
 pub(super) struct List<'c, 't, 'p> {
-    reader: &'c mut Reader<'t>,
-    rules: Rules<'p>,
+    source: &'c mut Source<'t, 'p>,
+    node: &'p Node,
     list: Option<&'p ListRules>,
     /// How many items were read.
     count: usize,
@@ -18,41 +15,45 @@ pub(super) struct List<'c, 't, 'p> {
 }
 
 impl<'c, 't, 'p> List<'c, 't, 'p> {
-    pub(super) fn open(reader: &'c mut Reader<'t>, rules: Rules<'p>) -> Result<Self, Refusal> {
-        rules.allows(Types::ARRAY)?;
-        reader.open()?;
-        let list = rules.node.and_then(|node| node.list.as_deref());
-        Ok(Self { reader, rules, list, count: 0, is_closed: false })
+    #[inline]
+    pub(super) fn open(source: &'c mut Source<'t, 'p>, node: &'p Node) -> Result<Self, Refusal> {
+        node.allows(Types::ARRAY)?;
+        source.reader.open()?;
+        Ok(Self { source, node, list: node.list.as_deref(), count: 0, is_closed: false })
     }
 
     /// Goes on to the next item and gives what the plan says of it; `None` at the end.
-    fn advance(&mut self) -> Result<Option<Rules<'p>>, Refusal> {
+    fn advance(&mut self) -> Result<Option<&'p Node>, Refusal> {
         if self.is_closed {
             return Ok(None);
         }
-        if !self.reader.next_item(self.count == 0, b']')? {
+        if !self.source.reader.next_item(self.count == 0, b']')? {
             self.is_closed = true;
             return match self.list {
                 Some(list) if self.count < list.length.least => Err(Refusal::refused()),
                 _ => Ok(None),
             };
         }
-        let rules = match self.list {
-            None if self.rules.node.is_none() => self.rules,
-            None => self.rules.with(&Node::ANYTHING),
+        let node = match self.list {
+            None if self.node.is_trusted => self.node,
+            None => &Node::ANYTHING,
             Some(list) => match (list.prefix.get(self.count).copied(), list.rest) {
                 _ if self.count >= list.length.most => return Err(Refusal::refused()),
-                (Some(node), _) | (None, Rest::Schema(node)) => self.rules.with(self.rules.plan.node(node)),
-                (None, Rest::Anything) => self.rules.with(&Node::ANYTHING),
+                (Some(node), _) | (None, Rest::Schema(node)) => self.source.plan.node(node),
+                (None, Rest::Anything) => &Node::ANYTHING,
                 (None, Rest::Nothing) => return Err(Refusal::refused()),
             },
         };
         self.count += 1;
-        Ok(Some(rules))
+        Ok(Some(node))
     }
 
     /// Says that no more items are wanted.
+    #[inline]
     pub(super) fn end(mut self) -> Result<(), Refusal> {
+        if self.is_closed {
+            return Ok(());
+        }
         match self.advance()? {
             None => Ok(()),
             Some(_) => Err(Refusal::custom(format_args!("a list of {} is all that is read", self.count - 1))),
@@ -64,8 +65,8 @@ impl<'t> SeqAccess<'t> for &mut List<'_, 't, '_> {
     type Error = Refusal;
 
     fn next_element_seed<T: DeserializeSeed<'t>>(&mut self, seed: T) -> Result<Option<T::Value>, Refusal> {
-        let Some(rules) = self.advance()? else { return Ok(None) };
-        match seed.deserialize(Checked { reader: self.reader, rules }) {
+        let Some(node) = self.advance()? else { return Ok(None) };
+        match seed.deserialize(Checked { source: self.source, node }) {
             Ok(value) => Ok(Some(value)),
             Err(refusal) => Err(refusal.within((self.count - 1).to_string())),
         }

@@ -19,6 +19,8 @@ mod scalar;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
+
 use serde::{
     Deserialize, Deserializer,
     de::{Error as _, IgnoredAny, Visitor},
@@ -30,6 +32,7 @@ pub(crate) use self::refusal::Refusal;
 pub(in crate::arguments) use self::refusal::Why;
 use self::{
     enumeration::UnitVariant,
+    key::Key,
     list::List,
     scalar::{Hint, Scalar},
 };
@@ -43,42 +46,48 @@ use crate::arguments::json::Reader;
 /// A place in a text, and what the plan says of the value there.
 #[derive(Debug)]
 pub struct Checked<'c, 't, 'p> {
-    reader: &'c mut Reader<'t>,
-    rules: Rules<'p>,
+    source: &'c mut Source<'t, 'p>,
+    node: &'p Node,
 }
 
-/// What is checked of a value.
-#[derive(Debug, Clone, Copy)]
-struct Rules<'p> {
+/// What is read, and by what.
+#[derive(Debug, Clone)]
+pub(in crate::arguments) struct Source<'t, 'p> {
+    reader: Reader<'t>,
     plan: &'p Plan,
-    /// `None` in a part that was checked as a whole.
-    node: Option<&'p Node>,
 }
 
-impl<'p> Rules<'p> {
-    fn with(self, node: &'p Node) -> Self {
-        Self { node: Some(node), ..self }
+impl<'t, 'p> Source<'t, 'p> {
+    pub(in crate::arguments) fn new(text: &'t str, plan: &'p Plan) -> Self {
+        Self { reader: Reader::new(text), plan }
     }
 
-    fn allows(self, types: Types) -> Result<(), Refusal> {
-        match self.node {
-            Some(node) if !node.types.contains(types) => Err(Refusal::refused()),
-            _ => Ok(()),
-        }
+    /// All of it, as one value.
+    pub(in crate::arguments) fn value(&mut self) -> Checked<'_, 't, 'p> {
+        let node = self.plan.root();
+        Checked { source: self, node }
+    }
+
+    /// Says that the value is all there should be.
+    pub(in crate::arguments) fn end(&mut self) -> Result<(), Refusal> {
+        if self.reader.peek().is_none() { Ok(()) } else { Err(Refusal::new(Why::Syntax)) }
+    }
+}
+
+impl Node {
+    #[inline]
+    fn allows(&self, types: Types) -> Result<(), Refusal> {
+        if self.types.contains(types) { Ok(()) } else { Err(Refusal::refused()) }
     }
 }
 
 impl<'c, 't, 'p> Checked<'c, 't, 'p> {
-    /// The whole of what `reader` reads.
-    pub(in crate::arguments) fn new(reader: &'c mut Reader<'t>, plan: &'p Plan) -> Self {
-        Self { reader, rules: Rules { plan, node: Some(plan.root()) } }
-    }
-
     /// The value as an object, to go through its properties one by one.
+    #[inline]
     pub(crate) fn into_object(mut self) -> Result<Object<'c, 't, 'p>, Refusal> {
         self.settle_whole()?;
-        match self.reader.peek() {
-            Some(b'{') => Object::open(self.reader, self.rules),
+        match self.source.reader.peek() {
+            Some(b'{') => Object::open(self.source, self.node),
             Some(_) => Err(Refusal::refused()),
             None => Err(Refusal::new(Why::Syntax)),
         }
@@ -87,40 +96,38 @@ impl<'c, 't, 'p> Checked<'c, 't, 'p> {
     /// Checks a value as a whole, where that is the only way to check it.
     #[inline]
     fn settle_whole(&mut self) -> Result<(), Refusal> {
-        match self.rules.node {
-            Some(node) if node.is_whole => self.check_whole(node),
-            _ => Ok(()),
-        }
+        if self.node.is_whole { self.check_whole() } else { Ok(()) }
     }
 
-    fn check_whole(&mut self, node: &'p Node) -> Result<(), Refusal> {
-        // A reader is a few words; the copy reads ahead.
-        let rules = self.rules.with(&Node::ANYTHING);
-        let value = Value::deserialize(Checked { reader: &mut self.reader.clone(), rules })?;
-        if !Walk::new(rules.plan).fits(node, &value) {
+    #[inline(never)]
+    fn check_whole(&mut self) -> Result<(), Refusal> {
+        // A source is a few words; the copy reads ahead.
+        let mut ahead = self.source.clone();
+        let value = Value::deserialize(Checked { source: &mut ahead, node: &Node::ANYTHING })?;
+        if !Walk::new(self.source.plan).fits(self.node, &value) {
             return Err(Refusal::refused());
         }
-        self.rules.node = None;
+        self.node = &Node::TRUSTED;
         Ok(())
     }
 
     /// A value of any kind, read by what begins it.
     fn any<V: Visitor<'t>>(mut self, hint: Hint, visitor: V) -> Result<V::Value, Refusal> {
         self.settle_whole()?;
-        match self.reader.peek() {
+        match self.source.reader.peek() {
             Some(b'{') => {
-                let mut object = Object::open(self.reader, self.rules)?;
+                let mut object = Object::open(self.source, self.node)?;
                 let value = visitor.visit_map(&mut object)?;
                 object.end()?;
                 Ok(value)
             }
             Some(b'[') => {
-                let mut list = List::open(self.reader, self.rules)?;
+                let mut list = List::open(self.source, self.node)?;
                 let value = visitor.visit_seq(&mut list)?;
                 list.end()?;
                 Ok(value)
             }
-            Some(first) => match scalar::read(self.reader, self.rules, first, hint)? {
+            Some(first) => match scalar::read(&mut self.source.reader, self.node, first, hint)? {
                 Scalar::Borrowed(text) => visitor.visit_borrowed_str(text),
                 Scalar::Owned(text) => visitor.visit_string(text),
                 Scalar::Signed(number) => visitor.visit_i64(number),
@@ -136,13 +143,51 @@ impl<'c, 't, 'p> Checked<'c, 't, 'p> {
         }
     }
 
+    /// An integer; the common one is read without a detour.
+    #[inline]
+    fn integer<V: Visitor<'t>>(self, hint: Hint, visitor: V) -> Result<V::Value, Refusal> {
+        let node = self.node;
+        if node.is_whole {
+            return self.any(hint, visitor);
+        }
+        self.source.reader.peek();
+        let start = self.source.reader.position();
+        if let Some((negative, magnitude)) = self.source.reader.take_integer() {
+            let integer = if negative { -i128::from(magnitude) } else { i128::from(magnitude) };
+            match node.admits_integer(integer) {
+                Some(true) if !negative => return visitor.visit_u64(magnitude),
+                Some(true) => return visitor.visit_i64(-magnitude.cast_signed()),
+                Some(false) => return Err(Refusal::refused()),
+                None => self.source.reader = self.source.reader.at(start),
+            }
+        }
+        self.any(hint, visitor)
+    }
+
+    /// A text, which is read without a detour.
+    #[inline]
+    fn text<V: Visitor<'t>>(self, visitor: V) -> Result<V::Value, Refusal> {
+        let node = self.node;
+        if node.is_whole || self.source.reader.peek() != Some(b'"') {
+            return self.any(Hint::None, visitor);
+        }
+        let text = self.source.reader.string()?;
+        if !scalar::admits_text(node, &text) {
+            return Err(Refusal::refused());
+        }
+        match text {
+            Cow::Borrowed(text) => visitor.visit_borrowed_str(text),
+            Cow::Owned(text) => visitor.visit_string(text),
+        }
+    }
+
     /// A value that is kept as text.
     fn raw<V: Visitor<'t>>(self, name: &'static str, visitor: V) -> Result<V::Value, Refusal> {
-        let Self { reader, rules } = self;
-        reader.peek();
-        let start = reader.position();
-        IgnoredAny::deserialize(Checked { reader: &mut *reader, rules })?;
-        let raw = reader.part(start..reader.position());
+        let Self { source, node } = self;
+        source.reader.peek();
+        let start = source.reader.position();
+        IgnoredAny::deserialize(Checked { source: &mut *source, node })?;
+        let raw = source.reader.part(start..source.reader.position());
         foreign(raw, |it| it.deserialize_newtype_struct(name, visitor))
     }
 }
@@ -163,11 +208,11 @@ fn foreign<'t, T>(
 /// How `serde_json` asks for a `RawValue`.
 const RAW_VALUE: &str = "$serde_json::private::RawValue";
 
-macro_rules! hinted {
-    ($($method:ident => $hint:expr;)*) => { $(
+macro_rules! forward {
+    ($($method:ident => $read:ident($($hint:expr)?);)*) => { $(
         #[inline]
         fn $method<V: Visitor<'t>>(self, visitor: V) -> Result<V::Value, Refusal> {
-            self.any($hint, visitor)
+            self.$read($($hint,)? visitor)
         }
     )* };
 }
@@ -175,40 +220,40 @@ macro_rules! hinted {
 impl<'t> Deserializer<'t> for Checked<'_, 't, '_> {
     type Error = Refusal;
 
-    hinted! {
-        deserialize_any => Hint::None;
-        deserialize_ignored_any => Hint::None;
-        deserialize_bool => Hint::None;
-        deserialize_i8 => Hint::Integer;
-        deserialize_i16 => Hint::Integer;
-        deserialize_i32 => Hint::Integer;
-        deserialize_i64 => Hint::Integer;
-        deserialize_u8 => Hint::Integer;
-        deserialize_u16 => Hint::Integer;
-        deserialize_u32 => Hint::Integer;
-        deserialize_u64 => Hint::Integer;
-        deserialize_i128 => Hint::Wide;
-        deserialize_u128 => Hint::Wide;
-        deserialize_f32 => Hint::Float;
-        deserialize_f64 => Hint::Float;
-        deserialize_char => Hint::None;
-        deserialize_str => Hint::None;
-        deserialize_string => Hint::None;
-        deserialize_bytes => Hint::None;
-        deserialize_byte_buf => Hint::None;
-        deserialize_unit => Hint::None;
-        deserialize_seq => Hint::None;
-        deserialize_map => Hint::None;
-        deserialize_identifier => Hint::None;
+    forward! {
+        deserialize_any => any(Hint::None);
+        deserialize_ignored_any => any(Hint::None);
+        deserialize_bool => any(Hint::None);
+        deserialize_i8 => integer(Hint::Integer);
+        deserialize_i16 => integer(Hint::Integer);
+        deserialize_i32 => integer(Hint::Integer);
+        deserialize_i64 => integer(Hint::Integer);
+        deserialize_u8 => integer(Hint::Integer);
+        deserialize_u16 => integer(Hint::Integer);
+        deserialize_u32 => integer(Hint::Integer);
+        deserialize_u64 => integer(Hint::Integer);
+        deserialize_i128 => integer(Hint::Wide);
+        deserialize_u128 => integer(Hint::Wide);
+        deserialize_f32 => any(Hint::Float);
+        deserialize_f64 => any(Hint::Float);
+        deserialize_char => text();
+        deserialize_str => text();
+        deserialize_string => text();
+        deserialize_bytes => any(Hint::None);
+        deserialize_byte_buf => any(Hint::None);
+        deserialize_unit => any(Hint::None);
+        deserialize_seq => any(Hint::None);
+        deserialize_map => any(Hint::None);
+        deserialize_identifier => text();
     }
 
     fn deserialize_option<V: Visitor<'t>>(mut self, visitor: V) -> Result<V::Value, Refusal> {
         self.settle_whole()?;
-        if self.reader.peek() != Some(b'n') {
+        if self.source.reader.peek() != Some(b'n') {
             return visitor.visit_some(self);
         }
-        self.rules.allows(Types::NULL)?;
-        scalar::read(self.reader, self.rules, b'n', Hint::None)?;
+        self.node.allows(Types::NULL)?;
+        scalar::read(&mut self.source.reader, self.node, b'n', Hint::None)?;
         visitor.visit_none()
     }
 
@@ -257,16 +302,16 @@ impl<'t> Deserializer<'t> for Checked<'_, 't, '_> {
         visitor: V,
     ) -> Result<V::Value, Refusal> {
         self.settle_whole()?;
-        match self.reader.peek() {
+        match self.source.reader.peek() {
             Some(b'{') => {
-                let mut object = Object::open(self.reader, self.rules)?;
+                let mut object = Object::open(self.source, self.node)?;
                 let value = visitor.visit_enum(&mut object)?;
                 object.end()?;
                 Ok(value)
             }
-            Some(first) => match scalar::read(self.reader, self.rules, first, Hint::None)? {
-                Scalar::Borrowed(name) => visitor.visit_enum(UnitVariant(name.into())),
-                Scalar::Owned(name) => visitor.visit_enum(UnitVariant(name.into())),
+            Some(first) => match scalar::read(&mut self.source.reader, self.node, first, Hint::None)? {
+                Scalar::Borrowed(name) => visitor.visit_enum(UnitVariant(Key(Cow::Borrowed(name)))),
+                Scalar::Owned(name) => visitor.visit_enum(UnitVariant(Key(Cow::<str>::Owned(name)))),
                 _ => Err(Refusal::custom("expected the name of a variant, or an object with it")),
             },
             None => Err(Refusal::new(Why::Syntax)),

@@ -3,26 +3,29 @@ use std::{borrow::Cow, collections::HashSet};
 use serde::de::{DeserializeSeed, Error as _, MapAccess};
 use serde_json::Value;
 
-use super::{Checked, Refusal, Rules, Types, Why, key::Key};
-use crate::arguments::{
-    json::Reader,
-    plan::{
-        check::Walk,
-        node::{Node, ObjectRules, Rest},
-    },
+use super::{Checked, Refusal, Source, Types, Why, key::Key};
+use crate::arguments::plan::{
+    check::Walk,
+    node::{Node, ObjectRules, Rest},
+    table::Property,
 };
 
 /// An open object.
 #[derive(Debug)]
 pub(crate) struct Object<'c, 't, 'p> {
-    reader: &'c mut Reader<'t>,
-    rules: Rules<'p>,
+    source: &'c mut Source<'t, 'p>,
+    node: &'p Node,
     object: Option<&'p ObjectRules>,
     /// What the plan says of the next value.
-    value: Rules<'p>,
-    /// Where the name of the next value stands.
+    value: &'p Node,
+    /// The property that comes next, if the plan names it.
+    property: Option<&'p Property>,
+    /// The name that was read for it, unless it was the one that was expected.
+    name: Cow<'t, str>,
+    is_read: bool,
+    /// Where the name stands.
     name_at: usize,
-    /// The property that probably comes next.
+    /// The position of the property that is expected next, which is the one after the last.
     near: usize,
     /// How many properties were read, and how many of those are required.
     count: usize,
@@ -30,163 +33,209 @@ pub(crate) struct Object<'c, 't, 'p> {
     /// Whether nothing was read at all.
     is_fresh: bool,
     is_closed: bool,
-    seen: Seen<'t>,
-}
-
-/// Names that came already.
-#[derive(Debug, Default)]
-struct Seen<'t> {
-    /// A bit for each of the first properties that the plan knows.
+    /// A bit for each property of the plan that came, of the first 64.
     known: u64,
-    /// All other names; most objects have none.
-    others: Option<HashSet<Cow<'t, str>>>,
+    /// The names of all others; most objects have none.
+    #[expect(clippy::box_collection, reason = "an open object is moved, and most have no such names")]
+    others: Option<Box<HashSet<Cow<'t, str>>>>,
 }
 
 impl<'c, 't, 'p> Object<'c, 't, 'p> {
-    pub(super) fn open(reader: &'c mut Reader<'t>, rules: Rules<'p>) -> Result<Self, Refusal> {
-        rules.allows(Types::OBJECT)?;
-        reader.open()?;
+    #[inline]
+    pub(super) fn open(source: &'c mut Source<'t, 'p>, node: &'p Node) -> Result<Self, Refusal> {
+        node.allows(Types::OBJECT)?;
+        source.reader.open()?;
         Ok(Self {
-            reader,
-            rules,
-            object: rules.node.and_then(|node| node.object.as_deref()),
-            value: rules,
+            source,
+            node,
+            object: node.object.as_deref(),
+            value: node,
+            property: None,
+            name: Cow::Borrowed(""),
+            is_read: false,
             name_at: 0,
             near: 0,
             count: 0,
             required: 0,
             is_fresh: true,
             is_closed: false,
-            seen: Seen::default(),
+            known: 0,
+            others: None,
         })
     }
 
-    /// Goes on to the next property that is not absent and gives its name; `None` at the end.
-    pub(crate) fn advance(&mut self) -> Result<Option<Cow<'t, str>>, Refusal> {
-        loop {
-            if self.is_closed {
-                return Ok(None);
-            }
-            if !self.reader.next_item(self.is_fresh, b'}')? {
+    /// Goes on to the next property that is not absent; false at the end.
+    pub(crate) fn advance(&mut self) -> Result<bool, Refusal> {
+        while !self.is_closed {
+            if !self.source.reader.next_item(self.is_fresh, b'}')? {
                 self.is_closed = true;
-                return self.complete().map(|()| None);
+                return self.complete().map(|()| false);
             }
             self.is_fresh = false;
-            if self.reader.peek() != Some(b'"') {
-                return Err(Refusal::new(Why::Syntax));
-            }
-            self.name_at = self.reader.position();
-            let name = self.reader.string()?;
-            if !self.reader.take(b':') {
-                return Err(Refusal::new(Why::Syntax));
-            }
-            if self.rules.node.is_none() || self.enter(&name)? {
-                return Ok(Some(name));
+            self.name_at = self.source.reader.position();
+            let object = self.object;
+            let is_present = match object {
+                Some(object) if self.is_expected(object) => self.enter(object)?,
+                _ => self.unexpected()?,
+            };
+            if is_present {
+                return Ok(true);
             }
         }
+        Ok(false)
     }
 
-    /// Finds out what the plan says of the property `name`; false if it is as good as absent.
-    #[expect(clippy::ptr_arg, reason = "a borrowed name is kept without a copy")]
-    fn enter(&mut self, name: &Cow<'t, str>) -> Result<bool, Refusal> {
-        let rules = self.rules;
-        let Some(object) = self.object else {
-            self.value = rules.with(&Node::ANYTHING);
-            return self.seen.insert(name).map(|()| true);
-        };
-        if let Some(names) = object.names
-            && !Walk::new(rules.plan).admits(names, &Value::from(name.as_ref()))
-        {
+    /// Takes the name of the property that probably comes next, if it does.
+    #[inline]
+    fn is_expected(&mut self, object: &'p ObjectRules) -> bool {
+        self.property = object.expected(self.near).filter(|it| self.source.reader.take_name(&it.name));
+        self.near += usize::from(self.property.is_some());
+        self.is_read = false;
+        self.property.is_some()
+    }
+
+    /// Finds out what the plan says of a property that it names; false if it is as good as absent.
+    #[inline(always)]
+    fn enter(&mut self, object: &'p ObjectRules) -> Result<bool, Refusal> {
+        let Some(property) = self.property else { return Ok(false) };
+        if !self.source.reader.take(b':') {
+            return Err(Refusal::new(Why::Syntax));
+        }
+        if self.known & property.bit != 0 {
             return Err(Refusal::refused());
         }
-        let Some((at, property)) = object.properties.find_near(name, &mut self.near) else {
-            self.seen.insert(name)?;
-            self.value = self.other(object, name)?;
-            self.count += 1;
-            return Ok(true);
-        };
-        match u32::try_from(at).ok().and_then(|at| 1_u64.checked_shl(at)) {
-            Some(bit) if self.seen.known & bit != 0 => return Err(Refusal::refused()),
-            Some(bit) => self.seen.known |= bit,
+        self.known |= property.bit;
+        if property.bit == 0 {
             // By its own name, since it may come by another one again.
-            None => self.seen.insert(&Cow::Owned(property.name.to_string()))?,
+            self.insert(Cow::Owned(property.name.to_string()))?;
         }
-        let node = match property.node {
-            Some(node) => rules.plan.node(node),
-            None => match self.other(object, name)?.node {
-                Some(node) => node,
-                None => &Node::ANYTHING,
-            },
+        self.value = match property.node {
+            Some(node) => self.source.plan.node(node),
+            None => self.other(object)?,
         };
-        if property.required {
-            self.required += 1;
-        } else if property.node.is_some() && self.reader.peek() == Some(b'n') && !admits_null(rules, node) {
-            // `null` instead of nothing.
-            self.reader.word("null")?;
+        self.required += usize::from(property.required);
+        if !property.required && self.source.reader.peek() == Some(b'n') && self.is_nothing(property)? {
             return Ok(false);
         }
-        self.value = rules.with(node);
         self.count += 1;
         Ok(true)
     }
 
+    /// Takes `null` where it says that a property which is not required is absent.
+    #[cold]
+    fn is_nothing(&mut self, property: &Property) -> Result<bool, Refusal> {
+        let may_be_null = self.value.types.contains(Types::NULL)
+            && Walk::new(self.source.plan).fits(self.value, &Value::Null);
+        if property.node.is_none() || may_be_null {
+            return Ok(false);
+        }
+        self.source.reader.word("null")?;
+        Ok(true)
+    }
+
+    /// Takes the name of any property; false if it is as good as absent.
+    #[inline(never)]
+    fn unexpected(&mut self) -> Result<bool, Refusal> {
+        let reader = &mut self.source.reader;
+        if reader.peek() != Some(b'"') {
+            return Err(Refusal::new(Why::Syntax));
+        }
+        self.name = reader.string()?;
+        self.is_read = true;
+        let Some(object) = self.object else {
+            self.value = if self.node.is_trusted { self.node } else { &Node::ANYTHING };
+            return self.enter_other();
+        };
+        if let Some(names) = object.names
+            && !Walk::new(self.source.plan).admits(names, &Value::from(&*self.name))
+        {
+            return Err(Refusal::refused());
+        }
+        self.property = object.properties.find_near(&self.name, &mut self.near);
+        if self.property.is_some() {
+            return self.enter(object);
+        }
+        self.value = self.other(object)?;
+        self.enter_other()
+    }
+
+    /// Goes on to a property that the plan does not name.
+    fn enter_other(&mut self) -> Result<bool, Refusal> {
+        if !self.source.reader.take(b':') {
+            return Err(Refusal::new(Why::Syntax));
+        }
+        if !self.node.is_trusted {
+            self.insert(self.name.clone())?;
+        }
+        self.count += 1;
+        Ok(true)
+    }
+
+    /// Remembers a name that the plan has no bit for.
+    fn insert(&mut self, name: Cow<'t, str>) -> Result<(), Refusal> {
+        if self.others.get_or_insert_default().insert(name) { Ok(()) } else { Err(Refusal::refused()) }
+    }
+
     /// What the plan says of a property that it does not name.
-    fn other(&self, object: &'p ObjectRules, name: &str) -> Result<Rules<'p>, Refusal> {
-        let plan = self.rules.plan;
-        let matching =
-            object.patterns.iter().find(|(pattern, _)| pattern.is_match(name)).map(|(_, node)| *node);
-        match (matching, object.rest) {
-            (Some(node), _) | (None, Rest::Schema(node)) => Ok(self.rules.with(plan.node(node))),
-            (None, Rest::Anything) => Ok(self.rules.with(&Node::ANYTHING)),
+    fn other(&self, object: &'p ObjectRules) -> Result<&'p Node, Refusal> {
+        let name = self.name();
+        let matching = object.patterns.iter().find(|(pattern, _)| pattern.is_match(name));
+        match (matching.map(|(_, node)| *node), object.rest) {
+            (Some(node), _) | (None, Rest::Schema(node)) => Ok(self.source.plan.node(node)),
+            (None, Rest::Anything) => Ok(&Node::ANYTHING),
             (None, Rest::Nothing) => Err(Refusal::refused()),
         }
     }
 
     /// Checks what is only known at the end.
     fn complete(&self) -> Result<(), Refusal> {
-        match self.object {
-            Some(object)
-                if self.required != object.properties.required()
-                    || self.count < object.count.least
-                    || self.count > object.count.most =>
-            {
-                Err(Refusal::refused())
-            }
-            _ => Ok(()),
-        }
+        let is_complete = self.object.is_none_or(|object| {
+            self.required == object.properties.required()
+                && (object.count.least..=object.count.most).contains(&self.count)
+        });
+        if is_complete { Ok(()) } else { Err(Refusal::refused()) }
     }
 
     /// Says that no more properties are wanted.
+    #[inline]
     pub(super) fn end(mut self) -> Result<(), Refusal> {
-        match self.advance()? {
-            None => Ok(()),
-            Some(name) => Err(Refusal::custom(format_args!("`{name}` is one property too many"))),
+        if self.is_closed || !self.advance()? {
+            return Ok(());
+        }
+        Err(Refusal::custom(format_args!("`{}` is one property too many", self.name())))
+    }
+
+    /// Which of the properties that the plan names was read last.
+    #[inline]
+    pub(crate) fn position(&self) -> Option<usize> {
+        self.property.and_then(|_| self.near.checked_sub(1))
+    }
+
+    /// The name that was read last, or the one that it is another name of.
+    pub(crate) fn name(&self) -> &str {
+        self.property.map_or(&self.name, |property| &property.name)
+    }
+
+    /// Decodes the name that was read last, as it was read; it is asked for once.
+    #[inline]
+    pub(super) fn key<K: DeserializeSeed<'t>>(&mut self, seed: K) -> Result<K::Value, Refusal> {
+        match self.property {
+            Some(property) if !self.is_read => seed.deserialize(Key(&*property.name)),
+            _ => seed.deserialize(Key(std::mem::take(&mut self.name))),
         }
     }
 
     /// What the plan says of the value whose name was read last.
+    #[inline]
     pub(crate) fn value(&mut self) -> Checked<'_, 't, 'p> {
-        Checked { reader: self.reader, rules: self.value }
+        Checked { source: self.source, node: self.value }
     }
 
     /// Says that `refusal` is about that value.
     #[cold]
     pub(crate) fn within(&self, refusal: Refusal) -> Refusal {
-        let mut reader = self.reader.at(self.name_at);
+        let mut reader = self.source.reader.at(self.name_at);
         refusal.within(reader.string().map(Cow::into_owned).unwrap_or_default())
-    }
-}
-
-/// Whether a property may be `null`, rather than be absent.
-fn admits_null(rules: Rules<'_>, node: &Node) -> bool {
-    node.types.contains(Types::NULL) && Walk::new(rules.plan).fits(node, &Value::Null)
-}
-
-impl<'t> Seen<'t> {
-    #[expect(clippy::ptr_arg, reason = "a borrowed name is kept without a copy")]
-    fn insert(&mut self, name: &Cow<'t, str>) -> Result<(), Refusal> {
-        let is_new = self.others.get_or_insert_default().insert(name.clone());
-        if is_new { Ok(()) } else { Err(Refusal::refused()) }
     }
 }
 
@@ -194,8 +243,10 @@ impl<'t> MapAccess<'t> for &mut Object<'_, 't, '_> {
     type Error = Refusal;
 
     fn next_key_seed<K: DeserializeSeed<'t>>(&mut self, seed: K) -> Result<Option<K::Value>, Refusal> {
-        let Some(name) = self.advance()? else { return Ok(None) };
-        match seed.deserialize(Key(name)) {
+        if !self.advance()? {
+            return Ok(None);
+        }
+        match self.key(seed) {
             Ok(key) => Ok(Some(key)),
             Err(refusal) => Err(self.within(refusal)),
         }

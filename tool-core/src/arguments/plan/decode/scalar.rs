@@ -2,7 +2,7 @@ use std::borrow::Cow;
 
 use serde_json::{Number, Value};
 
-use super::{Refusal, Rules, Why};
+use super::{Refusal, Why};
 use crate::arguments::{
     json::{Numeral, Reader, integral},
     plan::{
@@ -42,16 +42,14 @@ pub(super) enum Scalar<'t> {
 #[inline]
 pub(super) fn read<'t>(
     reader: &mut Reader<'t>,
-    rules: Rules<'_>,
+    node: &Node,
     first: u8,
     hint: Hint,
 ) -> Result<Scalar<'t>, Refusal> {
     match first {
         b'"' => {
             let text = reader.string()?;
-            if let Some(node) = rules.node
-                && !admits_text(node, &text)
-            {
+            if !admits_text(node, &text) {
                 return Err(Refusal::refused());
             }
             Ok(match text {
@@ -59,25 +57,25 @@ pub(super) fn read<'t>(
                 Cow::Owned(text) => Scalar::Owned(text),
             })
         }
-        b'-' | b'0'..=b'9' => number(reader.number()?, rules, hint),
-        b'n' => word(reader, rules, "null", &Value::Null, Types::NULL, Scalar::Null),
-        b't' => word(reader, rules, "true", &Value::Bool(true), Types::BOOLEAN, Scalar::Bool(true)),
-        b'f' => word(reader, rules, "false", &Value::Bool(false), Types::BOOLEAN, Scalar::Bool(false)),
+        b'-' | b'0'..=b'9' => number(reader.number()?, node, hint),
+        b'n' => word(reader, node, "null", &Value::Null, Types::NULL, Scalar::Null),
+        b't' => word(reader, node, "true", &Value::Bool(true), Types::BOOLEAN, Scalar::Bool(true)),
+        b'f' => word(reader, node, "false", &Value::Bool(false), Types::BOOLEAN, Scalar::Bool(false)),
         _ => Err(Refusal::new(Why::Syntax)),
     }
 }
 
 fn word<'t>(
     reader: &mut Reader<'t>,
-    rules: Rules<'_>,
+    node: &Node,
     word: &'static str,
     value: &Value,
     types: Types,
     scalar: Scalar<'t>,
 ) -> Result<Scalar<'t>, Refusal> {
     reader.word(word)?;
-    rules.allows(types)?;
-    match rules.node.and_then(|node| node.values.as_deref()) {
+    node.allows(types)?;
+    match node.values.as_deref() {
         Some(values) if !values.contains(value) => Err(Refusal::refused()),
         _ => Ok(scalar),
     }
@@ -91,12 +89,12 @@ pub(super) fn admits_text(node: &Node, text: &str) -> bool {
         && node.text.as_ref().is_none_or(|rules| rules.admits(text))
 }
 
-fn number<'t>(numeral: Numeral<'t>, rules: Rules<'_>, hint: Hint) -> Result<Scalar<'t>, Refusal> {
+fn number<'t>(numeral: Numeral<'t>, node: &Node, hint: Hint) -> Result<Scalar<'t>, Refusal> {
     match numeral {
         Numeral::Small { negative, magnitude } => {
             let value = if negative { -i128::from(magnitude) } else { i128::from(magnitude) };
             let to_number = || i64::try_from(value).map_or_else(|_| Number::from(magnitude), Number::from);
-            let wants_integer = hold(rules, Types::INTEGER, Exact::Integer(value), to_number)?;
+            let wants_integer = hold(node, Types::INTEGER, Exact::Integer(value), to_number)?;
             if negative && magnitude == 0 && !wants_integer && matches!(hint, Hint::None | Hint::Float) {
                 return Ok(Scalar::Float(-0.0));
             }
@@ -108,12 +106,12 @@ fn number<'t>(numeral: Numeral<'t>, rules: Rules<'_>, hint: Hint) -> Result<Scal
                 (true, Err(_)) => Scalar::Float(value as f64),
             })
         }
-        Numeral::Other(text) => other(text, rules, hint),
+        Numeral::Other(text) => other(text, node, hint),
     }
 }
 
 /// A number with a fraction or an exponent, or of many digits.
-fn other<'t>(text: &'t str, rules: Rules<'_>, hint: Hint) -> Result<Scalar<'t>, Refusal> {
+fn other<'t>(text: &'t str, node: &Node, hint: Hint) -> Result<Scalar<'t>, Refusal> {
     /// A float holds what is written with so many characters.
     const SHORT: usize = 17;
 
@@ -125,7 +123,7 @@ fn other<'t>(text: &'t str, rules: Rules<'_>, hint: Hint) -> Result<Scalar<'t>, 
     let exact = integer.map_or_else(|| Exact::from(float), Exact::Integer);
     let types = if exact.is_integer() { Types::INTEGER } else { Types::FRACTION };
     let to_number = || serde_json::from_str(text).unwrap_or_else(|_| Number::from(0));
-    let wants_integer = hold(rules, types, exact, to_number)?;
+    let wants_integer = hold(node, types, exact, to_number)?;
     if hint == Hint::Wide
         && let Some(value) = integer.map(Scalar::Wide).or_else(|| text.parse().ok().map(Scalar::WideUnsigned))
     {
@@ -144,14 +142,8 @@ fn other<'t>(text: &'t str, rules: Rules<'_>, hint: Hint) -> Result<Scalar<'t>, 
 }
 
 /// Holds a number to the rules; returns whether they want an integer.
-fn hold(
-    rules: Rules<'_>,
-    types: Types,
-    exact: Exact,
-    to_number: impl Fn() -> Number,
-) -> Result<bool, Refusal> {
-    let Some(node) = rules.node else { return Ok(false) };
-    rules.allows(types)?;
+fn hold(node: &Node, types: Types, exact: Exact, to_number: impl Fn() -> Number) -> Result<bool, Refusal> {
+    node.allows(types)?;
     if let Some(values) = &node.values {
         let value = Value::Number(to_number());
         if !values.iter().any(|allowed| equal(allowed, &value)) {

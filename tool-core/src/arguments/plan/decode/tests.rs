@@ -6,13 +6,13 @@ use proptest::prelude::*;
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
-use super::{Checked, Refusal};
-use crate::arguments::{json::Reader, plan::Plan};
+use super::{Refusal, Source};
+use crate::arguments::plan::Plan;
 
 fn decode<T: DeserializeOwned>(plan: &Plan, text: &str) -> Result<T, Refusal> {
-    let mut reader = Reader::new(text);
-    let value = T::deserialize(Checked::new(&mut reader, plan))?;
-    if reader.is_at_end() { Ok(value) } else { Err(super::Refusal::new(super::Why::Syntax)) }
+    let mut source = Source::new(text, plan);
+    let value = T::deserialize(source.value())?;
+    source.end().map(|()| value)
 }
 
 /// What is read of `text` by a schema, or why not.
