@@ -110,6 +110,7 @@ pub struct ToolContext {
 impl ToolContext {
     /// The context of a call of `tool`, with `provided` values and a new id.
     #[must_use]
+    #[inline]
     pub fn new(tool: ToolName, provided: Arc<Provided>) -> Self {
         Self {
             tool,
@@ -197,6 +198,7 @@ impl ToolContext {
 
     /// The id of the call: the model's, or a new one where it gave none.
     #[must_use]
+    #[inline]
     pub fn call_id(&self) -> &CallId {
         &self.call_id
     }

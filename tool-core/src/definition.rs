@@ -106,6 +106,7 @@ impl ToolDefinition {
 
     /// The name by which a model calls the tool.
     #[must_use]
+    #[inline]
     pub fn name(&self) -> &ToolName {
         &self.inner.name
     }
@@ -124,6 +125,7 @@ impl ToolDefinition {
 
     /// What arguments look like.
     #[must_use]
+    #[inline]
     pub fn input_schema(&self) -> &InputSchema {
         &self.inner.input_schema
     }
@@ -136,6 +138,7 @@ impl ToolDefinition {
 
     /// Hints, limits and labels.
     #[must_use]
+    #[inline]
     pub fn metadata(&self) -> &Metadata {
         &self.inner.metadata
     }
@@ -186,6 +189,7 @@ impl ToolDefinition {
         self.plan().decode(arguments).map_err(|error| self.refusal(error))
     }
 
+    #[inline]
     pub(crate) fn read<'a>(
         &self,
         arguments: Arguments<'a>,
@@ -196,6 +200,7 @@ impl ToolDefinition {
 
     /// The plan of the input schema. Where there is none, arguments are only read; whoever calls
     /// the tool has found that out, and holds them to the schema in another way.
+    #[inline]
     fn plan(&self) -> &Plan {
         self.input_schema().plan().unwrap_or(Plan::anything())
     }

@@ -3,9 +3,10 @@
 use std::{fmt, sync::Arc};
 
 use crate::{
-    __private::{Boxed, Parameters, Spec, describe, output},
-    Arguments, Needed, OutputSchema, PrepareArguments, Prepared, SchemaError, Site, Tool, ToolDefinition,
-    ToolError, ToolName,
+    __private::{Boxed, Parameters, SlotList, Spec, Used, Using, describe, output},
+    Arguments, ErrorKind, Needed, OutputSchema, PrepareArguments, Prepared, Running, SchemaError, Site, Tool,
+    ToolContext, ToolDefinition, ToolError, ToolName,
+    registration::{Invoke, InvokeMethod},
 };
 
 /// A function or method with `#[tool]`, ready to be called.
@@ -18,38 +19,48 @@ pub struct FunctionTool {
     invocation: Make,
 }
 
-/// What makes a new call, with empty slots.
+/// What would be a bug of the expansion.
+const NOT_KEPT: &str = "the function was run where it should have been kept";
+
+/// What calls the function, with new slots.
 #[derive(Clone)]
 enum Make {
-    Function(fn() -> Boxed),
-    Method(Arc<dyn Fn() -> Boxed + Send + Sync>),
+    Function(Invoke),
+    Method(Arc<InvokeMethod>),
 }
 
 impl Make {
-    fn make(&self) -> Boxed {
+    #[inline]
+    fn invoke<'a>(&self, using: Using<'_, 'a>) -> Used<'a> {
         match self {
-            Self::Function(make) => make(),
-            Self::Method(make) => make(),
+            Self::Function(invoke) => invoke(using),
+            Self::Method(invoke) => invoke(using),
+        }
+    }
+
+    /// A call to be filled and run later; there is one always.
+    fn kept(&self) -> Option<Boxed> {
+        match self.invoke(Using::Keep) {
+            Used::Kept(invocation) => Some(invocation),
+            Used::Running(_) => None,
         }
     }
 }
 
 impl FunctionTool {
-    pub(crate) fn function(spec: &'static Spec, make: fn() -> Boxed) -> Result<Self, SchemaError> {
-        Self::new(spec, Make::Function(make))
+    pub(crate) fn function(spec: &'static Spec, invoke: Invoke) -> Result<Self, SchemaError> {
+        Self::new(spec, Make::Function(invoke))
     }
 
-    pub(crate) fn method(
-        spec: &'static Spec,
-        make: Arc<dyn Fn() -> Boxed + Send + Sync>,
-    ) -> Result<Self, SchemaError> {
-        Self::new(spec, Make::Method(make))
+    pub(crate) fn method(spec: &'static Spec, invoke: Arc<InvokeMethod>) -> Result<Self, SchemaError> {
+        Self::new(spec, Make::Method(invoke))
     }
 
     fn new(spec: &'static Spec, invocation: Make) -> Result<Self, SchemaError> {
         let name = ToolName::new(spec.name).map_err(|error| SchemaError::new(error.to_string()))?;
         let mut parts = None;
-        invocation.make().slots(&mut |slots| {
+        let kept = invocation.kept().ok_or_else(|| SchemaError::new(NOT_KEPT));
+        kept?.slots(&mut |slots| {
             parts = Some(describe(spec, slots).map(|description| {
                 let parameters = Parameters::of(spec, slots, &description.input_schema);
                 (parameters, description)
@@ -70,6 +81,15 @@ impl FunctionTool {
         }
         Ok(Self { definition, needs: description.needs, spec, parameters, invocation })
     }
+
+    #[inline]
+    fn fill<'a>(
+        &self,
+        slots: SlotList<'_, '_>,
+        arguments: Arguments<'a>,
+    ) -> Result<Arguments<'a>, ToolError> {
+        self.definition.read(arguments, &mut |source, text| self.parameters.decode(slots, source, text))
+    }
 }
 
 impl Tool for FunctionTool {
@@ -78,18 +98,22 @@ impl Tool for FunctionTool {
     }
 
     fn prepare<'a>(&'a self, arguments: Arguments<'a>) -> Result<Prepared<'a>, ToolError> {
-        let mut invocation = self.invocation.make();
-        let arguments = self.definition.read(arguments, &mut |source, text| {
-            let mut source = Some(source);
-            let mut filled = Ok(());
-            invocation.slots(&mut |slots| {
-                if let Some(source) = source.take() {
-                    filled = self.parameters.decode(slots, source, text);
-                }
-            });
-            filled
-        })?;
-        Ok(Prepared::function(arguments, invocation))
+        let not_kept = || ToolError::new(ErrorKind::Unavailable, NOT_KEPT);
+        let mut invocation = self.invocation.kept().ok_or_else(not_kept)?;
+        let (mut arguments, mut filled) = (Some(arguments), None);
+        invocation.slots(&mut |slots| filled = arguments.take().map(|it| self.fill(slots, it)));
+        Ok(Prepared::function(filled.ok_or_else(not_kept)??, invocation))
+    }
+
+    fn start<'a>(&'a self, arguments: Arguments<'a>, cx: &'a ToolContext) -> Result<Running<'a>, ToolError> {
+        let mut arguments = Some(arguments);
+        let mut fill = |slots: SlotList<'_, '_>| {
+            self.fill(slots, arguments.take().unwrap_or(Arguments::EMPTY)).map(Arguments::into_text)
+        };
+        match self.invocation.invoke(Using::Run { fill: &mut fill, cx }) {
+            Used::Running(running) => running,
+            Used::Kept(_) => Err(ToolError::new(ErrorKind::Unavailable, "it was kept where it should run")),
+        }
     }
 
     fn holds_arguments(&self) -> bool {

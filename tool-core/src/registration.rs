@@ -6,7 +6,7 @@
 use std::{fmt, sync::Arc};
 
 use crate::{
-    __private::{Boxed, Spec},
+    __private::{Spec, Used, Using},
     FunctionTool, SchemaError,
 };
 
@@ -27,17 +27,23 @@ impl fmt::Display for Site {
     }
 }
 
+/// Calls a function in one of two ways.
+pub(crate) type Invoke = for<'u, 'a> fn(Using<'u, 'a>) -> Used<'a>;
+
+/// The same of a method, which holds its value.
+pub(crate) type InvokeMethod = dyn for<'u, 'a> Fn(Using<'u, 'a>) -> Used<'a> + Send + Sync;
+
 /// What the linker collects of one annotated function.
 #[derive(Clone, Copy)]
 pub struct Registration {
     spec: &'static Spec,
-    invocation: fn() -> Boxed,
+    invocation: Invoke,
 }
 
 impl Registration {
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(spec: &'static Spec, invocation: fn() -> Boxed) -> Self {
+    pub const fn new(spec: &'static Spec, invocation: Invoke) -> Self {
         Self { spec, invocation }
     }
 
@@ -87,12 +93,15 @@ inventory::collect!(Registration);
 #[derive(Clone)]
 pub struct Method {
     spec: &'static Spec,
-    invocation: Arc<dyn Fn() -> Boxed + Send + Sync>,
+    invocation: Arc<InvokeMethod>,
 }
 
 impl Method {
     #[doc(hidden)]
-    pub fn new(spec: &'static Spec, invocation: impl Fn() -> Boxed + Send + Sync + 'static) -> Self {
+    pub fn new(
+        spec: &'static Spec,
+        invocation: impl for<'u, 'a> Fn(Using<'u, 'a>) -> Used<'a> + Send + Sync + 'static,
+    ) -> Self {
         Self { spec, invocation: Arc::new(invocation) }
     }
 

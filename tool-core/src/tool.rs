@@ -81,12 +81,19 @@ pub trait Tool: Send + Sync {
         None
     }
 
-    /// Both halves of a call in a row.
+    /// Both halves of a call in a row, for a caller that has nothing to do between them. Nothing but
+    /// the check happens until the future is polled.
+    ///
+    /// # Errors
+    ///
+    /// If the arguments do not fit.
+    fn start<'a>(&'a self, arguments: Arguments<'a>, cx: &'a ToolContext) -> Result<Running<'a>, ToolError> {
+        Ok(self.prepare(arguments)?.run(cx))
+    }
+
+    /// As [`start`](Self::start), where an error is a result like any other.
     fn call<'a>(&'a self, arguments: Arguments<'a>, cx: &'a ToolContext) -> Running<'a> {
-        match self.prepare(arguments) {
-            Ok(prepared) => prepared.run(cx),
-            Err(error) => Box::pin(std::future::ready(Err(error))),
-        }
+        self.start(arguments, cx).unwrap_or_else(|error| Box::pin(std::future::ready(Err(error))))
     }
 }
 
@@ -97,6 +104,10 @@ impl<T: Tool + ?Sized> Tool for Arc<T> {
 
     fn prepare<'a>(&'a self, arguments: Arguments<'a>) -> Result<Prepared<'a>, ToolError> {
         (**self).prepare(arguments)
+    }
+
+    fn start<'a>(&'a self, arguments: Arguments<'a>, cx: &'a ToolContext) -> Result<Running<'a>, ToolError> {
+        (**self).start(arguments, cx)
     }
 
     fn holds_arguments(&self) -> bool {

@@ -129,7 +129,7 @@ fn registration(tool: &Tool, instance: &Instance, krate: &Krate) -> TokenStream 
             use __tool::probe::*;
             #(#bindings)*
             static __SPEC: __tool::Spec = #spec;
-            fn __invocation() -> __tool::Boxed {
+            fn __invocation<'a>(__using: __tool::Using<'_, 'a>) -> __tool::Used<'a> {
                 #invocation
             }
             #checks
@@ -213,7 +213,7 @@ fn method(tool: &Tool, instance: &Instance) -> TokenStream {
             #(#bindings)*
             #checks
             #outer
-            __tools.push(__tool::Method::new(const { &#spec }, move || {
+            __tools.push(__tool::Method::new(const { &#spec }, move |__using| {
                 #inner
                 #invocation
             }));

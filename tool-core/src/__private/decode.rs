@@ -37,6 +37,7 @@ impl Parameters {
     }
 
     /// Fills `slots` from `text`, which `source` reads.
+    #[inline]
     pub(crate) fn decode<'t>(
         &self,
         slots: SlotList<'_, '_>,

@@ -2,7 +2,10 @@
 
 use std::{borrow::Cow, future::Future};
 
-use super::{Slots, slot::Slot};
+use super::{
+    Slots,
+    slot::{Slot, SlotList},
+};
 use crate::{Permission, Running, ToolContext, ToolError, ToolOutput};
 
 /// What a running function may reach: the text that its borrowed parameters point into, and the
@@ -18,14 +21,17 @@ enum Cx<'a> {
 }
 
 impl<'a> Call<'a> {
+    #[inline]
     pub(crate) fn new(text: Cow<'a, str>, cx: &'a ToolContext) -> Self {
         Self { text, cx: Cx::Borrowed(cx) }
     }
 
+    #[inline]
     pub(super) fn text(&self) -> &str {
         &self.text
     }
 
+    #[inline]
     pub fn context(&self) -> &ToolContext {
         match &self.cx {
             Cx::Borrowed(cx) => cx,
@@ -58,6 +64,23 @@ pub trait Invocation: Send {
 
 pub type Boxed = Box<dyn Invocation>;
 
+/// What becomes of a function that is to be called.
+pub enum Using<'u, 'a> {
+    /// It is kept, to be filled and run later.
+    Keep,
+    /// It is filled and run at once: what was filled goes straight into the future.
+    Run { fill: &'u mut Fill<'u, 'a>, cx: &'a ToolContext },
+}
+
+/// Fills slots and gives the text that they were filled from.
+pub(super) type Fill<'u, 'a> = dyn FnMut(SlotList<'_, '_>) -> Result<Cow<'a, str>, ToolError> + 'u;
+
+/// What became of it.
+pub enum Used<'a> {
+    Kept(Boxed),
+    Running(Result<Running<'a>, ToolError>),
+}
+
 /// An [`Invocation`] made of slots and a closure.
 struct Function<S, R> {
     slots: S,
@@ -70,26 +93,34 @@ struct Function<S, R> {
 type Question<S, T> = fn(&S, &Call<'_>) -> Result<T, ToolError>;
 
 /// A call that fills `slots` and then does `run`.
-pub fn invocation<S, R>(slots: S, run: R) -> Boxed
+pub fn invocation<'a, S, R>(using: Using<'_, 'a>, slots: S, run: R) -> Used<'a>
 where
     S: Slots,
-    R: for<'a> FnOnce(S, Call<'a>) -> Running<'a> + Send + 'static,
+    R: for<'r> FnOnce(S, Call<'r>) -> Running<'r> + Send + 'static,
 {
-    guarded(slots, run, never, allow)
+    guarded(using, slots, run, never, allow)
 }
 
 /// The same, of a tool that says by itself which calls a person or a policy should see.
-pub fn guarded<S, R>(
-    slots: S,
+pub fn guarded<'a, S, R>(
+    using: Using<'_, 'a>,
+    mut slots: S,
     run: R,
     confirm: Question<S, bool>,
     permission: Question<S, Permission>,
-) -> Boxed
+) -> Used<'a>
 where
     S: Slots,
-    R: for<'a> FnOnce(S, Call<'a>) -> Running<'a> + Send + 'static,
+    R: for<'r> FnOnce(S, Call<'r>) -> Running<'r> + Send + 'static,
 {
-    Box::new(Function { slots, run, confirm, permission })
+    match using {
+        Using::Keep => Used::Kept(Box::new(Function { slots, run, confirm, permission })),
+        Using::Run { fill, cx } => {
+            let mut filled = Ok(Cow::Borrowed(""));
+            slots.visit(&mut |slots| filled = fill(slots));
+            Used::Running(filled.map(|text| run(slots, Call::new(text, cx))))
+        }
+    }
 }
 
 /// A tool that asks for no confirmation of its calls.

@@ -22,10 +22,10 @@ pub use std::{sync::Arc, vec::Vec};
 
 pub use self::{
     constraint::{Constraint, check},
-    invocation::{Boxed, Call, Invocation, OwnedCall, allow, boxed, guarded, invocation, never},
+    invocation::{Boxed, Call, Invocation, OwnedCall, Used, Using, allow, boxed, guarded, invocation, never},
     of::{Items, Of},
     outcome::{Tag, json, nothing},
-    slot::{Owned, Provides, Slot, Source, TheContext, Whole},
+    slot::{Owned, Provides, Slot, SlotList, Source, TheContext, Whole},
     slots::Slots,
     spec::{Handle, Hints, IntoSchema, Parameter, Spec},
 };

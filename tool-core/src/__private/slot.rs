@@ -48,7 +48,7 @@ pub trait Slot: Send {
 }
 
 /// The slots of a parameter list, in its order.
-pub(crate) type SlotList<'s, 'd> = &'s mut [&'d mut dyn Slot];
+pub type SlotList<'s, 'd> = &'s mut [&'d mut dyn Slot];
 
 /// What a model can choose: decoded by `serde`, described by `schemars`.
 #[diagnostic::on_unimplemented(

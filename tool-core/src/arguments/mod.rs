@@ -36,12 +36,14 @@ impl<'a> Arguments<'a> {
 
     /// The JSON text; `{}` where a model sent nothing, only blanks, or `null`.
     #[must_use]
+    #[inline]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
     /// The text itself, without a copy where it is borrowed.
     #[must_use]
+    #[inline]
     pub fn into_text(self) -> Cow<'a, str> {
         self.0
     }
@@ -55,6 +57,7 @@ impl<'a> Arguments<'a> {
         serde_json::from_str(&self.0).map_err(|_| not_json(&self.0))
     }
 
+    #[inline]
     fn from_text(text: Cow<'a, str>) -> Self {
         match text.trim_ascii() {
             "" | "null" => Self::EMPTY,

@@ -24,6 +24,7 @@ enum Id {
 impl CallId {
     /// An id that no other call has.
     #[must_use]
+    #[inline]
     pub fn generate() -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         Self(Id::Generated(NEXT.fetch_add(1, Ordering::Relaxed)))

@@ -94,6 +94,7 @@ impl InputSchema {
     /// # Errors
     ///
     /// All mistakes of the schema, and what of it a plan does not cover.
+    #[inline]
     pub fn plan(&self) -> Result<&Plan, &[SchemaProblem]> {
         let Shared { value, with_aliases, plan } = &*self.shared;
         let plan = plan.get_or_init(|| Plan::compile(with_aliases.as_ref().unwrap_or(value)));

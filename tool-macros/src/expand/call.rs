@@ -20,8 +20,8 @@ pub(super) fn invocation(tool: &Tool, instance: &Instance) -> TokenStream {
         Callee::Method { .. } => Some(quote!(move)),
         _ => None,
     };
-    let (taken, call) = (local("__slots"), local("__call"));
-    let body = quote_spanned!(place(tool)=> (#(#slots,)*), #capture |#taken, #call| #run);
+    let (using, taken, call) = (local("__using"), local("__slots"), local("__call"));
+    let body = quote_spanned!(place(tool)=> #using, (#(#slots,)*), #capture |#taken, #call| #run);
     match guards(tool) {
         None => quote_spanned!(place(tool)=> __tool::invocation(#body)),
         Some(guards) => quote_spanned!(place(tool)=> __tool::guarded(#body, #guards)),

@@ -2,20 +2,21 @@
 
 use serde_json::Value;
 use tool_core::{
-    Arguments, ErrorKind, Plan, PrepareArguments, Prepared, Tool, ToolDefinition, ToolError, ToolOutput,
-    Violation,
+    Arguments, ErrorKind, Plan, PrepareArguments, Tool, ToolDefinition, ToolError, ToolOutput, Violation,
 };
 
-/// Brings `arguments` to a call of `tool` that fits, or says all that does not fit.
-pub(crate) fn prepare<'a>(tool: &'a dyn Tool, arguments: Arguments<'a>) -> Result<Prepared<'a>, ToolError> {
+/// Brings `arguments` to a form that fits and hands them to `take`, which is a step of `tool`, or says
+/// all that does not fit.
+pub(crate) fn fitting<'a, T>(
+    tool: &dyn Tool,
+    arguments: Arguments<'a>,
+    take: impl FnOnce(Arguments<'a>) -> Result<T, ToolError>,
+) -> Result<T, ToolError> {
     let arguments = match tool.prepare_arguments() {
         None => arguments,
         Some(rewrite) => rewritten(rewrite, arguments)?,
     };
-    if tool.holds_arguments() {
-        return tool.prepare(arguments);
-    }
-    tool.prepare(held(tool.definition(), arguments)?)
+    take(if tool.holds_arguments() { arguments } else { held(tool.definition(), arguments)? })
 }
 
 /// Gives `arguments` as they fit, for those who decode them by themselves.

@@ -2,8 +2,7 @@ use std::{sync::Arc, time::Duration};
 
 use tokio::runtime::Handle;
 use tool_core::{
-    Arguments, ErrorKind, Plan, Prepared, Tool, ToolContext, ToolDefinition, ToolError, ToolOutput,
-    WithCallId,
+    Arguments, ErrorKind, Plan, Tool, ToolContext, ToolDefinition, ToolError, ToolOutput, WithCallId,
 };
 
 use super::{
@@ -52,11 +51,6 @@ impl Entry {
         self.tool.definition()
     }
 
-    /// Checks the arguments and decodes them; runs nothing.
-    pub(super) fn prepare<'a>(&'a self, arguments: Arguments<'a>) -> Result<Prepared<'a>, ToolError> {
-        barrier(|| arguments::prepare(&*self.tool, arguments))
-    }
-
     /// Gives the arguments as they fit; decodes and runs nothing.
     pub(super) fn fit<'a>(&self, arguments: Arguments<'a>) -> Result<Arguments<'a>, ToolError> {
         let fitting = barrier(|| arguments::fit(&*self.tool, arguments));
@@ -92,10 +86,13 @@ impl Entry {
         cx: &'a ToolContext,
         guard: Guard,
     ) -> Result<WithCallId<Barrier<'a>>, ToolError> {
-        let prepared = self.prepare(arguments)?;
-        guard.admits(self.definition().metadata())?;
-        // A tool written by hand may panic before there is a future.
-        let running = barrier(|| Ok(prepared.run(cx)))?;
+        let tool = &*self.tool;
+        let running = match guard.admits(self.definition().metadata()) {
+            Ok(()) => barrier(|| arguments::fitting(tool, arguments, |it| tool.start(it, cx))),
+            // A call that does not fit costs nobody an approval.
+            Err(refused) => barrier(|| arguments::fitting(tool, arguments, |it| tool.prepare(it).map(drop)))
+                .and(Err(refused)),
+        }?;
         Ok(WithCallId::new(cx.call_id().clone(), Barrier(running)))
     }
 }

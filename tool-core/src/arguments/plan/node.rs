@@ -73,16 +73,18 @@ impl Node {
         }
     }
 
-    /// Whether the integer is admitted; `None` where more has to be looked at.
+    /// Whether the integer with this sign and these digits, at most 18, is admitted; `None` where more
+    /// has to be looked at.
     #[inline]
-    pub(super) fn admits_integer(&self, integer: i128) -> Option<bool> {
-        if self.is_whole || self.values.is_some() || !self.types.contains(Types::INTEGER) {
+    pub(super) fn admits_integer(&self, negative: bool, magnitude: u64) -> Option<bool> {
+        if self.values.is_some() || !self.types.contains(Types::INTEGER) {
             return None;
         }
-        match &self.number {
-            None => Some(true),
-            Some(number) => number.integers.map(|(least, most)| least <= integer && integer <= most),
-        }
+        let Some(number) = &self.number else { return Some(true) };
+        let (least, most) = number.integers?;
+        // No 18 digits are too many for an `i64`.
+        let integer = magnitude.cast_signed();
+        Some(if negative { least <= -integer } else { least <= integer && magnitude <= most })
     }
 
     /// Whether some rule can be decided only by a look at the whole value: rules that combine
@@ -168,24 +170,26 @@ pub(super) struct NumberRules {
     pub(super) exclusive_minimum: Option<Exact>,
     pub(super) exclusive_maximum: Option<Exact>,
     pub(super) multiple_of: Option<Divisor>,
-    /// All integers that these rules admit, where they are one range; known once all rules are.
-    pub(super) integers: Option<(i128, i128)>,
+    /// What integers of 64 bits these rules admit, where it is as simple as that; known once all rules
+    /// are.
+    pub(super) integers: Option<(i64, u64)>,
 }
 
 impl NumberRules {
-    /// The range of all integers that these rules admit; `None` where they are no range.
-    pub(super) fn range(&self) -> Option<(i128, i128)> {
+    /// The least and the greatest integer that these rules admit; `None` where there is more to them,
+    /// or where no 64 bits hold the least.
+    fn range(&self) -> Option<(i64, u64)> {
         let integer = |limit: Option<Exact>, none: i128| match limit {
             None => Some(none),
             Some(Exact::Integer(limit)) => Some(limit),
             Some(Exact::Float(_)) => None,
         };
-        let least = integer(self.minimum, i128::MIN)?;
-        let most = integer(self.maximum, i128::MAX)?;
-        let above = integer(self.exclusive_minimum, i128::MIN)?;
-        let below = integer(self.exclusive_maximum, i128::MAX)?;
-        let is_range = self.multiple_of.is_none();
-        is_range.then(|| (least.max(above.saturating_add(1)), most.min(below.saturating_sub(1))))
+        let above = integer(self.exclusive_minimum, i128::MIN)?.saturating_add(1);
+        let below = integer(self.exclusive_maximum, i128::MAX)?.saturating_sub(1);
+        let least = integer(self.minimum, i128::MIN)?.max(above).max(i64::MIN.into());
+        let most = integer(self.maximum, i128::MAX)?.min(below).min(u64::MAX.into());
+        let range = (i64::try_from(least).ok()?, u64::try_from(most).ok()?);
+        self.multiple_of.is_none().then_some(range)
     }
 }
 

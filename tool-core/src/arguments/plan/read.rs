@@ -38,6 +38,7 @@ impl Plan {
     /// # Errors
     ///
     /// All that is wrong with them.
+    #[inline]
     pub(crate) fn read<'a>(
         &self,
         arguments: Arguments<'a>,
@@ -76,6 +77,7 @@ impl Plan {
         }
     }
 
+    #[inline]
     fn attempt(&self, text: &str, take: &mut Take<'_>) -> Result<(), Refusal> {
         let mut source = Source::new(text, self);
         take(source.value(), text)?;

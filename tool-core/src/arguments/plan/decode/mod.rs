@@ -153,8 +153,7 @@ impl<'c, 't, 'p> Checked<'c, 't, 'p> {
         self.source.reader.peek();
         let start = self.source.reader.position();
         if let Some((negative, magnitude)) = self.source.reader.take_integer() {
-            let integer = if negative { -i128::from(magnitude) } else { i128::from(magnitude) };
-            match node.admits_integer(integer) {
+            match node.admits_integer(negative, magnitude) {
                 Some(true) if !negative => return visitor.visit_u64(magnitude),
                 Some(true) => return visitor.visit_i64(-magnitude.cast_signed()),
                 Some(false) => return Err(Refusal::refused()),
