@@ -189,6 +189,15 @@ impl ToolDefinition {
         self.plan().decode(arguments).map_err(|error| self.refusal(error))
     }
 
+    /// Gives `arguments` as they fit the input schema, for those who decode them by themselves.
+    ///
+    /// # Errors
+    ///
+    /// All that is wrong with them.
+    pub fn fit<'a>(&self, arguments: Arguments<'a>) -> Result<Arguments<'a>, ToolError> {
+        self.plan().fit(arguments).map_err(|error| self.refusal(error))
+    }
+
     #[inline]
     pub(crate) fn read<'a>(
         &self,
@@ -196,6 +205,13 @@ impl ToolDefinition {
         take: &mut Take<'_>,
     ) -> Result<Arguments<'a>, ToolError> {
         self.plan().read(arguments, take).map_err(|error| self.refusal(error))
+    }
+
+    /// Arguments that fit, to be shown to a model: the tool's first example, or else the smallest that
+    /// fit its schema.
+    #[must_use]
+    pub fn example(&self) -> Option<&Value> {
+        self.examples().first().or_else(|| self.input_schema().example())
     }
 
     /// The plan of the input schema. Where there is none, arguments are only read; whoever calls
@@ -207,7 +223,7 @@ impl ToolDefinition {
 
     /// The error for a model. No value is repeated where one of them is a secret.
     fn refusal(&self, error: ToolError) -> ToolError {
-        let error = error.of_tool(self.name().to_string());
+        let error = error.of_tool(self.name().to_string()).with_example(self.example());
         if self.metadata().secrets.is_empty() { error } else { error.without_values() }
     }
 }

@@ -65,6 +65,8 @@ struct Inner {
     retryable: bool,
     violations: Vec<Violation>,
     arguments: Option<String>,
+    /// Arguments that would fit.
+    example: Option<Value>,
     /// Whether the arguments may be repeated in a text.
     echo: bool,
     suggestions: Vec<ToolName>,
@@ -84,6 +86,7 @@ impl ToolError {
                 retryable: false,
                 violations: Vec::new(),
                 arguments: None,
+                example: None,
                 echo: true,
                 suggestions: Vec::new(),
                 details: None,
@@ -124,6 +127,13 @@ impl ToolError {
         let mut error = Self::new(ErrorKind::InvalidArguments, "").with_violations(violations);
         error.inner.arguments = Some(arguments.to_owned());
         error
+    }
+
+    /// Adds arguments that would fit, for a model to copy.
+    #[must_use]
+    pub fn with_example(mut self, example: Option<&Value>) -> Self {
+        self.inner.example = example.cloned();
+        self
     }
 
     /// Repeats nothing of the arguments in any text, since there is a secret among them.
@@ -207,6 +217,12 @@ impl ToolError {
         self.inner.arguments.as_deref()
     }
 
+    /// Arguments that would fit, where some are known.
+    #[must_use]
+    pub fn example(&self) -> Option<&Value> {
+        self.inner.example.as_ref()
+    }
+
     /// Names of tools that are close to the unknown one.
     #[must_use]
     pub fn suggestions(&self) -> &[ToolName] {
@@ -261,6 +277,10 @@ impl ToolError {
         if let Some(arguments) = self.inner.arguments.as_ref().filter(|_| self.inner.echo) {
             text.push_str("\nReceived: ");
             text.push_str(&shortened(arguments));
+        }
+        if let Some(example) = &self.inner.example {
+            text.push_str("\nArguments that fit, for example: ");
+            text.push_str(&example.to_string());
         }
         text.push_str("\nNothing was executed.");
         text

@@ -8,6 +8,7 @@ mod aliases;
 mod canonical;
 pub mod constraint;
 mod enums;
+mod example;
 mod flatten;
 mod integers;
 mod order;
@@ -48,6 +49,7 @@ struct Shared {
     /// The same with the aliases of properties, where there are any.
     with_aliases: Option<Value>,
     plan: OnceLock<Result<Plan, Vec<SchemaProblem>>>,
+    example: OnceLock<Option<Value>>,
 }
 
 impl InputSchema {
@@ -62,7 +64,9 @@ impl InputSchema {
 
     fn with(value: Value, with_aliases: Option<Value>) -> Result<Self, SchemaError> {
         check_root(&value)?;
-        Ok(Self { shared: Arc::new(Shared { value, with_aliases, plan: OnceLock::new() }) })
+        Ok(Self {
+            shared: Arc::new(Shared { value, with_aliases, plan: OnceLock::new(), example: OnceLock::new() }),
+        })
     }
 
     /// The canonical schema of `T`.
@@ -96,9 +100,36 @@ impl InputSchema {
     /// All mistakes of the schema, and what of it a plan does not cover.
     #[inline]
     pub fn plan(&self) -> Result<&Plan, &[SchemaProblem]> {
-        let Shared { value, with_aliases, plan } = &*self.shared;
+        let Shared { value, with_aliases, plan, .. } = &*self.shared;
         let plan = plan.get_or_init(|| Plan::compile(with_aliases.as_ref().unwrap_or(value)));
         plan.as_ref().map_err(Vec::as_slice)
+    }
+
+    /// The smallest arguments that fit, made of the examples and defaults in the schema and of made-up
+    /// values elsewhere; `None` where none are found, for instance since a pattern is required.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_core::InputSchema;
+    ///
+    /// let schema = InputSchema::new(json!({
+    ///     "type": "object",
+    ///     "properties": {
+    ///         "city": { "type": "string", "examples": ["Paris"] },
+    ///         "days": { "type": "integer", "minimum": 2 },
+    ///         "unit": { "enum": ["celsius", "fahrenheit"] },
+    ///     },
+    ///     "required": ["city", "days"],
+    /// }))?;
+    /// assert_eq!(schema.example(), Some(&json!({ "city": "Paris", "days": 2 })));
+    /// # Ok::<(), tool_core::SchemaError>(())
+    /// ```
+    #[must_use]
+    pub fn example(&self) -> Option<&Value> {
+        let make = || example::example(self.as_value(), self.plan().ok()?);
+        self.shared.example.get_or_init(make).as_ref()
     }
 }
 

@@ -343,3 +343,46 @@ fn an_output_schema_describes_what_is_written() {
     assert!(schema["properties"].get("internal").is_none());
     assert_eq!(OutputSchema::of::<Vec<u8>>().as_value()["type"], "array");
 }
+
+/// The smallest arguments of a schema, which fit it.
+fn smallest(properties: Value, required: Value) -> Option<Value> {
+    let schema = json!({ "type": "object", "properties": properties, "required": required, "$defs": {
+        "node": { "properties": { "next": { "$ref": "#/$defs/node" } }, "required": ["next"] },
+        "leaf": { "const": 7 },
+    } });
+    let schema = tool_core::InputSchema::new(schema).unwrap();
+    let example = schema.example().cloned();
+    assert!(example.iter().all(|it| schema.plan().unwrap().admits(it)));
+    example
+}
+
+// F02
+#[test]
+fn a_schema_gives_the_smallest_arguments_that_fit() {
+    assert_eq!(smallest(json!({ "a": { "type": "string" } }), json!([])), Some(json!({})));
+    let properties = json!({
+        "name": { "type": "string", "minLength": 6 },
+        "code": { "type": "string", "maxLength": 2 },
+        "mail": { "type": "string", "format": "email" },
+        "unit": { "enum": ["km", "mi"] },
+        "limit": { "type": "integer", "exclusiveMinimum": 4, "multipleOf": 3 },
+        "share": { "type": "number", "maximum": -0.5 },
+        "tags": { "type": "array", "items": { "type": "string", "default": "new" }, "minItems": 2 },
+        "place": { "anyOf": [{ "type": "null" }, { "type": "object" }] },
+        "kind": { "$ref": "#/$defs/leaf" },
+        "given": { "type": "string", "pattern": "^x+$", "examples": ["xx"] },
+    });
+    let all: Vec<_> = properties.as_object().unwrap().keys().cloned().collect();
+    let fits = json!({
+        "name": "namexx", "code": "co", "mail": "name@example.org", "unit": "km", "limit": 6, "share": -0.5,
+        "tags": ["new", "new"], "place": null, "kind": 7, "given": "xx",
+    });
+    assert_eq!(smallest(properties, json!(all)), Some(fits));
+}
+
+#[test]
+fn where_nothing_small_fits_there_is_no_example() {
+    assert_eq!(smallest(json!({ "a": { "type": "string", "pattern": "^[0-9]{3}$" } }), json!(["a"])), None);
+    assert_eq!(smallest(json!({ "a": { "$ref": "#/$defs/node" } }), json!(["a"])), None);
+    assert_eq!(smallest(json!({ "a": false }), json!(["a"])), None);
+}

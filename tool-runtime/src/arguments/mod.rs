@@ -30,7 +30,7 @@ pub(crate) fn fit<'a>(tool: &dyn Tool, arguments: Arguments<'a>) -> Result<Argum
 
 fn held<'a>(definition: &ToolDefinition, arguments: Arguments<'a>) -> Result<Arguments<'a>, ToolError> {
     match definition.input_schema().plan() {
-        Ok(plan) => plan.fit(arguments).map_err(|error| without_secrets(definition, error)),
+        Ok(_) => definition.fit(arguments),
         // Found when the tool was added.
         Err(_) => Err(ToolError::new(ErrorKind::Unavailable, "its input schema cannot be used")),
     }
@@ -46,11 +46,6 @@ fn rewritten<'a>(rewrite: PrepareArguments, arguments: Arguments<'a>) -> Result<
         }
         _ => Ok(arguments),
     }
-}
-
-/// A secret is in no report, nor are the arguments as a whole where one is among them.
-fn without_secrets(definition: &ToolDefinition, error: ToolError) -> ToolError {
-    if definition.metadata().secrets.is_empty() { error } else { error.without_values() }
 }
 
 /// Gives `output` back if it keeps the promise.

@@ -69,7 +69,7 @@ impl Plan {
     /// # Errors
     ///
     /// All that is wrong with them.
-    pub fn fit<'a>(&self, arguments: Arguments<'a>) -> Result<Arguments<'a>, ToolError> {
+    pub(crate) fn fit<'a>(&self, arguments: Arguments<'a>) -> Result<Arguments<'a>, ToolError> {
         match self.fit_of(arguments.as_str())? {
             Fit::AsItIs => Ok(arguments),
             Fit::As(text) => Ok(text.into()),
