@@ -3,7 +3,7 @@
 use std::{collections::HashMap, error::Error, hint::black_box};
 
 use benches::{Workload, measure};
-use tool_runtime::{BuildError, Registry};
+use tool_runtime::{BuildError, Registry, ToolBuilder, ToolError, tool_args};
 
 #[allow(missing_docs, unreachable_pub, dropping_copy_types, reason = "generated")]
 mod tools {
@@ -24,6 +24,44 @@ fn build(name: &'static str, count: usize) -> Workload {
     })
 }
 
+/// A set of `count` tools that are made at run time, as those of a remote server are.
+fn made(count: usize) -> Result<Registry, BuildError> {
+    let tools = (0..count).map(|at| {
+        let args = |args: Args, _| async move { Ok::<_, ToolError>(args.limit) };
+        ToolBuilder::new(format!("made_{at}")).description("Does nothing.").must(args)
+    });
+    tools.fold(Registry::builder(), |builder, tool| builder.add(tool)).build()
+}
+
+/// What they take.
+#[tool_args]
+struct Args {
+    /// What to look for.
+    #[schemars(length(min = 1))]
+    #[expect(dead_code, reason = "part of the schema")]
+    query: String,
+    /// How much of it.
+    #[schemars(range(min = 1, max = 100))]
+    limit: u8,
+}
+
+fn many(name: &'static str, count: usize) -> Workload {
+    Workload::without_floor(name, move |show| match made(count) {
+        Ok(tools) => show(&tools.len().to_ne_bytes()),
+        Err(error) => show(error.to_string().as_bytes()),
+    })
+}
+
+fn look_up(name: &'static str, count: usize) -> Result<Workload, BuildError> {
+    let tools = made(count)?;
+    let by_name: HashMap<String, usize> = (0..count).map(|at| (format!("made_{at}"), at)).collect();
+    Ok(Workload::new(
+        name,
+        move |show| show(&[u8::from(by_name.contains_key(black_box("made_7777")))]),
+        move |show| show(&[u8::from(tools.get(black_box("made_7777")).is_some())]),
+    ))
+}
+
 fn main() -> Result<(), Box<dyn Error>> {
     let tools = registry(1_000)?;
     let names: Vec<String> = tools.definitions().iter().map(|it| it.name().to_string()).collect();
@@ -40,6 +78,8 @@ fn main() -> Result<(), Box<dyn Error>> {
                 move |show| show(&[u8::from(by_name.contains_key(black_box("tool_777")))]),
                 move |show| show(&[u8::from(same.get(black_box("tool_777")).is_some())]),
             ),
+            many("build() of 10,000 tools", 10_000),
+            look_up("a look-up among 10,000", 10_000)?,
             Workload::new(
                 "a walk over 1,000 definitions",
                 move |show| show(&names.iter().map(String::len).sum::<usize>().to_ne_bytes()),

@@ -2,11 +2,11 @@
 
 use std::{collections::HashMap, future::Future, hint::black_box, pin::Pin};
 
-use serde::Deserialize;
+use serde::{Deserialize, de::DeserializeOwned};
 use tool_runtime::{BuildError, Registry, tool};
 
 use crate::{
-    Workload, now,
+    Side, Workload, now,
     order::{self, Order},
 };
 
@@ -118,28 +118,114 @@ pub fn tools() -> Result<Registry, BuildError> {
 /// If the tools cannot be used.
 pub fn workloads() -> Result<Vec<Workload>, BuildError> {
     const ADD: &str = r#"{"a": 2, "b": 3}"#;
+    let order = order::text();
+    let without_field = order.replace(r#""shipping": "Courier", "#, "");
+    let wrong_type = order.replace(r#""age": 36"#, r#""age": "old""#);
     Ok(vec![
-        one("two integers", "add", "add", ADD.to_owned())?,
-        one("a text of 100 kB", "length", "length", long_text(""))?,
-        one("the same with an escape", "length_owned", "length", long_text(r"\n"))?,
-        one("a struct of 1 kB", "total", "total", order::text())?,
-        one("a field missing, to its report", "add", "add", r#"{"a": 2}"#.to_owned())?,
+        one::<AddArgs>("two integers", "add", "add", ADD.to_owned())?,
+        one::<Order>("a struct of 1 kB", "total", "total", order)?,
+        one::<OwnedLengthArgs>("a text of 100 kB", "length", "length", long_text(""))?,
+        one::<OwnedLengthArgs>("the same with an escape", "length_owned", "length", long_text(r"\n"))?,
+        refused::<Order>("a field missing, to its report", without_field)?,
+        refused::<Order>("a wrong type, to its report", wrong_type)?,
+        value("two integers, as a `Value`", "add", ADD)?,
+        value("a struct of 1 kB, as a `Value`", "total", &order::text())?,
         batch("64 calls of two integers", ADD)?,
     ])
 }
 
-fn one(
+/// A tool by hand, with `jsonschema` for all that its types do not check: arguments are read as a
+/// value, which is checked and then decoded. Where they do not fit, all reasons are written down.
+fn validated<T: ByType>(tool: &'static str, arguments: String) -> Result<Side, BuildError> {
+    let tools = tools()?;
+    let schema = tools.get(tool).map(|tool| tool.definition().input_schema().as_value().clone());
+    let validator = schema.and_then(|schema| jsonschema::validator_for(&schema).ok());
+    Ok(Box::new(move |show| {
+        let Some(validator) = &validator else { return };
+        let Ok(value) = serde_json::from_str::<serde_json::Value>(black_box(&arguments)) else { return };
+        if validator.is_valid(&value) {
+            let answer = serde_json::from_value(value).and_then(T::run);
+            show(&answer.unwrap_or_else(|error| error.to_string().into_bytes()));
+            return;
+        }
+        let why: Vec<_> = validator.iter_errors(&value).map(|error| error.to_string()).collect();
+        show(why.join("; ").as_bytes());
+    }))
+}
+
+/// What a tool by hand does with its arguments.
+trait ByType: DeserializeOwned + 'static {
+    fn run(self) -> Result<Vec<u8>, serde_json::Error>;
+}
+
+impl ByType for AddArgs {
+    fn run(self) -> Result<Vec<u8>, serde_json::Error> {
+        serde_json::to_vec(&(self.a + self.b))
+    }
+}
+
+impl ByType for OwnedLengthArgs {
+    fn run(self) -> Result<Vec<u8>, serde_json::Error> {
+        serde_json::to_vec(&self.text.len())
+    }
+}
+
+impl ByType for Order {
+    fn run(self) -> Result<Vec<u8>, serde_json::Error> {
+        serde_json::to_vec(&self.total())
+    }
+}
+
+fn one<T: ByType>(
     name: &'static str,
     by_hand: &'static str,
     tool: &'static str,
     arguments: String,
 ) -> Result<Workload, BuildError> {
     let (floor, ours, same) = (ByHand::new(), tools()?, arguments.clone());
-    Ok(Workload::new(
+    let validated = validated::<T>(tool, arguments.clone())?;
+    let workload = Workload::new(
         name,
         move |show| floor.call(by_hand, &arguments, show),
         move |show| call(&ours, tool, &same, show),
-    ))
+    );
+    Ok(workload.validated(validated))
+}
+
+/// Arguments that do not fit. The floor is to fail, and then to find out all that is wrong.
+fn refused<T: ByType>(name: &'static str, arguments: String) -> Result<Workload, BuildError> {
+    let (ours, same) = (tools()?, arguments.clone());
+    let validated = validated::<T>("total", arguments.clone())?;
+    let workload = Workload::new(
+        name,
+        move |show| {
+            if serde_json::from_str::<T>(black_box(&arguments)).is_err() {
+                validated(show);
+            }
+        },
+        move |show| call(&ours, "total", &same, show),
+    );
+    Ok(workload)
+}
+
+/// Arguments that come as a value, as some clients of providers hand them over.
+fn value(name: &'static str, tool: &'static str, arguments: &str) -> Result<Workload, BuildError> {
+    let tools = tools()?;
+    let value: serde_json::Value = serde_json::from_str(arguments).unwrap_or_default();
+    let same = value.clone();
+    let floor = move |show: &mut dyn FnMut(&[u8])| {
+        let value = black_box(&same).clone();
+        let answer = match tool {
+            "add" => serde_json::from_value::<AddArgs>(value).and_then(ByType::run),
+            _ => serde_json::from_value::<Order>(value).and_then(ByType::run),
+        };
+        show(&answer.unwrap_or_else(|error| error.to_string().into_bytes()));
+    };
+    Ok(Workload::new(name, floor, move |show| match now(tools.call(black_box(tool), black_box(&value))) {
+        Some(Ok(answer)) => show(answer.text().as_bytes()),
+        Some(Err(error)) => show(error.feedback().as_bytes()),
+        None => {}
+    }))
 }
 
 fn batch(name: &'static str, arguments: &'static str) -> Result<Workload, BuildError> {

@@ -1,4 +1,4 @@
-//! Medians of wall-clock times, both sides in turns.
+//! Medians of wall-clock times, all sides in turns.
 
 use std::time::{Duration, Instant};
 
@@ -8,6 +8,7 @@ use crate::{Side, Workload};
 /// What one workload takes, once.
 pub(super) struct Times {
     pub(super) floor: Option<Duration>,
+    pub(super) validated: Option<Duration>,
     pub(super) ours: Duration,
     /// The median of the ratios of neighbours, which no slow change of the machine's speed moves.
     pub(super) ratio: Option<f64>,
@@ -16,19 +17,28 @@ pub(super) struct Times {
 pub(super) fn medians(workload: &Workload) -> Times {
     const ROUNDS: u32 = 101;
     let floor = workload.floor.as_ref().map(Batch::of);
+    let validated = workload.validated.as_ref().map(Batch::of);
     let ours = Batch::of(&workload.ours);
-    let (mut of_floor, mut of_ours, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut of_floor, mut of_validated, mut of_ours) = (Vec::new(), Vec::new(), Vec::new());
+    let mut ratios = Vec::new();
     for _ in 0..if ours.is_long() { ROUNDS / 8 } else { ROUNDS } {
         let by_hand = floor.as_ref().map(Batch::time);
+        of_validated.extend(validated.as_ref().map(Batch::time));
         let by_us = ours.time();
         of_floor.extend(by_hand);
         of_ours.push(by_us);
         ratios.extend(by_hand.map(|by_hand| by_us.as_secs_f64() / by_hand.as_secs_f64()));
     }
     of_floor.sort_unstable();
+    of_validated.sort_unstable();
     of_ours.sort_unstable();
     ratios.sort_unstable_by(f64::total_cmp);
-    Times { floor: middle(&of_floor), ours: middle(&of_ours).unwrap_or_default(), ratio: middle(&ratios) }
+    Times {
+        floor: middle(&of_floor),
+        validated: middle(&of_validated),
+        ours: middle(&of_ours).unwrap_or_default(),
+        ratio: middle(&ratios),
+    }
 }
 
 fn middle<T: Copy>(sorted: &[T]) -> Option<T> {

@@ -29,8 +29,7 @@ pub(super) fn serve(workloads: &[Workload]) -> bool {
         return false;
     }
     let workload = workloads.iter().find(|it| it.name == name);
-    let side = workload.and_then(|it| if side == "ours" { Some(&it.ours) } else { it.floor.as_ref() });
-    if let Some(side) = side {
+    if let Some(side) = workload.and_then(|it| it.side(side)) {
         (0..times.parse().unwrap_or(0)).for_each(|_| once(side));
     }
     true

@@ -3,7 +3,11 @@
 mod clock;
 mod instructions;
 
-use std::{env, fmt::Write as _, hint::black_box};
+use std::{
+    env,
+    fmt::{self, Write as _},
+    hint::black_box,
+};
 
 use crate::{Side, Workload};
 
@@ -16,21 +20,28 @@ pub fn run(title: &str, workloads: &[Workload]) {
     }
     let only = env::args().skip(1).find(|argument| !argument.starts_with('-'));
     let counts = instructions::available();
-    println!("\n{:<34} {:>11} {:>11} {:>6}{}", title, "floor", "ours", "ratio", heading(counts));
+    println!(
+        "\n{title:<34} {}{}",
+        HEADING,
+        if counts { format!("   {HEADING}  instructions") } else { String::new() }
+    );
     for workload in workloads.iter().filter(|it| only.as_ref().is_none_or(|only| it.name.contains(only))) {
         let times = clock::medians(workload);
-        let mut row = format!(
-            "{:<34} {}",
-            workload.name,
-            cells(times.floor.map(clock::shown), &clock::shown(times.ours))
-        );
-        let _ = write!(row, " {:>6}", ratio(times.ratio));
+        let shown = Row {
+            floor: times.floor.map(clock::shown),
+            validated: times.validated.map(clock::shown),
+            ours: clock::shown(times.ours),
+            ratio: times.ratio,
+        };
+        let mut row = format!("{:<34} {shown}", workload.name);
         if counts {
-            let floor = times.floor.and_then(|time| instructions::count(workload.name, "floor", time));
-            if let Some(ours) = instructions::count(workload.name, "ours", times.ours) {
-                let shown = floor.map(|floor| floor.to_string());
-                let _ = write!(row, "   {}", cells(shown, &ours.to_string()));
-                let _ = write!(row, " {:>6}", ratio(floor.map(|floor| as_ratio(ours, floor))));
+            let count = |side, time| instructions::count(workload.name, side, time);
+            let floor = times.floor.and_then(|time| count("floor", time));
+            let validated = times.validated.and_then(|time| count("validated", time));
+            if let Some(ours) = count("ours", times.ours) {
+                let ratio = floor.map(|floor| as_ratio(ours, floor));
+                let [floor, validated] = [floor, validated].map(|count| count.map(|it| it.to_string()));
+                let _ = write!(row, "   {}", Row { floor, validated, ours: ours.to_string(), ratio });
             }
         }
         println!("{row}");
@@ -40,20 +51,24 @@ pub fn run(title: &str, workloads: &[Workload]) {
     }
 }
 
-fn heading(counts: bool) -> String {
-    if counts {
-        format!("   {:>11} {:>11} {:>6}  instructions", "floor", "ours", "ratio")
-    } else {
-        String::new()
+const HEADING: &str = "      floor  jsonschema        ours  ratio";
+
+/// One kind of measure, of all sides.
+struct Row {
+    floor: Option<String>,
+    validated: Option<String>,
+    ours: String,
+    /// Of ours to the floor.
+    ratio: Option<f64>,
+}
+
+impl fmt::Display for Row {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { floor, validated, ours, ratio } = self;
+        let [floor, validated] = [floor, validated].map(|cell| cell.as_deref().unwrap_or_default());
+        let ratio = ratio.map(|ratio| format!("{ratio:.2}")).unwrap_or_default();
+        write!(f, "{floor:>11} {validated:>11} {ours:>11} {ratio:>6}")
     }
-}
-
-fn cells(floor: Option<String>, ours: &str) -> String {
-    format!("{:>11} {ours:>11}", floor.unwrap_or_default())
-}
-
-fn ratio(ratio: Option<f64>) -> String {
-    ratio.map(|ratio| format!("{ratio:.2}")).unwrap_or_default()
 }
 
 #[expect(clippy::cast_precision_loss, reason = "two digits of it are shown")]
