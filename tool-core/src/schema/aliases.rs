@@ -3,21 +3,22 @@
 //! They travel in the schema from the place where they are written to the check of the arguments,
 //! and are in no schema that is shown to anybody.
 
-use serde_json::{Map, Value};
+use std::convert::Infallible;
+
+use serde_json::Value;
+
+use super::walk::subschemas;
 
 /// The key under which a property's schema lists its other names.
 pub(crate) const ALIASES: &str = "x-tool-aliases";
 
 /// Removes the lists of aliases; returns whether there were any.
 pub(super) fn strip(schema: &mut Value) -> bool {
-    match schema {
-        Value::Object(map) => strip_map(map),
-        Value::Array(list) => list.iter_mut().fold(false, |found, value| strip(value) | found),
-        _ => false,
-    }
-}
-
-fn strip_map(map: &mut Map<String, Value>) -> bool {
-    let found = map.shift_remove(ALIASES).is_some();
-    map.values_mut().fold(found, |found, value| strip(value) | found)
+    let Some(schema) = schema.as_object_mut() else { return false };
+    let mut found = schema.shift_remove(ALIASES).is_some();
+    let Ok(()) = subschemas(schema, |_, subschema| {
+        found |= strip(subschema);
+        Ok::<_, Infallible>(())
+    });
+    found
 }

@@ -1,9 +1,15 @@
 //! The canonical form: one way of saying each thing.
 
+use std::convert::Infallible;
+
 use schemars::Schema;
 use serde_json::{Map, Value, json};
 
-use super::{enums, flatten, integers, order};
+use super::{
+    enums, flatten, integers, order,
+    references::{prune, resolve_root},
+    walk::subschemas,
+};
 
 /// What becomes of properties that a schema does not name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,21 +32,6 @@ pub(crate) fn canonical(root: &mut Value, closing: Closing) {
     }
 }
 
-/// A root that only refers to a definition becomes that definition.
-fn resolve_root(root: &mut Value) {
-    let Some(name) = root.get("$ref").and_then(Value::as_str) else { return };
-    let Some(target) = name.strip_prefix('#').and_then(|pointer| root.pointer(pointer)).cloned() else {
-        return;
-    };
-    let Some(root) = root.as_object_mut() else { return };
-    root.shift_remove("$ref");
-    if let Value::Object(target) = target {
-        for (key, value) in target {
-            root.entry(key).or_insert(value);
-        }
-    }
-}
-
 fn node(schema: &mut Value, closing: Closing) {
     let Some(schema) = schema.as_object_mut() else { return };
     schema.shift_remove("$schema");
@@ -57,32 +48,12 @@ fn node(schema: &mut Value, closing: Closing) {
     order::sort(schema);
 }
 
-/// Brings every subschema into canonical form. It follows the keywords and not the nesting: a
-/// property may well be called `items`.
+/// Brings every subschema into canonical form.
 fn children(schema: &mut Map<String, Value>, closing: Closing) {
-    for (key, value) in schema.iter_mut() {
-        match key.as_str() {
-            "properties" | "patternProperties" | "$defs" | "dependentSchemas" => {
-                let named = value.as_object_mut().into_iter().flat_map(Map::values_mut);
-                named.for_each(|value| node(value, closing));
-            }
-            "prefixItems" | "anyOf" | "oneOf" | "allOf" => {
-                let listed = value.as_array_mut().into_iter().flatten();
-                listed.for_each(|value| node(value, closing));
-            }
-            "items"
-            | "contains"
-            | "additionalProperties"
-            | "propertyNames"
-            | "not"
-            | "if"
-            | "then"
-            | "else" => {
-                node(value, closing);
-            }
-            _ => {}
-        }
-    }
+    let Ok(()) = subschemas(schema, |_, subschema| {
+        node(subschema, closing);
+        Ok::<_, Infallible>(())
+    });
 }
 
 /// A property that may be absent says so by not being required; `null` is not advertised.
@@ -170,37 +141,4 @@ fn root_object(root: &mut Map<String, Value>) {
         root.entry("properties").or_insert_with(|| json!({}));
     }
     order::sort(root);
-}
-
-/// Removes definitions that nothing refers to.
-fn prune(root: &mut Value) {
-    loop {
-        let Some(definitions) = root.get("$defs").and_then(Value::as_object) else { return };
-        let mut used = Vec::new();
-        references(root, &mut used);
-        let is_used = |name: &str| used.iter().any(|it| it.strip_prefix("#/$defs/") == Some(name));
-        let unused: Vec<String> = definitions.keys().filter(|name| !is_used(name)).cloned().collect();
-        let all = unused.len() == definitions.len();
-        let Some(root) = root.as_object_mut() else { return };
-        if all {
-            root.shift_remove("$defs");
-        }
-        if unused.is_empty() || all {
-            return;
-        }
-        if let Some(Value::Object(definitions)) = root.get_mut("$defs") {
-            definitions.retain(|name, _| !unused.contains(name));
-        }
-    }
-}
-
-fn references(value: &Value, found: &mut Vec<String>) {
-    match value {
-        Value::Object(map) => {
-            found.extend(map.get("$ref").and_then(Value::as_str).map(str::to_owned));
-            map.values().for_each(|value| references(value, found));
-        }
-        Value::Array(list) => list.iter().for_each(|value| references(value, found)),
-        _ => {}
-    }
 }

@@ -6,6 +6,7 @@
 
 use serde_json::{Map, Number, Value};
 
+use super::local_pointer;
 use crate::Plan;
 
 /// So many schemas are entered within each other; a recursion that goes on has no small example.
@@ -80,7 +81,7 @@ impl<'s> Example<'s> {
     }
 
     fn target(&self, reference: &str) -> Option<&'s Value> {
-        self.root.pointer(reference.strip_prefix('#')?)
+        self.root.pointer(&local_pointer(reference)?)
     }
 }
 

@@ -12,6 +12,8 @@ mod example;
 mod flatten;
 mod integers;
 mod order;
+mod references;
+mod walk;
 
 use std::{
     fmt,
@@ -22,8 +24,11 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings};
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
-pub(crate) use self::aliases::ALIASES;
-pub(crate) use self::canonical::{Closing, canonical, without_null};
+pub(crate) use self::{
+    aliases::ALIASES,
+    canonical::{Closing, canonical, without_null},
+    references::local_pointer,
+};
 use crate::{Plan, SchemaProblem};
 
 /// What a tool's arguments look like: a JSON Schema whose root is an object.

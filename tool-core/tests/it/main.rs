@@ -6,5 +6,6 @@ mod context;
 mod definition;
 mod error;
 mod name;
+mod names;
 mod output;
 mod schema;

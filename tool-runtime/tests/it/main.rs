@@ -10,6 +10,7 @@ mod calls;
 mod context;
 mod forms;
 mod returns;
+mod schemas;
 mod streams;
 
 use std::future::Future;

@@ -16,6 +16,7 @@ use super::{
     place::Place,
     words::quoted,
 };
+use crate::schema::local_pointer;
 
 /// How many schemas may apply to a value one within the other, such as an `allOf` in an `anyOf`.
 const LONGEST: usize = 64;
@@ -40,10 +41,9 @@ impl Compiler<'_> {
             return self.refuse("$ref", value, "a reference", at);
         };
         let shown = quoted(reference);
-        let Some(fragment) = reference.strip_prefix('#') else {
+        let Some(pointer) = local_pointer(reference) else {
             return self.problem(at, format!("`$ref` to {shown} leaves the schema; nothing is fetched"));
         };
-        let pointer = percent_decoded(fragment);
         if !pointer.is_empty() && !pointer.starts_with('/') {
             return self
                 .problem(at, format!("`$ref` to the anchor {shown} is not covered by the built-in check"));
@@ -189,26 +189,4 @@ impl Node {
         }
         found
     }
-}
-
-/// Without percent escapes; what is no escape, or no text, is left as it is.
-fn percent_decoded(fragment: &str) -> String {
-    if !fragment.contains('%') {
-        return fragment.to_owned();
-    }
-    let mut bytes = Vec::with_capacity(fragment.len());
-    let mut rest = fragment.as_bytes();
-    while let [first, after @ ..] = rest {
-        let escaped = match rest {
-            [b'%', high, low, ..] => hex(*high).zip(hex(*low)).map(|(high, low)| high * 16 + low),
-            _ => None,
-        };
-        bytes.push(escaped.unwrap_or(*first));
-        rest = if escaped.is_some() { after.get(2..).unwrap_or_default() } else { after };
-    }
-    String::from_utf8(bytes).unwrap_or_else(|_| fragment.to_owned())
-}
-
-fn hex(digit: u8) -> Option<u8> {
-    char::from(digit).to_digit(16).and_then(|digit| u8::try_from(digit).ok())
 }

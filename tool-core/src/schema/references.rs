@@ -1,0 +1,83 @@
+//! References within a schema.
+//!
+//! A reference is a URI's fragment that holds a JSON pointer: a name in it is escaped twice.
+
+use std::convert::Infallible;
+
+use serde_json::Value;
+
+use super::walk::subschemas;
+
+/// The JSON pointer of a `$ref` that stays within its document.
+pub(crate) fn local_pointer(reference: &str) -> Option<String> {
+    reference.strip_prefix('#').map(percent_decoded)
+}
+
+/// A root that only refers to a definition becomes that definition.
+pub(super) fn resolve_root(root: &mut Value) {
+    let Some(pointer) = root.get("$ref").and_then(Value::as_str).and_then(local_pointer) else { return };
+    let Some(Value::Object(target)) = root.pointer(&pointer).cloned() else { return };
+    let Some(root) = root.as_object_mut() else { return };
+    root.shift_remove("$ref");
+    for (key, value) in target {
+        root.entry(key).or_insert(value);
+    }
+}
+
+/// Removes definitions that nothing refers to.
+pub(super) fn prune(root: &mut Value) {
+    loop {
+        let mut used = Vec::new();
+        definitions_used(root, &mut used);
+        let Some(root) = root.as_object_mut() else { return };
+        let Some(Value::Object(definitions)) = root.get_mut("$defs") else { return };
+        let before = definitions.len();
+        definitions.retain(|name, _| used.contains(name));
+        let after = definitions.len();
+        if after == 0 {
+            root.shift_remove("$defs");
+        }
+        if after == 0 || after == before {
+            return;
+        }
+    }
+}
+
+/// Lists the definitions that anything in `schema` refers to.
+fn definitions_used(schema: &mut Value, found: &mut Vec<String>) {
+    let Some(schema) = schema.as_object_mut() else { return };
+    found.extend(schema.get("$ref").and_then(Value::as_str).and_then(definition));
+    let Ok(()) = subschemas(schema, |_, subschema| {
+        definitions_used(subschema, found);
+        Ok::<_, Infallible>(())
+    });
+}
+
+/// The definition that a `$ref` leads to or into.
+fn definition(reference: &str) -> Option<String> {
+    let pointer = local_pointer(reference)?;
+    let name = pointer.strip_prefix("/$defs/")?.split('/').next()?;
+    Some(name.replace("~1", "/").replace("~0", "~"))
+}
+
+/// Without percent escapes; what is no escape, or no text, is left as it is.
+fn percent_decoded(fragment: &str) -> String {
+    if !fragment.contains('%') {
+        return fragment.to_owned();
+    }
+    let mut bytes = Vec::with_capacity(fragment.len());
+    let mut rest = fragment.as_bytes();
+    while let [first, after @ ..] = rest {
+        let escaped = match rest {
+            [b'%', high, low, ..] => hex(*high).zip(hex(*low)).map(|(high, low)| high * 16 + low),
+            _ => None,
+        };
+        bytes.push(escaped.unwrap_or(*first));
+        rest = if escaped.is_some() { after.get(2..).unwrap_or_default() } else { after };
+    }
+    String::from_utf8(bytes).unwrap_or_else(|_| fragment.to_owned())
+}
+
+fn hex(digit: u8) -> Option<u8> {
+    char::from(digit).to_digit(16).and_then(|digit| u8::try_from(digit).ok())
+}

@@ -1,0 +1,63 @@
+//! What a schema admits reaches the tool, and nothing else does.
+
+use serde_json::json;
+use tool_runtime::prelude::*;
+
+use crate::{call, feedback, text};
+
+// B19
+#[test]
+fn a_recursive_type_with_any_name_can_be_sent() {
+    #[tool_args]
+    struct Größe {
+        #[schemars(range(max = 9))]
+        maß: u8,
+        #[serde(default)]
+        teile: Vec<Größe>,
+    }
+    fn sum(of: &Größe) -> u32 {
+        u32::from(of.maß) + of.teile.iter().map(sum).sum::<u32>()
+    }
+    /// Sums.
+    #[tool(register = false)]
+    fn whole(#[args] args: Größe) -> u32 {
+        sum(&args)
+    }
+    /// Sums.
+    #[tool(register = false)]
+    fn part(one: Größe) -> u32 {
+        sum(&one)
+    }
+    let nested = json!({ "maß": 1, "teile": [{ "maß": 2, "teile": [{ "maß": 3 }] }] });
+    let whole = || Registry::builder().tool::<whole>();
+    let part = || Registry::builder().tool::<part>();
+    assert_eq!(text(whole(), "whole", &nested.to_string()), "6");
+    assert_eq!(text(part(), "part", &json!({ "one": nested }).to_string()), "6");
+    let refused = feedback(whole(), "whole", r#"{"maß":1,"teile":[{"maß":1,"teile":[{"maß":10}]}]}"#);
+    assert!(refused.contains("/teile/0/teile/0/maß: expected at most 9, got 10"), "{refused}");
+}
+
+// B14
+#[test]
+fn a_property_called_like_a_keyword_can_be_sent() {
+    #[tool_args]
+    struct Called {
+        #[serde(rename = "x-tool-aliases", alias = "properties")]
+        aliases: u8,
+        #[serde(rename = "$ref")]
+        reference: u8,
+        #[serde(rename = "oneOf", alias = "anyOf")]
+        one_of: u8,
+    }
+    /// Sums.
+    #[tool(register = false)]
+    fn sum(#[args] args: Called) -> u8 {
+        args.aliases + args.reference + args.one_of
+    }
+    let tools = || Registry::builder().tool::<sum>();
+    assert_eq!(crate::schema(tools())["required"], json!(["x-tool-aliases", "$ref", "oneOf"]));
+    assert_eq!(crate::schema(tools())["properties"].as_object().unwrap().len(), 3);
+    assert_eq!(text(tools(), "sum", r##"{"x-tool-aliases":1,"$ref":2,"oneOf":3}"##), "6");
+    assert_eq!(text(tools(), "sum", r##"{"properties":1,"$ref":2,"anyOf":3}"##), "6");
+    assert!(call(tools(), "sum", r##"{"$ref":2,"oneOf":3}"##).is_err());
+}
