@@ -1,10 +1,12 @@
 //! Integer formats (`uint8`, ...) become bounds: they are no part of JSON Schema, and clients
 //! stumble over them.
 
+use std::cmp::Ordering;
+
 use serde_json::{Map, Number, Value};
 
 /// Replaces the format of a number, where it has one that is schemars' own, by the bounds that it
-/// stands for; bounds that are there already and narrower stay.
+/// stands for; of two bounds the narrower stays.
 pub(super) fn bound(schema: &mut Map<String, Value>) {
     let Some(format) = schema.get("format").and_then(Value::as_str) else { return };
     let (low, high): (i128, i128) = match format {
@@ -23,29 +25,36 @@ pub(super) fn bound(schema: &mut Map<String, Value>) {
         }
         "uint128" => {
             schema.shift_remove("format");
-            schema.entry("minimum").or_insert_with(|| 0.into());
+            narrow(schema, "minimum", 0, Ordering::Less);
             return;
         }
         _ => return,
     };
     schema.shift_remove("format");
-    narrow(schema, "minimum", low, |given, bound| given < bound);
-    narrow(schema, "maximum", high, |given, bound| given > bound);
+    narrow(schema, "minimum", low, Ordering::Less);
+    narrow(schema, "maximum", high, Ordering::Greater);
 }
 
-/// Sets the bound `key`, unless a narrower one is there.
-fn narrow(schema: &mut Map<String, Value>, key: &str, bound: i128, wider: fn(i128, i128) -> bool) {
-    let given = match schema.get(key) {
-        None => None,
-        // A bound that is no integer is the author's; it stays.
-        Some(given) => match given.as_i64().map(i128::from).or(given.as_u64().map(i128::from)) {
-            None => return,
-            given => given,
-        },
+/// Sets the bound `key`, unless one is there that is narrower: `wider` is how a wider one compares.
+fn narrow(schema: &mut Map<String, Value>, key: &str, bound: i128, wider: Ordering) {
+    let is_wider = match schema.get(key) {
+        None => true,
+        Some(Value::Number(given)) => compare(given, bound) == wider,
+        // No bound at all; compiling the schema says so.
+        Some(_) => false,
     };
-    if given.is_none_or(|given| wider(given, bound))
-        && let Some(number) = Number::from_i128(bound)
-    {
+    if is_wider && let Some(number) = Number::from_i128(bound) {
         schema.insert(key.to_owned(), number.into());
     }
+}
+
+/// How `given` compares to `bound`, exactly: no float holds every integer.
+fn compare(given: &Number, bound: i128) -> Ordering {
+    if let Some(integer) = given.as_i128() {
+        return integer.cmp(&bound);
+    }
+    let given = given.as_f64().unwrap_or_default();
+    let whole = given.floor();
+    let fraction = if given > whole { Ordering::Greater } else { Ordering::Equal };
+    (whole as i128).cmp(&bound).then(fraction)
 }

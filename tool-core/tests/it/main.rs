@@ -5,6 +5,7 @@
 mod context;
 mod definition;
 mod error;
+mod integers;
 mod name;
 mod names;
 mod output;

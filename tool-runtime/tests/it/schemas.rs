@@ -61,3 +61,19 @@ fn a_property_called_like_a_keyword_can_be_sent() {
     assert_eq!(text(tools(), "sum", r##"{"properties":1,"$ref":2,"anyOf":3}"##), "6");
     assert!(call(tools(), "sum", r##"{"$ref":2,"oneOf":3}"##).is_err());
 }
+
+// B17
+#[test]
+fn a_bound_that_is_no_integer_leaves_the_width_of_the_type() {
+    /// Halves.
+    #[tool(register = false)]
+    fn halve(#[schemars(range(min = 0.5, max = 300.5))] n: u8) -> u8 {
+        n / 2
+    }
+    let tools = || Registry::builder().tool::<halve>();
+    assert_eq!(text(tools(), "halve", r#"{"n":255}"#), "127");
+    let too_large = feedback(tools(), "halve", r#"{"n":256}"#);
+    assert!(too_large.contains("/n: expected at most 255, got 256"), "{too_large}");
+    let too_small = feedback(tools(), "halve", r#"{"n":0}"#);
+    assert!(too_small.contains("/n: expected at least 0.5, got 0"), "{too_small}");
+}
