@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use super::{Parameter, Source, Spec, slot::SlotList};
 use crate::{
     InputSchema, Needed, SchemaError,
-    schema::{ALIASES, Closing, canonical, input_generator, with_definitions},
+    schema::{ALIASES, Closing, canonical_output, input_generator, with_definitions},
 };
 
 /// What a function takes: from the model, and from the program.
@@ -57,8 +57,7 @@ pub(crate) fn output(spec: &Spec) -> Result<Option<Value>, SchemaError> {
     let Some(make) = spec.output else { return Ok(None) };
     let mut generator = crate::schema::output_generator();
     let Some(schema) = make(&mut generator) else { return Ok(None) };
-    let mut value = with_definitions(schema.to_value(), generator);
-    canonical(&mut value, Closing::Output);
+    let value = canonical_output(with_definitions(schema.to_value(), generator));
     // Nothing is known of it, or there is nothing to know.
     let says_nothing = value == json!(true) || value == json!({}) || value == json!({ "type": "null" });
     Ok((!says_nothing).then_some(value))

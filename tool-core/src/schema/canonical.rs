@@ -1,14 +1,12 @@
 //! The canonical form: one way of saying each thing.
 
-use std::convert::Infallible;
-
 use schemars::Schema;
 use serde_json::{Map, Value, json};
 
 use super::{
-    enums, flatten, integers, order,
+    SchemaError, enums, flatten, integers, order,
     references::{prune, resolve_root},
-    walk::subschemas,
+    walk::{Role, subschemas},
 };
 
 /// What becomes of properties that a schema does not name.
@@ -23,37 +21,68 @@ pub(crate) enum Closing {
 }
 
 /// Brings a schema that schemars made into canonical form.
-pub(crate) fn canonical(root: &mut Value, closing: Closing) {
+///
+/// # Errors
+///
+/// If what is flattened into an object does not go together with it.
+pub(crate) fn canonical(root: &mut Value, closing: Closing) -> Result<(), SchemaError> {
     resolve_root(root);
-    node(root, closing);
+    node(root, closing, true)?;
     prune(root);
     if let (Some(root), true) = (root.as_object_mut(), closing != Closing::Output) {
         root_object(root);
     }
+    Ok(())
 }
 
-fn node(schema: &mut Value, closing: Closing) {
-    let Some(schema) = schema.as_object_mut() else { return };
+/// The canonical form of a result's schema.
+pub(crate) fn canonical_output(mut root: Value) -> Value {
+    // No object of a result has to be closed; one that cannot be put together stays in its parts.
+    let _: Result<(), SchemaError> = canonical(&mut root, Closing::Output);
+    root
+}
+
+/// Brings `schema` into canonical form; it may be closed where nothing else speaks of the same value.
+fn node(schema: &mut Value, closing: Closing, is_alone: bool) -> Result<(), SchemaError> {
+    let Some(schema) = schema.as_object_mut() else { return Ok(()) };
     schema.shift_remove("$schema");
     integers::bound(schema);
-    flatten::distribute(schema);
+    match flatten::distribute(schema, closing) {
+        Err(error) if closing != Closing::Output => return Err(error),
+        _ => {}
+    }
     enums::flatten(schema);
     if closing != Closing::Output {
         optional_properties(schema);
     }
-    if closing == Closing::Closed {
+    if closing == Closing::Closed && is_alone {
         close(schema);
     }
-    children(schema, closing);
+    children(schema, closing, is_alone)?;
     order::sort(schema);
+    Ok(())
 }
 
 /// Brings every subschema into canonical form.
-fn children(schema: &mut Map<String, Value>, closing: Closing) {
-    let Ok(()) = subschemas(schema, |_, subschema| {
-        node(subschema, closing);
-        Ok::<_, Infallible>(())
-    });
+fn children(schema: &mut Map<String, Value>, closing: Closing, is_alone: bool) -> Result<(), SchemaError> {
+    let speaks_alone = is_alone && !says_more_than_a_choice(schema);
+    subschemas(schema, |role, subschema| match role {
+        Role::Property(name) => {
+            node(subschema, closing, true).map_err(|error| SchemaError::new(format!("in `{name}`, {error}")))
+        }
+        Role::Part => node(subschema, closing, true),
+        Role::Same => node(subschema, closing, speaks_alone),
+        // It is no description of a value: to change it is to ask something else.
+        Role::Question => Ok(()),
+    })
+}
+
+/// Whether several schemas in `schema` speak of the properties of one value.
+fn says_more_than_a_choice(schema: &Map<String, Value>) -> bool {
+    let parts = schema.get("allOf").and_then(Value::as_array).map_or(0, Vec::len)
+        + ["oneOf", "anyOf", "$ref"].iter().filter(|key| schema.contains_key(**key)).count();
+    let own = ["properties", "patternProperties", "additionalProperties"];
+    parts + usize::from(own.iter().any(|key| schema.contains_key(*key))) > 1
 }
 
 /// A property that may be absent says so by not being required; `null` is not advertised.
@@ -115,8 +144,7 @@ fn close(schema: &mut Map<String, Value>) {
     let is_object =
         schema.get("type").is_some_and(|name| name == "object") || schema.contains_key("properties");
     let is_made_of_parts = ["oneOf", "anyOf", "allOf", "$ref"].iter().any(|key| schema.contains_key(*key));
-    let says_more = ["additionalProperties", "patternProperties"].iter().any(|key| schema.contains_key(*key));
-    if is_object && !is_made_of_parts && !says_more {
+    if is_object && !is_made_of_parts && !schema.contains_key("additionalProperties") {
         schema.insert("additionalProperties".to_owned(), false.into());
     }
 }

@@ -11,6 +11,7 @@ mod enums;
 mod example;
 mod flatten;
 mod integers;
+mod merge;
 mod order;
 mod references;
 mod walk;
@@ -24,9 +25,10 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings};
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
+use self::canonical::canonical;
 pub(crate) use self::{
     aliases::ALIASES,
-    canonical::{Closing, canonical, without_null},
+    canonical::{Closing, canonical_output, without_null},
     references::local_pointer,
 };
 use crate::{Plan, SchemaProblem};
@@ -86,7 +88,7 @@ impl InputSchema {
     }
 
     pub(crate) fn canonical(mut schema: Value, closing: Closing) -> Result<Self, SchemaError> {
-        canonical(&mut schema, closing);
+        canonical(&mut schema, closing)?;
         let with_aliases = schema.clone();
         let has_aliases = aliases::strip(&mut schema);
         Self::with(schema, has_aliases.then_some(with_aliases))
@@ -189,9 +191,7 @@ impl OutputSchema {
     pub fn of<T: JsonSchema>() -> Self {
         let mut generator = output_generator();
         let schema = generator.subschema_for::<T>();
-        let mut value = with_definitions(schema.to_value(), generator);
-        canonical(&mut value, Closing::Output);
-        Self::derived(value)
+        Self::derived(canonical_output(with_definitions(schema.to_value(), generator)))
     }
 
     /// The schema as JSON.

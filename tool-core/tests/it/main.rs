@@ -5,6 +5,7 @@
 mod context;
 mod definition;
 mod error;
+mod flatten;
 mod integers;
 mod name;
 mod names;

@@ -8,6 +8,7 @@ mod build;
 mod builder;
 mod calls;
 mod context;
+mod flatten;
 mod forms;
 mod returns;
 mod schemas;

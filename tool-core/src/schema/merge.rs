@@ -1,0 +1,169 @@
+//! One object of two, where both are read from the same properties.
+
+use serde_json::{Map, Value, json};
+
+use super::SchemaError;
+
+type Object = Map<String, Value>;
+
+/// The object that is both, where each can be one; `None` where no value is both.
+///
+/// # Errors
+///
+/// If what they say cannot be put together.
+pub(super) fn objects(left: &Object, right: &Object) -> Result<Option<Object>, SchemaError> {
+    let Some(properties) = properties(left, right)? else { return Ok(None) };
+    let mut both = left.clone();
+    if !properties.is_empty() {
+        both.insert("properties".to_owned(), properties.into());
+    }
+    for (key, theirs) in right {
+        let value = match (left.get(key), key.as_str()) {
+            (_, "properties") => continue,
+            (None, _) => theirs.clone(),
+            (Some(_), "type") => "object".into(),
+            (Some(Value::Array(ours)), "required") => union(ours, theirs).into(),
+            (Some(ours), "additionalProperties") => rest(ours, theirs),
+            (Some(Value::Object(ours)), "patternProperties") => patterns(ours, theirs)?.into(),
+            (Some(Value::String(ours)), "description") => texts(ours, theirs).into(),
+            (Some(ours), _) if ours == theirs || is_annotation(key) => continue,
+            _ => return Err(contradiction(key)),
+        };
+        both.insert(key.clone(), value);
+    }
+    if left.contains_key("properties") && right.contains_key("properties") {
+        // What is an example of one of them is none of both.
+        both.retain(|key, _| !matches!(key.as_str(), "default" | "examples"));
+    }
+    let has_more = |object: &Object| object.keys().any(|key| !(key == "type" || is_annotation(key)));
+    if both.contains_key("$ref") && has_more(left) && has_more(right) {
+        let message = "a type that contains itself is flattened beside other properties; make it a property";
+        return Err(SchemaError::new(message));
+    }
+    Ok(Some(both))
+}
+
+/// Whether an object can fit `schema`.
+pub(super) fn is_for_objects(schema: &Object) -> bool {
+    let is_type = match schema.get("type") {
+        None => true,
+        Some(Value::Array(types)) => types.iter().any(|name| name == "object"),
+        Some(name) => name == "object",
+    };
+    let is_listed = schema.get("enum").and_then(Value::as_array);
+    let is_const = schema.get("const").is_none_or(Value::is_object);
+    is_type && is_const && is_listed.is_none_or(|values| values.iter().any(Value::is_object))
+}
+
+/// The texts that `schema` allows, if it says which.
+pub(super) fn names(schema: &Object) -> Option<Vec<&str>> {
+    match (schema.get("const"), schema.get("enum")) {
+        (Some(only), _) => Some(vec![only.as_str()?]),
+        (None, Some(Value::Array(values))) => values.iter().map(Value::as_str).collect(),
+        _ => None,
+    }
+}
+
+/// The names of both, each of them once.
+pub(super) fn union(ours: &[Value], theirs: &Value) -> Vec<Value> {
+    let mut all: Vec<Value> = Vec::with_capacity(ours.len());
+    for name in ours.iter().chain(theirs.as_array().into_iter().flatten()) {
+        if !all.contains(name) {
+            all.push(name.clone());
+        }
+    }
+    all
+}
+
+pub(super) fn contradiction(key: &str) -> SchemaError {
+    SchemaError::new(format!(
+        "`{key}` of this object and `{key}` of what is flattened into it do not go together"
+    ))
+}
+
+/// The properties of both; `None` where no value has them all.
+fn properties(left: &Object, right: &Object) -> Result<Option<Object>, SchemaError> {
+    let of =
+        |object: &Object| object.get("properties").and_then(Value::as_object).cloned().unwrap_or_default();
+    let mut both = of(left);
+    let mut contradictory = None;
+    for (name, theirs) in of(right) {
+        let Some(ours) = both.get(&name) else {
+            both.insert(name, theirs);
+            continue;
+        };
+        match agreement(ours, &theirs) {
+            Agreement::On(value) => drop(both.insert(name, value)),
+            Agreement::Never => return Ok(None),
+            Agreement::Unknown => contradictory = Some(name),
+        }
+    }
+    let Some(name) = contradictory else { return Ok(Some(both)) };
+    let message = format!(
+        "two parts of this object describe the property `{name}` in different ways; rename one of them"
+    );
+    Err(SchemaError::new(message))
+}
+
+/// What two descriptions of one property come to.
+enum Agreement {
+    On(Value),
+    /// No value fits both.
+    Never,
+    Unknown,
+}
+
+fn agreement(ours: &Value, theirs: &Value) -> Agreement {
+    let plain = |schema: &Value| {
+        let mut schema = schema.clone();
+        if let Some(schema) = schema.as_object_mut() {
+            schema.retain(|key, _| !is_annotation(key));
+        }
+        schema
+    };
+    if plain(ours) == plain(theirs) {
+        let described = if ours.get("description").is_some() { ours } else { theirs };
+        return Agreement::On(described.clone());
+    }
+    let [ours, theirs] = [ours, theirs].map(|it| it.as_object().and_then(names));
+    let (Some(mut common), Some(theirs)) = (ours, theirs) else { return Agreement::Unknown };
+    common.retain(|name| theirs.contains(name));
+    match common.as_slice() {
+        [] => Agreement::Never,
+        [only] => Agreement::On(json!({ "type": "string", "const": only })),
+        several => Agreement::On(json!({ "type": "string", "enum": several })),
+    }
+}
+
+/// Whether a keyword says nothing of the values that fit.
+fn is_annotation(key: &str) -> bool {
+    matches!(key, "description" | "title" | "default" | "examples" | "deprecated") || key.starts_with("x-")
+}
+
+/// What both say of the properties that nobody names: two maps read the same ones.
+fn rest(ours: &Value, theirs: &Value) -> Value {
+    match (ours, theirs) {
+        (Value::Bool(false), _) | (_, Value::Bool(false)) => false.into(),
+        (Value::Bool(true), other) | (other, Value::Bool(true)) => other.clone(),
+        (ours, theirs) if ours == theirs => ours.clone(),
+        (ours, theirs) => json!({ "allOf": [ours, theirs] }),
+    }
+}
+
+fn patterns(ours: &Object, theirs: &Value) -> Result<Object, SchemaError> {
+    let mut both = ours.clone();
+    for (pattern, schema) in theirs.as_object().into_iter().flatten() {
+        match both.get(pattern) {
+            Some(known) if known != schema => return Err(contradiction("patternProperties")),
+            _ => drop(both.insert(pattern.clone(), schema.clone())),
+        }
+    }
+    Ok(both)
+}
+
+fn texts(ours: &str, theirs: &Value) -> String {
+    match theirs.as_str() {
+        Some(theirs) if theirs != ours => format!("{ours}\n{theirs}"),
+        _ => ours.to_owned(),
+    }
+}
