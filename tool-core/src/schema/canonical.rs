@@ -4,7 +4,7 @@ use schemars::Schema;
 use serde_json::{Map, Value, json};
 
 use super::{
-    SchemaError, enums, flatten, integers, order,
+    SchemaError, enums, flatten, integers, maps, order,
     references::{prune, resolve_root},
     walk::{Role, subschemas},
 };
@@ -51,6 +51,7 @@ fn node(schema: &mut Value, closing: Closing, is_alone: bool) -> Result<(), Sche
         Err(error) if closing != Closing::Output => return Err(error),
         _ => {}
     }
+    maps::exact_keys(schema);
     enums::flatten(schema);
     if closing != Closing::Output {
         optional_properties(schema);

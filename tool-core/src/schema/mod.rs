@@ -11,6 +11,7 @@ mod enums;
 mod example;
 mod flatten;
 mod integers;
+mod maps;
 mod merge;
 mod order;
 mod references;

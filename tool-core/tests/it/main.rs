@@ -7,6 +7,7 @@ mod definition;
 mod error;
 mod flatten;
 mod integers;
+mod maps;
 mod name;
 mod names;
 mod output;

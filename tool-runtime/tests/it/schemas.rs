@@ -1,5 +1,7 @@
 //! What a schema admits reaches the tool, and nothing else does.
 
+use std::collections::BTreeMap;
+
 use serde_json::json;
 use tool_runtime::prelude::*;
 
@@ -76,4 +78,57 @@ fn a_bound_that_is_no_integer_leaves_the_width_of_the_type() {
     assert!(too_large.contains("/n: expected at most 255, got 256"), "{too_large}");
     let too_small = feedback(tools(), "halve", r#"{"n":0}"#);
     assert!(too_small.contains("/n: expected at least 0.5, got 0"), "{too_small}");
+}
+// B18, E05: what of a key's type no schema says, its decoder says, at the key.
+#[test]
+fn a_key_that_is_not_of_its_type_is_reported_at_its_place() {
+    #[tool_args]
+    #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+    enum Unit {
+        /// With docs.
+        Celsius,
+        Fahrenheit,
+    }
+    /// Shows them.
+    #[tool(register = false)]
+    fn keys(
+        #[serde(default)] small: BTreeMap<u8, u8>,
+        #[serde(default)] large: BTreeMap<i64, u8>,
+        #[serde(default)] letters: Vec<BTreeMap<char, u8>>,
+        #[serde(default)] flags: BTreeMap<bool, u8>,
+        #[serde(default)] units: BTreeMap<Unit, u8>,
+    ) -> String {
+        format!("{small:?} {large:?} {letters:?} {flags:?} {units:?}")
+    }
+    let tools = || Registry::builder().tool::<keys>();
+    let all = json!({
+        "small": { "255": 1, "0": 2 },
+        "large": { "-10": 1 },
+        "letters": [{ "ß": 1 }],
+        "flags": { "true": 1 },
+        "units": { "Celsius": 1 },
+    });
+    let shown = "{0: 2, 255: 1} {-10: 1} [{'ß': 1}] {true: 1} {Celsius: 1}";
+    assert_eq!(text(tools(), "keys", &all.to_string()), shown);
+    let unreadable = |why: &str| format!("something that can be read ({why})");
+    for (arguments, pointer, expected) in [
+        (r#"{"small":{"256":1}}"#, "/small/256", unreadable("\"256\" is no number of this kind")),
+        (r#"{"small":{"1":1,"07":1}}"#, "/small/07", "no such property".to_owned()),
+        (r#"{"large":{"+7":1}}"#, "/large/+7", "no such property".to_owned()),
+        (
+            r#"{"letters":[{"a":1},{"a":1,"ab":1}]}"#,
+            "/letters/1/ab",
+            unreadable("invalid value: string \"ab\", expected a character"),
+        ),
+        (r#"{"flags":{"yes/no":1}}"#, "/flags/yes~1no", unreadable("\"yes/no\" is no boolean")),
+        (
+            r#"{"units":{"Kelvin":1}}"#,
+            "/units/Kelvin",
+            unreadable("unknown variant `Kelvin`, expected `Celsius` or `Fahrenheit`"),
+        ),
+    ] {
+        let error = call(tools(), "keys", arguments).unwrap_err();
+        let [violation] = error.violations() else { panic!("{error}") };
+        assert_eq!((&*violation.pointer, &*violation.expected), (pointer, &*expected));
+    }
 }

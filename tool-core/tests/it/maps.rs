@@ -1,0 +1,72 @@
+//! Maps, and what stands for their keys.
+
+use std::{collections::BTreeMap, num::NonZeroU8};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::{Value, json};
+use tool_core::{InputSchema, Plan};
+
+fn schema<T: JsonSchema>() -> Value {
+    InputSchema::of::<T>().unwrap().as_value().clone()
+}
+
+/// Keys that are numbers to somebody.
+const KEYS: [&str; 24] = [
+    "0", "7", "10", "100", "07", "00", "-7", "-0", "-07", "-", "+7", "+0", "7.0", "7e0", "7E0", "0x7", " 7",
+    "7 ", "", "٧", "seven", "7_0", "--7", "1-1",
+];
+
+/// That the schema admits a key if and only if `serde_json` reads it.
+fn agree<K: JsonSchema + DeserializeOwned + Ord>() {
+    let plan = Plan::compile(&schema::<BTreeMap<K, bool>>()).unwrap();
+    for key in KEYS {
+        let value = json!({ key: true });
+        let decoded = serde_json::from_str::<BTreeMap<K, bool>>(&value.to_string());
+        assert_eq!(plan.violations(&value).is_empty(), decoded.is_ok(), "{key:?}");
+    }
+}
+
+// B18
+#[test]
+fn integer_keys_are_what_the_decoder_reads() {
+    agree::<u8>();
+    agree::<u64>();
+    agree::<i8>();
+    agree::<i64>();
+    // Nothing says that it is less than any other, or that it is not zero.
+    let natural = json!({ r"^(0|[1-9]\d*)$": { "type": "boolean" } });
+    let integer = json!({ r"^(0|-?[1-9]\d*)$": { "type": "boolean" } });
+    assert_eq!(schema::<BTreeMap<u8, bool>>()["patternProperties"], natural);
+    assert_eq!(schema::<BTreeMap<i64, bool>>()["patternProperties"], integer);
+    assert_eq!(schema::<BTreeMap<NonZeroU8, bool>>()["patternProperties"], integer);
+    assert_eq!(schema::<BTreeMap<u8, bool>>()["additionalProperties"], false);
+}
+
+// B18
+#[test]
+fn the_keys_of_an_enum_are_its_names() {
+    #[derive(Deserialize, JsonSchema, PartialEq, Eq, PartialOrd, Ord)]
+    enum Unit {
+        Celsius,
+        Fahrenheit,
+    }
+    let boolean = json!({ "type": "boolean" });
+    assert_eq!(
+        schema::<BTreeMap<Unit, bool>>(),
+        json!({
+            "type": "object",
+            "properties": { "Celsius": boolean, "Fahrenheit": boolean },
+            "additionalProperties": false,
+        })
+    );
+}
+
+// B18: a pattern of one's own is kept, as long as it is not the one that schemars writes for integers.
+#[test]
+fn a_pattern_of_keys_is_kept() {
+    #[derive(Deserialize, JsonSchema, PartialEq, Eq, PartialOrd, Ord)]
+    struct Code(#[schemars(regex(pattern = r"^[0-9]+$"))] String);
+    let schema = schema::<BTreeMap<Code, bool>>();
+    assert_eq!(schema["patternProperties"], json!({ "^[0-9]+$": { "type": "boolean" } }));
+}
