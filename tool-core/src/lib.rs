@@ -25,6 +25,8 @@ pub use futures_core::Stream;
 
 #[doc(hidden)]
 pub mod __private;
+#[doc(hidden)]
+pub use self::schema::{Misfit, Purpose};
 
 pub use self::{
     arguments::{

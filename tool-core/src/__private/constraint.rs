@@ -67,6 +67,11 @@ impl Constraint {
         }
     }
 
+    /// The value that it shows, if it is an example.
+    pub(super) fn example(&self) -> Option<Value> {
+        if let Self::Example(example) = self { Some(example()) } else { None }
+    }
+
     pub(super) fn is_required(&self) -> bool {
         matches!(self, Self::Required)
     }

@@ -3,10 +3,10 @@
 use schemars::Schema;
 use serde_json::{Map, Value, json};
 
-use super::{Parameter, Source, Spec, slot::SlotList};
+use super::{Constraint, Parameter, Source, Spec, slot::SlotList};
 use crate::{
     InputSchema, Needed, SchemaError,
-    schema::{ALIASES, Closing, canonical_output, input_generator, with_definitions},
+    schema::{ALIASES, Closing, Given, Purpose, canonical_output, input_generator, with_definitions},
 };
 
 /// What a function takes: from the model, and from the program.
@@ -19,7 +19,7 @@ pub(crate) struct Description {
 pub(crate) fn describe(spec: &Spec, slots: SlotList<'_, '_>) -> Result<Description, SchemaError> {
     let mut generator = input_generator();
     let mut needs: Vec<_> = spec.needs.iter().map(|needed| needed()).collect();
-    let mut list = List { properties: Map::new(), required: Vec::new() };
+    let mut list = List { properties: Map::new(), required: Vec::new(), given: Vec::new() };
     let mut whole = None;
     for (slot, parameter) in slots.iter().zip(spec.parameters) {
         match slot.source() {
@@ -40,9 +40,12 @@ pub(crate) fn describe(spec: &Spec, slots: SlotList<'_, '_>) -> Result<Descripti
             if schema.get("description").is_some_and(|said| said == spec.description) {
                 schema.remove("description");
             }
-            InputSchema::canonical(with_definitions(schema.to_value(), generator), closing)?
+            InputSchema::canonical(with_definitions(schema.to_value(), generator), closing, Vec::new())?
         }
-        (None, None) => InputSchema::canonical(with_definitions(list.into_root(), generator), closing)?,
+        (None, None) => {
+            let given = std::mem::take(&mut list.given);
+            InputSchema::canonical(with_definitions(list.into_root(), generator), closing, given)?
+        }
     };
     let mut seen = std::collections::HashSet::new();
     needs.retain(|needed| seen.insert(*needed));
@@ -67,6 +70,7 @@ pub(crate) fn output(spec: &Spec) -> Result<Option<Value>, SchemaError> {
 struct List {
     properties: Map<String, Value>,
     required: Vec<Value>,
+    given: Vec<Given>,
 }
 
 impl List {
@@ -77,7 +81,21 @@ impl List {
         for constraint in parameter.constraints {
             constraint.apply(&mut schema);
         }
+        let is_absence = |value: &Value| optional && value.is_null();
+        let mut give = |purpose, value: Value| {
+            if !is_absence(&value) {
+                self.given.push(Given { parameter: parameter.name, purpose, value });
+            }
+        };
+        parameter
+            .constraints
+            .iter()
+            .filter_map(Constraint::example)
+            .for_each(|it| give(Purpose::Example, it));
         if let Some(default) = default {
+            if parameter.default_written {
+                give(Purpose::DefaultValue, default.clone());
+            }
             schema.insert("default".to_owned(), default);
         }
         if !optional || parameter.constraints.iter().any(|it| it.is_required()) {

@@ -84,13 +84,22 @@ pub struct Parameter {
     pub description: &'static str,
     pub aliases: &'static [&'static str],
     pub constraints: &'static [Constraint],
+    /// Whether the default is a value that somebody wrote, and not what a function makes.
+    pub default_written: bool,
     pub secret: bool,
     pub whole: bool,
 }
 
 impl Parameter {
-    pub const EMPTY: Self =
-        Self { name: "", description: "", aliases: &[], constraints: &[], secret: false, whole: false };
+    pub const EMPTY: Self = Self {
+        name: "",
+        description: "",
+        aliases: &[],
+        constraints: &[],
+        default_written: false,
+        secret: false,
+        whole: false,
+    };
 
     /// Whether a model may call it `key`.
     pub(super) fn is_called(&self, key: &str) -> bool {

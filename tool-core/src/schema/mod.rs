@@ -10,6 +10,7 @@ pub mod constraint;
 mod enums;
 mod example;
 mod flatten;
+mod given;
 mod integers;
 mod maps;
 mod merge;
@@ -27,6 +28,9 @@ use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
 use self::canonical::canonical;
+pub(crate) use self::given::Given;
+#[doc(hidden)]
+pub use self::given::{Misfit, Purpose};
 pub(crate) use self::{
     aliases::ALIASES,
     canonical::{Closing, canonical_output, without_null},
@@ -58,6 +62,8 @@ struct Shared {
     with_aliases: Option<Value>,
     plan: OnceLock<Result<Plan, Vec<SchemaProblem>>>,
     example: OnceLock<Option<Value>>,
+    /// What was written for parameters beside their types.
+    given: Vec<Given>,
 }
 
 impl InputSchema {
@@ -67,14 +73,13 @@ impl InputSchema {
     ///
     /// If the root is not an object.
     pub fn new(schema: Value) -> Result<Self, SchemaError> {
-        Self::with(schema, None)
+        Self::with(schema, None, Vec::new())
     }
 
-    fn with(value: Value, with_aliases: Option<Value>) -> Result<Self, SchemaError> {
+    fn with(value: Value, with_aliases: Option<Value>, given: Vec<Given>) -> Result<Self, SchemaError> {
         check_root(&value)?;
-        Ok(Self {
-            shared: Arc::new(Shared { value, with_aliases, plan: OnceLock::new(), example: OnceLock::new() }),
-        })
+        let (plan, example) = (OnceLock::new(), OnceLock::new());
+        Ok(Self { shared: Arc::new(Shared { value, with_aliases, plan, example, given }) })
     }
 
     /// The canonical schema of `T`.
@@ -85,14 +90,18 @@ impl InputSchema {
     pub fn of<T: JsonSchema>() -> Result<Self, SchemaError> {
         let mut generator = input_generator();
         let schema = generator.subschema_for::<T>();
-        Self::canonical(with_definitions(schema.to_value(), generator), Closing::Closed)
+        Self::canonical(with_definitions(schema.to_value(), generator), Closing::Closed, Vec::new())
     }
 
-    pub(crate) fn canonical(mut schema: Value, closing: Closing) -> Result<Self, SchemaError> {
+    pub(crate) fn canonical(
+        mut schema: Value,
+        closing: Closing,
+        given: Vec<Given>,
+    ) -> Result<Self, SchemaError> {
         canonical(&mut schema, closing)?;
         let with_aliases = schema.clone();
         let has_aliases = aliases::strip(&mut schema);
-        Self::with(schema, has_aliases.then_some(with_aliases))
+        Self::with(schema, has_aliases.then_some(with_aliases), given)
     }
 
     /// The schema as JSON.

@@ -5,7 +5,7 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned as _;
 
-use crate::args::{Confirm, Key, Millis, Retry, ToolKeys, Unknown};
+use crate::args::{Confirm, Key, Millis, ParameterDefault, Retry, ToolKeys, Unknown};
 use crate::validate::{Decoded, Instance, Property, Tool, output_override};
 
 /// The `Spec` of one tool.
@@ -174,6 +174,7 @@ fn parameter(parameter: &Property) -> TokenStream {
     }
     fields.list("aliases", &parameter.aliases);
     fields.list("constraints", &parameter.constraints);
+    fields.on("default_written", matches!(parameter.default, Some(ParameterDefault::Value(_))));
     fields.on("secret", parameter.secret);
     fields.on("whole", parameter.decoded == Decoded::Whole);
     let fields = fields.0;

@@ -2,7 +2,8 @@ use std::{sync::Arc, time::Duration};
 
 use tokio::runtime::Handle;
 use tool_core::{
-    Arguments, ErrorKind, Plan, Tool, ToolContext, ToolDefinition, ToolError, ToolOutput, WithCallId,
+    Arguments, ErrorKind, Misfit, Plan, Purpose, Tool, ToolContext, ToolDefinition, ToolError, ToolOutput,
+    WithCallId,
 };
 
 use super::{
@@ -40,6 +41,7 @@ impl Entry {
                 problems.push(Problem::Example { tool: tool_name, site: tool.site(), message });
             }
         }
+        problems.extend(definition.input_schema().misfits().into_iter().map(|misfit| unfit(&*tool, &misfit)));
         Some(Self { tool, promise })
     }
 
@@ -94,6 +96,22 @@ impl Entry {
                 .and(Err(refused)),
         }?;
         Ok(WithCallId::new(cx.call_id().clone(), Barrier(running)))
+    }
+}
+
+/// The problem of a tool that was given a value which no call can have.
+fn unfit(tool: &dyn Tool, misfit: &Misfit) -> Problem {
+    let name = tool.definition().name().to_string();
+    let Misfit { parameter, purpose, violation } = misfit;
+    match purpose {
+        Purpose::DefaultValue => {
+            let message = format!("the default of `{parameter}`: {violation}");
+            Problem::DefaultValue { tool: name, site: tool.site(), message }
+        }
+        Purpose::Example => {
+            let message = format!("an example of `{parameter}`: {violation}");
+            Problem::Example { tool: name, site: tool.site(), message }
+        }
     }
 }
 

@@ -45,6 +45,15 @@ pub enum Problem {
         /// What is wrong.
         message: String,
     },
+    /// The default of a parameter does not fit its schema: a model that sends it is refused.
+    DefaultValue {
+        /// The tool.
+        tool: String,
+        /// Where it is written.
+        site: Option<Site>,
+        /// What is wrong.
+        message: String,
+    },
     /// A tool that was expected is not there.
     NotLinked {
         /// The name.
@@ -76,7 +85,9 @@ impl fmt::Display for Problem {
                     "two values of type `{type_name}` are provided; wrap one of them in a type of its own"
                 )
             }
-            Self::Schema { tool, site, message } | Self::Example { tool, site, message } => {
+            Self::Schema { tool, site, message }
+            | Self::Example { tool, site, message }
+            | Self::DefaultValue { tool, site, message } => {
                 write!(f, "tool `{tool}`{}: {message}", At(site))
             }
             Self::NotLinked { name } => write!(

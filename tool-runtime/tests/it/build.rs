@@ -140,6 +140,126 @@ fn an_example_that_does_not_fit_is_a_problem() {
     assert!(error.contains("example 2: /n: expected an integer, got \"x\""), "{error}");
 }
 
+/// What is wrong with the only tool of a set.
+fn problems(tools: tool_runtime::RegistryBuilder) -> Vec<String> {
+    let error = tools.build().unwrap_err();
+    error.problems().iter().map(ToString::to_string).collect()
+}
+
+// B16: a model reads the default, and may send it.
+#[test]
+fn a_default_that_no_call_could_have_is_a_problem() {
+    #[tool_args]
+    #[derive(serde::Serialize)]
+    struct Point {
+        #[schemars(range(min = -90, max = 90))]
+        lat: f64,
+    }
+    /// Forecasts.
+    #[tool(register = false)]
+    fn forecast(
+        #[arg(default = 99)]
+        #[schemars(range(max = 14))]
+        days: u8,
+        #[arg(default = "")]
+        #[schemars(length(min = 1))]
+        #[serde(rename = "to/city")]
+        city: &str,
+        #[arg(default = Point { lat: 100.0 })] at: Point,
+        #[arg(default = Some(5))]
+        #[schemars(range(max = 4))]
+        hours: Option<u8>,
+        #[arg(default = 3)]
+        #[schemars(range(max = 14))]
+        fits: u8,
+    ) {
+        let _ = (days, city, at, hours, fits);
+    }
+    let tools = || Registry::builder().tool::<forecast>();
+    let error = tools().build().unwrap_err();
+    let is_default = |it: &Problem| matches!(it, Problem::DefaultValue { tool, .. } if tool == "forecast");
+    assert!(error.problems().iter().all(is_default), "{error}");
+    let said = problems(tools());
+    let place = said[0].split_once("): ").unwrap().0;
+    assert!(place.starts_with("tool `forecast` (") && place.contains("build.rs:"), "{place}");
+    let said: Vec<_> = said.iter().map(|it| it.split_once("): ").unwrap().1).collect();
+    assert_eq!(
+        said,
+        [
+            "the default of `days`: /days: expected at most 14, got 99",
+            "the default of `to/city`: /to~1city: expected at least 1 character, got \"\"",
+            "the default of `at`: /at/lat: expected at most 90, got 100.0",
+            "the default of `hours`: /hours: expected at most 4, got 5",
+        ]
+    );
+}
+
+// B16: what Rust makes by itself may mean "not given".
+#[test]
+fn a_default_that_nobody_wrote_may_be_any_value() {
+    fn zero() -> u8 {
+        0
+    }
+    #[tool_args]
+    struct Args {
+        #[serde(default)]
+        #[schemars(range(min = 1))]
+        page: u8,
+        #[serde(default = "zero")]
+        #[schemars(range(min = 1))]
+        size: u8,
+    }
+    /// Sums.
+    #[tool(register = false)]
+    fn of_a_struct(#[args] args: Args, _cx: &ToolContext) -> u8 {
+        args.page + args.size
+    }
+    /// Sums.
+    #[tool(register = false)]
+    fn of_a_list(
+        #[serde(default)]
+        #[schemars(range(min = 1))]
+        page: u8,
+        #[serde(default = "zero")]
+        #[schemars(range(min = 1))]
+        size: u8,
+        #[arg(default)]
+        #[schemars(range(min = 1))]
+        more: u8,
+        #[arg(default = None, example = None::<u8>)]
+        #[schemars(range(min = 1))]
+        rest: Option<u8>,
+    ) -> u8 {
+        page + size + more + rest.unwrap_or(0)
+    }
+    let tools = Registry::builder().tool::<of_a_struct>().tool::<of_a_list>().build().unwrap();
+    for name in ["of_a_struct", "of_a_list"] {
+        assert_eq!(run(tools.call(name, "")).unwrap().text(), "0", "{name}");
+        assert!(run(tools.call(name, r#"{"page":0}"#)).is_err(), "{name}");
+    }
+}
+
+// A11
+#[test]
+fn an_example_of_a_parameter_that_does_not_fit_is_a_problem() {
+    /// Doubles.
+    #[tool(register = false)]
+    fn double(
+        #[arg(example = 3, example = 300)]
+        #[schemars(example = -1)]
+        n: u8,
+        n_more: u8,
+    ) -> u8 {
+        n + n_more
+    }
+    let error = Registry::builder().tool::<double>().build().unwrap_err();
+    assert!(error.problems().iter().all(|it| matches!(it, Problem::Example { .. })), "{error}");
+    let text = error.to_string();
+    assert!(text.contains("an example of `n`: /n: expected at most 255, got 300"), "{text}");
+    assert!(text.contains("an example of `n`: /n: expected at least 0, got -1"), "{text}");
+    assert_eq!(error.problems().len(), 2, "{text}");
+}
+
 // A19
 #[test]
 fn definitions_are_sorted_whatever_the_order() {
