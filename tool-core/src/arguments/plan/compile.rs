@@ -44,7 +44,8 @@ pub(super) struct Compiler<'s> {
 
 impl<'s> Compiler<'s> {
     pub(super) fn problem(&mut self, at: &Place<'_>, message: impl Into<String>) {
-        self.problems.push(SchemaProblem { pointer: at.pointer(), message: message.into() });
+        let (pointer, message) = (at.pointer(), message.into());
+        self.problems.push(SchemaProblem { pointer, message, uncovered: false });
     }
 
     /// Adds the node of `schema`, and all nodes below it.
@@ -160,8 +161,11 @@ impl<'s> Compiler<'s> {
         node
     }
 
-    fn uncovered(&mut self, what: &str, at: &Place<'_>) {
-        self.problem(at, format!("{what} is not covered by the built-in check"));
+    /// Writes down what could be checked and is not.
+    pub(super) fn uncovered(&mut self, what: &str, at: &Place<'_>) {
+        let message =
+            format!("{what} is not covered by the built-in check; see the feature `foreign-schemas`");
+        self.problems.push(SchemaProblem { pointer: at.pointer(), message, uncovered: true });
     }
 
     /// The schema under a keyword.

@@ -7,7 +7,7 @@ use super::{
     equality::equal,
     node::{Beside, Types},
     number::{Divisor, Exact},
-    pattern::Pattern,
+    pattern::{Pattern, Refusal},
     place::Place,
     words::{quoted, received},
 };
@@ -139,9 +139,13 @@ impl<'s> Compiler<'s> {
     }
 
     pub(super) fn pattern_of(&mut self, source: &str, at: &Place<'_>) -> Option<Pattern> {
-        let pattern = Pattern::new(source);
-        pattern
-            .map_err(|reason| self.problem(at, format!("the pattern `{source}` cannot be used: {reason}")))
-            .ok()
+        match Pattern::new(source) {
+            Ok(pattern) => return Some(pattern),
+            Err(Refusal::Mistake(reason)) => {
+                self.problem(at, format!("the pattern `{source}` cannot be used: {reason}"));
+            }
+            Err(Refusal::Uncovered(what)) => self.uncovered(&format!("{what} in the pattern `{source}`"), at),
+        }
+        None
     }
 }

@@ -8,6 +8,8 @@ pub struct SchemaProblem {
     pub pointer: String,
     /// What is wrong with it.
     pub message: String,
+    /// Whether nothing is wrong with it but that the built-in check does not cover it.
+    pub uncovered: bool,
 }
 
 impl fmt::Display for SchemaProblem {

@@ -45,8 +45,7 @@ impl Compiler<'_> {
             return self.problem(at, format!("`$ref` to {shown} leaves the schema; nothing is fetched"));
         };
         if !pointer.is_empty() && !pointer.starts_with('/') {
-            return self
-                .problem(at, format!("`$ref` to the anchor {shown} is not covered by the built-in check"));
+            return self.uncovered(&format!("`$ref` to the anchor {shown}"), at);
         }
         match self.root.pointer(&pointer) {
             Some(target) => self.references.push(Reference { from, place: at.pointer(), target, pointer }),
@@ -154,7 +153,7 @@ impl Compiler<'_> {
         let reference = on_loop.filter_map(|id| self.references.iter().find(|it| it.from == *id)).last();
         let pointer = reference.map(|it| it.place.clone()).unwrap_or_default();
         let message = "`$ref` leads back to itself before it reaches a part of the value".to_owned();
-        self.problems.push(SchemaProblem { pointer, message });
+        self.problems.push(SchemaProblem { pointer, message, uncovered: false });
     }
 }
 

@@ -14,13 +14,13 @@ use serde_json::{Map, Value, json};
 use super::Plan;
 
 /// As many as a build has time for; `PROPTEST_CASES` asks for more.
-fn config() -> Config {
-    let cases = if std::env::var_os("PROPTEST_CASES").is_some() { Config::default().cases } else { 2_000 };
+pub(super) fn config(few: u32) -> Config {
+    let cases = if std::env::var_os("PROPTEST_CASES").is_some() { Config::default().cases } else { few };
     Config { cases, failure_persistence: None, ..Config::default() }
 }
 
 proptest! {
-    #![proptest_config(config())]
+    #![proptest_config(config(2_000))]
 
     #[test]
     fn plan_and_jsonschema_agree(schema in root(), values in vec(value(), 6)) {

@@ -10,6 +10,7 @@ mod keywords;
 mod limits;
 mod messages;
 mod numbers;
+mod pattern_agreement;
 mod patterns;
 mod schemas;
 mod settle;

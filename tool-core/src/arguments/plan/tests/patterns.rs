@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{plan, problems};
+use super::{plan, problems, schemas::check_uncovered};
 
 #[track_caller]
 fn check(pattern: &str, matching: &[&str], others: &[&str]) {
@@ -31,12 +31,18 @@ fn classes_are_those_of_ascii() {
 fn space_is_that_of_ecma() {
     check(r"^\s$", &[" ", "\t", "\u{FEFF}", "\u{A0}", "\u{2028}", "\u{3000}"], &["\u{85}", "a"]);
     check(r"^\S$", &["\u{85}", "a"], &["\u{FEFF}"]);
+    let others = [
+        "\u{B}", "\u{C}", "\r", "\n", "\u{1680}", "\u{2000}", "\u{200A}", "\u{2029}", "\u{202F}", "\u{205F}",
+    ];
+    check(r"^(\s)$", &others, &["\u{8}", "\u{E}", "\u{180E}", "\u{200B}", "\u{2060}"]);
     check(r"^[^\s]$", &["a"], &[" "]);
 }
 
 #[test]
 fn dot_is_no_line_end() {
-    check("^.$", &["a", "é", "😀"], &["\n", "\r", "\u{2028}"]);
+    for pattern in ["^.$", "^(.)$"] {
+        check(pattern, &["a", "é", "😀", "\u{85}"], &["\n", "\r", "\u{2028}", "\u{2029}"]);
+    }
 }
 
 #[test]
@@ -76,29 +82,88 @@ fn braces_that_repeat_nothing_are_literal() {
 fn escapes_name_characters() {
     check(r"^\x41\u0042\u{43}\cJ\0\t\/\-$", &["ABC\n\0\t/-"], &["ABC"]);
     check(r"^\uD83D\uDE00$", &["😀"], &["a"]);
-    check(r"^\p{Lu}\P{Lu}$", &["Éa"], &["aa"]);
+    check(r"^\u{1F600}[\u{1F600}-\u{1F610}][\uD83D\uDE00-\uD83D\uDE10]$", &["😀😁😂"], &["😀"]);
     check(r"^\$\.\*$", &["$.*"], &["a"]);
 }
 
 #[test]
-fn what_is_no_escape_is_a_problem() {
-    for pattern in [
-        r"\A",
-        r"\Z",
-        r"\h",
-        r"\uD83D",
-        r"\x4",
-        r"\u{110000}",
-        r"\k<a>",
-        r"\p",
-        "\\",
-        "[",
-        "(?<!a)",
-        "(?!a)",
-        "(?<=a)",
+fn mistake_in_a_pattern_is_named() {
+    for (pattern, reason) in [
+        (r"\A", r"`\A` is no escape of ECMA-262"),
+        (r"\Z", r"`\Z` is no escape of ECMA-262"),
+        (r"[\B]", r"`\B` is no escape of ECMA-262"),
+        (r"\x4", "an escape wants 2 hexadecimal digits"),
+        (r"\u12", "an escape wants 4 hexadecimal digits"),
+        (r"\u{110000}", r"`\u` wants the number of a character"),
+        (r"\u{+41}", r"`\u` wants the number of a character"),
+        (r"\u{}", r"`\u` wants the number of a character"),
+        (r"\c1", r"`\c` wants a letter"),
+        (r"\p", r"`\p` wants a property in braces"),
+        ("\\", "it ends in a backslash"),
+        ("[", "a class is not closed"),
+        ("[b-a]", "the range `b-a` is out of order"),
+        ("(a", "unclosed group"),
+        ("a)", "unopened group"),
+        ("(?<>a)", "a group wants a name between `<` and `>`"),
+        ("(?<a b>a)", "a group wants a name between `<` and `>`"),
+        ("*a", "a repetition of nothing"),
+        ("a**", "a repetition of nothing"),
+        ("a++", "a repetition of nothing"),
+        ("^*", "a repetition of nothing"),
+        (r"\b+", "a repetition of nothing"),
+        ("(|{2})", "a repetition of nothing"),
+        ("a{3,2}", "the repetition `{3,2}` is out of order"),
     ] {
-        assert_eq!(problems(&json!({ "pattern": pattern })).len(), 1, "{pattern}");
+        let expected = format!("at the root: the pattern `{pattern}` cannot be used: {reason}");
+        assert_eq!(problems(&json!({ "pattern": pattern })), [expected]);
     }
+    let expected =
+        "at /patternProperties: the pattern `[b-a]` cannot be used: the range `b-a` is out of order";
+    assert_eq!(problems(&json!({"patternProperties": {"[b-a]": {}}})), [expected]);
+}
+
+#[test]
+fn what_the_engine_cannot_express_is_not_covered() {
+    for (pattern, what) in [
+        ("a(?=b)", "look-around"),
+        ("(?<!a)", "look-around"),
+        ("(?!a)", "look-around"),
+        ("(?<=a)", "look-around"),
+        (r"(a)\1", "a back-reference"),
+        (r"(?<a>b)\k<a>", "a back-reference"),
+        (r"^\p{Lu}$", r"the property `\p{Lu}`"),
+        (r"[\P{L}]", r"the property `\P{L}`"),
+        ("(?i)a", "the group `(?i`"),
+        ("(?P<a>b)", "the group `(?P`"),
+        (r"\uD83D", "half of a surrogate pair"),
+        (r"[\uDC00-\uDFFF]", "half of a surrogate pair"),
+        ("(a{1,1000}){1,1000}", "so much nesting or repetition"),
+        ("(a){99999999999999999999}", "so much nesting or repetition"),
+    ] {
+        check_uncovered(
+            json!({ "pattern": pattern }),
+            &format!("at the root: {what} in the pattern `{pattern}`"),
+        );
+    }
+    let deep = format!("^{}a{}$", "(".repeat(100), ")".repeat(100));
+    check(&deep, &["a"], &["b"]);
+    let deep = format!("{}a{}", "(".repeat(200), ")".repeat(200));
+    let what = format!("at the root: so much nesting or repetition in the pattern `{deep}`");
+    check_uncovered(json!({ "pattern": deep }), &what);
+}
+
+#[test]
+fn repetition_ends_where_it_may() {
+    check("^a{2,3}$", &["aa", "aaa"], &["a", "aaaa", "aab"]);
+    check("^a{2,3}", &["aa", "aaaaa"], &["a", "ba"]);
+    check("^a*ab?$", &["a", "aaa", "aaab"], &["", "b"]);
+    check("^a?b?a?$", &["", "a", "aa", "ba", "aba"], &["bb", "abab"]);
+    check("^a{0}b$", &["b"], &["ab"]);
+    check("^[a-y]*?z[^a]?$", &["z", "abcz", "zz"], &["za", "abc"]);
+    check("^é+[^é]{1,99999999999999999999}$", &["éa", "ééaaaa"], &["é", "aé"]);
+    check("^", &["", "a"], &[]);
+    check(r"^[\x00-\x7F]$", &["\0", "\u{7F}"], &["\u{80}"]);
+    check("^a|b$", &["ax", "xb"], &["xa"]);
 }
 
 #[test]

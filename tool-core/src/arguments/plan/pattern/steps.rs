@@ -1,0 +1,106 @@
+use super::{
+    read::Piece,
+    set::{Range, Set},
+};
+
+/// A pattern without a choice: a row of classes from the beginning of a text, each of which ends
+/// where the next begins.
+#[derive(Debug)]
+pub(super) struct Steps {
+    steps: Box<[Step]>,
+    /// Whether nothing may follow.
+    to_the_end: bool,
+}
+
+/// So many characters of a class.
+#[derive(Debug)]
+struct Step {
+    /// A bit for each of the first 128 characters.
+    ascii: u128,
+    others: Box<[Range]>,
+    least: usize,
+    most: usize,
+}
+
+/// The same before it is known to be without a choice.
+type Part<'a> = (&'a Set, usize, usize);
+
+impl Steps {
+    /// `None` where the pattern is something else.
+    pub(super) fn of(pieces: &[Piece]) -> Option<Self> {
+        let [Piece::Start, pieces @ ..] = pieces else { return None };
+        let (pieces, to_the_end) = match pieces {
+            [pieces @ .., Piece::End] => (pieces, true),
+            _ => (pieces, false),
+        };
+        let mut parts: Vec<Part<'_>> = Vec::with_capacity(pieces.len());
+        for piece in pieces {
+            match piece {
+                Piece::One(set) => parts.push((set, 1, 1)),
+                Piece::Repeat { least, most } => {
+                    let (_, own_least, own_most) = parts.last_mut()?;
+                    (*own_least, *own_most) = (*least, *most);
+                }
+                _ => return None,
+            }
+        }
+        let is_forced = (0..parts.len()).all(|at| parts.get(at..).is_none_or(ends_where_the_next_begins));
+        is_forced.then(|| Self { steps: parts.into_iter().map(Step::new).collect(), to_the_end })
+    }
+
+    pub(super) fn is_match(&self, text: &str) -> bool {
+        let mut rest = text.chars();
+        for step in &self.steps {
+            let mut count = 0;
+            while count < step.most {
+                let mut ahead = rest.clone();
+                if !ahead.next().is_some_and(|c| step.takes(c)) {
+                    break;
+                }
+                rest = ahead;
+                count += 1;
+            }
+            if count < step.least {
+                return false;
+            }
+        }
+        !self.to_the_end || rest.as_str().is_empty()
+    }
+}
+
+/// Whether taking as many characters as there are for the first part is the only way: none of them
+/// could have been left to a part that comes next.
+fn ends_where_the_next_begins(parts: &[Part<'_>]) -> bool {
+    let [(set, least, most), after @ ..] = parts else { return true };
+    if least == most {
+        return true;
+    }
+    for (next, least, _) in after {
+        if !set.is_disjoint(next) {
+            return false;
+        }
+        if *least > 0 {
+            break;
+        }
+    }
+    true
+}
+
+impl Step {
+    fn new((set, least, most): Part<'_>) -> Self {
+        let ascii = set.ranges().iter().filter(|it| it.0.is_ascii()).fold(0, |bits, &(first, last)| {
+            let (first, last) = (u32::from(first), u32::from(last).min(127));
+            bits | u128::MAX >> (127 - (last - first)) << first
+        });
+        let others = set.ranges().iter().filter(|it| !it.1.is_ascii()).copied().collect();
+        Self { ascii, others, least, most }
+    }
+
+    fn takes(&self, c: char) -> bool {
+        if c.is_ascii() {
+            self.ascii >> u32::from(c) & 1 == 1
+        } else {
+            self.others.iter().any(|&(first, last)| first <= c && c <= last)
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! Patterns mean to a plan what they mean to the `jsonschema` crate.
+
+use jsonschema::PatternOptions;
+use proptest::{collection::vec, prelude::*, sample::select};
+use serde_json::{Value, json};
+
+use super::{agreement::config, plan};
+
+proptest! {
+    #![proptest_config(config(1_000))]
+
+    #[test]
+    fn plan_and_jsonschema_agree_on_patterns(pattern in pattern(), texts in vec(text(), 12)) {
+        let schema = json!({ "pattern": pattern });
+        let plan = plan(&schema);
+        // Its usual engine, `fancy-regex` 0.19, holds that `a+a?a+` matches "a".
+        let options = jsonschema::options().with_pattern_options(PatternOptions::regex()).offline();
+        // The crate refuses some that are legal, such as `(?:)*`; too many of them fail the test.
+        let reference = options.build(&schema);
+        prop_assume!(reference.is_ok());
+        let reference = reference.unwrap();
+        // The crate leaves word boundaries to Unicode, where `é` is part of a word.
+        let has_boundary = pattern.contains(r"\b") || pattern.contains(r"\B");
+        for text in texts.into_iter().filter(|it| !has_boundary || it.is_ascii()) {
+            let text = Value::from(text);
+            prop_assert_eq!(plan.admits(&text), reference.is_valid(&text), "{} {}", pattern, text);
+        }
+    }
+}
+
+/// Characters that the sets below tell apart. The crate has `.` match some ends of lines, which are
+/// therefore not among them.
+fn text() -> impl Strategy<Value = String> {
+    const CHARS: &str = "aaabbcAZ_-7٣é😀[]{}&~^.\\ \t\u{A0}\u{FEFF}\u{85}\u{2003}";
+    vec(select(CHARS.chars().collect::<Vec<_>>()), 0..6).prop_map(|it| it.into_iter().collect())
+}
+
+fn one() -> impl Strategy<Value = String> {
+    let chars =
+        vec!["a", "b", "é", "😀", "-", "&", r"\]", r"\{", r"\}", r"\.", r"\[", r"\\", r"\/", r"\-", r"\t"];
+    let escapes =
+        vec![r"\x61", r"\u0062", r"\u{1F600}", r"\cI", ".", r"\d", r"\D", r"\w", r"\W", r"\s", r"\S"];
+    let classes = vec![
+        "[ab]",
+        "[^ab]",
+        "[a-c]",
+        "[^a-c_]",
+        "[[]",
+        "[&&a]",
+        "[~~]",
+        "[^[\\]]",
+        r"[\w-]",
+        r"[^\s\d]",
+        r"[^\W]",
+        r"[\S]",
+        "[-a]",
+        "[a-]",
+        "[+--]",
+        r"[\-\]\\^]",
+        r"[^é-😀]",
+        "[{}]",
+        r"[\u0061-\u0063]",
+        r"[\x00-\x7F]",
+    ];
+    prop_oneof![select(chars), select(escapes), select(classes)].prop_map(str::to_owned)
+}
+
+fn repeated(what: impl Strategy<Value = String>) -> impl Strategy<Value = String> {
+    let times = vec!["", "", "", "*", "+", "?", "{2}", "{1,}", "{0,2}", "{1,3}", "*?", "+?", "??", "{1,2}?"];
+    (what, select(times)).prop_map(|(what, times)| what + times)
+}
+
+/// Mostly a row of classes, sometimes more.
+fn pattern() -> impl Strategy<Value = String> {
+    let row = |what: BoxedStrategy<String>| vec(repeated(what), 1..4).prop_map(|it| it.concat()).boxed();
+    let nested = row(one().boxed()).prop_recursive(2, 8, 3, move |inner| {
+        let group = (select(&["(", "(?:", "(?<name>"][..]), inner.clone()).prop_map(|(open, it)| {
+            if it.contains("?<") { format!("({it})") } else { format!("{open}{it})") }
+        });
+        let boundary = select(&[r"\b", r"\B", "^", "$"][..]).prop_map(str::to_owned);
+        let either = (inner.clone(), inner).prop_map(|(left, right)| format!("(?:{left}|{right})"));
+        prop_oneof![
+            4 => row(prop_oneof![one(), group, either].boxed()),
+            1 => boundary,
+        ]
+    });
+    let anchored = (any::<bool>(), prop_oneof![row(one().boxed()), nested], any::<bool>());
+    anchored.prop_map(|(start, it, end)| {
+        // One group may have the name.
+        let it = it.replacen("(?<name>", "\0", 1).replace("(?<name>", "(").replace('\0', "(?<name>");
+        format!("{}{it}{}", if start { "^" } else { "" }, if end { "$" } else { "" })
+    })
+}
