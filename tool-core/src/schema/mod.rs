@@ -34,7 +34,7 @@ pub use self::given::{Misfit, Purpose};
 pub(crate) use self::{
     aliases::ALIASES,
     canonical::{Closing, canonical_output, without_null},
-    references::local_pointer,
+    references::{local_pointer, percent_decoded},
 };
 use crate::{Plan, SchemaProblem};
 

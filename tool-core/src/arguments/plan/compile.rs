@@ -10,10 +10,10 @@ use serde_json::{Map, Value};
 use super::{
     Plan, SchemaProblem,
     branches::Branches,
-    node::{Combined, Condition, Contains, Count, Node, NodeId, Rest, Types},
+    node::{Combined, Condition, Contains, Count, Node, NodeId, Rest, Types, Unevaluated},
     pattern::Pattern,
     place::Place,
-    references::Reference,
+    references::{Anchor, Reference, Resource},
     table::{Property, Table},
 };
 
@@ -25,7 +25,11 @@ pub(super) fn compile(schema: &Value) -> Result<Plan, Vec<SchemaProblem>> {
         root: schema,
         nodes: Vec::new(),
         sources: Vec::new(),
+        resources: vec![Resource::root(schema)],
+        resource: 0,
+        anchors: Vec::new(),
         references: Vec::new(),
+        evaluates: false,
         problems: Vec::new(),
     };
     compiler.node(schema, &Place::ROOT);
@@ -38,7 +42,13 @@ pub(super) struct Compiler<'s> {
     pub(super) nodes: Vec<Node>,
     /// The schema of each node.
     pub(super) sources: Vec<&'s Value>,
+    pub(super) resources: Vec<Resource<'s>>,
+    /// The resource that is being read.
+    pub(super) resource: usize,
+    pub(super) anchors: Vec<Anchor<'s>>,
     pub(super) references: Vec<Reference<'s>>,
+    /// Whether some schema asks what others evaluate.
+    pub(super) evaluates: bool,
     pub(super) problems: Vec<SchemaProblem>,
 }
 
@@ -61,7 +71,13 @@ impl<'s> Compiler<'s> {
         let node = match schema {
             Value::Bool(true) => Node::ANYTHING,
             Value::Bool(false) => Node::NOTHING,
-            Value::Object(keywords) => self.rules(id, schema, keywords, at),
+            Value::Object(keywords) => {
+                let outer = self.resource;
+                self.identify(schema, keywords, at);
+                let node = self.rules(id, keywords, at);
+                self.resource = outer;
+                node
+            }
             other => {
                 self.problem(
                     at,
@@ -76,13 +92,7 @@ impl<'s> Compiler<'s> {
         id
     }
 
-    fn rules(
-        &mut self,
-        id: NodeId,
-        schema: &'s Value,
-        keywords: &'s Map<String, Value>,
-        at: &Place<'_>,
-    ) -> Node {
+    fn rules(&mut self, id: NodeId, keywords: &'s Map<String, Value>, at: &Place<'_>) -> Node {
         let mut node = Node::ANYTHING;
         for (key, value) in keywords {
             let key = key.as_str();
@@ -146,13 +156,18 @@ impl<'s> Compiler<'s> {
                 "oneOf" => combined(&mut node).one = Some(Branches::new(self.listed(key, value, at))),
                 "not" => combined(&mut node).not = Some(self.under(key, value, at)),
                 "if" => combined(&mut node).condition = Some(self.condition(value, keywords, at)),
-                "$ref" => self.reference(id, value, at),
+                "unevaluatedItems" => {
+                    self.unevaluated(id, &mut node).items = Some(self.under(key, value, at));
+                }
+                "unevaluatedProperties" => {
+                    self.unevaluated(id, &mut node).properties = Some(self.under(key, value, at));
+                }
+                "$ref" | "$dynamicRef" => self.reference(id, key, value, at),
                 // Definitions are nodes of their own; those that nothing refers to are checked too.
                 "$defs" => drop(self.named(key, value, at)),
-                "$id" if !std::ptr::eq(schema, self.root) => self.uncovered("a nested `$id`", at),
-                "$dynamicRef" | "unevaluatedItems" | "unevaluatedProperties" => {
-                    self.uncovered(&format!("`{key}`"), at);
-                }
+                "$schema" => self.dialect(value, at),
+                // Of earlier drafts.
+                "$recursiveRef" | "dependencies" => self.uncovered(&format!("`{key}`"), at),
                 // Annotations; and `then`, `else`, `minContains` and `maxContains`, which have been
                 // read with the keyword that they belong to and mean nothing without it.
                 _ => {}
@@ -163,9 +178,13 @@ impl<'s> Compiler<'s> {
 
     /// Writes down what could be checked and is not.
     pub(super) fn uncovered(&mut self, what: &str, at: &Place<'_>) {
-        let message =
-            format!("{what} is not covered by the built-in check; see the feature `foreign-schemas`");
-        self.problems.push(SchemaProblem { pointer: at.pointer(), message, uncovered: true });
+        let (pointer, message) = (at.pointer(), uncovered(what));
+        self.problems.push(SchemaProblem { pointer, message, uncovered: true });
+    }
+
+    fn unevaluated<'n>(&mut self, of: NodeId, node: &'n mut Node) -> &'n mut Unevaluated {
+        self.evaluates = true;
+        combined(node).unevaluated.get_or_insert(Unevaluated { of, items: None, properties: None })
     }
 
     /// The schema under a keyword.
@@ -255,6 +274,11 @@ impl<'s> Compiler<'s> {
         let here = at.keyword("patternProperties");
         named.into_iter().filter_map(|(source, node)| Some((self.pattern_of(source, &here)?, node))).collect()
     }
+}
+
+/// What is said of something that could be checked and is not.
+pub(super) fn uncovered(what: &str) -> String {
+    format!("{what} is not covered by the built-in check; see the feature `foreign-schemas`")
 }
 
 pub(super) fn combined(node: &mut Node) -> &mut Combined {

@@ -11,6 +11,7 @@
 //! can be applied to them may exhaust the stack or the time (`deepest`, [`memo`]).
 
 mod branches;
+mod chain;
 mod check;
 mod compile;
 mod decode;
@@ -26,6 +27,7 @@ mod read;
 mod references;
 mod settle;
 mod table;
+mod uri;
 mod words;
 
 #[cfg(test)]

@@ -270,6 +270,16 @@ pub(super) struct Combined {
     pub(super) one: Option<Branches>,
     pub(super) not: Option<NodeId>,
     pub(super) condition: Option<Condition>,
+    pub(super) unevaluated: Option<Unevaluated>,
+}
+
+/// `unevaluatedItems` and `unevaluatedProperties`.
+#[derive(Debug)]
+pub(super) struct Unevaluated {
+    /// The node that has them, whose other rules say what is evaluated.
+    pub(super) of: NodeId,
+    pub(super) items: Option<NodeId>,
+    pub(super) properties: Option<NodeId>,
 }
 
 /// `if`, `then` and `else`.

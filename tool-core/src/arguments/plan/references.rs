@@ -1,61 +1,148 @@
 //! References, and what has to be known of all nodes together.
 //!
 //! References are followed after everything else, so that a definition that refers to itself finds
-//! its own node. A reference that leads back to itself before it has gone one level deeper into the
-//! value would never end and is a mistake.
+//! its own node. They are URIs: a schema with an `$id` is a resource of its own, within which they
+//! are resolved and whose anchors they name. What is no resource of this schema is not fetched.
 
 use std::collections::HashMap;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{
     DEEPEST, Plan, SchemaProblem,
-    branches::Branches,
-    compile::{Compiler, combined},
-    node::{Node, NodeId},
+    compile::{Compiler, combined, uncovered},
+    node::{Node, NodeId, Rest},
     place::Place,
+    uri::resolve,
     words::quoted,
 };
-use crate::schema::local_pointer;
-
-/// How many schemas may apply to a value one within the other, such as an `allOf` in an `anyOf`.
-const LONGEST: usize = 64;
+use crate::schema::percent_decoded;
 
 /// How many calls the walk may be deep; this is what the stack of a thread has room for.
 const CALLS: usize = 2048;
 
-/// A `$ref`, and what it refers to.
-pub(super) struct Reference<'s> {
-    from: NodeId,
-    /// Where the `$ref` stands.
+/// A schema with a URI of its own, and all below it that have none.
+#[derive(Debug)]
+pub(super) struct Resource<'s> {
+    /// Without a fragment; `""` for a root that does not say.
+    uri: String,
+    root: &'s Value,
+    /// Where it stands, as a JSON pointer.
     place: String,
-    target: &'s Value,
-    /// Where the target stands.
-    pointer: String,
 }
 
-impl Compiler<'_> {
-    /// Reads a `$ref`.
-    pub(super) fn reference(&mut self, from: NodeId, value: &Value, at: &Place<'_>) {
-        let Some(reference) = value.as_str() else {
-            return self.refuse("$ref", value, "a reference", at);
-        };
-        let shown = quoted(reference);
-        let Some(pointer) = local_pointer(reference) else {
-            return self.problem(at, format!("`$ref` to {shown} leaves the schema; nothing is fetched"));
-        };
-        if !pointer.is_empty() && !pointer.starts_with('/') {
-            return self.uncovered(&format!("`$ref` to the anchor {shown}"), at);
+/// A name of a schema within its resource.
+#[derive(Debug)]
+pub(super) struct Anchor<'s> {
+    resource: usize,
+    name: &'s str,
+    schema: &'s Value,
+    place: String,
+    is_dynamic: bool,
+}
+
+/// A `$ref` or a `$dynamicRef`.
+#[derive(Debug, Clone)]
+pub(super) struct Reference<'s> {
+    from: NodeId,
+    key: &'s str,
+    text: &'s str,
+    /// Where it stands.
+    place: String,
+    /// In which resource.
+    resource: usize,
+}
+
+impl Reference<'_> {
+    pub(super) fn from(&self) -> NodeId {
+        self.from
+    }
+
+    pub(super) fn place(&self) -> &str {
+        &self.place
+    }
+}
+
+impl<'s> Resource<'s> {
+    pub(super) fn root(schema: &'s Value) -> Self {
+        Self { uri: String::new(), root: schema, place: String::new() }
+    }
+}
+
+/// Where a reference leads.
+struct Target<'s> {
+    schema: &'s Value,
+    place: String,
+    resource: usize,
+}
+
+impl<'s> Compiler<'s> {
+    /// Reads `$id` and the anchors of a schema, before any of its other keywords.
+    pub(super) fn identify(&mut self, schema: &'s Value, keywords: &'s Map<String, Value>, at: &Place<'_>) {
+        // Three questions to every schema are many, and most have nothing of the kind.
+        if !keywords.keys().any(|key| key.starts_with('$')) {
+            return;
         }
-        match self.root.pointer(&pointer) {
-            Some(target) => self.references.push(Reference { from, place: at.pointer(), target, pointer }),
-            None => self.problem(at, format!("`$ref` to {shown} leads nowhere")),
+        if let Some(id) = keywords.get("$id") {
+            self.open_resource(id, schema, at);
+        }
+        for key in ["$anchor", "$dynamicAnchor"] {
+            let Some(value) = keywords.get(key) else { continue };
+            let Some(name) = value.as_str() else {
+                self.refuse(key, value, "a name", at);
+                continue;
+            };
+            let (resource, is_dynamic) = (self.resource, key == "$dynamicAnchor");
+            let is_taken = |it: &Anchor<'_>| {
+                it.resource == resource && it.name == name && !std::ptr::eq(it.schema, schema)
+            };
+            if self.anchors.iter().any(is_taken) {
+                self.problem(at, format!("`{key}` {} is the name of two schemas", quoted(name)));
+            }
+            self.anchors.push(Anchor { resource, name, schema, place: at.pointer(), is_dynamic });
+        }
+    }
+
+    fn open_resource(&mut self, id: &'s Value, schema: &'s Value, at: &Place<'_>) {
+        let Some(id) = id.as_str() else { return self.refuse("$id", id, "a URI", at) };
+        let id = id.strip_suffix('#').unwrap_or(id);
+        if id.contains('#') {
+            return self.uncovered(&format!("`$id` {} with a fragment", quoted(id)), at);
+        }
+        let uri = resolve(self.base(), id);
+        if std::ptr::eq(schema, self.root) {
+            self.resources = vec![Resource { uri, ..Resource::root(schema) }];
+            return;
+        }
+        if self.resources.iter().any(|it| it.uri == uri) {
+            self.problem(at, format!("`$id` {} is the URI of two schemas", quoted(id)));
+        }
+        self.resource = self.resources.len();
+        self.resources.push(Resource { uri, root: schema, place: at.pointer() });
+    }
+
+    /// The URI of the resource that is being read.
+    fn base(&self) -> &str {
+        self.resources.get(self.resource).map_or("", |it| &it.uri)
+    }
+
+    /// Reads a `$ref` or a `$dynamicRef`.
+    pub(super) fn reference(&mut self, from: NodeId, key: &'s str, value: &'s Value, at: &Place<'_>) {
+        match value.as_str() {
+            Some(text) => {
+                let (place, resource) = (at.pointer(), self.resource);
+                self.references.push(Reference { from, key, text, place, resource });
+            }
+            None => self.refuse(key, value, "a reference", at),
         }
     }
 
     /// Links what belongs together; the last step of compiling.
     pub(super) fn finish(mut self) -> Result<Plan, Vec<SchemaProblem>> {
         self.follow_references();
+        if self.evaluates {
+            self.mark_what_admits_the_rest();
+        }
         if !self.problems.is_empty() {
             return Err(self.problems);
         }
@@ -72,35 +159,82 @@ impl Compiler<'_> {
     }
 
     fn follow_references(&mut self) {
-        if self.references.is_empty() {
-            return;
-        }
         let mut known = HashMap::new();
         let mut next = 0;
-        while let Some(Reference { from, target, pointer, .. }) = self.references.get(next) {
-            let (from, target, pointer) = (*from, *target, pointer.clone());
+        while let Some(reference) = self.references.get(next).cloned() {
             next += 1;
+            let target = match self.target(&reference) {
+                Ok(target) => target,
+                Err(problem) => {
+                    self.problems.push(problem);
+                    continue;
+                }
+            };
             // A target that is no keyword's schema has no node yet; it can bring new references.
             for at in known.len()..self.nodes.len() {
                 self.index(at, &mut known);
             }
-            let address = std::ptr::from_ref(target);
-            let id = match known.get(&address) {
+            let id = match known.get(&std::ptr::from_ref(target.schema)) {
                 Some(&id) => id,
-                None => self.node(target, &Place::at(&pointer)),
-            };
-            if let Some(node) = self.nodes.get_mut(id.0 as usize) {
-                node.shared = true;
-            }
-            if let Some(node) = self.nodes.get_mut(from.0 as usize) {
-                if node.is_anything() {
-                    node.alias = Some(id);
-                } else {
-                    let all = &mut combined(node).all;
-                    *all = std::mem::take(all).into_iter().chain([id]).collect();
+                None => {
+                    self.resource = target.resource;
+                    self.node(target.schema, &Place::at(&target.place))
                 }
-            }
+            };
+            self.link(reference.from, id);
         }
+    }
+
+    fn link(&mut self, from: NodeId, to: NodeId) {
+        if let Some(node) = self.nodes.get_mut(to.0 as usize) {
+            node.shared = true;
+        }
+        let Some(node) = self.nodes.get_mut(from.0 as usize) else { return };
+        if node.is_anything() {
+            node.alias = Some(to);
+        } else {
+            let earlier = node.alias.take();
+            let all = &mut combined(node).all;
+            *all = std::mem::take(all).into_iter().chain(earlier).chain([to]).collect();
+        }
+    }
+
+    fn target(&self, reference: &Reference<'s>) -> Result<Target<'s>, SchemaProblem> {
+        let shown = format!("`{}` to {}", reference.key, quoted(reference.text));
+        let problem =
+            |message, uncovered| SchemaProblem { pointer: reference.place.clone(), message, uncovered };
+        let (uri, fragment) = reference.text.split_once('#').unwrap_or((reference.text, ""));
+        let at = match uri {
+            "" => reference.resource,
+            _ => {
+                let base = self.resources.get(reference.resource).map_or("", |it| &it.uri);
+                let uri = resolve(base, uri);
+                let at = self.resources.iter().position(|it| it.uri == uri);
+                at.ok_or_else(|| problem(format!("{shown} leaves the schema; nothing is fetched"), true))?
+            }
+        };
+        let fragment = percent_decoded(fragment);
+        let found = if fragment.is_empty() || fragment.starts_with('/') {
+            self.resources
+                .get(at)
+                .and_then(|it| Some((it.root.pointer(&fragment)?, it.place.clone() + &fragment)))
+        } else {
+            let anchor = self.anchors.iter().find(|it| it.resource == at && it.name == fragment);
+            if reference.key == "$dynamicRef" && anchor.is_some_and(|it| self.is_ambiguous(it)) {
+                return Err(problem(uncovered(&format!("{shown}, of which there are several,")), true));
+            }
+            anchor.map(|it| (it.schema, it.place.clone()))
+        };
+        let (schema, place) = found.ok_or_else(|| problem(format!("{shown} leads nowhere"), false))?;
+        Ok(Target { schema, place, resource: at })
+    }
+
+    /// Whether a dynamic reference to the anchor may mean another of the same name: that depends on
+    /// the way by which a walk comes to it. Where there is no other, it is a reference like any.
+    fn is_ambiguous(&self, anchor: &Anchor<'_>) -> bool {
+        let is_other =
+            |it: &Anchor<'_>| it.is_dynamic && it.resource != anchor.resource && it.name == anchor.name;
+        anchor.is_dynamic && self.anchors.iter().any(is_other)
     }
 
     fn index(&self, at: usize, known: &mut HashMap<*const Value, NodeId>) {
@@ -109,83 +243,19 @@ impl Compiler<'_> {
         }
     }
 
-    /// How many nodes apply to one value one within the other, at most.
-    fn longest_chain(&mut self) -> usize {
-        let mut lengths = vec![Length::Unknown; self.nodes.len()];
-        let mut path = Vec::new();
-        let mut longest = 1;
-        for at in 0..self.nodes.len() {
-            if let Ok(id) = u32::try_from(at) {
-                longest = longest.max(self.chain(NodeId(id), &mut path, &mut lengths));
+    /// `"additionalProperties": true` is no rule, but where something asks what is evaluated, it
+    /// evaluates all there is; so does `"items": true`.
+    fn mark_what_admits_the_rest(&mut self) {
+        let anything = Rest::Schema(NodeId(u32::try_from(self.nodes.len()).unwrap_or(u32::MAX)));
+        for (node, source) in self.nodes.iter_mut().zip(&self.sources) {
+            let admits = |key: &str| source.get(key) == Some(&Value::Bool(true));
+            if let Some(rules) = node.object.as_deref_mut().filter(|_| admits("additionalProperties")) {
+                rules.rest = anything;
+            }
+            if let Some(rules) = node.list.as_deref_mut().filter(|_| admits("items")) {
+                rules.rest = anything;
             }
         }
-        if longest > LONGEST && self.problems.is_empty() {
-            let message = format!("more than {LONGEST} schemas apply to the same value one within the other");
-            self.problem(&Place::ROOT, message);
-        }
-        longest
-    }
-
-    fn chain(&mut self, id: NodeId, path: &mut Vec<NodeId>, lengths: &mut [Length]) -> usize {
-        match lengths.get(id.0 as usize) {
-            Some(Length::Known(length)) => return *length,
-            Some(Length::Unknown) if path.len() <= LONGEST => {}
-            Some(Length::Unknown) => return LONGEST + 1,
-            Some(Length::Open) | None => {
-                self.report_loop(id, path);
-                return 0;
-            }
-        }
-        set(lengths, id, Length::Open);
-        path.push(id);
-        let mut longest = 0;
-        for next in self.nodes.get(id.0 as usize).map(Node::beside).unwrap_or_default() {
-            longest = longest.max(self.chain(next, path, lengths));
-        }
-        path.pop();
-        set(lengths, id, Length::Known(longest + 1));
-        longest + 1
-    }
-
-    /// Writes down a loop once, at one of the references that make it.
-    fn report_loop(&mut self, back_to: NodeId, path: &[NodeId]) {
-        let on_loop = path.iter().skip_while(|id| **id != back_to);
-        let reference = on_loop.filter_map(|id| self.references.iter().find(|it| it.from == *id)).last();
-        let pointer = reference.map(|it| it.place.clone()).unwrap_or_default();
-        let message = "`$ref` leads back to itself before it reaches a part of the value".to_owned();
-        self.problems.push(SchemaProblem { pointer, message, uncovered: false });
-    }
-}
-
-#[derive(Clone, Copy)]
-enum Length {
-    Unknown,
-    Open,
-    Known(usize),
-}
-
-fn set(lengths: &mut [Length], id: NodeId, length: Length) {
-    if let Some(slot) = lengths.get_mut(id.0 as usize) {
-        *slot = length;
-    }
-}
-
-impl Node {
-    /// The nodes that apply to the same value as this one.
-    fn beside(&self) -> Vec<NodeId> {
-        let mut found: Vec<_> = self.alias.into_iter().collect();
-        if let Some(combined) = &self.combined {
-            found.extend(&combined.all);
-            found.extend(combined.any.iter().chain(&combined.one).flat_map(Branches::nodes));
-            found.extend(combined.not);
-            if let Some(condition) = &combined.condition {
-                found.push(condition.test);
-                found.extend(condition.then.into_iter().chain(condition.otherwise));
-            }
-        }
-        if let Some(object) = &self.object {
-            found.extend(object.schemas_beside.iter().map(|(_, node)| *node));
-        }
-        found
+        self.nodes.push(Node::ANYTHING);
     }
 }

@@ -35,7 +35,10 @@ impl<'p> Walk<'p> {
                 self.check(node, value, at, sink)?;
             }
         }
-        Flow::Continue(())
+        match &combined.unevaluated {
+            Some(rules) => self.unevaluated(rules, value, at, sink),
+            None => Flow::Continue(()),
+        }
     }
 
     fn exactly_one<S: Sink>(

@@ -8,6 +8,7 @@ mod combined;
 mod list;
 mod object;
 mod scalar;
+mod unevaluated;
 
 use std::ops::ControlFlow;
 

@@ -282,42 +282,39 @@ fn boolean_schemas_admit_all_or_nothing() {
 }
 
 #[test]
-fn references_are_followed() {
+fn unevaluated_properties_are_those_that_no_schema_speaks_of() {
     let schema = json!({
-        "$defs": {"a/b": {"type": "integer"}, "c%d": {"type": "string"}, "é~": {"type": "null"}},
-        "properties": {
-            "x": {"$ref": "#/$defs/a~1b"},
-            "y": {"$ref": "#/$defs/c%25d"},
-            "z": {"$ref": "#/$defs/%C3%A9~0"},
-            "list": {"prefixItems": [{"minimum": 3}]},
-            "w": {"$ref": "#/properties/list/prefixItems/0"}
-        }
+        "properties": {"a": {}},
+        "allOf": [{"properties": {"b": {}}}],
+        "anyOf": [
+            {"properties": {"c": {"type": "integer"}}, "required": ["c"]},
+            {"patternProperties": {"^d": {}}, "minProperties": 1}
+        ],
+        "unevaluatedProperties": {"type": "null"}
     });
     check(
         schema,
-        [json!({"x": 1, "y": "a", "z": null, "w": 3})],
-        [json!({"x": "a"}), json!({"y": 1}), json!({"z": 1}), json!({"w": 2})],
+        [json!({"a": 1, "b": 1, "c": 1}), json!({"d": 1, "dd": 1, "e": null})],
+        [json!({"a": 1, "e": 1}), json!({"c": "x"}), json!({"c": 1, "f": 1})],
     );
+    let schema = json!({"allOf": [{"additionalProperties": true}], "unevaluatedProperties": false});
+    check(schema, [json!({"a": 1})], []);
+    let schema = json!({"not": {"not": {"properties": {"a": {}}}}, "unevaluatedProperties": false});
+    check(schema, [json!({})], [json!({"a": 1})]);
 }
 
 #[test]
-fn keywords_beside_a_reference_apply() {
-    let schema = json!({"$ref": "#/$defs/n", "maximum": 5, "$defs": {"n": {"minimum": 1}}});
-    check(schema, [json!(3)], [json!(0), json!(6)]);
-}
-
-#[test]
-fn recursive_schema_reaches_every_level() {
+fn unevaluated_items_are_those_that_no_schema_speaks_of() {
     let schema = json!({
-        "type": "object",
-        "properties": {"value": {"type": "integer"}, "next": {"$ref": "#"}},
-        "required": ["value"]
+        "prefixItems": [{"type": "integer"}],
+        "if": {"prefixItems": [true, {"const": "two"}]},
+        "then": {"prefixItems": [true, true, {"type": "boolean"}]},
+        "unevaluatedItems": false
     });
-    check(
-        schema,
-        [json!({"value": 1, "next": {"value": 2}})],
-        [json!({"value": 1, "next": {"value": 2, "next": {"value": "x"}}}), json!({"value": 1, "next": {}})],
-    );
+    check(schema, [json!([1]), json!([1, "two", true])], [json!([1, 2]), json!([1, "two", true, 4])]);
+    let schema = json!({"contains": {"type": "string"}, "unevaluatedItems": {"type": "integer"}});
+    check(schema, [json!(["a", 1, "b"])], [json!(["a", null])]);
+    check(json!({"allOf": [{"items": true}], "unevaluatedItems": false}), [json!([1])], []);
 }
 
 #[test]

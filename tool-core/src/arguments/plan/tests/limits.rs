@@ -67,6 +67,16 @@ fn branches_within_branches_take_no_exponential_time() {
 }
 
 #[test]
+fn unevaluated_properties_at_every_level_take_no_exponential_time() {
+    let started = Instant::now();
+    let branch = |name: &str| json!({"properties": {"child": {"$ref": "#"}, name: {"type": "integer"}}});
+    let schema = json!({"anyOf": [branch("a"), branch("b")], "unevaluatedProperties": false});
+    let nested = |inner: Value| (0..200).fold(inner, |value, _| json!({"a": 1, "child": value}));
+    check(schema, [nested(json!({}))], [nested(json!({"c": 1}))]);
+    assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
+}
+
+#[test]
 fn unique_items_of_a_long_list_are_found_quickly() {
     let started = Instant::now();
     let items: Vec<_> = (0..100_000).map(|at| json!(at)).collect();

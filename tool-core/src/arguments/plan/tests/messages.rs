@@ -247,3 +247,18 @@ fn violations_come_in_the_order_of_the_document() {
         ],
     );
 }
+
+#[test]
+fn what_is_left_over_is_named() {
+    check(
+        json!({"anyOf": [{"properties": {"a": {}}}], "unevaluatedProperties": false}),
+        json!({"a": 1, "b": 2}),
+        &["/b: a property that the schema knows, got 2"],
+    );
+    check(
+        json!({"allOf": [{"prefixItems": [{}]}], "unevaluatedItems": {"type": "string"}}),
+        json!([1, 2]),
+        &["/1: a string, got 2"],
+    );
+    check(json!({"unevaluatedItems": false}), json!([1]), &["/0: no item here, got 1"]);
+}

@@ -12,8 +12,10 @@ mod messages;
 mod numbers;
 mod pattern_agreement;
 mod patterns;
+mod references;
 mod schemas;
 mod settle;
+mod suite;
 
 use serde_json::Value;
 

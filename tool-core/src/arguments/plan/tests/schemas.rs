@@ -81,31 +81,72 @@ fn all_problems_are_found_at_once() {
         &[
             r#"at /properties/a~1b: `minimum` must be a number, not "x""#,
             "at /properties/a~1b: `maxLength` must be an integer that is not negative, not -1",
-            r##"at /properties/c: `$ref` to "#/nowhere" leads nowhere"##,
             r#"at /$defs/unused/anyOf/0: `type` must be a type of JSON or a list of them, not "int""#,
+            r##"at /properties/c: `$ref` to "#/nowhere" leads nowhere"##,
         ],
     );
 }
 
 #[test]
-fn uncovered_keywords_are_problems() {
-    for keyword in ["unevaluatedProperties", "unevaluatedItems", "$dynamicRef"] {
-        check_uncovered(json!({"items": {keyword: false}}), &format!("at /items: `{keyword}`"));
+fn keywords_of_earlier_drafts_are_not_covered() {
+    for keyword in ["$recursiveRef", "dependencies"] {
+        check_uncovered(json!({"items": {keyword: "#"}}), &format!("at /items: `{keyword}`"));
     }
-    check_uncovered(json!({"items": {"$id": "x"}}), "at /items: a nested `$id`");
-    check_uncovered(json!({"$ref": "#a", "$anchor": "a"}), r##"at the root: `$ref` to the anchor "#a""##);
 }
 
 #[test]
-fn reference_out_of_the_schema_is_a_problem() {
+fn dialect_in_which_rules_mean_something_else_is_not_covered() {
+    plan(&json!({"$schema": "https://json-schema.org/draft/2020-12/schema"}));
+    plan(&json!({"$schema": "http://json-schema.org/draft-07/schema#"}));
+    check_uncovered(
+        json!({"items": {"$schema": "http://json-schema.org/draft-04/schema#"}}),
+        r#"at /items: the dialect "http://json-schema.org/draft-04/schema#""#,
+    );
+    check(json!({"$schema": 7}), &["at the root: `$schema` must be a URI, not 7"]);
+}
+
+#[test]
+fn reference_out_of_the_schema_is_not_covered() {
+    for reference in ["https://example.com/a", "other.json#/a"] {
+        let schema = json!({"items": {"$ref": reference}});
+        let expected = format!(r#"at /items: `$ref` to "{reference}" leaves the schema; nothing is fetched"#);
+        assert_eq!(problems(&schema), [expected]);
+        assert!(Plan::compile(&schema).unwrap_err().iter().all(|it| it.uncovered));
+    }
+}
+
+#[test]
+fn mistakes_of_identifiers_are_problems() {
+    check(json!({"$id": 5}), &["at the root: `$id` must be a URI, not 5"]);
+    check(json!({"$anchor": 5}), &["at the root: `$anchor` must be a name, not 5"]);
+    check(json!({"$dynamicRef": 5}), &["at the root: `$dynamicRef` must be a reference, not 5"]);
+    check(json!({"$ref": "#a"}), &[r##"at the root: `$ref` to "#a" leads nowhere"##]);
     check(
-        json!({"$ref": "https://example.com/a"}),
-        &[r#"at the root: `$ref` to "https://example.com/a" leaves the schema; nothing is fetched"#],
+        json!({"$defs": {"a": {"$anchor": "x"}, "b": {"$dynamicAnchor": "x"}}}),
+        &[r#"at /$defs/b: `$dynamicAnchor` "x" is the name of two schemas"#],
     );
     check(
-        json!({"$ref": "other.json#/a"}),
-        &[r#"at the root: `$ref` to "other.json#/a" leaves the schema; nothing is fetched"#],
+        json!({"$id": "http://a/b", "$defs": {"a": {"$id": "x"}, "b": {"$id": "/x"}}}),
+        &[r#"at /$defs/b: `$id` "/x" is the URI of two schemas"#],
     );
+    check_uncovered(json!({"items": {"$id": "#x"}}), r##"at /items: `$id` "#x" with a fragment"##);
+}
+
+#[test]
+fn dynamic_reference_that_may_mean_several_is_not_covered() {
+    let schema = json!({
+        "$ref": "list",
+        "$defs": {
+            "any": {"$dynamicAnchor": "items", "type": "string"},
+            "list": {
+                "$id": "list",
+                "items": {"$dynamicRef": "#items"},
+                "$defs": {"items": {"$dynamicAnchor": "items"}}
+            }
+        }
+    });
+    let what = r##"at /$defs/list/items: `$dynamicRef` to "#items", of which there are several,"##;
+    check_uncovered(schema, what);
 }
 
 #[test]

@@ -1,0 +1,97 @@
+//! How many schemas apply to one value one within the other.
+//!
+//! A reference that leads back to itself before it has gone one level deeper into the value would
+//! never end and is a mistake; so is a chain that is longer than anybody means.
+
+use super::{
+    SchemaProblem,
+    branches::Branches,
+    compile::Compiler,
+    node::{Node, NodeId},
+    place::Place,
+};
+
+/// How many schemas may apply to a value one within the other, such as an `allOf` in an `anyOf`.
+const LONGEST: usize = 64;
+
+impl Compiler<'_> {
+    /// How many nodes apply to one value one within the other, at most.
+    pub(super) fn longest_chain(&mut self) -> usize {
+        let mut lengths = vec![Length::Unknown; self.nodes.len()];
+        let mut path = Vec::new();
+        let mut longest = 1;
+        for at in 0..self.nodes.len() {
+            if let Ok(id) = u32::try_from(at) {
+                longest = longest.max(self.chain(NodeId(id), &mut path, &mut lengths));
+            }
+        }
+        if longest > LONGEST && self.problems.is_empty() {
+            let message = format!("more than {LONGEST} schemas apply to the same value one within the other");
+            self.problem(&Place::ROOT, message);
+        }
+        longest
+    }
+
+    fn chain(&mut self, id: NodeId, path: &mut Vec<NodeId>, lengths: &mut [Length]) -> usize {
+        match lengths.get(id.0 as usize) {
+            Some(Length::Known(length)) => return *length,
+            Some(Length::Unknown) if path.len() <= LONGEST => {}
+            Some(Length::Unknown) => return LONGEST + 1,
+            Some(Length::Open) | None => {
+                self.report_loop(id, path);
+                return 0;
+            }
+        }
+        set(lengths, id, Length::Open);
+        path.push(id);
+        let mut longest = 0;
+        for next in self.nodes.get(id.0 as usize).map(Node::beside).unwrap_or_default() {
+            longest = longest.max(self.chain(next, path, lengths));
+        }
+        path.pop();
+        set(lengths, id, Length::Known(longest + 1));
+        longest + 1
+    }
+
+    /// Writes down a loop once, at one of the references that make it.
+    fn report_loop(&mut self, back_to: NodeId, path: &[NodeId]) {
+        let on_loop = path.iter().skip_while(|id| **id != back_to);
+        let reference = on_loop.filter_map(|id| self.references.iter().find(|it| it.from() == *id)).last();
+        let pointer = reference.map(|it| it.place().to_owned()).unwrap_or_default();
+        let message = "`$ref` leads back to itself before it reaches a part of the value".to_owned();
+        self.problems.push(SchemaProblem { pointer, message, uncovered: false });
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Length {
+    Unknown,
+    Open,
+    Known(usize),
+}
+
+fn set(lengths: &mut [Length], id: NodeId, length: Length) {
+    if let Some(slot) = lengths.get_mut(id.0 as usize) {
+        *slot = length;
+    }
+}
+
+impl Node {
+    /// The nodes that apply to the same value as this one.
+    fn beside(&self) -> Vec<NodeId> {
+        let mut found: Vec<_> = self.alias.into_iter().collect();
+        if let Some(combined) = &self.combined {
+            found.extend(&combined.all);
+            found.extend(combined.any.iter().chain(&combined.one).flat_map(Branches::nodes));
+            found.extend(combined.not);
+            if let Some(condition) = &combined.condition {
+                found.push(condition.test);
+                found.extend(condition.then.into_iter().chain(condition.otherwise));
+            }
+        }
+        if let Some(object) = &self.object {
+            found.extend(object.schemas_beside.iter().map(|(_, node)| *node));
+        }
+        found
+    }
+}

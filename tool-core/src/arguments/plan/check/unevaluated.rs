@@ -1,0 +1,135 @@
+//! What no other keyword has looked at.
+
+use serde_json::Value;
+
+use super::{Flow, Sink, Walk};
+use crate::arguments::plan::{
+    node::{Combined, ListRules, Node, NodeId, ObjectRules, Rest, Types, Unevaluated},
+    place::Place,
+};
+
+impl<'p> Walk<'p> {
+    /// Holds what is left over to its schema: items or properties that neither their keywords
+    /// beside this one speak of, nor those of a schema that applies to the same value and admits it.
+    pub(super) fn unevaluated<S: Sink>(
+        &mut self,
+        rules: &Unevaluated,
+        value: &Value,
+        at: &Place<'_>,
+        sink: &mut S,
+    ) -> Flow {
+        match (value, rules.items, rules.properties) {
+            (Value::Array(items), Some(node), _) => {
+                let seen = self.evaluated(rules.of, value, items.len());
+                for (index, item) in left(items.iter(), &seen) {
+                    self.left_over(node, "no item here", item, &at.item(index), sink)?;
+                }
+            }
+            (Value::Object(map), _, Some(node)) => {
+                let seen = self.evaluated(rules.of, value, map.len());
+                for (position, (name, value)) in left(map.iter(), &seen) {
+                    let here = at.property(name, position);
+                    self.left_over(node, "a property that the schema knows", value, &here, sink)?;
+                }
+            }
+            _ => {}
+        }
+        Flow::Continue(())
+    }
+
+    fn left_over<S: Sink>(
+        &mut self,
+        node: NodeId,
+        otherwise: &str,
+        value: &Value,
+        at: &Place<'_>,
+        sink: &mut S,
+    ) -> Flow {
+        if self.plan.node(node).types == Types::NONE {
+            return sink.wrong(at, Some(value), || otherwise.to_owned());
+        }
+        self.check(node, value, at, sink)
+    }
+
+    /// Which of the `count` items or properties of `value` are evaluated.
+    fn evaluated(&mut self, id: NodeId, value: &Value, count: usize) -> Vec<bool> {
+        let mut seen = vec![false; count];
+        self.mark(self.plan.node(id), value, &mut seen);
+        seen
+    }
+
+    /// Marks what a node evaluates, but for its own rule on what is left.
+    fn mark(&mut self, node: &'p Node, value: &Value, seen: &mut [bool]) {
+        match (value, node.list.as_deref(), node.object.as_deref()) {
+            (Value::Array(items), Some(rules), _) => self.mark_items(rules, items, seen),
+            (Value::Object(_), _, Some(rules)) => self.mark_properties(rules, value, seen),
+            _ => {}
+        }
+        if let Some(combined) = node.combined.as_deref() {
+            self.mark_beside(combined, value, seen);
+        }
+    }
+
+    fn mark_items(&mut self, rules: &ListRules, items: &[Value], seen: &mut [bool]) {
+        for (index, (item, seen)) in items.iter().zip(seen).enumerate() {
+            *seen |= index < rules.prefix.len()
+                || !matches!(rules.rest, Rest::Anything)
+                || rules.contains.as_ref().is_some_and(|it| self.admits(it.node, item));
+        }
+    }
+
+    fn mark_properties(&mut self, rules: &'p ObjectRules, value: &Value, seen: &mut [bool]) {
+        let Value::Object(map) = value else { return };
+        for (name, seen) in map.keys().zip(seen.iter_mut()) {
+            *seen |= !matches!(rules.rest, Rest::Anything)
+                || rules.properties.get(name).is_some_and(|it| it.node.is_some())
+                || rules.patterns.iter().any(|(pattern, _)| pattern.is_match(name));
+        }
+        for (_, node) in rules.schemas_beside.iter().filter(|(name, _)| map.contains_key(&**name)) {
+            self.mark_by(*node, value, seen);
+        }
+    }
+
+    fn mark_beside(&mut self, combined: &'p Combined, value: &Value, seen: &mut [bool]) {
+        // Where one of these does not admit the value, that is what will be said of it.
+        for node in &combined.all {
+            self.mark_by(*node, value, seen);
+        }
+        for branches in combined.any.iter().chain(&combined.one) {
+            for node in branches.candidates(value) {
+                if self.admits(node, value) {
+                    self.mark_by(node, value, seen);
+                }
+            }
+        }
+        if let Some(condition) = &combined.condition {
+            let test = self.admits(condition.test, value);
+            if test {
+                self.mark_by(condition.test, value, seen);
+            }
+            if let Some(node) = if test { condition.then } else { condition.otherwise } {
+                self.mark_by(node, value, seen);
+            }
+        }
+    }
+
+    /// Marks what a node evaluates that admits the value.
+    fn mark_by(&mut self, id: NodeId, value: &Value, seen: &mut [bool]) {
+        let node = self.plan.node(id);
+        let own = node.combined.as_deref().and_then(|it| it.unevaluated.as_ref());
+        let leaves_nothing = own.is_some_and(|it| match value {
+            Value::Array(_) => it.items.is_some(),
+            _ => it.properties.is_some(),
+        });
+        if leaves_nothing {
+            seen.fill(true);
+        } else {
+            self.mark(node, value, seen);
+        }
+    }
+}
+
+/// Those that are not marked, with their positions.
+fn left<T>(all: impl Iterator<Item = T>, seen: &[bool]) -> impl Iterator<Item = (usize, T)> {
+    all.enumerate().filter(|(at, _)| seen.get(*at) == Some(&false))
+}

@@ -1,0 +1,126 @@
+//! References of URIs, as RFC 3986 resolves them.
+//!
+//! They are names here: two parts of a schema find each other by them, and nothing is fetched.
+
+/// The URI that `reference` means where `base` is the one of the surroundings; neither has a
+/// fragment, and `base` is `""` where there is none.
+pub(super) fn resolve(base: &str, reference: &str) -> String {
+    let (base, own) = (Parts::of(base), Parts::of(reference));
+    let resolved = if own.scheme.is_some() {
+        Parts { path: without_dots(&own.path), ..own }
+    } else if own.authority.is_some() {
+        Parts { scheme: base.scheme, path: without_dots(&own.path), ..own }
+    } else if own.path.is_empty() {
+        Parts { query: own.query.or(base.query), ..base }
+    } else {
+        let path = match own.path.strip_prefix('/') {
+            Some(_) => own.path,
+            None => merged(&base, &own.path),
+        };
+        Parts { path: without_dots(&path), query: own.query, ..base }
+    };
+    resolved.joined()
+}
+
+struct Parts<'u> {
+    scheme: Option<&'u str>,
+    authority: Option<&'u str>,
+    path: String,
+    query: Option<&'u str>,
+}
+
+impl<'u> Parts<'u> {
+    fn of(uri: &'u str) -> Self {
+        let (before, query) = match uri.split_once('?') {
+            Some((before, query)) => (before, Some(query)),
+            None => (uri, None),
+        };
+        let is_scheme =
+            |text: &str| text.bytes().all(|it| it.is_ascii_alphanumeric() || b"+-.".contains(&it));
+        let (scheme, rest) = match before.split_once(':') {
+            Some((scheme, rest)) if is_scheme(scheme) => (Some(scheme), rest),
+            _ => (None, before),
+        };
+        let (authority, path) = match rest.strip_prefix("//") {
+            Some(rest) => {
+                let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+                (Some(authority), path)
+            }
+            None => (None, rest),
+        };
+        Self { scheme, authority, path: path.to_owned(), query }
+    }
+
+    fn joined(&self) -> String {
+        let scheme = self.scheme.map(|it| format!("{it}:")).unwrap_or_default();
+        let authority = self.authority.map(|it| format!("//{it}")).unwrap_or_default();
+        let query = self.query.map(|it| format!("?{it}")).unwrap_or_default();
+        [&scheme, &authority, &*self.path, &query].concat()
+    }
+}
+
+/// `path` in the folder of `base`.
+fn merged(base: &Parts<'_>, path: &str) -> String {
+    match base.path.rsplit_once('/') {
+        Some((folder, _)) => format!("{folder}/{path}"),
+        None if base.authority.is_some() => format!("/{path}"),
+        None => path.to_owned(),
+    }
+}
+
+/// Without the steps `.` and `..`.
+fn without_dots(path: &str) -> String {
+    let mut kept: Vec<&str> = Vec::new();
+    let mut steps = path.split('/').peekable();
+    while let Some(step) = steps.next() {
+        if step != "." && step != ".." {
+            kept.push(step);
+            continue;
+        }
+        // What comes before the first slash of an absolute path is no step.
+        if step == ".." && kept.len() > usize::from(path.starts_with('/')) {
+            kept.pop();
+        }
+        if steps.peek().is_none() {
+            kept.push("");
+        }
+    }
+    kept.join("/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::resolve;
+
+    #[test]
+    fn references_are_resolved_as_the_rfc_has_them() {
+        // RFC 3986, 5.4.
+        let base = "http://a/b/c/d;p?q";
+        for (reference, expected) in [
+            ("g:h", "g:h"),
+            ("g", "http://a/b/c/g"),
+            ("./g", "http://a/b/c/g"),
+            ("g/", "http://a/b/c/g/"),
+            ("/g", "http://a/g"),
+            ("//g", "http://g"),
+            ("?y", "http://a/b/c/d;p?y"),
+            ("g?y", "http://a/b/c/g?y"),
+            ("", "http://a/b/c/d;p?q"),
+            (".", "http://a/b/c/"),
+            ("./", "http://a/b/c/"),
+            ("..", "http://a/b/"),
+            ("../g", "http://a/b/g"),
+            ("../..", "http://a/"),
+            ("../../../g", "http://a/g"),
+            ("/../g", "http://a/g"),
+            ("./g/.", "http://a/b/c/g/"),
+            ("g;x=1/../y", "http://a/b/c/y"),
+        ] {
+            assert_eq!(resolve(base, reference), expected, "{reference}");
+        }
+        assert_eq!(resolve("", "a/b"), "a/b");
+        assert_eq!(resolve("http://a", "b"), "http://a/b");
+        assert_eq!(resolve("a", "b"), "b");
+        assert_eq!(resolve("urn:a:b", ""), "urn:a:b");
+    }
+}
