@@ -11,7 +11,8 @@ use serde::{Serialize, Serializer, de::DeserializeOwned, ser::SerializeStruct};
 use serde_json::Value;
 
 use crate::{
-    Arguments, InputSchema, Metadata, OutputSchema, Plan, ToolError, ToolName, arguments::plan::Take,
+    Arguments, ErrorKind, InputSchema, Metadata, OutputSchema, Plan, ToolError, ToolName,
+    arguments::plan::Take,
 };
 
 /// What is added to the description of a long-running tool.
@@ -167,7 +168,8 @@ impl ToolDefinition {
 impl ToolDefinition {
     /// Reads `arguments` as a `T`, checked against the input schema in the same pass.
     ///
-    /// For the [`prepare`](crate::Tool::prepare) of tools that are written by hand.
+    /// For the [`prepare`](crate::Tool::prepare) of tools that are written by hand. Afterwards
+    /// `arguments` are what was decoded, and say what was corrected in them.
     ///
     /// # Errors
     ///
@@ -181,12 +183,18 @@ impl ToolDefinition {
     ///
     /// let schema = InputSchema::new(json!({ "properties": { "days": { "maximum": 14 } } }))?;
     /// let definition = ToolDefinition::new(ToolName::new("forecast")?, "Forecasts.", schema);
-    /// let refused = definition.decode::<Value>(r#"{ "days": 15 }"#.into()).unwrap_err();
+    /// let refused = definition.decode::<Value>(&mut r#"{ "days": 15 }"#.into()).unwrap_err();
     /// assert_eq!(refused.violations()[0].to_string(), "/days: expected at most 14, got 15");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn decode<T: DeserializeOwned>(&self, arguments: Arguments<'_>) -> Result<T, ToolError> {
-        self.plan().decode(arguments).map_err(|error| self.refusal(error))
+    pub fn decode<T: DeserializeOwned>(&self, arguments: &mut Arguments<'_>) -> Result<T, ToolError> {
+        let mut value = None;
+        let came = std::mem::replace(arguments, Arguments::EMPTY);
+        *arguments = self.read(came, &mut |source, _| {
+            value = Some(T::deserialize(source)?);
+            Ok(())
+        })?;
+        value.ok_or_else(|| ToolError::new(ErrorKind::InvalidArguments, "nothing was decoded"))
     }
 
     /// Gives `arguments` as they fit the input schema, for those who decode them by themselves.
@@ -195,7 +203,7 @@ impl ToolDefinition {
     ///
     /// All that is wrong with them.
     pub fn fit<'a>(&self, arguments: Arguments<'a>) -> Result<Arguments<'a>, ToolError> {
-        self.plan().fit(arguments).map_err(|error| self.refusal(error))
+        self.told(self.plan().fit(arguments))
     }
 
     #[inline]
@@ -204,7 +212,7 @@ impl ToolDefinition {
         arguments: Arguments<'a>,
         take: &mut Take<'_>,
     ) -> Result<Arguments<'a>, ToolError> {
-        self.plan().read(arguments, take).map_err(|error| self.refusal(error))
+        self.told(self.plan().read(arguments, take))
     }
 
     /// Arguments that fit, to be shown to a model: the tool's first example, or else the smallest that
@@ -221,10 +229,24 @@ impl ToolDefinition {
         self.input_schema().plan().unwrap_or(Plan::anything())
     }
 
-    /// The error for a model. No value is repeated where one of them is a secret.
-    fn refusal(&self, error: ToolError) -> ToolError {
-        let error = error.of_tool(self.name().to_string()).with_example(self.example());
-        if self.metadata().secrets.is_empty() { error } else { error.without_values() }
+    /// What a model may be told: nothing of the arguments where one of them is a secret.
+    #[inline]
+    fn told<'a>(&self, read: Result<Arguments<'a>, ToolError>) -> Result<Arguments<'a>, ToolError> {
+        match read {
+            Ok(mut arguments) if !arguments.corrections().is_empty() && self.has_secret() => {
+                arguments.hide();
+                Ok(arguments)
+            }
+            Ok(arguments) => Ok(arguments),
+            Err(error) => {
+                let error = error.of_tool(self.name().to_string()).with_example(self.example());
+                Err(if self.has_secret() { error.without_values() } else { error })
+            }
+        }
+    }
+
+    fn has_secret(&self) -> bool {
+        !self.metadata().secrets.is_empty()
     }
 }
 

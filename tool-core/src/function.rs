@@ -7,6 +7,7 @@ use crate::{
     Arguments, ErrorKind, Needed, OutputSchema, PrepareArguments, Prepared, Running, SchemaError, Site, Tool,
     ToolContext, ToolDefinition, ToolError, ToolName,
     registration::{Invoke, InvokeMethod},
+    tool::corrected,
 };
 
 /// A function or method with `#[tool]`, ready to be called.
@@ -106,12 +107,15 @@ impl Tool for FunctionTool {
     }
 
     fn start<'a>(&'a self, arguments: Arguments<'a>, cx: &'a ToolContext) -> Result<Running<'a>, ToolError> {
-        let mut arguments = Some(arguments);
+        let (mut arguments, mut corrections) = (Some(arguments), Vec::new());
         let mut fill = |slots: SlotList<'_, '_>| {
-            self.fill(slots, arguments.take().unwrap_or(Arguments::EMPTY)).map(Arguments::into_text)
+            let filled = self.fill(slots, arguments.take().unwrap_or(Arguments::EMPTY))?;
+            let (text, corrected) = filled.into_parts();
+            corrections = corrected;
+            Ok(text)
         };
         match self.invocation.invoke(Using::Run { fill: &mut fill, cx }) {
-            Used::Running(running) => running,
+            Used::Running(running) => Ok(corrected(running?, corrections)),
             Used::Kept(_) => Err(ToolError::new(ErrorKind::Unavailable, "it was kept where it should run")),
         }
     }

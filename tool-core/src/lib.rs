@@ -31,7 +31,7 @@ pub use self::schema::{Misfit, Purpose};
 pub use self::{
     arguments::{
         Arguments, Violation,
-        plan::{Plan, SchemaProblem},
+        plan::{Correction, CorrectionRule, Plan, SchemaProblem},
     },
     context::{CallId, CallSink, Needed, Progress, Provided, ToolContext, WithCallId},
     definition::{ContentHash, ToolDefinition},

@@ -11,7 +11,8 @@ use serde_json::{Map, Value};
 
 use crate::{
     __private::{Boxed, Call, Invocation},
-    Arguments, Method, Needed, Permission, Site, ToolContext, ToolDefinition, ToolError, ToolOutput,
+    Arguments, Correction, Method, Needed, Permission, Site, ToolContext, ToolDefinition, ToolError,
+    ToolOutput,
 };
 
 /// A future in a box.
@@ -39,7 +40,9 @@ pub type PrepareArguments = fn(&mut Map<String, Value>) -> Result<(), ToolError>
 ///     }
 ///
 ///     fn prepare<'a>(&'a self, arguments: Arguments<'a>) -> Result<Prepared<'a>, ToolError> {
-///         Ok(Prepared::new(move |_cx| Box::pin(async move { Ok(ToolOutput::from(arguments.as_str())) })))
+///         Ok(Prepared::new(arguments, |arguments, _cx| {
+///             Box::pin(async move { Ok(ToolOutput::from(arguments.as_str())) })
+///         }))
 ///     }
 /// }
 ///
@@ -130,31 +133,51 @@ impl<T: Tool + ?Sized> Tool for Arc<T> {
 /// A call whose arguments fit, and which has not run yet.
 #[must_use = "a prepared call does nothing until it is run"]
 pub struct Prepared<'a> {
-    text: std::borrow::Cow<'a, str>,
+    arguments: Arguments<'a>,
     invocation: PreparedInvocation<'a>,
 }
 
+/// A call of a tool that is written by hand.
+type Custom<'a> = dyn FnOnce(Arguments<'a>, &'a ToolContext) -> Running<'a> + Send + 'a;
+
 enum PreparedInvocation<'a> {
     Function(Boxed),
-    Custom(Box<dyn FnOnce(&'a ToolContext) -> Running<'a> + Send + 'a>),
+    Custom(Box<Custom<'a>>),
 }
 
 impl<'a> Prepared<'a> {
-    /// A call that `run` answers.
-    pub fn new(run: impl FnOnce(&'a ToolContext) -> Running<'a> + Send + 'a) -> Self {
-        Self { text: "".into(), invocation: PreparedInvocation::Custom(Box::new(run)) }
+    /// A call with `arguments`, which fit, that `run` answers.
+    pub fn new(
+        arguments: Arguments<'a>,
+        run: impl FnOnce(Arguments<'a>, &'a ToolContext) -> Running<'a> + Send + 'a,
+    ) -> Self {
+        Self { arguments, invocation: PreparedInvocation::Custom(Box::new(run)) }
     }
 
     /// The call of a function whose slots were filled from `arguments`.
     pub(crate) fn function(arguments: Arguments<'a>, invocation: Boxed) -> Self {
-        Self { text: arguments.into_text(), invocation: PreparedInvocation::Function(invocation) }
+        Self { arguments, invocation: PreparedInvocation::Function(invocation) }
     }
 
-    /// Runs the call. Nothing happens until the future is polled, and dropping it cancels.
+    /// The arguments, as they fit.
+    #[must_use]
+    pub fn arguments(&self) -> &Arguments<'a> {
+        &self.arguments
+    }
+
+    /// Runs the call. Nothing happens until the future is polled, and dropping it cancels. The output
+    /// says what was corrected in the arguments.
     pub fn run(self, cx: &'a ToolContext) -> Running<'a> {
-        match self.invocation {
-            PreparedInvocation::Function(invocation) => invocation.run(Call::new(self.text, cx)),
-            PreparedInvocation::Custom(run) => run(cx),
+        let Self { arguments, invocation } = self;
+        match invocation {
+            PreparedInvocation::Function(invocation) => {
+                let (text, corrections) = arguments.into_parts();
+                corrected(invocation.run(Call::new(text, cx)), corrections)
+            }
+            PreparedInvocation::Custom(run) => {
+                let corrections = arguments.corrections().to_vec();
+                corrected(run(arguments, cx), corrections)
+            }
         }
     }
 
@@ -186,11 +209,20 @@ impl<'a> Prepared<'a> {
     ) -> Result<T, ToolError> {
         match &self.invocation {
             PreparedInvocation::Function(invocation) => {
-                question(&**invocation, &Call::new(self.text.as_ref().into(), cx))
+                question(&**invocation, &Call::new(self.arguments.as_str().into(), cx))
             }
             PreparedInvocation::Custom(_) => Ok(otherwise),
         }
     }
+}
+
+/// As `running`, with what was corrected in the arguments beside its output.
+#[inline]
+pub(crate) fn corrected<'a>(running: Running<'a>, corrections: Vec<Correction>) -> Running<'a> {
+    if corrections.is_empty() {
+        return running;
+    }
+    Box::pin(async move { running.await.map(|output| output.with_corrections(corrections)) })
 }
 
 impl std::fmt::Debug for Prepared<'_> {

@@ -109,7 +109,7 @@ impl ToolBuilder {
         let output_schema = Some(OutputSchema::of::<T>());
         let definition = self.definition(InputSchema::of::<A>, output_schema)?;
         let handler = Arc::new(handler);
-        let prepare = move |definition: &ToolDefinition, arguments: Arguments<'_>| {
+        let prepare = move |definition: &ToolDefinition, arguments: &mut Arguments<'_>| {
             let args: A = definition.decode(arguments)?;
             let handler = Arc::clone(&handler);
             Ok(Box::new(move |cx: ToolContext| -> Running<'static> {
@@ -173,7 +173,7 @@ impl ToolBuilder {
 }
 
 /// The first half of a call.
-type Prepare = dyn Fn(&ToolDefinition, Arguments<'_>) -> Result<Body, ToolError> + Send + Sync;
+type Prepare = dyn Fn(&ToolDefinition, &mut Arguments<'_>) -> Result<Body, ToolError> + Send + Sync;
 
 /// The second half of a call.
 type Body = Box<dyn FnOnce(ToolContext) -> Running<'static> + Send>;
@@ -193,8 +193,9 @@ impl Tool for ClosureTool {
     fn prepare<'a>(&'a self, arguments: Arguments<'a>) -> Result<Prepared<'a>, ToolError> {
         match &self.prepare {
             Some(prepare) => {
-                let body = prepare(&self.definition, arguments)?;
-                Ok(Prepared::new(move |cx| body(cx.clone())))
+                let mut arguments = arguments;
+                let body = prepare(&self.definition, &mut arguments)?;
+                Ok(Prepared::new(arguments, move |_, cx| body(cx.clone())))
             }
             None => {
                 let message = "it is declared, and nothing here can run it";

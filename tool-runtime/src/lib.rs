@@ -36,11 +36,11 @@ pub use schemars;
 pub use serde;
 pub use serde_json;
 pub use tool_core::{
-    Actions, Arguments, Blob, Bytes, CallId, CallSink, Confirmation, Content, ContentHash, ErrorKind,
-    FunctionTool, InputSchema, InvalidName, Metadata, Method, Needed, OutputSchema, Permission, Plan,
-    PrepareArguments, Prepared, Progress, Provided, Registration, Resource, ResourceBody, Retry, Run,
-    Running, SchemaError, SchemaProblem, Site, StaticToolSet, Stream, Tool, ToolContext, ToolDefinition,
-    ToolError, ToolName, ToolOutput, Violation, WithCallId, constraint,
+    Actions, Arguments, Blob, Bytes, CallId, CallSink, Confirmation, Content, ContentHash, Correction,
+    CorrectionRule, ErrorKind, FunctionTool, InputSchema, InvalidName, Metadata, Method, Needed,
+    OutputSchema, Permission, Plan, PrepareArguments, Prepared, Progress, Provided, Registration, Resource,
+    ResourceBody, Retry, Run, Running, SchemaError, SchemaProblem, Site, StaticToolSet, Stream, Tool,
+    ToolContext, ToolDefinition, ToolError, ToolName, ToolOutput, Violation, WithCallId, constraint,
 };
 #[doc = include_str!("docs/tool.md")]
 pub use tool_macros::tool;

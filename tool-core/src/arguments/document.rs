@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value};
 
 use super::{
     Violation,
@@ -20,6 +20,8 @@ pub(super) struct Document<'t> {
     whole: Part,
     /// What no value can hold: a name that is repeated, a number that is too large.
     pub(super) oddities: Vec<Violation>,
+    /// The numbers of which the value holds the nearest float, with how they are written.
+    pub(super) floats: Vec<(f64, &'t str)>,
 }
 
 /// Where a value stands.
@@ -44,23 +46,38 @@ struct Property {
 
 impl<'t> Document<'t> {
     pub(super) fn read(text: &'t str) -> Result<Self, Fault> {
-        let mut reading = Reading { reader: Reader::new(text), pointer: String::new(), oddities: Vec::new() };
+        let mut reading = Reading {
+            reader: Reader::new(text),
+            pointer: String::new(),
+            oddities: Vec::new(),
+            floats: Vec::new(),
+        };
         let (value, whole) = reading.value()?;
         if reading.reader.is_at_end() {
-            Ok(Self { text, value, whole, oddities: reading.oddities })
+            Ok(Self { text, value, whole, oddities: reading.oddities, floats: reading.floats })
         } else {
             Err(Fault::Syntax)
         }
     }
 
-    /// The text for `value`, which was made from the document's own.
-    pub(super) fn rewritten(&self, value: &Value) -> String {
+    /// The text for `value`, which was made from the document's own by renaming properties (each of
+    /// `aliases` is a name, and another one for it), by reading texts, and by changing some parts.
+    pub(super) fn rewritten(&self, value: &Value, aliases: &[(&str, &str)]) -> String {
         let mut text = String::with_capacity(self.text.len());
-        self.write(&mut text, Some(&self.whole), &self.value, value);
+        self.write(&mut text, Some(&self.whole), &self.value, value, aliases);
         text
     }
 
-    fn write(&self, text: &mut String, part: Option<&Part>, before: &Value, after: &Value) {
+    /// Writes `after`. What it was made from is a guess that costs nothing where it is wrong: only
+    /// what is equal is taken from the text.
+    fn write(
+        &self,
+        text: &mut String,
+        part: Option<&Part>,
+        before: &Value,
+        after: &Value,
+        aliases: &[(&str, &str)],
+    ) {
         let Some(part) = part else { return text.push_str(&after.to_string()) };
         if before == after {
             return text.push_str(self.raw(part));
@@ -72,7 +89,7 @@ impl<'t> Document<'t> {
                 text.push('[');
                 for (at, ((before, after), part)) in before.iter().zip(after).zip(parts).enumerate() {
                     separate(text, at);
-                    self.write(text, Some(part), before, after);
+                    self.write(text, Some(part), before, after, aliases);
                 }
                 text.push(']');
             }
@@ -82,10 +99,22 @@ impl<'t> Document<'t> {
                     separate(text, at);
                     text.push_str(&Value::from(name.as_str()).to_string());
                     text.push(':');
-                    let (part, before) = origin(name, after, before, parts);
-                    self.write(text, part, before, after);
+                    let (part, before) = origin(name, before, parts, aliases);
+                    self.write(text, part, before, after, aliases);
                 }
                 text.push('}');
+            }
+            // A text that was read.
+            (Value::String(inner), Value::Array(_) | Value::Object(_), _)
+                if let Ok(document) = Document::read(inner) =>
+            {
+                text.push_str(&document.rewritten(after, aliases));
+            }
+            // A value that became the list of it.
+            (_, Value::Array(after), _) if let [only] = after.as_slice() => {
+                text.push('[');
+                self.write(text, Some(part), before, only, aliases);
+                text.push(']');
             }
             _ => text.push_str(&after.to_string()),
         }
@@ -105,18 +134,16 @@ fn separate(text: &mut String, at: usize) {
 /// Where the property `name` comes from: the one of that name, or one that was renamed.
 fn origin<'d>(
     name: &str,
-    after: &'d Value,
     before: &'d Map<String, Value>,
     parts: &'d [Property],
+    aliases: &[(&str, &str)],
 ) -> (Option<&'d Part>, &'d Value) {
-    let find = |name: &str| parts.iter().find(|it| it.name == name).map(|it| &it.part);
-    match before.get(name) {
-        Some(value) => (find(name), value),
-        None => match before.iter().find(|(_, value)| *value == after) {
-            Some((name, value)) => (find(name), value),
-            None => (None, after),
-        },
-    }
+    let find = |name: &str| {
+        let part = parts.iter().find(|it| it.name == name).map(|it| &it.part);
+        Some((part, before.get(name)?))
+    };
+    let renamed = || aliases.iter().filter(|it| it.0 == name).find_map(|it| find(it.1));
+    find(name).or_else(renamed).unwrap_or((None, &Value::Null))
 }
 
 struct Reading<'t> {
@@ -124,6 +151,7 @@ struct Reading<'t> {
     /// Where the reading is.
     pointer: String,
     oddities: Vec<Violation>,
+    floats: Vec<(f64, &'t str)>,
 }
 
 impl<'t> Reading<'t> {
@@ -159,8 +187,11 @@ impl<'t> Reading<'t> {
             Numeral::Small { .. } => true,
             Numeral::Other(text) => text.parse::<f64>().is_ok_and(f64::is_finite),
         };
-        match serde_json::from_str(text) {
-            Ok(number) if is_finite => Value::Number(number),
+        match serde_json::from_str::<Number>(text) {
+            Ok(number) if is_finite => {
+                self.floats.extend(number.as_f64().filter(|_| number.is_f64()).map(|float| (float, text)));
+                Value::Number(number)
+            }
             _ => {
                 self.odd("a number of at most 1.8e308", text.to_owned());
                 Value::Null

@@ -10,6 +10,7 @@ use std::borrow::Cow;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
+use self::plan::Correction;
 pub use self::violation::Violation;
 use crate::{ErrorKind, ToolError};
 
@@ -27,25 +28,66 @@ use crate::{ErrorKind, ToolError};
 /// assert_eq!(Arguments::from(json!({ "city": "Paris" })).as_str(), r#"{"city":"Paris"}"#);
 /// assert_eq!(Arguments::from("  null ").as_str(), "{}");
 /// ```
+///
+/// They may be [lenient](Self::lenient): what is almost right is then corrected when they are read,
+/// and they say [what was](Self::corrections).
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Arguments<'a>(Cow<'a, str>);
+pub struct Arguments<'a> {
+    text: Cow<'a, str>,
+    lenient: bool,
+    corrections: Vec<Correction>,
+}
 
 impl<'a> Arguments<'a> {
     /// No arguments: `{}`.
-    pub const EMPTY: Arguments<'static> = Arguments(Cow::Borrowed("{}"));
+    pub const EMPTY: Arguments<'static> = Arguments::of(Cow::Borrowed("{}"));
+
+    const fn of(text: Cow<'a, str>) -> Self {
+        Self { text, lenient: false, corrections: Vec::new() }
+    }
 
     /// The JSON text; `{}` where a model sent nothing, only blanks, or `null`.
     #[must_use]
     #[inline]
     pub fn as_str(&self) -> &str {
-        &self.0
+        &self.text
     }
 
     /// The text itself, without a copy where it is borrowed.
     #[must_use]
     #[inline]
     pub fn into_text(self) -> Cow<'a, str> {
-        self.0
+        self.text
+    }
+
+    /// Says whether what is almost right is corrected when the arguments are read, by the rules of
+    /// [`CorrectionRule`](crate::CorrectionRule); it is not if nothing is said.
+    #[must_use]
+    pub fn lenient(mut self, lenient: bool) -> Self {
+        self.lenient = lenient;
+        self
+    }
+
+    /// What was corrected in the arguments before they fitted; nothing, mostly.
+    #[must_use]
+    pub fn corrections(&self) -> &[Correction] {
+        &self.corrections
+    }
+
+    /// The same, written as `text`, with what was corrected for that.
+    fn corrected(&self, text: String, mut corrections: Vec<Correction>) -> Arguments<'static> {
+        corrections.splice(0..0, self.corrections.iter().cloned());
+        Arguments { text: Cow::Owned(text), lenient: self.lenient, corrections }
+    }
+
+    /// The text, and what was corrected in it.
+    pub(crate) fn into_parts(self) -> (Cow<'a, str>, Vec<Correction>) {
+        (self.text, self.corrections)
+    }
+
+    /// Tells nothing of what was corrected, since there is a secret among the arguments.
+    pub(crate) fn hide(&mut self) {
+        self.corrections.iter_mut().for_each(Correction::hide);
     }
 
     /// The text as a [`Value`].
@@ -54,14 +96,14 @@ impl<'a> Arguments<'a> {
     ///
     /// If the text is not JSON; the error says where.
     pub fn to_value(&self) -> Result<Value, ToolError> {
-        serde_json::from_str(&self.0).map_err(|_| not_json(&self.0))
+        serde_json::from_str(&self.text).map_err(|_| not_json(&self.text))
     }
 
     #[inline]
     fn from_text(text: Cow<'a, str>) -> Self {
         match text.trim_ascii() {
             "" | "null" => Self::EMPTY,
-            _ => Self(text),
+            _ => Self::of(text),
         }
     }
 }

@@ -17,7 +17,7 @@ pub use self::{
     actions::Actions,
     content::{Blob, Bytes, Content, Resource, ResourceBody},
 };
-use crate::{ErrorKind, ToolError};
+use crate::{Correction, ErrorKind, ToolError};
 
 /// What a tool gives back: content for the model, and more for those who watch.
 ///
@@ -70,6 +70,7 @@ struct Extras {
     child_run_id: Option<String>,
     operation_id: Option<String>,
     actions: Actions,
+    corrections: Vec<Correction>,
 }
 
 impl ToolOutput {
@@ -145,6 +146,14 @@ impl ToolOutput {
     #[must_use]
     pub fn with_actions(mut self, actions: Actions) -> Self {
         self.extras().actions = actions;
+        self
+    }
+
+    /// Says what was corrected in the arguments before they fitted. Whoever makes the call does so;
+    /// a tool does not know.
+    #[must_use]
+    pub fn with_corrections(mut self, corrections: Vec<Correction>) -> Self {
+        self.extras().corrections = corrections;
         self
     }
 
@@ -260,6 +269,12 @@ impl ToolOutput {
     #[must_use]
     pub fn actions(&self) -> Option<&Actions> {
         Some(&self.extras.as_ref()?.actions)
+    }
+
+    /// What was corrected in the arguments before they fitted; nothing, for most calls.
+    #[must_use]
+    pub fn corrections(&self) -> &[Correction] {
+        self.extras.as_ref().map_or(&[], |extras| &extras.corrections)
     }
 
     fn extras(&mut self) -> &mut Extras {

@@ -4,6 +4,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
 use super::{Actions, Body, Content, Extras, ToolOutput};
+use crate::Correction;
 
 #[derive(Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -19,6 +20,8 @@ struct Wire {
     operation_id: Option<String>,
     #[serde(skip_serializing_if = "asks_nothing")]
     actions: Actions,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    corrections: Vec<Correction>,
 }
 
 /// Whether `text` says the same as `value`, so that keeping one of them is enough.
@@ -32,7 +35,7 @@ fn asks_nothing(actions: &Actions) -> bool {
 
 impl Serialize for ToolOutput {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Extras { details, child_run_id, operation_id, actions } =
+        let Extras { details, child_run_id, operation_id, actions, corrections } =
             self.extras.as_deref().cloned().unwrap_or_default();
         // A plain text is its own structured value; saying it twice would help nobody.
         let structured = match self.body {
@@ -40,13 +43,14 @@ impl Serialize for ToolOutput {
             _ => self.structured(),
         };
         let content = self.content().into_owned();
-        Wire { content, structured, details, child_run_id, operation_id, actions }.serialize(serializer)
+        Wire { content, structured, details, child_run_id, operation_id, actions, corrections }
+            .serialize(serializer)
     }
 }
 
 impl<'de> Deserialize<'de> for ToolOutput {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let Wire { content, structured, details, child_run_id, operation_id, actions } =
+        let Wire { content, structured, details, child_run_id, operation_id, actions, corrections } =
             Wire::deserialize(deserializer)?;
         let body = match (content.as_slice(), structured) {
             ([], None) => Body::Empty,
@@ -54,7 +58,7 @@ impl<'de> Deserialize<'de> for ToolOutput {
             ([Content::Text { text }], Some(value)) if is_json_of(text, &value) => Body::Json(text.clone()),
             (_, structured) => Body::blocks(content, structured),
         };
-        let extras = Extras { details, child_run_id, operation_id, actions };
+        let extras = Extras { details, child_run_id, operation_id, actions, corrections };
         let extras = (extras != Extras::default()).then(|| Box::new(extras));
         Ok(Self { body, extras })
     }

@@ -5,27 +5,32 @@ use tool_core::{
     Arguments, ErrorKind, Plan, PrepareArguments, Tool, ToolDefinition, ToolError, ToolOutput, Violation,
 };
 
-/// Brings `arguments` to a form that fits and hands them to `take`, which is a step of `tool`, or says
-/// all that does not fit.
-pub(crate) fn fitting<'a, T>(
+/// Brings `arguments` to the form in which `tool` reads them; `lenient` is whether they may be
+/// corrected when they are read.
+pub(crate) fn ready<'a>(
     tool: &dyn Tool,
     arguments: Arguments<'a>,
-    take: impl FnOnce(Arguments<'a>) -> Result<T, ToolError>,
-) -> Result<T, ToolError> {
-    let arguments = match tool.prepare_arguments() {
-        None => arguments,
-        Some(rewrite) => rewritten(rewrite, arguments)?,
-    };
-    take(if tool.holds_arguments() { arguments } else { held(tool.definition(), arguments)? })
+    lenient: bool,
+) -> Result<Arguments<'a>, ToolError> {
+    if tool.holds_arguments() { came(tool, arguments, lenient) } else { fit(tool, arguments, lenient) }
 }
 
 /// Gives `arguments` as they fit, for those who decode them by themselves.
-pub(crate) fn fit<'a>(tool: &dyn Tool, arguments: Arguments<'a>) -> Result<Arguments<'a>, ToolError> {
+pub(crate) fn fit<'a>(
+    tool: &dyn Tool,
+    arguments: Arguments<'a>,
+    lenient: bool,
+) -> Result<Arguments<'a>, ToolError> {
+    held(tool.definition(), came(tool, arguments, lenient)?)
+}
+
+/// The arguments as they are to be read: as they came, or as the tool's own rewriting left them.
+fn came<'a>(tool: &dyn Tool, arguments: Arguments<'a>, lenient: bool) -> Result<Arguments<'a>, ToolError> {
     let arguments = match tool.prepare_arguments() {
         None => arguments,
         Some(rewrite) => rewritten(rewrite, arguments)?,
     };
-    held(tool.definition(), arguments)
+    Ok(arguments.lenient(lenient))
 }
 
 fn held<'a>(definition: &ToolDefinition, arguments: Arguments<'a>) -> Result<Arguments<'a>, ToolError> {

@@ -15,6 +15,7 @@ pub struct RegistryBuilder {
     provided: Provided,
     per_run: Vec<Needed>,
     expected: Vec<String>,
+    strict: bool,
     problems: Vec<Problem>,
 }
 
@@ -120,13 +121,49 @@ impl RegistryBuilder {
         self
     }
 
+    /// Says whether arguments that are almost right are refused; they are corrected if nothing is
+    /// said. What a tool says of itself, by `strict` or `strict = false`, counts more.
+    ///
+    /// What is corrected, and under which conditions, is listed at
+    /// [`CorrectionRule`](crate::CorrectionRule); what was, at
+    /// [`ToolOutput::corrections`](crate::ToolOutput::corrections).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use tool_runtime::prelude::*;
+    ///
+    /// /// Forecasts the weather.
+    /// #[tool]
+    /// fn forecast(days: u8) -> String {
+    ///     format!("{days} sunny days")
+    /// }
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+    /// let lenient = Registry::builder().tool::<forecast>().build()?;
+    /// let reply = lenient.call("forecast", json!({ "days": "3" })).await?;
+    /// assert_eq!(reply.text(), "3 sunny days");
+    /// assert_eq!(reply.corrections()[0].to_string(), r#"/days: read "3" as 3"#);
+    ///
+    /// let strict = Registry::builder().tool::<forecast>().strict(true).build()?;
+    /// let refused = strict.call("forecast", json!({ "days": "3" })).await.unwrap_err();
+    /// assert_eq!(refused.violations()[0].to_string(), r#"/days: expected an integer, got "3""#);
+    /// # Ok::<(), anyhow::Error>(())
+    /// # })?;
+    /// # Ok::<(), anyhow::Error>(())
+    /// ```
+    pub fn strict(mut self, strict: bool) -> Self {
+        self.strict = strict;
+        self
+    }
+
     /// Makes the set: all schemas are made and compiled.
     ///
     /// # Errors
     ///
     /// If anything is wrong with the tools; the error lists all of it.
     pub fn build(self) -> Result<Registry, BuildError> {
-        let Self { sources, replaced, provided, per_run, expected, mut problems } = self;
+        let Self { sources, replaced, provided, per_run, expected, strict, mut problems } = self;
         let mut by_name: BTreeMap<String, Vec<Source>> = BTreeMap::new();
         for source in sources {
             let named = by_name.entry(source.name()).or_default();
@@ -155,7 +192,7 @@ impl RegistryBuilder {
             match source.tool() {
                 Ok(tool) => {
                     missing(&*tool, &provided, &per_run, &mut problems);
-                    entries.extend(Entry::new(tool, &mut problems));
+                    entries.extend(Entry::new(tool, strict, &mut problems));
                 }
                 Err(error) => {
                     let message = error.to_string();

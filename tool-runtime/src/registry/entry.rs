@@ -17,11 +17,14 @@ pub(super) struct Entry {
     tool: Arc<dyn Tool>,
     /// What results are held to, where they are.
     promise: Option<Plan>,
+    /// Whether arguments that are almost right are corrected.
+    lenient: bool,
 }
 
 impl Entry {
     /// Compiles the schemas of `tool`; everything that is wrong with them is added to `problems`.
-    pub(super) fn new(tool: Arc<dyn Tool>, problems: &mut Vec<Problem>) -> Option<Self> {
+    /// The tool is strict if it says so itself, or else if `strict` says so.
+    pub(super) fn new(tool: Arc<dyn Tool>, strict: bool, problems: &mut Vec<Problem>) -> Option<Self> {
         let definition = tool.definition();
         let mut refuse = |message: String| {
             let tool_name = definition.name().to_string();
@@ -42,7 +45,8 @@ impl Entry {
             }
         }
         problems.extend(definition.input_schema().misfits().into_iter().map(|misfit| unfit(&*tool, &misfit)));
-        Some(Self { tool, promise })
+        let lenient = !definition.metadata().strict.unwrap_or(strict);
+        Some(Self { tool, promise, lenient })
     }
 
     pub(super) fn tool(&self) -> &Arc<dyn Tool> {
@@ -55,7 +59,7 @@ impl Entry {
 
     /// Gives the arguments as they fit; decodes and runs nothing.
     pub(super) fn fit<'a>(&self, arguments: Arguments<'a>) -> Result<Arguments<'a>, ToolError> {
-        let fitting = barrier(|| arguments::fit(&*self.tool, arguments));
+        let fitting = barrier(|| arguments::fit(&*self.tool, arguments, self.lenient));
         fitting.map_err(|error| error.of_tool(self.definition().name().to_string()))
     }
 
@@ -74,9 +78,8 @@ impl Entry {
             Err(error) => Err(error),
         };
         match (result, &self.promise) {
-            (Ok(output), None) => Ok(output),
             (Ok(output), Some(promise)) => arguments::hold(promise, output),
-            (Err(error), _) => Err(error),
+            (result, _) => result,
         }
         .map_err(|error| error.of_tool(self.definition().name().to_string()))
     }
@@ -88,11 +91,11 @@ impl Entry {
         cx: &'a ToolContext,
         guard: Guard,
     ) -> Result<WithCallId<Barrier<'a>>, ToolError> {
-        let tool = &*self.tool;
+        let (tool, lenient) = (&*self.tool, self.lenient);
         let running = match guard.admits(self.definition().metadata()) {
-            Ok(()) => barrier(|| arguments::fitting(tool, arguments, |it| tool.start(it, cx))),
+            Ok(()) => barrier(|| tool.start(arguments::ready(tool, arguments, lenient)?, cx)),
             // A call that does not fit costs nobody an approval.
-            Err(refused) => barrier(|| arguments::fitting(tool, arguments, |it| tool.prepare(it).map(drop)))
+            Err(refused) => barrier(|| tool.prepare(arguments::ready(tool, arguments, lenient)?).map(drop))
                 .and(Err(refused)),
         }?;
         Ok(WithCallId::new(cx.call_id().clone(), Barrier(running)))

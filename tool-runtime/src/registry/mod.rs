@@ -133,6 +133,9 @@ impl Registry {
 
     /// Checks `arguments`, calls the tool `name` with them and gives its result.
     ///
+    /// Arguments that are almost right are corrected, unless the tool or the set is
+    /// [strict](RegistryBuilder::strict); the result says [what was](ToolOutput::corrections).
+    ///
     /// The tool's `timeout` is honoured, and a panic in it is an error like any other. Dropping the
     /// future cancels the call.
     ///
@@ -183,8 +186,8 @@ impl Registry {
         entry.call(arguments.into(), cx, Guard::On).await
     }
 
-    /// Checks `arguments` against the schema of the tool `name` and gives them as they fit; runs
-    /// nothing.
+    /// Checks `arguments` against the schema of the tool `name` and gives them as they fit, with what
+    /// was corrected for that; runs nothing.
     ///
     /// # Errors
     ///

@@ -121,7 +121,7 @@ impl Tool for Echo {
     }
 
     fn prepare<'a>(&'a self, arguments: Arguments<'a>) -> Result<Prepared<'a>, ToolError> {
-        Ok(Prepared::new(move |_cx| Box::pin(async move { Ok(arguments.as_str().into()) })))
+        Ok(Prepared::new(arguments, |arguments, _cx| Box::pin(async move { Ok(arguments.as_str().into()) })))
     }
 }
 
@@ -137,8 +137,8 @@ fn a_tool_written_by_hand_that_panics_before_its_future_is_an_error() {
         fn definition(&self) -> &ToolDefinition {
             &self.0
         }
-        fn prepare<'a>(&'a self, _: Arguments<'a>) -> Result<Prepared<'a>, ToolError> {
-            Ok(Prepared::new(|_cx| panic!("early")))
+        fn prepare<'a>(&'a self, arguments: Arguments<'a>) -> Result<Prepared<'a>, ToolError> {
+            Ok(Prepared::new(arguments, |_, _cx| panic!("early")))
         }
     }
     let tools = Registry::builder().add(Bad(echo("bad").0)).build().unwrap();

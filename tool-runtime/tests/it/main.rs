@@ -7,6 +7,7 @@ mod attributes;
 mod build;
 mod builder;
 mod calls;
+mod coercion;
 mod context;
 mod flatten;
 mod forms;

@@ -13,6 +13,7 @@
 mod branches;
 mod chain;
 mod check;
+mod coerce;
 mod compile;
 mod decode;
 mod equality;
@@ -38,10 +39,13 @@ use std::sync::LazyLock;
 use crate::Violation;
 use serde_json::Value;
 
-pub use self::problem::SchemaProblem;
 use self::{
     check::Walk,
     node::{Node, NodeId},
+};
+pub use self::{
+    coerce::{Correction, CorrectionRule},
+    problem::SchemaProblem,
 };
 pub(crate) use self::{
     decode::{Checked, Refusal},
@@ -104,6 +108,12 @@ impl Plan {
     pub(crate) fn names(&self) -> Vec<&str> {
         let object = self.root().object.as_deref();
         object.map(|object| object.properties.iter().map(|it| &*it.name).collect()).unwrap_or_default()
+    }
+
+    /// Properties that go by other names, each with one of these.
+    fn aliases(&self) -> Vec<(&str, &str)> {
+        let objects = self.nodes.iter().filter_map(|node| node.object.as_deref());
+        objects.flat_map(|object| object.properties.aliases()).collect()
     }
 
     fn root(&self) -> &Node {

@@ -56,6 +56,11 @@ impl<'a> Place<'a> {
         self.depth
     }
 
+    /// Whether this is an item of a list.
+    pub(super) const fn is_item(&self) -> bool {
+        matches!(self.step, Step::Index(_))
+    }
+
     /// The JSON pointer (RFC 6901).
     pub(super) fn pointer(&self) -> String {
         let mut pointer = self.parent.map(Place::pointer).unwrap_or_default();

@@ -1,10 +1,8 @@
 //! Reading arguments by a plan: in one pass where they fit, and once more, slowly, to say what is
 //! wrong where they do not.
 
-use serde::de::DeserializeOwned;
-
 use super::{
-    Plan,
+    Correction, Plan,
     decode::{Checked, Refusal, Source, Why},
     words::received,
 };
@@ -22,8 +20,8 @@ use crate::{
 enum Fit {
     /// It fits.
     AsItIs,
-    /// It fits when it is written like this, which means the same.
-    As(String),
+    /// It fits when it is written like this, which means the same but for what was corrected.
+    As(String, Vec<Correction>),
     /// It does not fit, for these reasons.
     Not(Vec<Violation>),
 }
@@ -46,22 +44,8 @@ impl Plan {
     ) -> Result<Arguments<'a>, ToolError> {
         match self.attempt(arguments.as_str(), take) {
             Ok(()) => Ok(arguments),
-            Err(refusal) => self.read_again(arguments.as_str(), refusal, take).map(Arguments::from),
+            Err(refusal) => self.read_again(&arguments, refusal, take),
         }
-    }
-
-    /// Reads `arguments` as a `T`.
-    ///
-    /// # Errors
-    ///
-    /// All that is wrong with them.
-    pub(crate) fn decode<T: DeserializeOwned>(&self, arguments: Arguments<'_>) -> Result<T, ToolError> {
-        let mut value = None;
-        self.read(arguments, &mut |source, _| {
-            value = Some(T::deserialize(source)?);
-            Ok(())
-        })?;
-        value.ok_or_else(|| ToolError::new(crate::ErrorKind::InvalidArguments, "nothing was decoded"))
     }
 
     /// Gives `arguments` as they fit.
@@ -70,9 +54,9 @@ impl Plan {
     ///
     /// All that is wrong with them.
     pub(crate) fn fit<'a>(&self, arguments: Arguments<'a>) -> Result<Arguments<'a>, ToolError> {
-        match self.fit_of(arguments.as_str())? {
+        match self.fit_of(&arguments)? {
             Fit::AsItIs => Ok(arguments),
-            Fit::As(text) => Ok(text.into()),
+            Fit::As(text, corrections) => Ok(arguments.corrected(text, corrections)),
             Fit::Not(violations) => Err(ToolError::invalid_arguments(violations, arguments.as_str())),
         }
     }
@@ -85,19 +69,30 @@ impl Plan {
     }
 
     #[cold]
-    fn read_again(&self, text: &str, refusal: Refusal, take: &mut Take<'_>) -> Result<String, ToolError> {
-        let refusal = match self.fit_of(text)? {
+    fn read_again(
+        &self,
+        arguments: &Arguments<'_>,
+        refusal: Refusal,
+        take: &mut Take<'_>,
+    ) -> Result<Arguments<'static>, ToolError> {
+        let text = arguments.as_str();
+        let refusal = match self.fit_of(arguments)? {
             Fit::Not(violations) => return Err(ToolError::invalid_arguments(violations, text)),
             Fit::AsItIs => refusal,
-            Fit::As(fitting) => match self.attempt(&fitting, take) {
-                Ok(()) => return Ok(fitting),
+            Fit::As(fitting, corrections) => match self.attempt(&fitting, take) {
+                Ok(()) => return Ok(arguments.corrected(fitting, corrections)),
+                // What is reported is what came.
+                Err(_) if !corrections.is_empty() => {
+                    return self.read_again(&arguments.clone().lenient(false), refusal, take);
+                }
                 Err(refusal) => refusal,
             },
         };
         Err(ToolError::invalid_arguments(vec![unreadable(text, &refusal)], text))
     }
 
-    fn fit_of(&self, text: &str) -> Result<Fit, ToolError> {
+    fn fit_of(&self, arguments: &Arguments<'_>) -> Result<Fit, ToolError> {
+        let text = arguments.as_str();
         let document = match Document::read(text) {
             Ok(document) => document,
             Err(Fault::Syntax) => return Err(not_json(text)),
@@ -108,12 +103,22 @@ impl Plan {
         };
         let mut value = document.value.clone();
         let changed = self.settle(&mut value);
-        let violations = beside(&document.oddities, self.violations(&value));
-        Ok(match (violations.is_empty(), changed) {
-            (false, _) => Fit::Not(violations),
-            (true, true) => Fit::As(document.rewritten(&value)),
-            (true, false) => Fit::AsItIs,
-        })
+        if document.oddities.is_empty() && self.admits(&value) {
+            let rewritten = || document.rewritten(&value, &self.aliases());
+            return Ok(if changed { Fit::As(rewritten(), Vec::new()) } else { Fit::AsItIs });
+        }
+        if arguments.lenient {
+            let corrections = self.correct(&mut value, &document);
+            if !corrections.is_empty() {
+                if self.admits(&value) {
+                    return Ok(Fit::As(document.rewritten(&value, &self.aliases()), corrections));
+                }
+                // What is reported is what came.
+                value = document.value.clone();
+                self.settle(&mut value);
+            }
+        }
+        Ok(Fit::Not(beside(&document.oddities, self.violations(&value))))
     }
 }
 

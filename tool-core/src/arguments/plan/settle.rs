@@ -3,28 +3,44 @@
 //! A model writes `null` for "not given" and `3.0` for 3; the types that arguments are decoded into
 //! know neither. What is rewritten here means the same to the schema's author, so that it counts as
 //! no correction. A value that already fits is only ever rewritten to one that fits as well.
+//!
+//! The same walk corrects what is almost right, where a [`Corrector`] comes along: a branch that is
+//! chosen by its corrected value has its `null`s settled too, so that both are one matter.
 
 use serde_json::{Map, Value};
 
 use super::{
-    Plan,
+    Correction, Plan,
     branches::Branches,
     check::Walk,
+    coerce::Corrector,
     node::{Combined, ListRules, NodeId, ObjectRules, Rest, Types},
     number::integer_in,
+    place::Place,
 };
 
-/// So many nodes are visited, at most. Trying branches within branches takes a time that grows with
-/// every level; a value that is not settled to its last corner is refused by the check, not lost.
-const PATIENCE: usize = 100_000;
+/// So many values are looked at, and so many times all of what is settled. Trying branches within
+/// branches takes a time that grows with every level; a value that is not settled to its last corner
+/// is refused by the check, not lost.
+const PATIENCE: (usize, usize) = (250_000, 64);
 
+/// Settles `value`; returns whether anything changed.
 pub(super) fn settle(plan: &Plan, value: &mut Value) -> bool {
-    Settler { plan, patience: PATIENCE }.node(NodeId::ROOT, value, None)
+    Settler::new(plan, value, None).node(NodeId::ROOT, value, None, &Place::ROOT)
+}
+
+/// Settles and corrects `value`, whether it fits in the end or not; returns what was corrected.
+pub(super) fn correct(plan: &Plan, value: &mut Value, corrector: Corrector) -> Vec<Correction> {
+    let mut settler = Settler::new(plan, value, Some(corrector));
+    settler.node(NodeId::ROOT, value, None, &Place::ROOT);
+    settler.corrector.map(Corrector::into_corrections).unwrap_or_default()
 }
 
 struct Settler<'p> {
     plan: &'p Plan,
     patience: usize,
+    /// `None` where nothing is corrected.
+    corrector: Option<Corrector>,
 }
 
 /// The nodes through which the walk came to a value: what any of them requires is required.
@@ -35,13 +51,26 @@ struct Via<'a> {
 }
 
 impl<'p> Settler<'p> {
+    fn new(plan: &'p Plan, value: &Value, corrector: Option<Corrector>) -> Self {
+        let (some, each) = PATIENCE;
+        Self { plan, patience: some.saturating_add(each.saturating_mul(weight(value))), corrector }
+    }
+
+    /// Whether there is patience for looking at so many values.
+    fn spend(&mut self, values: usize) -> bool {
+        let left = self.patience.checked_sub(values);
+        self.patience = left.unwrap_or_default();
+        left.is_some()
+    }
+
     /// Settles `value`, to which `id` applies and, where `outer` is given, those nodes too.
-    fn node(&mut self, id: NodeId, value: &mut Value, outer: Option<&Via<'_>>) -> bool {
-        let Some(left) = self.patience.checked_sub(1) else { return false };
-        self.patience = left;
+    fn node(&mut self, id: NodeId, value: &mut Value, outer: Option<&Via<'_>>, at: &Place<'_>) -> bool {
+        if !self.spend(own_weight(value)) {
+            return false;
+        }
         let node = self.plan.node(id);
         let via = Via { node: id, outer };
-        let mut changed = false;
+        let mut changed = self.corrector.as_mut().is_some_and(|it| it.correct(self.plan, node, value, at));
         match value {
             Value::Number(number) if node.types.intersection(Types::NUMBER) == Types::INTEGER => {
                 if let Some(integer) = integer_in(number) {
@@ -51,35 +80,42 @@ impl<'p> Settler<'p> {
             }
             Value::Array(items) => {
                 if let Some(rules) = node.list.as_deref() {
-                    changed |= self.list(rules, items);
+                    changed |= self.list(rules, items, at);
                 }
             }
             Value::Object(map) => {
                 if let Some(rules) = node.object.as_deref() {
-                    changed |= self.object(rules, map, &via);
+                    changed |= self.object(rules, map, &via, at);
                 }
             }
             _ => {}
         }
         if let Some(combined) = node.combined.as_deref() {
-            changed |= self.combined(combined, value, &via);
+            changed |= self.combined(combined, value, &via, at);
         }
         changed
     }
 
-    fn list(&mut self, rules: &'p ListRules, items: &mut [Value]) -> bool {
+    fn list(&mut self, rules: &'p ListRules, items: &mut [Value], at: &Place<'_>) -> bool {
         let mut changed = false;
         for (index, item) in items.iter_mut().enumerate() {
+            let here = at.item(index);
             changed |= match (rules.prefix.get(index), rules.rest) {
-                (Some(node), _) => self.node(*node, item, None),
-                (None, Rest::Schema(node)) => self.node(node, item, None),
+                (Some(node), _) => self.node(*node, item, None, &here),
+                (None, Rest::Schema(node)) => self.node(node, item, None, &here),
                 _ => false,
             };
         }
         changed
     }
 
-    fn object(&mut self, rules: &'p ObjectRules, map: &mut Map<String, Value>, via: &Via<'_>) -> bool {
+    fn object(
+        &mut self,
+        rules: &'p ObjectRules,
+        map: &mut Map<String, Value>,
+        via: &Via<'_>,
+        at: &Place<'_>,
+    ) -> bool {
         let renamed = rules.properties.rename(map);
         let before = map.len();
         map.retain(|name, value| {
@@ -89,48 +125,93 @@ impl<'p> Settler<'p> {
         });
         let mut changed = renamed || map.len() != before;
         let mut near = 0;
-        for (name, value) in map {
+        for (position, (name, value)) in map.iter_mut().enumerate() {
+            let here = at.property(name, position);
             let mut is_known = false;
             if let Some(node) = rules.properties.get_near(name, &mut near).and_then(|it| it.node) {
                 is_known = true;
-                changed |= self.node(node, value, None);
+                changed |= self.node(node, value, None, &here);
             }
             // The keys of a map from numbers are a pattern; its values are settled as all others.
             for (_, node) in rules.patterns.iter().filter(|(pattern, _)| pattern.is_match(name)) {
                 is_known = true;
-                changed |= self.node(*node, value, None);
+                changed |= self.node(*node, value, None, &here);
             }
             if let (false, Rest::Schema(node)) = (is_known, rules.rest) {
-                changed |= self.node(node, value, None);
+                changed |= self.node(node, value, None, &here);
             }
         }
         changed
     }
 
-    fn combined(&mut self, combined: &'p Combined, value: &mut Value, via: &Via<'_>) -> bool {
+    fn combined(&mut self, combined: &'p Combined, value: &mut Value, via: &Via<'_>, at: &Place<'_>) -> bool {
         let mut changed = false;
         for node in &combined.all {
-            changed |= self.node(*node, value, Some(via));
+            changed |= self.node(*node, value, Some(via), at);
         }
-        for branches in combined.any.iter().chain(&combined.one) {
-            changed |= self.branches(branches, value, via);
+        if let Some(any) = &combined.any {
+            changed |= self.branches(any, false, value, via, at);
+        }
+        if let Some(one) = &combined.one {
+            changed |= self.branches(one, true, value, via, at);
         }
         changed
     }
 
     /// Settles by the branch that admits `value` as it is, or else by the first that admits what it
-    /// settles to.
-    fn branches(&mut self, branches: &'p Branches, value: &mut Value, via: &Via<'_>) -> bool {
-        let plan = self.plan;
-        let candidates: Vec<_> = branches.candidates(value).collect();
-        if let Some(node) = candidates.iter().find(|node| Walk::new(plan).admits(**node, value)) {
-            return self.node(*node, value, Some(via));
+    /// settles to, or else by the first that admits what it is corrected to.
+    fn branches(
+        &mut self,
+        branches: &'p Branches,
+        exactly_one: bool,
+        value: &mut Value,
+        via: &Via<'_>,
+        at: &Place<'_>,
+    ) -> bool {
+        if !self.spend(weight(value).saturating_mul(branches.list.len())) {
+            return false;
         }
-        for node in candidates {
-            let mut settled = value.clone();
-            if self.node(node, &mut settled, Some(via)) && Walk::new(plan).admits(node, &settled) {
-                *value = settled;
+        let admitting = branches.candidates(value).find(|node| Walk::new(self.plan).admits(*node, value));
+        if let Some(node) = admitting {
+            return self.node(node, value, Some(via), at);
+        }
+        let corrector = self.corrector.take();
+        let is_settled = self.first_fitting(branches, exactly_one, value, via, at);
+        self.corrector = corrector;
+        is_settled || (self.corrector.is_some() && self.first_fitting(branches, exactly_one, value, via, at))
+    }
+
+    fn first_fitting(
+        &mut self,
+        branches: &'p Branches,
+        exactly_one: bool,
+        value: &mut Value,
+        via: &Via<'_>,
+        at: &Place<'_>,
+    ) -> bool {
+        let plan = self.plan;
+        let admits = |node: &NodeId, value: &Value| Walk::new(plan).admits(*node, value);
+        let is_only = |value: &Value| {
+            branches.candidates(value).filter(|node| admits(node, value)).take(2).count() == 1
+        };
+        // A branch for `null` is no choice: nothing settles to it, and nothing is corrected to it.
+        let candidates = branches.candidates(value).filter(|node| plan.node(*node).types != Types::NULL);
+        let weight = weight(value);
+        for node in candidates.collect::<Vec<_>>() {
+            if !self.spend(weight) {
+                return false;
+            }
+            let mark = self.corrector.as_ref().map(Corrector::mark);
+            let mut trial = value.clone();
+            if self.node(node, &mut trial, Some(via), at)
+                && admits(&node, &trial)
+                && (!exactly_one || is_only(&trial))
+            {
+                *value = trial;
                 return true;
+            }
+            if let (Some(corrector), Some(mark)) = (&mut self.corrector, mark) {
+                corrector.back_to(mark);
             }
         }
         false
@@ -146,4 +227,19 @@ impl<'p> Settler<'p> {
         let own = node.object.as_deref().and_then(|it| it.properties.get(name)).is_some_and(|it| it.required);
         own || node.combined.as_deref().is_some_and(|it| it.all.iter().any(|node| self.requires(*node, name)))
     }
+}
+
+/// What it costs to look at `value` and at all that is within it.
+fn weight(value: &Value) -> usize {
+    let within = match value {
+        Value::Array(items) => items.iter().map(weight).sum(),
+        Value::Object(map) => map.values().map(weight).sum(),
+        _ => 0,
+    };
+    own_weight(value) + within
+}
+
+/// What it costs to look at `value` alone, which for a long text is more than for others.
+fn own_weight(value: &Value) -> usize {
+    1 + value.as_str().map_or(0, |text| text.len() / 64)
 }

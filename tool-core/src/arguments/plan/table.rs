@@ -83,6 +83,11 @@ impl Table {
         changed
     }
 
+    /// Each property that goes by other names, with one of these.
+    pub(super) fn aliases(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.aliases.iter().map(|(alias, name)| (&**name, &**alias))
+    }
+
     /// All of them.
     pub(super) fn iter(&self) -> impl Iterator<Item = &Property> {
         self.properties.iter()

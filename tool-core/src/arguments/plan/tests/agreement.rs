@@ -101,7 +101,7 @@ fn scalar() -> impl Strategy<Value = Value> {
     ]
 }
 
-fn value() -> BoxedStrategy<Value> {
+pub(super) fn value() -> BoxedStrategy<Value> {
     let leaf = scalar().boxed();
     leaf.prop_recursive(3, 12, 4, |inner| {
         prop_oneof![
@@ -224,7 +224,7 @@ fn schema() -> BoxedStrategy<Value> {
         .boxed()
 }
 
-fn root() -> impl Strategy<Value = Value> {
+pub(super) fn root() -> impl Strategy<Value = Value> {
     (schema(), schema(), schema()).prop_map(|(root, first, second)| {
         let mut root = match root {
             Value::Object(root) => root,

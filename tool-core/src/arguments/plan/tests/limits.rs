@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::{check, plan, said};
+use super::{check, correct, plan, said};
 
 fn nested(levels: usize) -> Value {
     (0..levels).fold(json!(1), |value, _| json!([value]))
@@ -82,4 +82,50 @@ fn unique_items_of_a_long_list_are_found_quickly() {
     let items: Vec<_> = (0..100_000).map(|at| json!(at)).collect();
     check(json!({"uniqueItems": true}), [json!(items)], []);
     assert!(started.elapsed() < Duration::from_secs(20));
+}
+
+#[test]
+fn what_a_text_holds_is_not_nested_more_deeply_than_a_text_may_be() {
+    let schema = json!({"type": ["array", "boolean"], "items": {"$ref": "#"}});
+    let plan = plan(&schema);
+    let text = |outer: usize, inner: usize| {
+        let text = Value::from(nested(inner).to_string().replace('1', "true"));
+        (0..outer).fold(text, |value, _| json!([value])).to_string()
+    };
+    let (corrected, _) = correct(&plan, &text(100, 28)).unwrap();
+    assert!(plan.fit(corrected.into()).is_ok());
+    assert_eq!(correct(&plan, &text(100, 29)), None);
+    // A text in a text in a text.
+    let mut matryoshka = json!("true");
+    for _ in 0..10 {
+        matryoshka = Value::from(json!([[[[matryoshka]]]]).to_string());
+    }
+    assert_eq!(correct(&plan, &matryoshka.to_string()).unwrap().1.len(), 11);
+}
+
+#[test]
+fn correcting_deep_values_fits_the_stack() {
+    let schema = json!({
+        "anyOf": [{"type": "null"}, {"allOf": [{"oneOf": [{"type": "boolean"}, {"items": {"$ref": "#"}, "type": "array"}]}]}]
+    });
+    let mut value = json!("true");
+    for _ in 0..128 {
+        value = json!([value]);
+    }
+    correct(&plan(&schema), &value.to_string());
+}
+
+#[test]
+fn correcting_within_branches_takes_no_exponential_time() {
+    let started = Instant::now();
+    for key in ["anyOf", "oneOf", "allOf"] {
+        let branch = |last: &str| json!({"properties": {"child": {"$ref": "#"}, "n": {"type": "integer"}, "last": {"const": last}}});
+        let schema = json!({key: [branch("x"), {"allOf": [branch("y"), branch("z")]}, {"anyOf": [branch("u"), {"type": "array"}]}]});
+        let mut value = json!({"last": "none", "n": "3", "more": vec![1; 10_000]});
+        for _ in 0..120 {
+            value = json!({"child": value, "n": "5"});
+        }
+        assert_eq!(correct(&plan(&schema), &value.to_string()), None);
+    }
+    assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
 }

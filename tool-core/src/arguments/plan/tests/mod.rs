@@ -5,6 +5,8 @@
 
 mod agreement;
 mod branches;
+mod coerce;
+mod corrections;
 mod disagreements;
 mod keywords;
 mod limits;
@@ -19,7 +21,8 @@ mod suite;
 
 use serde_json::Value;
 
-use super::Plan;
+use super::{Correction, Plan};
+use crate::Arguments;
 
 fn plan(schema: &Value) -> Plan {
     Plan::compile(schema).unwrap_or_else(|problems| panic!("{schema}: {problems:?}"))
@@ -31,6 +34,13 @@ fn said(schema: &Value, value: &Value) -> Vec<String> {
     let violations = plan.violations(value);
     assert_eq!(violations.is_empty(), plan.admits(value), "report and verdict differ: {schema} {value}");
     violations.iter().map(|it| format!("{}: {}, got {}", it.pointer, it.expected, it.received)).collect()
+}
+
+/// How arguments that are almost right are read, and what was corrected for that.
+fn correct(plan: &Plan, text: &str) -> Option<(String, Vec<Correction>)> {
+    let arguments = Arguments::from(text.to_owned()).lenient(true);
+    let (text, corrections) = plan.fit(arguments).ok()?.into_parts();
+    (!corrections.is_empty()).then(|| (text.into_owned(), corrections))
 }
 
 /// `schema` admits all of `good` and none of `bad`.

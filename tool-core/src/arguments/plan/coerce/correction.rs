@@ -1,0 +1,101 @@
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// One thing that was almost right in a call's arguments, and what it was read as.
+///
+/// The list of them is in the order in which they were made: a later one speaks of what the earlier
+/// ones left, as when a text was read as the object that it holds, and then a property of that.
+///
+/// # Examples
+///
+/// ```
+/// use serde_json::json;
+/// use tool_core::{Arguments, CorrectionRule, InputSchema, ToolDefinition, ToolName};
+///
+/// let schema = InputSchema::new(json!({ "properties": { "days": { "type": "integer" } } }))?;
+/// let definition = ToolDefinition::new(ToolName::new("forecast")?, "Forecasts.", schema);
+/// let arguments = definition.fit(Arguments::from(r#"{ "days": "3" }"#).lenient(true))?;
+/// assert_eq!(arguments.as_str(), r#"{"days":3}"#);
+/// assert_eq!(arguments.corrections()[0].to_string(), r#"/days: read "3" as 3"#);
+/// assert_eq!(arguments.corrections()[0].rule, CorrectionRule::ToNumber);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Correction {
+    /// Where: a JSON pointer into the arguments ([RFC 6901]), `""` for all of them.
+    ///
+    /// [RFC 6901]: https://www.rfc-editor.org/rfc/rfc6901
+    pub pointer: String,
+    /// What came, as JSON, shortened; in words where there is a secret among the arguments.
+    pub from: String,
+    /// What it was read as, likewise.
+    pub to: String,
+    /// By which rule.
+    pub rule: CorrectionRule,
+}
+
+/// How something that is almost right is read.
+///
+/// Only what the schema does not admit is read as anything else, and only as what the schema does
+/// admit in the end; nothing is lost on the way. Where a value is of a type that `type` lists, or is
+/// one of those that `enum` lists, no rule applies to it. `null` is never read as anything else. Of
+/// the branches of `anyOf` and `oneOf`, the first counts for which rules apply, or apply within the
+/// value, so that it is admitted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum CorrectionRule {
+    /// A text that is a JSON number, without blanks around it, as that number (`"3"` as `3`, and
+    /// `"3.0"` as `3`); `true` as `1`, and `false` as `0`. An integer has at most 64 bits.
+    ToNumber,
+    /// The texts `"true"` and `"false"`, and the numbers `1` and `0`, as a boolean.
+    ToBoolean,
+    /// A number as its decimal digits, without an exponent (`12` as `"12"`); `true` as `"true"`,
+    /// and `false` as `"false"`.
+    ToText,
+    /// `""`, `0` and `false` as `null`, where nothing else is allowed.
+    ToNull,
+    /// A text that is the JSON of an object or a list, as that. Neither a text nor, where the schema
+    /// wants no list, a list; no name comes twice in an object.
+    FromJson,
+    /// One value as the list of it (`"a"` as `["a"]`), where the schema says of what. Not `null`, no
+    /// blank text, no text that begins like a list, no item of another list, which could itself be
+    /// the list that was meant; no object where the items can be any object.
+    ToList,
+}
+
+impl Correction {
+    /// At `pointer`, `from` was read as `to` by `rule`; both as JSON.
+    pub fn new(
+        pointer: impl Into<String>,
+        from: impl Into<String>,
+        to: impl Into<String>,
+        rule: CorrectionRule,
+    ) -> Self {
+        Self { pointer: pointer.into(), from: from.into(), to: to.into(), rule }
+    }
+
+    /// Hides what came and what it was read as.
+    pub(crate) fn hide(&mut self) {
+        self.from = "a value that is hidden".to_owned();
+        let to = match self.rule {
+            CorrectionRule::ToNumber => "a number",
+            CorrectionRule::ToBoolean => "a boolean",
+            CorrectionRule::ToText => "a text",
+            CorrectionRule::ToNull => "null",
+            CorrectionRule::FromJson => "what the text stands for",
+            CorrectionRule::ToList => "a list of it",
+        };
+        self.to = to.to_owned();
+    }
+}
+
+impl fmt::Display for Correction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { pointer, from, to, rule: _ } = self;
+        let place = if pointer.is_empty() { "the arguments" } else { pointer };
+        write!(f, "{place}: read {from} as {to}")
+    }
+}

@@ -1,0 +1,176 @@
+//! What is almost right, read as what was meant.
+//!
+//! A model writes `"3"` for 3, an object as the text of it, and one value for a list of one. What
+//! was meant can be told from the schema, and nothing is lost in reading it so; everything else is
+//! left to be reported. A rule applies only where the type of a value is not allowed, so that what
+//! fits is never touched: a text stays a text wherever a text may be.
+//!
+//! Here is what happens at one place; the walk, and the choice between branches, is that of
+//! [`settle`](super::settle), and what it comes to counts only if all of it fits in the end.
+
+mod correction;
+mod number;
+
+use serde_json::{Value, json};
+
+pub use self::correction::{Correction, CorrectionRule};
+use self::number::{Literals, number_in};
+use super::{
+    Plan,
+    check::Walk,
+    equality::equal,
+    is_nested_within,
+    node::{Node, NodeId, Rest, Types},
+    place::Place,
+    settle,
+    words::received,
+};
+use crate::arguments::{document::Document, json};
+
+impl Plan {
+    /// Reads `value`, which is that of `document` and does not fit, as what was meant, where it is
+    /// almost right; returns what was corrected for that. Where it comes to nothing, `value` is left
+    /// in disorder, or as it is if nothing was corrected.
+    pub(super) fn correct(&self, value: &mut Value, document: &Document<'_>) -> Vec<Correction> {
+        // A name that is repeated stays so.
+        if !document.oddities.is_empty() || !is_nested_within(value, self.deepest) {
+            return Vec::new();
+        }
+        settle::correct(self, value, Corrector::new(document))
+    }
+}
+
+/// Corrects values one by one, and writes down what it did.
+pub(super) struct Corrector {
+    corrections: Vec<Correction>,
+    literals: Literals,
+}
+
+impl Corrector {
+    fn new(document: &Document<'_>) -> Self {
+        let mut literals = Literals::default();
+        literals.add(document);
+        Self { corrections: Vec::new(), literals }
+    }
+
+    pub(super) fn into_corrections(self) -> Vec<Correction> {
+        self.corrections
+    }
+
+    /// How many corrections there are, to come back to.
+    pub(super) fn mark(&self) -> usize {
+        self.corrections.len()
+    }
+
+    /// Forgets the corrections of an attempt that came to nothing.
+    pub(super) fn back_to(&mut self, mark: usize) {
+        self.corrections.truncate(mark);
+    }
+
+    /// Reads `value` as something that the node's own rules take, if its type is none that they do.
+    /// What is within it is left to the walk.
+    pub(super) fn correct(&mut self, plan: &Plan, node: &Node, value: &mut Value, at: &Place<'_>) -> bool {
+        if takes_type_of(node, value) {
+            return false;
+        }
+        let reading = self.scalar(plan, node, value);
+        let reading = reading.or_else(|| self.parsed(node, value));
+        let reading = reading.or_else(|| to_list(plan, node, value, at));
+        // Together with what is around it, it is still to be walked, written and read again.
+        let room = plan.deepest.min(json::DEEPEST.into()).checked_sub(at.depth());
+        let reading = reading.filter(|(_, to)| room.is_some_and(|room| is_nested_within(to, room)));
+        let Some((rule, to)) = reading else { return false };
+        self.corrections.push(Correction::new(at.pointer(), received(value), received(&to), rule));
+        *value = to;
+        true
+    }
+
+    /// A scalar as another one that fits.
+    fn scalar(&self, plan: &Plan, node: &Node, value: &Value) -> Option<(CorrectionRule, Value)> {
+        use CorrectionRule::{ToBoolean, ToNull, ToNumber, ToText};
+        let null = (node.types == Types::NULL).then_some((ToNull, Value::Null));
+        let readings = match value {
+            Value::String(text) => [
+                number_in(text).map(|number| (ToNumber, Value::Number(number))),
+                truth_of(text).map(|truth| (ToBoolean, Value::Bool(truth))),
+                null.filter(|_| text.is_empty()),
+            ],
+            Value::Number(number) => {
+                let truth = [false, true].into_iter().find(|truth| equal(&json!(u8::from(*truth)), value));
+                [
+                    self.literals.text_of(number).map(|text| (ToText, Value::String(text))),
+                    truth.map(|truth| (ToBoolean, Value::Bool(truth))),
+                    null.filter(|_| truth == Some(false)),
+                ]
+            }
+            Value::Bool(truth) => [
+                Some((ToText, Value::String(truth.to_string()))),
+                Some((ToNumber, json!(u8::from(*truth)))),
+                null.filter(|_| !truth),
+            ],
+            Value::Null | Value::Array(_) | Value::Object(_) => return None,
+        };
+        readings.into_iter().flatten().find(|(_, reading)| Walk::new(plan).fits(node, reading))
+    }
+
+    /// An object or a list that came as the text of it.
+    fn parsed(&mut self, node: &Node, value: &Value) -> Option<(CorrectionRule, Value)> {
+        let text = value.as_str()?;
+        let kind = match first_of(text)? {
+            b'{' => Types::OBJECT,
+            b'[' => Types::ARRAY,
+            _ => return None,
+        };
+        if node.types == Types::ALL || !node.types.contains(kind) {
+            return None;
+        }
+        let document = Document::read(text).ok().filter(|document| document.oddities.is_empty())?;
+        self.literals.add(&document);
+        Some((CorrectionRule::FromJson, document.value))
+    }
+}
+
+/// Whether a value of this type is left alone, whatever else may be wrong with it.
+fn takes_type_of(node: &Node, value: &Value) -> bool {
+    match &node.values {
+        Some(values) if node.types == Types::ALL => values.iter().any(|allowed| equal(allowed, value)),
+        _ => node.types.contains(Types::of(value)),
+    }
+}
+
+/// One value as the list of it.
+fn to_list(plan: &Plan, node: &Node, value: &Value, at: &Place<'_>) -> Option<(CorrectionRule, Value)> {
+    if node.types == Types::ALL || !node.types.contains(Types::ARRAY) || at.is_item() {
+        return None;
+    }
+    let rules = node.list.as_deref().filter(|rules| rules.prefix.is_empty())?;
+    let Rest::Schema(item) = rules.rest else { return None };
+    let says_of_what = match value {
+        Value::Null | Value::Array(_) => false,
+        // What is blank or begins like a list is a list that is missing or broken.
+        Value::String(text) => {
+            first_of(text).is_some_and(|first| first != b'[') && says_something(plan, item)
+        }
+        Value::Bool(_) | Value::Number(_) => says_something(plan, item),
+        // Where items are any objects, this one may as well be a list in disguise.
+        Value::Object(_) => !Walk::new(plan).admits(item, &json!({ "": null })),
+    };
+    says_of_what.then(|| (CorrectionRule::ToList, json!([value])))
+}
+
+fn says_something(plan: &Plan, item: NodeId) -> bool {
+    !plan.node(item).is_anything()
+}
+
+/// The first byte that is not blank.
+fn first_of(text: &str) -> Option<u8> {
+    text.trim_start().bytes().next()
+}
+
+fn truth_of(text: &str) -> Option<bool> {
+    match text {
+        "true" => Some(true),
+        "false" => Some(false),
+        _ => None,
+    }
+}

@@ -1,0 +1,502 @@
+//! F04-F10, F12: what is read as something else, and what is left alone.
+
+use serde_json::{Value, json};
+
+use super::{correct, plan};
+use crate::schema::ALIASES;
+
+/// The corrected value and what was corrected; `None` where nothing was.
+fn corrected(schema: &Value, text: &str) -> Option<(String, Vec<String>)> {
+    let plan = plan(schema);
+    let (text, corrections) = correct(&plan, text)?;
+    let value = serde_json::from_str(&text).unwrap();
+    assert!(plan.admits(&value), "{schema} {text}");
+    assert_eq!(correct(&plan, &text), None, "what was corrected is corrected again: {schema} {text}");
+    Some((text, corrections.iter().map(ToString::to_string).collect()))
+}
+
+/// By `schema`, each text is read as what stands beside it; `same` where it is left alone.
+#[track_caller]
+fn check<const N: usize>(schema: Value, table: [(&str, &str); N]) {
+    for (before, after) in table {
+        let text = corrected(&schema, before).map_or_else(|| SAME.to_owned(), |(text, _)| text);
+        assert_eq!(text, after, "{schema}: {before}");
+    }
+}
+
+const SAME: &str = "same";
+
+// F04, F12
+#[test]
+fn text_that_is_a_number_becomes_it() {
+    check(
+        json!({"type": "integer"}),
+        [
+            (r#""3""#, "3"),
+            (r#""-3""#, "-3"),
+            (r#""3.0""#, "3"),
+            (r#""1e2""#, "100"),
+            (r#""9007199254740993""#, "9007199254740993"),
+            (r#""9007199254740993.0""#, "9007199254740993"),
+            (r#""-9223372036854775808""#, "-9223372036854775808"),
+            (r#""18446744073709551615""#, "18446744073709551615"),
+            (r#""\u0033""#, "3"),
+        ],
+    );
+    check(
+        json!({"type": "number"}),
+        [
+            (r#""3.5""#, "3.5"),
+            (r#""-0.1""#, "-0.1"),
+            (r#""1e300""#, "1e+300"),
+            (r#""9007199254740993""#, "9007199254740993"),
+            (r#""0e999999999999""#, "0"),
+        ],
+    );
+}
+
+// F04, F12
+#[test]
+fn other_texts_are_no_numbers() {
+    for text in [
+        "",
+        " ",
+        "3.5",
+        " 3",
+        "3 ",
+        "03",
+        "+3",
+        "3.",
+        ".5",
+        "0x10",
+        "1_000",
+        "1,000",
+        "three",
+        "NaN",
+        "inf",
+        "-inf",
+        "Infinity",
+        "1e400",
+        "-1e400",
+        "3a",
+        "3\n",
+        "٣",
+        "null",
+        "true",
+        "-",
+        "--3",
+        "3e",
+        "[3]",
+        "18446744073709551616",
+        "-9223372036854775809",
+        "1e30",
+    ] {
+        check(json!({"type": "integer", "maximum": 1e25}), [(&json!(text).to_string(), SAME)]);
+    }
+    // No float holds these digits, nor anything but zero so small a number.
+    for text in ["123456789012345678901234567890", "123456789012345678901234567890.0", "1e-400", "1e400"] {
+        check(json!({"type": "number"}), [(&json!(text).to_string(), SAME)]);
+    }
+}
+
+// F05
+#[test]
+fn booleans_are_two_texts_and_two_numbers() {
+    check(
+        json!({"type": "boolean"}),
+        [(r#""true""#, "true"), (r#""false""#, "false"), ("1", "true"), ("0", "false"), ("1.0", "true")],
+    );
+    for other in
+        [r#""TRUE""#, r#""True""#, r#""yes""#, r#""1""#, r#""0""#, r#""""#, r#"" true""#, "2", "-1", "0.5"]
+    {
+        check(json!({"type": "boolean"}), [(other, SAME)]);
+    }
+    check(json!({"type": "integer"}), [("true", "1"), ("false", "0")]);
+    check(json!({"type": "number", "minimum": 1}), [("true", "1"), ("false", SAME)]);
+}
+
+// F06
+#[test]
+fn numbers_and_booleans_become_their_texts() {
+    check(
+        json!({"type": "string"}),
+        [
+            ("12", r#""12""#),
+            ("-12", r#""-12""#),
+            ("1.5", r#""1.5""#),
+            ("1.50", r#""1.5""#),
+            ("12.0", r#""12""#),
+            ("1e21", r#""1000000000000000000000""#),
+            ("1.25E-7", r#""0.000000125""#),
+            ("12.5e1", r#""125""#),
+            ("-0.0", r#""0""#),
+            ("true", r#""true""#),
+            ("false", r#""false""#),
+            ("18446744073709551615", r#""18446744073709551615""#),
+            // No float is read on the way.
+            ("123456789012345678901234567890", r#""123456789012345678901234567890""#),
+            ("0.1234567890123456789", r#""0.1234567890123456789""#),
+            (r#"{"a":1}"#, SAME),
+            ("[1]", SAME),
+            ("[]", SAME),
+            ("null", SAME),
+        ],
+    );
+    check(json!({"type": "string", "pattern": "^\\d+$"}), [("12", r#""12""#), ("1.5", SAME), ("true", SAME)]);
+}
+
+#[test]
+fn number_that_two_texts_could_stand_for_is_no_text() {
+    let schema = json!({"items": {"type": "string"}, "type": "array"});
+    check(
+        schema,
+        [
+            ("[0.10000000000000000001,0.10000000000000000002]", SAME),
+            ("[0.10, 0.1]", r#"["0.1","0.1"]"#),
+            (r#""[0.10000000000000000001]""#, r#"["0.10000000000000000001"]"#),
+        ],
+    );
+    // So many digits nobody means.
+    let long = format!("0.{}1", "0".repeat(1_000));
+    check(json!({"type": "string"}), [(&long, SAME), ("1e-2000", SAME), ("0e99999999", r#""0""#)]);
+}
+
+// F07
+#[test]
+fn null_stays_null() {
+    for kind in ["integer", "number", "boolean", "string", "array", "object"] {
+        check(json!({"type": kind, "items": {"type": "integer"}}), [("null", SAME)]);
+    }
+    check(json!({"type": ["boolean", "null"]}), [("null", SAME)]);
+    check(json!({"items": {"type": "integer"}, "type": "array"}), [("[null]", SAME)]);
+}
+
+// F07
+#[test]
+fn only_where_nothing_else_is_allowed_something_becomes_null() {
+    check(
+        json!({"type": "null"}),
+        [
+            (r#""""#, "null"),
+            ("0", "null"),
+            ("0.0", "null"),
+            ("false", "null"),
+            ("1", SAME),
+            ("true", SAME),
+            (r#"" ""#, SAME),
+            (r#""null""#, SAME),
+            ("[]", SAME),
+            ("{}", SAME),
+        ],
+    );
+    for schema in [
+        json!({"type": ["array", "null"]}),
+        json!({"anyOf": [{"type": "null"}, {"type": "array"}]}),
+        json!({}),
+    ] {
+        check(schema, [(r#""""#, SAME), ("0", SAME), ("false", SAME)]);
+    }
+}
+
+// F08
+#[test]
+fn value_of_a_listed_type_is_left_alone() {
+    check(json!({"type": ["string", "integer"]}), [(r#""3""#, SAME), ("3", SAME), ("true", r#""true""#)]);
+    check(json!({"type": ["integer", "boolean"]}), [(r#""true""#, "true"), (r#""3""#, "3"), ("3.5", SAME)]);
+    // Also where it is wrong in another way.
+    check(json!({"type": ["string", "integer"], "minLength": 2}), [(r#""3""#, SAME)]);
+    check(json!({"type": ["array", "string"], "minLength": 5}), [(r#""[1]""#, SAME)]);
+    check(json!({"minLength": 2}), [(r#""3""#, SAME)]);
+}
+
+// F08
+#[test]
+fn first_branch_that_fits_after_correction_is_used() {
+    for key in ["anyOf", "oneOf"] {
+        let number_or_truth = json!({key: [{"type": "integer"}, {"type": "boolean"}]});
+        check(number_or_truth, [(r#""true""#, "true"), (r#""3""#, "3"), ("1", SAME), (r#""x""#, SAME)]);
+        let word_or_number = json!({key: [{"type": "string", "enum": ["auto"]}, {"type": "integer"}]});
+        check(word_or_number, [(r#""auto""#, SAME), (r#""3""#, "3"), (r#""off""#, SAME)]);
+        let short = json!({key: [{"type": "integer", "maximum": 2}, {"type": "number", "minimum": 7}]});
+        check(short, [(r#""1""#, "1"), (r#""8""#, "8"), (r#""5""#, SAME)]);
+    }
+    // What two branches admit, `oneOf` does not; neither is chosen.
+    check(
+        json!({"oneOf": [{"type": "integer"}, {"type": "number"}]}),
+        [(r#""3""#, SAME), (r#""3.5""#, "3.5"), ("3", SAME)],
+    );
+    check(json!({"anyOf": [{"type": "integer"}, {"type": "number"}]}), [(r#""3""#, "3")]);
+}
+
+// F08
+#[test]
+fn branch_that_fits_without_correction_comes_first() {
+    let shape = |name: &str, kind: &str| {
+        json!({
+            "type": "object",
+            "properties": {name: {"type": kind}, "note": {"type": "string"}},
+            "required": [name],
+            "additionalProperties": false
+        })
+    };
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "shape": {"anyOf": [
+                {"type": "object", "properties": {"a": {"type": "string"}}},
+                shape("a", "integer"),
+            ]},
+            "days": {"type": "integer"},
+        },
+    });
+    // The second branch takes it as it is, but for the note, which is absent.
+    let text = r#"{"shape":{"a":1,"note":null},"days":"3"}"#;
+    let (text, said) = corrected(&schema, text).unwrap();
+    assert_eq!(text, r#"{"shape":{"a":1},"days":3}"#);
+    assert_eq!(said, [r#"/days: read "3" as 3"#]);
+    // What is absent is settled together with what is corrected.
+    let schema = json!({"oneOf": [shape("a", "boolean"), shape("b", "integer")]});
+    check(schema, [(r#"{"b":"3","note":null}"#, r#"{"b":3}"#), (r#"{"b":"x","note":null}"#, SAME)]);
+}
+
+// F08
+#[test]
+fn all_parts_of_all_of_correct() {
+    let schema = json!({
+        "allOf": [
+            {"properties": {"a": {"type": "integer"}}},
+            {"properties": {"a": {"minimum": 2}, "b": {"type": "boolean"}}, "required": ["b"]},
+        ],
+        "properties": {"c": {"type": "string"}},
+    });
+    check(
+        schema,
+        [
+            (r#"{"a":"3","b":"true","c":5}"#, r#"{"a":3,"b":true,"c":"5"}"#),
+            (r#"{"a":"1","b":"true"}"#, SAME),
+            (r#"{"a":"3"}"#, SAME),
+        ],
+    );
+}
+
+// F09
+#[test]
+fn correction_reaches_every_part() {
+    let int = json!({"type": "integer"});
+    check(
+        json!({"properties": {"a": {"properties": {"b": int}}}}),
+        [(r#"{"a":{"b":"1"}}"#, r#"{"a":{"b":1}}"#)],
+    );
+    check(
+        json!({"properties": {}, "additionalProperties": int}),
+        [(r#"{"x":"1","y":2}"#, r#"{"x":1,"y":2}"#)],
+    );
+    check(
+        json!({"patternProperties": {"^n": int}, "additionalProperties": {"type": "string"}}),
+        [(r#"{"n1":"1","t":2}"#, r#"{"n1":1,"t":"2"}"#)],
+    );
+    check(json!({"properties": {"xs": {"items": int}}}), [(r#"{"xs":["1","2"]}"#, r#"{"xs":[1,2]}"#)]);
+    check(
+        json!({"prefixItems": [int, {"type": "string"}], "items": {"type": "boolean"}}),
+        [(r#"["1",2,"true",0]"#, r#"[1,"2",true,false]"#)],
+    );
+    check(
+        json!({"properties": {"n": int, "next": {"$ref": "#"}}}),
+        [(r#"{"n":"1","next":{"n":"2","next":{"n":"3"}}}"#, r#"{"n":1,"next":{"n":2,"next":{"n":3}}}"#)],
+    );
+    // A tag tells which branch is meant.
+    let shape = |kind: &str, size: &str| json!({"type": "object", "properties": {"kind": {"const": kind}, "size": {"type": size}}, "required": ["kind"]});
+    check(
+        json!({"oneOf": [shape("circle", "number"), shape("word", "string")]}),
+        [
+            (r#"{"kind":"circle","size":"2.5"}"#, r#"{"kind":"circle","size":2.5}"#),
+            (r#"{"kind":"word","size":2.5}"#, r#"{"kind":"word","size":"2.5"}"#),
+            (r#"{"kind":"oval","size":"2.5"}"#, SAME),
+        ],
+    );
+}
+
+#[test]
+fn all_of_it_is_corrected_or_nothing() {
+    let schema = json!({"properties": {"a": {"type": "integer"}, "b": {"type": "integer"}}});
+    check(schema, [(r#"{"a":"1","b":"x"}"#, SAME), (r#"{"a":"1","b":"2"}"#, r#"{"a":1,"b":2}"#)]);
+}
+
+#[test]
+fn allowed_value_is_found_by_what_a_text_stands_for() {
+    check(
+        json!({"enum": [1, 2, true]}),
+        [(r#""2""#, "2"), (r#""2.0""#, "2"), (r#""3""#, SAME), ("1", SAME), (r#""true""#, "true")],
+    );
+    check(json!({"enum": ["1", "2", "true"]}), [("2", r#""2""#), ("3", SAME), ("true", r#""true""#)]);
+    check(
+        json!({"type": "string", "enum": ["a", "b"]}),
+        [(r#""A""#, SAME), (r#""a""#, SAME), (r#""a ""#, SAME)],
+    );
+    check(json!({"const": 7}), [(r#""7""#, "7"), (r#""8""#, SAME)]);
+    // Of the right type and not allowed: to be reported.
+    check(json!({"type": ["string", "integer"], "enum": ["a", 3]}), [(r#""3""#, SAME)]);
+    check(json!({"enum": ["a", 3]}), [(r#""3""#, "3"), (r#""b""#, SAME)]);
+    check(json!({"enum": ["3", 3]}), [(r#""3""#, SAME), ("3", SAME)]);
+}
+
+#[test]
+fn text_of_an_object_or_a_list_becomes_it() {
+    let point = json!({"type": "object", "properties": {"x": {"type": "number"}, "y": {"type": "number"}}, "required": ["x"], "additionalProperties": false});
+    check(
+        json!({"properties": {"at": point}}),
+        [
+            (r#"{"at":"{\"x\":1}"}"#, r#"{"at":{"x":1}}"#),
+            (r#"{"at":" {\"x\": 1, \"y\": null}\n"}"#, r#"{"at":{"x":1}}"#),
+            (r#"{"at":"{\"x\":\"1\"}"}"#, r#"{"at":{"x":1}}"#),
+            (r#"{"at":"{\"x\":1,\"x\":2}"}"#, SAME),
+            (r#"{"at":"{\"x\":1e400}"}"#, SAME),
+            (r#"{"at":"{\"z\":1}"}"#, SAME),
+            (r#"{"at":"{x:1}"}"#, SAME),
+            (r#"{"at":"{\"x\":1"}"#, SAME),
+            (r#"{"at":"{\"x\":1} or so"}"#, SAME),
+            (r#"{"at":"[1]"}"#, SAME),
+            (r#"{"at":"\"{}\""}"#, SAME),
+            (r#"{"at":""}"#, SAME),
+        ],
+    );
+    check(
+        json!({"type": "array", "items": {"type": "integer"}}),
+        [(r#""[1,\"2\"]""#, "[1,2]"), (r#""[]""#, "[]"), (r#""[1""#, SAME), (r#""{}""#, SAME)],
+    );
+    // All of the arguments, written as a text once more; and the same within.
+    let (text, said) = corrected(
+        &json!({"type": "object", "properties": {"at": point}}),
+        r#""{\"at\":\"{\\\"x\\\":\\\"1\\\"}\"}""#,
+    )
+    .unwrap();
+    assert_eq!(text, r#"{"at":{"x":1}}"#);
+    assert_eq!(
+        said,
+        [
+            r#"the arguments: read "{\"at\":\"{\\\"x\\\":\\\"1\\\"}\"}" as {"at":"{\"x\":\"1\"}"}"#,
+            r#"/at: read "{\"x\":\"1\"}" as {"x":"1"}"#,
+            r#"/at/x: read "1" as 1"#,
+        ]
+    );
+    // Where a text may be, it is one.
+    check(json!({"type": ["object", "string"]}), [(r#""{}""#, SAME)]);
+    check(json!({}), [(r#""{}""#, SAME)]);
+}
+
+#[test]
+fn one_value_becomes_the_list_of_it() {
+    let list = |item: Value| json!({"type": "array", "items": item});
+    check(
+        list(json!({"type": "string"})),
+        [
+            (r#""a""#, r#"["a"]"#),
+            (r#""a, b""#, r#"["a, b"]"#),
+            (r#""{}""#, r#"["{}"]"#),
+            ("5", r#"["5"]"#),
+            (r#""[\"a\"]""#, r#"["a"]"#),
+            ("null", SAME),
+            (r#""""#, SAME),
+            (r#"" \n""#, SAME),
+            // A list that is broken is no text that was meant.
+            (r#""[\"a\"""#, SAME),
+            (r#"" [a]""#, SAME),
+            ("{}", SAME),
+        ],
+    );
+    check(list(json!({"type": "integer", "minimum": 2})), [("2", "[2]"), (r#""2""#, "[2]"), ("1", SAME)]);
+    check(
+        json!({"type": "array", "items": {"type": "integer"}, "minItems": 2}),
+        [("2", SAME), (r#"["1",2]"#, "[1,2]")],
+    );
+    check(json!({"type": ["array", "null"], "items": {"type": "integer"}}), [("2", "[2]"), ("null", SAME)]);
+    check(json!({"anyOf": [list(json!({"type": "integer"})), {"type": "null"}]}), [("2", "[2]")]);
+}
+
+#[test]
+fn value_is_no_list_of_something_that_nobody_knows() {
+    for items in [json!({}), json!(true), json!({"description": "anything"})] {
+        check(json!({"type": "array", "items": items}), [("1", SAME), (r#""a""#, SAME), ("{}", SAME)]);
+    }
+    check(json!({"type": "array"}), [("1", SAME), ("{}", SAME)]);
+    check(json!({"type": "array", "prefixItems": [{"type": "integer"}]}), [("1", SAME)]);
+    // It could be the list that was meant or an item of it.
+    let matrix = json!({"type": "array", "items": {"type": "array", "items": {"type": "integer"}}});
+    check(matrix, [("[1,2]", SAME), ("[[1],2]", SAME), ("5", SAME), (r#"[["1"]]"#, "[[1]]")]);
+}
+
+#[test]
+fn object_becomes_a_list_only_where_items_are_objects_that_are_known() {
+    let list = |item: Value| json!({"type": "array", "items": item});
+    let point = json!({"type": "object", "properties": {"x": {"type": "number"}}, "required": ["x"]});
+    check(
+        list(point.clone()),
+        [
+            (r#"{"x":1}"#, r#"[{"x":1}]"#),
+            (r#"{"x":"1"}"#, r#"[{"x":1}]"#),
+            (r#""{\"x\":\"1\"}""#, r#"[{"x":1}]"#),
+            (r#"{"items":[{"x":1}]}"#, SAME),
+            ("{}", SAME),
+        ],
+    );
+    check(list(json!({"type": "object"})), [(r#"{"items":[1]}"#, SAME)]);
+    check(list(json!({"type": "object", "properties": {"x": {}}})), [(r#"{"x":[1]}"#, SAME)]);
+    let mut referring = list(json!({"$ref": "#/$defs/p"}));
+    referring["$defs"] = json!({"p": point, "any": {}});
+    check(referring.clone(), [(r#"{"x":1}"#, r#"[{"x":1}]"#)]);
+    referring["items"] = json!({"$ref": "#/$defs/any"});
+    check(referring, [(r#"{"x":1}"#, SAME), ("1", SAME)]);
+}
+
+// F10
+#[test]
+fn what_is_not_corrected_keeps_its_bytes() {
+    let schema = json!({
+        "properties": {
+            "n": {"type": "integer"},
+            "any": {},
+            "list": {"type": "array", "items": {"type": "object", "properties": {"n": {"type": "integer"}, "any": {}}, "required": ["n"]}},
+        },
+    });
+    let long = "123456789012345678901234567890.10";
+    check(
+        schema,
+        [
+            (
+                r#"{ "any" : [123456789012345678901234567890.10, "\u0061"], "n":"3" }"#,
+                r#"{"any":[123456789012345678901234567890.10, "\u0061"],"n":3}"#,
+            ),
+            // In a text that is read, and in a value that becomes a list.
+            (
+                &json!({"list": format!("[{{\"n\":\"1\",\"any\":{long}}}]")}).to_string(),
+                &format!(r#"{{"list":[{{"n":1,"any":{long}}}]}}"#),
+            ),
+            (
+                &format!(r#"{{"list":{{"n":"1","any":{long}}}}}"#),
+                &format!(r#"{{"list":[{{"n":1,"any":{long}}}]}}"#),
+            ),
+        ],
+    );
+    // Under a name that is changed.
+    let inner =
+        json!({"type": "object", "properties": {"n": {"type": "integer"}, "any": {}}, (ALIASES): ["inside"]});
+    let renamed = json!({"properties": {"in": inner}, "additionalProperties": false});
+    let before = format!(r#"{{"inside":{{"any":{long},"n":"1"}}}}"#);
+    check(renamed, [(&before, &format!(r#"{{"in":{{"any":{long},"n":1}}}}"#))]);
+}
+
+#[test]
+fn text_that_is_wrong_as_a_text_is_not_corrected() {
+    let schema = json!({"properties": {"n": {"type": "integer"}}});
+    check(
+        schema,
+        [
+            (r#"{"n":"3""#, SAME),
+            (r#"{"n":"3","n":"3"}"#, SAME),
+            (r#"{"n":"3","m":1e400}"#, SAME),
+            ("", SAME),
+            (r#"{"n":3}"#, SAME),
+            (r#"{"n":3.0}"#, SAME),
+        ],
+    );
+}
