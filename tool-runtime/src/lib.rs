@@ -50,6 +50,7 @@ pub use tool_macros::tool_args;
 pub use tool_macros::toolset;
 
 pub use self::{
+    arguments::{MAX_REPAIR_BYTES, Recovery, Repair, recover},
     function::{ClosureTool, InvalidTool, ToolBuilder},
     registry::{BuildError, Problem, Registry, RegistryBuilder, Warning},
 };

@@ -74,8 +74,9 @@ impl<'a> Arguments<'a> {
         &self.corrections
     }
 
-    /// The same, written as `text`, with what was corrected for that.
-    fn corrected(&self, text: String, mut corrections: Vec<Correction>) -> Arguments<'static> {
+    /// The same, written as `text`, with what was corrected for that beside what was before.
+    #[must_use]
+    pub fn corrected(&self, text: String, mut corrections: Vec<Correction>) -> Arguments<'static> {
         corrections.splice(0..0, self.corrections.iter().cloned());
         Arguments { text: Cow::Owned(text), lenient: self.lenient, corrections }
     }

@@ -5,6 +5,7 @@ use tool_core::{
 };
 
 use super::{BuildError, Problem, Registry, Warning, entry::Entry};
+use crate::arguments::{Lenience, Repair};
 
 /// Collects tools and what they need, and makes a [`Registry`] of them.
 #[must_use = "a builder does nothing until `build` is called"]
@@ -16,6 +17,7 @@ pub struct RegistryBuilder {
     per_run: Vec<Needed>,
     expected: Vec<String>,
     strict: bool,
+    repair: Repair,
     problems: Vec<Problem>,
 }
 
@@ -157,13 +159,50 @@ impl RegistryBuilder {
         self
     }
 
+    /// Says which tools may run on arguments that are no JSON but can be read as JSON; none may if
+    /// nothing is said. What was read is among the [corrections](crate::ToolOutput::corrections).
+    ///
+    /// A text that was cut off is never run by a tool that is not `read_only`. See [`recover`] for
+    /// what is repaired; it costs another look at the text of each call.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use tool_runtime::{Repair, prelude::*};
+    ///
+    /// /// Forecasts the weather.
+    /// #[tool(read_only)]
+    /// fn forecast(city: String) -> String {
+    ///     format!("Rain in {city}")
+    /// }
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+    /// let tools = Registry::builder().tool::<forecast>().repair(Repair::ReadOnlyTools).build()?;
+    /// let reply = tools.call("forecast", "{city: 'Oslo'}").await?;
+    /// assert_eq!(reply.text(), "Rain in Oslo");
+    /// assert_eq!(
+    ///     reply.corrections()[0].to_string(),
+    ///     r#"the arguments: read {city: 'Oslo'} as {"city":"Oslo"}"#
+    /// );
+    /// # Ok::<(), anyhow::Error>(())
+    /// # })?;
+    /// # Ok::<(), anyhow::Error>(())
+    /// ```
+    ///
+    /// [`recover`]: crate::recover
+    pub fn repair(mut self, repair: Repair) -> Self {
+        self.repair = repair;
+        self
+    }
+
     /// Makes the set: all schemas are made and compiled.
     ///
     /// # Errors
     ///
     /// If anything is wrong with the tools; the error lists all of it.
     pub fn build(self) -> Result<Registry, BuildError> {
-        let Self { sources, replaced, provided, per_run, expected, strict, mut problems } = self;
+        let Self { sources, replaced, provided, per_run, expected, strict, repair, mut problems } = self;
+        let lenience = Lenience { coercion: !strict, repair };
         let mut by_name: BTreeMap<String, Vec<Source>> = BTreeMap::new();
         for source in sources {
             let named = by_name.entry(source.name()).or_default();
@@ -192,7 +231,7 @@ impl RegistryBuilder {
             match source.tool() {
                 Ok(tool) => {
                     missing(&*tool, &provided, &per_run, &mut problems);
-                    entries.extend(Entry::new(tool, strict, &mut problems));
+                    entries.extend(Entry::new(tool, lenience, &mut problems));
                 }
                 Err(error) => {
                     let message = error.to_string();

@@ -10,21 +10,20 @@ use super::{
     Guard, Problem,
     barrier::{Barrier, barrier},
 };
-use crate::arguments;
+use crate::arguments::{self, Lenience};
 
 /// A tool, and what its schemas were compiled to.
 pub(super) struct Entry {
     tool: Arc<dyn Tool>,
     /// What results are held to, where they are.
     promise: Option<Plan>,
-    /// Whether arguments that are almost right are corrected.
-    lenient: bool,
+    lenience: Lenience,
 }
 
 impl Entry {
     /// Compiles the schemas of `tool`; everything that is wrong with them is added to `problems`.
-    /// The tool is strict if it says so itself, or else if `strict` says so.
-    pub(super) fn new(tool: Arc<dyn Tool>, strict: bool, problems: &mut Vec<Problem>) -> Option<Self> {
+    /// What the tool says about strictness counts more than `lenience`.
+    pub(super) fn new(tool: Arc<dyn Tool>, lenience: Lenience, problems: &mut Vec<Problem>) -> Option<Self> {
         let definition = tool.definition();
         let mut refuse = |message: String| {
             let tool_name = definition.name().to_string();
@@ -45,8 +44,9 @@ impl Entry {
             }
         }
         problems.extend(definition.input_schema().misfits().into_iter().map(|misfit| unfit(&*tool, &misfit)));
-        let lenient = !definition.metadata().strict.unwrap_or(strict);
-        Some(Self { tool, promise, lenient })
+        let coercion = lenience.coercion;
+        let coercion = definition.metadata().strict.map_or(coercion, |strict| !strict);
+        Some(Self { tool, promise, lenience: Lenience { coercion, ..lenience } })
     }
 
     pub(super) fn tool(&self) -> &Arc<dyn Tool> {
@@ -59,7 +59,7 @@ impl Entry {
 
     /// Gives the arguments as they fit; decodes and runs nothing.
     pub(super) fn fit<'a>(&self, arguments: Arguments<'a>) -> Result<Arguments<'a>, ToolError> {
-        let fitting = barrier(|| arguments::fit(&*self.tool, arguments, self.lenient));
+        let fitting = barrier(|| arguments::fit(&*self.tool, arguments, self.lenience));
         fitting.map_err(|error| error.of_tool(self.definition().name().to_string()))
     }
 
@@ -91,11 +91,11 @@ impl Entry {
         cx: &'a ToolContext,
         guard: Guard,
     ) -> Result<WithCallId<Barrier<'a>>, ToolError> {
-        let (tool, lenient) = (&*self.tool, self.lenient);
+        let (tool, lenience) = (&*self.tool, self.lenience);
         let running = match guard.admits(self.definition().metadata()) {
-            Ok(()) => barrier(|| tool.start(arguments::ready(tool, arguments, lenient)?, cx)),
+            Ok(()) => barrier(|| tool.start(arguments::ready(tool, arguments, lenience)?, cx)),
             // A call that does not fit costs nobody an approval.
-            Err(refused) => barrier(|| tool.prepare(arguments::ready(tool, arguments, lenient)?).map(drop))
+            Err(refused) => barrier(|| tool.prepare(arguments::ready(tool, arguments, lenience)?).map(drop))
                 .and(Err(refused)),
         }?;
         Ok(WithCallId::new(cx.call_id().clone(), Barrier(running)))

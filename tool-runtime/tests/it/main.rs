@@ -11,6 +11,7 @@ mod coercion;
 mod context;
 mod flatten;
 mod forms;
+mod repair;
 mod returns;
 mod schemas;
 mod streams;

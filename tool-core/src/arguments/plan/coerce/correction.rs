@@ -64,6 +64,9 @@ pub enum CorrectionRule {
     /// blank text, no text that begins like a list, no item of another list, which could itself be
     /// the list that was meant; no object where the items can be any object.
     ToList,
+    /// A text that was not JSON, as the object that it was meant to be; only where a program asks
+    /// for repairs.
+    Repaired,
 }
 
 impl Correction {
@@ -87,6 +90,7 @@ impl Correction {
             CorrectionRule::ToNull => "null",
             CorrectionRule::FromJson => "what the text stands for",
             CorrectionRule::ToList => "a list of it",
+            CorrectionRule::Repaired => "JSON",
         };
         self.to = to.to_owned();
     }

@@ -1,0 +1,174 @@
+//! Words without quotes: keys, literals, numbers, and text.
+
+use super::{
+    cursor::{Cursor, is_blank},
+    doubt::Doubt,
+    quoted,
+};
+
+/// What a bare value came to.
+pub(super) enum Word {
+    /// JSON.
+    Written(String),
+    /// Nothing: the text ends within it, and what there is says too little.
+    Missing,
+}
+
+/// What other languages write for the literals of JSON, without regard to case.
+const LITERALS: [(&str, &str); 5] =
+    [("true", "true"), ("false", "false"), ("null", "null"), ("none", "null"), ("undefined", "null")];
+
+/// Numbers for which JSON has no word. As `null` they would say that there is none.
+const NO_NUMBERS: [&str; 2] = ["nan", "infinity"];
+
+/// Reads a key; says whether it is one.
+pub(super) fn key(cursor: &mut Cursor<'_>, out: &mut String) -> bool {
+    let start = cursor.at();
+    cursor.skip_while(is_key_char);
+    let key = cursor.since(start);
+    quoted::write(out, key);
+    !key.is_empty()
+}
+
+pub(super) fn is_key_char(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '_' | '-' | '$' | '.' | '@')
+}
+
+/// Reads a value; `beside` says that it follows another on the same line, without a comma.
+pub(super) fn value(cursor: &mut Cursor<'_>, beside: bool) -> Result<Word, Doubt> {
+    let start = cursor.at();
+    skip_word(cursor);
+    let word = cursor.since(start);
+    if cursor.peek().is_some_and(|it| quoted::is_quote(it) || matches!(it, '{' | '[')) {
+        return Err(Doubt::new("a value that is only partly in quotes", start));
+    }
+    let lower = word.to_ascii_lowercase();
+    if let Some((_, literal)) = LITERALS.iter().find(|(name, _)| *name == lower) {
+        return Ok(Word::Written((*literal).to_owned()));
+    }
+    if cursor.at_end() && is_beginning_of_literal(&lower) {
+        return Ok(Word::Missing);
+    }
+    if let Some(number) = number(word) {
+        return Ok(Word::Written(number));
+    }
+    if cursor.at_end() && is_beginning_of_number(word) {
+        let digits = word.trim_end_matches(['e', 'E', '+', '-', '.']);
+        return Ok(number(digits).map_or(Word::Missing, Word::Written));
+    }
+    if is_doubtful(&lower) {
+        return Err(Doubt::new("a number that JSON does not have", start));
+    }
+    if beside {
+        return Err(Doubt::new("two values without a comma", start));
+    }
+    text(cursor, start)
+}
+
+/// Text without quotes goes on to the end of its line or entry.
+fn text(cursor: &mut Cursor<'_>, start: usize) -> Result<Word, Doubt> {
+    loop {
+        cursor.skip_while(|it| it != '\n' && is_blank(it));
+        let is_over = cursor.peek().is_none_or(|it| matches!(it, '\n' | ',' | '}' | ']'));
+        if is_over || cursor.at_comment() {
+            break;
+        }
+        let before = cursor.at();
+        skip_word(cursor);
+        if cursor.at() == before {
+            return Err(Doubt::new("a value that is only partly in quotes", start));
+        }
+    }
+    let text = cursor.since(start).trim_end_matches(is_blank);
+    // `1,000` would come apart.
+    let digits_before =
+        cursor.before(start).strip_suffix(',').map(|it| it.ends_with(|it: char| it.is_ascii_digit()));
+    if !is_plain(text) || (text.starts_with('0') && digits_before == Some(true)) {
+        return Err(Doubt::new("a value that is neither JSON nor plain text", start));
+    }
+    let mut written = String::with_capacity(text.len() + 2);
+    quoted::write(&mut written, text);
+    Ok(Word::Written(written))
+}
+
+/// Whether `text` is words, a path, an address, a date or the like, and no expression or property.
+fn is_plain(text: &str) -> bool {
+    let is_sign = |it: &str| it.chars().all(|it| it.is_ascii_punctuation());
+    let is_expression = text.starts_with(['#', '+', ':', '='])
+        || text.contains(['(', ')', ';', '\\', '…'])
+        || text.contains("...");
+    if text.contains(is_blank) {
+        return !is_expression && !text.contains([':', '=']) && !text.split(is_blank).any(is_sign);
+    }
+    let is_address_or_time = text.contains("://") || text.starts_with(|it: char| it.is_ascii_digit());
+    !is_expression && (is_address_or_time || !text.contains(':'))
+}
+
+/// Up to a blank, a bracket, a comma, a quote, or a comment that is not the `//` of an address.
+fn skip_word(cursor: &mut Cursor<'_>) {
+    let mut last = ' ';
+    while let Some(next) = cursor.peek() {
+        let is_stop = is_blank(next)
+            || quoted::is_quote(next)
+            || matches!(next, ',' | '{' | '}' | '[' | ']')
+            || (next == '/' && last != ':' && cursor.at_comment());
+        if is_stop {
+            break;
+        }
+        last = next;
+        cursor.bump();
+    }
+}
+
+/// `word` as JSON has it, if it is a number, also with nothing before or behind the point.
+fn number(word: &str) -> Option<String> {
+    let (sign, digits) = match word.strip_prefix('-') {
+        Some(digits) => ("-", digits),
+        None => ("", word),
+    };
+    let zero = if digits.starts_with('.') { "0" } else { "" };
+    let digits = digits.strip_suffix('.').unwrap_or(digits);
+    let number = format!("{sign}{zero}{digits}");
+    is_number(&number).then_some(number)
+}
+
+/// The grammar of JSON: `-? (0 | [1-9] digits) (. digits)? (e [+-]? digits)?`.
+fn is_number(text: &str) -> bool {
+    let is_digits = |it: &str| !it.is_empty() && it.bytes().all(|it| it.is_ascii_digit());
+    let unsigned = text.strip_prefix('-').unwrap_or(text);
+    let (mantissa, exponent) = match unsigned.split_once(['e', 'E']) {
+        Some((mantissa, exponent)) => (mantissa, Some(exponent.strip_prefix(['+', '-']).unwrap_or(exponent))),
+        None => (unsigned, None),
+    };
+    let (whole, fraction) = match mantissa.split_once('.') {
+        Some((whole, fraction)) => (whole, Some(fraction)),
+        None => (mantissa, None),
+    };
+    is_digits(whole)
+        && (whole == "0" || !whole.starts_with('0'))
+        && fraction.is_none_or(is_digits)
+        && exponent.is_none_or(is_digits)
+}
+
+fn is_beginning_of_literal(lower: &str) -> bool {
+    let names = LITERALS.iter().map(|(name, _)| *name).chain(NO_NUMBERS);
+    names.into_iter().any(|name| name.starts_with(lower))
+}
+
+fn is_beginning_of_number(word: &str) -> bool {
+    number(&format!("{word}0")).is_some()
+}
+
+/// Whether it must have been a number, and which one, or how it was meant, is not certain: a
+/// telephone number may begin with `+`.
+fn is_doubtful(lower: &str) -> bool {
+    let unsigned = lower.strip_prefix(['+', '-']).unwrap_or(lower);
+    let is_based = ["0x", "0b", "0o"].iter().any(|it| unsigned.starts_with(it));
+    let is_grouped =
+        unsigned.contains('_') && unsigned.bytes().all(|it| it.is_ascii_digit() || matches!(it, b'_' | b'.'));
+    NO_NUMBERS.contains(&unsigned)
+        || is_based
+        || is_grouped
+        || is_beginning_of_number(lower)
+        || (lower.starts_with('+') && unsigned.starts_with(|it: char| it.is_ascii_digit()))
+}

@@ -1,0 +1,124 @@
+/// A place in a text, and the steps that are left.
+///
+/// Where a string ends is found by looking ahead, again from each quote within it. Counting the
+/// steps bounds that for every text: when they are used up the text seems to end, so that whoever
+/// walks it stops, and [`is_exhausted`](Self::is_exhausted) says that nothing of it counts.
+#[derive(Debug)]
+pub(super) struct Cursor<'a> {
+    text: &'a str,
+    at: usize,
+    fuel: usize,
+}
+
+/// What blanks there were between two things.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Gap {
+    None,
+    Blank,
+    LineBreak,
+}
+
+impl<'a> Cursor<'a> {
+    /// Reading takes a step for each character, and at most two more where each is a quote that is
+    /// not escaped. What takes more looks ahead over the same comments again and again.
+    const STEPS_PER_BYTE: usize = 8;
+
+    pub(super) fn new(text: &'a str) -> Self {
+        Self { text, at: 0, fuel: text.len().saturating_add(1).saturating_mul(Self::STEPS_PER_BYTE) }
+    }
+
+    pub(super) fn at(&self) -> usize {
+        self.at
+    }
+
+    pub(super) fn is_exhausted(&self) -> bool {
+        self.fuel == 0
+    }
+
+    /// What is still ahead.
+    pub(super) fn rest(&self) -> &'a str {
+        if self.fuel == 0 { "" } else { self.text.get(self.at..).unwrap_or("") }
+    }
+
+    /// What lies before `end`.
+    pub(super) fn before(&self, end: usize) -> &'a str {
+        self.text.get(..end).unwrap_or("")
+    }
+
+    /// What lies between `start` and here.
+    pub(super) fn since(&self, start: usize) -> &'a str {
+        self.text.get(start..self.at).unwrap_or("")
+    }
+
+    pub(super) fn peek(&self) -> Option<char> {
+        self.rest().chars().next()
+    }
+
+    pub(super) fn at_end(&self) -> bool {
+        self.rest().is_empty()
+    }
+
+    pub(super) fn bump(&mut self) -> Option<char> {
+        let next = self.peek()?;
+        self.at += next.len_utf8();
+        self.fuel -= 1;
+        Some(next)
+    }
+
+    /// Steps over `expected`, if that comes next.
+    pub(super) fn eat(&mut self, expected: &str) -> bool {
+        let found = self.rest().starts_with(expected);
+        if found {
+            self.at += expected.len();
+            self.fuel -= 1;
+        }
+        found
+    }
+
+    pub(super) fn skip_while(&mut self, mut skipped: impl FnMut(char) -> bool) {
+        while self.peek().is_some_and(&mut skipped) {
+            self.bump();
+        }
+    }
+
+    /// Skips blanks and comments.
+    pub(super) fn skip_blanks(&mut self) -> Gap {
+        let start = self.at;
+        loop {
+            self.skip_while(is_blank);
+            if self.eat("/*") {
+                while !self.eat("*/") && self.bump().is_some() {}
+            } else if self.at_comment() {
+                self.skip_while(|it| it != '\n');
+            } else {
+                break;
+            }
+        }
+        match self.since(start) {
+            "" => Gap::None,
+            skipped if skipped.contains('\n') => Gap::LineBreak,
+            _ => Gap::Blank,
+        }
+    }
+
+    /// Whether a comment comes next. `#` alone is none: `#fff` is a color.
+    pub(super) fn at_comment(&self) -> bool {
+        let rest = self.rest();
+        rest.starts_with("//")
+            || rest.starts_with("/*")
+            || rest.strip_prefix('#').is_some_and(|it| it.chars().next().is_none_or(is_blank))
+    }
+
+    /// Asks `question` of what is ahead, and stays.
+    pub(super) fn ahead<T>(&mut self, question: impl FnOnce(&mut Self) -> T) -> T {
+        let start = self.at;
+        let answer = question(self);
+        self.at = start;
+        answer
+    }
+}
+
+/// White space of any script, and the marks of no width that editors leave behind.
+pub(super) fn is_blank(c: char) -> bool {
+    c.is_whitespace() || matches!(c, '\u{feff}' | '\u{200b}')
+}

@@ -1,0 +1,97 @@
+//! What may stand around the object: sentences, a code fence, a call.
+//!
+//! Nothing here may hide data. A sentence is therefore known by what it lacks (brackets, quotes, a
+//! colon before its end), and must be set off from the object; `a: {…}` and `{…} b` are no
+//! sentences beside an object but half of one.
+
+use super::{
+    cursor::{Cursor, Gap, is_blank},
+    doubt::Doubt,
+};
+
+/// What was opened before the object.
+pub(super) struct Envelope {
+    call: bool,
+}
+
+/// Moves `cursor` to the first brace.
+pub(super) fn open(cursor: &mut Cursor<'_>) -> Result<Envelope, Doubt> {
+    cursor.skip_blanks();
+    let start = cursor.at();
+    cursor.skip_while(|it| it != '{');
+    if cursor.at_end() {
+        return Err(Doubt::new("there is no object", start));
+    }
+    let before = cursor.since(start);
+    let before = match before.rsplit_once("```") {
+        Some((sentences, after)) if has_no_brackets(sentences) => without_language(after),
+        Some(_) => return Err(Doubt::new("text before the object", start)),
+        None => before,
+    };
+    let (before, call) = match without_call(before) {
+        Some(before) => (before, true),
+        None => (before, false),
+    };
+    if before.trim().is_empty() || introduces(before) {
+        return Ok(Envelope { call });
+    }
+    Err(Doubt::new("text before the object", start))
+}
+
+impl Envelope {
+    /// Reads what follows the object, up to the end of the text.
+    pub(super) fn close(self, cursor: &mut Cursor<'_>) -> Result<(), Doubt> {
+        loop {
+            let gap = cursor.skip_blanks();
+            let is_end = match cursor.peek() {
+                None => return Ok(()),
+                Some(',' | ';') => true,
+                Some(')') => self.call,
+                _ => false,
+            };
+            if is_end {
+                cursor.bump();
+                continue;
+            }
+            let rest = cursor.rest();
+            let sentences = match rest.strip_prefix("```") {
+                Some(after) => has_no_brackets(after),
+                None => gap == Gap::LineBreak && is_prose(rest),
+            };
+            return if sentences { Ok(()) } else { Err(Doubt::new("text after the object", cursor.at())) };
+        }
+    }
+}
+
+/// The text after the language of a code fence.
+fn without_language(text: &str) -> &str {
+    text.trim_start_matches(|it: char| it.is_ascii_alphanumeric() || matches!(it, '_' | '-' | '+'))
+}
+
+/// The text before `name(`, if it ends so.
+fn without_call(text: &str) -> Option<&str> {
+    let callee = text.trim_end().strip_suffix('(')?.trim_end();
+    let before = callee.trim_end_matches(|it: char| it.is_alphanumeric() || matches!(it, '_' | '$' | '.'));
+    (before.len() < callee.len()).then_some(before)
+}
+
+/// Whether `text`, which stands before the object, says that the object follows.
+fn introduces(text: &str) -> bool {
+    let sentences = text.trim_end_matches(is_blank);
+    let after = text.get(sentences.len()..).unwrap_or("");
+    match sentences.strip_suffix(':') {
+        Some(sentences) => is_prose(sentences),
+        None => after.contains('\n') && is_prose(sentences),
+    }
+}
+
+fn is_prose(text: &str) -> bool {
+    let text = text.trim();
+    let is_sentence = text.ends_with(['.', '!', '?']) || text.split_whitespace().nth(1).is_some();
+    is_sentence && has_no_brackets(text) && !text.contains(['"', ':', '='])
+}
+
+/// A fence sets text off by itself; all that must not be in it is another object or list.
+fn has_no_brackets(text: &str) -> bool {
+    !text.contains(['{', '}', '[', ']'])
+}

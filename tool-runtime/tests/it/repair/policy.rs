@@ -1,0 +1,103 @@
+//! F17, F18, F21: which outcome may run, and what is said of it.
+
+use tool_runtime::{Recovery, Repair, recover};
+
+const ALL: [Repair; 3] = [Repair::Off, Repair::ReadOnlyTools, Repair::AllTools];
+
+/// For each of [`ALL`], whether a read-only tool may run on `text`, and whether another may.
+fn permits(text: &str) -> [(bool, bool); 3] {
+    let recovery = recover(text);
+    ALL.map(|repair| (repair.permits(true, &recovery), repair.permits(false, &recovery)))
+}
+
+// F17
+#[test]
+fn repair_is_off_by_default() {
+    assert_eq!(Repair::default(), Repair::Off);
+}
+
+// F17
+#[test]
+fn repaired_arguments_run_where_that_is_permitted() {
+    assert_eq!(recover("{a:2}").text(), r#"{"a":2}"#);
+    assert_eq!(permits("{a:2}"), [(false, false), (true, false), (true, true)]);
+}
+
+// F21, CF14
+#[test]
+fn what_was_cut_off_runs_only_in_tools_that_read() {
+    assert_eq!(permits(r#"{"city":"Par"#), [(false, false), (true, false), (true, false)]);
+}
+
+#[test]
+fn json_always_runs_and_what_is_refused_never() {
+    assert_eq!(permits(r#"{"a":2}"#), [(true, true); 3]);
+    assert_eq!(permits(r#"{"a":2}foo"#), [(false, false); 3]);
+}
+
+// F18
+#[test]
+fn json_comes_back_as_it_is() {
+    for text in [
+        "{}",
+        " { \"a\" : [ 1.0 , 1e5 ] } \n",
+        r#"{"a":1,"a":2}"#,
+        r#"{"a":"C:\new"}"#,
+        "null",
+        "[1]",
+        r#""{a:1}""#,
+        "",
+        " \n",
+    ] {
+        let Recovery::Strict(same) = recover(text) else { panic!("{text:?}") };
+        assert_eq!((same.as_ptr(), same.len()), (text.as_ptr(), text.len()));
+    }
+    let deep = format!("{}{}", "[".repeat(10_000), "]".repeat(10_000));
+    assert_eq!(recover(&deep), Recovery::Strict(&deep));
+}
+
+// F18
+#[test]
+fn what_cannot_be_read_is_kept() {
+    assert_eq!(recover(r#"{"a":2}foo"#).text(), r#"{"a":2}foo"#);
+    assert_eq!(recover("callback {}").text(), "callback {}");
+}
+
+#[test]
+fn a_repair_is_never_silent() {
+    let note = |text: &str| recover(text).note();
+    assert_eq!(note("{}"), None);
+    assert_eq!(
+        note(r#"{"a":1 "b":2}"#).as_deref(),
+        Some(
+            "the arguments were not valid JSON (expected `,` or `}` at line 1 column 8) and were read as \
+             {\"a\":1,\"b\":2}"
+        )
+    );
+    assert_eq!(
+        note(r#"{"city":"Par"#).as_deref(),
+        Some(
+            "the arguments were cut off (EOF while parsing a string at line 1 column 12) and were read as \
+             {\"city\":\"Par\"}; fields may be missing"
+        )
+    );
+    assert_eq!(
+        note("{\n\"a\": NaN}").as_deref(),
+        Some(
+            "the arguments are not valid JSON (expected value at line 2 column 6) and were not repaired: a \
+             number that JSON does not have at line 2 column 6"
+        )
+    );
+}
+
+#[test]
+fn a_note_is_short_and_a_reason_repeats_nothing() {
+    let note = recover(&format!("{{a:'{}'}}", "é".repeat(1000))).note().unwrap();
+    assert!(note.ends_with("éé… (2008 bytes in all)"), "{note}");
+    assert!(note.chars().count() < 650, "{note}");
+
+    for text in ["{a: s3cret)}", "{a: 's3cret' 's3cret'}", "s3cret {}", "{}s3cret", "{s3cret}"] {
+        let Recovery::Invalid { error, reason, .. } = recover(text) else { panic!("{text}") };
+        assert!(!error.contains("s3cret") && !reason.contains("s3cret"), "{error} {reason}");
+    }
+}

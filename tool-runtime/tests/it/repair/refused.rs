@@ -1,0 +1,200 @@
+//! F18: what cannot be read with certainty is kept as it was.
+
+use tool_runtime::{MAX_REPAIR_BYTES, Recovery, recover};
+
+use super::{refused, repaired};
+
+/// All of `texts` are refused, for `reason` at the given column of their first line.
+fn check(reason: &str, texts: &[(&str, usize)]) {
+    for (text, column) in texts {
+        assert_eq!(refused(text), format!("{reason} at line 1 column {column}"), "{text:?}");
+    }
+}
+
+#[test]
+fn text_beside_the_object_is_not_dropped() {
+    check(
+        "text after the object",
+        &[
+            (r#"{"a":2}foo"#, 8),
+            (r#"{"a":2} foo bar"#, 9),
+            (r#"{"a":1}{"b":2}"#, 8),
+            (r#"{"a":1},{"b":2}"#, 9),
+            (r#"{"a":{"b":1}},"c":2}"#, 15),
+            ("f({a:1}, {b:2})", 10),
+            ("{a:1})", 6),
+        ],
+    );
+    check(
+        "text before the object",
+        &[
+            ("callback {}", 1),
+            (r#""a": {"b":1}"#, 1),
+            ("a: {b: 1}", 1),
+            ("const a = {b: 1}", 1),
+            ("see {a: 1}", 1),
+            ("I call it with {a: 1}", 1),
+            ("[{a: 1}]", 1),
+            ("[1]\n```\n{a:1}\n```", 1),
+        ],
+    );
+    assert_eq!(refused("{\"a\":1}\n{\"b\":2}"), "text after the object at line 2 column 1");
+    assert_eq!(refused("{\"a\":1}\nb: 2, c"), "text after the object at line 2 column 1");
+    assert_eq!(refused("```\n{a:1}\n```\n{b:2}"), "text after the object at line 3 column 1");
+}
+
+#[test]
+fn there_must_be_an_object() {
+    check(
+        "there is no object",
+        &[("foo", 1), ("a: 1", 1), (r#""a": 1, "b": 2"#, 1), ("[1,", 1), (" tru", 2)],
+    );
+}
+
+#[test]
+fn a_number_is_not_guessed() {
+    check(
+        "a number that JSON does not have",
+        &[
+            (r#"{"a":NaN}"#, 6),
+            (r#"{"a":-Infinity}"#, 6),
+            (r#"{"a":+1}"#, 6),
+            (r#"{"a":1_000}"#, 6),
+            (r#"{"a":0x1F}"#, 6),
+            (r#"{"a":2e,"b":1}"#, 6),
+            (r#"{"a":[-,1]}"#, 7),
+        ],
+    );
+    check(
+        "a value that is neither JSON nor plain text",
+        &[(r#"{"a":[1,000]}"#, 9), ("{a: (1, 2)}", 5), ("{a: 1)", 5), ("{a: f(1)}", 5)],
+    );
+    assert_eq!(refused(r#"{"a":1e999,}"#), "number out of range at line 1 column 10 of what it was read as");
+}
+
+#[test]
+fn an_expression_is_not_text() {
+    check(
+        "a value that is neither JSON nor plain text",
+        &[
+            ("{a: b c: 1}", 5),
+            ("{a: b + c}", 5),
+            ("{a: [b, c:1}", 9),
+            ("{a: new Date(1)}", 5),
+            ("{a: #fff, b: 2\n}", 5),
+            (r"{a: C:\new}", 5),
+            ("{a: ...}", 5),
+            ("{a: [1, 2...]}", 9),
+        ],
+    );
+    check(
+        "a value that is only partly in quotes",
+        &[(r#"{"a": b"x"}"#, 7), ("{a: it's}", 5), (r#"{"a":[5", 6"]}"#, 7), ("{a: b{}}", 5)],
+    );
+    check("a value that may be a comment", &[("{a: //server/share, b: 1\n}", 5)]);
+    check("an ellipsis before something else", &[("{...defaults, a: 1}", 2)]);
+    check("two values without a comma", &[("{a: [1 apple]}", 8), ("{a: [1 000]}", 8)]);
+}
+
+#[test]
+fn a_key_has_a_colon_and_a_value() {
+    check(
+        "a key without a colon",
+        &[
+            (r#"{"a"}"#, 2),
+            (r#"{"a" 1}"#, 2),
+            ("{a b: 1}", 2),
+            ("{a = 1}", 2),
+            ("{1, 2}", 2),
+            (r#"{"a":1 2}"#, 8),
+            (r#"{"a":5 apples}"#, 8),
+            (r#"{\"a\":1}"#, 2),
+        ],
+    );
+    check("a key without a value", &[(r#"{"a":}"#, 6), (r#"{"a":,"b":1}"#, 6)]);
+    check("two commas in a row", &[("{a:[1,,2]}", 7), ("{a:1,,}", 6)]);
+}
+
+#[test]
+fn a_string_does_not_swallow_what_follows() {
+    check(
+        "a string whose end is not certain",
+        &[
+            (r#"{"a":"b,"c":"d"}"#, 6),
+            (r#"{"a":"b, "c", "d":1}"#, 6),
+            (r#"{"a":["b, "c"]}"#, 7),
+            (r#"{"a":["b, "c, "d"]}"#, 7),
+            (r#"{"a":["print("b", "c")"]}"#, 7),
+            (r#"{"a":["" ["b"]]}"#, 7),
+            (r#"{"a":"{"b":1}"}"#, 6),
+            (r#"{"a":[{"b":"", "c" 1}, ""]}"#, 12),
+            (r#"{"a":"", "b" ["", ""]}"#, 6),
+            (r#"{"a":"24" screen}"#, 6),
+            (r#"{"a":"say "x"}"#, 6),
+            (r#"{"a":"note: "x", "b":1}"#, 6),
+            (r#"{"a":"say "x" // y", "b":1}"#, 6),
+            (r#"{"a":"C:\dir\"}"#, 6),
+        ],
+    );
+    check("two strings without a comma", &[(r#"{"a":"b" "c"}"#, 6), (r#"{"a":["b""c"]}"#, 7)]);
+    check("a string in triple quotes", &[(r#"{"a":"""b"""}"#, 6), ("{a:'''b'''}", 4)]);
+}
+
+#[test]
+fn a_backslash_is_not_guessed() {
+    check(
+        "a string with backslashes of two meanings",
+        &[(r#"{"a":"C:\Users\new"}"#, 6), (r#"{"a":"\bword\d"}"#, 6), (r#"{"a":"\d\u0041"}"#, 6)],
+    );
+    check(
+        "a string with a backslash before an apostrophe",
+        &[(r#"{"a":"'it'\''s'",}"#, 6), (r#"{"a":"it'\'s",}"#, 6), (r#"{"a":"it\''s",}"#, 6)],
+    );
+    check("a string with half a character", &[(r#"{"a":"\ud83dx",}"#, 6), (r#"{"a":"\ude00",}"#, 6)]);
+}
+
+#[test]
+fn a_closer_of_the_wrong_kind_is_not_guessed() {
+    check("a closer of the wrong kind", &[(r#"{"a":{"b":[1},"c":2}}"#, 21), (r#"{"a":{"b":1],"c":2}"#, 20)]);
+}
+
+#[test]
+fn size_depth_and_time_are_bounded() {
+    let long = |length: usize| format!("{{a:'{}'}}", "x".repeat(length - 6));
+    assert_eq!(repaired(&long(MAX_REPAIR_BYTES)).len(), MAX_REPAIR_BYTES + 2);
+    assert_eq!(refused(&long(MAX_REPAIR_BYTES + 1)), "it is longer than 1048576 bytes");
+
+    let deep = |levels: usize| format!("{{a:{}{}}}", "[".repeat(levels - 1), "]".repeat(levels - 1));
+    assert!(repaired(&deep(127)).starts_with(r#"{"a":[["#));
+    assert_eq!(refused(&deep(128)), "too many levels at line 1 column 130");
+
+    // Each quote is followed by a comment up to the end, which decides that the string goes on.
+    let tangled = format!("{{a:\"{} */ x\"}}", "\" /* ".repeat(10_000));
+    assert_eq!(refused(&tangled), "it is too tangled");
+}
+
+#[test]
+fn long_texts_of_any_shape_are_read_to_their_end() {
+    let shapes = [
+        ("[", "\"a,true", "]}"),
+        ("{a:\"", "\"b, ", "\"}"),
+        ("{a:\"", "\",", "\"}"),
+        ("{a:\"", "\", \"", "\"}"),
+        ("{a:\"", "\", x ", "\"}"),
+        ("{a:\"", "\\\"b\" ", "\"}"),
+        ("{", "a:1,", "}"),
+        ("{a:[", "1 ", "]}"),
+        ("{a:[", "'b',", "]}"),
+        ("{a:", "{a:", ""),
+        ("{a:1", "}", ""),
+        ("x y\n", "x y\n", "{a:1}"),
+    ];
+    for (before, unit, after) in shapes {
+        for length in [1_000, 10_000, 100_000] {
+            let text = format!("{before}{}{after}", unit.repeat(length / unit.len()));
+            if let Recovery::Invalid { reason, .. } = recover(&text) {
+                assert_ne!(reason, "it is too tangled", "{before}{unit}{after}");
+            }
+        }
+    }
+}
