@@ -18,6 +18,8 @@ use std::{
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
+#[doc(hidden)]
+pub use self::ambient::within_call;
 pub use self::{
     ambient::WithCallId,
     call_id::CallId,

@@ -1,7 +1,7 @@
 use std::panic::resume_unwind;
 
 use tokio::runtime::Handle;
-use tool_core::{ErrorKind, ToolError, ToolOutput};
+use tool_core::{__private::within_call, ErrorKind, ToolContext, ToolError, ToolOutput};
 
 /// Runs the body of a `blocking` tool where it holds up nobody.
 ///
@@ -19,6 +19,11 @@ where
         let message = "it is `blocking`, and there is no tokio runtime to give it a thread";
         return Err(ToolError::new(ErrorKind::Unavailable, message));
     }
+    let call = ToolContext::current_call_id();
+    let body = move || match call {
+        Some(id) => within_call(id, body),
+        None => body(),
+    };
     match tokio::task::spawn_blocking(body).await {
         Ok(result) => result,
         Err(error) if error.is_panic() => resume_unwind(error.into_panic()),

@@ -35,7 +35,7 @@ pub(crate) use self::{
 };
 pub use crate::{
     FunctionTool, Method, Needed, Permission, Registration, Retry, Run, Site, StaticToolSet, ToolContext,
-    ToolError, outcome, outcome_sync, site, to_json,
+    ToolError, context::within_call, outcome, outcome_sync, site, to_json,
 };
 
 /// A JSON object.

@@ -1,7 +1,7 @@
 //! The id of the call that is being polled.
 //!
-//! Set around each poll and taken back after it, so that no runtime is needed and tasks that share
-//! a thread do not see each other's ids.
+//! Set around each poll, or around a body that is never polled, and taken back after it, so that no
+//! runtime is needed and tasks that share a thread do not see each other's ids.
 
 use std::{
     cell::RefCell,
@@ -20,6 +20,12 @@ pub(super) fn current() -> Option<CallId> {
     CURRENT.with_borrow(Clone::clone)
 }
 
+/// Runs `body` as part of the call `id`, on this thread.
+pub fn within_call<T>(id: CallId, body: impl FnOnce() -> T) -> T {
+    let _restore = Restore(CURRENT.replace(Some(id)));
+    body()
+}
+
 /// A future inside which [`ToolContext::current_call_id`](crate::ToolContext::current_call_id) is
 /// the id given.
 #[must_use = "a future does nothing until it is polled"]
@@ -36,7 +42,7 @@ impl<F> WithCallId<F> {
     }
 }
 
-/// Puts back what was there, also when the poll panics.
+/// Puts back what was there, also after a panic.
 struct Restore(Option<CallId>);
 
 impl Drop for Restore {
@@ -49,7 +55,6 @@ impl<F: Future + Unpin> Future for WithCallId<F> {
     type Output = F::Output;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
-        let _restore = Restore(CURRENT.replace(Some(self.id.clone())));
-        Pin::new(&mut self.future).poll(cx)
+        within_call(self.id.clone(), || Pin::new(&mut self.future).poll(cx))
     }
 }

@@ -28,6 +28,32 @@ fn a_tool_and_what_it_calls_know_the_id_of_the_call() {
     assert_eq!(said, "show call_7 call_7");
 }
 
+// C05
+#[test]
+fn a_blocking_body_knows_the_id_of_the_call_and_its_thread_forgets_it() {
+    fn here() -> String {
+        ToolContext::current_call_id().map_or_else(|| "none".into(), |id| id.to_string())
+    }
+    /// Shows its call from a thread of its own.
+    #[tool(register = false, blocking)]
+    fn elsewhere(fail: bool) -> String {
+        assert!(!fail, "it failed");
+        here()
+    }
+    let tools = Registry::builder().tool::<elsewhere>().build().unwrap();
+    // One thread for all that blocks, so that what one leaves behind the next would find.
+    let runtime = tokio::runtime::Builder::new_current_thread().max_blocking_threads(1).build().unwrap();
+    let (said, left) = runtime.block_on(async {
+        let cx = tools.context_of("elsewhere").unwrap().with_call_id("call_7");
+        let said = tools.call_in(&cx, r#"{"fail":false}"#).await.unwrap();
+        let before = tokio::task::spawn_blocking(here).await.unwrap();
+        tools.call_in(&cx, r#"{"fail":true}"#).await.unwrap_err();
+        (said, [before, tokio::task::spawn_blocking(here).await.unwrap()])
+    });
+    assert_eq!(said.text(), "call_7");
+    assert_eq!(left, ["none", "none"]);
+}
+
 // C06
 #[test]
 fn calls_without_an_id_have_ids_of_their_own() {
