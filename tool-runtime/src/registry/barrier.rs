@@ -14,7 +14,12 @@ use tool_core::{ErrorKind, Running, ToolError, ToolOutput};
 ///
 /// What `body` left half done is dropped with it, so that nobody sees it.
 pub(super) fn barrier<T>(body: impl FnOnce() -> Result<T, ToolError>) -> Result<T, ToolError> {
-    catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|payload| Err(panicked(&*payload)))
+    caught(body).unwrap_or_else(|message| Err(panicked(message)))
+}
+
+/// What `body` gives, or the message of its panic.
+pub(super) fn caught<T>(body: impl FnOnce() -> T) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(body)).map_err(message)
 }
 
 /// A future that fails where the one inside panics.
@@ -25,13 +30,20 @@ impl Future for Barrier<'_> {
     type Output = Result<ToolOutput, ToolError>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let polled = catch_unwind(AssertUnwindSafe(|| self.0.as_mut().poll(cx)));
-        polled.unwrap_or_else(|payload| Poll::Ready(Err(panicked(&*payload))))
+        caught(|| self.0.as_mut().poll(cx)).unwrap_or_else(|message| Poll::Ready(Err(panicked(message))))
     }
 }
 
-fn panicked(payload: &(dyn Any + Send)) -> ToolError {
+fn panicked(message: String) -> ToolError {
+    ToolError::new(ErrorKind::Panicked, message)
+}
+
+fn message(payload: Box<dyn Any + Send>) -> String {
     let message = payload.downcast_ref::<&str>().map(|message| (*message).to_owned());
     let message = message.or_else(|| payload.downcast_ref::<String>().cloned());
-    ToolError::new(ErrorKind::Panicked, message.unwrap_or_default())
+    // Anything may be thrown, and what is thrown may panic when it is dropped, and so on.
+    if let Err(another) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
+        std::mem::forget(another);
+    }
+    message.unwrap_or_default()
 }

@@ -1,10 +1,14 @@
-use std::{collections::BTreeMap, fmt, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+    sync::Arc,
+};
 
 use tool_core::{
     __private::Handle, Method, Needed, Provided, Registration, SchemaError, Site, StaticToolSet, Tool,
 };
 
-use super::{BuildError, Problem, Registry, Warning, entry::Entry};
+use super::{BuildError, Problem, Registry, Warning, barrier::caught, entry::Entry};
 use crate::arguments::{Lenience, Repair};
 
 /// Collects tools and what they need, and makes a [`Registry`] of them.
@@ -15,7 +19,7 @@ pub struct RegistryBuilder {
     replaced: Vec<Arc<dyn Tool>>,
     provided: Provided,
     per_run: Vec<Needed>,
-    expected: Vec<String>,
+    expected: BTreeSet<String>,
     strict: bool,
     repair: Repair,
     problems: Vec<Problem>,
@@ -228,14 +232,11 @@ impl RegistryBuilder {
                 problems.push(Problem::Duplicate { name, sites });
                 continue;
             };
-            match source.tool() {
-                Ok(tool) => {
-                    missing(&*tool, &provided, &per_run, &mut problems);
-                    entries.extend(Entry::new(tool, lenience, &mut problems));
-                }
-                Err(error) => {
-                    let message = error.to_string();
-                    problems.push(Problem::Schema { tool: name, site: source.site(), message });
+            let made = caught(|| entry(&name, source, (&provided, &per_run), lenience, &mut problems));
+            match made {
+                Ok(entry) => entries.extend(entry),
+                Err(message) => {
+                    problems.push(Problem::Panicked { tool: name, site: source.site(), message });
                 }
             }
         }
@@ -244,6 +245,27 @@ impl RegistryBuilder {
         }
         let warnings = entries.iter().filter_map(|entry| warning(&**entry.tool())).collect();
         Ok(Registry::new(entries, provided, warnings))
+    }
+}
+
+/// Makes a tool and compiles its schemas; all that is wrong with it is added to `problems`.
+fn entry(
+    name: &str,
+    source: &Source,
+    (provided, per_run): (&Provided, &[Needed]),
+    lenience: Lenience,
+    problems: &mut Vec<Problem>,
+) -> Option<Entry> {
+    match source.tool() {
+        Ok(tool) => {
+            missing(&*tool, provided, per_run, problems);
+            Entry::new(tool, lenience, problems)
+        }
+        Err(error) => {
+            let (tool, message) = (name.to_owned(), error.to_string());
+            problems.push(Problem::Schema { tool, site: source.site(), message });
+            None
+        }
     }
 }
 

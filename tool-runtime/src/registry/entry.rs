@@ -1,6 +1,6 @@
 use std::{sync::Arc, time::Duration};
 
-use tokio::runtime::Handle;
+use tokio::{runtime::Handle, time::timeout};
 use tool_core::{
     Arguments, ErrorKind, Misfit, Plan, Purpose, Tool, ToolContext, ToolDefinition, ToolError, ToolOutput,
     WithCallId,
@@ -8,7 +8,7 @@ use tool_core::{
 
 use super::{
     Guard, Problem,
-    barrier::{Barrier, barrier},
+    barrier::{Barrier, barrier, caught},
 };
 use crate::arguments::{self, Lenience};
 
@@ -120,11 +120,14 @@ fn unfit(tool: &dyn Tool, misfit: &Misfit) -> Problem {
 
 /// As `running`, unless it takes longer than `limit`.
 async fn within(limit: Duration, running: WithCallId<Barrier<'_>>) -> Result<ToolOutput, ToolError> {
-    if Handle::try_current().is_err() {
-        let message = "it has a `timeout`, and there is no tokio runtime to keep the time";
+    // Whether a runtime keeps the time is nowhere to be asked: a timer panics where none does.
+    let timed = Handle::try_current().ok().and_then(|_| caught(|| timeout(limit, running)).ok());
+    let Some(timed) = timed else {
+        let message = "it has a `timeout`, and no tokio runtime keeps the time; \
+                       build the runtime with `enable_time` or `enable_all`";
         return Err(ToolError::new(ErrorKind::Unavailable, message));
-    }
-    tokio::time::timeout(limit, running).await.unwrap_or_else(|_| {
+    };
+    timed.await.unwrap_or_else(|_| {
         let message = format!("no result after {limit:?}");
         Err(ToolError::new(ErrorKind::TimedOut, message))
     })

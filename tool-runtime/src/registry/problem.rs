@@ -54,6 +54,15 @@ pub enum Problem {
         /// What is wrong.
         message: String,
     },
+    /// A tool panicked when it was made: its schemas, or what it has for defaults, examples or labels.
+    Panicked {
+        /// The tool.
+        tool: String,
+        /// Where it is written.
+        site: Option<Site>,
+        /// The message of the panic.
+        message: String,
+    },
     /// A tool that was expected is not there.
     NotLinked {
         /// The name.
@@ -89,6 +98,9 @@ impl fmt::Display for Problem {
             | Self::Example { tool, site, message }
             | Self::DefaultValue { tool, site, message } => {
                 write!(f, "tool `{tool}`{}: {message}", At(site))
+            }
+            Self::Panicked { tool, site, message } => {
+                write!(f, "tool `{tool}`{} panicked when it was made: {message}", At(site))
             }
             Self::NotLinked { name } => write!(
                 f,

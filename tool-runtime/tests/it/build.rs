@@ -1,5 +1,9 @@
 //! What is found when a set of tools is built.
 
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::Deserialize;
 use serde_json::json;
 use tool_runtime::{Problem, Retry, Tool, prelude::*};
 
@@ -68,6 +72,7 @@ fn every_problem_is_reported_at_once() {
         .provide(1_u8)
         .provide(2_u8)
         .expect(["twice", "absent"])
+        .expect(["absent", "absent"])
         .build()
         .unwrap_err();
     let text = error.to_string();
@@ -127,6 +132,102 @@ fn a_struct_says_what_it_takes_from_the_context() {
     );
     let tools = Registry::builder().tool::<Takes>().provide(Database).build().unwrap();
     assert!(run(tools.call("takes", "")).is_ok());
+}
+
+struct Explosive;
+
+impl<'de> Deserialize<'de> for Explosive {
+    fn deserialize<D: serde::Deserializer<'de>>(_: D) -> Result<Self, D::Error> {
+        Ok(Self)
+    }
+}
+
+impl JsonSchema for Explosive {
+    fn schema_name() -> Cow<'static, str> {
+        "Explosive".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        panic!("no schema")
+    }
+}
+
+#[test]
+fn a_panic_while_a_tool_is_made_is_a_problem_of_that_tool() {
+    fn explode<T>(why: &str) -> T {
+        panic!("no {why}")
+    }
+    /// Has a schema that panics.
+    #[tool(register = false)]
+    fn a_schema(_explosive: Explosive) {}
+    /// Has a default that panics.
+    #[tool(register = false)]
+    fn b_default(#[arg(default = explode("default"))] _n: u8) {}
+    /// Has a label that panics.
+    #[tool(register = false, meta(owner = explode::<u8>("label")))]
+    fn c_label() {}
+    /// Has an example that panics.
+    #[tool(register = false, examples(explode::<u8>("example")))]
+    fn d_example() {}
+    /// Has an output schema that panics.
+    #[tool(register = false, output_schema = explode::<serde_json::Value>("output"))]
+    fn e_output() {}
+    struct Set;
+    #[toolset]
+    impl Set {
+        /// Has a default that panics.
+        #[tool]
+        fn f_method(&self, #[arg(default = explode("method"))] _n: u8) {}
+    }
+    let error = Registry::builder()
+        .tool::<a_schema>()
+        .tool::<b_default>()
+        .tool::<c_label>()
+        .tool::<d_example>()
+        .tool::<e_output>()
+        .tool::<needs>()
+        .toolset(Set)
+        .build()
+        .unwrap_err();
+    let panicked: Vec<_> = error
+        .problems()
+        .iter()
+        .filter_map(|problem| match problem {
+            Problem::Panicked { tool, site, message } => {
+                assert_eq!(site.unwrap().module, "it::build");
+                Some((tool.as_str(), message.as_str()))
+            }
+            _ => None,
+        })
+        .collect();
+    assert_eq!(
+        panicked,
+        [
+            ("a_schema", "no schema"),
+            ("b_default", "no default"),
+            ("c_label", "no label"),
+            ("d_example", "no example"),
+            ("e_output", "no output"),
+            ("f_method", "no method"),
+        ]
+    );
+    // The others are told, too.
+    assert_eq!(error.problems().len(), panicked.len() + 2);
+    let text = error.problems()[0].to_string();
+    assert!(text.starts_with("tool `a_schema` (tool-runtime/tests/it/build.rs:"), "{text}");
+    assert!(text.ends_with(") panicked when it was made: no schema"), "{text}");
+}
+
+#[test]
+fn two_properties_of_one_name_are_a_problem_where_only_their_types_tell() {
+    type Text = str;
+    /// Takes one name twice.
+    #[tool(register = false)]
+    fn twice(name: &Text, #[serde(alias = "name")] other: String) -> String {
+        format!("{name} {other}")
+    }
+    let error = Registry::builder().tool::<twice>().build().unwrap_err().to_string();
+    assert!(error.ends_with(": two properties are named `name`; rename one"), "{error}");
 }
 
 #[test]

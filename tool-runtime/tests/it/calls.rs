@@ -188,16 +188,67 @@ fn a_call_that_takes_too_long_is_stopped() {
     let tools = Registry::builder().tool::<hang>().build().unwrap();
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
-    let elsewhere = futures_util::FutureExt::now_or_never(tools.call("hang", "")).unwrap().unwrap_err();
-    assert_eq!(
-        elsewhere.feedback(),
-        "Tool unavailable: it has a `timeout`, and there is no tokio runtime to keep the time"
-    );
-    let without_time = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    assert_eq!(without_time.block_on(tools.call("hang", "")).unwrap_err().kind(), ErrorKind::Panicked);
     let error = runtime.block_on(tools.call("hang", "")).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::TimedOut);
     assert!(!error.is_retryable());
     assert_eq!(error.feedback(), "Timed out: no result after 300s");
     assert_eq!(error.to_string(), "tool \"hang\" timed out: no result after 300s");
+}
+
+#[test]
+fn a_time_limit_where_nothing_keeps_the_time_is_an_error_that_says_so() {
+    /// Answers.
+    #[tool(register = false, timeout = "5m")]
+    fn quick() -> u8 {
+        1
+    }
+    let tools = Registry::builder().tool::<quick>().build().unwrap();
+    let without_runtime = futures_util::FutureExt::now_or_never(tools.call("quick", "")).unwrap();
+    let without_time = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let without_time = without_time.block_on(tools.call("quick", ""));
+    for error in [without_runtime.unwrap_err(), without_time.unwrap_err()] {
+        assert_eq!(error.kind(), ErrorKind::Unavailable);
+        assert_eq!(
+            error.feedback(),
+            "Tool unavailable: it has a `timeout`, and no tokio runtime keeps the time; build the runtime \
+             with `enable_time` or `enable_all`"
+        );
+    }
+    assert_eq!(run(tools.call("quick", "")).unwrap().text(), "1");
+}
+
+/// Panics when it is dropped, with another of its kind.
+struct Hydra(u8);
+
+impl Drop for Hydra {
+    fn drop(&mut self) {
+        if self.0 > 0 {
+            std::panic::panic_any(Self(self.0 - 1));
+        }
+    }
+}
+
+#[test]
+fn what_is_thrown_may_throw_again_and_goes_no_further() {
+    /// Throws.
+    #[tool(register = false)]
+    async fn throw() {
+        std::panic::panic_any(Hydra(3));
+    }
+    /// Throws, elsewhere.
+    #[tool(register = false, blocking)]
+    fn throw_elsewhere() {
+        std::panic::panic_any(Hydra(3));
+    }
+    // What escaped would throw at the test's own harness, too.
+    let caught = |tools, name| {
+        let told = std::panic::AssertUnwindSafe(|| feedback(tools, name, ""));
+        std::panic::catch_unwind(told).unwrap_or_else(|escaped| {
+            std::mem::forget(escaped);
+            "it escaped".to_owned()
+        })
+    };
+    assert_eq!(caught(Registry::builder().tool::<throw>(), "throw"), "The tool throw panicked");
+    let elsewhere = caught(Registry::builder().tool::<throw_elsewhere>(), "throw_elsewhere");
+    assert_eq!(elsewhere, "The tool throw_elsewhere panicked");
 }
