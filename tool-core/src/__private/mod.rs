@@ -3,6 +3,7 @@
 //! An expansion is a table ([`Spec`]), one slot for each parameter, and a closure that calls the
 //! user's function. Everything else happens here, once for all tools.
 
+mod borrowed_list;
 mod constraint;
 mod decode;
 mod describe;

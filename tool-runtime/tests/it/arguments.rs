@@ -174,3 +174,96 @@ fn an_integer_beyond_2_to_the_53_keeps_its_value() {
     let refused = feedback(tools(), "same", r#"{"n":9223372036854775808,"m":-1}"#);
     assert!(refused.contains("/n") && refused.contains("/m"), "{refused}");
 }
+
+struct Database;
+
+#[test]
+fn a_property_may_have_the_name_of_what_the_program_gives() {
+    /// Takes a database, and its name.
+    #[tool(register = false)]
+    fn connect(
+        db: &Database,
+        cx: &ToolContext,
+        #[serde(rename = "db", alias = "cx")] name: String,
+    ) -> String {
+        let Database = db;
+        format!("{} {name}", cx.tool_name())
+    }
+    let tools = || Registry::builder().tool::<connect>().provide(Database);
+    assert_eq!(text(tools(), "connect", r#"{"db":"main"}"#), "connect main");
+    assert_eq!(text(tools(), "connect", r#"{"cx":"main"}"#), "connect main");
+    let refused = feedback(tools(), "connect", r#"{"db":1}"#);
+    assert!(refused.contains("/db: expected a string, got 1"), "{refused}");
+}
+
+#[test]
+fn what_the_program_gives_is_no_property() {
+    /// Takes a database.
+    #[tool(register = false, unknown_fields = "ignore")]
+    fn lenient(db: &Database) {
+        let Database = db;
+    }
+    /// Takes a database.
+    #[tool(register = false)]
+    fn exact(db: &Database) {
+        let Database = db;
+    }
+    let tools = || Registry::builder().tool::<lenient>().tool::<exact>().provide(Database);
+    assert_eq!(text(tools(), "lenient", r#"{"db":1}"#), "");
+    let refused = feedback(tools(), "exact", r#"{"db":1}"#);
+    assert!(refused.starts_with("Invalid arguments: /db: expected "), "{refused}");
+}
+
+// B10
+#[test]
+fn a_borrowed_list_may_have_a_default() {
+    /// Sums.
+    #[tool(register = false)]
+    fn sum(
+        #[arg(default = &[1, 2])] list: &[u8],
+        #[arg(default = Some(&[10]))] optional: Option<&[u8]>,
+        #[serde(default)] empty: &[String],
+        #[schemars(length(max = 2))]
+        #[arg(default = LIST)]
+        bounded: &[u8],
+    ) -> String {
+        format!("{list:?} {optional:?} {empty:?} {bounded:?}")
+    }
+    const LIST: &[u8] = &[7];
+    let tools = || Registry::builder().tool::<sum>();
+    assert_eq!(text(tools(), "sum", ""), "[1, 2] Some([10]) [] [7]");
+    let all = r#"{"list":[],"optional":[3],"empty":["a"],"bounded":[4,5]}"#;
+    assert_eq!(text(tools(), "sum", all), r#"[] Some([3]) ["a"] [4, 5]"#);
+    assert_eq!(text(tools(), "sum", r#"{"list":null,"optional":null}"#), "[1, 2] Some([10]) [] [7]");
+    assert!(feedback(tools(), "sum", r#"{"list":[300]}"#).contains("/list/0: expected at most 255"));
+    let schema = crate::schema(tools());
+    assert_eq!(schema.get("required"), None);
+    let defaults =
+        ["list", "optional", "empty", "bounded"].map(|name| &schema["properties"][name]["default"]);
+    assert_eq!(defaults, [&json!([1, 2]), &json!([10]), &json!([]), &json!([7])]);
+    let number = json!({ "type": "integer", "minimum": 0, "maximum": 255 });
+    let optional = json!({ "type": "array", "items": number, "default": [10] });
+    assert_eq!(schema["properties"]["optional"], optional);
+}
+
+#[test]
+fn the_default_of_a_borrowed_list_is_seen_before_the_call_too() {
+    fn is_long(list: &[u8], optional: Option<&[u8]>) -> bool {
+        list.len() + optional.map_or(0, <[u8]>::len) > 2
+    }
+    /// Sums.
+    #[tool(register = false, confirm = is_long)]
+    fn sum(
+        #[arg(default = &[1, 2])] list: &[u8],
+        #[arg(default = Some(&[10]))] optional: Option<&[u8]>,
+    ) -> u8 {
+        list.iter().chain(optional.unwrap_or_default()).sum()
+    }
+    let tools = Registry::builder().tool::<sum>().build().unwrap();
+    let cx = ToolContext::for_test();
+    let asks = |arguments: &'static str| {
+        tools.get("sum").unwrap().prepare(arguments.into()).unwrap().wants_confirmation(&cx).unwrap()
+    };
+    assert!(asks("{}"));
+    assert!(!asks(r#"{"list":[1]}"#));
+}
