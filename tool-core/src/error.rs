@@ -6,6 +6,8 @@
 //!
 //! [`Display`]: fmt::Display
 
+mod from;
+
 use std::{borrow::Cow, error::Error, fmt, io, sync::Arc};
 
 use serde_json::Value;
@@ -112,6 +114,13 @@ impl ToolError {
                 error
             }
         }
+    }
+
+    /// The same, in the words of `source`, which stands around it.
+    pub(crate) fn told_as(mut self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        self.inner.message = Cow::Borrowed("");
+        self.inner.source = Some(source.into().into());
+        self
     }
 
     /// There is no tool `name`; `suggestions` are names that are close to it.
@@ -379,35 +388,5 @@ impl fmt::Debug for ToolError {
 impl Error for ToolError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         self.inner.source.as_deref().map(|source| source as _)
-    }
-}
-
-impl From<String> for ToolError {
-    fn from(message: String) -> Self {
-        Self::failed(message)
-    }
-}
-
-impl From<&str> for ToolError {
-    fn from(message: &str) -> Self {
-        Self::failed(message.to_owned())
-    }
-}
-
-impl From<Box<dyn Error + Send + Sync>> for ToolError {
-    fn from(source: Box<dyn Error + Send + Sync>) -> Self {
-        Self::from_source(source)
-    }
-}
-
-impl From<io::Error> for ToolError {
-    fn from(source: io::Error) -> Self {
-        Self::from_source(source)
-    }
-}
-
-impl From<serde_json::Error> for ToolError {
-    fn from(source: serde_json::Error) -> Self {
-        Self::from_source(source)
     }
 }

@@ -11,7 +11,7 @@ use syn::visit_mut::{self, VisitMut};
 use syn::{
     AssocType, Attribute, BoundLifetimes, FnArg, GenericArgument, GenericParam, Ident, Lifetime,
     ParenthesizedGenericArguments, Pat, PatType, PathArguments, ReturnType, Signature, Type, TypeFnPtr,
-    TypeImplTrait, TypeParamBound, TypeReference,
+    TypeImplTrait, TypeParamBound, TypeReference, parse_quote,
 };
 
 use crate::args::Helpers;
@@ -60,10 +60,10 @@ impl<'a> Function<'a> {
             ReturnType::Default => Returns::Nothing,
             ReturnType::Type(_, ty) => match ungrouped(ty) {
                 Type::ImplTrait(opaque) => match binding(opaque, "Item") {
-                    Some(item) => Returns::Items(elided(item)),
+                    Some(item) => Returns::Items(named(elided(item))),
                     None => Returns::Opaque,
                 },
-                ty => Returns::Value(elided(ty)),
+                ty => Returns::Value(named(elided(ty))),
             },
         }
     }
@@ -211,6 +211,27 @@ impl VisitMut for Elide {
     fn visit_trait_bound_mut(&mut self, bound: &mut syn::TraitBound) {
         let binder = bound.lifetimes.clone();
         self.inside(binder.as_ref(), |it| visit_mut::visit_trait_bound_mut(it, bound));
+    }
+}
+
+/// A type for use in a body, where `impl Trait` has no place: what the output's schema needs of it
+/// stands there instead.
+fn named(mut ty: Type) -> Type {
+    StandIn.visit_type_mut(&mut ty);
+    ty
+}
+
+struct StandIn;
+
+impl VisitMut for StandIn {
+    fn visit_type_mut(&mut self, ty: &mut Type) {
+        visit_mut::visit_type_mut(self, ty);
+        if let Type::ImplTrait(opaque) = ty {
+            *ty = match binding(opaque, "Item") {
+                Some(item) => parse_quote!(__tool::Items<#item>),
+                None => parse_quote!(__tool::Opaque),
+            };
+        }
     }
 }
 

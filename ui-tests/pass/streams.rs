@@ -2,7 +2,7 @@
 
 #![deny(warnings)]
 
-use futures_util::stream::{self, Stream};
+use futures_util::stream::{self, Stream, StreamExt as _};
 use tool_runtime::{tool, tool_args, toolset};
 
 #[tool_args(serialize)]
@@ -36,6 +36,18 @@ async fn late() -> Result<Boxed, String> {
     Err(String::new())
 }
 
+/// Fails before the first item, or has no name.
+#[tool]
+fn nameless(path: &str) -> Result<impl Stream<Item = Result<&str, Box<dyn std::error::Error>>>, String> {
+    Ok(stream::iter(path.split('/')).map(|part| if part.is_empty() { Err("empty")? } else { Ok(part) }))
+}
+
+/// Borrows what it counts.
+#[tool]
+async fn borrowed(#[serde(default)] names: &[String]) -> impl Stream<Item = Option<&str>> {
+    stream::iter(names.iter().map(|name| name.get(1..)))
+}
+
 struct Set {
     name: String,
 }
@@ -51,5 +63,5 @@ impl Set {
 
 fn main() {
     let set = Set { name: String::new() };
-    let _ = (lines(""), texts(String::new()), boxed(), late(), set.names(1));
+    let _ = (lines(""), texts(String::new()), boxed(), late(), set.names(1), nameless(""), borrowed(&[]));
 }

@@ -7,7 +7,9 @@ mod borrowed_list;
 mod constraint;
 mod decode;
 mod describe;
+mod failure;
 mod invocation;
+mod items;
 mod of;
 mod outcome;
 mod slot;
@@ -24,8 +26,8 @@ pub use std::{sync::Arc, vec::Vec};
 pub use self::{
     constraint::{Constraint, check},
     invocation::{Boxed, Call, Invocation, OwnedCall, Used, Using, allow, boxed, guarded, invocation, never},
-    of::{Items, Of},
-    outcome::{Tag, json, nothing},
+    of::{Items, Of, Opaque},
+    outcome::{Tag, conclude, conclude_sync, json},
     slot::{Owned, Provides, Slot, SlotList, Source, TheContext, Whole},
     slots::Slots,
     spec::{Handle, Hints, IntoSchema, Parameter, Spec},
@@ -44,5 +46,5 @@ pub type Map = serde_json::Map<String, serde_json::Value>;
 
 /// The traits by which expansions ask; imported as a whole.
 pub mod probe {
-    pub use super::{of::traits::*, outcome::traits::*};
+    pub use super::{failure::traits::*, items::traits::*, of::traits::*, outcome::traits::*};
 }

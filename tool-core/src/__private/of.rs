@@ -5,17 +5,24 @@
 //! before one of `&Of<T>`. (The idea is `anyhow`'s, known as autoref specialisation.) Aliases and
 //! renamed imports make no difference to it.
 
-use std::{borrow::Cow, marker::PhantomData, path::Path};
+use std::{
+    borrow::Cow,
+    marker::PhantomData,
+    path::Path,
+    pin::Pin,
+    task::{Context, Poll},
+};
 
 use futures_core::Stream;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
 use super::{
     Owned, Provides, TheContext, Whole,
+    items::Piece,
     slot::{Argument, OptionalSlice, Slice, TextSlot, TheProvided},
     text::{CowText, Optional, PathText, Text},
 };
-use crate::ToolContext;
+use crate::{ToolContext, ToolOutput};
 
 /// Stands for the type `T`, so that it can be asked questions.
 pub struct Of<T>(PhantomData<fn() -> T>);
@@ -36,8 +43,22 @@ impl<T> Of<T> {
     }
 }
 
-/// The items of a stream.
-pub struct Items<T>(PhantomData<T>);
+/// A type that has no name: `impl Trait`, of which nothing is known.
+pub struct Opaque;
+
+/// The same where it is a stream of `T`.
+pub struct Items<T>(PhantomData<fn() -> T>);
+
+impl<T> Stream for Items<T> {
+    type Item = T;
+
+    fn poll_next(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<T>> {
+        Poll::Ready(None)
+    }
+}
+
+/// What all items of type `T` are together.
+pub struct All<T>(PhantomData<fn() -> T>);
 
 macro_rules! slots {
     ($($of:ty => $slot:ty = $new:expr;)*) => { $(
@@ -80,22 +101,6 @@ impl<T> Of<Option<&[T]>> {
         T: Argument,
     {
         OptionalSlice(None)
-    }
-}
-
-impl<T: JsonSchema> Of<T> {
-    /// The schema of what a function returns.
-    #[must_use]
-    pub fn schema(self, generator: &mut SchemaGenerator) -> Option<Schema> {
-        Some(generator.subschema_for::<T>())
-    }
-}
-
-impl<T, E> Of<Result<T, E>> {
-    /// The type of a success.
-    #[must_use]
-    pub fn payload(self) -> Of<T> {
-        Of::new()
     }
 }
 
@@ -152,16 +157,32 @@ pub(super) mod traits {
         }
     }
 
-    /// A trait and no inherent method, so that a type which is not known yet (since something
-    /// else is wrong) has one `payload` and not two.
-    pub trait PayloadOfItems<T> {
-        fn payload(self) -> Of<Items<T>>;
+    // The type of a success, as `outcome` splits what a function gives. One trait and no inherent
+    // method, so that a type which is not known yet (since something else is wrong) has one
+    // `payload` and not two.
+
+    pub trait PayloadOfResult {
+        type Payload;
+        fn payload(self) -> Of<Self::Payload>;
     }
 
-    impl<T, E> PayloadOfItems<T> for Of<Items<Result<T, E>>> {
-        fn payload(self) -> Of<Items<T>> {
-            Of::new()
-        }
+    macro_rules! payloads {
+        ($($result:ty => $payload:ty;)*) => { $(
+            impl<T, E> PayloadOfResult for Of<$result> {
+                type Payload = $payload;
+
+                fn payload(self) -> Of<$payload> {
+                    Of::new()
+                }
+            }
+        )* };
+    }
+
+    payloads! {
+        Result<T, E> => T;
+        Option<Result<T, E>> => Option<T>;
+        All<Result<T, E>> => All<T>;
+        All<Option<Result<T, E>>> => All<Option<T>>;
     }
 
     pub trait Payload<T> {
@@ -174,19 +195,65 @@ pub(super) mod traits {
         }
     }
 
-    pub trait Streamed {
-        fn schema(self, generator: &mut SchemaGenerator) -> Option<Schema>;
+    pub trait OfStream<T> {
+        fn items(self) -> Of<All<T>>;
     }
 
-    impl<T: JsonSchema> Streamed for Of<Items<T>> {
-        fn schema(self, generator: &mut SchemaGenerator) -> Option<Schema> {
-            Some(crate::schema::of_items(generator.subschema_for::<T>()))
+    impl<S: Stream> OfStream<S::Item> for Of<S> {
+        fn items(self) -> Of<All<S::Item>> {
+            Of::new()
         }
     }
 
-    impl<S: Stream<Item: JsonSchema>> Streamed for Of<S> {
+    pub trait OfValue<T> {
+        fn items(self) -> Of<T>;
+    }
+
+    impl<T> OfValue<T> for &Of<T> {
+        fn items(self) -> Of<T> {
+            Of::new()
+        }
+    }
+
+    // The schema of that, in the order in which `items` decides what items are together.
+
+    pub trait Described {
+        fn schema(self, generator: &mut SchemaGenerator) -> Option<Schema>;
+    }
+
+    impl<T: JsonSchema> Described for &&&&&Of<T> {
         fn schema(self, generator: &mut SchemaGenerator) -> Option<Schema> {
-            Some(crate::schema::of_items(generator.subschema_for::<S::Item>()))
+            Some(generator.subschema_for::<T>())
+        }
+    }
+
+    pub trait OfPieces {
+        fn schema(self, generator: &mut SchemaGenerator) -> Option<Schema>;
+    }
+
+    impl<T: Piece> OfPieces for &&&&Of<All<T>> {
+        fn schema(self, generator: &mut SchemaGenerator) -> Option<Schema> {
+            Some(generator.subschema_for::<str>())
+        }
+    }
+
+    pub trait OfOutputs {
+        fn schema(self, generator: &mut SchemaGenerator) -> Option<Schema>;
+    }
+
+    impl<T: Into<ToolOutput>> OfOutputs for &&&Of<All<T>> {
+        fn schema(self, _: &mut SchemaGenerator) -> Option<Schema> {
+            None
+        }
+    }
+
+    pub trait OfList {
+        fn schema(self, generator: &mut SchemaGenerator) -> Option<Schema>;
+    }
+
+    impl<T: JsonSchema> OfList for &&Of<All<T>> {
+        fn schema(self, generator: &mut SchemaGenerator) -> Option<Schema> {
+            Some(crate::schema::list_of(generator.subschema_for::<T>()))
         }
     }
 

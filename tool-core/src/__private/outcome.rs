@@ -1,24 +1,22 @@
 //! What a function gave, as the result of a call.
 //!
 //! A `Result` is split first, then each side is converted by what its type can do; see [`Of`] for
-//! how that is decided.
+//! how that is decided. All of it is decided and converted before anything is awaited, so that of
+//! what a function gives only a stream has to be `Send`.
 //!
 //! [`Of`]: super::Of
 
-use std::{
-    error::Error,
-    fmt::Display,
-    future::{Future, Ready, poll_fn, ready},
-    marker::PhantomData,
-    pin::pin,
-};
+use std::marker::PhantomData;
 
 use futures_core::Stream;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::Call;
-use crate::{ToolError, ToolOutput};
+use super::{
+    Call,
+    items::{Part, Together, collect},
+};
+use crate::{Running, ToolError, ToolOutput};
 
 /// A result on its way: stands for its type, so that the value can be moved.
 pub struct Tag<T>(PhantomData<fn() -> T>);
@@ -55,6 +53,18 @@ pub(super) mod traits {
     #[allow(clippy::wildcard_imports, reason = "a part of the module above")]
     use super::*;
 
+    // What is no `Result` has not failed; one inside of an `Option` is still one.
+
+    pub trait Transposed<T, E> {
+        fn split(self, value: Option<Result<T, E>>) -> Result<Option<T>, E>;
+    }
+
+    impl<T, E> Transposed<T, E> for Tag<Option<Result<T, E>>> {
+        fn split(self, value: Option<Result<T, E>>) -> Result<Option<T>, E> {
+            value.transpose()
+        }
+    }
+
     pub trait Unsplit<T> {
         fn split(self, value: T) -> Result<T, ToolError>;
     }
@@ -75,80 +85,70 @@ pub(super) mod traits {
         }
     }
 
-    // The success, from the most particular to the most general.
+    // The success, from the most particular to the most general. What the items of a stream become
+    // is decided where the type of the stream is known, too; what is no stream has no use for it.
+
+    /// What was split, and is a `Result` still.
+    pub trait Unsettled<T> {
+        fn output(self, value: T) -> Result<ToolOutput, ToolError>
+        where
+            T: Settled;
+        fn finish<K>(self, value: T, call: &Call<'_>, item: impl NoItem<K>) -> Ending<'static>
+        where
+            T: Settled;
+    }
+
+    impl<T, E> Unsettled<Result<T, E>> for &&&&Tag<Result<T, E>> {
+        fn output(self, _: Result<T, E>) -> Result<ToolOutput, ToolError> {
+            nothing()
+        }
+
+        fn finish<K>(self, _: Result<T, E>, _: &Call<'_>, _: impl NoItem<K>) -> Ending<'static> {
+            Ending::Now(nothing())
+        }
+    }
+
+    impl<T, E> Unsettled<Option<Result<T, E>>> for &&&&Tag<Option<Result<T, E>>> {
+        fn output(self, _: Option<Result<T, E>>) -> Result<ToolOutput, ToolError> {
+            nothing()
+        }
+
+        fn finish<K>(self, _: Option<Result<T, E>>, _: &Call<'_>, _: impl NoItem<K>) -> Ending<'static> {
+            Ending::Now(nothing())
+        }
+    }
 
     pub trait IntoOutput<T> {
         fn output(self, value: T) -> Result<ToolOutput, ToolError>;
-        fn finish(self, value: T, call: &Call<'_>) -> Ready<Result<ToolOutput, ToolError>>;
+        fn finish<K>(self, value: T, call: &Call<'_>, item: impl NoItem<K>) -> Ending<'static>;
     }
 
-    impl<T: Into<ToolOutput>> IntoOutput<T> for &&&&&Tag<T> {
+    impl<T: Into<ToolOutput>> IntoOutput<T> for &&&Tag<T> {
         fn output(self, value: T) -> Result<ToolOutput, ToolError> {
             Ok(value.into())
         }
 
-        fn finish(self, value: T, _: &Call<'_>) -> Ready<Result<ToolOutput, ToolError>> {
-            ready(Ok(value.into()))
+        fn finish<K>(self, value: T, _: &Call<'_>, _: impl NoItem<K>) -> Ending<'static> {
+            Ending::Now(Ok(value.into()))
         }
     }
 
-    pub trait StreamOfResults<S> {
-        fn finish(
-            self,
-            stream: S,
-            call: &Call<'_>,
-        ) -> impl Future<Output = Result<ToolOutput, ToolError>> + Send;
+    pub trait Drained<S: Stream> {
+        fn finish<'c, K, F>(self, stream: S, call: &'c Call<'_>, item: F) -> Ending<'c>
+        where
+            S: 'c,
+            K: Together,
+            F: FnMut(S::Item) -> Result<Part<K>, ToolError> + Send + 'c;
     }
 
-    impl<S, T, E> StreamOfResults<S> for &&&&Tag<S>
-    where
-        S: Stream<Item = Result<T, E>> + Send,
-        T: Serialize + Send,
-        E: Into<Box<dyn Error + Send + Sync>> + Send,
-    {
-        async fn finish(self, stream: S, call: &Call<'_>) -> Result<ToolOutput, ToolError> {
-            collect(stream, call, |item| match item {
-                Ok(item) => ToolOutput::json(&item),
-                Err(error) => Err(ToolError::from_source(error)),
-            })
-            .await
-        }
-    }
-
-    pub trait StreamOfDisplayed<S> {
-        fn finish(
-            self,
-            stream: S,
-            call: &Call<'_>,
-        ) -> impl Future<Output = Result<ToolOutput, ToolError>> + Send;
-    }
-
-    impl<S, T, E> StreamOfDisplayed<S> for &&&Tag<S>
-    where
-        S: Stream<Item = Result<T, E>> + Send,
-        T: Serialize + Send,
-        E: Display + Send,
-    {
-        async fn finish(self, stream: S, call: &Call<'_>) -> Result<ToolOutput, ToolError> {
-            collect(stream, call, |item| match item {
-                Ok(item) => ToolOutput::json(&item),
-                Err(error) => Err(ToolError::failed(error.to_string())),
-            })
-            .await
-        }
-    }
-
-    pub trait StreamOfValues<S> {
-        fn finish(
-            self,
-            stream: S,
-            call: &Call<'_>,
-        ) -> impl Future<Output = Result<ToolOutput, ToolError>> + Send;
-    }
-
-    impl<S: Stream<Item: Serialize + Send> + Send> StreamOfValues<S> for &&Tag<S> {
-        async fn finish(self, stream: S, call: &Call<'_>) -> Result<ToolOutput, ToolError> {
-            collect(stream, call, |item| ToolOutput::json(&item)).await
+    impl<S: Stream + Send> Drained<S> for &&Tag<S> {
+        fn finish<'c, K, F>(self, stream: S, call: &'c Call<'_>, item: F) -> Ending<'c>
+        where
+            S: 'c,
+            K: Together,
+            F: FnMut(S::Item) -> Result<Part<K>, ToolError> + Send + 'c,
+        {
+            Ending::Later(Box::pin(collect(stream, call, item)))
         }
     }
 
@@ -156,7 +156,7 @@ pub(super) mod traits {
         fn output(self, value: T) -> Result<ToolOutput, ToolError>
         where
             T: Output;
-        fn finish(self, value: T, call: &Call<'_>) -> Ready<Result<ToolOutput, ToolError>>
+        fn finish<K>(self, value: T, call: &Call<'_>, item: impl NoItem<K>) -> Ending<'static>
         where
             T: Output;
     }
@@ -169,65 +169,11 @@ pub(super) mod traits {
             ToolOutput::json(&value)
         }
 
-        fn finish(self, value: T, _: &Call<'_>) -> Ready<Result<ToolOutput, ToolError>>
+        fn finish<K>(self, value: T, _: &Call<'_>, _: impl NoItem<K>) -> Ending<'static>
         where
             T: Output,
         {
-            ready(ToolOutput::json(&value))
-        }
-    }
-
-    // The failure, likewise.
-
-    pub trait IntoToolError<E> {
-        fn error(self, error: E) -> ToolError;
-    }
-
-    impl<E: Into<ToolError>> IntoToolError<E> for &&&&Tag<E> {
-        fn error(self, error: E) -> ToolError {
-            error.into()
-        }
-    }
-
-    pub trait ViewedError<E> {
-        fn error(self, error: E) -> ToolError;
-    }
-
-    /// `anyhow::Error` and its like: one of ours inside it is found by looking through it.
-    impl<E> ViewedError<E> for &&&Tag<E>
-    where
-        E: AsRef<dyn Error + Send + Sync> + Into<Box<dyn Error + Send + Sync>>,
-    {
-        fn error(self, error: E) -> ToolError {
-            match error.as_ref().downcast_ref::<ToolError>() {
-                Some(ours) => ours.clone(),
-                None => ToolError::from_source(error),
-            }
-        }
-    }
-
-    pub trait BoxedError<E> {
-        fn error(self, error: E) -> ToolError;
-    }
-
-    impl<E: Into<Box<dyn Error + Send + Sync>>> BoxedError<E> for &&Tag<E> {
-        fn error(self, error: E) -> ToolError {
-            ToolError::from_source(error)
-        }
-    }
-
-    pub trait DisplayedError<E> {
-        fn error(self, error: E) -> ToolError
-        where
-            E: Failure;
-    }
-
-    impl<E> DisplayedError<E> for &Tag<E> {
-        fn error(self, error: E) -> ToolError
-        where
-            E: Failure,
-        {
-            ToolError::failed(error.to_string())
+            Ending::Now(ToolOutput::json(&value))
         }
     }
 
@@ -254,6 +200,17 @@ pub(super) mod traits {
     }
 }
 
+/// What a success became, whatever its type: so that what awaits it is `Send` for every type.
+pub enum Ending<'c> {
+    Now(Result<ToolOutput, ToolError>),
+    Later(Running<'c>),
+}
+
+/// What is done with an item where there are none: never called.
+pub trait NoItem<K>: Fn(String) -> Result<Part<K>, ToolError> {}
+
+impl<K, F: Fn(String) -> Result<Part<K>, ToolError>> NoItem<K> for F {}
+
 /// What a tool can give back.
 #[diagnostic::on_unimplemented(
     message = "a tool cannot give back a value of type `{Self}`",
@@ -265,49 +222,33 @@ pub trait Output: Serialize {}
 #[diagnostic::do_not_recommend]
 impl<T: Serialize> Output for T {}
 
-/// What a tool can fail with.
+/// What is no `Result`: implemented by nothing, and asked of a `Result` that is one too many.
 #[diagnostic::on_unimplemented(
-    message = "a tool cannot fail with an error of type `{Self}`",
-    label = "needs `Into<ToolError>`, `std::error::Error` or `Display`"
+    message = "a failure inside of `{Self}` would be told as a success",
+    label = "one `Result` too many",
+    note = "make one `Result` of them: by `?`, by `and_then`, or by an error type that holds both errors"
 )]
-pub trait Failure: Display {}
+pub trait Settled {}
 
-#[diagnostic::do_not_recommend]
-impl<T: Display> Failure for T {}
-
-/// Reports each item as an update, one at a time and as soon as there is room for it, and gives
-/// them all: texts in one, other values in a list.
-async fn collect<S: Stream + Send>(
-    stream: S,
-    call: &Call<'_>,
-    output: impl Fn(S::Item) -> Result<ToolOutput, ToolError> + Send,
-) -> Result<ToolOutput, ToolError>
-where
-    S::Item: Send,
-{
-    let mut stream = pin!(stream);
-    let mut items = Vec::new();
-    let cx = call.context();
-    while let Some(item) = poll_fn(|task| stream.as_mut().poll_next(task)).await {
-        match output(item) {
-            Ok(item) => {
-                if cx.has_sink() {
-                    cx.update(item.clone()).await;
+/// Splits what a function gave: `Ok` is what `$finish` makes of a success, if there is one.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! split {
+    ($value:expr, |$success:ident| $finish:expr) => {
+        match $value {
+            value => match $crate::__private::Tag::of(&value).split(value) {
+                ::core::result::Result::Ok(value) => {
+                    ::core::result::Result::Ok(match $crate::__private::Tag::of(&value).some(value) {
+                        ::core::option::Option::Some($success) => ::core::option::Option::Some($finish),
+                        ::core::option::Option::None => ::core::option::Option::None,
+                    })
                 }
-                items.push(item);
-            }
-            // What came before is kept, for those who watch.
-            Err(error) => {
-                let received = crate::output::as_list(&items);
-                let details = match error.details() {
-                    Some(own) => serde_json::json!({ "received": received, "details": own }),
-                    None => received,
-                };
-                return Err(error.with_details(details));
-            }
+                ::core::result::Result::Err(error) => {
+                    ::core::result::Result::Err((&&&&$crate::__private::Tag::of(&error)).error(error))
+                }
+            },
         }
-    }
-    Ok(crate::output::merged(items))
+    };
 }
 
 /// A call's result: any type that a tool may return.
@@ -316,19 +257,10 @@ where
 macro_rules! outcome {
     ($call:expr, $value:expr) => {{
         use $crate::__private::probe::*;
-        match $value {
-            value => match $crate::__private::Tag::of(&value).split(value) {
-                ::core::result::Result::Ok(value) => match $crate::__private::Tag::of(&value).some(value) {
-                    ::core::option::Option::Some(value) => {
-                        (&&&&&$crate::__private::Tag::of(&value)).finish(value, &$call).await
-                    }
-                    ::core::option::Option::None => $crate::__private::nothing(),
-                },
-                ::core::result::Result::Err(error) => {
-                    ::core::result::Result::Err((&&&&$crate::__private::Tag::of(&error)).error(error))
-                }
-            },
-        }
+        let outcome = $crate::split!($value, |value| {
+            (&&&&$crate::__private::Tag::of(&value)).finish(value, &$call, |item| $crate::part!(item))
+        });
+        $crate::__private::conclude(outcome).await
     }};
 }
 
@@ -338,20 +270,26 @@ macro_rules! outcome {
 macro_rules! outcome_sync {
     ($call:expr, $value:expr) => {{
         use $crate::__private::probe::*;
-        match $value {
-            value => match $crate::__private::Tag::of(&value).split(value) {
-                ::core::result::Result::Ok(value) => match $crate::__private::Tag::of(&value).some(value) {
-                    ::core::option::Option::Some(value) => {
-                        (&&&&&$crate::__private::Tag::of(&value)).output(value)
-                    }
-                    ::core::option::Option::None => $crate::__private::nothing(),
-                },
-                ::core::result::Result::Err(error) => {
-                    ::core::result::Result::Err((&&&&$crate::__private::Tag::of(&error)).error(error))
-                }
-            },
-        }
+        let outcome =
+            $crate::split!($value, |value| { (&&&&$crate::__private::Tag::of(&value)).output(value) });
+        $crate::__private::conclude_sync(outcome)
     }};
+}
+
+/// The end of a call whose result was split.
+pub async fn conclude(outcome: Result<Option<Ending<'_>>, ToolError>) -> Result<ToolOutput, ToolError> {
+    match outcome? {
+        Some(Ending::Now(output)) => output,
+        Some(Ending::Later(running)) => running.await,
+        None => nothing(),
+    }
+}
+
+/// The same where nothing is left to be done.
+pub fn conclude_sync(
+    outcome: Result<Option<Result<ToolOutput, ToolError>>, ToolError>,
+) -> Result<ToolOutput, ToolError> {
+    outcome?.unwrap_or_else(nothing)
 }
 
 /// A reference to a value as JSON, where its type can be written.
@@ -365,6 +303,6 @@ macro_rules! to_json {
 }
 
 /// What `None` gives: the JSON value `null`.
-pub fn nothing() -> Result<ToolOutput, ToolError> {
+fn nothing() -> Result<ToolOutput, ToolError> {
     ToolOutput::json(&())
 }

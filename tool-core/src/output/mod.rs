@@ -6,6 +6,7 @@
 
 mod actions;
 mod content;
+mod together;
 mod wire;
 
 use std::borrow::Cow;
@@ -13,6 +14,7 @@ use std::borrow::Cow;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+pub(crate) use self::together::{appended, as_list, joined, listed};
 pub use self::{
     actions::Actions,
     content::{Blob, Bytes, Content, Resource, ResourceBody},
@@ -347,36 +349,4 @@ impl From<Bytes> for ToolOutput {
     fn from(bytes: Bytes) -> Self {
         Content::from(bytes).into()
     }
-}
-
-/// The items of a stream as one list.
-pub(crate) fn as_list(items: &[ToolOutput]) -> Value {
-    items.iter().map(|item| item.structured().unwrap_or_default()).collect()
-}
-
-/// The items of a stream as one output: texts in one, other values in a list.
-pub(crate) fn merged(items: Vec<ToolOutput>) -> ToolOutput {
-    let mut text = String::new();
-    let mut list = String::from("[");
-    let mut all_texts = !items.is_empty();
-    for item in &items {
-        match &item.body {
-            Body::Text(part) => text.push_str(part),
-            _ => all_texts = false,
-        }
-    }
-    if all_texts {
-        return Body::Text(text).into();
-    }
-    for (at, item) in items.iter().enumerate() {
-        if at > 0 {
-            list.push(',');
-        }
-        match &item.body {
-            Body::Json(json) => list.push_str(json),
-            _ => list.push_str(&item.structured().unwrap_or_default().to_string()),
-        }
-    }
-    list.push(']');
-    Body::Json(list).into()
 }

@@ -286,12 +286,8 @@ pub(crate) fn with_definitions(mut root: Value, mut generator: SchemaGenerator) 
     root
 }
 
-/// The schema of a stream's items taken together: a text of texts, else a list.
-pub(crate) fn of_items(item: Schema) -> Schema {
-    if has_type(&item, "string") { schemars::json_schema!({ "type": "string" }) } else { list_of(item) }
-}
-
-fn list_of(item: Schema) -> Schema {
+/// The schema of a list of items.
+pub(crate) fn list_of(item: Schema) -> Schema {
     let mut list = schemars::json_schema!({ "type": "array" });
     list.insert("items".to_owned(), json!(item));
     list

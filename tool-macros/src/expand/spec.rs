@@ -156,10 +156,11 @@ fn arguments_and_result(tool: &Tool, fields: &mut Fields) {
     fields.some("input_override", value(&keys.input_schema).map(schema));
     fields.some("output_override", output_override(keys).map(schema));
     let output = tool.output.as_ref();
-    fields.some(
-        "output",
-        output.map(|ty| quote_spanned!(tool.result=> |__g| __tool::Of::<#ty>::new().payload().schema(__g))),
-    );
+    let output = output.map(|ty| {
+        let of = quote_spanned!(tool.result=> __tool::Of::<#ty>::new().payload().items().payload());
+        quote_spanned!(tool.result=> |__g| (&&&&&#of).schema(__g))
+    });
+    fields.some("output", output);
     fields.some("max_result_size", value(&keys.max_result_size));
     fields.on("merge", is_on(&keys.merge));
     fields.on("skip_summarization", is_on(&keys.skip_summarization));

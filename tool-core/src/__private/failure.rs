@@ -1,0 +1,83 @@
+//! What a function failed with, as the error of a call: decided like [`Of`](super::Of).
+
+use std::{error::Error, fmt::Display, iter};
+
+use super::Tag;
+use crate::ToolError;
+
+/// The traits behind the decision, from the most particular to the most general.
+pub(super) mod traits {
+    #[allow(clippy::wildcard_imports, reason = "a part of the module above")]
+    use super::*;
+
+    pub trait IntoToolError<E> {
+        fn error(self, error: E) -> ToolError;
+    }
+
+    impl<E: Into<ToolError>> IntoToolError<E> for &&&&Tag<E> {
+        fn error(self, error: E) -> ToolError {
+            error.into()
+        }
+    }
+
+    pub trait ViewedError<E> {
+        fn error(self, error: E) -> ToolError;
+    }
+
+    /// `anyhow::Error` and its like: one of ours inside it is found by looking through it.
+    impl<E> ViewedError<E> for &&&Tag<E>
+    where
+        E: AsRef<dyn Error + Send + Sync> + Into<Box<dyn Error + Send + Sync>>,
+    {
+        fn error(self, error: E) -> ToolError {
+            let view: &(dyn Error + Send + Sync) = error.as_ref();
+            if let Some(ours) = view.downcast_ref::<ToolError>() {
+                return ours.clone();
+            }
+            match ours_beneath(view) {
+                Some(ours) => ours.clone().told_as(error),
+                None => ToolError::from_source(error),
+            }
+        }
+    }
+
+    pub trait BoxedError<E> {
+        fn error(self, error: E) -> ToolError;
+    }
+
+    impl<E: Into<Box<dyn Error + Send + Sync>>> BoxedError<E> for &&Tag<E> {
+        fn error(self, error: E) -> ToolError {
+            ToolError::from_source(error)
+        }
+    }
+
+    pub trait DisplayedError<E> {
+        fn error(self, error: E) -> ToolError
+        where
+            E: Failure;
+    }
+
+    impl<E> DisplayedError<E> for &Tag<E> {
+        fn error(self, error: E) -> ToolError
+        where
+            E: Failure,
+        {
+            ToolError::failed(error.to_string())
+        }
+    }
+}
+
+/// The first error of ours among the sources of `error`, as `.context(..)` puts it there.
+fn ours_beneath<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a ToolError> {
+    iter::successors(error.source(), |&error| error.source()).find_map(|error| error.downcast_ref())
+}
+
+/// What a tool can fail with.
+#[diagnostic::on_unimplemented(
+    message = "a tool cannot fail with an error of type `{Self}`",
+    label = "needs `Into<ToolError>`, `std::error::Error` or `Display`"
+)]
+pub trait Failure: Display {}
+
+#[diagnostic::do_not_recommend]
+impl<T: Display> Failure for T {}

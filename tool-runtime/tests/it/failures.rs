@@ -1,0 +1,219 @@
+//! Every form in which a tool may fail.
+
+use std::{cell::Cell, error::Error, fmt, io, rc::Rc};
+
+use serde::Serialize;
+use serde_json::json;
+use tool_runtime::{ErrorKind, RegistryBuilder, prelude::*};
+
+use crate::{call, definition, text};
+
+/// Known to the framework and to nobody else.
+pub(crate) struct Unprintable;
+
+impl From<Unprintable> for ToolError {
+    fn from(_: Unprintable) -> Self {
+        Self::new(ErrorKind::Denied, "not today")
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Chained(io::Error);
+
+impl fmt::Display for Chained {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("cannot read")
+    }
+}
+
+impl Error for Chained {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        Some(&self.0)
+    }
+}
+
+/// An error each, and a tool that fails with it.
+macro_rules! failures {
+    ($($name:ident() -> $error:ty { $value:expr })*) => {
+        $(
+            pub(crate) fn $name() -> $error {
+                $value
+            }
+        )*
+
+        mod tools {
+            use super::*;
+
+            $(
+                /// Fails.
+                #[tool(register = false)]
+                pub(super) fn $name() -> Result<u8, $error> {
+                    Err(super::$name())
+                }
+            )*
+        }
+
+        pub(crate) fn every() -> Vec<(RegistryBuilder, &'static str)> {
+            vec![$((Registry::builder().tool::<tools::$name>(), stringify!($name))),*]
+        }
+    };
+}
+
+failures! {
+    ours() -> ToolError { ToolError::cancelled() }
+    converted() -> Unprintable { Unprintable }
+    any_ours() -> anyhow::Error { ToolError::cancelled().into() }
+    any_context() -> anyhow::Error { anyhow::Error::from(no_disk()).context("reading").context("starting") }
+    any_other() -> anyhow::Error { anyhow::Error::from(io::Error::other("disk")).context("reading") }
+    boxed() -> Box<dyn Error + Send + Sync> { "in a box".into() }
+    chained() -> Chained { Chained(io::Error::other("disk")) }
+    message() -> &'static str { "just a text" }
+}
+
+fn no_disk() -> ToolError {
+    let error = ToolError::new(ErrorKind::Unavailable, "no disk");
+    error.retryable(true).with_details(json!({ "disk": 1 }))
+}
+
+fn failed(name: &str) -> ToolError {
+    let (tools, _) = every().into_iter().find(|(_, it)| *it == name).unwrap();
+    call(tools, name, "").unwrap_err()
+}
+
+// B08, E06
+#[test]
+fn an_error_of_ours_keeps_its_kind_under_a_context_whose_text_is_told() {
+    let error = failed("any_context");
+    assert_eq!(error.kind(), ErrorKind::Unavailable);
+    assert_eq!(error.feedback(), "Tool unavailable: starting");
+    assert_eq!(error.to_string(), "tool \"any_context\" is not available");
+    assert_eq!(error.details(), Some(&json!({ "disk": 1 })));
+    assert!(error.is_retryable());
+    let sources: Vec<_> =
+        std::iter::successors(error.source(), |&error| error.source()).map(ToString::to_string).collect();
+    assert_eq!(sources, ["starting", "reading", "tool is not available: no disk"]);
+    let other = failed("any_other");
+    assert_eq!((other.kind(), other.feedback()), (ErrorKind::Failed, "reading".to_owned()));
+}
+
+#[test]
+fn an_error_that_is_known_to_the_framework_only_is_enough() {
+    assert_eq!(failed("converted").feedback(), "Denied: not today");
+}
+
+type Local<T> = Result<T, Box<dyn Error>>;
+
+/// Fails in a box that stays on its thread.
+#[tool(register = false)]
+fn at_once(how: &str) -> Local<u8> {
+    local(how)
+}
+
+/// The same, later.
+#[tool(register = false)]
+async fn later(how: String) -> Local<u8> {
+    tokio::task::yield_now().await;
+    local(&how)
+}
+
+/// The same, on a thread of its own.
+#[tool(register = false, blocking)]
+fn elsewhere(how: &str) -> Local<u8> {
+    local(how)
+}
+
+/// The same, as a struct.
+#[tool(register = false)]
+struct Kept {
+    how: String,
+}
+
+impl Run for Kept {
+    type Output = Local<u8>;
+
+    async fn run(self, _: &ToolContext) -> Local<u8> {
+        local(&self.how)
+    }
+}
+
+fn local(how: &str) -> Local<u8> {
+    match how {
+        "ours" => Err(ToolError::cancelled())?,
+        "late" => Err(io::Error::new(io::ErrorKind::TimedOut, "late"))?,
+        how => Ok(how.parse()?),
+    }
+}
+
+// B08, E06
+#[test]
+fn an_error_may_stay_on_its_thread() {
+    for (tools, name) in [
+        (Registry::builder().tool::<at_once>(), "at_once"),
+        (Registry::builder().tool::<later>(), "later"),
+        (Registry::builder().tool::<elsewhere>(), "elsewhere"),
+        (Registry::builder().tool::<Kept>(), "kept"),
+    ] {
+        let tools = tools.build().unwrap();
+        let call = |how: &str| crate::run(tools.call(name, json!({ "how": how })));
+        assert_eq!(call("7").unwrap().text(), "7");
+        assert_eq!(call("x").unwrap_err().feedback(), "invalid digit found in string");
+        assert_eq!(call("ours").unwrap_err().kind(), ErrorKind::Cancelled);
+        let late = call("late").unwrap_err();
+        assert_eq!((late.feedback(), late.is_retryable()), ("late".to_owned(), true));
+    }
+}
+
+/// Gives what stays on its thread.
+#[tool(register = false)]
+fn not_send(text: &str) -> Result<impl Serialize, Rc<str>> {
+    if text.is_empty() { Err("empty".into()) } else { Ok(Cell::new(text.len())) }
+}
+
+#[test]
+fn neither_side_of_a_result_has_to_leave_its_thread() {
+    let tools = || Registry::builder().tool::<not_send>();
+    assert_eq!(text(tools(), "not_send", r#"{"text":"ab"}"#), "2");
+    assert_eq!(call(tools(), "not_send", r#"{"text":""}"#).unwrap_err().feedback(), "empty");
+}
+
+/// Gives perhaps, and fails perhaps.
+#[tool(register = false)]
+fn perhaps(n: i8) -> Option<Result<u8, String>> {
+    (n != 0).then(|| u8::try_from(n).map_err(|error| error.to_string()))
+}
+
+/// The same, on a thread of its own.
+#[tool(register = false, blocking)]
+fn perhaps_elsewhere(n: i8) -> Option<Result<u8, String>> {
+    perhaps(n)
+}
+
+// B07
+#[test]
+fn a_failure_inside_of_an_option_is_a_failure() {
+    for (tools, name) in [
+        (Registry::builder().tool::<perhaps>(), "perhaps"),
+        (Registry::builder().tool::<perhaps_elsewhere>(), "perhaps_elsewhere"),
+    ] {
+        let schema = definition(tools).output_schema().unwrap().as_value().clone();
+        assert_eq!(schema, json!({ "type": ["integer", "null"], "minimum": 0, "maximum": 255 }));
+        let tools = Registry::builder().tool::<perhaps>().tool::<perhaps_elsewhere>().build().unwrap();
+        let call = |n: i8| crate::run(tools.call(name, json!({ "n": n })));
+        assert_eq!(call(1).unwrap().text(), "1");
+        assert_eq!(call(0).unwrap().text(), "null");
+        let error = call(-1).unwrap_err();
+        assert_eq!(error.feedback(), "out of range integral type conversion attempted");
+    }
+}
+
+#[test]
+fn the_schema_of_a_success_is_known_beside_an_error_without_a_name() {
+    /// Answers.
+    #[tool(register = false)]
+    fn named() -> Result<u8, impl fmt::Display> {
+        "7".parse::<u8>()
+    }
+    let schema = definition(Registry::builder().tool::<named>()).output_schema().unwrap().as_value().clone();
+    assert_eq!(schema, json!({ "type": "integer", "minimum": 0, "maximum": 255 }));
+    assert_eq!(text(Registry::builder().tool::<named>(), "named", ""), "7");
+}
