@@ -1,5 +1,7 @@
 //! The input schema of a function, from its slots and the table of its parameters.
 
+use std::collections::HashSet;
+
 use schemars::Schema;
 use serde_json::{Map, Value, json};
 
@@ -19,7 +21,7 @@ pub(crate) struct Description {
 pub(crate) fn describe(spec: &Spec, slots: SlotList<'_, '_>) -> Result<Description, SchemaError> {
     let mut generator = input_generator();
     let mut needs: Vec<_> = spec.needs.iter().map(|needed| needed()).collect();
-    let mut list = List { properties: Map::new(), required: Vec::new(), given: Vec::new() };
+    let mut list = List::default();
     let mut whole = None;
     for (slot, parameter) in slots.iter().zip(spec.parameters) {
         match slot.source() {
@@ -28,6 +30,7 @@ pub(crate) fn describe(spec: &Spec, slots: SlotList<'_, '_>) -> Result<Descripti
             Source::Model { schema, .. } if parameter.whole => whole = Some(schema(&mut generator)),
             Source::Model { schema, optional, default } => {
                 let schema = schema(&mut generator);
+                list.names_differ(parameter)?;
                 list.add(parameter, schema, optional, default);
             }
         }
@@ -47,7 +50,7 @@ pub(crate) fn describe(spec: &Spec, slots: SlotList<'_, '_>) -> Result<Descripti
             InputSchema::canonical(with_definitions(list.into_root(), generator), closing, given)?
         }
     };
-    let mut seen = std::collections::HashSet::new();
+    let mut seen = HashSet::new();
     needs.retain(|needed| seen.insert(*needed));
     Ok(Description { input_schema, needs })
 }
@@ -67,13 +70,24 @@ pub(crate) fn output(spec: &Spec) -> Result<Option<Value>, SchemaError> {
 }
 
 /// The properties of a parameter list.
+#[derive(Default)]
 struct List {
+    names: HashSet<&'static str>,
     properties: Map<String, Value>,
     required: Vec<Value>,
     given: Vec<Given>,
 }
 
 impl List {
+    /// "two properties have one name": whether a reference is one, the macro cannot tell.
+    fn names_differ(&mut self, parameter: &Parameter) -> Result<(), SchemaError> {
+        let mut names = std::iter::once(parameter.name).chain(parameter.aliases.iter().copied());
+        match names.find(|name| !self.names.insert(name)) {
+            Some(name) => Err(SchemaError::new(format!("two properties are named `{name}`; rename one"))),
+            None => Ok(()),
+        }
+    }
+
     fn add(&mut self, parameter: &Parameter, mut schema: Schema, optional: bool, default: Option<Value>) {
         if !parameter.description.is_empty() {
             schema.insert("description".to_owned(), parameter.description.into());

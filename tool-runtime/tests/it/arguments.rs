@@ -192,8 +192,8 @@ fn a_property_may_have_the_name_of_what_the_program_gives() {
     let tools = || Registry::builder().tool::<connect>().provide(Database);
     assert_eq!(text(tools(), "connect", r#"{"db":"main"}"#), "connect main");
     assert_eq!(text(tools(), "connect", r#"{"cx":"main"}"#), "connect main");
-    let refused = feedback(tools(), "connect", r#"{"db":1}"#);
-    assert!(refused.contains("/db: expected a string, got 1"), "{refused}");
+    let refused = feedback(tools(), "connect", r#"{"db":[1]}"#);
+    assert!(refused.contains("/db: expected a string, got [1]"), "{refused}");
 }
 
 #[test]
