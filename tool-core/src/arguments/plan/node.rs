@@ -90,7 +90,9 @@ impl Node {
     /// Whether some rule can be decided only by a look at the whole value: rules that combine
     /// others, that compare parts of the value, or of which several apply to one part.
     fn needs_whole(&self) -> bool {
-        let is_compound = |value: &Value| value.is_array() || value.is_object();
+        // An object is compared with the values that are allowed, be they scalars.
+        let compounds = self.types.intersection(Types::ARRAY.union(Types::OBJECT));
+        let is_listed = self.values.is_some() && compounds != Types::NONE;
         let compares = |list: &ListRules| list.unique || list.contains.is_some();
         let depends = |object: &ObjectRules| {
             let several = object.patterns.len() > 1
@@ -98,7 +100,7 @@ impl Node {
             several || !object.required_beside.is_empty() || !object.schemas_beside.is_empty()
         };
         self.combined.is_some()
-            || self.values.as_deref().is_some_and(|values| values.iter().any(is_compound))
+            || is_listed
             || self.list.as_deref().is_some_and(compares)
             || self.object.as_deref().is_some_and(depends)
     }

@@ -1,50 +1,119 @@
 //! A plan and the `jsonschema` crate come to the same verdicts.
 //!
-//! Schemas and values are drawn from one small vocabulary, so that values lie at the limits that
-//! the schemas set. What was once found here stands in `disagreements`.
+//! What was once found here stands in `disagreements`. Beyond what a build has time for:
+//!
+//! ```sh
+//! PLAN_PAIRS=1000000 cargo test --release -p tool-core --lib plan_and_jsonschema -- --nocapture
+//! ```
 
-use proptest::{
-    collection::vec,
-    prelude::*,
-    sample::{select, subsequence},
-    test_runner::Config,
+use std::cell::Cell;
+
+use jsonschema::PatternOptions;
+use proptest::{collection::vec, prelude::*, test_runner::TestRunner};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{
+    Plan,
+    drawn::{config, root, value},
 };
-use serde_json::{Map, Value, json};
+use crate::arguments::plan::decode::Source;
 
-use super::Plan;
+/// So many pairs of a schema and a value a build has time for; `PLAN_PAIRS` asks for more.
+const PAIRS: usize = 8_000;
 
-/// As many as a build has time for; `PROPTEST_CASES` asks for more.
-pub(super) fn config(few: u32) -> Config {
-    let cases = if std::env::var_os("PROPTEST_CASES").is_some() { Config::default().cases } else { few };
-    Config { cases, failure_persistence: None, ..Config::default() }
+/// So many values are held to each schema.
+const VALUES: usize = 8;
+
+/// Verdicts that were compared: those that admit, and those that refuse.
+#[derive(Default)]
+pub(super) struct Tally {
+    valid: Cell<usize>,
+    invalid: Cell<usize>,
+    left_out: Cell<usize>,
 }
 
-proptest! {
-    #![proptest_config(config(2_000))]
+impl Tally {
+    pub(super) fn add(&self, valid: bool) {
+        let count = if valid { &self.valid } else { &self.invalid };
+        count.set(count.get() + 1);
+    }
 
-    #[test]
-    fn plan_and_jsonschema_agree(schema in root(), values in vec(value(), 6)) {
+    /// Counts pairs that cannot be compared.
+    pub(super) fn leave_out(&self, pairs: usize) {
+        self.left_out.set(self.left_out.get() + pairs);
+    }
+
+    fn pairs(&self) -> usize {
+        self.valid.get() + self.invalid.get()
+    }
+}
+
+/// Draws and compares until enough pairs were compared, and sees that neither verdict is rare.
+pub(super) fn compare<S: Strategy>(drawn: &S, agree: impl Fn(S::Value, &Tally) -> Result<(), TestCaseError>) {
+    let wanted = std::env::var("PLAN_PAIRS").map_or(PAIRS, |pairs| pairs.parse().unwrap());
+    let tally = Tally::default();
+    while tally.pairs() < wanted {
+        TestRunner::new(config(500))
+            .run(drawn, |drawn| agree(drawn, &tally))
+            .unwrap_or_else(|it| panic!("{it}"));
+    }
+    let (pairs, valid, left_out) = (tally.pairs(), tally.valid.get(), tally.left_out.get());
+    println!(
+        "{pairs} pairs agree: {valid} are valid, {} are not; {left_out} more were left out",
+        pairs - valid
+    );
+    assert!((pairs / 5..=pairs - pairs / 5).contains(&valid), "{valid} of {pairs} pairs are valid");
+    assert!(left_out < pairs / 5, "{left_out} pairs were left out beside {pairs}");
+}
+
+#[test]
+fn plan_and_jsonschema_agree() {
+    compare(&(root(), vec(value(), VALUES)), |(schema, values), tally| {
         let plan = match Plan::compile(&schema) {
             Ok(plan) => plan,
             Err(problems) => {
                 let is_loop = |message: &str| message.starts_with("`$ref` leads back");
                 prop_assert!(problems.iter().all(|it| is_loop(&it.message)), "{schema}: {problems:?}");
+                tally.leave_out(values.len());
                 return Ok(());
             }
         };
         let options = jsonschema::options().with_draft(jsonschema::Draft::Draft202012).offline();
-        let reference = options.build(&schema).unwrap();
-        for value in values.into_iter().filter(|value| !is_rounded(&schema, value)) {
-            let admits = plan.admits(&value);
-            prop_assert_eq!(admits, reference.is_valid(&value), "{} {}", schema, value);
-            let violations = plan.violations(&value);
-            prop_assert_eq!(admits, violations.is_empty(), "{} {} {:?}", schema, value, violations);
-            let mut settled = value.clone();
-            let changed = plan.settle(&mut settled);
-            prop_assert!(!admits || plan.admits(&settled), "{} {} {}", schema, value, settled);
-            prop_assert_eq!(changed, settled != value);
+        let reference = options.with_pattern_options(PatternOptions::regex()).build(&schema).unwrap();
+        for value in values {
+            if is_rounded(&schema, &value) {
+                tally.leave_out(1);
+            } else {
+                tally.add(agree(&schema, &plan, &reference, value)?);
+            }
         }
-    }
+        Ok(())
+    });
+}
+
+/// One verdict, come to in every way that there is.
+fn agree(
+    schema: &Value,
+    plan: &Plan,
+    reference: &jsonschema::Validator,
+    value: Value,
+) -> Result<bool, TestCaseError> {
+    let admits = plan.admits(&value);
+    prop_assert_eq!(admits, reference.is_valid(&value), "{} {}", schema, value);
+    let violations = plan.violations(&value);
+    prop_assert_eq!(admits, violations.is_empty(), "{} {} {:?}", schema, value, violations);
+    let mut settled = value.clone();
+    let changed = plan.settle(&mut settled);
+    let fits = plan.admits(&settled);
+    prop_assert!(!admits || fits, "{} {} {}", schema, value, settled);
+    prop_assert_eq!(changed, settled != value);
+    // The decoder reads `null` and `3.0` as settling does, where it comes by them.
+    let text = value.to_string();
+    let decodes = Value::deserialize(Source::new(&text, plan).value()).is_ok();
+    prop_assert!(!admits || decodes, "{} {} is not decoded", schema, value);
+    prop_assert!(!decodes || fits, "{} {} is decoded", schema, value);
+    Ok(admits)
 }
 
 /// Where the reference is known to round: an integer that no float holds, divided by a fraction.
@@ -62,175 +131,4 @@ fn any(value: &Value, is_it: &dyn Fn(&str, &Value) -> bool) -> bool {
         Value::Object(map) => map.iter().any(|(key, value)| is_it(key, value) || any(value, is_it)),
         _ => is_it("", value),
     }
-}
-
-const NAMES: [&str; 4] = ["a", "b", "ab", "é"];
-
-fn name() -> impl Strategy<Value = String> {
-    select(&NAMES[..]).prop_map(str::to_owned)
-}
-
-fn number() -> impl Strategy<Value = Value> {
-    let small = prop_oneof![
-        (-2..=4_i64).prop_map(|it| json!(it)),
-        (-4..=8_i64).prop_map(|it| json!(it as f64 / 2.0))
-    ];
-    let edges = select(vec![
-        json!(0.1),
-        json!(0.3),
-        json!(-0.7),
-        json!(1e2),
-        json!(9_007_199_254_740_992_u64),
-        json!(9_007_199_254_740_993_u64),
-        json!(9007199254740992.0),
-        json!(i64::MIN),
-        json!(i64::MAX),
-        json!(u64::MAX),
-        json!(u64::MAX - 1),
-    ]);
-    prop_oneof![4 => small, 1 => edges]
-}
-
-fn scalar() -> impl Strategy<Value = Value> {
-    let texts = select(vec!["", "a", "b", "ab", "é", "aé", "aaa", "1", "7a", "😀"]);
-    prop_oneof![
-        1 => Just(Value::Null),
-        1 => proptest::bool::ANY.prop_map(Value::from),
-        3 => number(),
-        3 => texts.prop_map(Value::from),
-    ]
-}
-
-pub(super) fn value() -> BoxedStrategy<Value> {
-    let leaf = scalar().boxed();
-    leaf.prop_recursive(3, 12, 4, |inner| {
-        prop_oneof![
-            1 => scalar(),
-            1 => vec(inner.clone(), 0..4).prop_map(Value::Array),
-            2 => vec((name(), inner), 0..4).prop_map(|pairs| Value::Object(pairs.into_iter().collect())),
-        ]
-    })
-    .boxed()
-}
-
-type Keywords = Vec<(&'static str, Value)>;
-
-fn count() -> impl Strategy<Value = Value> {
-    (0..4_u64, proptest::bool::ANY)
-        .prop_map(|(count, float)| if float { json!(count as f64) } else { json!(count) })
-}
-
-fn names() -> impl Strategy<Value = Value> {
-    subsequence(NAMES.to_vec(), 0..=3).prop_map(Value::from)
-}
-
-/// Keywords without schemas in them.
-fn simple() -> BoxedStrategy<Keywords> {
-    const TYPES: [&str; 7] = ["null", "boolean", "integer", "number", "string", "array", "object"];
-    let one = |key: &'static str| move |value: Value| vec![(key, value)];
-    let counted = |key| count().prop_map(one(key));
-    let limited = |key| number().prop_map(one(key));
-    let factors =
-        vec![json!(1), json!(2), json!(3), json!(0.5), json!(0.1), json!(2.0), json!(1.5), json!(7)];
-    let patterns = vec![
-        "a", "^a", "b$", "^a*$", "^[^a]", r"^\d", r"\w", r"\W", ".", "^.{1,2}$", "^$", "(a|é)$", r"^\S+$",
-    ];
-    prop_oneof![
-        4 => select(&TYPES[..]).prop_map(|it| vec![("type", it.into())]),
-        2 => subsequence(TYPES.to_vec(), 1..4).prop_map(|it| vec![("type", it.into())]),
-        2 => vec(value(), 0..4).prop_map(|it| vec![("enum", it.into())]),
-        2 => value().prop_map(one("const")),
-        2 => names().prop_map(one("required")),
-        1 => limited("minimum"),
-        1 => limited("maximum"),
-        1 => limited("exclusiveMinimum"),
-        1 => limited("exclusiveMaximum"),
-        1 => select(factors).prop_map(one("multipleOf")),
-        1 => counted("minLength"),
-        1 => counted("maxLength"),
-        1 => select(patterns).prop_map(|it| vec![("pattern", it.into())]),
-        1 => counted("minItems"),
-        1 => counted("maxItems"),
-        1 => proptest::bool::ANY.prop_map(|it| vec![("uniqueItems", it.into())]),
-        1 => counted("minProperties"),
-        1 => counted("maxProperties"),
-        1 => (name(), names()).prop_map(|(name, names)| vec![("dependentRequired", json!({name: names}))]),
-        2 => select(vec!["#/$defs/d0", "#/$defs/d1", "#", "#/$defs/d%30"]).prop_map(|it| vec![("$ref", it.into())]),
-    ]
-    .boxed()
-}
-
-/// Keywords with schemas in them.
-fn compound(schema: BoxedStrategy<Value>) -> BoxedStrategy<Keywords> {
-    let one = |key: &'static str| schema.clone().prop_map(move |it| vec![(key, it)]);
-    let many = |key: &'static str| vec(schema.clone(), 1..4).prop_map(move |it| vec![(key, it.into())]);
-    let named = |key: &'static str| {
-        vec((name(), schema.clone()), 0..4)
-            .prop_map(move |it| vec![(key, Value::Object(it.into_iter().collect()))])
-    };
-    let tagged = vec((select(vec!["a", "b", "aé"]), schema.clone()), 1..4).prop_map(|branches| {
-        let branch =
-            |(kind, schema): (&str, Value)| json!({"properties": {"a": {"const": kind}, "b": schema}});
-        branches.into_iter().map(branch).collect::<Vec<_>>()
-    });
-    let pattern = (select(vec!["^a", "b", "é$", "."]), schema.clone());
-    let counts = (schema.clone(), count(), count(), 0..4_u8);
-    prop_oneof![
-        4 => (named("properties"), names()).prop_map(|(mut it, names)| {
-            it.push(("required", names));
-            it
-        }),
-        2 => named("properties"),
-        2 => one("additionalProperties"),
-        1 => pattern.prop_map(|(pattern, it)| vec![("patternProperties", json!({pattern: it}))]),
-        1 => one("propertyNames"),
-        1 => named("dependentSchemas"),
-        2 => one("items"),
-        1 => many("prefixItems"),
-        1 => counts.prop_map(|(schema, least, most, which)| {
-            let mut keywords = vec![("contains", schema)];
-            if which & 1 == 1 { keywords.push(("minContains", least)) }
-            if which & 2 == 2 { keywords.push(("maxContains", most)) }
-            keywords
-        }),
-        1 => many("allOf"),
-        2 => many("anyOf"),
-        2 => many("oneOf"),
-        1 => (tagged, proptest::bool::ANY).prop_map(|(it, any)| vec![(if any { "anyOf" } else { "oneOf" }, it.into())]),
-        1 => one("not"),
-        1 => (one("if"), one("then"), one("else"), 0..4_u8).prop_map(|(mut it, then, otherwise, which)| {
-            if which & 1 == 0 { it.extend(then) }
-            if which & 2 == 0 { it.extend(otherwise) }
-            it
-        }),
-    ]
-    .boxed()
-}
-
-fn object(parts: Vec<Keywords>) -> Value {
-    Value::Object(parts.into_iter().flatten().map(|(key, value)| (key.to_owned(), value)).collect())
-}
-
-fn schema() -> BoxedStrategy<Value> {
-    let leaf = prop_oneof![
-        1 => proptest::bool::ANY.prop_map(Value::from),
-        8 => vec(simple(), 0..3).prop_map(object),
-    ];
-    leaf.boxed()
-        .prop_recursive(3, 16, 3, |inner| {
-            (vec(simple(), 0..2), vec(compound(inner.boxed()), 1..3))
-                .prop_map(|(simple, compound)| object([simple, compound].concat()))
-        })
-        .boxed()
-}
-
-pub(super) fn root() -> impl Strategy<Value = Value> {
-    (schema(), schema(), schema()).prop_map(|(root, first, second)| {
-        let mut root = match root {
-            Value::Object(root) => root,
-            other => Map::from_iter([("not".to_owned(), json!({ "not": other }))]),
-        };
-        root.insert("$defs".to_owned(), json!({"d0": first, "d1": second}));
-        Value::Object(root)
-    })
 }

@@ -6,9 +6,8 @@ use proptest::{collection::vec, prelude::*, sample::select};
 use serde_json::{Map, Value, json, value::RawValue};
 
 use super::{
-    Plan,
-    agreement::{config, root, value},
-    correct,
+    Plan, correct,
+    drawn::{config, root, value},
 };
 use crate::arguments::plan::equality::equal;
 

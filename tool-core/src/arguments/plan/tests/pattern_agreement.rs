@@ -4,28 +4,34 @@ use jsonschema::PatternOptions;
 use proptest::{collection::vec, prelude::*, sample::select};
 use serde_json::{Value, json};
 
-use super::{agreement::config, plan};
+use super::{agreement::compare, plan};
 
-proptest! {
-    #![proptest_config(config(1_000))]
-
-    #[test]
-    fn plan_and_jsonschema_agree_on_patterns(pattern in pattern(), texts in vec(text(), 12)) {
+#[test]
+fn plan_and_jsonschema_agree_on_patterns() {
+    compare(&(pattern(), vec(text(), 12)), |(pattern, texts), tally| {
         let schema = json!({ "pattern": pattern });
         let plan = plan(&schema);
         // Its usual engine, `fancy-regex` 0.19, holds that `a+a?a+` matches "a".
         let options = jsonschema::options().with_pattern_options(PatternOptions::regex()).offline();
-        // The crate refuses some that are legal, such as `(?:)*`; too many of them fail the test.
-        let reference = options.build(&schema);
-        prop_assume!(reference.is_ok());
-        let reference = reference.unwrap();
+        // The crate refuses some that are legal, such as `(?:)*`.
+        let Ok(reference) = options.build(&schema) else {
+            tally.leave_out(texts.len());
+            return Ok(());
+        };
         // The crate leaves word boundaries to Unicode, where `é` is part of a word.
         let has_boundary = pattern.contains(r"\b") || pattern.contains(r"\B");
-        for text in texts.into_iter().filter(|it| !has_boundary || it.is_ascii()) {
+        for text in texts {
+            if has_boundary && !text.is_ascii() {
+                tally.leave_out(1);
+                continue;
+            }
             let text = Value::from(text);
-            prop_assert_eq!(plan.admits(&text), reference.is_valid(&text), "{} {}", pattern, text);
+            let admits = plan.admits(&text);
+            prop_assert_eq!(admits, reference.is_valid(&text), "{} {}", pattern, text);
+            tally.add(admits);
         }
-    }
+        Ok(())
+    });
 }
 
 /// Characters that the sets below tell apart. The crate has `.` match some ends of lines, which are
