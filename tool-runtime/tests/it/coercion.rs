@@ -405,6 +405,14 @@ fn a_report_speaks_of_what_came() {
     assert_eq!(text(tools(), "half", r#"{"x":"4"}"#), "2");
     assert!(feedback(tools(), "half", r#"{"x":3}"#).contains("it is odd"));
     assert!(feedback(tools(), "half", r#"{"x":"3"}"#).contains("/x: expected an integer, got \"3\""));
+    // And where there was nothing to correct.
+    /// Limits.
+    #[tool(register = false)]
+    fn limit(#[serde(alias = "max")] limit: Option<u8>) -> Option<u8> {
+        limit
+    }
+    let said = feedback(Registry::builder().tool::<limit>(), "limit", r#"{"limit":null,"max":5}"#);
+    assert!(said.starts_with("Invalid arguments: /max: expected a property that the schema knows"), "{said}");
 }
 
 #[test]

@@ -108,16 +108,13 @@ impl Plan {
             return Ok(if changed { Fit::As(rewritten(), Vec::new()) } else { Fit::AsItIs });
         }
         if arguments.lenient {
-            let corrections = self.correct(&mut value, &document);
-            if !corrections.is_empty() {
-                if self.admits(&value) {
-                    return Ok(Fit::As(document.rewritten(&value, &self.aliases()), corrections));
-                }
-                // What is reported is what came.
-                value = document.value.clone();
-                self.settle(&mut value);
+            let mut meant = value.clone();
+            let corrections = self.correct(&mut meant, &document);
+            if !corrections.is_empty() && self.admits(&meant) {
+                return Ok(Fit::As(document.rewritten(&meant, &self.aliases()), corrections));
             }
         }
+        // What is reported is what came.
         Ok(Fit::Not(beside(&document.oddities, self.violations(&value))))
     }
 }
