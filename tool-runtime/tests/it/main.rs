@@ -12,6 +12,7 @@ mod context;
 mod failures;
 mod flatten;
 mod forms;
+mod fuzz_corpus;
 mod items;
 mod repair;
 mod returns;

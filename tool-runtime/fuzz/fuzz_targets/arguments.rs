@@ -1,0 +1,45 @@
+//! Any text as the arguments of any tool: no panic, no hang, no more memory than the text is worth, and
+//! no two answers to one question. See the README.
+
+#![no_main]
+
+#[path = "../harness/mod.rs"]
+mod harness;
+
+use std::{path::Path, sync::LazyLock};
+
+use libfuzzer_sys::{fuzz_mutator, fuzz_target, fuzzer_mutate};
+
+use crate::harness::{Input, Statistics, examine::examine, mutate::Mutator};
+
+static STATISTICS: Statistics = Statistics::new();
+
+static MUTATOR: LazyLock<Mutator> =
+    LazyLock::new(|| Mutator::new(&Path::new(env!("CARGO_MANIFEST_DIR")).join("seeds/arguments")));
+
+/// What a call may allocate at once whatever its text, in bytes, and what it may for each byte of it.
+const MEMORY: (u64, u64) = (64 * 1024, 1024);
+
+fuzz_target!(|bytes: &[u8]| {
+    let Some(input) = Input::read(bytes) else { return };
+    let inputs = STATISTICS.count(examine(&input));
+    let allocated = allocation_counter::measure(|| drop(input.call())).bytes_max;
+    let allowed = MEMORY.0 + MEMORY.1 * bytes.len() as u64;
+    assert!(allocated <= allowed, "{allocated} bytes at once for {} of text", bytes.len());
+    if inputs.is_power_of_two() || inputs.is_multiple_of(100_000) {
+        eprintln!("{STATISTICS}");
+    }
+});
+
+fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
+    let made = MUTATOR.mutate(&data[..size], max_size, seed, |bytes| {
+        let mut bytes = bytes.to_vec();
+        let size = bytes.len();
+        bytes.resize(max_size.max(size), 0);
+        let size = fuzzer_mutate(&mut bytes, size, max_size);
+        bytes.truncate(size);
+        bytes
+    });
+    data[..made.len()].copy_from_slice(&made);
+    made.len()
+});

@@ -1,0 +1,229 @@
+//! The sentences that no input may make false; each that is false is a panic.
+
+use tool_runtime::{
+    Arguments, ErrorKind, ToolError, ToolOutput,
+    serde::de::IgnoredAny,
+    serde_json::{self, Value},
+};
+
+use super::{
+    Input, known, now,
+    tools::{Case, REGISTRY, REPAIRING, STRICT, runs},
+    tree::{Tree, is_integer},
+};
+
+/// How far an input came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Reached {
+    /// The text is no JSON.
+    Text,
+    /// It is, and does not become typed values.
+    Json,
+    /// It became typed values, and the tool was run with them.
+    Decoded,
+}
+
+/// Holds everything that follows from `input` to what was promised.
+pub(crate) fn examine(input: &Input<'_>) -> Reached {
+    let Input { case, text } = input;
+    let checked = REGISTRY.check(case.name, &**text);
+    strictly(case, text, &checked);
+    let (called, ran) = counted(|| input.call());
+    if let Err(error) = &called {
+        assert_eq!(ran, 0, "a refused call ran: {error:?}");
+        assert_eq!(error.kind(), ErrorKind::InvalidArguments, "{error:?}");
+        assert!(error.feedback().ends_with("\nNothing was executed."), "{}", error.feedback());
+    }
+    let document = Document::of(case, text);
+    if document.is_odd() {
+        return Reached::Json;
+    }
+    repaired(case, text, &document, &checked);
+    match (checked, called) {
+        (Ok(fit), Ok(output)) => {
+            assert_eq!(ran, 1, "the tool runs once");
+            assert!(!document.repeats_a_name(), "a repeated name was lost: {text}");
+            fits(case, &fit, &output);
+            if fit.corrections().is_empty()
+                && document.has_plain_numbers()
+                && let Ok(plain) = (case.again)(text)
+            {
+                assert_eq!(plain, output.text(), "serde_json reads what was sent otherwise: {text}");
+            }
+            prepared(case, text, &output);
+            return Reached::Decoded;
+        }
+        (Ok(fit), Err(error)) => {
+            assert!(!case.reads_all, "the schema admits what the type does not read: {error}");
+            assert!((case.again)(fit.as_str()).is_err(), "serde_json reads it: {error}");
+            document.explains(&error);
+        }
+        (Err(refused), Err(error)) => {
+            assert_eq!(refused.violations(), error.violations());
+            assert_eq!(refused.feedback(), error.feedback(), "the check says what the call says");
+            document.explains(&error);
+        }
+        (Err(refused), Ok(_)) => panic!("a call ran that the check refuses: {refused}"),
+    }
+    if document.is_json() { Reached::Json } else { Reached::Text }
+}
+
+/// A strict set refuses what is corrected, and nothing else that a lenient one takes.
+fn strictly(case: &Case, text: &str, lenient: &Result<Arguments<'_>, ToolError>) {
+    match (STRICT.check(case.name, text), lenient) {
+        (Ok(strict), Ok(lenient)) => {
+            assert!(lenient.corrections().is_empty(), "what fits is not corrected: {lenient:?}");
+            assert_eq!(strict.as_str(), lenient.as_str());
+        }
+        (Err(_), Ok(lenient)) => assert!(!lenient.corrections().is_empty(), "only corrections are refused"),
+        (Err(strict), Err(lenient)) => assert_eq!(strict.feedback(), lenient.feedback()),
+        (Ok(_), Err(lenient)) => panic!("it is too strict: {lenient}"),
+    }
+}
+
+/// What is JSON is not repaired, and what was repaired fits.
+fn repaired(case: &Case, text: &str, document: &Document<'_>, checked: &Result<Arguments<'_>, ToolError>) {
+    match (REPAIRING.check(case.name, text), checked) {
+        (Ok(repaired), Ok(checked)) => assert_eq!(repaired, *checked),
+        (Err(repaired), Err(checked)) if document.is_json() => {
+            assert_eq!(repaired.feedback(), checked.feedback());
+        }
+        (Err(repaired), Err(_)) => assert_eq!(repaired.kind(), ErrorKind::InvalidArguments),
+        (Ok(repaired), Err(checked)) => {
+            assert!(!document.is_json(), "JSON was repaired: {checked}");
+            assert!(!repaired.corrections().is_empty(), "it was repaired in silence: {repaired:?}");
+            let again = STRICT.check(case.name, repaired.as_str());
+            again.unwrap_or_else(|error| panic!("what was repaired does not fit: {error}"));
+        }
+        (Err(repaired), Ok(_)) => panic!("it was broken: {repaired}"),
+    }
+}
+
+/// What the check gave back, of a call that succeeded with `output`.
+fn fits(case: &Case, fit: &Arguments<'_>, output: &ToolOutput) {
+    let text = fit.as_str();
+    assert_eq!(fit.corrections(), output.corrections(), "both say what was corrected");
+    if case.has_secret {
+        assert!(fit.corrections().iter().all(|it| it.from == "a value that is hidden"), "{fit:?}");
+    }
+    let again = STRICT.check(case.name, text).unwrap_or_else(|error| panic!("it fits no more: {error}"));
+    // What a tool rewrites is written anew each time.
+    if REGISTRY.get(case.name).unwrap().prepare_arguments().is_none() {
+        assert_eq!(again.as_str(), text, "what fits is left as it is");
+    }
+    let value = serde_json::from_str::<Value>(text);
+    assert!(value.is_ok(), "what fits is JSON: {text}");
+    let (called, ran) = counted(|| now(REGISTRY.call(case.name, text)));
+    let called = called.unwrap_or_else(|error| panic!("what fits is refused: {error}"));
+    assert_eq!((called.text(), ran), (output.text(), 1), "what fits means what was sent");
+    match (case.again)(text) {
+        Ok(plain) => assert_eq!(plain, output.text(), "serde_json reads it otherwise: {text}"),
+        // A schema that says less than the type leaves `1e2` as it is, which `serde_json` does not read as
+        // an integer; nor does it read a name with escapes as a number.
+        Err(error) => {
+            assert!(!case.reads_all || text.contains("\\u"), "serde_json does not read it: {error}")
+        }
+    }
+}
+
+/// The two halves of a call give what the whole of it gives.
+fn prepared(case: &Case, text: &str, output: &ToolOutput) {
+    let tool = REGISTRY.get(case.name).unwrap();
+    if !tool.holds_arguments() || tool.prepare_arguments().is_some() {
+        return;
+    }
+    let cx = REGISTRY.context_of(case.name).unwrap();
+    let prepared = tool
+        .prepare(Arguments::from(text).lenient(true))
+        .unwrap_or_else(|error| panic!("not prepared: {error}"));
+    let (halves, ran) = counted(|| now(prepared.run(&cx)));
+    assert_eq!((&halves.unwrap(), ran), (output, 1), "two halves are the whole");
+}
+
+fn counted<T>(call: impl FnOnce() -> T) -> (T, u64) {
+    let before = runs();
+    let result = call();
+    (result, runs() - before)
+}
+
+/// The text as its reports speak of it.
+struct Document<'c> {
+    case: &'c Case,
+    tree: Option<Tree>,
+}
+
+impl<'c> Document<'c> {
+    fn of(case: &'c Case, text: &str) -> Self {
+        let arguments = Arguments::from(text);
+        let is_json = serde_json::from_str::<IgnoredAny>(arguments.as_str()).is_ok();
+        Self { case, tree: Tree::read(arguments.as_str()).filter(|_| is_json) }
+    }
+
+    fn is_json(&self) -> bool {
+        self.tree.is_some()
+    }
+
+    /// Whether `serde_json`, which it is compared with, has ways of its own with it: an object with one
+    /// of certain names is a number or a text to it, and what nests 128 levels deep is too deep.
+    fn is_odd(&self) -> bool {
+        let is_private = |name: &str| name.starts_with("$serde_json::private");
+        let is_known = |tree| known::is_known(self.case, tree);
+        self.tree
+            .as_ref()
+            .is_some_and(|tree| tree.has_name(&is_private) || tree.depth() > 127 || is_known(tree))
+    }
+
+    /// Whether all numbers are digits: of `3.0` and `-0`, which are integers to a schema, `serde_json`
+    /// makes floats.
+    fn has_plain_numbers(&self) -> bool {
+        self.tree.as_ref().is_some_and(|tree| {
+            tree.all_leaves(&|leaf| {
+                let is_number = leaf.starts_with(|first: char| first == '-' || first.is_ascii_digit());
+                !is_number || is_integer(leaf) && leaf != "-0"
+            })
+        })
+    }
+
+    fn repeats_a_name(&self) -> bool {
+        self.tree.as_ref().is_some_and(Tree::repeats_a_name)
+    }
+
+    /// Asserts that a refusal names what is wrong, at places that exist.
+    fn explains(&self, error: &ToolError) {
+        assert!(!error.violations().is_empty(), "nothing is wrong with it: {error:?}");
+        for violation in error.violations() {
+            assert!(!violation.expected.is_empty() && !violation.received.is_empty(), "{violation:?}");
+            if self.case.has_secret {
+                assert_eq!(violation.received, "a value that is hidden");
+            }
+            match &self.tree {
+                None => assert_eq!(violation.pointer, "", "{violation}"),
+                Some(tree) => {
+                    let steps = violation.pointer.split('/').skip(1);
+                    let steps: Vec<_> = steps.map(|it| it.replace("~1", "/").replace("~0", "~")).collect();
+                    let may_be_missing = self.case.has_secret || violation.received == "nothing";
+                    let is_there = self.leads(tree, &steps, may_be_missing);
+                    assert!(is_there, "it speaks of a place that is not there: {violation}");
+                }
+            }
+        }
+    }
+
+    /// Whether `steps` lead from `tree` to a value, or to where one is missing.
+    fn leads(&self, tree: &Tree, steps: &[String], may_be_missing: bool) -> bool {
+        let Some((step, below)) = steps.split_first() else { return true };
+        let is_missing = may_be_missing && below.is_empty();
+        match tree {
+            Tree::Leaf(_) => false,
+            Tree::List(items) => {
+                let item = step.parse().ok().and_then(|at: usize| items.get(at));
+                item.is_some_and(|item| self.leads(item, below, may_be_missing))
+            }
+            Tree::Object(properties) => {
+                let is_it = |name: &str| name == step || self.case.other_names.contains(&(name, step));
+                let mut found = properties.iter().filter(|(name, _)| is_it(&Tree::name(name)));
+                found.any(|(_, value)| self.leads(value, below, may_be_missing)) || is_missing
+            }
+        }
+    }
+}
