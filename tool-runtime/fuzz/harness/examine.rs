@@ -36,7 +36,7 @@ pub(crate) fn examine(input: &Input<'_>) -> Reached {
     }
     let document = Document::of(case, text);
     if document.is_odd() {
-        return Reached::Json;
+        return if called.is_ok() { Reached::Decoded } else { Reached::Json };
     }
     repaired(case, text, &document, &checked);
     match (checked, called) {
@@ -167,10 +167,9 @@ impl<'c> Document<'c> {
     /// of certain names is a number or a text to it, and what nests 128 levels deep is too deep.
     fn is_odd(&self) -> bool {
         let is_private = |name: &str| name.starts_with("$serde_json::private");
-        let is_known = |tree| known::is_known(self.case, tree);
-        self.tree
-            .as_ref()
-            .is_some_and(|tree| tree.has_name(&is_private) || tree.depth() > 127 || is_known(tree))
+        self.tree.as_ref().map(Tree::unfolded).is_some_and(|tree| {
+            tree.has_name(&is_private) || tree.depth() > 127 || known::is_known(self.case, &tree)
+        })
     }
 
     /// Whether all numbers are digits: of `3.0` and `-0`, which are integers to a schema, `serde_json`

@@ -22,12 +22,7 @@ fn is_wide(float: f64) -> bool {
 fn numbers(tree: &Tree) -> Vec<String> {
     match tree {
         Tree::Leaf(leaf) => {
-            let string = Tree::name(leaf);
-            let within = |text: &str| -> Vec<_> {
-                let is_other = |c: char| !matches!(c, '0'..='9' | '-' | '+' | '.' | 'e' | 'E');
-                text.split(is_other).map(str::to_owned).collect()
-            };
-            [within(leaf), within(&string), within(&Tree::name(&string))].concat()
+            vec![leaf.clone(), Tree::name(leaf)]
         }
         _ => tree.children().flat_map(numbers).collect(),
     }

@@ -34,6 +34,21 @@ impl Tree {
         1 + self.children().map(Self::size).sum::<usize>()
     }
 
+    /// With the lists and objects in place of the strings that hold them.
+    pub(crate) fn unfolded(&self) -> Self {
+        match self {
+            Self::Leaf(leaf) => match Self::read(&Self::name(leaf)) {
+                Some(inner @ (Self::List(_) | Self::Object(_))) => inner.unfolded(),
+                _ => self.clone(),
+            },
+            Self::List(items) => Self::List(items.iter().map(Self::unfolded).collect()),
+            Self::Object(properties) => {
+                let unfolded = properties.iter().map(|(name, value)| (name.clone(), value.unfolded()));
+                Self::Object(unfolded.collect())
+            }
+        }
+    }
+
     /// How many lists and objects are nested.
     pub(crate) fn depth(&self) -> usize {
         match self {
@@ -188,7 +203,10 @@ fn value(rest: &mut &str, depth: usize) -> Option<Tree> {
     match rest.bytes().next()? {
         b'[' if depth < DEEPEST => {
             let mut items = Vec::new();
-            between(rest, ']', |rest| Some(items.push(value(rest, depth + 1)?)))?;
+            between(rest, ']', |rest| {
+                items.push(value(rest, depth + 1)?);
+                Some(())
+            })?;
             Some(Tree::List(items))
         }
         b'{' if depth < DEEPEST => {
@@ -197,7 +215,8 @@ fn value(rest: &mut &str, depth: usize) -> Option<Tree> {
                 *rest = rest.trim_ascii_start();
                 let name = string(rest)?;
                 *rest = rest.trim_ascii_start().strip_prefix(':')?;
-                Some(properties.push((name, value(rest, depth + 1)?)))
+                properties.push((name, value(rest, depth + 1)?));
+                Some(())
             })?;
             Some(Tree::Object(properties))
         }
