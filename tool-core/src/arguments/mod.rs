@@ -7,7 +7,7 @@ mod violation;
 
 use std::borrow::Cow;
 
-use serde::de::IgnoredAny;
+use serde::{Deserialize, de::IgnoredAny};
 use serde_json::Value;
 
 use self::plan::Correction;
@@ -95,9 +95,15 @@ impl<'a> Arguments<'a> {
     ///
     /// # Errors
     ///
-    /// If the text is not JSON; the error says where.
+    /// If the text is not JSON, or has what no value can hold, such as a name twice; the error says
+    /// where.
     pub fn to_value(&self) -> Result<Value, ToolError> {
-        serde_json::from_str(&self.text).map_err(|_| not_json(&self.text))
+        let mut value = Value::Null;
+        plan::Plan::anything().read(Arguments::of(Cow::Borrowed(&self.text)), &mut |source, _| {
+            value = Value::deserialize(source)?;
+            Ok(())
+        })?;
+        Ok(value)
     }
 
     #[inline]

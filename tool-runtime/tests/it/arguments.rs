@@ -267,3 +267,21 @@ fn the_default_of_a_borrowed_list_is_seen_before_the_call_too() {
     assert!(asks("{}"));
     assert!(!asks(r#"{"list":[1]}"#));
 }
+
+// F14
+#[test]
+fn a_name_that_comes_twice_is_refused_before_a_tool_rewrites_its_arguments() {
+    type Map = serde_json::Map<String, serde_json::Value>;
+    fn keep(_: &mut Map) -> Result<(), ToolError> {
+        Ok(())
+    }
+    /// Counts.
+    #[tool(register = false, prepare = keep)]
+    fn count(x: u8) -> u8 {
+        x
+    }
+    let tools = || Registry::builder().tool::<count>();
+    assert_eq!(text(tools(), "count", r#"{"x":1}"#), "1");
+    let refused = feedback(tools(), "count", r#"{"x":1,"x":2}"#);
+    assert!(refused.contains("/x: expected the property once, got it twice"), "{refused}");
+}
