@@ -25,7 +25,7 @@ impl Compiler<'_> {
                 longest = longest.max(self.chain(NodeId(id), &mut path, &mut lengths));
             }
         }
-        if longest > LONGEST && self.problems.is_empty() {
+        if longest > LONGEST && !self.has_mistake() {
             let message = format!("more than {LONGEST} schemas apply to the same value one within the other");
             self.problem(&Place::ROOT, message);
         }

@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 use super::{
     Plan, SchemaProblem,
     branches::Branches,
+    dialect::{Draft, differs},
     node::{Combined, Condition, Contains, Count, Node, NodeId, Rest, Types, Unevaluated},
     pattern::Pattern,
     place::Place,
@@ -93,10 +94,17 @@ impl<'s> Compiler<'s> {
     }
 
     fn rules(&mut self, id: NodeId, keywords: &'s Map<String, Value>, at: &Place<'_>) -> Node {
+        let draft = self.draft();
+        if draft == Draft::Other {
+            return Node::NOTHING;
+        }
         let mut node = Node::ANYTHING;
         for (key, value) in keywords {
             let key = key.as_str();
             match key {
+                _ if draft == Draft::Akin && differs(key, value, keywords) => {
+                    self.uncovered(&format!("`{key}` of an earlier draft"), at);
+                }
                 "type" => node.types = self.types(value, at),
                 "enum" => node.values = self.values(value, keywords.get("const"), at),
                 "const" if !keywords.contains_key("enum") => node.values = Some([value.clone()].into()),
@@ -165,7 +173,6 @@ impl<'s> Compiler<'s> {
                 "$ref" | "$dynamicRef" => self.reference(id, key, value, at),
                 // Definitions are nodes of their own; those that nothing refers to are checked too.
                 "$defs" => drop(self.named(key, value, at)),
-                "$schema" => self.dialect(value, at),
                 // Of earlier drafts.
                 "$recursiveRef" | "dependencies" => self.uncovered(&format!("`{key}`"), at),
                 // Annotations; and `then`, `else`, `minContains` and `maxContains`, which have been
@@ -278,7 +285,7 @@ impl<'s> Compiler<'s> {
 
 /// What is said of something that could be checked and is not.
 pub(super) fn uncovered(what: &str) -> String {
-    format!("{what} is not covered by the built-in check; see the feature `foreign-schemas`")
+    format!("{what} is not covered by the built-in check")
 }
 
 pub(super) fn combined(node: &mut Node) -> &mut Combined {

@@ -94,20 +94,6 @@ impl<'s> Compiler<'s> {
         })
     }
 
-    /// `$schema`: in the drafts that are listed here, what is a rule in this one means the same.
-    pub(super) fn dialect(&mut self, value: &Value, at: &Place<'_>) {
-        const DRAFTS: [&str; 4] = [
-            "https://json-schema.org/draft/2020-12/schema",
-            "https://json-schema.org/draft/2019-09/schema",
-            "http://json-schema.org/draft-07/schema",
-            "http://json-schema.org/draft-06/schema",
-        ];
-        let Some(uri) = value.as_str() else { return self.refuse("$schema", value, "a URI", at) };
-        if !DRAFTS.contains(&uri.strip_suffix('#').unwrap_or(uri)) {
-            self.uncovered(&format!("the dialect {}", quoted(uri)), at);
-        }
-    }
-
     /// A list of names, none of them twice.
     pub(super) fn names(&mut self, key: &str, value: &'s Value, at: &Place<'_>) -> Vec<&'s str> {
         let names: Option<Vec<_>> =

@@ -16,6 +16,7 @@ mod check;
 mod coerce;
 mod compile;
 mod decode;
+mod dialect;
 mod equality;
 mod keywords;
 mod memo;
@@ -64,7 +65,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Compiles `schema`, which is of draft 2020-12.
+    /// Compiles `schema`, which is of draft 2020-12 unless it says otherwise by `$schema`.
     ///
     /// # Errors
     ///

@@ -1,6 +1,6 @@
 use std::fmt;
 
-/// A mistake in a schema.
+/// A mistake in a schema, or what a plan does not cover of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SchemaProblem {

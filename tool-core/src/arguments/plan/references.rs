@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 use super::{
     DEEPEST, Plan, SchemaProblem,
     compile::{Compiler, combined, uncovered},
+    dialect::Draft,
     node::{Node, NodeId, Rest},
     place::Place,
     uri::resolve,
@@ -29,6 +30,7 @@ pub(super) struct Resource<'s> {
     root: &'s Value,
     /// Where it stands, as a JSON pointer.
     place: String,
+    draft: Draft,
 }
 
 /// A name of a schema within its resource.
@@ -65,7 +67,7 @@ impl Reference<'_> {
 
 impl<'s> Resource<'s> {
     pub(super) fn root(schema: &'s Value) -> Self {
-        Self { uri: String::new(), root: schema, place: String::new() }
+        Self { uri: String::new(), root: schema, place: String::new(), draft: Draft::Own }
     }
 }
 
@@ -77,14 +79,27 @@ struct Target<'s> {
 }
 
 impl<'s> Compiler<'s> {
-    /// Reads `$id` and the anchors of a schema, before any of its other keywords.
+    /// Reads `$schema`, `$id` and the anchors of a schema, before any of its other keywords.
     pub(super) fn identify(&mut self, schema: &'s Value, keywords: &'s Map<String, Value>, at: &Place<'_>) {
-        // Three questions to every schema are many, and most have nothing of the kind.
+        // Four questions to every schema are many, and most have nothing of the kind.
         if !keywords.keys().any(|key| key.starts_with('$')) {
             return;
         }
-        if let Some(id) = keywords.get("$id") {
+        let draft = keywords.get("$schema").map(|value| self.draft_of(value, at));
+        if let Some(id) = keywords.get("$id")
+            && (draft != Some(Draft::Other) || !std::ptr::eq(schema, self.root))
+        {
             self.open_resource(id, schema, at);
+        }
+        if let (Some(draft), Some(resource)) = (draft, self.resources.get_mut(self.resource)) {
+            if std::ptr::eq(resource.root, schema) {
+                resource.draft = draft;
+            } else if resource.draft != draft && draft != Draft::Other {
+                self.uncovered("`$schema` within a schema of another draft", at);
+            }
+        }
+        if self.draft() == Draft::Other {
+            return;
         }
         for key in ["$anchor", "$dynamicAnchor"] {
             let Some(value) = keywords.get(key) else { continue };
@@ -118,7 +133,13 @@ impl<'s> Compiler<'s> {
             self.problem(at, format!("`$id` {} is the URI of two schemas", quoted(id)));
         }
         self.resource = self.resources.len();
-        self.resources.push(Resource { uri, root: schema, place: at.pointer() });
+        let (place, draft) = (at.pointer(), self.draft());
+        self.resources.push(Resource { uri, root: schema, place, draft });
+    }
+
+    /// The draft of the resource that is being read.
+    pub(super) fn draft(&self) -> Draft {
+        self.resources.get(self.resource).map_or(Draft::Own, |it| it.draft)
     }
 
     /// The URI of the resource that is being read.
@@ -143,7 +164,7 @@ impl<'s> Compiler<'s> {
         if self.evaluates {
             self.mark_what_admits_the_rest();
         }
-        if !self.problems.is_empty() {
+        if self.has_mistake() {
             return Err(self.problems);
         }
         let chain = self.longest_chain();
@@ -156,6 +177,10 @@ impl<'s> Compiler<'s> {
         let mut plan = Plan { nodes: self.nodes.into(), deepest: DEEPEST.min(CALLS / chain) };
         plan.find_tags();
         Ok(plan)
+    }
+
+    pub(super) fn has_mistake(&self) -> bool {
+        self.problems.iter().any(|it| !it.uncovered)
     }
 
     fn follow_references(&mut self) {
@@ -210,7 +235,12 @@ impl<'s> Compiler<'s> {
                 let base = self.resources.get(reference.resource).map_or("", |it| &it.uri);
                 let uri = resolve(base, uri);
                 let at = self.resources.iter().position(|it| it.uri == uri);
-                at.ok_or_else(|| problem(format!("{shown} leaves the schema; nothing is fetched"), true))?
+                at.ok_or_else(|| {
+                    if uri.contains("://json-schema.org/") || has_id(self.root, base, &uri) {
+                        return problem(uncovered(&shown), true);
+                    }
+                    problem(format!("{shown} leaves the schema; nothing is fetched"), false)
+                })?
             }
         };
         let fragment = percent_decoded(fragment);
@@ -257,5 +287,18 @@ impl<'s> Compiler<'s> {
             }
         }
         self.nodes.push(Node::ANYTHING);
+    }
+}
+
+/// Whether any part of a schema, be it read or not, has this URI.
+fn has_id(schema: &Value, base: &str, uri: &str) -> bool {
+    match schema {
+        Value::Array(items) => items.iter().any(|item| has_id(item, base, uri)),
+        Value::Object(map) => {
+            let id = map.get("$id").and_then(Value::as_str);
+            id.is_some_and(|id| resolve(base, id) == uri)
+                || map.values().any(|value| has_id(value, base, uri))
+        }
+        _ => false,
     }
 }

@@ -8,6 +8,7 @@ mod branches;
 mod coerce;
 mod corrections;
 mod disagreements;
+mod drafts;
 mod drawn;
 mod keywords;
 mod limits;
