@@ -1,0 +1,54 @@
+//! What a model sent, as a value.
+
+use serde_json::json;
+use tool_core::{Arguments, ErrorKind};
+
+/// What is said of a text that cannot be a value.
+fn refused(text: &str) -> Vec<String> {
+    let error = Arguments::from(text).to_value().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidArguments);
+    assert!(error.feedback().ends_with("Nothing was executed."), "{error}");
+    error.violations().iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn a_text_is_read_as_the_value_it_means() {
+    let text = r#" { "a" : [1, -2.50, 1e2, "\u00e9\n", true, null, {}], "b": 18446744073709551615 } "#;
+    let value = Arguments::from(text).to_value().unwrap();
+    assert_eq!(value, serde_json::from_str::<serde_json::Value>(text).unwrap());
+    assert_eq!(Arguments::from(" null ").to_value().unwrap(), json!({}));
+}
+
+// F03
+#[test]
+fn a_property_that_comes_twice_is_refused_at_any_depth() {
+    assert_eq!(refused(r#"{"a":1,"a":1}"#), ["/a: expected the property once, got it twice"]);
+    assert_eq!(
+        refused(r#"{"list":[0,{"a/b":1,"\u0061/b":2}],"c":{"d":1,"d":2}}"#),
+        [
+            "/list/1/a~1b: expected the property once, got it twice",
+            "/c/d: expected the property once, got it twice"
+        ]
+    );
+}
+
+#[test]
+fn what_no_value_holds_is_refused() {
+    assert_eq!(refused(r#"{"n":[1e999]}"#), ["/n/0: expected a number of at most 1.8e308, got 1e999"]);
+    let deep = "[".repeat(10_000) + &"]".repeat(10_000);
+    let expected = "the arguments: expected a value that is nested at most 128 levels deep, got one that is nested more deeply";
+    assert_eq!(refused(&deep), [expected]);
+    let edge = "[".repeat(128) + &"]".repeat(128);
+    assert!(Arguments::from(edge.as_str()).to_value().is_ok());
+}
+
+#[test]
+fn what_is_no_json_says_where() {
+    let said = refused(r#"{"a":}"#);
+    assert_eq!(
+        said,
+        [
+            "the arguments: expected a JSON object, got text that is not JSON (expected value at line 1 column 6)"
+        ]
+    );
+}
