@@ -230,8 +230,9 @@ impl ToolDefinition {
     }
 
     /// What a model may be told: nothing of the arguments where one of them is a secret.
+    #[doc(hidden)]
     #[inline]
-    fn told<'a>(&self, read: Result<Arguments<'a>, ToolError>) -> Result<Arguments<'a>, ToolError> {
+    pub fn told<'a>(&self, read: Result<Arguments<'a>, ToolError>) -> Result<Arguments<'a>, ToolError> {
         match read {
             Ok(mut arguments) if !arguments.corrections().is_empty() && self.has_secret() => {
                 arguments.hide();

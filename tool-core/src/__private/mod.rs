@@ -41,6 +41,14 @@ pub use crate::{
     ToolError, context::within_call, outcome, outcome_sync, site, to_json,
 };
 
+/// For another check than a plan's: what violations say, and how references are read.
+pub mod words {
+    pub use crate::{
+        arguments::plan::words::{counted, either, missing, one_of, quoted, received, unknown},
+        schema::percent_decoded,
+    };
+}
+
 /// A JSON object.
 pub type Map = serde_json::Map<String, serde_json::Value>;
 

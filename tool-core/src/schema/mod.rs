@@ -29,12 +29,15 @@ use serde_json::{Value, json};
 
 use self::canonical::canonical;
 pub(crate) use self::given::Given;
-#[doc(hidden)]
-pub use self::given::{Misfit, Purpose};
 pub(crate) use self::{
     aliases::ALIASES,
     canonical::{Closing, canonical_output, without_null},
-    references::{local_pointer, percent_decoded},
+    references::local_pointer,
+};
+#[doc(hidden)]
+pub use self::{
+    given::{Misfit, Purpose},
+    references::percent_decoded,
 };
 use crate::{Plan, SchemaProblem};
 

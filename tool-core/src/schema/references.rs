@@ -61,7 +61,7 @@ fn definition(reference: &str) -> Option<String> {
 }
 
 /// Without percent escapes; what is no escape, or no text, is left as it is.
-pub(crate) fn percent_decoded(fragment: &str) -> String {
+pub fn percent_decoded(fragment: &str) -> String {
     if !fragment.contains('%') {
         return fragment.to_owned();
     }

@@ -1,13 +1,16 @@
 //! From what a model sent to a call that fits.
 
+#[cfg_attr(not(feature = "foreign-schemas"), path = "no_foreign.rs")]
+mod foreign;
 mod repair;
 
 use serde_json::Value;
 use tool_core::{
-    Arguments, Correction, CorrectionRule, ErrorKind, Plan, PrepareArguments, Tool, ToolDefinition,
-    ToolError, ToolOutput, Violation,
+    Arguments, Correction, CorrectionRule, ErrorKind, OutputSchema, Plan, PrepareArguments, Tool,
+    ToolDefinition, ToolError, ToolOutput, Violation,
 };
 
+pub(crate) use self::foreign::Foreign;
 pub use self::repair::{MAX_REPAIR_BYTES, Recovery, Repair, recover};
 
 /// What is done about arguments that do not fit as they came.
@@ -19,22 +22,28 @@ pub(crate) struct Lenience {
     pub(crate) repair: Repair,
 }
 
-/// Brings `arguments` to the form in which `tool` reads them.
+/// Brings `arguments` to the form in which `tool` reads them. Where no plan covers its schema, they
+/// are held to `foreign` before.
 pub(crate) fn ready<'a>(
     tool: &dyn Tool,
+    foreign: Option<&Foreign>,
     arguments: Arguments<'a>,
     lenience: Lenience,
 ) -> Result<Arguments<'a>, ToolError> {
-    if tool.holds_arguments() { came(tool, arguments, lenience) } else { fit(tool, arguments, lenience) }
+    if foreign.is_none() && tool.holds_arguments() {
+        return came(tool, arguments, lenience);
+    }
+    fit(tool, foreign, arguments, lenience)
 }
 
 /// Gives `arguments` as they fit, for those who decode them by themselves.
 pub(crate) fn fit<'a>(
     tool: &dyn Tool,
+    foreign: Option<&Foreign>,
     arguments: Arguments<'a>,
     lenience: Lenience,
 ) -> Result<Arguments<'a>, ToolError> {
-    held(tool.definition(), came(tool, arguments, lenience)?)
+    held(tool.definition(), foreign, came(tool, arguments, lenience)?)
 }
 
 /// The arguments as they are to be read: repaired where that is permitted, and after the tool's own
@@ -50,7 +59,7 @@ fn came<'a>(
     };
     let arguments = match tool.prepare_arguments() {
         None => arguments,
-        Some(rewrite) => rewritten(rewrite, arguments)?,
+        Some(rewrite) => rewritten(tool.definition(), rewrite, arguments)?,
     };
     Ok(arguments.lenient(lenience.coercion))
 }
@@ -91,28 +100,77 @@ fn shortened(text: &str) -> String {
     }
 }
 
-fn held<'a>(definition: &ToolDefinition, arguments: Arguments<'a>) -> Result<Arguments<'a>, ToolError> {
-    match definition.input_schema().plan() {
-        Ok(_) => definition.fit(arguments),
+fn held<'a>(
+    definition: &ToolDefinition,
+    foreign: Option<&Foreign>,
+    arguments: Arguments<'a>,
+) -> Result<Arguments<'a>, ToolError> {
+    match (foreign, definition.input_schema().plan()) {
+        (Some(foreign), _) => definition.told(foreign.fit(arguments)),
+        (None, Ok(_)) => definition.fit(arguments),
         // Found when the tool was added.
-        Err(_) => Err(ToolError::new(ErrorKind::Unavailable, "its input schema cannot be used")),
+        (None, Err(_)) => Err(ToolError::new(ErrorKind::Unavailable, "its input schema cannot be used")),
     }
 }
 
 /// The arguments after the tool's own rewriting, which only objects undergo: the check refuses
 /// anything else.
-fn rewritten<'a>(rewrite: PrepareArguments, arguments: Arguments<'a>) -> Result<Arguments<'a>, ToolError> {
-    match arguments.to_value()? {
-        Value::Object(mut map) => {
+fn rewritten<'a>(
+    definition: &ToolDefinition,
+    rewrite: PrepareArguments,
+    arguments: Arguments<'a>,
+) -> Result<Arguments<'a>, ToolError> {
+    match arguments.to_value() {
+        Ok(Value::Object(mut map)) => {
             rewrite(&mut map)?;
             Ok(arguments.corrected(Value::Object(map).to_string(), Vec::new()))
         }
-        _ => Ok(arguments),
+        Ok(_) => Ok(arguments),
+        Err(error) => definition.told(Err(error)),
+    }
+}
+
+impl Foreign {
+    /// Gives `arguments` back if they fit; nothing is corrected in them.
+    fn fit<'a>(&self, arguments: Arguments<'a>) -> Result<Arguments<'a>, ToolError> {
+        let violations = self.violations(&arguments.to_value()?);
+        if violations.is_empty() {
+            return Ok(arguments);
+        }
+        Err(ToolError::invalid_arguments(violations, arguments.as_str()))
+    }
+}
+
+/// What the results of a tool are held to.
+pub(crate) enum Promise {
+    Plan(Plan),
+    Foreign(Foreign),
+}
+
+impl Promise {
+    /// The promise that is written as `schema`.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with it.
+    pub(crate) fn new(schema: &OutputSchema) -> Result<Self, Vec<String>> {
+        let schema = schema.as_value();
+        match Plan::compile(schema) {
+            Ok(plan) => Ok(Self::Plan(plan)),
+            Err(problems) => Foreign::instead_of(&problems, schema).map(Self::Foreign),
+        }
+    }
+
+    fn violations(&self, value: &Value) -> Vec<Violation> {
+        match self {
+            Self::Plan(plan) => plan.violations(value),
+            Self::Foreign(foreign) => foreign.violations(value),
+        }
     }
 }
 
 /// Gives `output` back if it keeps the promise.
-pub(crate) fn hold(promise: &Plan, output: ToolOutput) -> Result<ToolOutput, ToolError> {
+pub(crate) fn hold(promise: &Promise, output: ToolOutput) -> Result<ToolOutput, ToolError> {
     let broken = |message: String| ToolError::new(ErrorKind::InvalidOutput, message);
     let Some(value) = output.structured() else {
         let given = if output.is_empty() { "nothing" } else { "content without a value" };

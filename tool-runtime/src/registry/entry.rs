@@ -2,7 +2,7 @@ use std::{sync::Arc, time::Duration};
 
 use tokio::{runtime::Handle, time::timeout};
 use tool_core::{
-    Arguments, ErrorKind, Misfit, Plan, Purpose, Tool, ToolContext, ToolDefinition, ToolError, ToolOutput,
+    Arguments, ErrorKind, Misfit, Purpose, Tool, ToolContext, ToolDefinition, ToolError, ToolOutput,
     WithCallId,
 };
 
@@ -10,13 +10,15 @@ use super::{
     Guard, Problem,
     barrier::{Barrier, barrier, caught},
 };
-use crate::arguments::{self, Lenience};
+use crate::arguments::{self, Foreign, Lenience, Promise};
 
 /// A tool, and what its schemas were compiled to.
 pub(super) struct Entry {
     tool: Arc<dyn Tool>,
+    /// What arguments are held to where no plan covers their schema.
+    foreign: Option<Foreign>,
     /// What results are held to, where they are.
-    promise: Option<Plan>,
+    promise: Option<Promise>,
     lenience: Lenience,
 }
 
@@ -29,24 +31,31 @@ impl Entry {
             let tool_name = definition.name().to_string();
             problems.push(Problem::Schema { tool: tool_name, site: tool.site(), message });
         };
-        let plan = definition.input_schema().plan();
-        let plan = plan.map_err(|all| all.iter().for_each(|it| refuse(format!("input schema: {it}")))).ok();
+        let schema = definition.input_schema();
+        let foreign = schema.plan().err().map(|problems| Foreign::instead_of(problems, schema.as_value()));
+        let foreign = foreign.transpose();
+        let foreign =
+            foreign.map_err(|all| all.iter().for_each(|it| refuse(format!("input schema: {it}")))).ok();
         let promise = definition.output_schema().filter(|schema| schema.is_promise());
-        let promise = promise.map(|schema| Plan::compile(schema.as_value())).transpose();
+        let promise = promise.map(Promise::new).transpose();
         let promise =
             promise.map_err(|all| all.iter().for_each(|it| refuse(format!("output schema: {it}")))).ok();
-        let (plan, promise) = (plan?, promise?);
+        let (foreign, promise) = (foreign?, promise?);
         for (at, example) in definition.examples().iter().enumerate() {
-            for violation in plan.violations(example) {
+            let violations = match (&foreign, schema.plan()) {
+                (Some(foreign), _) => foreign.violations(example),
+                (None, plan) => plan.map(|plan| plan.violations(example)).unwrap_or_default(),
+            };
+            for violation in violations {
                 let tool_name = definition.name().to_string();
                 let message = format!("example {}: {violation}", at + 1);
                 problems.push(Problem::Example { tool: tool_name, site: tool.site(), message });
             }
         }
-        problems.extend(definition.input_schema().misfits().into_iter().map(|misfit| unfit(&*tool, &misfit)));
+        problems.extend(schema.misfits().into_iter().map(|misfit| unfit(&*tool, &misfit)));
         let coercion = lenience.coercion;
         let coercion = definition.metadata().strict.map_or(coercion, |strict| !strict);
-        Some(Self { tool, promise, lenience: Lenience { coercion, ..lenience } })
+        Some(Self { tool, foreign, promise, lenience: Lenience { coercion, ..lenience } })
     }
 
     pub(super) fn tool(&self) -> &Arc<dyn Tool> {
@@ -59,7 +68,8 @@ impl Entry {
 
     /// Gives the arguments as they fit; decodes and runs nothing.
     pub(super) fn fit<'a>(&self, arguments: Arguments<'a>) -> Result<Arguments<'a>, ToolError> {
-        let fitting = barrier(|| arguments::fit(&*self.tool, arguments, self.lenience));
+        let (foreign, lenience) = (self.foreign.as_ref(), self.lenience);
+        let fitting = barrier(|| arguments::fit(&*self.tool, foreign, arguments, lenience));
         fitting.map_err(|error| error.of_tool(self.definition().name().to_string()))
     }
 
@@ -91,12 +101,12 @@ impl Entry {
         cx: &'a ToolContext,
         guard: Guard,
     ) -> Result<WithCallId<Barrier<'a>>, ToolError> {
-        let (tool, lenience) = (&*self.tool, self.lenience);
+        let (tool, foreign, lenience) = (&*self.tool, self.foreign.as_ref(), self.lenience);
+        let ready = || arguments::ready(tool, foreign, arguments, lenience);
         let running = match guard.admits(self.definition().metadata()) {
-            Ok(()) => barrier(|| tool.start(arguments::ready(tool, arguments, lenience)?, cx)),
+            Ok(()) => barrier(|| tool.start(ready()?, cx)),
             // A call that does not fit costs nobody an approval.
-            Err(refused) => barrier(|| tool.prepare(arguments::ready(tool, arguments, lenience)?).map(drop))
-                .and(Err(refused)),
+            Err(refused) => barrier(|| tool.prepare(ready()?).map(drop)).and(Err(refused)),
         }?;
         Ok(WithCallId::new(cx.call_id().clone(), Barrier(running)))
     }

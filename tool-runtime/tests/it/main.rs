@@ -11,6 +11,8 @@ mod coercion;
 mod context;
 mod failures;
 mod flatten;
+#[cfg(feature = "foreign-schemas")]
+mod foreign;
 mod forms;
 mod fuzz_corpus;
 mod items;
@@ -18,6 +20,7 @@ mod repair;
 mod returns;
 mod schemas;
 mod streams;
+mod uncovered;
 
 use std::future::Future;
 

@@ -30,7 +30,7 @@ mod references;
 mod settle;
 mod table;
 mod uri;
-mod words;
+pub(crate) mod words;
 
 #[cfg(test)]
 mod tests;

@@ -19,12 +19,12 @@ const LISTED: usize = 20;
 const SHOWN: usize = 80;
 
 /// A text as JSON.
-pub(super) fn quoted(text: &str) -> String {
+pub fn quoted(text: &str) -> String {
     Value::from(text).to_string()
 }
 
 /// A value as compact JSON; a long one is cut and measured.
-pub(super) fn received(value: &Value) -> String {
+pub fn received(value: &Value) -> String {
     if let Value::String(text) = value {
         let Some((end, _)) = text.char_indices().nth(SHOWN) else { return quoted(text) };
         let mut shown = quoted(text.get(..end).unwrap_or_default());
@@ -72,7 +72,7 @@ impl io::Write for Start {
 }
 
 /// `1 item`, `2 items`.
-pub(super) fn counted(count: usize, one: &str, many: &str) -> String {
+pub fn counted(count: usize, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
 
@@ -86,7 +86,7 @@ pub(super) fn bound(count: Count, actual: usize, one: &str, many: &str) -> Strin
 }
 
 /// The allowed values; of many, the one that may have been meant.
-pub(super) fn one_of(values: &[Value], received: Option<&Value>) -> String {
+pub fn one_of(values: &[Value], received: Option<&Value>) -> String {
     match values {
         [] => "no value at all".to_owned(),
         [only] => shown(only),
@@ -117,17 +117,38 @@ fn listed(items: impl Iterator<Item = String>, count: usize) -> String {
     text
 }
 
-/// What belongs in the place of a property that is not known.
-pub(super) fn unknown(rules: &ObjectRules, map: &Map<String, Value>, name: &str) -> String {
-    let known: Vec<_> = rules.properties.known().collect();
+/// What belongs in the place of a property of `map` that is not among the `known` ones.
+pub fn unknown(known: &[&str], map: &Map<String, Value>, name: &str) -> String {
     if known.is_empty() {
         return "no such property".to_owned();
     }
     let list = listed(known.iter().map(|it| format!("`{it}`")), known.len());
     // A property that is there already is not the one that was meant.
-    match closest(name, known.into_iter().filter(|it| !map.contains_key(*it))) {
+    match closest(name, known.iter().copied().filter(|it| !map.contains_key(*it))) {
         Some(meant) => format!("a property that the schema knows; did you mean `{meant}`? known: {list}"),
         None => format!("a property that the schema knows; known: {list}"),
+    }
+}
+
+/// A required property that is absent; `beside` is the one that makes it required.
+pub fn missing(name: &str, beside: Option<&str>, kind: Option<&str>) -> String {
+    let mut text = format!("the property `{name}`, which is required");
+    if let Some(beside) = beside {
+        text.push_str(&format!(" beside `{beside}`"));
+    }
+    if let Some(kind) = kind {
+        let bare = kind.strip_prefix("a ").or_else(|| kind.strip_prefix("an ")).unwrap_or(kind);
+        text.push_str(&format!(" ({bare})"));
+    }
+    text
+}
+
+/// One of several kinds of values.
+pub fn either(kinds: &[&str]) -> String {
+    match kinds {
+        [] => "no value at all".to_owned(),
+        [only] => (*only).to_owned(),
+        [first @ .., last] => format!("{} or {last}", first.join(", ")),
     }
 }
 
@@ -148,27 +169,15 @@ impl Types {
             (Self::NULL, "null"),
         ];
         let names: Vec<_> = names.iter().filter(|it| self.contains(it.0)).map(|it| it.1).collect();
-        match names.as_slice() {
-            [] => "no value at all".to_owned(),
-            [only] => (*only).to_owned(),
-            [first @ .., last] => format!("{} or {last}", first.join(", ")),
-        }
+        either(&names)
     }
 }
 
 impl Plan {
     /// A required property that is absent; `beside` is the one that makes it required.
     pub(super) fn missing(&self, name: &str, beside: Option<&str>, node: Option<NodeId>) -> String {
-        let mut text = format!("the property `{name}`, which is required");
-        if let Some(beside) = beside {
-            text.push_str(&format!(" beside `{beside}`"));
-        }
         let kind = node.map(|node| self.brief(node)).filter(|it| it != ANYTHING);
-        if let Some(kind) = kind {
-            let bare = kind.strip_prefix("a ").or_else(|| kind.strip_prefix("an ")).unwrap_or(&kind);
-            text.push_str(&format!(" ({bare})"));
-        }
-        text
+        missing(name, beside, kind.as_deref())
     }
 
     /// A few words on what a node admits.

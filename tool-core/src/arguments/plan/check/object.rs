@@ -39,7 +39,10 @@ impl<'p> Walk<'p> {
             }
             match rules.rest {
                 Rest::Schema(node) if !is_known => self.check(node, value, &here, sink)?,
-                Rest::Nothing if !is_known => sink.wrong(&here, Some(value), || unknown(rules, map, name))?,
+                Rest::Nothing if !is_known => {
+                    let known = || rules.properties.known().collect::<Vec<_>>();
+                    sink.wrong(&here, Some(value), || unknown(&known(), map, name))?;
+                }
                 _ => {}
             }
         }

@@ -1,0 +1,381 @@
+//! What `jsonschema` found, in the words of the built-in check.
+//!
+//! Its own words are for a person with the schema at hand; these are for a model.
+
+use std::slice;
+
+use jsonschema::{
+    JsonType, ValidationError,
+    error::{TypeKind, ValidationErrorKind as Kind},
+};
+use serde_json::{Map, Value};
+use tool_core::{
+    __private::words::{counted, either, missing, one_of, percent_decoded, quoted, received, unknown},
+    Violation,
+};
+
+/// All violations of `value`, in its order.
+pub(super) fn report<'v>(
+    schema: &Value,
+    value: &Value,
+    errors: impl Iterator<Item = ValidationError<'v>>,
+) -> Vec<Violation> {
+    let words = Words { schema, root: value };
+    let mut found: Vec<_> = errors
+        .flat_map(|error| words.violations(&error))
+        .map(|violation| (order(value, &violation.pointer), violation))
+        .collect();
+    found.sort_by(|left, right| left.0.cmp(&right.0));
+    let mut violations: Vec<_> = found.into_iter().map(|(_, violation)| violation).collect();
+    // Two parts of a schema may say the same of a place.
+    violations.dedup();
+    violations
+}
+
+/// Sorts as the places stand in the document; a property that is missing comes last.
+fn order(value: &Value, pointer: &str) -> Vec<usize> {
+    let mut here = Some(value);
+    let mut order = Vec::new();
+    for step in pointer.split('/').skip(1) {
+        let position = match here {
+            Some(Value::Object(map)) => map.keys().position(|name| escaped(name) == step),
+            Some(Value::Array(_)) => step.parse().ok(),
+            _ => None,
+        };
+        here = match here {
+            Some(Value::Object(map)) => position.and_then(|at| map.values().nth(at)),
+            Some(Value::Array(items)) => position.and_then(|at| items.get(at)),
+            _ => None,
+        };
+        order.push(position.unwrap_or(usize::MAX));
+    }
+    order
+}
+
+/// A step of a JSON pointer.
+fn escaped(name: &str) -> String {
+    name.replace('~', "~0").replace('/', "~1")
+}
+
+/// So deep into a schema is looked for a few words on it.
+const LEVELS: usize = 3;
+
+/// What a schema without rules admits.
+const ANYTHING: &str = "anything";
+
+struct Words<'s> {
+    schema: &'s Value,
+    /// The whole of the value.
+    root: &'s Value,
+}
+
+impl Words<'_> {
+    fn violations(&self, error: &ValidationError<'_>) -> Vec<Violation> {
+        let (place, value) = (error.instance_path().as_str(), error.instance().as_ref());
+        let at = |step: &str| format!("{place}/{}", escaped(step));
+        match error.kind() {
+            Kind::AdditionalProperties { unexpected } => {
+                let known = self.known(error);
+                let map = value.as_object();
+                let expected = |name: &str| map.map(|map| unknown(&known, map, name)).unwrap_or_default();
+                self.properties(error, unexpected, expected)
+            }
+            Kind::UnevaluatedProperties { unexpected } => {
+                self.properties(error, unexpected, |_| "a property that the schema knows".to_owned())
+            }
+            Kind::AdditionalItems { limit } => {
+                let items = value.as_array().map(Vec::as_slice).unwrap_or_default();
+                let left = items.iter().enumerate().skip(*limit);
+                let expected = format!("no item here; at most {}", counted(*limit, "item", "items"));
+                left.map(|(index, item)| Violation::new(at(&index.to_string()), &*expected, received(item)))
+                    .collect()
+            }
+            Kind::Required { property } => {
+                let name = property.as_str().unwrap_or_default();
+                vec![Violation::new(at(name), self.required(error, name), "nothing")]
+            }
+            Kind::PropertyNames { error: inner } => {
+                let name = inner.instance().as_str().unwrap_or_default();
+                let why: Vec<_> = self.violations(inner).into_iter().map(|it| it.expected).collect();
+                let expected = format!("another name for this property: {}", why.join(", "));
+                vec![Violation::new(at(name), expected, quoted(name))]
+            }
+            // It names the object, the value of its first property, and neither the property nor others.
+            Kind::FalseSchema if error.schema_path().as_str().ends_with("/additionalProperties") => {
+                let map = self.root.pointer(place).and_then(Value::as_object);
+                let violation = |(name, value): (&String, &Value)| {
+                    Violation::new(at(name), "no such property", received(value))
+                };
+                map.into_iter().flatten().map(violation).collect()
+            }
+            Kind::AnyOf { context } | Kind::OneOfNotValid { context } => self.branches(error, context),
+            _ => vec![Violation::new(place, self.expected(error), received(value))],
+        }
+    }
+
+    fn properties(
+        &self,
+        error: &ValidationError<'_>,
+        names: &[String],
+        expected: impl Fn(&str) -> String,
+    ) -> Vec<Violation> {
+        let place = error.instance_path().as_str();
+        let value = |name: &str| error.instance().get(name).map(received).unwrap_or_default();
+        let violation =
+            |name: &String| Violation::new(format!("{place}/{}", escaped(name)), expected(name), value(name));
+        names.iter().map(violation).collect()
+    }
+
+    /// What is wrong with a value as a whole.
+    fn expected(&self, error: &ValidationError<'_>) -> String {
+        match error.kind() {
+            Kind::Type { kind: TypeKind::Single(only) } => types(&[*only]),
+            Kind::Type { kind: TypeKind::Multiple(set) } => types(&set.iter().collect::<Vec<_>>()),
+            Kind::Enum { options } => {
+                one_of(options.as_array().map(Vec::as_slice).unwrap_or_default(), Some(error.instance()))
+            }
+            Kind::Constant { expected_value } => one_of(slice::from_ref(expected_value), None),
+            Kind::FalseSchema => nothing(error.schema_path().as_str()),
+            Kind::Minimum { limit } => format!("at least {limit}"),
+            Kind::Maximum { limit } => format!("at most {limit}"),
+            Kind::ExclusiveMinimum { limit } => format!("more than {limit}"),
+            Kind::ExclusiveMaximum { limit } => format!("less than {limit}"),
+            Kind::MultipleOf { multiple_of } => format!("a multiple of {multiple_of}"),
+            Kind::MinLength { limit } => at_least(*limit, "character", "characters"),
+            Kind::MaxLength { limit } => at_most(*limit, "character", "characters"),
+            Kind::MinItems { limit } => at_least(*limit, "item", "items"),
+            Kind::MaxItems { limit } => at_most(*limit, "item", "items"),
+            Kind::MinProperties { limit } => at_least(*limit, "property", "properties"),
+            Kind::MaxProperties { limit } => at_most(*limit, "property", "properties"),
+            Kind::Pattern { pattern } => format!("a string that matches the pattern `{pattern}`"),
+            Kind::BacktrackLimitExceeded { .. } | Kind::RegexEngineFailure { .. } => self.undecided(error),
+            Kind::UniqueItems => "items that all differ".to_owned(),
+            Kind::UnevaluatedItems { .. } => "no item but those that the schema speaks of".to_owned(),
+            Kind::Contains => self.contained(error),
+            Kind::Not { schema } => format!("anything but {}", self.brief(schema, LEVELS)),
+            Kind::OneOfMultipleValid { .. } => {
+                format!("a value that fits only one of: {}", self.listed(error).unwrap_or_default())
+            }
+            other => format!("a value that fits `{}`", other.keyword()),
+        }
+    }
+
+    /// A pattern whose engine gave up is as good as one that does not match.
+    fn undecided(&self, error: &ValidationError<'_>) -> String {
+        let pattern = self.keyword(error).and_then(Value::as_str);
+        let pattern = pattern.map_or_else(|| "its pattern".to_owned(), |it| format!("the pattern `{it}`"));
+        format!("a text for which {pattern} can be decided in a bounded number of steps")
+    }
+
+    fn required(&self, error: &ValidationError<'_>, name: &str) -> String {
+        let rules = self.keyword(error).and_then(Value::as_object);
+        let is_reason = |(key, names): &(&String, &Value)| {
+            error.instance().get(key).is_some()
+                && names.as_array().is_some_and(|it| it.iter().any(|it| it == name))
+        };
+        let beside = rules.and_then(|it| it.iter().find(is_reason)).map(|(key, _)| key.as_str());
+        let kind = self.around(error).and_then(|it| it.get("properties")?.get(name));
+        let kind = kind.map(|it| self.brief(it, LEVELS)).filter(|it| it != ANYTHING);
+        missing(name, beside, kind.as_deref())
+    }
+
+    fn contained(&self, error: &ValidationError<'_>) -> String {
+        let limit = self.keyword(error).and_then(Value::as_u64);
+        let is_most = error.schema_path().as_str().ends_with("/maxContains");
+        let bound = match limit {
+            Some(limit) if is_most => at_most(limit, "item", "items"),
+            limit => at_least(limit.unwrap_or(1), "item", "items"),
+        };
+        let kind = self.around(error).and_then(|it| it.get("contains"));
+        match kind.map(|it| self.brief(it, LEVELS)) {
+            Some(kind) => format!("{bound} of this kind: {kind}"),
+            None => format!("{bound} that fit `contains`"),
+        }
+    }
+}
+
+/// Why no branch fits: the faults of the one that was meant, where that can be told.
+impl Words<'_> {
+    fn branches(
+        &self,
+        error: &ValidationError<'_>,
+        branches: &[Vec<ValidationError<'static>>],
+    ) -> Vec<Violation> {
+        let place = error.instance_path().as_str();
+        let is_kind = |it: &ValidationError<'_>| {
+            matches!(
+                it.kind(),
+                Kind::Type { .. } | Kind::Enum { .. } | Kind::Constant { .. } | Kind::FalseSchema
+            )
+        };
+        let is_here = |it: &ValidationError<'_>| it.instance_path().as_str() == place;
+        let has_kind =
+            |branch: &&Vec<ValidationError<'static>>| !branch.iter().any(|it| is_here(it) && is_kind(it));
+        let mut meant: Vec<_> = branches.iter().filter(has_kind).collect();
+        if meant.len() > 1 {
+            if let Some(violation) = self.tag(place, &meant) {
+                return vec![violation];
+            }
+            let has_names = |branch: &&Vec<ValidationError<'static>>| {
+                !branch.iter().any(|it| is_here(it) && matches!(it.kind(), Kind::Required { .. }))
+            };
+            meant.retain(has_names);
+        }
+        if let [only] = meant.as_slice() {
+            return only.iter().flat_map(|error| self.violations(error)).collect();
+        }
+        let first = |branch: &Vec<_>| Some(self.violations(branch.first()?).into_iter().next()?.expected);
+        let listed = self.listed(error);
+        let listed = listed.unwrap_or_else(|| joined(branches.iter().filter_map(first).collect()));
+        vec![Violation::new(place, format!("any of: {listed}"), received(error.instance()))]
+    }
+
+    /// The property by which all of `branches` refuse the value, each wanting another constant there.
+    fn tag(&self, place: &str, branches: &[&Vec<ValidationError<'static>>]) -> Option<Violation> {
+        let constants = |branch: &Vec<ValidationError<'static>>, at: &str| -> Vec<Value> {
+            let here = branch.iter().filter(|it| it.instance_path().as_str() == at);
+            here.flat_map(|it| match it.kind() {
+                Kind::Constant { expected_value } => vec![(**expected_value).clone()],
+                Kind::Enum { options } => options.as_array().cloned().unwrap_or_default(),
+                _ => Vec::new(),
+            })
+            .collect()
+        };
+        let below = |it: &&ValidationError<'static>| {
+            it.instance_path().as_str().strip_prefix(place).is_some_and(|rest| rest.rfind('/') == Some(0))
+        };
+        branches.first()?.iter().filter(below).find_map(|error| {
+            let at = error.instance_path().as_str();
+            let kinds: Vec<_> = branches.iter().map(|branch| constants(branch, at)).collect();
+            let wanted = kinds.concat();
+            let is_tag = kinds.iter().all(|it| !it.is_empty());
+            is_tag.then(|| {
+                Violation::new(at, one_of(&wanted, Some(error.instance())), received(error.instance()))
+            })
+        })
+    }
+
+    /// The branches under the keyword of `error`, one after the other.
+    fn listed(&self, error: &ValidationError<'_>) -> Option<String> {
+        let branches = self.keyword(error)?.as_array()?;
+        Some(joined(branches.iter().map(|branch| self.brief(branch, LEVELS)).collect()))
+    }
+}
+
+/// Looking things up in the schema, which may have parts with names of their own: there, nothing is found.
+impl Words<'_> {
+    /// The value of the keyword that refuses.
+    fn keyword(&self, error: &ValidationError<'_>) -> Option<&Value> {
+        self.lookup(error, error.schema_path().as_str())
+    }
+
+    /// The schema with that keyword.
+    fn around(&self, error: &ValidationError<'_>) -> Option<&Value> {
+        self.lookup(error, error.schema_path().as_str().rsplit_once('/')?.0)
+    }
+
+    fn lookup(&self, error: &ValidationError<'_>, pointer: &str) -> Option<&Value> {
+        let base = error.absolute_keyword_location().map(|it| it.as_str());
+        let base = base.map(|it| it.split_once('#').map_or(it, |(base, _)| base));
+        let own = self.schema.get("$id").or_else(|| self.schema.get("id")).and_then(Value::as_str);
+        let is_own = base.is_none() || base == own.map(|it| it.trim_end_matches('#'));
+        self.schema.pointer(pointer).filter(|_| is_own)
+    }
+
+    /// The properties that stand beside the keyword of `error`.
+    fn known(&self, error: &ValidationError<'_>) -> Vec<&str> {
+        let properties = self.around(error).and_then(|it| it.get("properties")?.as_object());
+        properties.into_iter().flat_map(Map::keys).map(String::as_str).collect()
+    }
+
+    /// A few words on what a schema admits.
+    fn brief(&self, schema: &Value, levels: usize) -> String {
+        let Some(levels) = levels.checked_sub(1) else { return ANYTHING.to_owned() };
+        if let Some(values) = schema.get("enum").and_then(Value::as_array) {
+            return one_of(values, None);
+        }
+        if let Some(value) = schema.get("const") {
+            return one_of(slice::from_ref(value), None);
+        }
+        if let Some(pointer) = schema.get("$ref").and_then(|it| it.as_str()?.strip_prefix('#')) {
+            let target = self.schema.pointer(&percent_decoded(pointer));
+            return target.map_or_else(|| ANYTHING.to_owned(), |target| self.brief(target, levels));
+        }
+        let named = |name: &Value| name.as_str()?.parse::<JsonType>().ok();
+        match schema.get("type") {
+            Some(name) if name == "object" => self.object(schema),
+            Some(Value::Array(names)) => types(&names.iter().filter_map(named).collect::<Vec<_>>()),
+            Some(name) => types(&named(name).into_iter().collect::<Vec<_>>()),
+            None => {
+                let branches = schema.get("anyOf").or_else(|| schema.get("oneOf")).and_then(Value::as_array);
+                let brief = |it: &Value| self.brief(it, levels);
+                let all = branches.map(|all| format!("any of: {}", joined(all.iter().map(brief).collect())));
+                all.unwrap_or_else(|| ANYTHING.to_owned())
+            }
+        }
+    }
+
+    /// An object by what it must have; a constant in it is what tells it from its like.
+    fn object(&self, schema: &Value) -> String {
+        let names = schema.get("required").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        let names = names.iter().filter_map(Value::as_str).take(4);
+        let shown: Vec<_> = names
+            .map(|name| match schema.get("properties").and_then(|it| it.get(name)?.get("const")) {
+                Some(only) => format!("`{name}` {}", one_of(slice::from_ref(only), None)),
+                None => format!("`{name}`"),
+            })
+            .collect();
+        if shown.is_empty() { "an object".to_owned() } else { format!("an object with {}", shown.join(", ")) }
+    }
+}
+
+/// What is said where the schema of a value is `false`.
+fn nothing(place: &str) -> String {
+    let (above, key) = place.rsplit_once('/').unwrap_or_default();
+    match key {
+        // A property may have the name of a keyword.
+        _ if above.ends_with("/properties") => either(&[]),
+        "unevaluatedProperties" => "no such property".to_owned(),
+        "propertyNames" => "no property at all".to_owned(),
+        "items" | "additionalItems" | "unevaluatedItems" => "no item here".to_owned(),
+        _ => either(&[]),
+    }
+}
+
+fn at_least(limit: u64, one: &str, many: &str) -> String {
+    format!("at least {}", counted(usize::try_from(limit).unwrap_or(usize::MAX), one, many))
+}
+
+fn at_most(limit: u64, one: &str, many: &str) -> String {
+    format!("at most {}", counted(usize::try_from(limit).unwrap_or(usize::MAX), one, many))
+}
+
+/// The types by name, with their articles.
+fn types(types: &[JsonType]) -> String {
+    let names = [
+        (JsonType::String, "a string"),
+        (JsonType::Number, "a number"),
+        (JsonType::Integer, "an integer"),
+        (JsonType::Boolean, "a boolean"),
+        (JsonType::Array, "an array"),
+        (JsonType::Object, "an object"),
+        (JsonType::Null, "null"),
+    ];
+    let is_wanted = |kind: JsonType| {
+        types.contains(&kind) && (kind != JsonType::Integer || !types.contains(&JsonType::Number))
+    };
+    let names: Vec<_> = names.iter().filter(|it| is_wanted(it.0)).map(|it| it.1).collect();
+    either(&names)
+}
+
+/// One after the other; those that say the same, once.
+fn joined(mut words: Vec<String>) -> String {
+    const LISTED: usize = 20;
+    words.dedup();
+    let count = words.len();
+    if count > LISTED {
+        words.truncate(LISTED);
+        words.push(format!("… ({count} in all)"));
+    }
+    words.join("; ")
+}
