@@ -25,6 +25,34 @@
 //! them; [`ToolContext`] is what a tool may know of a call. No other dependency is needed: what the
 //! attributes write refers to this crate only, and [`serde`], [`schemars`] and [`serde_json`] are
 //! here for those who derive by hand.
+//!
+//! # Features
+//!
+//! | feature | gives |
+//! | --- | --- |
+//! | `chrono`, `jiff`, `url`, `uuid` | the types of these crates as parameters and results |
+//! | `foreign-schemas` | schemas from elsewhere that the built-in check does not cover |
+//!
+//! None is on by default.
+//!
+//! # Schemas from elsewhere
+//!
+//! A schema that is written by hand or received from another program is JSON Schema 2020-12, unless
+//! its `$schema` names draft 4, 6, 7 or 2019-09. The built-in check covers 2020-12 but for a few
+//! keywords, and of drafts 7 and 2019-09 what means the same. What it does not cover is an error of
+//! [`RegistryBuilder::build`] that names the keyword and its place, or, with the feature
+//! `foreign-schemas`, is left to the crate `jsonschema`, with the same reports. Then:
+//!
+//! - A tool with arguments of a Rust type is held to the schema first and to the type second.
+//! - Values are checked as they come: nothing is corrected, `null` is not absence, a property has no
+//!   aliases, and `3.0` is an integer to the check but stays as it is written.
+//! - `format`, `contentEncoding` and `contentMediaType` are annotations, in every draft.
+//! - A pattern with look-around or a back-reference may give up after 100,000 steps back; then the
+//!   text is refused, and the report says why.
+//! - Values are nested at most 128 levels deep, and less deep where many schemas apply to one value.
+//!
+//! With it or without, nothing is fetched: a `$ref` that leaves the schema is an error of `build()`,
+//! and so is a `$schema` that is not known.
 
 mod registry;
 
