@@ -50,11 +50,11 @@ pub(super) fn value(cursor: &mut Cursor<'_>, beside: bool) -> Result<Word, Doubt
         return Ok(Word::Missing);
     }
     if let Some(number) = number(word) {
-        return Ok(Word::Written(number));
+        return written(number, start);
     }
     if cursor.at_end() && is_beginning_of_number(word) {
         let digits = word.trim_end_matches(['e', 'E', '+', '-', '.']);
-        return Ok(number(digits).map_or(Word::Missing, Word::Written));
+        return number(digits).map_or(Ok(Word::Missing), |number| written(number, start));
     }
     if is_doubtful(&lower) {
         return Err(Doubt::new("a number that JSON does not have", start));
@@ -117,6 +117,14 @@ fn skip_word(cursor: &mut Cursor<'_>) {
         }
         last = next;
         cursor.bump();
+    }
+}
+
+/// A number, unless it is one that no float holds: whether `serde_json` reads it depends on its features.
+fn written(number: String, start: usize) -> Result<Word, Doubt> {
+    match number.parse::<f64>() {
+        Ok(float) if float.is_finite() => Ok(Word::Written(number)),
+        _ => Err(Doubt::new("a number that is too large", start)),
     }
 }
 

@@ -227,7 +227,7 @@ fn read(text: &str) -> Result<Reading, String> {
         return Err("it is too tangled".to_owned());
     }
     let reading = reading.map_err(|doubt| doubt.in_text(text))?;
-    // The grammar is kept by construction; what remains are numbers that are too large.
+    // The grammar is kept by construction; if it were not, nothing should run.
     match serde_json::from_str::<Map<String, Value>>(&reading.object) {
         Ok(_) => Ok(reading),
         Err(error) => Err(format!("{error} of what it was read as")),
