@@ -49,6 +49,8 @@ fn check(plan: &Plan, text: &str) -> Result<Option<Value>, TestCaseError> {
     plan.settle(&mut settled);
     prop_assert!(!plan.admits(&before) && !plan.admits(&settled), "what fits is left alone: {}", text);
     prop_assert!(!corrections.is_empty());
+    let is_repeated = |(at, it)| corrections.iter().take(at).any(|earlier| earlier == it);
+    prop_assert!(!corrections.iter().enumerate().any(is_repeated), "{:?}", corrections);
     let after: Value = serde_json::from_str(&corrected).unwrap();
     prop_assert!(plan.admits(&after), "what is corrected fits: {} {}", text, corrected);
     prop_assert_eq!(correct(plan, &corrected), None, "what is corrected is not corrected again");

@@ -40,7 +40,7 @@ fn said(schema: &Value, value: &Value) -> Vec<String> {
 
 /// How arguments that are almost right are read, and what was corrected for that.
 fn correct(plan: &Plan, text: &str) -> Option<(String, Vec<Correction>)> {
-    let arguments = Arguments::from(text.to_owned()).lenient(true);
+    let arguments = Arguments::of(text.to_owned().into()).lenient(true);
     let (text, corrections) = plan.fit(arguments).ok()?.into_parts();
     (!corrections.is_empty()).then(|| (text.into_owned(), corrections))
 }
