@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use serde_json::{Map, Number, Value};
+use serde_json::{Map, Value};
 
 use super::{
     Violation,
@@ -18,8 +18,10 @@ pub(super) struct Document<'t> {
     text: &'t str,
     pub(super) value: Value,
     whole: Part,
-    /// What no value can hold: a name that is repeated, a number that is too large.
-    pub(super) oddities: Vec<Violation>,
+    /// Names that are repeated; the value has the first property of each.
+    pub(super) repeated: Vec<Violation>,
+    /// Numbers that no float holds; the value has the largest float for them.
+    pub(super) too_large: Vec<Violation>,
     /// The numbers of which the value holds the nearest float, with how they are written.
     pub(super) floats: Vec<(f64, &'t str)>,
 }
@@ -29,6 +31,8 @@ pub(super) struct Document<'t> {
 struct Part {
     range: Range<usize>,
     inner: Inner,
+    /// Whether there is an integer in it that is written as a float and that no float is equal to.
+    is_rewritten: bool,
 }
 
 #[derive(Debug)]
@@ -49,108 +53,132 @@ impl<'t> Document<'t> {
         let mut reading = Reading {
             reader: Reader::new(text),
             pointer: String::new(),
-            oddities: Vec::new(),
+            repeated: Vec::new(),
+            too_large: Vec::new(),
             floats: Vec::new(),
         };
         let (value, whole) = reading.value()?;
         if reading.reader.is_at_end() {
-            Ok(Self { text, value, whole, oddities: reading.oddities, floats: reading.floats })
+            let Reading { repeated, too_large, floats, .. } = reading;
+            Ok(Self { text, value, whole, repeated, too_large, floats })
         } else {
             Err(Fault::Syntax)
         }
     }
 
+    /// Whether there is anything that no value can hold.
+    pub(super) fn is_odd(&self) -> bool {
+        !(self.repeated.is_empty() && self.too_large.is_empty())
+    }
+
+    /// Whether the text for the document's own value differs from the one that was read.
+    pub(super) fn is_rewritten(&self) -> bool {
+        self.whole.is_rewritten
+    }
+
     /// The text for `value`, which was made from the document's own by renaming properties (each of
-    /// `aliases` is a name, and another one for it), by reading texts, and by changing some parts.
+    /// `aliases` is a name, and the one that it stands for), by reading texts, and by changing some
+    /// parts.
     pub(super) fn rewritten(&self, value: &Value, aliases: &[(&str, &str)]) -> String {
         let mut text = String::with_capacity(self.text.len());
-        self.write(&mut text, Some(&self.whole), &self.value, value, aliases);
+        self.write(value, aliases, &mut text);
         text
     }
 
+    fn write(&self, value: &Value, aliases: &[(&str, &str)], text: &mut String) {
+        Writing { source: self.text, aliases, text }.write(&self.whole, &self.value, value);
+    }
+}
+
+/// Writes a document anew.
+struct Writing<'w> {
+    source: &'w str,
+    aliases: &'w [(&'w str, &'w str)],
+    text: &'w mut String,
+}
+
+impl Writing<'_> {
     /// Writes `after`. What it was made from is a guess that costs nothing where it is wrong: only
     /// what is equal is taken from the text.
-    fn write(
-        &self,
-        text: &mut String,
-        part: Option<&Part>,
-        before: &Value,
-        after: &Value,
-        aliases: &[(&str, &str)],
-    ) {
-        let Some(part) = part else { return text.push_str(&after.to_string()) };
-        if before == after {
-            return text.push_str(self.raw(part));
+    fn write(&mut self, part: &Part, before: &Value, after: &Value) {
+        if before == after && !part.is_rewritten {
+            return self.text.push_str(self.source.get(part.range.clone()).unwrap_or_default());
         }
         match (before, after, &part.inner) {
             (Value::Array(before), Value::Array(after), Inner::Items(parts))
                 if before.len() == after.len() =>
             {
-                text.push('[');
+                self.text.push('[');
                 for (at, ((before, after), part)) in before.iter().zip(after).zip(parts).enumerate() {
-                    separate(text, at);
-                    self.write(text, Some(part), before, after, aliases);
+                    self.separate(at);
+                    self.write(part, before, after);
                 }
-                text.push(']');
+                self.text.push(']');
             }
             (Value::Object(before), Value::Object(after), Inner::Properties(parts)) => {
-                text.push('{');
-                for (at, (name, after)) in after.iter().enumerate() {
-                    separate(text, at);
-                    text.push_str(&Value::from(name.as_str()).to_string());
-                    text.push(':');
-                    let (part, before) = origin(name, before, parts, aliases);
-                    self.write(text, part, before, after, aliases);
-                }
-                text.push('}');
+                self.object(parts, before, after);
             }
             // A text that was read.
             (Value::String(inner), Value::Array(_) | Value::Object(_), _)
                 if let Ok(document) = Document::read(inner) =>
             {
-                text.push_str(&document.rewritten(after, aliases));
+                document.write(after, self.aliases, self.text);
             }
             // A value that became the list of it.
             (_, Value::Array(after), _) if let [only] = after.as_slice() => {
-                text.push('[');
-                self.write(text, Some(part), before, only, aliases);
-                text.push(']');
+                self.text.push('[');
+                self.write(part, before, only);
+                self.text.push(']');
             }
-            _ => text.push_str(&after.to_string()),
+            _ => self.text.push_str(&after.to_string()),
         }
     }
 
-    fn raw(&self, part: &Part) -> &'t str {
-        self.text.get(part.range.clone()).unwrap_or_default()
+    fn object(&mut self, parts: &[Property], before: &Map<String, Value>, after: &Map<String, Value>) {
+        self.text.push('{');
+        for (at, (name, value)) in after.iter().enumerate() {
+            self.separate(at);
+            self.text.push_str(&Value::from(name.as_str()).to_string());
+            self.text.push(':');
+            let origin = self.origin(name, before, after);
+            match (parts.iter().find(|it| it.name == origin), before.get(origin)) {
+                (Some(property), Some(before)) => self.write(&property.part, before, value),
+                _ => self.text.push_str(&value.to_string()),
+            }
+        }
+        self.text.push('}');
+    }
+
+    /// The name under which the property `name` came.
+    fn origin<'n>(&self, name: &'n str, before: &Map<String, Value>, after: &Map<String, Value>) -> &'n str
+    where
+        Self: 'n,
+    {
+        // A `null` that is gone was absent, under whatever name.
+        let came =
+            |alias: &str| before.get(alias).is_some_and(|it| !it.is_null() || !before.contains_key(name));
+        let is_it = |alias: &str| came(alias) && !after.contains_key(alias);
+        let renamed = self.aliases.iter().find(|(alias, own)| *own == name && is_it(alias));
+        renamed.map_or(name, |(alias, _)| alias)
+    }
+
+    fn separate(&mut self, at: usize) {
+        if at > 0 {
+            self.text.push(',');
+        }
     }
 }
 
-fn separate(text: &mut String, at: usize) {
-    if at > 0 {
-        text.push(',');
-    }
-}
-
-/// Where the property `name` comes from: the one of that name, or one that was renamed.
-fn origin<'d>(
-    name: &str,
-    before: &'d Map<String, Value>,
-    parts: &'d [Property],
-    aliases: &[(&str, &str)],
-) -> (Option<&'d Part>, &'d Value) {
-    let find = |name: &str| {
-        let part = parts.iter().find(|it| it.name == name).map(|it| &it.part);
-        Some((part, before.get(name)?))
-    };
-    let renamed = || aliases.iter().filter(|it| it.0 == name).find_map(|it| find(it.1));
-    find(name).or_else(renamed).unwrap_or((None, &Value::Null))
+fn is_integer(value: &Value) -> bool {
+    value.is_i64() || value.is_u64()
 }
 
 struct Reading<'t> {
     reader: Reader<'t>,
     /// Where the reading is.
     pointer: String,
-    oddities: Vec<Violation>,
+    repeated: Vec<Violation>,
+    too_large: Vec<Violation>,
     floats: Vec<(f64, &'t str)>,
 }
 
@@ -163,7 +191,13 @@ impl<'t> Reading<'t> {
             b'[' => self.list()?,
             other => (self.scalar(other)?, Inner::Nothing),
         };
-        Ok((value, Part { range: start..self.reader.position(), inner }))
+        let range = start..self.reader.position();
+        let is_rewritten = match &inner {
+            Inner::Nothing => is_integer(&value) && self.reader.part(range.clone()).contains(['.', 'e', 'E']),
+            Inner::Items(parts) => parts.iter().any(|part| part.is_rewritten),
+            Inner::Properties(list) => list.iter().any(|property| property.part.is_rewritten),
+        };
+        Ok((value, Part { range, inner, is_rewritten }))
     }
 
     fn scalar(&mut self, first: u8) -> Result<Value, Fault> {
@@ -183,24 +217,13 @@ impl<'t> Reading<'t> {
 
     fn number(&mut self, numeral: Numeral<'t>, start: usize) -> Value {
         let text = self.reader.part(start..self.reader.position());
-        let is_finite = match numeral {
-            Numeral::Small { .. } => true,
-            Numeral::Other(text) => text.parse::<f64>().is_ok_and(f64::is_finite),
+        let Some(number) = numeral.to_number() else {
+            let expected = "a number between -1.8e308 and 1.8e308";
+            self.too_large.push(Violation::new(self.pointer.clone(), expected, text));
+            return Value::from(if text.starts_with('-') { f64::MIN } else { f64::MAX });
         };
-        match serde_json::from_str::<Number>(text) {
-            Ok(number) if is_finite => {
-                self.floats.extend(number.as_f64().filter(|_| number.is_f64()).map(|float| (float, text)));
-                Value::Number(number)
-            }
-            _ => {
-                self.odd("a number of at most 1.8e308", text.to_owned());
-                Value::Null
-            }
-        }
-    }
-
-    fn odd(&mut self, expected: &str, received: String) {
-        self.oddities.push(Violation::new(self.pointer.clone(), expected, received));
+        self.floats.extend(number.as_f64().filter(|_| number.is_f64()).map(|float| (float, text)));
+        Value::Number(number)
     }
 
     fn list(&mut self) -> Result<(Value, Inner), Fault> {
@@ -230,7 +253,8 @@ impl<'t> Reading<'t> {
             let is_repeated = map.contains_key(&name);
             let (value, part) = self.below(&name, |reading| {
                 if is_repeated {
-                    reading.odd("the property once", "it twice".to_owned());
+                    let pointer = reading.pointer.clone();
+                    reading.repeated.push(Violation::new(pointer, "the property once", "it twice"));
                 }
                 reading.value()
             })?;

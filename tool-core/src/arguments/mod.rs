@@ -117,8 +117,10 @@ impl<'a> Arguments<'a> {
 
 /// The error for a text that is not JSON.
 fn not_json(text: &str) -> ToolError {
-    // Its words, with line and column, are what people know.
+    // Its words, with line and column, are what people know. What is skipped may have half a
+    // surrogate pair in it.
     let error = serde_json::from_str::<IgnoredAny>(text).err();
+    let error = error.or_else(|| serde_json::from_str::<Value>(text).err());
     let why = error.map_or_else(|| "something is wrong with it".to_owned(), |error| error.to_string());
     let received = format!("text that is not JSON ({why})");
     ToolError::new(ErrorKind::InvalidArguments, "the arguments are not JSON")

@@ -15,7 +15,8 @@ fn refused(text: &str) -> Vec<String> {
 fn a_text_is_read_as_the_value_it_means() {
     let text = r#" { "a" : [1, -2.50, 1e2, "\u00e9\n", true, null, {}], "b": 18446744073709551615 } "#;
     let value = Arguments::from(text).to_value().unwrap();
-    assert_eq!(value, serde_json::from_str::<serde_json::Value>(text).unwrap());
+    let list = json!([1, -2.5, 100.0, "é\n", true, null, {}]);
+    assert_eq!(value, json!({ "a": list, "b": u64::MAX }));
     assert_eq!(Arguments::from(" null ").to_value().unwrap(), json!({}));
 }
 
@@ -34,7 +35,10 @@ fn a_property_that_comes_twice_is_refused_at_any_depth() {
 
 #[test]
 fn what_no_value_holds_is_refused() {
-    assert_eq!(refused(r#"{"n":[1e999]}"#), ["/n/0: expected a number of at most 1.8e308, got 1e999"]);
+    assert_eq!(
+        refused(r#"{"n":[1e999]}"#),
+        ["/n/0: expected a number between -1.8e308 and 1.8e308, got 1e999"]
+    );
     let deep = "[".repeat(10_000) + &"]".repeat(10_000);
     let expected = "the arguments: expected a value that is nested at most 128 levels deep, got one that is nested more deeply";
     assert_eq!(refused(&deep), [expected]);

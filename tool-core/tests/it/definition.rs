@@ -71,6 +71,29 @@ fn the_content_hash_is_the_documented_one() {
     );
 }
 
+// A09: the same in every build of serde_json, with `arbitrary_precision` or without.
+#[test]
+fn a_number_has_one_hash_however_it_is_written() {
+    let hash = |text: &str| ContentHash::of(&serde_json::from_str::<Value>(text).unwrap());
+    let same = [
+        vec!["1", "1.0", "1e0", "10E-1"],
+        vec!["0", "-0", "-0.0", "0e5"],
+        vec!["0.1", "1e-1", "0.10"],
+        vec!["18446744073709551616", "18446744073709552000", "1.8446744073709552e19"],
+    ];
+    for written in same {
+        let hashes: Vec<_> = written.iter().map(|text| hash(text)).collect();
+        assert!(hashes.windows(2).all(|pair| pair[0] == pair[1]), "{written:?} {hashes:?}");
+    }
+    let text = r#"{ "type": "object", "properties": { "n": { "maximum": 1e2, "minimum": -0.5, "multipleOf": 0.10 } } }"#;
+    let schema = InputSchema::new(serde_json::from_str(text).unwrap()).unwrap();
+    let definition = ToolDefinition::new(ToolName::new("sums").unwrap(), "Sums.", schema);
+    assert_eq!(
+        definition.content_hash().to_string(),
+        "aefe7e90c6c503b0535fcdfb978d45e588ad548f282374decd7dbdab7671df10"
+    );
+}
+
 #[test]
 fn any_change_of_a_definition_changes_its_hash() {
     let plain = definition("Sums.");

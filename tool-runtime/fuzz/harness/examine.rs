@@ -3,11 +3,11 @@
 use tool_runtime::{
     Arguments, ErrorKind, ToolError, ToolOutput,
     serde::de::IgnoredAny,
-    serde_json::{self, Value},
+    serde_json::{self, Number, Value},
 };
 
 use super::{
-    Input, known, now,
+    Input, now,
     tools::{Case, REGISTRY, REPAIRING, STRICT, runs},
     tree::{Tree, is_integer},
 };
@@ -47,6 +47,7 @@ pub(crate) fn examine(input: &Input<'_>) -> Reached {
             if fit.corrections().is_empty()
                 && document.has_plain_numbers()
                 && let Ok(plain) = (case.again)(text)
+                && !keeps_digits()
             {
                 assert_eq!(plain, output.text(), "serde_json reads what was sent otherwise: {text}");
             }
@@ -117,6 +118,7 @@ fn fits(case: &Case, fit: &Arguments<'_>, output: &ToolOutput) {
     let called = called.unwrap_or_else(|error| panic!("what fits is refused: {error}"));
     assert_eq!((called.text(), ran), (output.text(), 1), "what fits means what was sent");
     match (case.again)(text) {
+        _ if keeps_digits() => {}
         Ok(plain) => assert_eq!(plain, output.text(), "serde_json reads it otherwise: {text}"),
         // A schema that says less than the type leaves `1e2` as it is, which `serde_json` does not read as
         // an integer; nor does it read a name with escapes as a number.
@@ -124,6 +126,11 @@ fn fits(case: &Case, fit: &Arguments<'_>, output: &ToolOutput) {
             assert!(!case.reads_all || text.contains("\\u"), "serde_json does not read it: {error}")
         }
     }
+}
+
+/// Whether `serde_json` keeps a number as it is written: then it holds other numbers than tools are given.
+fn keeps_digits() -> bool {
+    serde_json::from_str::<Number>("1e400").is_ok()
 }
 
 /// The two halves of a call give what the whole of it gives.
@@ -167,9 +174,10 @@ impl<'c> Document<'c> {
     /// of certain names is a number or a text to it, and what nests 128 levels deep is too deep.
     fn is_odd(&self) -> bool {
         let is_private = |name: &str| name.starts_with("$serde_json::private");
-        self.tree.as_ref().map(Tree::unfolded).is_some_and(|tree| {
-            tree.has_name(&is_private) || tree.depth() > 127 || known::is_known(self.case, &tree)
-        })
+        self.tree
+            .as_ref()
+            .map(Tree::unfolded)
+            .is_some_and(|tree| tree.has_name(&is_private) || tree.depth() > 127)
     }
 
     /// Whether all numbers are digits: of `3.0` and `-0`, which are integers to a schema, `serde_json`

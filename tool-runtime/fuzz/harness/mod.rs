@@ -4,7 +4,6 @@
 //! can rot. An input is a byte that chooses a tool, and the text of its arguments.
 
 pub(crate) mod examine;
-mod known;
 pub(crate) mod mutate;
 pub(crate) mod rng;
 pub(crate) mod tools;

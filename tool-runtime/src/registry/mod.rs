@@ -212,17 +212,12 @@ impl Registry {
         name: &str,
         arguments: impl Into<Arguments<'a>>,
     ) -> Result<T, ToolError> {
-        let arguments = self.check(name, arguments)?;
-        serde_json::from_str(arguments.as_str()).map_err(|error| {
+        let entry = self.require(name)?;
+        let mut arguments = entry.fit(arguments.into())?;
+        entry.tool().definition().decode(&mut arguments).map_err(|error| {
             let wanted = std::any::type_name::<T>();
-            // A decoder's words repeat what it could not read.
-            let has_secret =
-                self.get(name).is_some_and(|tool| !tool.definition().metadata().secrets.is_empty());
-            let message = if has_secret {
-                format!("the arguments do not decode as `{wanted}`")
-            } else {
-                format!("the arguments do not decode as `{wanted}`: {error}")
-            };
+            let why: Vec<_> = error.violations().iter().map(ToString::to_string).collect();
+            let message = format!("the arguments do not decode as `{wanted}`: {}", why.join("; "));
             ToolError::new(ErrorKind::InvalidArguments, message).of_tool(name.to_owned())
         })
     }

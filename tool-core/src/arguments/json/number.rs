@@ -1,9 +1,11 @@
+use serde_json::Number;
+
 use super::Fault;
 
 /// A number as it was written.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in crate::arguments) enum Numeral<'t> {
-    /// An integer of at most 19 digits.
+    /// An integer of 64 bits, of at most 19 digits.
     Small {
         /// Whether there is a minus.
         negative: bool,
@@ -12,6 +14,50 @@ pub(in crate::arguments) enum Numeral<'t> {
     },
     /// Any other number.
     Other(&'t str),
+}
+
+impl Numeral<'_> {
+    /// The number as a value holds it, which is the same with all features of `serde_json`: an
+    /// integer of 64 bits, or else the nearest float; `None` where there is none.
+    pub(in crate::arguments) fn to_number(self) -> Option<Number> {
+        match self {
+            Self::Small { negative: true, magnitude: 0 } => Number::from_f64(-0.0),
+            Self::Small { negative, magnitude } => {
+                let value = i128::from(magnitude);
+                Number::from_i128(if negative { -value } else { value })
+            }
+            Self::Other(text) => match integral(text).filter(|it| is_kept(text, *it)) {
+                Some(integer) => Number::from_i128(integer),
+                None => text.parse().ok().and_then(Number::from_f64),
+            },
+        }
+    }
+}
+
+/// Whether a number that stands for `integer` is one of 64 bits, and no float if it is of an
+/// unknown type: it is written as an integer, or a float would be another one.
+pub(in crate::arguments) fn is_kept(number: &str, integer: i128) -> bool {
+    let is_written_as_one = || !number.contains(['.', 'e', 'E']);
+    let is_of_64_bits = (i128::from(i64::MIN)..=i128::from(u64::MAX)).contains(&integer);
+    is_of_64_bits && (is_written_as_one() || written(integer as f64) != Some(integer))
+}
+
+/// The integer that a float stands for when it is written; `None` if it has a fraction or is beyond
+/// 128 bits.
+///
+/// Above 2^53 that is another one than the float's own value, which nobody wrote: `1e23` is no
+/// 99999999999999991611392.
+pub(in crate::arguments) fn written(float: f64) -> Option<i128> {
+    /// Below, floats and integers are the same.
+    const EXACT: f64 = (1_u64 << 53) as f64;
+
+    if float.fract() != 0.0 {
+        None
+    } else if float.abs() <= EXACT {
+        Some(float as i128)
+    } else {
+        integral(&format!("{float:e}"))
+    }
 }
 
 /// All numbers of so many digits fit an `u64`.
@@ -57,7 +103,7 @@ pub(super) fn read(text: &str, start: usize) -> Result<(Numeral<'_>, usize), Fau
         return Err(Fault::Syntax);
     }
     let is_integer = !matches!(bytes.get(end), Some(b'.' | b'e' | b'E'));
-    if is_integer && end - first <= FEW_DIGITS {
+    if is_integer && end - first <= FEW_DIGITS && !(negative && magnitude > 1 << 63) {
         return Ok((Numeral::Small { negative, magnitude }, end));
     }
     if bytes.get(end) == Some(&b'.') {

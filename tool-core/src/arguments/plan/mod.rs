@@ -102,7 +102,7 @@ impl Plan {
     /// A `null` in a property that is not required is absent, unless the property's own schema
     /// admits it. A float without a fraction becomes an integer where an integer is wanted.
     pub(crate) fn settle(&self, value: &mut Value) -> bool {
-        is_nested_within(value, self.deepest) && settle::settle(self, value)
+        is_nested_within(value, self.deepest) && settle::settle(self, self.root(), value)
     }
 
     /// The properties of the root, in the order of their positions.
@@ -111,7 +111,7 @@ impl Plan {
         object.map(|object| object.properties.iter().map(|it| &*it.name).collect()).unwrap_or_default()
     }
 
-    /// Properties that go by other names, each with one of these.
+    /// The other names of all properties, each with the one that it stands for.
     fn aliases(&self) -> Vec<(&str, &str)> {
         let objects = self.nodes.iter().filter_map(|node| node.object.as_deref());
         objects.flat_map(|object| object.properties.aliases()).collect()

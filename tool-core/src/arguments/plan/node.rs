@@ -87,6 +87,11 @@ impl Node {
         Some(if negative { least <= -integer } else { least <= integer && magnitude <= most })
     }
 
+    /// Whether a number that is written as a float is to be read as the integer that it is.
+    pub(super) fn wants_integer(&self) -> bool {
+        self.types.intersection(Types::NUMBER) == Types::INTEGER
+    }
+
     /// Whether some rule can be decided only by a look at the whole value: rules that combine
     /// others, that compare parts of the value, or of which several apply to one part.
     fn needs_whole(&self) -> bool {

@@ -8,7 +8,9 @@ use std::{cmp::Ordering, fmt};
 
 use serde_json::Number;
 
-/// From here on, floats are left as they are; below, those without a fraction become integers.
+use crate::arguments::json::written;
+
+/// A float that stands for no `i128` has a fraction, or is beyond this.
 const LARGEST: f64 = (1_u128 << 126) as f64;
 
 /// A number whose comparison with every other one is exact.
@@ -57,11 +59,7 @@ fn integer_and_float(integer: i128, float: f64) -> Option<Ordering> {
 
 impl From<f64> for Exact {
     fn from(float: f64) -> Self {
-        if float.fract() == 0.0 && float.abs() < LARGEST {
-            Self::Integer(float as i128)
-        } else {
-            Self::Float(float)
-        }
+        written(float).map_or(Self::Float(float), Self::Integer)
     }
 }
 

@@ -102,8 +102,8 @@ impl Plan {
             }
         };
         let mut value = document.value.clone();
-        let changed = self.settle(&mut value);
-        if document.oddities.is_empty() && self.admits(&value) {
+        let changed = self.settle(&mut value) || document.is_rewritten();
+        if !document.is_odd() && self.admits(&value) {
             let rewritten = || document.rewritten(&value, &self.aliases());
             return Ok(if changed { Fit::As(rewritten(), Vec::new()) } else { Fit::AsItIs });
         }
@@ -115,14 +115,22 @@ impl Plan {
             }
         }
         // What is reported is what came.
-        Ok(Fit::Not(beside(&document.oddities, self.violations(&value))))
+        Ok(Fit::Not(beside(&document, self.violations(&value))))
     }
 }
 
-/// Both lists, where the second says nothing new of a place that the first speaks of.
-fn beside(oddities: &[Violation], mut violations: Vec<Violation>) -> Vec<Violation> {
-    violations.retain(|it| oddities.iter().all(|odd| odd.pointer != it.pointer));
-    violations.extend_from_slice(oddities);
+/// What is wrong with a document's value, and with the document.
+fn beside(document: &Document<'_>, mut violations: Vec<Violation>) -> Vec<Violation> {
+    for large in &document.too_large {
+        match violations.iter_mut().find(|it| it.pointer == large.pointer) {
+            // Nobody sent the number that stands for it.
+            Some(violation) => violation.received.clone_from(&large.received),
+            None => violations.push(large.clone()),
+        }
+    }
+    // What else is wrong with one of the values need not be what is wrong with the other.
+    violations.retain(|it| document.repeated.iter().all(|repeated| repeated.pointer != it.pointer));
+    violations.extend_from_slice(&document.repeated);
     violations
 }
 

@@ -14,9 +14,10 @@ use super::{
     branches::Branches,
     check::Walk,
     coerce::Corrector,
-    node::{Combined, ListRules, NodeId, ObjectRules, Rest, Types},
+    node::{Combined, ListRules, Node, NodeId, ObjectRules, Rest, Types},
     number::integer_in,
     place::Place,
+    table::Property,
 };
 
 /// So many values are looked at, and so many times all of what is settled. Trying branches within
@@ -24,15 +25,27 @@ use super::{
 /// is refused by the check, not lost.
 const PATIENCE: (usize, usize) = (250_000, 64);
 
-/// Settles `value`; returns whether anything changed.
-pub(super) fn settle(plan: &Plan, value: &mut Value) -> bool {
-    Settler::new(plan, value, None).node(NodeId::ROOT, value, None, &Place::ROOT)
+/// Settles `value`, to which `node` applies; returns whether anything changed.
+pub(super) fn settle(plan: &Plan, node: &Node, value: &mut Value) -> bool {
+    Settler::new(plan, value, None).node(node, value, None, &Place::ROOT)
+}
+
+/// Whether settling changes nothing in `value`, whatever the schema, but for the names of properties;
+/// of most values that is so.
+pub(super) fn is_settled(value: &Value) -> bool {
+    match value {
+        Value::Null => false,
+        Value::Number(number) => integer_in(number).is_none(),
+        Value::Bool(_) | Value::String(_) => true,
+        Value::Array(items) => items.iter().all(is_settled),
+        Value::Object(map) => map.values().all(is_settled),
+    }
 }
 
 /// Settles and corrects `value`, whether it fits in the end or not; returns what was corrected.
 pub(super) fn correct(plan: &Plan, value: &mut Value, corrector: Corrector) -> Vec<Correction> {
     let mut settler = Settler::new(plan, value, Some(corrector));
-    settler.node(NodeId::ROOT, value, None, &Place::ROOT);
+    settler.node(plan.root(), value, None, &Place::ROOT);
     settler.corrector.map(Corrector::into_corrections).unwrap_or_default()
 }
 
@@ -46,7 +59,7 @@ struct Settler<'p> {
 /// The nodes through which the walk came to a value: what any of them requires is required.
 #[derive(Clone, Copy)]
 struct Via<'a> {
-    node: NodeId,
+    node: &'a Node,
     outer: Option<&'a Via<'a>>,
 }
 
@@ -63,16 +76,15 @@ impl<'p> Settler<'p> {
         left.is_some()
     }
 
-    /// Settles `value`, to which `id` applies and, where `outer` is given, those nodes too.
-    fn node(&mut self, id: NodeId, value: &mut Value, outer: Option<&Via<'_>>, at: &Place<'_>) -> bool {
+    /// Settles `value`, to which `node` applies and, where `outer` is given, those nodes too.
+    fn node(&mut self, node: &'p Node, value: &mut Value, outer: Option<&Via<'_>>, at: &Place<'_>) -> bool {
         if !self.spend(own_weight(value)) {
             return false;
         }
-        let node = self.plan.node(id);
-        let via = Via { node: id, outer };
+        let via = Via { node, outer };
         let mut changed = self.corrector.as_mut().is_some_and(|it| it.correct(self.plan, node, value, at));
         match value {
-            Value::Number(number) if node.types.intersection(Types::NUMBER) == Types::INTEGER => {
+            Value::Number(number) if node.wants_integer() => {
                 if let Some(integer) = integer_in(number) {
                     *number = integer;
                     changed = true;
@@ -96,13 +108,18 @@ impl<'p> Settler<'p> {
         changed
     }
 
+    /// Settles a part of a value, to which `id` alone applies.
+    fn part(&mut self, id: NodeId, value: &mut Value, at: &Place<'_>) -> bool {
+        self.node(self.plan.node(id), value, None, at)
+    }
+
     fn list(&mut self, rules: &'p ListRules, items: &mut [Value], at: &Place<'_>) -> bool {
         let mut changed = false;
         for (index, item) in items.iter_mut().enumerate() {
             let here = at.item(index);
             changed |= match (rules.prefix.get(index), rules.rest) {
-                (Some(node), _) => self.node(*node, item, None, &here),
-                (None, Rest::Schema(node)) => self.node(node, item, None, &here),
+                (Some(node), _) => self.part(*node, item, &here),
+                (None, Rest::Schema(node)) => self.part(node, item, &here),
                 _ => false,
             };
         }
@@ -116,29 +133,33 @@ impl<'p> Settler<'p> {
         via: &Via<'_>,
         at: &Place<'_>,
     ) -> bool {
-        let renamed = rules.properties.rename(map);
         let before = map.len();
         map.retain(|name, value| {
-            let node = rules.properties.get(name).and_then(|it| it.node);
-            let is_absent = |node| !self.is_required(via, name) && !Walk::new(self.plan).admits(node, value);
-            !(value.is_null() && node.is_some_and(is_absent))
+            let property = if value.is_null() { rules.properties.find_near(name, &mut 0) } else { None };
+            let is_absent = |property: &Property| {
+                let admits = |node| Walk::new(self.plan).admits(node, value);
+                !self.is_required(via, &property.name) && property.node.is_some_and(|node| !admits(node))
+            };
+            !property.is_some_and(is_absent)
         });
-        let mut changed = renamed || map.len() != before;
+        let gone = map.len() != before;
+        // What is absent under one name may have come under another.
+        let mut changed = rules.properties.rename(map) || gone;
         let mut near = 0;
         for (position, (name, value)) in map.iter_mut().enumerate() {
             let here = at.property(name, position);
             let mut is_known = false;
             if let Some(node) = rules.properties.get_near(name, &mut near).and_then(|it| it.node) {
                 is_known = true;
-                changed |= self.node(node, value, None, &here);
+                changed |= self.part(node, value, &here);
             }
             // The keys of a map from numbers are a pattern; its values are settled as all others.
             for (_, node) in rules.patterns.iter().filter(|(pattern, _)| pattern.is_match(name)) {
                 is_known = true;
-                changed |= self.node(*node, value, None, &here);
+                changed |= self.part(*node, value, &here);
             }
             if let (false, Rest::Schema(node)) = (is_known, rules.rest) {
-                changed |= self.node(node, value, None, &here);
+                changed |= self.part(node, value, &here);
             }
         }
         changed
@@ -147,7 +168,7 @@ impl<'p> Settler<'p> {
     fn combined(&mut self, combined: &'p Combined, value: &mut Value, via: &Via<'_>, at: &Place<'_>) -> bool {
         let mut changed = false;
         for node in &combined.all {
-            changed |= self.node(*node, value, Some(via), at);
+            changed |= self.node(self.plan.node(*node), value, Some(via), at);
         }
         if let Some(any) = &combined.any {
             changed |= self.branches(any, false, value, via, at);
@@ -173,7 +194,7 @@ impl<'p> Settler<'p> {
         }
         let admitting = branches.candidates(value).find(|node| Walk::new(self.plan).admits(*node, value));
         if let Some(node) = admitting {
-            return self.node(node, value, Some(via), at);
+            return self.node(self.plan.node(node), value, Some(via), at);
         }
         let corrector = self.corrector.take();
         let is_settled = self.first_fitting(branches, exactly_one, value, via, at);
@@ -203,7 +224,7 @@ impl<'p> Settler<'p> {
             }
             let mark = self.corrector.as_ref().map(Corrector::mark);
             let mut trial = value.clone();
-            if self.node(node, &mut trial, Some(via), at)
+            if self.node(plan.node(node), &mut trial, Some(via), at)
                 && admits(&node, &trial)
                 && (!exactly_one || is_only(&trial))
             {
@@ -222,10 +243,10 @@ impl<'p> Settler<'p> {
     }
 
     /// Whether a node, or one that applies wherever it does, requires the property.
-    fn requires(&self, id: NodeId, name: &str) -> bool {
-        let node = self.plan.node(id);
+    fn requires(&self, node: &Node, name: &str) -> bool {
         let own = node.object.as_deref().and_then(|it| it.properties.get(name)).is_some_and(|it| it.required);
-        own || node.combined.as_deref().is_some_and(|it| it.all.iter().any(|node| self.requires(*node, name)))
+        let all = node.combined.as_deref().map_or(&[][..], |it| &it.all);
+        own || all.iter().any(|id| self.requires(self.plan.node(*id), name))
     }
 }
 

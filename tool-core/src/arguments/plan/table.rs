@@ -83,9 +83,14 @@ impl Table {
         changed
     }
 
-    /// Each property that goes by other names, with one of these.
+    /// Other names, each with the property that it stands for.
     pub(super) fn aliases(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.aliases.iter().map(|(alias, name)| (&**name, &**alias))
+        self.aliases.iter().map(|(alias, name)| (&**alias, &**name))
+    }
+
+    /// The property that `name` is another name of.
+    pub(super) fn named_otherwise(&self, name: &str) -> Option<&str> {
+        self.aliases().find(|(alias, _)| *alias == name).map(|(_, name)| name)
     }
 
     /// All of them.
@@ -133,10 +138,7 @@ impl Table {
 
     /// As [`get_near`](Self::get_near), also by another name.
     pub(super) fn find_near(&self, name: &str, near: &mut usize) -> Option<&Property> {
-        let at = self.position(name, near).or_else(|| {
-            let (_, name) = self.aliases.iter().find(|(alias, _)| **alias == *name)?;
-            self.position(name, near)
-        })?;
+        let at = self.position(name, near).or_else(|| self.position(self.named_otherwise(name)?, near))?;
         self.properties.get(at)
     }
 

@@ -37,6 +37,13 @@ impl<'p> Walk<'p> {
                 is_known = true;
                 self.check(*node, value, &here, sink)?;
             }
+            if !is_known
+                && let Some(own) = rules.properties.named_otherwise(name).filter(|own| map.contains_key(*own))
+            {
+                let expected = || format!("the property `{own}` once; `{name}` is another name for it");
+                sink.wrong(&here, Some(value), expected)?;
+                continue;
+            }
             match rules.rest {
                 Rest::Schema(node) if !is_known => self.check(node, value, &here, sink)?,
                 Rest::Nothing if !is_known => {

@@ -33,7 +33,7 @@ impl Plan {
     /// in disorder, or as it is if nothing was corrected.
     pub(super) fn correct(&self, value: &mut Value, document: &Document<'_>) -> Vec<Correction> {
         // A name that is repeated stays so.
-        if !document.oddities.is_empty() || !is_nested_within(value, self.deepest) {
+        if document.is_odd() || !is_nested_within(value, self.deepest) {
             return Vec::new();
         }
         settle::correct(self, value, Corrector::new(document))
@@ -124,7 +124,7 @@ impl Corrector {
         if node.types == Types::ALL || !node.types.contains(kind) {
             return None;
         }
-        let document = Document::read(text).ok().filter(|document| document.oddities.is_empty())?;
+        let document = Document::read(text).ok().filter(|document| !document.is_odd())?;
         self.literals.add(&document);
         Some((CorrectionRule::FromJson, document.value))
     }

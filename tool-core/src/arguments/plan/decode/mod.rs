@@ -40,6 +40,7 @@ use super::{
     Plan,
     check::Walk,
     node::{Node, Types},
+    settle::{is_settled, settle},
 };
 use crate::arguments::json::Reader;
 
@@ -103,8 +104,10 @@ impl<'c, 't, 'p> Checked<'c, 't, 'p> {
     fn check_whole(&mut self) -> Result<(), Refusal> {
         // A source is a few words; the copy reads ahead.
         let mut ahead = self.source.clone();
-        let value = Value::deserialize(Checked { source: &mut ahead, node: &Node::ANYTHING })?;
-        if !Walk::new(self.source.plan).fits(self.node, &value) {
+        let mut value = Value::deserialize(Checked { source: &mut ahead, node: &Node::ANYTHING })?;
+        let (plan, node) = (self.source.plan, self.node);
+        // A type that tries one form after another would take what is not settled for another form.
+        if !Walk::new(plan).fits(node, &value) || (!is_settled(&value) && settle(plan, node, &mut value)) {
             return Err(Refusal::refused());
         }
         self.node = &Node::TRUSTED;
@@ -137,7 +140,6 @@ impl<'c, 't, 'p> Checked<'c, 't, 'p> {
                 Scalar::Float(number) => visitor.visit_f64(number),
                 Scalar::Wide(number) => visitor.visit_i128(number),
                 Scalar::WideUnsigned(number) => visitor.visit_u128(number),
-                Scalar::Other(number) => foreign(number, |it| it.deserialize_any(visitor)),
             },
             None => Err(Refusal::new(Why::Syntax)),
         }
@@ -187,21 +189,10 @@ impl<'c, 't, 'p> Checked<'c, 't, 'p> {
         let start = source.reader.position();
         IgnoredAny::deserialize(Checked { source: &mut *source, node })?;
         let raw = source.reader.part(start..source.reader.position());
-        foreign(raw, |it| it.deserialize_newtype_struct(name, visitor))
+        // Only `serde_json` can make one.
+        let mut foreign = serde_json::Deserializer::from_str(raw);
+        foreign.deserialize_newtype_struct(name, visitor).map_err(Refusal::custom)
     }
-}
-
-/// The type of a decoder of `serde_json`'s.
-type Foreign<'t> = serde_json::Deserializer<serde_json::de::StrRead<'t>>;
-
-/// What only `serde_json` can hand on: numbers beyond the common ones, which depend on its features,
-/// and its own `RawValue`.
-#[cold]
-fn foreign<'t, T>(
-    text: &'t str,
-    read: impl FnOnce(&mut Foreign<'t>) -> Result<T, serde_json::Error>,
-) -> Result<T, Refusal> {
-    read(&mut serde_json::Deserializer::from_str(text)).map_err(Refusal::custom)
 }
 
 /// How `serde_json` asks for a `RawValue`.
@@ -233,7 +224,7 @@ impl<'t> Deserializer<'t> for Checked<'_, 't, '_> {
         deserialize_u64 => integer(Hint::Integer);
         deserialize_i128 => integer(Hint::Wide);
         deserialize_u128 => integer(Hint::Wide);
-        deserialize_f32 => any(Hint::Float);
+        deserialize_f32 => any(Hint::Single);
         deserialize_f64 => any(Hint::Float);
         deserialize_char => text();
         deserialize_str => text();

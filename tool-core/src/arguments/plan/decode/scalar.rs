@@ -1,10 +1,11 @@
 use std::borrow::Cow;
 
-use serde_json::{Number, Value};
+use serde::de::Error as _;
+use serde_json::Value;
 
 use super::{Refusal, Why};
 use crate::arguments::{
-    json::{Numeral, Reader, integral},
+    json::{Numeral, Reader, integral, is_kept},
     plan::{
         equality::equal,
         node::{Node, Types},
@@ -20,6 +21,8 @@ pub(super) enum Hint {
     /// An integer of up to 128 bits.
     Wide,
     Float,
+    /// A float of 32 bits.
+    Single,
 }
 
 /// A value without parts.
@@ -32,8 +35,6 @@ pub(super) enum Scalar<'t> {
     Wide(i128),
     WideUnsigned(u128),
     Float(f64),
-    /// A number that `serde_json` should hand on.
-    Other(&'t str),
     Borrowed(&'t str),
     Owned(String),
 }
@@ -93,56 +94,67 @@ fn number<'t>(numeral: Numeral<'t>, node: &Node, hint: Hint) -> Result<Scalar<'t
     match numeral {
         Numeral::Small { negative, magnitude } => {
             let value = if negative { -i128::from(magnitude) } else { i128::from(magnitude) };
-            let to_number = || i64::try_from(value).map_or_else(|_| Number::from(magnitude), Number::from);
-            let wants_integer = hold(node, Types::INTEGER, Exact::Integer(value), to_number)?;
-            if negative && magnitude == 0 && !wants_integer && matches!(hint, Hint::None | Hint::Float) {
+            let wants_integer = hold(node, Types::INTEGER, Exact::Integer(value), numeral)?;
+            if negative
+                && magnitude == 0
+                && !wants_integer
+                && matches!(hint, Hint::None | Hint::Float | Hint::Single)
+            {
                 return Ok(Scalar::Float(-0.0));
             }
-            Ok(match (negative, i64::try_from(value)) {
-                (false, _) => Scalar::Unsigned(magnitude),
-                (true, Ok(value)) => Scalar::Signed(value),
-                (true, Err(_)) if hint == Hint::Wide => Scalar::Wide(value),
-                // Below all of 64 bits: `serde_json` makes it a float.
-                (true, Err(_)) => Scalar::Float(value as f64),
-            })
+            Ok(of_64_bits(value, value as f64))
         }
         Numeral::Other(text) => other(text, node, hint),
     }
 }
 
 /// A number with a fraction or an exponent, or of many digits.
-fn other<'t>(text: &'t str, node: &Node, hint: Hint) -> Result<Scalar<'t>, Refusal> {
-    /// A float holds what is written with so many characters.
-    const SHORT: usize = 17;
-
-    let integer = integral(text);
+fn other<'t>(text: &str, node: &Node, hint: Hint) -> Result<Scalar<'t>, Refusal> {
     let float: f64 = text.parse().map_err(|_| Refusal::new(Why::Syntax))?;
     if float.is_infinite() {
         return Err(Refusal::refused());
     }
-    let exact = integer.map_or_else(|| Exact::from(float), Exact::Integer);
+    let whole = integral(text);
+    let kept = whole.filter(|it| is_kept(text, *it));
+    // Of what is wider than 64 bits, a value knows no more than the nearest float.
+    let exact = kept.map_or_else(|| Exact::from(float), Exact::Integer);
     let types = if exact.is_integer() { Types::INTEGER } else { Types::FRACTION };
-    let to_number = || serde_json::from_str(text).unwrap_or_else(|_| Number::from(0));
-    let wants_integer = hold(node, types, exact, to_number)?;
-    if hint == Hint::Wide
-        && let Some(value) = integer.map(Scalar::Wide).or_else(|| text.parse().ok().map(Scalar::WideUnsigned))
-    {
-        return Ok(value);
-    }
-    if let Some(value) = integer.filter(|_| wants_integer || hint == Hint::Integer) {
-        if let Ok(value) = i64::try_from(value) {
-            return Ok(Scalar::Signed(value));
+    let wants_integer = hold(node, types, exact, Numeral::Other(text))?;
+    match (hint, whole, exact) {
+        (Hint::Wide, Some(integer), _) => Ok(Scalar::Wide(integer)),
+        (Hint::Wide, None, exact) if exact.is_integer() => {
+            let beyond = |_| Refusal::custom("it is beyond the integers of 128 bits");
+            text.parse().map(Scalar::WideUnsigned).map_err(beyond)
         }
-        if let Ok(value) = u64::try_from(value) {
-            return Ok(Scalar::Unsigned(value));
+        (Hint::Single, ..) => single(text),
+        (Hint::Integer, _, Exact::Integer(integer)) => Ok(of_64_bits(integer, float)),
+        (Hint::None, _, Exact::Integer(integer)) if wants_integer || kept.is_some() => {
+            Ok(of_64_bits(integer, float))
         }
+        _ => Ok(Scalar::Float(float)),
     }
-    let is_exact = hint == Hint::Float || text.len() <= SHORT;
-    Ok(if is_exact { Scalar::Float(float) } else { Scalar::Other(text) })
+}
+
+/// A float of 32 bits, which is not rounded twice.
+fn single<'t>(text: &str) -> Result<Scalar<'t>, Refusal> {
+    match text.parse::<f32>() {
+        Ok(single) if single.is_finite() => Ok(Scalar::Float(single.into())),
+        _ => Err(Refusal::custom("it is beyond the floats of 32 bits")),
+    }
+}
+
+/// An integer if it is of 64 bits, or else a float.
+fn of_64_bits<'t>(integer: i128, float: f64) -> Scalar<'t> {
+    match (u64::try_from(integer), i64::try_from(integer)) {
+        (Ok(value), _) => Scalar::Unsigned(value),
+        (_, Ok(value)) => Scalar::Signed(value),
+        _ => Scalar::Float(float),
+    }
 }
 
 /// Holds a number to the rules; returns whether they want an integer.
-fn hold(node: &Node, types: Types, exact: Exact, to_number: impl Fn() -> Number) -> Result<bool, Refusal> {
+fn hold(node: &Node, types: Types, exact: Exact, numeral: Numeral<'_>) -> Result<bool, Refusal> {
+    let to_number = || numeral.to_number().unwrap_or_else(|| 0.into());
     node.allows(types)?;
     if let Some(values) = &node.values {
         let value = Value::Number(to_number());
@@ -155,5 +167,5 @@ fn hold(node: &Node, types: Types, exact: Exact, to_number: impl Fn() -> Number)
     {
         return Err(Refusal::refused());
     }
-    Ok(node.types.intersection(Types::NUMBER) == Types::INTEGER)
+    Ok(node.wants_integer())
 }
