@@ -8,7 +8,9 @@ use serde_json::{Map, Value};
 
 /// Turns a `oneOf` of constants into an `enum`, where `schema` is one.
 pub(super) fn flatten(schema: &mut Map<String, Value>) {
-    let Some(Value::Array(branches)) = schema.get("oneOf") else { return };
+    let Some(Value::Array(branches)) = schema.get_mut("oneOf") else { return };
+    // Where schemars lists names, variants that are skipped leave an empty list.
+    branches.retain(|branch| branch.get("enum").is_none_or(|names| *names != Value::Array(Vec::new())));
     let Some(variants) = branches.iter().map(variants).collect::<Option<Vec<_>>>() else { return };
     let mut names = Vec::new();
     let mut docs = String::new();

@@ -2,6 +2,7 @@
 #![allow(missing_docs, dead_code, reason = "fixtures speak for themselves")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may")]
 
+mod agreement;
 mod arguments;
 mod attributes;
 mod build;
@@ -9,6 +10,7 @@ mod builder;
 mod calls;
 mod coercion;
 mod context;
+mod edges;
 mod failures;
 mod flatten;
 #[cfg(feature = "foreign-schemas")]

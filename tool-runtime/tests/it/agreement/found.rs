@@ -1,0 +1,162 @@
+//! What was once found here, one text for each.
+
+use serde_json::json;
+use tool_runtime::{InputSchema, Registry, tool, tool_args};
+
+use super::{In, definition};
+
+#[tool_args]
+#[derive(Debug, PartialEq)]
+#[serde(untagged)]
+enum Form {
+    Whole { n: u8 },
+    Float { n: f64 },
+    Text { n: Option<String>, m: Option<u8> },
+}
+
+#[tool_args]
+#[derive(Debug, PartialEq)]
+struct Page {
+    limit: u8,
+    offset: u64,
+}
+
+#[tool_args]
+#[derive(Debug, PartialEq)]
+#[serde(tag = "kind")]
+enum Tagged {
+    One { n: f64 },
+    Two,
+}
+
+#[tool_args]
+#[derive(Debug, PartialEq)]
+struct Flattened {
+    #[serde(flatten)]
+    page: Option<Page>,
+    #[serde(flatten)]
+    tagged: Tagged,
+}
+
+#[tool_args]
+#[derive(Debug, PartialEq)]
+enum Skipping {
+    #[serde(skip)]
+    Hidden,
+    Shown {
+        n: u8,
+    },
+}
+
+/// What `text` is read as, which is what it is read as when it is written as it fits.
+fn decoded<T>(text: &str) -> T
+where
+    T: serde::de::DeserializeOwned + tool_runtime::schemars::JsonSchema + PartialEq + std::fmt::Debug,
+{
+    let definition = definition(InputSchema::of::<T>().unwrap());
+    let decoded = definition.decode(&mut text.into()).unwrap_or_else(|error| panic!("{}", error.feedback()));
+    let mut fitting = definition.fit(text.into()).unwrap();
+    assert_eq!(decoded, definition.decode::<T>(&mut fitting).unwrap());
+    decoded
+}
+
+#[test]
+fn an_integer_written_as_a_float_is_none_of_the_forms_that_come_later() {
+    assert_eq!(decoded::<In<Form>>(r#"{"value":{"n":3.0}}"#).value, Form::Whole { n: 3 });
+    assert_eq!(decoded::<In<Form>>(r#"{"value":{"n":3.5}}"#).value, Form::Float { n: 3.5 });
+    assert_eq!(decoded::<In<Form>>(r#"{"value":{"n":null}}"#).value, Form::Text { n: None, m: None });
+}
+
+#[test]
+fn what_is_flattened_and_may_be_left_out_is_not_lost() {
+    let page = Some(Page { limit: 7, offset: 0 });
+    for text in [r#"{"kind":"Two","limit":7.0,"offset":0}"#, r#"{"kind":"Two","limit":7,"offset":1e-400}"#] {
+        assert_eq!(decoded::<Flattened>(text).page, page, "{text}");
+    }
+}
+
+#[test]
+fn a_number_of_many_digits_may_stand_in_a_tagged_variant() {
+    // With `arbitrary_precision`, `serde_json` hands such a number on as a map.
+    let text = r#"{"kind":"One","n":0.1234567890123456789,"limit":7,"offset":18446744073709551615.0}"#;
+    let page = Page { limit: 7, offset: u64::MAX };
+    let expected = Flattened { page: Some(page), tagged: Tagged::One { n: 0.123_456_789_012_345_68 } };
+    assert_eq!(decoded::<Flattened>(text), expected);
+    /// Takes it.
+    #[tool(register = false)]
+    fn take(#[args] flattened: Flattened) -> bool {
+        flattened.page.is_some()
+    }
+    let tools = Registry::builder().tool::<take>().build().unwrap();
+    assert_eq!(tools.decode::<Flattened>("take", text).unwrap(), expected);
+}
+
+#[test]
+fn a_float_of_32_bits_is_rounded_once() {
+    // Half of the way to the next one, and a little more.
+    let text = r#"{"value":1.000000059604644775390625000001}"#;
+    assert_eq!(decoded::<In<f32>>(text).value, 1.000_000_1);
+    assert_eq!(decoded::<In<f32>>(r#"{"value":-0}"#).value.to_bits(), (-0.0_f32).to_bits());
+}
+
+#[test]
+fn no_integer_becomes_another_one() {
+    let definition = definition(InputSchema::of::<In<i64>>().unwrap());
+    for below in ["-9223372036854775809", "-9223372036854776832", "-9223372036854775809.0"] {
+        let text = format!(r#"{{"value":{below}}}"#);
+        let error = definition.decode::<In<i64>>(&mut text.as_str().into()).unwrap_err();
+        let said = "/value: expected at least -9223372036854775808, got -9.223372036854776e+18";
+        assert_eq!(error.violations()[0].to_string(), said);
+    }
+    assert_eq!(decoded::<In<i64>>(r#"{"value":-9223372036854775808.0}"#).value, i64::MIN);
+    assert_eq!(decoded::<In<i128>>(r#"{"value":-9223372036854775809}"#).value, -9_223_372_036_854_775_809);
+}
+
+#[tool_args]
+#[derive(Debug, PartialEq)]
+struct Aliased {
+    zero: i64,
+    #[serde(alias = "float_too")]
+    float: f64,
+    #[serde(alias = "inner_too", alias = "deep")]
+    inner: Inner,
+}
+
+#[tool_args]
+#[derive(Debug, PartialEq)]
+struct Inner {
+    wide: i128,
+    form: Form,
+}
+
+#[test]
+fn what_came_under_another_name_keeps_what_it_says() {
+    for name in ["inner", "inner_too", "deep"] {
+        let inner = r#"{"wide":123456789012345678901234567890,"form":{"n":3.0}}"#;
+        let text = format!(r#"{{"zero":-0,"float_too":0.0,"{name}":{inner}}}"#);
+        let read = decoded::<Aliased>(&text);
+        let inner = Inner { wide: 123_456_789_012_345_678_901_234_567_890, form: Form::Whole { n: 3 } };
+        assert_eq!(read, Aliased { zero: 0, float: 0.0, inner }, "{name}");
+        assert!(read.float.is_sign_positive(), "{name}");
+    }
+}
+
+#[test]
+fn a_variant_that_is_skipped_leaves_nothing() {
+    let schema = InputSchema::of::<Skipping>().unwrap();
+    let variant = json!({
+        "type": "object",
+        "properties": {
+            "Shown": {
+                "type": "object",
+                "properties": { "n": { "type": "integer", "minimum": 0, "maximum": 255 } },
+                "required": ["n"],
+                "additionalProperties": false,
+            }
+        },
+        "required": ["Shown"],
+        "additionalProperties": false,
+    });
+    assert_eq!(*schema.as_value(), json!({ "type": "object", "oneOf": [variant] }));
+    assert_eq!(decoded::<Skipping>(r#"{"Shown":{"n":1}}"#), Skipping::Shown { n: 1 });
+}

@@ -1,0 +1,9 @@
+//! The types on which decoder and plan agree, kind by kind.
+
+mod bounds;
+mod collections;
+mod enums;
+mod fields;
+mod flattened;
+mod scalars;
+mod structs;
