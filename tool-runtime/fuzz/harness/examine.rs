@@ -43,7 +43,7 @@ pub(crate) fn examine(input: &Input<'_>) -> Reached {
         (Ok(fit), Ok(output)) => {
             assert_eq!(ran, 1, "the tool runs once");
             assert!(!document.repeats_a_name(), "a repeated name was lost: {text}");
-            fits(case, &fit, &output);
+            fits(&document, &fit, &output);
             if fit.corrections().is_empty()
                 && document.has_plain_numbers()
                 && let Ok(plain) = (case.again)(text)
@@ -101,7 +101,8 @@ fn repaired(case: &Case, text: &str, document: &Document<'_>, checked: &Result<A
 }
 
 /// What the check gave back, of a call that succeeded with `output`.
-fn fits(case: &Case, fit: &Arguments<'_>, output: &ToolOutput) {
+fn fits(document: &Document<'_>, fit: &Arguments<'_>, output: &ToolOutput) {
+    let case = document.case;
     let text = fit.as_str();
     assert_eq!(fit.corrections(), output.corrections(), "both say what was corrected");
     if case.has_secret {
@@ -116,10 +117,13 @@ fn fits(case: &Case, fit: &Arguments<'_>, output: &ToolOutput) {
     assert!(value.is_ok(), "what fits is JSON: {text}");
     let (called, ran) = counted(|| now(REGISTRY.call(case.name, text)));
     let called = called.unwrap_or_else(|error| panic!("what fits is refused: {error}"));
-    assert_eq!((called.text(), ran), (output.text(), 1), "what fits means what was sent");
+    assert_eq!(ran, 1, "what fits runs once");
+    if !case.keeps_text || !document.has_wide_integers() {
+        assert_eq!(called.text(), output.text(), "what fits means what was sent");
+    }
     match (case.again)(text) {
         _ if keeps_digits() => {}
-        Ok(plain) => assert_eq!(plain, output.text(), "serde_json reads it otherwise: {text}"),
+        Ok(plain) => assert_eq!(plain, called.text(), "serde_json reads it otherwise: {text}"),
         // A schema that says less than the type leaves `1e2` as it is, which `serde_json` does not read as
         // an integer; nor does it read a name with escapes as a number.
         Err(error) => {
@@ -188,6 +192,15 @@ impl<'c> Document<'c> {
                 let is_number = leaf.starts_with(|first: char| first == '-' || first.is_ascii_digit());
                 !is_number || is_integer(leaf) && leaf != "-0"
             })
+        })
+    }
+
+    /// Whether there may be an integer that is written as a float and that no float holds: where it fits,
+    /// it is written as the integer that it is.
+    fn has_wide_integers(&self) -> bool {
+        self.tree.as_ref().map(Tree::unfolded).is_some_and(|tree| {
+            let is_wide = |float: f64| float.abs() >= 9_007_199_254_740_992.0;
+            !tree.all_leaves(&|leaf| is_integer(leaf) || !leaf.parse().is_ok_and(is_wide))
         })
     }
 

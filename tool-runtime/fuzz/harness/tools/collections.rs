@@ -19,7 +19,7 @@ pub(crate) fn cases() -> Vec<Case> {
         Case::new::<Maps>(b'n', "maps", |it| it.tool::<maps>()),
         Case::new::<Tree>(b'o', "tree", |it| it.tool::<tree>()),
         Case::new::<Values>(b'p', "values", |it| it.tool::<values>()),
-        Case::new::<Raw>(b'q', "raw", |it| it.tool::<raw>()),
+        Case::new::<Raw>(b'q', "raw", |it| it.tool::<raw>()).with_text(),
         Case::new::<Lists>(b'r', "lists", |it| it.tool::<lists>()),
         Case::new::<Numbers>(b's', "numbers", |it| it.tool::<numbers>())
             .narrow()

@@ -28,6 +28,8 @@ pub(crate) struct Case {
     /// Other names of properties, with those that stand in the schema.
     pub(crate) other_names: &'static [(&'static str, &'static str)],
     pub(crate) has_secret: bool,
+    /// Whether the tool sees how a number is written.
+    pub(crate) keeps_text: bool,
 }
 
 impl Case {
@@ -36,7 +38,17 @@ impl Case {
         name: &'static str,
         add: fn(RegistryBuilder) -> RegistryBuilder,
     ) -> Self {
-        Self { letter, name, add, again: again::<T>, reads_all: true, other_names: &[], has_secret: false }
+        let again = again::<T>;
+        Self {
+            letter,
+            name,
+            add,
+            again,
+            reads_all: true,
+            other_names: &[],
+            has_secret: false,
+            keeps_text: false,
+        }
     }
 
     /// Says that the schema admits more than the type reads.
@@ -52,6 +64,11 @@ impl Case {
 
     fn with_secret(mut self) -> Self {
         self.has_secret = true;
+        self
+    }
+
+    fn with_text(mut self) -> Self {
+        self.keeps_text = true;
         self
     }
 
