@@ -4,7 +4,7 @@
 //! runtime is needed and tasks that share a thread do not see each other's ids.
 
 use std::{
-    cell::RefCell,
+    cell::Cell,
     future::Future,
     pin::Pin,
     task::{Context, Poll},
@@ -13,17 +13,24 @@ use std::{
 use super::CallId;
 
 thread_local! {
-    static CURRENT: RefCell<Option<CallId>> = const { RefCell::new(None) };
+    static CURRENT: Cell<Option<CallId>> = const { Cell::new(None) };
 }
 
 pub(super) fn current() -> Option<CallId> {
-    CURRENT.with_borrow(Clone::clone)
+    CURRENT.with(|current| {
+        let id = current.take();
+        current.set(id.clone());
+        id
+    })
 }
 
 /// Runs `body` as part of the call `id`, on this thread.
+#[inline]
 pub fn within_call<T>(id: CallId, body: impl FnOnce() -> T) -> T {
-    let _restore = Restore(CURRENT.replace(Some(id)));
-    body()
+    CURRENT.with(|current| {
+        let _restore = Restore { before: current.replace(Some(id)), current };
+        body()
+    })
 }
 
 /// A future inside which [`ToolContext::current_call_id`](crate::ToolContext::current_call_id) is
@@ -43,11 +50,15 @@ impl<F> WithCallId<F> {
 }
 
 /// Puts back what was there, also after a panic.
-struct Restore(Option<CallId>);
+struct Restore<'c> {
+    before: Option<CallId>,
+    current: &'c Cell<Option<CallId>>,
+}
 
-impl Drop for Restore {
+impl Drop for Restore<'_> {
+    #[inline]
     fn drop(&mut self) {
-        CURRENT.replace(self.0.take());
+        self.current.set(self.before.take());
     }
 }
 

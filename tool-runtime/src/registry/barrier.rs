@@ -2,13 +2,10 @@
 
 use std::{
     any::Any,
-    future::Future,
     panic::{AssertUnwindSafe, catch_unwind},
-    pin::Pin,
-    task::{Context, Poll},
 };
 
-use tool_core::{ErrorKind, Running, ToolError, ToolOutput};
+use tool_core::{ErrorKind, ToolError};
 
 /// Runs `body`, which is not async.
 ///
@@ -22,22 +19,13 @@ pub(super) fn caught<T>(body: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(body)).map_err(message)
 }
 
-/// A future that fails where the one inside panics.
-#[must_use = "a future does nothing until it is polled"]
-pub(super) struct Barrier<'a>(pub(super) Running<'a>);
-
-impl Future for Barrier<'_> {
-    type Output = Result<ToolOutput, ToolError>;
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        caught(|| self.0.as_mut().poll(cx)).unwrap_or_else(|message| Poll::Ready(Err(panicked(message))))
-    }
-}
-
-fn panicked(message: String) -> ToolError {
+/// The error of a call that panicked with `message`.
+#[cold]
+pub(super) fn panicked(message: String) -> ToolError {
     ToolError::new(ErrorKind::Panicked, message)
 }
 
+#[cold]
 fn message(payload: Box<dyn Any + Send>) -> String {
     let message = payload.downcast_ref::<&str>().map(|message| (*message).to_owned());
     let message = message.or_else(|| payload.downcast_ref::<String>().cloned());

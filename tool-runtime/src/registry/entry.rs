@@ -1,14 +1,14 @@
-use std::{sync::Arc, time::Duration};
+use std::{future::poll_fn, sync::Arc, task::Poll, time::Duration};
 
 use tokio::{runtime::Handle, time::timeout};
 use tool_core::{
-    Arguments, ErrorKind, Misfit, Purpose, Tool, ToolContext, ToolDefinition, ToolError, ToolOutput,
-    WithCallId,
+    __private::within_call, Arguments, ErrorKind, Misfit, Purpose, Running, Tool, ToolContext,
+    ToolDefinition, ToolError, ToolOutput,
 };
 
 use super::{
     Guard, Problem,
-    barrier::{Barrier, barrier, caught},
+    barrier::{barrier, caught, panicked},
 };
 use crate::arguments::{self, Foreign, Lenience, Promise};
 
@@ -73,21 +73,28 @@ impl Entry {
         fitting.map_err(|error| error.of_tool(self.definition().name().to_string()))
     }
 
+    /// Checks `arguments` and runs the call, from when the future is first polled; a panic in either
+    /// is an error of the call. Both are done under one barrier, since most calls are over with their
+    /// first poll.
+    #[inline]
     pub(super) async fn call(
         &self,
         arguments: Arguments<'_>,
         cx: &ToolContext,
         guard: Guard,
     ) -> Result<ToolOutput, ToolError> {
-        let result = match self.start(arguments, cx, guard) {
-            Ok(running) => match self.definition().metadata().timeout {
-                None => running.await,
-                // In a box, so that a call without a limit does not carry the timer around.
-                Some(limit) => Barrier(Box::pin(within(limit, running))).await,
-            },
-            Err(error) => Err(error),
-        };
-        match (result, &self.promise) {
+        let (mut arguments, mut running) = (Some(arguments), None);
+        let result = poll_fn(|task| {
+            let step = || -> Poll<Result<ToolOutput, ToolError>> {
+                let running = match arguments.take() {
+                    Some(arguments) => running.insert(self.start(arguments, cx, guard)?),
+                    None => running.as_mut().ok_or_else(over)?,
+                };
+                within_call(cx.call_id().clone(), || running.as_mut().poll(task))
+            };
+            caught(step).unwrap_or_else(|message| Poll::Ready(Err(panicked(message))))
+        });
+        match (result.await, &self.promise) {
             (Ok(output), Some(promise)) => arguments::hold(promise, output),
             (result, _) => result,
         }
@@ -95,21 +102,30 @@ impl Entry {
     }
 
     /// The call, checked and ready to be polled.
+    #[inline]
     fn start<'a>(
         &'a self,
         arguments: Arguments<'a>,
         cx: &'a ToolContext,
         guard: Guard,
-    ) -> Result<WithCallId<Barrier<'a>>, ToolError> {
-        let (tool, foreign, lenience) = (&*self.tool, self.foreign.as_ref(), self.lenience);
-        let ready = || arguments::ready(tool, foreign, arguments, lenience);
-        let running = match guard.admits(self.definition().metadata()) {
-            Ok(()) => barrier(|| tool.start(ready()?, cx)),
-            // A call that does not fit costs nobody an approval.
-            Err(refused) => barrier(|| tool.prepare(ready()?).map(drop)).and(Err(refused)),
-        }?;
-        Ok(WithCallId::new(cx.call_id().clone(), Barrier(running)))
+    ) -> Result<Running<'a>, ToolError> {
+        let (tool, metadata) = (&*self.tool, self.definition().metadata());
+        let ready = arguments::ready(tool, self.foreign.as_ref(), arguments, self.lenience)?;
+        // A call that does not fit costs nobody an approval.
+        if let Err(refused) = guard.admits(metadata) {
+            return tool.prepare(ready).and(Err(refused));
+        }
+        let running = tool.start(ready, cx)?;
+        Ok(match metadata.timeout {
+            None => running,
+            Some(limit) => Box::pin(within(limit, running)),
+        })
     }
+}
+
+/// What somebody asks for who polls a call again that is over.
+fn over() -> ToolError {
+    ToolError::new(ErrorKind::Unavailable, "the call is over")
 }
 
 /// The problem of a tool that was given a value which no call can have.
@@ -129,7 +145,7 @@ fn unfit(tool: &dyn Tool, misfit: &Misfit) -> Problem {
 }
 
 /// As `running`, unless it takes longer than `limit`.
-async fn within(limit: Duration, running: WithCallId<Barrier<'_>>) -> Result<ToolOutput, ToolError> {
+async fn within(limit: Duration, running: Running<'_>) -> Result<ToolOutput, ToolError> {
     // Whether a runtime keeps the time is nowhere to be asked: a timer panics where none does.
     let timed = Handle::try_current().ok().and_then(|_| caught(|| timeout(limit, running)).ok());
     let Some(timed) = timed else {
