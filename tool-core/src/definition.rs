@@ -189,8 +189,7 @@ impl ToolDefinition {
     /// ```
     pub fn decode<T: DeserializeOwned>(&self, arguments: &mut Arguments<'_>) -> Result<T, ToolError> {
         let mut value = None;
-        let came = std::mem::replace(arguments, Arguments::EMPTY);
-        *arguments = self.read(came, &mut |source, _| {
+        self.read(arguments, |source, _| {
             value = Some(T::deserialize(source)?);
             Ok(())
         })?;
@@ -206,13 +205,12 @@ impl ToolDefinition {
         self.told(self.plan().fit(arguments))
     }
 
+    /// Reads `arguments` with `take`; afterwards they are as they were read.
     #[inline]
-    pub(crate) fn read<'a>(
-        &self,
-        arguments: Arguments<'a>,
-        take: &mut Take<'_>,
-    ) -> Result<Arguments<'a>, ToolError> {
-        self.told(self.plan().read(arguments, take))
+    pub(crate) fn read(&self, arguments: &mut Arguments<'_>, take: impl Take) -> Result<(), ToolError> {
+        self.plan().read(arguments, take).map_err(|error| self.explained(error))?;
+        self.hide_in(arguments);
+        Ok(())
     }
 
     /// Arguments that fit, to be shown to a model: the tool's first example, or else the smallest that
@@ -231,18 +229,22 @@ impl ToolDefinition {
 
     /// What a model may be told: nothing of the arguments where one of them is a secret.
     #[doc(hidden)]
-    #[inline]
     pub fn told<'a>(&self, read: Result<Arguments<'a>, ToolError>) -> Result<Arguments<'a>, ToolError> {
-        match read {
-            Ok(mut arguments) if !arguments.corrections().is_empty() && self.has_secret() => {
-                arguments.hide();
-                Ok(arguments)
-            }
-            Ok(arguments) => Ok(arguments),
-            Err(error) => {
-                let error = error.of_tool(self.name().to_string()).with_example(self.example());
-                Err(if self.has_secret() { error.without_values() } else { error })
-            }
+        let mut arguments = read.map_err(|error| self.explained(error))?;
+        self.hide_in(&mut arguments);
+        Ok(arguments)
+    }
+
+    #[cold]
+    fn explained(&self, error: ToolError) -> ToolError {
+        let error = error.of_tool(self.name().to_string()).with_example(self.example());
+        if self.has_secret() { error.without_values() } else { error }
+    }
+
+    #[inline]
+    fn hide_in(&self, arguments: &mut Arguments<'_>) {
+        if !arguments.corrections().is_empty() && self.has_secret() {
+            arguments.hide();
         }
     }
 

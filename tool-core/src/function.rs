@@ -3,11 +3,10 @@
 use std::{fmt, sync::Arc};
 
 use crate::{
-    __private::{Boxed, Parameters, SlotList, Spec, Used, Using, describe, output},
+    __private::{Boxed, Parameters, SlotList, Spec, Start, Used, Using, describe, output},
     Arguments, ErrorKind, Needed, OutputSchema, PrepareArguments, Prepared, Running, SchemaError, Site, Tool,
     ToolContext, ToolDefinition, ToolError, ToolName,
     registration::{Invoke, InvokeMethod},
-    tool::corrected,
 };
 
 /// A function or method with `#[tool]`, ready to be called.
@@ -83,13 +82,13 @@ impl FunctionTool {
         Ok(Self { definition, needs: description.needs, spec, parameters, invocation })
     }
 
-    #[inline]
-    fn fill<'a>(
+    /// Fills `slots` from `arguments`, which afterwards are as they were read.
+    pub(crate) fn fill(
         &self,
         slots: SlotList<'_, '_>,
-        arguments: Arguments<'a>,
-    ) -> Result<Arguments<'a>, ToolError> {
-        self.definition.read(arguments, &mut |source, text| self.parameters.decode(slots, source, text))
+        arguments: &mut Arguments<'_>,
+    ) -> Result<(), ToolError> {
+        self.definition.read(arguments, |source, text| self.parameters.decode(slots, source, text))
     }
 }
 
@@ -98,24 +97,17 @@ impl Tool for FunctionTool {
         &self.definition
     }
 
-    fn prepare<'a>(&'a self, arguments: Arguments<'a>) -> Result<Prepared<'a>, ToolError> {
+    fn prepare<'a>(&'a self, mut arguments: Arguments<'a>) -> Result<Prepared<'a>, ToolError> {
         let not_kept = || ToolError::new(ErrorKind::Unavailable, NOT_KEPT);
         let mut invocation = self.invocation.kept().ok_or_else(not_kept)?;
-        let (mut arguments, mut filled) = (Some(arguments), None);
-        invocation.slots(&mut |slots| filled = arguments.take().map(|it| self.fill(slots, it)));
-        Ok(Prepared::function(filled.ok_or_else(not_kept)??, invocation))
+        let mut filled = Ok(());
+        invocation.slots(&mut |slots| filled = self.fill(slots, &mut arguments));
+        filled.map(|()| Prepared::function(arguments, invocation))
     }
 
     fn start<'a>(&'a self, arguments: Arguments<'a>, cx: &'a ToolContext) -> Result<Running<'a>, ToolError> {
-        let (mut arguments, mut corrections) = (Some(arguments), Vec::new());
-        let mut fill = |slots: SlotList<'_, '_>| {
-            let filled = self.fill(slots, arguments.take().unwrap_or(Arguments::EMPTY))?;
-            let (text, corrected) = filled.into_parts();
-            corrections = corrected;
-            Ok(text)
-        };
-        match self.invocation.invoke(Using::Run { fill: &mut fill, cx }) {
-            Used::Running(running) => Ok(corrected(running?, corrections)),
+        match self.invocation.invoke(Using::Run(Start { tool: self, arguments, cx })) {
+            Used::Running(running) => running,
             Used::Kept(_) => Err(ToolError::new(ErrorKind::Unavailable, "it was kept where it should run")),
         }
     }

@@ -11,8 +11,8 @@ use serde_json::{Map, Value};
 
 use crate::{
     __private::{Boxed, Call, Invocation},
-    Arguments, Correction, Method, Needed, Permission, Site, ToolContext, ToolDefinition, ToolError,
-    ToolOutput,
+    Arguments, Method, Needed, Permission, Site, ToolContext, ToolDefinition, ToolError, ToolOutput,
+    arguments::Corrections,
 };
 
 /// A future in a box.
@@ -175,7 +175,7 @@ impl<'a> Prepared<'a> {
                 corrected(invocation.run(Call::new(text, cx)), corrections)
             }
             PreparedInvocation::Custom(run) => {
-                let corrections = arguments.corrections().to_vec();
+                let corrections = arguments.kept_corrections();
                 corrected(run(arguments, cx), corrections)
             }
         }
@@ -218,11 +218,13 @@ impl<'a> Prepared<'a> {
 
 /// As `running`, with what was corrected in the arguments beside its output.
 #[inline]
-pub(crate) fn corrected<'a>(running: Running<'a>, corrections: Vec<Correction>) -> Running<'a> {
-    if corrections.is_empty() {
-        return running;
+pub(crate) fn corrected<'a>(running: Running<'a>, corrections: Corrections) -> Running<'a> {
+    match corrections {
+        None => running,
+        Some(corrections) => {
+            Box::pin(async move { running.await.map(|output| output.with_corrections(*corrections)) })
+        }
     }
-    Box::pin(async move { running.await.map(|output| output.with_corrections(corrections)) })
 }
 
 impl std::fmt::Debug for Prepared<'_> {

@@ -2,11 +2,10 @@
 
 use std::{borrow::Cow, future::Future};
 
-use super::{
-    Slots,
-    slot::{Slot, SlotList},
+use super::{Slots, slot::Slot};
+use crate::{
+    Arguments, FunctionTool, Permission, Running, ToolContext, ToolError, ToolOutput, tool::corrected,
 };
-use crate::{Permission, Running, ToolContext, ToolError, ToolOutput};
 
 /// What a running function may reach: the text that its borrowed parameters point into, and the
 /// context.
@@ -69,11 +68,15 @@ pub enum Using<'u, 'a> {
     /// It is kept, to be filled and run later.
     Keep,
     /// It is filled and run at once: what was filled goes straight into the future.
-    Run { fill: &'u mut Fill<'u, 'a>, cx: &'a ToolContext },
+    Run(Start<'u, 'a>),
 }
 
-/// Fills slots and gives the text that they were filled from.
-pub(super) type Fill<'u, 'a> = dyn FnMut(SlotList<'_, '_>) -> Result<Cow<'a, str>, ToolError> + 'u;
+/// What a call is filled from, and by which tool.
+pub struct Start<'u, 'a> {
+    pub(crate) tool: &'u FunctionTool,
+    pub(crate) arguments: Arguments<'a>,
+    pub(crate) cx: &'a ToolContext,
+}
 
 /// What became of it.
 pub enum Used<'a> {
@@ -115,10 +118,12 @@ where
 {
     match using {
         Using::Keep => Used::Kept(Box::new(Function { slots, run, confirm, permission })),
-        Using::Run { fill, cx } => {
-            let mut filled = Ok(Cow::Borrowed(""));
-            slots.visit(&mut |slots| filled = fill(slots));
-            Used::Running(filled.map(|text| run(slots, Call::new(text, cx))))
+        Using::Run(Start { tool, mut arguments, cx }) => {
+            let filled = slots.visit(|slots| tool.fill(slots, &mut arguments));
+            Used::Running(filled.map(|()| {
+                let (text, corrections) = arguments.into_parts();
+                corrected(run(slots, Call::new(text, cx)), corrections)
+            }))
         }
     }
 }

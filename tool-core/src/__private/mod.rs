@@ -25,9 +25,11 @@ pub use std::{sync::Arc, vec::Vec};
 
 pub use self::{
     constraint::{Constraint, check},
-    invocation::{Boxed, Call, Invocation, OwnedCall, Used, Using, allow, boxed, guarded, invocation, never},
+    invocation::{
+        Boxed, Call, Invocation, OwnedCall, Start, Used, Using, allow, boxed, guarded, invocation, never,
+    },
     of::{Items, Of, Opaque},
-    outcome::{Tag, conclude, conclude_sync, json},
+    outcome::{Ending, Tag, conclude, conclude_sync, json},
     slot::{Owned, Provides, Slot, SlotList, Source, TheContext, Whole},
     slots::Slots,
     spec::{Handle, Hints, IntoSchema, Parameter, Spec},

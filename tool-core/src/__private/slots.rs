@@ -2,17 +2,18 @@ use super::Slot;
 
 /// The slots of a parameter list: a tuple of up to 16.
 pub trait Slots: Send + 'static {
-    /// Shows the slots, in the order of the parameters.
-    fn visit(&mut self, visit: &mut dyn FnMut(&mut [&mut dyn Slot]));
+    /// What `visit` makes of the slots, which it is shown in the order of the parameters.
+    fn visit<T>(&mut self, visit: impl FnOnce(&mut [&mut dyn Slot]) -> T) -> T;
 }
 
 macro_rules! tuples {
     ($($name:ident)*) => {
         #[allow(non_snake_case, reason = "a variable is named like its type")]
         impl<$($name: Slot + 'static),*> Slots for ($($name,)*) {
-            fn visit(&mut self, visit: &mut dyn FnMut(&mut [&mut dyn Slot])) {
+            #[inline]
+            fn visit<T>(&mut self, visit: impl FnOnce(&mut [&mut dyn Slot]) -> T) -> T {
                 let ($($name,)*) = self;
-                visit(&mut [$($name as &mut dyn Slot),*]);
+                visit(&mut [$($name as &mut dyn Slot),*])
             }
         }
     };

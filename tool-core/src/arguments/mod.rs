@@ -19,6 +19,9 @@ use crate::{ErrorKind, ToolError};
 /// Providers send text or an object; text is what a tool decodes from, since a typed value is
 /// built from text in one pass. A [`Value`] is written out once, here.
 ///
+/// They may be [lenient](Self::lenient): what is almost right is then corrected when they are read,
+/// and they say [what was](Self::corrections).
+///
 /// # Examples
 ///
 /// ```
@@ -28,22 +31,22 @@ use crate::{ErrorKind, ToolError};
 /// assert_eq!(Arguments::from(json!({ "city": "Paris" })).as_str(), r#"{"city":"Paris"}"#);
 /// assert_eq!(Arguments::from("  null ").as_str(), "{}");
 /// ```
-///
-/// They may be [lenient](Self::lenient): what is almost right is then corrected when they are read,
-/// and they say [what was](Self::corrections).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Arguments<'a> {
     text: Cow<'a, str>,
     lenient: bool,
-    corrections: Vec<Correction>,
+    corrections: Corrections,
 }
+
+/// What was corrected, which is nothing mostly: in a word, since arguments are handed on several times.
+pub(crate) type Corrections = Option<Box<Vec<Correction>>>;
 
 impl<'a> Arguments<'a> {
     /// No arguments: `{}`.
     pub const EMPTY: Arguments<'static> = Arguments::of(Cow::Borrowed("{}"));
 
     const fn of(text: Cow<'a, str>) -> Self {
-        Self { text, lenient: false, corrections: Vec::new() }
+        Self { text, lenient: false, corrections: None }
     }
 
     /// The JSON text; `{}` where a model sent nothing, only blanks, or `null`.
@@ -63,6 +66,7 @@ impl<'a> Arguments<'a> {
     /// Says whether what is almost right is corrected when the arguments are read, by the rules of
     /// [`CorrectionRule`](crate::CorrectionRule); it is not if nothing is said.
     #[must_use]
+    #[inline]
     pub fn lenient(mut self, lenient: bool) -> Self {
         self.lenient = lenient;
         self
@@ -71,24 +75,37 @@ impl<'a> Arguments<'a> {
     /// What was corrected in the arguments before they fitted; nothing, mostly.
     #[must_use]
     pub fn corrections(&self) -> &[Correction] {
-        &self.corrections
+        self.corrections.as_deref().map_or(&[], Vec::as_slice)
     }
 
     /// The same, written as `text`, with what was corrected for that beside what was before.
     #[must_use]
-    pub fn corrected(&self, text: String, mut corrections: Vec<Correction>) -> Arguments<'static> {
-        corrections.splice(0..0, self.corrections.iter().cloned());
-        Arguments { text: Cow::Owned(text), lenient: self.lenient, corrections }
+    pub fn corrected(self, text: String, corrections: Vec<Correction>) -> Arguments<'static> {
+        let Self { lenient, corrections: before, .. } = self;
+        let corrections = match before {
+            None => (!corrections.is_empty()).then(|| Box::new(corrections)),
+            Some(mut all) => {
+                all.extend(corrections);
+                Some(all)
+            }
+        };
+        Arguments { text: Cow::Owned(text), lenient, corrections }
+    }
+
+    /// What was corrected, to be kept beyond the arguments.
+    pub(crate) fn kept_corrections(&self) -> Corrections {
+        self.corrections.clone()
     }
 
     /// The text, and what was corrected in it.
-    pub(crate) fn into_parts(self) -> (Cow<'a, str>, Vec<Correction>) {
+    #[inline]
+    pub(crate) fn into_parts(self) -> (Cow<'a, str>, Corrections) {
         (self.text, self.corrections)
     }
 
     /// Tells nothing of what was corrected, since there is a secret among the arguments.
     pub(crate) fn hide(&mut self) {
-        self.corrections.iter_mut().for_each(Correction::hide);
+        self.corrections.iter_mut().flat_map(|all| all.iter_mut()).for_each(Correction::hide);
     }
 
     /// The text as a [`Value`].
@@ -99,7 +116,7 @@ impl<'a> Arguments<'a> {
     /// where.
     pub fn to_value(&self) -> Result<Value, ToolError> {
         let mut value = Value::Null;
-        plan::Plan::anything().read(Arguments::of(Cow::Borrowed(&self.text)), &mut |source, _| {
+        plan::Plan::anything().read(&mut Arguments::of(Cow::Borrowed(&self.text)), |source, _| {
             value = Value::deserialize(source)?;
             Ok(())
         })?;
@@ -108,10 +125,11 @@ impl<'a> Arguments<'a> {
 
     #[inline]
     fn from_text(text: Cow<'a, str>) -> Self {
-        match text.trim_ascii() {
-            "" | "null" => Self::EMPTY,
-            _ => Self::of(text),
+        // Most begin like this, and need no closer look.
+        if !text.starts_with('{') && matches!(text.trim_ascii(), "" | "null") {
+            return Self::EMPTY;
         }
+        Self::of(text)
     }
 }
 
@@ -128,6 +146,7 @@ fn not_json(text: &str) -> ToolError {
 }
 
 impl<'a> From<&'a str> for Arguments<'a> {
+    #[inline]
     fn from(text: &'a str) -> Self {
         Self::from_text(Cow::Borrowed(text))
     }

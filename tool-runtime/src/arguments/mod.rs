@@ -24,6 +24,7 @@ pub(crate) struct Lenience {
 
 /// Brings `arguments` to the form in which `tool` reads them. Where no plan covers its schema, they
 /// are held to `foreign` before.
+#[inline]
 pub(crate) fn ready<'a>(
     tool: &dyn Tool,
     foreign: Option<&Foreign>,
@@ -48,6 +49,7 @@ pub(crate) fn fit<'a>(
 
 /// The arguments as they are to be read: repaired where that is permitted, and after the tool's own
 /// rewriting.
+#[inline]
 fn came<'a>(
     tool: &dyn Tool,
     arguments: Arguments<'a>,

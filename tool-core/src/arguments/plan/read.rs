@@ -27,24 +27,24 @@ enum Fit {
 }
 
 /// Takes a value from a text, or says why not; asked once more with the same text written otherwise.
-pub(crate) type Take<'f> =
-    dyn for<'c, 't, 'p> FnMut(Checked<'c, 't, 'p>, &'t str) -> Result<(), Refusal> + 'f;
+pub(crate) trait Take:
+    for<'c, 't, 'p> FnMut(Checked<'c, 't, 'p>, &'t str) -> Result<(), Refusal>
+{
+}
+
+impl<F: for<'c, 't, 'p> FnMut(Checked<'c, 't, 'p>, &'t str) -> Result<(), Refusal>> Take for F {}
 
 impl Plan {
-    /// Reads `arguments` with `take`, and gives them as they were read.
+    /// Reads `arguments` with `take`; afterwards they are as they were read.
     ///
     /// # Errors
     ///
     /// All that is wrong with them.
     #[inline]
-    pub(crate) fn read<'a>(
-        &self,
-        arguments: Arguments<'a>,
-        take: &mut Take<'_>,
-    ) -> Result<Arguments<'a>, ToolError> {
-        match self.attempt(arguments.as_str(), take) {
-            Ok(()) => Ok(arguments),
-            Err(refusal) => self.read_again(&arguments, refusal, take),
+    pub(crate) fn read(&self, arguments: &mut Arguments<'_>, mut take: impl Take) -> Result<(), ToolError> {
+        match self.attempt(arguments.as_str(), &mut take) {
+            Ok(()) => Ok(()),
+            Err(refusal) => self.read_again(arguments, refusal, &mut take),
         }
     }
 
@@ -54,7 +54,7 @@ impl Plan {
     ///
     /// All that is wrong with them.
     pub(crate) fn fit<'a>(&self, arguments: Arguments<'a>) -> Result<Arguments<'a>, ToolError> {
-        match self.fit_of(&arguments)? {
+        match self.fit_of(arguments.as_str(), arguments.lenient)? {
             Fit::AsItIs => Ok(arguments),
             Fit::As(text, corrections) => Ok(arguments.corrected(text, corrections)),
             Fit::Not(violations) => Err(ToolError::invalid_arguments(violations, arguments.as_str())),
@@ -62,7 +62,7 @@ impl Plan {
     }
 
     #[inline]
-    fn attempt(&self, text: &str, take: &mut Take<'_>) -> Result<(), Refusal> {
+    fn attempt(&self, text: &str, take: &mut (impl Take + ?Sized)) -> Result<(), Refusal> {
         let mut source = Source::new(text, self);
         take(source.value(), text)?;
         source.end()
@@ -71,28 +71,32 @@ impl Plan {
     #[cold]
     fn read_again(
         &self,
-        arguments: &Arguments<'_>,
+        arguments: &mut Arguments<'_>,
         refusal: Refusal,
-        take: &mut Take<'_>,
-    ) -> Result<Arguments<'static>, ToolError> {
+        take: &mut dyn Take,
+    ) -> Result<(), ToolError> {
         let text = arguments.as_str();
-        let refusal = match self.fit_of(arguments)? {
+        let refusal = match self.fit_of(text, arguments.lenient)? {
             Fit::Not(violations) => return Err(ToolError::invalid_arguments(violations, text)),
             Fit::AsItIs => refusal,
             Fit::As(fitting, corrections) => match self.attempt(&fitting, take) {
-                Ok(()) => return Ok(arguments.corrected(fitting, corrections)),
-                // What is reported is what came.
-                Err(_) if !corrections.is_empty() => {
-                    return self.read_again(&arguments.clone().lenient(false), refusal, take);
+                Ok(()) => {
+                    let came = std::mem::replace(arguments, Arguments::EMPTY);
+                    *arguments = came.corrected(fitting, corrections);
+                    return Ok(());
                 }
-                Err(refusal) => refusal,
+                Err(refusal) if corrections.is_empty() => refusal,
+                // What is reported is what came.
+                Err(_) => match self.fit_of(text, false)? {
+                    Fit::Not(violations) => return Err(ToolError::invalid_arguments(violations, text)),
+                    Fit::AsItIs | Fit::As(..) => refusal,
+                },
             },
         };
         Err(ToolError::invalid_arguments(vec![unreadable(text, &refusal)], text))
     }
 
-    fn fit_of(&self, arguments: &Arguments<'_>) -> Result<Fit, ToolError> {
-        let text = arguments.as_str();
+    fn fit_of(&self, text: &str, is_lenient: bool) -> Result<Fit, ToolError> {
         let document = match Document::read(text) {
             Ok(document) => document,
             Err(Fault::Syntax) => return Err(not_json(text)),
@@ -107,7 +111,7 @@ impl Plan {
             let rewritten = || document.rewritten(&value, &self.aliases());
             return Ok(if changed { Fit::As(rewritten(), Vec::new()) } else { Fit::AsItIs });
         }
-        if arguments.lenient {
+        if is_lenient {
             let mut meant = value.clone();
             let corrections = self.correct(&mut meant, &document);
             if !corrections.is_empty() && self.admits(&meant) {

@@ -115,7 +115,7 @@ fn agree(
     prop_assert!(!admits || changed || decodes, "{} {} is not decoded", schema, value);
     prop_assert!(!decodes || fits, "{} {} is decoded", schema, value);
     let read =
-        plan.read(Arguments::of(text.as_str().into()), &mut |source, _| Value::deserialize(source).map(drop));
+        plan.read(&mut Arguments::of(text.as_str().into()), |source, _| Value::deserialize(source).map(drop));
     prop_assert_eq!(fits, read.is_ok(), "{} {} {:?}", schema, value, read);
     Ok(admits)
 }

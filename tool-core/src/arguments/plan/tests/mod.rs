@@ -42,7 +42,7 @@ fn said(schema: &Value, value: &Value) -> Vec<String> {
 fn correct(plan: &Plan, text: &str) -> Option<(String, Vec<Correction>)> {
     let arguments = Arguments::of(text.to_owned().into()).lenient(true);
     let (text, corrections) = plan.fit(arguments).ok()?.into_parts();
-    (!corrections.is_empty()).then(|| (text.into_owned(), corrections))
+    Some((text.into_owned(), *corrections?))
 }
 
 /// `schema` admits all of `good` and none of `bad`.
