@@ -260,7 +260,10 @@ macro_rules! outcome {
         let outcome = $crate::split!($value, |value| {
             (&&&&$crate::__private::Tag::of(&value)).finish(value, &$call, |item| $crate::part!(item))
         });
-        $crate::__private::conclude(outcome).await
+        match $crate::__private::conclude(outcome) {
+            $crate::__private::Ending::Now(result) => result,
+            $crate::__private::Ending::Later(running) => running.await,
+        }
     }};
 }
 
@@ -276,12 +279,13 @@ macro_rules! outcome_sync {
     }};
 }
 
-/// The end of a call whose result was split.
-pub async fn conclude(outcome: Result<Option<Ending<'_>>, ToolError>) -> Result<ToolOutput, ToolError> {
-    match outcome? {
-        Some(Ending::Now(output)) => output,
-        Some(Ending::Later(running)) => running.await,
-        None => nothing(),
+/// The end of a call whose result was split: most of them are there at once.
+#[inline]
+pub fn conclude(outcome: Result<Option<Ending<'_>>, ToolError>) -> Ending<'_> {
+    match outcome {
+        Ok(Some(ending)) => ending,
+        Ok(None) => Ending::Now(nothing()),
+        Err(error) => Ending::Now(Err(error)),
     }
 }
 

@@ -20,8 +20,8 @@ pub(super) fn invocation(tool: &Tool, instance: &Instance) -> TokenStream {
         Callee::Method { .. } => Some(quote!(move)),
         _ => None,
     };
-    let (using, taken, call) = (local("__using"), local("__slots"), local("__call"));
-    let body = quote_spanned!(place(tool)=> #using, (#(#slots,)*), #capture |#taken, #call| #run);
+    let (using, taken, call) = (local("__using"), slot_names(tool), local("__call"));
+    let body = quote_spanned!(place(tool)=> #using, (#(#slots,)*), #capture |(#(mut #taken,)*), #call| #run);
     match guards(tool) {
         None => quote_spanned!(place(tool)=> __tool::invocation(#body)),
         Some(guards) => quote_spanned!(place(tool)=> __tool::guarded(#body, #guards)),
@@ -72,32 +72,21 @@ fn slot_names(tool: &Tool) -> Vec<Ident> {
 
 /// The body as a future.
 fn running(tool: &Tool, instance: &Instance) -> TokenStream {
-    let slots = slot_names(tool);
-    let (taken, call) = (local("__slots"), local("__call"));
-    let run = run(tool, instance, &slots);
+    let call = local("__call");
+    let run = run(tool, instance, &slot_names(tool));
     let outcome = quote_spanned!(tool.result=> __tool::outcome!(#call, #run));
-    quote_spanned! {place(tool)=>
-        __tool::boxed(async move {
-            let (#(mut #slots,)*) = #taken;
-            #outcome
-        })
-    }
+    quote_spanned!(place(tool)=> __tool::boxed(async move { #outcome }))
 }
 
 /// The body on a thread that may block; it owns what it needs.
 fn blocking(tool: &Tool, instance: &Instance) -> TokenStream {
-    let slots = slot_names(tool);
-    let (taken, call) = (local("__slots"), local("__call"));
-    let run = run(tool, instance, &slots);
+    let call = local("__call");
+    let run = run(tool, instance, &slot_names(tool));
     let outcome = quote_spanned!(tool.result=> __tool::outcome_sync!(#call, #run));
     quote_spanned! {place(tool)=>
         __tool::boxed(async move {
             let #call = #call.into_owned();
-            __tool::blocking(move || {
-                let (#(mut #slots,)*) = #taken;
-                #outcome
-            })
-            .await
+            __tool::blocking(move || { #outcome }).await
         })
     }
 }
