@@ -77,14 +77,14 @@ impl Entry {
     /// is an error of the call. Both are done under one barrier, since most calls are over with their
     /// first poll.
     #[inline]
-    pub(super) async fn call(
-        &self,
-        arguments: Arguments<'_>,
-        cx: &ToolContext,
+    pub(super) fn call<'a>(
+        &'a self,
+        arguments: Arguments<'a>,
+        cx: &'a ToolContext,
         guard: Guard,
-    ) -> Result<ToolOutput, ToolError> {
+    ) -> impl Future<Output = Result<ToolOutput, ToolError>> + Send + 'a {
         let (mut arguments, mut running) = (Some(arguments), None);
-        let result = poll_fn(|task| {
+        poll_fn(move |task| {
             let step = || -> Poll<Result<ToolOutput, ToolError>> {
                 let running = match arguments.take() {
                     Some(arguments) => running.insert(self.start(arguments, cx, guard)?),
@@ -92,9 +92,15 @@ impl Entry {
                 };
                 within_call(cx.call_id().clone(), || running.as_mut().poll(task))
             };
-            caught(step).unwrap_or_else(|message| Poll::Ready(Err(panicked(message))))
-        });
-        match (result.await, &self.promise) {
+            let polled = caught(step).unwrap_or_else(|message| Poll::Ready(Err(panicked(message))));
+            polled.map(|result| self.end(result))
+        })
+    }
+
+    /// The result of a call, held to what was promised.
+    #[inline]
+    fn end(&self, result: Result<ToolOutput, ToolError>) -> Result<ToolOutput, ToolError> {
+        match (result, &self.promise) {
             (Ok(output), Some(promise)) => arguments::hold(promise, output),
             (result, _) => result,
         }
