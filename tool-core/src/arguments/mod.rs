@@ -172,6 +172,8 @@ impl From<Value> for Arguments<'_> {
 
 impl From<&Value> for Arguments<'_> {
     fn from(value: &Value) -> Self {
-        Self::from_text(Cow::Owned(value.to_string()))
+        // What `Display` writes, without its machinery; a value can always be written.
+        let text = serde_json::to_string(value).unwrap_or_else(|_| value.to_string());
+        Self::from_text(Cow::Owned(text))
     }
 }
