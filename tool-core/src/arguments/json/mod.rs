@@ -111,17 +111,12 @@ impl<'t> Reader<'t> {
         Ok(Cow::Owned(string))
     }
 
-    /// Takes the string that begins here, if it is `name`, which has no escapes.
+    /// Takes what begins here, if it is written as `tokens`.
     #[inline]
-    pub(in crate::arguments) fn take_name(&mut self, name: &str) -> bool {
-        let rest = self.rest.strip_prefix(b"\"").and_then(|rest| rest.strip_prefix(name.as_bytes()));
-        match rest.and_then(|rest| rest.strip_prefix(b"\"")) {
-            Some(rest) => {
-                self.rest = rest;
-                true
-            }
-            None => false,
-        }
+    pub(in crate::arguments) fn take_all(&mut self, tokens: &str) -> bool {
+        let rest = self.rest.strip_prefix(tokens.as_bytes());
+        self.rest = rest.unwrap_or(self.rest);
+        rest.is_some()
     }
 
     /// Takes the integer that begins here, if it is a common one: its sign and its digits.
@@ -152,6 +147,26 @@ impl<'t> Reader<'t> {
                 self.skip();
                 // `[1,]` is no list.
                 if self.peek() == Some(close) { Err(Fault::Syntax) } else { Ok(true) }
+            }
+            Some(_) if is_first => Ok(true),
+            _ => Err(Fault::Syntax),
+        }
+    }
+
+    /// As [`next_item`](Self::next_item) in an object; that a name comes next is for the reader of
+    /// names to see, also after the last comma.
+    #[inline]
+    pub(in crate::arguments) fn next_property(&mut self, is_first: bool) -> Result<bool, Fault> {
+        match self.peek() {
+            Some(b',') if !is_first => {
+                self.skip();
+                self.peek();
+                Ok(true)
+            }
+            Some(b'}') => {
+                self.skip();
+                self.room += 1;
+                Ok(false)
             }
             Some(_) if is_first => Ok(true),
             _ => Err(Fault::Syntax),

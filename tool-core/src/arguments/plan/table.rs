@@ -24,6 +24,8 @@ pub(super) struct Table {
 #[derive(Debug)]
 pub(super) struct Property {
     pub(super) name: Box<str>,
+    /// The name with its quotes and the colon, as it is mostly written.
+    pub(super) written: Box<str>,
     /// `None` where it is required and nothing else is known of it.
     pub(super) node: Option<NodeId>,
     pub(super) required: bool,
@@ -33,7 +35,7 @@ pub(super) struct Property {
 
 impl Property {
     pub(super) fn new(name: &str, node: Option<NodeId>, required: bool) -> Self {
-        Self { name: name.into(), node, required, bit: 0 }
+        Self { name: name.into(), written: format!("\"{name}\":").into(), node, required, bit: 0 }
     }
 
     /// Whether the name is written in JSON as it is.

@@ -67,7 +67,7 @@ impl<'c, 't, 'p> Object<'c, 't, 'p> {
     /// Goes on to the next property that is not absent; false at the end.
     pub(crate) fn advance(&mut self) -> Result<bool, Refusal> {
         while !self.is_closed {
-            if !self.source.reader.next_item(self.is_fresh, b'}')? {
+            if !self.source.reader.next_property(self.is_fresh)? {
                 self.is_closed = true;
                 return self.complete().map(|()| false);
             }
@@ -85,10 +85,10 @@ impl<'c, 't, 'p> Object<'c, 't, 'p> {
         Ok(false)
     }
 
-    /// Takes the name of the property that probably comes next, if it does.
+    /// Takes the name of the property that probably comes next, with its colon, if it does.
     #[inline]
     fn is_expected(&mut self, object: &'p ObjectRules) -> bool {
-        self.property = object.expected(self.near).filter(|it| self.source.reader.take_name(&it.name));
+        self.property = object.expected(self.near).filter(|it| self.source.reader.take_all(&it.written));
         self.near += usize::from(self.property.is_some());
         self.is_read = false;
         self.property.is_some()
@@ -98,9 +98,6 @@ impl<'c, 't, 'p> Object<'c, 't, 'p> {
     #[inline(always)]
     fn enter(&mut self, object: &'p ObjectRules) -> Result<bool, Refusal> {
         let Some(property) = self.property else { return Ok(false) };
-        if !self.source.reader.take(b':') {
-            return Err(Refusal::new(Why::Syntax));
-        }
         if self.known & property.bit != 0 {
             return Err(Refusal::refused());
         }
@@ -133,7 +130,7 @@ impl<'c, 't, 'p> Object<'c, 't, 'p> {
         Ok(true)
     }
 
-    /// Takes the name of any property; false if it is as good as absent.
+    /// Takes the name of any property, with its colon; false if it is as good as absent.
     #[inline(never)]
     fn unexpected(&mut self) -> Result<bool, Refusal> {
         let reader = &mut self.source.reader;
@@ -142,6 +139,9 @@ impl<'c, 't, 'p> Object<'c, 't, 'p> {
         }
         self.name = reader.string()?;
         self.is_read = true;
+        if !reader.take(b':') {
+            return Err(Refusal::new(Why::Syntax));
+        }
         let Some(object) = self.object else {
             self.value = if self.node.is_trusted { self.node } else { &Node::ANYTHING };
             return self.enter_other();
@@ -161,9 +161,6 @@ impl<'c, 't, 'p> Object<'c, 't, 'p> {
 
     /// Goes on to a property that the plan does not name.
     fn enter_other(&mut self) -> Result<bool, Refusal> {
-        if !self.source.reader.take(b':') {
-            return Err(Refusal::new(Why::Syntax));
-        }
         if !self.node.is_trusted {
             self.insert(self.name.clone())?;
         }
