@@ -12,7 +12,7 @@ use std::{borrow::Cow, error::Error, fmt, io, sync::Arc};
 
 use serde_json::Value;
 
-use crate::{Content, ToolName, Violation};
+use crate::{Content, ToolName, Violation, arguments::plan::words::beginning};
 
 /// Which way a call failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -320,8 +320,8 @@ fn prefixed(prefix: &str, message: &str) -> String {
 /// At most about 500 characters of what came, with a word about the rest.
 fn shortened(text: &str) -> String {
     const LONGEST: usize = 500;
-    match text.char_indices().nth(LONGEST) {
-        Some((end, _)) => format!("{}… ({} bytes in all)", text.get(..end).unwrap_or(text), text.len()),
+    match beginning(text, LONGEST) {
+        Some(start) => format!("{start}… ({} bytes in all)", text.len()),
         None => text.to_owned(),
     }
 }

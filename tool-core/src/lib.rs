@@ -18,6 +18,7 @@ mod function;
 mod metadata;
 mod nearest;
 mod output;
+mod pointer;
 mod registration;
 mod schema;
 

@@ -43,10 +43,11 @@ pub use crate::{
     ToolError, context::within_call, outcome, outcome_sync, site, to_json,
 };
 
-/// For another check than a plan's: what violations say, and how references are read.
+/// For another check than a plan's: what violations say, where, and how references are read.
 pub mod words {
     pub use crate::{
-        arguments::plan::words::{counted, either, missing, one_of, quoted, received, unknown},
+        arguments::plan::words::{beginning, counted, either, missing, one_of, quoted, received, unknown},
+        pointer::push_step,
         schema::percent_decoded,
     };
 }

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::InputSchema;
-use crate::Violation;
+use crate::{Violation, pointer::push_step};
 
 /// A value that somebody wrote for a parameter.
 #[derive(Debug)]
@@ -41,9 +41,10 @@ impl InputSchema {
         let Ok(plan) = self.plan() else { return Vec::new() };
         let of_one = |given: &Given| {
             let Given { parameter, purpose, ref value } = *given;
-            let name = parameter.replace('~', "~0").replace('/', "~1");
+            let mut pointer = String::new();
+            push_step(&mut pointer, parameter);
             let is_its = move |it: &Violation| {
-                let below = it.pointer.strip_prefix('/').and_then(|it| it.strip_prefix(&*name));
+                let below = it.pointer.strip_prefix(&*pointer);
                 below.is_some_and(|below| below.is_empty() || below.starts_with('/'))
             };
             // That other parameters are missing is nothing to the value.

@@ -6,8 +6,8 @@ mod repair;
 
 use serde_json::Value;
 use tool_core::{
-    Arguments, Correction, CorrectionRule, ErrorKind, OutputSchema, Plan, PrepareArguments, Tool,
-    ToolDefinition, ToolError, ToolOutput, Violation,
+    __private::words::beginning, Arguments, Correction, CorrectionRule, ErrorKind, OutputSchema, Plan,
+    PrepareArguments, Tool, ToolDefinition, ToolError, ToolOutput, Violation,
 };
 
 pub(crate) use self::foreign::Foreign;
@@ -96,8 +96,8 @@ fn repaired<'a>(
 /// The beginning of a text, with a word on the rest.
 fn shortened(text: &str) -> String {
     const LONGEST: usize = 200;
-    match text.char_indices().nth(LONGEST) {
-        Some((end, _)) => format!("{}… ({} bytes)", text.get(..end).unwrap_or(text), text.len()),
+    match beginning(text, LONGEST) {
+        Some(start) => format!("{start}… ({} bytes)", text.len()),
         None => text.to_owned(),
     }
 }

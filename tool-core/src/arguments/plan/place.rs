@@ -3,9 +3,11 @@
 //! A pointer is text only once something is wrong there: a walk that finds nothing allocates
 //! nothing.
 
+use crate::pointer::push_step;
+
 /// A place in a document, which is an instance or a schema.
 #[derive(Debug)]
-pub(super) struct Place<'a> {
+pub(in crate::arguments) struct Place<'a> {
     parent: Option<&'a Place<'a>>,
     step: Step<'a>,
     /// The how-manieth child of its parent this is.
@@ -24,68 +26,56 @@ enum Step<'a> {
 
 impl<'a> Place<'a> {
     /// The whole document.
-    pub(super) const ROOT: Place<'static> = Place::at("");
+    pub(in crate::arguments) const ROOT: Place<'static> = Place::at("");
 
     /// The place that a JSON pointer names.
-    pub(super) const fn at(pointer: &'a str) -> Self {
+    pub(in crate::arguments) const fn at(pointer: &'a str) -> Self {
         Self { parent: None, step: Step::Start(pointer), position: 0, depth: 0 }
     }
 
     /// The property `name`, the `position`-th of this object.
-    pub(super) const fn property(&'a self, name: &'a str, position: usize) -> Self {
+    pub(in crate::arguments) const fn property(&'a self, name: &'a str, position: usize) -> Self {
         Self { parent: Some(self), step: Step::Name(name), position, depth: self.depth + 1 }
     }
 
     /// A property that should be here; in the order of the document it comes after those that are.
-    pub(super) const fn missing(&'a self, name: &'a str) -> Self {
+    pub(in crate::arguments) const fn missing(&'a self, name: &'a str) -> Self {
         self.property(name, usize::MAX)
     }
 
     /// What stands under a keyword of this schema, the order of which is of no interest.
-    pub(super) const fn keyword(&'a self, name: &'a str) -> Self {
+    pub(in crate::arguments) const fn keyword(&'a self, name: &'a str) -> Self {
         self.property(name, 0)
     }
 
     /// The item at `index` of this list.
-    pub(super) const fn item(&'a self, index: usize) -> Self {
+    pub(in crate::arguments) const fn item(&'a self, index: usize) -> Self {
         Self { parent: Some(self), step: Step::Index(index), position: index, depth: self.depth + 1 }
     }
 
     /// How many steps lead here from where the walk began.
-    pub(super) const fn depth(&self) -> usize {
+    pub(in crate::arguments) const fn depth(&self) -> usize {
         self.depth
     }
 
     /// Whether this is an item of a list.
-    pub(super) const fn is_item(&self) -> bool {
+    pub(in crate::arguments) const fn is_item(&self) -> bool {
         matches!(self.step, Step::Index(_))
     }
 
     /// The JSON pointer (RFC 6901).
-    pub(super) fn pointer(&self) -> String {
+    pub(in crate::arguments) fn pointer(&self) -> String {
         let mut pointer = self.parent.map(Place::pointer).unwrap_or_default();
         match self.step {
             Step::Start(start) => pointer.push_str(start),
-            Step::Name(name) => {
-                pointer.push('/');
-                for c in name.chars() {
-                    match c {
-                        '~' => pointer.push_str("~0"),
-                        '/' => pointer.push_str("~1"),
-                        _ => pointer.push(c),
-                    }
-                }
-            }
-            Step::Index(index) => {
-                pointer.push('/');
-                pointer.push_str(&index.to_string());
-            }
+            Step::Name(name) => push_step(&mut pointer, name),
+            Step::Index(index) => push_step(&mut pointer, &index.to_string()),
         }
         pointer
     }
 
     /// Sorts as the places stand in the document; a container comes before what it contains.
-    pub(super) fn order(&self) -> Vec<usize> {
+    pub(in crate::arguments) fn order(&self) -> Vec<usize> {
         let Some(parent) = self.parent else { return Vec::new() };
         let mut order = parent.order();
         order.push(self.position);

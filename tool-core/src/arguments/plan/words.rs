@@ -26,19 +26,18 @@ pub fn quoted(text: &str) -> String {
 /// A value as compact JSON; a long one is cut and measured.
 pub fn received(value: &Value) -> String {
     if let Value::String(text) = value {
-        let Some((end, _)) = text.char_indices().nth(SHOWN) else { return quoted(text) };
-        let mut shown = quoted(text.get(..end).unwrap_or_default());
+        let Some(start) = beginning(text, SHOWN) else { return quoted(text) };
+        let mut shown = quoted(start);
         shown.pop();
         return format!("{shown}…\" ({} characters)", text.chars().count());
     }
     let mut start = Start(Vec::new());
     let complete = serde_json::to_writer(&mut start, value).is_ok();
     let text = String::from_utf8_lossy(&start.0);
-    match text.char_indices().nth(SHOWN) {
+    match beginning(&text, SHOWN) {
         None if complete => text.into_owned(),
         cut => {
-            let end = cut.map_or(text.len(), |(end, _)| end);
-            let shown = text.get(..end).unwrap_or_default();
+            let shown = cut.unwrap_or(&text);
             let size = match value {
                 Value::Array(items) => counted(items.len(), "item", "items"),
                 Value::Object(map) => counted(map.len(), "property", "properties"),
@@ -47,6 +46,12 @@ pub fn received(value: &Value) -> String {
             format!("{shown}… ({size})")
         }
     }
+}
+
+/// The first `most` characters of `text`, if it has more.
+pub fn beginning(text: &str, most: usize) -> Option<&str> {
+    let (end, _) = text.char_indices().nth(most)?;
+    text.get(..end)
 }
 
 /// Takes the beginning of a long text and refuses the rest, so that nobody writes megabytes to

@@ -10,7 +10,9 @@ use jsonschema::{
 };
 use serde_json::{Map, Value};
 use tool_core::{
-    __private::words::{counted, either, missing, one_of, percent_decoded, quoted, received, unknown},
+    __private::words::{
+        counted, either, missing, one_of, percent_decoded, push_step, quoted, received, unknown,
+    },
     Violation,
 };
 
@@ -38,7 +40,9 @@ fn order(value: &Value, pointer: &str) -> Vec<usize> {
     let mut order = Vec::new();
     for step in pointer.split('/').skip(1) {
         let position = match here {
-            Some(Value::Object(map)) => map.keys().position(|name| escaped(name) == step),
+            Some(Value::Object(map)) => {
+                map.keys().position(|name| within("", name).strip_prefix('/') == Some(step))
+            }
             Some(Value::Array(_)) => step.parse().ok(),
             _ => None,
         };
@@ -52,9 +56,11 @@ fn order(value: &Value, pointer: &str) -> Vec<usize> {
     order
 }
 
-/// A step of a JSON pointer.
-fn escaped(name: &str) -> String {
-    name.replace('~', "~0").replace('/', "~1")
+/// The place of the property `name` of what is at `place`.
+fn within(place: &str, name: &str) -> String {
+    let mut pointer = place.to_owned();
+    push_step(&mut pointer, name);
+    pointer
 }
 
 /// So deep into a schema is looked for a few words on it.
@@ -72,7 +78,7 @@ struct Words<'s> {
 impl Words<'_> {
     fn violations(&self, error: &ValidationError<'_>) -> Vec<Violation> {
         let (place, value) = (error.instance_path().as_str(), error.instance().as_ref());
-        let at = |step: &str| format!("{place}/{}", escaped(step));
+        let at = |step: &str| within(place, step);
         match error.kind() {
             Kind::AdditionalProperties { unexpected } => {
                 let known = self.known(error);
@@ -121,8 +127,7 @@ impl Words<'_> {
     ) -> Vec<Violation> {
         let place = error.instance_path().as_str();
         let value = |name: &str| error.instance().get(name).map(received).unwrap_or_default();
-        let violation =
-            |name: &String| Violation::new(format!("{place}/{}", escaped(name)), expected(name), value(name));
+        let violation = |name: &String| Violation::new(within(place, name), expected(name), value(name));
         names.iter().map(violation).collect()
     }
 

@@ -19,6 +19,7 @@ mod reader;
 
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
+use tool_core::__private::words::beginning;
 
 use self::{cursor::Cursor, doubt::Doubt};
 
@@ -246,8 +247,8 @@ fn read_object(cursor: &mut Cursor<'_>) -> Result<Reading, Doubt> {
 /// At most about 500 characters, with a word about the rest.
 fn shortened(text: &str) -> String {
     const LONGEST: usize = 500;
-    match text.char_indices().nth(LONGEST) {
-        Some((end, _)) => format!("{}… ({} bytes in all)", text.get(..end).unwrap_or(text), text.len()),
+    match beginning(text, LONGEST) {
+        Some(start) => format!("{start}… ({} bytes in all)", text.len()),
         None => text.to_owned(),
     }
 }

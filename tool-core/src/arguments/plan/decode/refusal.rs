@@ -2,7 +2,7 @@ use std::fmt;
 
 use serde::de;
 
-use crate::arguments::json::Fault;
+use crate::{arguments::json::Fault, pointer::push_step};
 
 /// Why a text was not decoded, and where in it.
 ///
@@ -55,8 +55,9 @@ impl Refusal {
 
     /// The place, as a JSON pointer.
     pub(in crate::arguments) fn pointer(&self) -> String {
-        let steps = self.0.path.iter().rev();
-        steps.map(|step| format!("/{}", step.replace('~', "~0").replace('/', "~1"))).collect()
+        let mut pointer = String::new();
+        self.0.path.iter().rev().for_each(|step| push_step(&mut pointer, step));
+        pointer
     }
 }
 
