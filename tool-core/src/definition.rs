@@ -50,6 +50,8 @@ struct Inner {
     output_schema: Option<OutputSchema>,
     metadata: Metadata,
     examples: Vec<Value>,
+    /// The first of them, for the errors that show it.
+    example: OnceLock<Option<Arc<Value>>>,
     content_hash: OnceLock<ContentHash>,
 }
 
@@ -64,6 +66,7 @@ impl ToolDefinition {
             output_schema: None,
             metadata: Metadata::default(),
             examples: Vec::new(),
+            example: OnceLock::new(),
             content_hash: OnceLock::new(),
         };
         Self { inner: Arc::new(inner) }
@@ -159,7 +162,7 @@ impl ToolDefinition {
 
     fn change(&mut self) -> &mut Inner {
         let inner = Arc::make_mut(&mut self.inner);
-        inner.content_hash = OnceLock::new();
+        (inner.example, inner.content_hash) = (OnceLock::new(), OnceLock::new());
         inner
     }
 }
@@ -217,7 +220,12 @@ impl ToolDefinition {
     /// fit its schema.
     #[must_use]
     pub fn example(&self) -> Option<&Value> {
-        self.examples().first().or_else(|| self.input_schema().example())
+        self.shared_example().map(|example| &**example)
+    }
+
+    fn shared_example(&self) -> Option<&Arc<Value>> {
+        let own = || self.examples().first().cloned().map(Arc::new);
+        self.inner.example.get_or_init(own).as_ref().or_else(|| self.input_schema().shared_example())
     }
 
     /// The plan of the input schema. Where there is none, arguments are only read; whoever calls
@@ -237,7 +245,7 @@ impl ToolDefinition {
 
     #[cold]
     fn explained(&self, error: ToolError) -> ToolError {
-        let error = error.of_tool(self.name().to_string()).with_example(self.example());
+        let error = error.of_tool(self.name().to_string()).with_example(self.shared_example().cloned());
         if self.has_secret() { error.without_values() } else { error }
     }
 
@@ -263,6 +271,7 @@ impl Serialize for ToolDefinition {
             output_schema,
             metadata,
             examples,
+            example: _,
             content_hash: _,
         } = &*self.inner;
         let mut fields = serializer.serialize_struct("ToolDefinition", 7)?;

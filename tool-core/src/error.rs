@@ -68,7 +68,7 @@ struct Inner {
     violations: Vec<Violation>,
     arguments: Option<String>,
     /// Arguments that would fit.
-    example: Option<Value>,
+    example: Option<Arc<Value>>,
     /// Whether the arguments may be repeated in a text.
     echo: bool,
     suggestions: Vec<ToolName>,
@@ -140,8 +140,8 @@ impl ToolError {
 
     /// Adds arguments that would fit, for a model to copy.
     #[must_use]
-    pub fn with_example(mut self, example: Option<&Value>) -> Self {
-        self.inner.example = example.cloned();
+    pub fn with_example(mut self, example: Option<Arc<Value>>) -> Self {
+        self.inner.example = example;
         self
     }
 
@@ -229,7 +229,7 @@ impl ToolError {
     /// Arguments that would fit, where some are known.
     #[must_use]
     pub fn example(&self) -> Option<&Value> {
-        self.inner.example.as_ref()
+        self.inner.example.as_deref()
     }
 
     /// Names of tools that are close to the unknown one.

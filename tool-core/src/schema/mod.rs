@@ -64,7 +64,7 @@ struct Shared {
     /// The same with the aliases of properties, where there are any.
     with_aliases: Option<Value>,
     plan: OnceLock<Result<Plan, Vec<SchemaProblem>>>,
-    example: OnceLock<Option<Value>>,
+    example: OnceLock<Option<Arc<Value>>>,
     /// What was written for parameters beside their types.
     given: Vec<Given>,
 }
@@ -148,7 +148,11 @@ impl InputSchema {
     /// ```
     #[must_use]
     pub fn example(&self) -> Option<&Value> {
-        let make = || example::example(self.as_value(), self.plan().ok()?);
+        self.shared_example().map(|example| &**example)
+    }
+
+    pub(crate) fn shared_example(&self) -> Option<&Arc<Value>> {
+        let make = || example::example(self.as_value(), self.plan().ok()?).map(Arc::new);
         self.shared.example.get_or_init(make).as_ref()
     }
 }
