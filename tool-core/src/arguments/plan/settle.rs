@@ -7,6 +7,8 @@
 //! The same walk corrects what is almost right, where a [`Corrector`] comes along: a branch that is
 //! chosen by its corrected value has its `null`s settled too, so that both are one matter.
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Value};
 
 use super::{
@@ -244,9 +246,17 @@ impl<'p> Settler<'p> {
 
     /// Whether a node, or one that applies wherever it does, requires the property.
     fn requires(&self, node: &Node, name: &str) -> bool {
-        let own = node.object.as_deref().and_then(|it| it.properties.get(name)).is_some_and(|it| it.required);
-        let all = node.combined.as_deref().map_or(&[][..], |it| &it.all);
-        own || all.iter().any(|id| self.requires(self.plan.node(*id), name))
+        let (mut open, mut seen) = (vec![node], HashSet::new());
+        while let Some(node) = open.pop() {
+            let property = node.object.as_deref().and_then(|it| it.properties.get(name));
+            if property.is_some_and(|it| it.required) {
+                return true;
+            }
+            let all = node.combined.as_deref().map_or(&[][..], |it| &it.all);
+            let all = all.iter().map(|id| self.plan.resolve(*id));
+            open.extend(all.filter(|(id, _)| seen.insert(*id)).map(|(_, node)| node));
+        }
+        false
     }
 }
 

@@ -83,9 +83,14 @@ impl Sink for Report {
 
 /// All violations of `value`, in the order of the document.
 pub(super) fn report(plan: &Plan, value: &Value) -> Vec<Violation> {
+    report_by(&mut Walk::new(plan), value)
+}
+
+/// The same, by a walk that can be asked afterwards.
+pub(super) fn report_by(walk: &mut Walk<'_>, value: &Value) -> Vec<Violation> {
     let mut report = Report::default();
     // A report never ends the walk.
-    let _ = Walk::new(plan).check(NodeId::ROOT, value, &Place::ROOT, &mut report);
+    let _ = walk.check(NodeId::ROOT, value, &Place::ROOT, &mut report);
     report.0.sort_by(|left, right| left.0.cmp(&right.0));
     let mut violations: Vec<_> = report.0.into_iter().map(|(_, violation)| violation).collect();
     // Two parts of a schema may say the same of a place.
@@ -97,11 +102,19 @@ pub(super) fn report(plan: &Plan, value: &Value) -> Vec<Violation> {
 pub(super) struct Walk<'p> {
     plan: &'p Plan,
     memo: Memo,
+    /// How many nodes were asked about values.
+    #[cfg(test)]
+    pub(super) steps: usize,
 }
 
 impl<'p> Walk<'p> {
     pub(super) fn new(plan: &'p Plan) -> Self {
-        Self { plan, memo: Memo::default() }
+        Self {
+            plan,
+            memo: Memo::default(),
+            #[cfg(test)]
+            steps: 0,
+        }
     }
 
     /// Whether `value` fits the node.
@@ -116,8 +129,14 @@ impl<'p> Walk<'p> {
 
     /// Tells `sink` what is wrong with `value` by the node's rules.
     fn check<S: Sink>(&mut self, id: NodeId, value: &Value, at: &Place<'_>, sink: &mut S) -> Flow {
+        #[cfg(test)]
+        {
+            self.steps += 1;
+        }
         let (id, node) = self.plan.resolve(id);
-        if !node.shared || !matches!(value, Value::Array(_) | Value::Object(_)) {
+        // Of a scalar without branches there is nothing worth remembering.
+        let branches = node.combined.is_some() || matches!(value, Value::Array(_) | Value::Object(_));
+        if !node.shared || !branches {
             return self.rules(node, value, at, sink);
         }
         if let Some(flow) = S::recall(&mut self.memo, id, value) {

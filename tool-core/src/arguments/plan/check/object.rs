@@ -93,12 +93,14 @@ impl<'p> Walk<'p> {
     ) -> Flow {
         for (position, name) in map.keys().enumerate() {
             let value = Value::String(name.clone());
-            if self.admits(node, &value) {
+            // A walk of its own: what a walk remembers of a value is gone with the value.
+            let mut walk = Walk::new(self.plan);
+            if walk.admits(node, &value) {
                 continue;
             }
             let expected = || {
                 let mut report = Report::default();
-                let _ = self.check(node, &value, &Place::ROOT, &mut report);
+                let _ = walk.check(node, &value, &Place::ROOT, &mut report);
                 let faults: Vec<_> = report.0.into_iter().map(|(_, violation)| violation.expected).collect();
                 format!("another name for this property: {}", faults.join(", "))
             };

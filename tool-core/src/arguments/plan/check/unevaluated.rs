@@ -1,5 +1,7 @@
 //! What no other keyword has looked at.
 
+use std::collections::HashSet;
+
 use serde_json::Value;
 
 use super::{Flow, Sink, Walk};
@@ -7,6 +9,14 @@ use crate::arguments::plan::{
     node::{Combined, ListRules, Node, NodeId, ObjectRules, Rest, Types, Unevaluated},
     place::Place,
 };
+
+/// What was found of one value.
+struct Marks {
+    /// Which of its items or properties are evaluated.
+    seen: Vec<bool>,
+    /// The nodes that were asked, each of which need not be asked twice.
+    by: HashSet<NodeId>,
+}
 
 impl<'p> Walk<'p> {
     /// Holds what is left over to its schema: items or properties that neither their keywords
@@ -53,20 +63,20 @@ impl<'p> Walk<'p> {
 
     /// Which of the `count` items or properties of `value` are evaluated.
     fn evaluated(&mut self, id: NodeId, value: &Value, count: usize) -> Vec<bool> {
-        let mut seen = vec![false; count];
-        self.mark(self.plan.node(id), value, &mut seen);
-        seen
+        let mut marks = Marks { seen: vec![false; count], by: HashSet::new() };
+        self.mark(self.plan.node(id), value, &mut marks);
+        marks.seen
     }
 
     /// Marks what a node evaluates, but for its own rule on what is left.
-    fn mark(&mut self, node: &'p Node, value: &Value, seen: &mut [bool]) {
+    fn mark(&mut self, node: &'p Node, value: &Value, marks: &mut Marks) {
         match (value, node.list.as_deref(), node.object.as_deref()) {
-            (Value::Array(items), Some(rules), _) => self.mark_items(rules, items, seen),
-            (Value::Object(_), _, Some(rules)) => self.mark_properties(rules, value, seen),
+            (Value::Array(items), Some(rules), _) => self.mark_items(rules, items, &mut marks.seen),
+            (Value::Object(_), _, Some(rules)) => self.mark_properties(rules, value, marks),
             _ => {}
         }
         if let Some(combined) = node.combined.as_deref() {
-            self.mark_beside(combined, value, seen);
+            self.mark_beside(combined, value, marks);
         }
     }
 
@@ -78,53 +88,56 @@ impl<'p> Walk<'p> {
         }
     }
 
-    fn mark_properties(&mut self, rules: &'p ObjectRules, value: &Value, seen: &mut [bool]) {
+    fn mark_properties(&mut self, rules: &'p ObjectRules, value: &Value, marks: &mut Marks) {
         let Value::Object(map) = value else { return };
-        for (name, seen) in map.keys().zip(seen.iter_mut()) {
+        for (name, seen) in map.keys().zip(&mut marks.seen) {
             *seen |= !matches!(rules.rest, Rest::Anything)
                 || rules.properties.get(name).is_some_and(|it| it.node.is_some())
                 || rules.patterns.iter().any(|(pattern, _)| pattern.is_match(name));
         }
         for (_, node) in rules.schemas_beside.iter().filter(|(name, _)| map.contains_key(&**name)) {
-            self.mark_by(*node, value, seen);
+            self.mark_by(*node, value, marks);
         }
     }
 
-    fn mark_beside(&mut self, combined: &'p Combined, value: &Value, seen: &mut [bool]) {
+    fn mark_beside(&mut self, combined: &'p Combined, value: &Value, marks: &mut Marks) {
         // Where one of these does not admit the value, that is what will be said of it.
         for node in &combined.all {
-            self.mark_by(*node, value, seen);
+            self.mark_by(*node, value, marks);
         }
         for branches in combined.any.iter().chain(&combined.one) {
             for node in branches.candidates(value) {
                 if self.admits(node, value) {
-                    self.mark_by(node, value, seen);
+                    self.mark_by(node, value, marks);
                 }
             }
         }
         if let Some(condition) = &combined.condition {
             let test = self.admits(condition.test, value);
             if test {
-                self.mark_by(condition.test, value, seen);
+                self.mark_by(condition.test, value, marks);
             }
             if let Some(node) = if test { condition.then } else { condition.otherwise } {
-                self.mark_by(node, value, seen);
+                self.mark_by(node, value, marks);
             }
         }
     }
 
     /// Marks what a node evaluates that admits the value.
-    fn mark_by(&mut self, id: NodeId, value: &Value, seen: &mut [bool]) {
-        let node = self.plan.node(id);
+    fn mark_by(&mut self, id: NodeId, value: &Value, marks: &mut Marks) {
+        let (id, node) = self.plan.resolve(id);
+        if !marks.by.insert(id) {
+            return;
+        }
         let own = node.combined.as_deref().and_then(|it| it.unevaluated.as_ref());
         let leaves_nothing = own.is_some_and(|it| match value {
             Value::Array(_) => it.items.is_some(),
             _ => it.properties.is_some(),
         });
         if leaves_nothing {
-            seen.fill(true);
+            marks.seen.fill(true);
         } else {
-            self.mark(node, value, seen);
+            self.mark(node, value, marks);
         }
     }
 }

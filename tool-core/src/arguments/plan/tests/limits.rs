@@ -5,6 +5,10 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::{check, correct, plan, said};
+use crate::arguments::plan::{
+    check::{Walk, report_by},
+    node::NodeId,
+};
 
 fn nested(levels: usize) -> Value {
     (0..levels).fold(json!(1), |value, _| json!([value]))
@@ -64,6 +68,43 @@ fn branches_within_branches_take_no_exponential_time() {
         assert!(!said(&schema, &value).is_empty());
     }
     assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
+}
+
+/// A schema of which `last` applies to one value in 2^`links` ways, by two references at each link.
+fn doubled(links: usize, last: &Value) -> Value {
+    let mut schema = json!({"$ref": "#/$defs/0", "$defs": {links.to_string(): last}});
+    for at in 0..links {
+        let next = json!({"$ref": format!("#/$defs/{}", at + 1)});
+        schema["$defs"][at.to_string()] = json!({"allOf": [next, next]});
+    }
+    schema
+}
+
+#[test]
+fn scalar_that_a_schema_applies_to_in_many_ways_is_checked_few_times() {
+    let schema = doubled(20, &json!({"type": "integer"}));
+    let plan = plan(&schema);
+    let mut walk = Walk::new(&plan);
+    assert!(walk.admits(NodeId::ROOT, &json!(1)));
+    assert!(walk.steps < 5_000, "{}", walk.steps);
+    let mut walk = Walk::new(&plan);
+    assert_eq!(report_by(&mut walk, &json!("one")).len(), 1);
+    assert!(walk.steps < 5_000, "{}", walk.steps);
+    // The names of properties, each of which is a value for a moment only.
+    let schema = doubled(20, &json!({"maxLength": 1}));
+    let names = json!({"propertyNames": {"$ref": "#/$defs/0"}, "$defs": schema["$defs"]});
+    check(names, [json!({"a": 1, "b": 2})], [json!({"a": 1, "bb": 2}), json!({"aa": 1, "b": 2})]);
+}
+
+#[test]
+fn what_applies_to_an_object_in_many_ways_is_asked_once_what_it_says_of_a_property() {
+    let optional = doubled(30, &json!({"properties": {"a": {"type": "integer"}}}));
+    let mut absent = json!({"a": null});
+    assert!(plan(&optional).settle(&mut absent));
+    assert_eq!(absent, json!({}));
+    let mut closed = optional;
+    closed["unevaluatedProperties"] = json!(false);
+    check(closed, [json!({"a": 1})], [json!({"a": 1, "b": 1})]);
 }
 
 #[test]
