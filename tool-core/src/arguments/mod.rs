@@ -3,6 +3,7 @@
 mod document;
 mod json;
 pub(crate) mod plan;
+mod rewrite;
 mod violation;
 
 use std::borrow::Cow;

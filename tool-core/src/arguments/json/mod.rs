@@ -111,6 +111,15 @@ impl<'t> Reader<'t> {
         Ok(Cow::Owned(string))
     }
 
+    /// The name that begins here, with its colon.
+    pub(in crate::arguments) fn name(&mut self) -> Result<Cow<'t, str>, Fault> {
+        if self.peek() != Some(b'"') {
+            return Err(Fault::Syntax);
+        }
+        let name = self.string()?;
+        if self.take(b':') { Ok(name) } else { Err(Fault::Syntax) }
+    }
+
     /// Takes what begins here, if it is written as `tokens`.
     #[inline]
     pub(in crate::arguments) fn take_all(&mut self, tokens: &str) -> bool {

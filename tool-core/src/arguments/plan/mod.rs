@@ -23,7 +23,7 @@ mod memo;
 mod node;
 mod number;
 mod pattern;
-mod place;
+pub(in crate::arguments) mod place;
 mod problem;
 mod read;
 mod references;

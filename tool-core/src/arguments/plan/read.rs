@@ -1,6 +1,8 @@
 //! Reading arguments by a plan: in one pass where they fit, and once more, slowly, to say what is
 //! wrong where they do not.
 
+use serde_json::Value;
+
 use super::{
     Correction, Plan,
     decode::{Checked, Refusal, Source, Why},
@@ -12,6 +14,7 @@ use crate::{
         document::Document,
         json::{DEEPEST, Fault},
         not_json,
+        rewrite::rewritten,
     },
 };
 
@@ -97,7 +100,7 @@ impl Plan {
     }
 
     fn fit_of(&self, text: &str, is_lenient: bool) -> Result<Fit, ToolError> {
-        let document = match Document::read(text) {
+        let mut document = match Document::read(text) {
             Ok(document) => document,
             Err(Fault::Syntax) => return Err(not_json(text)),
             Err(Fault::TooDeep) => {
@@ -105,21 +108,22 @@ impl Plan {
                 return Ok(Fit::Not(vec![Violation::new("", expected, "one that is nested more deeply")]));
             }
         };
-        let mut value = document.value.clone();
-        let changed = self.settle(&mut value) || document.is_rewritten();
-        if !document.is_odd() && self.admits(&value) {
-            let rewritten = || document.rewritten(&value, &self.aliases());
-            return Ok(if changed { Fit::As(rewritten(), Vec::new()) } else { Fit::AsItIs });
+        let rewritten = |value: &Value| rewritten(text, value, &self.aliases());
+        let changed = self.settle(&mut document.value) || document.is_rewritten;
+        if !document.is_odd() && self.admits(&document.value) {
+            return Ok(if changed { Fit::As(rewritten(&document.value), Vec::new()) } else { Fit::AsItIs });
         }
         if is_lenient {
-            let mut meant = value.clone();
-            let corrections = self.correct(&mut meant, &document);
-            if !corrections.is_empty() && self.admits(&meant) {
-                return Ok(Fit::As(document.rewritten(&meant, &self.aliases()), corrections));
+            let (changed, corrections) = self.correct(&mut document);
+            if !corrections.is_empty() && self.admits(&document.value) {
+                return Ok(Fit::As(rewritten(&document.value), corrections));
+            }
+            if changed {
+                // What is reported is what came.
+                return self.fit_of(text, false);
             }
         }
-        // What is reported is what came.
-        Ok(Fit::Not(beside(&document, self.violations(&value))))
+        Ok(Fit::Not(beside(&document, self.violations(&document.value))))
     }
 }
 

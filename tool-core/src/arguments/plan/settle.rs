@@ -44,11 +44,12 @@ pub(super) fn is_settled(value: &Value) -> bool {
     }
 }
 
-/// Settles and corrects `value`, whether it fits in the end or not; returns what was corrected.
-pub(super) fn correct(plan: &Plan, value: &mut Value, corrector: Corrector) -> Vec<Correction> {
+/// Settles and corrects `value`, whether it fits in the end or not; returns whether anything changed,
+/// and what was corrected.
+pub(super) fn correct(plan: &Plan, value: &mut Value, corrector: Corrector) -> (bool, Vec<Correction>) {
     let mut settler = Settler::new(plan, value, Some(corrector));
-    settler.node(plan.root(), value, None, &Place::ROOT);
-    settler.corrector.map(Corrector::into_corrections).unwrap_or_default()
+    let changed = settler.node(plan.root(), value, None, &Place::ROOT);
+    (changed, settler.corrector.map(Corrector::into_corrections).unwrap_or_default())
 }
 
 struct Settler<'p> {

@@ -28,15 +28,16 @@ use super::{
 use crate::arguments::{document::Document, json};
 
 impl Plan {
-    /// Reads `value`, which is that of `document` and does not fit, as what was meant, where it is
-    /// almost right; returns what was corrected for that. Where it comes to nothing, `value` is left
-    /// in disorder, or as it is if nothing was corrected.
-    pub(super) fn correct(&self, value: &mut Value, document: &Document<'_>) -> Vec<Correction> {
+    /// Reads the value of `document`, which does not fit, as what was meant, where it is almost right;
+    /// returns whether it is changed, and what was corrected for that. Where that comes to nothing,
+    /// the value is left in disorder.
+    pub(super) fn correct(&self, document: &mut Document<'_>) -> (bool, Vec<Correction>) {
         // A name that is repeated stays so.
-        if document.is_odd() || !is_nested_within(value, self.deepest) {
-            return Vec::new();
+        if document.is_odd() || !is_nested_within(&document.value, self.deepest) {
+            return (false, Vec::new());
         }
-        settle::correct(self, value, Corrector::new(document))
+        let corrector = Corrector::new(document);
+        settle::correct(self, &mut document.value, corrector)
     }
 }
 

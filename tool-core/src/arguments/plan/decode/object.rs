@@ -3,7 +3,7 @@ use std::{borrow::Cow, collections::HashSet};
 use serde::de::{DeserializeSeed, Error as _, MapAccess};
 use serde_json::Value;
 
-use super::{Checked, Refusal, Source, Types, Why, key::Key};
+use super::{Checked, Refusal, Source, Types, key::Key};
 use crate::arguments::plan::{
     check::Walk,
     node::{Node, ObjectRules, Rest},
@@ -133,15 +133,8 @@ impl<'c, 't, 'p> Object<'c, 't, 'p> {
     /// Takes the name of any property, with its colon; false if it is as good as absent.
     #[inline(never)]
     fn unexpected(&mut self) -> Result<bool, Refusal> {
-        let reader = &mut self.source.reader;
-        if reader.peek() != Some(b'"') {
-            return Err(Refusal::new(Why::Syntax));
-        }
-        self.name = reader.string()?;
+        self.name = self.source.reader.name()?;
         self.is_read = true;
-        if !reader.take(b':') {
-            return Err(Refusal::new(Why::Syntax));
-        }
         let Some(object) = self.object else {
             self.value = if self.node.is_trusted { self.node } else { &Node::ANYTHING };
             return self.enter_other();

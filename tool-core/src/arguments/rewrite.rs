@@ -1,0 +1,169 @@
+//! Writing a text anew for a value that was made from its own.
+//!
+//! A text is rewritten part by part, so that what is not changed keeps its bytes: a number of thirty
+//! digits is not read and written again.
+
+use std::{borrow::Cow, ops::Range};
+
+use serde_json::{Map, Value};
+
+use super::{
+    document::{Document, is_rewritten},
+    json::{Fault, Reader},
+};
+
+/// The text for `value`, which was made from that of `text` by renaming properties (each of `aliases`
+/// is a name, and the one that it stands for), by reading texts, and by changing some parts.
+pub(super) fn rewritten(text: &str, value: &Value, aliases: &[(&str, &str)]) -> String {
+    made_from(text, value, aliases).unwrap_or_else(|| value.to_string())
+}
+
+/// As [`rewritten`]; `None` if `source` is no JSON.
+fn made_from(source: &str, value: &Value, aliases: &[(&str, &str)]) -> Option<String> {
+    let (before, whole) = (Document::read(source).ok()?, Part::read(&mut Reader::new(source)).ok()?);
+    let mut writing = Writing { source, aliases, text: String::with_capacity(source.len()) };
+    writing.write(&whole, &before.value, value);
+    Some(writing.text)
+}
+
+/// Where a value stands.
+#[derive(Debug)]
+struct Part<'t> {
+    range: Range<usize>,
+    inner: Inner<'t>,
+    /// Whether there is a number in it that is to be written in another way.
+    is_rewritten: bool,
+}
+
+#[derive(Debug)]
+enum Inner<'t> {
+    Nothing,
+    Items(Vec<Part<'t>>),
+    Properties(Vec<(Cow<'t, str>, Part<'t>)>),
+}
+
+impl<'t> Part<'t> {
+    fn read(reader: &mut Reader<'t>) -> Result<Self, Fault> {
+        let first = reader.peek().ok_or(Fault::Syntax)?;
+        let start = reader.position();
+        let (inner, is_rewritten) = match first {
+            b'{' => Self::properties(reader)?,
+            b'[' => Self::items(reader)?,
+            b'-' | b'0'..=b'9' => {
+                let number = reader.number()?.to_number();
+                let text = reader.part(start..reader.position());
+                (Inner::Nothing, number.is_some_and(|number| is_rewritten(&number, text)))
+            }
+            b'"' => reader.string().map(|_| (Inner::Nothing, false))?,
+            b't' => reader.word("true").map(|()| (Inner::Nothing, false))?,
+            b'f' => reader.word("false").map(|()| (Inner::Nothing, false))?,
+            b'n' => reader.word("null").map(|()| (Inner::Nothing, false))?,
+            _ => return Err(Fault::Syntax),
+        };
+        Ok(Self { range: start..reader.position(), inner, is_rewritten })
+    }
+
+    fn items(reader: &mut Reader<'t>) -> Result<(Inner<'t>, bool), Fault> {
+        reader.open()?;
+        let mut items = Vec::new();
+        while reader.next_item(items.is_empty(), b']')? {
+            items.push(Self::read(reader)?);
+        }
+        let is_rewritten = items.iter().any(|it| it.is_rewritten);
+        Ok((Inner::Items(items), is_rewritten))
+    }
+
+    fn properties(reader: &mut Reader<'t>) -> Result<(Inner<'t>, bool), Fault> {
+        reader.open()?;
+        let mut properties = Vec::new();
+        while reader.next_property(properties.is_empty())? {
+            properties.push((reader.name()?, Self::read(reader)?));
+        }
+        let is_rewritten = properties.iter().any(|(_, it)| it.is_rewritten);
+        Ok((Inner::Properties(properties), is_rewritten))
+    }
+}
+
+/// Writes a text anew.
+struct Writing<'w> {
+    source: &'w str,
+    aliases: &'w [(&'w str, &'w str)],
+    text: String,
+}
+
+impl Writing<'_> {
+    /// Writes `after`. What it was made from is a guess that costs nothing where it is wrong: only
+    /// what is equal is taken from the text.
+    fn write(&mut self, part: &Part<'_>, before: &Value, after: &Value) {
+        if before == after && !part.is_rewritten {
+            return self.text.push_str(self.source.get(part.range.clone()).unwrap_or_default());
+        }
+        match (before, after, &part.inner) {
+            (Value::Array(before), Value::Array(after), Inner::Items(parts))
+                if before.len() == after.len() =>
+            {
+                self.text.push('[');
+                for (at, ((before, after), part)) in before.iter().zip(after).zip(parts).enumerate() {
+                    self.separate(at);
+                    self.write(part, before, after);
+                }
+                self.text.push(']');
+            }
+            (Value::Object(before), Value::Object(after), Inner::Properties(parts)) => {
+                self.object(parts, before, after);
+            }
+            // A text that was read.
+            (Value::String(inner), Value::Array(_) | Value::Object(_), _)
+                if let Some(text) = made_from(inner, after, self.aliases) =>
+            {
+                self.text.push_str(&text);
+            }
+            // A value that became the list of it.
+            (_, Value::Array(after), _) if let [only] = after.as_slice() => {
+                self.text.push('[');
+                self.write(part, before, only);
+                self.text.push(']');
+            }
+            _ => self.text.push_str(&after.to_string()),
+        }
+    }
+
+    fn object(
+        &mut self,
+        parts: &[(Cow<'_, str>, Part<'_>)],
+        before: &Map<String, Value>,
+        after: &Map<String, Value>,
+    ) {
+        self.text.push('{');
+        for (at, (name, value)) in after.iter().enumerate() {
+            self.separate(at);
+            self.text.push_str(&Value::from(name.as_str()).to_string());
+            self.text.push(':');
+            let origin = self.origin(name, before, after);
+            match (parts.iter().find(|(name, _)| name == origin), before.get(origin)) {
+                (Some((_, part)), Some(before)) => self.write(part, before, value),
+                _ => self.text.push_str(&value.to_string()),
+            }
+        }
+        self.text.push('}');
+    }
+
+    /// The name under which the property `name` came.
+    fn origin<'n>(&self, name: &'n str, before: &Map<String, Value>, after: &Map<String, Value>) -> &'n str
+    where
+        Self: 'n,
+    {
+        // A `null` that is gone was absent, under whatever name.
+        let came =
+            |alias: &str| before.get(alias).is_some_and(|it| !it.is_null() || !before.contains_key(name));
+        let is_it = |alias: &str| came(alias) && !after.contains_key(alias);
+        let renamed = self.aliases.iter().find(|(alias, own)| *own == name && is_it(alias));
+        renamed.map_or(name, |(alias, _)| alias)
+    }
+
+    fn separate(&mut self, at: usize) {
+        if at > 0 {
+            self.text.push(',');
+        }
+    }
+}
