@@ -58,6 +58,18 @@ impl<'t> Reader<'t> {
     /// The first byte of the next token; `None` at the end.
     #[inline]
     pub(in crate::arguments) fn peek(&mut self) -> Option<u8> {
+        // Mostly there is one blank or none.
+        match self.rest {
+            [first, ..] if *first > b' ' => Some(*first),
+            [b' ', first, ..] if *first > b' ' => {
+                self.skip();
+                Some(*first)
+            }
+            _ => self.peek_behind_blanks(),
+        }
+    }
+
+    fn peek_behind_blanks(&mut self) -> Option<u8> {
         while let [b' ' | b'\n' | b'\t' | b'\r', rest @ ..] = self.rest {
             self.rest = rest;
         }

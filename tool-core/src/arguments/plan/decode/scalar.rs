@@ -83,6 +83,7 @@ fn word<'t>(
 }
 
 /// Whether a node that is decided by the value alone admits a text.
+#[inline]
 pub(super) fn admits_text(node: &Node, text: &str) -> bool {
     let is_listed = |values: &[Value]| values.iter().any(|it| it.as_str() == Some(text));
     node.types.contains(Types::STRING)
