@@ -135,7 +135,12 @@ fn rewritten<'a>(
 impl Foreign {
     /// Gives `arguments` back if they fit; nothing is corrected in them.
     fn fit<'a>(&self, arguments: Arguments<'a>) -> Result<Arguments<'a>, ToolError> {
-        let violations = self.violations(&arguments.to_value()?);
+        let value = arguments.to_value()?;
+        let violations = match &value {
+            Value::Object(_) => self.violations(&value),
+            // Which a schema need not say.
+            other => vec![Violation::new("", "an object", other.to_string())],
+        };
         if violations.is_empty() {
             return Ok(arguments);
         }

@@ -285,3 +285,20 @@ fn a_name_that_comes_twice_is_refused_before_a_tool_rewrites_its_arguments() {
     let refused = feedback(tools(), "count", r#"{"x":1,"x":2}"#);
     assert!(refused.contains("/x: expected the property once, got it twice"), "{refused}");
 }
+
+/// Takes what a schema leaves open.
+#[tool(register = false, input_schema = json!({ "properties": { "n": { "type": "integer" } } }))]
+fn open(n: u8) -> u8 {
+    n
+}
+
+// F22
+#[test]
+fn arguments_are_an_object_also_where_a_schema_does_not_say_so() {
+    let tools = Registry::builder().tool::<open>().build().unwrap();
+    let expected = "the arguments: expected an object, got [1]";
+    let refused = tools.check("open", "[1]").unwrap_err();
+    assert_eq!(refused.violations()[0].to_string(), expected);
+    assert_eq!(crate::run(tools.call("open", "[1]")).unwrap_err().feedback(), refused.feedback());
+    assert!(tools.definitions()[0].input_schema().as_value().get("type").is_none());
+}
