@@ -8,11 +8,12 @@
 //! machine moves both. Where `valgrind` is installed, instructions are counted too, which do not
 //! depend on the machine's load at all.
 //!
-//! - `cargo bench -p benches` measures calls (`call`), start-up (`start_up`) and allocations
-//!   (`allocations`).
+//! - `cargo bench -p benches` measures calls (`call`), batches of them (`executor`), start-up
+//!   (`start_up`), allocations (`allocations`), and memory under load (`load`).
 //! - `benches/build-cost.sh` compares the build of many tools with the same functions by hand.
 //! - `benches/weight.sh` compares the build of one tool, from clean, with that of its dependencies.
 
+pub mod batches;
 pub mod calls;
 pub mod generate;
 pub mod measure;

@@ -7,14 +7,17 @@
 mod ambient;
 mod call_id;
 mod provided;
+mod run;
 
 use std::{
     any::type_name,
+    borrow::Cow,
     fmt,
     sync::{Arc, OnceLock},
     time::Instant,
 };
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
@@ -24,8 +27,9 @@ pub use self::{
     ambient::WithCallId,
     call_id::CallId,
     provided::{Needed, Provided},
+    run::{ReadonlyContext, RunContext},
 };
-use crate::{ErrorKind, ToolError, ToolName, ToolOutput, tool::Running};
+use crate::{ContentHash, ErrorKind, Resource, ToolError, ToolName, ToolOutput, tool::Running};
 
 /// Takes what a running call reports.
 ///
@@ -49,7 +53,7 @@ pub trait CallSink: Send + Sync {
 }
 
 /// How far a call is.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Progress {
     /// What is done, in units of the tool's choice.
@@ -101,12 +105,38 @@ pub struct ToolContext {
     tool: ToolName,
     call_id: CallId,
     attempt: u32,
-    deadline: Option<Instant>,
+    // Set when the attempt begins, which is after the call was prepared in this context.
+    deadline: OnceLock<Instant>,
     provided: Arc<Provided>,
     sink: Option<Arc<dyn CallSink>>,
-    meta: Option<Arc<Map<String, Value>>>,
+    run: Option<Arc<RunContext>>,
+    carried: Option<Box<Carried>>,
     // Behind a lock that is set once: most tools never ask for it.
     cancellation: OnceLock<CancellationToken>,
+    /// What the token is made a child of.
+    above: Option<CancellationToken>,
+    /// Set once the tool gives a stream.
+    streams: OnceLock<()>,
+}
+
+/// What few calls bring.
+#[derive(Clone, Default)]
+struct Carried {
+    meta: Option<Map<String, Value>>,
+    resources: Vec<Resource>,
+    confirmation: Option<ConfirmationAnswer>,
+}
+
+/// What a person said to a call that asked for a confirmation.
+///
+/// A tool that asks by itself finds it at [`ToolContext::confirmation`] when it is called again.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct ConfirmationAnswer {
+    /// Whether the person agreed.
+    pub confirmed: bool,
+    /// What else the person said, in a form that the tool and the program agree on.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub payload: Value,
 }
 
 impl ToolContext {
@@ -114,15 +144,36 @@ impl ToolContext {
     #[must_use]
     #[inline]
     pub fn new(tool: ToolName, provided: Arc<Provided>) -> Self {
+        Self::with_id(tool, provided, CallId::generate(), None)
+    }
+
+    /// The context of the call `id` of `tool`, under a token whose cancellation reaches it.
+    #[doc(hidden)]
+    #[must_use]
+    #[inline]
+    pub fn of_call(tool: ToolName, provided: Arc<Provided>, id: CallId, above: CancellationToken) -> Self {
+        Self::with_id(tool, provided, id, Some(above))
+    }
+
+    #[inline]
+    fn with_id(
+        tool: ToolName,
+        provided: Arc<Provided>,
+        call_id: CallId,
+        above: Option<CancellationToken>,
+    ) -> Self {
         Self {
             tool,
-            call_id: CallId::generate(),
+            call_id,
             attempt: 1,
-            deadline: None,
+            deadline: OnceLock::new(),
             provided,
             sink: None,
-            meta: None,
+            run: None,
+            carried: None,
             cancellation: OnceLock::new(),
+            above,
+            streams: OnceLock::new(),
         }
     }
 
@@ -144,10 +195,21 @@ impl ToolContext {
     /// Gives the tool `value` for every parameter of type `&T`, where `T` may be a trait object.
     #[must_use]
     pub fn with_shared<T: ?Sized + Send + Sync + 'static>(mut self, value: Arc<T>) -> Self {
-        let mut provided = Provided::over(self.provided);
+        self.provide(value);
+        self
+    }
+
+    /// As [`with_shared`](Self::with_shared), in place.
+    pub fn provide<T: ?Sized + Send + Sync + 'static>(&mut self, value: Arc<T>) {
+        let mut provided = Provided::over(Arc::clone(&self.provided));
         provided.insert(value);
         self.provided = Arc::new(provided);
-        self
+    }
+
+    /// As [`with_confirmation`](Self::with_confirmation), in place.
+    #[doc(hidden)]
+    pub fn confirm(&mut self, answer: ConfirmationAnswer) {
+        self.carried.get_or_insert_default().confirmation = Some(answer);
     }
 
     /// Sets the id that the model gave the call.
@@ -167,8 +229,41 @@ impl ToolContext {
     /// Sets when the attempt must have ended.
     #[must_use]
     pub fn with_deadline(mut self, deadline: Instant) -> Self {
-        self.deadline = Some(deadline);
+        self.deadline = OnceLock::from(deadline);
         self
+    }
+
+    /// Sets when the attempt must have ended, now that it begins; what was set before stays.
+    #[doc(hidden)]
+    pub fn begin(&self, deadline: Instant) {
+        self.deadline.get_or_init(|| deadline);
+    }
+
+    /// The context of attempt `number` of the same call: with a token of its own under the call's, and no
+    /// deadline yet.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn of_attempt(&self, number: u32) -> Self {
+        Self {
+            attempt: number,
+            deadline: OnceLock::new(),
+            cancellation: OnceLock::new(),
+            above: Some(self.cancellation().clone()),
+            streams: OnceLock::new(),
+            ..self.clone()
+        }
+    }
+
+    /// Says that the tool gives a stream, which has begun.
+    pub(crate) fn begin_stream(&self) {
+        self.streams.get_or_init(|| ());
+    }
+
+    /// Whether a stream has begun, whose items may have been shown.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn has_streamed(&self) -> bool {
+        self.streams.get().is_some()
     }
 
     /// Sets who hears of updates and progress.
@@ -181,7 +276,40 @@ impl ToolContext {
     /// Sets what the caller sent along with the call, outside the arguments.
     #[must_use]
     pub fn with_meta(mut self, meta: Map<String, Value>) -> Self {
-        self.meta = Some(Arc::new(meta));
+        self.carried.get_or_insert_default().meta = Some(meta);
+        self
+    }
+
+    /// Sets the documents that the caller sent along with the call.
+    #[must_use]
+    pub fn with_resources(mut self, resources: Vec<Resource>) -> Self {
+        self.carried.get_or_insert_default().resources = resources;
+        self
+    }
+
+    /// Sets what a person said to this call.
+    #[must_use]
+    pub fn with_confirmation(mut self, answer: ConfirmationAnswer) -> Self {
+        self.confirm(answer);
+        self
+    }
+
+    /// Sets the run that the call belongs to. Its token is above the call's, and what it provides
+    /// comes before what the program does.
+    #[must_use]
+    pub fn with_run(mut self, run: Arc<RunContext>) -> Self {
+        if !run.provided().is_empty() {
+            self.provided = Arc::new(run.provided().on(self.provided));
+        }
+        self.above.get_or_insert_with(|| run.cancellation().clone());
+        self.run = Some(run);
+        self
+    }
+
+    /// Sets a token whose cancellation reaches this call, and which this call's own does not reach.
+    #[must_use]
+    pub fn under(mut self, token: CancellationToken) -> Self {
+        self.above = Some(token);
         self
     }
 
@@ -219,28 +347,90 @@ impl ToolContext {
         self.attempt
     }
 
-    /// When the attempt must have ended.
+    /// When the attempt must have ended: the run that it belongs to has no more time either.
     #[must_use]
     pub fn deadline(&self) -> Option<Instant> {
-        self.deadline
+        let of_run = self.run.as_ref().and_then(|run| run.deadline());
+        self.deadline.get().copied().into_iter().chain(of_run).min()
     }
 
     /// The token that is cancelled when the call should stop.
     #[must_use]
     pub fn cancellation(&self) -> &CancellationToken {
-        self.cancellation.get_or_init(CancellationToken::new)
+        let above =
+            || self.above.as_ref().map_or_else(CancellationToken::new, CancellationToken::child_token);
+        self.cancellation.get_or_init(above)
+    }
+
+    /// The token, where somebody asked for it.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn asked_cancellation(&self) -> Option<&CancellationToken> {
+        self.cancellation.get()
     }
 
     /// Whether the call should stop.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
-        self.cancellation.get().is_some_and(CancellationToken::is_cancelled)
+        let own = self.cancellation.get().or(self.above.as_ref());
+        own.is_some_and(CancellationToken::is_cancelled)
     }
 
     /// What the caller sent along with the call, outside the arguments.
     #[must_use]
     pub fn meta(&self) -> Option<&Map<String, Value>> {
-        self.meta.as_deref()
+        self.carried.as_ref()?.meta.as_ref()
+    }
+
+    /// The documents that the caller sent along with the call.
+    #[must_use]
+    pub fn resources(&self) -> &[Resource] {
+        self.carried.as_ref().map_or(&[], |carried| &carried.resources)
+    }
+
+    /// The run that the call belongs to; `None` where it is called by itself.
+    #[must_use]
+    pub fn run(&self) -> Option<&Arc<RunContext>> {
+        self.run.as_ref()
+    }
+
+    /// What a person said to this call; `None` while nobody was asked.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_core::{ToolContext, ToolError};
+    ///
+    /// fn transfer(amount: u32, cx: &ToolContext) -> Result<String, ToolError> {
+    ///     let Some(answer) = cx.confirmation() else {
+    ///         return Err(cx.request_confirmation("Is this the right account?", json!({ "amount": amount })));
+    ///     };
+    ///     Ok(if answer.confirmed { "sent".to_owned() } else { "not sent".to_owned() })
+    /// }
+    ///
+    /// let asked = transfer(7, &ToolContext::for_test()).unwrap_err();
+    /// assert_eq!(asked.feedback(), "Approval required: Is this the right account?");
+    /// ```
+    #[must_use]
+    pub fn confirmation(&self) -> Option<&ConfirmationAnswer> {
+        self.carried.as_ref()?.confirmation.as_ref()
+    }
+
+    /// What a tool returns to have a person asked: `hint` is what the person reads, `payload` what a
+    /// program shows beside it. The tool is called again with the [answer](Self::confirmation).
+    #[must_use]
+    pub fn request_confirmation(&self, hint: impl Into<Cow<'static, str>>, payload: Value) -> ToolError {
+        let error = ToolError::new(ErrorKind::ApprovalRequired, hint).of_tool(self.tool.to_string());
+        error.with_details(payload)
+    }
+
+    /// A key that is equal for all attempts at this call, and for no other call of its run: for a service
+    /// that does the same thing once. Without a run, it is as unique as the id that the model gave.
+    #[must_use]
+    pub fn idempotency_key(&self) -> String {
+        let run = self.run.as_ref().map(|run| run.id().to_string());
+        ContentHash::of(&(run, self.call_id.to_string(), &self.tool)).to_string()
     }
 
     /// The value that the program provided for `T`, which may be a trait object.
@@ -297,12 +487,15 @@ impl Clone for ToolContext {
             tool: self.tool.clone(),
             call_id: self.call_id.clone(),
             attempt: self.attempt,
-            deadline: self.deadline,
+            deadline: self.deadline.clone(),
             provided: Arc::clone(&self.provided),
             sink: self.sink.clone(),
-            meta: self.meta.clone(),
+            run: self.run.clone(),
+            carried: self.carried.clone(),
             // Made now if need be: both must be cancelled together.
             cancellation: OnceLock::from(self.cancellation().clone()),
+            above: self.above.clone(),
+            streams: self.streams.clone(),
         }
     }
 }
@@ -313,7 +506,7 @@ impl fmt::Debug for ToolContext {
             .field("tool", &self.tool)
             .field("call_id", &self.call_id)
             .field("attempt", &self.attempt)
-            .field("deadline", &self.deadline)
+            .field("deadline", &self.deadline.get())
             .field("cancelled", &self.is_cancelled())
             .field("sink", &self.sink.as_ref().map(|_| "..."))
             .finish_non_exhaustive()

@@ -72,6 +72,13 @@ impl ToolDefinition {
         Self { inner: Arc::new(inner) }
     }
 
+    /// Sets another name by which a model calls the tool.
+    #[must_use]
+    pub fn with_name(mut self, name: ToolName) -> Self {
+        self.change().name = name;
+        self
+    }
+
     /// Sets the name that people see.
     #[must_use]
     pub fn with_title(mut self, title: impl Into<Cow<'static, str>>) -> Self {
@@ -333,6 +340,13 @@ impl ContentHash {
             all.update(hash.0);
         }
         Self(all.finalize())
+    }
+}
+
+/// As its text.
+impl Serialize for ContentHash {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
     }
 }
 

@@ -26,6 +26,8 @@ pub enum ErrorKind {
     Denied,
     /// A person has to agree first; the tool was not run.
     ApprovalRequired,
+    /// Something else came first, such as a message of the user; the tool was not run.
+    Skipped,
     /// The tool is declared, but nothing here can run it.
     Unavailable,
     /// The call was cancelled.
@@ -168,6 +170,14 @@ impl ToolError {
         self
     }
 
+    /// Says which tool failed, in place of what was said before: a tool that stands around another one
+    /// is known by its own name.
+    #[must_use]
+    pub fn with_tool(mut self, name: impl Into<Cow<'static, str>>) -> Self {
+        self.inner.tool = Some(name.into());
+        self
+    }
+
     /// Adds what is wrong with the arguments.
     #[must_use]
     pub fn with_violations(mut self, violations: Vec<Violation>) -> Self {
@@ -179,6 +189,13 @@ impl ToolError {
     #[must_use]
     pub fn retryable(mut self, retryable: bool) -> Self {
         self.inner.retryable = retryable;
+        self
+    }
+
+    /// Says it in other words; what the source says is kept for the log.
+    #[must_use]
+    pub fn with_message(mut self, message: impl Into<Cow<'static, str>>) -> Self {
+        self.inner.message = message.into();
         self
     }
 
@@ -270,11 +287,18 @@ impl ToolError {
             ErrorKind::Cancelled => "Cancelled".to_owned(),
             ErrorKind::Denied => prefixed("Denied", &message),
             ErrorKind::ApprovalRequired => prefixed("Approval required", &message),
+            ErrorKind::Skipped => prefixed("Skipped", &message),
             ErrorKind::Unavailable => prefixed("Tool unavailable", &message),
             ErrorKind::TimedOut => prefixed("Timed out", &message),
             ErrorKind::Panicked => prefixed(&format!("The tool {tool} panicked"), &message),
             ErrorKind::InvalidOutput => prefixed("Invalid output", &message),
         }
+    }
+
+    /// Why, without the words that [`feedback`](Self::feedback) puts before it.
+    #[must_use]
+    pub fn reason(&self) -> Cow<'_, str> {
+        self.message()
     }
 
     fn argument_feedback(&self, message: &str) -> String {
@@ -332,6 +356,7 @@ fn is_transient(error: &io::Error) -> bool {
     matches!(
         error.kind(),
         K::TimedOut
+            | K::UnexpectedEof
             | K::Interrupted
             | K::WouldBlock
             | K::ConnectionRefused
@@ -354,6 +379,7 @@ impl fmt::Display for ToolError {
             ErrorKind::InvalidArguments => "was given invalid arguments",
             ErrorKind::Denied => "was denied",
             ErrorKind::ApprovalRequired => "needs an approval",
+            ErrorKind::Skipped => "was skipped",
             ErrorKind::Unavailable => "is not available",
             ErrorKind::Cancelled => "was cancelled",
             ErrorKind::TimedOut => "timed out",

@@ -15,6 +15,7 @@ mod context;
 mod definition;
 mod error;
 mod function;
+mod merge;
 mod metadata;
 mod nearest;
 mod output;
@@ -34,10 +35,14 @@ pub use self::{
         Arguments, Violation,
         plan::{Correction, CorrectionRule, Plan, SchemaProblem},
     },
-    context::{CallId, CallSink, Needed, Progress, Provided, ToolContext, WithCallId},
+    context::{
+        CallId, CallSink, ConfirmationAnswer, Needed, Progress, Provided, ReadonlyContext, RunContext,
+        ToolContext, WithCallId,
+    },
     definition::{ContentHash, ToolDefinition},
     error::{ErrorKind, ToolError},
     function::FunctionTool,
+    merge::Merge,
     metadata::{Confirmation, Metadata, Permission, Retry},
     name::{InvalidName, ToolName},
     nearest::{closest, nearest},

@@ -84,6 +84,11 @@ pub trait Tool: Send + Sync {
         None
     }
 
+    /// Whether its calls are left to the caller: it is listed, and nothing here runs it.
+    fn is_external(&self) -> bool {
+        false
+    }
+
     /// Both halves of a call in a row, for a caller that has nothing to do between them. Nothing but
     /// the check happens until the future is polled.
     ///
@@ -128,6 +133,10 @@ impl<T: Tool + ?Sized> Tool for Arc<T> {
     fn site(&self) -> Option<Site> {
         (**self).site()
     }
+
+    fn is_external(&self) -> bool {
+        (**self).is_external()
+    }
 }
 
 /// A call whose arguments fit, and which has not run yet.
@@ -135,6 +144,8 @@ impl<T: Tool + ?Sized> Tool for Arc<T> {
 pub struct Prepared<'a> {
     arguments: Arguments<'a>,
     invocation: PreparedInvocation<'a>,
+    /// Whether somebody around the tool wants a person to be asked.
+    asks: bool,
 }
 
 /// A call of a tool that is written by hand.
@@ -151,12 +162,18 @@ impl<'a> Prepared<'a> {
         arguments: Arguments<'a>,
         run: impl FnOnce(Arguments<'a>, &'a ToolContext) -> Running<'a> + Send + 'a,
     ) -> Self {
-        Self { arguments, invocation: PreparedInvocation::Custom(Box::new(run)) }
+        Self { arguments, invocation: PreparedInvocation::Custom(Box::new(run)), asks: false }
     }
 
     /// The call of a function whose slots were filled from `arguments`.
     pub(crate) fn function(arguments: Arguments<'a>, invocation: Boxed) -> Self {
-        Self { arguments, invocation: PreparedInvocation::Function(invocation) }
+        Self { arguments, invocation: PreparedInvocation::Function(invocation), asks: false }
+    }
+
+    /// The same call, before which a person is to be asked, whatever the tool itself says. The tool's
+    /// [`Metadata`](crate::Metadata) has to announce that, by [`Confirmation`](crate::Confirmation).
+    pub fn asking(self) -> Self {
+        Self { asks: true, ..self }
     }
 
     /// The arguments, as they fit.
@@ -168,7 +185,7 @@ impl<'a> Prepared<'a> {
     /// Runs the call. Nothing happens until the future is polled, and dropping it cancels. The output
     /// says what was corrected in the arguments.
     pub fn run(self, cx: &'a ToolContext) -> Running<'a> {
-        let Self { arguments, invocation } = self;
+        let Self { arguments, invocation, asks: _ } = self;
         match invocation {
             PreparedInvocation::Function(invocation) => {
                 let (text, corrections) = arguments.into_parts();
@@ -181,15 +198,18 @@ impl<'a> Prepared<'a> {
         }
     }
 
-    /// Whether the tool wants a person to be asked before this call, which it says from its typed
-    /// arguments.
+    /// Whether the tool, from its typed arguments, or somebody [around](Self::asking) it wants a person
+    /// to be asked before this call.
     ///
     /// # Errors
     ///
     /// If the question cannot be answered, for instance since a provided value is missing; the call
     /// should then not run.
     pub fn wants_confirmation(&self, cx: &ToolContext) -> Result<bool, ToolError> {
-        self.ask(cx, false, |invocation, call| invocation.confirm(call))
+        match self.asks {
+            true => Ok(true),
+            false => self.ask(cx, false, |invocation, call| invocation.confirm(call)),
+        }
     }
 
     /// What the tool's own permission check says of this call.

@@ -41,6 +41,13 @@ pub(crate) struct Tool {
     pub(crate) toolset: Option<LitStr>,
 }
 
+impl Tool {
+    /// Whether the items of its stream become one value of their type.
+    pub(crate) fn is_merging(&self) -> bool {
+        self.keys.merge.as_ref().is_some_and(|key| key.value)
+    }
+}
+
 /// What a call runs.
 pub(crate) enum Callee {
     Function { ident: Ident, is_async: bool },

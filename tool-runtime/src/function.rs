@@ -5,9 +5,11 @@ use std::{borrow::Cow, fmt, future::Future, sync::Arc};
 use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
 use tool_core::{
-    Arguments, ErrorKind, InputSchema, Metadata, OutputSchema, Prepared, Running, Tool, ToolContext,
-    ToolDefinition, ToolError, ToolName, ToolOutput,
+    Arguments, InputSchema, Metadata, OutputSchema, Prepared, Running, Tool, ToolContext, ToolDefinition,
+    ToolError, ToolName, ToolOutput,
 };
+
+use crate::Declaration;
 
 /// Makes a tool from a closure.
 ///
@@ -119,7 +121,7 @@ impl ToolBuilder {
                 })
             }) as Body)
         };
-        Ok(ClosureTool { definition, prepare: Some(Arc::new(prepare)) })
+        Ok(ClosureTool { definition, prepare: Arc::new(prepare) })
     }
 
     /// As [`handler`](Self::handler), for what is known when the program is written.
@@ -144,10 +146,9 @@ impl ToolBuilder {
     /// # Errors
     ///
     /// If the name is not valid, or there is no input schema.
-    pub fn declare(self) -> Result<ClosureTool, InvalidTool> {
+    pub fn declare(self) -> Result<Declaration, InvalidTool> {
         let no_schema = || Err(tool_core::SchemaError::new("a declared tool needs an `input_schema`"));
-        let definition = self.definition(no_schema, None)?;
-        Ok(ClosureTool { definition, prepare: None })
+        Ok(Declaration::new(self.definition(no_schema, None)?))
     }
 
     fn definition(
@@ -182,7 +183,7 @@ type Body = Box<dyn FnOnce(ToolContext) -> Running<'static> + Send>;
 #[derive(Clone)]
 pub struct ClosureTool {
     definition: ToolDefinition,
-    prepare: Option<Arc<Prepare>>,
+    prepare: Arc<Prepare>,
 }
 
 impl Tool for ClosureTool {
@@ -191,22 +192,13 @@ impl Tool for ClosureTool {
     }
 
     fn prepare<'a>(&'a self, arguments: Arguments<'a>) -> Result<Prepared<'a>, ToolError> {
-        match &self.prepare {
-            Some(prepare) => {
-                let mut arguments = arguments;
-                let body = prepare(&self.definition, &mut arguments)?;
-                Ok(Prepared::new(arguments, move |_, cx| body(cx.clone())))
-            }
-            None => {
-                let message = "it is declared, and nothing here can run it";
-                Err(ToolError::new(ErrorKind::Unavailable, message)
-                    .of_tool(self.definition.name().to_string()))
-            }
-        }
+        let mut arguments = arguments;
+        let body = (self.prepare)(&self.definition, &mut arguments)?;
+        Ok(Prepared::new(arguments, move |_, cx| body(cx.clone())))
     }
 
     fn holds_arguments(&self) -> bool {
-        self.prepare.is_some()
+        true
     }
 }
 
@@ -219,8 +211,8 @@ impl fmt::Debug for ClosureTool {
 /// Why a tool cannot be made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InvalidTool {
-    name: String,
-    message: String,
+    pub(crate) name: String,
+    pub(crate) message: String,
 }
 
 impl fmt::Display for InvalidTool {

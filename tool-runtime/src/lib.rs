@@ -32,6 +32,8 @@
 //! | --- | --- |
 //! | `chrono`, `jiff`, `url`, `uuid` | the types of these crates as parameters and results |
 //! | `foreign-schemas` | schemas from elsewhere that the built-in check does not cover |
+//! | `testing` | tools that do as they are told, a record of events, and time that does not pass, for tests |
+//! | `opentelemetry` | traces that go on from that of a caller (`traceparent`), and into other programs (`trace_context`) |
 //!
 //! None is on by default.
 //!
@@ -58,17 +60,33 @@ mod registry;
 
 mod arguments;
 mod blocking;
+mod call;
+mod declaration;
+mod event;
+mod executor;
 mod function;
+mod hook;
+mod policy;
+mod shield;
+mod telemetry;
+#[cfg(feature = "testing")]
+pub mod testing;
+mod toolbox;
+mod toolset;
 
+#[cfg(feature = "opentelemetry")]
+pub use self::telemetry::trace_context;
 pub use schemars;
 pub use serde;
 pub use serde_json;
+pub use tokio_util::sync::CancellationToken;
 pub use tool_core::{
-    Actions, Arguments, Blob, Bytes, CallId, CallSink, Confirmation, Content, ContentHash, Correction,
-    CorrectionRule, ErrorKind, FunctionTool, InputSchema, InvalidName, Metadata, Method, Needed,
-    OutputSchema, Permission, Plan, PrepareArguments, Prepared, Progress, Provided, Registration, Resource,
-    ResourceBody, Retry, Run, Running, SchemaError, SchemaProblem, Site, StaticToolSet, Stream, Tool,
-    ToolContext, ToolDefinition, ToolError, ToolName, ToolOutput, Violation, WithCallId, constraint,
+    Actions, Arguments, Blob, Bytes, CallId, CallSink, Confirmation, ConfirmationAnswer, Content,
+    ContentHash, Correction, CorrectionRule, ErrorKind, FunctionTool, InputSchema, InvalidName, Merge,
+    Metadata, Method, Needed, OutputSchema, Permission, Plan, PrepareArguments, Prepared, Progress, Provided,
+    ReadonlyContext, Registration, Resource, ResourceBody, Retry, Run, RunContext, Running, SchemaError,
+    SchemaProblem, Site, StaticToolSet, Stream, Tool, ToolContext, ToolDefinition, ToolError, ToolName,
+    ToolOutput, Violation, WithCallId, constraint,
 };
 #[doc = include_str!("docs/tool.md")]
 pub use tool_macros::tool;
@@ -79,8 +97,23 @@ pub use tool_macros::toolset;
 
 pub use self::{
     arguments::{MAX_REPAIR_BYTES, Recovery, Repair, recover},
+    call::{CallOutcome, Operation, Pending, ToolCall, ToolResult, merged_actions},
+    declaration::Declaration,
+    event::{EventListener, Lagged, ToolEvent},
+    executor::{
+        AnswerError, Batch, CallStream, ExecutionStrategy, Executor, ExecutorBuilder, ExecutorError, Finish,
+        InvalidStrategy, OpenCall, StreamItem,
+    },
     function::{ClosureTool, InvalidTool, ToolBuilder},
+    hook::{Before, BeforeCall, CallView, Hook},
+    policy::{
+        Approval, ApprovalRequest, Approver, CONFIRMATION_CALL, Cause, InvalidRule, Limits, LimitsError,
+        NotAConfirmation, PermissionPolicy, PermissionRequest, Repetition, ResultBudget, ResultStore,
+        RetryInfo, RetryPolicy, RetryRule, Rule, Rules, Sanitizer, confirmation_answer,
+    },
     registry::{BuildError, Problem, Registry, RegistryBuilder, Warning},
+    toolbox::{Notice, Origin, RunTools, Snapshot, Toolbox, ToolboxChanges, Visibility},
+    toolset::{AdaptedSet, ListedOnce, NamedTools, ToolSet, ToolSetExt},
 };
 
 /// What most programs need; nothing else is in it.

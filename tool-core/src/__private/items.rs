@@ -3,56 +3,96 @@
 //! Whether that is a text, a list or a row of blocks follows from the type of the items, like all
 //! that [`Of`](super::Of) decides; a stream without items gives an empty one of the same.
 
-use std::{borrow::Cow, future::poll_fn, marker::PhantomData, pin::pin, sync::Arc};
+use std::{borrow::Cow, future::poll_fn, pin::pin, sync::Arc};
 
 use futures_core::Stream;
-use serde_json::json;
+use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::{
     Call, Tag,
     outcome::{Output, Settled},
 };
-use crate::{ToolError, ToolOutput, output};
+use crate::{ErrorKind, Merge, ToolError, ToolOutput, merge::Node, output};
 
-/// One item as an output, and `K`: what all of them become.
+/// One item as an output, and as a part of `K`: what all of them become.
 pub struct Part<K> {
     output: ToolOutput,
-    kind: PhantomData<fn() -> K>,
+    part: K,
 }
 
-impl<K> From<ToolOutput> for Part<K> {
+impl<K: Default> From<ToolOutput> for Part<K> {
     fn from(output: ToolOutput) -> Self {
-        Self { output, kind: PhantomData }
+        Self { output, part: K::default() }
     }
 }
 
 /// What items become together.
-pub trait Together: 'static {
-    fn together(items: Vec<ToolOutput>) -> ToolOutput;
+pub trait Together: Sized + Send {
+    /// This part of it and the next one, as one.
+    fn followed_by(self, next: Self) -> Result<Self, ToolError> {
+        Ok(next)
+    }
+
+    /// The output; `whole` is there unless there are no items.
+    fn together(whole: Option<Self>, items: Vec<ToolOutput>) -> Result<ToolOutput, ToolError>;
 }
 
 /// One text.
+#[derive(Default)]
 pub struct Texts;
 /// One output with the blocks of all.
+#[derive(Default)]
 pub struct Outputs;
 /// One list.
+#[derive(Default)]
 pub struct Values;
+/// One value, by the rules of [`Node`].
+pub struct Merged(Node);
+/// One value, by the rules of its type.
+pub struct Own<T>(T);
 
 impl Together for Texts {
-    fn together(items: Vec<ToolOutput>) -> ToolOutput {
-        output::joined(&items)
+    fn together(_: Option<Self>, items: Vec<ToolOutput>) -> Result<ToolOutput, ToolError> {
+        Ok(output::joined(&items))
     }
 }
 
 impl Together for Outputs {
-    fn together(items: Vec<ToolOutput>) -> ToolOutput {
-        output::appended(items)
+    fn together(_: Option<Self>, items: Vec<ToolOutput>) -> Result<ToolOutput, ToolError> {
+        Ok(output::appended(items))
     }
 }
 
 impl Together for Values {
-    fn together(items: Vec<ToolOutput>) -> ToolOutput {
-        output::listed(&items)
+    fn together(_: Option<Self>, items: Vec<ToolOutput>) -> Result<ToolOutput, ToolError> {
+        Ok(output::listed(&items))
+    }
+}
+
+impl Together for Merged {
+    fn followed_by(self, next: Self) -> Result<Self, ToolError> {
+        self.0.merged(next.0).map(Self)
+    }
+
+    fn together(whole: Option<Self>, items: Vec<ToolOutput>) -> Result<ToolOutput, ToolError> {
+        // Outputs without a value say something beside it.
+        let is_empty = items.iter().all(ToolOutput::is_empty);
+        let whole = match whole {
+            Some(whole) if !is_empty => ToolOutput::json(&Value::from(whole.0))?,
+            _ => ToolOutput::empty(),
+        };
+        Ok(output::merged(items, whole))
+    }
+}
+
+impl<T: Merge + Serialize> Together for Own<T> {
+    fn followed_by(self, next: Self) -> Result<Self, ToolError> {
+        self.0.merge(next.0).map(Self)
+    }
+
+    fn together(whole: Option<Self>, _: Vec<ToolOutput>) -> Result<ToolOutput, ToolError> {
+        whole.map_or_else(|| Ok(ToolOutput::empty()), |whole| ToolOutput::json(&whole.0))
     }
 }
 
@@ -138,6 +178,86 @@ pub(super) mod traits {
             ToolOutput::json(&item).map(Part::from)
         }
     }
+
+    // The same where items are to become one value of their type.
+
+    /// What was split, and is a `Result` still.
+    pub trait UnsettledMerge<T> {
+        fn merge_part(self, item: T) -> Result<Part<Texts>, ToolError>
+        where
+            T: Settled;
+    }
+
+    impl<T, E> UnsettledMerge<Result<T, E>> for &&&&&Tag<Result<T, E>> {
+        fn merge_part(self, _: Result<T, E>) -> Result<Part<Texts>, ToolError> {
+            Ok(ToolOutput::empty().into())
+        }
+    }
+
+    impl<T, E> UnsettledMerge<Option<Result<T, E>>> for &&&&&Tag<Option<Result<T, E>>> {
+        fn merge_part(self, _: Option<Result<T, E>>) -> Result<Part<Texts>, ToolError> {
+            Ok(ToolOutput::empty().into())
+        }
+    }
+
+    pub trait OwnMerge<T> {
+        fn merge_part(self, item: T) -> Result<Part<Own<T>>, ToolError>
+        where
+            T: Output;
+    }
+
+    impl<T: Merge> OwnMerge<T> for &&&&Tag<T> {
+        fn merge_part(self, item: T) -> Result<Part<Own<T>>, ToolError>
+        where
+            T: Output,
+        {
+            ToolOutput::json(&item).map(|output| Part { output, part: Own(item) })
+        }
+    }
+
+    pub trait TextMerge<T> {
+        fn merge_part(self, item: T) -> Result<Part<Texts>, ToolError>;
+    }
+
+    impl<T: Piece> TextMerge<T> for &&&Tag<T> {
+        fn merge_part(self, item: T) -> Result<Part<Texts>, ToolError> {
+            Ok(ToolOutput::from(item.into_text()).into())
+        }
+    }
+
+    pub trait OutputMerge<T> {
+        fn merge_part(self, item: T) -> Result<Part<Merged>, ToolError>;
+    }
+
+    impl<T: Into<ToolOutput>> OutputMerge<T> for &&Tag<T> {
+        fn merge_part(self, item: T) -> Result<Part<Merged>, ToolError> {
+            let output = item.into();
+            let part = match output.is_final() {
+                true => Some(Value::Null),
+                false => output::plain(&output),
+            };
+            let part = part.map(|value| Merged(value.into())).ok_or_else(|| {
+                let message = "the items of its stream cannot be merged: blocks of content have no value";
+                ToolError::new(ErrorKind::InvalidOutput, message)
+            })?;
+            Ok(Part { output, part })
+        }
+    }
+
+    pub trait ValueMerge<T> {
+        fn merge_part(self, item: T) -> Result<Part<Merged>, ToolError>
+        where
+            T: Output;
+    }
+
+    impl<T> ValueMerge<T> for &Tag<T> {
+        fn merge_part(self, item: T) -> Result<Part<Merged>, ToolError>
+        where
+            T: Output,
+        {
+            Ok(Part { output: ToolOutput::json(&item)?, part: Merged(Node::new(&item)?) })
+        }
+    }
 }
 
 /// Reports each item as an update, one at a time and as soon as there is room for it, and gives
@@ -152,23 +272,30 @@ where
     K: Together,
 {
     let mut stream = pin!(stream);
-    let mut items = Vec::new();
+    let (mut items, mut whole) = (Vec::new(), None::<K>);
     let cx = call.context();
+    cx.begin_stream();
     // Converted at once: neither an item nor its error is held while something is awaited.
     while let Some(part) =
         poll_fn(|task| stream.as_mut().poll_next(task).map(|item| item.map(&mut part))).await
     {
-        match part {
-            Ok(Part { output, .. }) => {
-                if cx.has_sink() {
-                    cx.update(output.clone()).await;
-                }
-                items.push(output);
-            }
+        let Part { output, part } = match part {
+            Ok(part) => part,
             Err(error) => return Err(broken(error, &items)),
+        };
+        if output.is_final() {
+            return Ok(output::concluded(items, output));
         }
+        if cx.has_sink() {
+            cx.update(output.clone()).await;
+        }
+        items.push(output);
+        whole = Some(match whole {
+            Some(whole) => K::followed_by(whole, part).map_err(|error| broken(error, &items))?,
+            None => part,
+        });
     }
-    Ok(K::together(items))
+    K::together(whole, items)
 }
 
 /// An error after `items`, which are kept for those who watch.
@@ -188,6 +315,20 @@ macro_rules! part {
     ($item:ident) => {
         match $crate::__private::Tag::of(&$item).split($item) {
             ::core::result::Result::Ok(item) => (&&&&$crate::__private::Tag::of(&item)).part(item),
+            ::core::result::Result::Err(error) => {
+                ::core::result::Result::Err((&&&&$crate::__private::Tag::of(&error)).error(error))
+            }
+        }
+    };
+}
+
+/// The same, where the items are merged.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! merged_part {
+    ($item:ident) => {
+        match $crate::__private::Tag::of(&$item).split($item) {
+            ::core::result::Result::Ok(item) => (&&&&&$crate::__private::Tag::of(&item)).merge_part(item),
             ::core::result::Result::Err(error) => {
                 ::core::result::Result::Err((&&&&$crate::__private::Tag::of(&error)).error(error))
             }

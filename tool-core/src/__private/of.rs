@@ -60,6 +60,9 @@ impl<T> Stream for Items<T> {
 /// What all items of type `T` are together.
 pub struct All<T>(PhantomData<fn() -> T>);
 
+/// What they are merged.
+pub struct One<T>(PhantomData<fn() -> T>);
+
 macro_rules! slots {
     ($($of:ty => $slot:ty = $new:expr;)*) => { $(
         impl<'a> Of<$of> {
@@ -215,6 +218,26 @@ pub(super) mod traits {
         }
     }
 
+    pub trait MergedItems<T> {
+        fn merged(self) -> Of<One<T>>;
+    }
+
+    impl<T> MergedItems<T> for Of<All<T>> {
+        fn merged(self) -> Of<One<T>> {
+            Of::new()
+        }
+    }
+
+    pub trait MergedValue<T> {
+        fn merged(self) -> Of<T>;
+    }
+
+    impl<T> MergedValue<T> for &Of<T> {
+        fn merged(self) -> Of<T> {
+            Of::new()
+        }
+    }
+
     // The schema of that, in the order in which `items` decides what items are together.
 
     pub trait Described {
@@ -237,11 +260,23 @@ pub(super) mod traits {
         }
     }
 
+    impl<T: Piece> OfPieces for &&&&Of<One<T>> {
+        fn schema(self, generator: &mut SchemaGenerator) -> Option<Schema> {
+            Some(generator.subschema_for::<str>())
+        }
+    }
+
     pub trait OfOutputs {
         fn schema(self, generator: &mut SchemaGenerator) -> Option<Schema>;
     }
 
     impl<T: Into<ToolOutput>> OfOutputs for &&&Of<All<T>> {
+        fn schema(self, _: &mut SchemaGenerator) -> Option<Schema> {
+            None
+        }
+    }
+
+    impl<T: Into<ToolOutput>> OfOutputs for &&&Of<One<T>> {
         fn schema(self, _: &mut SchemaGenerator) -> Option<Schema> {
             None
         }
@@ -254,6 +289,12 @@ pub(super) mod traits {
     impl<T: JsonSchema> OfList for &&Of<All<T>> {
         fn schema(self, generator: &mut SchemaGenerator) -> Option<Schema> {
             Some(crate::schema::list_of(generator.subschema_for::<T>()))
+        }
+    }
+
+    impl<T: JsonSchema> OfList for &&Of<One<T>> {
+        fn schema(self, generator: &mut SchemaGenerator) -> Option<Schema> {
+            Some(generator.subschema_for::<T>())
         }
     }
 

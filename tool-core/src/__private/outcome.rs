@@ -137,7 +137,7 @@ pub(super) mod traits {
         fn finish<'c, K, F>(self, stream: S, call: &'c Call<'_>, item: F) -> Ending<'c>
         where
             S: 'c,
-            K: Together,
+            K: Together + 'c,
             F: FnMut(S::Item) -> Result<Part<K>, ToolError> + Send + 'c;
     }
 
@@ -145,7 +145,7 @@ pub(super) mod traits {
         fn finish<'c, K, F>(self, stream: S, call: &'c Call<'_>, item: F) -> Ending<'c>
         where
             S: 'c,
-            K: Together,
+            K: Together + 'c,
             F: FnMut(S::Item) -> Result<Part<K>, ToolError> + Send + 'c,
         {
             Ending::Later(Box::pin(collect(stream, call, item)))
@@ -255,10 +255,28 @@ macro_rules! split {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! outcome {
-    ($call:expr, $value:expr) => {{
+    ($call:expr, $value:expr) => {
+        $crate::finished!($call, $value, part)
+    };
+}
+
+/// The same, where the items of a stream become one value of their type.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! merged {
+    ($call:expr, $value:expr) => {
+        $crate::finished!($call, $value, merged_part)
+    };
+}
+
+/// What both have in common.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! finished {
+    ($call:expr, $value:expr, $part:ident) => {{
         use $crate::__private::probe::*;
         let outcome = $crate::split!($value, |value| {
-            (&&&&$crate::__private::Tag::of(&value)).finish(value, &$call, |item| $crate::part!(item))
+            (&&&&$crate::__private::Tag::of(&value)).finish(value, &$call, |item| $crate::$part!(item))
         });
         match $crate::__private::conclude(outcome) {
             $crate::__private::Ending::Now(result) => result,

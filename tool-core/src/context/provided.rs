@@ -10,16 +10,17 @@ use std::{
 ///
 /// A value is kept behind an [`Arc`], so that a trait object is provided as easily as a struct.
 /// A set may stand over another one: what it lacks is looked up below.
-#[derive(Default)]
+#[derive(Default, Clone)]
 pub struct Provided {
-    /// Each box holds an `Arc<T>` under the id of `T`.
+    /// Each holds an `Arc<T>` under the id of `T`.
     values: HashMap<TypeId, Entry, BuildHasherDefault<TypeIdHasher>>,
     below: Option<Arc<Provided>>,
 }
 
+#[derive(Clone)]
 struct Entry {
     type_name: &'static str,
-    value: Box<dyn Any + Send + Sync>,
+    value: Arc<dyn Any + Send + Sync>,
 }
 
 impl Provided {
@@ -29,10 +30,22 @@ impl Provided {
         Self { values: HashMap::default(), below: Some(below) }
     }
 
+    /// The same values over `below`, in place of what they stood over.
+    #[must_use]
+    pub fn on(&self, below: Arc<Self>) -> Self {
+        Self { values: self.values.clone(), below: Some(below) }
+    }
+
+    /// Whether this set itself has no value.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
     /// Adds `value`; returns whether there was one of this type in this set already, which is
     /// replaced.
     pub fn insert<T: ?Sized + Send + Sync + 'static>(&mut self, value: Arc<T>) -> bool {
-        let entry = Entry { type_name: type_name::<T>(), value: Box::new(value) };
+        let entry = Entry { type_name: type_name::<T>(), value: Arc::new(value) };
         self.values.insert(TypeId::of::<T>(), entry).is_some()
     }
 

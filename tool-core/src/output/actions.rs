@@ -26,3 +26,16 @@ pub struct Actions {
     #[serde(skip_serializing_if = "Map::is_empty")]
     pub artifacts: Map<String, Value>,
 }
+
+impl Actions {
+    /// Asks for what `later` asks for, too; where both say something of one thing, `later` is right.
+    pub fn follow(&mut self, later: Self) {
+        let Self { terminate, skip_summarization, escalate, transfer, state, artifacts } = later;
+        self.terminate |= terminate;
+        self.skip_summarization |= skip_summarization;
+        self.escalate |= escalate;
+        self.transfer = transfer.or(self.transfer.take());
+        self.state.extend(state);
+        self.artifacts.extend(artifacts);
+    }
+}

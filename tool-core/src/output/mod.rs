@@ -14,7 +14,7 @@ use std::borrow::Cow;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-pub(crate) use self::together::{appended, as_list, joined, listed};
+pub(crate) use self::together::{appended, as_list, concluded, joined, listed, merged, plain};
 pub use self::{
     actions::Actions,
     content::{Blob, Bytes, Content, Resource, ResourceBody},
@@ -73,6 +73,8 @@ struct Extras {
     operation_id: Option<String>,
     actions: Actions,
     corrections: Vec<Correction>,
+    failure: bool,
+    last: bool,
 }
 
 impl ToolOutput {
@@ -99,6 +101,13 @@ impl ToolOutput {
         }
         let text = serde_json::from_str(&json).map_err(not_serializable)?;
         Ok(Body::Text(text).into())
+    }
+
+    /// Puts `text` in the place of content and value; details, actions and what else there is stay.
+    #[must_use]
+    pub fn with_text(mut self, text: impl Into<String>) -> Self {
+        self.body = Body::Text(text.into());
+        self
     }
 
     /// Gives the same as a value, for programs, beside the content, for the model.
@@ -156,6 +165,39 @@ impl ToolOutput {
     #[must_use]
     pub fn with_corrections(mut self, corrections: Vec<Correction>) -> Self {
         self.extras().corrections = corrections;
+        self
+    }
+
+    /// Says that the output tells of a failure, as the answer of a service does that failed in an orderly
+    /// way. It is a result like any other, but that of an error.
+    #[must_use]
+    pub fn as_failure(mut self) -> Self {
+        self.extras().failure = true;
+        self
+    }
+
+    /// Says that the output, as an item of a stream, is the result of the call: it stands in the place of
+    /// all items before it, and the stream is asked for no other. What they asked of the run is still
+    /// asked.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_core::{ToolError, ToolOutput};
+    ///
+    /// // As a function with `#[tool]` returns it.
+    /// fn search() -> Result<Vec<ToolOutput>, ToolError> {
+    ///     let found = ToolOutput::json(&json!({ "found": 2 }))?;
+    ///     Ok(vec!["reading a".into(), "reading b".into(), found.as_final()])
+    /// }
+    ///
+    /// assert!(search()?[2].is_final());
+    /// # Ok::<(), ToolError>(())
+    /// ```
+    #[must_use]
+    pub fn as_final(mut self) -> Self {
+        self.extras().last = true;
         self
     }
 
@@ -277,6 +319,18 @@ impl ToolOutput {
     #[must_use]
     pub fn corrections(&self) -> &[Correction] {
         self.extras.as_ref().map_or(&[], |extras| &extras.corrections)
+    }
+
+    /// Whether the output tells of a failure.
+    #[must_use]
+    pub fn is_failure(&self) -> bool {
+        self.extras.as_ref().is_some_and(|extras| extras.failure)
+    }
+
+    /// Whether the output, as an item of a stream, is the result of the call.
+    #[must_use]
+    pub fn is_final(&self) -> bool {
+        self.extras.as_ref().is_some_and(|extras| extras.last)
     }
 
     fn extras(&mut self) -> &mut Extras {

@@ -1,12 +1,13 @@
 //! Many outputs as one: what the items of a stream give in the end.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::{Actions, Body, Extras, ToolOutput};
+use super::{Body, Content, Extras, ToolOutput};
 
-/// The values of `items`, as one list.
+/// The values of `items`, as one list; the blocks of those that have none.
 pub(crate) fn as_list(items: &[ToolOutput]) -> Value {
-    items.iter().map(|item| item.structured().unwrap_or_default()).collect()
+    let value = |item: &ToolOutput| item.structured().or_else(|| plain(item));
+    items.iter().map(|item| value(item).unwrap_or_else(|| json!(item.content()))).collect()
 }
 
 /// The texts of `items`, as one text.
@@ -32,18 +33,12 @@ pub(crate) fn listed(items: &[ToolOutput]) -> ToolOutput {
 
 /// The blocks of `items`, one after the other. Their values, where they have some, are a list; of
 /// anything else that only one can give, the last counts.
-pub(crate) fn appended(items: Vec<ToolOutput>) -> ToolOutput {
+pub(crate) fn appended(mut items: Vec<ToolOutput>) -> ToolOutput {
+    let extras = all_extras(&mut items);
     let mut content = Vec::new();
     let mut values = Vec::new();
-    let mut extras: Option<Box<Extras>> = None;
     for mut item in items {
         values.extend(item.structured());
-        if let Some(later) = item.extras.take() {
-            match &mut extras {
-                Some(extras) => extras.follow(*later),
-                none => *none = Some(later),
-            }
-        }
         content.append(&mut item.take_content());
     }
     let body = match (content.is_empty(), values.is_empty()) {
@@ -53,25 +48,58 @@ pub(crate) fn appended(items: Vec<ToolOutput>) -> ToolOutput {
     ToolOutput { body, extras }
 }
 
+/// `whole`, with what `items` say beside their values.
+pub(crate) fn merged(mut items: Vec<ToolOutput>, whole: ToolOutput) -> ToolOutput {
+    ToolOutput { body: whole.body, extras: all_extras(&mut items) }
+}
+
+/// `last`, in place of the `items` before it; what it does not say beside its content, they say.
+pub(crate) fn concluded(mut items: Vec<ToolOutput>, last: ToolOutput) -> ToolOutput {
+    let failure = last.is_failure();
+    items.push(last);
+    let mut extras = all_extras(&mut items);
+    if let Some(extras) = &mut extras {
+        (extras.failure, extras.last) = (failure, false);
+    }
+    // It was put there.
+    let body = items.pop().map(|last| last.body).unwrap_or_default();
+    ToolOutput { body, extras: extras.filter(|extras| **extras != Extras::default()) }
+}
+
+/// The value of an output that is nothing else; `null` where there is none.
+pub(crate) fn plain(output: &ToolOutput) -> Option<Value> {
+    match &output.body {
+        Body::Empty => Some(Value::Null),
+        Body::Text(_) | Body::Json(_) => output.structured(),
+        Body::Blocks(blocks) => match (blocks.content.as_slice(), &blocks.structured) {
+            ([], value) => Some(value.clone().unwrap_or_default()),
+            ([Content::Text { text }], None) => Some(Value::String(text.clone())),
+            _ => None,
+        },
+    }
+}
+
+/// Takes what `items` say beside their content.
+fn all_extras(items: &mut [ToolOutput]) -> Option<Box<Extras>> {
+    let mut all: Option<Box<Extras>> = None;
+    for later in items.iter_mut().filter_map(|item| item.extras.take()) {
+        match &mut all {
+            Some(all) => all.follow(*later),
+            none => *none = Some(later),
+        }
+    }
+    all
+}
+
 impl Extras {
     fn follow(&mut self, later: Self) {
-        let Self { details, child_run_id, operation_id, actions, corrections } = later;
+        let Self { details, child_run_id, operation_id, actions, corrections, failure, last } = later;
+        self.failure |= failure;
+        self.last |= last;
         self.details = details.or(self.details.take());
         self.child_run_id = child_run_id.or(self.child_run_id.take());
         self.operation_id = operation_id.or(self.operation_id.take());
         self.actions.follow(actions);
         self.corrections.extend(corrections);
-    }
-}
-
-impl Actions {
-    fn follow(&mut self, later: Self) {
-        let Self { terminate, skip_summarization, escalate, transfer, state, artifacts } = later;
-        self.terminate |= terminate;
-        self.skip_summarization |= skip_summarization;
-        self.escalate |= escalate;
-        self.transfer = transfer.or(self.transfer.take());
-        self.state.extend(state);
-        self.artifacts.extend(artifacts);
     }
 }

@@ -22,6 +22,10 @@ struct Wire {
     actions: Actions,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     corrections: Vec<Correction>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    failure: bool,
+    #[serde(rename = "final", skip_serializing_if = "std::ops::Not::not")]
+    last: bool,
 }
 
 /// Whether `text` says the same as `value`, so that keeping one of them is enough.
@@ -35,7 +39,7 @@ fn asks_nothing(actions: &Actions) -> bool {
 
 impl Serialize for ToolOutput {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Extras { details, child_run_id, operation_id, actions, corrections } =
+        let Extras { details, child_run_id, operation_id, actions, corrections, failure, last } =
             self.extras.as_deref().cloned().unwrap_or_default();
         // A plain text is its own structured value; saying it twice would help nobody.
         let structured = match self.body {
@@ -43,22 +47,31 @@ impl Serialize for ToolOutput {
             _ => self.structured(),
         };
         let content = self.content().into_owned();
-        Wire { content, structured, details, child_run_id, operation_id, actions, corrections }
+        Wire { content, structured, details, child_run_id, operation_id, actions, corrections, failure, last }
             .serialize(serializer)
     }
 }
 
 impl<'de> Deserialize<'de> for ToolOutput {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let Wire { content, structured, details, child_run_id, operation_id, actions, corrections } =
-            Wire::deserialize(deserializer)?;
+        let Wire {
+            content,
+            structured,
+            details,
+            child_run_id,
+            operation_id,
+            actions,
+            corrections,
+            failure,
+            last,
+        } = Wire::deserialize(deserializer)?;
         let body = match (content.as_slice(), structured) {
             ([], None) => Body::Empty,
             ([Content::Text { text }], None) => Body::Text(text.clone()),
             ([Content::Text { text }], Some(value)) if is_json_of(text, &value) => Body::Json(text.clone()),
             (_, structured) => Body::blocks(content, structured),
         };
-        let extras = Extras { details, child_run_id, operation_id, actions, corrections };
+        let extras = Extras { details, child_run_id, operation_id, actions, corrections, failure, last };
         let extras = (extras != Extras::default()).then(|| Box::new(extras));
         Ok(Self { body, extras })
     }

@@ -74,7 +74,10 @@ fn slot_names(tool: &Tool) -> Vec<Ident> {
 fn running(tool: &Tool, instance: &Instance) -> TokenStream {
     let call = local("__call");
     let run = run(tool, instance, &slot_names(tool));
-    let outcome = quote_spanned!(tool.result=> __tool::outcome!(#call, #run));
+    let outcome = match tool.is_merging() {
+        true => quote_spanned!(tool.result=> __tool::merged!(#call, #run)),
+        false => quote_spanned!(tool.result=> __tool::outcome!(#call, #run)),
+    };
     quote_spanned!(place(tool)=> __tool::boxed(async move { #outcome }))
 }
 
@@ -84,10 +87,7 @@ fn blocking(tool: &Tool, instance: &Instance) -> TokenStream {
     let run = run(tool, instance, &slot_names(tool));
     let outcome = quote_spanned!(tool.result=> __tool::outcome_sync!(#call, #run));
     quote_spanned! {place(tool)=>
-        __tool::boxed(async move {
-            let #call = #call.into_owned();
-            __tool::blocking(move || { #outcome }).await
-        })
+        __tool::boxed(__tool::blocking(#call, move |#call| #outcome))
     }
 }
 

@@ -157,12 +157,13 @@ fn arguments_and_result(tool: &Tool, fields: &mut Fields) {
     fields.some("output_override", output_override(keys).map(schema));
     let output = tool.output.as_ref();
     let output = output.map(|ty| {
-        let of = quote_spanned!(tool.result=> __tool::Of::<#ty>::new().payload().items().payload());
+        let merged = tool.is_merging().then(|| quote_spanned!(tool.result=> .merged()));
+        let of = quote_spanned!(tool.result=> __tool::Of::<#ty>::new().payload().items().payload() #merged);
         quote_spanned!(tool.result=> |__g| (&&&&&#of).schema(__g))
     });
     fields.some("output", output);
     fields.some("max_result_size", value(&keys.max_result_size));
-    fields.on("merge", is_on(&keys.merge));
+    fields.on("merge", tool.is_merging());
     fields.on("skip_summarization", is_on(&keys.skip_summarization));
 }
 

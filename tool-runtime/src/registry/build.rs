@@ -8,8 +8,9 @@ use tool_core::{
     __private::Handle, Method, Needed, Provided, Registration, SchemaError, Site, StaticToolSet, Tool,
 };
 
-use super::{BuildError, Problem, Registry, Warning, barrier::caught, entry::Entry};
+use super::{BuildError, Problem, Registry, Terms, entry::Entry};
 use crate::arguments::{Lenience, Repair};
+use crate::shield::caught;
 
 /// Collects tools and what they need, and makes a [`Registry`] of them.
 #[must_use = "a builder does nothing until `build` is called"]
@@ -243,8 +244,8 @@ impl RegistryBuilder {
         if !problems.is_empty() {
             return Err(BuildError { problems });
         }
-        let warnings = entries.iter().filter_map(|entry| warning(&**entry.tool())).collect();
-        Ok(Registry::new(entries, provided, warnings))
+        let terms = Terms { provided: Arc::new(provided), per_run, lenience };
+        Ok(Registry::new(entries.into_iter().map(Arc::new).collect(), Arc::new(terms)))
     }
 }
 
@@ -258,7 +259,7 @@ fn entry(
 ) -> Option<Entry> {
     match source.tool() {
         Ok(tool) => {
-            missing(&*tool, provided, per_run, problems);
+            missing(&*tool, &[provided], per_run, problems);
             Entry::new(tool, lenience, problems)
         }
         Err(error) => {
@@ -270,9 +271,14 @@ fn entry(
 }
 
 /// Adds a problem for each value that `tool` takes and nobody gives.
-fn missing(tool: &dyn Tool, provided: &Provided, per_run: &[Needed], problems: &mut Vec<Problem>) {
+pub(super) fn missing(
+    tool: &dyn Tool,
+    provided: &[&Provided],
+    per_run: &[Needed],
+    problems: &mut Vec<Problem>,
+) {
     for needed in tool.needs() {
-        if !provided.contains(needed) && !per_run.contains(needed) {
+        if !provided.iter().any(|it| it.contains(needed)) && !per_run.contains(needed) {
             problems.push(Problem::NotProvided {
                 tool: tool.definition().name().to_string(),
                 site: tool.site(),
@@ -280,12 +286,6 @@ fn missing(tool: &dyn Tool, provided: &Provided, per_run: &[Needed], problems: &
             });
         }
     }
-}
-
-fn warning(tool: &dyn Tool) -> Option<Warning> {
-    let definition = tool.definition();
-    let undescribed = definition.description().trim().is_empty();
-    undescribed.then(|| Warning::NoDescription { tool: definition.name().to_string() })
 }
 
 impl fmt::Debug for RegistryBuilder {

@@ -2,18 +2,18 @@ use std::{future::poll_fn, sync::Arc, task::Poll, time::Duration};
 
 use tokio::{runtime::Handle, time::timeout};
 use tool_core::{
-    __private::within_call, Arguments, ErrorKind, Misfit, Purpose, Running, Tool, ToolContext,
-    ToolDefinition, ToolError, ToolOutput,
+    __private::within_call, Arguments, ErrorKind, Misfit, Prepared, Purpose, Running, Tool, ToolContext,
+    ToolDefinition, ToolError, ToolOutput, WithCallId,
 };
 
-use super::{
-    Guard, Problem,
-    barrier::{barrier, caught, panicked},
+use super::{Guard, Problem};
+use crate::{
+    arguments::{self, Foreign, Lenience, Promise},
+    shield::{Barrier, barrier, caught, panicked},
 };
-use crate::arguments::{self, Foreign, Lenience, Promise};
 
 /// A tool, and what its schemas were compiled to.
-pub(super) struct Entry {
+pub(crate) struct Entry {
     tool: Arc<dyn Tool>,
     /// What arguments are held to where no plan covers their schema.
     foreign: Option<Foreign>,
@@ -40,7 +40,11 @@ impl Entry {
         let promise = promise.map(Promise::new).transpose();
         let promise =
             promise.map_err(|all| all.iter().for_each(|it| refuse(format!("output schema: {it}")))).ok();
-        let (foreign, promise) = (foreign?, promise?);
+        let (foreign, mut promise) = (foreign?, promise?);
+        if definition.metadata().merge && promise.is_none() {
+            // What items become together may be more than one of them can be, such as too large a number.
+            promise = definition.output_schema().and_then(|schema| Promise::new(schema).ok());
+        }
         for (at, example) in definition.examples().iter().enumerate() {
             let violations = match (&foreign, schema.plan()) {
                 (Some(foreign), _) => foreign.violations(example),
@@ -58,11 +62,11 @@ impl Entry {
         Some(Self { tool, foreign, promise, lenience: Lenience { coercion, ..lenience } })
     }
 
-    pub(super) fn tool(&self) -> &Arc<dyn Tool> {
+    pub(crate) fn tool(&self) -> &Arc<dyn Tool> {
         &self.tool
     }
 
-    fn definition(&self) -> &ToolDefinition {
+    pub(crate) fn definition(&self) -> &ToolDefinition {
         self.tool.definition()
     }
 
@@ -71,6 +75,35 @@ impl Entry {
         let (foreign, lenience) = (self.foreign.as_ref(), self.lenience);
         let fitting = barrier(|| arguments::fit(&*self.tool, foreign, arguments, lenience));
         fitting.map_err(|error| error.of_tool(self.definition().name().to_string()))
+    }
+
+    /// The first half of a call: checked, and not run.
+    pub(crate) fn prepare<'a>(&'a self, arguments: Arguments<'a>) -> Result<Prepared<'a>, ToolError> {
+        let (tool, foreign, lenience) = (&*self.tool, self.foreign.as_ref(), self.lenience);
+        barrier(|| tool.prepare(arguments::ready(tool, foreign, arguments, lenience)?))
+            .map_err(|error| error.of_tool(self.definition().name().to_string()))
+    }
+
+    /// Both halves in a row, up to where the call runs as it is polled.
+    #[inline]
+    pub(crate) fn begin<'a>(
+        &'a self,
+        arguments: Arguments<'a>,
+        cx: &'a ToolContext,
+    ) -> Result<WithCallId<Barrier<'a, ToolOutput>>, ToolError> {
+        let (tool, foreign, lenience) = (&*self.tool, self.foreign.as_ref(), self.lenience);
+        let running = barrier(|| tool.start(arguments::ready(tool, foreign, arguments, lenience)?, cx))
+            .map_err(|error| error.of_tool(self.definition().name().to_string()))?;
+        Ok(WithCallId::new(cx.call_id().clone(), Barrier(running)))
+    }
+
+    /// The second half, for once: neither limited in time nor held to what is promised.
+    pub(crate) fn run<'a>(
+        prepared: Prepared<'a>,
+        cx: &'a ToolContext,
+    ) -> Result<WithCallId<Barrier<'a, ToolOutput>>, ToolError> {
+        let running = barrier(|| Ok(prepared.run(cx)))?;
+        Ok(WithCallId::new(cx.call_id().clone(), Barrier(running)))
     }
 
     /// Checks `arguments` and runs the call, from when the future is first polled; a panic in either
@@ -93,14 +126,16 @@ impl Entry {
                 within_call(cx.call_id().clone(), || running.as_mut().poll(task))
             };
             let polled = caught(step).unwrap_or_else(|message| Poll::Ready(Err(panicked(message))));
-            polled.map(|result| self.end(result))
+            polled.map(|result| self.hold(result))
         })
     }
 
     /// The result of a call, held to what was promised.
     #[inline]
-    fn end(&self, result: Result<ToolOutput, ToolError>) -> Result<ToolOutput, ToolError> {
+    pub(crate) fn hold(&self, result: Result<ToolOutput, ToolError>) -> Result<ToolOutput, ToolError> {
         match (result, &self.promise) {
+            // There was no item.
+            (Ok(output), Some(_)) if self.definition().metadata().merge && output.is_empty() => Ok(output),
             (Ok(output), Some(promise)) => arguments::hold(promise, output),
             (result, _) => result,
         }

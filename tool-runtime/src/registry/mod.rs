@@ -5,9 +5,9 @@
 //! result and stops at what a person has to decide: hooks, policies, retries and batches belong
 //! around it, not into it.
 
-mod barrier;
 mod build;
 mod entry;
+mod part;
 mod problem;
 
 use std::{
@@ -19,16 +19,18 @@ use std::{
 
 use foldhash::fast::FixedState;
 use serde::de::DeserializeOwned;
+use tokio_util::sync::CancellationToken;
 use tool_core::{
-    Arguments, Confirmation, ContentHash, ErrorKind, Metadata, Provided, Tool, ToolContext, ToolDefinition,
-    ToolError, ToolName, ToolOutput, nearest,
+    Arguments, CallId, Confirmation, ContentHash, ErrorKind, Metadata, Needed, Provided, Tool, ToolContext,
+    ToolDefinition, ToolError, ToolName, ToolOutput, nearest,
 };
 
-use self::entry::Entry;
+pub(crate) use self::entry::Entry;
 pub use self::{
     build::RegistryBuilder,
     problem::{BuildError, Problem, Warning},
 };
+use crate::arguments::{Lenience, Repair};
 
 /// An immutable set of tools, sorted by name. Cheap to clone.
 ///
@@ -57,12 +59,20 @@ pub struct Registry {
 }
 
 struct Inner {
-    entries: Vec<Entry>,
+    /// Shared with the sets that are made of some of them.
+    entries: Vec<Arc<Entry>>,
     definitions: Vec<ToolDefinition>,
     by_name: HashMap<ToolName, usize, FixedState>,
-    provided: Arc<Provided>,
+    terms: Arc<Terms>,
     warnings: Vec<Warning>,
     content_hash: OnceLock<ContentHash>,
+}
+
+/// What holds for all tools of a set.
+struct Terms {
+    provided: Arc<Provided>,
+    per_run: Vec<Needed>,
+    lenience: Lenience,
 }
 
 impl Registry {
@@ -80,12 +90,21 @@ impl Registry {
         Self::builder().discover().build()
     }
 
-    fn new(entries: Vec<Entry>, provided: Provided, warnings: Vec<Warning>) -> Self {
-        let definitions: Vec<_> = entries.iter().map(|entry| entry.tool().definition().clone()).collect();
+    /// No tools, on the terms of a builder of which nothing was said.
+    pub(crate) fn none() -> Self {
+        let lenience = Lenience { coercion: true, repair: Repair::default() };
+        let terms = Terms { provided: Arc::default(), per_run: Vec::new(), lenience };
+        Self::new(Vec::new(), Arc::new(terms))
+    }
+
+    /// The set of `entries`, which are sorted by name.
+    fn new(entries: Vec<Arc<Entry>>, terms: Arc<Terms>) -> Self {
+        let definitions: Vec<_> = entries.iter().map(|entry| entry.definition().clone()).collect();
         let by_name = definitions.iter().enumerate().map(|(at, it)| (it.name().clone(), at)).collect();
-        let provided = Arc::new(provided);
+        let aborts = cfg!(panic = "abort").then_some(Warning::PanicsAbort);
+        let warnings = aborts.into_iter().chain(definitions.iter().filter_map(warning)).collect();
         let content_hash = OnceLock::new();
-        Self { inner: Arc::new(Inner { entries, definitions, by_name, provided, warnings, content_hash }) }
+        Self { inner: Arc::new(Inner { entries, definitions, by_name, terms, warnings, content_hash }) }
     }
 
     /// What a model and a user interface see of the tools, sorted by name.
@@ -121,7 +140,7 @@ impl Registry {
     /// The values that the program provides to the tools.
     #[must_use]
     pub fn provided(&self) -> &Arc<Provided> {
-        &self.inner.provided
+        &self.inner.terms.provided
     }
 
     /// A hash over all definitions: equal for equal sets, in every run and every build.
@@ -232,20 +251,26 @@ impl Registry {
         Ok(self.context(self.require(name)?))
     }
 
-    fn context(&self, entry: &Entry) -> ToolContext {
+    pub(crate) fn context(&self, entry: &Entry) -> ToolContext {
         let name = entry.tool().definition().name().clone();
-        ToolContext::new(name, Arc::clone(&self.inner.provided))
+        ToolContext::new(name, Arc::clone(self.provided()))
     }
 
-    fn entry(&self, name: &str) -> Option<&Entry> {
-        self.inner.entries.get(*self.inner.by_name.get(name)?)
+    /// A context for the call `id`, under `token`.
+    pub(crate) fn context_for(&self, entry: &Entry, id: CallId, token: CancellationToken) -> ToolContext {
+        let name = entry.tool().definition().name().clone();
+        ToolContext::of_call(name, Arc::clone(self.provided()), id, token)
+    }
+
+    pub(crate) fn entry(&self, name: &str) -> Option<&Entry> {
+        self.inner.entries.get(*self.inner.by_name.get(name)?).map(AsRef::as_ref)
     }
 
     fn require(&self, name: &str) -> Result<&Entry, ToolError> {
         self.entry(name).ok_or_else(|| self.unknown(name))
     }
 
-    fn unknown(&self, name: &str) -> ToolError {
+    pub(crate) fn unknown(&self, name: &str) -> ToolError {
         const LONGEST: usize = 160;
         let shown: String =
             name.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(LONGEST).collect();
@@ -260,6 +285,11 @@ impl fmt::Debug for Registry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.definitions().iter().map(ToolDefinition::name)).finish()
     }
+}
+
+fn warning(definition: &ToolDefinition) -> Option<Warning> {
+    let undescribed = definition.description().trim().is_empty();
+    undescribed.then(|| Warning::NoDescription { tool: definition.name().to_string() })
 }
 
 /// Whether a call stops at what a person has to decide.

@@ -2,6 +2,8 @@ use std::{error::Error, fmt};
 
 use tool_core::Site;
 
+use crate::Origin;
+
 /// One reason why a set of tools cannot be built.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -68,6 +70,20 @@ pub enum Problem {
         /// The name.
         name: String,
     },
+    /// Several tools of a [`Toolbox`](crate::Toolbox) have one name.
+    SameName {
+        /// The name.
+        name: String,
+        /// Where each of them comes from.
+        origins: Vec<Origin>,
+    },
+    /// A set could not list its tools.
+    NotListed {
+        /// The name of the set.
+        toolset: String,
+        /// Why.
+        message: String,
+    },
 }
 
 impl fmt::Display for Problem {
@@ -107,6 +123,16 @@ impl fmt::Display for Problem {
                 "tool `{name}` is expected and not there; if it is in a crate that nothing else refers to, \
                  add `tool_runtime::link!(that_crate)`"
             ),
+            Self::SameName { name, origins } => {
+                write!(f, "{} tools are named `{name}`: ", origins.len())?;
+                for (at, origin) in origins.iter().enumerate() {
+                    write!(f, "{}{origin}", if at == 0 { "" } else { ", " })?;
+                }
+                f.write_str("; rename one, or prefix its set")
+            }
+            Self::NotListed { toolset, message } => {
+                write!(f, "the set `{toolset}` could not list its tools: {message}")
+            }
         }
     }
 }
@@ -123,7 +149,7 @@ impl fmt::Display for At<'_> {
 /// Why a set of tools cannot be built: every reason at once.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BuildError {
-    pub(super) problems: Vec<Problem>,
+    pub(crate) problems: Vec<Problem>,
 }
 
 impl BuildError {
@@ -157,12 +183,17 @@ pub enum Warning {
         /// The tool.
         tool: String,
     },
+    /// The program is built with `panic = "abort"`: a tool, or a hook, that panics ends it.
+    PanicsAbort,
 }
 
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoDescription { tool } => write!(f, "tool `{tool}` has no description"),
+            Self::PanicsAbort => f.write_str(
+                "the program is built with `panic = \"abort\"`: a tool that panics ends it, instead of its call",
+            ),
         }
     }
 }

@@ -11,6 +11,7 @@ mod calls;
 mod coercion;
 mod context;
 mod edges;
+mod executor;
 mod failures;
 mod flatten;
 #[cfg(feature = "foreign-schemas")]
@@ -18,10 +19,16 @@ mod foreign;
 mod forms;
 mod fuzz_corpus;
 mod items;
+mod merging;
+mod policies;
 mod repair;
 mod returns;
 mod schemas;
 mod streams;
+#[cfg(feature = "testing")]
+mod testing;
+mod toolbox;
+mod tracing;
 mod uncovered;
 
 use std::future::Future;

@@ -90,6 +90,19 @@ fn linked_library_brings_its_tools() {
     }
 }
 
+// J11
+#[test]
+fn program_that_ends_when_a_tool_panics_is_told_so_at_start_up() {
+    let told = |profile| {
+        let output = run(&linked_and_unlinked(profile)["linked"]);
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    assert_eq!(told("dev"), "");
+    let expected =
+        "the program is built with `panic = \"abort\"`: a tool that panics ends it, instead of its call\n";
+    assert_eq!(told("fat-lto"), expected);
+}
+
 #[test]
 fn library_that_is_not_linked_is_missed_at_start_up_where_its_tools_are_expected() {
     for profile in ["dev", "fat-lto"] {

@@ -1,7 +1,5 @@
 //! What `cargo run --bin quickstart` prints, held against its input and its data.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot read its input fails")]
-
 use std::{collections::BTreeMap, env, fs, path::PathBuf, process::Command};
 
 use tool_runtime::serde_json::{self, Value, json};

@@ -1,0 +1,58 @@
+//! Calls through an executor, against the same calls joined by hand.
+
+use std::hint::black_box;
+
+use futures_util::future::join_all;
+use tool_runtime::{BuildError, CallOutcome, Executor, Registry, ToolCall};
+
+use crate::{Workload, calls, now, order};
+
+const ADD: &str = r#"{"a": 2, "b": 3}"#;
+
+/// All batches that are measured. The floor is the registry.
+///
+/// # Errors
+///
+/// If the tools cannot be used.
+pub fn workloads() -> Result<Vec<Workload>, BuildError> {
+    Ok(vec![
+        batch("one call of two integers", 1, "add", ADD)?,
+        batch("one call of a struct of 1 kB", 1, "total", order::text().leak())?,
+        batch("64 calls of two integers", 64, "add", ADD)?,
+    ])
+}
+
+fn batch(
+    name: &'static str,
+    size: usize,
+    tool: &'static str,
+    arguments: &'static str,
+) -> Result<Workload, BuildError> {
+    let tools = calls::tools()?;
+    let executor = Executor::new(tools.clone());
+    let asked = vec![ToolCall::new(tool, arguments); size];
+    Ok(Workload::new(
+        name,
+        move |show| by_hand(&tools, tool, arguments, size, show),
+        move |show| {
+            for outcome in now(executor.run(black_box(&asked).clone())).unwrap_or_default() {
+                if let CallOutcome::Finished(result) = outcome {
+                    show(result.text().as_bytes());
+                }
+            }
+        },
+    ))
+}
+
+fn by_hand(tools: &Registry, tool: &str, arguments: &str, size: usize, show: &mut dyn FnMut(&[u8])) {
+    let mut told = |answer: Result<tool_runtime::ToolOutput, tool_runtime::ToolError>| match answer {
+        Ok(answer) => show(answer.text().as_bytes()),
+        Err(error) => show(error.feedback().as_bytes()),
+    };
+    if size == 1 {
+        now(tools.call(black_box(tool), black_box(arguments))).into_iter().for_each(told);
+        return;
+    }
+    let calls = (0..size).map(|_| tools.call(black_box(tool), black_box(arguments)));
+    now(join_all(calls)).unwrap_or_default().into_iter().for_each(&mut told);
+}

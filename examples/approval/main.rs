@@ -1,0 +1,101 @@
+//! A model wants to remove files; a person at the terminal decides.
+//!
+//! ```sh
+//! cargo run -p examples --bin approval
+//! printf 'y\nn\n' | cargo run -p examples --bin approval
+//! ```
+
+use std::{
+    collections::BTreeSet,
+    io::{self, Write},
+    sync::Mutex,
+};
+
+use tool_runtime::{
+    Approval, ApprovalRequest, Approver, Executor, Rule, Rules, Running, ToolCall, prelude::*,
+};
+
+/// The files of this example are only names.
+struct Files(Mutex<BTreeSet<String>>);
+
+impl Files {
+    fn remove(&self, path: &str) -> bool {
+        self.0.lock().is_ok_and(|mut files| files.remove(path))
+    }
+
+    fn list(&self) -> Vec<String> {
+        self.0.lock().map(|files| files.iter().cloned().collect()).unwrap_or_default()
+    }
+}
+
+/// Removes a file for good.
+#[tool(destructive, confirm)]
+fn remove(
+    files: &Files,
+    /// Path of the file.
+    path: &str,
+) -> Result<String, String> {
+    match files.remove(path) {
+        true => Ok(format!("{path} is gone")),
+        false => Err(format!("there is no {path}")),
+    }
+}
+
+/// Lists all files.
+#[tool(read_only)]
+fn list(files: &Files) -> Vec<String> {
+    files.list()
+}
+
+/// Asks whoever sits at the terminal.
+struct Terminal;
+
+impl Approver for Terminal {
+    fn ask<'a>(&'a self, request: &'a ApprovalRequest) -> Running<'a, Result<Approval, ToolError>> {
+        Box::pin(async move {
+            let question = format!("{} {} [y/N] ", request.hint, request.call.arguments.as_str());
+            // A person takes a while: nothing else waits for the terminal meanwhile.
+            let answer = tokio::task::spawn_blocking(move || -> io::Result<String> {
+                print!("{question}");
+                io::stdout().flush()?;
+                let mut line = String::new();
+                io::stdin().read_line(&mut line)?;
+                Ok(line)
+            });
+            let answer = answer.await.map_err(ToolError::from_source)?.map_err(ToolError::from)?;
+            println!();
+            Ok(match answer.trim() {
+                "y" | "yes" => Approval::Approved,
+                _ => Approval::Rejected("the user said no".to_owned()),
+            })
+        })
+    }
+}
+
+#[tokio::main]
+async fn main() -> anyhow::Result<()> {
+    let files = ["draft.txt", "notes.txt", "secrets.txt"].map(str::to_owned);
+    let tools = Registry::builder().discover().provide(Files(Mutex::new(files.into()))).build()?;
+    // What a rule denies, nobody is asked about.
+    let rules = Rules::new([Rule::deny("remove").at("/path", "secrets*").because("secrets stay")]);
+    let executor = Executor::builder(tools).rules(rules).approver(Terminal).build()?;
+
+    let remove = |path: &str| ToolCall::new("remove", json!({ "path": path }));
+    let calls = vec![
+        remove("draft.txt"),
+        remove("notes.txt"),
+        remove("secrets.txt"),
+        ToolCall::new("list", json!({})),
+    ];
+    for outcome in executor.run(calls).await {
+        if let Some(result) = outcome.result() {
+            println!("{}: {}", result.name, result.text());
+        }
+    }
+    // The last call ran beside the removals, not after them.
+    let left = executor.run(vec![ToolCall::new("list", json!({}))]).await;
+    if let Some(result) = left[0].result() {
+        println!("left: {}", result.text());
+    }
+    Ok(())
+}

@@ -1,0 +1,59 @@
+//! A call that this program does not run: a front end does, and its answer completes the batch.
+//!
+//! ```sh
+//! cargo run -p examples --bin external
+//! ```
+
+use tool_runtime::{CallOutcome, Executor, ToolCall, ToolOutput, prelude::*};
+
+/// Says what the weather is like somewhere.
+#[tool(read_only)]
+fn weather(
+    /// City name.
+    city: &str,
+) -> String {
+    format!("It rains in {city}.")
+}
+
+/// Shows a place on the map of the user's screen.
+#[tool(tags("front_end"))]
+fn show_on_map(
+    /// City name.
+    city: &str,
+) -> Result<String, String> {
+    Err(format!("there is no screen here to show {city} on"))
+}
+
+#[tokio::main]
+async fn main() -> anyhow::Result<()> {
+    let executor = Executor::builder(Registry::discover()?)
+        .external(|tool| tool.metadata().tags.iter().any(|tag| tag == "front_end"))
+        .build()?;
+
+    let oslo = json!({ "city": "Oslo" });
+    let calls = vec![
+        ToolCall::new("weather", oslo.clone()).with_id("call_1"),
+        ToolCall::new("show_on_map", oslo).with_id("call_2"),
+    ];
+    println!("The program runs what it can:");
+    for outcome in executor.run(calls).await {
+        match outcome {
+            CallOutcome::Finished(result) => println!("  {}: {}", result.id, result.text()),
+            CallOutcome::External(call) => {
+                println!("  {}: left to the front end, with {}", call.id, call.arguments.as_str());
+            }
+            CallOutcome::Pending(pending) => println!("  {}: goes on", pending.call.id),
+        }
+    }
+
+    println!("The front end answers:");
+    let id = "call_2".into();
+    let result = executor.answer(&id, Ok(ToolOutput::from("The map shows Oslo.")))?;
+    println!("  {}: {}", result.id, result.text());
+
+    println!("And once more, by mistake:");
+    if let Err(error) = executor.answer(&id, Ok(ToolOutput::empty())) {
+        println!("  {error}");
+    }
+    Ok(())
+}

@@ -1,0 +1,6 @@
+//! What the examples print.
+#![allow(clippy::unwrap_used, reason = "a test that cannot read its input fails")]
+
+mod executor;
+mod quickstart;
+mod toolsets;

@@ -1,0 +1,62 @@
+//! A set that is made for one request, and closed when that is answered.
+
+use std::sync::{
+    Arc, Mutex, PoisonError,
+    atomic::{AtomicBool, Ordering},
+};
+
+use tool_runtime::{ReadonlyContext, Running, Tool, ToolSet, prelude::*};
+
+pub(crate) struct Basket {
+    customer: String,
+    tools: Vec<Arc<dyn Tool>>,
+    is_closed: AtomicBool,
+}
+
+/// What one customer wants to buy.
+#[derive(Default)]
+struct Items(Mutex<Vec<String>>);
+
+#[toolset(name = "basket")]
+impl Items {
+    /// Puts a book into the basket.
+    #[tool]
+    fn add(&self, title: String) -> String {
+        let mut items = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        items.push(title);
+        format!("{} in the basket", items.len())
+    }
+
+    /// Says what is in the basket.
+    #[tool(read_only)]
+    fn list(&self) -> Vec<String> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Basket {
+    pub(crate) fn open(customer: &str) -> anyhow::Result<Self> {
+        println!("  basket of {customer}: opened");
+        let items = Registry::builder().toolset(Items::default()).build()?;
+        let tools = items.definitions().iter().filter_map(|it| items.get(it.name()).cloned()).collect();
+        Ok(Self { customer: customer.to_owned(), tools, is_closed: AtomicBool::new(false) })
+    }
+}
+
+impl ToolSet for Basket {
+    fn name(&self) -> &str {
+        "basket"
+    }
+
+    fn tools<'a>(&'a self, _: ReadonlyContext<'a>) -> Running<'a, Result<Vec<Arc<dyn Tool>>, ToolError>> {
+        Box::pin(async { Ok(self.tools.clone()) })
+    }
+
+    /// A second time, it does nothing.
+    fn close(&self) -> Running<'_, Result<(), ToolError>> {
+        if !self.is_closed.swap(true, Ordering::Relaxed) {
+            println!("  basket of {}: closed", self.customer);
+        }
+        Box::pin(async { Ok(()) })
+    }
+}

@@ -1,0 +1,49 @@
+//! A set that lives as long as the program, and is asked for its tools by each run.
+
+use std::sync::Arc;
+
+use tool_runtime::{ReadonlyContext, Running, Tool, ToolSet, prelude::*};
+
+pub(crate) struct Catalogue {
+    find: Arc<dyn Tool>,
+    order: Arc<dyn Tool>,
+}
+
+#[tool_args]
+struct Title {
+    /// The title of a book.
+    title: String,
+}
+
+impl Catalogue {
+    pub(crate) fn open() -> anyhow::Result<Self> {
+        println!("catalogue: opened");
+        let find = ToolBuilder::new("find")
+            .description("Says where a book stands.")
+            .handler(|Title { title }, _| async move { Ok::<_, ToolError>(format!("{title}: shelf 7")) })?;
+        let order = ToolBuilder::new("order")
+            .description("Orders a book from the publisher.")
+            .handler(|Title { title }, _| async move { Ok::<_, ToolError>(format!("{title}: ordered")) })?;
+        Ok(Self { find: Arc::new(find), order: Arc::new(order) })
+    }
+}
+
+impl ToolSet for Catalogue {
+    fn name(&self) -> &str {
+        "catalogue"
+    }
+
+    /// Only those who work here may order.
+    fn tools<'a>(&'a self, cx: ReadonlyContext<'a>) -> Running<'a, Result<Vec<Arc<dyn Tool>>, ToolError>> {
+        let mut tools = vec![Arc::clone(&self.find)];
+        if cx.state().get("staff") == Some(&json!(true)) {
+            tools.push(Arc::clone(&self.order));
+        }
+        Box::pin(async { Ok(tools) })
+    }
+
+    fn close(&self) -> Running<'_, Result<(), ToolError>> {
+        println!("catalogue: closed");
+        Box::pin(async { Ok(()) })
+    }
+}

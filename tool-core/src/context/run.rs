@@ -1,0 +1,411 @@
+//! What is known of the run that a call belongs to.
+
+use std::{
+    any::Any,
+    collections::HashMap,
+    fmt,
+    sync::{Arc, PoisonError, RwLock},
+    time::Instant,
+};
+
+use serde_json::{Map, Value};
+use tokio_util::sync::CancellationToken;
+
+use super::{CallId, Provided};
+
+/// The run that calls belong to: on whose behalf it is, what it brings, and what ends it.
+///
+/// One is made for each run, by whoever starts it; its calls share it. Everything is optional, and
+/// what is not said is absent, never empty.
+///
+/// # Examples
+///
+/// ```
+/// use tool_core::RunContext;
+///
+/// let run = RunContext::new().with_app("shop").with_user("u-7").with_session("s-1");
+/// run.set("attempts", 3_u32);
+///
+/// let child = run.child("researcher");
+/// child.set("attempts", 0_u32);
+/// assert_eq!(run.value::<u32>("attempts").as_deref(), Some(&3));
+/// assert_eq!(child.parent_id(), Some(run.id()));
+/// ```
+#[derive(Default)]
+pub struct RunContext {
+    identity: Identity,
+    meta: Map<String, Value>,
+    state: Map<String, Value>,
+    provided: Provided,
+    values: Values,
+    cancellation: CancellationToken,
+    deadline: Option<Instant>,
+}
+
+#[derive(Clone)]
+struct Identity {
+    id: CallId,
+    parent_id: Option<CallId>,
+    app: Option<String>,
+    agent: Option<String>,
+    user: Option<String>,
+    session: Option<String>,
+    branch: Option<String>,
+    user_content: Option<String>,
+}
+
+impl Default for Identity {
+    fn default() -> Self {
+        Self {
+            id: CallId::generate(),
+            parent_id: None,
+            app: None,
+            agent: None,
+            user: None,
+            session: None,
+            branch: None,
+            user_content: None,
+        }
+    }
+}
+
+/// A builder's method for each part of the identity that is a text.
+macro_rules! texts {
+    ($($(#[doc = $set:literal])+ $with:ident, $(#[doc = $get:literal])+ $field:ident;)*) => { $(
+        $(#[doc = $set])+
+        #[must_use]
+        pub fn $with(mut self, $field: impl Into<String>) -> Self {
+            self.identity.$field = Some($field.into());
+            self
+        }
+
+        $(#[doc = $get])+
+        #[must_use]
+        pub fn $field(&self) -> Option<&str> {
+            self.identity.$field.as_deref()
+        }
+    )* };
+}
+
+impl RunContext {
+    /// A run with a new id, of which nothing else is known.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    texts! {
+        /// Says which program the run is part of.
+        with_app,
+        /// The program that the run is part of.
+        app;
+        /// Says which agent runs.
+        with_agent,
+        /// The agent that runs.
+        agent;
+        /// Says on whose behalf the run is.
+        with_user,
+        /// The id of the user on whose behalf the run is.
+        user;
+        /// Says which session the run is part of.
+        with_session,
+        /// The id of the session that the run is part of.
+        session;
+        /// Says where in a tree of agents the run is, such as `root.researcher`.
+        with_branch,
+        /// Where in a tree of agents the run is.
+        branch;
+        /// Says what the user wrote that started the run.
+        with_user_content,
+        /// What the user wrote that started the run.
+        user_content;
+    }
+
+    /// Sets the id of the run, in place of a new one.
+    #[must_use]
+    pub fn with_id(mut self, id: impl Into<CallId>) -> Self {
+        self.identity.id = id.into();
+        self
+    }
+
+    /// Sets what the caller sent along with the run.
+    #[must_use]
+    pub fn with_meta(mut self, meta: Map<String, Value>) -> Self {
+        self.meta = meta;
+        self
+    }
+
+    /// Sets the session's state as it is when the run starts. Calls see it as it was then; what they
+    /// change is in the [`Actions`](crate::Actions) of their results.
+    #[must_use]
+    pub fn with_state(mut self, state: Map<String, Value>) -> Self {
+        self.state = state;
+        self
+    }
+
+    /// Gives the tools of this run `value` for their parameters of type `&T`, before what the program
+    /// provides.
+    #[must_use]
+    pub fn provide<T: Send + Sync + 'static>(self, value: T) -> Self {
+        self.provide_shared(Arc::new(value))
+    }
+
+    /// As [`provide`](Self::provide), where `T` may be a trait object.
+    #[must_use]
+    pub fn provide_shared<T: ?Sized + Send + Sync + 'static>(mut self, value: Arc<T>) -> Self {
+        self.provided.insert(value);
+        self
+    }
+
+    /// Sets the token whose cancellation ends the run.
+    #[must_use]
+    pub fn with_cancellation(mut self, token: CancellationToken) -> Self {
+        self.cancellation = token;
+        self
+    }
+
+    /// Sets when the run must have ended: its calls end then, and none is started afterwards.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::{Duration, Instant};
+    ///
+    /// use tool_core::RunContext;
+    ///
+    /// let run = RunContext::new().with_deadline(Instant::now() + Duration::from_secs(60));
+    /// assert_eq!(run.child("researcher").deadline(), run.deadline());
+    /// ```
+    #[must_use]
+    pub fn with_deadline(mut self, deadline: Instant) -> Self {
+        self.deadline = Some(deadline);
+        self
+    }
+
+    /// The run of another agent that this one starts: a new id, this one's as its parent, and its own
+    /// copy of the [values](Self::set). Cancelling this run cancels it, and it has no more time.
+    #[must_use]
+    pub fn child(&self, agent: impl Into<String>) -> Self {
+        let agent = agent.into();
+        let branch = match self.branch() {
+            Some(branch) => format!("{branch}.{agent}"),
+            None => agent.clone(),
+        };
+        Self {
+            identity: Identity {
+                id: CallId::generate(),
+                parent_id: Some(self.identity.id.clone()),
+                agent: Some(agent),
+                branch: Some(branch),
+                ..self.identity.clone()
+            },
+            meta: self.meta.clone(),
+            state: self.state.clone(),
+            provided: self.provided.clone(),
+            values: self.values.clone(),
+            cancellation: self.cancellation.child_token(),
+            deadline: self.deadline,
+        }
+    }
+
+    /// The id of the run.
+    #[must_use]
+    pub fn id(&self) -> &CallId {
+        &self.identity.id
+    }
+
+    /// The id of the run that started this one.
+    #[must_use]
+    pub fn parent_id(&self) -> Option<&CallId> {
+        self.identity.parent_id.as_ref()
+    }
+
+    /// What the caller sent along with the run.
+    #[must_use]
+    pub fn meta(&self) -> &Map<String, Value> {
+        &self.meta
+    }
+
+    /// The session's state as it was when the run started.
+    #[must_use]
+    pub fn state(&self) -> &Map<String, Value> {
+        &self.state
+    }
+
+    /// The values that this run brings.
+    #[must_use]
+    pub fn provided(&self) -> &Provided {
+        &self.provided
+    }
+
+    /// The token whose cancellation ends the run.
+    #[must_use]
+    pub fn cancellation(&self) -> &CancellationToken {
+        &self.cancellation
+    }
+
+    /// When the run must have ended.
+    #[must_use]
+    pub fn deadline(&self) -> Option<Instant> {
+        self.deadline
+    }
+
+    /// Keeps `value` under `key` for the rest of the run, in place of what was there.
+    pub fn set<T: Send + Sync + 'static>(&self, key: impl Into<String>, value: T) {
+        self.values.set(key.into(), Arc::new(value));
+    }
+
+    /// What is kept under `key`; `None` if there is nothing, or something that is no `T`.
+    #[must_use]
+    pub fn value<T: Send + Sync + 'static>(&self, key: &str) -> Option<Arc<T>> {
+        self.values.get(key)?.downcast().ok()
+    }
+
+    /// What is kept under `key`; what `make` gives is kept there where there is nothing, or something that
+    /// is no `T`. Of several that are made at once, the first is kept.
+    pub fn value_or_insert_with<T: Send + Sync + 'static>(
+        &self,
+        key: &str,
+        make: impl FnOnce() -> T,
+    ) -> Arc<T> {
+        self.values.get_or_insert_with(key, make)
+    }
+
+    /// The same, to look at and not to change.
+    #[must_use]
+    pub fn read_only(&self) -> ReadonlyContext<'_> {
+        ReadonlyContext(self)
+    }
+}
+
+/// Who and where, and nothing of what it brings: there may be a secret in it.
+impl fmt::Debug for RunContext {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Identity { id, parent_id, app, agent, user, session, branch, user_content: _ } = &self.identity;
+        f.debug_struct("RunContext")
+            .field("id", id)
+            .field("parent_id", parent_id)
+            .field("app", app)
+            .field("agent", agent)
+            .field("user", user)
+            .field("session", session)
+            .field("branch", branch)
+            .field("cancelled", &self.cancellation.is_cancelled())
+            .finish_non_exhaustive()
+    }
+}
+
+/// What runs keep for themselves, under names.
+#[derive(Default)]
+struct Values(RwLock<HashMap<String, Arc<dyn Any + Send + Sync>>>);
+
+impl Values {
+    // A map is whole between two operations, also where a thread panicked that held the lock.
+    fn get(&self, key: &str) -> Option<Arc<dyn Any + Send + Sync>> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
+    }
+
+    fn get_or_insert_with<T: Send + Sync + 'static>(&self, key: &str, make: impl FnOnce() -> T) -> Arc<T> {
+        let kept = |value: Arc<dyn Any + Send + Sync>| value.downcast().ok();
+        if let Some(value) = self.get(key).and_then(kept) {
+            return value;
+        }
+        // Made and dropped outside the lock: both may look at the run.
+        let made = Arc::new(make());
+        let mut values = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(value) = values.get(key).cloned().and_then(kept) {
+            return value;
+        }
+        let before = values.insert(key.to_owned(), Arc::clone(&made) as _);
+        drop(values);
+        drop(before);
+        made
+    }
+
+    fn set(&self, key: String, value: Arc<dyn Any + Send + Sync>) {
+        let before = self.0.write().unwrap_or_else(PoisonError::into_inner).insert(key, value);
+        // Outside the lock: it may look at the run.
+        drop(before);
+    }
+}
+
+impl Clone for Values {
+    fn clone(&self) -> Self {
+        Self(RwLock::new(self.0.read().unwrap_or_else(PoisonError::into_inner).clone()))
+    }
+}
+
+/// A run as those see it who decide which tools it has: they may read and not change.
+///
+/// # Examples
+///
+/// ```
+/// use tool_core::RunContext;
+///
+/// let run = RunContext::new().with_user("u-7");
+/// assert_eq!(run.read_only().user(), Some("u-7"));
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct ReadonlyContext<'a>(&'a RunContext);
+
+impl<'a> ReadonlyContext<'a> {
+    /// The id of the run.
+    #[must_use]
+    pub fn id(self) -> &'a CallId {
+        self.0.id()
+    }
+
+    /// The program that the run is part of.
+    #[must_use]
+    pub fn app(self) -> Option<&'a str> {
+        self.0.app()
+    }
+
+    /// The agent that runs.
+    #[must_use]
+    pub fn agent(self) -> Option<&'a str> {
+        self.0.agent()
+    }
+
+    /// The id of the user on whose behalf the run is.
+    #[must_use]
+    pub fn user(self) -> Option<&'a str> {
+        self.0.user()
+    }
+
+    /// The id of the session that the run is part of.
+    #[must_use]
+    pub fn session(self) -> Option<&'a str> {
+        self.0.session()
+    }
+
+    /// What the caller sent along with the run.
+    #[must_use]
+    pub fn meta(self) -> &'a Map<String, Value> {
+        self.0.meta()
+    }
+
+    /// The session's state as it was when the run started.
+    #[must_use]
+    pub fn state(self) -> &'a Map<String, Value> {
+        self.0.state()
+    }
+
+    /// When the run must have ended.
+    #[must_use]
+    pub fn deadline(self) -> Option<Instant> {
+        self.0.deadline()
+    }
+
+    /// The value that this run brings for `T`.
+    #[must_use]
+    pub fn get<T: ?Sized + Send + Sync + 'static>(self) -> Option<&'a T> {
+        self.0.provided().get()
+    }
+
+    /// What is kept under `key`; `None` if there is nothing, or something that is no `T`.
+    #[must_use]
+    pub fn value<T: Send + Sync + 'static>(self, key: &str) -> Option<Arc<T>> {
+        self.0.value(key)
+    }
+}

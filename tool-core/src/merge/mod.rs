@@ -1,0 +1,202 @@
+//! The items of a stream as one value of their type.
+//!
+//! What can be merged follows from how a value is written: only structs are taken apart, since only
+//! their fields are known to mean the same in each item.
+
+mod shape;
+
+use serde::Serialize;
+use serde_json::{Map, Number, Value};
+
+use crate::{ErrorKind, ToolError, pointer::push_step};
+
+/// How items of a stream become one, where a type knows it better than
+/// `#[tool(merge)]` does.
+///
+/// # Examples
+///
+/// ```
+/// use serde::Serialize;
+/// use tool_core::{Merge, ToolError};
+///
+/// /// The highest mark that was seen.
+/// #[derive(Serialize)]
+/// struct High(u32);
+///
+/// impl Merge for High {
+///     fn merge(self, later: Self) -> Result<Self, ToolError> {
+///         Ok(Self(self.0.max(later.0)))
+///     }
+/// }
+///
+/// assert_eq!(High(3).merge(High(2))?.0, 3);
+/// # Ok::<(), ToolError>(())
+/// ```
+pub trait Merge: Sized + Send {
+    /// This item and the one after it, as one.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such value.
+    fn merge(self, later: Self) -> Result<Self, ToolError>;
+}
+
+/// No item adds nothing to another one.
+impl<T: Merge> Merge for Option<T> {
+    fn merge(self, later: Self) -> Result<Self, ToolError> {
+        Ok(match (self, later) {
+            (Some(earlier), Some(later)) => Some(earlier.merge(later)?),
+            (earlier, later) => earlier.or(later),
+        })
+    }
+}
+
+/// A value that others may be merged into.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Node {
+    Nothing,
+    Flag(bool),
+    Number(Number),
+    Text(String),
+    List(Vec<Value>),
+    Map(Map<String, Value>),
+    /// A struct.
+    Fields(Vec<(&'static str, Node)>),
+    /// The name of an enum's variant that holds nothing.
+    Name(Value),
+    /// An enum's variant that holds something.
+    Variant(Value),
+}
+
+impl Node {
+    /// `value`, as it can be merged.
+    pub(crate) fn new<T: Serialize + ?Sized>(value: &T) -> Result<Self, ToolError> {
+        shape::read(value).map_err(|why| {
+            let message = format!("the result cannot be written as JSON: {why}");
+            ToolError::new(ErrorKind::InvalidOutput, message)
+        })
+    }
+
+    /// This and `later`, as one.
+    pub(crate) fn merged(self, later: Self) -> Result<Self, ToolError> {
+        self.with(later).map_err(|clash| {
+            let mut at = String::new();
+            clash.at.iter().rev().for_each(|step| push_step(&mut at, step));
+            let place = if at.is_empty() { at } else { format!(" at {at}") };
+            let message = format!("the items of its stream cannot be merged{place}: {}", clash.what);
+            ToolError::new(ErrorKind::InvalidOutput, message)
+        })
+    }
+
+    fn with(self, later: Self) -> Result<Self, Clash> {
+        Ok(match (self, later) {
+            (Self::Nothing, other) | (other, Self::Nothing) => other,
+            (Self::Flag(_), Self::Flag(last)) => Self::Flag(last),
+            (Self::Name(_), Self::Name(last)) => Self::Name(last),
+            (Self::Number(one), Self::Number(other)) => Self::Number(sum(&one, &other)?),
+            (Self::Text(mut text), Self::Text(more)) => {
+                text.push_str(&more);
+                Self::Text(text)
+            }
+            (Self::List(mut list), Self::List(more)) => {
+                list.extend(more);
+                Self::List(list)
+            }
+            (Self::Map(mut map), Self::Map(over)) => {
+                map.extend(over);
+                Self::Map(map)
+            }
+            (Self::Fields(fields), Self::Fields(more)) => Self::Fields(joined(fields, more)?),
+            (Self::Variant(one), Self::Variant(other)) if one == other => Self::Variant(one),
+            (one, other) => return Err(Clash::new(format!("{} and {}", one.kind(), other.kind()))),
+        })
+    }
+
+    fn kind(&self) -> &'static str {
+        match self {
+            Self::Nothing => "nothing",
+            Self::Flag(_) => "a truth value",
+            Self::Number(_) => "a number",
+            Self::Text(_) => "a text",
+            Self::List(_) => "a list",
+            Self::Map(_) => "a map",
+            Self::Fields(_) => "a struct",
+            Self::Name(_) => "a name of an enum",
+            Self::Variant(_) => "a variant of an enum",
+        }
+    }
+}
+
+impl From<Value> for Node {
+    fn from(value: Value) -> Self {
+        match value {
+            Value::Null => Self::Nothing,
+            Value::Bool(flag) => Self::Flag(flag),
+            Value::Number(number) => Self::Number(number),
+            Value::String(text) => Self::Text(text),
+            Value::Array(list) => Self::List(list),
+            Value::Object(map) => Self::Map(map),
+        }
+    }
+}
+
+impl From<Node> for Value {
+    fn from(node: Node) -> Self {
+        match node {
+            Node::Nothing => Self::Null,
+            Node::Flag(flag) => Self::Bool(flag),
+            Node::Number(number) => Self::Number(number),
+            Node::Text(text) => Self::String(text),
+            Node::List(list) => Self::Array(list),
+            Node::Map(map) => Self::Object(map),
+            Node::Fields(fields) => {
+                fields.into_iter().map(|(name, node)| (name.to_owned(), Self::from(node))).collect()
+            }
+            Node::Name(value) | Node::Variant(value) => value,
+        }
+    }
+}
+
+/// What cannot be merged, and where, from the inside out.
+struct Clash {
+    at: Vec<&'static str>,
+    what: String,
+}
+
+impl Clash {
+    fn new(what: String) -> Self {
+        Self { at: Vec::new(), what }
+    }
+}
+
+/// Two structs, field by field; one that is written in one of them only is as it is there.
+fn joined(
+    mut fields: Vec<(&'static str, Node)>,
+    more: Vec<(&'static str, Node)>,
+) -> Result<Vec<(&'static str, Node)>, Clash> {
+    for (name, later) in more {
+        let Some((_, node)) = fields.iter_mut().find(|(known, _)| *known == name) else {
+            fields.push((name, later));
+            continue;
+        };
+        let earlier = std::mem::replace(node, Node::Nothing);
+        *node = earlier.with(later).map_err(|mut clash| {
+            clash.at.push(name);
+            clash
+        })?;
+    }
+    Ok(fields)
+}
+
+/// Exact where both are integers.
+fn sum(one: &Number, other: &Number) -> Result<Number, Clash> {
+    let sum = match (one.as_i128(), other.as_i128()) {
+        (Some(one), Some(other)) => one.checked_add(other).and_then(|sum| {
+            // Whatever features `serde_json` has: more, not everybody can read.
+            let small = || i64::try_from(sum).ok().map(Number::from);
+            u64::try_from(sum).ok().map(Number::from).or_else(small)
+        }),
+        _ => one.as_f64().zip(other.as_f64()).and_then(|(one, other)| Number::from_f64(one + other)),
+    };
+    sum.ok_or_else(|| Clash::new(format!("the sum of {one} and {other} is too large")))
+}

@@ -1,0 +1,179 @@
+//! Tells structs from maps, and the names of an enum from texts: in JSON they look the same.
+
+use std::fmt;
+
+use serde::{
+    Serialize, Serializer,
+    ser::{Impossible, SerializeStruct},
+};
+
+use super::Node;
+
+/// `value`, taken apart where it is a struct.
+pub(super) fn read<T: Serialize + ?Sized>(value: &T) -> Result<Node, Why> {
+    let whole = || serde_json::to_value(value).map_err(|error| Why::Failed(error.to_string()));
+    match value.serialize(Shape) {
+        Ok(node) => Ok(node),
+        Err(Why::Value) => whole().map(Node::from),
+        Err(Why::Name) => whole().map(Node::Name),
+        Err(Why::Variant) => whole().map(Node::Variant),
+        Err(failed) => Err(failed),
+    }
+}
+
+/// Gives the fields of a struct; of anything else, why there are none.
+struct Shape;
+
+/// Why there are no fields.
+#[derive(Debug)]
+pub(super) enum Why {
+    /// It is no struct.
+    Value,
+    Name,
+    Variant,
+    Failed(String),
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Failed(message) => message,
+            Self::Value | Self::Name | Self::Variant => "it is no struct",
+        })
+    }
+}
+
+impl std::error::Error for Why {}
+
+impl serde::ser::Error for Why {
+    fn custom<T: fmt::Display>(message: T) -> Self {
+        Self::Failed(message.to_string())
+    }
+}
+
+/// What `serde_json` writes its own types as, numbers among them.
+const OF_SERDE_JSON: &str = "$serde_json::private::";
+
+type Never = Impossible<Node, Why>;
+
+macro_rules! values {
+    ($($method:ident: $value:ty)*) => { $(
+        fn $method(self, _: $value) -> Result<Node, Why> {
+            Err(Why::Value)
+        }
+    )* };
+}
+
+impl Serializer for Shape {
+    type Ok = Node;
+    type Error = Why;
+    type SerializeSeq = Never;
+    type SerializeTuple = Never;
+    type SerializeTupleStruct = Never;
+    type SerializeTupleVariant = Never;
+    type SerializeMap = Never;
+    type SerializeStruct = Fields;
+    type SerializeStructVariant = Never;
+
+    values! {
+        serialize_bool: bool
+        serialize_i8: i8 serialize_i16: i16 serialize_i32: i32 serialize_i64: i64 serialize_i128: i128
+        serialize_u8: u8 serialize_u16: u16 serialize_u32: u32 serialize_u64: u64 serialize_u128: u128
+        serialize_f32: f32 serialize_f64: f64
+        serialize_char: char serialize_str: &str serialize_bytes: &[u8] serialize_unit_struct: &'static str
+    }
+
+    fn serialize_none(self) -> Result<Node, Why> {
+        Err(Why::Value)
+    }
+
+    fn serialize_unit(self) -> Result<Node, Why> {
+        Err(Why::Value)
+    }
+
+    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<Node, Why> {
+        value.serialize(self)
+    }
+
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        value: &T,
+    ) -> Result<Node, Why> {
+        value.serialize(self)
+    }
+
+    fn serialize_unit_variant(self, _: &'static str, _: u32, _: &'static str) -> Result<Node, Why> {
+        Err(Why::Name)
+    }
+
+    fn serialize_newtype_variant<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        _: u32,
+        _: &'static str,
+        _: &T,
+    ) -> Result<Node, Why> {
+        Err(Why::Variant)
+    }
+
+    fn serialize_seq(self, _: Option<usize>) -> Result<Never, Why> {
+        Err(Why::Value)
+    }
+
+    fn serialize_tuple(self, _: usize) -> Result<Never, Why> {
+        Err(Why::Value)
+    }
+
+    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Never, Why> {
+        Err(Why::Value)
+    }
+
+    fn serialize_tuple_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        _: &'static str,
+        _: usize,
+    ) -> Result<Never, Why> {
+        Err(Why::Variant)
+    }
+
+    fn serialize_map(self, _: Option<usize>) -> Result<Never, Why> {
+        Err(Why::Value)
+    }
+
+    fn serialize_struct(self, name: &'static str, fields: usize) -> Result<Fields, Why> {
+        match name.starts_with(OF_SERDE_JSON) {
+            true => Err(Why::Value),
+            false => Ok(Fields(Vec::with_capacity(fields))),
+        }
+    }
+
+    fn serialize_struct_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        _: &'static str,
+        _: usize,
+    ) -> Result<Never, Why> {
+        Err(Why::Variant)
+    }
+}
+
+/// The fields of a struct.
+struct Fields(Vec<(&'static str, Node)>);
+
+impl SerializeStruct for Fields {
+    type Ok = Node;
+    type Error = Why;
+
+    fn serialize_field<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> Result<(), Why> {
+        self.0.push((name, read(value)?));
+        Ok(())
+    }
+
+    fn end(self) -> Result<Node, Why> {
+        Ok(Node::Fields(self.0))
+    }
+}

@@ -1,0 +1,387 @@
+//! What a model asks for, and what becomes of it.
+
+use std::{
+    borrow::Cow,
+    fmt,
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::{Map, Value, json};
+use tool_core::{
+    Actions, Arguments, CallId, Content, Correction, ErrorKind, Resource, ToolError, ToolOutput,
+};
+
+use crate::policy::ApprovalRequest;
+
+/// One request of a model: a tool by its name, with arguments.
+///
+/// # Examples
+///
+/// ```
+/// use tool_runtime::ToolCall;
+///
+/// let call = ToolCall::new("add", r#"{ "a": 2, "b": 3 }"#).with_id("call_1");
+/// assert_eq!(call.id.to_string(), "call_1");
+/// // Arguments may hold what nobody else should read.
+/// assert_eq!(format!("{call:?}"), r#"ToolCall { id: "call_1", name: "add", arguments: 18 bytes }"#);
+/// ```
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct ToolCall {
+    /// The id that the model gave the call, or a new one where it gave none.
+    #[serde(deserialize_with = "given_or_new", default = "CallId::generate")]
+    pub id: CallId,
+    /// The name of the tool, as the model wrote it.
+    pub name: Arc<str>,
+    /// The arguments, as the model wrote them.
+    #[serde(serialize_with = "as_text", deserialize_with = "text_or_value", default = "no_arguments")]
+    pub arguments: Arguments<'static>,
+    /// What the caller sent along, outside the arguments; `traceparent` is read by the framework.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Map<String, Value>>,
+    /// Documents that the caller sent along.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub resources: Vec<Resource>,
+}
+
+impl ToolCall {
+    /// A call of the tool `name`, with a new id.
+    pub fn new(name: impl Into<Arc<str>>, arguments: impl Into<Arguments<'static>>) -> Self {
+        Self {
+            id: CallId::generate(),
+            name: name.into(),
+            arguments: arguments.into(),
+            meta: None,
+            resources: Vec::new(),
+        }
+    }
+
+    /// Sets the id that the model gave the call; an empty one is none.
+    #[must_use]
+    pub fn with_id(mut self, id: impl Into<String>) -> Self {
+        let id = id.into();
+        if !id.is_empty() {
+            self.id = CallId::from(id);
+        }
+        self
+    }
+
+    /// Sets what the caller sent along with the call.
+    #[must_use]
+    pub fn with_meta(mut self, meta: Map<String, Value>) -> Self {
+        self.meta = Some(meta);
+        self
+    }
+
+    /// Sets the documents that the caller sent along with the call.
+    #[must_use]
+    pub fn with_resources(mut self, resources: Vec<Resource>) -> Self {
+        self.resources = resources;
+        self
+    }
+}
+
+/// Without the arguments: there may be a secret among them, and only the tool knows.
+impl fmt::Debug for ToolCall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ToolCall")
+            .field("id", &self.id)
+            .field("name", &self.name)
+            .field("arguments", &format_args!("{} bytes", self.arguments.as_str().len()))
+            .finish()
+    }
+}
+
+fn as_text<S: Serializer>(arguments: &Arguments<'_>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(arguments.as_str())
+}
+
+/// Some send JSON in a text, some the value itself.
+fn text_or_value<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Arguments<'static>, D::Error> {
+    Ok(match Value::deserialize(deserializer)? {
+        Value::String(text) => text.into(),
+        value => value.into(),
+    })
+}
+
+/// An empty id is none, and so is `null`.
+fn given_or_new<'de, D: Deserializer<'de>>(deserializer: D) -> Result<CallId, D::Error> {
+    let given = Option::<String>::deserialize(deserializer)?.filter(|id| !id.is_empty());
+    Ok(given.map_or_else(CallId::generate, CallId::from))
+}
+
+fn no_arguments() -> Arguments<'static> {
+    Arguments::EMPTY
+}
+
+/// The answer to one call.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct ToolResult {
+    /// The id of the call.
+    pub id: CallId,
+    /// The name of the tool, as the model wrote it.
+    pub name: Arc<str>,
+    /// What the tool gave, or why there is nothing.
+    pub outcome: Result<ToolOutput, ToolError>,
+    /// How often the tool was run: 0 where it was not.
+    pub attempts: u32,
+    /// When the answer was there.
+    pub finished_at: SystemTime,
+    /// How long the tool ran, pauses between attempts included.
+    pub duration: Duration,
+}
+
+impl ToolResult {
+    /// The answer `outcome` to the call `id` of the tool `name`, which was not run.
+    pub fn new(id: CallId, name: impl Into<Arc<str>>, outcome: Result<ToolOutput, ToolError>) -> Self {
+        Self {
+            id,
+            name: name.into(),
+            outcome,
+            attempts: 0,
+            finished_at: SystemTime::now(),
+            duration: Duration::ZERO,
+        }
+    }
+
+    /// Whether the call failed, or the tool told of a failure.
+    #[must_use]
+    pub fn is_error(&self) -> bool {
+        self.outcome.as_ref().map_or(true, ToolOutput::is_failure)
+    }
+
+    /// What the model reads.
+    #[must_use]
+    pub fn text(&self) -> Cow<'_, str> {
+        match &self.outcome {
+            Ok(output) => output.text(),
+            Err(error) => Cow::Owned(error.feedback()),
+        }
+    }
+
+    /// The content for the model: the text of an error comes before what the tool attached to it.
+    #[must_use]
+    pub fn content(&self) -> Cow<'_, [Content]> {
+        match &self.outcome {
+            Ok(output) => output.content(),
+            Err(error) => {
+                let feedback = std::iter::once(Content::text(error.feedback()));
+                Cow::Owned(feedback.chain(error.content().iter().cloned()).collect())
+            }
+        }
+    }
+
+    /// The tool's own words: what the model reads without what is put before an error, and with the texts
+    /// that an error brings.
+    pub(crate) fn words(&self) -> Cow<'_, str> {
+        match &self.outcome {
+            Ok(output) => output.text(),
+            Err(error) => {
+                let texts = error.content().iter().filter_map(Content::as_text);
+                let texts = texts.fold(error.reason(), |all, text| format!("{all}\n{text}").into());
+                Cow::Owned(texts.into_owned())
+            }
+        }
+    }
+
+    /// Puts `words` in the place of the tool's own; of what is no text, `stays` picks what stays.
+    pub(crate) fn reword(&mut self, words: String, stays: impl Fn(&Content) -> bool) {
+        let stays = |content: &[Content]| -> Vec<_> {
+            content.iter().filter(|block| block.as_text().is_none() && stays(block)).cloned().collect()
+        };
+        match &mut self.outcome {
+            Ok(output) => {
+                let stay = stays(&output.content());
+                let output_in_words = std::mem::take(output).with_text(words);
+                *output = stay.into_iter().fold(output_in_words, ToolOutput::with_content);
+            }
+            Err(error) => {
+                let stay = stays(error.content());
+                *error = error.clone().with_message(words).with_content(stay);
+            }
+        }
+    }
+
+    /// The result as a value, for programs. A call that was not permitted is
+    /// `{"status": "denied" or "approval_required", "tool", "reason"}`, without an empty reason.
+    #[must_use]
+    pub fn structured(&self) -> Option<Value> {
+        let error = match &self.outcome {
+            Ok(output) => return output.structured(),
+            Err(error) => error,
+        };
+        let status = match error.kind() {
+            ErrorKind::Denied => "denied",
+            ErrorKind::ApprovalRequired => "approval_required",
+            _ => return None,
+        };
+        let mut value = json!({ "status": status, "tool": self.name });
+        let reason = error.reason();
+        if !reason.is_empty() {
+            value["reason"] = Value::String(reason.into_owned());
+        }
+        Some(value)
+    }
+
+    /// Details for user interfaces and logs; never for a model.
+    #[must_use]
+    pub fn details(&self) -> Option<&Value> {
+        match &self.outcome {
+            Ok(output) => output.details(),
+            Err(error) => error.details(),
+        }
+    }
+
+    /// What the tool asks of the run. An error asks for nothing.
+    #[must_use]
+    pub fn actions(&self) -> Option<&Actions> {
+        self.outcome.as_ref().ok()?.actions()
+    }
+
+    /// What was corrected in the arguments before they fitted.
+    #[must_use]
+    pub fn corrections(&self) -> &[Correction] {
+        self.outcome.as_ref().map_or(&[], ToolOutput::corrections)
+    }
+}
+
+/// As programs exchange it: what the model reads in `content`, the rest beside it.
+impl Serialize for ToolResult {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Wire<'a> {
+            id: &'a CallId,
+            name: &'a str,
+            is_error: bool,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            error: Option<String>,
+            content: Cow<'a, [Content]>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            structured: Option<Value>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            details: Option<&'a Value>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            actions: Option<&'a Actions>,
+            #[serde(skip_serializing_if = "<[Correction]>::is_empty")]
+            corrections: &'a [Correction],
+            attempts: u32,
+            duration_ms: u128,
+        }
+        Wire {
+            id: &self.id,
+            name: &self.name,
+            is_error: self.is_error(),
+            error: self.outcome.as_ref().err().map(|error| format!("{:?}", error.kind())),
+            content: self.content(),
+            structured: self.structured(),
+            details: self.details(),
+            actions: self.actions(),
+            corrections: self.corrections(),
+            attempts: self.attempts,
+            duration_ms: self.duration.as_millis(),
+        }
+        .serialize(serializer)
+    }
+}
+
+/// What became of one call of a batch.
+#[derive(Debug, Clone)]
+pub enum CallOutcome {
+    /// It was answered.
+    Finished(ToolResult),
+    /// It is left to the caller, who answers by [`Executor::answer`](crate::Executor::answer).
+    External(ToolCall),
+    /// Its answer is still to come.
+    Pending(Pending),
+}
+
+/// A call whose answer is still to come.
+#[derive(Debug, Clone)]
+pub struct Pending {
+    /// The call.
+    pub call: ToolCall,
+    /// What is waited for.
+    pub operation: Operation,
+    /// What the model is told in the meantime; `None` where there is nothing to tell yet.
+    pub result: Option<ToolResult>,
+}
+
+/// What a pending call waits for.
+#[derive(Debug, Clone)]
+pub enum Operation {
+    /// For what the tool started, under the id that the tool gave it; `None` where it gave none.
+    LongRunning(Option<String>),
+    /// For a person, who was asked this.
+    Confirmation(Box<ApprovalRequest>),
+}
+
+impl CallOutcome {
+    /// The id of the call.
+    #[must_use]
+    pub fn id(&self) -> &CallId {
+        match self {
+            Self::Finished(result) => &result.id,
+            Self::External(call) => &call.id,
+            Self::Pending(pending) => &pending.call.id,
+        }
+    }
+
+    /// The name of the tool, as the model wrote it.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Finished(result) => &result.name,
+            Self::External(call) => &call.name,
+            Self::Pending(pending) => &pending.call.name,
+        }
+    }
+
+    /// What the model is told now: at most one result for each call.
+    #[must_use]
+    pub fn result(&self) -> Option<&ToolResult> {
+        match self {
+            Self::Finished(result) => Some(result),
+            Self::External(_) => None,
+            Self::Pending(pending) => pending.result.as_ref(),
+        }
+    }
+
+    /// Whether the answer is there.
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        matches!(self, Self::Finished(_))
+    }
+}
+
+/// What a batch asks of its run: states and artifacts in the order of the calls, so that the later call
+/// wins; [`terminate`](Actions::terminate) only where every call asks for it.
+///
+/// # Examples
+///
+/// ```
+/// use tool_runtime::{Actions, ToolOutput, ToolResult, CallOutcome, merged_actions};
+///
+/// let asks = Actions { terminate: true, ..Actions::default() };
+/// let result = |output| CallOutcome::Finished(ToolResult::new("id".into(), "tool", Ok(output)));
+/// let asking = result(ToolOutput::from("done").with_actions(asks));
+/// assert!(merged_actions([&asking, &asking]).terminate);
+/// assert!(!merged_actions([&asking, &result(ToolOutput::from("not yet"))]).terminate);
+/// ```
+pub fn merged_actions<'a>(outcomes: impl IntoIterator<Item = &'a CallOutcome>) -> Actions {
+    let (mut merged, mut unanimous, mut any) = (Actions::default(), true, false);
+    for outcome in outcomes {
+        any = true;
+        let actions = outcome.result().and_then(ToolResult::actions);
+        unanimous &= actions.is_some_and(|actions| actions.terminate);
+        if let Some(actions) = actions {
+            merged.follow(actions.clone());
+        }
+    }
+    merged.terminate = any && unanimous;
+    merged
+}

@@ -1,0 +1,249 @@
+//! What is around the calls of a batch, and around each of them.
+
+use std::{
+    future::{Future, poll_fn},
+    pin::pin,
+    sync::{
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
+        atomic::{AtomicU32, Ordering},
+    },
+    task::Poll,
+    time::{Duration, Instant},
+};
+
+use tokio::time::{Instant as Timed, timeout_at};
+use tokio_util::sync::CancellationToken;
+use tool_core::{Arguments, CallId, CallSink, ErrorKind, RunContext, ToolContext, ToolDefinition, ToolError};
+
+use super::{
+    Inner,
+    outlet::{CallReports, Outlet, shown},
+    perform::{Patience, keeps_time},
+};
+use crate::{ApprovalRequest, ToolCall, ToolEvent, ToolResult, registry::Entry};
+
+/// What is around all calls of a batch.
+pub(super) struct Surroundings {
+    pub(super) outlet: Outlet,
+    /// Whether nobody hears of the calls, and no hook is asked about them. Decided once: who starts to
+    /// listen while a batch runs hears of the next one.
+    pub(super) is_quiet: bool,
+    run: Option<Arc<RunContext>>,
+    token: CancellationToken,
+    /// When the run must have ended, and whether anything keeps the time.
+    end: Option<(Timed, bool)>,
+    /// The calls of which listeners know that they started, and not yet that they ended.
+    begun: Mutex<Vec<(CallId, Arc<str>)>>,
+}
+
+/// Why calls are not run, or not to their end.
+#[derive(Debug, Clone)]
+pub(super) enum Stop {
+    Cancelled,
+    /// The run has no time left.
+    Late,
+    /// The run has a deadline, and nothing keeps the time.
+    Timeless,
+    Steered,
+    /// Nobody could say whether it should be run.
+    Unclear(String),
+}
+
+impl Stop {
+    pub(super) fn error(self) -> ToolError {
+        match self {
+            Self::Cancelled => ToolError::cancelled(),
+            Self::Late => ToolError::new(ErrorKind::TimedOut, "the run's time is over"),
+            Self::Timeless => {
+                let message = "its run has a deadline, and no tokio runtime keeps the time; \
+                               build the runtime with `enable_time` or `enable_all`";
+                ToolError::new(ErrorKind::Unavailable, message)
+            }
+            Self::Steered => ToolError::new(ErrorKind::Skipped, "a message of the user came first"),
+            Self::Unclear(message) => {
+                let message = format!("what decides whether the batch goes on panicked: {message}");
+                ToolError::new(ErrorKind::Skipped, message)
+            }
+        }
+    }
+}
+
+/// What belongs to one call of a group while it is in it.
+#[derive(Default)]
+pub(super) struct Place {
+    /// The context of the call.
+    pub(super) cx: Option<ToolContext>,
+    /// That of its first attempt, where there may be others.
+    pub(super) first: Option<ToolContext>,
+    /// What hooks made of the arguments.
+    pub(super) rewritten: Option<Arguments<'static>>,
+    pub(super) reports: Option<Arc<CallReports>>,
+    pub(super) runs: Runs,
+    /// The arguments that fit, where a hook will want to see them.
+    pub(super) arguments: Option<Arguments<'static>>,
+}
+
+/// How often a tool was run for a call, and how long that took.
+#[derive(Debug, Default)]
+pub(super) struct Runs {
+    attempts: AtomicU32,
+    began: OnceLock<Instant>,
+    ended: OnceLock<Instant>,
+}
+
+impl Runs {
+    /// An attempt begins.
+    pub(super) fn begin(&self) {
+        self.attempts.fetch_add(1, Ordering::Relaxed);
+        self.began.get_or_init(Instant::now);
+    }
+
+    /// No other attempt follows.
+    pub(super) fn end(&self) {
+        self.ended.get_or_init(Instant::now);
+    }
+
+    pub(super) fn attempts(&self) -> u32 {
+        self.attempts.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn duration(&self) -> Duration {
+        let Some(began) = self.began.get() else { return Duration::ZERO };
+        self.ended.get().copied().unwrap_or_else(Instant::now).saturating_duration_since(*began)
+    }
+}
+
+/// A tool that outlives its call, in a task of its own, reports nothing more; also where the batch was
+/// dropped.
+impl Drop for Place {
+    fn drop(&mut self) {
+        if let Some(reports) = &self.reports {
+            reports.close();
+        }
+    }
+}
+
+impl Surroundings {
+    pub(super) fn new(outlet: Outlet, run: Option<Arc<RunContext>>, token: CancellationToken) -> Self {
+        let end = run.as_ref().and_then(|run| run.deadline());
+        let end = end.map(|end| (Timed::from_std(end), keeps_time()));
+        Self { is_quiet: outlet.is_quiet(), outlet, run, token, end, begun: Mutex::default() }
+    }
+
+    /// The place of `call`, with the context in which its tool runs.
+    pub(super) fn place(&self, executor: &Arc<Inner>, entry: &Entry, call: &ToolCall) -> Place {
+        let mut cx = executor.tools.context_for(entry, call.id.clone(), self.token.clone());
+        if let Some(run) = &self.run {
+            cx = cx.with_run(Arc::clone(run));
+        }
+        if let Some(meta) = &call.meta {
+            cx = cx.with_meta(meta.clone());
+        }
+        if !call.resources.is_empty() {
+            cx = cx.with_resources(call.resources.clone());
+        }
+        let metadata = entry.definition().metadata();
+        if metadata.blocking {
+            cx.provide(Arc::new(Arc::clone(&executor.detached)));
+        }
+        let patience = Patience::new(&executor.settings, metadata);
+        let mut reports = None;
+        if !self.is_quiet || patience.waits_for_signs() {
+            let new = Arc::new(CallReports::new(executor, self, call, &cx, entry.definition()));
+            cx = cx.with_sink(Arc::clone(&new) as Arc<dyn CallSink>);
+            reports = Some(new);
+        }
+        Place { cx: Some(cx), first: None, rewritten: None, reports, runs: Runs::default(), arguments: None }
+    }
+
+    /// Whether the run has a deadline.
+    pub(super) fn is_timed(&self) -> bool {
+        self.end.is_some()
+    }
+
+    /// Why no call may be started any more.
+    pub(super) fn stop(&self) -> Option<Stop> {
+        match self.end {
+            _ if self.token.is_cancelled() => Some(Stop::Cancelled),
+            Some((_, false)) => Some(Stop::Timeless),
+            Some((end, true)) if end <= Timed::now() => Some(Stop::Late),
+            _ => None,
+        }
+    }
+
+    pub(super) fn run(&self) -> Option<&RunContext> {
+        self.run.as_deref()
+    }
+
+    /// What `future` gives, unless the batch is stopped before.
+    pub(super) async fn unless_stopped<F: Future>(&self, future: F) -> Result<F::Output, Stop> {
+        let done = unless(&self.token, future);
+        let done = match self.end {
+            // In a box, so that a batch without a deadline does not carry the timer around.
+            Some((end, true)) => Box::pin(timeout_at(end, done)).await.map_err(|_| Stop::Late)?,
+            _ => done.await,
+        };
+        done.ok_or(Stop::Cancelled)
+    }
+
+    fn begun(&self) -> MutexGuard<'_, Vec<(CallId, Arc<str>)>> {
+        self.begun.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells that a person is asked.
+    pub(super) async fn asking(&self, request: &ApprovalRequest) {
+        if self.is_quiet {
+            return;
+        }
+        self.outlet.tell(|| ToolEvent::ApprovalRequested { request: Arc::new(request.clone()) }).await;
+    }
+
+    /// Tells that `call` is looked at.
+    pub(super) async fn started(&self, call: &ToolCall, definition: Option<&ToolDefinition>) {
+        if self.is_quiet {
+            return;
+        }
+        self.outlet.tell(|| ToolEvent::Started { call: Arc::new(shown(call, definition)) }).await;
+        // Not before: listeners hear of it last, once the reader of the stream has room.
+        self.begun().push((call.id.clone(), call.name.clone()));
+    }
+
+    /// Listeners know that the call `id` has ended, or will hear of it elsewhere.
+    pub(super) fn ended(&self, id: &CallId) {
+        if self.is_quiet {
+            return;
+        }
+        let mut begun = self.begun();
+        if let Some(at) = begun.iter().position(|(begun, _)| begun == id) {
+            begun.swap_remove(at);
+        }
+    }
+}
+
+/// For those who listen to the calls of a batch that was dropped.
+impl Drop for Surroundings {
+    fn drop(&mut self) {
+        for (id, name) in std::mem::take(&mut *self.begun()) {
+            let error = ToolError::cancelled().of_tool(name.to_string());
+            let result = Arc::new(ToolResult::new(id, name, Err(error)));
+            self.outlet.tell_listeners(ToolEvent::Finished { result });
+        }
+    }
+}
+
+/// What `future` gives, unless `token` is cancelled before. A future that notices by itself that it should
+/// stop has the first word.
+pub(super) async fn unless<F: Future>(token: &CancellationToken, future: F) -> Option<F::Output> {
+    let (mut future, mut cancelled) = (pin!(future), pin!(token.cancelled()));
+    poll_fn(|task| {
+        if let Poll::Ready(value) = future.as_mut().poll(task) {
+            return Poll::Ready(Some(value));
+        }
+        // Once more, since it may have been told between the two.
+        cancelled.as_mut().poll(task).map(|()| match future.as_mut().poll(task) {
+            Poll::Ready(value) => Some(value),
+            Poll::Pending => None,
+        })
+    })
+    .await
+}

@@ -1,0 +1,227 @@
+//! From what became of a call to its one outcome.
+
+use std::{ops::ControlFlow, sync::Arc};
+
+use tool_core::{ErrorKind, ToolDefinition, ToolError, ToolOutput};
+
+use super::{
+    Inner,
+    around::{Place, Surroundings},
+    open::OpenCall,
+    outlet::{HOOK, shown},
+    prepare::{By, asked_by_tool},
+};
+use crate::{
+    CallOutcome, Operation, Pending, ToolCall, ToolEvent, ToolResult,
+    hook::CallView,
+    policy::{ApprovalRequest, Cause},
+    shield::shielded,
+};
+
+/// A call that is to be finished.
+pub(super) struct Finishing<'a> {
+    pub(super) executor: &'a Arc<Inner>,
+    pub(super) around: &'a Surroundings,
+    pub(super) call: &'a ToolCall,
+    pub(super) definition: Option<&'a ToolDefinition>,
+    pub(super) place: &'a Place,
+}
+
+impl Finishing<'_> {
+    /// The outcome of a call that was left to the caller.
+    pub(super) fn external(&self) -> CallOutcome {
+        self.executor.open.add(OpenCall::External(self.call.clone()), None);
+        CallOutcome::External(self.call.clone())
+    }
+
+    /// The outcome of a call that was not let in, of which nobody hears.
+    pub(super) fn gated(&self, error: ToolError) -> CallOutcome {
+        let error = error.of_tool(self.call.name.to_string());
+        CallOutcome::Finished(ToolResult::new(self.call.id.clone(), self.call.name.clone(), Err(error)))
+    }
+
+    /// The outcome of a call that a person has to see.
+    pub(super) async fn asked(&self, request: Box<ApprovalRequest>) -> CallOutcome {
+        let message = format!("requires confirmation: {}", request.hint);
+        let error = ToolError::new(ErrorKind::ApprovalRequired, message).of_tool(self.call.name.to_string());
+        let result = self.result(Err(error));
+        // Open before it is told: who hears of it may answer at once.
+        self.executor.open.add(OpenCall::Confirmation(self.call.clone(), request.clone()), Some(true));
+        self.told(&result).await;
+        CallOutcome::Pending(Pending {
+            call: self.call.clone(),
+            operation: Operation::Confirmation(request),
+            result: Some(result),
+        })
+    }
+
+    /// The outcome of a call that was answered `by` somebody.
+    pub(super) async fn answered(&self, by: By, outcome: Result<ToolOutput, ToolError>) -> CallOutcome {
+        if let (By::Tool, Err(error), Some(definition)) = (by, &outcome, self.definition)
+            && error.kind() == ErrorKind::ApprovalRequired
+            // And not another tool, which it called and whose error it passed on.
+            && error.tool().is_none_or(|tool| tool == definition.name().as_str())
+        {
+            let request = Box::new(self.request_of_tool(definition, error));
+            self.around.asking(&request).await;
+            return self.asked(request).await;
+        }
+        // What a hook gives in place of a failure is the end of it.
+        let has_succeeded = by == By::Tool && outcome.is_ok();
+        let mut result = self.result(outcome);
+        self.hooks(by, &mut result).await;
+        self.complete(&mut result);
+        if has_succeeded && result.outcome.as_ref().is_ok_and(|output| self.starts_something(output)) {
+            return self.pending(result).await;
+        }
+        self.told(&result).await;
+        CallOutcome::Finished(result)
+    }
+
+    /// As [`answered`](Self::answered), where nobody is asked or told; gives `outcome` back where the call
+    /// is not over.
+    pub(super) fn answered_quietly(
+        &self,
+        by: By,
+        outcome: Result<ToolOutput, ToolError>,
+    ) -> Result<CallOutcome, Result<ToolOutput, ToolError>> {
+        let goes_on = by == By::Tool
+            && match &outcome {
+                Ok(output) => self.starts_something(output),
+                Err(error) => error.kind() == ErrorKind::ApprovalRequired,
+            };
+        if goes_on {
+            return Err(outcome);
+        }
+        let mut result = self.result(outcome);
+        self.complete(&mut result);
+        Ok(CallOutcome::Finished(result))
+    }
+
+    /// What the tool and the executor say of every result.
+    fn complete(&self, result: &mut ToolResult) {
+        let Some(metadata) = self.definition.map(ToolDefinition::metadata) else { return };
+        if metadata.skip_summarization {
+            skip_summarization(result);
+        }
+        if let Some(budget) = &self.executor.settings.budget {
+            budget.hold(result, metadata.max_result_size);
+        }
+    }
+
+    fn result(&self, outcome: Result<ToolOutput, ToolError>) -> ToolResult {
+        let outcome = outcome.map_err(|error| error.of_tool(self.call.name.to_string()));
+        ToolResult {
+            attempts: self.place.runs.attempts(),
+            duration: self.place.runs.duration(),
+            ..ToolResult::new(self.call.id.clone(), self.call.name.clone(), outcome)
+        }
+    }
+
+    fn view(&self) -> CallView<'_> {
+        CallView {
+            id: &self.call.id,
+            tool: &self.call.name,
+            // What fits, or what came.
+            arguments: self.place.arguments.as_ref().unwrap_or(&self.call.arguments),
+            definition: self.definition,
+            cx: self.place.cx.as_ref(),
+            run: self.around.run(),
+        }
+    }
+
+    /// Shows the result to the hooks that may change it.
+    async fn hooks(&self, by: By, result: &mut ToolResult) {
+        let settings = &self.executor.settings;
+        let (id, view) = (&self.call.id, self.view());
+        let _turn = self.around.outlet.turn().await;
+        if matches!(by, By::Tool | By::Check) {
+            for hook in settings.all_hooks() {
+                let Err(error) = &result.outcome else { break };
+                match shielded(id, HOOK, || hook.recover(&view, error)).await.flatten() {
+                    Ok(None) => {}
+                    Ok(Some(output)) => result.outcome = Ok(output),
+                    Err(error) => {
+                        result.outcome = Err(error.of_tool(self.call.name.to_string()));
+                        break;
+                    }
+                }
+            }
+        }
+        if matches!(by, By::Tool | By::Check) || by == By::Hook && settings.after_answers {
+            for hook in settings.all_hooks() {
+                match shielded(id, HOOK, || hook.after(&view, result)).await.flatten() {
+                    Ok(ControlFlow::Continue(())) => {}
+                    Ok(ControlFlow::Break(())) => break,
+                    Err(error) => {
+                        result.outcome = Err(error.of_tool(self.call.name.to_string()));
+                        break;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Tells that the call is over.
+    async fn told(&self, result: &ToolResult) {
+        if self.around.is_quiet {
+            return;
+        }
+        self.around.outlet.tell(|| ToolEvent::Finished { result: Arc::new(result.clone()) }).await;
+        self.around.ended(&self.call.id);
+        let view = self.view();
+        let _turn = self.around.outlet.turn().await;
+        for hook in self.executor.settings.all_hooks() {
+            // The call is over; what goes wrong now changes nothing about it.
+            let _ = shielded(&self.call.id, HOOK, || hook.finished(&view, result)).await;
+        }
+    }
+
+    /// Whether the tool has started something that goes on.
+    fn starts_something(&self, output: &ToolOutput) -> bool {
+        let long_running = self.definition.is_some_and(|it| it.metadata().is_long_running());
+        long_running || output.operation_id().is_some()
+    }
+
+    async fn pending(&self, result: ToolResult) -> CallOutcome {
+        let output = result.outcome.as_ref().ok();
+        let operation = output.and_then(ToolOutput::operation_id).map(str::to_owned);
+        let has_news = output.is_some_and(|output| !output.is_empty());
+        let told = (!self.around.is_quiet).then_some(has_news);
+        self.executor.open.add(OpenCall::LongRunning(self.call.clone()), told);
+        match has_news {
+            true => self.told(&result).await,
+            // Its end comes with its answer.
+            false => self.around.ended(&self.call.id),
+        }
+        CallOutcome::Pending(Pending {
+            call: self.call.clone(),
+            operation: Operation::LongRunning(operation),
+            result: has_news.then_some(result),
+        })
+    }
+
+    /// What the body of a tool asks a person.
+    fn request_of_tool(&self, definition: &ToolDefinition, error: &ToolError) -> ApprovalRequest {
+        let arguments = self.place.rewritten.as_ref().unwrap_or(&self.call.arguments);
+        let hash = asked_by_tool(self.executor, arguments, definition);
+        let call = ToolCall { arguments: arguments.clone(), ..self.call.clone() };
+        let payload = error.details().cloned().unwrap_or_default();
+        ApprovalRequest::new(
+            shown(&call, Some(definition)),
+            error.reason().into_owned(),
+            payload,
+            Cause::Tool,
+            hash,
+        )
+    }
+}
+
+/// Adds what a tool always asks for to what it asks for now.
+fn skip_summarization(result: &mut ToolResult) {
+    if let Ok(output) = &mut result.outcome {
+        let mut actions = output.actions().cloned().unwrap_or_default();
+        actions.skip_summarization = true;
+        *output = std::mem::take(output).with_actions(actions);
+    }
+}

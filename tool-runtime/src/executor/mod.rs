@@ -1,0 +1,232 @@
+//! A batch of calls, whatever happens to it.
+//!
+//! A model asks for several tools at once. Each call is prepared, run and finished, in this order:
+//!
+//! - [`prepare`]: look up, leave to the caller, gate, `Started`, check, hooks, permission, confirmation.
+//!   In the order of the calls, one after the other.
+//! - [`perform`]: limits, attempts and their deadlines, the panic barrier, the tool. Together with the
+//!   other calls of its group, in one task: nothing is spawned, so nothing is left behind.
+//! - [`finish`]: what the output promises, hooks, `Finished`. In the order of the calls again.
+//!
+//! [`batch`] drives them: groups, steering, cancellation; [`around`] is what they share. [`outlet`] tells those who listen, and
+//! [`open`] remembers the calls that are answered later.
+
+mod around;
+mod batch;
+mod build;
+mod finish;
+mod open;
+mod outlet;
+mod perform;
+mod prepare;
+mod quiet;
+mod stream;
+
+use std::{
+    fmt,
+    hash::{BuildHasher, RandomState},
+    sync::Arc,
+};
+
+use tokio::sync::broadcast;
+use tool_core::{CallId, ConfirmationAnswer, ContentHash, ToolError, ToolOutput};
+
+pub use self::{
+    batch::Batch,
+    build::{ExecutionStrategy, ExecutorBuilder, ExecutorError, Finish, InvalidStrategy},
+    open::{AnswerError, OpenCall},
+    stream::{CallStream, StreamItem},
+};
+use self::{build::Settings, open::OpenCalls};
+use crate::{
+    ApprovalRequest, CallOutcome, EventListener, Registry, ToolCall, ToolEvent, ToolResult,
+    blocking::Detached, policy::Limited,
+};
+
+/// Runs batches of calls: one [`CallOutcome`] for each call, in order, whatever happened to it. Cheap to
+/// clone; clones share limits, listeners and open calls.
+///
+/// # Examples
+///
+/// ```
+/// use tool_runtime::{Executor, ToolCall, prelude::*};
+///
+/// /// Adds two numbers.
+/// #[tool]
+/// fn add(a: i64, b: i64) -> i64 {
+///     a + b
+/// }
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+/// let executor = Executor::new(Registry::builder().tool::<add>().build()?);
+/// let calls = vec![
+///     ToolCall::new("add", r#"{ "a": 2, "b": 3 }"#),
+///     ToolCall::new("add", r#"{ "a": 2 }"#),
+///     ToolCall::new("subtract", "{}"),
+/// ];
+/// let outcomes = executor.run(calls).await;
+/// let texts: Vec<_> = outcomes.iter().filter_map(|it| it.result()).map(|it| it.text()).collect();
+/// assert_eq!(texts[0], "5");
+/// assert!(texts[1].starts_with("Invalid arguments: /b: expected"));
+/// assert_eq!(texts[2], "Tool not found: subtract");
+/// # Ok::<(), anyhow::Error>(())
+/// # })?;
+/// # Ok::<(), anyhow::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Executor {
+    inner: Arc<Inner>,
+}
+
+pub(crate) struct Inner {
+    tools: Registry,
+    settings: Settings,
+    limits: Limited,
+    listeners: broadcast::Sender<ToolEvent>,
+    open: OpenCalls,
+    detached: Arc<Detached>,
+    /// What nobody else knows.
+    salt: ContentHash,
+}
+
+impl Executor {
+    /// Runs calls of `tools`: in parallel, with no hook, policy or limit.
+    #[must_use]
+    pub fn new(tools: Registry) -> Self {
+        Self::assemble(tools, Settings::default(), Limited::default())
+    }
+
+    /// Starts an executor of `tools`.
+    pub fn builder(tools: Registry) -> ExecutorBuilder {
+        ExecutorBuilder::new(tools)
+    }
+
+    fn assemble(tools: Registry, settings: Settings, limits: Limited) -> Self {
+        let (listeners, _) = broadcast::channel(settings.event_buffer);
+        let detached = Arc::new(Detached::at_most(settings.max_detached));
+        let open = OpenCalls::default();
+        let salt = ContentHash::of(&[RandomState::new().hash_one(0), RandomState::new().hash_one(1)]);
+        Self { inner: Arc::new(Inner { tools, settings, limits, listeners, open, detached, salt }) }
+    }
+
+    /// The tools.
+    #[must_use]
+    pub fn tools(&self) -> &Registry {
+        &self.inner.tools
+    }
+
+    /// Runs `calls`: one outcome for each, in order. Dropping the future cancels them.
+    pub async fn run(&self, calls: Vec<ToolCall>) -> Vec<CallOutcome> {
+        self.batch(calls).run().await
+    }
+
+    /// Runs `calls` as a stream of what happens to them, which ends with their outcomes. They go on as
+    /// the stream is read; dropping it cancels them.
+    pub fn stream(&self, calls: Vec<ToolCall>) -> CallStream {
+        self.batch(calls).stream()
+    }
+
+    /// A batch of `calls`, to say more about it before it is run.
+    pub fn batch(&self, calls: Vec<ToolCall>) -> Batch {
+        Batch::new(self.clone(), calls)
+    }
+
+    /// Hears, from now on, of all that happens to calls of this executor.
+    #[must_use]
+    pub fn subscribe(&self) -> EventListener {
+        EventListener::new(self.inner.listeners.subscribe())
+    }
+
+    /// The calls that are not answered yet, in the order in which they came: those left to the caller,
+    /// those that go on, and those that wait for a person.
+    #[must_use]
+    pub fn open_calls(&self) -> Vec<OpenCall> {
+        self.inner.open.all()
+    }
+
+    /// How many bodies of `blocking` tools still run whose calls are over: one that is late or cancelled
+    /// cannot be stopped. See [`ExecutorBuilder::max_detached`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::{sync::mpsc::{Receiver, channel}, sync::Mutex, time::Duration};
+    ///
+    /// use tool_runtime::{Executor, ToolCall, prelude::*};
+    ///
+    /// /// Waits on its thread.
+    /// #[tool(blocking)]
+    /// fn stuck(until: &Mutex<Receiver<()>>) {
+    ///     let _ = until.lock().map(|until| until.recv());
+    /// }
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+    /// let (end, until) = channel();
+    /// let tools = Registry::builder().tool::<stuck>().provide(Mutex::new(until)).build()?;
+    /// let executor = Executor::builder(tools).timeout(Duration::from_millis(50)).build()?;
+    /// let outcomes = executor.run(vec![ToolCall::new("stuck", "{}")]).await;
+    /// assert_eq!(outcomes[0].result().unwrap().text(), "Timed out: no result after 50ms");
+    /// assert_eq!(executor.detached(), 1);
+    /// drop(end);
+    /// # Ok::<(), anyhow::Error>(())
+    /// # })?;
+    /// # Ok::<(), anyhow::Error>(())
+    /// ```
+    #[must_use]
+    pub fn detached(&self) -> usize {
+        self.inner.detached.count()
+    }
+
+    /// `request` as a virtual call, by which a front end that answers calls is asked; its name is
+    /// [`CONFIRMATION_CALL`](crate::CONFIRMATION_CALL), or what
+    /// [`ExecutorBuilder::confirmation_call`] says.
+    #[must_use]
+    pub fn confirmation_call(&self, request: &ApprovalRequest) -> ToolCall {
+        request.to_call(&self.inner.settings.confirmation_call)
+    }
+
+    /// Gives the answer to an open call that was left to the caller, or that goes on after its batch.
+    /// The result is what the model reads.
+    ///
+    /// # Errors
+    ///
+    /// If no such call is open, or it waits for a person; nothing is changed.
+    pub fn answer(
+        &self,
+        id: &CallId,
+        outcome: Result<ToolOutput, ToolError>,
+    ) -> Result<ToolResult, AnswerError> {
+        let (call, told) = self.inner.open.take_answerable(id)?;
+        let outcome = outcome.map_err(|error| error.of_tool(call.name.to_string()));
+        let result = ToolResult::new(call.id, call.name, outcome);
+        if told == Some(false) && self.inner.listeners.receiver_count() > 0 {
+            // Nobody listening any more is no mistake.
+            let _ = self.inner.listeners.send(ToolEvent::Finished { result: Arc::new(result.clone()) });
+        }
+        Ok(result)
+    }
+
+    /// A batch of the calls that wait for a person and were now answered, in the order in which they
+    /// came. A call that is confirmed is made as it was asked for; if it, or its tool, has changed since,
+    /// the person is asked again. The calls of a batch that is dropped before it runs wait as before.
+    ///
+    /// # Errors
+    ///
+    /// If one of them does not wait for a person (any more); then none of them is run.
+    pub fn resume(
+        &self,
+        answers: impl IntoIterator<Item = (CallId, ConfirmationAnswer)>,
+    ) -> Result<Batch, AnswerError> {
+        let confirmed = self.inner.open.take_confirmed(answers.into_iter().collect())?;
+        Ok(Batch::resumed(self.clone(), confirmed))
+    }
+}
+
+impl fmt::Debug for Executor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Executor")
+            .field("tools", &self.inner.tools)
+            .field("settings", &self.inner.settings)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,290 @@
+//! Who hears of what happens: the stream of a batch, and the listeners of its executor.
+
+use std::{
+    borrow::Cow,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use serde_json::{Map, Value};
+use tokio::{
+    sync::{Mutex as Turn, broadcast, mpsc},
+    time::Instant,
+};
+use tokio_util::sync::CancellationToken;
+use tool_core::{
+    Arguments, CallId, CallSink, ErrorKind, Progress, RunContext, Running, ToolContext, ToolDefinition,
+    ToolError, ToolOutput,
+};
+
+use super::{
+    Inner,
+    around::{Surroundings, unless},
+    build::Settings,
+};
+use crate::{Hook, ToolCall, ToolEvent, hook::CallView, shield::shielded};
+
+/// Who panicked, where it was a hook.
+pub(super) const HOOK: &str = "a hook";
+
+/// What stands for a value that nobody may read.
+const HIDDEN: &str = "***";
+
+/// The way to those who listen.
+#[derive(Clone)]
+pub(super) struct Outlet {
+    /// Reads all, and is waited for.
+    stream: Option<mpsc::Sender<ToolEvent>>,
+    /// Are not waited for.
+    listeners: broadcast::Sender<ToolEvent>,
+    /// Held by whoever asks the hooks while tools run: they are never asked about two calls at once.
+    turn: Option<Arc<Turn<()>>>,
+}
+
+impl Outlet {
+    pub(super) fn new(stream: Option<mpsc::Sender<ToolEvent>>, executor: &Inner) -> Self {
+        let turn = executor.settings.has_hooks().then(Arc::default);
+        Self { stream, listeners: executor.listeners.clone(), turn }
+    }
+
+    /// Waits for the turn to ask the hooks; there is nothing to wait for where there are none.
+    pub(super) async fn turn(&self) -> Option<impl Drop> {
+        match &self.turn {
+            Some(turn) => Some(turn.lock().await),
+            None => None,
+        }
+    }
+
+    /// Tells `event` to those who are not waited for.
+    pub(super) fn tell_listeners(&self, event: ToolEvent) {
+        // An error is that there are none.
+        let _ = self.listeners.send(event);
+    }
+
+    /// Whether nobody listens, and there are no hooks.
+    pub(super) fn is_quiet(&self) -> bool {
+        self.turn.is_none() && !self.is_heard()
+    }
+
+    /// Whether anybody listens.
+    fn is_heard(&self) -> bool {
+        self.stream.is_some() || self.listeners.receiver_count() > 0
+    }
+
+    /// Tells `event`, which is only made where somebody listens.
+    pub(super) async fn tell(&self, event: impl FnOnce() -> ToolEvent) {
+        if !self.is_heard() {
+            return;
+        }
+        let event = event();
+        // An error is that the reader of the stream has gone: no mistake.
+        if let Some(stream) = &self.stream {
+            let _ = stream.send(event.clone()).await;
+        }
+        self.tell_listeners(event);
+    }
+}
+
+/// `call`, as those may see it who listen.
+pub(super) fn shown(call: &ToolCall, definition: Option<&ToolDefinition>) -> ToolCall {
+    let secrets = definition.map_or(&[][..], |definition| &definition.metadata().secrets);
+    if secrets.is_empty() {
+        return call.clone();
+    }
+    // A property that is not known may be a secret one under another name.
+    let known = definition.and_then(|it| it.input_schema().as_value().get("properties")?.as_object());
+    let arguments = match call.arguments.to_value() {
+        Ok(Value::Object(members)) => {
+            let seen = |(name, value): (String, Value)| {
+                let open = known.is_some_and(|known| known.contains_key(&name));
+                let value = if open { value } else { Value::from(HIDDEN) };
+                (name, value)
+            };
+            let mut members = Value::Object(members.into_iter().map(seen).collect::<Map<_, _>>());
+            hide(&mut members, secrets);
+            members
+        }
+        _ => Value::from(HIDDEN),
+    };
+    ToolCall { arguments: Arguments::from(arguments), ..call.clone() }
+}
+
+/// Hides the members that have the name of a secret, wherever they were put.
+fn hide(value: &mut Value, secrets: &[Cow<'static, str>]) {
+    match value {
+        Value::Object(members) => {
+            for (name, value) in members {
+                match secrets.iter().any(|secret| secret == name) {
+                    true => *value = Value::from(HIDDEN),
+                    false => hide(value, secrets),
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| hide(item, secrets)),
+        _ => {}
+    }
+}
+
+/// What one call reports while it runs, and only then.
+pub(super) struct CallReports {
+    executor: Arc<Inner>,
+    outlet: Outlet,
+    /// Whether nobody is told, and only signs of life are waited for.
+    is_quiet: bool,
+    id: CallId,
+    name: Arc<str>,
+    definition: ToolDefinition,
+    run: Option<Arc<RunContext>>,
+    /// As they came; for hooks.
+    arguments: Arguments<'static>,
+    state: Mutex<State>,
+    /// Cancelled when the call has ended.
+    closed: CancellationToken,
+}
+
+struct State {
+    /// Whether the call still runs: what is reported later is lost.
+    running: bool,
+    last_sign: Instant,
+}
+
+impl CallReports {
+    /// The reports of `call`, which runs in `cx`.
+    pub(super) fn new(
+        executor: &Arc<Inner>,
+        around: &Surroundings,
+        call: &ToolCall,
+        cx: &ToolContext,
+        definition: &ToolDefinition,
+    ) -> Self {
+        let has_hooks = executor.settings.has_hooks();
+        Self {
+            executor: Arc::clone(executor),
+            outlet: around.outlet.clone(),
+            is_quiet: around.is_quiet,
+            id: cx.call_id().clone(),
+            name: Arc::from(definition.name().as_str()),
+            definition: definition.clone(),
+            run: cx.run().cloned(),
+            arguments: if has_hooks { call.arguments.clone() } else { Arguments::EMPTY },
+            state: Mutex::new(State { running: true, last_sign: Instant::now() }),
+            closed: CancellationToken::new(),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Ends the reports: nothing follows, whoever still holds them.
+    pub(super) fn close(&self) {
+        self.lock().running = false;
+        self.closed.cancel();
+    }
+
+    /// When the tool last gave a sign of life.
+    pub(super) fn last_sign(&self) -> Instant {
+        self.lock().last_sign
+    }
+
+    /// Starts to wait for a sign of life.
+    pub(super) fn sign(&self) -> bool {
+        let mut state = self.lock();
+        state.last_sign = Instant::now();
+        state.running
+    }
+
+    fn hooks(&self) -> impl Iterator<Item = &Arc<dyn Hook>> {
+        self.executor.settings.all_hooks()
+    }
+
+    /// Asks the hooks whether the update of `view` is shown, and waits until there is room for it; `None`
+    /// where it is kept back.
+    async fn room(&self, view: &CallView<'_>, text: &str) -> Option<Option<mpsc::Permit<'_, ToolEvent>>> {
+        let turn = self.outlet.turn().await;
+        for hook in self.hooks() {
+            // A hook that panics is no reason to show what it might have kept back.
+            if !shielded(&self.id, HOOK, || hook.before_update(view, text)).await.unwrap_or(false) {
+                return None;
+            }
+        }
+        drop(turn);
+        Some(match &self.outlet.stream {
+            Some(stream) => stream.reserve().await.ok(),
+            None => None,
+        })
+    }
+
+    async fn reported(&self, update: ToolOutput) {
+        if !self.sign() || self.is_quiet {
+            return;
+        }
+        let text = update.text().into_owned();
+        let view = CallView {
+            id: &self.id,
+            tool: &self.name,
+            arguments: &self.arguments,
+            definition: Some(&self.definition),
+            cx: None,
+            run: self.run.as_deref(),
+        };
+        // Room first, so that what is told is told while the call runs. A task that outlives its call holds
+        // up nobody here.
+        let Some(Some(room)) = unless(&self.closed, self.room(&view, &text)).await else { return };
+        {
+            let state = self.lock();
+            if !state.running {
+                return;
+            }
+            let event = ToolEvent::Updated { id: self.id.clone(), name: Arc::clone(&self.name), update };
+            if let Some(room) = room {
+                room.send(event.clone());
+            }
+            self.outlet.tell_listeners(event);
+        }
+        let _turn = self.outlet.turn().await;
+        for hook in self.hooks() {
+            // It was shown; whether somebody could be told of that changes nothing.
+            let _ = shielded(&self.id, HOOK, || hook.after_update(&view, &text)).await;
+        }
+    }
+}
+
+impl CallSink for CallReports {
+    fn update(&self, update: ToolOutput) -> Running<'_, ()> {
+        Box::pin(self.reported(update))
+    }
+
+    fn progress(&self, progress: Progress) -> Result<(), ToolError> {
+        if !self.sign() || self.is_quiet || !self.outlet.is_heard() {
+            return Ok(());
+        }
+        let event = ToolEvent::Progress { id: self.id.clone(), name: Arc::clone(&self.name), progress };
+        let state = self.lock();
+        if !state.running {
+            return Ok(());
+        }
+        let told = match &self.outlet.stream {
+            Some(stream) => stream.try_send(event.clone()),
+            None => Ok(()),
+        };
+        self.outlet.tell_listeners(event);
+        drop(state);
+        match told {
+            Err(mpsc::error::TrySendError::Full(_)) => {
+                let message = "the reader of the stream is behind, and has no room for the note";
+                Err(ToolError::new(ErrorKind::Unavailable, message))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Settings {
+    pub(super) fn all_hooks(&self) -> impl Iterator<Item = &Arc<dyn Hook>> {
+        self.plugins.iter().chain(&self.hooks)
+    }
+
+    pub(super) fn has_hooks(&self) -> bool {
+        !self.plugins.is_empty() || !self.hooks.is_empty()
+    }
+}

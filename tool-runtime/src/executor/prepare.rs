@@ -1,0 +1,367 @@
+//! From a call that a model asked for to one that is ready to run, or to its answer.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use tool_core::{
+    __private::within_call, Arguments, Confirmation, ConfirmationAnswer, ContentHash, ErrorKind, Permission,
+    Prepared, RunContext, ToolContext, ToolDefinition, ToolError, ToolOutput,
+};
+
+use super::{
+    Inner,
+    around::{Place, Stop, Surroundings},
+    open::Confirmed,
+    outlet::{HOOK, shown},
+};
+use crate::{
+    Before, BeforeCall, ToolCall,
+    hook::CallView,
+    policy::{Approval, ApprovalRequest, Cause, PermissionRequest, RetryPolicy, bound_to},
+    registry::Entry,
+    shield::{barrier, caught, panic_of, shielded},
+};
+
+/// A call, with the tool that it asks for, if there is one.
+#[derive(Clone, Copy)]
+pub(super) struct Asked<'a> {
+    pub(super) call: &'a ToolCall,
+    pub(super) entry: Option<&'a Entry>,
+}
+
+/// What is to be done about a call.
+pub(super) enum Step<'a> {
+    /// Nothing, here.
+    External,
+    /// It is not let in.
+    Gated(ToolError),
+    /// It is answered already.
+    Answered(Answer),
+    /// A person is to be asked.
+    Asked(Box<ApprovalRequest>),
+    /// It runs.
+    Ready(Ready<'a>),
+}
+
+/// An answer without a run.
+pub(super) struct Answer {
+    pub(super) outcome: Result<ToolOutput, ToolError>,
+    pub(super) by: By,
+}
+
+/// Who answered a call, which decides who else hears of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum By {
+    /// The tool, by running.
+    Tool,
+    /// The check: of the name, or of the arguments.
+    Check,
+    /// A hook, in place of the tool.
+    Hook,
+    /// A permission or a person.
+    Permission,
+    /// Nobody: something came before.
+    Nobody,
+}
+
+/// A call that fits and may run.
+pub(super) struct Ready<'a> {
+    pub(super) entry: &'a Entry,
+    pub(super) prepared: Prepared<'a>,
+    /// What it was prepared from, where it may be needed again.
+    pub(super) source: Option<Arguments<'a>>,
+}
+
+impl<'a> Step<'a> {
+    fn answered(by: By, outcome: Result<ToolOutput, ToolError>) -> Self {
+        Self::Answered(Answer { outcome, by })
+    }
+
+    fn stopped(stop: Stop) -> Self {
+        Self::answered(By::Nobody, Err(stop.error()))
+    }
+}
+
+/// A call on its way through the steps.
+struct Preparing<'a, 'c> {
+    executor: &'a Arc<Inner>,
+    call: &'a ToolCall,
+    entry: &'a Entry,
+    around: &'c Surroundings,
+    cx: &'c mut ToolContext,
+    prepared: Prepared<'a>,
+    /// What hooks made of the arguments.
+    rewritten: &'c mut Option<Arguments<'static>>,
+    /// Where the arguments that fit are kept for hooks.
+    fitting: &'c mut Option<Arguments<'static>>,
+}
+
+/// Prepares `call`; `place` is where its context is kept.
+pub(super) async fn prepare<'a>(
+    executor: &'a Arc<Inner>,
+    Asked { call, entry }: Asked<'a>,
+    confirmed: Option<&Confirmed>,
+    around: &Surroundings,
+    place: &mut Place,
+) -> Step<'a> {
+    let definition = entry.map(Entry::definition);
+    if let Some(entry) = entry {
+        match caught(|| is_external(executor, entry)) {
+            Ok(true) => return Step::External,
+            Ok(false) => {}
+            Err(message) => {
+                around.started(call, definition).await;
+                let error = panic_of("what decides which calls are left to the caller", &message);
+                return Step::answered(By::Nobody, Err(error));
+            }
+        }
+    }
+    if let Some(stop) = around.stop() {
+        around.started(call, definition).await;
+        return Step::stopped(stop);
+    }
+    if let Some(entry) = entry {
+        *place = around.place(executor, entry, call);
+    }
+    let Place { cx, arguments, rewritten, .. } = place;
+    if let Some(denied) = denied_by_name(executor, call) {
+        around.started(call, definition).await;
+        return Step::answered(By::Permission, Err(denied));
+    }
+    let admitted = gate(executor, call, definition, cx.as_ref(), around.run());
+    match around.unless_stopped(admitted).await {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => return Step::Gated(error),
+        Err(stop) => {
+            around.started(call, definition).await;
+            return Step::stopped(stop);
+        }
+    }
+    around.started(call, definition).await;
+    let (Some(entry), Some(cx)) = (entry, cx) else {
+        return Step::answered(By::Check, Err(executor.tools.unknown(&call.name)));
+    };
+    let prepared = match entry.prepare(Arguments::from(call.arguments.as_str())) {
+        Ok(prepared) => prepared,
+        Err(error) => return Step::answered(By::Check, Err(error)),
+    };
+    let preparing = Preparing { executor, call, entry, around, cx, prepared, rewritten, fitting: arguments };
+    match around.unless_stopped(preparing.decided(confirmed)).await {
+        Ok(decided) => decided.unwrap_or_else(|step| step),
+        Err(stop) => Step::stopped(stop),
+    }
+}
+
+/// Whether a call is left to the caller: by its tool, or by the executor.
+fn is_external(executor: &Inner, entry: &Entry) -> bool {
+    let external = executor.settings.external.as_ref();
+    entry.tool().is_external() || external.is_some_and(|external| external(entry.definition()))
+}
+
+/// The denial of a call by a rule that looks at nothing but its name.
+fn denied_by_name(executor: &Inner, call: &ToolCall) -> Option<ToolError> {
+    match executor.settings.rules.as_ref()?.denial(&call.name)? {
+        Permission::Deny { reason } => Some(ToolError::new(ErrorKind::Denied, reason)),
+        _ => None,
+    }
+}
+
+/// Asks the hooks whether the call happens at all.
+async fn gate(
+    executor: &Inner,
+    call: &ToolCall,
+    definition: Option<&ToolDefinition>,
+    cx: Option<&ToolContext>,
+    run: Option<&RunContext>,
+) -> Result<(), ToolError> {
+    let view = CallView { id: &call.id, tool: &call.name, arguments: &call.arguments, definition, cx, run };
+    for hook in executor.settings.all_hooks() {
+        if !shielded(&call.id, HOOK, || hook.gate(&view)).await? {
+            return Err(ToolError::new(ErrorKind::Denied, "the call was not let in"));
+        }
+    }
+    Ok(())
+}
+
+impl<'a> Preparing<'a, '_> {
+    /// The call, ready to run; or what is to be done about it instead.
+    async fn decided(mut self, confirmed: Option<&Confirmed>) -> Result<Step<'a>, Step<'a>> {
+        let by_rule = |error| Step::answered(By::Permission, Err(error));
+        let mut ruled = self.ruled().map_err(by_rule)?;
+        if self.hooks().await? {
+            ruled = self.ruled().map_err(by_rule)?;
+        }
+        self.permitted(ruled, confirmed).await?;
+        if self.executor.settings.has_hooks() {
+            *self.fitting = Some(Arguments::from(self.prepared.arguments().as_str().to_owned()));
+        }
+        let retry = RetryPolicy::of(self.executor.settings.retry.as_ref(), self.entry.definition());
+        let came = || Arguments::from(self.call.arguments.as_str());
+        let source = retry.map(|_| self.rewritten.clone().unwrap_or_else(came));
+        Ok(Step::Ready(Ready { entry: self.entry, prepared: self.prepared, source }))
+    }
+
+    /// What the rules say of the call as it is now.
+    fn ruled(&self) -> Result<Permission, ToolError> {
+        let Some(rules) = &self.executor.settings.rules else { return Ok(Permission::Allow) };
+        let arguments = self.prepared.arguments().to_value()?;
+        match rules.judge(&self.call.name, &arguments) {
+            Permission::Deny { reason } => Err(ToolError::new(ErrorKind::Denied, reason)),
+            other => Ok(other),
+        }
+    }
+
+    /// Asks the hooks, in order, until one answers; says whether they rewrote the arguments.
+    async fn hooks(&mut self) -> Result<bool, Step<'a>> {
+        let by_hook = |outcome| Step::answered(By::Hook, outcome);
+        for hook in self.executor.settings.all_hooks() {
+            let mut before = BeforeCall {
+                definition: self.entry.definition(),
+                cx: self.cx,
+                arguments: self.prepared.arguments(),
+                rewritten: None,
+            };
+            let said = shielded(&self.call.id, HOOK, || hook.before(&mut before)).await.flatten();
+            let rewritten = before.rewritten;
+            match said.map_err(|error| by_hook(Err(error)))? {
+                Before::GoOn => {}
+                Before::Answer(output) => return Err(by_hook(Ok(output))),
+                Before::Block(reason) if reason.is_empty() => {
+                    return Err(by_hook(Err(ToolError::failed("The call was blocked."))));
+                }
+                Before::Block(reason) => return Err(by_hook(Err(ToolError::failed(reason)))),
+            }
+            if let Some(arguments) = rewritten {
+                self.prepared = self
+                    .entry
+                    .prepare(arguments.clone())
+                    .map_err(|error| Step::answered(By::Check, Err(error)))?;
+                *self.rewritten = Some(arguments);
+            }
+        }
+        Ok(self.rewritten.is_some())
+    }
+
+    /// Asks whoever has to permit the call: the tool, the executor's policy, a person.
+    async fn permitted(&mut self, ruled: Permission, confirmed: Option<&Confirmed>) -> Result<(), Step<'a>> {
+        let by_permission = |error| Step::answered(By::Permission, Err(error));
+        // A "no" counts whatever has changed since; the body of a tool hears it by itself.
+        if confirmed.is_some_and(|it| !it.answer.confirmed && it.request.cause != Cause::Tool) {
+            return Err(by_permission(rejected(&self.call.name, "")));
+        }
+        // The first decision that is not to allow the call counts: the tool's own, the executor's, and
+        // last what a rule asks for, since a rule's denial has been heard before.
+        let mut permission = self.own_permission().map_err(by_permission)?;
+        if let (Permission::Allow, Some(policy)) = (&permission, &self.executor.settings.permission) {
+            let (definition, arguments) = (self.entry.definition(), self.prepared.arguments());
+            let request = PermissionRequest::new(definition, self.cx, arguments);
+            let said = shielded(&self.call.id, "the permission policy", || policy.decide(&request)).await;
+            permission = said.flatten().map_err(by_permission)?;
+        }
+        if permission == Permission::Allow {
+            permission = ruled;
+        }
+        let (hint, cause) = match permission {
+            Permission::Allow => match self.wants_confirmation().map_err(by_permission)? {
+                // The body may have asked, too.
+                false if confirmed.is_none() => return Ok(()),
+                false => (String::new(), Cause::Tool),
+                true => (format!("May the tool {} be called?", self.call.name), Cause::Confirmation),
+            },
+            Permission::Ask { reason } => (reason, Cause::Permission),
+            Permission::Deny { reason } => {
+                return Err(by_permission(ToolError::new(ErrorKind::Denied, reason)));
+            }
+            _ => {
+                return Err(by_permission(ToolError::new(
+                    ErrorKind::Denied,
+                    "by a decision that is not known",
+                )));
+            }
+        };
+        let hash = match cause {
+            Cause::Tool => {
+                let asked = self.rewritten.as_ref().unwrap_or(&self.call.arguments);
+                asked_by_tool(self.executor, asked, self.entry.definition())
+            }
+            _ => {
+                let arguments = self.prepared.arguments().as_str();
+                bound_to(self.executor.salt, self.entry.definition(), arguments)
+            }
+        };
+        // What was said of another call than this one counts for nothing.
+        if let Some(Confirmed { answer, .. }) = confirmed.filter(|it| it.request.hash == hash) {
+            self.cx.confirm(answer.clone());
+            return Ok(());
+        }
+        if cause == Cause::Tool {
+            return Ok(());
+        }
+        let shown = self.shown();
+        let request = Box::new(ApprovalRequest::new(shown, hint, Value::Null, cause, hash));
+        self.ask(request).await
+    }
+
+    /// The call as it would run, for people.
+    fn shown(&self) -> ToolCall {
+        let arguments = Arguments::from(self.prepared.arguments().as_str().to_owned());
+        shown(&ToolCall { arguments, ..self.call.clone() }, Some(self.entry.definition()))
+    }
+
+    async fn ask(&mut self, request: Box<ApprovalRequest>) -> Result<(), Step<'a>> {
+        let settings = &self.executor.settings;
+        if settings.approver.is_none() && request.cause == Cause::Permission && !settings.ask_later {
+            let error = ToolError::new(ErrorKind::ApprovalRequired, request.hint);
+            return Err(Step::answered(By::Permission, Err(error)));
+        }
+        self.around.asking(&request).await;
+        let Some(approver) = &settings.approver else { return Err(Step::Asked(request)) };
+        let said = shielded(&self.call.id, "the approver", || approver.ask(&request)).await.flatten();
+        let payload = match said.map_err(|error| Step::answered(By::Permission, Err(error)))? {
+            Approval::Approved => Value::Null,
+            Approval::ApprovedWith(payload) => payload,
+            Approval::Rejected(reason) => {
+                return Err(Step::answered(By::Permission, Err(rejected(&self.call.name, &reason))));
+            }
+            Approval::Later => return Err(Step::Asked(request)),
+        };
+        self.cx.confirm(ConfirmationAnswer { confirmed: true, payload });
+        Ok(())
+    }
+
+    /// What the tool itself says of the call.
+    fn own_permission(&self) -> Result<Permission, ToolError> {
+        match self.entry.definition().metadata().permission {
+            true => self.within(|| self.prepared.permission(self.cx)),
+            false => Ok(Permission::Allow),
+        }
+    }
+
+    fn wants_confirmation(&self) -> Result<bool, ToolError> {
+        match self.entry.definition().metadata().confirmation {
+            Confirmation::Never => Ok(false),
+            Confirmation::Sometimes => self.within(|| self.prepared.wants_confirmation(self.cx)),
+            _ => Ok(true),
+        }
+    }
+
+    /// What the tool says about this call.
+    fn within<T>(&self, question: impl FnOnce() -> Result<T, ToolError>) -> Result<T, ToolError> {
+        barrier(|| within_call(self.call.id.clone(), question))
+    }
+}
+
+/// What an answer to a question of the tool's body is bound to.
+pub(super) fn asked_by_tool(
+    executor: &Inner,
+    arguments: &Arguments<'_>,
+    definition: &ToolDefinition,
+) -> ContentHash {
+    let fitting = executor.tools.check(definition.name().as_str(), Arguments::from(arguments.as_str()));
+    bound_to(executor.salt, definition, fitting.as_ref().map_or("", Arguments::as_str))
+}
+
+fn rejected(tool: &str, reason: &str) -> ToolError {
+    let reason = if reason.is_empty() { String::new() } else { format!(": {reason}") };
+    ToolError::new(ErrorKind::Denied, format!("the \"{tool}\" call is rejected{reason}"))
+}

@@ -1,0 +1,118 @@
+//! Calls that nobody is asked about, nobody hears of, and nothing limits: what most batches are made of.
+//!
+//! They take the same steps as all others, without those at which somebody would be waited for, and so
+//! cost little more than calls of the registry.
+
+use std::{
+    future::Future,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+};
+
+use tool_core::{Arguments, Confirmation, ToolError, ToolOutput, WithCallId};
+
+use super::{
+    Inner,
+    around::{Place, Stop, Surroundings},
+    batch::{Ended, Group},
+    build::Finish,
+    perform::Patience,
+    prepare::{Answer, Asked, By},
+};
+use crate::{
+    CallOutcome,
+    policy::RetryPolicy,
+    registry::Entry,
+    shield::{Barrier, caught},
+    telemetry,
+};
+
+/// Whether `asked` are such calls.
+pub(super) fn are_quiet(executor: &Inner, around: &Surroundings, asked: &[Asked<'_>]) -> bool {
+    let settings = &executor.settings;
+    let is_plain = |entry: &Entry| {
+        let definition = entry.definition();
+        let metadata = definition.metadata();
+        !metadata.permission
+            && metadata.confirmation == Confirmation::Never
+            // A tool that panics over it is answered on the way of all others.
+            && caught(|| !entry.tool().is_external()).unwrap_or(false)
+            && Patience::new(settings, metadata).is_endless()
+            && RetryPolicy::of(settings.retry.as_ref(), definition).is_none()
+            && !executor.limits.concerns(definition.name().as_str())
+    };
+    around.is_quiet
+        && !around.is_timed()
+        && !settings.asks_of_all()
+        && settings.finish == Finish::InOrder
+        && !telemetry::is_heard()
+        && asked.iter().all(|asked| asked.entry.is_none_or(is_plain))
+}
+
+impl Surroundings {
+    /// Prepares, runs and finishes calls that [are quiet](are_quiet).
+    pub(super) async fn quiet_group(
+        &self,
+        executor: &Arc<Inner>,
+        asked: &[Asked<'_>],
+        outcomes: &mut Vec<CallOutcome>,
+    ) {
+        let place = |asked: &Asked<'_>| match asked.entry {
+            Some(entry) => self.place(executor, entry, asked.call),
+            None => Place::default(),
+        };
+        let places: Vec<_> = asked.iter().map(place).collect();
+        let mut ended = Vec::with_capacity(asked.len());
+        let mut bodies = Vec::with_capacity(asked.len());
+        for (at, (asked, place)) in asked.iter().zip(&places).enumerate() {
+            let began = match (asked.entry, &place.cx) {
+                (Some(entry), Some(cx)) => {
+                    let running = entry.begin(Arguments::from(asked.call.arguments.as_str()), cx);
+                    running.map(|running| Quiet { entry, place, running })
+                }
+                _ => Err(executor.tools.unknown(&asked.call.name)),
+            };
+            ended.push(match began {
+                Ok(body) => {
+                    bodies.push((at, body));
+                    None
+                }
+                Err(error) => Some(Ended::Answered(Answer { outcome: Err(error), by: By::Check })),
+            });
+        }
+        let group = Group { executor, around: self, asked, places: &places };
+        group.run_all(bodies, |at, by_itself| ended[at] = Some(by_itself)).await;
+        for (at, ended) in ended.into_iter().enumerate() {
+            outcomes.push(match group.finish_quietly(at, ended.unwrap_or(Ended::Stopped(Stop::Cancelled))) {
+                Ok(outcome) => outcome,
+                Err(ended) => Box::pin(group.finish(at, ended)).await,
+            });
+        }
+    }
+}
+
+/// Such a call, which runs.
+struct Quiet<'a> {
+    entry: &'a Entry,
+    place: &'a Place,
+    running: WithCallId<Barrier<'a, ToolOutput>>,
+}
+
+impl Future for Quiet<'_> {
+    type Output = Option<Result<ToolOutput, ToolError>>;
+
+    fn poll(mut self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<Self::Output> {
+        let place = self.place;
+        if place.runs.attempts() == 0 {
+            // By what a call before this one did.
+            if place.cx.as_ref().is_some_and(tool_core::ToolContext::is_cancelled) {
+                return Poll::Ready(None);
+            }
+            place.runs.begin();
+        }
+        let Poll::Ready(result) = Pin::new(&mut self.running).poll(task) else { return Poll::Pending };
+        place.runs.end();
+        Poll::Ready(Some(self.entry.hold(result)))
+    }
+}

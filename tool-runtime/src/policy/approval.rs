@@ -1,0 +1,185 @@
+//! Asking a person.
+
+use std::fmt;
+
+use serde::Serialize;
+use serde_json::{Value, json};
+use tool_core::{ConfirmationAnswer, ContentHash, Running, ToolDefinition, ToolError};
+
+use crate::ToolCall;
+
+/// The name of the virtual call by which a front end is asked for a confirmation, where no other is
+/// chosen.
+pub const CONFIRMATION_CALL: &str = "request_confirmation";
+
+/// A call that a person should see before it runs.
+///
+/// An answer counts for this call only: for this tool as it is defined now, with these arguments, once.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct ApprovalRequest {
+    /// The call as it would run; values of secret parameters are replaced.
+    pub call: ToolCall,
+    /// Why a person is asked.
+    pub hint: String,
+    /// What a program may show beside it.
+    #[serde(skip_serializing_if = "Value::is_null")]
+    pub payload: Value,
+    /// Who asks.
+    pub cause: Cause,
+    /// What the answer is bound to: the tool's definition, its arguments, and the executor that asks.
+    pub hash: ContentHash,
+}
+
+/// Who wants a person to be asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub enum Cause {
+    /// The tool, before its calls: `confirm`.
+    Confirmation,
+    /// A permission, of the tool or of the executor.
+    Permission,
+    /// The body of the tool, by [`request_confirmation`](crate::ToolContext::request_confirmation).
+    Tool,
+}
+
+impl ApprovalRequest {
+    pub(crate) fn new(call: ToolCall, hint: String, payload: Value, cause: Cause, hash: ContentHash) -> Self {
+        Self { call, hint, payload, cause, hash }
+    }
+
+    /// The request as a call of a tool named `name` that does not exist, for front ends that answer
+    /// calls: its id is that of the original call.
+    #[must_use]
+    pub fn to_call(&self, name: &str) -> ToolCall {
+        let arguments = json!({
+            "originalFunctionCall": {
+                "id": self.call.id,
+                "name": self.call.name,
+                "args": serde_json::from_str::<Value>(self.call.arguments.as_str()).unwrap_or_default(),
+            },
+            "toolConfirmation": { "hint": self.hint, "payload": self.payload, "confirmed": false },
+        });
+        ToolCall::new(name, arguments).with_id(self.call.id.to_string())
+    }
+
+    /// The original call in a call that [`to_call`](Self::to_call) made; values of secret parameters
+    /// are not in it.
+    ///
+    /// # Errors
+    ///
+    /// If `call` is not one of those.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use tool_runtime::{ApprovalRequest, ToolCall, prelude::*};
+    ///
+    /// let asking = ToolCall::new(
+    ///     "request_confirmation",
+    ///     json!({ "originalFunctionCall": { "id": "c1", "name": "remove", "args": { "path": "a" } } }),
+    /// );
+    /// assert_eq!(&*ApprovalRequest::original_call(&asking)?.name, "remove");
+    /// assert!(ApprovalRequest::original_call(&ToolCall::new("remove", "{}")).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn original_call(call: &ToolCall) -> Result<ToolCall, NotAConfirmation> {
+        let arguments = call.arguments.to_value().map_err(|error| NotAConfirmation(error.to_string()))?;
+        let missing = |what: &str| NotAConfirmation(format!("it has no {what}"));
+        let original =
+            arguments.get("originalFunctionCall").ok_or_else(|| missing("`originalFunctionCall`"))?;
+        let name = original.get("name").and_then(Value::as_str).ok_or_else(|| missing("name of a tool"))?;
+        let id = original.get("id").and_then(Value::as_str).ok_or_else(|| missing("id of a call"))?;
+        let arguments = original.get("args").cloned().unwrap_or_default();
+        Ok(ToolCall::new(name, arguments).with_id(id))
+    }
+}
+
+/// A call that does not hold another one to be confirmed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NotAConfirmation(String);
+
+impl fmt::Display for NotAConfirmation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the call does not ask for a confirmation of another one: {}", self.0)
+    }
+}
+
+impl std::error::Error for NotAConfirmation {}
+
+/// What an answer to a call with `arguments` is bound to. `salt` keeps those who see the hash from guessing
+/// a secret among the arguments.
+pub(crate) fn bound_to(salt: ContentHash, definition: &ToolDefinition, arguments: &str) -> ContentHash {
+    // As a value, so that the order of properties and blanks do not matter.
+    let arguments = serde_json::from_str::<Value>(arguments)
+        .map_or_else(|_| ContentHash::of(arguments), |value| ContentHash::of(&value));
+    ContentHash::combine([salt, definition.content_hash(), arguments])
+}
+
+/// What is said to a request.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Approval {
+    /// It may run.
+    Approved,
+    /// It may run, and is told this.
+    ApprovedWith(Value),
+    /// It must not run, because of this.
+    Rejected(String),
+    /// Nobody can say now: the call is [pending](crate::Pending).
+    Later,
+}
+
+/// Asks a person, or whoever decides, while the batch waits.
+///
+/// Without one, a call that needs an approval is [pending](crate::Pending), and
+/// [`Executor::resume`](crate::Executor::resume) takes the answer.
+pub trait Approver: Send + Sync {
+    /// Decides on one request. Requests of one batch come one after the other.
+    fn ask<'a>(&'a self, request: &'a ApprovalRequest) -> Running<'a, Result<Approval, ToolError>>;
+}
+
+impl<F> Approver for F
+where
+    F: Fn(&ApprovalRequest) -> Approval + Send + Sync,
+{
+    fn ask<'a>(&'a self, request: &'a ApprovalRequest) -> Running<'a, Result<Approval, ToolError>> {
+        Box::pin(async move { Ok(self(request)) })
+    }
+}
+
+/// Reads what a front end answered: `{"confirmed": .., "payload": ..}`, or the same as JSON in a text
+/// under `response`.
+///
+/// # Errors
+///
+/// If it is neither.
+pub fn confirmation_answer(value: &Value) -> Result<ConfirmationAnswer, serde_json::Error> {
+    match value.get("response").and_then(Value::as_str) {
+        Some(text) => serde_json::from_str(text),
+        None => <ConfirmationAnswer as serde::Deserialize>::deserialize(value),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use tool_core::{InputSchema, ToolName};
+
+    use super::*;
+
+    // I17: an approval of a tool is none of another one that took its place.
+    #[test]
+    fn an_answer_is_bound_to_the_definition() {
+        let definition = |description: &'static str| {
+            let schema = InputSchema::new(json!({ "type": "object" })).unwrap();
+            ToolDefinition::new(ToolName::new("pay").unwrap(), description, schema)
+        };
+        let salt = ContentHash::of("salt");
+        let hash = |description| bound_to(salt, &definition(description), "{}");
+        assert_eq!(hash("Pays."), hash("Pays."));
+        assert_ne!(hash("Pays."), hash("Pays twice."));
+    }
+}

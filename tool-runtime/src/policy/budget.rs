@@ -1,0 +1,214 @@
+//! How much of a result a model is given.
+
+use std::{
+    collections::VecDeque,
+    fmt,
+    hash::{BuildHasher, RandomState},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use tool_core::{Metadata, ToolError};
+
+use crate::{ClosureTool, InvalidTool, ToolBuilder, ToolResult};
+
+/// The most bytes of a result that a model is given, and where the rest goes.
+///
+/// A text that is longer is cut between characters: its head and its tail are kept, and a note between
+/// them says what is missing. Pictures, sounds and documents stay and do not count; the value for programs
+/// is then the cut text, too. With a [store](Self::with_store), the note says how to read the rest.
+/// What a tool says by `max_result_size` counts more than the budget, which
+/// [may be that alone](Self::of_tools); without a budget it is a hint like any other.
+///
+/// # Examples
+///
+/// ```
+/// use std::sync::Arc;
+/// use tool_runtime::{Executor, Registry, ResultBudget, ResultStore};
+///
+/// let store = Arc::new(ResultStore::new(64 << 20));
+/// let tools = Registry::builder().add(ResultStore::tool(&store)?).build()?;
+/// let budget = ResultBudget::new(16 << 10).with_store(store);
+/// let executor = Executor::builder(tools).budget(budget).build()?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct ResultBudget {
+    bytes: Option<u64>,
+    store: Option<Arc<ResultStore>>,
+}
+
+impl ResultBudget {
+    /// At most `bytes` of each result.
+    #[must_use]
+    pub fn new(bytes: u64) -> Self {
+        Self { bytes: Some(bytes), store: None }
+    }
+
+    /// At most what each tool says by `max_result_size`; all, of those that say nothing.
+    #[must_use]
+    pub fn of_tools() -> Self {
+        Self::default()
+    }
+
+    /// Keeps results that are cut in `store`.
+    #[must_use]
+    pub fn with_store(mut self, store: Arc<ResultStore>) -> Self {
+        self.store = Some(store);
+        self
+    }
+
+    /// Cuts `result`, where the tool or the budget say so.
+    pub(crate) fn hold(&self, result: &mut ToolResult, of_tool: Option<u64>) {
+        let Some(most) = of_tool.or(self.bytes) else { return };
+        let most = usize::try_from(most).unwrap_or(usize::MAX);
+        // What the framework puts before an error is not cut, and counts.
+        let before = match &result.outcome {
+            Ok(_) => 0,
+            Err(error) => error.feedback().len().saturating_sub(error.reason().len()),
+        };
+        let most = most.saturating_sub(before);
+        let words = result.words();
+        if words.len() <= most {
+            return;
+        }
+        let handle = self.store.as_ref().and_then(|store| store.keep(&words));
+        let cut = cut(&words, most, handle);
+        result.reword(cut, |_| true);
+    }
+}
+
+/// The head and the tail of `text`, at most `most` bytes of it, and a note between them.
+fn cut(text: &str, most: usize, handle: Option<u64>) -> String {
+    let head = text.floor_char_boundary(most.div_ceil(2));
+    let tail = text.ceil_char_boundary(text.len() - (most - most.div_ceil(2)));
+    let rest = match handle {
+        Some(handle) => format!("; read on with {READ_RESULT} {{\"handle\":{handle},\"offset\":{head}}}"),
+        None => String::new(),
+    };
+    let missing = tail - head;
+    format!("{}\n[.. {missing} of {} bytes left out{rest} ..]\n{}", &text[..head], text.len(), &text[tail..])
+}
+
+/// The name of the tool that reads stored results.
+const READ_RESULT: &str = "read_result";
+
+/// Results that were too long for a model, to be read in parts.
+///
+/// Holds a number of bytes in all: the oldest results give way to new ones. Whoever has a handle may read
+/// the result, in any run; handles are not to be guessed.
+pub struct ResultStore {
+    capacity: usize,
+    inner: Mutex<Stored>,
+}
+
+#[derive(Default)]
+struct Stored {
+    next: u64,
+    /// Makes handles that nobody guesses, and that are short enough to be copied.
+    names: RandomState,
+    bytes: usize,
+    results: VecDeque<(u64, Arc<str>)>,
+}
+
+impl ResultStore {
+    /// A store that holds at most `capacity` bytes.
+    #[must_use]
+    pub fn new(capacity: usize) -> Self {
+        Self { capacity, inner: Mutex::default() }
+    }
+
+    // What is held is whole between two operations.
+    fn lock(&self) -> MutexGuard<'_, Stored> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps `text`; `None` where it is longer than the store.
+    fn keep(&self, text: &str) -> Option<u64> {
+        if text.len() > self.capacity {
+            return None;
+        }
+        let mut stored = self.lock();
+        let handle = stored.names.hash_one(stored.next) >> 24;
+        stored.next += 1;
+        stored.bytes += text.len();
+        stored.results.push_back((handle, text.into()));
+        while stored.bytes > self.capacity {
+            let Some((_, oldest)) = stored.results.pop_front() else { break };
+            stored.bytes -= oldest.len();
+        }
+        Some(handle)
+    }
+
+    /// Reads `length` bytes of the result `handle` from `offset` on, both to the next character.
+    ///
+    /// # Errors
+    ///
+    /// If the result is not held (any more), or is not that long.
+    pub fn read(&self, handle: u64, offset: usize, length: usize) -> Result<String, ToolError> {
+        let found =
+            self.lock().results.iter().find(|(at, _)| *at == handle).map(|(_, text)| Arc::clone(text));
+        let text = found.ok_or_else(|| {
+            ToolError::failed(format!("no result {handle} is kept (any more); make the call again"))
+        })?;
+        if offset > text.len() {
+            let message =
+                format!("the result {handle} has {} bytes; offset {offset} is behind them", text.len());
+            return Err(ToolError::failed(message));
+        }
+        let start = text.floor_char_boundary(offset);
+        let end = text.ceil_char_boundary(start.saturating_add(length).min(text.len()));
+        let rest = text.len() - end;
+        let note = if rest == 0 {
+            String::new()
+        } else {
+            format!("\n[.. {rest} bytes follow, from offset {end} ..]")
+        };
+        Ok(format!("{}{note}", &text[start..end]))
+    }
+
+    /// The tool `read_result`, by which a model reads what was left out.
+    ///
+    /// # Errors
+    ///
+    /// Never, but in the type: its name and schema are valid.
+    pub fn tool(store: &Arc<Self>) -> Result<ClosureTool, InvalidTool> {
+        let store = Arc::clone(store);
+        ToolBuilder::new(READ_RESULT)
+            .description("Reads more of a result of which a part was left out.")
+            .metadata(Metadata { read_only: Some(true), idempotent: Some(true), ..Metadata::default() })
+            .handler(move |ReadResult { handle, offset, length }, _cx| {
+                std::future::ready(store.read(handle, offset, length))
+            })
+    }
+}
+
+/// What is to be read.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct ReadResult {
+    /// The handle that the note in the result gives.
+    handle: u64,
+    /// How many bytes to pass over.
+    #[serde(default)]
+    offset: usize,
+    /// How many bytes to read.
+    #[serde(default = "a_page")]
+    length: usize,
+}
+
+fn a_page() -> usize {
+    8192
+}
+
+impl fmt::Debug for ResultStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let stored = self.lock();
+        f.debug_struct("ResultStore")
+            .field("capacity", &self.capacity)
+            .field("bytes", &stored.bytes)
+            .field("results", &stored.results.len())
+            .finish()
+    }
+}

@@ -1,0 +1,165 @@
+//! A model that goes round in circles.
+
+use std::{
+    collections::VecDeque,
+    ops::ControlFlow,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use tool_core::{ContentHash, RunContext, Running, ToolError};
+
+use crate::{Before, BeforeCall, CallView, Hook, ToolResult};
+
+/// Blocks calls that repeat what was done already, and tells the model so.
+///
+/// It looks back over the calls of one [run](crate::RunContext); where a batch belongs to no run, over all
+/// batches of the executor.
+///
+/// # Examples
+///
+/// ```
+/// use tool_runtime::{Executor, Registry, Repetition};
+///
+/// let executor = Executor::builder(Registry::builder().build()?).hook(Repetition::new()).build()?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Repetition {
+    same_call: usize,
+    same_result: usize,
+    cycles: usize,
+    /// What happened in no run.
+    without_run: Arc<Mutex<History>>,
+}
+
+/// The longest cycle that is looked for.
+const LONGEST_CYCLE: usize = 4;
+/// How often is always too often, so that what is remembered has an end.
+const MOST: usize = 1000;
+/// The key under which a run keeps its history.
+const KEY: &str = "tool_runtime::repetition";
+
+#[derive(Debug, Default)]
+struct History(VecDeque<Made>);
+
+/// A call that was made.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Made {
+    call: ContentHash,
+    result: Option<ContentHash>,
+}
+
+impl Default for Repetition {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Repetition {
+    /// Blocks the sixth of equal calls in a row, the fourth where the results were equal, too, and the
+    /// fourth round of a cycle of at most four calls.
+    #[must_use]
+    pub fn new() -> Self {
+        Self { same_call: 5, same_result: 3, cycles: 3, without_run: Arc::default() }
+    }
+
+    /// Sets how many equal calls may follow each other, from 1 to 1000.
+    #[must_use]
+    pub fn same_call(mut self, times: usize) -> Self {
+        self.same_call = times.clamp(1, MOST);
+        self
+    }
+
+    /// Sets how many equal calls with equal results may follow each other, from 1 to 1000.
+    #[must_use]
+    pub fn same_result(mut self, times: usize) -> Self {
+        self.same_result = times.clamp(1, MOST);
+        self
+    }
+
+    /// Sets how many rounds of a cycle of calls there may be, from 1 to 1000.
+    #[must_use]
+    pub fn cycles(mut self, times: usize) -> Self {
+        self.cycles = times.clamp(1, MOST);
+        self
+    }
+
+    fn with_history<T>(&self, run: Option<&RunContext>, look: impl FnOnce(&mut History) -> T) -> T {
+        let history = match run {
+            None => Arc::clone(&self.without_run),
+            Some(run) => run.value_or_insert_with(KEY, Mutex::<History>::default),
+        };
+        let mut history = history.lock().unwrap_or_else(PoisonError::into_inner);
+        look(&mut history)
+    }
+
+    /// Why `call` should not be made now.
+    fn objection(&self, history: &History, call: ContentHash) -> Option<String> {
+        let before = || history.0.iter().rev();
+        let same = before().take_while(|made| made.call == call).count();
+        if same >= self.same_call {
+            return Some(format!("The same call was made {same} times in a row."));
+        }
+        let last = before().next().copied();
+        let equal = before().take_while(|made| made.call == call && Some(**made) == last).count();
+        if equal >= self.same_result && last.is_some_and(|made| made.result.is_some()) {
+            return Some(format!("The same call gave the same result {equal} times in a row."));
+        }
+        let calls: Vec<_> = std::iter::once(call).chain(before().map(|made| made.call)).collect();
+        (2..=LONGEST_CYCLE).find_map(|length| {
+            // The rounds that were made, and this call, which begins another one.
+            let recent = calls.get(..=self.cycles * length)?;
+            let goes_round = recent.iter().zip(&recent[length..]).all(|(later, earlier)| later == earlier);
+            goes_round.then(|| format!("The same {length} calls were made {} times in turn.", self.cycles))
+        })
+    }
+
+    /// How far back it is of use to remember.
+    fn horizon(&self) -> usize {
+        self.same_call.max(self.same_result).max((self.cycles + 1) * LONGEST_CYCLE)
+    }
+}
+
+impl Hook for Repetition {
+    fn before<'a>(&'a self, call: &'a mut BeforeCall<'_>) -> Running<'a, Result<Before, ToolError>> {
+        Box::pin(async move {
+            let hash = hash(call.tool(), call.arguments().as_str());
+            let run = call.context().run().map(AsRef::as_ref);
+            Ok(self.with_history(run, |history| match self.objection(history, hash) {
+                Some(objection) => Before::block(format!("{objection} Do something else.")),
+                None => {
+                    history.0.push_back(Made { call: hash, result: None });
+                    while history.0.len() > self.horizon() {
+                        history.0.pop_front();
+                    }
+                    Before::GoOn
+                }
+            }))
+        })
+    }
+
+    fn after<'a>(
+        &'a self,
+        call: &'a CallView<'a>,
+        result: &'a mut ToolResult,
+    ) -> Running<'a, Result<ControlFlow<()>, ToolError>> {
+        let hash = hash(call.tool(), call.arguments().as_str());
+        self.with_history(call.run(), |history| {
+            // The oldest of the equal calls that has no result yet: calls of a batch end in order.
+            let open = history.0.iter_mut().find(|made| made.call == hash && made.result.is_none());
+            if let Some(made) = open {
+                made.result = Some(ContentHash::of(&result.text()));
+            }
+        });
+        Box::pin(std::future::ready(Ok(ControlFlow::Continue(()))))
+    }
+}
+
+/// Equal for calls of equal meaning.
+fn hash(tool: &str, arguments: &str) -> ContentHash {
+    let value = serde_json::from_str::<serde_json::Value>(arguments).ok();
+    match value {
+        Some(value) => ContentHash::of(&(tool, value)),
+        None => ContentHash::of(&(tool, arguments)),
+    }
+}

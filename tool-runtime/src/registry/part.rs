@@ -1,0 +1,102 @@
+//! Sets that are made of what another one compiled already.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use tool_core::{Provided, Tool, ToolError};
+
+use super::{BuildError, Entry, Problem, Registry, build::missing};
+use crate::{NamedTools, shield::caught};
+
+impl Registry {
+    /// The tools of these names, and an error for each name that is none, with close names.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use tool_runtime::prelude::*;
+    ///
+    /// /// Runs a command.
+    /// #[tool]
+    /// fn bash(command: String) -> String {
+    ///     command
+    /// }
+    ///
+    /// let tools = Registry::builder().tool::<bash>().build()?;
+    /// let (some, unknown) = tools.resolve(["bash", "bush"]);
+    /// assert_eq!(some.len(), 1);
+    /// assert_eq!(unknown[0].feedback(), "Tool not found: bush\nDid you mean `bash`?");
+    /// # Ok::<(), anyhow::Error>(())
+    /// ```
+    #[must_use]
+    pub fn resolve<N: AsRef<str>>(&self, names: impl IntoIterator<Item = N>) -> (Self, Vec<ToolError>) {
+        let (mut found, mut unknown) = (BTreeMap::new(), Vec::new());
+        for name in names {
+            let name = name.as_ref();
+            match self.inner.by_name.get(name).and_then(|at| self.inner.entries.get(*at)) {
+                Some(entry) => drop(found.insert(entry.definition().name(), Arc::clone(entry))),
+                None => unknown.push(self.unknown(name)),
+            }
+        }
+        (self.of(found.into_values().collect()), unknown)
+    }
+
+    /// The tools that say which set they belong to, by set: those of `#[tool(toolset = "..")]`, and the
+    /// methods of a `#[toolset]`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use tool_runtime::{ToolSet, prelude::*};
+    ///
+    /// /// Adds two numbers.
+    /// #[tool(toolset = "math")]
+    /// fn add(a: i64, b: i64) -> i64 {
+    ///     a + b
+    /// }
+    ///
+    /// let sets = Registry::builder().tool::<add>().build()?.toolsets();
+    /// assert_eq!(sets[0].name(), "math");
+    /// # Ok::<(), anyhow::Error>(())
+    /// ```
+    #[must_use]
+    pub fn toolsets(&self) -> Vec<NamedTools> {
+        let mut sets: BTreeMap<&str, Vec<Arc<dyn Tool>>> = BTreeMap::new();
+        for entry in &self.inner.entries {
+            if let Some(set) = &entry.definition().metadata().toolset {
+                sets.entry(set).or_default().push(Arc::clone(entry.tool()));
+            }
+        }
+        sets.into_iter().map(|(name, tools)| NamedTools::new(name, tools)).collect()
+    }
+
+    /// A set of `entries`, sorted by name, on the terms of this one.
+    pub(crate) fn of(&self, entries: Vec<Arc<Entry>>) -> Self {
+        Self::new(entries, Arc::clone(&self.inner.terms))
+    }
+
+    pub(crate) fn entries(&self) -> &[Arc<Entry>] {
+        &self.inner.entries
+    }
+
+    /// Compiles `tool` on the terms of this set.
+    pub(crate) fn compile(&self, tool: &Arc<dyn Tool>) -> Result<Arc<Entry>, BuildError> {
+        let mut problems = Vec::new();
+        let made = caught(|| Entry::new(Arc::clone(tool), self.inner.terms.lenience, &mut problems));
+        match made {
+            Ok(Some(entry)) if problems.is_empty() => return Ok(Arc::new(entry)),
+            Ok(_) => {}
+            Err(message) => {
+                let name = tool.definition().name().to_string();
+                problems.push(Problem::Panicked { tool: name, site: tool.site(), message });
+            }
+        }
+        Err(BuildError { problems })
+    }
+
+    /// What `entry` takes that neither the program provides, nor the run that brings `provided`.
+    pub(crate) fn missing(&self, entry: &Entry, provided: &Provided) -> Vec<Problem> {
+        let mut problems = Vec::new();
+        missing(&**entry.tool(), &[self.provided(), provided], &self.inner.terms.per_run, &mut problems);
+        problems
+    }
+}

@@ -1,0 +1,155 @@
+//! Spans of batches, calls and attempts, by the names of OpenTelemetry's conventions for generative AI.
+//!
+//! The names are those of the [registry of attributes]; they are written out here, since the crate that
+//! held them marks them as moved. Where nobody listens, a span is a comparison.
+//!
+//! [registry of attributes]: https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-spans/#execute-tool-span
+
+use serde_json::{Map, Value};
+use tool_core::{ErrorKind, RunContext, ToolContext, ToolDefinition, ToolError, ToolOutput};
+use tracing::{Span, field::Empty, info_span};
+
+use crate::ToolCall;
+
+/// Whether anybody collects the spans of calls.
+pub(crate) fn is_heard() -> bool {
+    tracing::span_enabled!(tracing::Level::INFO)
+}
+
+/// The span around all calls of a batch.
+pub(crate) fn batch(calls: usize, run: Option<&RunContext>) -> Span {
+    let span = info_span!("execute_tools", otel.kind = "internal", calls, gen_ai.agent.name = Empty);
+    if let Some(run) = run.filter(|_| !span.is_disabled()) {
+        if let Some(agent) = run.agent() {
+            span.record("gen_ai.agent.name", agent);
+        }
+        follow(&span, Some(run.meta()));
+    }
+    span
+}
+
+/// The span around the run of one call.
+pub(crate) fn call(definition: &ToolDefinition, cx: &ToolContext) -> Span {
+    let span = info_span!(
+        "execute_tool",
+        otel.name = Empty,
+        otel.kind = "internal",
+        otel.status_code = Empty,
+        otel.status_description = Empty,
+        error.r#type = Empty,
+        gen_ai.operation.name = "execute_tool",
+        gen_ai.tool.name = definition.name().as_str(),
+        gen_ai.tool.call.id = Empty,
+        gen_ai.tool.r#type = "function",
+        gen_ai.tool.call.arguments = Empty,
+        gen_ai.tool.call.result = Empty,
+    );
+    if !span.is_disabled() {
+        span.record("otel.name", format_args!("execute_tool {}", definition.name()));
+        span.record("gen_ai.tool.call.id", tracing::field::display(cx.call_id()));
+        follow(&span, cx.meta());
+    }
+    span
+}
+
+/// The span around one of several attempts.
+pub(crate) fn attempt(number: u32) -> Span {
+    info_span!("attempt", otel.kind = "internal", attempt = number)
+}
+
+/// Says with what the call is made; `shown` has no secrets.
+pub(crate) fn arguments(span: &Span, shown: &ToolCall) {
+    span.record("gen_ai.tool.call.arguments", shown.arguments.as_str());
+}
+
+/// Says how the call ended, and with what, where that is to be told; `None` is a call that was cancelled.
+pub(crate) fn ended(span: &Span, outcome: Option<&Result<ToolOutput, ToolError>>, with_result: bool) {
+    let Some(outcome) = outcome else {
+        span.record("otel.status_code", "ERROR");
+        span.record("error.type", kind(ErrorKind::Cancelled));
+        return;
+    };
+    match outcome {
+        Ok(output) if output.is_failure() => {
+            span.record("otel.status_code", "ERROR");
+            span.record("error.type", "result");
+        }
+        Ok(_) => {
+            span.record("otel.status_code", "OK");
+        }
+        Err(error) => {
+            span.record("otel.status_code", "ERROR");
+            span.record("error.type", kind(error.kind()));
+            if with_result {
+                span.record("otel.status_description", error.feedback());
+            }
+        }
+    }
+    if let (Ok(output), true) = (outcome, with_result) {
+        span.record("gen_ai.tool.call.result", &*output.text());
+    }
+}
+
+/// A kind of error, as conventions write names.
+fn kind(kind: ErrorKind) -> &'static str {
+    match kind {
+        ErrorKind::UnknownTool => "unknown_tool",
+        ErrorKind::InvalidArguments => "invalid_arguments",
+        ErrorKind::Denied => "denied",
+        ErrorKind::ApprovalRequired => "approval_required",
+        ErrorKind::Skipped => "skipped",
+        ErrorKind::Unavailable => "unavailable",
+        ErrorKind::Cancelled => "cancelled",
+        ErrorKind::TimedOut => "timeout",
+        ErrorKind::Panicked => "panic",
+        ErrorKind::InvalidOutput => "invalid_output",
+        ErrorKind::Failed => "failed",
+        _ => "_OTHER",
+    }
+}
+
+/// What tells another program of a trace.
+#[cfg(feature = "opentelemetry")]
+const PROPAGATED: [&str; 2] = ["traceparent", "tracestate"];
+
+/// Makes the trace that `meta` tells of, by `traceparent` and `tracestate` ([W3C Trace Context]), the parent
+/// of `span`.
+///
+/// [W3C Trace Context]: https://www.w3.org/TR/trace-context/
+#[cfg(feature = "opentelemetry")]
+fn follow(span: &Span, meta: Option<&Map<String, Value>>) {
+    use opentelemetry::propagation::TextMapPropagator as _;
+    use tracing_opentelemetry::OpenTelemetrySpanExt as _;
+
+    let Some(meta) = meta.filter(|meta| meta.contains_key("traceparent")) else { return };
+    let carrier = PROPAGATED.into_iter().filter_map(|key| {
+        let value = meta.get(key)?.as_str()?;
+        Some((key.to_owned(), value.to_owned()))
+    });
+    let carrier: std::collections::HashMap<_, _> = carrier.collect();
+    let parent = opentelemetry_sdk::propagation::TraceContextPropagator::new().extract(&carrier);
+    // Where nobody exports spans there is nothing to follow.
+    let _ = span.set_parent(parent);
+}
+
+#[cfg(not(feature = "opentelemetry"))]
+fn follow(_: &Span, _: Option<&Map<String, Value>>) {}
+
+/// The trace that the caller is in, as `traceparent` and `tracestate` ([W3C Trace Context]), to be sent along
+/// with a call to another program; empty where there is none.
+///
+/// Inside a tool it is the trace of the call. Needs the feature `opentelemetry`.
+///
+/// [W3C Trace Context]: https://www.w3.org/TR/trace-context/
+#[cfg(feature = "opentelemetry")]
+#[must_use]
+pub fn trace_context() -> Map<String, Value> {
+    use opentelemetry::propagation::TextMapPropagator as _;
+    use tracing_opentelemetry::OpenTelemetrySpanExt as _;
+
+    let mut carrier = std::collections::HashMap::new();
+    let context = Span::current().context();
+    opentelemetry_sdk::propagation::TraceContextPropagator::new().inject_context(&context, &mut carrier);
+    let said = PROPAGATED.into_iter().filter_map(|key| Some((key.to_owned(), carrier.remove(key)?)));
+    said.filter(|(_, value)| !value.is_empty()).map(|(key, value)| (key, value.into())).collect()
+}

@@ -1,0 +1,315 @@
+//! For tests of programs with tools: tools that do as they are told, a record of what happened, and time
+//! that passes when nothing else does. Needs the feature `testing`, which belongs among the
+//! `[dev-dependencies]`.
+//!
+//! # Examples
+//!
+//! ```
+//! use tool_runtime::{Executor, Registry, ToolCall, testing::{Recorder, ScriptedTool, paused}};
+//!
+//! paused(async {
+//!     let search = ScriptedTool::new("search")
+//!         .gives("nothing yet")
+//!         .hangs()
+//!         .fails("the index is gone");
+//!     let calls = search.calls();
+//!     let tools = Registry::builder().add(search).build()?;
+//!     let executor = Executor::builder(tools).timeout(std::time::Duration::from_secs(60)).build()?;
+//!     let recorder = Recorder::of(&executor);
+//!
+//!     for id in ["a", "b", "c"] {
+//!         executor.run(vec![ToolCall::new("search", r#"{"for":"it"}"#).with_id(id)]).await;
+//!     }
+//!     assert_eq!(calls.arguments(), [r#"{"for":"it"}"#; 3]);
+//!     assert_eq!(recorder.told()?, [
+//!         "started a", "finished a: nothing yet",
+//!         "started b", "finished b: Timed out: no result after 60s",
+//!         "started c", "finished c: the index is gone",
+//!     ]);
+//!     Ok::<(), Box<dyn std::error::Error>>(())
+//! })?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use std::{
+    collections::VecDeque,
+    fmt,
+    future::{Future, pending, ready},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use serde_json::json;
+use tokio::sync::Semaphore;
+use tool_core::{
+    Arguments, InputSchema, Metadata, Prepared, Running, Tool, ToolContext, ToolDefinition, ToolError,
+    ToolName, ToolOutput,
+};
+
+use crate::{EventListener, Executor, Lagged, ToolEvent};
+
+/// Runs `future` on a runtime of its own whose clock stands still while anything can be done, and jumps to
+/// the next timer when nothing can: an hour of waiting takes no time.
+///
+/// # Panics
+///
+/// If the system gives no runtime.
+pub fn paused<F: Future>(future: F) -> F::Output {
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    #[expect(clippy::expect_used, reason = "a test without a runtime has failed")]
+    let runtime = runtime.enable_all().start_paused(true).build().expect("a runtime");
+    runtime.block_on(future)
+}
+
+/// A tool that takes any arguments and answers its calls by a script, one step for each call; the last step
+/// answers all that follow.
+#[derive(Clone)]
+pub struct ScriptedTool {
+    definition: ToolDefinition,
+    steps: Arc<Mutex<VecDeque<Step>>>,
+    calls: Calls,
+}
+
+#[derive(Clone)]
+enum Step {
+    Give(ToolOutput),
+    Update(Vec<String>, ToolOutput),
+    Fail(ToolError),
+    Panic(String),
+    Hang,
+    Wait(Gate, ToolOutput),
+}
+
+impl ScriptedTool {
+    /// A tool that gives nothing until a script is added.
+    ///
+    /// # Panics
+    ///
+    /// If `name` is no valid name.
+    #[must_use]
+    pub fn new(name: &str) -> Self {
+        #[expect(clippy::expect_used, reason = "a test with a wrong name has failed")]
+        let definition = ToolDefinition::new(
+            ToolName::new(name.to_owned()).expect("a valid name"),
+            "Does as it is told.",
+            InputSchema::new(json!({ "type": "object" })).expect("a valid schema"),
+        );
+        Self { definition, steps: Arc::default(), calls: Calls::default() }
+    }
+
+    /// Sets what the tool says of itself.
+    #[must_use]
+    pub fn metadata(mut self, metadata: Metadata) -> Self {
+        self.definition = self.definition.with_metadata(metadata);
+        self
+    }
+
+    /// The next call gives `output`.
+    #[must_use]
+    pub fn gives(self, output: impl Into<ToolOutput>) -> Self {
+        self.then(Step::Give(output.into()))
+    }
+
+    /// The next call reports `updates`, and then gives `output`.
+    #[must_use]
+    pub fn updates<T: Into<String>>(
+        self,
+        updates: impl IntoIterator<Item = T>,
+        output: impl Into<ToolOutput>,
+    ) -> Self {
+        self.then(Step::Update(updates.into_iter().map(Into::into).collect(), output.into()))
+    }
+
+    /// The next call fails.
+    #[must_use]
+    pub fn fails(self, error: impl Into<ToolError>) -> Self {
+        self.then(Step::Fail(error.into()))
+    }
+
+    /// The next call panics.
+    #[must_use]
+    pub fn panics(self, message: impl Into<String>) -> Self {
+        self.then(Step::Panic(message.into()))
+    }
+
+    /// The next call never ends by itself.
+    #[must_use]
+    pub fn hangs(self) -> Self {
+        self.then(Step::Hang)
+    }
+
+    /// The next call waits until `gate` is opened, and then gives `output`.
+    #[must_use]
+    pub fn waits_for(self, gate: &Gate, output: impl Into<ToolOutput>) -> Self {
+        self.then(Step::Wait(gate.clone(), output.into()))
+    }
+
+    /// The calls of the tool, also after it was given away.
+    #[must_use]
+    pub fn calls(&self) -> Calls {
+        self.calls.clone()
+    }
+
+    fn then(self, step: Step) -> Self {
+        lock(&self.steps).push_back(step);
+        self
+    }
+
+    fn next(&self) -> Step {
+        let mut steps = lock(&self.steps);
+        match steps.len() {
+            0 | 1 => steps.front().cloned().unwrap_or(Step::Give(ToolOutput::empty())),
+            _ => steps.pop_front().unwrap_or(Step::Hang),
+        }
+    }
+}
+
+impl Tool for ScriptedTool {
+    fn definition(&self) -> &ToolDefinition {
+        &self.definition
+    }
+
+    fn prepare<'a>(&'a self, arguments: Arguments<'a>) -> Result<Prepared<'a>, ToolError> {
+        Ok(Prepared::new(arguments, |arguments, cx| {
+            lock(&self.calls.0).push(arguments.as_str().to_owned());
+            self.next().run(cx)
+        }))
+    }
+}
+
+impl Step {
+    fn run(self, cx: &ToolContext) -> Running<'_> {
+        match self {
+            Self::Give(output) => Box::pin(ready(Ok(output))),
+            Self::Update(updates, output) => Box::pin(async move {
+                for update in updates {
+                    cx.update(update).await;
+                }
+                Ok(output)
+            }),
+            Self::Fail(error) => Box::pin(ready(Err(error))),
+            #[expect(clippy::panic, reason = "this is what was asked for")]
+            Self::Panic(message) => Box::pin(async move { panic!("{message}") }),
+            Self::Hang => Box::pin(pending()),
+            Self::Wait(gate, output) => Box::pin(async move {
+                gate.pass().await;
+                Ok(output)
+            }),
+        }
+    }
+}
+
+impl fmt::Debug for ScriptedTool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ScriptedTool").field("definition", &self.definition).finish_non_exhaustive()
+    }
+}
+
+/// The calls that a [`ScriptedTool`] was made.
+#[derive(Debug, Clone, Default)]
+pub struct Calls(Arc<Mutex<Vec<String>>>);
+
+impl Calls {
+    /// The arguments of each call, in order.
+    #[must_use]
+    pub fn arguments(&self) -> Vec<String> {
+        lock(&self.0).clone()
+    }
+
+    /// How many there were.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        lock(&self.0).len()
+    }
+}
+
+/// What calls wait for, until a test opens it.
+#[derive(Debug, Clone)]
+pub struct Gate {
+    open: Arc<Semaphore>,
+    arrived: Arc<Semaphore>,
+}
+
+impl Default for Gate {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Gate {
+    /// A gate that is closed.
+    #[must_use]
+    pub fn new() -> Self {
+        Self { open: Arc::new(Semaphore::new(0)), arrived: Arc::new(Semaphore::new(0)) }
+    }
+
+    /// Lets all pass, those that wait and those that come.
+    pub fn open(&self) {
+        self.open.close();
+    }
+
+    /// Waits until somebody has come to the gate; for each of them once.
+    pub async fn arrival(&self) {
+        if let Ok(arrived) = self.arrived.acquire().await {
+            arrived.forget();
+        }
+    }
+
+    /// Waits until the gate is open.
+    pub async fn pass(&self) {
+        self.arrived.add_permits(1);
+        // It is opened by being closed, which is an error to those who wait for a permit.
+        let _ = self.open.acquire().await;
+    }
+}
+
+/// A record of what an executor tells.
+#[derive(Debug)]
+pub struct Recorder(Mutex<EventListener>);
+
+impl Recorder {
+    /// Records, from now on, what `executor` tells; as much as its
+    /// [`event_buffer`](crate::ExecutorBuilder::event_buffer) holds between two looks.
+    #[must_use]
+    pub fn of(executor: &Executor) -> Self {
+        Self(Mutex::new(executor.subscribe()))
+    }
+
+    /// The events since the last look.
+    ///
+    /// # Errors
+    ///
+    /// If there were more than the buffer holds.
+    pub fn events(&self) -> Result<Vec<ToolEvent>, Lagged> {
+        let mut listener = lock(&self.0);
+        std::iter::from_fn(|| listener.try_next()).collect()
+    }
+
+    /// The events since the last look, in words: `started a`, `updated a: text`, `progress a: 3 of 4`,
+    /// `asked a: hint`, `finished a: what the model reads`.
+    ///
+    /// # Errors
+    ///
+    /// If there were more than the buffer holds.
+    pub fn told(&self) -> Result<Vec<String>, Lagged> {
+        Ok(self.events()?.iter().map(in_words).collect())
+    }
+}
+
+fn in_words(event: &ToolEvent) -> String {
+    let id = event.id();
+    match event {
+        ToolEvent::Started { .. } => format!("started {id}"),
+        ToolEvent::Updated { update, .. } => format!("updated {id}: {}", update.text()),
+        ToolEvent::Progress { progress, .. } => match progress.total {
+            Some(total) => format!("progress {id}: {} of {total}", progress.done),
+            None => format!("progress {id}: {}", progress.done),
+        },
+        ToolEvent::ApprovalRequested { request } => format!("asked {id}: {}", request.hint),
+        ToolEvent::Finished { result } => format!("finished {id}: {}", result.text()),
+    }
+}
+
+// A panic of one test leaves nothing half done that another would see.
+fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

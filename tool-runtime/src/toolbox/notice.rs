@@ -1,0 +1,109 @@
+use std::fmt;
+
+use tool_core::{ToolError, ToolName};
+
+use crate::Problem;
+
+/// Where a tool of a [`Snapshot`](crate::Snapshot) comes from.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Origin {
+    /// It was added to the toolbox by itself.
+    Direct,
+    /// It was added as one of the framework, which is never hidden.
+    Framework,
+    /// It is of the set of this name.
+    ToolSet(String),
+    /// It was added for this run.
+    Additional,
+    /// It was declared for this run, and runs elsewhere.
+    External,
+}
+
+impl Origin {
+    /// Whether it is one of the tools that visibility is about.
+    #[must_use]
+    pub fn is_user_tool(&self) -> bool {
+        matches!(self, Self::Direct | Self::ToolSet(_) | Self::Additional)
+    }
+
+    /// Whether it was there before the run brought its own.
+    pub(super) fn is_of_toolbox(&self) -> bool {
+        matches!(self, Self::Direct | Self::Framework | Self::ToolSet(_))
+    }
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Direct => f.write_str("a direct tool"),
+            Self::Framework => f.write_str("a tool of the framework"),
+            Self::ToolSet(name) => write!(f, "a tool of the set `{name}`"),
+            Self::Additional => f.write_str("an additional tool of the run"),
+            Self::External => f.write_str("an external tool of the run"),
+        }
+    }
+}
+
+/// Something that is not as it should be with the tools of a run, and did not keep it from having the
+/// others.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum Notice {
+    /// A set could not list its tools; the run has those that it listed last for the same user.
+    NotListed {
+        /// The name of the set.
+        toolset: String,
+        /// Why.
+        error: ToolError,
+        /// How many tools it listed last.
+        listed_last: usize,
+    },
+    /// A tool was dropped, since its name is taken.
+    Dropped {
+        /// The name.
+        name: ToolName,
+        /// Where the tool comes from that was dropped.
+        origin: Origin,
+        /// Where the one comes from that has the name.
+        taken_by: Origin,
+    },
+    /// A tool was dropped, since it cannot be used.
+    Unusable {
+        /// Where it comes from.
+        origin: Origin,
+        /// What is wrong with it.
+        problem: Problem,
+    },
+    /// A tool was hidden, since a [`Visibility`](crate::Visibility) panicked over it.
+    Hidden {
+        /// The tool.
+        name: ToolName,
+        /// The message of the panic.
+        message: String,
+    },
+}
+
+impl fmt::Display for Notice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotListed { toolset, error, listed_last } => {
+                let why = error.feedback();
+                write!(
+                    f,
+                    "the set `{toolset}` could not list its tools, and is used with the {listed_last} it listed last: {why}"
+                )
+            }
+            Self::Dropped { name, origin, taken_by } => {
+                write!(f, "{origin} was dropped, since its name `{name}` is taken by {taken_by}")
+            }
+            Self::Unusable { origin, problem } => write!(f, "{origin} was dropped: {problem}"),
+            Self::Hidden { name, message } => {
+                write!(
+                    f,
+                    "the tool `{name}` was hidden, since its visibility could not be decided: {message}"
+                )
+            }
+        }
+    }
+}

@@ -1,0 +1,73 @@
+use std::{fmt, sync::Arc};
+
+use tool_core::Tool;
+
+use super::Visibility;
+use crate::Declaration;
+
+/// What one run has beside the tools of its [`Toolbox`](crate::Toolbox), and which of all of them it is
+/// shown. It is gone in the next run.
+///
+/// A tool whose name is taken is dropped, and the [`Snapshot`](crate::Snapshot) says so: first come the
+/// tools of the toolbox, hidden or not, then the additional ones, then the external ones.
+///
+/// # Examples
+///
+/// ```
+/// use tool_runtime::{Declaration, RunContext, RunTools, Toolbox, Visibility, prelude::*};
+///
+/// let (front_end, _) = Declaration::list(&json!([{ "name": "pick_color" }]));
+/// let additions = RunTools::new().external(front_end).show(Visibility::all().except(["shell"]));
+/// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+/// let run = RunContext::new();
+/// let snapshot = Toolbox::new().snapshot_with(&run, &additions).await?;
+/// assert!(snapshot.tools().get("pick_color").is_some());
+/// # Ok::<(), anyhow::Error>(())
+/// # })?;
+/// # Ok::<(), anyhow::Error>(())
+/// ```
+#[derive(Clone, Default)]
+#[must_use = "it does nothing until a snapshot is taken with it"]
+pub struct RunTools {
+    pub(super) additional: Vec<Arc<dyn Tool>>,
+    pub(super) external: Vec<Arc<dyn Tool>>,
+    pub(super) visibility: Visibility,
+}
+
+impl RunTools {
+    /// Nothing besides, and all is shown.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds tools that run here as any other.
+    pub fn additional(mut self, tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Self {
+        self.additional.extend(tools);
+        self
+    }
+
+    /// Adds tools that are declared here and run elsewhere. No visibility hides them.
+    pub fn external(mut self, tools: impl IntoIterator<Item = Declaration>) -> Self {
+        self.external.extend(tools.into_iter().map(|tool| Arc::new(tool.external()) as Arc<dyn Tool>));
+        self
+    }
+
+    /// Says what this run is shown, of what the toolbox shows.
+    pub fn show(mut self, visibility: Visibility) -> Self {
+        self.visibility = visibility;
+        self
+    }
+}
+
+impl fmt::Debug for RunTools {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = |tools: &[Arc<dyn Tool>]| -> Vec<_> {
+            tools.iter().map(|tool| tool.definition().name().clone()).collect()
+        };
+        f.debug_struct("RunTools")
+            .field("additional", &names(&self.additional))
+            .field("external", &names(&self.external))
+            .field("visibility", &self.visibility)
+            .finish()
+    }
+}

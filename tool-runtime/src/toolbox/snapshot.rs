@@ -1,0 +1,190 @@
+//! From a toolbox, as it is now, to the tools of one run.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
+
+use futures_util::future::join_all;
+use tool_core::{RunContext, ToolName};
+
+use super::{Notice, Origin, RunTools, State, attached::Listed};
+use crate::{BuildError, Problem, Registry, registry::Entry, shield::caught};
+
+/// The tools of one run, as they were when it was taken.
+#[derive(Debug, Clone)]
+pub struct Snapshot {
+    tools: Registry,
+    notices: Vec<Notice>,
+    origins: HashMap<ToolName, Origin>,
+}
+
+impl Snapshot {
+    /// The tools.
+    #[must_use]
+    pub fn tools(&self) -> &Registry {
+        &self.tools
+    }
+
+    /// The tools, without the rest.
+    #[must_use]
+    pub fn into_tools(self) -> Registry {
+        self.tools
+    }
+
+    /// What is not as it should be.
+    #[must_use]
+    pub fn notices(&self) -> &[Notice] {
+        &self.notices
+    }
+
+    /// Where the tool of that name comes from.
+    #[must_use]
+    pub fn origin(&self, name: &str) -> Option<&Origin> {
+        self.origins.get(name)
+    }
+}
+
+/// Takes the tools of `state` and of `additions`, for `run`.
+pub(super) async fn snapshot(
+    state: &State,
+    base: &Registry,
+    run: &RunContext,
+    additions: &RunTools,
+) -> Result<Snapshot, BuildError> {
+    let cx = run.read_only();
+    let listed = join_all(state.toolsets.iter().map(|set| set.list(cx, base))).await;
+    let mut gathering = Gathering {
+        state,
+        base,
+        run,
+        additions,
+        taken: HashMap::new(),
+        shown: BTreeMap::new(),
+        clashes: BTreeMap::new(),
+        problems: Vec::new(),
+        notices: Vec::new(),
+    };
+    for direct in &state.tools {
+        let origin = if direct.framework { Origin::Framework } else { Origin::Direct };
+        gathering.offer(&direct.entry, &origin);
+    }
+    for (set, listed) in state.toolsets.iter().zip(listed) {
+        gathering.listed(&set.name, &listed);
+    }
+    for (tools, origin) in
+        [(&additions.additional, Origin::Additional), (&additions.external, Origin::External)]
+    {
+        for tool in tools {
+            match base.compile(tool) {
+                Ok(entry) => gathering.offer(&entry, &origin),
+                Err(error) => gathering.unusable(error.problems, &origin),
+            }
+        }
+    }
+    gathering.finish()
+}
+
+struct Gathering<'a> {
+    state: &'a State,
+    base: &'a Registry,
+    run: &'a RunContext,
+    additions: &'a RunTools,
+    /// All names, also of tools that are hidden.
+    taken: HashMap<ToolName, Origin>,
+    shown: BTreeMap<ToolName, (Arc<Entry>, Origin)>,
+    clashes: BTreeMap<ToolName, Vec<Origin>>,
+    problems: Vec<Problem>,
+    notices: Vec<Notice>,
+}
+
+impl Gathering<'_> {
+    fn listed(&mut self, name: &str, listed: &Listed) {
+        let listing = &listed.listing;
+        if let Some(error) = &listed.error {
+            let (toolset, error, listed_last) = (name.to_owned(), error.clone(), listing.entries.len());
+            match self.state.strict_listing {
+                true => self.problems.push(Problem::NotListed { toolset, message: error.feedback() }),
+                false => self.notices.push(Notice::NotListed { toolset, error, listed_last }),
+            }
+        }
+        let origin = Origin::ToolSet(name.to_owned());
+        self.unusable(listing.problems.clone(), &origin);
+        for entry in &listing.entries {
+            self.offer(entry, &origin);
+        }
+    }
+
+    /// Takes one tool, if it may be shown and can be used.
+    fn offer(&mut self, entry: &Arc<Entry>, origin: &Origin) {
+        let name = entry.definition().name();
+        let taken = match self.taken.get(name) {
+            Some(taken_by) if !origin.is_of_toolbox() => Some(taken_by.clone()),
+            _ => None,
+        };
+        if let Some(taken_by) = taken {
+            return self.dropped(name, origin, taken_by);
+        }
+        self.taken.entry(name.clone()).or_insert_with(|| origin.clone());
+        if origin.is_user_tool() && !self.is_visible(entry) {
+            return;
+        }
+        if let Some((_, first)) = self.shown.get(name) {
+            let first = first.clone();
+            match self.state.strict_names {
+                true => {
+                    let clash = self.clashes.entry(name.clone()).or_insert_with(|| vec![first]);
+                    clash.push(origin.clone());
+                }
+                false => self.dropped(name, origin, first),
+            }
+            return;
+        }
+        let missing = self.base.missing(entry, self.run.provided());
+        if !missing.is_empty() {
+            return self.unusable(missing, origin);
+        }
+        self.shown.insert(name.clone(), (Arc::clone(entry), origin.clone()));
+    }
+
+    fn dropped(&mut self, name: &ToolName, origin: &Origin, taken_by: Origin) {
+        self.notices.push(Notice::Dropped { name: name.clone(), origin: origin.clone(), taken_by });
+    }
+
+    /// Tells what is wrong with tools that others depend on, or drops tools that came from outside.
+    fn unusable(&mut self, problems: Vec<Problem>, origin: &Origin) {
+        match origin {
+            Origin::Direct | Origin::Framework => self.problems.extend(problems),
+            _ if self.state.strict_listing => self.problems.extend(problems),
+            _ => {
+                let notice = |problem| Notice::Unusable { origin: origin.clone(), problem };
+                self.notices.extend(problems.into_iter().map(notice));
+            }
+        }
+    }
+
+    fn is_visible(&mut self, entry: &Entry) -> bool {
+        let (cx, definition) = (self.run.read_only(), entry.definition());
+        let shows =
+            || [&self.state.visibility, &self.additions.visibility].iter().all(|it| it.shows(cx, definition));
+        caught(shows).unwrap_or_else(|message| {
+            self.notices.push(Notice::Hidden { name: definition.name().clone(), message });
+            false
+        })
+    }
+
+    fn finish(mut self) -> Result<Snapshot, BuildError> {
+        let clash = |(name, origins): (ToolName, _)| Problem::SameName { name: name.to_string(), origins };
+        self.problems.extend(self.clashes.into_iter().map(clash));
+        if !self.problems.is_empty() {
+            return Err(BuildError { problems: self.problems });
+        }
+        let mut entries = Vec::with_capacity(self.shown.len());
+        let mut origins = HashMap::with_capacity(self.shown.len());
+        for (name, (entry, origin)) in self.shown {
+            entries.push(entry);
+            origins.insert(name, origin);
+        }
+        Ok(Snapshot { tools: self.base.of(entries), notices: self.notices, origins })
+    }
+}

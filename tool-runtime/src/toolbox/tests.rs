@@ -1,0 +1,52 @@
+//! What is not made again.
+
+#![allow(clippy::unwrap_used, reason = "a test may")]
+
+use std::sync::Arc;
+
+use futures_util::FutureExt;
+use serde_json::json;
+use tool_core::{InputSchema, Metadata, RunContext, Tool, ToolDefinition, ToolName};
+
+use crate::{Declaration, NamedTools, Registry, Toolbox, registry::Entry, toolset::ToolSetExt};
+
+fn declared(name: &str) -> Declaration {
+    let name = ToolName::new(name.to_owned()).unwrap();
+    let schema = InputSchema::new(json!({ "properties": { "a": { "type": "integer" } } })).unwrap();
+    Declaration::new(ToolDefinition::new(name, "One of many.", schema))
+}
+
+fn tools() -> Vec<Arc<dyn Tool>> {
+    (0..500).map(|number| Arc::new(declared(&format!("tool_{number}"))) as Arc<dyn Tool>).collect()
+}
+
+fn entries(toolbox: &Toolbox, user: &str) -> Vec<Arc<Entry>> {
+    let run = RunContext::new().with_user(user);
+    toolbox.snapshot(&run).now_or_never().unwrap().unwrap().into_tools().entries().to_vec()
+}
+
+/// How many of `entries` are not among `others`.
+fn new_of(entries: &[Arc<Entry>], others: &[Arc<Entry>]) -> usize {
+    entries.iter().filter(|entry| !others.iter().any(|other| Arc::ptr_eq(entry, other))).count()
+}
+
+// L08
+#[test]
+fn what_is_compiled_is_not_compiled_again() {
+    let toolbox = Toolbox::new();
+    toolbox.set_tools(tools()).unwrap();
+    toolbox.add_toolset(NamedTools::new("set", tools()).prefixed());
+    let first = entries(&toolbox, "one");
+    assert_eq!((first.len(), new_of(&entries(&toolbox, "other"), &first)), (1000, 0));
+    toolbox.add(declared("new")).unwrap();
+    assert_eq!(new_of(&entries(&toolbox, "one"), &first), 1);
+}
+
+// L12
+#[test]
+fn a_toolbox_over_a_registry_uses_what_that_compiled() {
+    let metadata = Metadata { toolset: Some("set".into()), ..Metadata::default() };
+    let tool = Declaration::new(declared("tool").definition().clone().with_metadata(metadata));
+    let registry = Registry::builder().add(tool).build().unwrap();
+    assert_eq!(new_of(&entries(&Toolbox::over(&registry), "one"), registry.entries()), 0);
+}

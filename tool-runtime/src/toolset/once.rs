@@ -1,0 +1,51 @@
+use std::{fmt, sync::Arc};
+
+use tokio::sync::OnceCell;
+use tool_core::{ReadonlyContext, RunContext, Running, Tool, ToolError};
+
+use super::ToolSet;
+
+/// A set that is listed once, for all runs, and therefore for none in particular; made by
+/// [`listed_once`](super::ToolSetExt::listed_once).
+pub struct ListedOnce<S> {
+    set: S,
+    tools: OnceCell<Vec<Arc<dyn Tool>>>,
+}
+
+impl<S> ListedOnce<S> {
+    pub(super) fn new(set: S) -> Self {
+        Self { set, tools: OnceCell::new() }
+    }
+}
+
+impl<S: ToolSet> ToolSet for ListedOnce<S> {
+    fn name(&self) -> &str {
+        self.set.name()
+    }
+
+    fn tools<'a>(&'a self, _: ReadonlyContext<'a>) -> Running<'a, Result<Vec<Arc<dyn Tool>>, ToolError>> {
+        Box::pin(async move {
+            // What one user may see must not be kept for another one.
+            let list = || async {
+                let nobody = RunContext::new();
+                self.set.tools(nobody.read_only()).await
+            };
+            self.tools.get_or_try_init(list).await.cloned()
+        })
+    }
+
+    fn close(&self) -> Running<'_, Result<(), ToolError>> {
+        self.set.close()
+    }
+
+    fn is_prefixed(&self) -> bool {
+        self.set.is_prefixed()
+    }
+}
+
+impl<S: ToolSet> fmt::Debug for ListedOnce<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let is_listed = self.tools.initialized();
+        f.debug_struct("ListedOnce").field("name", &self.name()).field("is_listed", &is_listed).finish()
+    }
+}

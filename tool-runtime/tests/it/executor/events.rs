@@ -1,0 +1,498 @@
+//! What those hear who listen.
+
+use std::{
+    sync::{Arc, Mutex, OnceLock},
+    time::Duration,
+};
+
+use tokio::sync::{Notify, oneshot};
+use tool_runtime::{
+    Content, ErrorKind, EventListener, Executor, Finish, Lagged, Permission, PermissionRequest, Progress,
+    StreamItem, ToolCall, ToolEvent, prelude::*,
+};
+
+use super::{
+    Counter, building, calls, echo, events, executor, on_both_runtimes, one, registry, short,
+    strategies::{crash, fail, meet, nap},
+    texts, told,
+};
+
+// H14
+#[tokio::test(start_paused = true)]
+async fn every_call_that_starts_ends_once() {
+    /// Takes too long.
+    #[tool(register = false, timeout = "1s")]
+    async fn slow() {
+        std::future::pending::<()>().await;
+    }
+    /// Needs a person.
+    #[tool(register = false, confirm)]
+    fn confirmed() {}
+    /// Goes on.
+    #[tool(register = false, long_running)]
+    fn begin() -> &'static str {
+        "begun"
+    }
+    let tools = Registry::builder().tool::<echo>().tool::<fail>().tool::<crash>().tool::<slow>();
+    let tools = registry(tools.tool::<confirmed>().tool::<begin>().provide(Counter::default()));
+    for finish in [Finish::InOrder, Finish::AsCompleted] {
+        let denying = |request: &PermissionRequest<'_>| match request.id().to_string().as_str() {
+            "8" => Permission::deny("no"),
+            _ => Permission::Allow,
+        };
+        let executor = Executor::builder(tools.clone()).finish(finish).permission(denying).build().unwrap();
+        let mut listener = executor.subscribe();
+        let mut calls = calls(&["fail", "crash", "slow", "confirmed", "begin", "unknown", "echo"]);
+        calls.extend(["7", "8"].map(|id| ToolCall::new("echo", r#"{"text":"a"}"#).with_id(id)));
+        let outcomes = executor.run(calls).await;
+        let texts = texts(&outcomes);
+        assert_eq!(
+            texts[..3],
+            ["disk full", "The tool crash panicked: boom", "Timed out: no result after 1s"]
+        );
+        assert_eq!(texts[3], "Approval required: requires confirmation: May the tool confirmed be called?");
+        assert_eq!(texts[4..6], ["begun", "Tool not found: unknown"]);
+        assert_eq!(texts[7..], ["a", "Denied: no"]);
+        let told = told(&mut listener);
+        for id in 0..9 {
+            let of = |what: &str| {
+                let event = format!("{what} {id}");
+                let at: Vec<_> = (0..told.len()).filter(|at| told[*at] == event).collect();
+                assert_eq!(at.len(), 1, "{event} in {told:?}");
+                at[0]
+            };
+            assert!(of("started") < of("finished"));
+            let last = told.iter().rposition(|event| event.ends_with(&format!(" {id}")));
+            assert_eq!(last, Some(of("finished")));
+        }
+        assert_eq!(told.len(), 19, "{told:?}");
+    }
+}
+
+// H14
+#[test]
+fn events_are_written_as_tagged_json() {
+    /// Reports.
+    #[tool(register = false)]
+    async fn report(cx: &ToolContext) -> &'static str {
+        cx.update("half").await;
+        cx.progress(Progress::new(1.0).of(2.0).message("on it")).unwrap();
+        "done"
+    }
+    let executor = executor(Registry::builder().tool::<report>());
+    let mut listener = executor.subscribe();
+    crate::run(executor.run(one("report", "{}")));
+    let written: Vec<_> =
+        events(&mut listener).iter().map(|event| serde_json::to_value(event).unwrap()).collect();
+    assert_eq!(
+        written[0],
+        json!({ "type": "started", "call": { "id": "0", "name": "report", "arguments": "{}" } })
+    );
+    assert_eq!(written[1]["type"], "updated");
+    assert_eq!((&written[1]["id"], &written[1]["name"]), (&json!("0"), &json!("report")));
+    assert_eq!(written[1]["update"]["content"], json!([{ "type": "text", "text": "half" }]));
+    assert_eq!(
+        written[2],
+        json!({
+            "type": "progress", "id": "0", "name": "report",
+            "progress": { "done": 1.0, "total": 2.0, "message": "on it" },
+        })
+    );
+    assert_eq!(written[3]["type"], "finished");
+    let result = &written[3]["result"];
+    assert_eq!((&result["id"], &result["name"]), (&json!("0"), &json!("report")));
+    assert_eq!((&result["isError"], &result["attempts"]), (&json!(false), &json!(1)));
+    assert_eq!(result["content"], json!([{ "type": "text", "text": "done" }]));
+}
+
+// H15
+#[test]
+fn listeners_hold_up_nobody() {
+    on_both_runtimes(async || {
+        let tools = Registry::builder().tool::<echo>().provide(Counter::default());
+        let executor = building(tools).event_buffer(2).build().unwrap();
+        let (mut slow, mut other, dropped) =
+            (executor.subscribe(), executor.subscribe(), executor.subscribe());
+        drop(dropped);
+        let calls: Vec<_> = ["0", "1"].map(|id| ToolCall::new("echo", r#"{"text":"a"}"#).with_id(id)).into();
+        assert_eq!(texts(&executor.run(calls).await), ["a", "a"]);
+        for listener in [&mut slow, &mut other] {
+            let lagged = listener.next().await.unwrap().unwrap_err();
+            assert_eq!(lagged, Lagged { missed: 2 });
+            let text = "2 events were missed: the listener is slower than its buffer is long";
+            assert_eq!(lagged.to_string(), text);
+            let rest = [listener.next().await.unwrap().unwrap(), listener.next().await.unwrap().unwrap()];
+            assert_eq!(rest.map(|event| short(&event)), ["finished 0", "finished 1"]);
+        }
+        drop(executor);
+        assert!(slow.next().await.is_none());
+    });
+}
+
+// H15, K04
+#[test]
+fn a_stream_gives_all_events_and_then_the_outcomes() {
+    /// Reports more than there is room for.
+    #[tool(register = false)]
+    async fn report(cx: &ToolContext) -> &'static str {
+        for number in 0..10 {
+            cx.update(number.to_string()).await;
+        }
+        "done"
+    }
+    on_both_runtimes(async || {
+        let executor = building(Registry::builder().tool::<report>()).event_buffer(1).build().unwrap();
+        let mut stream = executor.stream(calls(&["report"; 2]));
+        let (mut told, mut outcomes) = (Vec::new(), None);
+        while let Some(item) = stream.next().await {
+            assert!(outcomes.is_none());
+            match item {
+                StreamItem::Event(event) => told.push(short(&event)),
+                StreamItem::Outcomes(all) => outcomes = Some(texts(&all)),
+            }
+        }
+        assert_eq!(outcomes.unwrap(), ["done", "done"]);
+        assert_eq!(told.len(), 24);
+        assert_eq!(told[..2], ["started 0", "started 1"]);
+        assert_eq!(told[22..], ["finished 0", "finished 1"]);
+        for id in 0..2 {
+            assert_eq!(told.iter().filter(|it| **it == format!("updated {id}")).count(), 10);
+        }
+        assert!(stream.next().await.is_none());
+    });
+}
+
+// G05
+#[tokio::test(start_paused = true)]
+async fn calls_end_as_they_complete_where_that_is_wanted() {
+    let tools = Registry::builder().tool::<nap>().provide(super::Timeline::default());
+    let executor = building(tools).finish(Finish::AsCompleted).build().unwrap();
+    let mut listener = executor.subscribe();
+    assert_eq!(texts(&executor.run(calls(&["nap"; 3])).await), ["nap 0", "nap 1", "nap 2"]);
+    assert_eq!(
+        told(&mut listener),
+        ["started 0", "started 1", "started 2", "finished 2", "finished 1", "finished 0"]
+    );
+}
+
+// K02
+#[test]
+fn reports_after_the_call_are_lost_whoever_keeps_the_context() {
+    struct Kept(Arc<Notify>, std::sync::Mutex<Option<oneshot::Sender<ToolContext>>>);
+    /// Leaves a task behind that reports before the call ends and after.
+    #[tool(register = false)]
+    async fn outlive(kept: &Kept, cx: &ToolContext, fail: bool) -> Result<&'static str, &'static str> {
+        let (mine, ended, sender) = (cx.clone(), Arc::clone(&kept.0), kept.1.lock().unwrap().take().unwrap());
+        let (first, told) = oneshot::channel();
+        tokio::spawn(async move {
+            mine.update("in time").await;
+            first.send(()).unwrap();
+            ended.notified().await;
+            mine.update("late").await;
+            mine.progress(Progress::new(1.0)).unwrap();
+            let _ = sender.send(mine);
+        });
+        told.await.unwrap();
+        if fail { Err("failed") } else { Ok("done") }
+    }
+    on_both_runtimes(async || {
+        for fail in [false, true] {
+            let (sender, cx) = oneshot::channel();
+            let ended = Arc::new(Notify::new());
+            let kept = Kept(Arc::clone(&ended), std::sync::Mutex::new(Some(sender)));
+            let executor = executor(Registry::builder().tool::<outlive>().provide(kept));
+            let mut listener = executor.subscribe();
+            executor.run(vec![ToolCall::new("outlive", json!({ "fail": fail })).with_id("0")]).await;
+            ended.notify_one();
+            let cx = cx.await.unwrap();
+            cx.update("later still").await;
+            cx.progress(Progress::new(2.0)).unwrap();
+            assert_eq!(told(&mut listener), ["started 0", "updated 0", "finished 0"]);
+        }
+    });
+}
+
+/// Lends its context to whoever asks for it, and never ends.
+#[tool(register = false)]
+async fn lend(lent: &std::sync::Mutex<Option<oneshot::Sender<ToolContext>>>, cx: &ToolContext) {
+    if let Some(sender) = lent.lock().unwrap().take() {
+        let _ = sender.send(cx.clone());
+    }
+    std::future::pending::<()>().await;
+}
+
+// K02, J09
+#[tokio::test(start_paused = true)]
+async fn reports_of_a_call_that_was_cut_off_are_lost() {
+    // By its deadline, by a cancellation, with its batch.
+    for how in ["late", "cancelled", "dropped"] {
+        let (sender, cx) = oneshot::channel::<ToolContext>();
+        let tools = Registry::builder().tool::<lend>().provide(std::sync::Mutex::new(Some(sender)));
+        let asked = Counter::default();
+        let asking = asked.clone();
+        let builder = building(tools).hook(super::On::update(move |_, _| asking.count() > 0));
+        let executor = match how {
+            "late" => builder.timeout(std::time::Duration::from_secs(1)).build().unwrap(),
+            _ => builder.build().unwrap(),
+        };
+        let mut listener = executor.subscribe();
+        let run = Arc::new(tool_runtime::RunContext::new());
+        let mut batch = Box::pin(executor.batch(calls(&["lend"])).within(Arc::clone(&run)).run());
+        assert!(futures_util::poll!(&mut batch).is_pending());
+        let cx = cx.await.unwrap();
+        cx.update("in time").await;
+        match how {
+            "late" => drop(batch.await),
+            "cancelled" => {
+                run.cancellation().cancel();
+                drop(batch.await);
+            }
+            _ => drop(batch),
+        }
+        assert!(cx.is_cancelled());
+        cx.update("late").await;
+        cx.progress(Progress::new(1.0)).unwrap();
+        assert_eq!(told(&mut listener), ["started 0", "updated 0", "finished 0"], "{how}");
+        assert_eq!(asked.get(), 1);
+    }
+}
+
+// K03
+#[test]
+fn progress_of_parallel_calls_is_told_apart() {
+    /// Tells how far it is.
+    #[tool(register = false)]
+    async fn step(meeting: &tokio::sync::Barrier, cx: &ToolContext) {
+        meeting.wait().await;
+        cx.progress(Progress::new(1.0).message(format!("of {}", cx.call_id()))).unwrap();
+        meeting.wait().await;
+    }
+    let tools = Registry::builder().tool::<step>().provide(tokio::sync::Barrier::new(2));
+    let executor = executor(tools);
+    let mut listener = executor.subscribe();
+    crate::run(executor.run(calls(&["step"; 2])));
+    let mut seen = 0;
+    for event in events(&mut listener) {
+        if let ToolEvent::Progress { id, name, progress } = event {
+            assert_eq!(progress.message.unwrap(), format!("of {id}"));
+            assert_eq!(&*name, "step");
+            seen += 1;
+        }
+    }
+    assert_eq!(seen, 2);
+}
+
+// K01, D03
+#[test]
+fn updates_and_details_are_not_for_the_model() {
+    /// Reports, and says more than the model reads.
+    #[tool(register = false)]
+    async fn report(cx: &ToolContext) -> ToolOutput {
+        cx.update("half").await;
+        cx.update("nearly").await;
+        ToolOutput::from("done").with_details(json!({ "secret": 1 }))
+    }
+    let executor = executor(Registry::builder().tool::<report>());
+    let mut listener = executor.subscribe();
+    let outcomes = crate::run(executor.run(one("report", "{}")));
+    let result = outcomes[0].result().unwrap();
+    assert_eq!(*result.content(), [Content::text("done")]);
+    let events = events(&mut listener);
+    assert_eq!(
+        events.iter().map(short).collect::<Vec<_>>(),
+        ["started 0", "updated 0", "updated 0", "finished 0"]
+    );
+    let ToolEvent::Finished { result } = &events[3] else { panic!() };
+    assert_eq!(result.details(), Some(&json!({ "secret": 1 })));
+}
+
+// D11
+#[test]
+fn a_failing_tool_keeps_its_content_and_details() {
+    /// Fails in detail.
+    #[tool(register = false)]
+    fn compile() -> Result<(), ToolError> {
+        let content = vec![Content::text("error: expected `;`")];
+        Err(ToolError::failed("no such luck").with_content(content).with_details(json!({ "line": 3 })))
+    }
+    let executor = executor(Registry::builder().tool::<compile>());
+    let mut listener = executor.subscribe();
+    crate::run(executor.run(one("compile", "{}")));
+    let events = events(&mut listener);
+    let ToolEvent::Finished { result } = &events[1] else { panic!() };
+    assert!(result.is_error());
+    assert_eq!(*result.content(), [Content::text("no such luck"), Content::text("error: expected `;`")]);
+    assert_eq!(result.details(), Some(&json!({ "line": 3 })));
+}
+
+// D04
+#[test]
+fn each_call_has_one_result_with_its_id_name_and_time() {
+    let before = std::time::SystemTime::now();
+    let tools = Registry::builder().tool::<meet>().tool::<crash>().provide(tokio::sync::Barrier::new(1));
+    let executor = building(tools)
+        .hook(super::On::before(|call| {
+            Ok(match call.id().to_string().as_str() {
+                "2" => tool_runtime::Before::block("blocked"),
+                _ => tool_runtime::Before::GoOn,
+            })
+        }))
+        .build();
+    let outcomes = crate::run(executor.unwrap().run(calls(&["meet", "unknown", "meet", "crash"])));
+    let results: Vec<_> = outcomes.iter().map(|outcome| outcome.result().unwrap()).collect();
+    let seen: Vec<_> = results.iter().map(|it| (it.id.to_string(), &*it.name, it.is_error())).collect();
+    let expected = [("0", "meet", false), ("1", "unknown", true), ("2", "meet", true), ("3", "crash", true)];
+    assert_eq!(seen, expected.map(|(id, name, is_error)| (id.to_owned(), name, is_error)));
+    assert!(results.iter().all(|result| result.finished_at >= before));
+    let kinds: Vec<_> =
+        results.iter().filter_map(|it| it.outcome.as_ref().err()).map(ToolError::kind).collect();
+    assert_eq!(kinds, [ErrorKind::UnknownTool, ErrorKind::Failed, ErrorKind::Panicked]);
+}
+
+/// Leaves its context to a task that reports once it may, and says when it has; ends unless it hangs.
+#[tool(register = false)]
+async fn haunt(ghost: &Ghost, hang: bool, cx: &ToolContext) {
+    let (cx, ghost) = (cx.clone(), ghost.clone());
+    tokio::spawn(async move {
+        ghost.rises.notified().await;
+        cx.update("boo").await;
+        ghost.rose.notify_one();
+    });
+    if hang {
+        std::future::pending::<()>().await;
+    }
+}
+
+/// Runs until the ghost of the call before it has risen.
+#[tool(register = false)]
+async fn watch(ghost: &Ghost) {
+    ghost.rises.notify_one();
+    ghost.rose.notified().await;
+}
+
+#[derive(Clone, Default)]
+struct Ghost {
+    rises: Arc<Notify>,
+    rose: Arc<Notify>,
+}
+
+fn haunting(hang: bool) -> ToolCall {
+    ToolCall::new("haunt", json!({ "hang": hang })).with_id("0")
+}
+
+// K02
+#[test]
+fn reports_are_lost_from_the_end_of_the_body_on_also_while_others_run() {
+    on_both_runtimes(async || {
+        let tools = Registry::builder().tool::<haunt>().tool::<watch>().provide(Ghost::default());
+        let executor = executor(tools);
+        let mut listener = executor.subscribe();
+        executor.run(vec![haunting(false), ToolCall::new("watch", "{}").with_id("1")]).await;
+        assert_eq!(told(&mut listener), ["started 0", "started 1", "finished 0", "finished 1"]);
+    });
+}
+
+/// Waits at one stage until the ghost has risen.
+struct Seance(Ghost, super::Counter);
+
+impl tool_runtime::Hook for Seance {
+    fn finished<'a>(
+        &'a self,
+        call: &'a tool_runtime::CallView<'a>,
+        _result: &'a tool_runtime::ToolResult,
+    ) -> tool_runtime::Running<'a, ()> {
+        Box::pin(async move {
+            if call.tool() == "haunt" {
+                self.0.rises.notify_one();
+                self.0.rose.notified().await;
+            }
+        })
+    }
+
+    fn before_update<'a>(
+        &'a self,
+        _call: &'a tool_runtime::CallView<'a>,
+        _text: &'a str,
+    ) -> tool_runtime::Running<'a, bool> {
+        self.1.count();
+        Box::pin(async { true })
+    }
+}
+
+// K02, H03
+#[test]
+fn reports_after_the_last_event_of_a_call_are_lost_and_no_hook_is_asked_about_them() {
+    on_both_runtimes(async || {
+        for hang in [false, true] {
+            let (ghost, asked) = (Ghost::default(), Counter::default());
+            let tools = Registry::builder().tool::<haunt>().provide(ghost.clone());
+            let executor = building(tools).hook(Seance(ghost, asked.clone())).build().unwrap();
+            let mut listener = executor.subscribe();
+            let run = Arc::new(tool_runtime::RunContext::new());
+            let mut batch = Box::pin(executor.batch(vec![haunting(hang)]).within(Arc::clone(&run)).run());
+            if hang {
+                assert!(futures_util::poll!(&mut batch).is_pending());
+                run.cancellation().cancel();
+            }
+            batch.await;
+            assert_eq!(told(&mut listener), ["started 0", "finished 0"]);
+            assert_eq!(asked.get(), 0);
+        }
+    });
+}
+
+// K02, H03
+#[test]
+fn a_hook_that_still_thinks_about_an_update_holds_up_no_call_that_has_ended() {
+    /// Never decides.
+    struct Undecided(Arc<Notify>);
+    impl tool_runtime::Hook for Undecided {
+        fn before_update<'a>(
+            &'a self,
+            _call: &'a tool_runtime::CallView<'a>,
+            _text: &'a str,
+        ) -> tool_runtime::Running<'a, bool> {
+            self.0.notify_one();
+            Box::pin(std::future::pending())
+        }
+    }
+    /// Leaves a task behind that reports, and ends when a hook is asked about it.
+    #[tool(register = false)]
+    async fn leave(asked: &Arc<Notify>, cx: &ToolContext) -> &'static str {
+        let cx = cx.clone();
+        tokio::spawn(async move { cx.update("boo").await });
+        asked.notified().await;
+        "done"
+    }
+    on_both_runtimes(async || {
+        let asked = Arc::new(Notify::new());
+        let tools = Registry::builder().tool::<leave>().provide(Arc::clone(&asked));
+        let executor = building(tools).hook(Undecided(asked)).build().unwrap();
+        let mut listener = executor.subscribe();
+        assert_eq!(texts(&executor.run(calls(&["leave"])).await), ["done"]);
+        assert_eq!(told(&mut listener), ["started 0", "finished 0"]);
+    });
+}
+
+// H15
+#[test]
+fn who_begins_to_listen_while_a_batch_runs_hears_of_the_next_one() {
+    type Late = Arc<(OnceLock<Executor>, Mutex<Option<EventListener>>)>;
+    /// Has somebody listen.
+    #[tool(register = false, long_running)]
+    async fn announce(late: &Late, cx: &ToolContext) -> ToolOutput {
+        late.1.lock().unwrap().get_or_insert_with(|| late.0.get().unwrap().subscribe());
+        cx.update("half").await;
+        cx.progress(Progress::new(1.0)).unwrap();
+        ToolOutput::empty()
+    }
+    let late = Late::default();
+    let tools = Registry::builder().tool::<announce>().provide(Arc::clone(&late));
+    let executor = building(tools).idle_timeout(Duration::from_secs(9)).build().unwrap();
+    let executor = late.0.get_or_init(|| executor);
+    for expected in [&[][..], &["started 0", "updated 0", "progress 0", "finished 0"]] {
+        crate::run(executor.run(calls(&["announce"])));
+        executor.answer(&"0".into(), Ok("done".into())).unwrap();
+        assert_eq!(told(late.1.lock().unwrap().as_mut().unwrap()), expected);
+    }
+}

@@ -1,0 +1,151 @@
+//! How many calls run at once.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use tokio::time::sleep;
+use tool_runtime::{CancellationToken, ExecutorError, Limits, LimitsError, RunContext, prelude::*};
+
+use super::{Timeline, building, calls, hang, texts, told};
+
+/// How many run, and how many did at most.
+#[derive(Default)]
+struct Gauge {
+    now: AtomicUsize,
+    most: AtomicUsize,
+}
+
+impl Gauge {
+    async fn within(&self) {
+        let now = self.now.fetch_add(1, Ordering::SeqCst) + 1;
+        self.most.fetch_max(now, Ordering::SeqCst);
+        sleep(Duration::from_secs(1)).await;
+        self.now.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// Works.
+#[tool(register = false)]
+async fn work(gauge: &Arc<Gauge>) {
+    gauge.within().await;
+}
+
+/// Works in a group.
+#[tool(register = false, group = "slow")]
+async fn grouped(gauge: &Arc<Gauge>) {
+    gauge.within().await;
+}
+
+/// Works by itself.
+#[tool(register = false, concurrency_safe = false)]
+async fn unsafe_work(gauge: &Arc<Gauge>) {
+    gauge.within().await;
+}
+
+/// How many of `names` run at once under `limits`.
+async fn at_most(limits: Limits, names: &[&str]) -> usize {
+    let gauge = Arc::new(Gauge::default());
+    let tools = Registry::builder().tool::<work>().tool::<grouped>().tool::<unsafe_work>();
+    let executor = building(tools.provide(Arc::clone(&gauge))).limits(limits).build().unwrap();
+    let outcomes = executor.run(calls(names)).await;
+    assert!(outcomes.iter().all(|outcome| outcome.is_finished()));
+    assert_eq!(texts(&outcomes), vec![""; names.len()]);
+    gauge.most.load(Ordering::SeqCst)
+}
+
+// G13
+#[tokio::test(start_paused = true)]
+async fn no_more_calls_run_at_once_than_the_limit_says() {
+    assert_eq!(at_most(Limits::new(), &["work"; 5]).await, 5);
+    assert_eq!(at_most(Limits::new().overall(2), &["work"; 5]).await, 2);
+    assert_eq!(at_most(Limits::new().tool("work", 3), &["work"; 5]).await, 3);
+    assert_eq!(at_most(Limits::new().tool("work", 1), &["work", "work", "grouped"]).await, 2);
+    assert_eq!(at_most(Limits::new().overall(usize::MAX), &["work"; 3]).await, 3);
+}
+
+// G13
+#[tokio::test(start_paused = true)]
+async fn the_tools_of_a_group_share_its_limit() {
+    let group = Limits::new().group("slow", 1, ["work"]);
+    assert_eq!(at_most(group.clone(), &["work", "grouped", "work"]).await, 1);
+    assert_eq!(at_most(group, &["work", "unsafe_work"]).await, 2);
+    assert_eq!(at_most(Limits::new(), &["grouped"; 2]).await, 2);
+}
+
+// G13, A09
+#[tokio::test(start_paused = true)]
+async fn calls_of_a_tool_that_is_not_safe_run_one_by_one_where_hints_count() {
+    assert_eq!(at_most(Limits::new(), &["unsafe_work"; 3]).await, 3);
+    assert_eq!(at_most(Limits::new().by_hints(), &["unsafe_work"; 3]).await, 1);
+    assert_eq!(at_most(Limits::new().by_hints().tool("unsafe_work", 2), &["unsafe_work"; 3]).await, 2);
+}
+
+// G13
+#[test]
+fn limits_that_make_no_sense_are_errors() {
+    let error = |limits: Limits| {
+        let tools = Registry::builder().tool::<grouped>().provide(Arc::<Gauge>::default());
+        building(tools).limits(limits).build().unwrap_err()
+    };
+    let twice = error(Limits::new().group("slow", 1, ["x"]).group("other", 1, ["grouped"]));
+    assert!(matches!(twice, ExecutorError::Limits(LimitsError::TwoGroups(..))));
+    assert_eq!(
+        twice.to_string(),
+        "the tool `grouped` is in the group `other` and in the group `slow`; it can be in one"
+    );
+    let none = |limits| error(limits).to_string();
+    assert_eq!(
+        none(Limits::new().overall(0)),
+        "the limit of all tools is 0, by which nothing would ever run"
+    );
+    assert_eq!(
+        none(Limits::new().tool("a", 0)),
+        "the limit of the tool `a` is 0, by which nothing would ever run"
+    );
+    assert_eq!(
+        none(Limits::new().group("a", 0, ["b"])),
+        "the limit of the group `a` is 0, by which nothing would ever run"
+    );
+}
+
+// G13, G11
+#[tokio::test(start_paused = true)]
+async fn a_call_that_waits_for_its_turn_is_cancelled_at_once_and_never_begins() {
+    /// Begins.
+    #[tool(register = false)]
+    async fn begin(timeline: &Timeline, cx: &ToolContext) -> &'static str {
+        timeline.note("begun");
+        cx.cancellation().cancelled().await;
+        "stopped"
+    }
+    let timeline = Timeline::default();
+    let tools = Registry::builder().tool::<begin>().tool::<hang>().provide(timeline.clone());
+    let executor = building(tools).limits(Limits::new().overall(1)).build().unwrap();
+    let mut listener = executor.subscribe();
+    let stop = CancellationToken::new();
+    let run = RunContext::new().with_cancellation(stop.clone());
+    let batch = executor.batch(calls(&["begin", "begin", "hang"])).within(run).run();
+    let stopping = async {
+        sleep(Duration::from_secs(1)).await;
+        stop.cancel();
+    };
+    let (outcomes, ()) = tokio::join!(batch, stopping);
+    // The first one makes room as it ends; nobody takes it.
+    assert_eq!(texts(&outcomes), ["stopped", "Cancelled", "Cancelled"]);
+    assert_eq!(timeline.all(), ["begun"]);
+    let attempts: Vec<_> = outcomes.iter().map(|outcome| outcome.result().unwrap().attempts).collect();
+    assert_eq!(attempts, [1, 0, 0]);
+    assert_eq!(
+        told(&mut listener),
+        ["started 0", "started 1", "started 2", "finished 0", "finished 1", "finished 2"]
+    );
+    // The room is there for the next batch.
+    let again = executor.batch(calls(&["begin"])).within(RunContext::new());
+    assert!(tokio::time::timeout(Duration::from_secs(1), again.run()).await.is_err());
+    assert_eq!(timeline.all(), ["begun", "begun"]);
+}

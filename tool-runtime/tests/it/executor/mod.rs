@@ -1,0 +1,287 @@
+//! A batch of calls, whatever happens to it.
+
+mod approval;
+mod context;
+mod deadlines;
+mod detached;
+mod events;
+mod hooks;
+mod limits;
+mod open_calls;
+mod permission;
+mod property;
+mod retry;
+mod run_deadlines;
+mod secrets;
+mod steering;
+mod strategies;
+mod streaming;
+
+use std::{
+    ops::ControlFlow,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use tool_runtime::{
+    Before, BeforeCall, CallOutcome, CallView, EventListener, Executor, ExecutorBuilder, Hook, Registry,
+    RegistryBuilder, Running, ToolCall, ToolEvent, ToolResult, prelude::*,
+};
+
+/// What happened, in order.
+#[derive(Clone, Default)]
+struct Timeline(Arc<Mutex<(Vec<String>, Option<EventListener>)>>);
+
+impl Timeline {
+    /// From now on, with what an executor tells.
+    fn listen(&self, listener: EventListener) {
+        self.0.lock().unwrap().1 = Some(listener);
+    }
+
+    fn note(&self, what: impl Into<String>) {
+        self.catch_up();
+        self.0.lock().unwrap().0.push(what.into());
+    }
+
+    fn catch_up(&self) {
+        let (all, listener) = &mut *self.0.lock().unwrap();
+        if let Some(listener) = listener {
+            all.extend(told(listener));
+        }
+    }
+
+    fn all(&self) -> Vec<String> {
+        self.catch_up();
+        self.0.lock().unwrap().0.clone()
+    }
+}
+
+/// Runs `future` on a runtime of each flavour, with a clock that only moves when all wait.
+fn on_both_runtimes<F: Future<Output = ()>>(make: impl Fn() -> F) {
+    crate::run(make());
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    runtime.block_on(make());
+}
+
+fn registry(builder: RegistryBuilder) -> Registry {
+    builder.build().unwrap()
+}
+
+/// What the model is told, in order.
+fn texts(outcomes: &[CallOutcome]) -> Vec<String> {
+    outcomes.iter().map(|outcome| outcome.result().map_or("-".into(), |it| it.text().into_owned())).collect()
+}
+
+/// Calls of `names`, without arguments, under the ids "0", "1", ..
+fn calls(names: &[&str]) -> Vec<ToolCall> {
+    let call = |(at, name): (usize, &&str)| ToolCall::new(*name, "{}").with_id(at.to_string());
+    names.iter().enumerate().map(call).collect()
+}
+
+/// What happened, in short: `started 0`, `finished 0`.
+fn short(event: &ToolEvent) -> String {
+    let what = match event {
+        ToolEvent::Started { .. } => "started",
+        ToolEvent::Updated { .. } => "updated",
+        ToolEvent::Progress { .. } => "progress",
+        ToolEvent::ApprovalRequested { .. } => "asked",
+        ToolEvent::Finished { .. } => "finished",
+        _ => "?",
+    };
+    format!("{what} {}", event.id())
+}
+
+/// What an executor told, in full.
+fn events(listener: &mut EventListener) -> Vec<ToolEvent> {
+    std::iter::from_fn(|| listener.try_next()).map(Result::unwrap).collect()
+}
+
+/// What an executor told, in short.
+fn told(listener: &mut EventListener) -> Vec<String> {
+    events(listener).iter().map(short).collect()
+}
+
+fn executor(builder: RegistryBuilder) -> Executor {
+    Executor::new(registry(builder))
+}
+
+fn building(builder: RegistryBuilder) -> ExecutorBuilder {
+    Executor::builder(registry(builder))
+}
+
+/// A call under the id "0".
+fn one(name: &str, arguments: &str) -> Vec<ToolCall> {
+    vec![ToolCall::new(name, arguments.to_owned()).with_id("0")]
+}
+
+/// Counts.
+#[derive(Clone, Default)]
+struct Counter(Arc<AtomicUsize>);
+
+impl Counter {
+    fn count(&self) -> usize {
+        self.0.fetch_add(1, Ordering::SeqCst) + 1
+    }
+
+    fn get(&self) -> usize {
+        self.0.load(Ordering::SeqCst)
+    }
+}
+
+/// Says it again.
+#[tool(register = false)]
+fn echo(counter: &Counter, text: String) -> String {
+    counter.count();
+    text
+}
+
+/// Never ends, and notices nothing.
+#[tool(register = false)]
+async fn hang() {
+    std::future::pending::<()>().await;
+}
+
+/// Ends when it is told to.
+#[tool(register = false)]
+async fn obey(cx: &ToolContext) -> &'static str {
+    cx.cancellation().cancelled().await;
+    "stopped"
+}
+
+/// Notes each stage of each call under its name.
+struct Noting(Timeline, &'static str);
+
+impl Noting {
+    fn note<'a, T: Send + 'a>(&self, stage: &str, id: &impl ToString, value: T) -> Running<'a, T> {
+        self.0.note(format!("{}{stage} {}", self.1, id.to_string()));
+        Box::pin(async move {
+            // A stage that takes its time, so that two would be seen to overlap.
+            tokio::task::yield_now().await;
+            value
+        })
+    }
+}
+
+impl Hook for Noting {
+    fn gate<'a>(&'a self, call: &'a CallView<'a>) -> Running<'a, bool> {
+        self.note("gate", call.id(), true)
+    }
+
+    fn before<'a>(&'a self, call: &'a mut BeforeCall<'_>) -> Running<'a, Result<Before, ToolError>> {
+        self.note("before", call.id(), Ok(Before::GoOn))
+    }
+
+    fn before_update<'a>(&'a self, call: &'a CallView<'a>, text: &'a str) -> Running<'a, bool> {
+        self.note(&format!("before {text}"), call.id(), true)
+    }
+
+    fn after_update<'a>(&'a self, call: &'a CallView<'a>, text: &'a str) -> Running<'a, ()> {
+        self.note(&format!("after {text}"), call.id(), ())
+    }
+
+    fn recover<'a>(
+        &'a self,
+        call: &'a CallView<'a>,
+        _error: &'a ToolError,
+    ) -> Running<'a, Result<Option<ToolOutput>, ToolError>> {
+        self.note("recover", call.id(), Ok(None))
+    }
+
+    fn after<'a>(
+        &'a self,
+        call: &'a CallView<'a>,
+        _result: &'a mut ToolResult,
+    ) -> Running<'a, Result<ControlFlow<()>, ToolError>> {
+        self.note("after", call.id(), Ok(ControlFlow::Continue(())))
+    }
+
+    fn finished<'a>(&'a self, call: &'a CallView<'a>, result: &'a ToolResult) -> Running<'a, ()> {
+        self.note(if result.is_error() { "failed" } else { "done" }, call.id(), ())
+    }
+}
+
+/// A hook of closures.
+#[expect(clippy::type_complexity, reason = "the types of methods")]
+#[derive(Default)]
+struct On {
+    gate: Option<Box<dyn Fn(&CallView<'_>) -> bool + Send + Sync>>,
+    before: Option<Box<dyn Fn(&mut BeforeCall<'_>) -> Result<Before, ToolError> + Send + Sync>>,
+    update: Option<Box<dyn Fn(&CallView<'_>, &str) -> bool + Send + Sync>>,
+    recover: Option<Box<dyn Fn(&ToolError) -> Result<Option<ToolOutput>, ToolError> + Send + Sync>>,
+    after: Option<Box<dyn Fn(&mut ToolResult) -> Result<ControlFlow<()>, ToolError> + Send + Sync>>,
+    finished: Option<Box<dyn Fn(&CallView<'_>, &ToolResult) + Send + Sync>>,
+}
+
+impl On {
+    fn gate(asked: impl Fn(&CallView<'_>) -> bool + Send + Sync + 'static) -> Self {
+        Self { gate: Some(Box::new(asked)), ..Self::default() }
+    }
+
+    fn before(
+        asked: impl Fn(&mut BeforeCall<'_>) -> Result<Before, ToolError> + Send + Sync + 'static,
+    ) -> Self {
+        Self { before: Some(Box::new(asked)), ..Self::default() }
+    }
+
+    fn update(asked: impl Fn(&CallView<'_>, &str) -> bool + Send + Sync + 'static) -> Self {
+        Self { update: Some(Box::new(asked)), ..Self::default() }
+    }
+
+    fn recover(
+        asked: impl Fn(&ToolError) -> Result<Option<ToolOutput>, ToolError> + Send + Sync + 'static,
+    ) -> Self {
+        Self { recover: Some(Box::new(asked)), ..Self::default() }
+    }
+
+    fn after(
+        asked: impl Fn(&mut ToolResult) -> Result<ControlFlow<()>, ToolError> + Send + Sync + 'static,
+    ) -> Self {
+        Self { after: Some(Box::new(asked)), ..Self::default() }
+    }
+
+    fn finished(asked: impl Fn(&CallView<'_>, &ToolResult) + Send + Sync + 'static) -> Self {
+        Self { finished: Some(Box::new(asked)), ..Self::default() }
+    }
+}
+
+impl Hook for On {
+    fn gate<'a>(&'a self, call: &'a CallView<'a>) -> Running<'a, bool> {
+        Box::pin(async move { self.gate.as_ref().is_none_or(|asked| asked(call)) })
+    }
+
+    fn before<'a>(&'a self, call: &'a mut BeforeCall<'_>) -> Running<'a, Result<Before, ToolError>> {
+        Box::pin(async move { self.before.as_ref().map_or(Ok(Before::GoOn), |asked| asked(call)) })
+    }
+
+    fn before_update<'a>(&'a self, call: &'a CallView<'a>, text: &'a str) -> Running<'a, bool> {
+        Box::pin(async move { self.update.as_ref().is_none_or(|asked| asked(call, text)) })
+    }
+
+    fn recover<'a>(
+        &'a self,
+        _call: &'a CallView<'a>,
+        error: &'a ToolError,
+    ) -> Running<'a, Result<Option<ToolOutput>, ToolError>> {
+        Box::pin(async move { self.recover.as_ref().map_or(Ok(None), |asked| asked(error)) })
+    }
+
+    fn after<'a>(
+        &'a self,
+        _call: &'a CallView<'a>,
+        result: &'a mut ToolResult,
+    ) -> Running<'a, Result<ControlFlow<()>, ToolError>> {
+        Box::pin(
+            async move { self.after.as_ref().map_or(Ok(ControlFlow::Continue(())), |asked| asked(result)) },
+        )
+    }
+
+    fn finished<'a>(&'a self, call: &'a CallView<'a>, result: &'a ToolResult) -> Running<'a, ()> {
+        Box::pin(async move {
+            if let Some(asked) = &self.finished {
+                asked(call, result);
+            }
+        })
+    }
+}

@@ -1,0 +1,131 @@
+//! How long the run of a call may take: "the run's own deadline bounds all" (section 7 of the design).
+
+use std::{sync::Arc, time::Duration};
+
+use tokio::time::{Instant, sleep};
+use tool_runtime::{
+    Approval, ApprovalRequest, Approver, ErrorKind, ExecutionStrategy, Finish, Limits, Retry, RunContext,
+    Running, ToolCall, prelude::*,
+};
+
+use super::{Counter, building, calls, echo, executor, hang, obey, texts, told};
+
+const OVER: &str = "Timed out: the run's time is over";
+
+fn run_of(seconds: u64) -> RunContext {
+    RunContext::new().with_deadline((Instant::now() + Duration::from_secs(seconds)).into_std())
+}
+
+/// Takes 2 seconds.
+#[tool(register = false)]
+async fn two() -> &'static str {
+    sleep(Duration::from_secs(2)).await;
+    "done"
+}
+
+#[tokio::test(start_paused = true)]
+async fn calls_end_with_their_run_whatever_their_tools_allow() {
+    let tools = || Registry::builder().tool::<hang>().tool::<obey>().tool::<two>();
+    for finish in [Finish::InOrder, Finish::AsCompleted] {
+        let executor = building(tools()).timeout(Duration::from_secs(60)).finish(finish).build().unwrap();
+        let mut listener = executor.subscribe();
+        let start = Instant::now();
+        let batch = executor.batch(calls(&["hang", "two", "obey"])).within(run_of(5));
+        let outcomes = batch.run().await;
+        // One that notices is late, too.
+        assert_eq!(texts(&outcomes), [OVER, "done", OVER]);
+        assert_eq!(start.elapsed(), Duration::from_secs(5));
+        let error = outcomes[0].result().unwrap().outcome.as_ref().unwrap_err();
+        assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::TimedOut, false));
+        assert_eq!(told(&mut listener).iter().filter(|it| it.starts_with("finished")).count(), 3);
+    }
+    // The tool's own limit counts where it is nearer.
+    let executor = building(tools()).timeout(Duration::from_secs(3)).build().unwrap();
+    let outcomes = executor.batch(calls(&["hang"])).within(run_of(5)).run().await;
+    assert_eq!(texts(&outcomes), ["Timed out: no result after 3s"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_call_starts_when_its_run_is_over_and_each_is_answered() {
+    let counter = Counter::default();
+    let tools = Registry::builder().tool::<echo>().tool::<two>().provide(counter.clone());
+    let executor = building(tools).strategy(ExecutionStrategy::Sequential).build().unwrap();
+    let mut batch = calls(&["two", "two"]);
+    batch.push(ToolCall::new("echo", r#"{"text":"a"}"#).with_id("2"));
+    let mut listener = executor.subscribe();
+    assert_eq!(texts(&executor.batch(batch).within(run_of(3)).run().await), ["done", OVER, OVER]);
+    assert_eq!(counter.get(), 0);
+    let all = ["started 0", "finished 0", "started 1", "finished 1", "started 2", "finished 2"];
+    assert_eq!(told(&mut listener), all);
+    drop(listener);
+    let echo = || vec![ToolCall::new("echo", r#"{"text":"a"}"#)];
+    assert_eq!(texts(&executor.batch(echo()).within(run_of(0)).run().await), [OVER]);
+    assert_eq!(counter.get(), 0);
+    assert_eq!(texts(&executor.batch(echo()).within(run_of(1)).run().await), ["a"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_child_of_a_run_has_no_more_time_and_a_tool_sees_the_nearer_end() {
+    /// Says how much time it has.
+    #[tool(register = false)]
+    fn left(cx: &ToolContext) -> String {
+        format!("{:?}", cx.deadline().map(|end| end - Instant::now().into_std()))
+    }
+    let tools = || Registry::builder().tool::<left>();
+    let executor = executor(tools());
+    let child = run_of(5).child("researcher");
+    assert_eq!(texts(&executor.batch(calls(&["left"])).within(child).run().await), ["Some(5s)"]);
+    for (limit, seen) in [(3, "Some(3s)"), (7, "Some(5s)")] {
+        let executor = building(tools()).timeout(Duration::from_secs(limit)).build().unwrap();
+        assert_eq!(texts(&executor.batch(calls(&["left"])).within(run_of(5)).run().await), [seen]);
+    }
+}
+
+struct Slow;
+
+impl Approver for Slow {
+    fn ask<'a>(&'a self, _request: &'a ApprovalRequest) -> Running<'a, Result<Approval, ToolError>> {
+        Box::pin(std::future::pending())
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_end_of_a_run_also_ends_the_wait_for_a_person_for_a_turn_and_for_another_attempt() {
+    /// Asks first.
+    #[tool(register = false, confirm)]
+    fn asking() -> &'static str {
+        "done"
+    }
+    let executor = building(Registry::builder().tool::<asking>()).approver(Slow).build().unwrap();
+    assert_eq!(texts(&executor.batch(calls(&["asking"])).within(run_of(5)).run().await), [OVER]);
+
+    let limits = Limits::new().overall(1);
+    let executor = building(Registry::builder().tool::<two>()).limits(limits).build().unwrap();
+    let outcomes = executor.batch(calls(&["two"; 3])).within(run_of(3)).run().await;
+    assert_eq!(texts(&outcomes), ["done", OVER, OVER]);
+
+    /// Fails.
+    #[tool(register = false, read_only)]
+    fn failing(counter: &Counter) -> Result<(), ToolError> {
+        counter.count();
+        Err(ToolError::failed("busy").retryable(true))
+    }
+    let counter = Counter::default();
+    let retry = Retry { attempts: 9, initial_ms: 2_000, multiplier: 1.0, jitter: false, ..Retry::DEFAULT };
+    let tools = Registry::builder().tool::<failing>().provide(counter.clone());
+    let executor = building(tools).retry(retry).build().unwrap();
+    assert_eq!(texts(&executor.batch(calls(&["failing"])).within(run_of(5)).run().await), [OVER]);
+    assert_eq!(counter.get(), 3);
+}
+
+#[test]
+fn a_run_with_a_deadline_needs_a_clock() {
+    let counter = Counter::default();
+    let executor = executor(Registry::builder().tool::<echo>().provide(counter.clone()));
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let run = Arc::new(run_of(5));
+    let batch = executor.batch(vec![ToolCall::new("echo", r#"{"text":"a"}"#)]).within(run);
+    let told = texts(&runtime.block_on(batch.run())).concat();
+    assert!(told.starts_with("Tool unavailable: its run has a deadline, and no tokio runtime"), "{told}");
+    assert_eq!(counter.get(), 0);
+}

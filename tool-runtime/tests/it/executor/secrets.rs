@@ -1,0 +1,193 @@
+//! What nobody but the tool may see.
+
+use std::sync::{Arc, Mutex};
+
+use tool_runtime::{
+    Approval, ApprovalRequest, Before, CallOutcome, Permission, PermissionRequest, RetryInfo, RetryPolicy,
+    StreamItem, ToolCall, prelude::*,
+};
+
+use super::{On, building, events};
+
+const SECRET: &str = "hunter2";
+
+#[expect(clippy::ptr_arg, reason = "as the parameters are")]
+fn is_asked(_user: &String, pin: &String) -> bool {
+    !pin.is_empty()
+}
+
+/// Logs in, unless the network is down.
+#[tool(register = false, read_only, confirm = is_asked)]
+async fn login(
+    user: String,
+    #[arg(secret)]
+    #[serde(alias = "password")]
+    pin: String,
+) -> Result<String, ToolError> {
+    assert_eq!(pin, SECRET);
+    Err(ToolError::failed(format!("{user} could not log in")).retryable(true))
+}
+
+/// All that somebody could have written to a log.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<String>>>);
+
+impl Log {
+    fn note(&self, what: &(impl std::fmt::Debug + ?Sized)) {
+        self.0.lock().unwrap().push(format!("{what:?} {what:#?}"));
+    }
+
+    fn json(&self, what: &impl serde::Serialize) {
+        self.0.lock().unwrap().push(serde_json::to_string(what).unwrap());
+    }
+
+    fn error(&self, error: &ToolError) {
+        self.note(error);
+        let mut lines = self.0.lock().unwrap();
+        lines.push(error.to_string());
+        lines.push(error.feedback());
+    }
+
+    fn outcome(&self, outcome: &CallOutcome) {
+        self.note(outcome);
+        let Some(result) = outcome.result() else { return };
+        self.json(result);
+        self.0.lock().unwrap().push(result.text().into_owned());
+        if let Err(error) = &result.outcome {
+            self.error(error);
+        }
+    }
+
+    fn assert_clean(&self, arguments: &str) {
+        for line in self.0.lock().unwrap().iter() {
+            assert!(!line.contains(SECRET), "{arguments}: {line}");
+        }
+    }
+}
+
+fn executor(log: &Log, approver: bool, rewrites: Option<Value>) -> tool_runtime::Executor {
+    let (before, gate, policy, rule, finished) =
+        (log.clone(), log.clone(), log.clone(), log.clone(), log.clone());
+    let retry = tool_runtime::Retry { attempts: 2, initial_ms: 0, ..Default::default() };
+    let hook = On {
+        gate: Some(Box::new(move |call| {
+            gate.note(call);
+            true
+        })),
+        before: Some(Box::new(move |call| {
+            if let Some(arguments) = &rewrites {
+                call.rewrite(arguments.clone());
+            }
+            before.note(call);
+            Ok(Before::GoOn)
+        })),
+        finished: Some(Box::new(move |call, result| {
+            finished.note(call);
+            finished.note(result);
+        })),
+        ..On::default()
+    };
+    let builder = building(Registry::builder().tool::<login>())
+        .hook(hook)
+        .permission(move |request: &PermissionRequest<'_>| {
+            policy.note(request);
+            Permission::Allow
+        })
+        .retry(RetryPolicy::new(retry).rule(move |info: &RetryInfo<'_>| {
+            rule.note(info);
+            true
+        }));
+    let asked = log.clone();
+    let builder = match approver {
+        false => builder,
+        true => builder.approver(move |request: &ApprovalRequest| {
+            asked.note(request);
+            asked.json(request);
+            Approval::Approved
+        }),
+    };
+    builder.build().unwrap()
+}
+
+/// Notes all that becomes of a call.
+async fn seen(log: &Log, executor: &tool_runtime::Executor, arguments: &str) -> Vec<CallOutcome> {
+    let call = ToolCall::new("login", arguments.to_owned()).with_id("0");
+    log.note(&call);
+    let mut listener = executor.subscribe();
+    let batch = executor.batch(vec![call]);
+    log.note(&batch);
+    let (mut stream, mut all) = (batch.stream(), Vec::new());
+    log.note(&stream);
+    while let Some(item) = stream.next().await {
+        log.note(&item);
+        if let StreamItem::Outcomes(outcomes) = item {
+            all = outcomes;
+        }
+    }
+    for event in events(&mut listener) {
+        log.note(&event);
+        log.json(&event);
+    }
+    all.iter().for_each(|outcome| log.outcome(outcome));
+    for open in executor.open_calls() {
+        log.note(&open);
+        if let tool_runtime::OpenCall::Confirmation(_, request) = open {
+            log.json(&request);
+            log.json(&executor.confirmation_call(&request));
+        }
+    }
+    log.note(executor);
+    all
+}
+
+const ARGUMENTS: [&str; 10] = [
+    r#"{"user":"ada","pin":"hunter2"}"#,
+    r#"{"user":"ada","password":"hunter2"}"#,
+    // Misspelt, of another type, in the wrong place, twice, too much, cut off, no object.
+    r#"{"user":"ada","pln":"hunter2"}"#,
+    r#"{"user":"ada","pin":["hunter2"]}"#,
+    r#"{"user":{"pin":"hunter2"}}"#,
+    r#"{"user":"ada","pin":"hunter2","pin":"hunter2"}"#,
+    r#"{"user":"ada","pin":"hunter2","extra":"hunter2"}"#,
+    r#"{"user":"ada","pin":"hunter2"#,
+    r#"["hunter2"]"#,
+    r#""hunter2""#,
+];
+
+// I01, I15, H14: see `#[arg(secret)]`.
+#[test]
+fn a_secret_is_seen_by_nobody_who_stands_around_the_call() {
+    for arguments in ARGUMENTS {
+        for approver in [false, true] {
+            let log = Log::default();
+            let outcomes = crate::run(seen(&log, &executor(&log, approver, None), arguments));
+            let ran = outcomes[0].result().unwrap().attempts;
+            let fits = arguments == ARGUMENTS[0] || arguments == ARGUMENTS[1];
+            assert_eq!(ran, if fits && approver { 2 } else { 0 }, "{arguments}");
+            log.assert_clean(arguments);
+        }
+    }
+}
+
+// H07
+#[test]
+fn a_secret_that_a_hook_puts_in_is_seen_by_nobody() {
+    for rewritten in ["pin", "password", "pln"] {
+        let log = Log::default();
+        let rewritten = json!({ "user": "ada", rewritten: SECRET });
+        let executor = executor(&log, true, Some(rewritten.clone()));
+        crate::run(seen(&log, &executor, r#"{"user":"ada","pin":"-"}"#));
+        log.assert_clean(&rewritten.to_string());
+    }
+}
+
+// I15
+#[test]
+fn a_person_sees_the_rest_of_a_call_with_a_secret() {
+    let log = Log::default();
+    let executor = executor(&log, false, None);
+    let outcomes = crate::run(seen(&log, &executor, ARGUMENTS[1]));
+    let CallOutcome::Pending(pending) = &outcomes[0] else { panic!() };
+    let tool_runtime::Operation::Confirmation(request) = &pending.operation else { panic!() };
+    assert_eq!(request.call.arguments.to_value().unwrap(), json!({ "user": "ada", "password": "***" }));
+}

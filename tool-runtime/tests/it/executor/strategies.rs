@@ -1,0 +1,309 @@
+//! How the calls of a batch run, and in which order they start and end.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::Duration,
+};
+
+use tokio::{sync::Barrier, time::sleep};
+use tool_runtime::{
+    Actions, ErrorKind, ExecutionStrategy, Executor, ExecutorError, InvalidStrategy, Retry, ToolCall,
+    merged_actions, prelude::*, serde_json,
+};
+
+use super::{Timeline, building, calls, executor, on_both_runtimes, one, registry, texts, told};
+
+/// Waits until `n` calls of it run.
+#[tool(register = false)]
+pub(super) async fn meet(meeting: &Barrier) -> &'static str {
+    meeting.wait().await;
+    "met"
+}
+
+/// Takes as long as its id says.
+#[tool(register = false)]
+pub(super) async fn nap(timeline: &Timeline, cx: &ToolContext) -> String {
+    timeline.note(format!("begin {}", cx.call_id()));
+    let seconds: u64 = cx.call_id().to_string().parse().unwrap();
+    sleep(Duration::from_secs(10 - seconds)).await;
+    timeline.note(format!("end {}", cx.call_id()));
+    format!("nap {seconds}")
+}
+
+/// Fails.
+#[tool(register = false)]
+pub(super) fn fail() -> Result<(), String> {
+    Err("disk full".to_owned())
+}
+
+/// Panics.
+#[tool(register = false)]
+pub(super) fn crash() {
+    panic!("boom")
+}
+
+// G03
+#[test]
+fn parallel_calls_run_at_once() {
+    on_both_runtimes(async || {
+        let meeting = Barrier::new(3);
+        let executor = executor(Registry::builder().tool::<meet>().provide(meeting));
+        assert_eq!(texts(&executor.run(calls(&["meet"; 3])).await), ["met"; 3]);
+    });
+}
+
+// G02, G05, A21
+#[tokio::test(start_paused = true)]
+async fn sequential_calls_never_overlap() {
+    let timeline = Timeline::default();
+    let tools = registry(Registry::builder().tool::<nap>().provide(timeline.clone()));
+    let executor = Executor::builder(tools).strategy(ExecutionStrategy::Sequential).build().unwrap();
+    assert_eq!(texts(&executor.run(calls(&["nap"; 3])).await), ["nap 0", "nap 1", "nap 2"]);
+    assert_eq!(timeline.all(), ["begin 0", "end 0", "begin 1", "end 1", "begin 2", "end 2"]);
+}
+
+// G05, G06
+#[tokio::test(start_paused = true)]
+async fn only_bodies_of_parallel_calls_overlap() {
+    let timeline = Timeline::default();
+    let executor = executor(Registry::builder().tool::<nap>().provide(timeline.clone()));
+    let mut listener = executor.subscribe();
+    assert_eq!(texts(&executor.run(calls(&["nap"; 3])).await), ["nap 0", "nap 1", "nap 2"]);
+    assert_eq!(timeline.all(), ["begin 0", "begin 1", "begin 2", "end 2", "end 1", "end 0"]);
+    assert_eq!(
+        told(&mut listener),
+        ["started 0", "started 1", "started 2", "finished 0", "finished 1", "finished 2"]
+    );
+}
+
+// G04
+#[tokio::test(start_paused = true)]
+async fn batches_follow_each_other() {
+    let timeline = Timeline::default();
+    let tools = registry(Registry::builder().tool::<nap>().provide(timeline.clone()));
+    let executor =
+        Executor::builder(tools.clone()).strategy(ExecutionStrategy::Batched { size: 2 }).build().unwrap();
+    executor.run(calls(&["nap"; 5])).await;
+    let expected =
+        ["begin 0", "begin 1", "end 1", "end 0", "begin 2", "begin 3", "end 3", "end 2", "begin 4", "end 4"];
+    assert_eq!(timeline.all(), expected);
+
+    let none = Executor::builder(tools).strategy(ExecutionStrategy::Batched { size: 0 }).build();
+    let error = none.unwrap_err();
+    assert!(matches!(error, ExecutorError::Strategy(_)));
+    assert_eq!(error.to_string(), "batches of 0 calls would never run any; `size` is at least 1");
+}
+
+// G08, J10, E02, D04
+#[test]
+fn what_becomes_of_one_call_is_nothing_to_the_others() {
+    on_both_runtimes(async || {
+        let meeting = Arc::new(Barrier::new(2));
+        let tools = Registry::builder().tool::<meet>().tool::<fail>().tool::<crash>().provide_shared(meeting);
+        let outcomes = executor(tools).run(calls(&["meet", "fail", "crash", "met", "meet"])).await;
+        assert_eq!(
+            texts(&outcomes),
+            [
+                "met",
+                "disk full",
+                "The tool crash panicked: boom",
+                "Tool not found: met\nDid you mean `meet`?",
+                "met"
+            ]
+        );
+        let ids: Vec<_> = outcomes.iter().map(|outcome| outcome.id().to_string()).collect();
+        assert_eq!(ids, ["0", "1", "2", "3", "4"]);
+    });
+}
+
+// G01
+#[test]
+fn a_strategy_is_parallel_by_default_and_written_as_json() {
+    assert_eq!(ExecutionStrategy::default(), ExecutionStrategy::Parallel);
+    let written = [
+        (ExecutionStrategy::Sequential, json!("sequential")),
+        (ExecutionStrategy::Parallel, json!("parallel")),
+        (ExecutionStrategy::Batched { size: 2 }, json!({ "batched": { "size": 2 } })),
+    ];
+    for (strategy, json) in written {
+        assert_eq!(serde_json::to_value(strategy).unwrap(), json);
+        assert_eq!(serde_json::from_value::<ExecutionStrategy>(json).unwrap(), strategy);
+    }
+    assert_eq!(InvalidStrategy.to_string(), "batches of 0 calls would never run any; `size` is at least 1");
+}
+
+// G07
+#[tokio::test(start_paused = true)]
+async fn a_sequential_tool_makes_its_batch_sequential() {
+    /// Never beside others.
+    #[tool(register = false, sequential)]
+    fn alone(timeline: &Timeline, cx: &ToolContext) {
+        timeline.note(format!("alone {}", cx.call_id()));
+    }
+    let timeline = Timeline::default();
+    let tools = Registry::builder().tool::<nap>().tool::<alone>().provide(timeline.clone());
+    let outcomes = executor(tools).run(calls(&["nap", "alone", "nap"])).await;
+    assert_eq!(texts(&outcomes), ["nap 0", "", "nap 2"]);
+    assert_eq!(timeline.all(), ["begin 0", "end 0", "alone 1", "begin 2", "end 2"]);
+}
+
+// G03, G07
+#[tokio::test(start_paused = true)]
+async fn a_switch_makes_every_strategy_sequential() {
+    for strategy in [ExecutionStrategy::Parallel, ExecutionStrategy::Batched { size: 2 }] {
+        let timeline = Timeline::default();
+        let tools = Registry::builder().tool::<nap>().provide(timeline.clone());
+        let executor = building(tools).strategy(strategy).parallel(false).build().unwrap();
+        executor.run(calls(&["nap"; 2])).await;
+        assert_eq!(timeline.all(), ["begin 0", "end 0", "begin 1", "end 1"]);
+    }
+}
+
+// G16
+#[test]
+fn a_body_that_blocks_its_thread_holds_up_nobody() {
+    /// Waits on its thread for the other call.
+    #[tool(register = false, blocking)]
+    fn block(signal: &Arc<std::sync::Barrier>) -> &'static str {
+        signal.wait();
+        "unblocked"
+    }
+    /// Lets the other call go on.
+    #[tool(register = false)]
+    async fn unblock(signal: &Arc<std::sync::Barrier>) -> &'static str {
+        let signal = Arc::clone(signal);
+        tokio::task::spawn_blocking(move || signal.wait()).await.unwrap();
+        "done"
+    }
+    on_both_runtimes(async || {
+        let signal = Arc::new(std::sync::Barrier::new(2));
+        let tools = Registry::builder().tool::<block>().tool::<unblock>().provide(signal);
+        let outcomes = executor(tools).run(calls(&["block", "unblock"])).await;
+        assert_eq!(texts(&outcomes), ["unblocked", "done"]);
+    });
+}
+
+// A15
+#[test]
+fn a_tool_that_is_only_declared_is_answered_and_the_batch_goes_on() {
+    let schema = tool_runtime::InputSchema::new(json!({ "type": "object" })).unwrap();
+    let declared = ToolBuilder::new("declared").description("Elsewhere.").input_schema(schema).declare();
+    let tools = Registry::builder().add(declared.unwrap()).tool::<fail>();
+    let outcomes = crate::run(executor(tools).run(calls(&["declared", "fail"])));
+    assert_eq!(
+        texts(&outcomes),
+        ["Tool unavailable: it is declared, and nothing here can run it", "disk full"]
+    );
+    assert!(outcomes[0].result().unwrap().is_error());
+}
+
+// A21
+#[test]
+fn one_tool_serves_many_calls_of_a_batch() {
+    /// Says it again, and for which call.
+    #[tool(register = false)]
+    fn repeat(text: String, cx: &ToolContext) -> String {
+        format!("{text} for {}", cx.call_id())
+    }
+    let call = |n: u32| tool_runtime::ToolCall::new("repeat", json!({ "text": n.to_string() }));
+    let calls: Vec<_> = (0..5).map(|n| call(n).with_id(format!("id-{n}"))).collect();
+    let outcomes = crate::run(executor(Registry::builder().tool::<repeat>()).run(calls));
+    let expected: Vec<_> = (0..5).map(|n| format!("{n} for id-{n}")).collect();
+    assert_eq!(texts(&outcomes), expected);
+}
+
+// E02, E03
+#[test]
+fn a_call_fails_and_a_batch_answers() {
+    let tools = registry(Registry::builder().tool::<fail>());
+    let error = crate::run(tools.call("fail", "{}")).unwrap_err();
+    assert_eq!((error.kind(), error.feedback()), (ErrorKind::Failed, "disk full".to_owned()));
+    let outcomes = crate::run(Executor::new(tools).run(one("fail", "{}")));
+    let result = outcomes[0].result().unwrap();
+    assert!(result.is_error());
+    assert_eq!(result.text(), "disk full");
+    assert_eq!(result.attempts, 1);
+}
+
+// D10
+#[test]
+fn a_result_that_cannot_be_written_is_an_error_and_the_batch_goes_on() {
+    /// Gives what no JSON can hold.
+    #[tool(register = false, output_schema = false)]
+    fn odd() -> std::collections::BTreeMap<Vec<u8>, u8> {
+        [(vec![1], 2)].into()
+    }
+    let tools = Registry::builder().tool::<odd>().tool::<fail>();
+    let outcomes = crate::run(executor(tools).run(calls(&["odd", "fail"])));
+    assert_eq!(
+        texts(&outcomes),
+        ["Invalid output: the result cannot be written as JSON: key must be a string", "disk full"]
+    );
+}
+
+/// Asks something of its run.
+#[tool(register = false)]
+fn ask(terminate: bool, key: u32) -> ToolOutput {
+    let state = serde_json::from_value(json!({ "key": key })).unwrap();
+    ToolOutput::from("asked").with_actions(Actions { terminate, state, ..Actions::default() })
+}
+
+// G15, D14
+#[test]
+fn a_run_ends_where_all_ask_for_it_and_the_later_call_has_the_last_word() {
+    let executor = executor(Registry::builder().tool::<ask>().tool::<fail>());
+    let merged = |calls: &[(&str, Value)]| {
+        let calls =
+            calls.iter().map(|(name, arguments)| tool_runtime::ToolCall::new(*name, arguments.clone()));
+        merged_actions(&crate::run(executor.run(calls.collect())))
+    };
+    let asks = |terminate: bool, key: u32| ("ask", json!({ "terminate": terminate, "key": key }));
+    let both = merged(&[asks(true, 1), asks(true, 2)]);
+    assert!(both.terminate);
+    assert_eq!(Value::Object(both.state), json!({ "key": 2 }));
+    assert!(!merged(&[asks(true, 1), asks(false, 2)]).terminate);
+    assert!(!merged(&[asks(true, 1), ("fail", json!({}))]).terminate);
+    assert!(!merged(&[]).terminate);
+}
+
+// D13
+#[test]
+fn a_tool_may_always_ask_that_its_turn_ends() {
+    /// Shows a picture, of which nothing is to be said.
+    #[tool(register = false, skip_summarization)]
+    fn show(fail: bool) -> Result<&'static str, &'static str> {
+        if fail { Err("no picture") } else { Ok("shown") }
+    }
+    let executor = executor(Registry::builder().tool::<show>());
+    let actions = |fail: bool| {
+        let call = tool_runtime::ToolCall::new("show", json!({ "fail": fail }));
+        merged_actions(&crate::run(executor.run(vec![call])))
+    };
+    assert!(actions(false).skip_summarization);
+    assert!(!actions(true).skip_summarization);
+}
+
+/// Is not there at first.
+#[tool(register = false, read_only)]
+fn flicker(seen: &AtomicU32) -> Result<&'static str, ToolError> {
+    match seen.fetch_add(1, Ordering::Relaxed) {
+        0 | 1 => Err(ToolError::failed("not yet").retryable(true)),
+        _ => Ok("there"),
+    }
+}
+
+// G14
+#[tokio::test(start_paused = true)]
+async fn an_executor_alone_answers_messages_without_a_model() {
+    let tools = registry(Registry::builder().tool::<flicker>().provide(AtomicU32::new(0)));
+    let executor = Executor::builder(tools).retry(Retry::DEFAULT).build().unwrap();
+    let message: Vec<ToolCall> =
+        serde_json::from_value(json!([{ "name": "flicker" }, { "name": "flicker" }])).unwrap();
+    let outcomes = executor.run(message).await;
+    assert_eq!(texts(&outcomes), ["there", "there"]);
+    // Calls without ids were given some.
+    assert_ne!(outcomes[0].id(), outcomes[1].id());
+}

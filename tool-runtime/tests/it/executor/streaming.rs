@@ -1,0 +1,174 @@
+//! Tools that give a stream.
+
+use std::sync::{Arc, Mutex};
+
+use futures_util::{Stream, StreamExt, stream};
+use tokio::sync::mpsc;
+use tool_runtime::{RunContext, StreamItem, ToolCall, ToolEvent, prelude::*};
+
+use super::{building, calls, events, executor, on_both_runtimes, one, short, texts, told};
+
+/// Forecasts piece by piece.
+#[tool(register = false)]
+fn forecast(city: String) -> impl Stream<Item = String> {
+    stream::iter([format!("{city}: "), "rain".to_owned(), ", then sun".to_owned()])
+}
+
+// K05, K07, B26
+#[test]
+fn the_pieces_are_shown_and_their_whole_is_the_result() {
+    let executor = executor(Registry::builder().tool::<forecast>());
+    let mut listener = executor.subscribe();
+    let outcomes = crate::run(executor.run(one("forecast", r#"{"city":"Oslo"}"#)));
+    assert_eq!(texts(&outcomes), ["Oslo: rain, then sun"]);
+    let shown: Vec<_> = events(&mut listener)
+        .into_iter()
+        .map(|event| match event {
+            ToolEvent::Updated { update, .. } => update.text().into_owned(),
+            event => short(&event),
+        })
+        .collect();
+    assert_eq!(shown, ["started 0", "Oslo: ", "rain", ", then sun", "finished 0"]);
+}
+
+// K06, K07
+#[test]
+fn a_producer_waits_while_the_reader_is_behind() {
+    /// Makes pieces, and counts them.
+    #[tool(register = false)]
+    fn produce(made: &Arc<Mutex<u32>>) -> impl Stream<Item = u32> {
+        let made = Arc::clone(made);
+        stream::iter(0..100).inspect(move |_| *made.lock().unwrap() += 1)
+    }
+    on_both_runtimes(async || {
+        let made = Arc::<Mutex<u32>>::default();
+        let tools = Registry::builder().tool::<produce>().provide(Arc::clone(&made));
+        let executor = building(tools).event_buffer(1).build().unwrap();
+        let mut stream = executor.stream(calls(&["produce"]));
+        let mut read = 0;
+        while let Some(item) = stream.next().await {
+            match item {
+                StreamItem::Event(ToolEvent::Updated { .. }) => read += 1,
+                StreamItem::Event(_) => continue,
+                StreamItem::Outcomes(_) => break,
+            }
+            // What was read, what is in the buffer, and what waits for room.
+            assert!(*made.lock().unwrap() <= read + 2, "{read}");
+        }
+        assert_eq!((read, *made.lock().unwrap()), (100, 100));
+    });
+}
+
+// K06, K11
+#[test]
+fn a_producer_is_told_when_nobody_reads_any_more() {
+    struct Source(Mutex<Option<mpsc::Receiver<u32>>>);
+    /// Passes on what a task of its own makes.
+    #[tool(register = false)]
+    fn relay(source: &Source) -> impl Stream<Item = u32> {
+        let mut receiver = source.0.lock().unwrap().take().unwrap();
+        stream::poll_fn(move |task| receiver.poll_recv(task))
+    }
+    on_both_runtimes(async || {
+        let (sender, receiver) = mpsc::channel(1);
+        let tools = Registry::builder().tool::<relay>().provide(Source(Mutex::new(Some(receiver))));
+        let executor = executor(tools);
+        let run = Arc::new(RunContext::new());
+        let mut batch = Box::pin(executor.batch(calls(&["relay"])).within(Arc::clone(&run)).run());
+        sender.send(1).await.unwrap();
+        assert!(futures_util::poll!(&mut batch).is_pending());
+        assert!(!sender.is_closed());
+        run.cancellation().cancel();
+        assert_eq!(texts(&batch.await), ["Cancelled"]);
+        assert!(sender.send(2).await.is_err());
+    });
+}
+
+// K10, J10
+#[test]
+fn a_stream_that_breaks_keeps_what_came_in_its_details() {
+    /// Breaks after two pieces.
+    #[tool(register = false)]
+    fn tear(panic: bool) -> impl Stream<Item = Result<u32, String>> {
+        stream::iter(1..9).map(move |number| match number {
+            3 if panic => panic!("boom"),
+            3 => Err("torn".to_owned()),
+            number => Ok(number),
+        })
+    }
+    let executor = executor(Registry::builder().tool::<tear>());
+    let mut listener = executor.subscribe();
+    let run = |panic: bool| {
+        crate::run(executor.run(vec![ToolCall::new("tear", json!({ "panic": panic })).with_id("0")]))
+    };
+    let outcomes = run(false);
+    let result = outcomes[0].result().unwrap();
+    assert!(result.is_error());
+    assert_eq!((result.text().as_ref(), result.details()), ("torn", Some(&json!([1, 2]))));
+    let expected = ["started 0", "updated 0", "updated 0", "finished 0"];
+    assert_eq!(told(&mut listener), expected);
+    assert_eq!(texts(&run(true)), ["The tool tear panicked: boom"]);
+    assert_eq!(told(&mut listener), expected);
+}
+
+// K04, K07
+#[test]
+fn pieces_of_parallel_streams_come_before_any_of_their_calls_ends() {
+    let executor = executor(Registry::builder().tool::<forecast>());
+    let mut listener = executor.subscribe();
+    let call = |id: &str| ToolCall::new("forecast", json!({ "city": id })).with_id(id);
+    crate::run(executor.run(vec![call("a"), call("b")]));
+    let told = told(&mut listener);
+    assert_eq!(told[..2], ["started a", "started b"]);
+    assert!(told[2..8].iter().all(|event| event.starts_with("updated")), "{told:?}");
+    assert_eq!(told[8..], ["finished a", "finished b"]);
+}
+
+// H14, K06
+#[test]
+fn every_event_of_a_large_batch_comes_before_its_outcomes() {
+    on_both_runtimes(async || {
+        // More than a task of tokio may do before others have their turn.
+        for size in [40, 64, 100] {
+            let executor = executor(Registry::builder().tool::<forecast>());
+            let call = |id: usize| ToolCall::new("forecast", r#"{"city":"Oslo"}"#).with_id(id.to_string());
+            let mut stream = executor.stream((0..size).map(call).collect());
+            let (mut read, mut outcomes) = (0, 0);
+            while let Some(item) = stream.next().await {
+                match item {
+                    StreamItem::Event(_) => read += 1,
+                    StreamItem::Outcomes(all) => outcomes = all.len(),
+                }
+            }
+            assert_eq!((read, outcomes), (size * 5, size));
+        }
+    });
+}
+
+// H14
+#[test]
+fn of_a_call_whose_start_nobody_heard_nobody_hears_the_end() {
+    crate::run(async {
+        let executor = building(Registry::builder().tool::<forecast>()).event_buffer(2).build().unwrap();
+        let mut listener = executor.subscribe();
+        let calls = ["a", "b", "c"].map(|id| ToolCall::new("forecast", r#"{"city":"Oslo"}"#).with_id(id));
+        let mut stream = executor.stream(calls.into());
+        // The reader takes one event and leaves, while that of "c" waits for room.
+        assert!(stream.next().await.is_some());
+        assert_eq!(told(&mut listener), ["started a", "started b"]);
+        drop(stream);
+        assert_eq!(told(&mut listener), ["finished a", "finished b"]);
+    });
+}
+
+#[test]
+fn a_buffer_that_no_memory_holds_is_as_large_as_one_may_be() {
+    for events in [usize::MAX, 0] {
+        let executor = building(Registry::builder().tool::<forecast>()).event_buffer(events).build().unwrap();
+        let mut listener = executor.subscribe();
+        let mut stream = executor.stream(one("forecast", r#"{"city":"Oslo"}"#));
+        assert!(crate::run(stream.next()).is_some());
+        drop(stream);
+        assert!(listener.try_next().is_some());
+    }
+}

@@ -1,0 +1,147 @@
+//! What a program can say about calls, each at its own place.
+
+use std::{
+    ops::ControlFlow,
+    sync::{Arc, Mutex},
+};
+
+use tool_runtime::{
+    Before, BeforeCall, CallOutcome, CallView, Executor, ExecutorBuilder, Hook, NamedTools, Operation,
+    Permission, PermissionPolicy, PermissionRequest, Running, Tool, ToolCall, ToolResult, ToolSetExt,
+    Toolbox, Visibility, prelude::*,
+};
+
+use super::{Remote, boxed, snapshot};
+use crate::run;
+
+type Asked = Arc<Mutex<Vec<&'static str>>>;
+
+/// Notes that it was asked, and lets everything happen.
+struct Watching(Asked);
+
+impl Hook for Watching {
+    fn before<'a>(&'a self, _: &'a mut BeforeCall<'_>) -> Running<'a, Result<Before, ToolError>> {
+        self.0.lock().unwrap().push("before");
+        Box::pin(async { Ok(Before::GoOn) })
+    }
+
+    fn after<'a>(
+        &'a self,
+        _: &'a CallView<'a>,
+        _: &'a mut ToolResult,
+    ) -> Running<'a, Result<ControlFlow<()>, ToolError>> {
+        self.0.lock().unwrap().push("after");
+        Box::pin(async { Ok(ControlFlow::Continue(())) })
+    }
+}
+
+/// Blocks every call.
+struct Blocking;
+
+impl Hook for Blocking {
+    fn before<'a>(&'a self, _: &'a mut BeforeCall<'_>) -> Running<'a, Result<Before, ToolError>> {
+        Box::pin(async { Ok(Before::block("blocked")) })
+    }
+}
+
+/// Notes that it was asked; denies, or not.
+struct Policy(Asked, bool);
+
+impl PermissionPolicy for Policy {
+    fn decide<'a>(&'a self, _: &'a PermissionRequest<'_>) -> Running<'a, Result<Permission, ToolError>> {
+        self.0.lock().unwrap().push("permission");
+        Box::pin(async { Ok(if self.1 { Permission::deny("not now") } else { Permission::Allow }) })
+    }
+}
+
+/// Whether the tool is listed, what a call of it gives, and who was asked.
+fn stages(
+    visibility: Visibility,
+    denies: bool,
+    set_up: impl FnOnce(ExecutorBuilder) -> ExecutorBuilder,
+) -> (bool, String, Vec<&'static str>) {
+    let asked = Asked::default();
+    let toolbox = boxed(Remote::new("a", &["x"]));
+    toolbox.show(visibility);
+    let tools = snapshot(&toolbox).unwrap().into_tools();
+    let is_listed = tools.get("x").is_some();
+    let builder =
+        Executor::builder(tools).plugin(Watching(asked.clone())).permission(Policy(asked.clone(), denies));
+    let outcomes = run(set_up(builder).build().unwrap().run(vec![ToolCall::new("x", "{}")]));
+    let outcome = match &outcomes[0] {
+        CallOutcome::External(_) => "external".to_owned(),
+        other => other.result().unwrap().text().into_owned(),
+    };
+    let asked = asked.lock().unwrap().clone();
+    (is_listed, outcome, asked)
+}
+
+// I09
+#[test]
+fn each_control_alone_changes_its_own_stage() {
+    let all = Visibility::all;
+    let of = |outcome: &str| outcome.to_owned();
+    let plain = stages(all(), false, |it| it);
+    assert_eq!(plain, (true, of("x of a"), vec!["before", "permission", "after"]));
+    // Not listed; the call is unknown, as any other name would be, and the hooks see its result.
+    let hidden = stages(all().except(["x"]), false, |it| it);
+    assert_eq!(hidden, (false, of("Tool not found: x"), vec!["after"]));
+    // Listed, and left to the caller.
+    let external = stages(all(), false, |it| it.external(|_| true));
+    assert_eq!(external, (true, of("external"), vec![]));
+    // Listed and refused: after the hooks, which hear nothing of the result.
+    let denied = stages(all(), true, |it| it);
+    assert_eq!(denied, (true, of("Denied: not now"), vec!["before", "permission"]));
+    // Listed and answered by a hook: no permission is asked.
+    let blocked = stages(all(), false, |it| it.hook(Blocking));
+    assert_eq!(blocked, (true, of("blocked"), vec!["before"]));
+}
+
+/// Removes a file.
+#[tool(register = false)]
+fn remove(path: String) -> String {
+    format!("{path} is gone")
+}
+
+fn guarded() -> Toolbox {
+    let registry = Registry::builder().tool::<remove>().build().unwrap();
+    let remove = Arc::clone(registry.get("remove").unwrap());
+    let (declared, _) = tool_runtime::Declaration::list(&json!([{ "name": "pick" }]));
+    let pick: Arc<dyn Tool> = Arc::new(declared[0].clone());
+    let asks = |name: &str, arguments: &Value| name != "remove" || arguments["path"] != "/tmp/x";
+    boxed(NamedTools::new("files", [remove, pick]).confirmed(asks).prefixed())
+}
+
+// I23
+#[test]
+fn a_set_asks_before_the_calls_that_its_wrapper_picks() {
+    let executor = Executor::new(snapshot(&guarded()).unwrap().into_tools());
+    let calls =
+        ["/tmp/x", "/etc"].map(|path| ToolCall::new("files__remove", json!({ "path": path }).to_string()));
+    let outcomes = run(executor.run(calls.to_vec()));
+    assert_eq!(outcomes[0].result().unwrap().text(), "/tmp/x is gone");
+    let CallOutcome::Pending(pending) = &outcomes[1] else { panic!("{outcomes:?}") };
+    let Operation::Confirmation(request) = &pending.operation else { panic!("{pending:?}") };
+    assert_eq!(request.hint, "May the tool files__remove be called?");
+    let yes = tool_runtime::ConfirmationAnswer { confirmed: true, payload: Value::Null };
+    let resumed = executor.resume([(pending.call.id.clone(), yes)]).unwrap();
+    assert_eq!(run(resumed.run())[0].result().unwrap().text(), "/etc is gone");
+}
+
+// I23
+#[test]
+fn what_runs_elsewhere_asks_nobody_here() {
+    let tools = snapshot(&guarded()).unwrap().into_tools();
+    let pick = tools.get("files__pick").unwrap();
+    assert_eq!(pick.definition().metadata().confirmation, tool_runtime::Confirmation::Never);
+    let outcomes = run(Executor::new(tools).run(vec![ToolCall::new("files__pick", "{}")]));
+    assert!(matches!(outcomes[0], CallOutcome::External(_)), "{outcomes:?}");
+}
+
+// I23
+#[test]
+fn a_registry_alone_refuses_what_may_have_to_be_asked() {
+    let tools = snapshot(&guarded()).unwrap().into_tools();
+    let error = run(tools.call("files__remove", r#"{ "path": "/tmp/x" }"#)).unwrap_err();
+    assert_eq!(error.kind(), tool_runtime::ErrorKind::ApprovalRequired);
+}

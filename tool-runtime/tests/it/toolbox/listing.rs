@@ -1,0 +1,172 @@
+//! Sets that fail, and tools that cannot be used.
+
+use std::sync::Arc;
+
+use tool_runtime::{
+    Declaration, InputSchema, NamedTools, RunContext, Tool, ToolDefinition, ToolName, Toolbox, Visibility,
+    prelude::*,
+};
+
+use super::{Remote, boxed, listed, names, notices, snapshot, tool};
+use crate::run;
+
+// L04
+#[test]
+fn a_set_that_fails_is_used_with_what_it_listed_last() {
+    let remote = Remote::new("remote", &["a"]);
+    let toolbox = boxed(remote.clone());
+    toolbox.add(tool("here", "here")).unwrap();
+    assert_eq!(names(&toolbox), ["a", "here"]);
+    remote.fail(Some("connection refused"));
+    let snapshot = snapshot(&toolbox).unwrap();
+    assert_eq!(listed(&snapshot), ["a", "here"]);
+    assert_eq!(
+        notices(&snapshot),
+        [
+            "the set `remote` could not list its tools, and is used with the 1 it listed last: connection refused"
+        ]
+    );
+}
+
+// L04
+#[test]
+fn a_set_that_never_listed_does_not_take_the_others_down() {
+    let remote = Remote::new("remote", &["a"]);
+    let failures =
+        [("connection refused", "connection refused"), ("panic", "the set panicked: the list is torn")];
+    for (failure, told) in failures {
+        remote.fail(Some(failure));
+        let toolbox = boxed(remote.clone());
+        toolbox.add_toolset(Remote::new("other", &["b"]));
+        let snapshot = snapshot(&toolbox).unwrap();
+        assert_eq!(listed(&snapshot), ["b"]);
+        assert_eq!(
+            notices(&snapshot),
+            [format!(
+                "the set `remote` could not list its tools, and is used with the 0 it listed last: {told}"
+            )]
+        );
+    }
+}
+
+// L04
+#[test]
+fn what_one_user_was_listed_no_other_is_given() {
+    let remote = Remote::new("remote", &["a"]);
+    let toolbox = boxed(remote.clone());
+    let of = |user: &str| listed(&run(toolbox.snapshot(&RunContext::new().with_user(user))).unwrap());
+    assert_eq!(of("ada"), ["a"]);
+    remote.fail(Some("connection refused"));
+    assert_eq!(of("bob"), [""; 0]);
+    assert_eq!(of("ada"), ["a"]);
+}
+
+// L04
+#[test]
+fn a_strict_toolbox_fails_where_a_set_does() {
+    let remote = Remote::new("remote", &["a"]);
+    let toolbox = boxed(remote.clone());
+    assert_eq!(names(&toolbox), ["a"]);
+    toolbox.strict_listing(true);
+    remote.fail(Some("connection refused"));
+    assert_eq!(
+        snapshot(&toolbox).unwrap_err().to_string(),
+        "the tools cannot be used: the set `remote` could not list its tools: connection refused"
+    );
+}
+
+/// A tool whose schema nobody can hold.
+fn broken() -> Arc<dyn Tool> {
+    let schema = InputSchema::new(json!({ "properties": { "a": { "type": "number?" } } })).unwrap();
+    Arc::new(Declaration::new(ToolDefinition::new(ToolName::new("broken").unwrap(), "Broken.", schema)))
+}
+
+// L04
+#[test]
+fn a_tool_that_cannot_be_used_is_dropped_from_its_set() {
+    let toolbox = boxed(NamedTools::new("a", [broken(), tool("sound", "a")]));
+    for _ in 0..2 {
+        let snapshot = snapshot(&toolbox).unwrap();
+        assert_eq!(listed(&snapshot), ["sound"]);
+        let [notice] = notices(&snapshot).try_into().unwrap();
+        assert!(
+            notice.starts_with("a tool of the set `a` was dropped: tool `broken`: input schema: "),
+            "{notice}"
+        );
+    }
+    toolbox.strict_listing(true);
+    assert!(snapshot(&toolbox).is_err());
+    // One that is added by itself is refused at once.
+    assert!(toolbox.add(broken()).is_err());
+}
+
+/// Opens a door.
+#[tool(register = false)]
+fn open(door: &Door) -> u8 {
+    door.0
+}
+
+struct Door(u8);
+
+// L02
+#[test]
+fn a_value_comes_from_the_program_or_from_the_run() {
+    let registry = Registry::builder().tool::<open>().per_run::<Door>().build().unwrap();
+    let open = || Arc::clone(registry.get("open").unwrap());
+    let toolbox = Toolbox::new();
+    toolbox.add(open()).unwrap();
+    let error = snapshot(&toolbox).unwrap_err().to_string();
+    assert!(error.contains("tool `open`") && error.contains("which is not provided"), "{error}");
+    let knowing = RunContext::new().provide(Door(7));
+    assert_eq!(listed(&run(toolbox.snapshot(&knowing)).unwrap()), ["open"]);
+    // A set may have it for those runs that bring what it takes.
+    let toolbox = boxed(NamedTools::new("doors", [open()]));
+    assert_eq!(
+        (listed(&snapshot(&toolbox).unwrap()), snapshot(&toolbox).unwrap().notices().len()),
+        (vec![], 1)
+    );
+    let provided = Registry::builder().provide(Door(8)).build().unwrap();
+    let toolbox = Toolbox::over(&provided);
+    toolbox.add(open()).unwrap();
+    assert_eq!(super::said(&snapshot(&toolbox).unwrap(), "open"), "8");
+}
+
+// L11
+#[test]
+fn one_name_twice_is_an_error_that_names_both_origins() {
+    let toolbox = boxed(Remote::new("a", &["search"]));
+    toolbox.add_toolset(Remote::new("b", &["search"]));
+    assert_eq!(
+        snapshot(&toolbox).unwrap_err().to_string(),
+        "the tools cannot be used: 2 tools are named `search`: a tool of the set `a`, a tool of the set `b`; \
+         rename one, or prefix its set"
+    );
+    toolbox.add(tool("search", "here")).unwrap();
+    assert!(
+        snapshot(&toolbox).unwrap_err().to_string().contains("3 tools are named `search`: a direct tool, ")
+    );
+}
+
+// L11
+#[test]
+fn the_first_of_one_name_is_kept_where_that_is_said() {
+    let toolbox = boxed(Remote::new("a", &["search"]));
+    toolbox.add_toolset(Remote::new("b", &["search"]));
+    toolbox.strict_names(false);
+    let snapshot = snapshot(&toolbox).unwrap();
+    assert_eq!(super::said(&snapshot, "search"), "search of a");
+    assert_eq!(
+        notices(&snapshot),
+        ["a tool of the set `b` was dropped, since its name `search` is taken by a tool of the set `a`"]
+    );
+}
+
+// L11
+#[test]
+fn what_is_hidden_does_not_clash() {
+    let toolbox = boxed(Remote::new("a", &["search"]));
+    toolbox.add_toolset(Remote::new("b", &["search"]));
+    toolbox.show(Visibility::all().when(|_, tool| tool.description() == "A tool of b."));
+    assert_eq!(names(&toolbox), ["search"]);
+    assert_eq!(super::said(&snapshot(&toolbox).unwrap(), "search"), "search of b");
+}

@@ -1,0 +1,119 @@
+//! Tools that are resolved for each run.
+
+mod controls;
+mod listing;
+mod live;
+mod runs;
+mod sets;
+mod shown;
+
+use std::sync::{
+    Arc, Mutex,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use tool_runtime::{
+    BuildError, ReadonlyContext, RunContext, Running, Snapshot, Tool, ToolSet, Toolbox, prelude::*,
+};
+
+/// A tool that says its own name, in the words of its place.
+fn tool(name: &'static str, place: &'static str) -> Arc<dyn Tool> {
+    let handler = move |_: Nothing, _cx| async move { Ok::<_, ToolError>(format!("{name} of {place}")) };
+    Arc::new(ToolBuilder::new(name).description(format!("A tool of {place}.")).must(handler))
+}
+
+fn tools(names: &[&'static str], place: &'static str) -> Vec<Arc<dyn Tool>> {
+    names.iter().map(|name| tool(name, place)).collect()
+}
+
+#[tool_args]
+struct Nothing {}
+
+/// A set that counts what is done to it, and fails while it is told to.
+#[derive(Clone, Default)]
+struct Remote {
+    name: &'static str,
+    tools: Arc<Mutex<Vec<Arc<dyn Tool>>>>,
+    failure: Arc<Mutex<Option<&'static str>>>,
+    listed: Arc<AtomicUsize>,
+    closed: Arc<AtomicUsize>,
+}
+
+impl Remote {
+    fn new(name: &'static str, tools: &[&'static str]) -> Self {
+        let remote = Self { name, ..Self::default() };
+        remote.offer(tools);
+        remote
+    }
+
+    fn offer(&self, names: &[&'static str]) {
+        *self.tools.lock().unwrap() = tools(names, self.name);
+    }
+
+    fn fail(&self, why: Option<&'static str>) {
+        *self.failure.lock().unwrap() = why;
+    }
+
+    fn closed(&self) -> usize {
+        self.closed.load(Ordering::SeqCst)
+    }
+
+    fn listed(&self) -> usize {
+        self.listed.load(Ordering::SeqCst)
+    }
+}
+
+impl ToolSet for Remote {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn tools<'a>(&'a self, _: ReadonlyContext<'a>) -> Running<'a, Result<Vec<Arc<dyn Tool>>, ToolError>> {
+        Box::pin(async {
+            // As one that is far away.
+            tokio::task::yield_now().await;
+            self.listed.fetch_add(1, Ordering::SeqCst);
+            match *self.failure.lock().unwrap() {
+                Some("panic") => panic!("the list is torn"),
+                Some(why) => Err(ToolError::failed(why)),
+                None => Ok(self.tools.lock().unwrap().clone()),
+            }
+        })
+    }
+
+    fn close(&self) -> Running<'_, Result<(), ToolError>> {
+        self.closed.fetch_add(1, Ordering::SeqCst);
+        Box::pin(async { Ok(()) })
+    }
+}
+
+fn boxed(set: impl ToolSet + 'static) -> Toolbox {
+    let toolbox = Toolbox::new();
+    toolbox.add_toolset(set);
+    toolbox
+}
+
+fn snapshot(toolbox: &Toolbox) -> Result<Snapshot, BuildError> {
+    crate::run(toolbox.snapshot(&RunContext::new()))
+}
+
+/// The names that a run sees, and nothing that is not as it should be.
+fn names(toolbox: &Toolbox) -> Vec<String> {
+    let snapshot = snapshot(toolbox).unwrap();
+    assert!(snapshot.notices().is_empty(), "{:?}", snapshot.notices());
+    listed(&snapshot)
+}
+
+fn listed(snapshot: &Snapshot) -> Vec<String> {
+    snapshot.tools().definitions().iter().map(|it| it.name().to_string()).collect()
+}
+
+fn notices(snapshot: &Snapshot) -> Vec<String> {
+    snapshot.notices().iter().map(ToString::to_string).collect()
+}
+
+/// What a call of `name` gives.
+fn said(snapshot: &Snapshot, name: &str) -> String {
+    let called = crate::run(snapshot.tools().call(name, "{}"));
+    called.map_or_else(|error| error.feedback(), |output| output.text().into_owned())
+}

@@ -1,0 +1,258 @@
+//! What a set lists, and what can be put around it.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use tool_runtime::{
+    Confirmation, ErrorKind, NamedTools, ReadonlyContext, RunContext, Running, Tool, ToolSet, ToolSetExt,
+    Toolbox, prelude::*,
+};
+
+use super::{Remote, boxed, listed, names, said, snapshot, tool, tools};
+use crate::run;
+
+struct Administration;
+
+impl ToolSet for Administration {
+    fn name(&self) -> &str {
+        "admin"
+    }
+
+    fn tools<'a>(&'a self, cx: ReadonlyContext<'a>) -> Running<'a, Result<Vec<Arc<dyn Tool>>, ToolError>> {
+        let is_admin = cx.state().get("role") == Some(&json!("admin"));
+        let found = if is_admin { tools(&["admin_remove"], "admin") } else { Vec::new() };
+        Box::pin(async { Ok(found) })
+    }
+}
+
+// L01
+#[test]
+fn a_run_has_direct_tools_and_those_of_all_sets() {
+    let toolbox = boxed(Remote::new("a", &["one"]));
+    toolbox.add_toolset(Remote::new("b", &["two"]));
+    toolbox.add(tool("zero", "here")).unwrap();
+    assert_eq!(names(&toolbox), ["one", "two", "zero"]);
+    assert_eq!(said(&snapshot(&toolbox).unwrap(), "two"), r#""two of b""#.trim_matches('"'));
+}
+
+// L02
+#[test]
+fn what_a_set_lists_depends_on_the_run() {
+    let toolbox = boxed(Administration);
+    assert_eq!(names(&toolbox), [""; 0]);
+    let Value::Object(state) = json!({ "role": "admin" }) else { unreachable!() };
+    let admin = RunContext::new().with_state(state);
+    assert_eq!(listed(&run(toolbox.snapshot(&admin)).unwrap()), ["admin_remove"]);
+}
+
+// L03
+#[test]
+fn a_set_is_listed_for_each_run_or_once() {
+    let (fresh, kept) = (Remote::new("fresh", &["a"]), Remote::new("kept", &["b"]));
+    let toolbox = boxed(fresh.clone());
+    toolbox.add_toolset(kept.clone().listed_once());
+    kept.fail(Some("not yet"));
+    assert_eq!(snapshot(&toolbox).unwrap().notices().len(), 1);
+    kept.fail(None);
+    assert_eq!(names(&toolbox), ["a", "b"]);
+    fresh.offer(&["a", "new_a"]);
+    kept.offer(&["b", "new_b"]);
+    assert_eq!(names(&toolbox), ["a", "b", "new_a"]);
+    // A listing that failed was none.
+    assert_eq!((fresh.listed(), kept.listed()), (3, 2));
+}
+
+// L03
+#[test]
+fn what_is_listed_once_is_listed_for_nobody() {
+    let toolbox = boxed(Administration.listed_once());
+    let Value::Object(state) = json!({ "role": "admin" }) else { unreachable!() };
+    let admin = RunContext::new().with_state(state);
+    assert_eq!(listed(&run(toolbox.snapshot(&admin)).unwrap()), [""; 0]);
+}
+
+/// A tool as another program offers it, which is told its own name there.
+fn remote_search(place: &'static str) -> Arc<dyn Tool> {
+    tool("search", place)
+}
+
+// L05
+#[test]
+fn a_prefix_is_shown_and_the_origin_knows_its_own_name() {
+    let toolbox = boxed(NamedTools::new("a", [remote_search("a")]).prefixed());
+    toolbox.add_toolset(NamedTools::new("b", [remote_search("b")]).prefixed());
+    toolbox.add_toolset(NamedTools::new("c", [remote_search("c")]).prefixed_with("_"));
+    toolbox.add_toolset(NamedTools::new("", [remote_search("nowhere")]).prefixed());
+    assert_eq!(names(&toolbox), ["a__search", "b__search", "c_search", "search"]);
+    let snapshot = snapshot(&toolbox).unwrap();
+    assert_eq!(said(&snapshot, "a__search"), "search of a");
+    assert_eq!(said(&snapshot, "c_search"), "search of c");
+    assert_eq!(said(&snapshot, "search"), "search of nowhere");
+}
+
+// L05
+#[test]
+fn a_set_is_never_prefixed_twice() {
+    // Under whatever else was put around it; a name that looks prefixed is not.
+    let set = NamedTools::new("a", tools(&["search", "a__find"], "a"));
+    let set = set.prefixed().filtered(|_, _| true).listed_once().prefixed_with("_");
+    assert_eq!(names(&boxed(set)), ["a__a__find", "a__search"]);
+}
+
+// L05
+#[test]
+fn a_name_that_cannot_be_is_an_error_that_names_both() {
+    let long = "search_everything_that_was_ever_written_by_anybody";
+    let set = NamedTools::new("the_library_of_alexandria", [tool(long, "a")]).prefixed();
+    let error = run(set.tools(RunContext::new().read_only())).map(drop).unwrap_err();
+    assert_eq!(
+        error.feedback(),
+        "the tool `search_everything_that_was_ever_written_by_anybody` of the set \
+         `the_library_of_alexandria` cannot be shown: the tool name \
+         `the_library_of_alexandria__search_everything_that_was_ever_written_by_anybody` has 77 characters; \
+         at most 64 are allowed"
+    );
+    let set = NamedTools::new("my server", [tool("search", "a")]).prefixed();
+    let error = run(set.tools(RunContext::new().read_only())).map(drop).unwrap_err();
+    assert_eq!(
+        error.feedback(),
+        "the tool `search` of the set `my server` cannot be shown: the tool name `my server__search` has the \
+         character ' '; only letters, digits, `_` and `-` are allowed"
+    );
+}
+
+// L05
+#[test]
+fn an_error_names_the_tool_as_it_is_shown() {
+    let toolbox = boxed(NamedTools::new("a", [tool("search", "a")]).prefixed());
+    let tools = snapshot(&toolbox).unwrap().into_tools();
+    let error = run(tools.call("a__search", r#"{"unknown": 1}"#)).unwrap_err();
+    assert_eq!((error.kind(), error.tool()), (ErrorKind::InvalidArguments, Some("a__search")));
+}
+
+struct Door {
+    is_open: bool,
+}
+
+fn only_when_open(table: &String, door: &Door) -> tool_runtime::Permission {
+    match door.is_open {
+        true => tool_runtime::Permission::Allow,
+        false => tool_runtime::Permission::deny(format!("the door to {table} is shut")),
+    }
+}
+
+/// Drops a table.
+#[tool(
+    register = false, destructive, long_running, skip_summarization, confirm, timeout = "5s",
+    permission = only_when_open, prepare = rename, title = "Drop", tags("sql"),
+)]
+async fn drop_table(table: String, door: &Door) -> String {
+    assert!(door.is_open);
+    table
+}
+
+fn rename(arguments: &mut serde_json::Map<String, Value>) -> Result<(), ToolError> {
+    if let Some(value) = arguments.remove("name") {
+        arguments.insert("table".into(), value);
+    }
+    Ok(())
+}
+
+// L06
+#[test]
+fn a_tool_that_is_shown_otherwise_stays_what_it_is() {
+    let registry = Registry::builder().tool::<drop_table>().provide(Door { is_open: false }).build().unwrap();
+    let inner = Arc::clone(registry.get("drop_table").unwrap());
+    let toolbox = Toolbox::over(&registry);
+    let set = NamedTools::new("db", [Arc::clone(&inner)]);
+    toolbox.add_toolset(set.renamed([("drop_table", "drop")]).confirmed(|_, _| false).prefixed());
+    let tools = snapshot(&toolbox).unwrap().into_tools();
+    let outer = tools.get("db__drop").unwrap();
+    let (definition, plain) = (outer.definition(), inner.definition());
+    assert_eq!(definition.metadata(), plain.metadata());
+    assert_eq!(definition.metadata().confirmation, Confirmation::Always);
+    assert_eq!((definition.title(), definition.description()), (plain.title(), plain.description()));
+    assert_eq!(definition.input_schema(), plain.input_schema());
+    assert_eq!(definition.output_schema(), plain.output_schema());
+    assert_eq!((outer.needs(), outer.site()), (inner.needs(), inner.site()));
+    assert!(outer.holds_arguments() && !outer.is_external());
+    // Its own rewriting of arguments, and its own permission.
+    let fitting = tools.check("db__drop", r#"{ "name": "users" }"#).unwrap();
+    assert_eq!(fitting.as_str(), r#"{"table":"users"}"#);
+    let cx = tools.context_of("db__drop").unwrap();
+    let permission = outer.prepare(fitting).unwrap().permission(&cx).unwrap();
+    assert_eq!(permission, tool_runtime::Permission::deny("the door to users is shut"));
+}
+
+// L06
+#[test]
+fn a_stream_streams_whatever_it_is_called() {
+    /// Counts.
+    #[tool(register = false)]
+    fn count() -> impl tool_runtime::Stream<Item = u8> {
+        futures_util::stream::iter([1, 2])
+    }
+    let registry = Registry::builder().tool::<count>().build().unwrap();
+    let set = NamedTools::new("a", [Arc::clone(registry.get("count").unwrap())]).prefixed();
+    assert_eq!(said(&snapshot(&boxed(set)).unwrap(), "a__count"), "[1,2]");
+}
+
+// L10
+#[test]
+fn filters_intersect_and_keep_name_and_close() {
+    let remote = Remote::new("remote", &["a", "b", "c"]);
+    let set = remote.clone().only(["a", "b"]).filtered(|_, definition| definition.name() != "a");
+    assert_eq!(set.name(), "remote");
+    run(set.close()).unwrap();
+    assert_eq!(remote.closed(), 1);
+    assert_eq!(names(&boxed(set)), ["b"]);
+}
+
+// L10
+#[test]
+fn a_filter_sees_the_run() {
+    let set = Remote::new("remote", &["a", "b"]);
+    let toolbox = boxed(set.filtered(|cx, tool| tool.name() == "a" || cx.user() == Some("root")));
+    assert_eq!(names(&toolbox), ["a"]);
+    let root = RunContext::new().with_user("root");
+    assert_eq!(listed(&run(toolbox.snapshot(&root)).unwrap()), ["a", "b"]);
+}
+
+// L05
+#[test]
+fn tools_are_renamed_by_a_table_or_by_a_rule() {
+    let set = Remote::new("remote", &["get", "put"]).renamed([("get", "read")]);
+    let set = set.renamed_by(|name| (name == "put").then(|| "write".to_owned()));
+    let snapshot = snapshot(&boxed(set)).unwrap();
+    assert_eq!(listed(&snapshot), ["read", "write"]);
+    assert_eq!(said(&snapshot, "write"), "put of remote");
+}
+
+/// Adds two numbers.
+#[tool(register = false, toolset = "math")]
+fn add(a: i64, b: i64) -> i64 {
+    a + b
+}
+
+/// Subtracts two numbers.
+#[tool(register = false, toolset = "math")]
+fn subtract(a: i64, b: i64) -> i64 {
+    a - b
+}
+
+/// Waits for nobody.
+#[tool(register = false)]
+fn pass() {}
+
+// L12
+#[test]
+fn tools_that_name_their_set_come_as_that_set() {
+    let builder = Registry::builder().tool::<add>().tool::<subtract>().tool::<pass>();
+    let registry = builder.build().unwrap();
+    let sets = registry.toolsets();
+    assert_eq!(format!("{sets:?}"), r#"[NamedTools { name: "math", tools: ["add", "subtract"] }]"#);
+    let toolbox = Toolbox::over(&registry);
+    assert_eq!(names(&toolbox), ["add", "pass", "subtract"]);
+    assert!(toolbox.remove_toolset("math"));
+    assert_eq!(names(&toolbox), ["pass"]);
+}

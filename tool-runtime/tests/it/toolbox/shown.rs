@@ -1,0 +1,108 @@
+//! Which of the tools a run is shown.
+
+use tool_runtime::{
+    Declaration, Executor, RunContext, RunTools, ToolCall, ToolSetExt, Toolbox, Visibility, prelude::*,
+};
+
+use super::{Remote, boxed, listed, names, notices, snapshot, tool, tools};
+use crate::run;
+
+fn toolbox() -> Toolbox {
+    let toolbox = boxed(Remote::new("files", &["read", "write"]).prefixed());
+    toolbox.set_tools(tools(&["calculator", "shell"], "here")).unwrap();
+    toolbox
+}
+
+fn shown(toolbox: &Toolbox, visibility: Visibility) -> Vec<String> {
+    let additions = RunTools::new().show(visibility);
+    listed(&run(toolbox.snapshot_with(&RunContext::new(), &additions)).unwrap())
+}
+
+// I10
+#[test]
+fn a_tool_must_pass_all_that_is_said() {
+    let toolbox = toolbox();
+    assert_eq!(shown(&toolbox, Visibility::all().only(["calculator"])), ["calculator"]);
+    let most = Visibility::all().except(["shell"]);
+    assert_eq!(shown(&toolbox, most), ["calculator", "files__read", "files__write"]);
+    let both = Visibility::all().only(["calculator", "shell"]).except(["shell"]);
+    assert_eq!(shown(&toolbox, both), ["calculator"]);
+    let neither = Visibility::all().only(["calculator"]).only(["shell"]);
+    assert_eq!(shown(&toolbox, neither), [""; 0]);
+    // What is said of all runs and what is said of this one.
+    toolbox.show(Visibility::all().except(["files__write"]));
+    assert_eq!(shown(&toolbox, Visibility::all().except(["shell"])), ["calculator", "files__read"]);
+}
+
+// I10
+#[test]
+fn a_predicate_sees_the_run() {
+    let toolbox = toolbox();
+    toolbox.show(Visibility::all().when(|cx, tool| cx.agent() == Some("coder") || tool.name() != "shell"));
+    assert_eq!(names(&toolbox), ["calculator", "files__read", "files__write"]);
+    let coder = RunContext::new().with_agent("coder");
+    assert_eq!(run(toolbox.snapshot(&coder)).unwrap().tools().len(), 4);
+}
+
+// I10
+#[test]
+fn a_predicate_that_panics_shows_nothing() {
+    let toolbox = toolbox();
+    toolbox.show(Visibility::all().when(|_, tool| tool.name() != "shell" || panic!("who knows")));
+    let snapshot = snapshot(&toolbox).unwrap();
+    assert_eq!(listed(&snapshot), ["calculator", "files__read", "files__write"]);
+    assert_eq!(
+        notices(&snapshot),
+        ["the tool `shell` was hidden, since its visibility could not be decided: who knows"]
+    );
+}
+
+// I11
+#[test]
+fn a_tool_of_the_framework_is_never_hidden() {
+    let four = ["agentic_knowledge_search", "await_user_reply", "knowledge_search", "transfer_to_agent"];
+    let toolbox = toolbox();
+    for name in four {
+        toolbox.add_framework_tool(tool(name, "framework")).unwrap();
+    }
+    let nothing = || Visibility::all().only([""; 0]);
+    let (additional, _) = (tools(&["added"], "run"), ());
+    let additions = RunTools::new().additional(additional).show(nothing());
+    let snapshot = run(toolbox.snapshot_with(&RunContext::new(), &additions)).unwrap();
+    assert_eq!(listed(&snapshot), four);
+    assert!(!snapshot.origin("await_user_reply").unwrap().is_user_tool());
+    // Nor does it go when the user's tools are set.
+    toolbox.set_tools([]).unwrap();
+    assert_eq!(shown(&toolbox, nothing()), four);
+}
+
+// X02
+#[test]
+fn an_external_tool_is_none_of_those_that_are_filtered() {
+    let (external, _) = Declaration::list(&json!([{ "name": "pick_color" }]));
+    let additions = RunTools::new().external(external).show(Visibility::all().only(["calculator"]));
+    let snapshot = run(toolbox().snapshot_with(&RunContext::new(), &additions)).unwrap();
+    assert_eq!(listed(&snapshot), ["calculator", "pick_color"]);
+}
+
+// I12
+#[test]
+fn a_hidden_tool_that_is_called_is_unknown() {
+    let toolbox = toolbox();
+    toolbox.show(Visibility::all().except(["shell"]));
+    let executor = Executor::new(snapshot(&toolbox).unwrap().into_tools());
+    let outcomes = run(executor.run(vec![ToolCall::new("shell", "{}")]));
+    let result = outcomes[0].result().unwrap();
+    assert!(result.is_error());
+    assert_eq!(result.text(), "Tool not found: shell");
+}
+
+// I13
+#[test]
+fn a_filter_sees_the_name_of_its_place() {
+    // When a set is made, the name in the set; in a run, the one that a model sees.
+    let set = Remote::new("mcp", &["echo", "other"]).only(["echo"]).prefixed_with("_");
+    let toolbox = boxed(set);
+    assert_eq!(shown(&toolbox, Visibility::all().only(["mcp_echo"])), ["mcp_echo"]);
+    assert_eq!(shown(&toolbox, Visibility::all().only(["echo"])), [""; 0]);
+}

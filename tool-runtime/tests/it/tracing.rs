@@ -1,0 +1,267 @@
+//! What those see who collect spans.
+
+use std::{
+    collections::BTreeMap,
+    fmt::{Debug, Write as _},
+    sync::{Arc, Mutex},
+};
+
+use tool_runtime::{Executor, Registry, Retry, RetryPolicy, ToolCall, prelude::*};
+use tracing::{
+    Subscriber,
+    field::{Field, Visit},
+    span::{Attributes, Id, Record},
+};
+use tracing_subscriber::{Layer, filter::filter_fn, layer::Context, prelude::*, registry::LookupSpan};
+
+use crate::run;
+
+/// Adds two numbers.
+#[tool(register = false)]
+async fn add(a: i64, b: i64, #[arg(secret, default = String::new())] key: String) -> i64 {
+    drop(key);
+    tracing::info_span!("inside").in_scope(|| a + b)
+}
+
+/// Fails.
+#[tool(register = false, retry(attempts = 2, initial = "1ms"))]
+fn fail() -> Result<(), ToolError> {
+    Err(ToolError::failed("busy").retryable(true))
+}
+
+/// Panics.
+#[tool(register = false)]
+fn crash() {
+    panic!("boom")
+}
+
+/// Is on another thread.
+#[tool(register = false, blocking)]
+fn heavy() -> bool {
+    tracing::info_span!("deep").in_scope(|| true)
+}
+
+/// A span that has ended.
+#[derive(Debug, Clone, Default)]
+struct Span {
+    path: String,
+    fields: BTreeMap<String, String>,
+}
+
+#[derive(Clone, Default)]
+struct Spans(Arc<Mutex<Vec<Span>>>);
+
+impl Visit for Span {
+    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+        let mut text = String::new();
+        write!(text, "{value:?}").unwrap();
+        self.fields.insert(field.name().to_owned(), text.trim_matches('"').to_owned());
+    }
+}
+
+impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Spans {
+    fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, context: Context<'_, S>) {
+        let span = context.span(id).unwrap();
+        let names: Vec<_> = span.scope().from_root().map(|span| span.name()).collect();
+        let mut new = Span { path: names.join("/"), ..Span::default() };
+        attributes.record(&mut new);
+        span.extensions_mut().insert(new);
+    }
+
+    fn on_record(&self, id: &Id, values: &Record<'_>, context: Context<'_, S>) {
+        values.record(context.span(id).unwrap().extensions_mut().get_mut::<Span>().unwrap());
+    }
+
+    fn on_close(&self, id: Id, context: Context<'_, S>) {
+        let span = context.span(&id).unwrap().extensions_mut().remove::<Span>().unwrap();
+        self.0.lock().unwrap().push(span);
+    }
+}
+
+/// The spans of running `calls`, in the order in which they ended.
+fn spans(executor: &Executor, calls: Vec<ToolCall>) -> Vec<Span> {
+    let spans = Spans::default();
+    tracing::subscriber::with_default(tracing_subscriber::registry().with(spans.clone()), || {
+        run(executor.run(calls));
+    });
+    spans.0.lock().unwrap().clone()
+}
+
+fn tools() -> Registry {
+    let tools = Registry::builder().tool::<add>().tool::<fail>().tool::<crash>().tool::<heavy>();
+    tools.build().unwrap()
+}
+
+fn call_of_add() -> ToolCall {
+    ToolCall::new("add", json!({ "a": 2, "b": 3, "key": "s3cr3t" })).with_id("c1")
+}
+
+// W01
+#[test]
+fn a_call_has_a_span_with_its_name_around_the_body() {
+    let spans = spans(&Executor::new(tools()), vec![call_of_add()]);
+    let paths: Vec<_> = spans.iter().map(|span| &*span.path).collect();
+    assert_eq!(paths, ["execute_tools/execute_tool/inside", "execute_tools/execute_tool", "execute_tools"]);
+    let expected = [
+        ("gen_ai.operation.name", "execute_tool"),
+        ("gen_ai.tool.call.id", "c1"),
+        ("gen_ai.tool.name", "add"),
+        ("gen_ai.tool.type", "function"),
+        ("otel.kind", "internal"),
+        ("otel.name", "execute_tool add"),
+        ("otel.status_code", "OK"),
+    ];
+    let fields: Vec<_> = spans[1].fields.iter().map(|(name, value)| (&**name, &**value)).collect();
+    assert_eq!(fields, expected);
+}
+
+// W01
+#[test]
+fn arguments_and_results_are_told_where_that_is_asked_for_and_secrets_never() {
+    let executor = Executor::builder(tools()).trace_arguments(true).trace_results(true).build().unwrap();
+    let spans = spans(&executor, vec![call_of_add()]);
+    let fields = &spans[1].fields;
+    // `Debug` of a text, without the marks around it.
+    assert_eq!(fields["gen_ai.tool.call.arguments"], r#"{\"a\":2,\"b\":3,\"key\":\"***\"}"#);
+    assert_eq!(fields["gen_ai.tool.call.result"], "5");
+    assert!(!format!("{spans:?}").contains("s3cr3t"));
+}
+
+// W02
+#[test]
+fn nobody_needs_to_listen() {
+    let outcomes = run(Executor::new(tools()).run(vec![call_of_add()]));
+    assert_eq!(outcomes[0].result().unwrap().text(), "5");
+}
+
+// W03
+#[test]
+fn failures_and_panics_mark_the_span_and_end_it() {
+    let calls = vec![ToolCall::new("fail", "{}"), ToolCall::new("crash", "{}")];
+    let executor = Executor::builder(tools()).strategy(tool_runtime::ExecutionStrategy::Sequential);
+    let spans = spans(&executor.build().unwrap(), calls);
+    let ends: Vec<_> = spans
+        .iter()
+        .filter(|span| span.path.ends_with("execute_tool"))
+        .map(|span| (&*span.fields["otel.status_code"], &*span.fields["error.type"]))
+        .collect();
+    assert_eq!(ends, [("ERROR", "failed"), ("ERROR", "panic")]);
+}
+
+#[test]
+fn each_of_several_attempts_has_a_span() {
+    let executor = Executor::builder(tools()).retry(RetryPolicy::new(Retry::DEFAULT)).build().unwrap();
+    let spans = spans(&executor, vec![ToolCall::new("fail", "{}")]);
+    let attempts: Vec<_> = spans.iter().filter_map(|span| span.fields.get("attempt")).collect();
+    assert_eq!(attempts, ["1", "2"]);
+    assert_eq!(spans[0].path, "execute_tools/execute_tool/attempt");
+}
+
+// W06
+#[test]
+fn the_calls_of_a_batch_are_under_one_span() {
+    let spans = spans(&Executor::new(tools()), vec![call_of_add(), call_of_add(), call_of_add()]);
+    let count = |path: &str| spans.iter().filter(|span| span.path == path).count();
+    assert_eq!((count("execute_tools/execute_tool"), count("execute_tools")), (3, 1));
+    assert_eq!(spans.last().unwrap().fields["calls"], "3");
+}
+
+#[test]
+fn a_blocking_body_is_in_the_span_of_its_call() {
+    let spans = Spans::default();
+    let dispatch = tracing::Dispatch::new(tracing_subscriber::registry().with(spans.clone()));
+    // The body runs on a thread of its own, which has to know of the collector of this test.
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .on_thread_start(move || std::mem::forget(tracing::dispatcher::set_default(&dispatch)))
+        .build()
+        .unwrap();
+    let executor = Executor::new(tools());
+    let batch = async move { executor.run(vec![ToolCall::new("heavy", "{}")]).await };
+    runtime.block_on(runtime.spawn(batch)).unwrap();
+    let paths: Vec<_> = spans.0.lock().unwrap().iter().map(|span| span.path.clone()).collect();
+    assert_eq!(paths[0], "execute_tools/execute_tool/deep");
+}
+
+/// With an exporter of OpenTelemetry.
+#[cfg(feature = "opentelemetry")]
+mod exported {
+    use opentelemetry::trace::TracerProvider as _;
+    use opentelemetry_sdk::trace::{InMemorySpanExporter, SdkTracerProvider, SpanData};
+    use tool_runtime::{RunContext, serde_json::Map, trace_context};
+
+    use super::*;
+
+    const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
+
+    /// Gives the trace that it is in.
+    #[tool(register = false)]
+    fn whereabouts() -> Value {
+        Value::Object(trace_context())
+    }
+
+    fn exported(calls: Vec<ToolCall>, run_context: RunContext) -> (Vec<SpanData>, String) {
+        let exporter = InMemorySpanExporter::default();
+        let provider = SdkTracerProvider::builder().with_simple_exporter(exporter.clone()).build();
+        let layer = tracing_opentelemetry::layer().with_tracer(provider.tracer("test"));
+        let executor = Executor::new(Registry::builder().tool::<whereabouts>().build().unwrap());
+        let outcomes = tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), || {
+            run(executor.batch(calls).within(run_context).run())
+        });
+        let text = outcomes[0].result().unwrap().text().into_owned();
+        (exporter.get_finished_spans().unwrap(), text)
+    }
+
+    fn meta() -> Map<String, Value> {
+        let parent = format!("00-{TRACE}-b7ad6b7169203331-01");
+        Map::from_iter([("traceparent".to_owned(), parent.into()), ("tracestate".to_owned(), "a=b".into())])
+    }
+
+    // W04, W05
+    #[test]
+    fn the_trace_of_a_caller_goes_on_through_the_tool() {
+        let call = ToolCall::new("whereabouts", "{}").with_id("c1").with_meta(meta());
+        let (spans, text) = exported(vec![call], RunContext::new());
+        let span = spans.iter().find(|span| span.name == "execute_tool whereabouts").unwrap();
+        assert_eq!(span.span_context.trace_id().to_string(), TRACE);
+        assert_eq!(span.parent_span_id.to_string(), "b7ad6b7169203331");
+        let own = format!("00-{TRACE}-{}-01", span.span_context.span_id());
+        assert_eq!(text, json!({ "traceparent": own, "tracestate": "a=b" }).to_string());
+        let attribute = |name: &str| {
+            span.attributes.iter().find(|it| it.key.as_str() == name).map(|it| it.value.to_string())
+        };
+        assert_eq!(attribute("gen_ai.tool.name").as_deref(), Some("whereabouts"));
+        assert_eq!(attribute("gen_ai.tool.call.id").as_deref(), Some("c1"));
+        assert_eq!(attribute("gen_ai.operation.name").as_deref(), Some("execute_tool"));
+    }
+
+    // W04
+    #[test]
+    fn the_trace_of_a_run_is_that_of_its_batches() {
+        let (spans, _) =
+            exported(vec![ToolCall::new("whereabouts", "{}")], RunContext::new().with_meta(meta()));
+        assert_eq!(spans.len(), 2);
+        assert!(spans.iter().all(|span| span.span_context.trace_id().to_string() == TRACE));
+    }
+
+    // W05
+    #[test]
+    fn where_nobody_listens_there_is_no_trace() {
+        let executor = Executor::new(Registry::builder().tool::<whereabouts>().build().unwrap());
+        let outcomes = run(executor.run(vec![ToolCall::new("whereabouts", "{}")]));
+        assert_eq!(outcomes[0].result().unwrap().text(), "{}");
+    }
+}
+
+// W01
+#[test]
+fn who_collects_spans_and_nothing_else_has_those_of_calls() {
+    let spans = Spans::default();
+    let only_spans = filter_fn(|metadata| metadata.is_span());
+    tracing::subscriber::with_default(
+        tracing_subscriber::registry().with(spans.clone().with_filter(only_spans)),
+        || run(Executor::new(tools()).run(vec![call_of_add()])),
+    );
+    let paths: Vec<_> = spans.0.lock().unwrap().iter().map(|span| span.path.clone()).collect();
+    assert_eq!(paths, ["execute_tools/execute_tool/inside", "execute_tools/execute_tool", "execute_tools"]);
+}
