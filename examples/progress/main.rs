@@ -22,13 +22,14 @@ async fn copy(
     #[schemars(range(min = 1, max = 100))]
     files: u8,
     cx: &ToolContext,
-) -> Result<String, ToolError> {
+) -> String {
     for file in 1..=files {
         sleep(Duration::from_millis(40)).await;
         let progress = Progress::new(f64::from(file)).of(f64::from(files));
-        cx.progress(progress.message(format!("file {file}")))?;
+        // Who watches may be behind, and sees the next note then: no reason to stop.
+        let _ = cx.progress(progress.message(format!("file {file}")));
     }
-    Ok(format!("{files} files copied"))
+    format!("{files} files copied")
 }
 
 /// Shows what happens to calls.

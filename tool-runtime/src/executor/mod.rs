@@ -44,7 +44,8 @@ use crate::{
 };
 
 /// Runs batches of calls: one [`CallOutcome`] for each call, in order, whatever happened to it. Cheap to
-/// clone; clones share limits, listeners and open calls.
+/// clone; clones share limits, listeners and open calls. Each run of its own tools, or of its own calls,
+/// takes [an executor of its own](Executor::with_tools).
 ///
 /// # Examples
 ///
@@ -80,7 +81,7 @@ pub struct Executor {
 
 pub(crate) struct Inner {
     tools: Registry,
-    settings: Settings,
+    settings: Arc<Settings>,
     limits: Limited,
     listeners: broadcast::Sender<ToolEvent>,
     open: OpenCalls,
@@ -106,7 +107,45 @@ impl Executor {
         let detached = Arc::new(Detached::at_most(settings.max_detached));
         let open = OpenCalls::default();
         let salt = ContentHash::of(&[RandomState::new().hash_one(0), RandomState::new().hash_one(1)]);
+        let settings = Arc::new(settings);
         Self { inner: Arc::new(Inner { tools, settings, limits, listeners, open, detached, salt }) }
+    }
+
+    /// An executor of other tools, such as the snapshot that a run takes of a
+    /// [`Toolbox`](crate::Toolbox). Both share hooks, policies, limits, listeners and what is
+    /// [detached](Self::detached); open calls are each one's own, so that one run cannot answer for another
+    /// whose calls have the same ids.
+    ///
+    /// # Errors
+    ///
+    /// If the limits contradict what the tools say of their groups.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use tool_runtime::{Executor, RunContext, Registry, Toolbox};
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+    /// let (toolbox, executor) = (Toolbox::new(), Executor::new(Registry::builder().build()?));
+    /// let run = RunContext::new().with_user("u-7");
+    /// let of_run = executor.with_tools(toolbox.snapshot(&run).await?.into_tools())?;
+    /// assert!(of_run.tools().is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn with_tools(&self, tools: Registry) -> Result<Self, ExecutorError> {
+        let Inner { settings, limits, listeners, detached, salt, .. } = &*self.inner;
+        let inner = Inner {
+            limits: limits.with_tools(tools.definitions().iter()).map_err(ExecutorError::Limits)?,
+            tools,
+            settings: Arc::clone(settings),
+            listeners: listeners.clone(),
+            open: OpenCalls::default(),
+            detached: Arc::clone(detached),
+            salt: *salt,
+        };
+        Ok(Self { inner: Arc::new(inner) })
     }
 
     /// The tools.
@@ -183,6 +222,15 @@ impl Executor {
     #[must_use]
     pub fn confirmation_call(&self, request: &ApprovalRequest) -> ToolCall {
         request.to_call(&self.inner.settings.confirmation_call)
+    }
+
+    /// Takes an open call back, since nobody will answer it any more.
+    ///
+    /// # Errors
+    ///
+    /// If no such call is open.
+    pub fn forget(&self, id: &CallId) -> Result<OpenCall, AnswerError> {
+        self.inner.open.take(id)
     }
 
     /// Gives the answer to an open call that was left to the caller, or that goes on after its batch.

@@ -134,6 +134,14 @@ impl OpenCalls {
         self.lock().calls.values().map(|entry| entry.call.clone()).collect()
     }
 
+    /// Takes a call, whatever it waits for.
+    pub(super) fn take(&self, id: &CallId) -> Result<OpenCall, AnswerError> {
+        let mut inner = self.lock();
+        let at = inner.find(id)?;
+        let entry = inner.calls.remove(&at);
+        entry.map(|entry| entry.call).ok_or_else(|| AnswerError::NotOpen(id.clone()))
+    }
+
     /// Takes a call that waits for no person, with whether it has had its `Finished`.
     pub(super) fn take_answerable(&self, id: &CallId) -> Result<(ToolCall, Option<bool>), AnswerError> {
         let mut inner = self.lock();

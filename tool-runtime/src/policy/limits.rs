@@ -3,6 +3,7 @@
 use std::{
     collections::{BTreeMap, HashMap},
     fmt,
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use tokio::sync::{Semaphore, SemaphorePermit};
@@ -97,13 +98,29 @@ impl fmt::Display for LimitsError {
 
 impl std::error::Error for LimitsError {}
 
-/// Limits that are being kept.
-#[derive(Debug, Default)]
+/// Limits that are being kept, of the tools of one set.
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Limited {
+    kept: Arc<Kept>,
+    tools: HashMap<String, OfTool>,
+}
+
+/// Limits that are being kept, whatever tools there are.
+#[derive(Debug, Default)]
+struct Kept {
     overall: Option<Semaphore>,
-    tools: HashMap<String, Semaphore>,
+    tools: HashMap<String, Arc<Semaphore>>,
     groups: HashMap<String, Semaphore>,
     group_of: HashMap<String, String>,
+    /// Of tools that say that they are not safe, as they come; `None` where that does not count.
+    by_hint: Option<Mutex<HashMap<String, Arc<Semaphore>>>>,
+}
+
+/// What limits one tool.
+#[derive(Debug, Clone)]
+struct OfTool {
+    own: Option<Arc<Semaphore>>,
+    group: Option<String>,
 }
 
 /// The right to run one call; given back when it is dropped.
@@ -119,59 +136,88 @@ impl Limited {
             0 => Err(LimitsError::Zero(what)),
             calls => Ok(Semaphore::new(calls.min(Semaphore::MAX_PERMITS))),
         };
-        let mut limited = Self::default();
+        let mut kept = Kept { by_hint: limits.by_hints.then(Mutex::default), ..Kept::default() };
         if let Some(calls) = limits.overall {
-            limited.overall = Some(semaphore("all tools".to_owned(), calls)?);
+            kept.overall = Some(semaphore("all tools".to_owned(), calls)?);
         }
         for (tool, calls) in &limits.tools {
-            limited.tools.insert(tool.clone(), semaphore(format!("the tool `{tool}`"), *calls)?);
+            let limit = semaphore(format!("the tool `{tool}`"), *calls)?;
+            kept.tools.insert(tool.clone(), Arc::new(limit));
         }
         for (group, (calls, members)) in &limits.groups {
-            limited.groups.insert(group.clone(), semaphore(format!("the group `{group}`"), *calls)?);
-            members.iter().try_for_each(|tool| limited.join(tool, group))?;
-        }
-        for definition in tools {
-            let (name, metadata) = (definition.name().as_str(), definition.metadata());
-            if let Some(group) =
-                metadata.group.as_ref().filter(|group| limited.groups.contains_key(&***group))
-            {
-                limited.join(name, group)?;
-            }
-            if limits.by_hints && metadata.concurrency_safe == Some(false) {
-                limited.tools.entry(name.to_owned()).or_insert_with(|| Semaphore::new(1));
+            kept.groups.insert(group.clone(), semaphore(format!("the group `{group}`"), *calls)?);
+            for tool in members {
+                if let Some(other) =
+                    kept.group_of.insert(tool.clone(), group.clone()).filter(|it| it != group)
+                {
+                    return Err(LimitsError::TwoGroups(tool.clone(), [other, group.clone()]));
+                }
             }
         }
-        Ok(limited)
+        Self::keeping(Arc::new(kept), tools)
     }
 
-    fn join(&mut self, tool: &str, group: &str) -> Result<(), LimitsError> {
-        match self.group_of.insert(tool.to_owned(), group.to_owned()) {
-            Some(other) if other != group => {
-                Err(LimitsError::TwoGroups(tool.to_owned(), [other, group.to_owned()]))
-            }
-            _ => Ok(()),
-        }
+    /// Keeps the same limits, with what is taken of them, on other tools.
+    pub(crate) fn with_tools<'a>(
+        &self,
+        tools: impl Iterator<Item = &'a ToolDefinition>,
+    ) -> Result<Self, LimitsError> {
+        Self::keeping(Arc::clone(&self.kept), tools)
+    }
+
+    fn keeping<'a>(
+        kept: Arc<Kept>,
+        tools: impl Iterator<Item = &'a ToolDefinition>,
+    ) -> Result<Self, LimitsError> {
+        let limited = tools.filter_map(|definition| match kept.of_tool(definition) {
+            Ok(OfTool { own: None, group: None }) => None,
+            Ok(of_tool) => Some(Ok((definition.name().to_string(), of_tool))),
+            Err(error) => Some(Err(error)),
+        });
+        let tools = limited.collect::<Result<_, _>>()?;
+        Ok(Self { kept, tools })
     }
 
     /// Whether calls of `tool` are limited.
     pub(crate) fn concerns(&self, tool: &str) -> bool {
-        self.overall.is_some() || self.tools.contains_key(tool) || self.group_of.contains_key(tool)
+        self.kept.overall.is_some() || self.tools.contains_key(tool)
     }
 
     /// Waits until a call of `tool` may run. Dropping the future gives up the place in the queue.
     pub(crate) async fn enter(&self, tool: &str) -> Permits<'_> {
-        let group = self.group_of.get(tool).and_then(|group| self.groups.get(group));
+        let of_tool = self.tools.get(tool);
+        let own = of_tool.and_then(|of_tool| of_tool.own.as_deref());
+        let group = of_tool.and_then(|of_tool| self.kept.groups.get(of_tool.group.as_ref()?));
         // From the narrow to the wide, always: who waits for a tool does not keep others from running,
         // and nobody waits in a circle.
         let mut permits = [None, None, None];
-        for (permit, semaphore) in
-            permits.iter_mut().zip([self.tools.get(tool), group, self.overall.as_ref()])
-        {
+        for (permit, semaphore) in permits.iter_mut().zip([own, group, self.kept.overall.as_ref()]) {
             if let Some(semaphore) = semaphore {
                 // Never closed.
                 *permit = semaphore.acquire().await.ok();
             }
         }
         Permits(permits)
+    }
+}
+
+impl Kept {
+    fn of_tool(&self, definition: &ToolDefinition) -> Result<OfTool, LimitsError> {
+        let (name, metadata) = (definition.name().as_str(), definition.metadata());
+        let given = self.group_of.get(name);
+        let said = metadata.group.as_deref().filter(|group| self.groups.contains_key(*group));
+        let group = match (given, said) {
+            (Some(given), Some(said)) if given != said => {
+                return Err(LimitsError::TwoGroups(name.to_owned(), [given.clone(), said.to_owned()]));
+            }
+            (given, said) => given.map(String::as_str).or(said).map(str::to_owned),
+        };
+        let by_hint = || {
+            let by_hint = self.by_hint.as_ref().filter(|_| metadata.concurrency_safe == Some(false))?;
+            // A map is whole between two operations.
+            let mut by_hint = by_hint.lock().unwrap_or_else(PoisonError::into_inner);
+            Some(Arc::clone(by_hint.entry(name.to_owned()).or_insert_with(|| Arc::new(Semaphore::new(1)))))
+        };
+        Ok(OfTool { own: self.tools.get(name).cloned().or_else(by_hint), group })
     }
 }

@@ -9,7 +9,7 @@ use std::{
 };
 
 use tokio::time::sleep;
-use tool_runtime::{CancellationToken, ExecutorError, Limits, LimitsError, RunContext, prelude::*};
+use tool_runtime::{CancellationToken, Executor, ExecutorError, Limits, LimitsError, RunContext, prelude::*};
 
 use super::{Timeline, building, calls, hang, texts, told};
 
@@ -148,4 +148,19 @@ async fn a_call_that_waits_for_its_turn_is_cancelled_at_once_and_never_begins() 
     let again = executor.batch(calls(&["begin"])).within(RunContext::new());
     assert!(tokio::time::timeout(Duration::from_secs(1), again.run()).await.is_err());
     assert_eq!(timeline.all(), ["begun", "begun"]);
+}
+
+// G13
+#[tokio::test(start_paused = true)]
+async fn runs_with_tools_of_their_own_share_the_limits() {
+    for limits in
+        [Limits::new().overall(1), Limits::new().by_hints(), Limits::new().group("slow", 1, ["unsafe_work"])]
+    {
+        let gauge = Arc::new(Gauge::default());
+        let tools = || Registry::builder().tool::<unsafe_work>().provide(Arc::clone(&gauge)).build().unwrap();
+        let shared = Executor::builder(Registry::builder().build().unwrap()).limits(limits).build().unwrap();
+        let (one, other) = (shared.with_tools(tools()).unwrap(), shared.with_tools(tools()).unwrap());
+        futures_util::join!(one.run(calls(&["unsafe_work"; 2])), other.run(calls(&["unsafe_work"; 2])));
+        assert_eq!(gauge.most.load(Ordering::SeqCst), 1);
+    }
 }

@@ -253,3 +253,34 @@ fn a_tool_that_cannot_say_whether_it_is_external_is_not_run() {
     let why = "what decides which calls are left to the caller panicked: boom";
     assert_eq!(texts(&outcomes), [why, "done here"]);
 }
+
+/// Leaves all calls to the caller.
+fn leaving() -> Executor {
+    let tools = Registry::builder().tool::<echo>().provide(Counter::default());
+    building(tools).external(is_echo).build().unwrap()
+}
+
+// X08, I20: calls of one id in two runs
+#[test]
+fn a_run_with_an_executor_of_its_own_answers_its_own_calls_only() {
+    let shared = leaving();
+    let of_run = || shared.with_tools(shared.tools().clone()).unwrap();
+    let (one_run, other) = (of_run(), of_run());
+    for executor in [&one_run, &other] {
+        crate::run(executor.run(one("echo", ECHO)));
+        assert_eq!(executor.open_calls().len(), 1);
+    }
+    assert!(one_run.answer(&"0".into(), Ok("mine".into())).is_ok());
+    assert!(one_run.answer(&"0".into(), Ok("mine again".into())).is_err());
+    assert_eq!(other.open_calls().len(), 1);
+    assert!(shared.open_calls().is_empty());
+}
+
+#[test]
+fn a_call_that_nobody_will_answer_is_forgotten() {
+    let executor = leaving();
+    crate::run(executor.run(one("echo", ECHO)));
+    assert_eq!(executor.forget(&"0".into()).unwrap().call().id, "0".into());
+    assert!(executor.open_calls().is_empty());
+    assert_eq!(executor.forget(&"0".into()).unwrap_err(), AnswerError::NotOpen("0".into()));
+}
