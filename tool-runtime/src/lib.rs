@@ -62,6 +62,7 @@ mod arguments;
 mod blocking;
 mod call;
 mod declaration;
+pub mod dialect;
 mod event;
 mod executor;
 mod function;

@@ -31,6 +31,12 @@ impl CallId {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         Self(Id::Generated(NEXT.fetch_add(1, Ordering::Relaxed)))
     }
+
+    /// Whether the id was made here, so that nobody else knows of it.
+    #[must_use]
+    pub fn is_generated(&self) -> bool {
+        matches!(self.0, Id::Generated(_))
+    }
 }
 
 /// What tells this process from another: the seed of its hashers.

@@ -10,6 +10,7 @@ mod builder;
 mod calls;
 mod coercion;
 mod context;
+mod dialects;
 mod edges;
 mod executor;
 mod failures;

@@ -56,6 +56,9 @@ fn hold<T: DeserializeOwned + JsonSchema + PartialEq + Debug>(name: &str) {
         verdict.unwrap_or_else(|why| panic!("{text}\n{why}\n{schema}"))
     });
     assert!(share.is_fair(), "{share:?} {schema}");
+    // A few of the same, in the dialects of all providers.
+    let texts: Vec<_> = (0..8).map(|case| text(name, case, schema)).collect();
+    crate::dialects::carried::carries::<T>(&definition, &texts);
 }
 
 fn definition(schema: InputSchema) -> ToolDefinition {

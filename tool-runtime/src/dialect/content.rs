@@ -1,0 +1,72 @@
+//! What a result holds, as texts and files.
+
+use serde_json::Value;
+use tool_core::{Blob, Content, ErrorKind, ResourceBody};
+
+use crate::ToolResult;
+
+/// A block of a result, for those who take texts and files.
+pub(super) enum Block {
+    Text(String),
+    File { mime_type: String, data: String, name: String },
+}
+
+/// What a model is to read and see of `result`. Nothing is left out: a value is written as JSON where
+/// there is no content beside it.
+pub(super) fn blocks(result: &ToolResult) -> Vec<Block> {
+    let content = result.content();
+    if content.is_empty() {
+        let value = result.structured();
+        return value.into_iter().map(|value| Block::Text(value.to_string())).collect();
+    }
+    content.iter().map(block).collect()
+}
+
+fn block(content: &Content) -> Block {
+    let file = |data: &Blob, mime_type: &str, name: &str| Block::File {
+        mime_type: mime_type.to_owned(),
+        data: base64(data),
+        name: name.to_owned(),
+    };
+    match content {
+        Content::Text { text } => Block::Text(text.clone()),
+        Content::Image { data, mime_type } | Content::Audio { data, mime_type } => file(data, mime_type, ""),
+        Content::Resource { resource } => match &resource.body {
+            ResourceBody::Text(text) if resource.uri.is_empty() => Block::Text(text.clone()),
+            ResourceBody::Text(text) => Block::Text(format!("{}:\n{text}", resource.uri)),
+            ResourceBody::Blob(data) => file(data, &resource.mime_type, &resource.uri),
+        },
+        Content::ResourceLink { uri, name, .. } => Block::Text(format!("{name}: {uri}")),
+        other => Block::Text(serde_json::to_string(other).unwrap_or_default()),
+    }
+}
+
+/// As it is written in JSON, which is where base64 is made.
+fn base64(data: &Blob) -> String {
+    match serde_json::to_value(data) {
+        Ok(Value::String(text)) => text,
+        _ => String::new(),
+    }
+}
+
+/// What is said in place of a file that the provider does not take.
+pub(super) fn not_shown(mime_type: &str, data: &str) -> String {
+    // Three bytes are four characters, the last of which may be filling.
+    let bytes = data.len() / 4 * 3 - data.bytes().rev().take_while(|it| *it == b'=').count();
+    format!("[{mime_type}, {bytes} bytes: not shown, since this kind of file cannot be sent here]")
+}
+
+/// Whether a failure has to be called one, for those who have no other sign of it: its text may not say so.
+pub(super) fn needs_sign(result: &ToolResult) -> bool {
+    match &result.outcome {
+        Ok(output) => output.is_failure(),
+        Err(error) => error.kind() == ErrorKind::Failed,
+    }
+}
+
+/// The texts, one below the other, with a sign of failure before them.
+pub(super) fn signed(texts: Vec<String>, result: &ToolResult) -> String {
+    let text = texts.join("\n");
+    let has_sign = text.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("error"));
+    if needs_sign(result) && !has_sign { format!("Error: {text}") } else { text }
+}

@@ -1,0 +1,129 @@
+//! Reading a provider's JSON: where it is not as it should be, the error says so.
+
+use std::fmt;
+
+use serde_json::Value;
+
+/// A response, or an event of one, that is not of the shape its provider writes.
+///
+/// Arguments that are no JSON are none of these: they are the model's, and the check of the call answers them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DialectError {
+    /// Where in the response, as a JSON pointer.
+    pub pointer: String,
+    /// What should be there.
+    pub expected: String,
+    /// What is there, without its contents.
+    pub got: String,
+}
+
+impl fmt::Display for DialectError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { pointer, expected, got } = self;
+        let place = if pointer.is_empty() { "the response" } else { pointer };
+        write!(f, "{place}: expected {expected}, got {got}")
+    }
+}
+
+impl std::error::Error for DialectError {}
+
+/// A place in a response; there may be nothing.
+#[derive(Debug, Clone)]
+pub(super) struct At<'v> {
+    value: Option<&'v Value>,
+    pointer: String,
+}
+
+impl<'v> At<'v> {
+    pub(super) fn root(value: &'v Value) -> Self {
+        Self { value: Some(value), pointer: String::new() }
+    }
+
+    /// What is there; `null` is nothing.
+    pub(super) fn value(&self) -> Option<&'v Value> {
+        self.value.filter(|value| !value.is_null())
+    }
+
+    pub(super) fn field(&self, name: &str) -> Self {
+        let mut pointer = self.pointer.clone();
+        pointer.push('/');
+        pointer.push_str(name);
+        Self { value: self.value.and_then(|value| value.get(name)), pointer }
+    }
+
+    /// The items of a list.
+    pub(super) fn items(&self) -> Result<Vec<Self>, DialectError> {
+        let Some(Value::Array(items)) = self.value else { return Err(self.error("a list")) };
+        let item = |(at, value)| Self { value: Some(value), pointer: format!("{}/{at}", self.pointer) };
+        Ok(items.iter().enumerate().map(item).collect())
+    }
+
+    /// The items of a list that may be absent.
+    pub(super) fn any_items(&self) -> Result<Vec<Self>, DialectError> {
+        if self.value().is_none() { Ok(Vec::new()) } else { self.items() }
+    }
+
+    /// The text, if it is one.
+    pub(super) fn as_text(&self) -> Option<&'v str> {
+        self.value?.as_str()
+    }
+
+    pub(super) fn is(&self, text: &str) -> bool {
+        self.as_text() == Some(text)
+    }
+
+    pub(super) fn text(&self) -> Result<&'v str, DialectError> {
+        self.as_text().ok_or_else(|| self.error("a text"))
+    }
+
+    /// The text, which may be absent.
+    pub(super) fn any_text(&self) -> Result<Option<&'v str>, DialectError> {
+        self.value().map(|_| self.text()).transpose()
+    }
+
+    /// A name: a text with something in it.
+    pub(super) fn name(&self) -> Result<&'v str, DialectError> {
+        self.as_text().filter(|name| !name.is_empty()).ok_or_else(|| self.error("a name"))
+    }
+
+    pub(super) fn number(&self) -> Result<u64, DialectError> {
+        self.value.and_then(Value::as_u64).ok_or_else(|| self.error("a whole number"))
+    }
+
+    pub(super) fn object(&self) -> Result<&Self, DialectError> {
+        match self.value {
+            Some(Value::Object(_)) => Ok(self),
+            _ => Err(self.error("an object")),
+        }
+    }
+
+    /// That something else was expected here.
+    pub(super) fn error(&self, expected: &str) -> DialectError {
+        self.error_with(expected, kind(self.value))
+    }
+
+    pub(super) fn error_with(&self, expected: &str, got: impl Into<String>) -> DialectError {
+        DialectError { pointer: self.pointer.clone(), expected: expected.to_owned(), got: got.into() }
+    }
+
+    /// That the provider sent an error of its own.
+    pub(super) fn failure(&self) -> DialectError {
+        let message = self.field("message");
+        let said = message.as_text().or(self.as_text()).unwrap_or("no message");
+        self.error_with("calls", format!("an error of the provider: {said}"))
+    }
+}
+
+fn kind(value: Option<&Value>) -> &'static str {
+    match value {
+        None => "nothing",
+        Some(Value::Null) => "null",
+        Some(Value::Bool(_)) => "a boolean",
+        Some(Value::Number(_)) => "a number",
+        Some(Value::String(text)) if text.is_empty() => "an empty text",
+        Some(Value::String(_)) => "a text",
+        Some(Value::Array(_)) => "a list",
+        Some(Value::Object(_)) => "an object",
+    }
+}

@@ -1,0 +1,107 @@
+//! The names of tools on a provider's wire.
+//!
+//! A name that the provider takes is sent as it is. Any other is rewritten, with a hash of the whole
+//! name at its end, so that two names never become one and the same name is the same in every run.
+
+use std::collections::HashMap;
+
+use foldhash::fast::FixedState;
+use tool_core::ContentHash;
+
+/// What a provider takes as a name.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct NameRule {
+    /// The most characters.
+    pub(super) longest: usize,
+    /// What is allowed beside ASCII letters, digits, `_` and `-`.
+    pub(super) also: &'static [char],
+    /// Whether the first character has to be a letter or `_`.
+    pub(super) starts_with_letter: bool,
+}
+
+/// How much of the hash is in a name.
+const HASH: usize = 10;
+
+impl NameRule {
+    pub(super) fn admits(&self, name: &str) -> bool {
+        (1..=self.longest).contains(&name.len())
+            && name.chars().all(|it| self.allows(it))
+            && name.chars().next().is_some_and(|first| self.may_start(first))
+    }
+
+    fn allows(&self, character: char) -> bool {
+        character.is_ascii_alphanumeric() || "_-".contains(character) || self.also.contains(&character)
+    }
+
+    fn may_start(&self, first: char) -> bool {
+        !self.starts_with_letter || first.is_ascii_alphabetic() || first == '_'
+    }
+
+    /// `name` as one that is admitted; the `attempt`-th, should others be taken.
+    fn rewritten(&self, name: &str, attempt: u32) -> String {
+        let hash = ContentHash::of(&(name, attempt)).to_string();
+        let mut wire: String = name.chars().map(|it| if self.allows(it) { it } else { '_' }).collect();
+        if !wire.chars().next().is_some_and(|first| self.may_start(first)) {
+            wire.insert(0, '_');
+        }
+        wire.truncate(self.longest - HASH - 1);
+        wire.push('_');
+        wire.extend(hash.chars().take(HASH));
+        wire
+    }
+}
+
+/// Names of tools, and how they are written.
+#[derive(Debug, Default)]
+pub(super) struct Names {
+    wire: HashMap<String, String, FixedState>,
+    own: HashMap<String, String, FixedState>,
+}
+
+impl Names {
+    /// Writes `names`, each after `prefix`; `reserved` are taken by somebody else.
+    pub(super) fn new<'n>(
+        names: impl Iterator<Item = &'n str> + Clone,
+        prefix: &str,
+        rule: NameRule,
+        reserved: &[&str],
+    ) -> Self {
+        let mut all = Self::default();
+        let free = |wire: &str, all: &Self| !all.own.contains_key(wire) && !reserved.contains(&wire);
+        // Those that stay as they are come first: nothing that is rewritten takes their place.
+        let is_plain = |name: &str| {
+            let wire = format!("{prefix}{name}");
+            rule.admits(&wire) && !reserved.contains(&wire.as_str())
+        };
+        for name in names.clone().filter(|name| is_plain(name)) {
+            all.insert(name, format!("{prefix}{name}"));
+        }
+        for name in names.filter(|name| !is_plain(name)) {
+            let full = format!("{prefix}{name}");
+            let candidates = (0..u32::MAX).map(|attempt| rule.rewritten(&full, attempt));
+            if let Some(wire) = { candidates }.find(|wire| free(wire, &all)) {
+                all.insert(name, wire);
+            }
+        }
+        all
+    }
+
+    fn insert(&mut self, name: &str, wire: String) {
+        self.own.insert(wire.clone(), name.to_owned());
+        self.wire.insert(name.to_owned(), wire);
+    }
+
+    /// How `name` is written; a name that is not known stays as it is.
+    pub(super) fn wire<'n>(&'n self, name: &'n str) -> &'n str {
+        self.wire.get(name).map_or(name, String::as_str)
+    }
+
+    /// What is written as `wire`; what nothing is written as stays as it is.
+    pub(super) fn own<'n>(&'n self, wire: &'n str) -> &'n str {
+        self.own.get(wire).map_or(wire, String::as_str)
+    }
+}
+
+#[cfg(test)]
+#[path = "names_tests.rs"]
+mod tests;

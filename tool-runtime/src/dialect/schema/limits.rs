@@ -1,0 +1,81 @@
+//! How large a schema is.
+
+use serde_json::{Map, Value};
+
+use super::{
+    rules::{Limits, Rules},
+    walk::Walk,
+};
+
+#[derive(Default)]
+struct Size {
+    properties: usize,
+    depth: usize,
+    characters: usize,
+    enum_values: usize,
+    large_enum: bool,
+}
+
+/// Stops where `schema`, as it would be sent, is larger than the provider takes.
+pub(super) fn check(schema: &Value, rules: &Rules, walk: &mut Walk<'_>) {
+    let Some(limits) = rules.limits else { return };
+    let mut size = Size::default();
+    measure(schema, 0, limits, &mut size);
+    let too_many = [
+        (size.properties, limits.properties, "properties"),
+        (size.depth, limits.depth, "levels of objects"),
+        (size.characters, limits.characters, "characters of names and values"),
+        (size.enum_values, limits.enum_values, "values of enums"),
+    ];
+    for (count, most, what) in too_many {
+        if count > most {
+            walk.stop("", format!("there are {count} {what}; at most {most} are allowed"));
+        }
+    }
+    if size.large_enum {
+        let (values, characters) = limits.large_enum;
+        walk.stop("", format!("an enum of more than {values} values has more than {characters} characters"));
+    }
+}
+
+fn measure(schema: &Value, depth: usize, limits: &Limits, size: &mut Size) {
+    let Value::Object(schema) = schema else { return };
+    let mut below = depth;
+    if let Some(Value::Object(properties)) = schema.get("properties") {
+        below += 1;
+        size.depth = size.depth.max(below);
+        size.properties += properties.len();
+    }
+    for (key, value) in schema {
+        match (key.as_str(), value) {
+            ("properties", Value::Object(named)) => named_ones(named, below, limits, size),
+            // A definition may be used at any depth: its own levels count.
+            ("$defs", Value::Object(named)) => named_ones(named, 0, limits, size),
+            ("anyOf", Value::Array(branches)) => {
+                branches.iter().for_each(|it| measure(it, below, limits, size))
+            }
+            ("items", items) => measure(items, below, limits, size),
+            ("enum", Value::Array(values)) => values_of_enum(values, limits, size),
+            ("const", value) => size.characters += characters(value),
+            _ => {}
+        }
+    }
+}
+
+fn named_ones(named: &Map<String, Value>, depth: usize, limits: &Limits, size: &mut Size) {
+    for (name, schema) in named {
+        size.characters += name.chars().count();
+        measure(schema, depth, limits, size);
+    }
+}
+
+fn values_of_enum(values: &[Value], limits: &Limits, size: &mut Size) {
+    let length: usize = values.iter().map(characters).sum();
+    size.characters += length;
+    size.enum_values += values.len();
+    size.large_enum |= values.len() > limits.large_enum.0 && length > limits.large_enum.1;
+}
+
+fn characters(value: &Value) -> usize {
+    value.as_str().map_or(0, |text| text.chars().count())
+}

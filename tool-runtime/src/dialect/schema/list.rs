@@ -1,0 +1,97 @@
+//! Lists and tuples.
+
+use serde_json::{Map, Value, json};
+
+use super::{
+    Severity, below,
+    rules::Objects,
+    types,
+    walk::{Draft, Walk},
+    words,
+};
+
+/// The items of a list.
+pub(super) fn items<'s>(
+    walk: &mut Walk<'s>,
+    schema: &'s Map<String, Value>,
+    key: &str,
+    value: &'s Value,
+    at: &str,
+    draft: &mut Draft,
+) {
+    match (key, schema.get("prefixItems")) {
+        ("prefixItems", _) => tuple(walk, schema, value, at, draft),
+        // It is said with the tuple.
+        (_, Some(Value::Array(_))) => {}
+        _ => match walk.node(value, at) {
+            Some(items) => {
+                draft.out.insert("items".to_owned(), items);
+            }
+            None => end(draft),
+        },
+    }
+}
+
+/// A list that would go on for ever is empty.
+fn end(draft: &mut Draft) {
+    draft.out.insert("items".to_owned(), json!({ "type": "STRING" }));
+    draft.sentences.push("Nothing is nested deeper: leave the list empty.".to_owned());
+}
+
+fn tuple<'s>(
+    walk: &mut Walk<'s>,
+    schema: &'s Map<String, Value>,
+    value: &'s Value,
+    at: &str,
+    draft: &mut Draft,
+) {
+    let first = value.as_array().map_or(&[][..], Vec::as_slice);
+    let rest = schema.get("items");
+    // By its length, or by what may come after its items.
+    let most = schema.get("maxItems").and_then(Value::as_u64);
+    let is_closed = rest == Some(&Value::Bool(false)) || most.is_some_and(|most| most <= first.len() as u64);
+    let written =
+        first.iter().enumerate().filter_map(|(index, it)| walk.node(it, &below(at, &index.to_string())));
+    let written: Vec<_> = written.collect();
+    let rest = rest.filter(|_| !is_closed).and_then(|rest| walk.node(rest, &below(at, "items")));
+    if is_closed && walk.rules.items {
+        // What a closed tuple says by `items: false`, for those who do not take it.
+        draft.out.insert("maxItems".to_owned(), first.len().into());
+    }
+    if walk.rules.keeps("prefixItems") {
+        draft.out.insert("prefixItems".to_owned(), written.into());
+        let own = schema.get("items").filter(|it| **it == false && !walk.rules.items);
+        if let Some(rest) = rest.or_else(|| own.cloned()) {
+            draft.out.insert("items".to_owned(), rest);
+        }
+        return;
+    }
+    draft.sentences.push(words::tuple(first));
+    let message = "a tuple is sent as a list, with the order of its items in words";
+    walk.remark(Severity::Note, at, message, "use a struct, whose fields have names");
+    if rest.is_none() && !is_closed {
+        walk.stop(at, "any value fits after the items of a tuple");
+    }
+    let mut kinds: Vec<Value> = Vec::new();
+    for kind in written.into_iter().chain(rest) {
+        if !kinds.contains(&kind) {
+            kinds.push(kind);
+        }
+    }
+    let items = if kinds.len() == 1 { kinds.remove(0) } else { json!({ "anyOf": kinds }) };
+    draft.out.insert("items".to_owned(), items);
+}
+
+/// Says of a list what its items are, where the provider wants to be told of each.
+pub(super) fn finish(walk: &mut Walk<'_>, schema: &Map<String, Value>, draft: &mut Draft, at: &str) {
+    let has_items = draft.out.contains_key("items");
+    // Gemini is told by the first items alone.
+    let is_tuple = draft.out.contains_key("prefixItems") && walk.rules.keywords.is_some();
+    if !walk.rules.items || has_items || is_tuple || !types::has(schema, "array") {
+        return;
+    }
+    if walk.rules.objects != Objects::Any {
+        walk.stop(at, "anything may be an item of the list");
+    }
+    draft.out.insert("items".to_owned(), json!({}));
+}

@@ -1,0 +1,261 @@
+//! The walk through a schema, keyword by keyword.
+
+use serde_json::{Map, Value};
+use tool_core::__private::words::percent_decoded;
+
+use super::{
+    Obstacle, Remark, Severity, below, object,
+    references::{moved, target},
+    rules::{Enums, Objects, References, Rules},
+    types, words,
+};
+
+/// How often a definition is written out within itself.
+const WRITTEN_OUT: usize = 3;
+
+/// What is said of most that becomes words.
+const CHECKED: &str = "nothing has to be done, calls are checked";
+
+pub(super) struct Walk<'s> {
+    root: &'s Value,
+    pub(super) rules: &'s Rules,
+    /// Where the root is found in what is sent.
+    place: String,
+    /// The references that are being written out.
+    inside: Vec<&'s str>,
+    remarks: Vec<Remark>,
+    obstacle: Option<Obstacle>,
+}
+
+/// A schema on its way out.
+#[derive(Default)]
+pub(super) struct Draft {
+    pub(super) out: Map<String, Value>,
+    pub(super) sentences: Vec<String>,
+}
+
+impl<'s> Walk<'s> {
+    pub(super) fn new(root: &'s Value, rules: &'s Rules, within: Option<&str>) -> Self {
+        let place = within.map(|name| below("/properties", name)).unwrap_or_default();
+        Self { root, rules, place, inside: Vec::new(), remarks: Vec::new(), obstacle: None }
+    }
+
+    pub(super) fn end(self) -> (Vec<Remark>, Option<Obstacle>) {
+        (self.remarks, self.obstacle)
+    }
+
+    /// `schema` as it is sent; `None` where it would have to be written out for ever.
+    pub(super) fn node(&mut self, schema: &'s Value, at: &str) -> Option<Value> {
+        if self.obstacle.is_some() {
+            return Some(Value::Null);
+        }
+        let schema = match schema {
+            Value::Object(schema) => schema,
+            Value::Bool(true) => return Some(self.anything(at)),
+            other => return Some(self.unusual(other, at)),
+        };
+        if self.rules.references == References::WrittenOut
+            && let Some(reference) = schema.get("$ref").and_then(Value::as_str)
+        {
+            return self.written_out(schema, reference, at);
+        }
+        let mut draft = Draft::default();
+        for (key, value) in schema {
+            self.keyword(schema, key, value, at, &mut draft)?;
+        }
+        object::finish(self, schema, &mut draft, at);
+        super::list::finish(self, schema, &mut draft, at);
+        self.alone(&mut draft);
+        types::finish(self, schema, &mut draft, at);
+        words::describe(&mut draft.out, &draft.sentences);
+        if self.rules.open_api {
+            types::only_choice(&mut draft.out);
+        }
+        Some(Value::Object(draft.out))
+    }
+
+    fn keyword(
+        &mut self,
+        schema: &'s Map<String, Value>,
+        key: &'s str,
+        value: &'s Value,
+        at: &str,
+        draft: &mut Draft,
+    ) -> Option<()> {
+        let place = below(at, key);
+        match key {
+            "properties" => {
+                let properties = object::properties(self, schema, value, &place, draft)?;
+                draft.out.insert(key.to_owned(), properties);
+            }
+            "$defs" | "definitions" => self.definitions(key, value, &place, draft),
+            "$ref" => {
+                let moved = value.as_str().map(|reference| moved(reference, &self.place).into());
+                draft.out.insert(key.to_owned(), moved.unwrap_or_else(|| value.clone()));
+            }
+            "anyOf" | "oneOf" => self.choice(key, value, &place, draft)?,
+            "allOf" if self.rules.keeps(key) => {
+                let parts = self.nodes(value, &place);
+                draft.out.insert(key.to_owned(), parts.into());
+            }
+            "items" | "prefixItems" => super::list::items(self, schema, key, value, &place, draft),
+            "additionalProperties" | "patternProperties" => {
+                object::others(self, schema, key, value, &place, draft);
+            }
+            "const" if !self.rules.keeps(key) => {
+                self.values(std::slice::from_ref(value), "const", value, &place, draft);
+            }
+            "enum" => match value {
+                Value::Array(values) => self.values(values, key, value, &place, draft),
+                _ => self.say(key, value, &place, draft),
+            },
+            "pattern" if self.rules.plain_patterns && value.as_str().is_some_and(looks_around) => {
+                self.say(key, value, &place, draft);
+            }
+            "format" if !value.as_str().is_some_and(|it| self.rules.keeps_format(it)) => {
+                self.say(key, value, &place, draft);
+            }
+            _ if self.rules.keeps(key) => {
+                draft.out.insert(key.to_owned(), value.clone());
+            }
+            _ => self.say(key, value, &place, draft),
+        }
+        Some(())
+    }
+
+    fn definitions(&mut self, key: &str, value: &'s Value, at: &str, draft: &mut Draft) {
+        let Value::Object(definitions) = value else { return };
+        if self.rules.references != References::WrittenOut {
+            let written = definitions
+                .iter()
+                .filter_map(|(name, schema)| Some((name.clone(), self.node(schema, &below(at, name))?)));
+            let written: Map<_, _> = written.collect();
+            draft.out.insert(key.to_owned(), Value::Object(written));
+        }
+    }
+
+    /// One of several schemas. Those that would go on for ever are no choice.
+    fn choice(&mut self, key: &str, value: &'s Value, at: &str, draft: &mut Draft) -> Option<()> {
+        let wire = if self.rules.keeps(key) { key } else { "anyOf" };
+        if draft.out.contains_key(wire) {
+            self.say(key, value, at, draft);
+            return Some(());
+        }
+        let branches = self.nodes(value, at);
+        if branches.is_empty() {
+            return None;
+        }
+        if wire != key {
+            self.remark(Severity::Note, at, format!("`{key}` is sent as `{wire}`"), CHECKED);
+        }
+        draft.out.insert(wire.to_owned(), branches.into());
+        Some(())
+    }
+
+    fn nodes(&mut self, value: &'s Value, at: &str) -> Vec<Value> {
+        let branches = value.as_array().map_or(&[][..], Vec::as_slice);
+        let branches = branches.iter().enumerate();
+        branches.filter_map(|(index, branch)| self.node(branch, &below(at, &index.to_string()))).collect()
+    }
+
+    /// The values of an enum or a constant.
+    fn values(&mut self, values: &[Value], key: &str, said: &Value, at: &str, draft: &mut Draft) {
+        let texts = || values.iter().all(Value::is_string);
+        let fits = match self.rules.enums {
+            Enums::Any => true,
+            Enums::TextsOrNumbers => texts() || values.iter().all(Value::is_number),
+            Enums::Texts => texts(),
+        };
+        if fits {
+            draft.out.insert("enum".to_owned(), values.into());
+        } else {
+            self.say(key, said, at, draft);
+        }
+    }
+
+    /// Says in words what `key` asks for.
+    pub(super) fn say(&mut self, key: &str, value: &Value, at: &str, draft: &mut Draft) {
+        let Some(sentence) = words::sentence(key, value) else { return };
+        draft.sentences.push(sentence);
+        if !words::is_annotation(key) {
+            self.remark(Severity::Note, at, format!("`{key}` is said in words"), CHECKED);
+        }
+    }
+
+    /// Nothing may stand beside a reference: it becomes the only choice.
+    fn alone(&mut self, draft: &mut Draft) {
+        let has_more = draft.out.len() > 1 || !draft.sentences.is_empty();
+        if self.rules.references != References::Alone || !has_more || draft.out.contains_key("anyOf") {
+            return;
+        }
+        if let Some(reference) = draft.out.shift_remove("$ref") {
+            draft.out.insert("anyOf".to_owned(), serde_json::json!([{ "$ref": reference }]));
+        }
+    }
+
+    /// What `reference` leads to, in its place.
+    fn written_out(&mut self, schema: &'s Map<String, Value>, reference: &'s str, at: &str) -> Option<Value> {
+        let Some(target) = target(self.root, reference) else {
+            self.stop(at, format!("`{reference}` leads nowhere"));
+            return Some(Value::Null);
+        };
+        if self.inside.iter().filter(|it| **it == reference).count() == WRITTEN_OUT {
+            if !self.remarks.iter().any(|remark| remark.message.starts_with("it holds itself")) {
+                let message = format!("it holds itself, and is described {WRITTEN_OUT} levels deep only");
+                self.remark(Severity::Warning, at, message, "use the dialect `gemini`, which takes `$ref`");
+            }
+            return None;
+        }
+        self.inside.push(reference);
+        // What is found there is found in the definition.
+        let written = self.node(target, &percent_decoded(reference.trim_start_matches('#')));
+        self.inside.pop();
+        let mut written = written?;
+        let own = schema.get("description").and_then(Value::as_str);
+        if let (Some(own), Some(written)) = (own, written.as_object_mut()) {
+            // What is said of the property comes before what is said of its type.
+            let of_type = written.shift_remove("description");
+            written.insert("description".to_owned(), own.into());
+            let of_type = of_type.as_ref().and_then(Value::as_str).map(str::to_owned);
+            words::describe(written, &of_type.into_iter().collect::<Vec<_>>());
+        }
+        Some(written)
+    }
+
+    /// A schema that everything fits.
+    pub(super) fn anything(&mut self, at: &str) -> Value {
+        if self.rules.objects != Objects::Any {
+            self.stop(at, "any value fits, and the provider wants to know its type");
+        }
+        Value::Object(Map::new())
+    }
+
+    /// `false`, or what is no schema.
+    fn unusual(&mut self, schema: &Value, at: &str) -> Value {
+        if self.rules.keywords.is_some() || (self.rules.items && *schema != false) {
+            self.stop(at, "no value fits");
+        }
+        if self.rules.items { serde_json::json!({ "not": {} }) } else { schema.clone() }
+    }
+
+    pub(super) fn remark(
+        &mut self,
+        severity: Severity,
+        at: &str,
+        message: impl Into<String>,
+        remedy: &'static str,
+    ) {
+        self.remarks.push(Remark { pointer: at.to_owned(), severity, message: message.into(), remedy });
+    }
+
+    /// The schema cannot be sent; the first reason counts.
+    pub(super) fn stop(&mut self, at: &str, message: impl Into<String>) {
+        let obstacle = || Obstacle { pointer: at.to_owned(), message: message.into() };
+        self.obstacle.get_or_insert_with(obstacle);
+    }
+}
+
+/// Whether a pattern asks what stands before or after.
+fn looks_around(pattern: &str) -> bool {
+    ["(?=", "(?!", "(?<=", "(?<!"].iter().any(|it| pattern.contains(it))
+}

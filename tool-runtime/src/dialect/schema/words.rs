@@ -1,0 +1,99 @@
+//! What a schema asks for, as sentences that a model reads.
+
+use serde_json::{Map, Value};
+
+/// What `keyword` asks for; nothing, where it asks for nothing.
+pub(super) fn sentence(keyword: &str, value: &Value) -> Option<String> {
+    let counted = |what: &str| match value.as_u64() {
+        Some(1) => format!("1 {what}"),
+        _ => format!("{value} {}", plural(what)),
+    };
+    Some(match keyword {
+        "pattern" => format!("Must match the pattern {}.", quoted(value)),
+        "format" => format!("Format: {}.", plain(value)),
+        "minLength" => format!("At least {}.", counted("character")),
+        "maxLength" => format!("At most {}.", counted("character")),
+        "minimum" => format!("At least {value}."),
+        "maximum" => format!("At most {value}."),
+        "exclusiveMinimum" => format!("Greater than {value}."),
+        "exclusiveMaximum" => format!("Less than {value}."),
+        "multipleOf" => format!("A multiple of {value}."),
+        "minItems" => format!("At least {}.", counted("item")),
+        "maxItems" => format!("At most {}.", counted("item")),
+        "minProperties" => format!("At least {}.", counted("property")),
+        "maxProperties" => format!("At most {}.", counted("property")),
+        "uniqueItems" if value == false => return None,
+        "uniqueItems" => "No item twice.".to_owned(),
+        "default" => format!("Default: {value}."),
+        "examples" => format!("Examples: {}.", listed(value)),
+        "enum" => format!("One of: {}.", listed(value)),
+        "const" => format!("Always {value}."),
+        "readOnly" | "writeOnly" | "$schema" | "$id" | "$comment" | "$anchor" | "propertyOrdering" => {
+            return None;
+        }
+        "deprecated" if value == false => return None,
+        "deprecated" => "Deprecated.".to_owned(),
+        _ => format!("It also holds, as JSON Schema: {{\"{keyword}\":{value}}}."),
+    })
+}
+
+/// Whether a keyword says something to the reader and asks nothing of a value.
+pub(super) fn is_annotation(keyword: &str) -> bool {
+    matches!(
+        keyword,
+        "default"
+            | "examples"
+            | "deprecated"
+            | "readOnly"
+            | "writeOnly"
+            | "$schema"
+            | "$id"
+            | "$comment"
+            | "$anchor"
+    )
+}
+
+/// Adds `sentences` to the description of `schema`.
+pub(super) fn describe(schema: &mut Map<String, Value>, sentences: &[String]) {
+    if sentences.is_empty() {
+        return;
+    }
+    let said = schema.get("description").and_then(Value::as_str).unwrap_or_default().trim_end();
+    let between = match said.chars().next_back() {
+        None => "",
+        Some(_) if said.contains('\n') => "\n",
+        Some('.' | '!' | '?' | ':') => " ",
+        Some(_) => ". ",
+    };
+    let all = format!("{said}{between}{}", sentences.join(" "));
+    schema.insert("description".to_owned(), all.into());
+}
+
+/// The types of the items of a tuple, one after the other.
+pub(super) fn tuple(items: &[Value]) -> String {
+    let types = items.iter().map(|item| match (item.get("type"), item.get("enum").or(item.get("const"))) {
+        (_, Some(values)) => values.to_string(),
+        (Some(Value::String(name)), None) => name.to_lowercase(),
+        _ => item.to_string(),
+    });
+    format!("The items are, in this order: {}.", types.collect::<Vec<_>>().join(", "))
+}
+
+fn listed(value: &Value) -> String {
+    match value {
+        Value::Array(values) => values.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
+        other => other.to_string(),
+    }
+}
+
+fn plain(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+fn quoted(value: &Value) -> String {
+    format!("`{}`", plain(value))
+}
+
+fn plural(what: &str) -> String {
+    what.strip_suffix('y').map_or_else(|| format!("{what}s"), |stem| format!("{stem}ies"))
+}

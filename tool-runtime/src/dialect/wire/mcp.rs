@@ -1,0 +1,149 @@
+//! The Model Context Protocol: <https://modelcontextprotocol.io/specification/2025-11-25/server/tools>.
+
+use serde_json::{Map, Value, json};
+use tool_core::ToolDefinition;
+
+use super::{Definition, arguments};
+use crate::{
+    ToolCall, ToolResult,
+    dialect::{
+        Bound, DialectError,
+        assembler::{Slot, Slots},
+        bound::OutputForm,
+        error::At,
+        schema::move_references,
+    },
+};
+
+pub(super) fn definition(tool: Definition<'_>) -> Value {
+    let Definition { name, of, parameters, output, .. } = tool;
+    let mut definition = json!({ "name": name, "description": of.description(), "inputSchema": parameters });
+    if *of.name() != of.title() {
+        definition["title"] = of.title().into();
+    }
+    if let Some(output) = output {
+        definition["outputSchema"] = output;
+    }
+    let metadata = of.metadata();
+    let hints = [
+        ("readOnlyHint", metadata.read_only),
+        ("destructiveHint", metadata.destructive),
+        ("idempotentHint", metadata.idempotent),
+        ("openWorldHint", metadata.open_world),
+    ];
+    let said = hints.iter().filter_map(|(name, hint)| Some(((*name).to_owned(), Value::Bool((*hint)?))));
+    let said: Map<_, _> = said.collect();
+    if !said.is_empty() {
+        definition["annotations"] = Value::Object(said);
+    }
+    definition
+}
+
+/// What results look like: always an object.
+pub(super) fn output(definition: &ToolDefinition) -> (OutputForm, Option<Value>) {
+    let Some(schema) = definition.output_schema() else { return (OutputForm::Unsaid, None) };
+    let mut schema = schema.as_value().clone();
+    if schema.get("type").is_some_and(|name| name == "object") {
+        return (OutputForm::Object, Some(schema));
+    }
+    let definitions = schema.as_object_mut().and_then(|schema| schema.shift_remove("$defs"));
+    move_references(&mut schema, "/properties/result");
+    let mut held = json!({ "type": "object", "properties": { "result": schema }, "required": ["result"] });
+    if let Some(definitions) = definitions {
+        held["$defs"] = definitions;
+    }
+    (OutputForm::Held, Some(held))
+}
+
+/// A request `tools/call`, several of them, or what is in `params`.
+pub(super) fn calls(bound: &Bound, message: &At<'_>) -> Result<Vec<ToolCall>, DialectError> {
+    let requests = match message.value() {
+        Some(Value::Array(_)) => message.items()?,
+        _ => vec![message.clone()],
+    };
+    let mut calls = Vec::new();
+    for request in requests {
+        let Some((id, params)) = request_of(&request)? else { continue };
+        let mut call = bound.call(id.as_deref(), params.field("name").name()?, params_arguments(&params)?);
+        if let Some(Value::Object(meta)) = params.field("_meta").value() {
+            call = call.with_meta(meta.clone());
+        }
+        calls.push(call);
+    }
+    Ok(calls)
+}
+
+/// The id and the parameters of a request, unless it is of another method.
+fn request_of<'v>(request: &At<'v>) -> Result<Option<(Option<String>, At<'v>)>, DialectError> {
+    let method = request.object()?.field("method");
+    if method.value().is_none() && request.field("params").value().is_none() {
+        return Ok(Some((None, request.clone())));
+    }
+    if method.text()? != "tools/call" {
+        return Ok(None);
+    }
+    let id = request.field("id");
+    let id = match id.value() {
+        None => None,
+        Some(Value::String(text)) => Some(text.clone()),
+        Some(Value::Number(number)) => Some(number.to_string()),
+        Some(_) => return Err(id.error("a text or a number")),
+    };
+    let params = request.field("params");
+    params.object()?;
+    Ok(Some((id, params)))
+}
+
+fn params_arguments(params: &At<'_>) -> Result<tool_core::Arguments<'static>, DialectError> {
+    let given = params.field("arguments");
+    if let Some(Value::String(_)) = given.value() {
+        return Err(given.error("an object"));
+    }
+    arguments(&given)
+}
+
+/// There are no parts of a call: each message is whole.
+pub(super) fn push(message: &At<'_>, slots: &mut Slots) -> Result<(), DialectError> {
+    if let Some((id, params)) = request_of(message)? {
+        slots.begin(Slot {
+            index: slots.next_index(),
+            id,
+            name: params.field("name").name()?.to_owned(),
+            text: params_arguments(&params)?.into_text().into_owned(),
+            done: true,
+            ..Slot::default()
+        });
+    }
+    slots.end(false);
+    Ok(())
+}
+
+pub(super) fn results(bound: &Bound, results: &[ToolResult]) -> Value {
+    results.iter().map(|it| result(it, bound.output_form(&it.name))).collect()
+}
+
+fn result(result: &ToolResult, form: OutputForm) -> Value {
+    let mut content = json!(result.content());
+    let structured = structured(result, form);
+    if let (Value::Array(blocks), Some(value)) = (&mut content, result.structured())
+        && blocks.is_empty()
+    {
+        // For clients that read no structured content.
+        blocks.push(json!({ "type": "text", "text": value.to_string() }));
+    }
+    let mut wire = json!({ "content": content, "isError": result.is_error() });
+    if let Some(structured) = structured {
+        wire["structuredContent"] = structured;
+    }
+    wire
+}
+
+/// The value of a result, which is always an object.
+fn structured(result: &ToolResult, form: OutputForm) -> Option<Value> {
+    match result.structured() {
+        Some(value) if form == OutputForm::Held && !result.is_error() => Some(json!({ "result": value })),
+        None if form == OutputForm::Held && !result.is_error() => Some(json!({ "result": null })),
+        Some(value @ Value::Object(_)) => Some(value),
+        _ => None,
+    }
+}

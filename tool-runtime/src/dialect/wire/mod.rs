@@ -1,0 +1,169 @@
+//! The shapes of the providers, one file each.
+//!
+//! Each has the same functions: `definition` of one tool, `calls` of a whole response, `push` of an event of
+//! a streamed one, `results`.
+
+mod anthropic;
+mod gemini;
+mod mcp;
+mod openai_chat;
+mod openai_responses;
+
+use serde_json::{Value, json};
+use tool_core::{Arguments, ToolDefinition};
+
+use super::{
+    Bound, DialectError,
+    assembler::Slots,
+    bound::OutputForm,
+    error::At,
+    names::NameRule,
+    schema::{self, Rules},
+};
+use crate::{ToolCall, ToolResult};
+
+/// A provider's wire.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wire {
+    OpenAiChat { strict: bool },
+    OpenAiResponses { strict: bool },
+    Anthropic,
+    Gemini { json_schema: bool },
+    Mcp,
+}
+
+/// A tool on its way out.
+pub(super) struct Definition<'d> {
+    pub(super) name: &'d str,
+    pub(super) of: &'d ToolDefinition,
+    pub(super) parameters: Value,
+    /// Whether the provider holds the model to the parameters.
+    pub(super) strict: bool,
+    /// What results look like, where the provider asks for it.
+    pub(super) output: Option<Value>,
+}
+
+impl Wire {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::OpenAiChat { strict: false } => "openai-chat",
+            Self::OpenAiChat { strict: true } => "openai-chat-strict",
+            Self::OpenAiResponses { strict: false } => "openai-responses",
+            Self::OpenAiResponses { strict: true } => "openai-responses-strict",
+            Self::Anthropic => "anthropic",
+            Self::Gemini { json_schema: true } => "gemini",
+            Self::Gemini { json_schema: false } => "gemini-schema",
+            Self::Mcp => "mcp",
+        }
+    }
+
+    /// What is taken of a schema; what is if that is not enough.
+    pub(super) fn rules(self) -> (&'static Rules, Option<&'static Rules>) {
+        match self {
+            Self::OpenAiChat { strict: true } | Self::OpenAiResponses { strict: true } => {
+                (&schema::OPENAI_STRICT, Some(&schema::OPENAI))
+            }
+            Self::OpenAiChat { .. } | Self::OpenAiResponses { .. } => (&schema::OPENAI, None),
+            Self::Anthropic => (&schema::ANTHROPIC, None),
+            Self::Gemini { json_schema: true } => (&schema::GEMINI, None),
+            Self::Gemini { json_schema: false } => (&schema::GEMINI_SCHEMA, None),
+            Self::Mcp => (&schema::ALL, None),
+        }
+    }
+
+    /// [OpenAI](https://platform.openai.com/docs/api-reference/chat/create), Anthropic (`^[a-zA-Z0-9_-]{1,128}$`, by
+    /// its refusals), [Gemini](https://cloud.google.com/vertex-ai/docs/reference/rest/v1beta1/FunctionDeclaration),
+    /// [MCP](https://modelcontextprotocol.io/specification/2025-11-25/server/tools#tool-names).
+    pub(super) fn name_rule(self) -> NameRule {
+        let (longest, also, starts_with_letter): (_, &[char], _) = match self {
+            Self::OpenAiChat { .. } | Self::OpenAiResponses { .. } => (64, &[], false),
+            Self::Anthropic => (128, &[], false),
+            Self::Gemini { .. } => (64, &['.'], true),
+            Self::Mcp => (128, &['.'], false),
+        };
+        NameRule { longest, also, starts_with_letter }
+    }
+
+    /// The name under which the model calls a tool of the provider's own, if it has one.
+    pub(super) fn native_name(self, tool: &Value) -> Option<&str> {
+        let places = ["/name", "/function/name", "/custom/name"];
+        places.iter().find_map(|place| tool.pointer(place)?.as_str())
+    }
+
+    pub(super) fn definition(self, tool: Definition<'_>) -> Value {
+        match self {
+            Self::OpenAiChat { .. } => openai_chat::definition(tool),
+            Self::OpenAiResponses { .. } => openai_responses::definition(tool),
+            Self::Anthropic => anthropic::definition(tool),
+            Self::Gemini { json_schema } => gemini::definition(tool, json_schema),
+            Self::Mcp => mcp::definition(tool),
+        }
+    }
+
+    /// All tools of a request.
+    pub(super) fn tools(self, definitions: Vec<Value>, native: &[Value]) -> Value {
+        let own = match self {
+            Self::Gemini { .. } if definitions.is_empty() => Vec::new(),
+            Self::Gemini { .. } => vec![json!({ "functionDeclarations": definitions })],
+            _ => definitions,
+        };
+        own.into_iter().chain(native.iter().cloned()).collect()
+    }
+
+    /// What results look like, where the provider asks for it, and their form.
+    pub(super) fn output(self, definition: &ToolDefinition) -> (OutputForm, Option<Value>) {
+        match self {
+            Self::Mcp => mcp::output(definition),
+            _ => (OutputForm::Unsaid, None),
+        }
+    }
+
+    pub(super) fn calls(self, bound: &Bound, response: &Value) -> Result<Vec<ToolCall>, DialectError> {
+        let response = At::root(response);
+        let error = response.field("error");
+        if error.value().is_some() {
+            return Err(error.failure());
+        }
+        match self {
+            Self::OpenAiChat { .. } => openai_chat::calls(bound, &response),
+            Self::OpenAiResponses { .. } => openai_responses::calls(bound, &response),
+            Self::Anthropic => anthropic::calls(bound, &response),
+            Self::Gemini { .. } => gemini::calls(bound, &response),
+            Self::Mcp => mcp::calls(bound, &response),
+        }
+    }
+
+    pub(super) fn push(self, event: &At<'_>, slots: &mut Slots) -> Result<(), DialectError> {
+        let error = event.field("error");
+        if error.value().is_some() {
+            return Err(error.failure());
+        }
+        match self {
+            Self::OpenAiChat { .. } => openai_chat::push(event, slots),
+            Self::OpenAiResponses { .. } => openai_responses::push(event, slots),
+            Self::Anthropic => anthropic::push(event, slots),
+            Self::Gemini { .. } => gemini::push(event, slots),
+            Self::Mcp => mcp::push(event, slots),
+        }
+    }
+
+    pub(super) fn results(self, bound: &Bound, results: &[ToolResult]) -> Value {
+        match self {
+            Self::OpenAiChat { .. } => openai_chat::results(results),
+            Self::OpenAiResponses { .. } => openai_responses::results(results),
+            Self::Anthropic => anthropic::results(results),
+            Self::Gemini { .. } => gemini::results(bound, results),
+            Self::Mcp => mcp::results(bound, results),
+        }
+    }
+}
+
+/// Arguments as a text of JSON, or, of those who write them so, as the value.
+fn arguments(at: &At<'_>) -> Result<Arguments<'static>, DialectError> {
+    match at.value() {
+        None => Ok(Arguments::EMPTY),
+        Some(Value::String(text)) => Ok(text.clone().into()),
+        Some(value @ Value::Object(_)) => Ok(value.into()),
+        Some(_) => Err(at.error("arguments, as a text or an object")),
+    }
+}

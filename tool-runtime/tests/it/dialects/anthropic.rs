@@ -1,0 +1,191 @@
+//! Shapes: <https://docs.anthropic.com/en/docs/agents-and-tools/tool-use/overview> and
+//! <https://docs.anthropic.com/en/docs/build-with-claude/streaming>.
+
+use serde_json::{Value, json};
+use tool_runtime::dialect::Dialect;
+
+use super::{assembled, bound, call, calls, of_all_kinds, refused, told};
+
+fn dialect() -> Dialect {
+    Dialect::anthropic()
+}
+
+fn response(content: &Value) -> Value {
+    json!({ "id": "msg_01Aq9w938a90dw8q", "type": "message", "role": "assistant", "content": content, "stop_reason": "tool_use" })
+}
+
+fn tool_use(id: &str, name: &str, input: Value) -> Value {
+    json!({ "type": "tool_use", "id": id, "name": name, "input": input })
+}
+
+fn begins(index: u64, id: &str, name: &str) -> Value {
+    json!({ "type": "content_block_start", "index": index, "content_block": tool_use(id, name, json!({})) })
+}
+
+fn part(index: u64, text: &str) -> Value {
+    let delta = json!({ "type": "input_json_delta", "partial_json": text });
+    json!({ "type": "content_block_delta", "index": index, "delta": delta })
+}
+
+fn stops(index: u64) -> Value {
+    json!({ "type": "content_block_stop", "index": index })
+}
+
+fn ends(reason: &str) -> [Value; 2] {
+    [
+        json!({ "type": "message_delta", "delta": { "stop_reason": reason, "stop_sequence": null } }),
+        json!({ "type": "message_stop" }),
+    ]
+}
+
+#[test]
+fn definitions_have_an_input_schema() {
+    let definitions = bound(&dialect()).definitions().clone();
+    assert_eq!(definitions[0]["name"], "add");
+    assert_eq!(definitions[0]["description"], "Adds two numbers.");
+    assert_eq!(definitions[0]["input_schema"]["properties"]["a"]["description"], "The one.");
+    // A root that is a choice is refused.
+    assert_eq!(definitions[1]["input_schema"]["required"], json!(["arguments"]));
+}
+
+#[test]
+fn calls_are_blocks_beside_text_and_what_the_provider_runs_is_passed_over() {
+    let two = response(&json!([
+        { "type": "text", "text": "Let me see." },
+        { "type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": { "query": "x" } },
+        { "type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": [] },
+        tool_use("toolu_1", "add", json!({ "a": 1 })),
+        tool_use("toolu_2", "draw", json!({ "arguments": { "shape": "circle" } })),
+    ]));
+    assert_eq!(
+        calls(&dialect(), &two),
+        [call("toolu_1", "add", r#"{"a":1}"#), call("toolu_2", "draw", r#"{"shape":"circle"}"#)]
+    );
+}
+
+#[test]
+fn a_response_without_calls_has_none() {
+    assert!(calls(&dialect(), &response(&json!([{ "type": "text", "text": "Hi." }]))).is_empty());
+}
+
+#[test]
+fn a_response_of_another_shape_is_refused_with_its_place() {
+    let cases = [
+        (json!({ "content": "Hi." }), "/content: expected a list, got a text"),
+        (
+            response(&json!([tool_use("x", "", json!({}))])),
+            "/content/0/name: expected a name, got an empty text",
+        ),
+        (
+            response(&json!([tool_use("x", "add", json!(3))])),
+            "/content/0/input: expected arguments, as a text or an object, got a number",
+        ),
+        (
+            json!({ "type": "error", "error": { "type": "overloaded_error", "message": "Overloaded" } }),
+            "/error: expected calls, got an error of the provider: Overloaded",
+        ),
+    ];
+    for (response, message) in cases {
+        assert_eq!(refused(&dialect(), &response), message);
+    }
+}
+
+#[test]
+fn interleaved_deltas_are_put_together_by_block() {
+    let mut events = vec![
+        json!({ "type": "message_start", "message": { "id": "msg_1", "content": [] } }),
+        json!({ "type": "content_block_start", "index": 0, "content_block": { "type": "text", "text": "" } }),
+        json!({ "type": "ping" }),
+        json!({ "type": "content_block_delta", "index": 0, "delta": { "type": "text_delta", "text": "Okay" } }),
+        stops(0),
+        begins(1, "toolu_1", "add"),
+        begins(2, "toolu_2", "add"),
+        part(1, ""),
+        part(2, "{\"a\""),
+        part(1, "{\"a\": 1,"),
+        part(2, ": 3}"),
+        part(1, " \"b\": 2}"),
+        stops(1),
+        stops(2),
+        begins(3, "toolu_3", "add"),
+        stops(3),
+    ];
+    events.extend(ends("tool_use"));
+    let done = assembled(&dialect(), &events);
+    assert_eq!(
+        told(&done.calls),
+        [
+            call("toolu_1", "add", "{\"a\": 1, \"b\": 2}"),
+            call("toolu_2", "add", "{\"a\": 3}"),
+            call("toolu_3", "add", "{}")
+        ]
+    );
+    assert!(done.ended && done.cut_off.is_empty());
+}
+
+#[test]
+fn a_block_that_did_not_stop_is_cut_off() {
+    let done = assembled(&dialect(), &[begins(0, "toolu_1", "add"), part(0, "{\"a\":1}")]);
+    assert!(done.calls.is_empty() && !done.ended);
+    assert_eq!(told(&done.cut_off), [call("toolu_1", "add", "{\"a\":1}")]);
+}
+
+// The block is stopped, in the middle of its arguments.
+#[test]
+fn a_response_that_ran_out_of_tokens_gives_the_whole_calls() {
+    let mut events = vec![begins(0, "toolu_1", "add"), part(0, "{}"), stops(0), begins(1, "toolu_2", "add")];
+    events.extend([part(1, "{\"a\":"), stops(1)]);
+    events.extend(ends("max_tokens"));
+    let done = assembled(&dialect(), &events);
+    assert_eq!(told(&done.calls), [call("toolu_1", "add", "{}")]);
+    assert_eq!(told(&done.cut_off), [call("toolu_2", "add", "{\"a\":")]);
+}
+
+#[test]
+fn broken_arguments_of_a_whole_block_are_a_call() {
+    let mut events = vec![begins(0, "toolu_1", "add"), part(0, "{\"a\" 1}"), stops(0)];
+    events.extend(ends("tool_use"));
+    assert_eq!(told(&assembled(&dialect(), &events).calls), [call("toolu_1", "add", "{\"a\" 1}")]);
+}
+
+#[test]
+fn a_stream_that_tells_of_an_error_is_one() {
+    let event = json!({ "type": "error", "error": { "type": "overloaded_error", "message": "Overloaded" } });
+    let why = bound(&dialect()).assembler().push(&event).unwrap_err();
+    assert_eq!((why.pointer.as_str(), why.got.as_str()), ("/error", "an error of the provider: Overloaded"));
+}
+
+// D12
+#[test]
+fn all_results_are_in_one_message_and_a_failure_holds_only_text() {
+    let text = |text: &str| json!([{ "type": "text", "text": text }]);
+    let told =
+        |id: &str, content: Value| json!({ "type": "tool_result", "tool_use_id": id, "content": content });
+    let picture =
+        json!({ "type": "image", "source": { "type": "base64", "media_type": "image/png", "data": "cG5n" } });
+    let expected = json!([
+        told("text", text("a<b & \"é\"")),
+        told("number", text("5")),
+        told("object", text(r#"{"temp":72}"#)),
+        { "type": "tool_result", "tool_use_id": "nothing" },
+        told("value", text("[1,2]")),
+        told("picture", json!([{ "type": "text", "text": "Here:" }, picture])),
+        told("document", text("file:///notes:\nHi")),
+        told("archive", text("[application/zip, 4 bytes: not shown, since this kind of file cannot be sent here]")),
+        {
+            "type": "tool_result",
+            "tool_use_id": "failed",
+            "content": [
+                { "type": "text", "text": "the disk is full" },
+                { "type": "text", "text": "[image/png: after the results]" },
+            ],
+            "is_error": true,
+        },
+        { "type": "tool_result", "tool_use_id": "failure", "content": text("HTTP 503"), "is_error": true },
+        { "type": "text", "text": "From add (failed):" },
+        picture,
+    ]);
+    let results = bound(&dialect()).results(&of_all_kinds());
+    assert_eq!(results["role"], "user");
+    assert_eq!(results["content"], expected);
+}

@@ -1,0 +1,90 @@
+//! What a dialect keeps, and how it names tools.
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use tool_runtime::{
+    Declaration, InputSchema, Registry, ToolDefinition, ToolName,
+    dialect::{Dialect, Severity},
+};
+
+use super::tools;
+
+fn many(count: usize, description: &'static str) -> Registry {
+    let schema = json!({ "type": "object", "properties": { "a": { "type": "string" } }, "required": ["a"] });
+    let tool = |at| {
+        let name = ToolName::new(format!("tool_{at:04}")).unwrap();
+        let schema = InputSchema::new(schema.clone()).unwrap();
+        Declaration::new(ToolDefinition::new(name, description, schema))
+    };
+    (0..count).fold(Registry::builder(), |builder, at| builder.add(tool(at))).build().unwrap()
+}
+
+#[test]
+fn a_registry_that_was_bound_before_is_not_brought_over_again() {
+    let dialect = Dialect::openai_chat_strict();
+    let tools = many(1_000, "One.");
+    let first = dialect.bind(&tools);
+    let fastest = (0..5).map(|_| {
+        let start = Instant::now();
+        let again = dialect.bind(&tools);
+        assert!(std::ptr::eq(first.definitions(), again.definitions()));
+        start.elapsed()
+    });
+    let fastest = fastest.min().unwrap();
+    assert!(fastest < Duration::from_millis(1), "{fastest:?}");
+}
+
+#[test]
+fn a_registry_with_another_tool_of_that_name_is_brought_over() {
+    let dialect = Dialect::anthropic();
+    assert_eq!(dialect.bind(&many(2, "One.")).definitions()[1]["description"], "One.");
+    assert_eq!(dialect.bind(&many(2, "Two.")).definitions()[1]["description"], "Two.");
+    assert_eq!(dialect.bind(&many(3, "Two.")).definitions().as_array().unwrap().len(), 3);
+}
+
+// WHAT-USERS-ASK 19
+#[test]
+fn every_dialect_takes_long_prefixes_and_gives_the_own_names_back() {
+    for dialect in Dialect::all() {
+        let bound = dialect
+            .with_prefix("a server with a very long name, of 70 characters at the least: ")
+            .bind(&tools());
+        let wire = bound.wire_name("add").to_owned();
+        let longest = if ["anthropic", "mcp"].contains(&dialect_of(&bound)) { 128 } else { 64 };
+        assert!(wire.len() <= longest && wire.is_ascii() && !wire.contains(' '), "{wire}");
+        assert_eq!(bound.tool_name(&wire), "add");
+        assert_ne!(bound.wire_name("draw"), wire);
+        assert!(bound.definitions().to_string().contains(&wire));
+        let renamed = bound.findings().iter().find(|it| it.message.contains(&wire)).unwrap();
+        assert_eq!(renamed.severity, Severity::Note);
+    }
+}
+
+fn dialect_of(bound: &tool_runtime::dialect::Bound) -> &'static str {
+    bound.findings()[0].dialect
+}
+
+#[test]
+fn a_native_tool_keeps_its_name_and_ours_gives_way() {
+    let native = json!({ "type": "web_search_20250305", "name": "add" });
+    let bound = Dialect::anthropic().with_native(native.clone()).bind(&tools());
+    assert_eq!(bound.definitions()[2], native);
+    assert_ne!(bound.definitions()[0]["name"], "add");
+    assert_eq!(bound.tool_name("add"), "add");
+}
+
+// A04
+#[test]
+fn tools_are_put_into_a_request_after_those_that_it_has() {
+    let bound = Dialect::openai_responses().bind(&tools());
+    let mut request = json!({ "model": "gpt-5", "tools": [{ "type": "web_search" }] });
+    bound.pack(&mut request).unwrap();
+    assert_eq!(request["tools"].as_array().unwrap().len(), 3);
+    assert_eq!(request["tools"][1]["name"], "add");
+    let refused = bound.pack(&mut json!({ "tools": "none" })).unwrap_err();
+    assert_eq!((refused.pointer.as_str(), refused.got.as_str()), ("/tools", "a text"));
+    let mut bare = json!({});
+    Dialect::mcp().bind(&Registry::builder().build().unwrap()).pack(&mut bare).unwrap();
+    assert_eq!(bare, json!({}));
+}

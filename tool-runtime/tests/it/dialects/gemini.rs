@@ -1,0 +1,144 @@
+//! Shapes: <https://ai.google.dev/gemini-api/docs/function-calling> and
+//! <https://ai.google.dev/api/generate-content>.
+
+use serde_json::{Value, json};
+use tool_runtime::{Registry, ToolOutput, ToolResult, dialect::Dialect};
+
+use super::{assembled, bound, call, calls, of_all_kinds, refused, told, tools};
+
+fn dialect() -> Dialect {
+    Dialect::gemini()
+}
+
+fn response(parts: &Value) -> Value {
+    json!({
+        "candidates": [{ "content": { "role": "model", "parts": parts }, "finishReason": "STOP", "index": 0 }],
+        "usageMetadata": { "totalTokenCount": 9 },
+    })
+}
+
+fn function_call(id: &str, name: &str, args: Value) -> Value {
+    json!({ "functionCall": { "id": id, "name": name, "args": args } })
+}
+
+// A04
+#[test]
+fn all_functions_are_in_one_list_and_native_tools_beside_it() {
+    let native = Dialect::gemini().with_native(json!({ "googleSearch": {} }));
+    let definitions = bound(&native).definitions().clone();
+    assert_eq!(definitions.as_array().unwrap().len(), 2);
+    assert_eq!(definitions[0]["functionDeclarations"].as_array().unwrap().len(), 2);
+    assert_eq!(definitions[1], json!({ "googleSearch": {} }));
+    let none = Registry::builder().build().unwrap();
+    assert_eq!(*native.bind(&none).definitions(), json!([{ "googleSearch": {} }]));
+}
+
+// A22
+#[test]
+fn the_simpler_form_has_types_in_capitals() {
+    let definitions = bound(&Dialect::gemini_schema()).definitions().clone();
+    let parameters = &definitions[0]["functionDeclarations"][0]["parameters"];
+    assert_eq!(parameters["type"], "OBJECT");
+    assert_eq!(parameters["properties"]["a"]["type"], "INTEGER");
+    assert!(parameters.get("additionalProperties").is_none());
+}
+
+#[test]
+fn calls_are_parts_beside_text() {
+    let two = response(&json!([
+        { "text": "Let me see.", "thought": true },
+        function_call("fc-1", "add", json!({ "a": 1 })),
+        function_call("fc-2", "draw", json!({ "arguments": { "shape": "circle" } })),
+    ]));
+    assert_eq!(
+        calls(&dialect(), &two),
+        [call("fc-1", "add", r#"{"a":1}"#), call("fc-2", "draw", r#"{"shape":"circle"}"#)]
+    );
+}
+
+#[test]
+fn a_call_without_arguments_has_none_and_one_without_an_id_gets_one() {
+    let bare = response(&json!([{ "functionCall": { "name": "add" }, "thoughtSignature": "x" }]));
+    let calls = bound(&dialect()).calls(&bare).unwrap();
+    assert_eq!(calls[0].arguments.as_str(), "{}");
+    assert!(calls[0].id.is_generated());
+}
+
+#[test]
+fn a_response_of_another_shape_is_refused_with_its_place() {
+    let malformed = json!({ "candidates": [{ "finishReason": "MALFORMED_FUNCTION_CALL" }] });
+    let partial = json!({ "functionCall": { "name": "add", "partialArgs": [{ "jsonPath": "$.a", "numberValue": 1 }] } });
+    let cases = [
+        (malformed, "/candidates/0/finishReason: expected a call, got MALFORMED_FUNCTION_CALL"),
+        (json!({ "candidates": [{}, {}] }), "/candidates: expected one candidate, got a list"),
+        (
+            response(&json!([{ "functionCall": {} }])),
+            "/candidates/0/content/parts/0/functionCall/name: expected a name, got nothing",
+        ),
+        (
+            response(&json!([partial])),
+            "/candidates/0/content/parts/0/functionCall/partialArgs: expected whole arguments \
+             (`streamFunctionCallArguments` is not read), got a list",
+        ),
+        (
+            json!({ "error": { "code": 429, "message": "Quota" } }),
+            "/error: expected calls, got an error of the provider: Quota",
+        ),
+    ];
+    for (response, message) in cases {
+        assert_eq!(refused(&dialect(), &response), message);
+    }
+    assert!(calls(&dialect(), &json!({ "promptFeedback": { "blockReason": "SAFETY" } })).is_empty());
+}
+
+#[test]
+fn the_calls_of_all_chunks_are_given() {
+    let mut first = response(&json!([function_call("fc-1", "add", json!({ "a": 1 }))]));
+    first["candidates"][0].as_object_mut().unwrap().remove("finishReason");
+    let second = response(&json!([{ "text": "" }, function_call("fc-2", "add", json!({}))]));
+    let both = assembled(&dialect(), &[first.clone(), second]);
+    assert_eq!(told(&both.calls), [call("fc-1", "add", r#"{"a":1}"#), call("fc-2", "add", "{}")]);
+    assert!(both.ended);
+    // It came whole; that there was to be more, nobody knows.
+    let one = assembled(&dialect(), &[first]);
+    assert_eq!(one.calls.len(), 1);
+    assert!(!one.ended);
+}
+
+// D06, D12
+#[test]
+fn all_results_are_in_one_content_each_an_object() {
+    let told = |id: &str, response: Value| json!({ "functionResponse": { "id": id, "name": "add", "response": response } });
+    let picture = json!({ "inlineData": { "mimeType": "image/png", "data": "cG5n" } });
+    let below = json!(["[image/png: after the results]"]);
+    let archive =
+        json!(["[application/zip, 4 bytes: not shown, since this kind of file cannot be sent here]"]);
+    let expected = json!([
+        told("text", json!({ "result": "a<b & \"é\"" })),
+        told("number", json!({ "result": 5 })),
+        told("object", json!({ "temp": 72 })),
+        told("nothing", json!({})),
+        told("value", json!({ "result": [1, 2] })),
+        told("picture", json!({ "result": "Here:", "files": below })),
+        told("document", json!({ "result": "file:///notes:\nHi" })),
+        told("archive", json!({ "result": "", "files": archive })),
+        told("failed", json!({ "error": "the disk is full", "files": below })),
+        told("failure", json!({ "error": "HTTP 503" })),
+        picture,
+        picture,
+    ]);
+    let results = bound(&dialect()).results(&of_all_kinds());
+    assert_eq!(results["role"], "user");
+    assert_eq!(results["parts"], expected);
+}
+
+#[test]
+fn an_id_that_the_provider_did_not_give_is_not_sent() {
+    let bound = Dialect::gemini().with_prefix("my.").bind(&tools());
+    let bare = response(&json!([{ "functionCall": { "name": "my.add" } }]));
+    let call = bound.calls(&bare).unwrap().remove(0);
+    assert_eq!(&*call.name, "add");
+    let results = bound.results(&[ToolResult::new(call.id, call.name, Ok(ToolOutput::from("5")))]);
+    let response = json!({ "name": "my.add", "response": { "result": "5" } });
+    assert_eq!(results["parts"], json!([{ "functionResponse": response }]));
+}

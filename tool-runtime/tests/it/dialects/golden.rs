@@ -1,0 +1,48 @@
+//! Every tool of [`tools`](super::tools) in every dialect, as it is sent, with what was found.
+//!
+//! `UPDATE=1` writes the files anew.
+
+use std::{fs, path::PathBuf};
+
+use serde_json::{Map, Value, json};
+use tool_runtime::dialect::{Dialect, Finding};
+
+use super::tools::tools;
+
+#[test]
+fn every_tool_is_sent_as_the_golden_file_of_its_dialect_says() {
+    let tools = tools();
+    let mut differing = Vec::new();
+    for dialect in Dialect::all() {
+        let bound = dialect.bind(&tools);
+        let found = json!({
+            "tools": bound.definitions(),
+            "findings": by_tool(bound.findings()),
+        });
+        let file = golden(dialect.name());
+        let found = format!("{found:#}\n");
+        if std::env::var_os("UPDATE").is_some() {
+            fs::write(&file, &found).unwrap();
+        }
+        if fs::read_to_string(&file).unwrap_or_default() != found {
+            differing.push(file);
+        }
+    }
+    assert!(differing.is_empty(), "`UPDATE=1` writes them anew: {differing:?}");
+}
+
+fn golden(dialect: &str) -> PathBuf {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/dialects/golden");
+    PathBuf::from(folder).join(format!("{dialect}.json"))
+}
+
+fn by_tool(findings: &[Finding]) -> Value {
+    let mut all: Map<String, Value> = Map::new();
+    for finding in findings {
+        let list = all.entry(finding.tool.clone()).or_insert_with(|| json!([]));
+        if let Value::Array(list) = list {
+            list.push(finding.to_string().into());
+        }
+    }
+    Value::Object(all)
+}

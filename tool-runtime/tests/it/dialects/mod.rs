@@ -1,0 +1,113 @@
+//! A04, A19, A22, D05, D06, D12: definitions out, calls in, results out, provider by provider.
+
+mod anthropic;
+mod bound;
+pub(crate) mod carried;
+mod gemini;
+mod golden;
+mod lint;
+mod mcp;
+mod openai_chat;
+mod openai_responses;
+mod tools;
+
+use serde_json::Value;
+use tool_runtime::{
+    Blob, Content, Registry, Resource, ResourceBody, ToolCall, ToolError, ToolOutput, ToolResult,
+    dialect::{Assembled, Bound, Dialect},
+    prelude::*,
+};
+
+/// Adds two numbers.
+#[tool(register = false)]
+fn add(
+    /// The one.
+    a: i64,
+    /// The other.
+    b: i64,
+) -> i64 {
+    a + b
+}
+
+/// What is drawn.
+#[tool_args]
+#[serde(tag = "shape", rename_all = "lowercase")]
+enum Shape {
+    Circle { radius: f64 },
+    Square { side: f64, turned: Option<f64> },
+}
+
+/// Draws.
+#[tool(register = false)]
+fn draw(#[args] shape: Shape) -> String {
+    match shape {
+        Shape::Circle { radius } => format!("circle {radius}"),
+        Shape::Square { side, turned } => format!("square {side} {turned:?}"),
+    }
+}
+
+fn tools() -> Registry {
+    Registry::builder().tool::<add>().tool::<draw>().build().unwrap()
+}
+
+fn bound(dialect: &Dialect) -> Bound {
+    dialect.bind(&tools())
+}
+
+/// Calls as ids, names and arguments.
+fn told(calls: &[ToolCall]) -> Vec<(String, String, String)> {
+    let told = |it: &ToolCall| (it.id.to_string(), it.name.to_string(), it.arguments.as_str().to_owned());
+    calls.iter().map(told).collect()
+}
+
+fn call(id: &str, name: &str, arguments: &str) -> (String, String, String) {
+    (id.to_owned(), name.to_owned(), arguments.to_owned())
+}
+
+/// The calls of a whole response.
+fn calls(dialect: &Dialect, response: &Value) -> Vec<(String, String, String)> {
+    told(&bound(dialect).calls(response).unwrap())
+}
+
+/// Why a response is not read.
+fn refused(dialect: &Dialect, response: &Value) -> String {
+    bound(dialect).calls(response).unwrap_err().to_string()
+}
+
+/// What is assembled of the events of a stream.
+fn assembled(dialect: &Dialect, events: &[Value]) -> Assembled {
+    let mut assembler = bound(dialect).assembler();
+    for event in events {
+        assembler.push(event).unwrap();
+    }
+    assembler.finish()
+}
+
+fn result(id: &str, outcome: Result<ToolOutput, ToolError>) -> ToolResult {
+    ToolResult::new(id.to_owned().into(), "add", outcome)
+}
+
+/// One result of each kind that providers write differently.
+fn of_all_kinds() -> Vec<ToolResult> {
+    let picture = || Content::image(*b"png", "image/png");
+    let resource = |mime_type: &str, body| {
+        let (uri, mime_type) = ("file:///notes".to_owned(), mime_type.to_owned());
+        Content::Resource { resource: Resource { uri, mime_type, body } }
+    };
+    vec![
+        // D05
+        result("text", Ok(ToolOutput::from("a<b & \"é\""))),
+        result("number", ToolOutput::json(&5)),
+        result("object", ToolOutput::json(&json!({ "temp": 72 }))),
+        result("nothing", Ok(ToolOutput::empty())),
+        result("value", Ok(ToolOutput::empty().with_structured(json!([1, 2])))),
+        result("picture", Ok(ToolOutput::new([Content::text("Here:"), picture()]))),
+        result(
+            "document",
+            Ok(ToolOutput::new([resource("text/plain", ResourceBody::Text("Hi".to_owned()))])),
+        ),
+        result("archive", Ok(resource("application/zip", ResourceBody::Blob(Blob(b"PK12".to_vec()))).into())),
+        result("failed", Err(ToolError::failed("the disk is full").with_content(vec![picture()]))),
+        result("failure", Ok(ToolOutput::from("HTTP 503").as_failure())),
+    ]
+}

@@ -1,0 +1,263 @@
+//! Shapes: <https://platform.openai.com/docs/guides/function-calling?api-mode=chat> and
+//! <https://platform.openai.com/docs/api-reference/chat-streaming>.
+
+use serde_json::{Value, json};
+use tool_runtime::{ErrorKind, dialect::Dialect};
+
+use super::{add, assembled, bound, call, calls, of_all_kinds, refused, told, tools};
+
+fn dialect() -> Dialect {
+    Dialect::openai_chat()
+}
+
+/// The response of the function-calling guide, with these calls.
+fn response(tool_calls: &Value) -> Value {
+    json!({
+        "id": "chatcmpl-abc123",
+        "object": "chat.completion",
+        "model": "gpt-4.1",
+        "choices": [{
+            "index": 0,
+            "message": { "role": "assistant", "content": null, "tool_calls": tool_calls },
+            "finish_reason": "tool_calls",
+        }],
+        "usage": { "prompt_tokens": 82, "completion_tokens": 17, "total_tokens": 99 },
+    })
+}
+
+fn function(id: &str, name: &str, arguments: &str) -> Value {
+    json!({ "id": id, "type": "function", "function": { "name": name, "arguments": arguments } })
+}
+
+/// A chunk as in the streaming reference.
+fn chunk(delta: &Value, finish_reason: Option<&str>) -> Value {
+    json!({
+        "id": "chatcmpl-123",
+        "object": "chat.completion.chunk",
+        "choices": [{ "index": 0, "delta": delta, "finish_reason": finish_reason }],
+    })
+}
+
+fn begins(index: u64, id: &str, name: &str) -> Value {
+    let function = json!({ "name": name, "arguments": "" });
+    chunk(
+        &json!({ "tool_calls": [{ "index": index, "id": id, "type": "function", "function": function }] }),
+        None,
+    )
+}
+
+fn part(index: u64, text: &str) -> Value {
+    chunk(&json!({ "tool_calls": [{ "index": index, "function": { "arguments": text } }] }), None)
+}
+
+// A19
+#[test]
+fn definitions_are_functions_sorted_by_name() {
+    let definitions = bound(&dialect()).definitions().clone();
+    assert_eq!(definitions[0]["type"], "function");
+    assert_eq!(definitions[0]["function"]["name"], "add");
+    assert_eq!(definitions[0]["function"]["strict"], false);
+    assert_eq!(definitions[1]["function"]["name"], "draw");
+    assert_eq!(definitions[0]["function"]["parameters"], schema_of_add());
+}
+
+fn schema_of_add() -> Value {
+    let tools = tool_runtime::Registry::builder().tool::<add>().build().unwrap();
+    tools.definitions()[0].input_schema().as_value().clone()
+}
+
+#[test]
+fn one_call_comes_with_its_id_and_its_arguments_as_they_were_written() {
+    let one = response(&json!([function("call_12345xyz", "add", "{\"a\": 1,\"b\":2.0}")]));
+    assert_eq!(calls(&dialect(), &one), [call("call_12345xyz", "add", "{\"a\": 1,\"b\":2.0}")]);
+}
+
+#[test]
+fn parallel_calls_come_in_the_order_of_the_response() {
+    let two = response(&json!([function("call_1", "draw", "{}"), function("call_2", "add", "{}")]));
+    assert_eq!(calls(&dialect(), &two), [call("call_1", "draw", "{}"), call("call_2", "add", "{}")]);
+}
+
+#[test]
+fn a_response_without_calls_has_none() {
+    let text = json!({ "choices": [{ "message": { "role": "assistant", "content": "Hi." } }] });
+    assert!(calls(&dialect(), &text).is_empty());
+}
+
+#[test]
+fn arguments_that_are_no_json_are_a_call_whose_check_fails() {
+    let broken = response(&json!([function("call_1", "add", "{\"a\": 1,"), function("call_2", "add", "{}")]));
+    let calls = bound(&dialect()).calls(&broken).unwrap();
+    assert_eq!(calls.len(), 2);
+    let error = tools().check("add", calls[0].arguments.clone()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidArguments);
+}
+
+// As Ollama and others send them.
+#[test]
+fn arguments_may_be_an_object_and_an_id_may_be_absent() {
+    let tool_calls = json!([{ "function": { "name": "add", "arguments": { "a": 1, "b": 2 } } }]);
+    let calls = bound(&dialect()).calls(&response(&tool_calls)).unwrap();
+    assert_eq!(calls[0].arguments.as_str(), r#"{"a":1,"b":2}"#);
+    assert!(calls[0].id.is_generated());
+}
+
+#[test]
+fn an_unknown_tool_keeps_its_name() {
+    let unknown = response(&json!([function("call_1", "subtract", "{}")]));
+    assert_eq!(calls(&dialect(), &unknown), [call("call_1", "subtract", "{}")]);
+}
+
+#[test]
+fn a_response_of_another_shape_is_refused_with_its_place() {
+    let cases = [
+        (json!({}), "/choices: expected a list, got nothing"),
+        (
+            response(&json!([{ "id": "x" }])),
+            "/choices/0/message/tool_calls/0/function/name: expected a name, got nothing",
+        ),
+        (
+            response(&json!([{ "id": 1, "function": { "name": "add" } }])),
+            "/choices/0/message/tool_calls/0/id: expected a text, got a number",
+        ),
+        (
+            response(&json!([{ "function": { "name": "add", "arguments": [] } }])),
+            "/choices/0/message/tool_calls/0/function/arguments: expected arguments, as a text or an object, got a list",
+        ),
+        (
+            json!({ "error": { "message": "Rate limit reached", "type": "requests" } }),
+            "/error: expected calls, got an error of the provider: Rate limit reached",
+        ),
+    ];
+    for (response, message) in cases {
+        assert_eq!(refused(&dialect(), &response), message);
+    }
+}
+
+#[test]
+fn calls_in_two_choices_are_refused() {
+    let mut both = response(&json!([function("call_1", "add", "{}")]));
+    let choice = both["choices"][0].clone();
+    both["choices"].as_array_mut().unwrap().push(choice);
+    let why = "/choices/1/message/tool_calls: expected calls in one choice only, got a list";
+    assert_eq!(refused(&dialect(), &both), why);
+}
+
+#[test]
+fn a_choice_of_arguments_is_taken_out_of_the_argument_that_holds_it() {
+    let definitions = bound(&dialect()).definitions().clone();
+    let parameters = &definitions[1]["function"]["parameters"];
+    assert_eq!(parameters["required"], json!(["arguments"]));
+    assert!(parameters.get("oneOf").is_none());
+    let held = r#"{ "arguments": {"shape": "circle", "radius": 1.50} }"#;
+    let inside = [call("call_1", "draw", r#"{"shape": "circle", "radius": 1.50}"#)];
+    assert_eq!(calls(&dialect(), &response(&json!([function("call_1", "draw", held)]))), inside);
+    // A model that knows better is not told off.
+    let plain = r#"{"shape":"circle","radius":1.5}"#;
+    let as_it_is = [call("call_1", "draw", plain)];
+    assert_eq!(calls(&dialect(), &response(&json!([function("call_1", "draw", plain)]))), as_it_is);
+}
+
+#[test]
+fn interleaved_deltas_are_put_together_by_index() {
+    let events = [
+        chunk(&json!({ "role": "assistant", "content": null }), None),
+        begins(0, "call_1", "add"),
+        begins(1, "call_2", "draw"),
+        part(1, "{\"arguments\":{\"shape\""),
+        part(0, "{\"a\":1,"),
+        part(1, ":\"circle\"}}"),
+        part(0, "\"b\":2}"),
+        chunk(&json!({}), Some("tool_calls")),
+        // The last one, with `stream_options: { include_usage: true }`.
+        json!({ "choices": [], "usage": { "total_tokens": 99 } }),
+    ];
+    let done = assembled(&dialect(), &events);
+    assert_eq!(
+        told(&done.calls),
+        [call("call_1", "add", r#"{"a":1,"b":2}"#), call("call_2", "draw", r#"{"shape":"circle"}"#)]
+    );
+    assert!(done.ended && done.cut_off.is_empty());
+}
+
+// As some that speak like OpenAI do.
+#[test]
+fn calls_of_one_index_are_told_apart_by_their_ids() {
+    let events = [
+        begins(0, "call_1", "add"),
+        part(0, "{\"a\":1}"),
+        begins(0, "call_2", "add"),
+        part(0, "{\"a\":2}"),
+        chunk(&json!({}), Some("stop")),
+    ];
+    let done = assembled(&dialect(), &events);
+    assert_eq!(told(&done.calls), [call("call_1", "add", "{\"a\":1}"), call("call_2", "add", "{\"a\":2}")]);
+}
+
+#[test]
+fn a_stream_that_breaks_off_gives_no_call_to_be_made() {
+    let done = assembled(&dialect(), &[begins(0, "call_1", "add"), part(0, "{\"a\":1}")]);
+    assert!(done.calls.is_empty() && !done.ended);
+    assert_eq!(told(&done.cut_off), [call("call_1", "add", "{\"a\":1}")]);
+}
+
+#[test]
+fn of_a_response_that_ran_out_of_tokens_the_whole_calls_are_given() {
+    let events = [
+        begins(0, "call_1", "add"),
+        part(0, "{\"a\":1}"),
+        begins(1, "call_2", "add"),
+        part(1, "{\"a\":"),
+        chunk(&json!({}), Some("length")),
+    ];
+    let done = assembled(&dialect(), &events);
+    assert_eq!(told(&done.calls), [call("call_1", "add", "{\"a\":1}")]);
+    assert_eq!(told(&done.cut_off), [call("call_2", "add", "{\"a\":")]);
+}
+
+#[test]
+fn broken_arguments_of_a_whole_stream_are_a_call() {
+    let events = [begins(0, "call_1", "add"), part(0, "{\"a\" 1}"), chunk(&json!({}), Some("tool_calls"))];
+    let done = assembled(&dialect(), &events);
+    assert_eq!(told(&done.calls), [call("call_1", "add", "{\"a\" 1}")]);
+}
+
+#[test]
+fn an_event_of_another_shape_is_refused_with_its_place() {
+    let cases = [
+        (
+            part(0, "{}"),
+            "/choices/0/delta/tool_calls/0/function/name: expected the name of a call that begins, got nothing",
+        ),
+        (
+            json!({ "error": { "message": "The server had an error" } }),
+            "/error: expected calls, got an error of the provider: The server had an error",
+        ),
+    ];
+    for (event, message) in cases {
+        let mut assembler = bound(&dialect()).assembler();
+        assert_eq!(assembler.push(&event).unwrap_err().to_string(), message);
+    }
+}
+
+// D05, D12
+#[test]
+fn each_result_is_a_message_and_pictures_are_in_one_after_them() {
+    let told = |id: &str, content: &str| json!({ "role": "tool", "tool_call_id": id, "content": content });
+    let shown = |id: &str| json!({ "type": "text", "text": format!("From add ({id}):") });
+    let picture = json!({ "type": "image_url", "image_url": { "url": "data:image/png;base64,cG5n" } });
+    let expected = json!([
+        told("text", "a<b & \"é\""),
+        told("number", "5"),
+        told("object", r#"{"temp":72}"#),
+        told("nothing", ""),
+        told("value", "[1,2]"),
+        told("picture", "Here:\n[image/png: in the message below]"),
+        told("document", "file:///notes:\nHi"),
+        told("archive", "[application/zip, 4 bytes: not shown, since this kind of file cannot be sent here]"),
+        told("failed", "Error: the disk is full\n[image/png: in the message below]"),
+        told("failure", "Error: HTTP 503"),
+        { "role": "user", "content": [shown("picture"), picture.clone(), shown("failed"), picture] },
+    ]);
+    assert_eq!(bound(&dialect()).results(&of_all_kinds()), expected);
+}

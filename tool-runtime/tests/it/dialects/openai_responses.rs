@@ -1,0 +1,173 @@
+//! Shapes: <https://platform.openai.com/docs/guides/function-calling?api-mode=responses> and
+//! <https://platform.openai.com/docs/api-reference/responses-streaming>.
+
+use serde_json::{Value, json};
+use tool_runtime::dialect::Dialect;
+
+use super::{assembled, bound, call, calls, of_all_kinds, refused, told};
+
+fn dialect() -> Dialect {
+    Dialect::openai_responses()
+}
+
+fn response(output: &Value) -> Value {
+    json!({ "id": "resp_1", "object": "response", "status": "completed", "error": null, "output": output })
+}
+
+fn function(call_id: &str, name: &str, arguments: &str) -> Value {
+    json!({
+        "type": "function_call",
+        "id": format!("fc_{call_id}"),
+        "call_id": call_id,
+        "name": name,
+        "arguments": arguments,
+        "status": "completed",
+    })
+}
+
+fn begins(index: u64, call_id: &str, name: &str) -> Value {
+    let mut item = function(call_id, name, "");
+    item["status"] = "in_progress".into();
+    json!({ "type": "response.output_item.added", "output_index": index, "item": item })
+}
+
+fn part(index: u64, delta: &str) -> Value {
+    json!({
+        "type": "response.function_call_arguments.delta",
+        "item_id": "fc_1",
+        "output_index": index,
+        "delta": delta,
+    })
+}
+
+fn whole(index: u64, arguments: &str) -> Value {
+    json!({
+        "type": "response.function_call_arguments.done",
+        "item_id": "fc_1",
+        "output_index": index,
+        "arguments": arguments,
+    })
+}
+
+#[test]
+fn definitions_always_say_whether_they_are_strict() {
+    let loose = bound(&dialect()).definitions().clone();
+    assert_eq!(
+        (&loose[0]["name"], &loose[0]["strict"], &loose[0]["type"]),
+        (&json!("add"), &json!(false), &json!("function"))
+    );
+    let strict = bound(&Dialect::openai_responses_strict()).definitions().clone();
+    assert_eq!(strict[0]["strict"], true);
+}
+
+#[test]
+fn calls_come_by_their_call_id_and_other_items_are_passed_over() {
+    let two = response(&json!([
+        { "type": "reasoning", "id": "rs_1", "summary": [] },
+        { "type": "web_search_call", "id": "ws_1", "status": "completed" },
+        function("call_1", "add", "{\"a\":1}"),
+        { "type": "message", "role": "assistant", "content": [{ "type": "output_text", "text": "Hm." }] },
+        function("call_2", "draw", "{\"arguments\": {}}"),
+    ]));
+    assert_eq!(calls(&dialect(), &two), [call("call_1", "add", "{\"a\":1}"), call("call_2", "draw", "{}")]);
+}
+
+#[test]
+fn broken_arguments_are_a_call() {
+    let broken = response(&json!([function("call_1", "add", "{\"a\":")]));
+    assert_eq!(calls(&dialect(), &broken), [call("call_1", "add", "{\"a\":")]);
+}
+
+#[test]
+fn a_response_of_another_shape_is_refused_with_its_place() {
+    let cases = [
+        (json!({ "choices": [] }), "/output: expected a list, got nothing"),
+        (response(&json!([{ "type": "function_call" }])), "/output/0/name: expected a name, got nothing"),
+        (response(&json!(["x"])), "/output/0/type: expected a text, got nothing"),
+    ];
+    for (response, message) in cases {
+        assert_eq!(refused(&dialect(), &response), message);
+    }
+}
+
+#[test]
+fn interleaved_deltas_are_put_together_by_their_place_in_the_output() {
+    let events = [
+        json!({ "type": "response.created", "response": { "id": "resp_1" } }),
+        begins(1, "call_1", "add"),
+        begins(2, "call_2", "add"),
+        part(2, "{\"a\""),
+        part(1, "{\"a\":1"),
+        part(2, ":2}"),
+        part(1, "}"),
+        whole(1, "{\"a\":1}"),
+        whole(2, "{\"a\":2}"),
+        json!({ "type": "response.output_item.done", "output_index": 2, "item": function("call_2", "add", "{\"a\":2}") }),
+        json!({ "type": "response.completed", "response": { "status": "completed" } }),
+    ];
+    let done = assembled(&dialect(), &events);
+    assert_eq!(told(&done.calls), [call("call_1", "add", "{\"a\":1}"), call("call_2", "add", "{\"a\":2}")]);
+    assert!(done.ended && done.cut_off.is_empty());
+}
+
+#[test]
+fn a_call_that_was_not_done_is_cut_off() {
+    let mut item = function("call_2", "add", "{\"a\"");
+    item["status"] = "incomplete".into();
+    let events = [
+        begins(0, "call_1", "add"),
+        whole(0, "{}"),
+        begins(1, "call_2", "add"),
+        part(1, "{\"a\""),
+        json!({ "type": "response.output_item.done", "output_index": 1, "item": item }),
+        json!({ "type": "response.incomplete", "response": { "status": "incomplete" } }),
+    ];
+    let done = assembled(&dialect(), &events);
+    assert_eq!(told(&done.calls), [call("call_1", "add", "{}")]);
+    assert_eq!(told(&done.cut_off), [call("call_2", "add", "{\"a\"")]);
+}
+
+#[test]
+fn a_stream_that_tells_of_an_error_is_one() {
+    let cases = [
+        (
+            json!({ "type": "error", "code": "x", "message": "Too much" }),
+            ": expected calls, got an error of the provider: Too much",
+        ),
+        (
+            json!({ "type": "response.failed", "response": { "error": { "message": "No" } } }),
+            "/response/error: expected calls, got an error of the provider: No",
+        ),
+        (part(7, "{"), "/output_index: expected the index of a call that has begun, got a number"),
+    ];
+    for (event, message) in cases {
+        let why = bound(&dialect()).assembler().push(&event).unwrap_err().to_string();
+        assert!(why.ends_with(message), "{why}");
+    }
+}
+
+#[test]
+fn each_result_is_an_item_and_pictures_are_in_it() {
+    let told =
+        |id: &str, output: Value| json!({ "type": "function_call_output", "call_id": id, "output": output });
+    let text = |text: &str| json!({ "type": "input_text", "text": text });
+    let picture = json!({ "type": "input_image", "image_url": "data:image/png;base64,cG5n" });
+    let expected = json!([
+        told("text", json!("a<b & \"é\"")),
+        told("number", json!("5")),
+        told("object", json!(r#"{"temp":72}"#)),
+        told("nothing", json!("")),
+        told("value", json!("[1,2]")),
+        told("picture", json!([text("Here:"), picture])),
+        told("document", json!("file:///notes:\nHi")),
+        told(
+            "archive",
+            json!([text(
+                "[application/zip, 4 bytes: not shown, since this kind of file cannot be sent here]"
+            )])
+        ),
+        told("failed", json!([text("Error: the disk is full"), picture])),
+        told("failure", json!("Error: HTTP 503")),
+    ]);
+    assert_eq!(bound(&dialect()).results(&of_all_kinds()), expected);
+}
