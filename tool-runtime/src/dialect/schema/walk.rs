@@ -13,6 +13,9 @@ use super::{
 /// How often a definition is written out within itself.
 const WRITTEN_OUT: usize = 3;
 
+/// How many schemas are written out in the place of references, in all: they may be many, and each hold many.
+const WRITTEN_OUT_IN_ALL: usize = 1_000;
+
 /// What is said of most that becomes words.
 const CHECKED: &str = "nothing has to be done, calls are checked";
 
@@ -23,6 +26,7 @@ pub(super) struct Walk<'s> {
     place: String,
     /// The references that are being written out.
     inside: Vec<&'s str>,
+    written_out: usize,
     remarks: Vec<Remark>,
     obstacle: Option<Obstacle>,
 }
@@ -37,7 +41,7 @@ pub(super) struct Draft {
 impl<'s> Walk<'s> {
     pub(super) fn new(root: &'s Value, rules: &'s Rules, within: Option<&str>) -> Self {
         let place = within.map(|name| below("/properties", name)).unwrap_or_default();
-        Self { root, rules, place, inside: Vec::new(), remarks: Vec::new(), obstacle: None }
+        Self { root, rules, place, inside: Vec::new(), written_out: 0, remarks: Vec::new(), obstacle: None }
     }
 
     pub(super) fn end(self) -> (Vec<Remark>, Option<Obstacle>) {
@@ -199,6 +203,14 @@ impl<'s> Walk<'s> {
             self.stop(at, format!("`{reference}` leads nowhere"));
             return Some(Value::Null);
         };
+        self.written_out += 1;
+        if self.written_out > WRITTEN_OUT_IN_ALL {
+            self.stop(
+                at,
+                format!("its references are more than {WRITTEN_OUT_IN_ALL} schemas when written out"),
+            );
+            return Some(Value::Null);
+        }
         if self.inside.iter().filter(|it| **it == reference).count() == WRITTEN_OUT {
             if !self.remarks.iter().any(|remark| remark.message.starts_with("it holds itself")) {
                 let message = format!("it holds itself, and is described {WRITTEN_OUT} levels deep only");

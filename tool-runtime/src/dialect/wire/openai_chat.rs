@@ -25,7 +25,9 @@ pub(super) fn definition(tool: Definition<'_>) -> Value {
 pub(super) fn calls(bound: &Bound, response: &At<'_>) -> Result<Vec<ToolCall>, DialectError> {
     let mut calls = None;
     for choice in response.field("choices").items()? {
-        let listed = choice.field("message").object()?.field("tool_calls");
+        let message = choice.field("message");
+        let listed = message.object()?.field("tool_calls");
+        no_function_call(&message)?;
         let of_choice =
             listed.any_items()?.iter().map(|it| call(bound, it)).collect::<Result<Vec<_>, _>>()?;
         if of_choice.is_empty() {
@@ -37,6 +39,12 @@ pub(super) fn calls(bound: &Bound, response: &At<'_>) -> Result<Vec<ToolCall>, D
         }
     }
     Ok(calls.unwrap_or_default())
+}
+
+/// What there was before tools is not passed over in silence.
+fn no_function_call(message: &At<'_>) -> Result<(), DialectError> {
+    let before = message.field("function_call");
+    if before.value().is_some() { Err(before.error("calls in `tool_calls`")) } else { Ok(()) }
 }
 
 fn call(bound: &Bound, call: &At<'_>) -> Result<ToolCall, DialectError> {
@@ -53,7 +61,9 @@ fn call(bound: &Bound, call: &At<'_>) -> Result<ToolCall, DialectError> {
 
 pub(super) fn push(event: &At<'_>, slots: &mut Slots) -> Result<(), DialectError> {
     for choice in event.field("choices").any_items()? {
-        let deltas = choice.field("delta").field("tool_calls");
+        let delta = choice.field("delta");
+        let deltas = delta.field("tool_calls");
+        no_function_call(&delta)?;
         let index = choice.field("index");
         if deltas.value().is_some() && index.value().and_then(Value::as_u64).unwrap_or(0) != 0 {
             return Err(index.error("calls in the first choice only"));

@@ -33,6 +33,7 @@ pub(crate) fn carries<T: DeserializeOwned + PartialEq + Debug>(
             assert!(bound.findings().iter().any(|finding| finding.severity == Severity::Error));
             continue;
         };
+        super::accepted::accepted(dialect.name(), bound.definitions());
         let validator = jsonschema::validator_for(&schema).unwrap_or_else(|why| panic!("{why}\n{schema:#}"));
         let is_cut = bound.findings().iter().any(|finding| finding.message.starts_with("it holds itself"));
         for (value, decoded) in &fitting {

@@ -143,3 +143,17 @@ fn names_and_recursion_that_gemini_does_not_promise_to_take_are_found() {
     );
     assert!(simple[1].contains("at `/$defs/node/properties/next`: it holds itself"), "{simple:?}");
 }
+
+// WHAT-USERS-ASK 4
+#[test]
+fn references_that_would_be_written_out_without_end_stop() {
+    let link = |at: usize| json!({ "$ref": format!("#/$defs/d{at}") });
+    let definition = |at: usize| {
+        let properties = json!({ "a": link((at + 1) % 30), "b": link((at + 7) % 30), "c": link(at) });
+        (format!("d{at}"), json!({ "type": "object", "properties": properties }))
+    };
+    let definitions: serde_json::Map<_, _> = (0..30).map(definition).collect();
+    let schema = json!({ "type": "object", "properties": { "root": link(0) }, "$defs": definitions });
+    let found = found(&Dialect::gemini_schema(), schema);
+    assert!(found[0].contains("its references are more than 1000 schemas when written out"), "{found:?}");
+}

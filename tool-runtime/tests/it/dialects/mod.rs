@@ -1,5 +1,6 @@
 //! A04, A19, A22, D05, D06, D12: definitions out, calls in, results out, provider by provider.
 
+mod accepted;
 mod anthropic;
 mod bound;
 pub(crate) mod carried;

@@ -113,6 +113,10 @@ fn a_response_of_another_shape_is_refused_with_its_place() {
     let cases = [
         (json!({}), "/choices: expected a list, got nothing"),
         (
+            json!({ "choices": [{ "message": { "function_call": { "name": "add", "arguments": "{}" } } }] }),
+            "/choices/0/message/function_call: expected calls in `tool_calls`, got an object",
+        ),
+        (
             response(&json!([{ "id": "x" }])),
             "/choices/0/message/tool_calls/0/function/name: expected a name, got nothing",
         ),
@@ -228,6 +232,10 @@ fn an_event_of_another_shape_is_refused_with_its_place() {
         (
             part(0, "{}"),
             "/choices/0/delta/tool_calls/0/function/name: expected the name of a call that begins, got nothing",
+        ),
+        (
+            chunk(&json!({ "function_call": { "arguments": "{" } }), None),
+            "/choices/0/delta/function_call: expected calls in `tool_calls`, got an object",
         ),
         (
             json!({ "error": { "message": "The server had an error" } }),

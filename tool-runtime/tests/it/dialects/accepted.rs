@@ -1,0 +1,134 @@
+//! What each provider is known to refuse, written down once more: no definition has any of it.
+
+use serde_json::{Map, Value};
+
+type Schema = Map<String, Value>;
+
+/// Holds the definitions that a dialect sends to what its provider accepts.
+pub(super) fn accepted(dialect: &str, definitions: &Value) {
+    for (schema, strict) in sent(definitions) {
+        let whole = &Value::Object(schema.clone());
+        match dialect {
+            "openai-chat-strict" | "openai-responses-strict" if strict => {
+                root_is_an_object(&schema, "object");
+                each(whole, &mut strict_openai);
+            }
+            "gemini-schema" => {
+                root_is_an_object(&schema, "OBJECT");
+                each(whole, &mut open_api);
+            }
+            "mcp" => assert_eq!(schema["type"], "object", "{whole}"),
+            "gemini" => {
+                root_is_an_object(&schema, "object");
+                each(whole, &mut |schema| {
+                    // The items of a tuple are enough.
+                    if !schema.contains_key("prefixItems") {
+                        lists_say_their_items(schema);
+                    }
+                    nothing_beside_a_reference(schema);
+                });
+            }
+            "anthropic" => {
+                root_is_an_object(&schema, "object");
+                let names = schema["properties"].as_object().unwrap().keys();
+                names.for_each(|name| assert!(name.is_ascii() && !name.contains('['), "{name}"));
+            }
+            _ => {
+                root_is_an_object(&schema, "object");
+                each(whole, &mut lists_say_their_items);
+            }
+        }
+    }
+}
+
+/// The schemas of all tools, and whether they are strict.
+fn sent(definitions: &Value) -> Vec<(Schema, bool)> {
+    let tools = definitions.as_array().unwrap().iter();
+    let tools = tools.flat_map(|tool| match tool.get("functionDeclarations") {
+        Some(list) => list.as_array().unwrap().iter().collect(),
+        None => vec![tool.get("function").unwrap_or(tool)],
+    });
+    let keys = ["parameters", "parametersJsonSchema", "input_schema", "inputSchema"];
+    let schema = |tool: &Value| {
+        let schema = keys.iter().find_map(|key| tool.get(key)?.as_object().cloned())?;
+        Some((schema, tool.get("strict") == Some(&Value::Bool(true))))
+    };
+    tools.filter_map(schema).collect()
+}
+
+fn root_is_an_object(schema: &Schema, name: &str) {
+    assert_eq!(schema["type"], name, "{schema:?}");
+    assert!(schema["properties"].is_object());
+    for key in ["oneOf", "anyOf", "allOf", "enum", "not"] {
+        assert!(!schema.contains_key(key), "{key} in {schema:?}");
+    }
+}
+
+fn strict_openai(schema: &Schema) {
+    const KEYS: &str = "type title description enum const anyOf $ref $defs properties required additionalProperties \
+                        items pattern format multipleOf minimum maximum exclusiveMinimum exclusiveMaximum minItems \
+                        maxItems";
+    for key in schema.keys() {
+        assert!(KEYS.split_whitespace().any(|it| it == key), "{key} in {schema:?}");
+    }
+    if let Some(Value::Object(properties)) = schema.get("properties") {
+        let required = schema["required"].as_array().unwrap();
+        assert!(properties.keys().eq(required.iter().map(|it| it.as_str().unwrap())), "{schema:?}");
+        assert_eq!(schema["additionalProperties"], false, "{schema:?}");
+    }
+    let says = ["type", "anyOf", "$ref"].iter().filter(|key| schema.contains_key(**key)).count();
+    assert_eq!(says, 1, "{schema:?}");
+    nothing_beside_a_reference(schema);
+    lists_say_their_items(schema);
+}
+
+fn open_api(schema: &Schema) {
+    const KEYS: &str = "type format title description nullable enum items minItems maxItems minProperties maxProperties \
+                        minLength maxLength pattern default minimum maximum anyOf properties required propertyOrdering";
+    for key in schema.keys() {
+        assert!(KEYS.split_whitespace().any(|it| it == key), "{key} in {schema:?}");
+    }
+    if schema.contains_key("anyOf") {
+        assert_eq!(schema.len(), 1, "{schema:?}");
+        return;
+    }
+    let name = schema["type"].as_str().unwrap();
+    assert!(
+        ["STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY", "OBJECT", "NULL"].contains(&name),
+        "{schema:?}"
+    );
+    assert_eq!(name == "ARRAY", schema.contains_key("items"), "{schema:?}");
+    let has_some = schema.get("properties").is_some_and(|it| !it.as_object().unwrap().is_empty());
+    assert_eq!(name == "OBJECT", has_some, "{schema:?}");
+    if let Some(Value::Array(values)) = schema.get("enum") {
+        assert!(values.iter().all(Value::is_string), "{schema:?}");
+    }
+}
+
+fn nothing_beside_a_reference(schema: &Schema) {
+    assert!(!schema.contains_key("$ref") || schema.len() == 1, "{schema:?}");
+}
+
+fn lists_say_their_items(schema: &Schema) {
+    if schema.get("type").is_some_and(|name| name == "array") {
+        assert!(schema.get("items").is_some_and(Value::is_object), "{schema:?}");
+    }
+}
+
+/// Shows every schema in `schema`.
+fn each(schema: &Value, see: &mut dyn FnMut(&Schema)) {
+    let Value::Object(schema) = schema else { return };
+    see(schema);
+    for (key, value) in schema {
+        match (key.as_str(), value) {
+            ("properties" | "$defs" | "patternProperties", Value::Object(all)) => {
+                all.values().for_each(|schema| each(schema, see));
+            }
+            ("anyOf" | "oneOf" | "allOf" | "prefixItems", Value::Array(all)) => {
+                all.iter().for_each(|schema| each(schema, see));
+            }
+            ("items" | "additionalProperties", schema) => each(schema, see),
+            _ => {}
+        }
+    }
+}
