@@ -77,7 +77,8 @@ impl Exports {
         let tools: Vec<_> = definitions.iter().map(export).collect();
         let by_name = definitions.iter().enumerate().map(|(at, it)| (it.name().to_string(), at)).collect();
         let sent = tools.iter().filter_map(|tool| tool.definition.clone()).collect();
-        let findings = tools.iter().flat_map(|tool| tool.findings.iter().cloned()).collect();
+        let mut findings: Vec<_> = tools.iter().flat_map(|tool| tool.findings.iter().cloned()).collect();
+        findings.extend(too_many(wire, registry.definitions(), native.len()));
         let definitions = wire.tools(sent, native);
         Self { of: registry.content_hash(), tools, by_name, names, definitions, findings }
     }
@@ -105,6 +106,7 @@ impl Export {
         if *definition.name() != wire_name {
             remarks.push(renamed(definition.name(), wire_name));
         }
+        remarks.extend(too_long(wire, definition.description()));
         let (form, output) = wire.output(definition);
         let within = carried.as_ref().and_then(|(carried, _)| carried.within.clone());
         let written = carried.map(|(carried, strict)| {
@@ -146,6 +148,35 @@ fn carried(wire: Wire, definition: &ToolDefinition) -> (Option<(Carried, bool)>,
             (None, vec![remark(Severity::Error, "the tool is left out".to_owned(), remedy)])
         }
     }
+}
+
+/// That a provider has refused descriptions of that length.
+fn too_long(wire: Wire, description: &str) -> Option<Remark> {
+    let (_, most) = wire.limits()?;
+    let length = description.chars().count();
+    (length > most).then(|| Remark {
+        pointer: String::new(),
+        severity: Severity::Warning,
+        message: format!(
+            "the description has {length} characters; more than {most} are refused for some models"
+        ),
+        remedy: "shorten it, or say more of it where the parameters are described",
+    })
+}
+
+/// That a provider refuses so many tools.
+fn too_many(wire: Wire, tools: &[ToolDefinition], native: usize) -> Option<Finding> {
+    let (most, _) = wire.limits()?;
+    let count = tools.len() + native;
+    let first = tools.get(most.saturating_sub(native)).filter(|_| count > most)?;
+    Some(Finding {
+        tool: first.name().to_string(),
+        dialect: wire.name(),
+        pointer: String::new(),
+        severity: Severity::Warning,
+        message: format!("there are {count} tools; a request with more than {most} is refused"),
+        remedy: "show a run fewer of them".to_owned(),
+    })
 }
 
 fn renamed(name: &str, wire_name: &str) -> Remark {

@@ -84,6 +84,12 @@ impl Wire {
         NameRule { longest, also, starts_with_letter }
     }
 
+    /// The most tools ([refusal](https://github.com/zed-industries/zed/issues/32946)), and the most characters of a
+    /// description ([refusal](https://github.com/getsentry/sentry-mcp/issues/106)), where they are limited.
+    pub(super) fn limits(self) -> Option<(usize, usize)> {
+        matches!(self, Self::OpenAiChat { .. } | Self::OpenAiResponses { .. }).then_some((128, 1_024))
+    }
+
     /// The name under which the model calls a tool of the provider's own, if it has one.
     pub(super) fn native_name(self, tool: &Value) -> Option<&str> {
         let places = ["/name", "/function/name", "/custom/name"];

@@ -157,3 +157,25 @@ fn references_that_would_be_written_out_without_end_stop() {
     let found = found(&Dialect::gemini_schema(), schema);
     assert!(found[0].contains("its references are more than 1000 schemas when written out"), "{found:?}");
 }
+
+#[test]
+fn a_long_description_and_many_tools_are_found_where_they_are_refused() {
+    let tool = |at: usize, description: String| {
+        let schema = InputSchema::new(json!({ "type": "object" })).unwrap();
+        Declaration::new(ToolDefinition::new(
+            ToolName::new(format!("t{at:03}")).unwrap(),
+            description,
+            schema,
+        ))
+    };
+    let tools = (0..129).map(|at| tool(at, if at == 7 { "é".repeat(1_025) } else { "Short.".to_owned() }));
+    let registry = tools.fold(Registry::builder(), |builder, tool| builder.add(tool)).build().unwrap();
+    let bound = Dialect::openai_responses().bind(&registry);
+    let found: Vec<_> = bound.findings().iter().map(ToString::to_string).collect();
+    let long = "warning: `t007` in openai-responses, at ``: the description has 1025 characters; more than 1024 are refused \
+                for some models; shorten it, or say more of it where the parameters are described";
+    let many = "warning: `t128` in openai-responses, at ``: there are 129 tools; a request with more than 128 is refused; \
+                show a run fewer of them";
+    assert_eq!(found, [long, many]);
+    assert!(Dialect::anthropic().bind(&registry).findings().is_empty());
+}
