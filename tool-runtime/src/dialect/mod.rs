@@ -64,6 +64,7 @@ mod assembler;
 mod bound;
 mod content;
 mod error;
+mod exports;
 mod finding;
 mod names;
 mod schema;
@@ -82,7 +83,7 @@ pub use self::{
     error::DialectError,
     finding::{Finding, Severity, assert_portable, lint},
 };
-use self::{bound::Exports, wire::Wire};
+use self::{exports::Exports, wire::Wire};
 use crate::Registry;
 
 /// One provider's wire. Cheap to clone.

@@ -9,8 +9,8 @@ use crate::{
     dialect::{
         Bound, DialectError,
         assembler::{Slot, Slots},
-        bound::OutputForm,
         error::At,
+        exports::OutputForm,
         schema::move_references,
     },
 };

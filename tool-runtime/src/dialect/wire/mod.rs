@@ -15,8 +15,8 @@ use tool_core::{Arguments, ToolDefinition};
 use super::{
     Bound, DialectError,
     assembler::Slots,
-    bound::OutputForm,
     error::At,
+    exports::OutputForm,
     names::NameRule,
     schema::{self, Rules},
 };

@@ -1,0 +1,180 @@
+//! What the tools of a registry are in a dialect: made once, and kept while they stay the same.
+
+use std::{collections::HashMap, sync::Arc};
+
+use foldhash::fast::FixedState;
+use serde_json::Value;
+use tool_core::{ContentHash, ToolDefinition};
+
+use super::{
+    Finding, Severity,
+    names::Names,
+    schema::{Carried, Remark, carry},
+    wire::{Definition, Wire},
+};
+use crate::Registry;
+
+/// What a registry is in a dialect; made once.
+pub(super) struct Exports {
+    of: ContentHash,
+    pub(super) tools: Vec<Arc<Export>>,
+    by_name: HashMap<String, usize, FixedState>,
+    pub(super) names: Names,
+    pub(super) definitions: Value,
+    pub(super) findings: Vec<Finding>,
+}
+
+/// What one tool is in a dialect.
+pub(super) struct Export {
+    of: ContentHash,
+    wire_name: String,
+    /// `None` where it cannot be sent.
+    definition: Option<Value>,
+    /// The one argument that holds all others, where there is one.
+    pub(super) within: Option<String>,
+    findings: Vec<Finding>,
+    pub(super) output: OutputForm,
+}
+
+/// In which form the result of a tool is a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum OutputForm {
+    /// The tool does not say.
+    Unsaid,
+    /// An object.
+    Object,
+    /// Anything, in an object under `result`.
+    Held,
+}
+
+impl Exports {
+    pub(super) fn new(
+        wire: Wire,
+        registry: &Registry,
+        prefix: &str,
+        native: &[Value],
+        before: Option<&Self>,
+    ) -> Self {
+        let definitions = registry.definitions();
+        let own = definitions.iter().map(|it| it.name().as_str());
+        let reserved: Vec<&str> = native.iter().filter_map(|tool| wire.native_name(tool)).collect();
+        let names = Names::new(own, prefix, wire.name_rule(), &reserved);
+        let export = |definition: &ToolDefinition| {
+            let wire_name = names.wire(definition.name());
+            let known = before.and_then(|before| before.export(definition.name()));
+            let same = known.filter(|it| it.of == definition.content_hash() && it.wire_name == wire_name);
+            same.map_or_else(|| Arc::new(Export::new(wire, definition, wire_name)), Arc::clone)
+        };
+        let tools: Vec<_> = definitions.iter().map(export).collect();
+        let by_name = definitions.iter().enumerate().map(|(at, it)| (it.name().to_string(), at)).collect();
+        let sent = tools.iter().filter_map(|tool| tool.definition.clone()).collect();
+        let mut findings: Vec<_> = tools.iter().flat_map(|tool| tool.findings.iter().cloned()).collect();
+        findings.extend(too_many(wire, registry.definitions(), native.len()));
+        let definitions = wire.tools(sent, native);
+        Self { of: registry.content_hash(), tools, by_name, names, definitions, findings }
+    }
+
+    pub(super) fn is_of(&self, registry: &Registry) -> bool {
+        self.of == registry.content_hash()
+    }
+
+    pub(super) fn export(&self, name: &str) -> Option<&Arc<Export>> {
+        self.tools.get(*self.by_name.get(name)?)
+    }
+}
+
+impl Export {
+    fn new(wire: Wire, definition: &ToolDefinition, wire_name: &str) -> Self {
+        let finding = |remark: Remark| Finding {
+            tool: definition.name().to_string(),
+            dialect: wire.name(),
+            pointer: remark.pointer,
+            severity: remark.severity,
+            message: remark.message,
+            remedy: remark.remedy.to_owned(),
+        };
+        let (carried, mut remarks) = carried(wire, definition);
+        if *definition.name() != wire_name {
+            remarks.push(renamed(definition.name(), wire_name));
+        }
+        remarks.extend(too_long(wire, definition.description()));
+        let (form, output) = wire.output(definition);
+        let within = carried.as_ref().and_then(|(carried, _)| carried.within.clone());
+        let written = carried.map(|(carried, strict)| {
+            let (parameters, name) = (carried.schema, wire_name);
+            wire.definition(Definition { name, of: definition, parameters, strict, output })
+        });
+        let findings = remarks.into_iter().map(finding).collect();
+        let (of, wire_name) = (definition.content_hash(), wire_name.to_owned());
+        Self { of, wire_name, definition: written, within, findings, output: form }
+    }
+}
+
+/// The schema of a tool as it is sent, and whether the provider holds the model to it.
+fn carried(wire: Wire, definition: &ToolDefinition) -> (Option<(Carried, bool)>, Vec<Remark>) {
+    let schema = definition.input_schema().as_value();
+    let (rules, looser) = wire.rules();
+    let obstacle = match carry(schema, rules) {
+        Ok(mut carried) => {
+            let remarks = std::mem::take(&mut carried.remarks);
+            return (Some((carried, looser.is_some())), remarks);
+        }
+        Err(obstacle) => obstacle,
+    };
+    let remark = |severity, message: String, remedy| Remark {
+        pointer: obstacle.pointer.clone(),
+        severity,
+        message: format!("{message}: {}", obstacle.message),
+        remedy,
+    };
+    match looser.map(|rules| carry(schema, rules)) {
+        Some(Ok(mut carried)) => {
+            let mut remarks = std::mem::take(&mut carried.remarks);
+            let remedy = "use a struct or a list of entries, or leave it: calls are checked";
+            remarks.push(remark(Severity::Warning, "the tool is sent without `strict`".to_owned(), remedy));
+            (Some((carried, false)), remarks)
+        }
+        _ => {
+            let remedy = "use a struct or a list of entries, or another dialect";
+            (None, vec![remark(Severity::Error, "the tool is left out".to_owned(), remedy)])
+        }
+    }
+}
+
+/// That a provider has refused descriptions of that length.
+fn too_long(wire: Wire, description: &str) -> Option<Remark> {
+    let (_, most) = wire.limits()?;
+    let length = description.chars().count();
+    (length > most).then(|| Remark {
+        pointer: String::new(),
+        severity: Severity::Warning,
+        message: format!(
+            "the description has {length} characters; more than {most} are refused for some models"
+        ),
+        remedy: "shorten it, or say more of it where the parameters are described",
+    })
+}
+
+/// That a provider refuses so many tools.
+fn too_many(wire: Wire, tools: &[ToolDefinition], native: usize) -> Option<Finding> {
+    let (most, _) = wire.limits()?;
+    let count = tools.len() + native;
+    let first = tools.get(most.saturating_sub(native)).filter(|_| count > most)?;
+    Some(Finding {
+        tool: first.name().to_string(),
+        dialect: wire.name(),
+        pointer: String::new(),
+        severity: Severity::Warning,
+        message: format!("there are {count} tools; a request with more than {most} is refused"),
+        remedy: "show a run fewer of them".to_owned(),
+    })
+}
+
+fn renamed(name: &str, wire_name: &str) -> Remark {
+    Remark {
+        pointer: String::new(),
+        severity: Severity::Note,
+        message: format!("`{name}` is sent as `{wire_name}`"),
+        remedy: "nothing has to be done, calls come back under its own name",
+    }
+}
