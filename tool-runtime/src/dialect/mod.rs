@@ -56,7 +56,7 @@
 //! | `openai-chat`, `openai-responses` | all, below a root that is an object | a root that is a choice goes into one argument, and comes out again; tuples say their items |
 //! | the same with `-strict` | [these](https://platform.openai.com/docs/guides/structured-outputs#supported-schemas) keywords, 10 levels, 5,000 properties, 1,000 values of enums | what may be absent may be `null`; constraints in words; tuples as lists; a tool with a map or with any value is sent with `strict: false` |
 //! | `anthropic` | all, below a root that is an object with plain names | as for OpenAI |
-//! | `gemini` | [these](https://pub.dev/documentation/google_cloud_aiplatform_v1beta1/latest/aiplatform/GenerationConfig/responseJsonSchema.html) keywords | constraints in words, `propertyOrdering` |
+//! | `gemini` | [these](https://pub.dev/documentation/google_cloud_aiplatform_v1beta1/latest/aiplatform/GenerationConfig/responseJsonSchema.html) keywords | constraints in words, `oneOf` as `anyOf`, `propertyOrdering` |
 //! | `gemini-schema` | the fields of [`Schema`](https://ai.google.dev/api/caching#Schema) | as `gemini`; references written out, recursion three levels deep; a tool with a map or with any value is left out |
 //! | `mcp` | all | results that are no object, under `result` |
 

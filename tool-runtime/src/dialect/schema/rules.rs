@@ -157,8 +157,8 @@ pub(in crate::dialect) const GEMINI: Rules = Rules {
         "maxItems",
         "minimum",
         "maximum",
+        // `oneOf` is read as this; and what is said in words may leave its branches less apart.
         "anyOf",
-        "oneOf",
         "properties",
         "additionalProperties",
         "required",

@@ -37,7 +37,9 @@ pub(crate) fn carries<T: DeserializeOwned + PartialEq + Debug>(
         let validator = jsonschema::validator_for(&schema).unwrap_or_else(|why| panic!("{why}\n{schema:#}"));
         let is_cut = bound.findings().iter().any(|finding| finding.message.starts_with("it holds itself"));
         for (value, decoded) in &fitting {
-            let Some(written) = written(value, &schema) else {
+            let mut marked = schema.clone();
+            marked["x-strict"] = dialect.name().ends_with("-strict").into();
+            let Some(written) = written(value, &marked) else {
                 assert!(is_cut, "{}: {value} cannot be written as {schema:#}", dialect.name());
                 continue;
             };
@@ -128,6 +130,8 @@ fn object_filled(object: &Map<String, Value>, schema: &Map<String, Value>, root:
     for (name, property) in schema["properties"].as_object()? {
         if let Some(value) = object.get(name) {
             written.insert(name.clone(), filled(value, property, root)?);
+        } else if !is_strict(root) {
+            continue;
         } else if schema.get("required").is_some_and(|it| it.as_array().unwrap().contains(&json!(name))) {
             written.insert(name.clone(), filled(&Value::Null, property, root)?);
         }
@@ -137,6 +141,11 @@ fn object_filled(object: &Map<String, Value>, schema: &Map<String, Value>, root:
     }
     let written = Value::Object(written);
     is_valid(&written, schema, root).then_some(written)
+}
+
+/// Whether all of an object is required: only then is `null` sent for what is absent.
+fn is_strict(root: &Value) -> bool {
+    root["x-strict"] == true
 }
 
 fn is_valid(value: &Value, schema: &Map<String, Value>, root: &Value) -> bool {
