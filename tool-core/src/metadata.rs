@@ -98,6 +98,34 @@ pub struct Metadata {
 }
 
 impl Metadata {
+    /// The same, with the hints that were not said as one should take them of a tool that one did not
+    /// write: it changes something, destroys something unless it is read-only, does more when it is called
+    /// again, and reaches out. Those are the defaults of the Model Context Protocol ([`ToolAnnotations`]).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use tool_core::Metadata;
+    ///
+    /// let silent = Metadata::default();
+    /// assert!(!silent.is_destructive() && silent.conservative().is_destructive());
+    /// let read_only = Metadata { read_only: Some(true), ..Metadata::default() };
+    /// assert!(!read_only.conservative().is_destructive());
+    /// ```
+    ///
+    /// [`ToolAnnotations`]: https://modelcontextprotocol.io/specification/2025-06-18/schema#toolannotations
+    #[must_use]
+    pub fn conservative(&self) -> Self {
+        let read_only = self.read_only.unwrap_or(false);
+        Self {
+            read_only: Some(read_only),
+            destructive: Some(self.destructive.unwrap_or(!read_only)),
+            idempotent: Some(self.idempotent.unwrap_or(read_only)),
+            open_world: Some(self.open_world.unwrap_or(true)),
+            ..self.clone()
+        }
+    }
+
     /// Whether it says that it changes nothing.
     #[must_use]
     pub fn is_read_only(&self) -> bool {

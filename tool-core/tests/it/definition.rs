@@ -110,3 +110,28 @@ fn any_change_of_a_definition_changes_its_hash() {
     hashes.dedup();
     assert_eq!(hashes.len(), 6);
 }
+
+// I24, CF04
+#[test]
+fn what_a_tool_does_not_say_may_be_read_at_its_worst() {
+    let silent = Metadata::default();
+    let worst = silent.conservative();
+    assert_eq!(
+        (worst.read_only, worst.destructive, worst.idempotent, worst.open_world),
+        (Some(false), Some(true), Some(false), Some(true))
+    );
+    let said = Metadata {
+        read_only: Some(true),
+        open_world: Some(false),
+        tags: vec!["a".into()],
+        ..Metadata::default()
+    };
+    let read = said.conservative();
+    assert_eq!(
+        (read.read_only, read.destructive, read.idempotent, read.open_world),
+        (Some(true), Some(false), Some(true), Some(false))
+    );
+    assert_eq!(read.tags, said.tags);
+    // What was said is kept, and nothing is said where it was not.
+    assert_eq!((silent.destructive, worst.conservative()), (None, worst));
+}
