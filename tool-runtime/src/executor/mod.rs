@@ -188,8 +188,8 @@ impl Executor {
     ///
     /// # Examples
     ///
-    /// ```
-    /// use std::{sync::mpsc::{Receiver, channel}, sync::Mutex, time::Duration};
+    /// ```no_run
+    /// use std::{sync::{Mutex, mpsc::{Receiver, channel}}, time::Duration};
     ///
     /// use tool_runtime::{Executor, ToolCall, prelude::*};
     ///
@@ -200,7 +200,7 @@ impl Executor {
     /// }
     ///
     /// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
-    /// let (end, until) = channel();
+    /// let (end, until) = channel::<()>();
     /// let tools = Registry::builder().tool::<stuck>().provide(Mutex::new(until)).build()?;
     /// let executor = Executor::builder(tools).timeout(Duration::from_millis(50)).build()?;
     /// let outcomes = executor.run(vec![ToolCall::new("stuck", "{}")]).await;
