@@ -7,40 +7,14 @@
 //! [`Display`]: fmt::Display
 
 mod from;
+mod kind;
 
 use std::{borrow::Cow, error::Error, fmt, io, sync::Arc};
 
 use serde_json::Value;
 
+pub use self::kind::ErrorKind;
 use crate::{Content, ToolName, Violation, arguments::plan::words::beginning};
-
-/// Which way a call failed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum ErrorKind {
-    /// There is no tool of that name.
-    UnknownTool,
-    /// The arguments do not fit the input schema; the tool was not run.
-    InvalidArguments,
-    /// The call was not permitted; the tool was not run.
-    Denied,
-    /// A person has to agree first; the tool was not run.
-    ApprovalRequired,
-    /// Something else came first, such as a message of the user; the tool was not run.
-    Skipped,
-    /// The tool is declared, but nothing here can run it.
-    Unavailable,
-    /// The call was cancelled.
-    Cancelled,
-    /// The framework's own deadline passed.
-    TimedOut,
-    /// The tool panicked.
-    Panicked,
-    /// The result does not fit the output schema, or cannot be written as JSON.
-    InvalidOutput,
-    /// The tool said that it failed.
-    Failed,
-}
 
 /// Why a call gave no result.
 ///

@@ -214,12 +214,10 @@ impl ToolResult {
             Ok(output) => return output.structured(),
             Err(error) => error,
         };
-        let status = match error.kind() {
-            ErrorKind::Denied => "denied",
-            ErrorKind::ApprovalRequired => "approval_required",
-            _ => return None,
-        };
-        let mut value = json!({ "status": status, "tool": self.name });
+        if !matches!(error.kind(), ErrorKind::Denied | ErrorKind::ApprovalRequired) {
+            return None;
+        }
+        let mut value = json!({ "status": error.kind().name(), "tool": self.name });
         let reason = error.reason();
         if !reason.is_empty() {
             value["reason"] = Value::String(reason.into_owned());
@@ -259,7 +257,7 @@ impl Serialize for ToolResult {
             name: &'a str,
             is_error: bool,
             #[serde(skip_serializing_if = "Option::is_none")]
-            error: Option<String>,
+            error: Option<&'static str>,
             content: Cow<'a, [Content]>,
             #[serde(skip_serializing_if = "Option::is_none")]
             structured: Option<Value>,
@@ -276,7 +274,7 @@ impl Serialize for ToolResult {
             id: &self.id,
             name: &self.name,
             is_error: self.is_error(),
-            error: self.outcome.as_ref().err().map(|error| format!("{:?}", error.kind())),
+            error: self.outcome.as_ref().err().map(|error| error.kind().name()),
             content: self.content(),
             structured: self.structured(),
             details: self.details(),

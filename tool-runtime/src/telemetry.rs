@@ -66,7 +66,7 @@ pub(crate) fn arguments(span: &Span, shown: &ToolCall) {
 pub(crate) fn ended(span: &Span, outcome: Option<&Result<ToolOutput, ToolError>>, with_result: bool) {
     let Some(outcome) = outcome else {
         span.record("otel.status_code", "ERROR");
-        span.record("error.type", kind(ErrorKind::Cancelled));
+        span.record("error.type", ErrorKind::Cancelled.name());
         return;
     };
     match outcome {
@@ -79,7 +79,7 @@ pub(crate) fn ended(span: &Span, outcome: Option<&Result<ToolOutput, ToolError>>
         }
         Err(error) => {
             span.record("otel.status_code", "ERROR");
-            span.record("error.type", kind(error.kind()));
+            span.record("error.type", error.kind().name());
             if with_result {
                 span.record("otel.status_description", error.feedback());
             }
@@ -87,24 +87,6 @@ pub(crate) fn ended(span: &Span, outcome: Option<&Result<ToolOutput, ToolError>>
     }
     if let (Ok(output), true) = (outcome, with_result) {
         span.record("gen_ai.tool.call.result", &*output.text());
-    }
-}
-
-/// A kind of error, as conventions write names.
-fn kind(kind: ErrorKind) -> &'static str {
-    match kind {
-        ErrorKind::UnknownTool => "unknown_tool",
-        ErrorKind::InvalidArguments => "invalid_arguments",
-        ErrorKind::Denied => "denied",
-        ErrorKind::ApprovalRequired => "approval_required",
-        ErrorKind::Skipped => "skipped",
-        ErrorKind::Unavailable => "unavailable",
-        ErrorKind::Cancelled => "cancelled",
-        ErrorKind::TimedOut => "timeout",
-        ErrorKind::Panicked => "panic",
-        ErrorKind::InvalidOutput => "invalid_output",
-        ErrorKind::Failed => "failed",
-        _ => "_OTHER",
     }
 }
 

@@ -188,7 +188,7 @@ impl Executor {
     ///
     /// # Examples
     ///
-    /// ```no_run
+    /// ```
     /// use std::{sync::{Mutex, mpsc::{Receiver, channel}}, time::Duration};
     ///
     /// use tool_runtime::{Executor, ToolCall, prelude::*};

@@ -145,7 +145,7 @@ fn failures_and_panics_mark_the_span_and_end_it() {
         .filter(|span| span.path.ends_with("execute_tool"))
         .map(|span| (&*span.fields["otel.status_code"], &*span.fields["error.type"]))
         .collect();
-    assert_eq!(ends, [("ERROR", "failed"), ("ERROR", "panic")]);
+    assert_eq!(ends, [("ERROR", "failed"), ("ERROR", "panicked")]);
 }
 
 #[test]

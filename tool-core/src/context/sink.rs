@@ -1,0 +1,58 @@
+use serde::Serialize;
+
+use crate::{ToolError, ToolOutput, tool::Running};
+
+/// Takes what a running call reports.
+///
+/// Both methods do nothing by default: a tool reports whether or not somebody listens.
+pub trait CallSink: Send + Sync {
+    /// Takes a partial result. The future ends when there is room for the next one.
+    fn update(&self, update: ToolOutput) -> Running<'_, ()> {
+        drop(update);
+        Box::pin(std::future::ready(()))
+    }
+
+    /// Takes a note on how far the call is.
+    ///
+    /// # Errors
+    ///
+    /// If the note could not be delivered.
+    fn progress(&self, progress: Progress) -> Result<(), ToolError> {
+        drop(progress);
+        Ok(())
+    }
+}
+
+/// How far a call is.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Progress {
+    /// What is done, in units of the tool's choice.
+    pub done: f64,
+    /// What there is to do in all, where it is known.
+    pub total: Option<f64>,
+    /// A word for people.
+    pub message: Option<String>,
+}
+
+impl Progress {
+    /// `done` units, of an unknown number.
+    #[must_use]
+    pub fn new(done: f64) -> Self {
+        Self { done, ..Self::default() }
+    }
+
+    /// Of `total` in all.
+    #[must_use]
+    pub fn of(mut self, total: f64) -> Self {
+        self.total = Some(total);
+        self
+    }
+
+    /// With a word for people.
+    #[must_use]
+    pub fn message(mut self, message: impl Into<String>) -> Self {
+        self.message = Some(message.into());
+        self
+    }
+}
