@@ -3,14 +3,15 @@
 use std::{
     collections::BTreeMap,
     fmt::{Debug, Write as _},
-    sync::{Arc, Mutex},
+    sync::{Arc, LazyLock, Mutex},
 };
 
 use tool_runtime::{Executor, Registry, Retry, RetryPolicy, ToolCall, prelude::*};
 use tracing::{
-    Subscriber,
+    Dispatch, Metadata, Subscriber,
     field::{Field, Visit},
     span::{Attributes, Id, Record},
+    subscriber::Interest,
 };
 use tracing_subscriber::{Layer, filter::filter_fn, layer::Context, prelude::*, registry::LookupSpan};
 
@@ -78,8 +79,30 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Spans {
     }
 }
 
+/// A collector that wants nothing, for now.
+struct Asleep;
+
+impl<S: Subscriber> Layer<S> for Asleep {
+    fn register_callsite(&self, _: &'static Metadata<'static>) -> Interest {
+        Interest::sometimes()
+    }
+
+    fn enabled(&self, _: &Metadata<'_>, _: Context<'_, S>) -> bool {
+        false
+    }
+}
+
+/// Has each thread asked for itself whether it collects. Where there is a single collector, `tracing` asks
+/// once, whichever thread comes first; the other tests of this program collect nothing.
+fn each_thread_for_itself() {
+    static ASLEEP: LazyLock<[Dispatch; 2]> =
+        LazyLock::new(|| [(); 2].map(|()| Dispatch::new(tracing_subscriber::registry().with(Asleep))));
+    LazyLock::force(&ASLEEP);
+}
+
 /// The spans of running `calls`, in the order in which they ended.
 fn spans(executor: &Executor, calls: Vec<ToolCall>) -> Vec<Span> {
+    each_thread_for_itself();
     let spans = Spans::default();
     tracing::subscriber::with_default(tracing_subscriber::registry().with(spans.clone()), || {
         run(executor.run(calls));
@@ -168,8 +191,9 @@ fn the_calls_of_a_batch_are_under_one_span() {
 
 #[test]
 fn a_blocking_body_is_in_the_span_of_its_call() {
+    each_thread_for_itself();
     let spans = Spans::default();
-    let dispatch = tracing::Dispatch::new(tracing_subscriber::registry().with(spans.clone()));
+    let dispatch = Dispatch::new(tracing_subscriber::registry().with(spans.clone()));
     // The body runs on a thread of its own, which has to know of the collector of this test.
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
@@ -201,6 +225,7 @@ mod exported {
     }
 
     fn exported(calls: Vec<ToolCall>, run_context: RunContext) -> (Vec<SpanData>, String) {
+        each_thread_for_itself();
         let exporter = InMemorySpanExporter::default();
         let provider = SdkTracerProvider::builder().with_simple_exporter(exporter.clone()).build();
         let layer = tracing_opentelemetry::layer().with_tracer(provider.tracer("test"));
