@@ -40,7 +40,8 @@ pub enum ToolEvent {
         /// How far.
         progress: Progress,
     },
-    /// A person is asked, or is to be asked.
+    /// A person is asked, or is to be asked. Where nobody answers at once, the call is open, for
+    /// [`resume`](crate::Executor::resume), from its [`Finished`](Self::Finished) on.
     ApprovalRequested {
         /// What.
         request: Arc<ApprovalRequest>,

@@ -52,9 +52,10 @@ impl ResultBudget {
         Self::default()
     }
 
-    /// Keeps results that are cut in `store`.
+    /// Keeps results that are cut in `store`, which from now on gives no more at once than the budget does.
     #[must_use]
     pub fn with_store(mut self, store: Arc<ResultStore>) -> Self {
+        store.bound(self.bytes);
         self.store = Some(store);
         self
     }
@@ -103,8 +104,15 @@ pub struct ResultStore {
     inner: Mutex<Stored>,
 }
 
-#[derive(Default)]
+/// How many bytes of a result are read at once where nobody says how many.
+const PAGE: usize = 8192;
+
+/// Less is not read at once: smaller pages are more words about pages than pages.
+const LEAST_PAGE: usize = 256;
+
 struct Stored {
+    /// How many bytes of a result are read at once, at most.
+    page: usize,
     next: u64,
     /// Makes handles that nobody guesses, and that are short enough to be copied.
     names: RandomState,
@@ -116,7 +124,21 @@ impl ResultStore {
     /// A store that holds at most `capacity` bytes.
     #[must_use]
     pub fn new(capacity: usize) -> Self {
-        Self { capacity, inner: Mutex::default() }
+        let stored = Stored {
+            page: usize::MAX,
+            next: 0,
+            names: RandomState::new(),
+            bytes: 0,
+            results: VecDeque::new(),
+        };
+        Self { capacity, inner: Mutex::new(stored) }
+    }
+
+    /// Reads no more at once than a budget of `bytes` leaves.
+    fn bound(&self, bytes: Option<u64>) {
+        let Some(bytes) = bytes.and_then(|bytes| usize::try_from(bytes).ok()) else { return };
+        let mut stored = self.lock();
+        stored.page = stored.page.min(bytes.max(LEAST_PAGE));
     }
 
     // What is held is whole between two operations.
@@ -141,14 +163,18 @@ impl ResultStore {
         Some(handle)
     }
 
-    /// Reads `length` bytes of the result `handle` from `offset` on, both to the next character.
+    /// Reads `length` bytes of the result `handle` from `offset` on, both to the next character, but no more
+    /// than the [budget](ResultBudget::with_store) of the store; a note says what follows.
     ///
     /// # Errors
     ///
     /// If the result is not held (any more), or is not that long.
     pub fn read(&self, handle: u64, offset: usize, length: usize) -> Result<String, ToolError> {
-        let found =
-            self.lock().results.iter().find(|(at, _)| *at == handle).map(|(_, text)| Arc::clone(text));
+        let (found, page) = {
+            let stored = self.lock();
+            let found = stored.results.iter().find(|(at, _)| *at == handle);
+            (found.map(|(_, text)| Arc::clone(text)), stored.page)
+        };
         let text = found.ok_or_else(|| {
             ToolError::failed(format!("no result {handle} is kept (any more); make the call again"))
         })?;
@@ -158,7 +184,7 @@ impl ResultStore {
             return Err(ToolError::failed(message));
         }
         let start = text.floor_char_boundary(offset);
-        let end = text.ceil_char_boundary(start.saturating_add(length).min(text.len()));
+        let end = text.ceil_char_boundary(start.saturating_add(length.min(page)).min(text.len()));
         let rest = text.len() - end;
         let note = if rest == 0 {
             String::new()
@@ -177,7 +203,13 @@ impl ResultStore {
         let store = Arc::clone(store);
         ToolBuilder::new(READ_RESULT)
             .description("Reads more of a result of which a part was left out.")
-            .metadata(Metadata { read_only: Some(true), idempotent: Some(true), ..Metadata::default() })
+            // The store holds its pages to the budget: to cut one would only make another to be read.
+            .metadata(Metadata {
+                read_only: Some(true),
+                idempotent: Some(true),
+                max_result_size: Some(u64::MAX),
+                ..Metadata::default()
+            })
             .handler(move |ReadResult { handle, offset, length }, _cx| {
                 std::future::ready(store.read(handle, offset, length))
             })
@@ -199,7 +231,7 @@ struct ReadResult {
 }
 
 fn a_page() -> usize {
-    8192
+    PAGE
 }
 
 impl fmt::Debug for ResultStore {

@@ -211,6 +211,27 @@ fn what_was_left_out_of_a_result_can_be_read() {
 }
 
 #[test]
+fn reading_on_is_held_to_the_budget_page_by_page_and_never_cut() {
+    let store = Arc::new(ResultStore::new(3_000));
+    let tools = Registry::builder().tool::<long>().add(ResultStore::tool(&store).unwrap()).build().unwrap();
+    let executor = Executor::builder(tools).budget(ResultBudget::new(300).with_store(store)).build().unwrap();
+    let handle = handle(&text(&executor, "long", json!({})));
+    let (mut whole, mut pages) = (String::new(), 0);
+    loop {
+        let arguments = json!({ "handle": handle, "offset": whole.len(), "length": 900 });
+        let page = text(&executor, "read_result", arguments);
+        pages += 1;
+        let (words, note) = page.split_once('\n').unwrap_or((&page, ""));
+        whole.push_str(words);
+        if note.is_empty() {
+            break;
+        }
+        assert_eq!(note, format!("[.. {} bytes follow, from offset {} ..]", 1000 - whole.len(), whole.len()));
+    }
+    assert_eq!((whole, pages), ("0123456789".repeat(100), 4));
+}
+
+#[test]
 fn who_was_given_no_handle_reads_nothing() {
     let handles = [(); 2].map(|()| {
         let store = Arc::new(ResultStore::new(3_000));
