@@ -15,6 +15,7 @@ mod around;
 mod batch;
 mod build;
 mod finish;
+mod group;
 mod open;
 mod outlet;
 mod perform;

@@ -15,8 +15,8 @@ use tracing::{Instrument, Span};
 use super::{
     Inner,
     around::{Place, Stop, unless},
-    batch::Body,
     build::Settings,
+    group::Body,
     outlet::{CallReports, shown},
     prepare::Ready,
 };

@@ -15,8 +15,8 @@ use tool_core::{Arguments, Confirmation, ToolError, ToolOutput, WithCallId};
 use super::{
     Inner,
     around::{Place, Stop, Surroundings},
-    batch::{Ended, Group},
     build::Finish,
+    group::{Ended, Group},
     perform::Patience,
     prepare::{Answer, Asked, By},
 };

@@ -1,0 +1,221 @@
+//! Calls that run together: prepared one after another, run at once, finished as the executor says.
+
+use std::{
+    future::{Future, poll_fn},
+    iter,
+    pin::Pin,
+    sync::Arc,
+    task::Poll,
+};
+
+use futures_util::{FutureExt, StreamExt, future::join, stream::FuturesUnordered};
+use tokio::sync::mpsc;
+use tool_core::{Running, ToolError, ToolOutput};
+
+use super::{
+    Inner,
+    around::{Place, Stop, Surroundings},
+    build::Finish,
+    finish::Finishing,
+    open::Confirmed,
+    perform::perform,
+    prepare::{Answer, Asked, By, Ready, Step, prepare},
+};
+use crate::{ApprovalRequest, CallOutcome, registry::Entry};
+
+/// Calls that run together, each with its place and, in the end, with how it ended.
+pub(super) struct Group<'a> {
+    pub(super) executor: &'a Arc<Inner>,
+    pub(super) around: &'a Surroundings,
+    pub(super) asked: &'a [Asked<'a>],
+    pub(super) places: &'a [Place],
+}
+
+impl Surroundings {
+    /// Prepares, runs and finishes calls that run together.
+    pub(super) async fn group(
+        &self,
+        executor: &Arc<Inner>,
+        asked: &[Asked<'_>],
+        confirmed: &[Confirmed],
+    ) -> Vec<CallOutcome> {
+        let mut places: Vec<_> = iter::repeat_with(Place::default).take(asked.len()).collect();
+        let mut steps = Vec::with_capacity(asked.len());
+        for (at, (asked, place)) in asked.iter().zip(&mut places).enumerate() {
+            let step = prepare(executor, *asked, confirmed.get(at), self, place).await;
+            if let (Step::Ready(Ready { source: Some(_), .. }), Some(cx)) = (&step, &place.cx) {
+                place.first = Some(cx.of_attempt(1));
+            }
+            steps.push(step);
+        }
+        let group = Group { executor, around: self, asked, places: &places };
+        let mut ended = Vec::with_capacity(asked.len());
+        let mut bodies = Vec::with_capacity(asked.len());
+        for (at, (step, place)) in steps.into_iter().zip(&places).enumerate() {
+            ended.push(match step {
+                Step::External => Some(Ended::External),
+                Step::Gated(error) => Some(Ended::Gated(error)),
+                Step::Answered(answer) => Some(Ended::Answered(answer)),
+                Step::Asked(request) => Some(Ended::Asked(request)),
+                Step::Ready(ready) => {
+                    bodies.extend(perform(executor, ready, place).map(|body| (at, body)));
+                    None
+                }
+            });
+        }
+        match executor.settings.finish {
+            Finish::InOrder => group.finish_in_order(bodies, ended).await,
+            Finish::AsCompleted => group.finish_as_completed(bodies, ended).await,
+        }
+    }
+}
+
+impl<'a> Group<'a> {
+    async fn finish_in_order(
+        &self,
+        bodies: Vec<(usize, Body<'a>)>,
+        mut ended: Vec<Option<Ended>>,
+    ) -> Vec<CallOutcome> {
+        self.run_all(bodies, |at, by_itself| ended[at] = Some(by_itself)).await;
+        let mut outcomes = Vec::with_capacity(ended.len());
+        for (at, ended) in ended.into_iter().enumerate() {
+            outcomes.push(self.finish(at, ended.unwrap_or_else(|| self.unanswered())).await);
+        }
+        outcomes
+    }
+
+    async fn finish_as_completed(
+        &self,
+        bodies: Vec<(usize, Body<'a>)>,
+        ended: Vec<Option<Ended>>,
+    ) -> Vec<CallOutcome> {
+        let (sender, mut receiver) = mpsc::unbounded_channel();
+        let mut open: Vec<_> = ended.iter().map(Option::is_none).collect();
+        for (at, ended) in ended.into_iter().enumerate() {
+            if let Some(ended) = ended {
+                // The receiver is below.
+                let _ = sender.send((at, ended));
+            }
+        }
+        let running = async {
+            self.run_all(bodies, |at, by_itself| {
+                open[at] = false;
+                let _ = sender.send((at, by_itself));
+            })
+            .await;
+            for (at, _) in open.iter().enumerate().filter(|(_, open)| **open) {
+                let _ = sender.send((at, self.unanswered()));
+            }
+            drop(sender);
+        };
+        let finishing = async {
+            let mut outcomes: Vec<_> = iter::repeat_with(|| None).take(self.asked.len()).collect();
+            while let Some((at, ended)) = receiver.recv().await {
+                outcomes[at] = Some(self.finish(at, ended).await);
+            }
+            outcomes.into_iter().flatten().collect()
+        };
+        join(running, finishing).await.1
+    }
+
+    /// Every index is that of a call.
+    fn finishing(&self, at: usize) -> Finishing<'_> {
+        let (Asked { call, entry }, place) = (self.asked[at], &self.places[at]);
+        if let Some(reports) = &place.reports {
+            reports.close();
+        }
+        let definition = entry.map(Entry::definition);
+        Finishing { executor: self.executor, around: self.around, call, definition, place }
+    }
+
+    /// Finishes a call of which nobody hears; gives back how it ended where that is not the end of it.
+    pub(super) fn finish_quietly(&self, at: usize, ended: Ended) -> Result<CallOutcome, Ended> {
+        let (by, outcome) = match ended {
+            Ended::Done(outcome) => (By::Tool, outcome),
+            Ended::Answered(Answer { outcome, by }) => (by, outcome),
+            other => return Err(other),
+        };
+        let finishing = self.finishing(at);
+        finishing.answered_quietly(by, outcome).map_err(|outcome| match by {
+            By::Tool => Ended::Done(outcome),
+            by => Ended::Answered(Answer { outcome, by }),
+        })
+    }
+
+    pub(super) async fn finish(&self, at: usize, ended: Ended) -> CallOutcome {
+        ended.finish(&self.finishing(at)).await
+    }
+
+    /// How a call ended that did not answer before the batch was stopped.
+    fn unanswered(&self) -> Ended {
+        Ended::Stopped(self.around.stop().unwrap_or(Stop::Cancelled))
+    }
+
+    /// Runs `bodies` until all have ended, or the batch is stopped.
+    pub(super) async fn run_all<B>(&self, mut bodies: Vec<(usize, B)>, mut ended: impl FnMut(usize, Ended))
+    where
+        B: Future<Output = Option<Result<ToolOutput, ToolError>>> + Unpin,
+    {
+        let how = |answer: Option<_>| answer.map_or(Ended::Stopped(Stop::Cancelled), Ended::Done);
+        // Most calls are over with their first poll, and pay for no more than that.
+        poll_fn(|task| {
+            bodies.retain_mut(|(at, body)| match Pin::new(body).poll(task) {
+                Poll::Ready(answer) => {
+                    ended(*at, how(answer));
+                    false
+                }
+                Poll::Pending => true,
+            });
+            Poll::Ready(())
+        })
+        .await;
+        if bodies.is_empty() {
+            return;
+        }
+        let mut bodies: FuturesUnordered<_> =
+            bodies.into_iter().map(|(at, body)| body.map(move |answer| (at, answer))).collect();
+        let stop = loop {
+            match self.around.unless_stopped(bodies.next()).await {
+                Ok(Some((at, answer))) => ended(at, how(answer)),
+                Ok(None) => return,
+                Err(stop) => break stop,
+            }
+        };
+        // The batch's token may reach those of its calls a moment after it is seen here.
+        for token in self.places.iter().filter_map(|place| place.cx.as_ref()?.asked_cancellation()) {
+            token.cancel();
+        }
+        // Those that have noticed answer by themselves; the others are dropped. For the late there is no time.
+        while let Stop::Cancelled = stop
+            && let Some(Some((at, answer))) = bodies.next().now_or_never()
+        {
+            ended(at, how(answer));
+        }
+    }
+}
+
+/// A call that runs; `None` where it was cancelled before it answered.
+pub(super) type Body<'a> = Running<'a, Option<Result<ToolOutput, ToolError>>>;
+
+/// How a call came to its end.
+pub(super) enum Ended {
+    External,
+    Gated(ToolError),
+    Answered(Answer),
+    Asked(Box<ApprovalRequest>),
+    Done(Result<ToolOutput, ToolError>),
+    Stopped(Stop),
+}
+
+impl Ended {
+    async fn finish(self, finishing: &Finishing<'_>) -> CallOutcome {
+        match self {
+            Self::External => finishing.external(),
+            Self::Gated(error) => finishing.gated(error),
+            Self::Asked(request) => finishing.asked(request).await,
+            Self::Answered(Answer { outcome, by }) => finishing.answered(by, outcome).await,
+            Self::Done(outcome) => finishing.answered(By::Tool, outcome).await,
+            Self::Stopped(stop) => finishing.answered(By::Nobody, Err(stop.error())).await,
+        }
+    }
+}
