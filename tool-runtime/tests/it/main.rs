@@ -9,6 +9,7 @@ mod build;
 mod builder;
 mod calls;
 mod coercion;
+mod collectors;
 mod context;
 mod dialects;
 mod edges;

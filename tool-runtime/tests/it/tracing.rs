@@ -3,19 +3,18 @@
 use std::{
     collections::BTreeMap,
     fmt::{Debug, Write as _},
-    sync::{Arc, LazyLock, Mutex},
+    sync::{Arc, Mutex},
 };
 
 use tool_runtime::{Executor, Registry, Retry, RetryPolicy, ToolCall, prelude::*};
 use tracing::{
-    Dispatch, Metadata, Subscriber,
+    Dispatch, Subscriber,
     field::{Field, Visit},
     span::{Attributes, Id, Record},
-    subscriber::Interest,
 };
 use tracing_subscriber::{Layer, filter::filter_fn, layer::Context, prelude::*, registry::LookupSpan};
 
-use crate::run;
+use crate::{collectors::each_thread_for_itself, run};
 
 /// Adds two numbers.
 #[tool(register = false)]
@@ -77,27 +76,6 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Spans {
         let span = context.span(&id).unwrap().extensions_mut().remove::<Span>().unwrap();
         self.0.lock().unwrap().push(span);
     }
-}
-
-/// A collector that wants nothing, for now.
-struct Asleep;
-
-impl<S: Subscriber> Layer<S> for Asleep {
-    fn register_callsite(&self, _: &'static Metadata<'static>) -> Interest {
-        Interest::sometimes()
-    }
-
-    fn enabled(&self, _: &Metadata<'_>, _: Context<'_, S>) -> bool {
-        false
-    }
-}
-
-/// Has each thread asked for itself whether it collects. Where there is a single collector, `tracing` asks
-/// once, whichever thread comes first; the other tests of this program collect nothing.
-fn each_thread_for_itself() {
-    static ASLEEP: LazyLock<[Dispatch; 2]> =
-        LazyLock::new(|| [(); 2].map(|()| Dispatch::new(tracing_subscriber::registry().with(Asleep))));
-    LazyLock::force(&ASLEEP);
 }
 
 /// The spans of running `calls`, in the order in which they ended.

@@ -20,6 +20,8 @@ use tracing::{
 };
 use tracing_subscriber::{Layer, layer::Context, prelude::*};
 
+use crate::collectors::each_thread_for_itself;
+
 use super::{Counter, building, calls, echo, one, texts};
 
 /// Where a body is waited for, and waits.
@@ -204,6 +206,7 @@ impl<S: Subscriber> Layer<S> for Warnings {
 
 #[test]
 fn a_body_that_is_left_behind_is_reported() {
+    each_thread_for_itself();
     let warnings = Warnings::default();
     tracing::subscriber::with_default(tracing_subscriber::registry().with(warnings.clone()), || {
         crate::run(async {
