@@ -19,15 +19,15 @@ pub(super) fn properties<'s>(
 ) -> Option<Value> {
     let Value::Object(properties) = properties else { return Some(properties.clone()) };
     let mut written = Map::new();
-    for (name, property) in properties {
+    for (name, source) in properties {
         let place = below(at, name);
         let is_required = is_required(schema, name);
-        name_and_recursion(walk, name, property, is_required, &place);
-        match walk.node(property, &place) {
+        name_and_recursion(walk, name, source, is_required, &place);
+        match walk.node(source, &place) {
             Some(mut property) => {
                 if walk.rules.objects == Objects::Strict
                     && !is_required
-                    && types::make_nullable(&mut property)
+                    && (types::make_nullable(&mut property) | types::is_unsaid(source))
                 {
                     let message = "`null` is a value of its own, so that the model cannot leave it out";
                     walk.remark(Severity::Note, &place, message, "do not tell `null` from absence");

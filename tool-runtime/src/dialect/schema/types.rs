@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::{
+    Severity,
     rules::Objects,
     walk::{Draft, Walk},
     words,
@@ -26,6 +27,11 @@ pub(super) fn finish(walk: &mut Walk<'_>, schema: &Map<String, Value>, draft: &m
     if !is_choice && !draft.out.contains_key("type") {
         match inferred(schema).as_slice() {
             [] => walk.stop(at, "any value fits, and the provider wants to know its type"),
+            [only] if is_unsaid_by(schema) => {
+                let message = format!("no type is said of it, and it is sent as an {only}");
+                walk.remark(Severity::Note, at, message, "say its type");
+                draft.out.insert("type".to_owned(), (*only).into());
+            }
             [only] => drop(draft.out.insert("type".to_owned(), (*only).into())),
             several => drop(draft.out.insert("type".to_owned(), json!(several))),
         }
@@ -33,6 +39,16 @@ pub(super) fn finish(walk: &mut Walk<'_>, schema: &Map<String, Value>, draft: &m
     if walk.rules.open_api {
         capitals(walk, draft, at);
     }
+}
+
+/// Whether values of any type fit a schema, `null` among them: what it says is about some of them.
+pub(super) fn is_unsaid(schema: &Value) -> bool {
+    schema.as_object().is_some_and(is_unsaid_by)
+}
+
+fn is_unsaid_by(schema: &Map<String, Value>) -> bool {
+    let sayers = ["type", "enum", "const", "anyOf", "oneOf", "allOf", "not", "if", "$ref"];
+    !sayers.iter().any(|key| schema.contains_key(*key))
 }
 
 /// The types that the values of an enum have, or that other keywords speak of.

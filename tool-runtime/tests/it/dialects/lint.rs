@@ -96,6 +96,26 @@ fn an_object_that_is_open_is_closed_for_strict_and_that_is_told() {
     assert_eq!(found(&Dialect::openai_chat_strict(), open), [text]);
 }
 
+// As API descriptions have it: `null` fits such a property, and what is no object does.
+#[test]
+fn properties_without_a_type_are_sent_as_an_object_and_that_is_told() {
+    let schema = json!({
+        "type": "object",
+        "properties": { "body": { "properties": { "a": { "type": "string" } }, "additionalProperties": false } },
+        "additionalProperties": false,
+    });
+    let kept = "note: `tool` in openai-chat-strict, at `/properties/body`: `null` is a value of its own, so that the model \
+                cannot leave it out; do not tell `null` from absence";
+    let narrowed = |dialect: &str| {
+        format!(
+            "note: `tool` in {dialect}, at `/properties/body`: no type is said of it, and it is sent as an object; say its type"
+        )
+    };
+    let strict = found(&Dialect::openai_chat_strict(), schema.clone());
+    assert!(strict.contains(&kept.to_owned()) && strict.contains(&narrowed("openai-chat-strict")), "{strict:?}");
+    assert_eq!(found(&Dialect::gemini_schema(), schema), [narrowed("gemini-schema")]);
+}
+
 #[test]
 fn a_root_that_says_nothing_of_itself_is_an_object_everywhere() {
     for dialect in Dialect::all() {
