@@ -6,7 +6,7 @@ type Schema = Map<String, Value>;
 
 /// Holds the definitions that a dialect sends to what its provider accepts.
 pub(super) fn accepted(dialect: &str, definitions: &Value) {
-    for (schema, strict) in sent(definitions) {
+    for (mut schema, strict) in sent(definitions) {
         let whole = &Value::Object(schema.clone());
         match dialect {
             "openai-chat-strict" | "openai-responses-strict" if strict => {
@@ -29,6 +29,8 @@ pub(super) fn accepted(dialect: &str, definitions: &Value) {
                 });
             }
             "anthropic" => {
+                // It may leave out that there are no properties.
+                schema.entry("properties").or_insert_with(|| Map::new().into());
                 root_is_an_object(&schema, "object");
                 let names = schema["properties"].as_object().unwrap().keys();
                 names.for_each(|name| assert!(name.is_ascii() && !name.contains('['), "{name}"));

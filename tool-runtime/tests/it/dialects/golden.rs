@@ -37,7 +37,7 @@ fn golden(dialect: &str) -> PathBuf {
     PathBuf::from(folder).join(format!("{dialect}.json"))
 }
 
-fn by_tool(findings: &[Finding]) -> Value {
+pub(super) fn by_tool(findings: &[Finding]) -> Value {
     let mut all: Map<String, Value> = Map::new();
     for finding in findings {
         let list = all.entry(finding.tool.clone()).or_insert_with(|| json!([]));

@@ -11,6 +11,7 @@ mod mcp;
 mod openai_chat;
 mod openai_responses;
 mod tools;
+mod world;
 
 use serde_json::Value;
 use tool_runtime::{

@@ -1,0 +1,196 @@
+//! Definitions of public packages, as they are, in every dialect.
+//!
+//! `tests/world/PROVENANCE.md` lists where they are from. What every dialect makes of them is written below
+//! `target/tmp/exports`, where `tests/providers/check.py` holds it to the types of the providers' SDKs.
+
+mod silence;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, json};
+use tool_runtime::{
+    BuildError, Declaration, InputSchema, OutputSchema, Registry, ToolDefinition, ToolName,
+    dialect::{Bound, Dialect, Finding, Severity},
+};
+
+/// One definition of a package.
+struct Given {
+    source: String,
+    name: String,
+    description: String,
+    parameters: Value,
+    output: Option<Value>,
+}
+
+/// All of them, by file and line.
+fn given() -> Vec<Given> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/world/definitions");
+    let mut files: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    let mut all = Vec::new();
+    for file in files {
+        let text = fs::read_to_string(&file).unwrap();
+        let mut lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let source = lines.next().unwrap()["source"].as_str().unwrap().to_owned();
+        all.extend(lines.map(|mut line| Given {
+            source: source.clone(),
+            name: line["name"].as_str().unwrap().to_owned(),
+            description: line["description"].as_str().unwrap().to_owned(),
+            parameters: line["parameters"].take(),
+            output: line.get_mut("output").map(Value::take),
+        }));
+    }
+    all
+}
+
+/// What became of the definitions on their way into a registry.
+#[derive(Default)]
+struct Taken {
+    tools: Vec<ToolDefinition>,
+    /// Their names are those of other sources, too, or none of ours.
+    renamed: usize,
+    /// Why they are not taken, and how many are not.
+    refused: BTreeMap<String, Vec<String>>,
+}
+
+fn taken() -> Taken {
+    let mut taken = Taken::default();
+    let mut names = BTreeSet::new();
+    for given in given() {
+        let name = own_name(&given, &mut names);
+        taken.renamed += usize::from(name.as_str() != given.name);
+        let place = format!("{} `{}`", given.source, given.name);
+        match definition(name, given) {
+            Ok(tool) => taken.tools.push(tool),
+            Err(why) => taken.refused.entry(kind_of(&why)).or_default().push(format!("{place}: {why}")),
+        }
+    }
+    taken
+}
+
+/// The name of the definition, or one with its source and a number, where it is taken or not valid.
+fn own_name(given: &Given, names: &mut BTreeSet<String>) -> ToolName {
+    let valid = ToolName::new(given.name.clone()).ok().filter(|name| !names.contains(name.as_str()));
+    let name = valid.unwrap_or_else(|| {
+        let source: String = given
+            .source
+            .chars()
+            .map(|it| if it.is_ascii_alphanumeric() { it } else { '_' })
+            .take(40)
+            .collect();
+        ToolName::new(format!("{source}_{}", names.len())).unwrap()
+    });
+    names.insert(name.to_string());
+    name
+}
+
+fn definition(name: ToolName, given: Given) -> Result<ToolDefinition, String> {
+    let schema = InputSchema::new(given.parameters).map_err(|why| why.to_string())?;
+    let mut tool = ToolDefinition::new(name, given.description, schema);
+    if let Some(output) = given.output {
+        tool = tool.with_output_schema(OutputSchema::new(output).map_err(|why| why.to_string())?);
+    }
+    match built(std::slice::from_ref(&tool)) {
+        Ok(_) => Ok(tool),
+        Err(error) => Err(error.problems().iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")),
+    }
+}
+
+fn built(tools: &[ToolDefinition]) -> Result<Registry, BuildError> {
+    let tools = tools.iter().map(|tool| Declaration::new(tool.clone()));
+    tools.fold(Registry::builder(), |builder, tool| builder.add(tool)).build()
+}
+
+/// Whether the feature would help.
+fn kind_of(why: &str) -> String {
+    let is_uncovered = why.contains("is not covered by the built-in check");
+    if is_uncovered { "not covered without `foreign-schemas`" } else { "no schema" }.to_owned()
+}
+
+// A22
+#[test]
+fn definitions_of_public_packages_go_through_every_dialect_and_nothing_is_lost_in_silence() {
+    let taken = taken();
+    let sources: BTreeSet<_> = given().into_iter().map(|given| given.source).collect();
+    let refused: usize = taken.refused.values().map(Vec::len).sum();
+    let covered = if cfg!(feature = "foreign-schemas") { "foreign-schemas" } else { "built-in" };
+    println!(
+        "{} definitions of {} packages, {} renamed, {} not taken ({covered} check)",
+        taken.tools.len() + refused,
+        sources.len(),
+        taken.renamed,
+        refused
+    );
+    for (kind, places) in &taken.refused {
+        println!("  {}: {kind}\n    {}", places.len(), places.join("\n    "));
+    }
+    assert!(taken.tools.len() + refused >= 1_000 && sources.len() >= 20);
+
+    let start = Instant::now();
+    let registry = built(&taken.tools).unwrap();
+    println!("  registry built in {:?}", start.elapsed());
+    for dialect in Dialect::all() {
+        let (bound, first) = timed(|| dialect.bind(&registry));
+        let (_, again) = timed(|| dialect.bind(&registry));
+        let sent = sent(&bound);
+        println!(
+            "  {}: {} sent, {} left out and found; bound in {first:?}, again in {again:?}",
+            dialect.name(),
+            sent.len(),
+            taken.tools.len() - sent.len()
+        );
+        super::accepted::accepted(dialect.name(), bound.definitions());
+        let silent = silence::silent(&taken.tools, &sent, bound.findings());
+        assert!(silent.is_empty(), "{}: {} in silence:\n{}", dialect.name(), silent.len(), silent.join("\n"));
+        write(dialect.name(), &taken.tools, &bound);
+    }
+}
+
+/// What fits a definition is taken as it is sent, and comes back.
+#[test]
+fn the_smallest_arguments_of_definitions_of_public_packages_come_back_from_every_dialect() {
+    let mut count = 0;
+    for tool in taken().tools {
+        if let Some(example) = tool.example() {
+            count += 1;
+            super::carried::carries::<Value>(&tool, &[example.to_string()]);
+        }
+    }
+    println!("{count} definitions with an example");
+    assert!(count >= 500);
+}
+
+fn timed<T>(make: impl FnOnce() -> T) -> (T, Duration) {
+    let start = Instant::now();
+    let made = make();
+    (made, start.elapsed())
+}
+
+/// What is sent of each tool, by its name.
+fn sent(bound: &Bound) -> BTreeMap<String, Value> {
+    let tools = bound.definitions().as_array().unwrap().iter();
+    let tools = tools.flat_map(|tool| match tool.get("functionDeclarations") {
+        Some(list) => list.as_array().unwrap().iter().collect(),
+        None => vec![tool.get("function").unwrap_or(tool)],
+    });
+    tools.map(|tool| (bound.tool_name(tool["name"].as_str().unwrap()).to_owned(), tool.clone())).collect()
+}
+
+fn write(dialect: &str, tools: &[ToolDefinition], bound: &Bound) {
+    let checked = if cfg!(feature = "foreign-schemas") { "foreign" } else { "built-in" };
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("exports").join(checked);
+    fs::create_dir_all(&folder).unwrap();
+    let names: Vec<_> = tools.iter().map(|tool| tool.name().as_str()).collect();
+    let export = json!({ "names": names, "tools": bound.definitions(), "findings": super::golden::by_tool(bound.findings()) });
+    fs::write(folder.join(format!("{dialect}.json")), export.to_string()).unwrap();
+}
+
+/// Whether a finding says that the tool is left out.
+fn is_left_out(findings: &[&Finding]) -> bool {
+    findings.iter().any(|finding| finding.severity == Severity::Error)
+}
