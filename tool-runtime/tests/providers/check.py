@@ -131,7 +131,7 @@ def self_test() -> int:
 def files(given: list[str]) -> Iterator[Path]:
     for path in map(Path, given or [GOLDEN]):
         found = sorted(path.rglob("*.json")) if path.is_dir() else [path]
-        if not found:
+        if not found or not path.exists():
             sys.exit(f"{path}: there is nothing to check")
         yield from found
 

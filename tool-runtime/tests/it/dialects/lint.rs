@@ -112,7 +112,10 @@ fn properties_without_a_type_are_sent_as_an_object_and_that_is_told() {
         )
     };
     let strict = found(&Dialect::openai_chat_strict(), schema.clone());
-    assert!(strict.contains(&kept.to_owned()) && strict.contains(&narrowed("openai-chat-strict")), "{strict:?}");
+    assert!(
+        strict.contains(&kept.to_owned()) && strict.contains(&narrowed("openai-chat-strict")),
+        "{strict:?}"
+    );
     assert_eq!(found(&Dialect::gemini_schema(), schema), [narrowed("gemini-schema")]);
 }
 

@@ -147,7 +147,10 @@ fn definitions_of_public_packages_go_through_every_dialect_and_nothing_is_lost_i
         super::accepted::accepted(dialect.name(), bound.definitions());
         let silent = silence::silent(&taken.tools, &sent, bound.findings());
         assert!(silent.is_empty(), "{}: {} in silence:\n{}", dialect.name(), silent.len(), silent.join("\n"));
-        write(dialect.name(), &taken.tools, &bound);
+        let names: Vec<_> = taken.tools.iter().map(|tool| tool.name().as_str()).collect();
+        let findings = super::golden::by_tool(bound.findings());
+        let export = json!({ "names": names, "tools": bound.definitions(), "findings": findings });
+        write(covered, dialect.name(), &export);
     }
 }
 
@@ -181,12 +184,10 @@ fn sent(bound: &Bound) -> BTreeMap<String, Value> {
     tools.map(|tool| (bound.tool_name(tool["name"].as_str().unwrap()).to_owned(), tool.clone())).collect()
 }
 
-fn write(dialect: &str, tools: &[ToolDefinition], bound: &Bound) {
-    let checked = if cfg!(feature = "foreign-schemas") { "foreign" } else { "built-in" };
-    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("exports").join(checked);
+/// Writes what `check.py` is to look at.
+pub(super) fn write(folder: &str, dialect: &str, export: &Value) {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("exports").join(folder);
     fs::create_dir_all(&folder).unwrap();
-    let names: Vec<_> = tools.iter().map(|tool| tool.name().as_str()).collect();
-    let export = json!({ "names": names, "tools": bound.definitions(), "findings": super::golden::by_tool(bound.findings()) });
     fs::write(folder.join(format!("{dialect}.json")), export.to_string()).unwrap();
 }
 

@@ -1,0 +1,95 @@
+//! A whole exchange in every dialect: what asked for calls, the calls, and their results.
+//!
+//! It is written below `target/tmp/exports`, where `tests/providers/check.py` holds it to the types of the SDKs.
+
+use serde_json::{Value, json};
+use tool_runtime::{
+    Content, ToolOutput, ToolResult,
+    dialect::{Bound, Dialect},
+};
+
+use super::{bound, of_all_kinds, result, world::write};
+
+const ARGUMENTS: &str = r#"{"a":1,"b":2}"#;
+
+/// Results of all kinds, with what some providers show and others hear or read.
+fn results() -> Vec<ToolResult> {
+    let file = |id: &str, mime_type: &str| result(id, Ok(Content::image(*b"data", mime_type).into()));
+    let mut results = of_all_kinds();
+    results.extend([
+        file("sound", "audio/wav"),
+        file("paper", "application/pdf"),
+        file("film", "video/mp4"),
+        result("both", ToolOutput::json(&json!({ "a": [null, 1.5] })).map(|it| it.with_details(json!(1)))),
+        result("blank", Ok(ToolOutput::from(" "))),
+    ]);
+    results
+}
+
+/// The request after the model asked for the calls of `results`.
+fn request(dialect: &str, bound: &Bound, results: &[ToolResult]) -> Value {
+    let sent = bound.results(results);
+    let list =
+        |one: &dyn Fn(&str) -> Value| results.iter().map(|it| one(&it.id.to_string())).collect::<Vec<_>>();
+    let asked = json!({ "role": "user", "content": "Add." });
+    let mut request = match dialect {
+        "openai-chat" | "openai-chat-strict" => {
+            let calls = list(
+                &|id| json!({ "id": id, "type": "function", "function": { "name": "add", "arguments": ARGUMENTS } }),
+            );
+            let before = [asked, json!({ "role": "assistant", "tool_calls": calls })];
+            json!({ "model": "gpt-5", "messages": after(before.to_vec(), sent) })
+        }
+        "openai-responses" | "openai-responses-strict" => {
+            let calls = list(
+                &|id| json!({ "type": "function_call", "call_id": id, "name": "add", "arguments": ARGUMENTS }),
+            );
+            let before = [asked].into_iter().chain(calls).collect();
+            json!({ "model": "gpt-5", "input": after(before, sent) })
+        }
+        "gemini" | "gemini-schema" => {
+            let calls =
+                list(&|id| json!({ "functionCall": { "id": id, "name": "add", "args": { "a": 1 } } }));
+            let asked = json!({ "role": "user", "parts": [{ "text": "Add." }] });
+            json!({ "contents": [asked, { "role": "model", "parts": calls }, sent] })
+        }
+        "mcp" => json!({}),
+        _ => {
+            let calls = list(
+                &|id| json!({ "type": "tool_use", "id": id, "name": "add", "input": { "a": 1, "b": 2 } }),
+            );
+            let messages = [asked, json!({ "role": "assistant", "content": calls }), sent];
+            json!({ "model": "claude", "max_tokens": 99, "messages": messages })
+        }
+    };
+    bound.pack(&mut request).unwrap();
+    request
+}
+
+fn after(mut before: Vec<Value>, results: Value) -> Vec<Value> {
+    if let Value::Array(results) = results {
+        before.extend(results);
+    }
+    before
+}
+
+// D12
+#[test]
+fn a_whole_exchange_is_written_for_the_providers_types() {
+    let results = results();
+    for dialect in Dialect::all() {
+        let bound = bound(&dialect);
+        let request = request(dialect.name(), &bound, &results);
+        assert_eq!(request["tools"], *bound.definitions());
+        let sent = bound.results(&results);
+        // Each result is told in it, one for each call.
+        let text = sent.to_string();
+        assert!(
+            results
+                .iter()
+                .filter(|_| dialect.name() != "mcp")
+                .all(|it| text.contains(&format!("\"{}\"", it.id)))
+        );
+        write("exchange", dialect.name(), &json!({ "results": sent, "request": request }));
+    }
+}
