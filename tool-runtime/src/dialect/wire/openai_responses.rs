@@ -51,9 +51,14 @@ pub(super) fn push(event: &At<'_>, slots: &mut Slots) -> Result<(), DialectError
         "response.custom_tool_call_input.done" => whole(event, "input", slots)?,
         "response.output_item.done" => {
             let item = event.field("item");
-            let cut = item.field("status").is("incomplete");
             if is_call(&item)? {
-                slot(event, slots)?.done = !cut;
+                let slot = slot(event, slots)?;
+                slot.done = !item.field("status").is("incomplete");
+                // Some servers send no deltas: the arguments are in the item alone.
+                let written = item.field("arguments").as_text().or(item.field("input").as_text());
+                if let Some(text) = written.filter(|text| !text.is_empty()) {
+                    text.clone_into(&mut slot.text);
+                }
             }
         }
         "response.completed" => slots.end(false),
@@ -66,6 +71,10 @@ pub(super) fn push(event: &At<'_>, slots: &mut Slots) -> Result<(), DialectError
 }
 
 fn is_call(item: &At<'_>) -> Result<bool, DialectError> {
+    // Some servers send items that are `null`, which the provider's SDK passes over.
+    if item.value().is_none() {
+        return Ok(false);
+    }
     Ok(matches!(item.field("type").text()?, "function_call" | "custom_tool_call"))
 }
 

@@ -11,6 +11,7 @@ mod lint;
 mod mcp;
 mod openai_chat;
 mod openai_responses;
+mod recorded;
 mod tools;
 mod world;
 

@@ -110,6 +110,19 @@ fn interleaved_deltas_are_put_together_by_their_place_in_the_output() {
     assert!(done.ended && done.cut_off.is_empty());
 }
 
+// As in the SDK's `tests/lib/responses/test_lifecycle_replacements.py`.
+#[test]
+fn an_item_that_comes_without_deltas_has_its_arguments_in_it() {
+    let item = function("call_1", "add", "{\"a\":1}");
+    let events = [
+        json!({ "type": "response.output_item.added", "output_index": 7, "item": item }),
+        json!({ "type": "response.output_item.done", "output_index": 7, "item": item }),
+        json!({ "type": "response.completed", "response": { "status": "completed" } }),
+    ];
+    let done = assembled(&dialect(), &events);
+    assert_eq!(told(&done.calls), [call("call_1", "add", "{\"a\":1}")]);
+}
+
 #[test]
 fn a_call_that_was_not_done_is_cut_off() {
     let mut item = function("call_2", "add", "{\"a\"");

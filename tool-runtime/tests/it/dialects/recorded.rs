@@ -1,0 +1,93 @@
+//! Responses that public packages keep for their tests, most of them recorded from the provider, and what the official
+//! clients of MCP send. Each names its source; `recorded/collect.py` collects them, and reads there which calls should come.
+
+use serde_json::Value;
+use tool_runtime::dialect::Dialect;
+
+use super::{assembled, bound, told};
+
+struct Recorded {
+    dialect: Dialect,
+    name: String,
+    of: Value,
+    expected: Vec<(String, String, String)>,
+}
+
+fn of(dialect: Dialect, text: &str) -> Vec<Recorded> {
+    let entries: Vec<Value> = serde_json::from_str(text).unwrap();
+    let recorded = |of: Value| {
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let calls = of["calls"].as_array().unwrap().iter();
+        Recorded {
+            dialect: dialect.clone(),
+            name: format!("{}: {}", dialect.name(), text(&of["name"])),
+            expected: calls.map(|call| (text(&call[0]), text(&call[1]), text(&call[2]))).collect(),
+            of,
+        }
+    };
+    entries.into_iter().map(recorded).collect()
+}
+
+fn all() -> Vec<Recorded> {
+    [
+        of(Dialect::openai_chat(), include_str!("recorded/openai-chat.json")),
+        of(Dialect::openai_responses(), include_str!("recorded/openai-responses.json")),
+        of(Dialect::anthropic(), include_str!("recorded/anthropic.json")),
+        of(Dialect::gemini(), include_str!("recorded/gemini.json")),
+        of(Dialect::mcp(), include_str!("recorded/mcp.json")),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// The ids that were made up are not compared.
+fn same(got: Vec<(String, String, String)>, expected: &[(String, String, String)], name: &str) {
+    assert_eq!(got.len(), expected.len(), "{name}: {got:?}");
+    for ((id, tool, arguments), (own_id, own_tool, own_arguments)) in got.iter().zip(expected) {
+        assert!(own_id.is_empty() || id == own_id, "{name}: {id} is not {own_id}");
+        assert_eq!((tool, arguments), (own_tool, own_arguments), "{name}");
+    }
+}
+
+// A04
+#[test]
+fn recorded_responses_give_the_calls_that_the_model_made() {
+    let mut counted = 0;
+    for Recorded { dialect, name, of, expected } in all() {
+        let Some(response) = of.get("response") else { continue };
+        let calls = bound(&dialect).calls(response).unwrap_or_else(|why| panic!("{name}: {why}"));
+        assert_eq!(
+            calls.iter().any(|call| call.id.is_generated()),
+            expected.iter().any(|it| it.0.is_empty())
+        );
+        same(told(&calls), &expected, &name);
+        counted += 1;
+    }
+    assert!(counted >= 25, "{counted}");
+}
+
+#[test]
+fn recorded_streams_give_the_calls_that_the_model_made_and_those_that_were_cut_off_apart() {
+    let mut counted = 0;
+    for Recorded { dialect, name, of, expected } in all() {
+        let Some(Value::Array(events)) = of.get("events") else { continue };
+        let done = assembled(&dialect, events);
+        assert!(done.ended, "{name}");
+        let (whole, cut_off) = (told(&done.calls), told(&done.cut_off));
+        let (got, none) = if name.ends_with("cut off") { (cut_off, whole) } else { (whole, cut_off) };
+        same(got, &expected, &name);
+        assert!(none.is_empty(), "{name}: {none:?}");
+        counted += 1;
+    }
+    assert!(counted >= 20, "{counted}");
+}
+
+#[test]
+fn every_recorded_response_names_its_source() {
+    for Recorded { name, of, .. } in all() {
+        for key in ["package", "version", "licence", "file"] {
+            assert!(of["source"][key].as_str().is_some_and(|text| !text.is_empty()), "{name}: {key}");
+        }
+    }
+}
