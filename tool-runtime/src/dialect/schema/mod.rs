@@ -4,6 +4,7 @@
 //! finding says so. Where words would not do, since the provider refuses the whole schema or takes
 //! calls from the model that the tool needs, there is an [`Obstacle`], and the dialect does what it can.
 
+mod drafts;
 mod limits;
 mod list;
 mod object;
@@ -52,6 +53,8 @@ pub(super) struct Obstacle {
 
 /// Brings the schema of arguments into the form that `rules` ask for.
 pub(super) fn carry(schema: &Value, rules: &Rules) -> Result<Carried, Obstacle> {
+    // Whoever takes all of JSON Schema takes its earlier drafts.
+    let schema = &if rules.root_choice { Cow::Borrowed(schema) } else { drafts::modern(schema) };
     let schema = &rooted(schema, rules);
     let within = holder(schema, rules);
     let mut walk = Walk::new(schema, rules, within.as_deref());

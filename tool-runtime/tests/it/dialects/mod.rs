@@ -4,6 +4,7 @@ mod accepted;
 mod anthropic;
 mod bound;
 pub(crate) mod carried;
+mod drafts;
 mod exchange;
 mod gemini;
 mod golden;

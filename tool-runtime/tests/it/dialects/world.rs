@@ -147,10 +147,7 @@ fn definitions_of_public_packages_go_through_every_dialect_and_nothing_is_lost_i
         super::accepted::accepted(dialect.name(), bound.definitions());
         let silent = silence::silent(&taken.tools, &sent, bound.findings());
         assert!(silent.is_empty(), "{}: {} in silence:\n{}", dialect.name(), silent.len(), silent.join("\n"));
-        let names: Vec<_> = taken.tools.iter().map(|tool| tool.name().as_str()).collect();
-        let findings = super::golden::by_tool(bound.findings());
-        let export = json!({ "names": names, "tools": bound.definitions(), "findings": findings });
-        write(covered, dialect.name(), &export);
+        write_bound(covered, dialect.name(), &registry, &bound);
     }
 }
 
@@ -182,6 +179,13 @@ fn sent(bound: &Bound) -> BTreeMap<String, Value> {
         None => vec![tool.get("function").unwrap_or(tool)],
     });
     tools.map(|tool| (bound.tool_name(tool["name"].as_str().unwrap()).to_owned(), tool.clone())).collect()
+}
+
+/// Writes all tools, those that are left out by their names, for `check.py` to look at.
+pub(super) fn write_bound(folder: &str, dialect: &str, registry: &Registry, bound: &Bound) {
+    let names: Vec<_> = registry.definitions().iter().map(|tool| tool.name().as_str()).collect();
+    let findings = super::golden::by_tool(bound.findings());
+    write(folder, dialect, &json!({ "names": names, "tools": bound.definitions(), "findings": findings }));
 }
 
 /// Writes what `check.py` is to look at.

@@ -1,0 +1,139 @@
+//! Schemas of earlier drafts as ones of 2020-12, which is what providers read.
+
+use std::borrow::Cow;
+
+use serde_json::{Map, Value};
+
+/// `schema` as one of 2020-12, if it says that it is of an earlier draft. Definitions are below `$defs` in any case:
+/// that is where providers look for them.
+pub(super) fn modern(schema: &Value) -> Cow<'_, Value> {
+    let Value::Object(root) = schema else { return Cow::Borrowed(schema) };
+    let draft = Draft::of(root);
+    let moves = root.contains_key("definitions") && !root.contains_key("$defs");
+    if draft == Draft::Now && !moves {
+        return Cow::Borrowed(schema);
+    }
+    let mut schema = schema.clone();
+    rewrite(&mut schema, draft, moves);
+    if let Value::Object(root) = &mut schema {
+        if draft != Draft::Now {
+            root.shift_remove("$schema");
+        }
+        if moves {
+            rename(root, "definitions", "$defs");
+        }
+    }
+    Cow::Owned(schema)
+}
+
+/// The drafts, as far as they differ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Draft {
+    Four,
+    SixOrSeven,
+    Nine,
+    Now,
+}
+
+impl Draft {
+    fn of(root: &Map<String, Value>) -> Self {
+        let said = root.get("$schema").and_then(Value::as_str).unwrap_or_default();
+        let drafts = [
+            ("draft-04", Self::Four),
+            ("draft-06", Self::SixOrSeven),
+            ("draft-07", Self::SixOrSeven),
+            ("2019-09", Self::Nine),
+        ];
+        drafts.iter().find(|(name, _)| said.contains(name)).map_or(Self::Now, |(_, draft)| *draft)
+    }
+}
+
+fn rewrite(schema: &mut Value, draft: Draft, moves: bool) {
+    let Value::Object(schema) = schema else { return };
+    if draft <= Draft::SixOrSeven && schema.contains_key("$ref") {
+        // What stands beside a reference says nothing but what is read.
+        schema.retain(|key, _| {
+            ["$ref", "title", "description", "default", "$defs", "definitions"].contains(&key.as_str())
+        });
+    }
+    if let Some(Value::String(reference)) = schema.get_mut("$ref")
+        && moves
+        && let Some(name) = reference.strip_prefix("#/definitions/")
+    {
+        *reference = format!("#/$defs/{name}");
+    }
+    if draft < Draft::Now {
+        tuple(schema);
+    }
+    if draft <= Draft::SixOrSeven {
+        dependencies(schema);
+    }
+    if draft == Draft::Four {
+        schema.shift_remove("id");
+        bound(schema, "minimum", "exclusiveMinimum");
+        bound(schema, "maximum", "exclusiveMaximum");
+    }
+    for (key, value) in schema {
+        match (key.as_str(), value) {
+            (
+                "properties" | "patternProperties" | "definitions" | "$defs" | "dependentSchemas",
+                Value::Object(all),
+            ) => {
+                all.values_mut().for_each(|schema| rewrite(schema, draft, moves));
+            }
+            ("anyOf" | "oneOf" | "allOf" | "prefixItems", Value::Array(all)) => {
+                all.iter_mut().for_each(|schema| rewrite(schema, draft, moves));
+            }
+            (
+                "items"
+                | "additionalProperties"
+                | "not"
+                | "if"
+                | "then"
+                | "else"
+                | "contains"
+                | "propertyNames",
+                schema,
+            ) => rewrite(schema, draft, moves),
+            _ => {}
+        }
+    }
+}
+
+/// A tuple was a list of `items`, and the rest were `additionalItems`.
+fn tuple(schema: &mut Map<String, Value>) {
+    let rest = schema.shift_remove("additionalItems");
+    if schema.get("items").is_some_and(Value::is_array) {
+        rename(schema, "items", "prefixItems");
+        if let Some(rest) = rest {
+            schema.insert("items".to_owned(), rest);
+        }
+    }
+}
+
+/// What is required where something is, and what holds there, had one name.
+fn dependencies(schema: &mut Map<String, Value>) {
+    let Some(Value::Object(all)) = schema.shift_remove("dependencies") else { return };
+    let (required, schemas): (Map<_, _>, Map<_, _>) =
+        all.into_iter().partition(|(_, value)| value.is_array());
+    for (name, all) in [("dependentRequired", required), ("dependentSchemas", schemas)] {
+        if !all.is_empty() {
+            schema.insert(name.to_owned(), Value::Object(all));
+        }
+    }
+}
+
+/// Whether a bound is part of what it bounds was said beside it.
+fn bound(schema: &mut Map<String, Value>, inclusive: &str, exclusive: &str) {
+    let Some(Value::Bool(is_exclusive)) = schema.get(exclusive).cloned() else { return };
+    schema.shift_remove(exclusive);
+    if is_exclusive {
+        rename(schema, inclusive, exclusive);
+    }
+}
+
+/// Keys keep their order.
+fn rename(schema: &mut Map<String, Value>, from: &str, to: &str) {
+    let renamed = std::mem::take(schema).into_iter();
+    *schema = renamed.map(|(key, value)| (if key == from { to.to_owned() } else { key }, value)).collect();
+}
