@@ -147,8 +147,9 @@ def main() -> None:
         listed = Counter(rule for _, rule, _ in found) - Counter(rule for _, rule, _ in wrong)
         left_out = len(set(export.get("names", [])) - set(map(name_of, definitions(export))))
         parts = [key for key in ("results", "request") if key in export]
-        print(f"{path.parent.name}/{path.stem}: {sent} definitions accepted or listed, {left_out} left out and listed,"
-              f" listed: {dict(listed) or 'none'}{''.join(f', {part}' for part in parts)}; {len(wrong)} refused")
+        strict = sum(tool.get("function", tool).get("strict") is True for tool in definitions(export))
+        counts = [f"{sent} definitions", *([f"{strict} of them strict"] if strict else []), f"{left_out} left out", *parts]
+        print(f"{path.parent.name}/{path.stem}: {', '.join(counts)}; listed: {dict(listed) or 'none'}; refused: {len(wrong)}")
         for tool, rule, message in wrong[:40]:
             print(f"    {tool or dialect}: {rule}: {message}")
         refused += len(wrong)

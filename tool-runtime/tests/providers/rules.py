@@ -14,10 +14,10 @@ from walk import below, nodes, target, types
 # A rule, what is wrong.
 Wrong = tuple[str, str]
 
-# https://platform.openai.com/docs/api-reference/chat/create, `tools[].function.name`
-# https://docs.claude.com/en/docs/agents-and-tools/tool-use/implement-tool-use, whose refusals say 128
-# https://ai.google.dev/api/caching#FunctionDeclaration
-# https://modelcontextprotocol.io/specification/2025-11-25/server/tools#tool-names
+# OpenAI: https://platform.openai.com/docs/api-reference/chat/create, `tools[].function.name`
+# Anthropic: https://platform.claude.com/docs/en/agents-and-tools/tool-use/define-tools
+# Gemini: https://firebase.google.com/docs/reference/js/ai.functiondeclaration (its SDK says 128, and dots and colons)
+# MCP: https://modelcontextprotocol.io/specification/2025-11-25/server/tools#tool-names
 NAMES = {
     "openai-chat": r"[a-zA-Z0-9_-]{1,64}",
     "openai-responses": r"[a-zA-Z0-9_-]{1,64}",
@@ -26,8 +26,8 @@ NAMES = {
     "mcp": r"[a-zA-Z0-9_.-]{1,128}",
 }
 
-# Descriptions and numbers of tools that OpenAI refuses: https://platform.openai.com/docs/api-reference/chat/create
-# (`tools`: "A max of 128 functions are supported") and https://community.openai.com/t/function-call-description-max-length/529902.
+# What OpenAI refuses: descriptions, for some models (https://github.com/getsentry/sentry-mcp/issues/106), and more tools
+# (https://platform.openai.com/docs/api-reference/chat/create, `tools`).
 DESCRIPTION, TOOLS = 1_024, 128
 
 # https://platform.openai.com/docs/guides/structured-outputs#supported-schemas
@@ -38,7 +38,8 @@ OPENAI_KEYWORDS = {
 }
 OPENAI_FORMATS = {"date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"}
 
-# https://ai.google.dev/api/generate-content#FIELDS.response_json_schema, which is said of parameters, too.
+# https://pub.dev/documentation/google_cloud_aiplatform_v1beta1/latest/aiplatform/GenerationConfig/responseJsonSchema.html,
+# which is taken to hold for parameters, too.
 GEMINI_KEYWORDS = {
     "$id", "$defs", "$ref", "$anchor", "type", "format", "title", "description", "enum", "items", "prefixItems",
     "minItems", "maxItems", "minimum", "maximum", "anyOf", "oneOf", "properties", "additionalProperties", "required",
@@ -48,7 +49,7 @@ GEMINI_KEYWORDS = {
 # https://ai.google.dev/api/caching#Schema
 GEMINI_FORMATS = {"STRING": {"enum", "date-time"}, "NUMBER": {"float", "double"}, "INTEGER": {"int32", "int64"}}
 
-# https://docs.claude.com/en/docs/build-with-claude/structured-outputs#json-schema-limitations
+# https://platform.claude.com/docs/en/build-with-claude/structured-outputs#json-schema-limitations
 CLAUDE_STRICT_REFUSES = {
     "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength", "maxItems",
     "uniqueItems", "oneOf", "not", "if", "then", "else", "patternProperties", "minProperties", "maxProperties",
@@ -83,7 +84,11 @@ def json_schema(schema: dict, *, declared: bool) -> Iterator[Wrong]:
 
 
 def root(schema: dict, *, name: str = "object") -> Iterator[Wrong]:
-    """`type: object`, and no choice beside it: so say OpenAI, Anthropic and Google in their refusals."""
+    """`type: object`, and no choice beside it.
+
+    OpenAI: https://github.com/langchain-ai/langchainjs/issues/9804
+    Anthropic: https://github.com/anthropics/claude-code/issues/27337
+    """
     if schema.get("type") != name:
         yield "root", f"its type is {schema.get('type')!r}"
     for key in ("oneOf", "anyOf", "allOf", "enum", "not"):
@@ -92,7 +97,7 @@ def root(schema: dict, *, name: str = "object") -> Iterator[Wrong]:
 
 
 def lists(schema: dict, *, tuples: bool) -> Iterator[Wrong]:
-    """Lists say what their items are: "array schema missing items"."""
+    """Lists say what their items are: https://github.com/PrefectHQ/fastmcp/issues/2464 ("array schema missing items")."""
     for at, one in nodes(schema):
         if "array" not in types(one) or (tuples and "prefixItems" in one):
             continue
@@ -101,6 +106,7 @@ def lists(schema: dict, *, tuples: bool) -> Iterator[Wrong]:
 
 
 def openai_strict(schema: dict) -> Iterator[Wrong]:
+    """https://platform.openai.com/docs/guides/structured-outputs#supported-schemas"""
     for at, one in nodes(schema):
         for key in one.keys() - OPENAI_KEYWORDS:
             yield "keyword", f"{at}: {key}"
@@ -119,6 +125,7 @@ def openai_strict(schema: dict) -> Iterator[Wrong]:
 
 
 def openai_limits(schema: dict) -> Iterator[Wrong]:
+    """https://platform.openai.com/docs/guides/structured-outputs#objects-have-limitations-on-nesting-depth-and-size"""
     properties = sum(len(one.get("properties", {})) for _, one in nodes(schema))
     texts, values = [], 0
     for at, one in nodes(schema):
@@ -144,13 +151,14 @@ def levels(schema: object) -> int:
 
 
 def claude(schema: dict) -> Iterator[Wrong]:
-    """https://github.com/anthropics/claude-code/issues/10606 and others show the refusal."""
+    """Those at the root: https://github.com/anthropics/claude-code/issues/4668, https://github.com/decocms/studio/pull/6874."""
     for key in schema.get("properties", {}):
         if not re.fullmatch(r"[a-zA-Z0-9_.-]{1,64}", key):
             yield "property-name", f"{key!r}"
 
 
 def claude_strict(schema: dict) -> Iterator[Wrong]:
+    """https://platform.claude.com/docs/en/build-with-claude/structured-outputs#json-schema-limitations"""
     for at, one in nodes(schema):
         for key in one.keys() & CLAUDE_STRICT_REFUSES:
             yield "keyword", f"{at}: {key}"
@@ -167,6 +175,7 @@ def claude_strict(schema: dict) -> Iterator[Wrong]:
 
 
 def gemini(schema: dict) -> Iterator[Wrong]:
+    cyclic = set(cycles(schema))
     for at, one in nodes(schema):
         for key in one.keys() - GEMINI_KEYWORDS:
             yield "keyword", f"{at}: {key}"
@@ -182,8 +191,7 @@ def gemini(schema: dict) -> Iterator[Wrong]:
         # "may only be used within non-required properties"
         for key in one.get("required", []):
             held = one.get("properties", {}).get(key)
-            cyclic = {chain for chain in cycles(schema)}
-            if held is not None and cyclic and reached(schema, held) & cyclic:
+            if cyclic and held is not None and reached(schema, held) & cyclic:
                 yield "required-recursion", f"{at}/properties/{key}"
 
 
@@ -209,13 +217,14 @@ def cycles(root: dict) -> list[str]:
 def gemini_schema(schema: dict) -> Iterator[Wrong]:
     for at, one in nodes(schema):
         if "anyOf" in one:
-            # "when using any_of, it must be the only field set"
+            # https://github.com/langchain-ai/langchain-google/issues/1216
             if len(one) > 1:
                 yield "any-of-alone", f"{at}: {sorted(one)}"
             continue
         kind = one.get("type")
         if kind not in ("STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY", "OBJECT", "NULL"):
             yield "type", f"{at}: {kind!r}"
+        # https://github.com/agno-agi/agno/issues/2112
         if kind == "OBJECT" and not one.get("properties"):
             yield "empty-object", f"{at}: properties should be non-empty for OBJECT type"
         if kind == "ARRAY" and "items" not in one:
@@ -229,12 +238,13 @@ def gemini_schema(schema: dict) -> Iterator[Wrong]:
                 if listed not in one.get("properties", {}):
                     yield "required", f"{at}: {key} has {listed!r}, which is no property"
         for listed in one.get("properties", {}):
-            # "must start with a letter or an underscore and must only contain chars a-z, A-Z, 0-9, or underscores"
+            # So says the SDK's `FunctionDeclaration.parameters`.
             if not re.fullmatch(r"[a-zA-Z_][a-zA-Z0-9_]{0,63}", listed):
                 yield "parameter-name", f"{at}: {listed!r}"
 
 
 def mcp(tool: dict) -> Iterator[Wrong]:
+    """https://modelcontextprotocol.io/specification/2025-11-25/server/tools#tool"""
     for key in ("inputSchema", "outputSchema"):
         if key in tool and tool[key].get("type") != "object":
             yield "root", f"the type of {key} is {tool[key].get('type')!r}"

@@ -232,7 +232,9 @@ def provenance() -> None:
     text = f"""# Where the definitions are from
 
 Written by `fetch.py`; how each source was asked is in `sources.py`. {total} definitions of {len(rows)} packages.
-Names, descriptions and schemas are those of the packages, unaltered, under their licences.
+Names, descriptions and schemas are those of the packages, under their licences. What is `stdio` or `module` is as the
+server lists it, `langchain` as LangChain writes a tool for OpenAI; of an `openapi` document, `openapi.py` makes the
+schema of each operation from those of its parameters and its body.
 
 | package | version | licence | how | definitions |
 | --- | --- | --- | --- | --- |

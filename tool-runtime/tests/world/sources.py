@@ -23,7 +23,7 @@ NPM = [
     dict(package="@upstash/context7-mcp", version="4.1.1"),
     dict(package="firecrawl-mcp", version="3.26.0", env=["FIRECRAWL_API_KEY"]),
     dict(package="tavily-mcp", version="0.2.22", env=["TAVILY_API_KEY"]),
-    dict(package="@supabase/mcp-server-supabase", version="0.13.0", 
+    dict(package="@supabase/mcp-server-supabase", version="0.13.0",
          # The other features ask for a schema at their start.
          args=["--access-token", "placeholder", "--features", "account,database,debugging,development,functions,branching,storage"]),
     dict(package="mcp-server-kubernetes", version="4.1.7"),

@@ -12,6 +12,7 @@ mod lint;
 mod mcp;
 mod openai_chat;
 mod openai_responses;
+mod providers;
 mod recorded;
 mod tools;
 mod world;
