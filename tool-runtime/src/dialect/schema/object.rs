@@ -52,7 +52,7 @@ fn name_and_recursion(walk: &mut Walk<'_>, name: &str, property: &Value, is_requ
         walk.remark(Severity::Warning, at, message, "rename it, or use the dialect `gemini`");
     }
     let unrolls = walk.rules.ordering && !walk.rules.open_api;
-    if unrolls && is_required && property.to_string().contains("\"$ref\":") {
+    if unrolls && is_required && walk.leads_round(property) {
         let message =
             "what holds itself is unrolled by the provider, which takes it in optional properties only";
         walk.remark(Severity::Warning, at, message, "make the property optional");

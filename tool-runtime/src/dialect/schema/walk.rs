@@ -5,7 +5,7 @@ use tool_core::__private::words::percent_decoded;
 
 use super::{
     Obstacle, Remark, Severity, below, object,
-    references::{moved, target},
+    references::{leads_round, moved, target},
     rules::{Enums, Objects, References, Rules},
     types, words,
 };
@@ -232,6 +232,11 @@ impl<'s> Walk<'s> {
             words::describe(written, &of_type.into_iter().collect::<Vec<_>>());
         }
         Some(written)
+    }
+
+    /// Whether `schema` leads to something that holds itself.
+    pub(super) fn leads_round(&self, schema: &Value) -> bool {
+        leads_round(self.root, schema)
     }
 
     /// A schema that everything fits.

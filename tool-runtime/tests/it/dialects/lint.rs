@@ -167,6 +167,17 @@ fn names_and_recursion_that_gemini_does_not_promise_to_take_are_found() {
     assert!(simple[1].contains("at `/$defs/node/properties/next`: it holds itself"), "{simple:?}");
 }
 
+#[test]
+fn what_is_referred_to_and_does_not_hold_itself_is_no_matter() {
+    let schema = json!({
+        "type": "object",
+        "properties": { "from": { "$ref": "#/$defs/place" }, "to": { "$ref": "#/$defs/place" } },
+        "required": ["from", "to"],
+        "$defs": { "place": { "type": "object", "properties": { "at": { "$ref": "#/$defs/point" } } }, "point": { "type": "string" } },
+    });
+    assert!(found(&Dialect::gemini(), schema).is_empty());
+}
+
 // WHAT-USERS-ASK 4
 #[test]
 fn references_that_would_be_written_out_without_end_stop() {

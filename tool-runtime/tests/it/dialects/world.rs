@@ -127,13 +127,15 @@ fn definitions_of_public_packages_go_through_every_dialect_and_nothing_is_lost_i
         refused
     );
     for (kind, places) in &taken.refused {
-        println!("  {}: {kind}\n    {}", places.len(), places.join("\n    "));
+        println!("  {}: {kind}", places.len());
+        places.iter().for_each(|place| println!("    {}", place.split(';').next().unwrap_or_default()));
     }
     assert!(taken.tools.len() + refused >= 1_000 && sources.len() >= 20);
 
-    let start = Instant::now();
-    let registry = built(&taken.tools).unwrap();
-    println!("  registry built in {:?}", start.elapsed());
+    // Made anew, so that no schema is compiled yet.
+    let tools: Vec<_> = taken.tools.iter().map(anew).collect();
+    let (registry, time) = timed(|| built(&tools).unwrap());
+    println!("  registry built in {time:?}");
     for dialect in Dialect::all() {
         let (bound, first) = timed(|| dialect.bind(&registry));
         let (_, again) = timed(|| dialect.bind(&registry));
@@ -163,6 +165,16 @@ fn the_smallest_arguments_of_definitions_of_public_packages_come_back_from_every
     }
     println!("{count} definitions with an example");
     assert!(count >= 500);
+}
+
+/// The same definition, of which nothing was asked before.
+fn anew(tool: &ToolDefinition) -> ToolDefinition {
+    let schema = InputSchema::new(tool.input_schema().as_value().clone()).unwrap();
+    let copy = ToolDefinition::new(tool.name().clone(), tool.description().to_owned(), schema);
+    match tool.output_schema() {
+        Some(output) => copy.with_output_schema(OutputSchema::new(output.as_value().clone()).unwrap()),
+        None => copy,
+    }
 }
 
 fn timed<T>(make: impl FnOnce() -> T) -> (T, Duration) {
