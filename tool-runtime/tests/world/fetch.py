@@ -65,6 +65,8 @@ def one(registry: str, source: dict, folder: Path) -> None:
     }
     lines = [head, *sorted((plain(tool) for tool in tools), key=lambda tool: tool["name"])]
     text = "".join(json.dumps(line, ensure_ascii=False, separators=(",", ":")) + "\n" for line in lines)
+    # Some say where they run.
+    text = text.replace(str(home / "work"), "/home/user")
     DEFINITIONS.mkdir(exist_ok=True)
     (DEFINITIONS / f"{slug}.jsonl").write_text(text)
     print(f"{slug}: {len(tools)}", flush=True)
@@ -232,7 +234,7 @@ def provenance() -> None:
     text = f"""# Where the definitions are from
 
 Written by `fetch.py`; how each source was asked is in `sources.py`. {total} definitions of {len(rows)} packages.
-Names, descriptions and schemas are those of the packages, under their licences. What is `stdio` or `module` is as the
+Names, descriptions and schemas are those of the packages, under their licences (the folder that one of them runs in is `/home/user`). What is `stdio` or `module` is as the
 server lists it, `langchain` as LangChain writes a tool for OpenAI; of an `openapi` document, `openapi.py` makes the
 schema of each operation from those of its parameters and its body.
 
