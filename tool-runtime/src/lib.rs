@@ -67,6 +67,7 @@ mod event;
 mod executor;
 mod function;
 mod hook;
+pub mod pin;
 mod policy;
 mod shield;
 mod telemetry;

@@ -22,6 +22,7 @@ mod forms;
 mod fuzz_corpus;
 mod items;
 mod merging;
+mod pins;
 mod policies;
 mod repair;
 mod returns;

@@ -1,0 +1,121 @@
+//! A difference as a person reads it.
+
+use serde_json::Value;
+
+use super::Difference;
+
+/// How many characters are told on one line.
+const LINE: usize = 90;
+
+/// `text` on one line, with all that cannot be seen in it written out: definitions come from others, who may
+/// want to hide something from a reviewer.
+pub(super) fn plain(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    for character in text.chars() {
+        if is_hidden(character) {
+            plain.extend(character.escape_unicode());
+        } else {
+            plain.push(character);
+        }
+    }
+    plain
+}
+
+/// Controls, and what changes the direction of a text or has no width.
+fn is_hidden(character: char) -> bool {
+    character.is_control()
+        || matches!(
+            character,
+            '\u{ad}'
+                | '\u{34f}'
+                | '\u{61c}'
+                | '\u{115f}'..='\u{1160}'
+                | '\u{17b4}'..='\u{17b5}'
+                | '\u{180b}'..='\u{180f}'
+                | '\u{200b}'..='\u{200f}'
+                | '\u{2028}'..='\u{202e}'
+                | '\u{2060}'..='\u{206f}'
+                | '\u{3164}'
+                | '\u{fe00}'..='\u{fe0f}'
+                | '\u{feff}'
+                | '\u{ffa0}'
+                | '\u{fff0}'..='\u{fffb}'
+                | '\u{e0000}'..='\u{e0fff}'
+        )
+}
+
+/// The lines that tell of `difference`; of a tool that is new, without saying of each part that it is.
+pub(super) fn lines(difference: &Difference, is_new: bool) -> Vec<String> {
+    let Difference { pointer, before, after, .. } = difference;
+    match (before, after) {
+        (Some(Value::Array(before)), Some(Value::Array(after))) => vec![items(pointer, before, after)],
+        (Some(before), Some(after)) => pair(pointer, before, after),
+        (None, Some(after)) if is_new => whole("", '+', after),
+        (None, Some(after)) => whole(&joined(pointer, "added"), '+', after),
+        (Some(before), None) => whole(&joined(pointer, "removed"), '-', before),
+        (None, None) => Vec::new(),
+    }
+}
+
+/// What came or went as a whole.
+fn whole(said: &str, sign: char, value: &Value) -> Vec<String> {
+    let line = if said.is_empty() { value.to_string() } else { format!("{said} {value}") };
+    if is_short(&line) {
+        return vec![line];
+    }
+    let text = text(value);
+    below(said, text.split('\n').map(|line| format!("{sign} {line}")))
+}
+
+/// What became something else: of a long one, the lines that did.
+fn pair(pointer: &str, before: &Value, after: &Value) -> Vec<String> {
+    let line = joined(pointer, &format!("{before} → {after}"));
+    if is_short(&line) {
+        return vec![line];
+    }
+    let (before, after) = (text(before), text(after));
+    let before: Vec<_> = before.split('\n').collect();
+    let after: Vec<_> = after.split('\n').collect();
+    let first = before.iter().zip(&after).take_while(|(one, other)| one == other).count();
+    let (before, after) = (&before[first..], &after[first..]);
+    let last = before.iter().rev().zip(after.iter().rev()).take_while(|(one, other)| one == other).count();
+    let gone = before[..before.len() - last].iter().map(|line| format!("- {line}"));
+    let came = after[..after.len() - last].iter().map(|line| format!("+ {line}"));
+    below(pointer, gone.chain(came))
+}
+
+/// `lines` under `said`, if anything is said.
+fn below(said: &str, lines: impl Iterator<Item = String>) -> Vec<String> {
+    if said.is_empty() {
+        return lines.collect();
+    }
+    std::iter::once(said.to_owned()).chain(lines.map(|line| format!("  {line}"))).collect()
+}
+
+fn joined(pointer: &str, said: &str) -> String {
+    if pointer.is_empty() { said.to_owned() } else { format!("{pointer}: {said}") }
+}
+
+/// A text as it is, any other value as JSON.
+fn text(value: &Value) -> String {
+    let json = || serde_json::to_string_pretty(value).unwrap_or_default();
+    value.as_str().map_or_else(json, str::to_owned)
+}
+
+/// A list of words or numbers: what came, and what went.
+fn items(pointer: &str, before: &[Value], after: &[Value]) -> String {
+    let listed = |what: &str, list: &[Value], other: &[Value]| {
+        let list = list.iter().filter(|item| !other.contains(item)).map(Value::to_string);
+        let list = list.collect::<Vec<_>>().join(", ");
+        (!list.is_empty()).then(|| format!("{what} {list}"))
+    };
+    let told = [listed("added", after, before), listed("removed", before, after)];
+    let told: Vec<_> = told.into_iter().flatten().collect();
+    let order = || format!("{} → {}", Value::from(before), Value::from(after));
+    let told = if told.is_empty() { order() } else { told.join(", ") };
+    joined(pointer, &told)
+}
+
+fn is_short(line: &str) -> bool {
+    line.chars().count() <= LINE
+}
