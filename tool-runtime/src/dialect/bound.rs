@@ -76,6 +76,27 @@ impl Bound {
         &self.exports.findings
     }
 
+    /// About how many tokens of every request the [definitions](Self::definitions) are: [four characters
+    /// each](https://help.openai.com/en/articles/4936856-what-are-tokens-and-how-to-count-them), or one where they are
+    /// not ASCII. Providers write definitions anew for their models, so that this is an estimate.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use tool_runtime::{dialect::Dialect, prelude::*};
+    /// # /// Adds.
+    /// # #[tool]
+    /// # fn add(a: i64, b: i64) -> i64 { a + b }
+    /// let tools = Registry::builder().tool::<add>().build()?;
+    /// let bound = Dialect::anthropic().bind(&tools);
+    /// assert!((20..100).contains(&bound.tokens()));
+    /// # Ok::<(), tool_runtime::BuildError>(())
+    /// ```
+    #[must_use]
+    pub fn tokens(&self) -> usize {
+        self.exports.tokens
+    }
+
     /// The calls of a whole response, in the order of the response.
     ///
     /// A call whose arguments are no JSON, or whose tool is unknown, is a call like any other: what is

@@ -21,6 +21,7 @@ pub(super) struct Exports {
     by_name: HashMap<String, usize, FixedState>,
     pub(super) names: Names,
     pub(super) definitions: Value,
+    pub(super) tokens: usize,
     pub(super) findings: Vec<Finding>,
 }
 
@@ -34,6 +35,8 @@ pub(super) struct Export {
     pub(super) within: Option<String>,
     findings: Vec<Finding>,
     pub(super) output: OutputForm,
+    /// About how many tokens of a request the definition is.
+    tokens: usize,
 }
 
 /// In which form the result of a tool is a value.
@@ -70,8 +73,10 @@ impl Exports {
         let sent = tools.iter().filter_map(|tool| tool.definition.clone()).collect();
         let mut findings: Vec<_> = tools.iter().flat_map(|tool| tool.findings.iter().cloned()).collect();
         findings.extend(too_many(wire, registry.definitions(), native.len()));
+        let tokens = tools.iter().map(|tool| tool.tokens).chain(native.iter().map(tokens)).sum();
+        findings.extend(too_large(wire, registry.definitions(), &tools, tokens));
         let definitions = wire.tools(sent, native);
-        Self { of: registry.content_hash(), tools, by_name, names, definitions, findings }
+        Self { of: registry.content_hash(), tools, by_name, names, definitions, tokens, findings }
     }
 
     pub(super) fn is_of(&self, registry: &Registry) -> bool {
@@ -106,7 +111,8 @@ impl Export {
         });
         let findings = remarks.into_iter().map(finding).collect();
         let (of, wire_name) = (definition.content_hash(), wire_name.to_owned());
-        Self { of, wire_name, definition: written, within, findings, output: form }
+        let tokens = written.as_ref().map(tokens).unwrap_or_default();
+        Self { of, wire_name, definition: written, within, findings, output: form, tokens }
     }
 }
 
@@ -167,6 +173,40 @@ fn too_many(wire: Wire, tools: &[ToolDefinition], native: usize) -> Option<Findi
         severity: Severity::Warning,
         message: format!("there are {count} tools; a request with more than {most} is refused"),
         remedy: "show a run fewer of them".to_owned(),
+    })
+}
+
+/// From so many tokens on, Anthropic has definitions found by a search rather than sent with every request
+/// (<https://www.anthropic.com/engineering/advanced-tool-use>).
+const MANY_TOKENS: usize = 10_000;
+
+/// About how many tokens `definition` is: four characters each, or one where they are not ASCII.
+fn tokens(definition: &Value) -> usize {
+    let text = definition.to_string();
+    let ascii = text.bytes().filter(u8::is_ascii).count();
+    let others = text.chars().filter(|it| !it.is_ascii()).count();
+    ascii.div_ceil(4) + others
+}
+
+/// That the definitions fill the context; the finding is of the tool that is most of them.
+fn too_large(
+    wire: Wire,
+    definitions: &[ToolDefinition],
+    tools: &[Arc<Export>],
+    tokens: usize,
+) -> Option<Finding> {
+    let (largest, tool) = definitions.iter().zip(tools).max_by_key(|(_, tool)| tool.tokens)?;
+    let own = tool.tokens;
+    (tokens > MANY_TOKENS).then(|| Finding {
+        tool: largest.name().to_string(),
+        dialect: wire.name(),
+        pointer: String::new(),
+        severity: Severity::Warning,
+        message: format!(
+            "the definitions of all tools are about {tokens} tokens of every request, and more than {MANY_TOKENS} are \
+             a lot; this one is the largest, with {own}"
+        ),
+        remedy: "show a run fewer tools, or say less of each".to_owned(),
     })
 }
 

@@ -66,6 +66,7 @@ mod content;
 mod error;
 mod exports;
 mod finding;
+mod lint;
 mod names;
 mod schema;
 mod wire;
@@ -81,7 +82,8 @@ pub use self::{
     assembler::{Assembled, Assembler},
     bound::Bound,
     error::DialectError,
-    finding::{Finding, Severity, assert_portable, lint},
+    finding::{Finding, Severity},
+    lint::{assert_portable, lint},
 };
 use self::{exports::Exports, wire::Wire};
 use crate::Registry;

@@ -10,7 +10,7 @@ use super::tools;
 
 fn of(schema: serde_json::Value) -> Registry {
     let schema = InputSchema::new(schema).unwrap();
-    let tool = ToolDefinition::new(ToolName::new("tool").unwrap(), "", schema);
+    let tool = ToolDefinition::new(ToolName::new("tool").unwrap(), "Takes what is given.", schema);
     Registry::builder().add(Declaration::new(tool)).build().unwrap()
 }
 

@@ -14,6 +14,7 @@ mod openai_chat;
 mod openai_responses;
 mod providers;
 mod recorded;
+mod rules;
 mod tools;
 mod world;
 

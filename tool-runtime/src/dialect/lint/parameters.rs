@@ -1,0 +1,99 @@
+//! Parameters, and what is within them: that each says what it is.
+
+use serde_json::{Map, Value};
+
+use super::{Found, Severity};
+use crate::dialect::schema::below;
+
+/// From so many characters on, what is said of a parameter is a text of its own. The figure is ours.
+const LONG: usize = 1_000;
+
+pub(super) fn check(found: &mut Found<'_>) {
+    let root = found.of.input_schema().as_value();
+    Walk { root, found }.node(root, "", false);
+}
+
+struct Walk<'w, 'f> {
+    root: &'w Value,
+    found: &'w mut Found<'f>,
+}
+
+impl<'w> Walk<'w, '_> {
+    /// `is_branch`: whether it is one of several.
+    fn node(&mut self, schema: &'w Value, at: &str, is_branch: bool) {
+        let Value::Object(schema) = schema else { return };
+        for (key, value) in schema {
+            let place = below(at, key);
+            match (key.as_str(), value) {
+                ("properties", Value::Object(properties)) => {
+                    // The only property of a branch is the name of a variant, of which is told beside it.
+                    let is_variant = is_branch && properties.len() == 1 && has_text(schema);
+                    self.properties(properties, &place, is_variant);
+                }
+                // A definition is looked at where it stands, however often it is referred to.
+                ("$defs" | "definitions" | "patternProperties", Value::Object(named)) => {
+                    named.iter().for_each(|(name, it)| self.node(it, &below(&place, name), false));
+                }
+                ("oneOf" | "anyOf" | "allOf" | "prefixItems", Value::Array(all)) => {
+                    for (index, it) in all.iter().enumerate() {
+                        let is_branch = key == "oneOf" || key == "anyOf";
+                        self.node(it, &below(&place, &index.to_string()), is_branch);
+                    }
+                }
+                ("items" | "additionalProperties", value) => self.node(value, &place, false),
+                _ => {}
+            }
+        }
+    }
+
+    fn properties(&mut self, properties: &'w Map<String, Value>, at: &str, is_variant: bool) {
+        for (name, property) in properties {
+            let place = below(at, name);
+            let what = if at == "/properties" { "parameter" } else { "field" };
+            if !is_variant && !self.is_described(property) && !is_tag(property) {
+                let message = format!("the {what} has no description");
+                self.found.push(Severity::Warning, &place, message, "write a doc comment above it");
+            }
+            let said = property.get("description").and_then(Value::as_str).unwrap_or_default();
+            let length = said.chars().count();
+            if length > LONG {
+                let message =
+                    format!("the description of the {what} has {length} characters; {LONG} are a lot");
+                self.found.push(Severity::Warning, &place, message, "shorten it");
+            }
+            self.node(property, &place, false);
+        }
+    }
+
+    /// Whether something is said of `property`, or of the type that it refers to, or of all that it may be.
+    fn is_described(&self, property: &Value) -> bool {
+        let Value::Object(property) = property else { return false };
+        let of_type = |property: &Map<String, Value>| {
+            let target = property.get("$ref").and_then(Value::as_str)?.strip_prefix('#')?;
+            self.root.pointer(target)?.as_object()
+        };
+        has_text(property)
+            || of_type(property).is_some_and(has_text)
+            || ["anyOf", "oneOf"].iter().any(|key| {
+                let branches = property.get(*key).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+                let mut branches =
+                    branches.iter().filter_map(Value::as_object).filter(|it| !is_null(it)).peekable();
+                branches.peek().is_some()
+                    && branches.all(|it| has_text(it) || of_type(it).is_some_and(has_text))
+            })
+    }
+}
+
+fn has_text(schema: &Map<String, Value>) -> bool {
+    schema.get("description").and_then(Value::as_str).is_some_and(|text| !text.trim().is_empty())
+}
+
+fn is_null(schema: &Map<String, Value>) -> bool {
+    schema.get("type").is_some_and(|name| name == "null")
+}
+
+/// Whether there is only one value, which says all there is to say.
+fn is_tag(property: &Value) -> bool {
+    let only = |values: &Value| values.as_array().is_some_and(|values| values.len() == 1);
+    property.get("const").is_some() || property.get("enum").is_some_and(only)
+}

@@ -1,0 +1,142 @@
+//! Tools that a model takes for one another.
+//!
+//! Descriptions are compared by the pairs of neighbouring words in them, so that order counts. To be nearly
+//! the same, two of them have to share one of their rarest pairs: only those that do are compared, so that
+//! the time grows with what many descriptions have in common, and not with the square of their number.
+
+use std::{collections::HashMap, hash::Hash};
+
+use foldhash::fast::FixedState;
+use tool_core::ToolDefinition;
+
+use super::{
+    Found,
+    words::{parts, words},
+};
+use crate::dialect::{Finding, Severity};
+
+/// How many of ten pairs of words two descriptions share that are nearly the same.
+const NEARLY: usize = 8;
+
+pub(super) fn check(definitions: &[ToolDefinition], findings: &mut Vec<Finding>) {
+    let mut push = |of: &ToolDefinition, message: String, remedy: &str| {
+        Found { of, findings }.push(Severity::Warning, "", message, remedy);
+    };
+    for (of, other) in names(definitions) {
+        let message = format!("its name has the same words as `{}`", other.name());
+        push(of, message, "name them for what sets them apart");
+    }
+    for (of, other, nearly) in descriptions(definitions) {
+        let message = format!("its description is {nearly}that of `{}`", other.name());
+        push(of, message, "say of each when to call it, and when the other");
+    }
+}
+
+type Pair<'d> = (&'d ToolDefinition, &'d ToolDefinition);
+
+/// Names that differ only in how their words are put together.
+fn names(definitions: &[ToolDefinition]) -> Vec<Pair<'_>> {
+    let mut first_of: HashMap<Vec<String>, &ToolDefinition, FixedState> = HashMap::default();
+    let mut found = Vec::new();
+    for definition in definitions {
+        let first = *first_of.entry(parts(definition.name()).collect()).or_insert(definition);
+        if !std::ptr::eq(first, definition) {
+            found.push((definition, first));
+        }
+    }
+    found
+}
+
+/// The description of a tool as numbers, each of which stands for something that others may have, too.
+struct Text {
+    /// The words, in their order.
+    words: Vec<usize>,
+    /// The pairs of neighbours, each once, in order: those first that fewest have.
+    pairs: Vec<usize>,
+    /// The words of the tool's name.
+    name: Vec<usize>,
+}
+
+fn descriptions(definitions: &[ToolDefinition]) -> Vec<(&ToolDefinition, &ToolDefinition, &'static str)> {
+    let texts = texts(definitions);
+    let mut having: HashMap<usize, Vec<usize>, FixedState> = HashMap::default();
+    let mut found = Vec::new();
+    let mut seen = vec![usize::MAX; texts.len()];
+    for (at, text) in texts.iter().enumerate() {
+        let rarest = text.rarest();
+        let others = rarest.iter().filter_map(|pair| having.get(pair)).flatten();
+        let mut others = others.filter(|other| std::mem::replace(&mut seen[**other], at) != at);
+        if let Some(other) = others.find(|other| text.is_nearly(&texts[**other])) {
+            let nearly = if text.words == texts[*other].words { "" } else { "nearly " };
+            found.push((&definitions[at], &definitions[*other], nearly));
+        }
+        rarest.iter().for_each(|pair| having.entry(*pair).or_default().push(at));
+    }
+    found
+}
+
+fn texts(definitions: &[ToolDefinition]) -> Vec<Text> {
+    let mut of_word = Numbers::default();
+    let mut of_pair = Numbers::default();
+    let mut text = |definition: &ToolDefinition| {
+        let words: Vec<_> = words(definition.description()).map(|it| of_word.of(it)).collect();
+        let name = self::words(definition.name()).map(|it| of_word.of(it)).collect();
+        let mut pairs: Vec<_> = words.windows(2).map(|pair| of_pair.of((pair[0], pair[1]))).collect();
+        // A single word has itself for a neighbour.
+        pairs.extend(words.first().filter(|_| words.len() == 1).map(|it| of_pair.of((*it, *it))));
+        pairs.sort_unstable();
+        pairs.dedup();
+        Text { words, pairs, name }
+    };
+    let mut texts: Vec<_> = definitions.iter().map(&mut text).collect();
+    let mut times = vec![0_usize; of_pair.0.len()];
+    texts.iter().flat_map(|text| &text.pairs).for_each(|pair| times[*pair] += 1);
+    let mut by_times: Vec<_> = (0..times.len()).collect();
+    by_times.sort_by_key(|pair| times[*pair]);
+    let mut rank = vec![0; times.len()];
+    by_times.iter().enumerate().for_each(|(at, pair)| rank[*pair] = at);
+    for text in &mut texts {
+        text.pairs.iter_mut().for_each(|pair| *pair = rank[*pair]);
+        text.pairs.sort_unstable();
+    }
+    texts
+}
+
+impl Text {
+    /// The pairs of which one has to be shared, lest too few are.
+    fn rarest(&self) -> &[usize] {
+        let count = self.pairs.len();
+        let shared = (count * NEARLY).div_ceil(10);
+        &self.pairs[..(count - shared + 1).min(count)]
+    }
+
+    fn is_nearly(&self, other: &Self) -> bool {
+        if self.words == other.words {
+            return true;
+        }
+        let shared = self.pairs.iter().filter(|pair| other.pairs.binary_search(pair).is_ok()).count();
+        let all = self.pairs.len() + other.pairs.len() - shared;
+        // What stands in the name of one sets it apart: to create is not to delete.
+        let sets_apart = |one: &Self, other: &Self| {
+            let mut own = one.words.iter().filter(|word| !other.words.contains(word));
+            own.any(|word| one.name.contains(word))
+        };
+        shared * 10 >= all * NEARLY && !sets_apart(self, other) && !sets_apart(other, self)
+    }
+}
+
+/// Numbers for what is the same.
+struct Numbers<T>(HashMap<T, usize, FixedState>);
+
+impl<T: Eq + Hash> Numbers<T> {
+    fn of(&mut self, value: T) -> usize {
+        let next = self.0.len();
+        *self.0.entry(value).or_insert(next)
+    }
+}
+
+impl<T> Default for Numbers<T> {
+    fn default() -> Self {
+        Self(HashMap::default())
+    }
+}

@@ -1,0 +1,51 @@
+//! The words of names and descriptions.
+
+/// What says nothing of a tool: that it is one, and that it does something.
+const EMPTY: &str = "a an the this that these those it its of for to from in on at by with and or is are be as \
+                     tool function method helper action operation utility do does perform execute run call use \
+                     handle process something anything thing stuff some any given data value";
+
+/// The words of `text` in small letters; `getUser` has two.
+pub(super) fn parts(text: &str) -> impl Iterator<Item = String> {
+    text.split(|it: char| !it.is_alphanumeric()).flat_map(humps).map(str::to_lowercase)
+}
+
+/// The same, without the endings that only grammar asks for.
+pub(super) fn words(text: &str) -> impl Iterator<Item = String> {
+    parts(text).map(stem)
+}
+
+/// Whether a word tells a reader what a tool is about.
+pub(super) fn tells(word: &str) -> bool {
+    !words(EMPTY).any(|empty| empty == word)
+}
+
+/// The parts of a name in camel case.
+fn humps(name: &str) -> impl Iterator<Item = &str> {
+    let mut rest = name;
+    std::iter::from_fn(move || {
+        let mut last = rest.chars().next()?;
+        let end = rest.char_indices().skip(1).find(|(_, next)| {
+            let before = std::mem::replace(&mut last, *next);
+            before.is_lowercase() && next.is_uppercase()
+        });
+        let (hump, after) = rest.split_at(end.map_or(rest.len(), |(at, _)| at));
+        rest = after;
+        Some(hump)
+    })
+}
+
+/// `adds`, `adding` and `added` as `add`, roughly; what is cut too short is so wherever it stands.
+fn stem(mut word: String) -> String {
+    let mut cut = |end: &str, put: &str, leaves: usize| {
+        let is_cut = word.len() >= end.len() + leaves && word.ends_with(end) && !word.ends_with("ss");
+        if is_cut {
+            word.truncate(word.len() - end.len());
+            word.push_str(put);
+        }
+        is_cut
+    };
+    let _ = cut("ies", "y", 2) || cut("ing", "", 3) || cut("ed", "", 3) || cut("s", "", 2);
+    cut("e", "", 2);
+    word
+}

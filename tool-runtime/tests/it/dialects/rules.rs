@@ -1,0 +1,339 @@
+//! What `lint` finds in every dialect, and what it must not find.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tool_runtime::{
+    Declaration, InputSchema, Metadata, Registry, ToolDefinition, ToolName,
+    dialect::{Dialect, lint},
+    prelude::*,
+};
+
+fn definition(name: &str, description: &str, properties: Value) -> ToolDefinition {
+    let schema = json!({ "type": "object", "properties": properties, "additionalProperties": false });
+    let name = ToolName::new(name.to_owned()).unwrap();
+    let metadata = Metadata { read_only: Some(true), ..Metadata::default() };
+    ToolDefinition::new(name, description.to_owned(), InputSchema::new(schema).unwrap())
+        .with_metadata(metadata)
+}
+
+fn registry(tools: impl IntoIterator<Item = ToolDefinition>) -> Registry {
+    let tools = tools.into_iter().map(Declaration::new);
+    tools.fold(Registry::builder(), |builder, tool| builder.add(tool)).build().unwrap()
+}
+
+/// What is found in all dialects.
+fn found(tools: impl IntoIterator<Item = ToolDefinition>) -> Vec<String> {
+    found_in(&registry(tools))
+}
+
+fn found_in(registry: &Registry) -> Vec<String> {
+    lint(registry).iter().filter(|it| it.dialect == "all").map(ToString::to_string).collect()
+}
+
+/// What is found in a tool of that name and description.
+fn of_description(name: &str, description: &str) -> Vec<String> {
+    found([definition(name, description, json!({}))])
+}
+
+/// What is found in a tool with that parameter.
+fn of_parameter(parameter: Value) -> Vec<String> {
+    found([definition("search", "Finds the lines that hold a text.", json!({ "p": parameter }))])
+}
+
+/// Where to look.
+#[tool_args]
+struct Place {
+    /// The folder.
+    folder: String,
+    /// How deep.
+    depth: Option<u8>,
+}
+
+/// What to look for.
+#[tool_args]
+#[serde(tag = "kind", rename_all = "lowercase")]
+enum Wanted {
+    /// A text as it is.
+    Text {
+        /// The text.
+        text: String,
+    },
+    /// Whatever holds it.
+    Pattern {
+        /// The pattern.
+        pattern: String,
+    },
+}
+
+/// A bound, on either side.
+#[tool_args]
+#[serde(rename_all = "lowercase")]
+enum Bound {
+    /// No line before it.
+    From(u32),
+    /// No line after it.
+    To(u32),
+}
+
+/// A tree of folders.
+#[tool_args]
+struct Tree {
+    /// What it is called.
+    name: String,
+    /// What is in it.
+    within: Vec<Tree>,
+}
+
+/// Finds the lines that hold a text.
+#[tool(register = false, read_only)]
+fn search(
+    /// What to look for.
+    wanted: Wanted,
+    /// The folders to look in.
+    places: Vec<Place>,
+    /// Which lines.
+    bound: Option<Bound>,
+    /// What is there.
+    tree: Option<Tree>,
+) -> String {
+    drop((wanted, places, bound, tree));
+    String::new()
+}
+
+#[test]
+fn nothing_is_found_in_a_tool_that_is_well_written() {
+    let tools = Registry::builder().tool::<search>().build().unwrap();
+    assert_eq!(found_in(&tools), Vec::<String>::new());
+}
+
+#[test]
+fn fields_and_items_without_a_description_are_found() {
+    let text = |at: &str, what: &str| {
+        format!(
+            "warning: `search` in all, at `/properties/p{at}`: the {what} has no description; \
+             write a doc comment above it"
+        )
+    };
+    let silent = json!({ "type": "object", "properties": { "q": { "type": "string" } } });
+    let said = |mut schema: Value| {
+        schema["description"] = "Said.".into();
+        schema
+    };
+    assert_eq!(of_parameter(json!({ "type": "string" })), [text("", "parameter")]);
+    assert_eq!(of_parameter(json!({ "description": " ", "type": "string" })), [text("", "parameter")]);
+    assert_eq!(of_parameter(said(silent.clone())), [text("/properties/q", "field")]);
+    let list = said(json!({ "type": "array", "items": silent }));
+    assert_eq!(of_parameter(list), [text("/items/properties/q", "field")]);
+    let map = said(json!({ "type": "object", "additionalProperties": silent }));
+    assert_eq!(of_parameter(map), [text("/additionalProperties/properties/q", "field")]);
+    let choice = said(json!({ "anyOf": [{ "type": "null" }, silent] }));
+    assert_eq!(of_parameter(choice), [text("/anyOf/1/properties/q", "field")]);
+}
+
+#[test]
+fn what_is_said_of_a_type_or_by_a_value_is_said_of_its_parameter() {
+    let described = [
+        json!({ "anyOf": [{ "description": "A text.", "type": "string" }, { "type": "null" }] }),
+        json!({ "const": "circle" }),
+        json!({ "type": "string", "enum": ["circle"] }),
+        json!({ "description": "One or more.", "type": "array", "items": { "type": "string" } }),
+    ];
+    for parameter in described {
+        assert_eq!(of_parameter(parameter), Vec::<String>::new());
+    }
+    let half = json!({ "anyOf": [{ "description": "A text.", "type": "string" }, { "type": "integer" }] });
+    assert!(of_parameter(half)[0].contains("the parameter has no description"));
+    let schema = json!({
+        "type": "object",
+        "properties": { "p": { "$ref": "#/$defs/said" }, "q": { "$ref": "#/$defs/silent" } },
+        "additionalProperties": false,
+        "$defs": {
+            "said": { "description": "Said.", "type": "object", "properties": {} },
+            "silent": { "type": "object", "properties": {} },
+        },
+    });
+    let base = definition("search", "Finds the lines that hold a text.", json!({}));
+    let metadata = base.metadata().clone();
+    let tool = ToolDefinition::new(base.name().clone(), "Finds lines.", InputSchema::new(schema).unwrap());
+    let found = found([tool.with_metadata(metadata)]);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(found[0].contains("at `/properties/q`: the parameter has no description"), "{found:?}");
+}
+
+#[test]
+fn a_description_that_says_nothing_is_found() {
+    let text = |name: &str, message: &str| {
+        [format!("warning: `{name}` in all, at ``: {message}; say what it does, and when to call it")]
+    };
+    assert_eq!(of_description("ping", " "), text("ping", "the tool has no description"));
+    let restated = "the description says no more than the name";
+    assert_eq!(of_description("get_user", "Gets the user."), text("get_user", restated));
+    assert_eq!(of_description("getUser", "This tool gets a user"), text("getUser", restated));
+    assert_eq!(of_description("delete_entries", "Deleting of an entry"), text("delete_entries", restated));
+    assert_eq!(of_description("ping", "Does something with data."), text("ping", restated));
+    assert_eq!(of_description("ping", "Answers."), text("ping", "the description is a single word"));
+}
+
+#[test]
+fn a_short_description_that_says_something_is_not_found() {
+    let cases = [
+        ("greet", "Says hello."),
+        ("forecast", "Forecasts the weather."),
+        ("get_user", "Gets the user who is signed in."),
+        ("add", "Adds two numbers."),
+        ("yohou", "天気を予報する"),
+    ];
+    for (name, description) in cases {
+        assert_eq!(of_description(name, description), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn a_description_that_goes_on_and_on_is_found() {
+    let long = |count: usize| format!("Finds lines. {}", "x".repeat(count - 13));
+    let text = "warning: `search` in all, at ``: the description has 4001 characters, which are part of every request; \
+                4000 are a lot; say more of it where the parameters are described, or in the results";
+    assert_eq!(of_description("search", &long(4_001)), [text]);
+    assert_eq!(of_description("search", &long(4_000)), Vec::<String>::new());
+    let parameter = |count: usize| json!({ "type": "string", "description": "é".repeat(count) });
+    let text = "warning: `search` in all, at `/properties/p`: the description of the parameter has 1001 characters; \
+                1000 are a lot; shorten it";
+    assert_eq!(of_parameter(parameter(1_001)), [text]);
+    assert_eq!(of_parameter(parameter(1_000)), Vec::<String>::new());
+}
+
+#[test]
+fn a_tool_that_says_nothing_of_what_it_changes_is_noted() {
+    let with =
+        |name: &str, metadata| definition(name, "Looks after the notes.", json!({})).with_metadata(metadata);
+    let text = "note: `tidy` in all, at ``: it does not say whether it changes anything, so that hosts may ask before \
+                each call; add `read_only` or `destructive` to it, or `destructive = false`";
+    assert_eq!(found([with("tidy", Metadata::default())]), [text]);
+    let text = "warning: `delete_note` in all, at ``: its name says that it destroys something, and no hint does; add \
+                `destructive` to it, or `destructive = false`";
+    assert_eq!(found([with("delete_note", Metadata::default())]), [text]);
+    let note = found([with("undelete", Metadata::default())]);
+    assert!(note[0].starts_with("note: `undelete`"), "{note:?}");
+    for (read_only, destructive) in
+        [(Some(true), None), (Some(false), None), (None, Some(true)), (None, Some(false))]
+    {
+        let metadata = Metadata { read_only, destructive, ..Metadata::default() };
+        assert_eq!(found([with("delete_note", metadata)]), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn names_of_the_same_words_are_found() {
+    let tool = |name: &str, description: &str| definition(name, description, json!({}));
+    let text = "warning: `get_user` in all, at ``: its name has the same words as `getUser`; name them for what sets \
+                them apart";
+    assert_eq!(found([tool("get_user", "Looks in the cache."), tool("getUser", "Asks the server.")]), [text]);
+    let apart = [
+        tool("get_user", "Looks one up by its number."),
+        tool("get_users", "Lists all of them."),
+        tool("user_get", "Opens the page."),
+        tool("step_1", "Opens the box."),
+        tool("step_2", "Closes the lid."),
+    ];
+    assert_eq!(found(apart), Vec::<String>::new());
+}
+
+#[test]
+fn descriptions_that_set_nothing_apart_are_found() {
+    let tool = |name: &str, description: &str| definition(name, description, json!({}));
+    let text = |name: &str, what: &str| {
+        format!(
+            "warning: `{name}` in all, at ``: its description is {what} `alpha`; \
+             say of each when to call it, and when the other"
+        )
+    };
+    let long = "Finds the documents of the customer that hold all of the given words, newest first, and gives for each \
+                of them the title, the author and the first lines of its text";
+    let tools = [
+        tool("alpha", &format!("{long}.")),
+        tool("beta", &format!("{long}!")),
+        tool("gamma", &format!("{long} now.")),
+    ];
+    assert_eq!(found(tools), [text("beta", "that of"), text("gamma", "nearly that of")]);
+}
+
+#[test]
+fn descriptions_that_say_what_differs_are_not_found() {
+    let tool = |name: &str, description: &str| definition(name, description, json!({}));
+    let rest = "the issue with the given number in the repository that was opened before, and gives the address at \
+                which a person can look at what was done";
+    let apart = [
+        tool("create_issue", &format!("Creates {rest}.")),
+        tool("close_issue", &format!("Closes {rest}.")),
+        tool("to_feet", "Converts metres to feet."),
+        tool("to_metres", "Converts feet to metres."),
+        tool("first", "Reads the first line of a file."),
+        tool("last", "Reads the last line of a file."),
+    ];
+    assert_eq!(found(apart), Vec::<String>::new());
+}
+
+#[test]
+fn a_thousand_tools_are_compared_in_no_time() {
+    let words: Vec<_> = (0..200).map(|at| format!("word{at}")).collect();
+    let described = |at: usize| {
+        let of_all = "Gives the entries of the register that belong to it, sorted by their date, with the name of whoever \
+                      wrote them";
+        let own: Vec<_> =
+            (0..30).map(|step| words[(at * 7 + step * step * (at % 13 + 1)) % 200].as_str()).collect();
+        definition(&format!("tool_{at}"), &format!("{of_all}: {}.", own.join(" ")), json!({}))
+    };
+    let tools = registry((0..1_000).map(described));
+    let without = registry((0..1_000).map(|at| definition(&format!("tool_{at}"), "", json!({}))));
+    let fastest = |tools: &Registry| {
+        let time = || {
+            let start = Instant::now();
+            assert!(!lint(tools).is_empty());
+            start.elapsed()
+        };
+        (0..3).map(|_| time()).min().unwrap()
+    };
+    let compared = fastest(&tools).saturating_sub(fastest(&without));
+    println!("a thousand descriptions: {compared:?}");
+    // With optimisations, it is a tenth of that.
+    assert!(compared < Duration::from_millis(1_000), "{compared:?}");
+}
+
+#[test]
+fn definitions_that_fill_the_context_are_found_by_the_largest() {
+    let long = |count: usize| format!("Finds lines. {}", "x".repeat(count));
+    let tools = |count: usize| {
+        (0..20).map(move |at| {
+            definition(&format!("t{at:02}"), &long(if at == 7 { count } else { 1_000 }), json!({}))
+        })
+    };
+    let dialect = Dialect::anthropic();
+    let bound = dialect.bind(&registry(tools(3_900)));
+    assert!(bound.tokens() < 10_000 && bound.findings().is_empty(), "{:?}", bound.findings());
+    let bound = dialect.bind(&registry((0..2).flat_map(|set| {
+        tools(3_900).map(move |tool| {
+            let name = format!("{}_{set}", tool.name());
+            tool.with_name(ToolName::new(name).unwrap())
+        })
+    })));
+    let found: Vec<_> = bound.findings().iter().map(ToString::to_string).collect();
+    let text = format!(
+        "warning: `t07_1` in anthropic, at ``: the definitions of all tools are about {} tokens of every request, and \
+         more than 10000 are a lot; this one is the largest, with 1006; show a run fewer tools, or say less of each",
+        bound.tokens()
+    );
+    assert_eq!(found, [text]);
+}
+
+#[test]
+fn an_estimate_counts_what_is_not_ascii_one_by_one() {
+    let tokens = |description: &str| {
+        Dialect::openai_responses().bind(&registry([definition("t", description, json!({}))])).tokens()
+    };
+    assert_eq!(tokens(&"x".repeat(400)) - tokens(""), 100);
+    assert_eq!(tokens(&"天".repeat(400)) - tokens(""), 400);
+    assert_eq!(Dialect::gemini().bind(&registry([])).tokens(), 0);
+    let native = Dialect::openai_responses().with_native(json!({ "type": "web_search" }));
+    assert_eq!(native.bind(&registry([])).tokens(), 6);
+}
