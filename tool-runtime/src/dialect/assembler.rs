@@ -115,7 +115,7 @@ pub(super) struct Slot {
     pub(super) name: String,
     /// The arguments so far, as text.
     pub(super) text: String,
-    /// The arguments, where they came in one piece.
+    /// The arguments, where they came in one piece, or in pieces that are no text.
     pub(super) value: Option<Value>,
     /// Whether nothing more will come.
     pub(super) done: bool,

@@ -141,6 +141,11 @@ impl Bound {
         self.wire
     }
 
+    /// Whether calls of that name are of a tool of the provider's own that takes a text.
+    pub(super) fn is_custom(&self, name: &str) -> bool {
+        self.exports.custom.iter().any(|it| it == name)
+    }
+
     pub(super) fn output_form(&self, tool: &str) -> OutputForm {
         self.exports.export(tool).map_or(OutputForm::Unsaid, |it| it.output)
     }

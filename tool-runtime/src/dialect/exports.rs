@@ -1,13 +1,14 @@
 //! What the tools of a registry are in a dialect: made once, and kept while they stay the same.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{borrow::Cow, collections::HashMap, sync::Arc};
 
 use foldhash::fast::FixedState;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tool_core::{ContentHash, ToolDefinition};
 
 use super::{
     Finding, Severity,
+    budget::{Budget, Weight},
     names::Names,
     schema::{Carried, Remark, carry},
     wire::{Definition, Wire},
@@ -22,6 +23,8 @@ pub(super) struct Exports {
     pub(super) names: Names,
     pub(super) definitions: Value,
     pub(super) tokens: usize,
+    /// The names of those of the provider's own tools that take a text in place of arguments.
+    pub(super) custom: Vec<String>,
     pub(super) findings: Vec<Finding>,
 }
 
@@ -37,6 +40,8 @@ pub(super) struct Export {
     pub(super) output: OutputForm,
     /// About how many tokens of a request the definition is.
     tokens: usize,
+    /// What the schema takes of what may be strict, where the tool is.
+    weight: Option<Weight>,
 }
 
 /// In which form the result of a tool is a value.
@@ -70,13 +75,25 @@ impl Exports {
         };
         let tools: Vec<_> = definitions.iter().map(export).collect();
         let by_name = definitions.iter().enumerate().map(|(at, it)| (it.name().to_string(), at)).collect();
-        let sent = tools.iter().filter_map(|tool| tool.definition.clone()).collect();
         let mut findings: Vec<_> = tools.iter().flat_map(|tool| tool.findings.iter().cloned()).collect();
+        let mut budget = wire.budget();
+        let sent = definitions.iter().zip(&tools).filter_map(|(of, tool)| {
+            let mut definition = tool.definition.clone()?;
+            if let Some(why) = tool.beyond(budget.as_mut()) {
+                definition.as_object_mut()?.shift_remove("strict");
+                findings.push(loose(wire, of, &why));
+            }
+            Some(definition)
+        });
+        let sent = sent.collect();
         findings.extend(too_many(wire, registry.definitions(), native.len()));
         let tokens = tools.iter().map(|tool| tool.tokens).chain(native.iter().map(tokens)).sum();
         findings.extend(too_large(wire, registry.definitions(), &tools, tokens));
+        let is_custom = |tool: &&Value| tool.get("type").is_some_and(|kind| kind == "custom");
+        let custom = native.iter().filter(is_custom).filter_map(|tool| wire.native_name(tool));
+        let custom = custom.map(str::to_owned).collect();
         let definitions = wire.tools(sent, native);
-        Self { of: registry.content_hash(), tools, by_name, names, definitions, tokens, findings }
+        Self { of: registry.content_hash(), tools, by_name, names, definitions, tokens, custom, findings }
     }
 
     pub(super) fn is_of(&self, registry: &Registry) -> bool {
@@ -102,17 +119,64 @@ impl Export {
         if *definition.name() != wire_name {
             remarks.push(renamed(definition.name(), wire_name));
         }
-        remarks.extend(too_long(wire, definition.description()));
         let (form, output) = wire.output(definition);
         let within = carried.as_ref().and_then(|(carried, _)| carried.within.clone());
+        let weight = carried.as_ref().filter(|(_, strict)| *strict).map(|(it, _)| Weight::of(&it.schema));
+        let mut examples = examples(definition, within.as_deref());
+        // An example that is not of the schema is refused.
+        let has_place = wire.takes_examples() && carried.as_ref().is_some_and(|(it, _)| !it.narrowed);
+        let description = if has_place || examples.is_empty() {
+            Cow::Borrowed(definition.description())
+        } else {
+            Cow::Owned(with_examples(definition.description(), &std::mem::take(&mut examples)))
+        };
+        remarks.extend(too_long(wire, &description));
         let written = carried.map(|(carried, strict)| {
-            let (parameters, name) = (carried.schema, wire_name);
-            wire.definition(Definition { name, of: definition, parameters, strict, output })
+            let (parameters, name, description) = (carried.schema, wire_name, &*description);
+            wire.definition(Definition {
+                name,
+                of: definition,
+                description,
+                parameters,
+                strict,
+                output,
+                examples,
+            })
         });
         let findings = remarks.into_iter().map(finding).collect();
         let (of, wire_name) = (definition.content_hash(), wire_name.to_owned());
         let tokens = written.as_ref().map(tokens).unwrap_or_default();
-        Self { of, wire_name, definition: written, within, findings, output: form, tokens }
+        Self { of, wire_name, definition: written, within, findings, output: form, tokens, weight }
+    }
+
+    /// Why the tool cannot be strict beside those before it, if it cannot.
+    fn beyond(&self, budget: Option<&mut Budget>) -> Option<String> {
+        budget?.take(self.weight?).err()
+    }
+}
+
+/// The examples of a tool as the model is to write them.
+fn examples(definition: &ToolDefinition, within: Option<&str>) -> Vec<Value> {
+    let held = |example: &Value| match within {
+        Some(name) => json!({ name: example }),
+        None => example.clone(),
+    };
+    definition.examples().iter().map(held).collect()
+}
+
+fn with_examples(description: &str, examples: &[Value]) -> String {
+    let examples: Vec<_> = examples.iter().map(Value::to_string).collect();
+    format!("{description}\n\nExamples of arguments:\n{}", examples.join("\n"))
+}
+
+fn loose(wire: Wire, definition: &ToolDefinition, why: &str) -> Finding {
+    Finding {
+        tool: definition.name().to_string(),
+        dialect: wire.name(),
+        pointer: String::new(),
+        severity: Severity::Warning,
+        message: format!("the tool is sent without `strict`: {why}"),
+        remedy: "show a run fewer tools, or leave it: calls are checked".to_owned(),
     }
 }
 

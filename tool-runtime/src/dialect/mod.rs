@@ -56,16 +56,23 @@
 //! | `openai-chat`, `openai-responses` | all, below a root that is an object | a root that is a choice goes into one argument, and comes out again; tuples say their items |
 //! | the same with `-strict` | [these](https://platform.openai.com/docs/guides/structured-outputs#supported-schemas) keywords, 10 levels, 5,000 properties, 1,000 values of enums | what may be absent may be `null`; constraints in words; tuples as lists; a tool with a map or with any value is sent with `strict: false` |
 //! | `anthropic` | all, below a root that is an object with plain names | as for OpenAI |
+//! | `anthropic-strict` | [these](https://platform.claude.com/docs/en/build-with-claude/structured-outputs#json-schema-limitations) keywords, 20 tools | constraints in words; tuples as lists; a tool with a map, with any value or that holds itself is sent without `strict`, and so is what comes after the first 20 |
 //! | `gemini` | [these](https://pub.dev/documentation/google_cloud_aiplatform_v1beta1/latest/aiplatform/GenerationConfig/responseJsonSchema.html) keywords | constraints in words, `oneOf` as `anyOf`, `propertyOrdering` |
 //! | `gemini-schema` | the fields of [`Schema`](https://ai.google.dev/api/caching#Schema) | as `gemini`; references written out, recursion three levels deep; a tool with a map or with any value is left out |
 //! | `mcp` | all | results that are no object, under `result` |
+//!
+//! Examples of arguments are sent where the provider has a place for them, which is [Anthropic's
+//! `input_examples`](https://platform.claude.com/docs/en/agents-and-tools/tool-use/define-tools); for the others, they stand
+//! in the description.
 
 mod assembler;
 mod bound;
+mod budget;
 mod content;
 mod error;
 mod exports;
 mod finding;
+mod json_path;
 mod lint;
 mod names;
 mod schema;
@@ -155,7 +162,16 @@ impl Dialect {
 
     /// Anthropic's [messages](https://docs.anthropic.com/en/api/messages).
     pub fn anthropic() -> Self {
-        Self::new(Wire::Anthropic)
+        Self::new(Wire::Anthropic { strict: false })
+    }
+
+    /// The same, where the provider [holds the model to the
+    /// schemas](https://platform.claude.com/docs/en/agents-and-tools/tool-use/strict-tool-use).
+    ///
+    /// It does so for 20 tools of a request, which may have 24 properties that may be absent and 16 values of
+    /// several types among them; those that come after, by name, are sent without `strict`, and found.
+    pub fn anthropic_strict() -> Self {
+        Self::new(Wire::Anthropic { strict: true })
     }
 
     /// Gemini's [`generateContent`](https://ai.google.dev/api/generate-content), with JSON Schema.
@@ -182,6 +198,7 @@ impl Dialect {
             Self::openai_responses(),
             Self::openai_responses_strict(),
             Self::anthropic(),
+            Self::anthropic_strict(),
             Self::gemini(),
             Self::gemini_schema(),
             Self::mcp(),

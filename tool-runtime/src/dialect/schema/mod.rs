@@ -22,7 +22,7 @@ use tool_core::__private::words::push_step;
 use self::walk::Walk;
 pub(super) use self::{
     references::move_references,
-    rules::{ALL, ANTHROPIC, GEMINI, GEMINI_SCHEMA, OPENAI, OPENAI_STRICT, Rules},
+    rules::{ALL, ANTHROPIC, ANTHROPIC_STRICT, GEMINI, GEMINI_SCHEMA, OPENAI, OPENAI_STRICT, Rules},
 };
 use super::Severity;
 
@@ -33,6 +33,8 @@ pub(super) struct Carried {
     pub(super) remarks: Vec<Remark>,
     /// The one argument that holds all others, where the provider needs one.
     pub(super) within: Option<String>,
+    /// Whether it takes less than the tool does.
+    pub(super) narrowed: bool,
 }
 
 /// A [`Finding`](super::Finding) that does not know yet whose it is.
@@ -65,10 +67,16 @@ pub(super) fn carry(schema: &Value, rules: &Rules) -> Result<Carried, Obstacle> 
         walk.remark(Severity::Note, "", message, "nothing has to be done, calls come back as they were");
     }
     limits::check(&carried, rules, &mut walk);
+    if !rules.recursion
+        && let Some(reference) = references::circle(schema)
+    {
+        walk.stop(reference.trim_start_matches('#'), "it holds itself");
+    }
+    let narrowed = walk.narrowed;
     let (remarks, obstacle) = walk.end();
     match obstacle {
         Some(obstacle) => Err(obstacle),
-        None => Ok(Carried { schema: carried, remarks, within }),
+        None => Ok(Carried { schema: carried, remarks, within, narrowed }),
     }
 }
 

@@ -132,7 +132,7 @@ pub(super) fn finish(walk: &mut Walk<'_>, schema: &Map<String, Value>, draft: &m
     if is_object {
         match walk.rules.objects {
             Objects::Any => {}
-            Objects::Strict => strict(walk, schema, draft, at),
+            Objects::Strict | Objects::Closed => closed(walk, schema, draft, at),
             Objects::Listed => listed(walk, draft, at),
         }
     }
@@ -151,7 +151,7 @@ fn keep_pattern(schema: &Map<String, Value>, walk: &Walk<'_>, draft: &mut Draft)
     }
 }
 
-fn strict(walk: &mut Walk<'_>, schema: &Map<String, Value>, draft: &mut Draft, at: &str) {
+fn closed(walk: &mut Walk<'_>, schema: &Map<String, Value>, draft: &mut Draft, at: &str) {
     if ["anyOf", "oneOf", "allOf", "$ref"].iter().any(|key| schema.contains_key(*key)) {
         if schema.contains_key("properties") || schema.contains_key("allOf") {
             walk.stop(at, "an object is made of several parts");
@@ -168,8 +168,11 @@ fn strict(walk: &mut Walk<'_>, schema: &Map<String, Value>, draft: &mut Draft, a
     } else if !is_closed {
         let message = "properties that are not named cannot be sent";
         walk.remark(Severity::Warning, at, message, "say `additionalProperties: false`, or send it loosely");
+        walk.narrowed = true;
     }
-    draft.out.insert("required".to_owned(), names.into());
+    if walk.rules.objects == Objects::Strict {
+        draft.out.insert("required".to_owned(), names.into());
+    }
     draft.out.insert("additionalProperties".to_owned(), false.into());
 }
 

@@ -68,3 +68,40 @@ pub(in crate::dialect) fn move_references(schema: &mut Value, place: &str) {
         _ => {}
     }
 }
+
+/// A reference that leads back to itself, if there is one.
+pub(super) fn circle(root: &Value) -> Option<&str> {
+    let mut done = HashSet::new();
+    let mut to_do: Vec<_> = references(root).into_iter().map(|it| (it, false)).rev().collect();
+    let mut inside = HashSet::new();
+    while let Some((reference, is_over)) = to_do.pop() {
+        if is_over {
+            inside.remove(reference);
+        } else if inside.contains(reference) {
+            return Some(reference);
+        } else if done.insert(reference) {
+            inside.insert(reference);
+            to_do.push((reference, true));
+            let within = target(root, reference).map(references).unwrap_or_default();
+            to_do.extend(within.into_iter().map(|it| (it, false)));
+        }
+    }
+    None
+}
+
+/// The references within `schema`.
+fn references(schema: &Value) -> Vec<&str> {
+    let mut found = Vec::new();
+    let mut to_do = vec![schema];
+    while let Some(value) = to_do.pop() {
+        match value {
+            Value::Object(map) => {
+                found.extend(map.get("$ref").and_then(Value::as_str));
+                to_do.extend(map.values());
+            }
+            Value::Array(values) => to_do.extend(values),
+            _ => {}
+        }
+    }
+    found
+}

@@ -24,6 +24,10 @@ pub(in crate::dialect) struct Rules {
     pub(super) ordering: bool,
     /// Whether patterns cannot look around.
     pub(super) plain_patterns: bool,
+    /// The most that a list may be asked to have at the least.
+    pub(super) min_items: u64,
+    /// Whether a schema may hold itself.
+    pub(super) recursion: bool,
     pub(super) limits: Option<&'static Limits>,
 }
 
@@ -34,6 +38,8 @@ pub(super) enum Objects {
     Any,
     /// Those that list all their properties, each of which is required: what may be absent may be `null`.
     Strict,
+    /// Those that list all their properties, some of which may be absent.
+    Closed,
     /// Those that list at least one property.
     Listed,
 }
@@ -42,6 +48,8 @@ pub(super) enum Objects {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Enums {
     Any,
+    /// Texts, numbers, booleans and `null`.
+    Plain,
     TextsOrNumbers,
     Texts,
 }
@@ -81,6 +89,8 @@ pub(in crate::dialect) const ALL: Rules = Rules {
     open_api: false,
     ordering: false,
     plain_patterns: false,
+    min_items: u64::MAX,
+    recursion: true,
     limits: None,
 };
 
@@ -136,6 +146,48 @@ pub(in crate::dialect) const OPENAI_STRICT: Rules = Rules {
 /// Anthropic: a root that is no choice ([refusal](https://github.com/anthropics/claude-code/issues/27337)), plain
 /// names of arguments ([refusal](https://github.com/decocms/studio/pull/6874)).
 pub(in crate::dialect) const ANTHROPIC: Rules = Rules { root_choice: false, plain_names: true, ..ALL };
+
+/// Anthropic with `strict`: [supported schemas](https://platform.claude.com/docs/en/build-with-claude/structured-outputs#json-schema-limitations),
+/// and what [their SDK](https://github.com/anthropics/anthropic-sdk-python/blob/main/src/anthropic/lib/_parse/_transform.py) makes of
+/// others: patterns, of which some are taken, are said in words, and nothing stands beside `$ref`. How much of a request may be
+/// strict is another matter (`budget.rs`).
+pub(in crate::dialect) const ANTHROPIC_STRICT: Rules = Rules {
+    keywords: Some(&[
+        "type",
+        "title",
+        "description",
+        "default",
+        "enum",
+        "const",
+        "anyOf",
+        "$ref",
+        "$defs",
+        "properties",
+        "required",
+        "additionalProperties",
+        "items",
+        "format",
+        "minItems",
+    ]),
+    formats: Some(&[
+        "date-time",
+        "time",
+        "date",
+        "duration",
+        "email",
+        "hostname",
+        "uri",
+        "ipv4",
+        "ipv6",
+        "uuid",
+    ]),
+    objects: Objects::Closed,
+    enums: Enums::Plain,
+    references: References::Alone,
+    min_items: 1,
+    recursion: false,
+    ..ANTHROPIC
+};
 
 /// Gemini, `parametersJsonSchema`: the keywords listed for
 /// [`responseJsonSchema`](https://pub.dev/documentation/google_cloud_aiplatform_v1beta1/latest/aiplatform/GenerationConfig/responseJsonSchema.html),

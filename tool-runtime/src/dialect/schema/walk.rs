@@ -27,6 +27,8 @@ pub(super) struct Walk<'s> {
     /// The references that are being written out.
     inside: Vec<&'s str>,
     written_out: usize,
+    /// Whether what is sent takes less than the tool does.
+    pub(super) narrowed: bool,
     remarks: Vec<Remark>,
     obstacle: Option<Obstacle>,
 }
@@ -41,7 +43,16 @@ pub(super) struct Draft {
 impl<'s> Walk<'s> {
     pub(super) fn new(root: &'s Value, rules: &'s Rules, within: Option<&str>) -> Self {
         let place = within.map(|name| below("/properties", name)).unwrap_or_default();
-        Self { root, rules, place, inside: Vec::new(), written_out: 0, remarks: Vec::new(), obstacle: None }
+        Self {
+            root,
+            rules,
+            place,
+            inside: Vec::new(),
+            written_out: 0,
+            narrowed: false,
+            remarks: Vec::new(),
+            obstacle: None,
+        }
     }
 
     pub(super) fn end(self) -> (Vec<Remark>, Option<Obstacle>) {
@@ -116,6 +127,9 @@ impl<'s> Walk<'s> {
             "pattern" if self.rules.plain_patterns && value.as_str().is_some_and(looks_around) => {
                 self.say(key, value, &place, draft);
             }
+            "minItems" if value.as_u64().is_some_and(|least| least > self.rules.min_items) => {
+                self.say(key, value, &place, draft);
+            }
             "format" if !value.as_str().is_some_and(|it| self.rules.keeps_format(it)) => {
                 self.say(key, value, &place, draft);
             }
@@ -167,6 +181,7 @@ impl<'s> Walk<'s> {
         let texts = || values.iter().all(Value::is_string);
         let fits = match self.rules.enums {
             Enums::Any => true,
+            Enums::Plain => !values.iter().any(|it| it.is_object() || it.is_array()),
             Enums::TextsOrNumbers => texts() || values.iter().all(Value::is_number),
             Enums::Texts => texts(),
         };

@@ -14,7 +14,15 @@ use crate::{
 };
 
 pub(super) fn definition(tool: Definition<'_>) -> Value {
-    json!({ "name": tool.name, "description": tool.of.description(), "input_schema": tool.parameters })
+    let mut definition =
+        json!({ "name": tool.name, "description": tool.description, "input_schema": tool.parameters });
+    if tool.strict {
+        definition["strict"] = true.into();
+    }
+    if !tool.examples.is_empty() {
+        definition["input_examples"] = tool.examples.into();
+    }
+    definition
 }
 
 pub(super) fn calls(bound: &Bound, response: &At<'_>) -> Result<Vec<ToolCall>, DialectError> {

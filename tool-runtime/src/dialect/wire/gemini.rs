@@ -1,6 +1,7 @@
 //! Gemini's `generateContent`: <https://ai.google.dev/api/generate-content>.
 
 use serde_json::{Map, Value, json};
+use tool_core::Arguments;
 
 use super::{Definition, arguments};
 use crate::{
@@ -10,13 +11,14 @@ use crate::{
         assembler::{Slot, Slots},
         content::{Block, blocks, not_shown},
         error::At,
+        json_path::place,
     },
 };
 
 pub(super) fn definition(tool: Definition<'_>, json_schema: bool) -> Value {
     let has_some =
         tool.parameters.get("properties").and_then(Value::as_object).is_some_and(|it| !it.is_empty());
-    let mut declaration = json!({ "name": tool.name, "description": tool.of.description() });
+    let mut declaration = json!({ "name": tool.name, "description": tool.description });
     if json_schema {
         declaration["parametersJsonSchema"] = tool.parameters;
     } else if has_some {
@@ -50,12 +52,12 @@ fn function_calls<'v>(response: &At<'v>) -> Result<Vec<At<'v>>, DialectError> {
     Ok(parts.iter().map(|part| part.field("functionCall")).filter(|it| it.value().is_some()).collect())
 }
 
-/// The arguments of a call, which come in one piece.
-fn whole(call: &At<'_>) -> Result<tool_core::Arguments<'static>, DialectError> {
+/// The arguments of a call, in one piece.
+fn whole(call: &At<'_>) -> Result<Arguments<'static>, DialectError> {
     for field in ["partialArgs", "willContinue"] {
         let field = call.field(field);
         if field.value().is_some_and(|value| value != false) {
-            return Err(field.error("whole arguments (`streamFunctionCallArguments` is not read)"));
+            return Err(field.error("whole arguments (parts of them are for an assembler)"));
         }
     }
     arguments(&call.field("args"))
@@ -63,19 +65,62 @@ fn whole(call: &At<'_>) -> Result<tool_core::Arguments<'static>, DialectError> {
 
 pub(super) fn push(event: &At<'_>, slots: &mut Slots) -> Result<(), DialectError> {
     for call in function_calls(event)? {
-        slots.begin(Slot {
-            index: slots.next_index(),
-            id: call.field("id").any_text()?.map(str::to_owned),
-            name: call.field("name").name()?.to_owned(),
-            text: whole(&call)?.into_text().into_owned(),
-            done: true,
-            ..Slot::default()
-        });
+        push_call(&call, slots)?;
     }
     for candidate in event.field("candidates").any_items()? {
         if let Some(reason) = candidate.field("finishReason").any_text()? {
             slots.end(reason == "MAX_TOKENS");
         }
+    }
+    Ok(())
+}
+
+/// A call, or a part of one: the first has the name, and all but the last say that it goes on
+/// ([fields](https://googleapis.github.io/js-genai/release_docs/interfaces/types.FunctionCall.html); the last may be
+/// [empty](https://github.com/vercel/ai/pull/13929)).
+fn push_call(call: &At<'_>, slots: &mut Slots) -> Result<(), DialectError> {
+    let (id, name) = (call.field("id").any_text()?, call.field("name").any_text()?);
+    let is_of = |slot: &Slot| {
+        !slot.done && name.is_none_or(|name| name == slot.name) && (id.is_none() || slot.id.as_deref() == id)
+    };
+    let goes_on = call.field("willContinue").value().is_some_and(|it| *it == true);
+    let parts = call.field("partialArgs").any_items()?;
+    if !slots.last().is_some_and(|slot| is_of(slot)) {
+        let (name, id) = (call.field("name").name()?.to_owned(), id.map(str::to_owned));
+        slots.begin(Slot { index: slots.next_index(), id, name, ..Slot::default() });
+    }
+    let Some(slot) = slots.last() else { return Ok(()) };
+    if call.field("args").value().is_some() {
+        slot.text = arguments(&call.field("args"))?.into_text().into_owned();
+    }
+    if !parts.is_empty() {
+        // What came in one piece, if anything did, is what the parts are added to.
+        let before = serde_json::from_str(&std::mem::take(&mut slot.text)).ok();
+        let value = slot.value.get_or_insert_with(|| before.unwrap_or_else(|| json!({})));
+        parts.iter().try_for_each(|part| push_part(part, value))?;
+    }
+    slot.done = !goes_on;
+    if slot.done && slot.value.is_none() && slot.text.is_empty() {
+        slot.value = Some(json!({}));
+    }
+    Ok(())
+}
+
+/// A part of the arguments: a value and its place, or a part of a text.
+fn push_part(part: &At<'_>, arguments: &mut Value) -> Result<(), DialectError> {
+    let path = part.field("jsonPath");
+    let wrong = || path.error_with("a JSON path to a value that is not there yet", "another");
+    let given = |name: &str| part.field(name).value().cloned();
+    if let Some(text) = part.field("stringValue").any_text()? {
+        match place(arguments, path.text()?).ok_or_else(wrong)? {
+            Value::String(before) => before.push_str(text),
+            before @ Value::Null => *before = text.into(),
+            _ => return Err(wrong()),
+        }
+    } else if let Some(value) = given("numberValue").or_else(|| given("boolValue")) {
+        *place(arguments, path.text()?).filter(|it| it.is_null()).ok_or_else(wrong)? = value;
+    } else if given("nullValue").is_some() {
+        place(arguments, path.text()?).filter(|it| it.is_null()).ok_or_else(wrong)?;
     }
     Ok(())
 }

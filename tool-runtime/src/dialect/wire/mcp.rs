@@ -16,8 +16,8 @@ use crate::{
 };
 
 pub(super) fn definition(tool: Definition<'_>) -> Value {
-    let Definition { name, of, parameters, output, .. } = tool;
-    let mut definition = json!({ "name": name, "description": of.description(), "inputSchema": parameters });
+    let Definition { name, of, description, parameters, output, .. } = tool;
+    let mut definition = json!({ "name": name, "description": description, "inputSchema": parameters });
     if *of.name() != of.title() {
         definition["title"] = of.title().into();
     }

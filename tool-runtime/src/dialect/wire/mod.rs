@@ -15,6 +15,7 @@ use tool_core::{Arguments, ToolDefinition};
 use super::{
     Bound, DialectError,
     assembler::Slots,
+    budget::Budget,
     error::At,
     exports::OutputForm,
     names::NameRule,
@@ -27,7 +28,7 @@ use crate::{ToolCall, ToolResult};
 pub(super) enum Wire {
     OpenAiChat { strict: bool },
     OpenAiResponses { strict: bool },
-    Anthropic,
+    Anthropic { strict: bool },
     Gemini { json_schema: bool },
     Mcp,
 }
@@ -36,11 +37,14 @@ pub(super) enum Wire {
 pub(super) struct Definition<'d> {
     pub(super) name: &'d str,
     pub(super) of: &'d ToolDefinition,
+    pub(super) description: &'d str,
     pub(super) parameters: Value,
     /// Whether the provider holds the model to the parameters.
     pub(super) strict: bool,
     /// What results look like, where the provider asks for it.
     pub(super) output: Option<Value>,
+    /// Examples of arguments, where the provider has a place for them.
+    pub(super) examples: Vec<Value>,
 }
 
 impl Wire {
@@ -50,7 +54,8 @@ impl Wire {
             Self::OpenAiChat { strict: true } => "openai-chat-strict",
             Self::OpenAiResponses { strict: false } => "openai-responses",
             Self::OpenAiResponses { strict: true } => "openai-responses-strict",
-            Self::Anthropic => "anthropic",
+            Self::Anthropic { strict: false } => "anthropic",
+            Self::Anthropic { strict: true } => "anthropic-strict",
             Self::Gemini { json_schema: true } => "gemini",
             Self::Gemini { json_schema: false } => "gemini-schema",
             Self::Mcp => "mcp",
@@ -64,30 +69,43 @@ impl Wire {
                 (&schema::OPENAI_STRICT, Some(&schema::OPENAI))
             }
             Self::OpenAiChat { .. } | Self::OpenAiResponses { .. } => (&schema::OPENAI, None),
-            Self::Anthropic => (&schema::ANTHROPIC, None),
+            Self::Anthropic { strict: true } => (&schema::ANTHROPIC_STRICT, Some(&schema::ANTHROPIC)),
+            Self::Anthropic { .. } => (&schema::ANTHROPIC, None),
             Self::Gemini { json_schema: true } => (&schema::GEMINI, None),
             Self::Gemini { json_schema: false } => (&schema::GEMINI_SCHEMA, None),
             Self::Mcp => (&schema::ALL, None),
         }
     }
 
-    /// [OpenAI](https://platform.openai.com/docs/api-reference/chat/create), Anthropic (`^[a-zA-Z0-9_-]{1,128}$`, by
-    /// its refusals), [Gemini](https://cloud.google.com/vertex-ai/docs/reference/rest/v1beta1/FunctionDeclaration),
+    /// [OpenAI](https://platform.openai.com/docs/api-reference/chat/create),
+    /// [Anthropic](https://platform.claude.com/docs/en/agents-and-tools/tool-use/define-tools), [Gemini](https://cloud.google.com/vertex-ai/docs/reference/rest/v1beta1/FunctionDeclaration),
     /// [MCP](https://modelcontextprotocol.io/specification/2025-11-25/server/tools#tool-names).
     pub(super) fn name_rule(self) -> NameRule {
         let (longest, also, starts_with_letter): (_, &[char], _) = match self {
             Self::OpenAiChat { .. } | Self::OpenAiResponses { .. } => (64, &[], false),
-            Self::Anthropic => (128, &[], false),
+            Self::Anthropic { .. } => (128, &[], false),
             Self::Gemini { .. } => (64, &['.'], true),
             Self::Mcp => (128, &['.'], false),
         };
         NameRule { longest, also, starts_with_letter }
     }
 
-    /// The most tools ([refusal](https://github.com/zed-industries/zed/issues/32946)), and the most characters of a
-    /// description ([refusal](https://github.com/getsentry/sentry-mcp/issues/106)), where they are limited.
+    /// The most tools ([chat completions](https://platform.openai.com/docs/api-reference/chat/create): "a max of 128
+    /// functions are supported"; [refusal](https://github.com/zed-industries/zed/issues/32946)), and the most characters
+    /// of a description (no published source; [refusal](https://github.com/getsentry/sentry-mcp/issues/106)), where they
+    /// are limited.
     pub(super) fn limits(self) -> Option<(usize, usize)> {
         matches!(self, Self::OpenAiChat { .. } | Self::OpenAiResponses { .. }).then_some((128, 1_024))
+    }
+
+    /// How much of a request may be strict, where that is limited.
+    pub(super) fn budget(self) -> Option<Budget> {
+        matches!(self, Self::Anthropic { strict: true }).then_some(Budget::ANTHROPIC)
+    }
+
+    /// Whether a definition has a place for examples of arguments.
+    pub(super) fn takes_examples(self) -> bool {
+        matches!(self, Self::Anthropic { .. })
     }
 
     /// The name under which the model calls a tool of the provider's own, if it has one.
@@ -100,7 +118,7 @@ impl Wire {
         match self {
             Self::OpenAiChat { .. } => openai_chat::definition(tool),
             Self::OpenAiResponses { .. } => openai_responses::definition(tool),
-            Self::Anthropic => anthropic::definition(tool),
+            Self::Anthropic { .. } => anthropic::definition(tool),
             Self::Gemini { json_schema } => gemini::definition(tool, json_schema),
             Self::Mcp => mcp::definition(tool),
         }
@@ -133,7 +151,7 @@ impl Wire {
         match self {
             Self::OpenAiChat { .. } => openai_chat::calls(bound, &response),
             Self::OpenAiResponses { .. } => openai_responses::calls(bound, &response),
-            Self::Anthropic => anthropic::calls(bound, &response),
+            Self::Anthropic { .. } => anthropic::calls(bound, &response),
             Self::Gemini { .. } => gemini::calls(bound, &response),
             Self::Mcp => mcp::calls(bound, &response),
         }
@@ -147,7 +165,7 @@ impl Wire {
         match self {
             Self::OpenAiChat { .. } => openai_chat::push(event, slots),
             Self::OpenAiResponses { .. } => openai_responses::push(event, slots),
-            Self::Anthropic => anthropic::push(event, slots),
+            Self::Anthropic { .. } => anthropic::push(event, slots),
             Self::Gemini { .. } => gemini::push(event, slots),
             Self::Mcp => mcp::push(event, slots),
         }
@@ -155,9 +173,9 @@ impl Wire {
 
     pub(super) fn results(self, bound: &Bound, results: &[ToolResult]) -> Value {
         match self {
-            Self::OpenAiChat { .. } => openai_chat::results(results),
-            Self::OpenAiResponses { .. } => openai_responses::results(results),
-            Self::Anthropic => anthropic::results(results),
+            Self::OpenAiChat { .. } => openai_chat::results(bound, results),
+            Self::OpenAiResponses { .. } => openai_responses::results(bound, results),
+            Self::Anthropic { .. } => anthropic::results(results),
             Self::Gemini { .. } => gemini::results(bound, results),
             Self::Mcp => mcp::results(bound, results),
         }

@@ -1,6 +1,7 @@
 //! OpenAI's chat completions: <https://platform.openai.com/docs/api-reference/chat>.
 
 use serde_json::{Map, Value, json};
+use tool_core::CallId;
 
 use super::{Definition, arguments};
 use crate::{
@@ -16,7 +17,7 @@ use crate::{
 pub(super) fn definition(tool: Definition<'_>) -> Value {
     json!({ "type": "function", "function": {
         "name": tool.name,
-        "description": tool.of.description(),
+        "description": tool.description,
         "parameters": tool.parameters,
         "strict": tool.strict,
     }})
@@ -27,9 +28,9 @@ pub(super) fn calls(bound: &Bound, response: &At<'_>) -> Result<Vec<ToolCall>, D
     for choice in response.field("choices").items()? {
         let message = choice.field("message");
         let listed = message.object()?.field("tool_calls");
-        no_function_call(&message)?;
-        let of_choice =
+        let mut of_choice =
             listed.any_items()?.iter().map(|it| call(bound, it)).collect::<Result<Vec<_>, _>>()?;
+        of_choice.extend(function_call(bound, &message.field("function_call"), of_choice.is_empty())?);
         if of_choice.is_empty() {
             continue;
         }
@@ -41,10 +42,25 @@ pub(super) fn calls(bound: &Bound, response: &At<'_>) -> Result<Vec<ToolCall>, D
     Ok(calls.unwrap_or_default())
 }
 
-/// What there was before tools is not passed over in silence.
-fn no_function_call(message: &At<'_>) -> Result<(), DialectError> {
-    let before = message.field("function_call");
-    if before.value().is_some() { Err(before.error("calls in `tool_calls`")) } else { Ok(()) }
+/// What the ids of calls begin with that came as `function_call`, which has none: by it, the answer is
+/// known to be a message of a function.
+const FUNCTION_CALL: &str = "function_call_";
+
+fn function_call_id() -> String {
+    format!("{FUNCTION_CALL}{}", CallId::generate())
+}
+
+/// The one call of a message, as it was before there were several.
+fn function_call(bound: &Bound, call: &At<'_>, is_only: bool) -> Result<Option<ToolCall>, DialectError> {
+    if call.value().is_none() {
+        return Ok(None);
+    }
+    if !is_only {
+        // They may be the same call, told twice.
+        return Err(call.error("calls in `tool_calls` or here, and not in both"));
+    }
+    let arguments = arguments(&call.field("arguments"))?;
+    Ok(Some(bound.call(Some(&function_call_id()), call.field("name").name()?, arguments)))
 }
 
 fn call(bound: &Bound, call: &At<'_>) -> Result<ToolCall, DialectError> {
@@ -63,13 +79,18 @@ pub(super) fn push(event: &At<'_>, slots: &mut Slots) -> Result<(), DialectError
     for choice in event.field("choices").any_items()? {
         let delta = choice.field("delta");
         let deltas = delta.field("tool_calls");
-        no_function_call(&delta)?;
+        let function = delta.field("function_call");
         let index = choice.field("index");
-        if deltas.value().is_some() && index.value().and_then(Value::as_u64).unwrap_or(0) != 0 {
+        if (deltas.value().is_some() || function.value().is_some())
+            && index.value().and_then(Value::as_u64).unwrap_or(0) != 0
+        {
             return Err(index.error("calls in the first choice only"));
         }
         for delta in deltas.any_items()? {
             push_delta(&delta, slots)?;
+        }
+        if function.value().is_some() {
+            push_function_call(&function, slots)?;
         }
         if let Some(reason) = choice.field("finish_reason").any_text()? {
             slots.all_done();
@@ -102,17 +123,35 @@ fn push_delta(delta: &At<'_>, slots: &mut Slots) -> Result<(), DialectError> {
     let slot = if let Some(index) = index { slots.at(index) } else { slots.last() };
     let Some(slot) = slot else { return Ok(()) };
     slot.id = slot.id.take().or_else(|| id.map(str::to_owned));
-    match function.field("arguments").value() {
+    push_arguments(&function.field("arguments"), slot)
+}
+
+fn push_arguments(part: &At<'_>, slot: &mut Slot) -> Result<(), DialectError> {
+    match part.value() {
         None => {}
         Some(Value::String(text)) => slot.text.push_str(text),
         Some(value @ Value::Object(_)) => slot.value = Some(value.clone()),
-        Some(_) => return Err(function.field("arguments").error("a part of the arguments, as a text")),
+        Some(_) => return Err(part.error("a part of the arguments, as a text")),
     }
     Ok(())
 }
 
+/// A part of the one call of a message, as it was before there were several.
+fn push_function_call(part: &At<'_>, slots: &mut Slots) -> Result<(), DialectError> {
+    if let Some(other) = slots.last()
+        && !other.id.as_deref().is_some_and(|id| id.starts_with(FUNCTION_CALL))
+    {
+        return Err(part.error("calls in `tool_calls` or here, and not in both"));
+    }
+    if slots.last().is_none() {
+        let name = part.field("name").name()?.to_owned();
+        slots.begin(Slot { index: u64::MAX, id: Some(function_call_id()), name, ..Slot::default() });
+    }
+    slots.last().map_or(Ok(()), |slot| push_arguments(&part.field("arguments"), slot))
+}
+
 /// A message for each result. Only the user shows pictures and plays sounds: they are in one message after.
-pub(super) fn results(results: &[ToolResult]) -> Value {
+pub(super) fn results(bound: &Bound, results: &[ToolResult]) -> Value {
     let mut messages = Vec::new();
     let mut shown = Vec::new();
     for result in results {
@@ -128,7 +167,11 @@ pub(super) fn results(results: &[ToolResult]) -> Value {
             },
         });
         let content = signed(texts.collect(), result);
-        messages.push(json!({ "role": "tool", "tool_call_id": result.id, "content": content }));
+        messages.push(if result.id.to_string().starts_with(FUNCTION_CALL) {
+            json!({ "role": "function", "name": bound.wire_name(&result.name), "content": content })
+        } else {
+            json!({ "role": "tool", "tool_call_id": result.id, "content": content })
+        });
     }
     if !shown.is_empty() {
         messages.push(json!({ "role": "user", "content": shown }));

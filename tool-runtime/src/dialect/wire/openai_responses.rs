@@ -17,7 +17,7 @@ pub(super) fn definition(tool: Definition<'_>) -> Value {
     json!({
         "type": "function",
         "name": tool.name,
-        "description": tool.of.description(),
+        "description": tool.description,
         "parameters": tool.parameters,
         // It is `true` where nothing is said.
         "strict": tool.strict,
@@ -102,11 +102,15 @@ fn whole(event: &At<'_>, field: &str, slots: &mut Slots) -> Result<(), DialectEr
     Ok(())
 }
 
-pub(super) fn results(results: &[ToolResult]) -> Value {
-    results.iter().map(result).collect()
+pub(super) fn results(bound: &Bound, results: &[ToolResult]) -> Value {
+    let output = |it: &ToolResult| {
+        let is_custom = bound.is_custom(&it.name);
+        result(it, if is_custom { "custom_tool_call_output" } else { "function_call_output" })
+    };
+    results.iter().map(output).collect()
 }
 
-fn result(result: &ToolResult) -> Value {
+fn result(result: &ToolResult, kind: &str) -> Value {
     let blocks = blocks(result);
     let is_text = blocks.iter().all(|block| matches!(block, Block::Text(_)));
     let output = if is_text {
@@ -118,7 +122,7 @@ fn result(result: &ToolResult) -> Value {
     } else {
         parts(blocks, result)
     };
-    json!({ "type": "function_call_output", "call_id": result.id, "output": output })
+    json!({ "type": kind, "call_id": result.id, "output": output })
 }
 
 fn parts(blocks: Vec<Block>, result: &ToolResult) -> Value {

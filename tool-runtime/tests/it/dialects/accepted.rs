@@ -28,10 +28,13 @@ pub(super) fn accepted(dialect: &str, definitions: &Value) {
                     nothing_beside_a_reference(schema);
                 });
             }
-            "anthropic" => {
+            "anthropic" | "anthropic-strict" => {
                 // It may leave out that there are no properties.
                 schema.entry("properties").or_insert_with(|| Map::new().into());
                 root_is_an_object(&schema, "object");
+                if strict {
+                    each(whole, &mut strict_anthropic);
+                }
                 let names = schema["properties"].as_object().unwrap().keys();
                 names.for_each(|name| assert!(name.is_ascii() && !name.contains('['), "{name}"));
             }
@@ -82,6 +85,24 @@ fn strict_openai(schema: &Schema) {
     assert_eq!(says, 1, "{schema:?}");
     nothing_beside_a_reference(schema);
     lists_say_their_items(schema);
+}
+
+fn strict_anthropic(schema: &Schema) {
+    const KEYS: &str = "type title description default enum const anyOf $ref $defs properties required \
+                        additionalProperties items format minItems";
+    for key in schema.keys() {
+        assert!(KEYS.split_whitespace().any(|it| it == key), "{key} in {schema:?}");
+    }
+    if schema.get("type").is_some_and(|name| name == "object") {
+        assert_eq!(schema["additionalProperties"], false, "{schema:?}");
+    }
+    assert!(schema.get("minItems").is_none_or(|least| least.as_u64().unwrap() < 2), "{schema:?}");
+    if let Some(Value::Array(values)) = schema.get("enum") {
+        assert!(!values.iter().any(|it| it.is_object() || it.is_array()), "{schema:?}");
+    }
+    let says = ["type", "anyOf", "$ref"].iter().filter(|key| schema.contains_key(**key)).count();
+    assert_eq!(says, 1, "{schema:?}");
+    nothing_beside_a_reference(schema);
 }
 
 fn open_api(schema: &Schema) {

@@ -51,7 +51,8 @@ fn every_dialect_takes_long_prefixes_and_gives_the_own_names_back() {
             .with_prefix("a server with a very long name, of 70 characters at the least: ")
             .bind(&tools());
         let wire = bound.wire_name("add").to_owned();
-        let longest = if ["anthropic", "mcp"].contains(&dialect_of(&bound)) { 128 } else { 64 };
+        let longest =
+            if ["anthropic", "anthropic-strict", "mcp"].contains(&dialect_of(&bound)) { 128 } else { 64 };
         assert!(wire.len() <= longest && wire.is_ascii() && !wire.contains(' '), "{wire}");
         assert_eq!(bound.tool_name(&wire), "add");
         assert_ne!(bound.wire_name("draw"), wire);

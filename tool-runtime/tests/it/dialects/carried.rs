@@ -65,7 +65,7 @@ fn sent(dialect: &str, bound: &Bound) -> Option<Value> {
     Some(match dialect {
         "openai-chat" | "openai-chat-strict" => tool["function"]["parameters"].clone(),
         "openai-responses" | "openai-responses-strict" => tool["parameters"].clone(),
-        "anthropic" => tool["input_schema"].clone(),
+        "anthropic" | "anthropic-strict" => tool["input_schema"].clone(),
         "mcp" => tool["inputSchema"].clone(),
         "gemini" => tool["functionDeclarations"][0]["parametersJsonSchema"].clone(),
         _ => match tool["functionDeclarations"][0].get("parameters") {
@@ -203,7 +203,7 @@ fn response(dialect: &str, arguments: &Value) -> Value {
         "openai-responses" | "openai-responses-strict" => json!({ "output": [
             { "type": "function_call", "call_id": "1", "name": "tool", "arguments": arguments.to_string() },
         ]}),
-        "anthropic" => json!({ "content": [
+        "anthropic" | "anthropic-strict" => json!({ "content": [
             { "type": "tool_use", "id": "1", "name": "tool", "input": arguments },
         ]}),
         "mcp" => {

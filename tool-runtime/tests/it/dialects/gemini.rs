@@ -78,7 +78,7 @@ fn a_response_of_another_shape_is_refused_with_its_place() {
         (
             response(&json!([partial])),
             "/candidates/0/content/parts/0/functionCall/partialArgs: expected whole arguments \
-             (`streamFunctionCallArguments` is not read), got a list",
+             (parts of them are for an assembler), got a list",
         ),
         (
             json!({ "error": { "code": 429, "message": "Quota" } }),
@@ -103,6 +103,94 @@ fn the_calls_of_all_chunks_are_given() {
     let one = assembled(&dialect(), &[first]);
     assert_eq!(one.calls.len(), 1);
     assert!(!one.ended);
+}
+
+/// An event of a stream of arguments.
+fn part(call: Value) -> Value {
+    let mut response = response(&json!([{ "functionCall": call }]));
+    response["candidates"][0].as_object_mut().unwrap().remove("finishReason");
+    response
+}
+
+fn end(reason: &str) -> Value {
+    json!({ "candidates": [{ "content": { "role": "model", "parts": [] }, "finishReason": reason }] })
+}
+
+#[test]
+fn arguments_that_come_in_parts_are_put_together() {
+    let events = [
+        part(json!({ "id": "fc-1", "name": "add", "willContinue": true })),
+        part(json!({ "partialArgs": [{ "jsonPath": "$.a", "numberValue": 50 }], "willContinue": true })),
+        part(json!({
+            "partialArgs": [{ "jsonPath": "$.in.city", "stringValue": "New ", "willContinue": true }],
+            "willContinue": true,
+        })),
+        part(json!({
+            "partialArgs": [
+                { "jsonPath": "$.in.city", "stringValue": "York" },
+                { "jsonPath": "$.list[0]['a b']", "boolValue": true },
+                { "jsonPath": "$.list[1]", "nullValue": "NULL_VALUE" },
+                { "jsonPath": "$.empty", "stringValue": "" },
+            ],
+            "willContinue": true,
+        })),
+        part(json!({})),
+        part(json!({ "name": "add", "willContinue": true, "args": { "a": 1 } })),
+        part(json!({ "name": "add", "partialArgs": [{ "jsonPath": "$.b", "numberValue": 2.5 }] })),
+        part(json!({ "name": "draw", "willContinue": true })),
+        part(json!({})),
+        end("STOP"),
+    ];
+    let done = assembled(&dialect(), &events);
+    assert_eq!(done.calls[0].id.to_string(), "fc-1");
+    let told: Vec<_> = done.calls.iter().map(|it| (&*it.name, it.arguments.as_str())).collect();
+    let first = r#"{"a":50,"in":{"city":"New York"},"list":[{"a b":true},null],"empty":""}"#;
+    assert_eq!(told, [("add", first), ("add", r#"{"a":1,"b":2.5}"#), ("draw", "{}")]);
+    assert!(done.ended && done.cut_off.is_empty());
+}
+
+#[test]
+fn a_call_of_which_parts_are_missing_is_cut_off() {
+    let events = [
+        part(json!({ "name": "add", "partialArgs": [{ "jsonPath": "$.a", "numberValue": 1 }] })),
+        part(json!({ "name": "add", "id": "2", "willContinue": true })),
+        part(json!({ "partialArgs": [{ "jsonPath": "$.a", "numberValue": 1 }], "willContinue": true })),
+        end("MAX_TOKENS"),
+    ];
+    let done = assembled(&dialect(), &events);
+    assert_eq!(done.calls.len(), 1);
+    assert_eq!(told(&done.cut_off), [call("2", "add", r#"{"a":1}"#)]);
+}
+
+#[test]
+fn a_part_without_a_place_or_a_call_is_refused() {
+    let place = "/candidates/0/content/parts/0/functionCall";
+    let begins = part(json!({ "name": "add", "willContinue": true }));
+    let given = |path: &str, value: Value| {
+        let mut given = json!({ "jsonPath": path });
+        given.as_object_mut().unwrap().extend(value.as_object().unwrap().clone());
+        part(json!({ "partialArgs": [given], "willContinue": true }))
+    };
+    let one = given("$.a", json!({ "numberValue": 1 }));
+    let wrong = format!(
+        "{place}/partialArgs/0/jsonPath: expected a JSON path to a value that is not there yet, got another"
+    );
+    let cases = [
+        (vec![one.clone()], format!("{place}/name: expected a name, got nothing")),
+        (vec![begins.clone(), given("$..a", json!({ "stringValue": "x" }))], wrong.clone()),
+        (vec![begins.clone(), given("$.a[1]", json!({ "boolValue": true }))], wrong.clone()),
+        (vec![begins.clone(), one.clone(), one.clone()], wrong.clone()),
+        (vec![begins.clone(), one, given("$.a", json!({ "stringValue": "x" }))], wrong),
+        (
+            vec![begins, given("$.a", json!({ "stringValue": 1 }))],
+            format!("{place}/partialArgs/0/stringValue: expected a text, got a number"),
+        ),
+    ];
+    for (events, message) in cases {
+        let mut assembler = bound(&dialect()).assembler();
+        let why = events.iter().find_map(|event| assembler.push(event).err()).unwrap();
+        assert_eq!(why.to_string(), message);
+    }
 }
 
 // D06, D12

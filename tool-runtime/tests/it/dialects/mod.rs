@@ -15,6 +15,7 @@ mod openai_responses;
 mod providers;
 mod recorded;
 mod rules;
+mod strict_anthropic;
 mod tools;
 mod world;
 

@@ -1,8 +1,10 @@
 //! Shapes: <https://platform.openai.com/docs/guides/function-calling?api-mode=chat> and
 //! <https://platform.openai.com/docs/api-reference/chat-streaming>.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
-use tool_runtime::{ErrorKind, dialect::Dialect};
+use tool_runtime::{ErrorKind, ToolOutput, ToolResult, dialect::Dialect};
 
 use super::{add, assembled, bound, call, calls, of_all_kinds, refused, told, tools};
 
@@ -113,8 +115,11 @@ fn a_response_of_another_shape_is_refused_with_its_place() {
     let cases = [
         (json!({}), "/choices: expected a list, got nothing"),
         (
-            json!({ "choices": [{ "message": { "function_call": { "name": "add", "arguments": "{}" } } }] }),
-            "/choices/0/message/function_call: expected calls in `tool_calls`, got an object",
+            json!({ "choices": [{ "message": {
+                "function_call": { "name": "add", "arguments": "{}" },
+                "tool_calls": [function("call_1", "add", "{}")],
+            }}]}),
+            "/choices/0/message/function_call: expected calls in `tool_calls` or here, and not in both, got an object",
         ),
         (
             response(&json!([{ "id": "x" }])),
@@ -235,7 +240,7 @@ fn an_event_of_another_shape_is_refused_with_its_place() {
         ),
         (
             chunk(&json!({ "function_call": { "arguments": "{" } }), None),
-            "/choices/0/delta/function_call: expected calls in `tool_calls`, got an object",
+            "/choices/0/delta/function_call/name: expected a name, got nothing",
         ),
         (
             json!({ "error": { "message": "The server had an error" } }),
@@ -246,6 +251,43 @@ fn an_event_of_another_shape_is_refused_with_its_place() {
         let mut assembler = bound(&dialect()).assembler();
         assert_eq!(assembler.push(&event).unwrap_err().to_string(), message);
     }
+}
+
+// As it was before there were several calls in a message.
+#[test]
+fn a_function_call_is_answered_by_a_message_of_the_function() {
+    let dialect = dialect().with_prefix("my_");
+    let whole = json!({ "choices": [{
+        "finish_reason": "function_call",
+        "message": { "role": "assistant", "content": null, "function_call": { "name": "my_add", "arguments": "{\"a\":1}" } },
+    }]});
+    let bound = bound(&dialect);
+    let of_whole = bound.calls(&whole).unwrap();
+    let events = [
+        chunk(&json!({ "function_call": { "name": "my_add", "arguments": "" } }), None),
+        chunk(&json!({ "function_call": { "arguments": "{\"a\":" } }), None),
+        chunk(&json!({ "function_call": { "arguments": "1}" } }), None),
+        chunk(&json!({}), Some("function_call")),
+    ];
+    let done = assembled(&dialect, &events);
+    assert!(done.ended && done.cut_off.is_empty());
+    let calls = [&of_whole[0], &done.calls[0]];
+    for call in calls {
+        assert_eq!((&*call.name, call.arguments.as_str()), ("add", "{\"a\":1}"));
+        let result = ToolResult::new(call.id.clone(), Arc::clone(&call.name), Ok(ToolOutput::from("5")));
+        let message = json!([{ "role": "function", "name": "my_add", "content": "5" }]);
+        assert_eq!(bound.results(&[result]), message);
+    }
+    assert_ne!(calls[0].id, calls[1].id);
+}
+
+#[test]
+fn a_stream_tells_of_calls_in_one_way_only() {
+    let mut assembler = bound(&dialect()).assembler();
+    assembler.push(&begins(0, "call_1", "add")).unwrap();
+    let why = assembler.push(&chunk(&json!({ "function_call": { "name": "add", "arguments": "{}" } }), None));
+    let text = "/choices/0/delta/function_call: expected calls in `tool_calls` or here, and not in both, got an object";
+    assert_eq!(why.unwrap_err().to_string(), text);
 }
 
 // D05, D12

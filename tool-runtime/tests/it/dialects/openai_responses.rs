@@ -2,7 +2,7 @@
 //! <https://platform.openai.com/docs/api-reference/responses-streaming>.
 
 use serde_json::{Value, json};
-use tool_runtime::dialect::Dialect;
+use tool_runtime::{ToolOutput, ToolResult, dialect::Dialect};
 
 use super::{assembled, bound, call, calls, of_all_kinds, refused, told};
 
@@ -183,4 +183,19 @@ fn each_result_is_an_item_and_pictures_are_in_it() {
         told("failure", json!("Error: HTTP 503")),
     ]);
     assert_eq!(bound(&dialect()).results(&of_all_kinds()), expected);
+}
+
+#[test]
+fn a_call_of_a_custom_tool_is_answered_as_one() {
+    let custom = json!({ "type": "custom", "name": "run_code", "description": "Runs code." });
+    let bound = bound(&dialect().with_native(custom).with_native(json!({ "type": "web_search" })));
+    let item = json!({ "type": "custom_tool_call", "id": "ctc_1", "call_id": "call_1", "name": "run_code", "input": "1 + 1" });
+    let calls = bound.calls(&response(&json!([item, function("call_2", "add", "{}")]))).unwrap();
+    assert_eq!(told(&calls), [call("call_1", "run_code", "1 + 1"), call("call_2", "add", "{}")]);
+    let answers = calls.into_iter().map(|it| ToolResult::new(it.id, it.name, Ok(ToolOutput::from("2"))));
+    let expected = json!([
+        { "type": "custom_tool_call_output", "call_id": "call_1", "output": "2" },
+        { "type": "function_call_output", "call_id": "call_2", "output": "2" },
+    ]);
+    assert_eq!(bound.results(&answers.collect::<Vec<_>>()), expected);
 }

@@ -1,0 +1,78 @@
+//! How many tools of a request the provider holds the model to.
+
+use serde_json::{Map, Value};
+
+/// What is left for the tools of one request.
+///
+/// Anthropic's [limits](https://platform.claude.com/docs/en/build-with-claude/structured-outputs#schema-complexity-limits);
+/// tools that are not strict do not count.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Budget {
+    tools: usize,
+    optional: usize,
+    choices: usize,
+}
+
+/// What the schema of one tool takes of it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Weight {
+    /// The properties that are not required.
+    optional: usize,
+    /// The values that may be of several types.
+    choices: usize,
+}
+
+impl Budget {
+    pub(super) const ANTHROPIC: Self = Self { tools: 20, optional: 24, choices: 16 };
+
+    /// Takes what a tool needs.
+    ///
+    /// # Errors
+    ///
+    /// What there is too little of; then, nothing is taken.
+    pub(super) fn take(&mut self, weight: Weight) -> Result<(), String> {
+        let Weight { optional, choices } = weight;
+        let wanted = [
+            (1, self.tools, Self::ANTHROPIC.tools, "strict tools"),
+            (optional, self.optional, Self::ANTHROPIC.optional, "properties that may be absent"),
+            (choices, self.choices, Self::ANTHROPIC.choices, "values of several types"),
+        ];
+        if let Some((.., most, what)) = wanted.iter().find(|(wanted, left, ..)| wanted > left) {
+            return Err(format!("with the tools before it, a request would have more than {most} {what}"));
+        }
+        self.tools -= 1;
+        self.optional -= optional;
+        self.choices -= choices;
+        Ok(())
+    }
+}
+
+impl Weight {
+    pub(super) fn of(schema: &Value) -> Self {
+        let mut weight = Self::default();
+        weight.add(schema);
+        weight
+    }
+
+    fn add(&mut self, schema: &Value) {
+        let Value::Object(schema) = schema else { return };
+        self.choices +=
+            usize::from(schema.contains_key("anyOf") || schema.get("type").is_some_and(Value::is_array));
+        if let Some(Value::Object(properties)) = schema.get("properties") {
+            let required = schema.get("required").and_then(Value::as_array).map_or(0, Vec::len);
+            self.optional += properties.len().saturating_sub(required);
+        }
+        for (key, value) in schema {
+            match (key.as_str(), value) {
+                ("properties" | "$defs", Value::Object(named)) => self.add_all(named),
+                ("anyOf", Value::Array(branches)) => branches.iter().for_each(|it| self.add(it)),
+                ("items", items) => self.add(items),
+                _ => {}
+            }
+        }
+    }
+
+    fn add_all(&mut self, named: &Map<String, Value>) {
+        named.values().for_each(|it| self.add(it));
+    }
+}

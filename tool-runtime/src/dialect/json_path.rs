@@ -1,0 +1,87 @@
+//! Places in a value that is being put together, as JSON paths to one value each
+//! ([RFC 9535](https://www.rfc-editor.org/rfc/rfc9535#name-singular-query)).
+
+use serde_json::{Map, Value};
+
+/// The most steps: nothing that JSON is read from is deeper.
+const DEEPEST: usize = 128;
+
+enum Step {
+    Name(String),
+    Index(usize),
+}
+
+/// The place that `path` leads to; what is missing on the way is made. `None` where there is something else on
+/// the way, an item is left out, or `path` is not one to a single value.
+pub(super) fn place<'v>(root: &'v mut Value, path: &str) -> Option<&'v mut Value> {
+    let steps = steps(path)?;
+    steps.into_iter().try_fold(root, |value, step| match step {
+        Step::Name(name) => {
+            if value.is_null() {
+                *value = Value::Object(Map::new());
+            }
+            Some(value.as_object_mut()?.entry(name).or_insert(Value::Null))
+        }
+        Step::Index(index) => {
+            if value.is_null() {
+                *value = Value::Array(Vec::new());
+            }
+            let items = value.as_array_mut()?;
+            if index == items.len() {
+                items.push(Value::Null);
+            }
+            items.get_mut(index)
+        }
+    })
+}
+
+fn steps(path: &str) -> Option<Vec<Step>> {
+    let mut rest = path.strip_prefix('$')?;
+    let mut steps = Vec::new();
+    while !rest.is_empty() {
+        let step;
+        (step, rest) = if let Some(name) = rest.strip_prefix('.') {
+            let (name, rest) = name.split_at(name.find(['.', '[']).unwrap_or(name.len()));
+            (Step::Name(Some(name).filter(|it| !it.is_empty())?.to_owned()), rest)
+        } else {
+            bracketed(rest.strip_prefix('[')?)?
+        };
+        steps.push(step);
+        if steps.len() > DEEPEST {
+            return None;
+        }
+    }
+    Some(steps)
+}
+
+/// What stands in brackets, and what comes after them.
+fn bracketed(text: &str) -> Option<(Step, &str)> {
+    let Some(quote) = text.chars().next().filter(|it| "'\"".contains(*it)) else {
+        let (index, rest) = text.split_once(']')?;
+        let is_index = !index.is_empty() && index.bytes().all(|it| it.is_ascii_digit());
+        return Some((Step::Index(index.parse().ok().filter(|_| is_index)?), rest));
+    };
+    // As JSON has it, which writes the other quotes.
+    let mut json = String::from('"');
+    let mut characters = text.char_indices().skip(1);
+    while let Some((at, character)) = characters.next() {
+        match character {
+            it if it == quote => {
+                json.push('"');
+                let rest = text[at + 1..].strip_prefix(']')?;
+                return Some((Step::Name(serde_json::from_str(&json).ok()?), rest));
+            }
+            '\\' => match characters.next()? {
+                (_, '\'') => json.push('\''),
+                (_, escaped) => json.extend(['\\', escaped]),
+            },
+            '"' => json.push_str("\\\""),
+            other => json.push(other),
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+#[path = "json_path_tests.rs"]
+mod tests;

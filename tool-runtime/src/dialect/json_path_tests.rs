@@ -1,0 +1,50 @@
+#![allow(clippy::unwrap_used, reason = "a test may")]
+
+use serde_json::{Value, json};
+
+use super::place;
+
+/// What becomes of nothing when each path is given its value.
+fn made(parts: &[(&str, Value)]) -> Option<Value> {
+    let mut root = Value::Null;
+    for (path, value) in parts {
+        *place(&mut root, path)? = value.clone();
+    }
+    Some(root)
+}
+
+#[test]
+fn names_and_indices_lead_into_what_they_make() {
+    let cases = [
+        ("$", json!(1)),
+        ("$.a", json!({ "a": 1 })),
+        ("$.a.b[0].c", json!({ "a": { "b": [{ "c": 1 }] } })),
+        ("$['a b'][\"c\"]", json!({ "a b": { "c": 1 } })),
+        (r#"$['it\'s "so"']['\u00e9\\']"#, json!({ "it's \"so\"": { "é\\": 1 } })),
+        ("$.größe", json!({ "größe": 1 })),
+        ("$['a.b]']", json!({ "a.b]": 1 })),
+    ];
+    for (path, value) in cases {
+        assert_eq!(made(&[(path, json!(1))]), Some(value), "{path}");
+    }
+}
+
+#[test]
+fn what_is_there_stays() {
+    let parts = [("$.a[0]", json!(1)), ("$.a[1]", json!(2)), ("$.b", json!(3))];
+    assert_eq!(made(&parts), Some(json!({ "a": [1, 2], "b": 3 })));
+}
+
+#[test]
+fn what_leads_to_no_single_value_is_refused() {
+    let deep = format!("${}", ".a".repeat(129));
+    let cases = [
+        "", "a", "$a", "$.", "$..a", "$[*]", "$[-1]", "$[1]", "$[+0]", "$['a", "$['a'", "$[]", "$[0",
+        "$['\\x']", &deep,
+    ];
+    for path in cases {
+        assert_eq!(made(&[(path, json!(1))]), None, "{path}");
+    }
+    assert_eq!(made(&[("$.a", json!("text")), ("$.a.b", json!(1))]), None);
+    assert_eq!(made(&[("$.a[0]", json!(1)), ("$.a.b", json!(1))]), None);
+}
