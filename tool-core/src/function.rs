@@ -4,8 +4,8 @@ use std::{fmt, sync::Arc};
 
 use crate::{
     __private::{Boxed, Parameters, SlotList, Spec, Start, Used, Using, describe, output},
-    Arguments, ErrorKind, Needed, OutputSchema, PrepareArguments, Prepared, Running, SchemaError, Site, Tool,
-    ToolContext, ToolDefinition, ToolError, ToolName,
+    Arguments, ErrorKind, ModelRequest, Needed, OutputSchema, PrepareArguments, Prepared, Running,
+    SchemaError, Site, Tool, ToolContext, ToolDefinition, ToolError, ToolName,
     registration::{Invoke, InvokeMethod},
 };
 
@@ -126,6 +126,12 @@ impl Tool for FunctionTool {
 
     fn site(&self) -> Option<Site> {
         Some(self.spec.site)
+    }
+
+    fn on_request(&self, request: &mut ModelRequest<'_>) {
+        if let Some(add) = self.spec.on_request {
+            add(request);
+        }
     }
 }
 

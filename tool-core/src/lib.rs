@@ -21,6 +21,7 @@ mod nearest;
 mod output;
 mod pointer;
 mod registration;
+mod request;
 mod schema;
 
 pub use futures_core::Stream;
@@ -48,6 +49,7 @@ pub use self::{
     nearest::{closest, nearest},
     output::{Actions, Blob, Bytes, Content, Resource, ResourceBody, ToolOutput},
     registration::{Method, Registration, Site},
+    request::ModelRequest,
     schema::{InputSchema, OutputSchema, SchemaError, constraint},
-    tool::{PrepareArguments, Prepared, Run, Running, StaticToolSet, Tool},
+    tool::{OnRequest, PrepareArguments, Prepared, Run, Running, StaticToolSet, Tool},
 };

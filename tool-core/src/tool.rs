@@ -11,7 +11,8 @@ use serde_json::{Map, Value};
 
 use crate::{
     __private::{Boxed, Call, Invocation},
-    Arguments, Method, Needed, Permission, Site, ToolContext, ToolDefinition, ToolError, ToolOutput,
+    Arguments, Method, ModelRequest, Needed, Permission, Site, ToolContext, ToolDefinition, ToolError,
+    ToolOutput,
     arguments::Corrections,
 };
 
@@ -20,6 +21,9 @@ pub type Running<'a, T = Result<ToolOutput, ToolError>> = Pin<Box<dyn Future<Out
 
 /// What may be done to arguments before they are checked: rename, drop or fill properties.
 pub type PrepareArguments = fn(&mut Map<String, Value>) -> Result<(), ToolError>;
+
+/// What a tool does to a request that is about to be sent to a model.
+pub type OnRequest = fn(&mut ModelRequest<'_>);
 
 /// Something that a model can call.
 ///
@@ -89,6 +93,12 @@ pub trait Tool: Send + Sync {
         false
     }
 
+    /// Adds to a request that is about to be sent to a model with the tool among others: instructions, or tools of
+    /// the provider's own. The tool is declared in it already.
+    ///
+    /// It is called for every request, and has no access to what a call has.
+    fn on_request(&self, _request: &mut ModelRequest<'_>) {}
+
     /// Both halves of a call in a row, for a caller that has nothing to do between them. Nothing but
     /// the check happens until the future is polled.
     ///
@@ -136,6 +146,10 @@ impl<T: Tool + ?Sized> Tool for Arc<T> {
 
     fn is_external(&self) -> bool {
         (**self).is_external()
+    }
+
+    fn on_request(&self, request: &mut ModelRequest<'_>) {
+        (**self).on_request(request);
     }
 }
 

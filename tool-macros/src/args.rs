@@ -60,6 +60,7 @@ pub(crate) struct ToolKeys {
     pub(crate) confirm: Option<Key<Confirm>>,
     pub(crate) permission: Option<Key<Path>>,
     pub(crate) needs: Option<Key<Vec<Type>>>,
+    pub(crate) on_request: Option<Key<Path>>,
 
     // Arguments in, result out.
     pub(crate) rename_all: Option<Key<RenameRule>>,

@@ -5,8 +5,8 @@ use std::{borrow::Cow, fmt, future::Future, sync::Arc};
 use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
 use tool_core::{
-    Arguments, InputSchema, Metadata, OutputSchema, Prepared, Running, Tool, ToolContext, ToolDefinition,
-    ToolError, ToolName, ToolOutput,
+    Arguments, InputSchema, Metadata, ModelRequest, OutputSchema, Prepared, Running, Tool, ToolContext,
+    ToolDefinition, ToolError, ToolName, ToolOutput,
 };
 
 use crate::Declaration;
@@ -121,7 +121,7 @@ impl ToolBuilder {
                 })
             }) as Body)
         };
-        Ok(ClosureTool { definition, prepare: Arc::new(prepare) })
+        Ok(ClosureTool { definition, prepare: Arc::new(prepare), on_request: None })
     }
 
     /// As [`handler`](Self::handler), for what is known when the program is written.
@@ -179,11 +179,24 @@ type Prepare = dyn Fn(&ToolDefinition, &mut Arguments<'_>) -> Result<Body, ToolE
 /// The second half of a call.
 type Body = Box<dyn FnOnce(ToolContext) -> Running<'static> + Send>;
 
+/// What adds to a request.
+type AddTo = dyn Fn(&mut ModelRequest<'_>) + Send + Sync;
+
 /// A tool made from a closure, by a [`ToolBuilder`].
 #[derive(Clone)]
 pub struct ClosureTool {
     definition: ToolDefinition,
     prepare: Arc<Prepare>,
+    on_request: Option<Arc<AddTo>>,
+}
+
+impl ClosureTool {
+    /// Sets what the tool adds to every request that it is part of: instructions, or tools of the provider's own.
+    #[must_use]
+    pub fn with_on_request(mut self, add: impl Fn(&mut ModelRequest<'_>) + Send + Sync + 'static) -> Self {
+        self.on_request = Some(Arc::new(add));
+        self
+    }
 }
 
 impl Tool for ClosureTool {
@@ -199,6 +212,12 @@ impl Tool for ClosureTool {
 
     fn holds_arguments(&self) -> bool {
         true
+    }
+
+    fn on_request(&self, request: &mut ModelRequest<'_>) {
+        if let Some(add) = &self.on_request {
+            add(request);
+        }
     }
 }
 

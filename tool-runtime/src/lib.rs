@@ -85,10 +85,10 @@ pub use tokio_util::sync::CancellationToken;
 pub use tool_core::{
     Actions, Arguments, Blob, Bytes, CallId, CallSink, Confirmation, ConfirmationAnswer, Content,
     ContentHash, Correction, CorrectionRule, ErrorKind, FunctionTool, InputSchema, InvalidName, Merge,
-    Metadata, Method, Needed, OutputSchema, Permission, Plan, PrepareArguments, Prepared, Progress, Provided,
-    ReadonlyContext, Registration, Resource, ResourceBody, Retry, Run, RunContext, Running, SchemaError,
-    SchemaProblem, Site, StaticToolSet, Stream, Tool, ToolContext, ToolDefinition, ToolError, ToolName,
-    ToolOutput, Violation, WithCallId, constraint,
+    Metadata, Method, ModelRequest, Needed, OnRequest, OutputSchema, Permission, Plan, PrepareArguments,
+    Prepared, Progress, Provided, ReadonlyContext, Registration, Resource, ResourceBody, Retry, Run,
+    RunContext, Running, SchemaError, SchemaProblem, Site, StaticToolSet, Stream, Tool, ToolContext,
+    ToolDefinition, ToolError, ToolName, ToolOutput, Violation, WithCallId, constraint,
 };
 #[doc = include_str!("docs/tool.md")]
 pub use tool_macros::tool;

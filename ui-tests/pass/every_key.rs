@@ -4,7 +4,7 @@
 #![allow(clippy::too_many_arguments)]
 
 use tool_runtime::serde_json::{Map, Value, json};
-use tool_runtime::{Permission, ToolContext, ToolError, tool};
+use tool_runtime::{ModelRequest, Permission, ToolContext, ToolError, tool};
 
 const MAX: usize = 9;
 const DOC: &str = "from a constant";
@@ -18,6 +18,10 @@ fn must_confirm(_: &ToolContext, to: &String, _: &Option<Vec<String>>, _: &f64, 
 
 fn may_send(_: &ToolContext, _: &String, _: &Option<Vec<String>>, _: &f64, _: &String) -> Permission {
     Permission::Allow
+}
+
+fn instruct(request: &mut ModelRequest<'_>) {
+    request.instruct("Ask before you send.");
 }
 
 fn prepare(_: &mut Map<String, Value>) -> Result<(), ToolError> {
@@ -37,7 +41,7 @@ fn half() -> f64 {
     search_or_read = false, long_running,
     sequential, timeout = "5m", idle_timeout = "250ms",
     retry(attempts = 3, initial = "200ms", max = "1h", multiplier = 1.5, jitter = false),
-    confirm = must_confirm, permission = may_send, needs(Outbox, dyn Send),
+    confirm = must_confirm, permission = may_send, needs(Outbox, dyn Send), on_request = instruct,
     rename_all = "camelCase", strict, unknown_fields = "ignore", prepare = prepare,
     input_schema = SCHEMA, output_schema = json!({ "type": "string" }),
     max_result_size = 64 * 1024, skip_summarization, merge = false, blocking = false,

@@ -4,7 +4,7 @@ use schemars::{Schema, SchemaGenerator};
 use serde_json::Value;
 
 use super::Constraint;
-use crate::{Confirmation, Metadata, Needed, PrepareArguments, Registration, Retry, Site};
+use crate::{Confirmation, Metadata, Needed, OnRequest, PrepareArguments, Registration, Retry, Site};
 
 /// A type that stands for one tool: `Registry::builder().tool::<T>()`.
 #[diagnostic::on_unimplemented(
@@ -51,6 +51,7 @@ pub struct Spec {
     pub examples: &'static [MakeValue],
     pub needs: &'static [fn() -> Needed],
     pub prepare: Option<PrepareArguments>,
+    pub on_request: Option<OnRequest>,
 }
 
 /// The hints of [`Metadata`].
@@ -150,6 +151,7 @@ impl Spec {
             examples: &[],
             needs: &[],
             prepare: None,
+            on_request: None,
         }
     }
 

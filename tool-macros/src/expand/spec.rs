@@ -123,6 +123,7 @@ fn execution(keys: &ToolKeys, fields: &mut Fields) {
     let needs: Vec<TokenStream> =
         value(&keys.needs).into_iter().flatten().map(|ty| quote!(__tool::Needed::of::<#ty>)).collect();
     fields.list("needs", &needs);
+    fields.some("on_request", value(&keys.on_request));
 }
 
 fn retry(keys: &Retry) -> TokenStream {

@@ -132,7 +132,7 @@ golden! {
         search_or_read = false, long_running,
         sequential, timeout = "5m", idle_timeout = "250ms",
         retry(attempts = 3, initial = "200ms", max = "1h", multiplier = 1.5, jitter = false),
-        confirm = must_confirm, permission = may_send, needs(Outbox),
+        confirm = must_confirm, permission = may_send, needs(Outbox), on_request = instruct,
         rename_all = "camelCase", strict, unknown_fields = "ignore", prepare = prepare,
         input_schema = SCHEMA, output_schema = json!({ "type": "string" }),
         max_result_size = 64 * 1024, skip_summarization,

@@ -8,22 +8,23 @@ use tool_core::Arguments;
 
 use super::{
     Assembler, DialectError, Finding,
-    error::At,
     exports::{Exports, OutputForm},
+    request,
     wire::Wire,
 };
-use crate::{ToolCall, ToolResult};
+use crate::{Registry, ToolCall, ToolResult};
 
 /// The tools of a registry in a [`Dialect`](super::Dialect). Cheap to clone.
 #[derive(Clone)]
 pub struct Bound {
     wire: Wire,
     exports: Arc<Exports>,
+    registry: Registry,
 }
 
 impl Bound {
-    pub(super) fn new(wire: Wire, exports: Arc<Exports>) -> Self {
-        Self { wire, exports }
+    pub(super) fn new(wire: Wire, exports: Arc<Exports>, registry: Registry) -> Self {
+        Self { wire, exports, registry }
     }
 
     /// The tools as the provider wants them in a request, sorted by name; those of the provider's own come after.
@@ -32,11 +33,18 @@ impl Bound {
         &self.exports.definitions
     }
 
-    /// Puts the tools into a request, after those that it has.
+    /// Puts the tools into a request, after those that it has, and then what each tool
+    /// [adds](tool_core::Tool::on_request): tools of the provider's own after them, instructions below those that
+    /// there are.
+    ///
+    /// - OpenAI, chat completions: in the first of `messages`, if it is of the system or the developer, or else before it.
+    /// - OpenAI, responses: in `instructions`. MCP: likewise, beside `tools`; a server tells of them when it is initialized.
+    /// - Anthropic: in `system`. Gemini: in `systemInstruction`.
     ///
     /// # Errors
     ///
-    /// If the request is no object, or its `tools` are no list.
+    /// If the request is no object, its `tools` are no list, or instructions have no place in it; or if a tool panics.
+    /// What was put in before is not taken out.
     ///
     /// # Examples
     ///
@@ -52,22 +60,7 @@ impl Bound {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn pack(&self, request: &mut Value) -> Result<(), DialectError> {
-        let at = At::root(request);
-        let tools = at.object()?.field("tools");
-        if tools.value().is_some() {
-            tools.items()?;
-        }
-        if let (Value::Object(fields), Value::Array(own)) = (request, self.definitions())
-            && !own.is_empty()
-        {
-            let before = fields.remove("tools").and_then(|tools| match tools {
-                Value::Array(tools) => Some(tools),
-                _ => None,
-            });
-            let all = before.into_iter().flatten().chain(own.iter().cloned()).collect();
-            fields.insert("tools".to_owned(), Value::Array(all));
-        }
-        Ok(())
+        request::pack(self, &self.registry, request)
     }
 
     /// What the dialect changed in the tools, and what it cannot carry.

@@ -26,6 +26,14 @@ impl fmt::Display for DialectError {
     }
 }
 
+impl DialectError {
+    /// The same of what is at `pointer`.
+    pub(super) fn below(mut self, pointer: &str) -> Self {
+        self.pointer.insert_str(0, pointer);
+        self
+    }
+}
+
 impl std::error::Error for DialectError {}
 
 /// A place in a response; there may be nothing.

@@ -75,6 +75,7 @@ mod finding;
 mod json_path;
 mod lint;
 mod names;
+mod request;
 mod schema;
 mod wire;
 
@@ -265,7 +266,7 @@ impl Dialect {
         };
         *last = Some(Arc::clone(&exports));
         drop(last);
-        Bound::new(self.wire, exports)
+        Bound::new(self.wire, exports, registry.clone())
     }
 }
 

@@ -119,6 +119,11 @@ impl Registry {
         self.entry(name).map(Entry::tool)
     }
 
+    /// All of them, sorted by name.
+    pub(crate) fn tools(&self) -> impl Iterator<Item = &Arc<dyn Tool>> {
+        self.inner.entries.iter().map(|entry| entry.tool())
+    }
+
     /// How many tools there are.
     #[must_use]
     pub fn len(&self) -> usize {

@@ -7,8 +7,8 @@ use std::{
 
 use serde_json::Value;
 use tool_core::{
-    Arguments, Confirmation, Needed, PrepareArguments, Prepared, Running, Site, Tool, ToolContext,
-    ToolDefinition, ToolError, ToolName,
+    Arguments, Confirmation, ModelRequest, Needed, PrepareArguments, Prepared, Running, Site, Tool,
+    ToolContext, ToolDefinition, ToolError, ToolName,
 };
 
 use super::identity;
@@ -86,6 +86,10 @@ impl Tool for Wrapped {
 
     fn is_external(&self) -> bool {
         self.tool.is_external()
+    }
+
+    fn on_request(&self, request: &mut ModelRequest<'_>) {
+        self.tool.on_request(request);
     }
 }
 

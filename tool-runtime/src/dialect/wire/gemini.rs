@@ -12,6 +12,7 @@ use crate::{
         content::{Block, blocks, not_shown},
         error::At,
         json_path::place,
+        request::add_block,
     },
 };
 
@@ -121,6 +122,21 @@ fn push_part(part: &At<'_>, arguments: &mut Value) -> Result<(), DialectError> {
         *place(arguments, path.text()?).filter(|it| it.is_null()).ok_or_else(wrong)? = value;
     } else if given("nullValue").is_some() {
         place(arguments, path.text()?).filter(|it| it.is_null()).ok_or_else(wrong)?;
+    }
+    Ok(())
+}
+
+/// Adds `text` to the parts of the system's content; its field may be written in either case.
+pub(super) fn instruct(body: &mut Value, text: &str) -> Result<(), DialectError> {
+    let is_there = body.get("system_instruction").is_some();
+    let field = if is_there { "system_instruction" } else { "systemInstruction" };
+    let content = body.as_object_mut().map(|fields| fields.entry(field).or_insert(Value::Null));
+    if let Some(content @ Value::Null) = content {
+        *content = json!({ "parts": [] });
+    }
+    match body.pointer_mut(&format!("/{field}/parts")) {
+        Some(Value::Array(parts)) => add_block(parts, json!({ "text": text })),
+        _ => return Err(At::root(body).field(field).field("parts").error("a list")),
     }
     Ok(())
 }

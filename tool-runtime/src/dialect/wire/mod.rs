@@ -19,6 +19,7 @@ use super::{
     error::At,
     exports::OutputForm,
     names::NameRule,
+    request::instruct_in,
     schema::{self, Rules},
 };
 use crate::{ToolCall, ToolResult};
@@ -168,6 +169,16 @@ impl Wire {
             Self::Anthropic { .. } => anthropic::push(event, slots),
             Self::Gemini { .. } => gemini::push(event, slots),
             Self::Mcp => mcp::push(event, slots),
+        }
+    }
+
+    /// Adds `text` to what the model is told before all else.
+    pub(super) fn instruct(self, body: &mut Value, text: &str) -> Result<(), DialectError> {
+        match self {
+            Self::OpenAiChat { .. } => openai_chat::instruct(body, text),
+            Self::OpenAiResponses { .. } | Self::Mcp => instruct_in(body, "instructions", text, false),
+            Self::Anthropic { .. } => instruct_in(body, "system", text, true),
+            Self::Gemini { .. } => gemini::instruct(body, text),
         }
     }
 

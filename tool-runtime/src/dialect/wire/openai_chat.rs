@@ -11,6 +11,7 @@ use crate::{
         assembler::{Slot, Slots},
         content::{Block, blocks, not_shown, signed},
         error::At,
+        request::instruct_in,
     },
 };
 
@@ -148,6 +149,22 @@ fn push_function_call(part: &At<'_>, slots: &mut Slots) -> Result<(), DialectErr
         slots.begin(Slot { index: u64::MAX, id: Some(function_call_id()), name, ..Slot::default() });
     }
     slots.last().map_or(Ok(()), |slot| push_arguments(&part.field("arguments"), slot))
+}
+
+/// Adds `text` to the first message, if it is of the system; `developer` is what some models call it.
+pub(super) fn instruct(body: &mut Value, text: &str) -> Result<(), DialectError> {
+    let is_first =
+        body.pointer("/messages/0/role").is_some_and(|role| role == "system" || role == "developer");
+    if is_first && let Some(first) = body.pointer_mut("/messages/0") {
+        return instruct_in(first, "content", text, true).map_err(|error| error.below("/messages/0"));
+    }
+    let message = json!({ "role": "system", "content": text });
+    match body.as_object_mut().map(|fields| fields.entry("messages").or_insert(Value::Null)) {
+        Some(messages @ Value::Null) => *messages = json!([message]),
+        Some(Value::Array(messages)) => messages.insert(0, message),
+        _ => return Err(At::root(body).field("messages").error("a list")),
+    }
+    Ok(())
 }
 
 /// A message for each result. Only the user shows pictures and plays sounds: they are in one message after.

@@ -14,6 +14,7 @@ mod openai_chat;
 mod openai_responses;
 mod providers;
 mod recorded;
+mod requests;
 mod rules;
 mod strict_anthropic;
 mod tools;
