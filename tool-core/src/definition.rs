@@ -303,7 +303,23 @@ impl Serialize for ToolDefinition {
 
 impl PartialEq for ToolDefinition {
     fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.inner, &other.inner) || self.content_hash() == other.content_hash()
+        // What is written alike is found out sooner than hashes are made.
+        Arc::ptr_eq(&self.inner, &other.inner)
+            || self.inner.is_alike(&other.inner)
+            || self.content_hash() == other.content_hash()
+    }
+}
+
+impl Inner {
+    fn is_alike(&self, other: &Self) -> bool {
+        self.name == other.name
+            && self.title == other.title
+            && self.description == other.description
+            && self.metadata == other.metadata
+            && self.examples == other.examples
+            && self.input_schema.as_value() == other.input_schema.as_value()
+            && self.output_schema.as_ref().map(OutputSchema::as_value)
+                == other.output_schema.as_ref().map(OutputSchema::as_value)
     }
 }
 

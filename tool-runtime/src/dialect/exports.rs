@@ -1,10 +1,10 @@
 //! What the tools of a registry are in a dialect: made once, and kept while they stay the same.
 
-use std::{borrow::Cow, collections::HashMap, sync::Arc};
+use std::{borrow::Cow, collections::HashMap, io, sync::Arc};
 
 use foldhash::fast::FixedState;
 use serde_json::{Value, json};
-use tool_core::{ContentHash, ToolDefinition};
+use tool_core::ToolDefinition;
 
 use super::{
     Finding, Severity,
@@ -13,11 +13,12 @@ use super::{
     schema::{Carried, Remark, carry},
     wire::{Definition, Wire},
 };
-use crate::Registry;
+use crate::{Registry, registry::Identity};
 
 /// What a registry is in a dialect; made once.
 pub(super) struct Exports {
-    of: ContentHash,
+    /// A dialect outlives the sets that it was bound to, and the values in them.
+    of: Identity,
     pub(super) tools: Vec<Arc<Export>>,
     by_name: HashMap<String, usize, FixedState>,
     pub(super) names: Names,
@@ -30,7 +31,7 @@ pub(super) struct Exports {
 
 /// What one tool is in a dialect.
 pub(super) struct Export {
-    of: ContentHash,
+    of: ToolDefinition,
     wire_name: String,
     /// `None` where it cannot be sent.
     definition: Option<Value>,
@@ -70,7 +71,7 @@ impl Exports {
         let export = |definition: &ToolDefinition| {
             let wire_name = names.wire(definition.name());
             let known = before.and_then(|before| before.export(definition.name()));
-            let same = known.filter(|it| it.of == definition.content_hash() && it.wire_name == wire_name);
+            let same = known.filter(|it| it.of == *definition && it.wire_name == wire_name);
             same.map_or_else(|| Arc::new(Export::new(wire, definition, wire_name)), Arc::clone)
         };
         let tools: Vec<_> = definitions.iter().map(export).collect();
@@ -93,11 +94,12 @@ impl Exports {
         let custom = native.iter().filter(is_custom).filter_map(|tool| wire.native_name(tool));
         let custom = custom.map(str::to_owned).collect();
         let definitions = wire.tools(sent, native);
-        Self { of: registry.content_hash(), tools, by_name, names, definitions, tokens, custom, findings }
+        Self { of: registry.identity(), tools, by_name, names, definitions, tokens, custom, findings }
     }
 
     pub(super) fn is_of(&self, registry: &Registry) -> bool {
-        self.of == registry.content_hash()
+        // To be the same set takes no look at what is in it.
+        self.of.is_of(registry) || self.tools.iter().map(|tool| &tool.of).eq(registry.definitions())
     }
 
     pub(super) fn export(&self, name: &str) -> Option<&Arc<Export>> {
@@ -144,7 +146,7 @@ impl Export {
             })
         });
         let findings = remarks.into_iter().map(finding).collect();
-        let (of, wire_name) = (definition.content_hash(), wire_name.to_owned());
+        let (of, wire_name) = (definition.clone(), wire_name.to_owned());
         let tokens = written.as_ref().map(tokens).unwrap_or_default();
         Self { of, wire_name, definition: written, within, findings, output: form, tokens, weight }
     }
@@ -246,10 +248,33 @@ const MANY_TOKENS: usize = 10_000;
 
 /// About how many tokens `definition` is: four characters each, or one where they are not ASCII.
 fn tokens(definition: &Value) -> usize {
-    let text = definition.to_string();
-    let ascii = text.bytes().filter(u8::is_ascii).count();
-    let others = text.chars().filter(|it| !it.is_ascii()).count();
-    ascii.div_ceil(4) + others
+    let mut count = Count::default();
+    // Nothing is kept, so that nothing can fail.
+    let _ = serde_json::to_writer(&mut count, definition);
+    count.ascii.div_ceil(4) + count.others
+}
+
+/// Counts the characters that are written.
+#[derive(Default)]
+struct Count {
+    ascii: usize,
+    others: usize,
+}
+
+impl io::Write for Count {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let ascii = bytes.iter().filter(|byte| byte.is_ascii()).count();
+        self.ascii += ascii;
+        if ascii < bytes.len() {
+            // Each character has one byte that does not go on with another.
+            self.others += bytes.iter().filter(|byte| **byte >= 0xc0).count();
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// That the definitions fill the context; the finding is of the tool that is most of them.

@@ -14,7 +14,7 @@ use std::{
     borrow::Cow,
     collections::HashMap,
     fmt,
-    sync::{Arc, OnceLock},
+    sync::{Arc, OnceLock, Weak},
 };
 
 use foldhash::fast::FixedState;
@@ -75,6 +75,15 @@ struct Terms {
     lenience: Lenience,
 }
 
+/// Which set it is, also when it is gone.
+pub(crate) struct Identity(Weak<Inner>);
+
+impl Identity {
+    pub(crate) fn is_of(&self, registry: &Registry) -> bool {
+        std::ptr::eq(self.0.as_ptr(), Arc::as_ptr(&registry.inner))
+    }
+}
+
 impl Registry {
     /// Starts a set.
     pub fn builder() -> RegistryBuilder {
@@ -117,6 +126,11 @@ impl Registry {
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Arc<dyn Tool>> {
         self.entry(name).map(Entry::tool)
+    }
+
+    /// What tells the set from others, and keeps nothing of it.
+    pub(crate) fn identity(&self) -> Identity {
+        Identity(Arc::downgrade(&self.inner))
     }
 
     /// All of them, sorted by name.

@@ -23,24 +23,26 @@ impl<'w> Walk<'w, '_> {
     fn node(&mut self, schema: &'w Value, at: &str, is_branch: bool) {
         let Value::Object(schema) = schema else { return };
         for (key, value) in schema {
-            let place = below(at, key);
+            let place = || below(at, key);
             match (key.as_str(), value) {
                 ("properties", Value::Object(properties)) => {
                     // The only property of a branch is the name of a variant, of which is told beside it.
                     let is_variant = is_branch && properties.len() == 1 && has_text(schema);
-                    self.properties(properties, &place, is_variant);
+                    self.properties(properties, &place(), is_variant);
                 }
                 // A definition is looked at where it stands, however often it is referred to.
                 ("$defs" | "definitions" | "patternProperties", Value::Object(named)) => {
+                    let place = place();
                     named.iter().for_each(|(name, it)| self.node(it, &below(&place, name), false));
                 }
                 ("oneOf" | "anyOf" | "allOf" | "prefixItems", Value::Array(all)) => {
+                    let place = place();
                     for (index, it) in all.iter().enumerate() {
                         let is_branch = key == "oneOf" || key == "anyOf";
                         self.node(it, &below(&place, &index.to_string()), is_branch);
                     }
                 }
-                ("items" | "additionalProperties", value) => self.node(value, &place, false),
+                ("items" | "additionalProperties", value) => self.node(value, &place(), false),
                 _ => {}
             }
         }

@@ -97,46 +97,47 @@ impl<'s> Walk<'s> {
         at: &str,
         draft: &mut Draft,
     ) -> Option<()> {
-        let place = below(at, key);
+        // Most keywords are kept, and have no need of it.
+        let place = || below(at, key);
         match key {
             "properties" => {
-                let properties = object::properties(self, schema, value, &place, draft)?;
+                let properties = object::properties(self, schema, value, &place(), draft)?;
                 draft.out.insert(key.to_owned(), properties);
             }
-            "$defs" | "definitions" => self.definitions(key, value, &place, draft),
+            "$defs" | "definitions" => self.definitions(key, value, &place(), draft),
             "$ref" => {
                 let moved = value.as_str().map(|reference| moved(reference, &self.place).into());
                 draft.out.insert(key.to_owned(), moved.unwrap_or_else(|| value.clone()));
             }
-            "anyOf" | "oneOf" => self.choice(key, value, &place, draft)?,
+            "anyOf" | "oneOf" => self.choice(key, value, &place(), draft)?,
             "allOf" if self.rules.keeps(key) => {
-                let parts = self.nodes(value, &place);
+                let parts = self.nodes(value, &place());
                 draft.out.insert(key.to_owned(), parts.into());
             }
-            "items" | "prefixItems" => super::list::items(self, schema, key, value, &place, draft),
+            "items" | "prefixItems" => super::list::items(self, schema, key, value, &place(), draft),
             "additionalProperties" | "patternProperties" => {
-                object::others(self, schema, key, value, &place, draft);
+                object::others(self, schema, key, value, &place(), draft);
             }
             "const" if !self.rules.keeps(key) => {
-                self.values(std::slice::from_ref(value), "const", value, &place, draft);
+                self.values(std::slice::from_ref(value), "const", value, &place(), draft);
             }
             "enum" => match value {
-                Value::Array(values) => self.values(values, key, value, &place, draft),
-                _ => self.say(key, value, &place, draft),
+                Value::Array(values) => self.values(values, key, value, &place(), draft),
+                _ => self.say(key, value, &place(), draft),
             },
             "pattern" if self.rules.plain_patterns && value.as_str().is_some_and(looks_around) => {
-                self.say(key, value, &place, draft);
+                self.say(key, value, &place(), draft);
             }
             "minItems" if value.as_u64().is_some_and(|least| least > self.rules.min_items) => {
-                self.say(key, value, &place, draft);
+                self.say(key, value, &place(), draft);
             }
             "format" if !value.as_str().is_some_and(|it| self.rules.keeps_format(it)) => {
-                self.say(key, value, &place, draft);
+                self.say(key, value, &place(), draft);
             }
             _ if self.rules.keeps(key) => {
                 draft.out.insert(key.to_owned(), value.clone());
             }
-            _ => self.say(key, value, &place, draft),
+            _ => self.say(key, value, &place(), draft),
         }
         Some(())
     }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Definition, arguments};
+use super::{Definition, arguments, object};
 use crate::{
     ToolCall, ToolResult,
     dialect::{
@@ -14,8 +14,11 @@ use crate::{
 };
 
 pub(super) fn definition(tool: Definition<'_>) -> Value {
-    let mut definition =
-        json!({ "name": tool.name, "description": tool.description, "input_schema": tool.parameters });
+    let mut definition = object([
+        ("name", tool.name.into()),
+        ("description", tool.description.into()),
+        ("input_schema", tool.parameters),
+    ]);
     if tool.strict {
         definition["strict"] = true.into();
     }

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 use tool_core::ToolDefinition;
 
-use super::{Definition, arguments};
+use super::{Definition, arguments, object};
 use crate::{
     ToolCall, ToolResult,
     dialect::{
@@ -17,7 +17,8 @@ use crate::{
 
 pub(super) fn definition(tool: Definition<'_>) -> Value {
     let Definition { name, of, description, parameters, output, .. } = tool;
-    let mut definition = json!({ "name": name, "description": description, "inputSchema": parameters });
+    let mut definition =
+        object([("name", name.into()), ("description", description.into()), ("inputSchema", parameters)]);
     if *of.name() != of.title() {
         definition["title"] = of.title().into();
     }
@@ -48,7 +49,11 @@ pub(super) fn output(definition: &ToolDefinition) -> (OutputForm, Option<Value>)
     }
     let definitions = schema.as_object_mut().and_then(|schema| schema.shift_remove("$defs"));
     move_references(&mut schema, "/properties/result");
-    let mut held = json!({ "type": "object", "properties": { "result": schema }, "required": ["result"] });
+    let mut held = object([
+        ("type", "object".into()),
+        ("properties", object([("result", schema)])),
+        ("required", json!(["result"])),
+    ]);
     if let Some(definitions) = definitions {
         held["$defs"] = definitions;
     }

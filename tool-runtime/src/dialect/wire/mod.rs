@@ -9,7 +9,7 @@ mod mcp;
 mod openai_chat;
 mod openai_responses;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value};
 use tool_core::{Arguments, ToolDefinition};
 
 use super::{
@@ -129,7 +129,7 @@ impl Wire {
     pub(super) fn tools(self, definitions: Vec<Value>, native: &[Value]) -> Value {
         let own = match self {
             Self::Gemini { .. } if definitions.is_empty() => Vec::new(),
-            Self::Gemini { .. } => vec![json!({ "functionDeclarations": definitions })],
+            Self::Gemini { .. } => vec![object([("functionDeclarations", definitions.into())])],
             _ => definitions,
         };
         own.into_iter().chain(native.iter().cloned()).collect()
@@ -191,6 +191,11 @@ impl Wire {
             Self::Mcp => mcp::results(bound, results),
         }
     }
+}
+
+/// An object of values that are large: `json!` would copy them.
+fn object<const N: usize>(fields: [(&str, Value); N]) -> Value {
+    fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect::<Map<_, _>>().into()
 }
 
 /// Arguments as a text of JSON, or, of those who write them so, as the value.

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 use tool_core::CallId;
 
-use super::{Definition, arguments};
+use super::{Definition, arguments, object};
 use crate::{
     ToolCall, ToolResult,
     dialect::{
@@ -16,12 +16,13 @@ use crate::{
 };
 
 pub(super) fn definition(tool: Definition<'_>) -> Value {
-    json!({ "type": "function", "function": {
-        "name": tool.name,
-        "description": tool.description,
-        "parameters": tool.parameters,
-        "strict": tool.strict,
-    }})
+    let function = object([
+        ("name", tool.name.into()),
+        ("description", tool.description.into()),
+        ("parameters", tool.parameters),
+        ("strict", tool.strict.into()),
+    ]);
+    object([("type", "function".into()), ("function", function)])
 }
 
 pub(super) fn calls(bound: &Bound, response: &At<'_>) -> Result<Vec<ToolCall>, DialectError> {

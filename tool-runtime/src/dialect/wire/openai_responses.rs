@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Definition, arguments};
+use super::{Definition, arguments, object};
 use crate::{
     ToolCall, ToolResult,
     dialect::{
@@ -14,14 +14,14 @@ use crate::{
 };
 
 pub(super) fn definition(tool: Definition<'_>) -> Value {
-    json!({
-        "type": "function",
-        "name": tool.name,
-        "description": tool.description,
-        "parameters": tool.parameters,
+    object([
+        ("type", "function".into()),
+        ("name", tool.name.into()),
+        ("description", tool.description.into()),
+        ("parameters", tool.parameters),
         // It is `true` where nothing is said.
-        "strict": tool.strict,
-    })
+        ("strict", tool.strict.into()),
+    ])
 }
 
 pub(super) fn calls(bound: &Bound, response: &At<'_>) -> Result<Vec<ToolCall>, DialectError> {
