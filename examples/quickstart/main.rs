@@ -14,12 +14,11 @@ mod observations;
 mod report;
 mod stations;
 mod temperature;
-mod wire;
 
 use std::{env, fs, path::Path, sync::Arc};
 
 use anyhow::Context as _;
-use tool_runtime::{prelude::*, serde_json};
+use tool_runtime::{ToolCall, ToolResult, dialect::Dialect, prelude::*, serde_json};
 
 use self::{bulletin::Bulletin, observations::Observations, report::Watcher, stations::Stations};
 
@@ -33,28 +32,30 @@ async fn main() -> anyhow::Result<()> {
         .toolset(Observations::open(&here.join("data/observations.csv"))?)
         .build()?;
 
-    let definitions = wire::definitions(&tools);
+    // What stands between the tools and the JSON of this API; there is one for each of the others.
+    let openai = Dialect::openai_chat().bind(&tools);
     if env::args().any(|argument| argument == "--definitions") {
-        println!("{}", serde_json::to_string_pretty(&definitions)?);
+        println!("{}", serde_json::to_string_pretty(openai.definitions())?);
         return Ok(());
     }
-    report::definitions(&tools, &definitions)?;
+    report::definitions(&tools, openai.definitions())?;
 
     let path = here.join("response.json");
     let response = fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
-    let calls = wire::tool_calls(&response).context("reading the model's response")?;
+    let response: Value = serde_json::from_str(&response).context("reading the model's response")?;
+    let calls = openai.calls(&response).context("reading the model's response")?;
 
     report::heading(&format!("What the model asked for: {} calls", calls.len()));
-    let mut messages = Vec::new();
+    let mut results = Vec::new();
     for (number, call) in (1..).zip(&calls) {
         report::call(number, call);
-        let result = answer(&tools, call).await;
-        report::result(&result);
-        messages.push(wire::tool_message(&call.id, &result));
+        let outcome = answer(&tools, call).await;
+        report::result(&outcome);
+        results.push(ToolResult::new(call.id.clone(), Arc::clone(&call.name), outcome));
     }
 
     report::heading("What goes back to the model: one message for each call");
-    for message in &messages {
+    for message in openai.results(&results).as_array().into_iter().flatten() {
         println!("{message}");
     }
     Ok(())
@@ -64,8 +65,7 @@ async fn main() -> anyhow::Result<()> {
 ///
 /// `tools.call(name, arguments)` would do; a context of one's own adds the model's id of the call,
 /// and somebody who watches while it runs.
-async fn answer(tools: &Registry, call: &wire::ToolCall) -> Result<ToolOutput, ToolError> {
-    let cx =
-        tools.context_of(&call.function.name)?.with_call_id(call.id.as_str()).with_sink(Arc::new(Watcher));
-    tools.call_in(&cx, &call.function.arguments).await
+async fn answer(tools: &Registry, call: &ToolCall) -> Result<ToolOutput, ToolError> {
+    let cx = tools.context_of(&call.name)?.with_call_id(call.id.clone()).with_sink(Arc::new(Watcher));
+    tools.call_in(&cx, call.arguments.clone()).await
 }

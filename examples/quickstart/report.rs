@@ -1,11 +1,9 @@
 //! What a person reads of all this.
 
 use tool_runtime::{
-    CallSink, Registry, Running, ToolError, ToolOutput,
+    CallSink, Registry, Running, ToolCall, ToolError, ToolOutput,
     serde_json::{self, Value},
 };
-
-use crate::wire::ToolCall;
 
 /// How much of a result fits on a line.
 const WIDTH: usize = 100;
@@ -15,14 +13,15 @@ pub(crate) fn heading(text: &str) {
 }
 
 /// Each tool in a line, and one of them as the API sees it.
-pub(crate) fn definitions(tools: &Registry, wire: &[Value]) -> serde_json::Result<()> {
-    heading(&format!("What the model is told: {} tools", wire.len()));
+pub(crate) fn definitions(tools: &Registry, sent: &Value) -> serde_json::Result<()> {
+    heading(&format!("What the model is told: {} tools", tools.len()));
     for tool in tools.definitions() {
         // The first paragraph is enough for a list.
         let summary = tool.description().split("\n\n").next().unwrap_or_default();
         println!("{:<20} {}", tool.name().as_str(), one_line(summary));
     }
-    let Some(example) = wire.iter().find(|tool| tool["function"]["name"] == "convert_temperature") else {
+    let mut sent = sent.as_array().into_iter().flatten();
+    let Some(example) = sent.find(|tool| tool["function"]["name"] == "convert_temperature") else {
         return Ok(());
     };
     println!("\nOne of them in full (`--definitions` prints all):\n");
@@ -32,13 +31,13 @@ pub(crate) fn definitions(tools: &Registry, wire: &[Value]) -> serde_json::Resul
 
 /// The call as a programmer would write it.
 pub(crate) fn call(number: usize, call: &ToolCall) {
-    let arguments = match serde_json::from_str(&call.function.arguments) {
+    let arguments = match serde_json::from_str(call.arguments.as_str()) {
         Ok(Value::Object(map)) => {
             map.iter().map(|(name, value)| format!("{name}: {value}")).collect::<Vec<_>>().join(", ")
         }
-        _ => call.function.arguments.clone(),
+        _ => call.arguments.as_str().to_owned(),
     };
-    println!("{number}. {}({})", call.function.name, one_line(&arguments));
+    println!("{number}. {}({})", call.name, one_line(&arguments));
 }
 
 pub(crate) fn result(result: &Result<ToolOutput, ToolError>) {
