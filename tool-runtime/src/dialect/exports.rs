@@ -215,7 +215,7 @@ fn carried(wire: Wire, definition: &ToolDefinition) -> (Option<(Carried, bool)>,
 
 /// That a provider has refused descriptions of that length.
 fn too_long(wire: Wire, description: &str) -> Option<Remark> {
-    let (_, most) = wire.limits()?;
+    let most = wire.longest_description()?;
     let length = description.chars().count();
     (length > most).then(|| Remark {
         pointer: String::new(),
@@ -229,7 +229,9 @@ fn too_long(wire: Wire, description: &str) -> Option<Remark> {
 
 /// That a provider refuses so many tools.
 fn too_many(wire: Wire, tools: &[ToolDefinition], native: usize) -> Option<Finding> {
-    let (most, _) = wire.limits()?;
+    let most = wire.most_tools()?;
+    // Gemini's own stand beside the list of declarations.
+    let native = if matches!(wire, Wire::Gemini { .. }) { 0 } else { native };
     let count = tools.len() + native;
     let first = tools.get(most.saturating_sub(native)).filter(|_| count > most)?;
     Some(Finding {

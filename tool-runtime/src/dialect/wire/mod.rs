@@ -91,12 +91,23 @@ impl Wire {
         NameRule { longest, also, starts_with_letter }
     }
 
-    /// The most tools ([chat completions](https://platform.openai.com/docs/api-reference/chat/create): "a max of 128
-    /// functions are supported"; [refusal](https://github.com/zed-industries/zed/issues/32946)), and the most characters
-    /// of a description (no published source; [refusal](https://github.com/getsentry/sentry-mcp/issues/106)), where they
-    /// are limited.
-    pub(super) fn limits(self) -> Option<(usize, usize)> {
-        matches!(self, Self::OpenAiChat { .. } | Self::OpenAiResponses { .. }).then_some((128, 1_024))
+    /// The most tools of a request, where they are limited: [chat
+    /// completions](https://platform.openai.com/docs/api-reference/chat/create) ("a max of 128 functions are supported";
+    /// [refusal](https://github.com/zed-industries/zed/issues/32946)), responses (no published source), and [Gemini's
+    /// declarations](https://github.com/googleapis/python-genai/blob/main/google/genai/types.py) ("maximum 512 function
+    /// declarations can be provided").
+    pub(super) fn most_tools(self) -> Option<usize> {
+        match self {
+            Self::OpenAiChat { .. } | Self::OpenAiResponses { .. } => Some(128),
+            Self::Gemini { .. } => Some(512),
+            Self::Anthropic { .. } | Self::Mcp => None,
+        }
+    }
+
+    /// The most characters of a description, where they are limited: OpenAI (no published source;
+    /// [refusal](https://github.com/getsentry/sentry-mcp/issues/106)).
+    pub(super) fn longest_description(self) -> Option<usize> {
+        matches!(self, Self::OpenAiChat { .. } | Self::OpenAiResponses { .. }).then_some(1_024)
     }
 
     /// How much of a request may be strict, where that is limited.

@@ -213,3 +213,22 @@ fn a_long_description_and_many_tools_are_found_where_they_are_refused() {
     assert_eq!(found, [long, many]);
     assert!(Dialect::anthropic().bind(&registry).findings().is_empty());
 }
+
+#[test]
+fn more_declarations_than_gemini_takes_are_found() {
+    let tool = |at: usize| {
+        let schema = InputSchema::new(json!({ "type": "object" })).unwrap();
+        Declaration::new(ToolDefinition::new(ToolName::new(format!("t{at:03}")).unwrap(), "Short.", schema))
+    };
+    let found = |count: usize| {
+        let registry = (0..count).map(tool).fold(Registry::builder(), |builder, tool| builder.add(tool));
+        let gemini = Dialect::gemini().with_native(json!({ "googleSearch": {} }));
+        let bound = gemini.bind(&registry.build().unwrap());
+        let found = bound.findings().iter().filter(|finding| finding.message.contains("is refused"));
+        found.map(ToString::to_string).collect::<Vec<_>>()
+    };
+    assert_eq!(found(512), Vec::<String>::new());
+    let text = "warning: `t512` in gemini, at ``: there are 513 tools; a request with more than 512 is refused; show a run \
+                fewer of them";
+    assert_eq!(found(513), [text]);
+}
