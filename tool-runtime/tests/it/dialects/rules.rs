@@ -107,6 +107,41 @@ fn nothing_is_found_in_a_tool_that_is_well_written() {
     assert_eq!(found_in(&tools), Vec::<String>::new());
 }
 
+/// Adds two numbers.
+#[tool(register = false, read_only)]
+fn add(
+    /// The one.
+    a: i64,
+    /// The other.
+    b: u64,
+    /// What to multiply the sum by.
+    times: Option<f64>,
+    /// What to call it.
+    name: String,
+    /// What else to add.
+    more: Vec<i64>,
+) -> f64 {
+    drop((b, name, more));
+    a as f64 * times.unwrap_or(1.0)
+}
+
+#[test]
+fn bounds_that_no_number_reaches_are_not_told() {
+    let tools = Registry::builder().tool::<add>().build().unwrap();
+    let found: Vec<_> = lint(&tools).iter().map(ToString::to_string).collect();
+    // That of an unsigned integer is one.
+    let least = "note: `add` in anthropic-strict, at `/properties/b/minimum`: `minimum` is said in words; nothing has to be \
+                 done, calls are checked";
+    assert_eq!(found, [least]);
+    let bound_to = |most: i64| {
+        let number =
+            json!({ "description": "How many.", "type": "integer", "minimum": -most, "maximum": most });
+        let tool = definition("count", "Counts up.", json!({ "n": number }));
+        Dialect::anthropic_strict().bind(&registry([tool])).findings().len()
+    };
+    assert_eq!((bound_to(9_007_199_254_740_991), bound_to(9_007_199_254_740_992)), (2, 0));
+}
+
 #[test]
 fn fields_and_items_without_a_description_are_found() {
     let text = |at: &str, what: &str| {
