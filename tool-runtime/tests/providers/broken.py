@@ -53,6 +53,10 @@ SCHEMAS = {
 }
 
 
+def strict_tool(at: int, schema: dict) -> dict:
+    return {"name": f"t{at}", "description": SAID, "strict": True, "input_schema": schema}
+
+
 def with_(dialect: str, pointer: str, value: object) -> dict:
     """The sound export with `value` at `pointer`; what begins with `~` is in the schema."""
     export = copy.deepcopy(SOUND[dialect])
@@ -130,6 +134,10 @@ BROKEN = [
     one("an odd name of a parameter", OPEN, "~/properties/a-b", {"type": "STRING"}, "parameter-name", "'a-b'"),
     one("a strict tool with a limit", CLAUDE, "/tools/0", {"name": NAME, "strict": True, "input_schema": {**STRICT, "minProperties": 1}}, "keyword", "minProperties"),
     one("a strict tool that holds itself", CLAUDE, "/tools/0", {"name": NAME, "strict": True, "input_schema": {**STRICT, "$defs": {"n": HOLDS_ITSELF}}}, "recursion", "#/$defs/n"),
+    one("too many strict tools", CLAUDE, "/tools", [strict_tool(at, STRICT) for at in range(21)], "strict-tools", "21, where"),
+    one("too many strict properties that may be absent", CLAUDE, "/tools", [strict_tool(at, {**STRICT, "required": []}) for at in range(13)], "strict-optional", "26, where"),
+    one("too many strict values of several types", CLAUDE, "/tools", [strict_tool(at, STRICT) for at in range(17)], "strict-unions", "17, where"),
+    one("too many declarations", GEMINI, "/tools/0/functionDeclarations", [{"name": f"t{at}", "description": SAID, "parametersJsonSchema": STRICT} for at in range(513)], "tool-count", "513"),
     one("values of several types", GEMINI, "~/properties/city/enum", ["x", 1], "enum", "neither all texts"),
     one("values of no type", OPEN, "~/properties/city", {"type": "INTEGER", "enum": ["1"]}, "enum", "an enum of INTEGER"),
     one("an order of other properties", GEMINI, "~/propertyOrdering", ["city"], "ordering", "['city']"),

@@ -97,8 +97,12 @@ def of_export(dialect: str, export: dict) -> Iterator[tuple[str, str, str]]:
     for tool in definitions(export):
         for rule, message in of_tool(dialect, tool):
             yield name_of(tool), rule, message
-    if dialect.startswith("openai") and seen.total() > rules.TOOLS:
+    if seen.total() > rules.TOOLS.get(sdk.provider(dialect), seen.total()):
         yield "", "tool-count", f"{seen.total()} tools"
+    if dialect.startswith("anthropic"):
+        strict = [tool["input_schema"] for tool in definitions(export) if tool.get("strict") is True]
+        for rule, message in rules.claude_strict_request(strict):
+            yield "", rule, message
     for name in export.get("names", []):
         left_out = any(text.startswith("error: ") for text in export.get("findings", {}).get(name, []))
         if name not in seen and not left_out:

@@ -27,8 +27,12 @@ NAMES = {
 }
 
 # What OpenAI refuses: descriptions, for some models (https://github.com/getsentry/sentry-mcp/issues/106), and more tools
-# (https://platform.openai.com/docs/api-reference/chat/create, `tools`).
-DESCRIPTION, TOOLS = 1_024, 128
+# (https://platform.openai.com/docs/api-reference/chat/create, `tools`). Gemini's declarations: the SDK's `Tool`.
+DESCRIPTION, TOOLS = 1_024, {"openai-chat": 128, "openai-responses": 128, "gemini": 512}
+
+# https://platform.claude.com/docs/en/build-with-claude/structured-outputs#schema-complexity-limits, of all strict tools
+# of a request: tools, optional parameters, parameters with union types.
+CLAUDE_STRICT_TOOLS, CLAUDE_STRICT_OPTIONAL, CLAUDE_STRICT_UNIONS = 20, 24, 16
 
 # https://platform.openai.com/docs/guides/structured-outputs#supported-schemas
 OPENAI_KEYWORDS = {
@@ -172,6 +176,19 @@ def claude_strict(schema: dict) -> Iterator[Wrong]:
             yield "enum", f"{at}: values that are no scalars"
     for chain in cycles(schema):
         yield "recursion", f"{chain} holds itself"
+
+
+def claude_strict_request(schemas: list[dict]) -> Iterator[Wrong]:
+    """https://platform.claude.com/docs/en/build-with-claude/structured-outputs#schema-complexity-limits"""
+    all_nodes = [one for schema in schemas for _, one in nodes(schema)]
+    optional = sum(len(one.get("properties", {}).keys() - set(one.get("required", []))) for one in all_nodes)
+    parameters = [held for one in all_nodes for held in one.get("properties", {}).values() if isinstance(held, dict)]
+    unions = sum("anyOf" in held or isinstance(held.get("type"), list) for held in parameters)
+    limits = [(len(schemas), CLAUDE_STRICT_TOOLS, "strict-tools"), (optional, CLAUDE_STRICT_OPTIONAL, "strict-optional"),
+              (unions, CLAUDE_STRICT_UNIONS, "strict-unions")]
+    for count, most, rule in limits:
+        if count > most:
+            yield rule, f"{count}, where {most} are allowed"
 
 
 def gemini(schema: dict) -> Iterator[Wrong]:
