@@ -38,7 +38,8 @@ impl Bound {
     /// there are.
     ///
     /// - OpenAI, chat completions: in the first of `messages`, if it is of the system or the developer, or else before it.
-    /// - OpenAI, responses: in `instructions`. MCP: likewise, beside `tools`; a server tells of them when it is initialized.
+    /// - OpenAI, responses: in `instructions`. MCP: likewise, in the `_meta` of the listing; a server tells of them when it
+    ///   is initialized.
     /// - Anthropic: in `system`. Gemini: in `systemInstruction`.
     ///
     /// # Errors

@@ -52,6 +52,8 @@ def request(dialect: str, value: object) -> list[str]:
         return fits(TYPES[provider(dialect)][2], value)
     # The SDK knows the parts of a request, and makes the whole of them.
     contents, config = value["contents"], {"tools": value["tools"]}
+    if "systemInstruction" in value:
+        config["systemInstruction"] = value["systemInstruction"]
     return fits(list[google.Content], contents) + fits(google.GenerateContentConfig, config)
 
 

@@ -11,6 +11,7 @@ use crate::{
         assembler::{Slot, Slots},
         error::At,
         exports::OutputForm,
+        request::instruct_in,
         schema::move_references,
     },
 };
@@ -121,6 +122,18 @@ pub(super) fn push(message: &At<'_>, slots: &mut Slots) -> Result<(), DialectErr
     }
     slots.end(false);
     Ok(())
+}
+
+/// Adds `text` to the `instructions` in `_meta`: a listing has no other place for what a server says of itself when it is
+/// initialized.
+pub(super) fn instruct(body: &mut Value, text: &str) -> Result<(), DialectError> {
+    let meta = body.as_object_mut().map(|fields| fields.entry("_meta").or_insert_with(|| json!({})));
+    match meta {
+        Some(meta @ Value::Object(_)) => {
+            instruct_in(meta, "instructions", text, false).map_err(|error| error.below("/_meta"))
+        }
+        _ => Err(At::root(body).field("_meta").error("an object")),
+    }
 }
 
 pub(super) fn results(bound: &Bound, results: &[ToolResult]) -> Value {

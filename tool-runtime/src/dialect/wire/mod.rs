@@ -187,7 +187,8 @@ impl Wire {
     pub(super) fn instruct(self, body: &mut Value, text: &str) -> Result<(), DialectError> {
         match self {
             Self::OpenAiChat { .. } => openai_chat::instruct(body, text),
-            Self::OpenAiResponses { .. } | Self::Mcp => instruct_in(body, "instructions", text, false),
+            Self::OpenAiResponses { .. } => instruct_in(body, "instructions", text, false),
+            Self::Mcp => mcp::instruct(body, text),
             Self::Anthropic { .. } => instruct_in(body, "system", text, true),
             Self::Gemini { .. } => gemini::instruct(body, text),
         }

@@ -2,13 +2,29 @@
 //!
 //! It is written below `target/tmp/exports`, where `tests/providers/check.py` holds it to the types of the SDKs.
 
-use serde_json::{Value, json};
 use tool_runtime::{
-    Content, ToolOutput, ToolResult,
+    Content, Registry, ToolBuilder, ToolError, ToolOutput, ToolResult,
     dialect::{Bound, Dialect},
+    prelude::*,
 };
 
-use super::{bound, of_all_kinds, result, world::write};
+use super::{add, draw, of_all_kinds, result, world::write};
+
+#[tool_args]
+struct Topic {
+    /// What about.
+    topic: String,
+}
+
+/// Tools of which one has examples, and adds an instruction.
+fn tools() -> Registry {
+    let recall = ToolBuilder::new("recall")
+        .description("Recalls what was said.")
+        .examples(vec![json!({ "topic": "the weather" })])
+        .must(|it: Topic, _| async move { Ok::<_, ToolError>(it.topic) })
+        .with_on_request(|request| request.instruct("Recall what was said before you ask again."));
+    Registry::builder().tool::<add>().tool::<draw>().add(recall).build().unwrap()
+}
 
 const ARGUMENTS: &str = r#"{"a":1,"b":2}"#;
 
@@ -78,9 +94,10 @@ fn after(mut before: Vec<Value>, results: Value) -> Vec<Value> {
 fn a_whole_exchange_is_written_for_the_providers_types() {
     let results = results();
     for dialect in Dialect::all() {
-        let bound = bound(&dialect);
+        let bound = dialect.bind(&tools());
         let request = request(dialect.name(), &bound, &results);
         assert_eq!(request["tools"], *bound.definitions());
+        assert!(request.to_string().contains("before you ask again"), "{request}");
         let sent = bound.results(&results);
         // Each result is told in it, one for each call.
         let text = sent.to_string();

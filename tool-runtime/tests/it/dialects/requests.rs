@@ -65,7 +65,7 @@ fn an_instruction_of_a_tool_is_in_the_system_text_of_each_provider() {
         said(Dialect::gemini(), json!({}), "/systemInstruction"),
         json!({ "parts": [{ "text": RECALL }] })
     );
-    assert_eq!(said(Dialect::mcp(), json!({}), "/instructions"), RECALL);
+    assert_eq!(said(Dialect::mcp(), json!({}), "/_meta/instructions"), RECALL);
     let system = json!([{ "role": "system", "content": RECALL }]);
     assert_eq!(said(Dialect::openai_chat(), json!({}), "/messages"), system);
     let user = json!({ "role": "user", "content": "Hi." });
@@ -188,6 +188,12 @@ fn what_has_no_place_in_a_request_is_told() {
             Dialect::openai_chat(),
             json!({ "messages": [{ "role": "system", "content": 1 }] }),
             "/messages/0/content: expected a text or a list of blocks, got a number",
+        ),
+        (Dialect::mcp(), json!({ "_meta": 1 }), "/_meta: expected an object, got a number"),
+        (
+            Dialect::mcp(),
+            json!({ "_meta": { "instructions": 1 } }),
+            "/_meta/instructions: expected a text, got a number",
         ),
         (Dialect::mcp(), json!([]), "the response: expected an object, got a list"),
     ];
