@@ -53,6 +53,8 @@ struct Text {
     words: Vec<usize>,
     /// The pairs of neighbours, each once, in order: those first that fewest have.
     pairs: Vec<usize>,
+    /// Those of the first sentence.
+    first: Vec<usize>,
     /// The words of the tool's name.
     name: Vec<usize>,
 }
@@ -79,14 +81,12 @@ fn texts(definitions: &[ToolDefinition]) -> Vec<Text> {
     let mut of_word = Numbers::default();
     let mut of_pair = Numbers::default();
     let mut text = |definition: &ToolDefinition| {
-        let words: Vec<_> = words(definition.description()).map(|it| of_word.of(it)).collect();
-        let name = self::words(definition.name()).map(|it| of_word.of(it)).collect();
-        let mut pairs: Vec<_> = words.windows(2).map(|pair| of_pair.of((pair[0], pair[1]))).collect();
-        // A single word has itself for a neighbour.
-        pairs.extend(words.first().filter(|_| words.len() == 1).map(|it| of_pair.of((*it, *it))));
-        pairs.sort_unstable();
-        pairs.dedup();
-        Text { words, pairs, name }
+        let mut numbers = |text: &str| words(text).map(|it| of_word.of(it)).collect::<Vec<_>>();
+        let said = definition.description().trim();
+        let (words, sentence, name) =
+            (numbers(said), numbers(first_sentence(said)), numbers(definition.name()));
+        let (pairs, first) = (pairs(&words, &mut of_pair), pairs(&sentence, &mut of_pair));
+        Text { words, pairs, first, name }
     };
     let mut texts: Vec<_> = definitions.iter().map(&mut text).collect();
     let mut times = vec![0_usize; of_pair.0.len()];
@@ -95,11 +95,33 @@ fn texts(definitions: &[ToolDefinition]) -> Vec<Text> {
     by_times.sort_by_key(|pair| times[*pair]);
     let mut rank = vec![0; times.len()];
     by_times.iter().enumerate().for_each(|(at, pair)| rank[*pair] = at);
-    for text in &mut texts {
-        text.pairs.iter_mut().for_each(|pair| *pair = rank[*pair]);
-        text.pairs.sort_unstable();
+    for list in texts.iter_mut().flat_map(|text| [&mut text.pairs, &mut text.first]) {
+        list.iter_mut().for_each(|pair| *pair = rank[*pair]);
+        list.sort_unstable();
     }
     texts
+}
+
+/// What a description says before all else.
+fn first_sentence(text: &str) -> &str {
+    let ends = [". ", ".\n", "\n\n"].iter().filter_map(|end| text.find(end));
+    &text[..ends.min().unwrap_or(text.len())]
+}
+
+/// The pairs of neighbours among `words`, each once; a single word has itself for a neighbour.
+fn pairs(words: &[usize], of_pair: &mut Numbers<(usize, usize)>) -> Vec<usize> {
+    let single = words.first().filter(|_| words.len() == 1).map(|it| (*it, *it));
+    let neighbours = words.windows(2).map(|pair| (pair[0], pair[1]));
+    let mut pairs: Vec<_> = neighbours.chain(single).map(|pair| of_pair.of(pair)).collect();
+    pairs.sort_unstable();
+    pairs.dedup();
+    pairs
+}
+
+/// Whether two lists, which are sorted, have nearly all in common.
+fn nearly(one: &[usize], other: &[usize]) -> bool {
+    let shared = one.iter().filter(|pair| other.binary_search(pair).is_ok()).count();
+    shared * 10 >= (one.len() + other.len() - shared) * NEARLY
 }
 
 impl Text {
@@ -114,14 +136,16 @@ impl Text {
         if self.words == other.words {
             return true;
         }
-        let shared = self.pairs.iter().filter(|pair| other.pairs.binary_search(pair).is_ok()).count();
-        let all = self.pairs.len() + other.pairs.len() - shared;
         // What stands in the name of one sets it apart: to create is not to delete.
         let sets_apart = |one: &Self, other: &Self| {
             let mut own = one.words.iter().filter(|word| !other.words.contains(word));
             own.any(|word| one.name.contains(word))
         };
-        shared * 10 >= all * NEARLY && !sets_apart(self, other) && !sets_apart(other, self)
+        // What is said of all tools of a program comes after what is said of one.
+        nearly(&self.pairs, &other.pairs)
+            && nearly(&self.first, &other.first)
+            && !sets_apart(self, other)
+            && !sets_apart(other, self)
     }
 }
 

@@ -298,11 +298,14 @@ fn descriptions_that_say_what_differs_are_not_found() {
     let tool = |name: &str, description: &str| definition(name, description, json!({}));
     let rest = "the issue with the given number in the repository that was opened before, and gives the address at \
                 which a person can look at what was done";
+    let of_all: String = (0..100).map(|at| format!("word{at} ")).collect();
     let apart = [
         tool("create_issue", &format!("Creates {rest}.")),
         tool("close_issue", &format!("Closes {rest}.")),
         tool("to_feet", "Converts metres to feet."),
         tool("to_metres", "Converts feet to metres."),
+        tool("todos", &format!("Lists what is to be done. {of_all}")),
+        tool("members", &format!("Lists who is part of it. {of_all}")),
         tool("first", "Reads the first line of a file."),
         tool("last", "Reads the last line of a file."),
     ];
