@@ -4,3 +4,4 @@
 mod executor;
 mod quickstart;
 mod toolsets;
+mod weather_cli;

@@ -26,6 +26,13 @@ pub struct RegistryBuilder {
     problems: Vec<Problem>,
 }
 
+/// Whether what the tools need has to be there.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Values {
+    Needed,
+    Later,
+}
+
 /// Where a tool comes from; it is made when the set is built, so that all mistakes are found then.
 enum Source {
     Registration(Registration),
@@ -206,6 +213,39 @@ impl RegistryBuilder {
     ///
     /// If anything is wrong with the tools; the error lists all of it.
     pub fn build(self) -> Result<Registry, BuildError> {
+        self.make(Values::Needed)
+    }
+
+    /// As [`build`](Self::build), for a program that only looks at its tools: a value that they need and
+    /// nobody provides is no mistake. A call of such a tool is answered that it is not there.
+    ///
+    /// # Errors
+    ///
+    /// If anything else is wrong with the tools.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use tool_runtime::prelude::*;
+    ///
+    /// struct Database;
+    ///
+    /// /// Counts the rows.
+    /// #[tool]
+    /// fn count(database: &Database) -> u64 {
+    ///     0
+    /// }
+    ///
+    /// assert!(Registry::builder().tool::<count>().build().is_err());
+    /// let tools = Registry::builder().tool::<count>().build_without_values()?;
+    /// assert_eq!(tools.definitions()[0].description(), "Counts the rows.");
+    /// # Ok::<(), tool_runtime::BuildError>(())
+    /// ```
+    pub fn build_without_values(self) -> Result<Registry, BuildError> {
+        self.make(Values::Later)
+    }
+
+    fn make(self, values: Values) -> Result<Registry, BuildError> {
         let Self { sources, replaced, provided, per_run, expected, strict, repair, mut problems } = self;
         let lenience = Lenience { coercion: !strict, repair };
         let mut by_name: BTreeMap<String, Vec<Source>> = BTreeMap::new();
@@ -233,7 +273,8 @@ impl RegistryBuilder {
                 problems.push(Problem::Duplicate { name, sites });
                 continue;
             };
-            let made = caught(|| entry(&name, source, (&provided, &per_run), lenience, &mut problems));
+            let values = (values == Values::Needed).then_some((&provided, &*per_run));
+            let made = caught(|| entry(&name, source, values, lenience, &mut problems));
             match made {
                 Ok(entry) => entries.extend(entry),
                 Err(message) => {
@@ -249,17 +290,19 @@ impl RegistryBuilder {
     }
 }
 
-/// Makes a tool and compiles its schemas; all that is wrong with it is added to `problems`.
+/// Makes a tool and compiles its schemas; where `values` are given, those that it needs must be among them. All that is wrong with it is added to `problems`.
 fn entry(
     name: &str,
     source: &Source,
-    (provided, per_run): (&Provided, &[Needed]),
+    values: Option<(&Provided, &[Needed])>,
     lenience: Lenience,
     problems: &mut Vec<Problem>,
 ) -> Option<Entry> {
     match source.tool() {
         Ok(tool) => {
-            missing(&*tool, &[provided], per_run, problems);
+            if let Some((provided, per_run)) = values {
+                missing(&*tool, &[provided], per_run, problems);
+            }
             Entry::new(tool, lenience, problems)
         }
         Err(error) => {

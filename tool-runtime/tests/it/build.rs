@@ -115,6 +115,21 @@ fn a_value_that_each_run_brings_need_not_be_provided() {
     });
 }
 
+// Z19: a command line lists tools where there is no database.
+#[test]
+fn tools_can_be_looked_at_without_the_values_that_they_need() {
+    let tools = Registry::builder().tool::<needs>().build_without_values().unwrap();
+    assert_eq!(tools.definitions()[0].name(), "needs");
+    let error = run(tools.call("needs", "")).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "tool \"needs\" is not available: no value of type `it::build::Database` was provided"
+    );
+    let builder = Registry::builder().tool::<needs>().provide(1_u8).provide(2_u8);
+    let error = builder.build_without_values().unwrap_err();
+    assert!(matches!(error.problems(), [Problem::ProvidedTwice { .. }]), "{error}");
+}
+
 #[test]
 fn a_struct_says_what_it_takes_from_the_context() {
     /// Takes a database from the context.

@@ -1,0 +1,114 @@
+//! What a person gets wrong, and what they are told.
+
+use std::io;
+
+use super::{finish, program, weather, weather_with};
+
+// Z19
+#[test]
+fn an_unknown_tool_is_answered_with_close_names() {
+    let expected =
+        "error: there is no tool `forcast`; did you mean `forecast`?\n\n`weather-cli list` lists them all\n";
+    assert_eq!(weather(["call", "forcast", "--city", "Oslo"]).failed(2), expected);
+    assert_eq!(weather(["show", "forcast"]).failed(2), expected);
+    assert_eq!(weather(["call", "--help", "forcast"]).failed(2), expected);
+    let err = weather(["call", "zzzzzz"]).failed(2);
+    assert!(err.starts_with("error: there is no tool `zzzzzz`\n"), "{err}");
+}
+
+#[test]
+fn an_unknown_command_is_answered_with_close_names() {
+    let err = weather(["lsit"]).failed(2);
+    assert!(err.contains("similar subcommands exist") && err.contains("'list'"), "{err}");
+    assert_eq!(weather([]).failed(2).lines().next(), Some("Asks the weather of a few cities."));
+    assert!(weather(["call"]).failed(2).starts_with("error: which tool?"));
+}
+
+#[test]
+fn an_unknown_flag_is_answered_with_close_names() {
+    let err = weather(["call", "forecast", "--citi", "Oslo"]).failed(2);
+    assert!(err.contains("unexpected argument '--citi' found"), "{err}");
+    assert!(err.contains("a similar argument exists: '--city'"), "{err}");
+    assert!(err.contains("Usage: weather-cli call forecast --city <TEXT> [OPTIONS]"), "{err}");
+}
+
+#[test]
+fn a_wrong_value_is_answered_with_what_is_allowed() {
+    let err = weather(["call", "forecast", "--city", "Oslo", "--unit", "kelvin"]).failed(2);
+    assert!(err.contains("invalid value 'kelvin' for '--unit <CHOICE>'"), "{err}");
+    assert!(err.contains("[possible values: celsius, fahrenheit]"), "{err}");
+    let err = weather(["call", "forecast", "--city", "Oslo", "--days", "15"]).failed(2);
+    assert_eq!(err, "error: invalid value '15' for '--days <INTEGER>': expected an integer from 1 to 14\n");
+    let err = weather(["call", "forecast", "--city", "Oslo", "--days", "2.5"]).failed(2);
+    assert!(err.ends_with("expected an integer from 1 to 14\n"), "{err}");
+    let err = weather(["call", "temperature", "--rounded=perhaps"]).failed(2);
+    assert!(err.ends_with("expected true or false\n"), "{err}");
+    let err = weather(["call", "plan_trip", "--stops", "Rome"]).failed(2);
+    assert!(err.contains("invalid value 'Rome' for '--stops <JSON>'"), "{err}");
+}
+
+#[test]
+fn a_missing_argument_is_told_with_its_flag() {
+    let err = weather(["call", "temperature", "--rounded"]).failed(2);
+    assert!(err.starts_with("error: `temperature` refuses these arguments; nothing was run\n"), "{err}");
+    assert!(err.contains("/city: expected the property `city`, which is required"), "{err}");
+    assert!(err.contains("    --city <TEXT> City name.\n"), "{err}");
+}
+
+#[test]
+fn json_that_is_none_is_told_with_its_line_and_column() {
+    let err = weather_with("{\"city\": \"Oslo\",\n  \"days\": three}", ["call", "forecast", "-"]).failed(2);
+    assert_eq!(
+        err,
+        "error: the arguments are no JSON: expected ident\n\n    \
+         standard input:2:12: \"days\": three}\n                                  ^\n"
+    );
+    let err = weather(["call", "forecast", "Oslo"]).failed(2);
+    assert!(
+        err.starts_with("error: the arguments are no JSON: expected value\n\n    Oslo\n    ^\n"),
+        "{err}"
+    );
+    let err = weather(["call", "forecast", "{\"city\":\té}"]).failed(2);
+    assert!(err.ends_with("\n\n    {\"city\": é}\n             ^\n"), "{err}");
+    let err = weather_with("", ["call", "forecast", "-"]).failed(2);
+    assert!(err.starts_with("error: the arguments are no JSON: EOF while parsing"), "{err}");
+}
+
+#[test]
+fn arguments_that_are_given_twice_or_lose_something_are_refused() {
+    let err = weather(["call", "--json", "{}", "forecast", "{}"]).failed(2);
+    assert_eq!(err, "error: the arguments are given twice as JSON\n");
+    assert_eq!(weather(["call", "--json", "{}", "forecast", "--json", "{}"]).failed(2), err);
+    let err = weather(["call", "forecast", r#"{"city": "Oslo", "city": "Rome"}"#, "--days", "1"]).failed(2);
+    assert_eq!(err, "error: the arguments: the property `city` is there twice\n");
+    let err = weather(["call", "forecast", "[1]", "--days", "1"]).failed(2);
+    assert_eq!(err, "error: flags can only be added to a JSON object, and the arguments are none\n");
+    let err = weather(["call", "--json", "cities"]).failed(2);
+    assert_eq!(err, "error: `--json` takes the arguments; `--output json` writes the result as JSON\n");
+}
+
+#[test]
+fn a_file_that_is_not_there_is_named() {
+    let err = weather(["call", "forecast", "@/no/such/file"]).failed(2);
+    assert!(err.starts_with("error: /no/such/file cannot be read: "), "{err}");
+    let err = weather(["run", "--dialect", "mcp", "/no/such/file"]).failed(2);
+    assert!(err.starts_with("error: /no/such/file cannot be read: "), "{err}");
+}
+
+// A secret among the arguments is not repeated, whatever is wrong with the others.
+#[test]
+fn arguments_with_a_secret_are_not_shown() {
+    let err = weather(["call", "send_report", "--text", "hi", "--password", "hunter2"]).failed(2);
+    assert!(err.contains("/text: expected at least 3 characters"), "{err}");
+    assert!(!err.contains("hunter2"), "{err}");
+}
+
+#[test]
+fn a_reader_that_has_gone_ends_the_program_in_silence() {
+    for arguments in [&["list"][..], &["--help"], &["completions", "bash"], &["call", "cities"]] {
+        let (reader, writer) = io::pipe().unwrap();
+        drop(reader);
+        let ran = finish(program().args(arguments).stdout(writer));
+        assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{arguments:?}");
+    }
+}

@@ -1,0 +1,73 @@
+//! What people see, whole: `UPDATE=1` writes it anew, and somebody has to look at it.
+
+use std::{env, fs};
+
+use super::{finish, program};
+
+/// Holds what the program writes, both outputs after one another, to a file.
+#[track_caller]
+fn golden(name: &str, columns: &str, arguments: &[&str]) {
+    let ran =
+        finish(program().env("COLUMNS", columns).current_dir(env!("CARGO_MANIFEST_DIR")).args(arguments));
+    let seen = format!("{}{}exit code {}\n", ran.out, ran.err, ran.code);
+    let path = format!("{}/tests/it/weather_cli/golden/{name}.{columns}.txt", env!("CARGO_MANIFEST_DIR"));
+    if env::var_os("UPDATE").is_some() {
+        fs::write(&path, &seen).unwrap();
+    }
+    assert_eq!(seen, fs::read_to_string(&path).unwrap_or_default(), "{path}");
+    let width = seen.lines().map(|line| line.chars().count()).max().unwrap_or_default();
+    // What cannot be broken may be longer: a message, a line of the input.
+    let is_table = matches!(arguments[0], "list" | "show" | "--help");
+    assert!(!is_table || width <= columns.parse().unwrap(), "{width} columns in {path}");
+}
+
+fn at_both_widths(name: &str, arguments: &[&str]) {
+    golden(name, "80", arguments);
+    golden(name, "120", arguments);
+}
+
+// Z19
+#[test]
+fn the_help_of_the_program_names_commands_and_exit_codes() {
+    at_both_widths("help", &["--help"]);
+}
+
+// Z19
+#[test]
+fn a_list_fits_the_terminal() {
+    at_both_widths("list", &["list"]);
+}
+
+// Z19
+#[test]
+fn a_tool_is_shown_with_all_its_arguments() {
+    at_both_widths("show_plan_trip", &["show", "plan_trip"]);
+    at_both_widths("show_forecast", &["show", "forecast"]);
+    at_both_widths("show_remove_station", &["show", "remove_station"]);
+}
+
+#[test]
+fn the_help_of_a_tool_is_made_of_its_documentation() {
+    at_both_widths("call_help_forecast", &["call", "--help", "forecast"]);
+    at_both_widths("call_help_plan_trip", &["call", "plan_trip", "-h"]);
+    at_both_widths("call_help", &["call", "--help"]);
+}
+
+#[test]
+fn an_argument_that_is_called_help_is_no_question_for_help() {
+    at_both_widths("call_help_settings", &["call", "--help", "settings"]);
+}
+
+#[test]
+fn what_is_wrong_is_marked_in_the_line_in_which_it_stands() {
+    at_both_widths("refused_flags", &["call", "convert", "--celsius", "-300.5", "--to", "celsius"]);
+    at_both_widths("refused_file", &["call", "forecast", "@tests/it/weather_cli/fixtures/forecast.json"]);
+    let trip = r#"{"from":{"city":"Oslo"},"stops":[{"city":"Rome","nights":31},{"nights":1}],"mean":"train",
+        "traveller":{"name":"Ada","contact":{"phone":"+49"}}}"#;
+    at_both_widths("refused_json", &["call", "plan_trip", trip]);
+}
+
+#[test]
+fn lint_tells_tool_by_tool_what_is_lost() {
+    at_both_widths("lint", &["lint", "--show", "note"]);
+}

@@ -1,0 +1,131 @@
+//! Commands that call nothing.
+
+use std::process::Command;
+
+use serde_json::Value;
+use tool_runtime::serde_json;
+
+use super::{finish, program, weather};
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap()
+}
+
+// Z19
+#[test]
+fn a_list_for_programs_is_the_definitions() {
+    let tools = json(&weather(["list", "--json"]).fine());
+    let names: Vec<_> = tools.as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+    assert_eq!(
+        names,
+        [
+            "alarms",
+            "cities",
+            "convert",
+            "forecast",
+            "observe",
+            "plan_trip",
+            "remove_station",
+            "send_report",
+            "set_alarm",
+            "settings",
+            "temperature",
+            "wait_for_rain",
+        ]
+    );
+    assert_eq!(tools[3]["inputSchema"]["properties"]["days"]["maximum"], 14);
+}
+
+// Z19
+#[test]
+fn a_schema_is_printed_for_programs_and_for_providers() {
+    let canonical = json(&weather(["show", "forecast", "--json"]).fine());
+    assert_eq!(canonical["inputSchema"]["required"], serde_json::json!(["city"]));
+    let strict = json(&weather(["show", "forecast", "--dialect", "openai-chat-strict"]).fine());
+    assert_eq!(strict[0]["function"]["parameters"]["required"], serde_json::json!(["city", "days", "unit"]));
+    let ran = weather(["show", "settings", "--dialect", "gemini-schema"]);
+    assert_eq!(ran.code, 1);
+    assert!(ran.err.starts_with("error: `settings`: the tool is left out"), "{}", ran.err);
+}
+
+// A20
+#[test]
+fn an_export_is_all_tools_as_a_provider_wants_them() {
+    let tools = json(&weather(["export", "--dialect", "anthropic"]).fine());
+    assert_eq!(tools.as_array().unwrap().len(), 12);
+    assert_eq!(tools[3]["input_schema"]["properties"]["city"]["type"], "string");
+    let ran = weather(["export", "--dialect", "gemini-schema"]);
+    assert_eq!(ran.code, 1);
+    assert_eq!(json(&ran.out)[0]["functionDeclarations"].as_array().unwrap().len(), 11);
+    assert!(ran.err.contains("`settings`: the tool is left out"), "{}", ran.err);
+    let err = weather(["export"]).failed(2);
+    assert!(err.contains("--dialect <DIALECT>"), "{err}");
+    let err = weather(["export", "--dialect", "gemin"]).failed(2);
+    assert!(err.contains("[possible values: openai-chat, ") && err.contains("exists: 'gemini'"), "{err}");
+}
+
+#[test]
+fn the_exit_code_of_lint_is_by_severity() {
+    assert_eq!(weather(["lint"]).code, 1);
+    assert_eq!(weather(["lint", "--dialect", "anthropic"]).code, 0);
+    assert_eq!(weather(["lint", "--dialect", "openai-chat-strict"]).code, 0);
+    assert_eq!(weather(["lint", "--dialect", "openai-chat-strict", "--deny", "warning"]).code, 1);
+    assert_eq!(weather(["lint", "--dialect", "mcp", "--deny", "warning"]).code, 0);
+    let findings = json(&weather(["lint", "--json", "--show", "error"]).out);
+    assert_eq!(findings[0]["tool"], "settings");
+    assert_eq!(findings[0]["severity"], "error");
+    assert_eq!(findings.as_array().unwrap().len(), 1);
+}
+
+// Z19: without the values, all but calls works.
+#[test]
+fn what_calls_nothing_needs_no_values() {
+    let offline = |arguments: &[&str]| finish(program().env("WEATHER_OFFLINE", "1").args(arguments));
+    for arguments in [
+        &["list"][..],
+        &["show", "forecast"],
+        &["lint", "--dialect", "mcp"],
+        &["export", "--dialect", "mcp"],
+        &["completions", "fish"],
+        &["call", "forecast", "--help"],
+    ] {
+        assert_eq!(offline(arguments).code, 0, "{arguments:?}");
+    }
+    // What does not fit costs nobody a connection.
+    assert_eq!(offline(&["call", "temperature"]).code, 2);
+    let ran = offline(&["call", "cities"]);
+    assert_eq!(ran.code, 4);
+    assert_eq!(ran.err, "error: what the tools need is not there: the stations are offline\n");
+}
+
+/// What bash offers for the last of `words`.
+fn offered(words: &str, count: usize) -> Vec<String> {
+    let script = "source <(\"$1\" completions bash); read -ra COMP_WORDS <<< \"$2\"; COMP_CWORD=$3; \
+                  function=$(complete -p weather-cli | sed 's/.*-F \\([^ ]*\\).*/\\1/'); \
+                  $function weather-cli \"${COMP_WORDS[$3]}\" \"${COMP_WORDS[$3 - 1]}\"; echo \"${COMPREPLY[@]}\"";
+    let mut bash = Command::new("bash");
+    let program = env!("CARGO_BIN_EXE_weather-cli");
+    let output = bash.args(["-c", script, "bash", program, words, &count.to_string()]).output().unwrap();
+    String::from_utf8(output.stdout).unwrap().split_whitespace().map(str::to_owned).collect()
+}
+
+#[test]
+fn bash_completes_commands_tools_flags_and_their_values() {
+    assert_eq!(offered("weather-cli li", 1), ["list", "lint"]);
+    assert_eq!(offered("weather-cli call fore", 2), ["forecast"]);
+    assert_eq!(offered("weather-cli show fore", 2), ["forecast"]);
+    assert_eq!(offered("weather-cli call forecast --u", 3), ["--unit"]);
+    assert_eq!(offered("weather-cli call forecast --unit fa", 4), ["fahrenheit"]);
+}
+
+#[test]
+fn zsh_and_fish_are_told_of_tools_and_flags() {
+    for shell in ["zsh", "fish"] {
+        let script = weather(["completions", shell]).fine();
+        for word in ["forecast", "unit", "fahrenheit", "traveller.contact.phone"] {
+            assert!(script.contains(word), "{shell}: {word}");
+        }
+    }
+    let err = weather(["completions", "tcsh"]).failed(2);
+    assert!(err.contains("[possible values: bash, zsh, fish]"), "{err}");
+}

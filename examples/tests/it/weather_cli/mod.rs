@@ -1,0 +1,71 @@
+//! The command line of a program that is only tools, as a person or a script uses it.
+
+mod bad_input;
+mod call;
+mod golden;
+mod look;
+mod pins;
+mod run;
+#[cfg(unix)]
+mod terminal;
+
+use std::{
+    io::Write as _,
+    process::{Command, Stdio},
+};
+
+/// How one run of the program ended.
+pub(crate) struct Ran {
+    pub(crate) code: i32,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+impl Ran {
+    /// The standard output of a run that went well and told nothing else.
+    #[track_caller]
+    fn fine(self) -> String {
+        assert_eq!((self.code, self.err.as_str()), (0, ""), "{}", self.out);
+        self.out
+    }
+
+    /// The standard error of a run that ended with `code` and wrote nothing else.
+    #[track_caller]
+    fn failed(self, code: i32) -> String {
+        assert_eq!((self.code, self.out.as_str()), (code, ""), "{}", self.err);
+        self.err
+    }
+}
+
+/// The program in surroundings that are always the same.
+fn program() -> Command {
+    let mut program = Command::new(env!("CARGO_BIN_EXE_weather-cli"));
+    program.env("COLUMNS", "80").env("TERM", "xterm").env_remove("NO_COLOR").env_remove("WEATHER_OFFLINE");
+    program.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    program
+}
+
+fn finish(program: &mut Command) -> Ran {
+    let output = program.output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    Ran { code: output.status.code().unwrap(), out: text(output.stdout), err: text(output.stderr) }
+}
+
+fn weather<const N: usize>(arguments: [&str; N]) -> Ran {
+    finish(program().args(arguments))
+}
+
+/// The same with something on its standard input.
+fn weather_with<const N: usize>(input: &str, arguments: [&str; N]) -> Ran {
+    let mut child = program().args(arguments).stdin(Stdio::piped()).spawn().unwrap();
+    // Who refuses the command line reads nothing.
+    let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+    let output = child.wait_with_output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    Ran { code: output.status.code().unwrap(), out: text(output.stdout), err: text(output.stderr) }
+}
+
+/// A file of the fixtures.
+fn fixture(name: &str) -> String {
+    format!("{}/tests/it/weather_cli/fixtures/{name}", env!("CARGO_MANIFEST_DIR"))
+}

@@ -1,0 +1,45 @@
+//! What the tools were when somebody last looked at them.
+
+use std::fs;
+
+use serde_json::Value;
+use tool_runtime::serde_json;
+
+use super::{weather, weather_with};
+
+// A22
+#[test]
+fn tools_are_pinned_and_checked() {
+    let path = format!("{}/weather-pins.json", env!("CARGO_TARGET_TMPDIR"));
+    assert_eq!(weather(["pin", &path]).fine(), format!("12 tools are pinned in {path}\n"));
+    assert_eq!(weather(["check", &path]).fine(), "12 tools are as they are pinned\n");
+    assert_eq!(weather(["check", "--json", &path]).fine(), "[]\n");
+    assert_eq!(fs::read_to_string(&path).unwrap(), weather(["pin", "-"]).fine());
+}
+
+// A22: what differs is told by its place; a tool that is gone or new, by its name.
+#[test]
+fn what_changed_is_told_and_ends_with_1() {
+    let mut pins: Value = serde_json::from_str(&weather(["pin", "-"]).fine()).unwrap();
+    let tools = pins["tools"].as_object_mut().unwrap();
+    tools.remove("cities").unwrap();
+    let text = serde_json::to_string(&pins).unwrap();
+    let ran = weather_with(&text, ["check", "-"]);
+    assert_eq!((ran.code, ran.err.as_str()), (1, ""));
+    assert!(ran.out.starts_with("cities: added\n  description\n"), "{}", ran.out);
+    let ran = weather_with(&text, ["check", "--json", "-"]);
+    assert_eq!(serde_json::from_str::<Value>(&ran.out).unwrap()[0]["kind"], "added");
+}
+
+#[test]
+fn a_file_that_holds_no_pins_is_refused() {
+    let err = weather_with("{}", ["check", "-"]).failed(2);
+    assert!(err.starts_with("error: -: this is no file of pins: missing field `version`"), "{err}");
+    let edited = weather(["pin", "-"]).fine().replace("Keeps settings.", "Keeps secrets.");
+    let err = weather_with(&edited, ["check", "-"]).failed(2);
+    assert!(err.contains("the pins were edited by hand") && err.contains("`settings`"), "{err}");
+    let err = weather(["check", "/no/such/file"]).failed(2);
+    assert!(err.starts_with("error: /no/such/file cannot be read: "), "{err}");
+    let err = weather(["pin", "/no/such/file"]).failed(1);
+    assert!(err.starts_with("error: /no/such/file cannot be written: "), "{err}");
+}

@@ -1,0 +1,135 @@
+//! What is different on a terminal: colours, bars, questions, Ctrl-C.
+
+use std::{
+    fs::{File, OpenOptions},
+    io::{BufRead, BufReader, Read, Write},
+    os::fd::OwnedFd,
+    process::{Child, Command, Stdio},
+};
+
+use rustix::{
+    process::{Pid, Signal, kill_process},
+    pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt},
+    termios::{Winsize, tcsetwinsize},
+};
+
+use super::program;
+
+/// A terminal of its own, of that many columns.
+struct Terminal {
+    keyboard: File,
+    screen: File,
+}
+
+impl Terminal {
+    /// Starts `program` at a terminal.
+    fn start(program: &mut Command, columns: u16) -> (Self, Child) {
+        let terminal: OwnedFd = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+        grantpt(&terminal).unwrap();
+        unlockpt(&terminal).unwrap();
+        tcsetwinsize(&terminal, Winsize { ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 }).unwrap();
+        let path = ptsname(&terminal, Vec::new()).unwrap().into_string().unwrap();
+        let open = || Stdio::from(OpenOptions::new().read(true).write(true).open(&path).unwrap());
+        program.env_remove("COLUMNS").stdin(open()).stdout(open()).stderr(open());
+        let child = program.spawn().unwrap();
+        // Or the program's ends stay open with ours.
+        program.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let screen = File::from(terminal);
+        (Self { keyboard: screen.try_clone().unwrap(), screen }, child)
+    }
+
+    /// What is seen up to and including `text`.
+    fn read_until(&mut self, text: &str) -> String {
+        let mut seen = Vec::new();
+        while !String::from_utf8_lossy(&seen).contains(text) {
+            let mut byte = [0];
+            assert_eq!(self.screen.read(&mut byte).unwrap_or(0), 1, "{}", String::from_utf8_lossy(&seen));
+            seen.extend(byte);
+        }
+        String::from_utf8(seen).unwrap()
+    }
+
+    /// What is seen until the program has gone.
+    fn read_to_end(&mut self) -> String {
+        let mut seen = Vec::new();
+        // The end of a terminal is an error.
+        let _ = self.screen.read_to_end(&mut seen);
+        String::from_utf8(seen).unwrap().replace("\r\n", "\n")
+    }
+}
+
+#[track_caller]
+fn seen(program: &mut Command, columns: u16, code: i32) -> String {
+    let (mut terminal, mut child) = Terminal::start(program, columns);
+    let seen = terminal.read_to_end();
+    assert_eq!(child.wait().unwrap().code(), Some(code), "{seen}");
+    seen
+}
+
+#[test]
+fn there_are_colours_and_all_columns_on_a_terminal() {
+    let list = seen(program().arg("list"), 60, 0);
+    assert!(list.contains("\u{1b}[1m") && list.contains("forecast"), "{list}");
+    let plain = console_text(&list);
+    assert!(plain.lines().all(|line| line.chars().count() <= 60), "{plain}");
+    assert!(plain.lines().any(|line| line.trim_end().chars().count() > 40), "{plain}");
+    // NO_COLOR, and a terminal that knows none.
+    assert!(!seen(program().arg("list").env("NO_COLOR", "1"), 60, 0).contains('\u{1b}'));
+    assert!(!seen(program().arg("list").env("TERM", "dumb"), 60, 0).contains('\u{1b}'));
+    assert!(seen(program().args(["show", "none"]), 60, 2).contains("\u{1b}[31merror:"), "{list}");
+    assert!(!seen(program().args(["show", "none"]).env("NO_COLOR", "1"), 60, 2).contains('\u{1b}'));
+}
+
+/// `text` without what steers the terminal.
+fn console_text(text: &str) -> String {
+    let mut parts = text.split('\u{1b}');
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |plain, part| plain + part.split_once('m').map_or("", |(_, rest)| rest))
+}
+
+#[test]
+fn a_result_is_spread_out_for_a_person() {
+    let out = seen(program().args(["call", "forecast", "--city", "Oslo", "--days", "1"]), 80, 0);
+    assert_eq!(out, "[\n  {\n    \"day\": 1,\n    \"high\": 10.0,\n    \"rain\": 0.6\n  }\n]\n");
+}
+
+#[test]
+fn progress_is_a_bar_and_updates_stand_above_it() {
+    let out = seen(program().args(["call", "observe", "--city", "Oslo", "--hours", "3"]), 80, 0);
+    assert!(out.contains('█') && out.contains("1/3"), "{out}");
+    assert!(out.contains("\u{1b}[2mobserve:\u{1b}[0m Oslo, hour 2: 16 °C"), "{out}");
+    assert!(out.ends_with("Oslo, hour 1: 15 °C\nOslo, hour 2: 16 °C\nOslo, hour 3: 17 °C\n"), "{out}");
+}
+
+#[test]
+fn a_person_is_asked_and_decides() {
+    for (answer, code, end) in [
+        ("y\n", 0, "the station in Oslo is gone\n"),
+        ("n\n", 3, "is rejected: you said no\n"),
+        ("\n", 3, "is rejected: you said no\n"),
+    ] {
+        let mut program = program();
+        let (mut terminal, mut child) =
+            Terminal::start(program.args(["call", "remove_station", "--city", "Oslo"]), 80);
+        let asked = terminal.read_until("[y/N] ");
+        assert_eq!(asked, "May the tool remove_station be called? {\"city\":\"Oslo\"} [y/N] ");
+        terminal.keyboard.write_all(answer.as_bytes()).unwrap();
+        let rest = terminal.read_to_end();
+        assert_eq!(child.wait().unwrap().code(), Some(code), "{rest}");
+        assert!(rest.ends_with(end), "{rest}");
+    }
+}
+
+#[test]
+fn ctrl_c_cancels_the_call_and_says_so() {
+    let mut child = program().args(["call", "wait_for_rain", "--city", "Oslo"]).spawn().unwrap();
+    let mut err = BufReader::new(child.stderr.take().unwrap());
+    let mut line = String::new();
+    err.read_line(&mut line).unwrap();
+    assert_eq!(line, "wait_for_rain: 0 looking at the sky of Oslo\n");
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    let mut rest = String::new();
+    err.read_to_string(&mut rest).unwrap();
+    assert_eq!(rest, "error: the call was cancelled\n");
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+}

@@ -1,0 +1,153 @@
+//! Who decides about calls that want to be approved.
+
+use std::io::{self, Write};
+
+use clap::{Arg, builder::PossibleValue};
+use tool_runtime::{
+    Approval, ApprovalRequest, Approver, ErrorKind, ExecutorBuilder, Permission, PermissionRequest, Running,
+    ToolError, ToolResult,
+};
+
+use crate::terminal::Terminal;
+
+/// What `--approve` says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Approve {
+    Ask,
+    Always,
+    Never,
+    ReadOnly,
+}
+
+/// The option by which it is said.
+pub(crate) fn option() -> Arg {
+    let values = [
+        PossibleValue::new("ask").help("Ask at the terminal; without one, nothing is approved"),
+        PossibleValue::new("never").help("Approve nothing: what wants an approval is refused"),
+        PossibleValue::new("read-only")
+            .help("Run tools that say they only read, without asking, and no others"),
+        PossibleValue::new("always").help("Approve everything, without asking"),
+    ];
+    Arg::new("approve")
+        .long("approve")
+        .value_name("HOW")
+        .value_parser(values)
+        .default_value("ask")
+        .help("What becomes of calls that want to be approved")
+}
+
+impl Approve {
+    /// What the value of the option says.
+    pub(crate) fn named(name: Option<&str>) -> Self {
+        match name {
+            Some("always") => Self::Always,
+            Some("never") => Self::Never,
+            Some("read-only") => Self::ReadOnly,
+            _ => Self::Ask,
+        }
+    }
+
+    /// Has `builder` decide like this. `wary`: a person is also asked about tools that may destroy something and do
+    /// not ask by themselves.
+    pub(crate) fn decide(self, builder: ExecutorBuilder, wary: bool, can_ask: bool) -> ExecutorBuilder {
+        let permission = move |request: &PermissionRequest<'_>| {
+            let metadata = request.metadata();
+            match self {
+                Self::ReadOnly if !metadata.is_read_only() => {
+                    Permission::deny("only tools that say they read may run (`--approve read-only`)")
+                }
+                Self::Ask | Self::Never if wary && metadata.destructive == Some(true) => {
+                    Permission::ask(format!("{} may destroy something.", request.tool()))
+                }
+                _ => Permission::Allow,
+            }
+        };
+        builder.permission(permission).approver(Person { how: self, can_ask })
+    }
+
+    /// Says what can be done where nobody could be asked about one of `results`; a model is not told.
+    pub(crate) fn remark<'r>(self, terminal: &Terminal, mut results: impl Iterator<Item = &'r ToolResult>) {
+        let is_denied = |result: &ToolResult| {
+            result.outcome.as_ref().is_err_and(|error| error.kind() == ErrorKind::Denied)
+        };
+        if self == Self::Ask && !terminal.can_ask() && results.any(is_denied) {
+            terminal.note("there is no terminal to ask at; `--approve always` approves beforehand");
+        }
+    }
+}
+
+/// Answers for the person, or asks them.
+struct Person {
+    how: Approve,
+    can_ask: bool,
+}
+
+impl Approver for Person {
+    fn ask<'a>(&'a self, request: &'a ApprovalRequest) -> Running<'a, Result<Approval, ToolError>> {
+        let rejected = |why: &str| Ok(Approval::Rejected(why.to_owned()));
+        Box::pin(async move {
+            match self.how {
+                Approve::Always | Approve::ReadOnly => Ok(Approval::Approved),
+                Approve::Never => rejected("nothing is approved (`--approve never`)"),
+                Approve::Ask if self.can_ask => asked(request).await,
+                Approve::Ask => rejected("it wants to be approved, and nobody can be asked"),
+            }
+        })
+    }
+}
+
+async fn asked(request: &ApprovalRequest) -> Result<Approval, ToolError> {
+    let question = format!("{} {}", request.hint, request.call.arguments.as_str());
+    // What comes from a model moves no cursor.
+    let seen = |c: char| if c.is_control() { c.escape_unicode().to_string() } else { c.to_string() };
+    let question = question.chars().map(seen).collect::<String>() + " [y/N] ";
+    // A person takes a while: nothing else waits for the terminal meanwhile.
+    let answer = tokio::task::spawn_blocking(move || -> io::Result<String> {
+        let mut out = io::stderr().lock();
+        out.write_all(question.as_bytes())?;
+        out.flush()?;
+        let mut line = String::new();
+        io::stdin().read_line(&mut line)?;
+        Ok(line)
+    });
+    let answer = answer.await.map_err(ToolError::from_source)?.map_err(ToolError::from)?;
+    Ok(match answer.trim().to_lowercase().as_str() {
+        "y" | "yes" => Approval::Approved,
+        _ => Approval::Rejected("you said no".to_owned()),
+    })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use tool_runtime::{Executor, Metadata, Registry, ToolBuilder, ToolCall, tool_args};
+
+    use super::Approve;
+
+    #[tool_args]
+    struct Nothing {}
+
+    /// What a call of a tool is answered that may destroy something and does not ask.
+    fn answer(how: Approve, wary: bool) -> String {
+        let metadata = Metadata { destructive: Some(true), ..Metadata::default() };
+        let wipe = ToolBuilder::new("wipe").description("Wipes.").metadata(metadata);
+        let wipe = wipe.handler(|_: Nothing, _| async { Ok::<_, tool_runtime::ToolError>("wiped") }).unwrap();
+        let tools = Registry::builder().add(wipe).build().unwrap();
+        let executor = how.decide(Executor::builder(tools), wary, false).build().unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let outcomes = runtime.block_on(executor.run(vec![ToolCall::new("wipe", "{}")]));
+        outcomes[0].result().unwrap().text().into_owned()
+    }
+
+    // I: a model's wish to destroy something is a person's to grant, whether or not the tool asks.
+    #[test]
+    fn who_is_wary_asks_about_what_may_destroy_something() {
+        assert_eq!(answer(Approve::Ask, false), "wiped");
+        assert!(answer(Approve::Ask, true).ends_with("it wants to be approved, and nobody can be asked"));
+        assert!(answer(Approve::Never, true).ends_with("nothing is approved (`--approve never`)"));
+        assert!(
+            answer(Approve::ReadOnly, false).starts_with("Denied: only tools that say they read may run")
+        );
+        assert_eq!(answer(Approve::Always, true), "wiped");
+    }
+}

@@ -1,0 +1,109 @@
+//! A command line, and what is said of it beforehand.
+
+use std::{env, ffi::OsString, path::Path, process::ExitCode};
+
+use tool_runtime::RegistryBuilder;
+
+use crate::{
+    Command, Exit, Failure, Program, Provides,
+    commands::built_in,
+    program::{Provide, Tools},
+    terminal::Terminal,
+};
+
+/// The command line of a program with tools, to say more about it than [`main`](fn@crate::main) does.
+///
+/// # Examples
+///
+/// ```no_run
+/// use std::process::ExitCode;
+///
+/// use tool_runtime::prelude::*;
+///
+/// #[derive(Default)]
+/// struct Notes;
+///
+/// #[toolset]
+/// impl Notes {
+///     /// Lists the notes.
+///     #[tool(read_only)]
+///     fn notes(&self) -> Vec<String> {
+///         Vec::new()
+///     }
+/// }
+///
+/// struct Database;
+///
+/// fn main() -> ExitCode {
+///     tool_cli::Cli::new()
+///         .about("Keeps notes.")
+///         .tools(|builder| builder.toolset(Notes))
+///         .provide_with(|builder| builder.provide(Database))
+///         .main()
+/// }
+/// ```
+#[must_use = "nothing is done until `main` or `run`"]
+#[derive(Default)]
+pub struct Cli {
+    about: Option<String>,
+    tools: Vec<Tools>,
+    provide: Option<Provide>,
+    commands: Vec<Box<dyn Command>>,
+}
+
+impl Cli {
+    /// A command line of all tools that this program was linked with.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Says what the program is for.
+    pub fn about(mut self, about: impl Into<String>) -> Self {
+        self.about = Some(about.into());
+        self
+    }
+
+    /// Adds tools that are not discovered, such as the methods of a `#[toolset]`. It is called for each set of tools
+    /// that is made, also where they are only listed: what is costly belongs to [`provide_with`](Self::provide_with).
+    pub fn tools(mut self, add: impl Fn(RegistryBuilder) -> RegistryBuilder + 'static) -> Self {
+        self.tools.push(Box::new(add));
+        self
+    }
+
+    /// Gives tools their values. It is called before a tool is called, at most once, and by no command that calls none;
+    /// a `tokio` runtime is there, so that `tokio::runtime::Handle::current().block_on(..)` waits for what is opened.
+    pub fn provide_with<P: Provides>(mut self, provide: impl FnOnce(RegistryBuilder) -> P + 'static) -> Self {
+        self.provide = Some(Box::new(move |builder| provide(builder).provided()));
+        self
+    }
+
+    /// Adds a command; one of the same name as a command that is built in takes its place.
+    pub fn command(mut self, command: impl Command + 'static) -> Self {
+        self.commands.push(Box::new(command));
+        self
+    }
+
+    /// Does what the program's own arguments say.
+    #[must_use = "it is what `main` returns"]
+    pub fn main(self) -> ExitCode {
+        self.run(env::args_os()).code().into()
+    }
+
+    /// Does what `arguments` say, of which the first is the name of the program.
+    pub fn run<A: Into<OsString>>(self, arguments: impl IntoIterator<Item = A>) -> Exit {
+        let arguments: Vec<OsString> = arguments.into_iter().map(Into::into).collect();
+        let name = arguments.first().and_then(|path| Path::new(path).file_name());
+        let name = name.map_or_else(|| "tools".into(), |name| name.to_string_lossy());
+        let name = name.strip_suffix(".exe").unwrap_or(&name).to_owned();
+        let Self { about, tools, provide, mut commands } = self;
+        let own: Vec<_> = commands.iter().map(|it| it.grammar().get_name().to_owned()).collect();
+        let others =
+            built_in().into_iter().filter(|it| !own.iter().any(|own| *own == it.grammar().get_name()));
+        commands = others.chain(commands).collect();
+        let program = Program::new(name, about, Terminal::new(), tools, provide, commands);
+        program.carry_out(arguments).unwrap_or_else(|Failure { exit, message }| {
+            program.terminal().error(&message);
+            exit
+        })
+    }
+}

@@ -1,0 +1,259 @@
+use std::ffi::OsString;
+
+use clap::{Arg, ArgAction, ArgMatches, parser::ValueSource};
+use tool_runtime::{CallId, CallOutcome, Content, ErrorKind, Executor, ToolCall, ToolDefinition, ToolResult};
+
+use super::{definition, exit_of, pretty, summary};
+use crate::{
+    Command, Exit, Failure, Program,
+    approve::{self, Approve},
+    flags::{self, Given, Property, collect, properties},
+    input, refused,
+    watch::{Watch, watched},
+};
+
+pub(crate) const NAME: &str = "call";
+
+/// Calls one tool.
+pub(super) struct Call;
+
+const EXAMPLES: &str = "\
+The flags of a tool are made of its schema; `call --help NAME` lists them. Options stand before NAME; \
+after it, too, but for those that an argument of the tool is called like.
+
+call forecast --city Paris --days 3
+call forecast '{\"city\": \"Paris\"}'
+call --json @request.json forecast --days 5";
+
+impl Command for Call {
+    fn grammar(&self) -> clap::Command {
+        clap::Command::new(NAME)
+            .about("Call one tool, with flags made of its schema, or with JSON")
+            .subcommand_value_name("NAME [ARGUMENTS]...")
+            .disable_help_subcommand(true)
+            .after_help(EXAMPLES)
+            .disable_help_flag(true)
+            .args(own(None))
+            .allow_external_subcommands(true)
+    }
+
+    fn run(&self, program: &Program, matches: &ArgMatches) -> Result<Exit, Failure> {
+        if let Some(text) = matches.get_one::<String>("own json")
+            && program.tools()?.get(text).is_some()
+        {
+            let what = "`--json` takes the arguments; `--output json` writes the result as JSON";
+            return Err(Failure::usage(what));
+        }
+        let Some((name, rest)) = matches.subcommand() else {
+            let usage = "which tool? `list` lists them; `call --help` says how to call one";
+            return if matches.get_flag("help") { help(program) } else { Err(Failure::usage(usage)) };
+        };
+        let definition = definition(program, program.tools()?, name)?;
+        let mut grammar = grammar_of(program, definition);
+        if matches.get_flag("help") {
+            return print_help(program, &mut grammar);
+        }
+        let written = rest.get_many::<OsString>("").into_iter().flatten().cloned();
+        let written = std::iter::once(OsString::from(name)).chain(written);
+        let of_tool = match grammar.try_get_matches_from_mut(written) {
+            Ok(of_tool) => of_tool,
+            Err(error) => return program.explain(&error),
+        };
+        if of_tool.get_flag("help") {
+            return print_help(program, &mut grammar);
+        }
+        let options = Options { before: matches, after: &of_tool };
+        let properties = properties(definition.input_schema().as_value());
+        let given = collect(&properties, &of_tool, options.json()?)?;
+        if let Err(error) = serde_json::from_str::<serde::de::IgnoredAny>(&given.text) {
+            return Err(Failure::usage(refused::broken(program.terminal(), &given, &error)));
+        }
+        // What does not fit costs nobody an opened database.
+        if let Err(error) = program.tools()?.check(name, given.text.clone())
+            && error.kind() == ErrorKind::InvalidArguments
+        {
+            if options.wants_json() {
+                return answer(program, &ToolResult::new(CallId::generate(), name, Err(error)), true);
+            }
+            let hide = !definition.metadata().secrets.is_empty();
+            return Err(Failure::usage(refused::report(
+                program.terminal(),
+                &properties,
+                &error,
+                &given,
+                hide,
+            )));
+        }
+        call(program, name, &options, given)
+    }
+}
+
+fn call(program: &Program, name: &str, options: &Options<'_>, given: Given) -> Result<Exit, Failure> {
+    let terminal = program.terminal();
+    let builder = Executor::builder(program.callable()?.clone());
+    let builder = options.approve().decide(builder, false, terminal.can_ask());
+    let executor = builder.build().map_err(|error| Failure::usage(error.to_string()))?;
+    let batch = executor.batch(vec![ToolCall::new(name, given.text)]);
+    let outcomes = program.block_on(watched(batch, Watch::new(terminal, options.wants_json())))?;
+    let Some(outcome) = outcomes.first() else { return Ok(Exit::Failed) };
+    match outcome.result() {
+        Some(result) => {
+            let exit = answer(program, result, options.wants_json())?;
+            options.approve().remark(terminal, std::iter::once(result));
+            Ok(exit)
+        }
+        None => {
+            let what =
+                if matches!(outcome, CallOutcome::External(_)) { "is left to its caller" } else { "goes on" };
+            terminal.note(&format!("the call {what}"));
+            Ok(Exit::Done)
+        }
+    }
+}
+
+/// Writes the result of a call.
+fn answer(program: &Program, result: &ToolResult, json: bool) -> Result<Exit, Failure> {
+    let terminal = program.terminal();
+    let exit = exit_of(result);
+    if json {
+        program.print(&pretty(result)?)?;
+        return Ok(exit);
+    }
+    for correction in result.corrections() {
+        terminal.note(&correction.to_string());
+    }
+    match &result.outcome {
+        Ok(output) => {
+            let structured = output.structured().filter(|value| value.is_object() || value.is_array());
+            let text = match structured {
+                Some(value) if terminal.is_read_by_a_person() => pretty(&value)?,
+                _ => output.content().iter().map(block).collect::<Vec<_>>().join("\n"),
+            };
+            let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+            program.print(&format!("{text}{end}"))?;
+            if output.is_failure() {
+                terminal.error(&format!("`{}` says that it failed", result.name));
+            }
+        }
+        Err(error) if error.kind() == ErrorKind::Cancelled => terminal.error("the call was cancelled"),
+        Err(error) => terminal.error(&format!("`{}`: {}", result.name, error.feedback())),
+    }
+    Ok(exit)
+}
+
+/// A block of content as text.
+fn block(content: &Content) -> String {
+    match content {
+        Content::Text { text, .. } => text.clone(),
+        other => serde_json::to_string(other).unwrap_or_default(),
+    }
+}
+
+/// The options of `call` itself, but for those that a property of `tool` is called like.
+fn own(tool: Option<&[Property]>) -> Vec<Arg> {
+    let is =
+        |it: &Property, name: &str| it.has_flag && (it.flag == name || it.alias.as_deref() == Some(name));
+    let is_free = |name: &str| !tool.unwrap_or_default().iter().any(|it| is(it, name));
+    let json = Arg::new("own json")
+        .long("json")
+        .value_name("JSON")
+        .help("The arguments as JSON; @FILE is a file, - the standard input. Flags stand over it");
+    let output = Arg::new("own output")
+        .long("output")
+        .value_name("FORM")
+        .value_parser(["text", "json"])
+        .help("How the result is written; text if nothing is said");
+    let options = [json, output, approve::option()].into_iter();
+    // In few words, since the help of a tool is about the tool.
+    let is_brief = tool.is_some();
+    let free = options.filter(|it| it.get_long().is_none_or(is_free));
+    let free = free.map(|it| it.hide_possible_values(is_brief).hide_default_value(is_brief));
+    let help = Arg::new("help").short('h').action(ArgAction::SetTrue).help("Print help");
+    let help = if is_free("help") { help.long("help") } else { help };
+    free.chain([help]).map(|it| it.help_heading("Options of the program")).collect()
+}
+
+/// The grammar of one tool.
+pub(crate) fn grammar_of(program: &Program, definition: &ToolDefinition) -> clap::Command {
+    let name = definition.name().to_string();
+    let properties = properties(definition.input_schema().as_value());
+    let required = properties.iter().filter(|it| it.indispensable && !it.opens && it.has_flag);
+    let required: Vec<_> =
+        required.map(|it| format!("{} <{}>", flags::flag(it), it.kind.placeholder())).collect();
+    let usage =
+        [&[format!("{} call {name}", program.name())], required.as_slice(), &["[OPTIONS]".to_owned()]];
+    let unwritable = properties.iter().filter(|it| !it.has_flag).map(|it| it.path.join("."));
+    let unwritable: Vec<_> = unwritable.collect();
+    let grammar = clap::Command::new(name)
+        .about(summary(definition))
+        .long_about(definition.description().trim().to_owned())
+        .override_usage(usage.concat().join(" "))
+        .term_width(program.terminal().width())
+        .disable_help_flag(true)
+        .args(flags::arguments(&properties))
+        .args(own(Some(&properties)))
+        .arg(
+            Arg::new("own arguments")
+                .value_name("ARGUMENTS")
+                .help("The arguments as JSON; @FILE is a file, - the standard input")
+                .help_heading("Options of the program"),
+        );
+    if unwritable.is_empty() {
+        grammar
+    } else {
+        grammar.after_help(format!("Only as JSON: {}", unwritable.join(", ")))
+    }
+}
+
+/// Help for `call` itself, as the whole command line has it.
+fn help(program: &Program) -> Result<Exit, Failure> {
+    let mut all = program.grammar();
+    all.build();
+    match all.find_subcommand_mut(NAME) {
+        Some(call) => print_help(program, call),
+        None => Ok(Exit::Done),
+    }
+}
+
+fn print_help(program: &Program, grammar: &mut clap::Command) -> Result<Exit, Failure> {
+    let text = program.terminal().styled(&grammar.render_long_help());
+    program.print(&(text.trim_end().to_owned() + "\n"))?;
+    Ok(Exit::Done)
+}
+
+/// The options before the name of the tool, and those after it, which count more.
+struct Options<'m> {
+    before: &'m ArgMatches,
+    after: &'m ArgMatches,
+}
+
+impl Options<'_> {
+    fn get(&self, id: &str) -> Option<&str> {
+        let of = |matches: &'_ ArgMatches| {
+            matches.try_get_one::<String>(id).ok().flatten().is_some()
+                && matches.value_source(id) == Some(ValueSource::CommandLine)
+        };
+        let chosen = if of(self.after) { self.after } else { self.before };
+        chosen.try_get_one::<String>(id).ok().flatten().map(String::as_str)
+    }
+
+    /// The arguments as they were written as JSON.
+    fn json(&self) -> Result<Option<Given>, Failure> {
+        let text = |matches: &'_ ArgMatches, id| matches.try_get_one::<String>(id).ok().flatten().cloned();
+        let all =
+            [text(self.before, "own json"), text(self.after, "own json"), text(self.after, "own arguments")];
+        let mut all = all.into_iter().flatten();
+        match (all.next(), all.next()) {
+            (Some(_), Some(_)) => Err(Failure::usage("the arguments are given twice as JSON")),
+            (text, _) => text.map(|text| input::arguments(&text)).transpose(),
+        }
+    }
+
+    fn wants_json(&self) -> bool {
+        self.get("own output") == Some("json")
+    }
+
+    fn approve(&self) -> Approve {
+        Approve::named(self.get("approve"))
+    }
+}

@@ -1,0 +1,38 @@
+use clap::ArgMatches;
+use tool_runtime::dialect::{Bound, Severity};
+
+use super::pretty;
+use crate::{Command, Exit, Failure, Program, dialects};
+
+/// Writes the tools as a provider wants them.
+pub(super) struct Export;
+
+impl Command for Export {
+    fn grammar(&self) -> clap::Command {
+        clap::Command::new("export")
+            .about("Write the tools as a provider wants them in a request")
+            .arg(dialects::option().required(true).help("Whose form"))
+    }
+
+    fn run(&self, program: &Program, matches: &ArgMatches) -> Result<Exit, Failure> {
+        let tools = program.tools()?;
+        let mut exit = Exit::Done;
+        if let Some(dialect) = dialects::chosen(matches).first() {
+            let bound = dialect.bind(tools);
+            program.print(&pretty(bound.definitions())?)?;
+            exit = left_out(program, &bound);
+        }
+        Ok(exit)
+    }
+}
+
+/// Says which tools cannot be sent.
+pub(super) fn left_out(program: &Program, bound: &Bound) -> Exit {
+    let errors = bound.findings().iter().filter(|finding| finding.severity == Severity::Error);
+    let mut exit = Exit::Done;
+    for finding in errors {
+        program.terminal().error(&format!("`{}`: {}; {}", finding.tool, finding.message, finding.remedy));
+        exit = Exit::Failed;
+    }
+    exit
+}

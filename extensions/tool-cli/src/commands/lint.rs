@@ -1,0 +1,103 @@
+use std::fmt::Write as _;
+
+use clap::{Arg, ArgMatches, builder::PossibleValuesParser};
+use tool_runtime::dialect::{Finding, Severity, lint};
+
+use super::{json, pretty};
+use crate::{
+    Command, Exit, Failure, Program, dialects,
+    terminal::{Look, wrapped},
+};
+
+/// Lists what dialects lose of the tools.
+pub(super) struct Lint;
+
+impl Command for Lint {
+    fn grammar(&self) -> clap::Command {
+        let severity = |name: &'static str, default: &'static str| {
+            Arg::new(name)
+                .long(name)
+                .value_name("SEVERITY")
+                .value_parser(PossibleValuesParser::new(["note", "warning", "error"]))
+                .default_value(default)
+        };
+        clap::Command::new("lint")
+            .about("List what providers cannot be told of the tools, and what is not described")
+            .arg(
+                dialects::option()
+                    .action(clap::ArgAction::Append)
+                    .help("Only of this dialect; may be repeated"),
+            )
+            .arg(severity("show", "warning").help("The least that is listed"))
+            .arg(severity("deny", "error").help("The least that makes the exit code 1"))
+            .arg(json())
+    }
+
+    fn run(&self, program: &Program, matches: &ArgMatches) -> Result<Exit, Failure> {
+        let dialects: Vec<_> = dialects::chosen(matches).iter().map(|dialect| dialect.name()).collect();
+        let wanted = |finding: &Finding| {
+            dialects.is_empty() || finding.dialect == "all" || dialects.contains(&finding.dialect)
+        };
+        let all: Vec<_> = lint(program.tools()?).into_iter().filter(wanted).collect();
+        let least = |name| severity(matches.get_one::<String>(name).map_or("", String::as_str));
+        let shown: Vec<_> = all.iter().filter(|finding| finding.severity >= least("show")).collect();
+        let text = if matches.get_flag("json") { pretty(&shown)? } else { listed(program, &shown, &all) };
+        program.print(&text)?;
+        let denied = all.iter().any(|finding| finding.severity >= least("deny"));
+        Ok(if denied { Exit::Failed } else { Exit::Done })
+    }
+}
+
+fn severity(name: &str) -> Severity {
+    match name {
+        "note" => Severity::Note,
+        "warning" => Severity::Warning,
+        _ => Severity::Error,
+    }
+}
+
+/// The findings tool by tool; what several dialects have in common is said once.
+fn listed(program: &Program, shown: &[&Finding], all: &[Finding]) -> String {
+    let terminal = program.terminal();
+    let mut together: Vec<(&Finding, Vec<&str>)> = Vec::new();
+    for finding in shown {
+        let same = |(other, _): &&mut (&Finding, Vec<&str>)| {
+            (&other.tool, &other.pointer, &other.message, other.severity)
+                == (&finding.tool, &finding.pointer, &finding.message, finding.severity)
+        };
+        match together.iter_mut().find(same) {
+            Some((_, dialects)) => dialects.push(finding.dialect),
+            None => together.push((finding, vec![finding.dialect])),
+        }
+    }
+    together.sort_by(|(one, _), (other, _)| (&one.tool, &one.pointer).cmp(&(&other.tool, &other.pointer)));
+    let mut text = String::new();
+    let mut tool = "";
+    for (finding, dialects) in together {
+        if tool != finding.tool {
+            tool = &finding.tool;
+            let _ = writeln!(text, "{}", terminal.paint(Look::Name, tool));
+        }
+        let (look, word) = match finding.severity {
+            Severity::Error => (Look::Bad, "error"),
+            Severity::Warning => (Look::Odd, "warning"),
+            _ => (Look::Faint, "note"),
+        };
+        let place = if finding.pointer.is_empty() { String::new() } else { format!(" {}", finding.pointer) };
+        let first = format!("  {}{place}: {}", terminal.paint(look, word), finding.message);
+        let second = format!("    {} [{}]", finding.remedy, dialects.join(", "));
+        let _ = writeln!(text, "{}", wrapped(&first, terminal.width(), "      "));
+        let _ = writeln!(text, "{}", wrapped(&second, terminal.width(), "      "));
+    }
+    let count = |severity, word: &str| {
+        let count = all.iter().filter(|finding| finding.severity == severity).count();
+        format!("{count} {word}{}", if count == 1 { "" } else { "s" })
+    };
+    let errors = count(Severity::Error, "error");
+    let (warnings, notes) = (count(Severity::Warning, "warning"), count(Severity::Note, "note"));
+    let hidden = all.len() - shown.len();
+    let more = if hidden > 0 { format!("; {hidden} not listed, see `--show note`") } else { String::new() };
+    let blank = if text.is_empty() { "" } else { "\n" };
+    let _ = writeln!(text, "{blank}{errors}, {warnings}, {notes}{more}");
+    text
+}

@@ -1,0 +1,36 @@
+use clap::ArgMatches;
+
+use super::{hints, json, pretty, summary};
+use crate::{Command, Exit, Failure, Program, terminal::Look};
+
+/// Lists the tools.
+pub(super) struct List;
+
+impl Command for List {
+    fn grammar(&self) -> clap::Command {
+        clap::Command::new("list").about("List the tools").arg(json())
+    }
+
+    fn run(&self, program: &Program, matches: &ArgMatches) -> Result<Exit, Failure> {
+        let tools = program.tools()?;
+        if matches.get_flag("json") {
+            program.print(&pretty(tools.definitions())?)?;
+            return Ok(Exit::Done);
+        }
+        if tools.is_empty() {
+            program.print("There are no tools.\n")?;
+            let why = "tools in a library that nothing refers to are left out by the linker: `tool_runtime::link!` keeps \
+                       them; methods and values are added by `Cli::tools`";
+            program.terminal().note(why);
+            return Ok(Exit::Done);
+        }
+        let row = |definition| {
+            let of: &tool_runtime::ToolDefinition = definition;
+            let look = if of.metadata().destructive == Some(true) { Look::Odd } else { Look::Faint };
+            [(Look::Name, of.name().to_string()), (Look::Plain, summary(of)), (look, hints(of).join(", "))]
+        };
+        let rows = tools.definitions().iter().map(row).collect();
+        program.print(&program.terminal().table(["Tool", "What it does", "Hints"], rows))?;
+        Ok(Exit::Done)
+    }
+}

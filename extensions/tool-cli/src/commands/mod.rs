@@ -1,0 +1,97 @@
+//! The commands that are built in, one file each.
+
+mod call;
+mod completions;
+mod export;
+mod lint;
+mod list;
+mod pin;
+mod run;
+mod show;
+
+use clap::{Arg, ArgAction};
+use serde::Serialize;
+use tool_runtime::{ErrorKind, Registry, Tool, ToolDefinition, ToolResult};
+
+use crate::{Command, Exit, Failure, Program};
+
+pub(crate) fn built_in() -> Vec<Box<dyn Command>> {
+    vec![
+        Box::new(list::List),
+        Box::new(show::Show),
+        Box::new(call::Call),
+        Box::new(run::Run),
+        Box::new(lint::Lint),
+        Box::new(export::Export),
+        Box::new(pin::Pin),
+        Box::new(pin::Check),
+        Box::new(completions::Completions),
+    ]
+}
+
+pub(crate) use self::call::{NAME as CALL, grammar_of};
+
+/// The option for programs that read the output.
+fn json() -> Arg {
+    Arg::new("json").long("json").action(ArgAction::SetTrue).help("Write JSON, for programs")
+}
+
+fn pretty<T: Serialize + ?Sized>(value: &T) -> Result<String, Failure> {
+    let unwritable = |error| Failure::new(Exit::Failed, format!("it cannot be written as JSON: {error}"));
+    serde_json::to_string_pretty(value).map(|text| text + "\n").map_err(unwritable)
+}
+
+/// The definition of the tool `name`; else close names.
+fn definition<'p>(program: &Program, tools: &'p Registry, name: &str) -> Result<&'p ToolDefinition, Failure> {
+    if let Some(tool) = tools.get(name) {
+        return Ok(tool.definition());
+    }
+    let (_, unknown) = tools.resolve([name]);
+    let mut close = unknown.iter().flat_map(|error| error.suggestions()).map(|name| format!("`{name}`"));
+    let close: Vec<_> = close.by_ref().collect();
+    let meant = match close.split_last() {
+        None => String::new(),
+        Some((only, [])) => format!("; did you mean {only}?"),
+        Some((last, others)) => format!("; did you mean {} or {last}?", others.join(", ")),
+    };
+    let message = format!("there is no tool `{name}`{meant}\n\n`{} list` lists them all", program.name());
+    Err(Failure::usage(message))
+}
+
+/// How a call ended.
+fn exit_of(result: &ToolResult) -> Exit {
+    match &result.outcome {
+        Ok(_) if !result.is_error() => Exit::Done,
+        Ok(_) => Exit::Failed,
+        Err(error) => match error.kind() {
+            ErrorKind::UnknownTool | ErrorKind::InvalidArguments => Exit::Usage,
+            ErrorKind::Denied | ErrorKind::ApprovalRequired => Exit::Refused,
+            ErrorKind::Cancelled => Exit::Cancelled,
+            _ => Exit::Failed,
+        },
+    }
+}
+
+/// What a tool says of itself in few words.
+fn hints(definition: &ToolDefinition) -> Vec<&'static str> {
+    let metadata = definition.metadata();
+    let said = [
+        (metadata.read_only == Some(true), "read-only"),
+        (metadata.destructive == Some(true), "destructive"),
+        (metadata.idempotent == Some(true), "idempotent"),
+        (metadata.open_world == Some(true), "open-world"),
+        (metadata.is_long_running(), "long-running"),
+        (metadata.confirmation != tool_runtime::Confirmation::Never, "confirm"),
+        (metadata.permission, "permission"),
+        (metadata.strict == Some(true), "strict"),
+        (metadata.sequential, "sequential"),
+        (metadata.blocking, "blocking"),
+    ];
+    said.into_iter().filter(|(holds, _)| *holds).map(|(_, word)| word).collect()
+}
+
+/// The first paragraph of a description, as one line.
+fn summary(definition: &ToolDefinition) -> String {
+    let first = definition.description().trim().split("\n\n").next().unwrap_or_default();
+    first.split_whitespace().collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,84 @@
+use std::fs;
+
+use clap::{Arg, ArgMatches};
+use tool_runtime::pin::{ChangeKind, Pins};
+
+use super::{json, pretty};
+use crate::{Command, Exit, Failure, Program, input, terminal::Look};
+
+/// Writes down what the tools are.
+pub(super) struct Pin;
+
+impl Command for Pin {
+    fn grammar(&self) -> clap::Command {
+        clap::Command::new("pin")
+            .about("Write down what the tools are now, for `check` to tell what changed")
+            .arg(file("Where to; - is the standard output"))
+    }
+
+    fn run(&self, program: &Program, matches: &ArgMatches) -> Result<Exit, Failure> {
+        let tools = program.tools()?;
+        let (path, text) = (path(matches), Pins::of(tools).to_json());
+        if path == "-" {
+            program.print(&text)?;
+            return Ok(Exit::Done);
+        }
+        let unwritten = |error| Failure::new(Exit::Failed, format!("{path} cannot be written: {error}"));
+        fs::write(path, text).map_err(unwritten)?;
+        program.print(&format!("{} in {path}\n", counted(tools.len(), "is pinned", "are pinned")))?;
+        Ok(Exit::Done)
+    }
+}
+
+/// Says what changed since then.
+pub(super) struct Check;
+
+impl Command for Check {
+    fn grammar(&self) -> clap::Command {
+        clap::Command::new("check")
+            .about("Say what of the tools changed since `pin`; the exit code is 1 where something did")
+            .arg(json())
+            .arg(file("What `pin` wrote; - is the standard input"))
+    }
+
+    fn run(&self, program: &Program, matches: &ArgMatches) -> Result<Exit, Failure> {
+        let path = path(matches);
+        let pins =
+            Pins::parse(&input::file(path)?).map_err(|error| Failure::usage(format!("{path}: {error}")))?;
+        let tools = program.tools()?;
+        let changes = pins.check(tools);
+        let text = if matches.get_flag("json") {
+            pretty(&changes)?
+        } else if changes.is_empty() {
+            format!("{}\n", counted(tools.len(), "is as it is pinned", "are as they are pinned"))
+        } else {
+            let terminal = program.terminal();
+            let told = changes.iter().map(|change| {
+                let text = change.to_string();
+                let (first, rest) = text.split_once('\n').unwrap_or((text.as_str(), ""));
+                let look = match change.kind {
+                    ChangeKind::Added => Look::Name,
+                    ChangeKind::Removed => Look::Bad,
+                    _ => Look::Odd,
+                };
+                let between = if rest.is_empty() { "" } else { "\n" };
+                format!("{}{between}{rest}\n", terminal.paint(look, first))
+            });
+            told.collect()
+        };
+        program.print(&text)?;
+        Ok(if changes.is_empty() { Exit::Done } else { Exit::Failed })
+    }
+}
+
+fn file(help: &'static str) -> Arg {
+    Arg::new("file").value_name("FILE").required(true).help(help)
+}
+
+fn path(matches: &ArgMatches) -> &str {
+    matches.get_one::<String>("file").map_or("-", String::as_str)
+}
+
+fn counted(count: usize, one: &str, many: &str) -> String {
+    if count == 1 { format!("1 tool {one}") } else { format!("{count} tools {many}") }
+}

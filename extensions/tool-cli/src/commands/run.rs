@@ -1,0 +1,106 @@
+use clap::{Arg, ArgMatches, value_parser};
+use tool_runtime::{CallOutcome, ExecutionStrategy, Executor};
+
+use super::{exit_of, pretty};
+use crate::{
+    Command, Exit, Failure, Program,
+    approve::{self, Approve},
+    dialects, input,
+    watch::{Watch, watched},
+};
+
+/// Runs the calls of a response.
+pub(super) struct Run;
+
+impl Command for Run {
+    fn grammar(&self) -> clap::Command {
+        clap::Command::new("run")
+            .about("Run the calls of a provider's response, and write what the provider is answered")
+            .long_about(
+                "Run the calls of a provider's response, and write what the provider is answered.\n\n\
+                 The response is JSON, or the events of a stream: server-sent events, or a JSON value in each line.",
+            )
+            .arg(dialects::option().required(true).help("Whose response it is"))
+            .arg(
+                Arg::new("strategy")
+                    .long("strategy")
+                    .value_name("HOW")
+                    .value_parser(strategy)
+                    .default_value("parallel")
+                    .help("parallel, sequential, or so many at once: batched=4"),
+            )
+            .arg(approve::option())
+            .arg(
+                Arg::new("events")
+                    .long("events")
+                    .value_name("FORM")
+                    .value_parser(["text", "json"])
+                    .default_value("text")
+                    .help("How the standard error tells what happens meanwhile"),
+            )
+            .arg(
+                Arg::new("response")
+                    .value_name("FILE")
+                    .default_value("-")
+                    .value_parser(value_parser!(String))
+                    .help("The response; - is the standard input"),
+            )
+    }
+
+    fn run(&self, program: &Program, matches: &ArgMatches) -> Result<Exit, Failure> {
+        let path = matches.get_one::<String>("response").map_or("-", String::as_str);
+        let text = input::file(path)?;
+        let Some(dialect) = dialects::chosen(matches).pop() else { return Err(Failure::usage("no dialect")) };
+        let calls = input::calls(&dialect.bind(program.tools()?), &text)?;
+        let tools = program.callable()?;
+        let strategy = matches.get_one::<ExecutionStrategy>("strategy").copied().unwrap_or_default();
+        let terminal = program.terminal();
+        let builder = Executor::builder(tools.clone()).strategy(strategy);
+        let approve = Approve::named(matches.get_one::<String>("approve").map(String::as_str));
+        let builder = approve.decide(builder, true, terminal.can_ask());
+        let executor = builder.build().map_err(|error| Failure::usage(error.to_string()))?;
+        let json = matches.get_one::<String>("events").is_some_and(|form| form == "json");
+        let running = watched(executor.batch(calls.whole), Watch::new(terminal, json));
+        let outcomes = program.block_on(running)?;
+
+        let results: Vec<_> = outcomes.iter().filter_map(|outcome| outcome.result().cloned()).collect();
+        program.print(&pretty(&dialect.bind(tools).results(&results))?)?;
+        for result in results.iter().filter(|result| result.is_error()) {
+            let first = result.text().lines().next().unwrap_or_default().to_owned();
+            terminal.error(&format!("{}: {first}", result.name));
+        }
+        approve.remark(terminal, results.iter());
+        if outcomes.is_empty() && calls.cut_off.is_empty() {
+            terminal.note(&format!("there are no calls in the response, read as one of {}", dialect.name()));
+        }
+        for outcome in &outcomes {
+            if let CallOutcome::External(call) = outcome {
+                terminal.note(&format!("{}: the call is left to whoever runs the program", call.name));
+            }
+        }
+        for call in &calls.cut_off {
+            terminal.error(&format!("{}: the response ends before its call does; it was not run", call.name));
+        }
+        let cut_off = calls.cut_off.iter().map(|_| Exit::Failed);
+        let ends = results.iter().map(exit_of).chain(cut_off);
+        Ok(ends.max_by_key(|exit| gravity(*exit)).unwrap_or(Exit::Done))
+    }
+}
+
+/// Which of several ends is told.
+fn gravity(exit: Exit) -> u8 {
+    [Exit::Done, Exit::Failed, Exit::Usage, Exit::Refused]
+        .iter()
+        .position(|it| *it == exit)
+        .map_or(u8::MAX, |at| at as u8)
+}
+
+fn strategy(text: &str) -> Result<ExecutionStrategy, String> {
+    let size = text.strip_prefix("batched=").and_then(|size| size.parse().ok()).filter(|size| *size > 0);
+    match (text, size) {
+        ("parallel", _) => Ok(ExecutionStrategy::Parallel),
+        ("sequential", _) => Ok(ExecutionStrategy::Sequential),
+        (_, Some(size)) => Ok(ExecutionStrategy::Batched { size }),
+        _ => Err("expected `parallel`, `sequential`, or `batched=4` or another size".to_owned()),
+    }
+}

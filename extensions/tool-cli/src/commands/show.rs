@@ -1,0 +1,124 @@
+use clap::{Arg, ArgMatches};
+use serde_json::Value;
+use tool_runtime::ToolDefinition;
+
+use super::{definition, hints, json, pretty};
+use crate::{
+    Command, Exit, Failure, Program, dialects,
+    flags::{self, Property, properties},
+    terminal::{Look, wrapped},
+};
+
+/// Says all of one tool.
+pub(super) struct Show;
+
+impl Command for Show {
+    fn grammar(&self) -> clap::Command {
+        clap::Command::new("show")
+            .about("Say all of one tool")
+            .arg(dialects::option().help("Write it as a provider is told it, as JSON").conflicts_with("json"))
+            .arg(json())
+            .arg(Arg::new("name").value_name("NAME").required(true).help("The name of the tool"))
+    }
+
+    fn run(&self, program: &Program, matches: &ArgMatches) -> Result<Exit, Failure> {
+        let tools = program.tools()?;
+        let name = matches.get_one::<String>("name").map_or("", String::as_str);
+        let definition = definition(program, tools, name)?;
+        if let Some(dialect) = dialects::chosen(matches).first() {
+            let bound = dialect.bind(&tools.resolve([name]).0);
+            program.print(&pretty(bound.definitions())?)?;
+            return Ok(super::export::left_out(program, &bound));
+        }
+        let text =
+            if matches.get_flag("json") { pretty(definition)? } else { described(program, definition) };
+        program.print(&text)?;
+        Ok(Exit::Done)
+    }
+}
+
+fn described(program: &Program, definition: &ToolDefinition) -> String {
+    let terminal = program.terminal();
+    let name = definition.name().as_str();
+    let mut text = terminal.paint(Look::Name, name);
+    if definition.title() != name {
+        text.push_str(&format!(" ({})", definition.title()));
+    }
+    text.push_str(&format!("\n\n{}\n", wrapped(definition.description().trim(), terminal.width(), "")));
+    let facts = facts(definition);
+    if !facts.is_empty() {
+        text.push('\n');
+        for (what, value) in facts {
+            text.push_str(&format!("{}: {value}\n", terminal.paint(Look::Name, what)));
+        }
+    }
+    let arguments = properties(definition.input_schema().as_value());
+    text.push('\n');
+    text.push_str(&if arguments.is_empty() {
+        "It takes no arguments.\n".to_owned()
+    } else {
+        let rows =
+            arguments.iter().map(|it| [(Look::Name, shown_flag(it)), taken(it), (Look::Plain, it.line())]);
+        terminal.table(["Argument", "Takes", "What it is"], rows.collect())
+    });
+    text.push('\n');
+    text.push_str(&output(program, definition));
+    for example in definition.examples() {
+        text.push_str(&format!("\n{}: {example}\n", terminal.paint(Look::Name, "Example")));
+    }
+    text
+}
+
+fn shown_flag(property: &Property) -> String {
+    if property.has_flag {
+        flags::flag(property)
+    } else {
+        format!("{:?} (JSON only)", property.path.join("."))
+    }
+}
+
+/// What an argument takes, and whether it may be left out.
+fn taken(property: &Property) -> (Look, String) {
+    let kind = property.kind.words();
+    let text = match (&property.default, property.required) {
+        (Some(default), _) => format!("{kind} = {}", flags::shown(default)),
+        (None, true) => format!("{kind}, required"),
+        (None, false) => kind,
+    };
+    (Look::Plain, text)
+}
+
+/// Hints and limits, each with its name.
+fn facts(definition: &ToolDefinition) -> Vec<(&'static str, String)> {
+    let metadata = definition.metadata();
+    let list = |words: &[std::borrow::Cow<'static, str>]| words.join(", ");
+    let hints = hints(definition).join(", ");
+    let all = [
+        ("Hints", (!hints.is_empty()).then_some(hints)),
+        ("Set", metadata.toolset.as_deref().map(str::to_owned)),
+        ("Tags", (!metadata.tags.is_empty()).then(|| list(&metadata.tags))),
+        ("Secret", (!metadata.secrets.is_empty()).then(|| list(&metadata.secrets))),
+        ("Timeout", metadata.timeout.map(|limit| format!("{limit:?}"))),
+    ];
+    all.into_iter().filter_map(|(what, value)| value.map(|value| (what, value))).collect()
+}
+
+/// What comes back: a table of its properties where it is an object, or a list of such.
+fn output(program: &Program, definition: &ToolDefinition) -> String {
+    let terminal = program.terminal();
+    let title = terminal.paint(Look::Name, "Output");
+    let Some(schema) = definition.output_schema().map(tool_runtime::OutputSchema::as_value) else {
+        return format!("{title}: not said\n");
+    };
+    let items = schema.get("items").filter(|_| schema.get("type") == Some(&Value::from("array")));
+    let fields = properties(items.unwrap_or(schema));
+    if fields.is_empty() {
+        return format!("{title}: {}\n", flags::kind_of(schema).words());
+    }
+    let rows = fields.iter().map(|it| {
+        let name = it.path.join(".");
+        [(Look::Name, name), (Look::Plain, it.kind.words()), (Look::Plain, it.line())]
+    });
+    let what = if items.is_some() { "a list of objects" } else { "an object" };
+    format!("{title}: {what}\n\n{}", terminal.table(["Property", "Is", "What it is"], rows.collect()))
+}

@@ -1,0 +1,61 @@
+//! A property as an argument of `clap`.
+
+use super::{Kind, Property, kind::shown};
+
+/// The argument of `clap` for one property.
+pub(super) fn argument(property: &Property) -> clap::Arg {
+    let kind = &property.kind;
+    let argument = clap::Arg::new(property.id())
+        .long(property.flag.clone())
+        .value_name(kind.placeholder())
+        .help_heading("Arguments")
+        .help(help(property, false))
+        .long_help(help(property, true));
+    let argument = match &property.alias {
+        Some(alias) => argument.alias(alias.clone()),
+        None => argument,
+    };
+    let argument = match kind {
+        Kind::List(_) => argument.action(clap::ArgAction::Append),
+        Kind::Switch => argument.num_args(0..=1).require_equals(true).default_missing_value("true"),
+        Kind::Integer { .. } | Kind::Number { .. } => argument.allow_negative_numbers(true),
+        _ => argument,
+    };
+    let parser = kind.clone();
+    match choices(kind) {
+        // The parser that knows its values tells them, and completes them.
+        Some(values) => argument.value_parser(clap::builder::PossibleValuesParser::new(values)),
+        None => argument.value_parser(move |text: &str| parser.read(text).map(|_| text.to_owned())),
+    }
+}
+
+fn choices(kind: &Kind) -> Option<Vec<String>> {
+    match kind {
+        Kind::Choice(values) => Some(values.iter().map(shown).collect()),
+        Kind::List(of) => choices(of),
+        _ => None,
+    }
+}
+
+/// What help says of a property: the first line of what it is, or all of it.
+fn help(property: &Property, long: bool) -> String {
+    let about =
+        if long { property.about.as_str() } else { property.about.lines().next().unwrap_or_default() };
+    let mut notes = property.limits.clone();
+    if matches!(property.kind, Kind::List(_)) {
+        notes.push("repeat for each item".to_owned());
+    }
+    if property.opens {
+        notes.push("as a whole".to_owned());
+    } else if property.indispensable {
+        notes.insert(0, "required".to_owned());
+    }
+    notes.extend(property.default.as_ref().map(|value| format!("default: {}", shown(value))));
+    match notes.as_slice() {
+        [] => about.to_owned(),
+        notes => {
+            let between = if about.contains('\n') { '\n' } else { ' ' };
+            format!("{about}{between}[{}]", notes.join("; ")).trim_start().to_owned()
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! From flags to arguments.
+
+use clap::{ArgMatches, parser::ValueSource};
+use serde_json::{Map, Value};
+
+use super::{Kind, Property, exact::exact, flag};
+use crate::Failure;
+
+/// The arguments of a call, and where they are from.
+#[derive(Debug)]
+pub(crate) struct Given {
+    /// As JSON: what was written, where nothing was added by a flag.
+    pub(crate) text: String,
+    /// What the text is called in messages: a file, or nothing where flags made it.
+    pub(crate) origin: Option<String>,
+}
+
+/// The arguments that `matches` say, over those of `json`.
+pub(crate) fn collect(
+    properties: &[Property],
+    matches: &ArgMatches,
+    json: Option<Given>,
+) -> Result<Given, Failure> {
+    let mut arguments = Map::new();
+    let flags: Vec<_> = properties.iter().filter(|it| it.has_flag && is_given(it, matches)).collect();
+    if let Some(json) = json {
+        if flags.is_empty() {
+            return Ok(json);
+        }
+        arguments = match exact(&json.text) {
+            Ok(Value::Object(arguments)) => arguments,
+            Ok(_) => {
+                return Err(Failure::usage(
+                    "flags can only be added to a JSON object, and the arguments are none",
+                ));
+            }
+            Err(error) => return Err(Failure::usage(format!("the arguments: {error}"))),
+        };
+    }
+    for property in flags {
+        let texts = matches.get_many::<String>(&property.id()).into_iter().flatten();
+        let of = |error: String| Failure::usage(format!("{}: {error}", flag(property)));
+        let values = texts.map(|text| property.kind.read(text)).collect::<Result<Vec<_>, _>>().map_err(of)?;
+        let value = match property.kind {
+            Kind::List(_) => Some(Value::Array(values)),
+            _ => values.into_iter().next_back(),
+        };
+        if let Some(value) = value {
+            property.put(&mut arguments, value).map_err(of)?;
+        }
+    }
+    Ok(Given { text: Value::Object(arguments).to_string(), origin: None })
+}
+
+fn is_given(property: &Property, matches: &ArgMatches) -> bool {
+    matches.value_source(&property.id()) == Some(ValueSource::CommandLine)
+}

@@ -1,0 +1,89 @@
+//! JSON as a value, where that loses nothing.
+
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde_json::{Value, value::RawValue};
+
+/// The value of `text`.
+///
+/// # Errors
+///
+/// If it is no JSON, or a value would say less than it: a property that is there twice, a whole number of more than
+/// 64 bits.
+pub(super) fn exact(text: &str) -> Result<Value, String> {
+    let value = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    let raw: &RawValue = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    keeps(raw.get())?;
+    Ok(value)
+}
+
+/// Whether a value keeps all that `text`, which is JSON, says. It is no deeper than a value can be.
+fn keeps(text: &str) -> Result<(), String> {
+    let error = |error: serde_json::Error| error.to_string();
+    match text.as_bytes().first() {
+        Some(b'{') => {
+            let Pairs(pairs) = serde_json::from_str(text).map_err(error)?;
+            for (at, (name, inner)) in pairs.iter().enumerate() {
+                if pairs.iter().take(at).any(|(other, _)| other == name) {
+                    return Err(format!("the property `{name}` is there twice"));
+                }
+                keeps(inner.get())?;
+            }
+            Ok(())
+        }
+        Some(b'[') => {
+            let items: Vec<&RawValue> = serde_json::from_str(text).map_err(error)?;
+            items.iter().try_for_each(|item| keeps(item.get()))
+        }
+        Some(b'-' | b'0'..=b'9') if !text.contains(['.', 'e', 'E']) => {
+            let fits = text.parse::<i64>().is_ok() || text.parse::<u64>().is_ok();
+            let why = || format!("{text} has more than 64 bits; give all arguments as JSON, without flags");
+            if fits { Ok(()) } else { Err(why()) }
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The properties of an object as they come.
+struct Pairs<'t>(Vec<(String, &'t RawValue)>);
+
+impl<'de: 't, 't> Deserialize<'de> for Pairs<'t> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct All;
+        impl<'de> Visitor<'de> for All {
+            type Value = Vec<(String, &'de RawValue)>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Self::Value, M::Error> {
+                let mut pairs = Vec::new();
+                while let Some(pair) = map.next_entry()? {
+                    pairs.push(pair);
+                }
+                Ok(pairs)
+            }
+        }
+        deserializer.deserialize_map(All).map(Self)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use super::exact;
+
+    #[test]
+    fn what_a_value_would_lose_is_refused() {
+        assert!(exact(r#"{"a": [1, -2.5e300, {"b": 18446744073709551615}]}"#).is_ok());
+        assert_eq!(
+            exact(r#"{"a": [{"b": 1, "\u0062": 2}]}"#).unwrap_err(),
+            "the property `b` is there twice"
+        );
+        let error = exact(r#"{"a": 18446744073709551616}"#).unwrap_err();
+        assert!(error.starts_with("18446744073709551616 has more than 64 bits"), "{error}");
+        assert!(exact(&"[".repeat(100_000)).is_err());
+    }
+}

@@ -1,0 +1,171 @@
+//! The properties of a schema, those of nested objects among them.
+
+use serde_json::{Map, Value};
+
+use super::{
+    Kind,
+    schema::{DEEPEST, kind, limits, members, resolve, says_something},
+};
+
+/// One property of a tool's arguments, at any depth.
+#[derive(Debug, Clone)]
+pub(crate) struct Property {
+    /// The names from the outermost object to this one.
+    pub(crate) path: Vec<String>,
+    /// The flag, without the dashes before it.
+    pub(crate) flag: String,
+    /// The flag with the property's own spelling, where that differs.
+    pub(crate) alias: Option<String>,
+    /// Whether it can be written on a command line.
+    pub(crate) has_flag: bool,
+    pub(crate) kind: Kind,
+    /// Whether it has to be there, where what it stands in is there.
+    pub(crate) required: bool,
+    /// Whether it has to be there in any case.
+    pub(crate) indispensable: bool,
+    /// Whether its own properties have flags.
+    pub(crate) opens: bool,
+    /// What it is, in words for a model.
+    pub(crate) about: String,
+    pub(crate) default: Option<Value>,
+    /// What else holds of it, in words.
+    pub(crate) limits: Vec<String>,
+}
+
+/// The properties of `schema`, outer before inner, in the order in which they are declared.
+pub(crate) fn properties(schema: &Value) -> Vec<Property> {
+    let mut walk = Walk { root: schema, found: Vec::new() };
+    walk.object(schema, &[], &mut Vec::new());
+    let mut found = walk.found;
+    for at in 0..found.len() {
+        let (before, rest) = found.split_at_mut(at);
+        if let Some((property, after)) = rest.split_first_mut() {
+            name(property, before, after);
+            stand_in(property, before);
+        }
+    }
+    found
+}
+
+/// Finds the flag of `property`: with dashes, unless that is the name of another one.
+fn name(property: &mut Property, before: &[Property], after: &[Property]) {
+    let exact = property.path.join(".");
+    let dashed = exact.replace('_', "-");
+    property.has_flag = property.path.iter().all(|name| is_writable(name));
+    let is_taken = before.iter().any(|it| it.has_flag && it.flag == dashed) || is_property(after, &dashed);
+    let stays = dashed == exact || dashed.starts_with('-') || is_taken;
+    (property.flag, property.alias) = if stays { (exact, None) } else { (dashed, Some(exact)) };
+}
+
+/// Finds out what `property` means to the one that it stands in.
+fn stand_in(property: &mut Property, before: &mut [Property]) {
+    let path = property.path.split_last().map_or(&[][..], |(_, path)| path);
+    let outer = before.iter_mut().find(|it| it.path == path);
+    property.indispensable = property.required && outer.as_ref().is_none_or(|it| it.indispensable);
+    if let Some(outer) = outer {
+        outer.opens |= property.has_flag;
+    }
+}
+
+fn is_property(properties: &[Property], flag: &str) -> bool {
+    properties.iter().any(|it| it.path.join(".") == flag)
+}
+
+/// Whether a shell and a parser of flags take the name as it is.
+fn is_writable(name: &str) -> bool {
+    !name.is_empty()
+        && !name.starts_with('-')
+        && !name.chars().any(|c| c == '=' || c == '.' || c.is_whitespace() || c.is_control())
+}
+
+struct Walk<'s> {
+    root: &'s Value,
+    found: Vec<Property>,
+}
+
+impl<'s> Walk<'s> {
+    /// Adds the properties of an object, those of its branches included.
+    fn object(&mut self, schema: &'s Value, path: &[String], seen: &mut Vec<&'s str>) {
+        for (name, property, required) in members(self.root, schema, 0) {
+            let mut path = path.to_vec();
+            path.push(name.to_owned());
+            let depth = seen.len();
+            let target = resolve(self.root, property, seen);
+            if let Some(known) = self.found.iter_mut().find(|it| it.path == path) {
+                // Of branches, each has its own: what they have in common is what a flag can hold to.
+                known.merge(kind(self.root, target, 0), required);
+            } else {
+                let described = read(self.root, property, target, &path, required);
+                let opens = described.kind == Kind::Object && path.len() < DEEPEST;
+                self.found.push(described);
+                let (outer, inner) = seen.split_at(depth);
+                let is_recursive = inner.iter().any(|it| outer.contains(it));
+                if opens && !is_recursive {
+                    self.object(target, &path, seen);
+                }
+            }
+            seen.truncate(depth);
+        }
+    }
+}
+
+impl Property {
+    fn merge(&mut self, kind: Kind, required: bool) {
+        self.required &= required;
+        match (&mut self.kind, kind) {
+            (Kind::Choice(all), Kind::Choice(more)) => {
+                all.extend(more.into_iter().filter(|value| !all.contains(value)).collect::<Vec<_>>());
+            }
+            (mine, other) if *mine == other => {}
+            (mine, _) => *mine = Kind::Json { text: true },
+        }
+    }
+}
+
+fn read(root: &Value, schema: &Value, target: &Value, path: &[String], required: bool) -> Property {
+    let word = |keyword: &str| schema.get(keyword).or_else(|| target.get(keyword));
+    Property {
+        path: path.to_vec(),
+        flag: String::new(),
+        alias: None,
+        has_flag: false,
+        kind: kind(root, target, 0),
+        required,
+        indispensable: false,
+        opens: false,
+        about: word("description").and_then(Value::as_str).unwrap_or_default().trim().to_owned(),
+        default: word("default").filter(|value| says_something(value)).cloned(),
+        limits: limits(target),
+    }
+}
+
+impl Property {
+    /// The first line of what it is, with its limits, for a table.
+    pub(crate) fn line(&self) -> String {
+        let about = self.about.lines().next().unwrap_or_default();
+        match self.limits.as_slice() {
+            [] => about.to_owned(),
+            limits => format!("{about} [{}]", limits.join("; ")).trim_start().to_owned(),
+        }
+    }
+
+    /// What it is to `clap`: no name of an option of ours begins like this.
+    pub(super) fn id(&self) -> String {
+        format!("\u{0}{}", self.path.join("\u{0}"))
+    }
+
+    /// Writes `value` into `arguments`, at the place of the property.
+    pub(super) fn put(&self, arguments: &mut Map<String, Value>, value: Value) -> Result<(), String> {
+        let Some((last, path)) = self.path.split_last() else { return Ok(()) };
+        let mut object = arguments;
+        for name in path {
+            let inner = object.entry(name.clone()).or_insert_with(|| Value::Object(Map::new()));
+            let Value::Object(inner) = inner else {
+                return Err(format!("`{name}` is given as something else"));
+            };
+            object = inner;
+        }
+        object.insert(last.clone(), value);
+        Ok(())
+    }
+}

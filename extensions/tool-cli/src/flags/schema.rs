@@ -1,0 +1,161 @@
+//! What a schema says, as far as a command line has words for it. A reader of schemas, not a judge: what is not
+//! understood here is written as JSON, and checked with the call.
+
+use serde_json::Value;
+
+use super::{
+    Kind,
+    kind::{bounds, shown},
+};
+
+/// How deep flags go; what is deeper is written as JSON.
+pub(super) const DEEPEST: usize = 4;
+
+/// Name, schema and whether it is required, of each property of an object or of its branches.
+pub(super) fn members<'s>(
+    root: &'s Value,
+    schema: &'s Value,
+    depth: usize,
+) -> Vec<(&'s str, &'s Value, bool)> {
+    let required = |name: &str| {
+        let names = schema.get("required").and_then(Value::as_array);
+        names.is_some_and(|names| names.iter().any(|it| it == name))
+    };
+    let own = schema.get("properties").and_then(Value::as_object);
+    let own = own.into_iter().flatten().map(|(name, property)| (name.as_str(), property, required(name)));
+    let mut all: Vec<_> = own.collect();
+    if depth > DEEPEST {
+        return all;
+    }
+    for (keyword, every) in [("allOf", true), ("oneOf", false), ("anyOf", false)] {
+        let branches: Vec<_> = schema.get(keyword).and_then(Value::as_array).into_iter().flatten().collect();
+        let branches =
+            branches.iter().map(|branch| members(root, resolve(root, branch, &mut Vec::new()), depth + 1));
+        let branches: Vec<_> = branches.collect();
+        let in_each =
+            |name: &str| branches.iter().all(|members| members.iter().any(|it| it.0 == name && it.2));
+        for &(name, property, required) in branches.iter().flatten() {
+            all.push((name, property, if every { required } else { in_each(name) }));
+        }
+    }
+    all
+}
+
+/// What a reference stands for; a schema without one is itself. The name of the definition is added to `seen`.
+pub(super) fn resolve<'s>(root: &'s Value, schema: &'s Value, seen: &mut Vec<&'s str>) -> &'s Value {
+    let mut schema = schema;
+    // A chain of references that goes round ends somewhere.
+    for _ in 0..16 {
+        let Some(reference) = schema.get("$ref").and_then(Value::as_str) else { break };
+        let Some(target) = reference.strip_prefix('#').and_then(|pointer| root.pointer(pointer)) else {
+            break;
+        };
+        seen.push(reference);
+        schema = target;
+    }
+    schema
+}
+
+/// Whether a default is other than what everybody expects of an argument that is not there.
+pub(super) fn says_something(default: &Value) -> bool {
+    match default {
+        Value::Null | Value::Bool(false) => false,
+        Value::Array(items) => !items.is_empty(),
+        Value::Object(properties) => !properties.is_empty(),
+        _ => true,
+    }
+}
+
+/// What a value of a whole schema is.
+pub(crate) fn kind_of(schema: &Value) -> Kind {
+    kind(schema, schema, 0)
+}
+
+/// What a value of `schema` is.
+pub(super) fn kind(root: &Value, schema: &Value, depth: usize) -> Kind {
+    // What goes round is written as JSON.
+    if depth > DEEPEST {
+        return Kind::Json { text: true };
+    }
+    let schema = resolve(root, schema, &mut Vec::new());
+    if let Some(values) = schema.get("enum").and_then(Value::as_array) {
+        return Kind::Choice(values.iter().filter(|value| !value.is_null()).cloned().collect());
+    }
+    if let Some(value) = schema.get("const") {
+        return Kind::Choice(vec![value.clone()]);
+    }
+    let bound = |keyword: &str| schema.get(keyword).cloned();
+    match types(schema).as_slice() {
+        ["string"] => Kind::Text,
+        ["integer"] => Kind::Integer { least: bound("minimum"), most: bound("maximum") },
+        ["number"] => Kind::Number { least: bound("minimum"), most: bound("maximum") },
+        ["boolean"] => Kind::Switch,
+        ["array"] if schema.get("prefixItems").is_none() => match schema.get("items") {
+            Some(items @ Value::Object(_)) => match kind(root, items, depth + 1) {
+                // Lists of lists are written as JSON, item by item.
+                Kind::List(_) => Kind::List(Box::new(Kind::Json { text: false })),
+                of => Kind::List(Box::new(of)),
+            },
+            _ => Kind::List(Box::new(Kind::Json { text: true })),
+        },
+        ["object"] if !members(root, schema, 0).is_empty() => Kind::Object,
+        [] => branches(root, schema, depth + 1),
+        several => Kind::Json { text: several.contains(&"string") },
+    }
+}
+
+/// What a choice between schemas is: the only one that is not `null`, or one of documented constants.
+fn branches(root: &Value, schema: &Value, depth: usize) -> Kind {
+    let all = schema.get("oneOf").or_else(|| schema.get("anyOf")).and_then(Value::as_array);
+    let all: Vec<_> = all.into_iter().flatten().filter(|it| it.get("type") != Some(&"null".into())).collect();
+    let kinds: Vec<_> = all.iter().map(|branch| kind(root, branch, depth)).collect();
+    let constants = kinds.iter().map(|kind| match kind {
+        Kind::Choice(values) => Some(values.clone()),
+        _ => None,
+    });
+    match (kinds.as_slice(), constants.collect::<Option<Vec<_>>>()) {
+        ([only], _) => only.clone(),
+        (several, Some(constants)) if !several.is_empty() => Kind::Choice(constants.concat()),
+        (several, _) if !several.is_empty() && several.iter().all(|it| *it == Kind::Object) => Kind::Object,
+        (several, _) => Kind::Json {
+            text: several.is_empty() || several.iter().any(|it| matches!(it, Kind::Text | Kind::Choice(_))),
+        },
+    }
+}
+
+/// The types of a schema but `null`, which no flag says.
+fn types(schema: &Value) -> Vec<&str> {
+    match schema.get("type") {
+        Some(Value::String(name)) => vec![name],
+        Some(Value::Array(names)) => {
+            names.iter().filter_map(Value::as_str).filter(|it| *it != "null").collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// What holds of a value beside its type.
+pub(super) fn limits(schema: &Value) -> Vec<String> {
+    let range = |least: &str, most: &str, what: &str| {
+        let words = bounds(schema.get(least), schema.get(most));
+        let what = match what {
+            "" => String::new(),
+            one if words.ends_with(" 1") => format!(" {one}"),
+            many => format!(" {many}s"),
+        };
+        (!words.is_empty()).then(|| format!("{}{what}", words.trim_start().trim_start_matches("of ")))
+    };
+    let word = |keyword: &str, before: &str| schema.get(keyword).map(|it| format!("{before}{}", shown(it)));
+    let all = [
+        range("minimum", "maximum", ""),
+        word("exclusiveMinimum", "greater than "),
+        word("exclusiveMaximum", "less than "),
+        word("multipleOf", "a multiple of "),
+        range("minLength", "maxLength", "character"),
+        word("pattern", "matches "),
+        word("format", "format: "),
+        range("minItems", "maxItems", "item"),
+        schema.get("uniqueItems").filter(|it| **it == true).map(|_| "no item twice".to_owned()),
+    ];
+    all.into_iter().flatten().collect()
+}

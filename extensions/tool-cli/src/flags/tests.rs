@@ -1,0 +1,170 @@
+//! Flags of schemas of many shapes.
+
+use serde_json::{Value, json};
+use tool_runtime::{
+    InputSchema, ToolDefinition, ToolName,
+    schemars::JsonSchema,
+    serde::{Deserialize, Serialize},
+};
+
+use super::{Kind, Property, properties};
+use crate::{commands::grammar_of, program::Program, terminal::Terminal};
+
+fn flags(schema: &Value) -> Vec<(String, String)> {
+    let flag = |it: &Property| {
+        let alias = it.alias.as_ref().map(|alias| format!(" or {alias}")).unwrap_or_default();
+        let name = if it.has_flag { it.flag.clone() + &alias } else { format!("({})", it.path.join(".")) };
+        (name, it.kind.words())
+    };
+    properties(schema).iter().map(flag).collect()
+}
+
+/// Holds the flags of `schema` to what is `expected`, and `clap` to taking them.
+#[track_caller]
+fn check(schema: Value, expected: &[(&str, &str)]) {
+    let expected: Vec<_> =
+        expected.iter().map(|(one, other)| ((*one).to_owned(), (*other).to_owned())).collect();
+    assert_eq!(flags(&schema), expected);
+    let name = ToolName::new("tool").unwrap();
+    let definition = ToolDefinition::new(name, "Does something.", InputSchema::new(schema).unwrap());
+    let program = Program::new("program".into(), None, Terminal::new(), Vec::new(), None, Vec::new());
+    grammar_of(&program, &definition).debug_assert();
+}
+
+fn object(properties: Value) -> Value {
+    json!({ "type": "object", "properties": properties })
+}
+
+#[test]
+fn each_type_has_its_kind() {
+    check(
+        object(json!({
+            "text": { "type": "string" },
+            "whole": { "type": ["integer", "null"] },
+            "half": { "type": "number" },
+            "yes": { "type": "boolean" },
+            "one": { "enum": ["a", 1, null] },
+            "always": { "const": "x" },
+            "many": { "type": "array", "items": { "type": "integer" } },
+            "lists": { "type": "array", "items": { "type": "array", "items": { "type": "string" } } },
+            "pair": { "type": "array", "prefixItems": [{ "type": "string" }, { "type": "integer" }] },
+            "map": { "type": "object", "additionalProperties": { "type": "string" } },
+            "any": {},
+            "either": { "type": ["string", "integer"] },
+            "maybe": { "anyOf": [{ "type": "null" }, { "type": "integer" }] },
+            "named": { "oneOf": [{ "const": "a", "description": "A." }, { "const": "b" }] },
+        })),
+        &[
+            ("text", "text"),
+            ("whole", "integer"),
+            ("half", "number"),
+            ("yes", "true or false"),
+            ("one", "a | 1"),
+            ("always", "x"),
+            ("many", "list of integer"),
+            ("lists", "list of JSON"),
+            ("pair", "JSON"),
+            ("map", "JSON"),
+            ("any", "JSON"),
+            ("either", "JSON"),
+            ("maybe", "integer"),
+            ("named", "a | b"),
+        ],
+    );
+}
+
+#[test]
+fn names_that_no_command_line_takes_are_left_to_json() {
+    let text = json!({ "type": "string" });
+    check(
+        object(json!({
+            "": text, "a b": text, "a=b": text, "-a": text, "a.b": text, "a\nb": text,
+            "a": object(json!({ "b": text })),
+            "größe": text, "max_days": text, "max-days": text, "min-days": text, "min_days": text,
+            "json": text, "help": text, "output": text, "approve": text, "own_json": text, "arguments": text,
+            "_": text, "h": text,
+        })),
+        &[
+            ("()", "text"),
+            ("(a b)", "text"),
+            ("(a=b)", "text"),
+            ("(-a)", "text"),
+            ("(a.b)", "text"),
+            ("(a\nb)", "text"),
+            ("a", "object"),
+            ("a.b", "text"),
+            ("größe", "text"),
+            ("max_days", "text"),
+            ("max-days", "text"),
+            ("min-days", "text"),
+            ("min_days", "text"),
+            ("json", "text"),
+            ("help", "text"),
+            ("output", "text"),
+            ("approve", "text"),
+            ("own-json or own_json", "text"),
+            ("arguments", "text"),
+            ("_", "text"),
+            ("h", "text"),
+        ],
+    );
+}
+
+#[test]
+fn what_goes_round_ends_and_what_is_deep_is_json() {
+    let tree = json!({
+        "type": "object",
+        "properties": { "tree": { "$ref": "#/$defs/tree" }, "json": { "$ref": "#/$defs/json" } },
+        "$defs": {
+            "tree": object(json!({ "name": { "type": "string" }, "below": { "$ref": "#/$defs/tree" } })),
+            "json": { "anyOf": [{ "type": "string" }, { "type": "array", "items": { "$ref": "#/$defs/json" } }] },
+        }
+    });
+    let expected = [("tree", "object"), ("tree.name", "text"), ("tree.below", "object"), ("json", "JSON")];
+    check(tree, &expected);
+    let mut deep = json!({ "type": "string" });
+    for _ in 0..6 {
+        deep = object(json!({ "a": deep }));
+    }
+    let flags = flags(&deep);
+    let flags: Vec<_> = flags.iter().map(|(name, kind)| (name.as_str(), kind.as_str())).collect();
+    assert_eq!(flags, [("a", "object"), ("a.a", "object"), ("a.a.a", "object"), ("a.a.a.a", "object")]);
+}
+
+#[test]
+fn the_branches_of_a_choice_have_their_flags_together() {
+    /// Where to look.
+    #[derive(Deserialize, Serialize, JsonSchema)]
+    #[serde(crate = "tool_runtime::serde", tag = "kind", rename_all = "lowercase")]
+    #[schemars(crate = "tool_runtime::schemars")]
+    enum Place {
+        City { name: String, size: u8 },
+        Point { x: f64, y: f64, size: String },
+    }
+    let schema = InputSchema::of::<Place>().unwrap().as_value().clone();
+    let expected =
+        [("kind", "city | point"), ("name", "text"), ("size", "JSON"), ("x", "number"), ("y", "number")];
+    check(schema.clone(), &expected);
+    let all = properties(&schema);
+    let required: Vec<_> = all.iter().filter(|it| it.required).map(|it| it.flag.as_str()).collect();
+    assert_eq!(required, ["kind", "size"]);
+}
+
+#[test]
+fn what_is_written_is_read_as_the_schema_says() {
+    let integer = Kind::Integer { least: Some(json!(1)), most: Some(json!(14)) };
+    assert_eq!(integer.read("14"), Ok(json!(14)));
+    for wrong in ["0", "15", "1.0", "", "x", "18446744073709551616"] {
+        assert_eq!(integer.read(wrong).unwrap_err(), "expected an integer from 1 to 14", "{wrong}");
+    }
+    let number = Kind::Number { least: None, most: None };
+    assert_eq!(number.read("-2.5"), Ok(json!(-2.5)));
+    assert!(["NaN", "inf", "1_000", "0x1", "1e999"].iter().all(|wrong| number.read(wrong).is_err()));
+    assert_eq!(Kind::Text.read("null"), Ok(json!("null")));
+    assert_eq!(Kind::Json { text: true }.read("[draft] one"), Ok(json!("[draft] one")));
+    assert_eq!(Kind::Json { text: true }.read("[1]"), Ok(json!([1])));
+    let lossy = Kind::Json { text: true }.read("18446744073709551616").unwrap_err();
+    assert!(lossy.contains("more than 64 bits"), "{lossy}");
+    assert_eq!(Kind::Object.read("[1]").unwrap_err(), "expected a JSON object");
+    assert_eq!(Kind::Choice(vec![json!(1), json!("a")]).read("1"), Ok(json!(1)));
+}

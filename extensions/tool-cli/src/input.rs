@@ -1,0 +1,86 @@
+//! What is read: a text, the standard input, a file; a response, whole or in pieces.
+
+use std::{
+    fs,
+    io::{self, Read},
+};
+
+use serde_json::Value;
+use tool_runtime::{
+    ToolCall,
+    dialect::{Assembled, Bound, DialectError},
+};
+
+use crate::{Failure, flags::Given};
+
+/// The arguments that `text` stands for: `-` is the standard input, `@file` a file, anything else itself.
+pub(crate) fn arguments(text: &str) -> Result<Given, Failure> {
+    if text == "-" {
+        return Ok(Given { text: standard_input()?, origin: Some("standard input".to_owned()) });
+    }
+    match text.strip_prefix('@') {
+        Some(path) => Ok(Given { text: file(path)?, origin: Some(path.to_owned()) }),
+        None => Ok(Given { text: text.to_owned(), origin: None }),
+    }
+}
+
+/// What `path` holds; `-` is the standard input.
+pub(crate) fn file(path: &str) -> Result<String, Failure> {
+    if path == "-" {
+        return standard_input();
+    }
+    fs::read_to_string(path).map_err(|error| Failure::usage(format!("{path} cannot be read: {error}")))
+}
+
+fn standard_input() -> Result<String, Failure> {
+    let mut text = String::new();
+    let unread = |error| Failure::usage(format!("the standard input cannot be read: {error}"));
+    io::stdin().read_to_string(&mut text).map_err(unread)?;
+    Ok(text)
+}
+
+/// The calls of a response.
+pub(crate) struct Calls {
+    pub(crate) whole: Vec<ToolCall>,
+    /// Calls that the end of a stream came before.
+    pub(crate) cut_off: Vec<ToolCall>,
+}
+
+/// The calls of a response: one JSON value, or the events of a stream, as server-sent events, a line each, or a list.
+pub(crate) fn calls(bound: &Bound, text: &str) -> Result<Calls, Failure> {
+    let events = match serde_json::from_str::<Value>(text) {
+        Ok(response) => match (bound.calls(&response), response) {
+            (Ok(whole), _) => return Ok(Calls { whole, cut_off: Vec::new() }),
+            // A stream that was read to its end as a list of its events.
+            (Err(_), Value::Array(events)) if !events.is_empty() => events,
+            (Err(error), _) => return Err(unlike(&error)),
+        },
+        Err(error) => events(text).ok_or_else(|| {
+            Failure::usage(format!("the response is neither JSON nor a stream of events: {error}"))
+        })?,
+    };
+    let mut assembler = bound.assembler();
+    for event in &events {
+        assembler.push(event).map_err(|error| unlike(&error))?;
+    }
+    let Assembled { calls, cut_off, .. } = assembler.finish();
+    Ok(Calls { whole: calls, cut_off })
+}
+
+fn unlike(error: &DialectError) -> Failure {
+    Failure::usage(format!("this is no response of that dialect: {error}"))
+}
+
+/// The events of a stream; `None` where a line is none.
+fn events(text: &str) -> Option<Vec<Value>> {
+    let mut events = Vec::new();
+    for line in text.lines().map(str::trim) {
+        let is_other = ["event:", "id:", "retry:", ":"].iter().any(|field| line.starts_with(field));
+        let data = line.strip_prefix("data:").unwrap_or(line).trim();
+        if is_other || data.is_empty() || data == "[DONE]" {
+            continue;
+        }
+        events.push(serde_json::from_str(data).ok()?);
+    }
+    (!events.is_empty()).then_some(events)
+}

@@ -1,0 +1,154 @@
+//! Arguments that do not fit: where, in which line, and what to do.
+
+use std::{collections::BTreeMap, ops::Range};
+
+use serde_json::value::RawValue;
+use tool_runtime::{ToolError, Violation};
+
+use crate::{
+    flags::{Given, Property, flag},
+    terminal::{Look, Terminal},
+};
+
+/// What is wrong with `given`, as a person is told it.
+pub(crate) fn report(
+    terminal: &Terminal,
+    properties: &[Property],
+    error: &ToolError,
+    given: &Given,
+    hide: bool,
+) -> String {
+    let tool = error.tool().unwrap_or("the tool");
+    let mut text = format!("`{tool}` refuses these arguments; nothing was run\n");
+    for violation in error.violations() {
+        text.push('\n');
+        text.push_str(&one(terminal, properties, violation, given, hide));
+    }
+    if error.violations().is_empty() {
+        text.push_str(&format!("\n  {}\n", error.reason()));
+    }
+    if let Some(example) = error.example() {
+        text.push_str(&format!("\n  Arguments that fit, for example: {example}\n"));
+    }
+    text
+}
+
+fn one(
+    terminal: &Terminal,
+    properties: &[Property],
+    violation: &Violation,
+    given: &Given,
+    hide: bool,
+) -> String {
+    let pointer = if violation.pointer.is_empty() { "the arguments" } else { violation.pointer.as_str() };
+    let pointer = terminal.paint_error(Look::Name, pointer);
+    let mut text = format!("  {pointer}: expected {}, got {}\n", violation.expected, violation.received);
+    if !hide {
+        let range = place(&given.text, &violation.pointer).unwrap_or(0..given.text.len());
+        text.push_str(&marked(terminal, given, range));
+    }
+    let steps = steps(&violation.pointer);
+    let around = properties.iter().filter(|it| steps.starts_with(&it.path));
+    if let Some(property) = around.max_by_key(|it| it.path.len()) {
+        let about = property.line();
+        let placeholder = property.kind.placeholder();
+        let flag = if property.has_flag {
+            format!("{} <{placeholder}>", flag(property))
+        } else {
+            property.path.join(".")
+        };
+        text.push_str(&format!("    {} {about}\n", terminal.paint_error(Look::Name, &flag)));
+    }
+    text
+}
+
+fn steps(pointer: &str) -> Vec<String> {
+    pointer.split('/').skip(1).map(|step| step.replace("~1", "/").replace("~0", "~")).collect()
+}
+
+/// Where in `text` the value at `pointer` is; where there is none, what it is missing in.
+pub(crate) fn place(text: &str, pointer: &str) -> Option<Range<usize>> {
+    let mut here = serde_json::from_str::<&RawValue>(text).ok()?.get();
+    for step in steps(pointer) {
+        let inner = match here.as_bytes().first() {
+            Some(b'{') => serde_json::from_str::<BTreeMap<String, &RawValue>>(here).ok()?.get(&step).copied(),
+            Some(b'[') => {
+                serde_json::from_str::<Vec<&RawValue>>(here).ok()?.get(step.parse::<usize>().ok()?).copied()
+            }
+            _ => None,
+        };
+        let Some(inner) = inner else {
+            // Before the brace at its end is where it is missing.
+            let end = here.as_ptr().addr().checked_sub(text.as_ptr().addr())? + here.len();
+            return Some(end.saturating_sub(1)..end);
+        };
+        here = inner.get();
+    }
+    // Borrowed from the text, so that their addresses tell how far they are apart.
+    let start = here.as_ptr().addr().checked_sub(text.as_ptr().addr())?;
+    Some(start..start + here.len())
+}
+
+/// The line in which `range` starts, with a mark under it.
+fn marked(terminal: &Terminal, given: &Given, range: Range<usize>) -> String {
+    let text = &given.text;
+    let start = text[..range.start].rfind('\n').map_or(0, |at| at + 1);
+    let end = text[range.start..].find('\n').map_or(text.len(), |at| range.start + at);
+    let number = text[..start].matches('\n').count() + 1;
+    let (before, rest) = (&text[start..range.start], &text[range.start..end]);
+    let value = &rest[..rest.len().min(range.len())];
+    let after = &rest[value.len()..];
+    let place = match &given.origin {
+        Some(origin) => format!("{origin}:{number}:{}: ", before.chars().count() + 1),
+        None if text.contains('\n') => format!("line {number}: "),
+        None => String::new(),
+    };
+    let place = terminal.paint_error(Look::Faint, &place);
+    let room = terminal.width().saturating_sub(4 + console::measure_text_width(&place)).max(20);
+    // What is no letter takes no other room than it seems to.
+    let plain = |text: &str| text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect::<String>();
+    let (before, value, after) = window(&plain(before), &plain(value), &plain(after), room);
+    let blanks = " ".repeat(console::measure_text_width(&place) + console::measure_text_width(&before));
+    let marks = "^".repeat(console::measure_text_width(&value).max(1));
+    let marks = terminal.paint_error(Look::Bad, &marks);
+    format!("    {place}{before}{value}{after}\n    {blanks}{marks}\n")
+}
+
+/// At most `room` characters, of which the value is the most important.
+fn window(before: &str, value: &str, after: &str, room: usize) -> (String, String, String) {
+    let before = before.trim_start();
+    let count = |text: &str| text.chars().count();
+    if count(before) + count(value) + count(after) <= room {
+        return (before.to_owned(), value.to_owned(), after.to_owned());
+    }
+    let value = first(value, room * 2 / 3);
+    let left = (room - count(&value)) / 2;
+    let before = match count(before).checked_sub(left) {
+        Some(more @ 1..) => format!("…{}", before.chars().skip(more + 1).collect::<String>()),
+        _ => before.to_owned(),
+    };
+    let right = room - count(&value) - count(&before);
+    let after = first(after, right);
+    (before, value, after)
+}
+
+fn first(text: &str, most: usize) -> String {
+    if text.chars().count() <= most {
+        return text.to_owned();
+    }
+    text.chars().take(most.saturating_sub(1)).chain(['…']).collect()
+}
+
+/// Where JSON is broken, in a text that should be JSON.
+pub(crate) fn broken(terminal: &Terminal, given: &Given, error: &serde_json::Error) -> String {
+    let line_start: usize =
+        given.text.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum();
+    let mut at = (line_start + error.column().saturating_sub(1)).min(given.text.len());
+    while !given.text.is_char_boundary(at) {
+        at -= 1;
+    }
+    let what = error.to_string();
+    let what = what.split(" at line ").next().unwrap_or_default();
+    let length = given.text[at..].chars().next().map_or(0, char::len_utf8);
+    format!("the arguments are no JSON: {what}\n\n{}", marked(terminal, given, at..at + length))
+}

@@ -1,0 +1,138 @@
+//! What happens to calls, told while it happens.
+
+use std::{
+    collections::HashMap,
+    future::{Future, poll_fn},
+    pin::{Pin, pin},
+    task::Poll,
+};
+
+use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use tokio::signal::ctrl_c;
+use tool_runtime::{
+    Batch, CallId, CallOutcome, CancellationToken, Progress, RunContext, Stream, StreamItem, ToolEvent,
+    ToolOutput,
+};
+
+use crate::{
+    Exit,
+    terminal::{Look, Terminal},
+};
+
+/// How it is told, on the standard error.
+pub(crate) enum Watch<'t> {
+    /// Bars, and lines above them.
+    Bars { terminal: &'t Terminal, all: MultiProgress, by_call: HashMap<CallId, ProgressBar> },
+    /// A line for each thing.
+    Lines(&'t Terminal),
+    /// An event of JSON in each line.
+    Json(&'t Terminal),
+}
+
+impl<'t> Watch<'t> {
+    pub(crate) fn new(terminal: &'t Terminal, json: bool) -> Self {
+        match (json, terminal.is_watched()) {
+            (true, _) => Self::Json(terminal),
+            (false, false) => Self::Lines(terminal),
+            (false, true) => Self::Bars { terminal, all: MultiProgress::new(), by_call: HashMap::new() },
+        }
+    }
+
+    fn event(&mut self, event: &ToolEvent) {
+        match (self, event) {
+            (Self::Json(terminal), event) => {
+                // There is nothing in an event that cannot be written.
+                let line = serde_json::to_string(event).unwrap_or_default();
+                terminal.tell(&(line + "\n"));
+            }
+            (Self::Lines(terminal), ToolEvent::Progress { name, progress, .. }) => {
+                terminal.tell(&format!("{name}: {}\n", far(progress)));
+            }
+            (Self::Lines(terminal), ToolEvent::Updated { name, update, .. }) => {
+                terminal.tell(&format!("{name}: {}\n", told(update)));
+            }
+            (Self::Bars { all, by_call, .. }, ToolEvent::Progress { id, name, progress }) => {
+                let bar = by_call.entry(id.clone()).or_insert_with(|| all.add(bar(name, progress)));
+                show(bar, progress);
+            }
+            (Self::Bars { terminal, all, .. }, ToolEvent::Updated { name, update, .. }) => {
+                let line =
+                    format!("{} {}", terminal.paint_error(Look::Faint, &format!("{name}:")), told(update));
+                // A terminal that is gone watches no more.
+                let _ = all.println(line);
+            }
+            (Self::Bars { by_call, .. }, ToolEvent::Finished { result }) => {
+                if let Some(bar) = by_call.remove(&result.id) {
+                    bar.finish_and_clear();
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The outcomes of `batch`; Ctrl-C cancels it, and a second one ends the program.
+pub(crate) async fn watched(batch: Batch, mut watch: Watch<'_>) -> Vec<CallOutcome> {
+    let stop = CancellationToken::new();
+    let mut stream = batch.within(RunContext::new().with_cancellation(stop.clone())).stream();
+    let mut interrupted = pin!(ctrl_c());
+    let (mut listening, mut outcomes) = (true, Vec::new());
+    loop {
+        let next = poll_fn(|cx| {
+            // Asked first, so that it is listened to before anything runs.
+            if listening && let Poll::Ready(heard) = interrupted.as_mut().poll(cx) {
+                listening = false;
+                if heard.is_ok() {
+                    stop.cancel();
+                    tokio::spawn(end_at_once());
+                }
+            }
+            Pin::new(&mut stream).poll_next(cx)
+        });
+        match next.await {
+            Some(StreamItem::Event(event)) => watch.event(&event),
+            Some(StreamItem::Outcomes(all)) => outcomes = all,
+            None => return outcomes,
+        }
+    }
+}
+
+/// Ends the program at the next Ctrl-C, whatever does not end by itself.
+async fn end_at_once() {
+    if ctrl_c().await.is_ok() {
+        std::process::exit(i32::from(Exit::Cancelled.code()));
+    }
+}
+
+fn bar(name: &str, progress: &Progress) -> ProgressBar {
+    let template = match progress.total {
+        Some(_) => "{prefix} {bar:30} {pos}/{len} {wide_msg}",
+        None => "{prefix} {spinner} {pos} {wide_msg}",
+    };
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a bar shows whole steps")]
+    let bar = ProgressBar::new(progress.total.unwrap_or_default() as u64);
+    bar.set_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()));
+    bar.set_prefix(name.to_owned());
+    bar
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a bar shows whole steps")]
+fn show(bar: &ProgressBar, progress: &Progress) {
+    if let Some(total) = progress.total {
+        bar.set_length(total as u64);
+    }
+    bar.set_position(progress.done as u64);
+    bar.set_message(progress.message.clone().unwrap_or_default());
+}
+
+/// `3 of 5 file c`.
+fn far(progress: &Progress) -> String {
+    let total = progress.total.map(|total| format!(" of {total}")).unwrap_or_default();
+    let message = progress.message.as_ref().map(|message| format!(" {message}")).unwrap_or_default();
+    format!("{}{total}{message}", progress.done)
+}
+
+/// An update in a line or more.
+fn told(update: &ToolOutput) -> String {
+    update.text().trim_end().to_owned()
+}

@@ -1,0 +1,146 @@
+//! What a program says of its command line. What people see of one is tested with the example `weather-cli`.
+#![allow(clippy::unwrap_used, reason = "a test may")]
+
+use std::{
+    cell::{Cell, RefCell},
+    io,
+    rc::Rc,
+};
+
+use tool_cli::{Cli, Command, Exit, Failure, Program, clap};
+use tool_runtime::prelude::*;
+
+struct Database(u64);
+
+/// Counts the rows.
+#[tool(read_only)]
+fn count(database: &Database) -> u64 {
+    database.0
+}
+
+#[derive(Default)]
+struct Notes;
+
+#[toolset]
+impl Notes {
+    /// Lists the notes.
+    #[tool(read_only)]
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+/// What a command does with a program.
+type Body = Box<dyn Fn(&Program) -> Result<Exit, Failure>>;
+
+struct Look(Body);
+
+impl Command for Look {
+    fn grammar(&self) -> clap::Command {
+        clap::Command::new("look").arg(clap::Arg::new("at"))
+    }
+
+    fn run(&self, program: &Program, _: &clap::ArgMatches) -> Result<Exit, Failure> {
+        (self.0)(program)
+    }
+}
+
+/// What `look` ends with in `cli`, and why, as it does what `body` says.
+fn look(cli: Cli, body: impl Fn(&Program) -> Result<Exit, Failure> + 'static) -> (Exit, String) {
+    let why = Rc::new(RefCell::new(String::new()));
+    let told = Rc::clone(&why);
+    let body = move |program: &Program| {
+        body(program).inspect_err(|failure| told.replace(failure.to_string()).clear())
+    };
+    let exit = cli.command(Look(Box::new(body))).run(["program", "look"]);
+    (exit, why.take())
+}
+
+fn names(program: &Program) -> Vec<String> {
+    let tools = program.tools().unwrap();
+    tools.definitions().iter().map(|tool| tool.name().to_string()).collect()
+}
+
+// Z19
+#[test]
+fn a_command_sees_the_tools_without_their_values() {
+    let opened = Rc::new(Cell::new(0));
+    let times = Rc::clone(&opened);
+    let cli = Cli::new().tools(|builder| builder.toolset(Notes)).provide_with(move |builder| {
+        times.set(times.get() + 1);
+        builder.provide(Database(3))
+    });
+    let seen = Rc::clone(&opened);
+    let (exit, _) = look(cli, move |program| {
+        assert_eq!(program.name(), "program");
+        assert_eq!(names(program), ["count", "notes"]);
+        assert_eq!(seen.get(), 0);
+        let tools = program.callable()?;
+        assert_eq!(program.block_on(tools.call("count", "{}"))?.unwrap().text(), "3");
+        program.callable()?;
+        assert_eq!(seen.get(), 1);
+        Ok(Exit::Done)
+    });
+    assert_eq!(exit, Exit::Done);
+    assert_eq!(opened.get(), 1);
+}
+
+#[test]
+fn a_value_is_opened_where_a_runtime_waits_for_it() {
+    let cli = Cli::new().provide_with(|builder| {
+        let open = async { io::Result::Ok(Database(4)) };
+        tokio::runtime::Handle::current().block_on(open).map(|database| builder.provide(database))
+    });
+    let (exit, _) = look(cli, |program| {
+        let tools = program.callable()?;
+        assert_eq!(program.block_on(tools.call("count", "{}"))?.unwrap().text(), "4");
+        Ok(Exit::Done)
+    });
+    assert_eq!(exit, Exit::Done);
+}
+
+#[test]
+fn a_program_whose_tools_cannot_be_called_says_why_and_ends_with_4() {
+    let callable = |program: &Program| program.callable().map(|_| Exit::Done);
+    let (exit, why) = look(Cli::new(), callable);
+    assert_eq!((exit, exit.code()), (Exit::Unusable, 4));
+    assert!(why.contains("tool `count`") && why.contains("Database`, which is not provided"), "{why}");
+
+    let cli =
+        Cli::new().provide_with(|_| Err(anyhow::anyhow!("locked").context("the database is not there")));
+    let (exit, why) = look(cli, callable);
+    assert_eq!(exit, Exit::Unusable);
+    assert_eq!(why, "what the tools need is not there: the database is not there: locked");
+
+    // What only comes with the values would be in no list.
+    let cli = Cli::new().provide_with(|builder| builder.provide(Database(3)).toolset(Notes));
+    let (exit, why) = look(cli, callable);
+    assert_eq!(exit, Exit::Unusable);
+    assert_eq!(
+        why,
+        "the tool `notes` is added where values are provided, so that no list has it; add it by `Cli::tools`"
+    );
+
+    let cli = Cli::new().tools(|builder| builder.expect(["absent"]));
+    let (exit, why) = look(cli, |program| program.tools().map(|_| Exit::Done));
+    assert_eq!(exit, Exit::Unusable);
+    assert!(why.contains("tool `absent` is expected and not there"), "{why}");
+}
+
+#[test]
+fn a_command_takes_the_place_of_one_that_is_built_in() {
+    struct List(Rc<Cell<bool>>);
+    impl Command for List {
+        fn grammar(&self) -> clap::Command {
+            clap::Command::new("list").about("Lists in another way")
+        }
+
+        fn run(&self, _: &Program, _: &clap::ArgMatches) -> Result<Exit, Failure> {
+            self.0.set(true);
+            Err(Failure::new(Exit::Failed, ""))
+        }
+    }
+    let ran = Rc::new(Cell::new(false));
+    assert_eq!(Cli::new().command(List(Rc::clone(&ran))).run(["program", "list"]), Exit::Failed);
+    assert!(ran.get());
+}
