@@ -71,8 +71,8 @@ impl Bound {
     }
 
     /// About how many tokens of every request the [definitions](Self::definitions) are: [four characters
-    /// each](https://help.openai.com/en/articles/4936856-what-are-tokens-and-how-to-count-them), or one where they are
-    /// not ASCII. Providers write definitions anew for their models, so that this is an estimate.
+    /// each](https://openai.com/api/pricing/#faq-token), or one where they are not ASCII. Providers write
+    /// definitions anew for their models, so that this is an estimate.
     ///
     /// # Examples
     ///
