@@ -25,6 +25,8 @@ HERE = Path(__file__).parent
 DEFINITIONS = HERE / "definitions"
 PERMISSIVE = re.compile(r"\b(MIT|Apache|BSD|ISC)\b", re.I)
 PLACEHOLDER = "placeholder"
+NOTICES = re.compile(r"(licen[cs]e|notice|copying)", re.I)
+WHOSE = re.compile(r"Copyright (\(c\)|\(C\)|©|\d{4})")
 # The beginning of a licence's text, for packages that name none.
 TEXTS = {"Permission is hereby granted, free of charge": "MIT", "Apache License": "Apache-2.0"}
 
@@ -61,6 +63,7 @@ def one(registry: str, source: dict, folder: Path) -> None:
         "source": f"{registry}:{source['package']}",
         "version": installed["version"],
         "licence": installed["licence"],
+        "copyright": copyright(installed["files"]),
         "how": how,
     }
     lines = [head, *sorted((plain(tool) for tool in tools), key=lambda tool: tool["name"])]
@@ -97,6 +100,7 @@ def npm(source: dict, home: Path) -> dict:
     return {
         "version": manifest["version"],
         "licence": licence(manifest.get("license"), package),
+        "files": [path for path in package.iterdir() if NOTICES.match(path.name)],
         "command": ["node", str(package / path)] if path else None,
         "package": package,
     }
@@ -121,7 +125,8 @@ def pypi(source: dict, home: Path) -> dict:
         named = licence(None, Path(files[0]).parent)
     run = source["run"]
     command = [str(python), "-m", run] if source.get("how") == "module" else [str(home / "venv" / "bin" / run)]
-    return {"version": version, "licence": named, "command": command, "python": str(python)}
+    notices = [Path(file) for file in files]
+    return {"version": version, "licence": named, "files": notices, "command": command, "python": str(python)}
 
 
 def licence(named: object, package: Path) -> str:
@@ -138,6 +143,12 @@ def licence(named: object, package: Path) -> str:
         if found:
             return found[1] + " (by its README)"
     return ""
+
+
+def copyright(files: list[Path]) -> list[str]:
+    """The lines of a package's licence that say whose it is."""
+    lines = (line.strip() for file in sorted(files) if file.is_file() for line in file.read_text(errors="replace").splitlines())
+    return list(dict.fromkeys(line for line in lines if WHOSE.match(line)))
 
 
 def quiet(*command: str, cwd: Path | None = None) -> None:
@@ -230,16 +241,18 @@ def provenance() -> None:
             head = json.loads(next(lines))
             count = sum(1 for _ in lines)
         total += count
-        rows.append(f"| `{head['source']}` | {head['version']} | {head['licence']} | {head['how']} | {count} |")
+        whose = "; ".join(head["copyright"]) or "no line of its own"
+        rows.append(f"| `{head['source']}` | {head['version']} | {head['licence']} | {whose} | {head['how']} | {count} |")
     text = f"""# Where the definitions are from
 
 Written by `fetch.py`; how each source was asked is in `sources.py`. {total} definitions of {len(rows)} packages.
-Names, descriptions and schemas are those of the packages, under their licences (the folder that one of them runs in is `/home/user`). What is `stdio` or `module` is as the
-server lists it, `langchain` as LangChain writes a tool for OpenAI; of an `openapi` document, `openapi.py` makes the
-schema of each operation from those of its parameters and its body.
+Names, descriptions and schemas are those of the packages, under their licences: the texts are those of `LICENSE-MIT` and
+`LICENSE-APACHE` at the root of this repository, with the copyright lines below. The folder that one of them runs in
+is `/home/user`. What is `stdio` or `module` is as the server lists it, `langchain` as LangChain writes a tool for OpenAI;
+of an `openapi` document, `openapi.py` makes the schema of each operation from those of its parameters and its body.
 
-| package | version | licence | how | definitions |
-| --- | --- | --- | --- | --- |
+| package | version | licence | copyright, as the licence says it | how | definitions |
+| --- | --- | --- | --- | --- | --- |
 """
     (HERE / "PROVENANCE.md").write_text(text + "\n".join(rows) + "\n")
 
