@@ -101,11 +101,9 @@ async fn asked(request: &ApprovalRequest) -> Result<Approval, ToolError> {
     // What comes from a model moves no cursor.
     let seen = |c: char| if c.is_control() { c.escape_unicode().to_string() } else { c.to_string() };
     let question = question.chars().map(seen).collect::<String>() + " [y/N] ";
-    // A person takes a while: nothing else waits for the terminal meanwhile.
+    // A person takes a while: no thread waits that others wait for, and nothing is locked that Ctrl-C is told on.
     let answer = tokio::task::spawn_blocking(move || -> io::Result<String> {
-        let mut out = io::stderr().lock();
-        out.write_all(question.as_bytes())?;
-        out.flush()?;
+        io::stderr().write_all(question.as_bytes())?;
         let mut line = String::new();
         io::stdin().read_line(&mut line)?;
         Ok(line)

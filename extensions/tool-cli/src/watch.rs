@@ -69,6 +69,13 @@ impl<'t> Watch<'t> {
             _ => {}
         }
     }
+
+    /// Ends the line in which a question or `^C` stands.
+    fn interrupted(&self) {
+        if let Self::Bars { terminal, all, .. } = self {
+            all.suspend(|| terminal.tell("\n"));
+        }
+    }
 }
 
 /// The outcomes of `batch`; Ctrl-C cancels it, and a second one ends the program.
@@ -83,6 +90,7 @@ pub(crate) async fn watched(batch: Batch, mut watch: Watch<'_>) -> Vec<CallOutco
             if listening && let Poll::Ready(heard) = interrupted.as_mut().poll(cx) {
                 listening = false;
                 if heard.is_ok() {
+                    watch.interrupted();
                     stop.cancel();
                     tokio::spawn(end_at_once());
                 }

@@ -121,6 +121,18 @@ fn a_person_is_asked_and_decides() {
 }
 
 #[test]
+fn ctrl_c_ends_a_question_that_nobody_answers() {
+    let mut program = program();
+    let (mut terminal, mut child) =
+        Terminal::start(program.args(["call", "remove_station", "--city", "Oslo"]), 80);
+    terminal.read_until("[y/N] ");
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    let rest = terminal.read_to_end();
+    assert_eq!(rest, "\n\u{1b}[1m\u{1b}[31merror:\u{1b}[0m the call was cancelled\n");
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+}
+
+#[test]
 fn ctrl_c_cancels_the_call_and_says_so() {
     let mut child = program().args(["call", "wait_for_rain", "--city", "Oslo"]).spawn().unwrap();
     let mut err = BufReader::new(child.stderr.take().unwrap());
