@@ -8,7 +8,7 @@ use tool_runtime::{
     ToolError, ToolResult,
 };
 
-use crate::terminal::Terminal;
+use crate::{harmless::in_a_line, terminal::Terminal};
 
 /// What `--approve` says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -97,15 +97,16 @@ impl Approver for Person {
 }
 
 async fn asked(request: &ApprovalRequest) -> Result<Approval, ToolError> {
-    let question = format!("{} {}", request.hint, request.call.arguments.as_str());
-    // What comes from a model moves no cursor.
-    let seen = |c: char| if c.is_control() { c.escape_unicode().to_string() } else { c.to_string() };
-    let question = question.chars().map(seen).collect::<String>() + " [y/N] ";
+    // What comes from a model moves no cursor, and looks like nothing else than what it is.
+    let question = in_a_line(&format!("{} {}", request.hint, request.call.arguments.as_str())) + " [y/N] ";
     // A person takes a while: no thread waits that others wait for, and nothing is locked that Ctrl-C is told on.
     let answer = tokio::task::spawn_blocking(move || -> io::Result<String> {
         io::stderr().write_all(question.as_bytes())?;
         let mut line = String::new();
         io::stdin().read_line(&mut line)?;
+        if !line.ends_with('\n') {
+            io::stderr().write_all(b"\n")?;
+        }
         Ok(line)
     });
     let answer = answer.await.map_err(ToolError::from_source)?.map_err(ToolError::from)?;

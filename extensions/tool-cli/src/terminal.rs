@@ -11,7 +11,7 @@ use comfy_table::{
     Attribute, Cell, Color, ColumnConstraint, ContentArrangement, Table, Width, presets::NOTHING,
 };
 
-use crate::Failure;
+use crate::{Failure, harmless::harmless};
 
 /// Where a program writes.
 pub(crate) struct Terminal {
@@ -20,6 +20,8 @@ pub(crate) struct Terminal {
     colours: bool,
     error_colours: bool,
     error_is_terminal: bool,
+    /// Whether a line can be written over.
+    draws: bool,
 }
 
 /// How a word is to look.
@@ -61,7 +63,8 @@ impl Look {
 impl Terminal {
     pub(crate) fn new() -> Self {
         let set = |name| env::var_os(name).is_some_and(|value| !value.is_empty());
-        let coloured = !set("NO_COLOR") && env::var_os("TERM").is_none_or(|term| term != "dumb");
+        let draws = env::var_os("TERM").is_none_or(|term| term != "dumb");
+        let coloured = !set("NO_COLOR") && draws;
         let columns = env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
         let width = columns.or_else(terminal_width).unwrap_or(80).clamp(40, 1000);
         Self {
@@ -70,6 +73,7 @@ impl Terminal {
             colours: coloured && io::stdout().is_terminal(),
             error_colours: coloured && io::stderr().is_terminal(),
             error_is_terminal: io::stderr().is_terminal(),
+            draws,
         }
     }
 
@@ -82,9 +86,9 @@ impl Terminal {
         self.is_terminal
     }
 
-    /// Whether somebody watches what happens.
+    /// Whether somebody watches what happens, on a terminal that bars can be drawn on.
     pub(crate) fn is_watched(&self) -> bool {
-        self.error_is_terminal
+        self.error_is_terminal && self.draws
     }
 
     /// Whether somebody can be asked.
@@ -92,16 +96,17 @@ impl Terminal {
         self.error_is_terminal && io::stdin().is_terminal()
     }
 
-    /// Writes to the standard output.
+    /// Writes to the standard output: to a terminal, nothing that steers it.
     pub(crate) fn print(&self, text: &str) -> Result<(), Failure> {
+        let text = if self.is_terminal { harmless(text, self.colours) } else { text.into() };
         let mut out = io::stdout().lock();
         out.write_all(text.as_bytes())?;
         Ok(out.flush()?)
     }
 
     /// Writes to the standard error; that nobody reads it is no reason to stop.
-    #[expect(clippy::unused_self, reason = "it is the terminal that tells")]
     pub(crate) fn tell(&self, text: &str) {
+        let text = if self.error_is_terminal { harmless(text, self.error_colours) } else { text.into() };
         let mut out = io::stderr().lock();
         let _ = out.write_all(text.as_bytes());
         let _ = out.flush();

@@ -7,7 +7,7 @@ use std::{
     task::Poll,
 };
 
-use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use tokio::signal::ctrl_c;
 use tool_runtime::{
     Batch, CallId, CallOutcome, CancellationToken, Progress, RunContext, Stream, StreamItem, ToolEvent,
@@ -16,6 +16,7 @@ use tool_runtime::{
 
 use crate::{
     Exit,
+    harmless::in_a_line,
     terminal::{Look, Terminal},
 };
 
@@ -52,14 +53,12 @@ impl<'t> Watch<'t> {
                 terminal.tell(&format!("{name}: {}\n", told(update)));
             }
             (Self::Bars { all, by_call, .. }, ToolEvent::Progress { id, name, progress }) => {
-                let bar = by_call.entry(id.clone()).or_insert_with(|| all.add(bar(name, progress)));
+                let bar = by_call.entry(id.clone()).or_insert_with(|| all.add(bar(name)));
                 show(bar, progress);
             }
             (Self::Bars { terminal, all, .. }, ToolEvent::Updated { name, update, .. }) => {
-                let line =
-                    format!("{} {}", terminal.paint_error(Look::Faint, &format!("{name}:")), told(update));
-                // A terminal that is gone watches no more.
-                let _ = all.println(line);
+                let name = terminal.paint_error(Look::Faint, &format!("{name}:"));
+                all.suspend(|| terminal.tell(&format!("{name} {}\n", told(update))));
             }
             (Self::Bars { by_call, .. }, ToolEvent::Finished { result }) => {
                 if let Some(bar) = by_call.remove(&result.id) {
@@ -112,25 +111,30 @@ async fn end_at_once() {
     }
 }
 
-fn bar(name: &str, progress: &Progress) -> ProgressBar {
-    let template = match progress.total {
-        Some(_) => "{prefix} {bar:30} {pos}/{len} {wide_msg}",
-        None => "{prefix} {spinner} {pos} {wide_msg}",
-    };
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a bar shows whole steps")]
-    let bar = ProgressBar::new(progress.total.unwrap_or_default() as u64);
-    bar.set_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()));
-    bar.set_prefix(name.to_owned());
-    bar
+/// A bar that is not drawn before it is one of several.
+fn bar(name: &str) -> ProgressBar {
+    ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden()).with_prefix(name.to_owned())
 }
 
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a bar shows whole steps")]
+/// How far a call is, which may begin to know how far it is to go.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "what is less than nothing is nothing"
+)]
 fn show(bar: &ProgressBar, progress: &Progress) {
+    const STEPS: f64 = 1000.0;
+    let template = match progress.total {
+        Some(_) => "{prefix} {bar:30} {wide_msg}",
+        None => "{prefix} {spinner} {wide_msg}",
+    };
+    bar.set_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()));
     if let Some(total) = progress.total {
-        bar.set_length(total as u64);
+        bar.set_length(STEPS as u64);
+        bar.set_position((progress.done / total * STEPS) as u64);
     }
-    bar.set_position(progress.done as u64);
-    bar.set_message(progress.message.clone().unwrap_or_default());
+    bar.set_message(in_a_line(&far(progress)));
+    bar.tick();
 }
 
 /// `3 of 5 file c`.

@@ -59,6 +59,14 @@ fn a_stream_is_put_together() {
     assert_eq!(ran.err, "error: temperature: the response ends before its call does; it was not run\n");
 }
 
+#[test]
+fn a_name_that_a_model_made_up_is_told_in_one_line() {
+    let call = json!({ "type": "tool_use", "id": "1", "name": "a\nerror: b", "input": {} });
+    let response = json!({ "content": [call] }).to_string();
+    let err = weather_with(&response, ["run", "--dialect", "anthropic"]).err;
+    assert_eq!(err, "error: a error: b: Tool not found: a error: b\n");
+}
+
 // I: a model's wish to destroy something is asked about, also where the tool does not ask.
 #[test]
 fn only_what_reads_runs_where_only_that_may() {

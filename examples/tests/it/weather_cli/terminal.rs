@@ -13,7 +13,7 @@ use rustix::{
     termios::{Winsize, tcsetwinsize},
 };
 
-use super::program;
+use super::{finish, program};
 
 /// A terminal of its own, of that many columns.
 struct Terminal {
@@ -96,9 +96,31 @@ fn a_result_is_spread_out_for_a_person() {
 #[test]
 fn progress_is_a_bar_and_updates_stand_above_it() {
     let out = seen(program().args(["call", "observe", "--city", "Oslo", "--hours", "3"]), 80, 0);
-    assert!(out.contains('█') && out.contains("1/3"), "{out}");
+    assert!(out.contains('█') && out.contains("1 of 3 hour 1"), "{out}");
     assert!(out.contains("\u{1b}[2mobserve:\u{1b}[0m Oslo, hour 2: 16 °C"), "{out}");
     assert!(out.ends_with("Oslo, hour 1: 15 °C\nOslo, hour 2: 16 °C\nOslo, hour 3: 17 °C\n"), "{out}");
+    // One that can draw none is told in lines.
+    let out = seen(
+        program().args(["call", "observe", "--city", "Oslo", "--hours", "1"]).env("TERM", "dumb"),
+        80,
+        0,
+    );
+    assert_eq!(out, "observe: 1 of 1 hour 1\nobserve: Oslo, hour 1: 15 °C\nOslo, hour 1: 15 °C\n");
+}
+
+#[test]
+fn what_comes_from_tools_moves_no_cursor() {
+    let city = "Oslo\u{1b}[2J\u{9b}H\r\u{7}";
+    let seen_as = "Oslo\\u{1b}[2J\\u{9b}H\\u{d}\\u{7}";
+    let out = seen(program().args(["call", "set_alarm", "--below", "1", "--city", city]), 80, 0);
+    assert_eq!(out, format!("{seen_as} below 1 °C\n"));
+    let out = seen(program().args(["call", "temperature", "--city", city]), 80, 1);
+    assert!(out.ends_with(&format!(" there is no station in {seen_as}\n")), "{out}");
+    let out = seen(program().args(["call", "observe", "--hours", "1", "--city", city]), 80, 0);
+    assert!(out.contains(&format!("{seen_as}, hour 1: 15 °C")) && !out.contains("\u{1b}[2J"), "{out:?}");
+    // A pipe is given what the tool gave.
+    let out = finish(program().args(["call", "set_alarm", "--below", "1", "--city", city])).fine();
+    assert_eq!(out, format!("{city} below 1 °C\n"));
 }
 
 #[test]
@@ -107,6 +129,8 @@ fn a_person_is_asked_and_decides() {
         ("y\n", 0, "the station in Oslo is gone\n"),
         ("n\n", 3, "is rejected: you said no\n"),
         ("\n", 3, "is rejected: you said no\n"),
+        // The end of the input.
+        ("\u{4}", 3, "is rejected: you said no\n"),
     ] {
         let mut program = program();
         let (mut terminal, mut child) =
@@ -117,6 +141,7 @@ fn a_person_is_asked_and_decides() {
         let rest = terminal.read_to_end();
         assert_eq!(child.wait().unwrap().code(), Some(code), "{rest}");
         assert!(rest.ends_with(end), "{rest}");
+        assert!(!rest.starts_with("\u{1b}[1m"), "{rest}");
     }
 }
 

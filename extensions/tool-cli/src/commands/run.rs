@@ -5,7 +5,9 @@ use super::{exit_of, pretty};
 use crate::{
     Command, Exit, Failure, Program,
     approve::{self, Approve},
-    dialects, input,
+    dialects,
+    harmless::in_a_line,
+    input,
     watch::{Watch, watched},
 };
 
@@ -67,7 +69,7 @@ impl Command for Run {
         program.print(&pretty(&dialect.bind(tools).results(&results))?)?;
         for result in results.iter().filter(|result| result.is_error()) {
             let first = result.text().lines().next().unwrap_or_default().to_owned();
-            terminal.error(&format!("{}: {first}", result.name));
+            terminal.error(&format!("{}: {first}", in_a_line(&result.name)));
         }
         approve.remark(terminal, results.iter());
         if outcomes.is_empty() && calls.cut_off.is_empty() {
@@ -75,11 +77,15 @@ impl Command for Run {
         }
         for outcome in &outcomes {
             if let CallOutcome::External(call) = outcome {
-                terminal.note(&format!("{}: the call is left to whoever runs the program", call.name));
+                terminal.note(&format!(
+                    "{}: the call is left to whoever runs the program",
+                    in_a_line(&call.name)
+                ));
             }
         }
         for call in &calls.cut_off {
-            terminal.error(&format!("{}: the response ends before its call does; it was not run", call.name));
+            let name = in_a_line(&call.name);
+            terminal.error(&format!("{name}: the response ends before its call does; it was not run"));
         }
         let cut_off = calls.cut_off.iter().map(|_| Exit::Failed);
         let ends = results.iter().map(exit_of).chain(cut_off);
