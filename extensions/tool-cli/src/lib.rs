@@ -61,9 +61,10 @@
 //! # What is written where
 //!
 //! Results go to the standard output; what happens meanwhile goes to the standard error: bars on a terminal, lines
-//! in a pipe, JSON with `call --output json` and `run --events json`. There are colours on a terminal, unless `NO_COLOR` is set or `TERM` is
-//! `dumb`, which has no bars either. A terminal is sent nothing else that steers it, whatever tools and models say; a
-//! pipe is given texts as they are. Tables are as wide as `COLUMNS`, the terminal, or else 80 columns.
+//! in a pipe, JSON with `call --output json` and `run --events json`. There are colours on a terminal, unless
+//! `NO_COLOR` is set or `TERM` is `dumb`, which has no bars either. A terminal is sent nothing else that steers it,
+//! whatever tools and models say; a pipe is given texts as they are. Tables are as wide as `COLUMNS`, the terminal, or
+//! else 80 columns.
 //!
 //! # Exit codes
 //!

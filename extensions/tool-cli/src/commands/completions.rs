@@ -24,29 +24,78 @@ impl Command for Completions {
             Some("fish") => Shell::Fish,
             _ => Shell::Bash,
         };
-        let definitions = program.tools()?.definitions();
-        let mut grammar = program.grammar().mut_subcommand(CALL, |call| {
-            call.allow_external_subcommands(false)
-                .subcommands(definitions.iter().map(|it| grammar_of(program, it)))
-        });
-        let names: Vec<_> = definitions.iter().map(|it| it.name().to_string()).collect();
-        let names = PossibleValuesParser::new(names);
-        grammar =
-            grammar.mut_subcommand("show", |show| show.mut_arg("name", |name| name.value_parser(names)));
-        // The script for bash finds no command of a program with a dash in its name (clap-rs/clap#6421): it is made for
-        // another name, and registered for the right one.
-        let name = program.name();
-        let alias = if shell == Shell::Bash { name.replace('-', "_") } else { name.to_owned() };
-        grammar = grammar.name(alias.clone());
-        let mut script = Vec::new();
-        generate(shell, &mut grammar, &alias, &mut script);
-        let script = String::from_utf8_lossy(&script);
-        let line = |line: &str| match line.strip_suffix(&alias) {
-            Some(before) if line.trim_start().starts_with("complete -F") => format!("{before}{name}\n"),
-            _ => format!("{line}\n"),
-        };
-        let script: String = script.lines().map(line).collect();
-        program.print(&script)?;
+        program.print(&script(program, shell)?)?;
         Ok(Exit::Done)
+    }
+}
+
+fn script(program: &Program, shell: Shell) -> Result<String, Failure> {
+    let definitions = program.tools()?.definitions();
+    let mut grammar = program.grammar().mut_subcommand(CALL, |call| {
+        call.allow_external_subcommands(false)
+            .subcommands(definitions.iter().map(|it| of_words(&grammar_of(program, it))))
+    });
+    let names: Vec<_> = definitions.iter().map(|it| it.name().to_string()).collect();
+    let names = PossibleValuesParser::new(names);
+    grammar = grammar.mut_subcommand("show", |show| show.mut_arg("name", |name| name.value_parser(names)));
+    // The script for bash finds no command of a program with a dash in its name (clap-rs/clap#6421): it is made for
+    // another name, and registered for the right one.
+    let name = program.name();
+    let alias = if shell == Shell::Bash { name.replace('-', "_") } else { name.to_owned() };
+    grammar = grammar.name(alias.clone());
+    let mut script = Vec::new();
+    generate(shell, &mut grammar, &alias, &mut script);
+    let script = String::from_utf8_lossy(&script);
+    let line = |line: &str| match line.strip_suffix(&alias) {
+        Some(before) if line.trim_start().starts_with("complete -F") => format!("{before}{name}\n"),
+        _ => format!("{line}\n"),
+    };
+    Ok(script.lines().map(line).collect())
+}
+
+/// A grammar without the flags and values that a shell takes for anything else than a word: in the script, they stand
+/// where a shell would read them.
+fn of_words(grammar: &clap::Command) -> clap::Command {
+    let options = grammar.get_arguments().filter(|it| it.get_long().is_none_or(is_word)).map(|option| {
+        let mut values = option.get_possible_values();
+        let count = values.len();
+        values.retain(|value| is_word(value.get_name()));
+        let are_all = values.len() == count;
+        if are_all { option.clone() } else { option.clone().value_parser(PossibleValuesParser::new(values)) }
+    });
+    let about = grammar.get_about().cloned().unwrap_or_default();
+    clap::Command::new(grammar.get_name().to_owned()).about(about).disable_help_flag(true).args(options)
+}
+
+fn is_word(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '+' | '/'))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use serde_json::json;
+    use tool_runtime::{Declaration, InputSchema, ToolDefinition, ToolName};
+
+    use super::*;
+    use crate::{commands::built_in, terminal::Terminal};
+
+    // What a schema says may be anybody's, and a shell runs the script.
+    #[test]
+    fn a_script_holds_no_flag_and_no_value_that_is_no_word() {
+        let schema = json!({ "type": "object", "properties": {
+            "$(boom)": { "type": "string" }, "it's;boom": { "type": "string" },
+            "size": { "enum": ["$(boom)", "`boom`", "a boom", "\"boom", "small-1"] },
+            "wörter": { "type": "string" },
+        }});
+        let tool =
+            ToolDefinition::new(ToolName::new("a__b").unwrap(), "Does.", InputSchema::new(schema).unwrap());
+        let add = Box::new(move |it: tool_runtime::RegistryBuilder| it.add(Declaration::new(tool.clone())));
+        let program = Program::new("it".into(), None, Terminal::new(), vec![add], None, built_in());
+        for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
+            let script = script(&program, shell).unwrap();
+            assert!(!script.contains("boom"), "{script}");
+            assert!(script.contains("small-1") && script.contains("wörter"), "{script}");
+        }
     }
 }
