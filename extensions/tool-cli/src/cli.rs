@@ -77,7 +77,7 @@ impl Cli {
         self
     }
 
-    /// Adds a command; one of the same name as a command that is built in takes its place.
+    /// Adds a command; it takes the place of one of the same name, which may be built in.
     pub fn command(mut self, command: impl Command + 'static) -> Self {
         self.commands.push(Box::new(command));
         self
@@ -95,11 +95,13 @@ impl Cli {
         let name = arguments.first().and_then(|path| Path::new(path).file_name());
         let name = name.map_or_else(|| "tools".into(), |name| name.to_string_lossy());
         let name = name.strip_suffix(".exe").unwrap_or(&name).to_owned();
-        let Self { about, tools, provide, mut commands } = self;
-        let own: Vec<_> = commands.iter().map(|it| it.grammar().get_name().to_owned()).collect();
-        let others =
-            built_in().into_iter().filter(|it| !own.iter().any(|own| *own == it.grammar().get_name()));
-        commands = others.chain(commands).collect();
+        let Self { about, tools, provide, commands: own } = self;
+        let mut commands = built_in();
+        for command in own {
+            let name = command.grammar().get_name().to_owned();
+            commands.retain(|it| it.grammar().get_name() != name);
+            commands.push(command);
+        }
         let program = Program::new(name, about, Terminal::new(), tools, provide, commands);
         program.carry_out(arguments).unwrap_or_else(|Failure { exit, message }| {
             program.terminal().error(&message);

@@ -155,7 +155,9 @@ impl Program {
             .term_width(self.terminal.width())
             .subcommand_required(true)
             .arg_required_else_help(true);
-        all.subcommands(self.commands.iter().map(|command| command.grammar()))
+        let commands: Vec<_> = self.commands.iter().map(|command| command.grammar()).collect();
+        let helps = commands.iter().any(|it| it.get_name() == "help");
+        all.disable_help_subcommand(helps).subcommands(commands)
     }
 
     pub(crate) fn carry_out(&self, arguments: Vec<OsString>) -> Result<Exit, Failure> {

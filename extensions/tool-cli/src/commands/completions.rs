@@ -36,8 +36,12 @@ fn script(program: &Program, shell: Shell) -> Result<String, Failure> {
             .subcommands(definitions.iter().map(|it| of_words(&grammar_of(program, it))))
     });
     let names: Vec<_> = definitions.iter().map(|it| it.name().to_string()).collect();
-    let names = PossibleValuesParser::new(names);
-    grammar = grammar.mut_subcommand("show", |show| show.mut_arg("name", |name| name.value_parser(names)));
+    // A command that a program put in the place of ours may know no name.
+    grammar = grammar.mut_subcommand("show", |show| {
+        show.mut_args(|it| {
+            if it.get_id() == "name" { it.value_parser(PossibleValuesParser::new(names.clone())) } else { it }
+        })
+    });
     // The script for bash finds no command of a program with a dash in its name (clap-rs/clap#6421): it is made for
     // another name, and registered for the right one.
     let name = program.name();

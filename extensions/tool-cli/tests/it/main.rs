@@ -128,19 +128,24 @@ fn a_program_whose_tools_cannot_be_called_says_why_and_ends_with_4() {
 }
 
 #[test]
-fn a_command_takes_the_place_of_one_that_is_built_in() {
-    struct List(Rc<Cell<bool>>);
-    impl Command for List {
+fn a_command_takes_the_place_of_one_of_the_same_name() {
+    struct Own(&'static str, Exit);
+    impl Command for Own {
         fn grammar(&self) -> clap::Command {
-            clap::Command::new("list").about("Lists in another way")
+            clap::Command::new(self.0).about("Does it in another way")
         }
 
         fn run(&self, _: &Program, _: &clap::ArgMatches) -> Result<Exit, Failure> {
-            self.0.set(true);
-            Err(Failure::new(Exit::Failed, ""))
+            Ok(self.1)
         }
     }
-    let ran = Rc::new(Cell::new(false));
-    assert_eq!(Cli::new().command(List(Rc::clone(&ran))).run(["program", "list"]), Exit::Failed);
-    assert!(ran.get());
+    let cli = || {
+        let all = ["list", "show", "call", "help", "own"].map(|name| Own(name, Exit::Refused));
+        all.into_iter().fold(Cli::new(), Cli::command).command(Own("own", Exit::Failed))
+    };
+    for (name, exit) in [("list", Exit::Refused), ("help", Exit::Refused), ("own", Exit::Failed)] {
+        assert_eq!(cli().run(["program", name]), exit, "{name}");
+    }
+    // Completions, too, hold none of what is no longer there.
+    assert_eq!(cli().run(["program", "completions", "bash"]), Exit::Done);
 }
