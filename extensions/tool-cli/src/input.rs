@@ -50,9 +50,13 @@ pub(crate) struct Calls {
 pub(crate) fn calls(bound: &Bound, text: &str) -> Result<Calls, Failure> {
     let events = match serde_json::from_str::<Value>(text) {
         Ok(response) => match (bound.calls(&response), response) {
+            // A stream that was read to its end as a list of its events, which some take for a response without calls.
+            (read, Value::Array(events))
+                if !events.is_empty() && read.as_ref().map_or(true, Vec::is_empty) =>
+            {
+                events
+            }
             (Ok(whole), _) => return Ok(Calls { whole, cut_off: Vec::new() }),
-            // A stream that was read to its end as a list of its events.
-            (Err(_), Value::Array(events)) if !events.is_empty() => events,
             (Err(error), _) => return Err(unlike(&error)),
         },
         Err(error) => events(text).ok_or_else(|| {
@@ -83,4 +87,44 @@ fn events(text: &str) -> Option<Vec<Value>> {
         events.push(serde_json::from_str(data).ok()?);
     }
     (!events.is_empty()).then_some(events)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use tool_runtime::{Registry, dialect::Dialect};
+
+    use super::*;
+
+    // A20: what providers sent, in each form in which somebody may have kept it.
+    #[test]
+    fn responses_that_providers_sent_are_read_in_every_form() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tool-runtime/tests/it/dialects/recorded");
+        let tools = Registry::builder().build().unwrap();
+        let mut read = 0;
+        for name in ["anthropic", "gemini", "mcp", "openai-chat", "openai-responses"] {
+            let text = fs::read_to_string(format!("{folder}/{name}.json")).unwrap();
+            let dialect = Dialect::all().into_iter().find(|it| it.name() == name).unwrap();
+            let bound = dialect.bind(&tools);
+            for case in serde_json::from_str::<Vec<Value>>(&text).unwrap() {
+                let mut forms = vec![case.get("response").or(case.get("events")).unwrap().to_string()];
+                if let Some(events) = case.get("events").and_then(Value::as_array) {
+                    let joined = |before: &str, after: &str| {
+                        events.iter().map(|event| format!("{before}{event}{after}")).collect::<String>()
+                    };
+                    forms.push(joined("", "\n"));
+                    forms.push(joined(": ping\r\nevent: it\r\ndata:", "\r\n\r\n") + "data: [DONE]\r\n\r\n");
+                }
+                for form in forms {
+                    let Calls { whole, cut_off } = calls(&bound, &form).unwrap();
+                    let names: Vec<_> = whole.iter().chain(&cut_off).map(|call| &*call.name).collect();
+                    let expected = case["calls"].as_array().unwrap().iter();
+                    let expected: Vec<_> = expected.map(|call| call[1].as_str().unwrap()).collect();
+                    assert_eq!(names, expected, "{name}, {}: {form}", case["name"]);
+                    read += 1;
+                }
+            }
+        }
+        assert!(read > 100, "{read}");
+    }
 }
