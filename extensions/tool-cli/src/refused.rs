@@ -140,15 +140,19 @@ fn first(text: &str, most: usize) -> String {
 }
 
 /// Where JSON is broken, in a text that should be JSON.
-pub(crate) fn broken(terminal: &Terminal, given: &Given, error: &serde_json::Error) -> String {
+pub(crate) fn broken(terminal: &Terminal, given: &Given, error: &serde_json::Error, hide: bool) -> String {
+    let what = error.to_string();
+    let what = what.split(" at line ").next().unwrap_or_default();
+    let what = format!("the arguments are no JSON: {what}");
+    if hide {
+        return what;
+    }
     let line_start: usize =
         given.text.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum();
     let mut at = (line_start + error.column().saturating_sub(1)).min(given.text.len());
     while !given.text.is_char_boundary(at) {
         at -= 1;
     }
-    let what = error.to_string();
-    let what = what.split(" at line ").next().unwrap_or_default();
     let length = given.text[at..].chars().next().map_or(0, char::len_utf8);
-    format!("the arguments are no JSON: {what}\n\n{}", marked(terminal, given, at..at + length))
+    format!("{what}\n\n{}", marked(terminal, given, at..at + length))
 }

@@ -48,6 +48,22 @@ fn a_wrong_value_is_answered_with_what_is_allowed() {
 }
 
 #[test]
+fn a_value_that_looks_like_a_flag_is_told_how_to_be_written() {
+    let err = weather(["call", "temperature", "--city", "-oslo"]).failed(2);
+    assert!(err.contains("tip: a value that begins with a dash is written as '--FLAG=VALUE'\n"), "{err}");
+    let err = weather(["call", "temperature", "--city=-oslo"]).failed(1);
+    assert_eq!(err, "error: `temperature`: there is no station in -oslo\n");
+}
+
+#[test]
+fn a_boolean_without_its_sign_is_told_how_to_be_written() {
+    for value in ["false", "no"] {
+        let err = weather(["call", "temperature", "--city", "Oslo", "--rounded", value]).failed(2);
+        assert!(err.ends_with("; true or false is written as `--rounded=true`\n"), "{err}");
+    }
+}
+
+#[test]
 fn a_missing_argument_is_told_with_its_flag() {
     let err = weather(["call", "temperature", "--rounded"]).failed(2);
     assert!(err.starts_with("error: `temperature` refuses these arguments; nothing was run\n"), "{err}");
@@ -101,6 +117,8 @@ fn arguments_with_a_secret_are_not_shown() {
     let err = weather(["call", "send_report", "--text", "hi", "--password", "hunter2"]).failed(2);
     assert!(err.contains("/text: expected at least 3 characters"), "{err}");
     assert!(!err.contains("hunter2"), "{err}");
+    let err = weather(["call", "send_report", r#"{"password": "hunter2""#]).failed(2);
+    assert_eq!(err, "error: the arguments are no JSON: EOF while parsing an object\n");
 }
 
 #[test]

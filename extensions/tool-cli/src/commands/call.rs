@@ -1,6 +1,10 @@
 use std::ffi::OsString;
 
-use clap::{Arg, ArgAction, ArgMatches, parser::ValueSource};
+use clap::{
+    Arg, ArgAction, ArgMatches,
+    error::{ContextKind, ContextValue},
+    parser::ValueSource,
+};
 use tool_runtime::{CallId, CallOutcome, Content, ErrorKind, Executor, ToolCall, ToolDefinition, ToolResult};
 
 use super::{definition, exit_of, pretty, summary};
@@ -57,7 +61,10 @@ impl Command for Call {
         let written = std::iter::once(OsString::from(name)).chain(written);
         let of_tool = match grammar.try_get_matches_from_mut(written) {
             Ok(of_tool) => of_tool,
-            Err(error) => return program.explain(&error),
+            Err(mut error) => {
+                explain_values(&mut error, definition);
+                return program.explain(&error);
+            }
         };
         if of_tool.get_flag("help") {
             return print_help(program, &mut grammar);
@@ -65,8 +72,9 @@ impl Command for Call {
         let options = Options { before: matches, after: &of_tool };
         let properties = properties(definition.input_schema().as_value());
         let given = collect(&properties, &of_tool, options.json()?)?;
+        let hide = !definition.metadata().secrets.is_empty();
         if let Err(error) = serde_json::from_str::<serde::de::IgnoredAny>(&given.text) {
-            return Err(Failure::usage(refused::broken(program.terminal(), &given, &error)));
+            return Err(Failure::usage(refused::broken(program.terminal(), &given, &error, hide)));
         }
         // What does not fit costs nobody an opened database.
         if let Err(error) = program.tools()?.check(name, given.text.clone())
@@ -75,16 +83,30 @@ impl Command for Call {
             if options.wants_json() {
                 return answer(program, &ToolResult::new(CallId::generate(), name, Err(error)), true);
             }
-            let hide = !definition.metadata().secrets.is_empty();
-            return Err(Failure::usage(refused::report(
-                program.terminal(),
-                &properties,
-                &error,
-                &given,
-                hide,
-            )));
+            let report = refused::report(program.terminal(), &properties, &error, &given, hide);
+            return Err(Failure::usage(report));
         }
         call(program, name, &options, given)
+    }
+}
+
+/// Has `clap` keep a secret, and say what helps with a value that looks like a flag.
+fn explain_values(error: &mut clap::Error, definition: &ToolDefinition) {
+    let (secrets, properties) =
+        (&definition.metadata().secrets, properties(definition.input_schema().as_value()));
+    let is_secret = |it: &&Property| it.path.first().is_some_and(|name| secrets.iter().any(|it| it == name));
+    let said = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => text.as_str(),
+        _ => "",
+    };
+    let argument = said(ContextKind::InvalidArg).split([' ', '[']).next().unwrap_or_default();
+    let is_shown = !said(ContextKind::InvalidValue).is_empty();
+    if is_shown && properties.iter().filter(is_secret).any(|it| flags::flag(it) == argument) {
+        error.insert(ContextKind::InvalidValue, ContextValue::String("***".to_owned()));
+    }
+    if error.get(ContextKind::Suggested).is_some() {
+        let how = "a value that begins with a dash is written as '--FLAG=VALUE'".into();
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![how]));
     }
 }
 
@@ -182,7 +204,7 @@ pub(crate) fn grammar_of(program: &Program, definition: &ToolDefinition) -> clap
         required.map(|it| format!("{} <{}>", flags::flag(it), it.kind.placeholder())).collect();
     let usage =
         [&[format!("{} call {name}", program.name())], required.as_slice(), &["[OPTIONS]".to_owned()]];
-    let unwritable = properties.iter().filter(|it| !it.has_flag).map(|it| it.path.join("."));
+    let unwritable = properties.iter().filter(|it| !it.has_flag).map(|it| format!("{:?}", it.path.join(".")));
     let unwritable: Vec<_> = unwritable.collect();
     let grammar = clap::Command::new(name)
         .about(summary(definition))
@@ -255,5 +277,39 @@ impl Options<'_> {
 
     fn approve(&self) -> Approve {
         Approve::named(self.get("approve"))
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use serde_json::json;
+    use tool_runtime::{InputSchema, Metadata, ToolName};
+
+    use super::*;
+    use crate::terminal::Terminal;
+
+    #[test]
+    fn a_secret_that_does_not_fit_is_not_repeated() {
+        let integer = json!({ "type": "integer" });
+        let schema = json!({ "type": "object", "properties": { "my_pin": integer, "days": integer } });
+        let metadata = Metadata { secrets: vec!["my_pin".into()], ..Metadata::default() };
+        let name = ToolName::new("tool").unwrap();
+        let definition =
+            ToolDefinition::new(name, "Does.", InputSchema::new(schema).unwrap()).with_metadata(metadata);
+        let program = Program::new("it".into(), None, Terminal::new(), Vec::new(), None, Vec::new());
+        let told = |written: &str| {
+            let written = written.split(' ');
+            let mut error = grammar_of(&program, &definition).try_get_matches_from(written).unwrap_err();
+            explain_values(&mut error, &definition);
+            error.render().to_string()
+        };
+        for written in ["tool --my-pin 12e4", "tool --my_pin=\t12e4"] {
+            let expected = "error: invalid value '***' for '--my-pin <INTEGER>': expected an integer";
+            assert_eq!(told(written).trim_end(), expected);
+        }
+        let expected = "error: a value is required for '--my-pin <INTEGER>' but none was supplied";
+        assert_eq!(told("tool --my-pin").trim_end(), expected);
+        assert!(told("tool --days 12e4").contains("invalid value '12e4' for '--days <INTEGER>'"));
     }
 }

@@ -16,10 +16,9 @@ pub(super) fn argument(property: &Property) -> clap::Arg {
         None => argument,
     };
     let argument = match kind {
-        Kind::List(_) => argument.action(clap::ArgAction::Append),
+        Kind::List(_) => argument.action(clap::ArgAction::Append).allow_negative_numbers(true),
         Kind::Switch => argument.num_args(0..=1).require_equals(true).default_missing_value("true"),
-        Kind::Integer { .. } | Kind::Number { .. } => argument.allow_negative_numbers(true),
-        _ => argument,
+        _ => argument.allow_negative_numbers(true),
     };
     let parser = kind.clone();
     match choices(kind) {

@@ -27,15 +27,20 @@ pub(crate) fn collect(
         if flags.is_empty() {
             return Ok(json);
         }
-        arguments = match exact(&json.text) {
-            Ok(Value::Object(arguments)) => arguments,
-            Ok(_) => {
-                return Err(Failure::usage(
-                    "flags can only be added to a JSON object, and the arguments are none",
-                ));
+        let why = match exact(&json.text) {
+            Ok(Value::Object(given)) => {
+                arguments = given;
+                None
             }
-            Err(error) => return Err(Failure::usage(format!("the arguments: {error}"))),
+            Ok(_) => Some("flags can only be added to a JSON object, and the arguments are none".to_owned()),
+            Err(error) => Some(format!("the arguments: {error}")),
         };
+        if let Some(why) = why {
+            // What was meant for a flag that takes none may have been read as all arguments.
+            let switch = flags.iter().find(|it| it.kind == Kind::Switch);
+            let how = switch.map(|it| format!("; true or false is written as `{}=true`", flag(it)));
+            return Err(Failure::usage(why + &how.unwrap_or_default()));
+        }
     }
     for property in flags {
         let texts = matches.get_many::<String>(&property.id()).into_iter().flatten();

@@ -38,12 +38,14 @@ fn keeps(text: &str) -> Result<(), String> {
         }
         Some(b'-' | b'0'..=b'9') if !text.contains(['.', 'e', 'E']) => {
             let fits = text.parse::<i64>().is_ok() || text.parse::<u64>().is_ok();
-            let why = || format!("{text} has more than 64 bits; give all arguments as JSON, without flags");
-            if fits { Ok(()) } else { Err(why()) }
+            if fits { Ok(()) } else { Err(format!("{text} has {TOO_LONG}")) }
         }
         _ => Ok(()),
     }
 }
+
+/// What is wrong with a whole number that no value holds.
+pub(super) const TOO_LONG: &str = "more than 64 bits; give all arguments as JSON, without flags";
 
 /// The properties of an object as they come.
 struct Pairs<'t>(Vec<(String, &'t RawValue)>);

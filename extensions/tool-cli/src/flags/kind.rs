@@ -3,7 +3,7 @@
 use serde::de::IgnoredAny;
 use serde_json::{Number, Value};
 
-use super::exact::exact;
+use super::exact::{TOO_LONG, exact};
 
 /// What a value is, as a person writes it.
 #[derive(Debug, Clone, PartialEq)]
@@ -68,9 +68,14 @@ impl Kind {
                 same.cloned().ok_or_else(|| format!("expected one of: {}", self.words()))
             }
             Self::Integer { least, most } => {
-                let number = whole(text).filter(|number| within(number, least.as_ref(), most.as_ref()));
-                let expected = || format!("expected an integer{}", bounds(least.as_ref(), most.as_ref()));
-                number.map(Value::Number).ok_or_else(expected)
+                let fits = |number: &Number| within(number, least.as_ref(), most.as_ref());
+                match whole(text) {
+                    Some(number) if fits(&number) => Ok(Value::Number(number)),
+                    None if is_whole(text) && text.parse().is_ok_and(|it: Number| fits(&it)) => {
+                        Err(TOO_LONG.to_owned())
+                    }
+                    _ => Err(format!("expected an integer{}", bounds(least.as_ref(), most.as_ref()))),
+                }
             }
             Self::Number { least, most } => {
                 let number = text.parse::<Number>().ok();
@@ -109,6 +114,11 @@ pub(crate) fn bounds(least: Option<&Value>, most: Option<&Value>) -> String {
 fn whole(text: &str) -> Option<Number> {
     let unsigned = || text.parse::<u64>().ok().map(Number::from);
     text.parse::<i64>().ok().map(Number::from).or_else(unsigned)
+}
+
+fn is_whole(text: &str) -> bool {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit())
 }
 
 /// Bounds beyond what is compared here are left to the check of the call.

@@ -79,7 +79,8 @@ pub(super) fn kind(root: &Value, schema: &Value, depth: usize) -> Kind {
     }
     let schema = resolve(root, schema, &mut Vec::new());
     if let Some(values) = schema.get("enum").and_then(Value::as_array) {
-        return Kind::Choice(values.iter().filter(|value| !value.is_null()).cloned().collect());
+        let values: Vec<_> = values.iter().filter(|value| !value.is_null()).cloned().collect();
+        return if values.is_empty() { Kind::Json { text: false } } else { Kind::Choice(values) };
     }
     if let Some(value) = schema.get("const") {
         return Kind::Choice(vec![value.clone()]);

@@ -7,7 +7,7 @@ use tool_runtime::{
     serde::{Deserialize, Serialize},
 };
 
-use super::{Kind, Property, properties};
+use super::{Kind, Property, collect, properties};
 use crate::{commands::grammar_of, program::Program, terminal::Terminal};
 
 fn flags(schema: &Value) -> Vec<(String, String)> {
@@ -44,6 +44,7 @@ fn each_type_has_its_kind() {
             "half": { "type": "number" },
             "yes": { "type": "boolean" },
             "one": { "enum": ["a", 1, null] },
+            "none": { "enum": [null] },
             "always": { "const": "x" },
             "many": { "type": "array", "items": { "type": "integer" } },
             "lists": { "type": "array", "items": { "type": "array", "items": { "type": "string" } } },
@@ -60,6 +61,7 @@ fn each_type_has_its_kind() {
             ("half", "number"),
             ("yes", "true or false"),
             ("one", "a | 1"),
+            ("none", "JSON"),
             ("always", "x"),
             ("many", "list of integer"),
             ("lists", "list of JSON"),
@@ -157,6 +159,11 @@ fn what_is_written_is_read_as_the_schema_says() {
     for wrong in ["0", "15", "1.0", "", "x", "18446744073709551616"] {
         assert_eq!(integer.read(wrong).unwrap_err(), "expected an integer from 1 to 14", "{wrong}");
     }
+    let any = Kind::Integer { least: None, most: Some(json!(u64::MAX)) };
+    let lossy = any.read("-9223372036854775809").unwrap_err();
+    assert_eq!(lossy, "more than 64 bits; give all arguments as JSON, without flags");
+    let expected = "expected an integer of at most 18446744073709551615";
+    assert_eq!(any.read("99999999999999999999").unwrap_err(), expected);
     let number = Kind::Number { least: None, most: None };
     assert_eq!(number.read("-2.5"), Ok(json!(-2.5)));
     assert!(["NaN", "inf", "1_000", "0x1", "1e999"].iter().all(|wrong| number.read(wrong).is_err()));
@@ -167,4 +174,21 @@ fn what_is_written_is_read_as_the_schema_says() {
     assert!(lossy.contains("more than 64 bits"), "{lossy}");
     assert_eq!(Kind::Object.read("[1]").unwrap_err(), "expected a JSON object");
     assert_eq!(Kind::Choice(vec![json!(1), json!("a")]).read("1"), Ok(json!(1)));
+}
+
+// What begins with a dash and is a number is no flag, whatever takes it.
+#[test]
+fn negative_numbers_are_values() {
+    let integer = json!({ "type": "integer" });
+    let schema = object(json!({
+        "list": { "type": "array", "items": integer }, "any": {}, "text": { "type": "string" },
+        "choice": { "enum": [-1, 1] }, "pair": { "type": ["integer", "boolean"] },
+    }));
+    let name = ToolName::new("tool").unwrap();
+    let definition = ToolDefinition::new(name, "Does.", InputSchema::new(schema.clone()).unwrap());
+    let program = Program::new("program".into(), None, Terminal::new(), Vec::new(), None, Vec::new());
+    let written = "tool --list -1 --list -2 --any -3 --text -4.5 --choice -1 --pair -6";
+    let matches = grammar_of(&program, &definition).try_get_matches_from(written.split(' ')).unwrap();
+    let given = collect(&properties(&schema), &matches, None).unwrap();
+    assert_eq!(given.text, r#"{"list":[-1,-2],"any":-3,"text":"-4.5","choice":-1,"pair":-6}"#);
 }
