@@ -11,9 +11,9 @@ use std::{
 pub enum Exit {
     /// All is well: 0.
     Done,
-    /// A tool failed, or a check found something: 1.
+    /// A tool failed, a check found something, or an output cannot be written: 1.
     Failed,
-    /// What was asked for is wrong, and nothing was run: 2.
+    /// What was asked for is wrong, and was not run: 2.
     Usage,
     /// A call was not permitted or not approved: 3.
     Refused,

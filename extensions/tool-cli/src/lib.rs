@@ -49,7 +49,7 @@
 //!
 //! Tuples, maps, choices between types, items that are objects and what is nested more than four levels deep are
 //! written as JSON: `--stops '{"city": "Oslo"}'`. A property whose name is no word of a command line, such as `a b`,
-//! is reached by `--json` only.
+//! is reached by JSON only. A value that begins with a dash and is no number is written with its flag: `--city=-x`.
 //!
 //! # Who decides
 //!
@@ -71,11 +71,11 @@
 //! | code | says |
 //! | --- | --- |
 //! | 0 | all is well; also where whoever reads the output has gone |
-//! | 1 | a tool failed; `lint` or `check` found something, or a tool cannot be sent |
-//! | 2 | the command line is wrong, arguments were refused, an input cannot be read; nothing was run |
+//! | 1 | a tool failed; `lint` or `check` found something, or a tool cannot be sent; an output cannot be written |
+//! | 2 | the command line is wrong, arguments were refused, an input cannot be read; nothing was run, but for the other calls of `run` |
 //! | 3 | a call was not permitted or not approved |
 //! | 4 | the program's tools cannot be used |
-//! | 130 | the call was cancelled |
+//! | 130 | the call was cancelled, by Ctrl-C; a second one ends the program, whatever its tools do |
 //!
 //! Of several calls, the first of 130, 3, 2 and 1 that fits one of them counts.
 

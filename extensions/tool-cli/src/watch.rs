@@ -82,6 +82,7 @@ pub(crate) async fn watched(batch: Batch, mut watch: Watch<'_>) -> Vec<CallOutco
     let stop = CancellationToken::new();
     let mut stream = batch.within(RunContext::new().with_cancellation(stop.clone())).stream();
     let mut interrupted = pin!(ctrl_c());
+    tokio::spawn(end_at_once());
     let (mut listening, mut outcomes) = (true, Vec::new());
     loop {
         let next = poll_fn(|cx| {
@@ -91,7 +92,6 @@ pub(crate) async fn watched(batch: Batch, mut watch: Watch<'_>) -> Vec<CallOutco
                 if heard.is_ok() {
                     watch.interrupted();
                     stop.cancel();
-                    tokio::spawn(end_at_once());
                 }
             }
             Pin::new(&mut stream).poll_next(cx)
@@ -104,9 +104,10 @@ pub(crate) async fn watched(batch: Batch, mut watch: Watch<'_>) -> Vec<CallOutco
     }
 }
 
-/// Ends the program at the next Ctrl-C, whatever does not end by itself.
+/// Ends the program at the second Ctrl-C, whatever does not end by itself: a tool may block the thread that hears of
+/// the first one.
 async fn end_at_once() {
-    if ctrl_c().await.is_ok() {
+    if ctrl_c().await.is_ok() && ctrl_c().await.is_ok() {
         std::process::exit(i32::from(Exit::Cancelled.code()));
     }
 }

@@ -3,8 +3,11 @@
 
 use std::{
     cell::{Cell, RefCell},
-    io,
+    env,
+    io::{self, BufRead, BufReader},
+    process::{self, Stdio},
     rc::Rc,
+    thread,
 };
 
 use tool_cli::{Cli, Command, Exit, Failure, Program, clap};
@@ -125,6 +128,46 @@ fn a_program_whose_tools_cannot_be_called_says_why_and_ends_with_4() {
     let (exit, why) = look(cli, |program| program.tools().map(|_| Exit::Done));
     assert_eq!(exit, Exit::Unusable);
     assert!(why.contains("tool `absent` is expected and not there"), "{why}");
+}
+
+/// A program that calls a tool which blocks its thread for ever.
+#[test]
+#[ignore = "is a program, which the next test starts"]
+fn a_program_whose_tool_blocks() {
+    #[tool_args]
+    struct Nothing {}
+    let cli = Cli::new().tools(|builder| {
+        let block = ToolBuilder::new("block").description("Blocks its thread.");
+        let block = block.handler(|_: Nothing, _| async {
+            eprintln!("blocked");
+            loop {
+                thread::park();
+            }
+            #[expect(unreachable_code, reason = "it says what the result would be")]
+            Ok::<_, ToolError>(())
+        });
+        builder.add(block.unwrap())
+    });
+    let exit = cli.provide_with(|builder| builder.provide(Database(3))).run(["program", "call", "block"]);
+    std::process::exit(exit.code().into());
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_ends_a_call_that_blocks_at_the_second_time() {
+    let mut program = process::Command::new(env::current_exe().unwrap());
+    let program = program.args(["--exact", "a_program_whose_tool_blocks", "--ignored", "--nocapture"]);
+    let mut child = program.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut told = BufReader::new(child.stderr.take().unwrap()).lines();
+    assert_eq!(told.next().unwrap().unwrap(), "blocked");
+    // How often it was heard by now is not to be seen from outside.
+    let ended = (0..200).find_map(|_| {
+        let kill = process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+        assert!(kill.unwrap().success());
+        child.try_wait().unwrap()
+    });
+    let _ = child.kill();
+    assert_eq!(ended.and_then(|status| status.code()), Some(130));
 }
 
 #[test]
