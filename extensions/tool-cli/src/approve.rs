@@ -67,13 +67,18 @@ impl Approve {
 
     /// Says what can be done where nobody could be asked about one of `results`; a model is not told.
     pub(crate) fn remark<'r>(self, terminal: &Terminal, mut results: impl Iterator<Item = &'r ToolResult>) {
-        let is_denied = |result: &ToolResult| {
-            result.outcome.as_ref().is_err_and(|error| error.kind() == ErrorKind::Denied)
-        };
-        if self == Self::Ask && !terminal.can_ask() && results.any(is_denied) {
+        if self == Self::Ask && results.any(nobody_decided) {
             terminal.note("there is no terminal to ask at; `--approve always` approves beforehand");
         }
     }
+}
+
+const NOBODY: &str = "it wants to be approved, and nobody can be asked";
+
+/// Whether that is why the call was denied, and not that its tool does not permit it.
+fn nobody_decided(result: &ToolResult) -> bool {
+    let denied = result.outcome.as_ref().err().filter(|error| error.kind() == ErrorKind::Denied);
+    denied.is_some_and(|error| error.reason().ends_with(NOBODY))
 }
 
 /// Answers for the person, or asks them.
@@ -90,7 +95,7 @@ impl Approver for Person {
                 Approve::Always | Approve::ReadOnly => Ok(Approval::Approved),
                 Approve::Never => rejected("nothing is approved (`--approve never`)"),
                 Approve::Ask if self.can_ask => asked(request).await,
-                Approve::Ask => rejected("it wants to be approved, and nobody can be asked"),
+                Approve::Ask => rejected(NOBODY),
             }
         })
     }
@@ -119,9 +124,9 @@ async fn asked(request: &ApprovalRequest) -> Result<Approval, ToolError> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test may")]
 mod tests {
-    use tool_runtime::{Executor, Metadata, Registry, ToolBuilder, ToolCall, tool_args};
+    use tool_runtime::{Executor, Metadata, Permission, Registry, ToolBuilder, ToolCall, tool, tool_args};
 
-    use super::Approve;
+    use super::{Approve, nobody_decided};
 
     #[tool_args]
     struct Nothing {}
@@ -136,6 +141,30 @@ mod tests {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let outcomes = runtime.block_on(executor.run(vec![ToolCall::new("wipe", "{}")]));
         outcomes[0].result().unwrap().text().into_owned()
+    }
+
+    fn closed() -> Permission {
+        Permission::deny("closed")
+    }
+
+    /// Says when the shop is open.
+    #[tool(register = false, permission = closed)]
+    fn shop() {}
+
+    /// Shuts the shop.
+    #[tool(register = false, confirm)]
+    fn shut() {}
+
+    #[test]
+    fn what_could_be_approved_is_told_from_what_is_not_permitted() {
+        let tools = Registry::builder().tool::<shop>().tool::<shut>().build().unwrap();
+        let executor = Approve::Ask.decide(Executor::builder(tools), false, false).build().unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let calls = vec![ToolCall::new("shop", "{}"), ToolCall::new("shut", "{}")];
+        let outcomes = runtime.block_on(executor.run(calls));
+        assert_eq!(outcomes[0].result().unwrap().text(), "Denied: closed");
+        let undecided: Vec<_> = outcomes.iter().map(|it| nobody_decided(it.result().unwrap())).collect();
+        assert_eq!(undecided, [false, true]);
     }
 
     // I: a model's wish to destroy something is a person's to grant, whether or not the tool asks.

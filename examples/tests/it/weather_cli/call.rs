@@ -76,6 +76,9 @@ fn flags_stand_over_json_and_inner_ones_over_outer_ones() {
     let out =
         weather(["call", "plan_trip", trip, "--from.city", "Ulm", "--traveller", r#"{"name": "Bo"}"#]).fine();
     assert_eq!(out, "Bo: Ulm by train, Rome (0 nights), if it is dry\n");
+    let nobody = trip.replace("}]", r#"}], "traveller": null"#);
+    let out = weather(["call", "plan_trip", &nobody, "--traveller.name", "Bo"]).fine();
+    assert_eq!(out, "Bo: Oslo by train, Rome (0 nights), if it is dry\n");
 }
 
 // Options of the program stand before the name; after it a property has its name to itself.

@@ -160,6 +160,10 @@ impl Property {
         let mut object = arguments;
         for name in path {
             let inner = object.entry(name.clone()).or_insert_with(|| Value::Object(Map::new()));
+            // As if it were not there.
+            if inner.is_null() {
+                *inner = Value::Object(Map::new());
+            }
             let Value::Object(inner) = inner else {
                 return Err(format!("`{name}` is given as something else"));
             };

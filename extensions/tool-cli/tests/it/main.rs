@@ -161,7 +161,7 @@ fn ctrl_c_ends_a_call_that_blocks_at_the_second_time() {
     let mut told = BufReader::new(child.stderr.take().unwrap()).lines();
     assert_eq!(told.next().unwrap().unwrap(), "blocked");
     // How often it was heard by now is not to be seen from outside.
-    let ended = (0..200).find_map(|_| {
+    let ended = (0..2000).find_map(|_| {
         let kill = process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
         assert!(kill.unwrap().success());
         child.try_wait().unwrap()
