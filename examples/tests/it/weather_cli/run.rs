@@ -67,7 +67,7 @@ fn a_name_that_a_model_made_up_is_told_in_one_line() {
     assert_eq!(err, "error: a error: b: Tool not found: a error: b\n");
 }
 
-// I: a model's wish to destroy something is asked about, also where the tool does not ask.
+// I: what says that it reads runs without a question, and nothing else does.
 #[test]
 fn only_what_reads_runs_where_only_that_may() {
     let call =

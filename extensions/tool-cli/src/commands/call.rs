@@ -5,7 +5,10 @@ use clap::{
     error::{ContextKind, ContextValue},
     parser::ValueSource,
 };
-use tool_runtime::{CallId, CallOutcome, Content, ErrorKind, Executor, ToolCall, ToolDefinition, ToolResult};
+use serde_json::Value;
+use tool_runtime::{
+    CallId, CallOutcome, Content, ErrorKind, Executor, ToolCall, ToolDefinition, ToolOutput, ToolResult,
+};
 
 use super::{definition, exit_of, pretty, summary};
 use crate::{
@@ -146,11 +149,7 @@ fn answer(program: &Program, result: &ToolResult, json: bool) -> Result<Exit, Fa
     }
     match &result.outcome {
         Ok(output) => {
-            let structured = output.structured().filter(|value| value.is_object() || value.is_array());
-            let text = match structured {
-                Some(value) if terminal.is_read_by_a_person() => pretty(&value)?,
-                _ => output.content().iter().map(block).collect::<Vec<_>>().join("\n"),
-            };
+            let text = written(output, terminal.is_read_by_a_person())?;
             let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
             program.print(&format!("{text}{end}"))?;
             if output.is_failure() {
@@ -161,6 +160,18 @@ fn answer(program: &Program, result: &ToolResult, json: bool) -> Result<Exit, Fa
         Err(error) => terminal.error(&format!("`{}`: {}", result.name, error.feedback())),
     }
     Ok(exit)
+}
+
+/// What a tool gave, as text; for a person, JSON is spread out.
+fn written(output: &ToolOutput, for_a_person: bool) -> Result<String, Failure> {
+    let text = output.text();
+    // Words that say something else than the value are what was meant to be read.
+    let is_all = |value: &Value| serde_json::from_str::<Value>(&text).is_ok_and(|said| said == *value);
+    let structured = output.structured().filter(|value| value.is_object() || value.is_array());
+    match structured {
+        Some(value) if for_a_person && is_all(&value) => pretty(&value),
+        _ => Ok(output.content().iter().map(block).collect::<Vec<_>>().join("\n")),
+    }
 }
 
 /// A block of content as text.
@@ -288,6 +299,17 @@ mod tests {
 
     use super::*;
     use crate::terminal::Terminal;
+
+    #[test]
+    fn json_is_spread_out_for_a_person_and_other_words_stay() {
+        let value = json!({ "rows": [1] });
+        let spread = "{\n  \"rows\": [\n    1\n  ]\n}\n";
+        let output = ToolOutput::json(&value).unwrap();
+        assert_eq!(written(&output, true).unwrap(), spread);
+        assert_eq!(written(&output, false).unwrap(), r#"{"rows":[1]}"#);
+        let output = ToolOutput::empty().with_text("One row.").with_structured(value);
+        assert_eq!(written(&output, true).unwrap(), "One row.");
+    }
 
     #[test]
     fn a_secret_that_does_not_fit_is_not_repeated() {

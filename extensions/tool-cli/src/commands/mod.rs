@@ -47,8 +47,8 @@ fn definition<'p>(program: &Program, tools: &'p Registry, name: &str) -> Result<
         return Ok(tool.definition());
     }
     let (_, unknown) = tools.resolve([name]);
-    let mut close = unknown.iter().flat_map(|error| error.suggestions()).map(|name| format!("`{name}`"));
-    let close: Vec<_> = close.by_ref().collect();
+    let close = unknown.iter().flat_map(|error| error.suggestions()).map(|name| format!("`{name}`"));
+    let close: Vec<_> = close.collect();
     let meant = match close.split_last() {
         None => String::new(),
         Some((only, [])) => format!("; did you mean {only}?"),
