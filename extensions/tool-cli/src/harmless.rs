@@ -43,12 +43,15 @@ fn colour(text: &str) -> Option<&str> {
 
 /// `text` as a part of one line, which reads in the order in which it is written.
 pub(crate) fn in_a_line(text: &str) -> String {
-    let turns = |c| matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
             '\n' | '\t' | '\u{2028}' | '\u{2029}' => shown.push(' '),
-            c if c.is_control() || turns(c) => shown.extend(c.escape_unicode()),
+            // What turns the direction of what follows.
+            '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
+                shown.extend(c.escape_unicode());
+            }
+            c if c.is_control() => shown.extend(c.escape_unicode()),
             c => shown.push(c),
         }
     }
