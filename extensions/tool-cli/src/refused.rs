@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, ops::Range};
 
+use console::measure_text_width;
 use serde_json::value::RawValue;
 use tool_runtime::{ToolError, Violation};
 
@@ -104,39 +105,38 @@ fn marked(terminal: &Terminal, given: &Given, range: Range<usize>) -> String {
         None => String::new(),
     };
     let place = terminal.paint_error(Look::Faint, &place);
-    let room = terminal.width().saturating_sub(4 + console::measure_text_width(&place)).max(20);
+    let room = terminal.width().saturating_sub(4 + measure_text_width(&place)).max(20);
     // What is no letter takes no other room than it seems to.
     let plain = |text: &str| text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect::<String>();
     let (before, value, after) = window(&plain(before), &plain(value), &plain(after), room);
-    let blanks = " ".repeat(console::measure_text_width(&place) + console::measure_text_width(&before));
-    let marks = "^".repeat(console::measure_text_width(&value).max(1));
+    let blanks = " ".repeat(measure_text_width(&place) + measure_text_width(&before));
+    let marks = "^".repeat(measure_text_width(&value).max(1));
     let marks = terminal.paint_error(Look::Bad, &marks);
     format!("    {place}{before}{value}{after}\n    {blanks}{marks}\n")
 }
 
-/// At most `room` characters, of which the value is the most important.
+/// At most `room` columns, of which the value's are the most important.
 fn window(before: &str, value: &str, after: &str, room: usize) -> (String, String, String) {
     let before = before.trim_start();
-    let count = |text: &str| text.chars().count();
-    if count(before) + count(value) + count(after) <= room {
+    if measure_text_width(before) + measure_text_width(value) + measure_text_width(after) <= room {
         return (before.to_owned(), value.to_owned(), after.to_owned());
     }
-    let value = first(value, room * 2 / 3);
-    let left = (room - count(&value)) / 2;
-    let before = match count(before).checked_sub(left) {
-        Some(more @ 1..) => format!("…{}", before.chars().skip(more + 1).collect::<String>()),
-        _ => before.to_owned(),
-    };
-    let right = room - count(&value) - count(&before);
-    let after = first(after, right);
-    (before, value, after)
+    let value: String = cut(value.chars(), room * 2 / 3).into_iter().collect();
+    let left = (room - measure_text_width(&value)) / 2;
+    let before: String = cut(before.chars().rev(), left).into_iter().rev().collect();
+    let right = room - measure_text_width(&value) - measure_text_width(&before);
+    (before, value, cut(after.chars(), right).into_iter().collect())
 }
 
-fn first(text: &str, most: usize) -> String {
-    if text.chars().count() <= most {
-        return text.to_owned();
+/// All of `text`, or what is at most that wide of it, with an ellipsis.
+fn cut(text: impl Iterator<Item = char> + Clone, most: usize) -> Vec<char> {
+    let width = |c: char| measure_text_width(c.encode_utf8(&mut [0; 4]));
+    if text.clone().map(width).sum::<usize>() <= most {
+        return text.collect();
     }
-    text.chars().take(most.saturating_sub(1)).chain(['…']).collect()
+    let mut room = most.saturating_sub(1);
+    let fits = |c: &char| room.checked_sub(width(*c)).map(|less| room = less).is_some();
+    text.take_while(fits).chain(['…']).collect()
 }
 
 /// Where JSON is broken, in a text that should be JSON.
@@ -155,4 +155,23 @@ pub(crate) fn broken(terminal: &Terminal, given: &Given, error: &serde_json::Err
     }
     let length = given.text[at..].chars().next().map_or(0, char::len_utf8);
     format!("{what}\n\n{}", marked(terminal, given, at..at + length))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::window;
+
+    #[test]
+    fn a_line_is_cut_to_the_columns_that_it_takes() {
+        let wide = "東京".repeat(20);
+        for (before, value, after) in
+            [("", &*wide, "}"), (&wide, "1", &wide), (&wide, &wide, &wide), ("abc", "d", "e")]
+        {
+            let (before, value, after) = window(before, value, after, 21);
+            let columns = console::measure_text_width(&format!("{before}{value}{after}"));
+            assert!(columns <= 21 && !value.is_empty(), "{before}{value}{after}: {columns}");
+        }
+        let cut = window("some words before ", "the value", " and after", 21);
+        assert_eq!(cut, ("…fore ".to_owned(), "the value".to_owned(), " and …".to_owned()));
+    }
 }
