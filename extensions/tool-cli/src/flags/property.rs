@@ -1,5 +1,7 @@
 //! The properties of a schema, those of nested objects among them.
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Value};
 
 use super::{
@@ -37,10 +39,12 @@ pub(crate) fn properties(schema: &Value) -> Vec<Property> {
     let mut walk = Walk { root: schema, found: Vec::new() };
     walk.object(schema, &[], &mut Vec::new());
     let mut found = walk.found;
+    let exact: HashSet<_> = found.iter().map(|it| it.path.join(".")).collect();
+    let mut taken = HashSet::new();
     for at in 0..found.len() {
         let (before, rest) = found.split_at_mut(at);
-        if let Some((property, after)) = rest.split_first_mut() {
-            name(property, before, after);
+        if let Some(property) = rest.first_mut() {
+            name(property, &exact, &mut taken);
             stand_in(property, before);
         }
     }
@@ -48,13 +52,15 @@ pub(crate) fn properties(schema: &Value) -> Vec<Property> {
 }
 
 /// Finds the flag of `property`: with dashes, unless that is the name of another one.
-fn name(property: &mut Property, before: &[Property], after: &[Property]) {
+fn name(property: &mut Property, names: &HashSet<String>, taken: &mut HashSet<String>) {
     let exact = property.path.join(".");
     let dashed = exact.replace('_', "-");
     property.has_flag = property.path.iter().all(|name| is_writable(name));
-    let is_taken = before.iter().any(|it| it.has_flag && it.flag == dashed) || is_property(after, &dashed);
-    let stays = dashed == exact || dashed.starts_with('-') || is_taken;
+    let stays = names.contains(&dashed) || dashed.starts_with('-') || taken.contains(&dashed);
     (property.flag, property.alias) = if stays { (exact, None) } else { (dashed, Some(exact)) };
+    if property.has_flag {
+        taken.insert(property.flag.clone());
+    }
 }
 
 /// Finds out what `property` means to the one that it stands in.
@@ -65,10 +71,6 @@ fn stand_in(property: &mut Property, before: &mut [Property]) {
     if let Some(outer) = outer {
         outer.opens |= property.has_flag;
     }
-}
-
-fn is_property(properties: &[Property], flag: &str) -> bool {
-    properties.iter().any(|it| it.path.join(".") == flag)
 }
 
 /// Whether a shell and a parser of flags take the name as it is.
