@@ -17,6 +17,25 @@ fn tools_are_pinned_and_checked() {
     assert_eq!(fs::read_to_string(&path).unwrap(), weather(["pin", "-"]).fine());
 }
 
+#[test]
+fn pins_take_the_place_of_pins_and_of_nothing_else() {
+    let path = format!("{}/weather-no-pins.json", env!("CARGO_TARGET_TMPDIR"));
+    for other in ["{}", "[package]\nname = \"mine\"\n", "{\"version\": 2, \"tools\": {}}"] {
+        fs::write(&path, other).unwrap();
+        let err = weather(["pin", &path]).failed(2);
+        assert!(err.ends_with("; nothing was written, remove it or name another file\n"), "{err}");
+        assert_eq!(fs::read_to_string(&path).unwrap(), other);
+    }
+    fs::write(&path, b"\xff\xfe").unwrap();
+    assert!(weather(["pin", &path]).failed(2).contains("this is no file of pins; nothing was written"));
+    let pins = weather(["pin", "-"]).fine();
+    for before in ["\n", &pins, &pins.replace("Keeps settings.", "Keeps secrets.")] {
+        fs::write(&path, before).unwrap();
+        weather(["pin", &path]).fine();
+        assert_eq!(fs::read_to_string(&path).unwrap(), pins);
+    }
+}
+
 // A22: what differs is told by its place; a tool that is gone or new, by its name.
 #[test]
 fn what_changed_is_told_and_ends_with_1() {

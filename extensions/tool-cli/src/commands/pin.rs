@@ -1,7 +1,7 @@
-use std::fs;
+use std::{fs, io};
 
 use clap::{Arg, ArgMatches};
-use tool_runtime::pin::{ChangeKind, Pins};
+use tool_runtime::pin::{ChangeKind, Pins, PinsError};
 
 use super::{json, pretty};
 use crate::{Command, Exit, Failure, Program, input, terminal::Look};
@@ -13,7 +13,7 @@ impl Command for Pin {
     fn grammar(&self) -> clap::Command {
         clap::Command::new("pin")
             .about("Write down what the tools are now, for `check` to tell what changed")
-            .arg(file("Where to; - is the standard output"))
+            .arg(file("Where to, in place of the pins that are there; - is the standard output"))
     }
 
     fn run(&self, program: &Program, matches: &ArgMatches) -> Result<Exit, Failure> {
@@ -23,11 +23,28 @@ impl Command for Pin {
             program.print(&text)?;
             return Ok(Exit::Done);
         }
+        replaceable(path)?;
         let unwritten = |error| Failure::new(Exit::Failed, format!("{path} cannot be written: {error}"));
         fs::write(path, text).map_err(unwritten)?;
         program.print(&format!("{} in {path}\n", counted(tools.len(), "is pinned", "are pinned")))?;
         Ok(Exit::Done)
     }
+}
+
+/// Refuses to write over anything but pins.
+fn replaceable(path: &str) -> Result<(), Failure> {
+    let why = match fs::read_to_string(path) {
+        Ok(text) if text.trim().is_empty() => return Ok(()),
+        Ok(text) => match Pins::parse(&text) {
+            // What was edited by hand is written anew by this.
+            Ok(_) | Err(PinsError::Edited { .. }) => return Ok(()),
+            Err(error) => error.to_string(),
+        },
+        Err(error) if error.kind() == io::ErrorKind::InvalidData => "this is no file of pins".to_owned(),
+        // Whether it can be written is seen when it is.
+        Err(_) => return Ok(()),
+    };
+    Err(Failure::usage(format!("{path}: {why}; nothing was written, remove it or name another file")))
 }
 
 /// Says what changed since then.

@@ -54,7 +54,8 @@ impl Command for Run {
         let text = input::file(path)?;
         let Some(dialect) = dialects::chosen(matches).pop() else { return Err(Failure::usage("no dialect")) };
         let calls = input::calls(&dialect.bind(program.tools()?), &text)?;
-        let tools = program.callable()?;
+        // Values are made for calls alone.
+        let tools = if calls.whole.is_empty() { program.tools()? } else { program.callable()? };
         let strategy = matches.get_one::<ExecutionStrategy>("strategy").copied().unwrap_or_default();
         let terminal = program.terminal();
         let builder = Executor::builder(tools.clone()).strategy(strategy);

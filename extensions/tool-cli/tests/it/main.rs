@@ -130,6 +130,19 @@ fn a_program_whose_tools_cannot_be_called_says_why_and_ends_with_4() {
     assert!(why.contains("tool `absent` is expected and not there"), "{why}");
 }
 
+#[test]
+fn values_are_made_for_calls_alone() {
+    let run = |response: &str| {
+        let path = format!("{}/response.json", env!("CARGO_TARGET_TMPDIR"));
+        std::fs::write(&path, response).unwrap();
+        let cli = Cli::new().provide_with(|_| Err::<tool_runtime::RegistryBuilder, _>("locked"));
+        cli.run(["program", "run", "--dialect", "anthropic", &path])
+    };
+    assert_eq!(run(r#"{ "role": "assistant", "content": [] }"#), Exit::Done);
+    let call = r#"{ "content": [{ "type": "tool_use", "id": "1", "name": "count", "input": {} }] }"#;
+    assert_eq!(run(call), Exit::Unusable);
+}
+
 /// A program that calls a tool which blocks its thread for ever.
 #[test]
 #[ignore = "is a program, which the next test starts"]
