@@ -138,6 +138,11 @@ impl Slots {
         self.all.iter_mut().rev().find(|slot| slot.index == index)
     }
 
+    /// The call that was begun last of those that `is_it`.
+    pub(super) fn find(&self, is_it: impl Fn(&Slot) -> bool) -> Option<&Slot> {
+        self.all.iter().rev().find(|slot| is_it(slot))
+    }
+
     /// The call that was begun last.
     pub(super) fn last(&mut self) -> Option<&mut Slot> {
         self.all.last_mut()

@@ -81,16 +81,19 @@ pub(super) fn push(event: &At<'_>, slots: &mut Slots) -> Result<(), DialectError
 /// [empty](https://github.com/vercel/ai/pull/13929)).
 fn push_call(call: &At<'_>, slots: &mut Slots) -> Result<(), DialectError> {
     let (id, name) = (call.field("id").any_text()?, call.field("name").any_text()?);
+    let last = slots.last().map(|slot| slot.index);
     let is_of = |slot: &Slot| {
-        !slot.done && name.is_none_or(|name| name == slot.name) && (id.is_none() || slot.id.as_deref() == id)
+        let is_named = if id.is_some() { slot.id.as_deref() == id } else { Some(slot.index) == last };
+        !slot.done && is_named && name.is_none_or(|name| name == slot.name)
     };
     let goes_on = call.field("willContinue").value().is_some_and(|it| *it == true);
     let parts = call.field("partialArgs").any_items()?;
-    if !slots.last().is_some_and(|slot| is_of(slot)) {
+    let index = slots.find(is_of).map_or(slots.next_index(), |slot| slot.index);
+    if index == slots.next_index() {
         let (name, id) = (call.field("name").name()?.to_owned(), id.map(str::to_owned));
-        slots.begin(Slot { index: slots.next_index(), id, name, ..Slot::default() });
+        slots.begin(Slot { index, id, name, ..Slot::default() });
     }
-    let Some(slot) = slots.last() else { return Ok(()) };
+    let Some(slot) = slots.at(index) else { return Ok(()) };
     if call.field("args").value().is_some() {
         slot.text = arguments(&call.field("args"))?.into_text().into_owned();
     }
@@ -120,7 +123,8 @@ fn push_part(part: &At<'_>, arguments: &mut Value) -> Result<(), DialectError> {
         }
     } else if let Some(value) = given("numberValue").or_else(|| given("boolValue")) {
         *place(arguments, path.text()?).filter(|it| it.is_null()).ok_or_else(wrong)? = value;
-    } else if given("nullValue").is_some() {
+    } else if part.value().is_some_and(|it| it.get("nullValue").is_some()) {
+        // The wire says `null`, and the SDKs `NULL_VALUE`.
         place(arguments, path.text()?).filter(|it| it.is_null()).ok_or_else(wrong)?;
     }
     Ok(())

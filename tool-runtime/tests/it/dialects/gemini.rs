@@ -149,6 +149,34 @@ fn arguments_that_come_in_parts_are_put_together() {
     assert!(done.ended && done.cut_off.is_empty());
 }
 
+// The wire of protocol buffers writes `null` for the only value of that type.
+#[test]
+fn a_null_that_comes_in_a_part_is_there() {
+    let parts = json!([{ "jsonPath": "$.a", "nullValue": null }, { "jsonPath": "$.b", "numberValue": 1 }]);
+    let done = assembled(&dialect(), &[part(json!({ "name": "add", "partialArgs": parts })), end("STOP")]);
+    assert_eq!(done.calls[0].arguments.as_str(), r#"{"a":null,"b":1}"#);
+}
+
+#[test]
+fn calls_whose_parts_alternate_are_told_apart_by_their_ids() {
+    let begins = |id: &str| part(json!({ "id": id, "name": "add", "willContinue": true }));
+    let given = |id: &str, path: &str, goes_on: bool| {
+        let parts = json!([{ "jsonPath": path, "numberValue": 1 }]);
+        part(json!({ "id": id, "name": "add", "partialArgs": parts, "willContinue": goes_on }))
+    };
+    let events = [
+        begins("1"),
+        begins("2"),
+        given("1", "$.a", true),
+        given("2", "$.a", false),
+        given("1", "$.b", false),
+        end("STOP"),
+    ];
+    let done = assembled(&dialect(), &events);
+    assert_eq!(told(&done.calls), [call("1", "add", r#"{"a":1,"b":1}"#), call("2", "add", r#"{"a":1}"#)]);
+    assert!(done.cut_off.is_empty());
+}
+
 #[test]
 fn a_call_of_which_parts_are_missing_is_cut_off() {
     let events = [
@@ -179,6 +207,7 @@ fn a_part_without_a_place_or_a_call_is_refused() {
         (vec![one.clone()], format!("{place}/name: expected a name, got nothing")),
         (vec![begins.clone(), given("$..a", json!({ "stringValue": "x" }))], wrong.clone()),
         (vec![begins.clone(), given("$.a[1]", json!({ "boolValue": true }))], wrong.clone()),
+        (vec![begins.clone(), given("$.a[999999999]", json!({ "boolValue": true }))], wrong.clone()),
         (vec![begins.clone(), one.clone(), one.clone()], wrong.clone()),
         (vec![begins.clone(), one, given("$.a", json!({ "stringValue": "x" }))], wrong),
         (
