@@ -74,14 +74,15 @@ impl<'w> Walk<'w, '_> {
             let target = property.get("$ref").and_then(Value::as_str)?.strip_prefix('#')?;
             self.root.pointer(target)?.as_object()
         };
-        has_text(property)
-            || of_type(property).is_some_and(has_text)
+        let is_said = |schema: &Map<String, Value>| has_text(schema) || of_type(schema).is_some_and(has_text);
+        let parts = |key: &str| property.get(key).and_then(Value::as_array).into_iter().flatten();
+        is_said(property)
+            // All of them hold at once: what one says is said.
+            || parts("allOf").filter_map(Value::as_object).any(is_said)
             || ["anyOf", "oneOf"].iter().any(|key| {
-                let branches = property.get(*key).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
                 let mut branches =
-                    branches.iter().filter_map(Value::as_object).filter(|it| !is_null(it)).peekable();
-                branches.peek().is_some()
-                    && branches.all(|it| has_text(it) || of_type(it).is_some_and(has_text))
+                    parts(key).filter_map(Value::as_object).filter(|it| !is_null(it)).peekable();
+                branches.peek().is_some() && branches.all(is_said)
             })
     }
 }

@@ -137,6 +137,7 @@ impl<'s> Walk<'s> {
             _ if self.rules.keeps(key) => {
                 draft.out.insert(key.to_owned(), value.clone());
             }
+            _ if words::is_out_of_reach(schema, key, value) => {}
             _ => self.say(key, value, &place(), draft),
         }
         Some(())

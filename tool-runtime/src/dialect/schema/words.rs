@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value};
 
+use super::types;
+
 /// What `keyword` asks for; nothing, where it asks for nothing.
 pub(super) fn sentence(keyword: &str, value: &Value) -> Option<String> {
     let counted = |what: &str| match value.as_u64() {
@@ -13,7 +15,6 @@ pub(super) fn sentence(keyword: &str, value: &Value) -> Option<String> {
         "format" => format!("Format: {}.", plain(value)),
         "minLength" => format!("At least {}.", counted("character")),
         "maxLength" => format!("At most {}.", counted("character")),
-        "minimum" | "maximum" if is_out_of_reach(keyword, value) => return None,
         "minimum" => format!("At least {value}."),
         "maximum" => format!("At most {value}."),
         "exclusiveMinimum" => format!("Greater than {value}."),
@@ -38,12 +39,17 @@ pub(super) fn sentence(keyword: &str, value: &Value) -> Option<String> {
     })
 }
 
-/// Whether a bound is that of a type of 64 bits, or further out: integers of JSON end before that
-/// ([RFC 8259](https://www.rfc-editor.org/rfc/rfc8259#section-6)), so that it asks for nothing.
-fn is_out_of_reach(keyword: &str, bound: &Value) -> bool {
+/// Whether a bound of an integer is that of a type of 64 bits, or further out: integers of JSON end before that
+/// ([RFC 8259](https://www.rfc-editor.org/rfc/rfc8259#section-6)), so that it asks for nothing. Other numbers go on.
+pub(super) fn is_out_of_reach(schema: &Map<String, Value>, keyword: &str, bound: &Value) -> bool {
     const FURTHEST: f64 = 9_007_199_254_740_991.0;
-    let outwards = if keyword == "minimum" { -1.0 } else { 1.0 };
-    bound.as_f64().is_some_and(|bound| bound * outwards > FURTHEST)
+    let outwards = match keyword {
+        "minimum" => -1.0,
+        "maximum" => 1.0,
+        _ => return false,
+    };
+    let is_integer = types::has(schema, "integer") && !types::has(schema, "number");
+    is_integer && bound.as_f64().is_some_and(|bound| bound * outwards > FURTHEST)
 }
 
 /// Whether a keyword says something to the reader and asks nothing of a value.

@@ -140,6 +140,16 @@ fn bounds_that_no_number_reaches_are_not_told() {
         Dialect::anthropic_strict().bind(&registry([tool])).findings().len()
     };
     assert_eq!((bound_to(9_007_199_254_740_991), bound_to(9_007_199_254_740_992)), (2, 0));
+    // Those that are no integers go on.
+    for kind in [json!("number"), json!(["integer", "number"])] {
+        let number = json!({ "description": "How much.", "type": kind, "maximum": 1e20 });
+        let bound = Dialect::anthropic_strict().bind(&registry([definition(
+            "count",
+            "Counts up.",
+            json!({ "n": number }),
+        )]));
+        assert!(bound.definitions().to_string().contains("At most 1e+20."), "{:?}", bound.definitions());
+    }
 }
 
 #[test]
@@ -171,6 +181,7 @@ fn what_is_said_of_a_type_or_by_a_value_is_said_of_its_parameter() {
     let described = [
         json!({ "anyOf": [{ "description": "A text.", "type": "string" }, { "type": "null" }] }),
         json!({ "const": "circle" }),
+        json!({ "allOf": [{ "description": "A text.", "type": "string" }, { "minLength": 1 }] }),
         json!({ "type": "string", "enum": ["circle"] }),
         json!({ "description": "One or more.", "type": "array", "items": { "type": "string" } }),
     ];
