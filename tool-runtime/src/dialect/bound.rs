@@ -35,7 +35,7 @@ impl Bound {
 
     /// Puts the tools into a request, after those that it has, and then what each tool
     /// [adds](tool_core::Tool::on_request): tools of the provider's own after them, instructions below those that
-    /// there are.
+    /// there are. What is there already is not put in again.
     ///
     /// - OpenAI, chat completions: in the first of `messages`, if it is of the system or the developer, or else before it.
     /// - OpenAI, responses: in `instructions`. MCP: likewise, in the `_meta` of the listing; a server tells of them when it

@@ -4,13 +4,13 @@ use std::fmt;
 
 use serde_json::Value;
 
-/// A response, or an event of one, that is not of the shape its provider writes.
+/// A response, an event of one or a request that is not of its provider's shape.
 ///
 /// Arguments that are no JSON are none of these: they are the model's, and the check of the call answers them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DialectError {
-    /// Where in the response, as a JSON pointer.
+    /// Where in it, as a JSON pointer.
     pub pointer: String,
     /// What should be there.
     pub expected: String,
@@ -21,7 +21,7 @@ pub struct DialectError {
 impl fmt::Display for DialectError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { pointer, expected, got } = self;
-        let place = if pointer.is_empty() { "the response" } else { pointer };
+        let place = if pointer.is_empty() { "the root" } else { pointer };
         write!(f, "{place}: expected {expected}, got {got}")
     }
 }

@@ -1,5 +1,7 @@
 //! A request with tools: their declarations, and what else they add.
 
+use std::collections::HashSet;
+
 use serde_json::{Value, json};
 use tool_core::ModelRequest;
 
@@ -8,13 +10,8 @@ use crate::{Registry, shield::caught};
 
 /// Puts `bound` into a request, and what its tools add.
 pub(super) fn pack(bound: &Bound, registry: &Registry, request: &mut Value) -> Result<(), DialectError> {
-    let at = At::root(request);
-    let tools = at.object()?.field("tools");
-    if tools.value().is_some() {
-        tools.items()?;
-    }
     if let Value::Array(own) = bound.definitions() {
-        add_tools(request, own.iter().cloned());
+        add_tools(request, own)?;
     }
     let mut asked = ModelRequest::new(bound.wire().name(), request);
     for tool in registry.tools() {
@@ -27,29 +24,56 @@ pub(super) fn pack(bound: &Bound, registry: &Registry, request: &mut Value) -> R
         })?;
     }
     let (instructions, native) = asked.take_added();
-    At::root(request).object()?;
-    let known = |tool: &Value, request: &Value| {
-        request.get("tools").and_then(Value::as_array).is_some_and(|tools| tools.contains(tool))
-    };
-    for tool in native {
-        if !known(&tool, request) {
-            add_tools(request, [tool]);
-        }
-    }
-    instructions.iter().try_for_each(|text| bound.wire().instruct(request, text))
+    add_tools(request, &native)?;
+    // Providers refuse an empty text.
+    let mut instructions = instructions.iter().filter(|text| !text.trim().is_empty());
+    instructions.try_for_each(|text| bound.wire().instruct(request, text))
 }
 
-fn add_tools(request: &mut Value, tools: impl IntoIterator<Item = Value>) {
-    let mut tools = tools.into_iter().peekable();
-    let Value::Object(fields) = request else { return };
-    if tools.peek().is_none() {
-        return;
+/// Adds tools to those of a request, each once; declarations to the list of them, where there is one.
+fn add_tools(request: &mut Value, tools: &[Value]) -> Result<(), DialectError> {
+    let at = At::root(request);
+    let before = at.object()?.field("tools");
+    if before.value().is_some() {
+        before.items()?;
     }
-    match fields.get_mut("tools") {
-        Some(Value::Array(before)) => before.extend(tools),
-        // A field that is `null` is one that is not there.
-        _ => drop(fields.insert("tools".to_owned(), tools.collect())),
+    let Value::Object(fields) = request else { return Ok(()) };
+    if tools.is_empty() {
+        return Ok(());
     }
+    let before = fields.entry("tools").or_insert(Value::Null);
+    if before.is_null() {
+        *before = Value::Array(Vec::new());
+    }
+    let Value::Array(before) = before else { return Ok(()) };
+    let mut others = Vec::new();
+    for tool in tools {
+        let list = declarations(tool).zip(before.iter_mut().find_map(declarations_mut));
+        match list {
+            Some((new, list)) => add_new(list, new),
+            None => others.push(tool),
+        }
+    }
+    add_new(before, others);
+    Ok(())
+}
+
+/// What Gemini calls the list of all functions, in either case.
+const DECLARATIONS: [&str; 2] = ["functionDeclarations", "function_declarations"];
+
+fn declarations(tool: &Value) -> Option<&Vec<Value>> {
+    DECLARATIONS.iter().find_map(|key| tool.get(key)?.as_array())
+}
+
+fn declarations_mut(tool: &mut Value) -> Option<&mut Vec<Value>> {
+    let key = DECLARATIONS.iter().find(|key| tool.get(key).is_some_and(Value::is_array))?;
+    tool.get_mut(key)?.as_array_mut()
+}
+
+/// Adds those that are not there.
+fn add_new<'v>(list: &mut Vec<Value>, new: impl IntoIterator<Item = &'v Value>) {
+    let mut known: HashSet<_> = list.iter().map(Value::to_string).collect();
+    list.extend(new.into_iter().filter(|it| known.insert(it.to_string())).cloned());
 }
 
 /// Adds `text` to the text in `field`, which may be absent, or a list of blocks where the provider takes one.
@@ -78,10 +102,18 @@ pub(super) fn instruct_in(
 fn add_text(before: &mut String, text: &str) {
     if before.is_empty() {
         text.clone_into(before);
-    } else if !before.contains(text) {
+    } else if !has_paragraph(before, text) {
         before.push_str("\n\n");
         before.push_str(text);
     }
+}
+
+/// Whether `text` stands in `before` for itself, and not as a part of what says something else.
+fn has_paragraph(before: &str, text: &str) -> bool {
+    before.match_indices(text).any(|(at, _)| {
+        let (above, below) = (&before[..at], &before[at + text.len()..]);
+        (above.is_empty() || above.ends_with("\n\n")) && (below.is_empty() || below.starts_with("\n\n"))
+    })
 }
 
 /// Adds a block to others, unless one of them has its text.

@@ -70,7 +70,7 @@ fn what_is_sent_along_is_kept() {
 #[test]
 fn a_request_of_another_shape_is_refused_with_its_place() {
     let cases = [
-        (json!("x"), "the response: expected an object, got a text"),
+        (json!("x"), "the root: expected an object, got a text"),
         (request(json!(1), "", json!({})), "/params/name: expected a name, got an empty text"),
         (request(json!(1), "add", json!("{}")), "/params/arguments: expected an object, got a text"),
         (request(json!([]), "add", json!({})), "/id: expected a text or a number, got a list"),

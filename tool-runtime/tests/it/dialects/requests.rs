@@ -141,6 +141,35 @@ fn native_tools_come_after_the_declarations_and_none_twice() {
     assert_eq!(request["tools"].as_array().unwrap().len(), 2, "{request}");
 }
 
+// A04
+#[test]
+fn declarations_join_those_that_a_request_has_and_none_comes_twice() {
+    let tools = Registry::builder().add(silent("a")).add(silent("b")).build().unwrap();
+    for key in ["functionDeclarations", "function_declarations"] {
+        let request = json!({ "tools": [{ "googleSearch": {} }, { key: [{ "name": "own" }] }] });
+        let once = packed(&Dialect::gemini(), &tools, request);
+        let names = once["tools"][1][key].as_array().unwrap().iter().map(|it| it["name"].as_str().unwrap());
+        assert_eq!(names.collect::<Vec<_>>(), ["own", "a", "b"]);
+        assert_eq!(once["tools"].as_array().unwrap().len(), 2);
+    }
+    // The request of the step before is sent again.
+    for dialect in Dialect::all() {
+        let once = packed(&dialect, &tools, json!({}));
+        assert_eq!(packed(&dialect, &tools, once.clone()), once, "{}", dialect.name());
+    }
+}
+
+#[test]
+fn an_instruction_that_is_part_of_another_is_added_and_one_of_nothing_is_not() {
+    let tools = Registry::builder().add(saying("a", "Be kind.")).add(saying("b", " ")).build().unwrap();
+    let request = json!({ "instructions": "Be kind. But not here." });
+    let once = packed(&Dialect::openai_responses(), &tools, request);
+    assert_eq!(once["instructions"], "Be kind. But not here.\n\nBe kind.");
+    assert_eq!(packed(&Dialect::openai_responses(), &tools, once.clone()), once);
+    let nothing = Registry::builder().add(saying("b", "")).build().unwrap();
+    assert_eq!(packed(&Dialect::anthropic(), &nothing, json!({})).get("system"), None);
+}
+
 #[test]
 fn a_tool_sees_the_request_and_may_change_all_of_it() {
     let tool = silent("ping").with_on_request(|request| {
@@ -195,7 +224,7 @@ fn what_has_no_place_in_a_request_is_told() {
             json!({ "_meta": { "instructions": 1 } }),
             "/_meta/instructions: expected a text, got a number",
         ),
-        (Dialect::mcp(), json!([]), "the response: expected an object, got a list"),
+        (Dialect::mcp(), json!([]), "the root: expected an object, got a list"),
     ];
     for (dialect, request, message) in cases {
         assert_eq!(refused(&dialect, request), message);
@@ -207,4 +236,12 @@ fn a_tool_that_panics_is_told_of() {
     let tools = Registry::builder().add(silent("ping").with_on_request(|_| panic!("boom"))).build().unwrap();
     let why = Dialect::mcp().bind(&tools).pack(&mut json!({})).unwrap_err();
     assert_eq!(why.to_string(), "/tools: expected what `ping` adds to a request, got a panic: boom");
+}
+
+#[test]
+fn a_tool_that_leaves_no_place_for_others_is_told_of() {
+    let spoiling = silent("ping").with_on_request(|request| request.body()["tools"] = json!({}));
+    let tools = Registry::builder().add(spoiling).tool::<recall>().build().unwrap();
+    let why = Dialect::openai_responses().bind(&tools).pack(&mut json!({})).unwrap_err();
+    assert_eq!(why.to_string(), "/tools: expected a list, got an object");
 }
