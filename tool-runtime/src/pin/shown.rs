@@ -21,9 +21,10 @@ pub(super) fn plain(text: &str) -> String {
     plain
 }
 
-/// Controls, and what changes the direction of a text or has no width.
+/// Controls, what changes the direction of a text or has no width, and what looks like a space and is another.
 fn is_hidden(character: char) -> bool {
     character.is_control()
+        || (character.is_whitespace() && character != ' ')
         || matches!(
             character,
             '\u{ad}'
@@ -33,13 +34,17 @@ fn is_hidden(character: char) -> bool {
                 | '\u{17b4}'..='\u{17b5}'
                 | '\u{180b}'..='\u{180f}'
                 | '\u{200b}'..='\u{200f}'
-                | '\u{2028}'..='\u{202e}'
+                | '\u{202a}'..='\u{202e}'
                 | '\u{2060}'..='\u{206f}'
+                | '\u{2800}'
                 | '\u{3164}'
                 | '\u{fe00}'..='\u{fe0f}'
                 | '\u{feff}'
                 | '\u{ffa0}'
                 | '\u{fff0}'..='\u{fffb}'
+                | '\u{13430}'..='\u{1343f}'
+                | '\u{1bca0}'..='\u{1bca3}'
+                | '\u{1d173}'..='\u{1d17a}'
                 | '\u{e0000}'..='\u{e0fff}'
         )
 }
@@ -63,7 +68,7 @@ fn whole(said: &str, sign: char, value: &Value) -> Vec<String> {
     if is_short(&line) {
         return vec![line];
     }
-    let text = text(value);
+    let text = text(value, true);
     below(said, text.split('\n').map(|line| format!("{sign} {line}")))
 }
 
@@ -73,7 +78,9 @@ fn pair(pointer: &str, before: &Value, after: &Value) -> Vec<String> {
     if is_short(&line) {
         return vec![line];
     }
-    let (before, after) = (text(before), text(after));
+    // A text that is written like another value is not the same.
+    let plain = before.is_string() && after.is_string();
+    let (before, after) = (text(before, plain), text(after, plain));
     let before: Vec<_> = before.split('\n').collect();
     let after: Vec<_> = after.split('\n').collect();
     let first = before.iter().zip(&after).take_while(|(one, other)| one == other).count();
@@ -96,10 +103,10 @@ fn joined(pointer: &str, said: &str) -> String {
     if pointer.is_empty() { said.to_owned() } else { format!("{pointer}: {said}") }
 }
 
-/// A text as it is, any other value as JSON.
-fn text(value: &Value) -> String {
+/// A text as it is, if it is to be `plain`, and any other value as JSON.
+fn text(value: &Value, plain: bool) -> String {
     let json = || serde_json::to_string_pretty(value).unwrap_or_default();
-    value.as_str().map_or_else(json, str::to_owned)
+    value.as_str().filter(|_| plain).map_or_else(json, str::to_owned)
 }
 
 /// A list of words or numbers: what came, and what went.

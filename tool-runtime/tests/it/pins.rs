@@ -176,6 +176,18 @@ fn what_is_long_and_below_a_place_stands_under_it() {
 }
 
 #[test]
+fn a_text_that_is_written_like_another_value_is_told_from_it() {
+    let of = |value: &Value| {
+        definition("ping", "Answers.", json!({ "type": "object", "examples": [{ "a": value }] }))
+    };
+    let value =
+        json!({ "note": "long enough to need more than one line of what a reviewer reads, and then some" });
+    let written = Value::from(serde_json::to_string_pretty(&value).unwrap());
+    let told = told(&of(&value), &of(&written));
+    assert_eq!(told.lines().filter(|line| line.trim_start().starts_with(['-', '+'])).count(), 4, "{told}");
+}
+
+#[test]
 fn a_branch_that_was_put_between_others_is_one_change() {
     let after = with_schema(|schema| {
         schema["properties"]["at"]["anyOf"] =
@@ -201,6 +213,9 @@ fn what_cannot_be_seen_is_written_out() {
     let after = definition("ping", hidden, json!({ "type": "object" }));
     let text = "ping: changed\n  description\n    \"Answers.\" → \"Answers.\\u{200b}\\u{202e} \\u001b[2J\\u{e0041}\"";
     assert_eq!(told(&ping(), &after), text);
+    let spaced = definition("ping", "Answers.\u{a0}\u{2003}\u{2028}", json!({ "type": "object" }));
+    let text = "ping: changed\n  description\n    \"Answers.\" → \"Answers.\\u{a0}\\u{2003}\\u{2028}\"";
+    assert_eq!(told(&ping(), &spaced), text);
     // A name cannot tell of a change that is none.
     let odd = json!({ "type": "object", "properties": { "a\nping: removed": {} } });
     let text = "ping: changed\n  input schema\n    /properties: added {\"a\\nping: removed\":{}}";
