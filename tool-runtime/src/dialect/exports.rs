@@ -13,12 +13,10 @@ use super::{
     schema::{Carried, Remark, carry},
     wire::{Definition, Wire},
 };
-use crate::{Registry, registry::Identity};
+use crate::Registry;
 
 /// What a registry is in a dialect; made once.
 pub(super) struct Exports {
-    /// A dialect outlives the sets that it was bound to, and the values in them.
-    of: Identity,
     pub(super) tools: Vec<Arc<Export>>,
     by_name: HashMap<String, usize, FixedState>,
     pub(super) names: Names,
@@ -87,19 +85,20 @@ impl Exports {
             Some(definition)
         });
         let sent = sent.collect();
-        findings.extend(too_many(wire, registry.definitions(), native.len()));
+        let declared = definitions.iter().zip(&tools).filter(|(_, tool)| tool.definition.is_some());
+        let declared: Vec<_> = declared.map(|(definition, _)| definition).collect();
+        findings.extend(too_many(wire, &declared, native.len()));
         let tokens = tools.iter().map(|tool| tool.tokens).chain(native.iter().map(tokens)).sum();
         findings.extend(too_large(wire, registry.definitions(), &tools, tokens));
         let is_custom = |tool: &&Value| tool.get("type").is_some_and(|kind| kind == "custom");
         let custom = native.iter().filter(is_custom).filter_map(|tool| wire.native_name(tool));
         let custom = custom.map(str::to_owned).collect();
         let definitions = wire.tools(sent, native);
-        Self { of: registry.identity(), tools, by_name, names, definitions, tokens, custom, findings }
+        Self { tools, by_name, names, definitions, tokens, custom, findings }
     }
 
-    pub(super) fn is_of(&self, registry: &Registry) -> bool {
-        // To be the same set takes no look at what is in it.
-        self.of.is_of(registry) || self.tools.iter().map(|tool| &tool.of).eq(registry.definitions())
+    pub(super) fn are_of(&self, registry: &Registry) -> bool {
+        self.tools.iter().map(|tool| &tool.of).eq(registry.definitions())
     }
 
     pub(super) fn export(&self, name: &str) -> Option<&Arc<Export>> {
@@ -228,7 +227,7 @@ fn too_long(wire: Wire, description: &str) -> Option<Remark> {
 }
 
 /// That a provider refuses so many tools.
-fn too_many(wire: Wire, tools: &[ToolDefinition], native: usize) -> Option<Finding> {
+fn too_many(wire: Wire, tools: &[&ToolDefinition], native: usize) -> Option<Finding> {
     let most = wire.most_tools()?;
     // Gemini's own stand beside the list of declarations.
     let native = if matches!(wire, Wire::Gemini { .. }) { 0 } else { native };

@@ -94,7 +94,7 @@ pub use self::{
     lint::{assert_portable, lint},
 };
 use self::{exports::Exports, wire::Wire};
-use crate::Registry;
+use crate::{Registry, registry::Identity};
 
 /// One provider's wire. Cheap to clone.
 ///
@@ -105,7 +105,13 @@ pub struct Dialect {
     wire: Wire,
     prefix: Arc<str>,
     native: Arc<[Value]>,
-    last: Arc<Mutex<Option<Arc<Exports>>>>,
+    last: Arc<Mutex<Option<Last>>>,
+}
+
+/// What a dialect was bound to last: it outlives that set, and the values in it.
+struct Last {
+    of: Identity,
+    exports: Arc<Exports>,
 }
 
 impl Dialect {
@@ -259,12 +265,16 @@ impl Dialect {
     pub fn bind(&self, registry: &Registry) -> Bound {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         let exports = match &*last {
-            Some(exports) if exports.is_of(registry) => Arc::clone(exports),
+            // To be the same set takes no look at what is in it.
+            Some(Last { of, exports }) if of.is_of(registry) || exports.are_of(registry) => {
+                Arc::clone(exports)
+            }
             before => {
-                Arc::new(Exports::new(self.wire, registry, &self.prefix, &self.native, before.as_deref()))
+                let before = before.as_ref().map(|last| &*last.exports);
+                Arc::new(Exports::new(self.wire, registry, &self.prefix, &self.native, before))
             }
         };
-        *last = Some(Arc::clone(&exports));
+        *last = Some(Last { of: registry.identity(), exports: Arc::clone(&exports) });
         drop(last);
         Bound::new(self.wire, exports, registry.clone())
     }

@@ -231,4 +231,10 @@ fn more_declarations_than_gemini_takes_are_found() {
     let text = "warning: `t512` in gemini, at ``: there are 513 tools; a request with more than 512 is refused; show a run \
                 fewer of them";
     assert_eq!(found(513), [text]);
+    let of_anything = InputSchema::new(json!({ "type": "object", "properties": { "any": {} } })).unwrap();
+    let left_out = ToolDefinition::new(ToolName::new("left_out").unwrap(), "Short.", of_anything);
+    let all = Registry::builder().add(Declaration::new(left_out));
+    let all = (0..512).map(tool).fold(all, |builder, tool| builder.add(tool)).build().unwrap();
+    let bound = Dialect::gemini_schema().bind(&all);
+    assert!(!bound.findings().iter().any(|finding| finding.message.contains("is refused")));
 }
