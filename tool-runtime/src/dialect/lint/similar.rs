@@ -55,8 +55,10 @@ struct Text {
     pairs: Vec<usize>,
     /// Those of the first sentence.
     first: Vec<usize>,
-    /// The words of the tool's name.
-    name: Vec<usize>,
+    /// The words, each once, in order.
+    all: Vec<usize>,
+    /// Those of them that are in the tool's name.
+    named: Vec<usize>,
 }
 
 fn descriptions(definitions: &[ToolDefinition]) -> Vec<(&ToolDefinition, &ToolDefinition, &'static str)> {
@@ -86,7 +88,11 @@ fn texts(definitions: &[ToolDefinition]) -> Vec<Text> {
         let (words, sentence, name) =
             (numbers(said), numbers(first_sentence(said)), numbers(definition.name()));
         let (pairs, first) = (pairs(&words, &mut of_pair), pairs(&sentence, &mut of_pair));
-        Text { words, pairs, first, name }
+        let mut all = words.clone();
+        all.sort_unstable();
+        all.dedup();
+        let named = all.iter().copied().filter(|word| name.contains(word)).collect();
+        Text { words, pairs, first, all, named }
     };
     let mut texts: Vec<_> = definitions.iter().map(&mut text).collect();
     let mut times = vec![0_usize; of_pair.0.len()];
@@ -118,10 +124,12 @@ fn pairs(words: &[usize], of_pair: &mut Numbers<(usize, usize)>) -> Vec<usize> {
     pairs
 }
 
-/// Whether two lists, which are sorted, have nearly all in common.
+/// Whether two lists, which are sorted, have nearly all in common. What fewest have comes first, so that it soon shows
+/// where they have not.
 fn nearly(one: &[usize], other: &[usize]) -> bool {
-    let shared = one.iter().filter(|pair| other.binary_search(pair).is_ok()).count();
-    shared * 10 >= (one.len() + other.len() - shared) * NEARLY
+    let shared = ((one.len() + other.len()) * NEARLY).div_ceil(10 + NEARLY);
+    let Some(may_lack) = one.len().checked_sub(shared) else { return false };
+    one.iter().filter(|pair| other.binary_search(pair).is_err()).nth(may_lack).is_none()
 }
 
 impl Text {
@@ -137,15 +145,13 @@ impl Text {
             return true;
         }
         // What stands in the name of one sets it apart: to create is not to delete.
-        let sets_apart = |one: &Self, other: &Self| {
-            let mut own = one.words.iter().filter(|word| !other.words.contains(word));
-            own.any(|word| one.name.contains(word))
-        };
+        let sets_apart =
+            |one: &Self, other: &Self| one.named.iter().any(|word| other.all.binary_search(word).is_err());
         // What is said of all tools of a program comes after what is said of one.
-        nearly(&self.pairs, &other.pairs)
-            && nearly(&self.first, &other.first)
-            && !sets_apart(self, other)
+        !sets_apart(self, other)
             && !sets_apart(other, self)
+            && nearly(&self.pairs, &other.pairs)
+            && nearly(&self.first, &other.first)
     }
 }
 

@@ -1,6 +1,6 @@
 //! What `lint` finds in every dialect, and what it must not find.
 
-use std::time::{Duration, Instant};
+mod similar;
 
 use serde_json::{Value, json};
 use tool_runtime::{
@@ -267,86 +267,6 @@ fn a_tool_that_says_nothing_of_what_it_changes_is_noted() {
         let metadata = Metadata { read_only, destructive, ..Metadata::default() };
         assert_eq!(found([with("delete_note", metadata)]), Vec::<String>::new());
     }
-}
-
-#[test]
-fn names_of_the_same_words_are_found() {
-    let tool = |name: &str, description: &str| definition(name, description, json!({}));
-    let text = "warning: `get_user` in all, at ``: its name has the same words as `getUser`; name them for what sets \
-                them apart";
-    assert_eq!(found([tool("get_user", "Looks in the cache."), tool("getUser", "Asks the server.")]), [text]);
-    let apart = [
-        tool("get_user", "Looks one up by its number."),
-        tool("get_users", "Lists all of them."),
-        tool("user_get", "Opens the page."),
-        tool("step_1", "Opens the box."),
-        tool("step_2", "Closes the lid."),
-    ];
-    assert_eq!(found(apart), Vec::<String>::new());
-}
-
-#[test]
-fn descriptions_that_set_nothing_apart_are_found() {
-    let tool = |name: &str, description: &str| definition(name, description, json!({}));
-    let text = |name: &str, what: &str| {
-        format!(
-            "warning: `{name}` in all, at ``: its description is {what} `alpha`; \
-             say of each when to call it, and when the other"
-        )
-    };
-    let long = "Finds the documents of the customer that hold all of the given words, newest first, and gives for each \
-                of them the title, the author and the first lines of its text";
-    let tools = [
-        tool("alpha", &format!("{long}.")),
-        tool("beta", &format!("{long}!")),
-        tool("gamma", &format!("{long} now.")),
-    ];
-    assert_eq!(found(tools), [text("beta", "that of"), text("gamma", "nearly that of")]);
-}
-
-#[test]
-fn descriptions_that_say_what_differs_are_not_found() {
-    let tool = |name: &str, description: &str| definition(name, description, json!({}));
-    let rest = "the issue with the given number in the repository that was opened before, and gives the address at \
-                which a person can look at what was done";
-    let of_all: String = (0..100).map(|at| format!("word{at} ")).collect();
-    let apart = [
-        tool("create_issue", &format!("Creates {rest}.")),
-        tool("close_issue", &format!("Closes {rest}.")),
-        tool("to_feet", "Converts metres to feet."),
-        tool("to_metres", "Converts feet to metres."),
-        tool("todos", &format!("Lists what is to be done. {of_all}")),
-        tool("members", &format!("Lists who is part of it. {of_all}")),
-        tool("first", "Reads the first line of a file."),
-        tool("last", "Reads the last line of a file."),
-    ];
-    assert_eq!(found(apart), Vec::<String>::new());
-}
-
-#[test]
-fn a_thousand_tools_are_compared_in_no_time() {
-    let words: Vec<_> = (0..200).map(|at| format!("word{at}")).collect();
-    let described = |at: usize| {
-        let of_all = "Gives the entries of the register that belong to it, sorted by their date, with the name of whoever \
-                      wrote them";
-        let own: Vec<_> =
-            (0..30).map(|step| words[(at * 7 + step * step * (at % 13 + 1)) % 200].as_str()).collect();
-        definition(&format!("tool_{at}"), &format!("{of_all}: {}.", own.join(" ")), json!({}))
-    };
-    let tools = registry((0..1_000).map(described));
-    let without = registry((0..1_000).map(|at| definition(&format!("tool_{at}"), "", json!({}))));
-    let fastest = |tools: &Registry| {
-        let time = || {
-            let start = Instant::now();
-            assert!(!lint(tools).is_empty());
-            start.elapsed()
-        };
-        (0..3).map(|_| time()).min().unwrap()
-    };
-    let compared = fastest(&tools).saturating_sub(fastest(&without));
-    println!("a thousand descriptions: {compared:?}");
-    // With optimisations, it is a tenth of that.
-    assert!(compared < Duration::from_millis(1_000), "{compared:?}");
 }
 
 #[test]
