@@ -45,8 +45,8 @@ pub(super) fn calls(bound: &Bound, response: &At<'_>) -> Result<Vec<ToolCall>, D
 }
 
 /// What the ids of calls begin with that came as `function_call`, which has none: by it, the answer is
-/// known to be a message of a function.
-const FUNCTION_CALL: &str = "function_call_";
+/// known to be a message of a function. No id of a provider begins so.
+const FUNCTION_CALL: &str = "without_id_function_call_";
 
 fn function_call_id() -> String {
     format!("{FUNCTION_CALL}{}", CallId::generate())
@@ -88,7 +88,11 @@ pub(super) fn push(event: &At<'_>, slots: &mut Slots) -> Result<(), DialectError
         {
             return Err(index.error("calls in the first choice only"));
         }
-        for delta in deltas.any_items()? {
+        let parts = deltas.any_items()?;
+        if !parts.is_empty() && slots.last().is_some_and(|slot| is_function_call(slot)) {
+            return Err(deltas.error("calls here or in `function_call`, and not in both"));
+        }
+        for delta in parts {
             push_delta(&delta, slots)?;
         }
         if function.value().is_some() {
@@ -138,11 +142,13 @@ fn push_arguments(part: &At<'_>, slot: &mut Slot) -> Result<(), DialectError> {
     Ok(())
 }
 
+fn is_function_call(slot: &Slot) -> bool {
+    slot.id.as_deref().is_some_and(|id| id.starts_with(FUNCTION_CALL))
+}
+
 /// A part of the one call of a message, as it was before there were several.
 fn push_function_call(part: &At<'_>, slots: &mut Slots) -> Result<(), DialectError> {
-    if let Some(other) = slots.last()
-        && !other.id.as_deref().is_some_and(|id| id.starts_with(FUNCTION_CALL))
-    {
+    if slots.last().is_some_and(|slot| !is_function_call(slot)) {
         return Err(part.error("calls in `tool_calls` or here, and not in both"));
     }
     if slots.last().is_none() {

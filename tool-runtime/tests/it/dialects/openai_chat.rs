@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use tool_runtime::{ErrorKind, ToolOutput, ToolResult, dialect::Dialect};
+use tool_runtime::{CallId, ErrorKind, ToolOutput, ToolResult, dialect::Dialect};
 
 use super::{add, assembled, bound, call, calls, of_all_kinds, refused, told, tools};
 
@@ -288,6 +288,20 @@ fn a_stream_tells_of_calls_in_one_way_only() {
     let why = assembler.push(&chunk(&json!({ "function_call": { "name": "add", "arguments": "{}" } }), None));
     let text = "/choices/0/delta/function_call: expected calls in `tool_calls` or here, and not in both, got an object";
     assert_eq!(why.unwrap_err().to_string(), text);
+    let mut assembler = bound(&dialect()).assembler();
+    assembler.push(&chunk(&json!({ "function_call": { "name": "add", "arguments": "" } }), None)).unwrap();
+    let why = assembler.push(&part(0, "{}")).unwrap_err();
+    let text =
+        "/choices/0/delta/tool_calls: expected calls here or in `function_call`, and not in both, got a list";
+    assert_eq!(why.to_string(), text);
+}
+
+#[test]
+fn an_id_of_a_provider_is_answered_whatever_it_begins_with() {
+    let id = "function_call_1";
+    let given = ToolResult::new(CallId::from(id), "add", Ok(ToolOutput::from("5")));
+    let told = json!([{ "role": "tool", "tool_call_id": id, "content": "5" }]);
+    assert_eq!(bound(&dialect()).results(&[given]), told);
 }
 
 // D05, D12
