@@ -93,8 +93,8 @@ impl Pins {
     ///
     /// # Errors
     ///
-    /// If it is not what [`to_json`](Self::to_json) writes: of another shape or of a newer version, or with
-    /// definitions that are not those of their hashes.
+    /// If it is not what [`to_json`](Self::to_json) writes: of another shape or of a newer version, with a key
+    /// twice, or with definitions that are not those of their hashes.
     pub fn parse(text: &str) -> Result<Self, PinsError> {
         let unreadable = |why: serde_json::Error| PinsError::Unreadable { message: why.to_string() };
         let Version { version } = serde_json::from_str(text).map_err(unreadable)?;
@@ -102,6 +102,11 @@ impl Pins {
             return Err(PinsError::Newer { version });
         }
         let File { tools: Tools(tools), .. } = serde_json::from_str(text).map_err(unreadable)?;
+        // Of two, the first is what a reviewer reads, and the last what was read here.
+        let read = tools.values().map(|pin| 3 + keys(&pin.definition)).sum::<usize>() + 2;
+        if keys_written(text) != read {
+            return Err(PinsError::Unreadable { message: "a key is there twice in a definition".to_owned() });
+        }
         let edited = tools.iter().filter(|(name, pin)| !pin.is_of(name));
         let edited: Vec<_> = edited.map(|(name, _)| name.clone()).collect();
         if edited.is_empty() { Ok(Self { tools }) } else { Err(PinsError::Edited { tools: edited }) }
@@ -128,6 +133,30 @@ impl Pin {
     fn is_of(&self, name: &str) -> bool {
         self.definition["name"] == name && ContentHash::of(&self.definition).to_string() == self.hash
     }
+}
+
+/// How many keys are in `value`.
+fn keys(value: &Value) -> usize {
+    match value {
+        Value::Object(map) => map.len() + map.values().map(keys).sum::<usize>(),
+        Value::Array(items) => items.iter().map(keys).sum(),
+        _ => 0,
+    }
+}
+
+/// How many keys are in `json`, which is valid: each has a colon after it, and there are no others but in texts.
+fn keys_written(json: &str) -> usize {
+    let (mut count, mut is_text, mut is_escaped) = (0, false, false);
+    for byte in json.bytes() {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' => is_escaped = true,
+            b'"' => is_text = !is_text,
+            b':' if !is_text => count += 1,
+            _ => {}
+        }
+    }
+    count
 }
 
 /// Why a text is no file of pins.

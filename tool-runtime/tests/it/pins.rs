@@ -247,6 +247,10 @@ fn a_file_that_is_not_as_it_was_written_is_refused() {
             file.replace(r#""version": 1"#, r#""version": 1, "by": "me""#),
             "this is no file of pins: unknown field `by`, expected `version` or `tools` at line 2 column 20",
         ),
+        (
+            file.replace(r#""description": "#, r#""description": "Asks: \"\\?\"", "description": "#),
+            "this is no file of pins: a key is there twice in a definition",
+        ),
         (twice, "this is no file of pins: `ping` is there twice at line 4 column 10"),
         ("<<<<<<< HEAD".to_owned(), "this is no file of pins: expected value at line 1 column 1"),
         ("{}".to_owned(), "this is no file of pins: missing field `version` at line 1 column 2"),
