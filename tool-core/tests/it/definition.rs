@@ -95,6 +95,27 @@ fn a_number_has_one_hash_however_it_is_written() {
 }
 
 #[test]
+fn definitions_are_equal_that_say_the_same_in_whatever_order() {
+    let of = |schema: &str| {
+        let schema = InputSchema::new(serde_json::from_str(schema).unwrap()).unwrap();
+        ToolDefinition::new(ToolName::new("sums").unwrap(), "Sums.", schema)
+    };
+    let one = r#"{ "type": "object", "properties": { "a": { "enum": [1, 2] }, "b": {} } }"#;
+    let same = [one, r#"{ "properties": { "b": {}, "a": { "enum": [1.0, 2] } }, "type": "object" }"#];
+    same.iter().for_each(|other| assert_eq!(of(one), of(other)));
+    let others = [
+        r#"{ "type": "object", "properties": { "a": { "enum": [1, 2, 3] }, "b": {} } }"#,
+        r#"{ "type": "object", "properties": { "a": { "enum": [2, 1] }, "b": {} } }"#,
+        r#"{ "type": "object", "properties": { "a": { "enum": [1, 2] }, "c": {} } }"#,
+        r#"{ "type": "object", "properties": { "a": { "enum": [1, 2] }, "b": {}, "c": {} } }"#,
+        r#"{ "type": "object", "properties": { "a": { "enum": [1, 2] } } }"#,
+    ];
+    for other in others {
+        assert!(of(one) != of(other) && of(other) != of(one), "{other}");
+    }
+}
+
+#[test]
 fn any_change_of_a_definition_changes_its_hash() {
     let plain = definition("Sums.");
     let mut hashes = vec![

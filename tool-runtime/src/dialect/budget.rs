@@ -59,8 +59,9 @@ impl Weight {
         self.choices +=
             usize::from(schema.contains_key("anyOf") || schema.get("type").is_some_and(Value::is_array));
         if let Some(Value::Object(properties)) = schema.get("properties") {
-            let required = schema.get("required").and_then(Value::as_array).map_or(0, Vec::len);
-            self.optional += properties.len().saturating_sub(required);
+            let required = schema.get("required").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+            let is_required = |name: &str| required.iter().any(|it| it == name);
+            self.optional += properties.keys().filter(|name| !is_required(name)).count();
         }
         for (key, value) in schema {
             match (key.as_str(), value) {

@@ -125,6 +125,10 @@ fn what_comes_after_the_limits_of_a_request_is_sent_without_strict() {
     assert_eq!(strict(&plain), (20, text(20, "20 strict tools")));
     let optional = object(json!({ "a": { "type": "string" }, "b": { "type": "string" } }), json!([]));
     assert_eq!(strict(&optional), (12, text(12, "24 properties that may be absent")));
+    let others = object(json!({ "a": { "type": "string" } }), json!(["b", "c"]));
+    assert_eq!(strict(&others), (20, text(20, "20 strict tools")));
+    let others = object(json!({ "a": { "type": "string" }, "b": { "type": "string" } }), json!(["c", "d"]));
+    assert_eq!(strict(&others), (12, text(12, "24 properties that may be absent")));
     let choice = object(json!({ "a": { "type": ["string", "null"] } }), json!(["a"]));
     assert_eq!(strict(&choice), (16, text(16, "16 values of several types")));
 }
