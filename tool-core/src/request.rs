@@ -46,6 +46,9 @@ impl<'r> ModelRequest<'r> {
 
     /// Adds a tool of the provider's own, such as a search, in the provider's form. One that is there already is not
     /// added again.
+    ///
+    /// It is for those that the provider runs by itself. One whose calls come to the program is for the dialect to know
+    /// (`Dialect::with_native`), which keeps its name free and answers in its form.
     pub fn add_native(&mut self, tool: Value) {
         self.native.push(tool);
     }
