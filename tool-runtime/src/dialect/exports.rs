@@ -124,7 +124,8 @@ impl Export {
         let within = carried.as_ref().and_then(|(carried, _)| carried.within.clone());
         let weight = carried.as_ref().filter(|(_, strict)| *strict).map(|(it, _)| Weight::of(&it.schema));
         let mut examples = examples(definition, within.as_deref());
-        // An example that is not of the schema is refused.
+        // An example that is not of the schema is refused
+        // (<https://platform.claude.com/docs/en/agents-and-tools/tool-use/define-tools>).
         let has_place = wire.takes_examples() && carried.as_ref().is_some_and(|(it, _)| !it.narrowed);
         let description = if has_place || examples.is_empty() {
             Cow::Borrowed(definition.description())

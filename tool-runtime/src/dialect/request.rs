@@ -25,7 +25,7 @@ pub(super) fn pack(bound: &Bound, registry: &Registry, request: &mut Value) -> R
     }
     let (instructions, native) = asked.take_added();
     add_tools(request, &native)?;
-    // Providers refuse an empty text.
+    // Anthropic refuses an empty text (<https://github.com/anthropics/claude-code/issues/23440>).
     let mut instructions = instructions.iter().filter(|text| !text.trim().is_empty());
     instructions.try_for_each(|text| bound.wire().instruct(request, text))
 }

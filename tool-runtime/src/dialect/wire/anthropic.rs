@@ -91,7 +91,7 @@ fn result(result: &ToolResult, after: &mut Vec<Value>) -> Value {
     let mut content = Vec::new();
     for block in blocks(result) {
         match block {
-            // An empty text is refused.
+            // An empty text is refused (<https://github.com/anthropics/claude-code/issues/23440>).
             Block::Text(text) if text.trim().is_empty() => {}
             Block::Text(text) => content.push(json!({ "type": "text", "text": text })),
             Block::File { mime_type, data, .. } => match file(&mime_type, &data) {

@@ -23,7 +23,7 @@ pub(super) fn definition(tool: Definition<'_>, json_schema: bool) -> Value {
     if json_schema {
         declaration["parametersJsonSchema"] = tool.parameters;
     } else if has_some {
-        // An object without properties is refused; without parameters, nothing is said of them.
+        // An object without properties is refused (<https://github.com/agno-agi/agno/issues/2112>); without parameters, nothing is said of them.
         declaration["parameters"] = tool.parameters;
     }
     declaration
@@ -124,7 +124,7 @@ fn push_part(part: &At<'_>, arguments: &mut Value) -> Result<(), DialectError> {
     } else if let Some(value) = given("numberValue").or_else(|| given("boolValue")) {
         *place(arguments, path.text()?).filter(|it| it.is_null()).ok_or_else(wrong)? = value;
     } else if part.value().is_some_and(|it| it.get("nullValue").is_some()) {
-        // The wire says `null`, and the SDKs `NULL_VALUE`.
+        // The SDKs say `NULL_VALUE`, and the JSON of protocol buffers `null` (<https://protobuf.dev/programming-guides/json>).
         place(arguments, path.text()?).filter(|it| it.is_null()).ok_or_else(wrong)?;
     }
     Ok(())
