@@ -1,11 +1,16 @@
 //! Who decides about calls that want to be approved.
 
-use std::io::{self, Write};
+use std::{
+    io::{self, Write},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
 use clap::{Arg, builder::PossibleValue};
 use tool_runtime::{
-    Approval, ApprovalRequest, Approver, ErrorKind, ExecutorBuilder, Permission, PermissionRequest, Running,
-    ToolError, ToolResult,
+    Approval, ApprovalRequest, Approver, ExecutorBuilder, Permission, PermissionRequest, Running, ToolError,
 };
 
 use crate::{harmless::in_a_line, terminal::Terminal};
@@ -49,7 +54,12 @@ impl Approve {
 
     /// Has `builder` decide like this. `wary`: a person is also asked about tools that may destroy something and do
     /// not ask by themselves.
-    pub(crate) fn decide(self, builder: ExecutorBuilder, wary: bool, can_ask: bool) -> ExecutorBuilder {
+    pub(crate) fn decide(
+        self,
+        builder: ExecutorBuilder,
+        wary: bool,
+        can_ask: bool,
+    ) -> (ExecutorBuilder, Unasked) {
         let permission = move |request: &PermissionRequest<'_>| {
             let metadata = request.metadata();
             match self {
@@ -62,29 +72,30 @@ impl Approve {
                 _ => Permission::Allow,
             }
         };
-        builder.permission(permission).approver(Person { how: self, can_ask })
-    }
-
-    /// Says what can be done where nobody could be asked about one of `results`; a model is not told.
-    pub(crate) fn remark<'r>(self, terminal: &Terminal, mut results: impl Iterator<Item = &'r ToolResult>) {
-        if self == Self::Ask && results.any(nobody_decided) {
-            terminal.note("there is no terminal to ask at; `--approve always` approves beforehand");
-        }
+        let unasked = Unasked::default();
+        let person = Person { how: self, can_ask, unasked: unasked.clone() };
+        (builder.permission(permission).approver(person), unasked)
     }
 }
 
-const NOBODY: &str = "it wants to be approved, and nobody can be asked";
+/// Whether somebody was to be asked where nobody could be.
+#[derive(Clone, Default)]
+pub(crate) struct Unasked(Arc<AtomicBool>);
 
-/// Whether that is why the call was denied, and not that its tool does not permit it.
-fn nobody_decided(result: &ToolResult) -> bool {
-    let denied = result.outcome.as_ref().err().filter(|error| error.kind() == ErrorKind::Denied);
-    denied.is_some_and(|error| error.reason().ends_with(NOBODY))
+impl Unasked {
+    /// Says what can be done about it; a model is not told.
+    pub(crate) fn remark(&self, terminal: &Terminal) {
+        if self.0.load(Ordering::Relaxed) {
+            terminal.note("there is no terminal to ask at; `--approve always` approves beforehand");
+        }
+    }
 }
 
 /// Answers for the person, or asks them.
 struct Person {
     how: Approve,
     can_ask: bool,
+    unasked: Unasked,
 }
 
 impl Approver for Person {
@@ -95,7 +106,10 @@ impl Approver for Person {
                 Approve::Always | Approve::ReadOnly => Ok(Approval::Approved),
                 Approve::Never => rejected("nothing is approved (`--approve never`)"),
                 Approve::Ask if self.can_ask => asked(request).await,
-                Approve::Ask => rejected(NOBODY),
+                Approve::Ask => {
+                    self.unasked.0.store(true, Ordering::Relaxed);
+                    rejected("it wants to be approved, and nobody can be asked")
+                }
             }
         })
     }
@@ -126,7 +140,7 @@ async fn asked(request: &ApprovalRequest) -> Result<Approval, ToolError> {
 mod tests {
     use tool_runtime::{Executor, Metadata, Permission, Registry, ToolBuilder, ToolCall, tool, tool_args};
 
-    use super::{Approve, nobody_decided};
+    use super::{Approve, Ordering};
 
     #[tool_args]
     struct Nothing {}
@@ -137,7 +151,7 @@ mod tests {
         let wipe = ToolBuilder::new("wipe").description("Wipes.").metadata(metadata);
         let wipe = wipe.handler(|_: Nothing, _| async { Ok::<_, tool_runtime::ToolError>("wiped") }).unwrap();
         let tools = Registry::builder().add(wipe).build().unwrap();
-        let executor = how.decide(Executor::builder(tools), wary, false).build().unwrap();
+        let executor = how.decide(Executor::builder(tools), wary, false).0.build().unwrap();
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let outcomes = runtime.block_on(executor.run(vec![ToolCall::new("wipe", "{}")]));
         outcomes[0].result().unwrap().text().into_owned()
@@ -158,16 +172,17 @@ mod tests {
     #[test]
     fn what_could_be_approved_is_told_from_what_is_not_permitted() {
         let tools = Registry::builder().tool::<shop>().tool::<shut>().build().unwrap();
-        let executor = Approve::Ask.decide(Executor::builder(tools), false, false).build().unwrap();
+        let (builder, unasked) = Approve::Ask.decide(Executor::builder(tools), false, false);
+        let executor = builder.build().unwrap();
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        let calls = vec![ToolCall::new("shop", "{}"), ToolCall::new("shut", "{}")];
-        let outcomes = runtime.block_on(executor.run(calls));
+        let outcomes = runtime.block_on(executor.run(vec![ToolCall::new("shop", "{}")]));
         assert_eq!(outcomes[0].result().unwrap().text(), "Denied: closed");
-        let undecided: Vec<_> = outcomes.iter().map(|it| nobody_decided(it.result().unwrap())).collect();
-        assert_eq!(undecided, [false, true]);
+        assert!(!unasked.0.load(Ordering::Relaxed));
+        runtime.block_on(executor.run(vec![ToolCall::new("shut", "{}")]));
+        assert!(unasked.0.load(Ordering::Relaxed));
     }
 
-    // I: a model's wish to destroy something is a person's to grant, whether or not the tool asks.
+    // A model's wish to destroy something is a person's to grant, whether or not the tool asks.
     #[test]
     fn who_is_wary_asks_about_what_may_destroy_something() {
         assert_eq!(answer(Approve::Ask, false), "wiped");

@@ -15,9 +15,8 @@ use crate::{
 ///
 /// # Examples
 ///
-/// ```no_run
-/// use std::process::ExitCode;
-///
+/// ```standalone_crate
+/// use tool_cli::{Cli, Exit};
 /// use tool_runtime::prelude::*;
 ///
 /// #[derive(Default)]
@@ -34,13 +33,12 @@ use crate::{
 ///
 /// struct Database;
 ///
-/// fn main() -> ExitCode {
-///     tool_cli::Cli::new()
-///         .about("Keeps notes.")
-///         .tools(|builder| builder.toolset(Notes))
-///         .provide_with(|builder| builder.provide(Database))
-///         .main()
-/// }
+/// let cli = Cli::new()
+///     .about("Keeps notes.")
+///     .tools(|builder| builder.toolset(Notes))
+///     .provide_with(|builder| builder.provide(Database));
+/// // In a program: `fn main() -> ExitCode { cli.main() }`.
+/// assert_eq!(cli.run(["notes", "call", "notes"]), Exit::Done);
 /// ```
 #[must_use = "nothing is done until `main` or `run`"]
 #[derive(Default)]

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use tool_runtime::Sanitizer;
+
 /// `text` without what steers a terminal, which is shown as an escape; colours stay where there are `colours`.
 pub(crate) fn harmless(text: &str, colours: bool) -> Cow<'_, str> {
     let steers = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
@@ -41,21 +43,9 @@ fn colour(text: &str) -> Option<&str> {
     numbers[end..].starts_with('m').then(|| &text[..end + 3])
 }
 
-/// `text` as a part of one line, which reads in the order in which it is written.
+/// `text` as a part of one line, with all that cannot be seen in it written out.
 pub(crate) fn in_a_line(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '\n' | '\t' | '\u{2028}' | '\u{2029}' => shown.push(' '),
-            // What turns the direction of what follows.
-            '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
-                shown.extend(c.escape_unicode());
-            }
-            c if c.is_control() => shown.extend(c.escape_unicode()),
-            c => shown.push(c),
-        }
-    }
-    shown
+    Sanitizer::reveal(&text.replace(['\n', '\t', '\u{2028}', '\u{2029}'], " "))
 }
 
 #[cfg(test)]
@@ -74,6 +64,7 @@ mod tests {
 
     #[test]
     fn a_line_is_one_and_reads_as_it_is_written() {
-        assert_eq!(in_a_line("a\nb\u{202e}c\u{1b}[31m\r"), "a b\\u{202e}c\\u{1b}[31m\\u{d}");
+        let text = "a\nb\u{202e}c\u{1b}[31m\r\u{200b}\u{e0041}";
+        assert_eq!(in_a_line(text), "a b\\u{202e}c\\u{1b}[31m\\u{d}\\u{200b}\\u{e0041}");
     }
 }

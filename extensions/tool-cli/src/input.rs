@@ -96,7 +96,7 @@ mod tests {
 
     use super::*;
 
-    // A20: what providers sent, in each form in which somebody may have kept it.
+    // What providers sent, in each form in which somebody may have kept it.
     #[test]
     fn responses_that_providers_sent_are_read_in_every_form() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tool-runtime/tests/it/dialects/recorded");

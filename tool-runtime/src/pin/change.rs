@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::{compare::compare, shown};
+use crate::Sanitizer;
 
 /// What became of a tool since it was pinned.
 ///
@@ -141,7 +142,7 @@ impl fmt::Display for Change {
             ChangeKind::Removed => "removed",
             ChangeKind::Changed => "changed",
         };
-        write!(f, "{}: {kind}", shown::plain(&self.tool))?;
+        write!(f, "{}: {kind}", Sanitizer::reveal(&self.tool))?;
         let mut last = None;
         for difference in &self.differences {
             if last != Some(difference.part) {
@@ -149,7 +150,7 @@ impl fmt::Display for Change {
             }
             last = Some(difference.part);
             for line in shown::lines(difference, self.kind == ChangeKind::Added) {
-                write!(f, "\n    {}", shown::plain(&line))?;
+                write!(f, "\n    {}", Sanitizer::reveal(&line))?;
             }
         }
         Ok(())

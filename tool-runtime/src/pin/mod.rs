@@ -48,7 +48,7 @@ use serde_json::Value;
 use tool_core::ContentHash;
 
 pub use self::change::{Change, ChangeKind, Difference, Part};
-use crate::Registry;
+use crate::{Registry, Sanitizer};
 
 /// The form of file that is written, and the newest that is read.
 const VERSION: u64 = 1;
@@ -183,14 +183,17 @@ pub enum PinsError {
 impl fmt::Display for PinsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Unreadable { message } => write!(f, "this is no file of pins: {}", shown::plain(message)),
+            Self::Unreadable { message } => {
+                write!(f, "this is no file of pins: {}", Sanitizer::reveal(message))
+            }
             Self::Newer { version } => write!(
                 f,
                 "the pins are of version {version}, and this program reads up to {VERSION}; \
                  update the program that checks them, or write them anew with it"
             ),
             Self::Edited { tools } => {
-                let names: Vec<_> = tools.iter().map(|name| format!("`{}`", shown::plain(name))).collect();
+                let names: Vec<_> =
+                    tools.iter().map(|name| format!("`{}`", Sanitizer::reveal(name))).collect();
                 let names = names.join(", ");
                 write!(
                     f,

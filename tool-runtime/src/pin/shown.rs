@@ -7,48 +7,6 @@ use super::Difference;
 /// How many characters are told on one line.
 const LINE: usize = 90;
 
-/// `text` on one line, with all that cannot be seen in it written out: definitions come from others, who may
-/// want to hide something from a reviewer.
-pub(super) fn plain(text: &str) -> String {
-    let mut plain = String::with_capacity(text.len());
-    for character in text.chars() {
-        if is_hidden(character) {
-            plain.extend(character.escape_unicode());
-        } else {
-            plain.push(character);
-        }
-    }
-    plain
-}
-
-/// Controls, what changes the direction of a text or has no width, and what looks like a space and is another.
-fn is_hidden(character: char) -> bool {
-    character.is_control()
-        || (character.is_whitespace() && character != ' ')
-        || matches!(
-            character,
-            '\u{ad}'
-                | '\u{34f}'
-                | '\u{61c}'
-                | '\u{115f}'..='\u{1160}'
-                | '\u{17b4}'..='\u{17b5}'
-                | '\u{180b}'..='\u{180f}'
-                | '\u{200b}'..='\u{200f}'
-                | '\u{202a}'..='\u{202e}'
-                | '\u{2060}'..='\u{206f}'
-                | '\u{2800}'
-                | '\u{3164}'
-                | '\u{fe00}'..='\u{fe0f}'
-                | '\u{feff}'
-                | '\u{ffa0}'
-                | '\u{fff0}'..='\u{fffb}'
-                | '\u{13430}'..='\u{1343f}'
-                | '\u{1bca0}'..='\u{1bca3}'
-                | '\u{1d173}'..='\u{1d17a}'
-                | '\u{e0000}'..='\u{e0fff}'
-        )
-}
-
 /// The lines that tell of `difference`; of a tool that is new, without saying of each part that it is.
 pub(super) fn lines(difference: &Difference, is_new: bool) -> Vec<String> {
     let Difference { pointer, before, after, .. } = difference;

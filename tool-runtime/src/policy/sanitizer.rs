@@ -41,6 +41,29 @@ impl Sanitizer {
         }
         clean
     }
+
+    /// `text` on one line, with all that cannot be seen in it written out: for a person who decides by it, and
+    /// from whom those who wrote it may want to hide something.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use tool_runtime::Sanitizer;
+    ///
+    /// assert_eq!(Sanitizer::reveal("pay\u{200b} Bob\n"), r"pay\u{200b} Bob\u{a}");
+    /// ```
+    #[must_use]
+    pub fn reveal(text: &str) -> String {
+        let mut plain = String::with_capacity(text.len());
+        for character in text.chars() {
+            if is_unseen(character) {
+                plain.extend(character.escape_unicode());
+            } else {
+                plain.push(character);
+            }
+        }
+        plain
+    }
 }
 
 /// Passes over what follows an escape: a sequence that ends with a letter, or a text up to its end.
@@ -88,6 +111,34 @@ fn is_invisible(character: char) -> bool {
             | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{115f}' | '\u{1160}'
             | '\u{3164}' | '\u{ffa0}' | '\u{e0000}'..='\u{e0fff}'
     )
+}
+
+/// Controls, what changes the direction of a text or has no width, and what looks like a space and is another.
+fn is_unseen(character: char) -> bool {
+    character.is_control()
+        || (character.is_whitespace() && character != ' ')
+        || matches!(
+            character,
+            '\u{ad}'
+                | '\u{34f}'
+                | '\u{61c}'
+                | '\u{115f}'..='\u{1160}'
+                | '\u{17b4}'..='\u{17b5}'
+                | '\u{180b}'..='\u{180f}'
+                | '\u{200b}'..='\u{200f}'
+                | '\u{202a}'..='\u{202e}'
+                | '\u{2060}'..='\u{206f}'
+                | '\u{2800}'
+                | '\u{3164}'
+                | '\u{fe00}'..='\u{fe0f}'
+                | '\u{feff}'
+                | '\u{ffa0}'
+                | '\u{fff0}'..='\u{fffb}'
+                | '\u{13430}'..='\u{1343f}'
+                | '\u{1bca0}'..='\u{1bca3}'
+                | '\u{1d173}'..='\u{1d17a}'
+                | '\u{e0000}'..='\u{e0fff}'
+        )
 }
 
 impl Hook for Sanitizer {

@@ -135,7 +135,6 @@ fn a_tool_that_fails_ends_with_1() {
     assert_eq!(err, "error: `temperature`: there is no station in Rome\n");
 }
 
-// I: who decides.
 #[test]
 fn approval_is_asked_for_given_beforehand_or_refused() {
     let err = weather(["call", "remove_station", "--city", "Oslo"]).failed(3);

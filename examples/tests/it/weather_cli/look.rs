@@ -48,7 +48,7 @@ fn a_schema_is_printed_for_programs_and_for_providers() {
     assert!(ran.err.starts_with("error: `settings`: the tool is left out"), "{}", ran.err);
 }
 
-// A20
+// A04
 #[test]
 fn an_export_is_all_tools_as_a_provider_wants_them() {
     let tools = json(&weather(["export", "--dialect", "anthropic"]).fine());

@@ -7,7 +7,6 @@ use tool_runtime::serde_json;
 
 use super::{weather, weather_with};
 
-// A22
 #[test]
 fn tools_are_pinned_and_checked() {
     let path = format!("{}/weather-pins.json", env!("CARGO_TARGET_TMPDIR"));
@@ -36,7 +35,7 @@ fn pins_take_the_place_of_pins_and_of_nothing_else() {
     }
 }
 
-// A22: what differs is told by its place; a tool that is gone or new, by its name.
+// What differs is told by its place; a tool that is gone or new, by its name.
 #[test]
 fn what_changed_is_told_and_ends_with_1() {
     let mut pins: Value = serde_json::from_str(&weather(["pin", "-"]).fine()).unwrap();

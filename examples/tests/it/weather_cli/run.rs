@@ -9,7 +9,7 @@ fn json_of(text: &str) -> Value {
     serde_json::from_str(text).unwrap()
 }
 
-// A20
+// D12
 #[test]
 fn the_calls_of_a_response_are_answered_in_its_dialect() {
     let ran = weather(["run", "--dialect", "anthropic", &fixture("anthropic.json")]);
@@ -67,7 +67,7 @@ fn a_name_that_a_model_made_up_is_told_in_one_line() {
     assert_eq!(err, "error: a error: b: Tool not found: a error: b\n");
 }
 
-// I: what says that it reads runs without a question, and nothing else does.
+// What says that it reads runs without a question, and nothing else does.
 #[test]
 fn only_what_reads_runs_where_only_that_may() {
     let call =

@@ -116,7 +116,7 @@ fn explain_values(error: &mut clap::Error, definition: &ToolDefinition) {
 fn call(program: &Program, name: &str, options: &Options<'_>, given: Given) -> Result<Exit, Failure> {
     let terminal = program.terminal();
     let builder = Executor::builder(program.callable()?.clone());
-    let builder = options.approve().decide(builder, false, terminal.can_ask());
+    let (builder, unasked) = options.approve().decide(builder, false, terminal.can_ask());
     let executor = builder.build().map_err(|error| Failure::usage(error.to_string()))?;
     let batch = executor.batch(vec![ToolCall::new(name, given.text)]);
     let outcomes = program.block_on(watched(batch, Watch::new(terminal, options.wants_json())))?;
@@ -124,7 +124,7 @@ fn call(program: &Program, name: &str, options: &Options<'_>, given: Given) -> R
     match outcome.result() {
         Some(result) => {
             let exit = answer(program, result, options.wants_json())?;
-            options.approve().remark(terminal, std::iter::once(result));
+            unasked.remark(terminal);
             Ok(exit)
         }
         None => {

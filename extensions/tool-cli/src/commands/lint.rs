@@ -1,4 +1,4 @@
-use std::fmt::Write as _;
+use std::{collections::BTreeMap, fmt::Write as _};
 
 use clap::{Arg, ArgMatches, builder::PossibleValuesParser};
 use tool_runtime::dialect::{Finding, Severity, lint};
@@ -59,21 +59,20 @@ fn severity(name: &str) -> Severity {
 /// The findings tool by tool; what several dialects have in common is said once.
 fn listed(program: &Program, shown: &[&Finding], all: &[Finding]) -> String {
     let terminal = program.terminal();
-    let mut together: Vec<(&Finding, Vec<&str>)> = Vec::new();
+    let mut by_place: BTreeMap<_, Vec<(&Finding, Vec<&str>)>> = BTreeMap::new();
     for finding in shown {
+        let here = by_place.entry((&finding.tool, &finding.pointer)).or_default();
         let same = |(other, _): &&mut (&Finding, Vec<&str>)| {
-            (&other.tool, &other.pointer, &other.message, other.severity)
-                == (&finding.tool, &finding.pointer, &finding.message, finding.severity)
+            (&other.message, other.severity) == (&finding.message, finding.severity)
         };
-        match together.iter_mut().find(same) {
+        match here.iter_mut().find(same) {
             Some((_, dialects)) => dialects.push(finding.dialect),
-            None => together.push((finding, vec![finding.dialect])),
+            None => here.push((finding, vec![finding.dialect])),
         }
     }
-    together.sort_by(|(one, _), (other, _)| (&one.tool, &one.pointer).cmp(&(&other.tool, &other.pointer)));
     let mut text = String::new();
     let mut tool = "";
-    for (finding, dialects) in together {
+    for (finding, dialects) in by_place.into_values().flatten() {
         if tool != finding.tool {
             tool = &finding.tool;
             let _ = writeln!(text, "{}", terminal.paint(Look::Name, tool));

@@ -19,7 +19,7 @@ impl Command for List {
         }
         if tools.is_empty() {
             program.print("There are no tools.\n")?;
-            let why = "tools in a library that nothing refers to are left out by the linker: `tool_runtime::link!` keeps \
+            let why = "tools in a library that nothing refers to are left out: `tool_runtime::link!` keeps \
                        them; methods and values are added by `Cli::tools`";
             program.terminal().note(why);
             return Ok(Exit::Done);

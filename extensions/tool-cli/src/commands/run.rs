@@ -60,7 +60,7 @@ impl Command for Run {
         let terminal = program.terminal();
         let builder = Executor::builder(tools.clone()).strategy(strategy);
         let approve = Approve::named(matches.get_one::<String>("approve").map(String::as_str));
-        let builder = approve.decide(builder, true, terminal.can_ask());
+        let (builder, unasked) = approve.decide(builder, true, terminal.can_ask());
         let executor = builder.build().map_err(|error| Failure::usage(error.to_string()))?;
         let json = matches.get_one::<String>("events").is_some_and(|form| form == "json");
         let running = watched(executor.batch(calls.whole), Watch::new(terminal, json));
@@ -72,7 +72,7 @@ impl Command for Run {
             let first = result.text().lines().next().unwrap_or_default().to_owned();
             terminal.error(&format!("{}: {first}", in_a_line(&result.name)));
         }
-        approve.remark(terminal, results.iter());
+        unasked.remark(terminal);
         if outcomes.is_empty() && calls.cut_off.is_empty() {
             terminal.note(&format!("there are no calls in the response, read as one of {}", dialect.name()));
         }

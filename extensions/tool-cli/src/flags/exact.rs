@@ -1,6 +1,6 @@
 //! JSON as a value, where that loses nothing.
 
-use std::fmt;
+use std::{collections::HashSet, fmt};
 
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::{Value, value::RawValue};
@@ -24,8 +24,9 @@ fn keeps(text: &str) -> Result<(), String> {
     match text.as_bytes().first() {
         Some(b'{') => {
             let Pairs(pairs) = serde_json::from_str(text).map_err(error)?;
-            for (at, (name, inner)) in pairs.iter().enumerate() {
-                if pairs.iter().take(at).any(|(other, _)| other == name) {
+            let mut names = HashSet::with_capacity(pairs.len());
+            for (name, inner) in &pairs {
+                if !names.insert(name) {
                     return Err(format!("the property `{name}` is there twice"));
                 }
                 keeps(inner.get())?;

@@ -143,10 +143,13 @@ fn values_are_made_for_calls_alone() {
     assert_eq!(run(call), Exit::Unusable);
 }
 
+/// Says that the test is the program that it starts.
+#[cfg(unix)]
+const AS_PROGRAM: &str = "TOOL_CLI_TEST_AS_PROGRAM";
+
 /// A program that calls a tool which blocks its thread for ever.
-#[test]
-#[ignore = "is a program, which the next test starts"]
-fn a_program_whose_tool_blocks() {
+#[cfg(unix)]
+fn a_program_whose_tool_blocks() -> ! {
     #[tool_args]
     struct Nothing {}
     let cli = Cli::new().tools(|builder| {
@@ -168,8 +171,12 @@ fn a_program_whose_tool_blocks() {
 #[cfg(unix)]
 #[test]
 fn ctrl_c_ends_a_call_that_blocks_at_the_second_time() {
+    if env::var_os(AS_PROGRAM).is_some() {
+        a_program_whose_tool_blocks();
+    }
     let mut program = process::Command::new(env::current_exe().unwrap());
-    let program = program.args(["--exact", "a_program_whose_tool_blocks", "--ignored", "--nocapture"]);
+    let this = "ctrl_c_ends_a_call_that_blocks_at_the_second_time";
+    let program = program.args(["--exact", this, "--nocapture"]).env(AS_PROGRAM, "");
     let mut child = program.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     let mut told = BufReader::new(child.stderr.take().unwrap()).lines();
     assert_eq!(told.next().unwrap().unwrap(), "blocked");

@@ -50,7 +50,6 @@ fn same(got: Vec<(String, String, String)>, expected: &[(String, String, String)
     }
 }
 
-// A04
 #[test]
 fn recorded_responses_give_the_calls_that_the_model_made() {
     let mut counted = 0;
