@@ -171,15 +171,21 @@ fn with_examples(description: &str, examples: &[Value]) -> String {
     format!("{description}\n\nExamples of arguments:\n{}", examples.join("\n"))
 }
 
-fn loose(wire: Wire, definition: &ToolDefinition, why: &str) -> Finding {
+/// What is found only where tools are together; it is told of one of them.
+fn together(wire: Wire, definition: &ToolDefinition, message: String, remedy: &str) -> Finding {
     Finding {
         tool: definition.name().to_string(),
         dialect: wire.name(),
         pointer: String::new(),
         severity: Severity::Warning,
-        message: format!("the tool is sent without `strict`: {why}"),
-        remedy: "show a run fewer tools, or leave it: calls are checked".to_owned(),
+        message,
+        remedy: remedy.to_owned(),
     }
+}
+
+fn loose(wire: Wire, definition: &ToolDefinition, why: &str) -> Finding {
+    let message = format!("the tool is sent without `strict`: {why}");
+    together(wire, definition, message, "show a run fewer tools, or leave it: calls are checked")
 }
 
 /// The schema of a tool as it is sent, and whether the provider holds the model to it.
@@ -234,14 +240,8 @@ fn too_many(wire: Wire, tools: &[&ToolDefinition], native: usize) -> Option<Find
     let native = if matches!(wire, Wire::Gemini { .. }) { 0 } else { native };
     let count = tools.len() + native;
     let first = tools.get(most.saturating_sub(native)).filter(|_| count > most)?;
-    Some(Finding {
-        tool: first.name().to_string(),
-        dialect: wire.name(),
-        pointer: String::new(),
-        severity: Severity::Warning,
-        message: format!("there are {count} tools; a request with more than {most} is refused"),
-        remedy: "show a run fewer of them".to_owned(),
-    })
+    let message = format!("there are {count} tools; a request with more than {most} is refused");
+    Some(together(wire, first, message, "show a run fewer of them"))
 }
 
 /// From so many tokens on, Anthropic has definitions found by a search rather than sent with every request
@@ -288,16 +288,12 @@ fn too_large(
 ) -> Option<Finding> {
     let (largest, tool) = definitions.iter().zip(tools).max_by_key(|(_, tool)| tool.tokens)?;
     let own = tool.tokens;
-    (tokens > MANY_TOKENS).then(|| Finding {
-        tool: largest.name().to_string(),
-        dialect: wire.name(),
-        pointer: String::new(),
-        severity: Severity::Warning,
-        message: format!(
+    (tokens > MANY_TOKENS).then(|| {
+        let message = format!(
             "the definitions of all tools are about {tokens} tokens of every request, and more than {MANY_TOKENS} are \
              a lot; this one is the largest, with {own}"
-        ),
-        remedy: "show a run fewer tools, or say less of each".to_owned(),
+        );
+        together(wire, largest, message, "show a run fewer tools, or say less of each")
     })
 }
 
