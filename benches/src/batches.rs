@@ -1,9 +1,15 @@
 //! Calls through an executor, against the same calls joined by hand.
 
-use std::hint::black_box;
+use std::{
+    error::Error,
+    hint::black_box,
+    sync::{Mutex, PoisonError},
+};
 
 use futures_util::future::join_all;
-use tool_runtime::{BuildError, CallOutcome, Executor, Registry, ToolCall};
+use tool_runtime::{
+    Approval, ApprovalRequest, BuildError, CallOutcome, Executor, Hook, Registry, Rule, Rules, ToolCall,
+};
 
 use crate::{Workload, calls, now, order};
 
@@ -14,11 +20,12 @@ const ADD: &str = r#"{"a": 2, "b": 3}"#;
 /// # Errors
 ///
 /// If the tools cannot be used.
-pub fn workloads() -> Result<Vec<Workload>, BuildError> {
+pub fn workloads() -> Result<Vec<Workload>, Box<dyn Error>> {
     Ok(vec![
         batch("one call of two integers", 1, "add", ADD)?,
         batch("one call of a struct of 1 kB", 1, "total", order::text().leak())?,
         batch("64 calls of two integers", 64, "add", ADD)?,
+        watched("two integers, rule and listener")?,
     ])
 }
 
@@ -35,10 +42,43 @@ fn batch(
         name,
         move |show| by_hand(&tools, tool, arguments, size, show),
         move |show| {
-            for outcome in now(executor.run(black_box(&asked).clone())).unwrap_or_default() {
-                if let CallOutcome::Finished(result) = outcome {
-                    show(result.text().as_bytes());
-                }
+            shown(now(executor.run(black_box(&asked).clone())), show);
+        },
+    ))
+}
+
+/// Shows the texts of `outcomes`.
+fn shown(outcomes: Option<Vec<CallOutcome>>, show: &mut dyn FnMut(&[u8])) {
+    for outcome in outcomes.unwrap_or_default() {
+        if let CallOutcome::Finished(result) = outcome {
+            show(result.text().as_bytes());
+        }
+    }
+}
+
+/// A hook that changes nothing.
+struct NoHook;
+
+impl Hook for NoHook {}
+
+/// One call with a rule that looks at an argument, a hook, an approver, and a listener that reads all events.
+fn watched(name: &'static str) -> Result<Workload, Box<dyn Error>> {
+    let tools = calls::tools()?;
+    let executor = Executor::builder(tools.clone())
+        .rules(Rules::new([Rule::deny("add").at("/a", "100")]))
+        .hook(NoHook)
+        .approver(|_: &ApprovalRequest| Approval::Approved)
+        .build()?;
+    let listener = Mutex::new(executor.subscribe());
+    let asked = vec![ToolCall::new("add", ADD)];
+    Ok(Workload::new(
+        name,
+        move |show| by_hand(&tools, "add", ADD, 1, show),
+        move |show| {
+            shown(now(executor.run(black_box(&asked).clone())), show);
+            let mut listener = listener.lock().unwrap_or_else(PoisonError::into_inner);
+            while let Some(event) = listener.try_next() {
+                black_box(event.is_ok());
             }
         },
     ))
