@@ -111,7 +111,7 @@ pub use self::{
     policy::{
         Approval, ApprovalRequest, Approver, CONFIRMATION_CALL, Cause, InvalidRule, Limits, LimitsError,
         NotAConfirmation, PermissionPolicy, PermissionRequest, Repetition, ResultBudget, ResultStore,
-        RetryInfo, RetryPolicy, RetryRule, Rule, Rules, Sanitizer, confirmation_answer,
+        RetryInfo, RetryPolicy, RetryRule, Reveal, Rule, Rules, Sanitizer, confirmation_answer,
     },
     registry::{BuildError, Problem, Registry, RegistryBuilder, Warning},
     toolbox::{Notice, Origin, RunTools, Snapshot, Toolbox, ToolboxChanges, Visibility},

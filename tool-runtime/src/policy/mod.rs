@@ -10,6 +10,7 @@ mod limits;
 mod permission;
 mod repetition;
 mod retry;
+mod reveal;
 mod rules;
 mod sanitizer;
 
@@ -23,6 +24,7 @@ pub use self::{
     permission::{PermissionPolicy, PermissionRequest},
     repetition::Repetition,
     retry::{RetryInfo, RetryPolicy, RetryRule},
+    reveal::Reveal,
     rules::{InvalidRule, Rule, Rules},
     sanitizer::Sanitizer,
 };
