@@ -64,8 +64,9 @@ async fn main() -> anyhow::Result<()> {
 /// The answer to one call, whatever becomes of it.
 ///
 /// `tools.call(name, arguments)` would do; a context of one's own adds the model's id of the call,
-/// and somebody who watches while it runs.
+/// and somebody who watches while it runs. A call that the end of the response cut off is refused first.
 async fn answer(tools: &Registry, call: &ToolCall) -> Result<ToolOutput, ToolError> {
+    call.completed()?;
     let cx = tools.context_of(&call.name)?.with_call_id(call.id.clone()).with_sink(Arc::new(Watcher));
     tools.call_in(&cx, call.arguments.clone()).await
 }

@@ -258,6 +258,7 @@ impl ToolError {
                 text
             }
             ErrorKind::InvalidArguments => self.argument_feedback(&message),
+            ErrorKind::Incomplete => prefixed("Incomplete", &message) + ". Nothing was executed.",
             ErrorKind::Cancelled => "Cancelled".to_owned(),
             ErrorKind::Denied => prefixed("Denied", &message),
             ErrorKind::ApprovalRequired => prefixed("Approval required", &message),
@@ -351,6 +352,7 @@ impl fmt::Display for ToolError {
         f.write_str(match self.kind() {
             ErrorKind::UnknownTool => "not found",
             ErrorKind::InvalidArguments => "was given invalid arguments",
+            ErrorKind::Incomplete => "was not called completely",
             ErrorKind::Denied => "was denied",
             ErrorKind::ApprovalRequired => "needs an approval",
             ErrorKind::Skipped => "was skipped",

@@ -45,6 +45,12 @@ pub struct ToolCall {
     /// Documents that the caller sent along.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub resources: Vec<Resource>,
+    /// The mark of a call that was cut off; absent in a call that is complete.
+    ///
+    /// An executor answers a marked call with [`ErrorKind::Incomplete`] and runs nothing. A program that calls
+    /// a [`Registry`](crate::Registry) with the arguments of a call asks [`completed`](Self::completed) first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub incomplete: Option<Incomplete>,
 }
 
 impl ToolCall {
@@ -56,6 +62,7 @@ impl ToolCall {
             arguments: arguments.into(),
             meta: None,
             resources: Vec::new(),
+            incomplete: None,
         }
     }
 
@@ -82,16 +89,89 @@ impl ToolCall {
         self.resources = resources;
         self
     }
+
+    /// Marks the call as cut off.
+    #[must_use]
+    pub fn with_incomplete(mut self, incomplete: Incomplete) -> Self {
+        self.incomplete = Some(incomplete);
+        self
+    }
+
+    /// Checks that the call was not cut off.
+    ///
+    /// # Errors
+    ///
+    /// If it is [marked](Self::incomplete): the error of kind [`Incomplete`](ErrorKind::Incomplete) that
+    /// answers the call.
+    pub fn completed(&self) -> Result<(), ToolError> {
+        match &self.incomplete {
+            None => Ok(()),
+            Some(mark) => Err(mark.error().of_tool(self.name.to_string())),
+        }
+    }
 }
 
 /// Without the arguments: there may be a secret among them, and only the tool knows.
 impl fmt::Debug for ToolCall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ToolCall")
+        let mut debug = f.debug_struct("ToolCall");
+        debug
             .field("id", &self.id)
             .field("name", &self.name)
-            .field("arguments", &format_args!("{} bytes", self.arguments.as_str().len()))
-            .finish()
+            .field("arguments", &format_args!("{} bytes", self.arguments.as_str().len()));
+        if let Some(incomplete) = &self.incomplete {
+            debug.field("incomplete", incomplete);
+        }
+        debug.finish()
+    }
+}
+
+/// The mark of a call that was cut off: the response that holds it ended before the model had finished it.
+///
+/// # Examples
+///
+/// ```
+/// use tool_runtime::{Incomplete, ToolCall};
+///
+/// let call = ToolCall::new("delete", "{}").with_incomplete(Incomplete::because("length"));
+/// assert_eq!(
+///     call.completed().unwrap_err().feedback(),
+///     "Incomplete: the response ended (`length`) before this call did. Nothing was executed.",
+/// );
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct Incomplete {
+    /// The stop reason, as the provider wrote it; absent where the response ended without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Arc<str>>,
+}
+
+impl Incomplete {
+    /// The mark for a response that ended with the stop reason `reason`.
+    pub fn because(reason: impl Into<Arc<str>>) -> Self {
+        Self { reason: Some(reason.into()) }
+    }
+
+    /// The mark for a response that ended without a stop reason.
+    #[must_use]
+    pub fn without_reason() -> Self {
+        Self { reason: None }
+    }
+
+    /// The answer to a marked call.
+    fn error(&self) -> ToolError {
+        /// The most characters of a stop reason that the answer repeats.
+        const LONGEST: usize = 64;
+        let plain = |reason: &Arc<str>| -> String {
+            let is_plain = |letter: &char| letter.is_ascii_graphic() && *letter != '`';
+            reason.chars().filter(is_plain).take(LONGEST).collect()
+        };
+        let reason = self.reason.as_ref().map(plain).filter(|reason| !reason.is_empty());
+        let reason = reason.map(|reason| format!(" (`{reason}`)")).unwrap_or_default();
+        let message = format!("the response ended{reason} before this call did");
+        ToolError::new(ErrorKind::Incomplete, message)
     }
 }
 

@@ -99,7 +99,7 @@ pub use tool_macros::toolset;
 
 pub use self::{
     arguments::{MAX_REPAIR_BYTES, Recovery, Repair, recover},
-    call::{CallOutcome, Operation, Pending, ToolCall, ToolResult, merged_actions},
+    call::{CallOutcome, Incomplete, Operation, Pending, ToolCall, ToolResult, merged_actions},
     declaration::Declaration,
     event::{EventListener, Lagged, ToolEvent},
     executor::{

@@ -6,6 +6,8 @@ pub enum ErrorKind {
     UnknownTool,
     /// The arguments do not fit the input schema; the tool was not run.
     InvalidArguments,
+    /// The model's response ended before the call did; the tool was not run.
+    Incomplete,
     /// The call was not permitted; the tool was not run.
     Denied,
     /// A person has to agree first; the tool was not run.
@@ -39,6 +41,7 @@ impl ErrorKind {
         match self {
             Self::UnknownTool => "unknown_tool",
             Self::InvalidArguments => "invalid_arguments",
+            Self::Incomplete => "incomplete",
             Self::Denied => "denied",
             Self::ApprovalRequired => "approval_required",
             Self::Skipped => "skipped",

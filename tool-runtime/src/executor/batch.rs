@@ -162,7 +162,8 @@ impl Surroundings {
         let definition = asked.entry.map(Entry::definition);
         let finishing = Finishing { executor, around: self, call: asked.call, definition, place: &place };
         self.started(asked.call, definition).await;
-        finishing.answered(By::Nobody, Err(stop.error())).await
+        let error = asked.call.completed().err().unwrap_or_else(|| stop.error());
+        finishing.answered(By::Nobody, Err(error)).await
     }
 }
 

@@ -105,6 +105,11 @@ pub(super) async fn prepare<'a>(
     place: &mut Place,
 ) -> Step<'a> {
     let definition = entry.map(Entry::definition);
+    // Before all else: a call that was cut off is neither run nor left to the caller, and is judged by no one.
+    if let Err(incomplete) = call.completed() {
+        around.started(call, definition).await;
+        return Step::answered(By::Nobody, Err(incomplete));
+    }
     if let Some(entry) = entry {
         match caught(|| is_external(executor, entry)) {
             Ok(true) => return Step::External,

@@ -59,8 +59,8 @@ impl Surroundings {
         outcomes: &mut Vec<CallOutcome>,
     ) {
         let place = |asked: &Asked<'_>| match asked.entry {
-            Some(entry) => self.place(executor, entry, asked.call),
-            None => Place::default(),
+            Some(entry) if asked.call.incomplete.is_none() => self.place(executor, entry, asked.call),
+            _ => Place::default(),
         };
         let places: Vec<_> = asked.iter().map(place).collect();
         let mut ended = Vec::with_capacity(asked.len());
@@ -71,7 +71,11 @@ impl Surroundings {
                     let running = entry.begin(Arguments::from(asked.call.arguments.as_str()), cx);
                     running.map(|running| Quiet { entry, place, running })
                 }
-                _ => Err(executor.tools.unknown(&asked.call.name)),
+                _ => Err(asked
+                    .call
+                    .completed()
+                    .err()
+                    .unwrap_or_else(|| executor.tools.unknown(&asked.call.name))),
             };
             ended.push(match began {
                 Ok(body) => {

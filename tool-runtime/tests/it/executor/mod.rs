@@ -6,6 +6,7 @@ mod deadlines;
 mod detached;
 mod events;
 mod hooks;
+mod incomplete;
 mod limits;
 mod open_calls;
 mod permission;
