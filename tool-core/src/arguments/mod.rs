@@ -1,5 +1,6 @@
 //! What a model sent, before anybody looked at it.
 
+pub(crate) mod canonical;
 mod document;
 mod json;
 pub(crate) mod plan;

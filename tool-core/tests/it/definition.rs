@@ -94,6 +94,30 @@ fn a_number_has_one_hash_however_it_is_written() {
     );
 }
 
+// A09: digits count, in a value up to 64 bits, and in a type or a text all of them.
+#[test]
+fn integers_are_hashed_exactly() {
+    let hash = |text: &str| ContentHash::of(&serde_json::from_str::<Value>(text).unwrap());
+    assert_ne!(hash("9007199254740992"), hash("9007199254740993"));
+    assert_ne!(hash("-9223372036854775807"), hash("-9223372036854775803"));
+    assert_ne!(hash("18446744073709551615"), hash("18446744073709551614"));
+    assert_ne!(ContentHash::of(&u128::MAX), ContentHash::of(&(u128::MAX - 1)));
+    assert_ne!(ContentHash::of(&i128::MIN), ContentHash::of(&(i128::MIN + 1)));
+    assert_eq!(ContentHash::of_json(&u128::MAX.to_string()), Some(ContentHash::of(&u128::MAX)));
+    assert_eq!(ContentHash::of(&1_u128), ContentHash::of(&1.0_f32));
+    assert_ne!(ContentHash::of_json("0.1"), ContentHash::of_json("0.10000000000000000001"));
+    let schema = |maximum: i64| {
+        let schema = json!({ "type": "object", "properties": { "n": { "maximum": maximum } } });
+        ToolDefinition::new(ToolName::new("n").unwrap(), "N.", InputSchema::new(schema).unwrap())
+    };
+    assert_ne!(schema(i64::MAX), schema(9_223_372_036_854_775_803));
+    // The same in every build of serde_json.
+    assert_eq!(
+        ContentHash::of(&json!([9_007_199_254_740_993_u64, 1e300, 0.1_f32, 5e-324])).to_string(),
+        "bac0cea621b36a32def96fd13036f7d5dc00db45565469917fc7afd3160597f6"
+    );
+}
+
 #[test]
 fn definitions_are_equal_that_say_the_same_in_whatever_order() {
     let of = |schema: &str| {

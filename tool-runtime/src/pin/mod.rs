@@ -37,6 +37,7 @@
 mod change;
 mod compare;
 mod shown;
+mod version_1;
 
 use std::{collections::BTreeMap, fmt};
 
@@ -51,12 +52,14 @@ pub use self::change::{Change, ChangeKind, Difference, Part};
 use crate::{Registry, Sanitizer};
 
 /// The form of file that is written, and the newest that is read.
-const VERSION: u64 = 1;
+const VERSION: u64 = 2;
 
 /// The names, hashes and definitions of tools, as they were.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pins {
     tools: BTreeMap<String, Pin>,
+    /// The form of the file that they were read from.
+    version: u64,
 }
 
 /// One tool.
@@ -77,7 +80,7 @@ impl Pins {
             let hash = ContentHash::of(&written).to_string();
             (definition.name().to_string(), Pin { hash, definition: written })
         };
-        Self { tools: registry.definitions().iter().map(pin).collect() }
+        Self { tools: registry.definitions().iter().map(pin).collect(), version: VERSION }
     }
 
     /// The text of a file, sorted by name, a line for each thing that can change.
@@ -101,15 +104,30 @@ impl Pins {
         if version > VERSION {
             return Err(PinsError::Newer { version });
         }
-        let File { tools: Tools(tools), .. } = serde_json::from_str(text).map_err(unreadable)?;
+        let File { tools: Tools(mut tools), .. } = serde_json::from_str(text).map_err(unreadable)?;
         // Of two, the first is what a reviewer reads, and the last what was read here.
         let read = tools.values().map(|pin| 3 + keys(&pin.definition)).sum::<usize>() + 2;
         if keys_written(text) != read {
             return Err(PinsError::Unreadable { message: "a key is there twice in a definition".to_owned() });
         }
-        let edited = tools.iter().filter(|(name, pin)| !pin.is_of(name));
+        let edited = tools.iter().filter(|(name, pin)| !pin.is_of(name, version));
         let edited: Vec<_> = edited.map(|(name, _)| name.clone()).collect();
-        if edited.is_empty() { Ok(Self { tools }) } else { Err(PinsError::Edited { tools: edited }) }
+        if !edited.is_empty() {
+            return Err(PinsError::Edited { tools: edited });
+        }
+        if version < VERSION {
+            tools.values_mut().for_each(|pin| pin.hash = ContentHash::of(&pin.definition).to_string());
+        }
+        Ok(Self { tools, version })
+    }
+
+    /// Returns `true` if the file was written by an older version of this crate: its hashes do not tell
+    /// integers beyond 2^53 apart, so that such an edit of the file is not found. Pin again.
+    ///
+    /// [`check`](Self::check) compares definitions and is exact for such a file, too.
+    #[must_use]
+    pub fn is_outdated(&self) -> bool {
+        self.version < VERSION
     }
 
     /// What is not as it was, sorted by name; nothing, where all is.
@@ -129,9 +147,14 @@ impl Pins {
 }
 
 impl Pin {
-    /// Whether the hash is that of the definition, which is that of the tool `name`.
-    fn is_of(&self, name: &str) -> bool {
-        self.definition["name"] == name && ContentHash::of(&self.definition).to_string() == self.hash
+    /// Whether the hash, as `version` makes them, is that of the definition, which is that of the tool
+    /// `name`.
+    fn is_of(&self, name: &str, version: u64) -> bool {
+        let hash = match version {
+            ..=1 => version_1::hash(&self.definition),
+            _ => ContentHash::of(&self.definition).to_string(),
+        };
+        self.definition["name"] == name && hash == self.hash
     }
 }
 

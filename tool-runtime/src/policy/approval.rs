@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use serde::Serialize;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json, value::RawValue};
 use tool_core::{ConfirmationAnswer, ContentHash, Running, ToolDefinition, ToolError};
 
 use crate::ToolCall;
@@ -52,16 +52,19 @@ impl ApprovalRequest {
 
     /// The request as a call of a tool named `name` that does not exist, for front ends that answer
     /// calls: its id is that of the original call.
+    ///
+    /// The arguments stand in it as they are written in [`call`](Self::call), however deeply they nest and
+    /// with all digits of their numbers. Such a text may be one that a parser with limits does not take.
     #[must_use]
     pub fn to_call(&self, name: &str) -> ToolCall {
-        let arguments = json!({
-            "originalFunctionCall": {
-                "id": self.call.id,
-                "name": self.call.name,
-                "args": serde_json::from_str::<Value>(self.call.arguments.as_str()).unwrap_or_default(),
-            },
-            "toolConfirmation": { "hint": self.hint, "payload": self.payload, "confirmed": false },
-        });
+        let text = self.call.arguments.as_str();
+        // Arguments that are not JSON fit no tool; if they come here at all, they are shown as a text.
+        let args = RawValue::from_string(text.to_owned()).unwrap_or_else(|_| quoted(text));
+        let (id, name_of_tool) = (self.call.id.to_string(), self.call.name.to_string());
+        let original = Original { id: Some(id), name: Some(name_of_tool), args: Some(args) };
+        let original = serde_json::to_string(&original).unwrap_or_else(|error| error.to_string());
+        let asked = json!({ "hint": self.hint, "payload": self.payload, "confirmed": false });
+        let arguments = format!(r#"{{"originalFunctionCall":{original},"toolConfirmation":{asked}}}"#);
         ToolCall::new(name, arguments).with_id(self.call.id.to_string())
     }
 
@@ -86,15 +89,35 @@ impl ApprovalRequest {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn original_call(call: &ToolCall) -> Result<ToolCall, NotAConfirmation> {
-        let arguments = call.arguments.to_value().map_err(|error| NotAConfirmation(error.to_string()))?;
+        let asking: Asking = serde_json::from_str(call.arguments.as_str())
+            .map_err(|error| NotAConfirmation(error.to_string()))?;
         let missing = |what: &str| NotAConfirmation(format!("it has no {what}"));
-        let original =
-            arguments.get("originalFunctionCall").ok_or_else(|| missing("`originalFunctionCall`"))?;
-        let name = original.get("name").and_then(Value::as_str).ok_or_else(|| missing("name of a tool"))?;
-        let id = original.get("id").and_then(Value::as_str).ok_or_else(|| missing("id of a call"))?;
-        let arguments = original.get("args").cloned().unwrap_or_default();
-        Ok(ToolCall::new(name, arguments).with_id(id))
+        let original = asking.original_function_call.ok_or_else(|| missing("`originalFunctionCall`"))?;
+        let name = original.name.ok_or_else(|| missing("name of a tool"))?;
+        let id = original.id.ok_or_else(|| missing("id of a call"))?;
+        let arguments = original.args.as_deref().map_or("", RawValue::get);
+        Ok(ToolCall::new(name, arguments.to_owned()).with_id(id))
     }
+}
+
+/// The arguments of a call that asks for a confirmation.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Asking {
+    original_function_call: Option<Original>,
+}
+
+/// The call to be confirmed. Its arguments are a text: no value holds all that a text can.
+#[derive(Serialize, Deserialize)]
+struct Original {
+    id: Option<String>,
+    name: Option<String>,
+    args: Option<Box<RawValue>>,
+}
+
+/// `text` as a JSON string.
+fn quoted(text: &str) -> Box<RawValue> {
+    serde_json::value::to_raw_value(text).unwrap_or_else(|_| RawValue::NULL.to_owned())
 }
 
 /// A call that does not hold another one to be confirmed.
@@ -112,9 +135,8 @@ impl std::error::Error for NotAConfirmation {}
 /// What an answer to a call with `arguments` is bound to. `salt` keeps those who see the hash from guessing
 /// a secret among the arguments.
 pub(crate) fn bound_to(salt: ContentHash, definition: &ToolDefinition, arguments: &str) -> ContentHash {
-    // As a value, so that the order of properties and blanks do not matter.
-    let arguments = serde_json::from_str::<Value>(arguments)
-        .map_or_else(|_| ContentHash::of(arguments), |value| ContentHash::of(&value));
+    // As JSON, so that the order of properties and blanks do not matter, and all digits do.
+    let arguments = ContentHash::of_json(arguments).unwrap_or_else(|| ContentHash::of(arguments));
     ContentHash::combine([salt, definition.content_hash(), arguments])
 }
 

@@ -157,9 +157,6 @@ impl Hook for Repetition {
 
 /// Equal for calls of equal meaning.
 fn hash(tool: &str, arguments: &str) -> ContentHash {
-    let value = serde_json::from_str::<serde_json::Value>(arguments).ok();
-    match value {
-        Some(value) => ContentHash::of(&(tool, value)),
-        None => ContentHash::of(&(tool, arguments)),
-    }
+    let arguments = ContentHash::of_json(arguments).unwrap_or_else(|| ContentHash::of(arguments));
+    ContentHash::combine([ContentHash::of(tool), arguments])
 }

@@ -56,7 +56,7 @@ fn the_file_is_sorted_and_holds_hashes_beside_definitions() {
     let hashes = (add.content_hash(), ping().content_hash());
     let text = format!(
         r#"{{
-  "version": 1,
+  "version": 2,
   "tools": {{
     "add": {{
       "hash": "{}",
@@ -239,12 +239,12 @@ fn a_file_that_is_not_as_it_was_written_is_refused() {
              back from before, or write it anew",
         ),
         (
-            file.replace(r#""version": 1"#, r#""version": 2, "keys": {}"#),
-            "the pins are of version 2, and this program reads up to 1; update the program that checks them, or write \
+            file.replace(r#""version": 2"#, r#""version": 3, "keys": {}"#),
+            "the pins are of version 3, and this program reads up to 2; update the program that checks them, or write \
              them anew with it",
         ),
         (
-            file.replace(r#""version": 1"#, r#""version": 1, "by": "me""#),
+            file.replace(r#""version": 2"#, r#""version": 2, "by": "me""#),
             "this is no file of pins: unknown field `by`, expected `version` or `tools` at line 2 column 20",
         ),
         (
@@ -258,6 +258,55 @@ fn a_file_that_is_not_as_it_was_written_is_refused() {
     for (text, why) in cases {
         assert_eq!(Pins::parse(&text).unwrap_err().to_string(), why, "{text}");
     }
+}
+
+/// A file of version 1, with hashes as that version made them.
+const VERSION_1: &str = r#"{
+  "version": 1,
+  "tools": {
+    "pay": {
+      "hash": "@",
+      "definition": {
+        "name": "pay",
+        "description": "Pays.",
+        "inputSchema": { "type": "object", "properties": { "n": { "maximum": 9223372036854775807 } } }
+      }
+    }
+  }
+}
+"#;
+
+// A09: the old hash tells whether the file was edited, and the definitions what changed since.
+#[test]
+fn a_file_of_version_1_is_read_by_its_old_hashes_and_to_be_pinned_again() {
+    let pay = |maximum: i64| {
+        let schema = json!({ "type": "object", "properties": { "n": { "maximum": maximum } } });
+        definition("pay", "Pays.", schema)
+    };
+    let file = VERSION_1.replace('@', "d83647c3303235fc33e108b0186b0770d8bc84c7d24ba54479961d8713ff6d57");
+    let pins = Pins::parse(&file).unwrap();
+    assert!(pins.is_outdated());
+    assert!(pins.check(&registry([pay(i64::MAX)])).is_empty());
+    let changes = pins.check(&registry([pay(9_223_372_036_854_775_803)]));
+    assert_eq!(
+        changes[0].to_string(),
+        "pay: changed\n  input schema\n    /properties/n/maximum: 9223372036854775807 → 9223372036854775803"
+    );
+    let again = Pins::parse(&pins.to_json()).unwrap();
+    assert!(!again.is_outdated() && again.check(&registry([pay(i64::MAX)])).is_empty());
+    let edited = file.replace("Pays.", "Pays!");
+    assert!(matches!(Pins::parse(&edited), Err(PinsError::Edited { .. })));
+}
+
+// A09
+#[test]
+fn pins_tell_integers_beyond_2_to_the_53_apart() {
+    let pay = |n: u64| {
+        definition("pay", "Pays.", json!({ "type": "object", "properties": { "n": { "const": n } } }))
+    };
+    let pins = Pins::parse(&Pins::of(&registry([pay(9_007_199_254_740_992)])).to_json()).unwrap();
+    assert!(pins.check(&registry([pay(9_007_199_254_740_992)])).is_empty());
+    assert_eq!(pins.check(&registry([pay(9_007_199_254_740_993)])).len(), 1);
 }
 
 #[test]
@@ -333,7 +382,7 @@ proptest! {
         text.insert_str(cut, &put);
         match Pins::parse(&text) {
             Ok(pins) => prop_assert!(pins.check(&registry([tool.clone()])).is_empty()),
-            Err(PinsError::Newer { version }) => prop_assert!(version > 1),
+            Err(PinsError::Newer { version }) => prop_assert!(version > 2),
             Err(why) => prop_assert!(!why.to_string().is_empty()),
         }
     }

@@ -62,6 +62,11 @@ impl Command for Check {
         let path = path(matches);
         let pins =
             Pins::parse(&input::file(path)?).map_err(|error| Failure::usage(format!("{path}: {error}")))?;
+        if pins.is_outdated() {
+            let note =
+                "is of an older version, whose hashes do not tell integers beyond 2^53 apart; pin again";
+            program.terminal().note(&format!("{path} {note}"));
+        }
         let tools = program.tools()?;
         let changes = pins.check(tools);
         let text = if matches.get_flag("json") {

@@ -13,7 +13,7 @@ use std::{borrow::Cow, ops::Range};
 pub(in crate::arguments) use self::number::{Numeral, integral, is_kept, written};
 
 /// How many lists and objects may be open at once, as in `serde_json`.
-pub(in crate::arguments) const DEEPEST: u8 = 128;
+pub(in crate::arguments) const DEEPEST: u32 = 128;
 
 /// Reads a text from its beginning to its end.
 #[derive(Debug, Clone)]
@@ -22,7 +22,7 @@ pub(in crate::arguments) struct Reader<'t> {
     /// What was not read yet; as a slice, so that no look at it can be beyond its end.
     rest: &'t [u8],
     /// How many more lists and objects may be opened.
-    room: u8,
+    room: u32,
 }
 
 /// Why a text cannot be read on.
@@ -37,6 +37,11 @@ pub(in crate::arguments) enum Fault {
 impl<'t> Reader<'t> {
     pub(in crate::arguments) const fn new(text: &'t str) -> Self {
         Self { text, rest: text.as_bytes(), room: DEEPEST }
+    }
+
+    /// A reader of a text that may nest as deeply as it does: for walks that do not call themselves.
+    pub(in crate::arguments) const fn of_any_depth(text: &'t str) -> Self {
+        Self { room: u32::MAX, ..Self::new(text) }
     }
 
     /// Where the next token begins, in bytes from the start of the text; asked after a peek.

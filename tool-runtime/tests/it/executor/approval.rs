@@ -509,3 +509,50 @@ fn an_answer_that_is_not_acted_upon_leaves_the_call_open() {
     assert_eq!(crate::run(batch.run()).len(), 1);
     assert_eq!((open(), counter.get()), (vec!["0".to_owned(), "2".to_owned()], 1));
 }
+
+/// Keeps anything.
+#[tool(register = false, confirm)]
+fn keep(value: Value) -> String {
+    value.to_string()
+}
+
+/// Names by 128 bits.
+#[tool(register = false, confirm)]
+fn name(id: u128) -> String {
+    id.to_string()
+}
+
+/// The confirmation that is asked for `call`, and what its original call holds.
+fn asked_of(call: ToolCall) -> (ToolCall, ToolCall) {
+    let executor = executor(Registry::builder().tool::<keep>().tool::<name>());
+    let outcomes = crate::run(executor.run(vec![call]));
+    let asking = executor.confirmation_call(request(&outcomes[0]));
+    let original = ApprovalRequest::original_call(&asking).unwrap();
+    (asking, original)
+}
+
+// I16: a person sees what runs, however deeply it nests and however many digits it has.
+#[test]
+fn a_confirmation_shows_all_of_the_arguments() {
+    let deep = format!(r#"{{"value":{}"secret plan"{}}}"#, "[".repeat(127), "]".repeat(127));
+    let (asking, original) = asked_of(ToolCall::new("keep", deep.clone()));
+    assert!(asking.arguments.as_str().contains("secret plan"), "{}", asking.arguments.as_str());
+    assert_eq!(original.arguments.as_str(), deep);
+    let (asking, original) =
+        asked_of(ToolCall::new("name", r#"{"id":340282366920938463463374607431768211455}"#));
+    assert!(asking.arguments.as_str().contains(r#""args":{"id":340282366920938463463374607431768211455}"#));
+    assert_eq!(original.arguments.as_str(), r#"{"id":340282366920938463463374607431768211455}"#);
+}
+
+// I17: 128 bits are no `f64`.
+#[test]
+fn an_answer_is_bound_to_every_digit() {
+    let ask = |executor: &Executor, id: u128| {
+        let outcomes = crate::run(executor.run(vec![ToolCall::new("name", format!(r#"{{"id":{id}}}"#))]));
+        request(&outcomes[0]).hash
+    };
+    let executor = executor(Registry::builder().tool::<name>());
+    assert_ne!(ask(&executor, u128::MAX), ask(&executor, u128::MAX - 1));
+    assert_ne!(ask(&executor, 9_007_199_254_740_992), ask(&executor, 9_007_199_254_740_993));
+    assert_eq!(ask(&executor, 1 << 100), ask(&executor, 1 << 100));
+}

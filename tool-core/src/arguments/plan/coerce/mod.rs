@@ -78,7 +78,7 @@ impl Corrector {
         let reading = reading.or_else(|| self.parsed(node, value));
         let reading = reading.or_else(|| to_list(plan, node, value, at));
         // Together with what is around it, it is still to be walked, written and read again.
-        let room = plan.deepest.min(json::DEEPEST.into()).checked_sub(at.depth());
+        let room = plan.deepest.min(json::DEEPEST as usize).checked_sub(at.depth());
         let reading = reading.filter(|(_, to)| room.is_some_and(|room| is_nested_within(to, room)));
         let Some((rule, to)) = reading else { return false };
         self.corrections.push(Correction::new(at.pointer(), received(value), received(&to), rule));

@@ -1,0 +1,153 @@
+//! The one spelling of a number.
+
+use std::borrow::Cow;
+
+/// Zeros that may be added to write a number without an exponent. All integers of 128 bits are
+/// written in full, and `1e400000` does not become a text of 400,000 digits.
+const MOST_ZEROS: usize = 40;
+
+/// Exponents of up to so many digits are calculated with as integers.
+const FEW_DIGITS: usize = 36;
+
+/// 10^[`FEW_DIGITS`].
+const SPLIT: i128 = 10_i128.pow(FEW_DIGITS as u32);
+
+/// The canonical spelling of the JSON number `text`: the same for all numbers of one exact decimal
+/// value, however many digits it has.
+///
+/// An integer is written in full (`1e2` is `100`) and a fraction with a point (`15e-1` is `1.5`).
+/// Where that would take more than [`MOST_ZEROS`] zeros, it is `d.ddde-n`. `-0` is `0`.
+pub(crate) fn exact(text: &str) -> Cow<'_, str> {
+    let (negative, unsigned) = text.strip_prefix('-').map_or((false, text), |rest| (true, rest));
+    let (mantissa, exponent) = unsigned.split_once(['e', 'E']).unwrap_or((unsigned, ""));
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let is_plain = mantissa.len() == unsigned.len() && fraction.is_empty() && whole.len() == mantissa.len();
+    if is_plain && whole != "0" && whole.len() - whole.trim_end_matches('0').len() <= MOST_ZEROS {
+        return Cow::Borrowed(text);
+    }
+    let digits = format!("{whole}{fraction}");
+    let significant = digits.trim_start_matches('0').trim_end_matches('0');
+    if significant.is_empty() {
+        return Cow::Borrowed("0");
+    }
+    // The power of ten that the first significant digit stands for, were there no exponent.
+    let leading = digits.len() - digits.trim_start_matches('0').len();
+    let power = whole.len() as i128 - leading as i128 - 1;
+    let sign = if negative { "-" } else { "" };
+    let (exponent_is_negative, exponent) = match exponent.as_bytes().first() {
+        Some(b'-') => (true, &exponent[1..]),
+        Some(b'+') => (false, &exponent[1..]),
+        _ => (false, exponent),
+    };
+    let exponent = exponent.trim_start_matches('0');
+    if exponent.len() > FEW_DIGITS {
+        let power = if exponent_is_negative { -power } else { power };
+        let minus = if exponent_is_negative { "-" } else { "" };
+        return Cow::Owned(format!("{sign}{}e{minus}{}", pointed(significant), sum(exponent, power)));
+    }
+    let exponent = exponent.parse::<i128>().unwrap_or_default();
+    let power = power + if exponent_is_negative { -exponent } else { exponent };
+    Cow::Owned(written(sign, significant, power))
+}
+
+/// The number whose first digit stands for 10^`power`.
+fn written(sign: &str, digits: &str, power: i128) -> String {
+    let whole = usize::try_from(power).ok().and_then(|power| power.checked_add(1));
+    let zeros = |count: i128| usize::try_from(count).ok().filter(|count| *count <= MOST_ZEROS);
+    match whole {
+        Some(whole) if whole < digits.len() => {
+            let (whole, fraction) = digits.split_at(whole);
+            format!("{sign}{whole}.{fraction}")
+        }
+        Some(whole) if let Some(zeros) = zeros(whole as i128 - digits.len() as i128) => {
+            format!("{sign}{digits}{}", "0".repeat(zeros))
+        }
+        None if let Some(zeros) = zeros(-1 - power) => format!("{sign}0.{}{digits}", "0".repeat(zeros)),
+        _ => format!("{sign}{}e{power}", pointed(digits)),
+    }
+}
+
+/// The digits with a point after the first.
+fn pointed(digits: &str) -> String {
+    match digits.split_at(1) {
+        (first, "") => first.to_owned(),
+        (first, rest) => format!("{first}.{rest}"),
+    }
+}
+
+/// `number + add`, where the number has more than [`FEW_DIGITS`] digits and `add` has fewer.
+fn sum(number: &str, add: i128) -> String {
+    let (high, low) = number.split_at(number.len() - FEW_DIGITS);
+    let low = low.parse::<i128>().unwrap_or_default() + add;
+    let high = match low.div_euclid(SPLIT) {
+        0 => high.to_owned(),
+        1 => neighbour(high, b'9', b'0', |digit| digit + 1),
+        _ => neighbour(high, b'0', b'9', |digit| digit - 1),
+    };
+    let text = format!("{high}{:0FEW_DIGITS$}", low.rem_euclid(SPLIT));
+    text.trim_start_matches('0').to_owned()
+}
+
+/// The number after or before `number`: its last digits that are `full` become `empty`, and the one
+/// before them takes the step.
+fn neighbour(number: &str, full: u8, empty: u8, step: fn(u8) -> u8) -> String {
+    let mut digits: Vec<u8> = [b"0", number.as_bytes()].concat();
+    for digit in digits.iter_mut().rev() {
+        if *digit != full {
+            *digit = step(*digit);
+            break;
+        }
+        *digit = empty;
+    }
+    digits.into_iter().map(char::from).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::exact;
+
+    fn check(spellings: &[&str], expected: &str) {
+        for text in spellings {
+            assert_eq!(exact(text), expected, "{text}");
+            assert_eq!(exact(expected), expected);
+        }
+    }
+
+    #[test]
+    fn a_number_has_one_spelling() {
+        check(&["100", "100.0", "1e2", "1E+2", "1000e-1", "0.1e3", "100.000e0"], "100");
+        check(&["-1", "-1.0", "-10e-1", "-0.1e01"], "-1");
+        check(&["0", "-0", "0.0", "-0e9", "0e-99999999999999999999999999999999999999999"], "0");
+        check(&["1.5", "15e-1", "0.15e1", "1.50"], "1.5");
+        check(&["0.001", "1e-3", "1E-03"], "0.001");
+        check(&["10", "1e1", "1.0e1"], "10");
+        check(&["-12.25", "-1225e-2"], "-12.25");
+    }
+
+    #[test]
+    fn digits_are_never_rounded() {
+        check(&["340282366920938463463374607431768211455"], "340282366920938463463374607431768211455");
+        check(&["3.40282366920938463463374607431768211455e38"], "340282366920938463463374607431768211455");
+        check(&["9007199254740993.0", "9007199254740993"], "9007199254740993");
+        check(&["3.0000000000000000000000000000000000000001"], "3.0000000000000000000000000000000000000001");
+    }
+
+    #[test]
+    fn an_exponent_is_bounded_and_exact() {
+        check(&["1e400000", "10e399999", "0.1e400001"], "1e400000");
+        check(&["-12e-400000", "-1.2e-399999"], "-1.2e-399999");
+        let zeros = "0".repeat(50);
+        check(&[&format!("1{zeros}"), "1e50"], "1e50");
+        check(&[&format!("0.{zeros}1"), "1e-51"], "1e-51");
+        let nines = "9".repeat(40);
+        check(
+            &[&format!("10e{nines}"), &format!("1e1{}", "0".repeat(40))],
+            &format!("1e1{}", "0".repeat(40)),
+        );
+        check(&[&format!("0.1e1{}", "0".repeat(40))], &format!("1e{nines}"));
+        check(&[&format!("0.1e-{nines}")], &format!("1e-1{}", "0".repeat(40)));
+        check(&[&format!("10e-1{}", "0".repeat(40))], &format!("1e-{nines}"));
+        // Where the exponent needs one digit fewer after the point was moved.
+        check(&[&format!("0.1e1{}", "0".repeat(36))], &format!("1e{}", "9".repeat(36)));
+    }
+}
