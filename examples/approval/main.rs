@@ -12,7 +12,7 @@ use std::{
 };
 
 use tool_runtime::{
-    Approval, ApprovalRequest, Approver, Executor, Rule, Rules, Running, ToolCall, prelude::*,
+    Approval, ApprovalRequest, Approver, Executor, PathPattern, Rule, Rules, Running, ToolCall, prelude::*,
 };
 
 /// The files of this example are only names.
@@ -77,7 +77,8 @@ async fn main() -> anyhow::Result<()> {
     let files = ["draft.txt", "notes.txt", "secrets.txt"].map(str::to_owned);
     let tools = Registry::builder().discover().provide(Files(Mutex::new(files.into()))).build()?;
     // What a rule denies, nobody is asked about.
-    let rules = Rules::new([Rule::deny("remove").at("/path", "secrets*").because("secrets stay")]);
+    let rules =
+        Rules::new([Rule::deny("remove").at("/path", PathPattern::new("secrets*")?).because("secrets stay")]);
     let executor = Executor::builder(tools).rules(rules).approver(Terminal).build()?;
 
     let remove = |path: &str| ToolCall::new("remove", json!({ "path": path }));

@@ -110,8 +110,9 @@ pub use self::{
     hook::{Before, BeforeCall, CallView, Hook},
     policy::{
         Approval, ApprovalRequest, Approver, CONFIRMATION_CALL, Cause, InvalidRule, Limits, LimitsError,
-        NotAConfirmation, PermissionPolicy, PermissionRequest, Repetition, ResultBudget, ResultStore,
-        RetryInfo, RetryPolicy, RetryRule, Reveal, Rule, Rules, Sanitizer, confirmation_answer,
+        Matcher, NotAConfirmation, NumberPattern, PathPattern, PermissionPolicy, PermissionRequest,
+        Repetition, ResultBudget, ResultStore, RetryInfo, RetryPolicy, RetryRule, Reveal, Rule, RuleProblem,
+        Rules, Sanitizer, UrlPattern, confirmation_answer,
     },
     registry::{BuildError, Problem, Registry, RegistryBuilder, Warning},
     toolbox::{Notice, Origin, RunTools, Snapshot, Toolbox, ToolboxChanges, Visibility},

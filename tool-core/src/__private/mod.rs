@@ -40,7 +40,12 @@ pub(crate) use self::{
 };
 pub use crate::{
     FunctionTool, Method, Needed, Permission, Registration, Retry, Run, Site, StaticToolSet, ToolContext,
-    ToolError, context::within_call, merged, outcome, outcome_sync, site, to_json,
+    ToolError,
+    arguments::ExactValue,
+    context::within_call,
+    merged, outcome, outcome_sync,
+    schema::{ResolvedPointer, pointer_steps},
+    site, to_json,
 };
 
 /// For another check than a plan's: what violations say, where, and how references are read.

@@ -2,6 +2,7 @@
 
 pub(crate) mod canonical;
 mod document;
+mod exact;
 mod json;
 pub(crate) mod plan;
 mod rewrite;
@@ -13,7 +14,7 @@ use serde::{Deserialize, de::IgnoredAny};
 use serde_json::Value;
 
 use self::plan::Correction;
-pub use self::violation::Violation;
+pub use self::{exact::ExactValue, violation::Violation};
 use crate::{ErrorKind, ToolError};
 
 /// The arguments of one call, undecoded: JSON text, borrowed or owned.

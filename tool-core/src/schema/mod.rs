@@ -15,6 +15,7 @@ mod integers;
 mod maps;
 mod merge;
 mod order;
+mod pointer;
 mod references;
 mod walk;
 
@@ -38,6 +39,7 @@ pub(crate) use self::{
 #[doc(hidden)]
 pub use self::{
     given::{Misfit, Purpose},
+    pointer::{ResolvedPointer, pointer_steps},
     references::percent_decoded,
 };
 use crate::{Plan, SchemaProblem};
@@ -112,6 +114,11 @@ impl InputSchema {
     #[must_use]
     pub fn as_value(&self) -> &Value {
         &self.shared.value
+    }
+
+    /// The schema with the aliases of properties.
+    fn with_aliases(&self) -> &Value {
+        self.shared.with_aliases.as_ref().unwrap_or(&self.shared.value)
     }
 
     /// The schema, compiled: arguments are read by it. This is done once, when it is first asked for.

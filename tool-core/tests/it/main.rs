@@ -12,4 +12,5 @@ mod maps;
 mod name;
 mod names;
 mod output;
+mod pointers;
 mod schema;

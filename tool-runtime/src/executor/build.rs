@@ -7,10 +7,10 @@ use tool_core::{Retry, ToolDefinition};
 
 use super::Executor;
 use crate::{
-    Hook, Registry,
+    Hook, Notice, Registry,
     policy::{
         Approver, CONFIRMATION_CALL, Limited, Limits, LimitsError, PermissionPolicy, ResultBudget,
-        RetryPolicy, Rules,
+        RetryPolicy, RuleProblem, Rules,
     },
 };
 
@@ -64,6 +64,8 @@ pub enum ExecutorError {
     Strategy(InvalidStrategy),
     /// The limits are wrong.
     Limits(LimitsError),
+    /// Rules that would not guard what they name.
+    Rules(Vec<RuleProblem>),
 }
 
 impl fmt::Display for ExecutorError {
@@ -71,6 +73,10 @@ impl fmt::Display for ExecutorError {
         match self {
             Self::Strategy(error) => error.fmt(f),
             Self::Limits(error) => error.fmt(f),
+            Self::Rules(problems) => {
+                let all: Vec<_> = problems.iter().map(RuleProblem::to_string).collect();
+                write!(f, "{}; correct the pointer", all.join("; "))
+            }
         }
     }
 }
@@ -139,6 +145,12 @@ impl Settings {
     /// Whether somebody is asked about calls, whatever their tools.
     pub(super) fn asks_of_all(&self) -> bool {
         self.external.is_some() || self.rules.is_some() || self.permission.is_some()
+    }
+
+    /// The rules that do not do with `tools` what they were written for.
+    pub(super) fn notices(&self, tools: &Registry) -> Vec<Notice> {
+        let problems = self.rules.as_ref().map(|rules| rules.problems(tools));
+        problems.into_iter().flatten().map(Notice::Rule).collect()
     }
 }
 
@@ -316,7 +328,9 @@ impl ExecutorBuilder {
     ///
     /// # Errors
     ///
-    /// If the strategy or a limit would keep calls from ever running, or the limits contradict each other.
+    /// If the strategy or a limit would keep calls from ever running, or the limits contradict each other; or
+    /// if a rule compares an argument that none of the tools it fits has. A rule that fits no tool is one of
+    /// the [`notices`](Executor::notices): tools may come later.
     pub fn build(self) -> Result<Executor, ExecutorError> {
         let Self { tools, settings, limits } = self;
         if settings.strategy == (ExecutionStrategy::Batched { size: 0 }) {
@@ -325,6 +339,11 @@ impl ExecutorBuilder {
         if settings.max_detached == 0 {
             let what = "bodies that go on after their calls".to_owned();
             return Err(ExecutorError::Limits(LimitsError::Zero(what)));
+        }
+        let problems = settings.rules.as_ref().map(|rules| rules.problems(&tools)).unwrap_or_default();
+        let errors: Vec<_> = problems.into_iter().filter(RuleProblem::is_error).collect();
+        if !errors.is_empty() {
+            return Err(ExecutorError::Rules(errors));
         }
         let limits = Limited::new(&limits, tools.definitions().iter()).map_err(ExecutorError::Limits)?;
         Ok(Executor::assemble(tools, settings, limits))

@@ -40,7 +40,7 @@ pub use self::{
 };
 use self::{build::Settings, open::OpenCalls};
 use crate::{
-    ApprovalRequest, CallOutcome, EventListener, Registry, ToolCall, ToolEvent, ToolResult,
+    ApprovalRequest, CallOutcome, EventListener, Notice, Registry, ToolCall, ToolEvent, ToolResult,
     blocking::Detached, policy::Limited,
 };
 
@@ -89,6 +89,7 @@ pub(crate) struct Inner {
     detached: Arc<Detached>,
     /// What nobody else knows.
     salt: ContentHash,
+    notices: Vec<Notice>,
 }
 
 impl Executor {
@@ -109,13 +110,14 @@ impl Executor {
         let open = OpenCalls::default();
         let salt = ContentHash::of(&[RandomState::new().hash_one(0), RandomState::new().hash_one(1)]);
         let settings = Arc::new(settings);
-        Self { inner: Arc::new(Inner { tools, settings, limits, listeners, open, detached, salt }) }
+        let notices = settings.notices(&tools);
+        Self { inner: Arc::new(Inner { tools, settings, limits, listeners, open, detached, salt, notices }) }
     }
 
     /// An executor of other tools, such as the snapshot that a run takes of a
     /// [`Toolbox`](crate::Toolbox). Both share hooks, policies, limits, listeners and what is
     /// [detached](Self::detached); open calls are each one's own, so that one run cannot answer for another
-    /// whose calls have the same ids.
+    /// whose calls have the same ids. [`notices`](Self::notices) lists rules that do nothing with these tools.
     ///
     /// # Errors
     ///
@@ -139,6 +141,7 @@ impl Executor {
         let Inner { settings, limits, listeners, detached, salt, .. } = &*self.inner;
         let inner = Inner {
             limits: limits.with_tools(tools.definitions().iter()).map_err(ExecutorError::Limits)?,
+            notices: settings.notices(&tools),
             tools,
             settings: Arc::clone(settings),
             listeners: listeners.clone(),
@@ -153,6 +156,24 @@ impl Executor {
     #[must_use]
     pub fn tools(&self) -> &Registry {
         &self.inner.tools
+    }
+
+    /// Returns the notices about the rules: those that fit no tool, and, after
+    /// [`with_tools`](Self::with_tools), those that compare an argument which none of the tools has.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use tool_runtime::{Executor, Registry, Rule, Rules};
+    ///
+    /// let rules = Rules::new([Rule::deny("bash")]);
+    /// let executor = Executor::builder(Registry::builder().build()?).rules(rules).build()?;
+    /// assert_eq!(executor.notices()[0].to_string(), "the rule `deny bash` fits no tool");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn notices(&self) -> &[Notice] {
+        &self.inner.notices
     }
 
     /// Runs `calls`: one outcome for each, in order. Dropping the future cancels them.

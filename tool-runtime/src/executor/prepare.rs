@@ -209,8 +209,7 @@ impl<'a> Preparing<'a, '_> {
     /// What the rules say of the call as it is now.
     fn ruled(&self) -> Result<Permission, ToolError> {
         let Some(rules) = &self.executor.settings.rules else { return Ok(Permission::Allow) };
-        let arguments = self.prepared.arguments().to_value()?;
-        match rules.judge(&self.call.name, &arguments) {
+        match rules.judge_call(self.entry.definition(), self.prepared.arguments()) {
             Permission::Deny { reason } => Err(ToolError::new(ErrorKind::Denied, reason)),
             other => Ok(other),
         }

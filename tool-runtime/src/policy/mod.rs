@@ -25,6 +25,6 @@ pub use self::{
     repetition::Repetition,
     retry::{RetryInfo, RetryPolicy, RetryRule},
     reveal::Reveal,
-    rules::{InvalidRule, Rule, Rules},
+    rules::{InvalidRule, Matcher, NumberPattern, PathPattern, Rule, RuleProblem, Rules, UrlPattern},
     sanitizer::Sanitizer,
 };

@@ -2,7 +2,7 @@ use std::fmt;
 
 use tool_core::{ToolError, ToolName};
 
-use crate::Problem;
+use crate::{Problem, RuleProblem};
 
 /// Where a tool of a [`Snapshot`](crate::Snapshot) comes from.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -82,11 +82,14 @@ pub enum Notice {
         /// The message of the panic.
         message: String,
     },
+    /// A rule of the executor does not do with the tools what it was written for.
+    Rule(RuleProblem),
 }
 
 impl fmt::Display for Notice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Rule(problem) => problem.fmt(f),
             Self::NotListed { toolset, error, listed_last } => {
                 let why = error.feedback();
                 write!(

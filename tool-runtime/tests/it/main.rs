@@ -26,6 +26,7 @@ mod pins;
 mod policies;
 mod repair;
 mod returns;
+mod rules;
 mod schemas;
 mod streams;
 #[cfg(feature = "testing")]

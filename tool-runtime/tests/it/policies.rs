@@ -146,7 +146,7 @@ fn a_star_stands_for_anything() {
 fn rules_are_read_and_written_as_data() {
     let written = json!([
         { "deny": "bash:rm *", "reason": "no" },
-        { "ask": "delete_*", "where": { "/path": "/etc/*" } },
+        { "ask": "delete_*", "where": { "/path": { "path": "/etc/**" }, "/reason": "*now*" } },
         { "allow": "*" },
     ]);
     let rules: Rules = serde_json::from_value(written.clone()).unwrap();

@@ -1,0 +1,94 @@
+//! Places of arguments, as programs name them.
+
+use serde_json::{Value, json};
+use tool_core::InputSchema;
+
+/// The places that `pointer` leads to, each with a `!` where there is a default.
+fn places(schema: &Value, pointer: &str) -> Vec<String> {
+    let schema = InputSchema::new(schema.clone()).unwrap();
+    let written = |place: tool_core::__private::ResolvedPointer| {
+        format!("{}{}", place.steps.join("/"), if place.has_default { "!" } else { "" })
+    };
+    schema.resolve_pointer(pointer).into_iter().map(written).collect()
+}
+
+#[test]
+fn a_pointer_leads_to_own_names() {
+    let schema = json!({
+        "type": "object",
+        "additionalProperties": false,
+        "properties": {
+            "path": { "type": "string", "x-tool-aliases": ["file"] },
+            "limit": { "type": "integer", "default": 1 },
+            "a/b": {},
+            "nested": { "$ref": "#/$defs/nested" },
+            "list": { "type": "array", "items": { "$ref": "#/$defs/nested" } },
+            "maybe": { "anyOf": [{ "$ref": "#/$defs/nested" }, { "type": "null" }] },
+        },
+        "$defs": { "nested": {
+            "type": "object",
+            "additionalProperties": false,
+            "properties": { "x": { "x-tool-aliases": ["y"] }, "again": { "$ref": "#/$defs/nested" } },
+        } },
+    });
+    for (pointer, expected) in [
+        ("", ""),
+        ("/path", "path"),
+        ("/file", "path"),
+        ("/limit", "limit!"),
+        ("/a~1b", "a/b"),
+        ("/a~1b/anything", "a/b/anything"),
+        ("/nested/y", "nested/x"),
+        ("/nested/again/again/y", "nested/again/again/x"),
+        ("/list/y", "list/x"),
+        ("/list/0/y", "list/0/x"),
+        ("/maybe/y", "maybe/x"),
+    ] {
+        assert_eq!(places(&schema, pointer), [expected], "{pointer}");
+    }
+    for pointer in
+        ["/pth", "path", "/path/x", "/nested/z", "/list/z", "/list/0/z", "/maybe/z", "/a~2b", "/limit/0"]
+    {
+        assert_eq!(places(&schema, pointer), [""; 0], "{pointer}");
+    }
+}
+
+#[test]
+fn branches_may_name_a_place_differently() {
+    let closed = |name: &str, aliases: Value| json!({ "type": "object", "additionalProperties": false, "properties": { name: { "x-tool-aliases": aliases } } });
+    let schema =
+        json!({ "type": "object", "oneOf": [closed("path", json!(["file"])), closed("file", json!([]))] });
+    assert_eq!(places(&schema, "/file"), ["path", "file"]);
+    assert_eq!(places(&schema, "/path"), ["path"]);
+    assert_eq!(places(&schema, "/other"), [""; 0]);
+}
+
+#[test]
+fn an_open_schema_has_every_place() {
+    for open in [
+        json!({ "type": "object" }),
+        json!({}),
+        json!({ "type": "object", "patternProperties": { "^x": {} }, "additionalProperties": false }),
+        json!({ "$ref": "https://example.com/other" }),
+        json!({ "additionalProperties": { "type": "object" } }),
+        json!({ "allOf": [{ "$ref": "#" }] }),
+    ] {
+        assert_eq!(places(&open, "/a/b"), ["a/b"], "{open}");
+    }
+    for closed in [
+        json!({ "type": "object", "unevaluatedProperties": false, "allOf": [{ "properties": { "b": {} } }] }),
+        json!({ "type": "object", "additionalProperties": false, "anyOf": [{ "properties": { "a": {} } }] }),
+        json!({ "additionalProperties": { "type": "string" } }),
+    ] {
+        assert_eq!(places(&closed, "/a/b"), [""; 0], "{closed}");
+    }
+}
+
+#[test]
+fn references_that_branch_cost_no_more_than_once_each() {
+    let branch = json!([{ "$ref": "#" }, { "$ref": "#/$defs/a" }, { "$ref": "#" }]);
+    let schema = json!({
+        "anyOf": branch, "oneOf": branch, "allOf": branch, "$defs": { "a": { "anyOf": branch, "allOf": branch } },
+    });
+    assert_eq!(places(&schema, "/a/b/c"), ["a/b/c"]);
+}

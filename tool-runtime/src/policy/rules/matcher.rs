@@ -1,0 +1,133 @@
+//! Matchers of values, and the values that a pointer leads to.
+
+use tool_core::__private::ExactValue;
+
+use super::{Fit, NumberPattern, PathPattern, UrlPattern, Verdict, text::TextPattern};
+
+/// A comparison of one argument: a text pattern, a [path](PathPattern), a [URL](UrlPattern) or a
+/// [number](NumberPattern).
+///
+/// A string is a text pattern, in which `*` stands for any characters. A number or a boolean is compared with
+/// it as it is written.
+///
+/// # Examples
+///
+/// ```
+/// use tool_runtime::{Matcher, PathPattern};
+///
+/// let text = Matcher::from("git *");
+/// let path = Matcher::from(PathPattern::new("/etc/**")?);
+/// # Ok::<(), tool_runtime::InvalidRule>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Matcher(pub(super) Kind);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Kind {
+    Text(TextPattern),
+    Path(PathPattern),
+    Url(UrlPattern),
+    Number(NumberPattern),
+}
+
+impl Matcher {
+    /// Returns `true` if a rule with `verdict` applies to `value`; of a list, to any item, or to all where
+    /// that allows the call.
+    pub(super) fn fits(&self, value: &ExactValue<'_>, verdict: Verdict) -> bool {
+        match (value, verdict) {
+            (ExactValue::List(items), Verdict::Allow) => {
+                !items.is_empty() && items.iter().all(|item| self.fits(item, verdict))
+            }
+            (ExactValue::List(items), _) => items.iter().any(|item| self.fits(item, verdict)),
+            (value, _) => verdict.applies(self.fit(value)),
+        }
+    }
+
+    /// As [`fits`](Self::fits), of the content of a place.
+    pub(super) fn fits_found(&self, found: Found<'_, '_>, verdict: Verdict) -> bool {
+        match found {
+            Found::Value(value) => self.fits(value, verdict),
+            Found::Odd => verdict.applies(Fit::Unclear),
+            Found::Absent => false,
+        }
+    }
+
+    fn fit(&self, value: &ExactValue<'_>) -> Fit {
+        match &self.0 {
+            Kind::Text(pattern) => pattern.fit(value),
+            Kind::Path(pattern) => pattern.fit(value),
+            Kind::Url(pattern) => pattern.fit(value),
+            Kind::Number(pattern) => pattern.fit(value),
+        }
+    }
+}
+
+/// The content of one place that a pointer leads to.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Found<'v, 't> {
+    Value(&'v ExactValue<'t>),
+    /// There is nothing.
+    Absent,
+    /// Something on the way there has no parts.
+    Odd,
+}
+
+/// Adds what is at `steps` to `found`; at a list, of all items, unless the step is an index.
+pub(super) fn find<'v, 't>(value: &'v ExactValue<'t>, steps: &[String], found: &mut Vec<Found<'v, 't>>) {
+    let Some((step, rest)) = steps.split_first() else { return found.push(Found::Value(value)) };
+    match value {
+        ExactValue::Object(members) => {
+            let before = found.len();
+            let named = members.iter().filter(|(name, _)| name == step);
+            named.for_each(|(_, member)| find(member, rest, found));
+            if found.len() == before && !members.iter().any(|(name, _)| name == step) {
+                found.push(Found::Absent);
+            }
+        }
+        ExactValue::List(items) => match step.parse::<usize>() {
+            Ok(at) => match items.get(at) {
+                Some(item) => find(item, rest, found),
+                None => found.push(Found::Absent),
+            },
+            Err(_) => items.iter().for_each(|item| find(item, steps, found)),
+        },
+        ExactValue::Null => found.push(Found::Absent),
+        _ => found.push(Found::Odd),
+    }
+}
+
+impl From<&str> for Matcher {
+    fn from(pattern: &str) -> Self {
+        Self(Kind::Text(TextPattern(pattern.to_owned())))
+    }
+}
+
+impl From<&String> for Matcher {
+    fn from(pattern: &String) -> Self {
+        Self::from(pattern.as_str())
+    }
+}
+
+impl From<String> for Matcher {
+    fn from(pattern: String) -> Self {
+        Self(Kind::Text(TextPattern(pattern)))
+    }
+}
+
+impl From<PathPattern> for Matcher {
+    fn from(pattern: PathPattern) -> Self {
+        Self(Kind::Path(pattern))
+    }
+}
+
+impl From<UrlPattern> for Matcher {
+    fn from(pattern: UrlPattern) -> Self {
+        Self(Kind::Url(pattern))
+    }
+}
+
+impl From<NumberPattern> for Matcher {
+    fn from(pattern: NumberPattern) -> Self {
+        Self(Kind::Number(pattern))
+    }
+}

@@ -1,0 +1,314 @@
+//! Rules about calls, as data.
+//!
+//! A rule has one verdict, and matchers that compare a call: text patterns, and for what text cannot
+//! express, [paths](path), [URLs](url) and [numbers](number). A matcher answers yes, no or "unclear", and
+//! the verdict decides what "unclear" means: `deny` and `ask` apply, `allow` does not. Everything that was
+//! not foreseen therefore ends at the stricter side.
+
+mod matcher;
+mod number;
+mod path;
+mod problem;
+#[cfg(test)]
+mod tests;
+mod text;
+mod url;
+mod wire;
+
+use std::{collections::BTreeMap, fmt};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use tool_core::{
+    __private::{ExactValue, ResolvedPointer, pointer_steps},
+    Arguments, Permission, ToolDefinition,
+};
+
+use self::{matcher::Found, text::CallPattern};
+pub use self::{
+    matcher::Matcher, number::NumberPattern, path::PathPattern, problem::RuleProblem, url::UrlPattern,
+};
+
+/// Rules over names and arguments, read from a configuration. They stand above hooks and policies: what
+/// they deny, no hook is asked about.
+///
+/// The last rule that fits a call decides; a call that no rule fits is allowed. A denial cannot be
+/// taken back by a hook: arguments that a hook has rewritten are judged again.
+///
+/// # Matchers
+///
+/// A rule may be narrowed to calls whose argument at a JSON pointer fits a [`Matcher`]: a text pattern (a
+/// plain string), a [path](PathPattern), a [URL](UrlPattern) or a [number](NumberPattern). Text patterns are
+/// for text: `/etc/*` also fits `/etc/../home`, and does not fit `//etc/shadow`.
+///
+/// Matchers fail closed. A value that a matcher cannot compare, such as one of another type, matches every
+/// `deny` and `ask`, and no `allow`. At a list, `deny` and `ask` match if any item does, `allow` only if
+/// there are items and all do; a step of a pointer at a list that is not an index goes into every item. A
+/// property that is absent matches no `allow`; it matches a `deny` or `ask` only if the schema has a
+/// `default` for it that is not among the arguments, since the tool may use that.
+///
+/// A pointer may use the alias of a property. One that leads to no property of any tool that the rule fits is
+/// a mistake, and an executor with such a rule is not built ([`problems`](Self::problems)). Until it is
+/// corrected, a `deny` or `ask` for one tool by name applies to every call of it.
+///
+/// # Examples
+///
+/// ```
+/// use tool_runtime::{Permission, Rules, prelude::*};
+///
+/// let rules: Rules = tool_runtime::serde_json::from_value(json!([
+///     { "deny": "bash", "reason": "no shell here" },
+///     { "allow": "bash:git *" },
+///     { "ask": "delete_*" },
+///     { "deny": "write", "where": { "/path": { "path": "/etc/**" } } },
+///     { "ask": "pay", "where": { "/amount": { "number": "> 100" } } },
+/// ]))?;
+/// assert_eq!(rules.judge("bash", &json!({ "command": "rm -r /" })), Permission::deny("no shell here"));
+/// assert_eq!(rules.judge("bash", &json!({ "command": "git log" })), Permission::Allow);
+/// assert_eq!(rules.judge("delete_user", &json!({})), Permission::ask("a rule asks for it: delete_*"));
+/// assert_eq!(rules.judge("write", &json!({ "path": "/tmp/a" })), Permission::Allow);
+/// assert!(matches!(rules.judge("write", &json!({ "path": "/tmp/../etc/a" })), Permission::Deny { .. }));
+/// assert_eq!(rules.judge("pay", &json!({ "amount": 100.0 })), Permission::Allow);
+/// # Ok::<(), tool_runtime::serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Rules(Vec<Rule>);
+
+/// One rule: the calls that it fits, and its verdict.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rule {
+    verdict: Verdict,
+    calls: CallPattern,
+    /// By pointer; all matchers have to fit.
+    arguments: BTreeMap<String, Vec<Matcher>>,
+    reason: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Verdict {
+    Allow,
+    Ask,
+    Deny,
+}
+
+/// The answer of a matcher.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Fit {
+    No,
+    /// Not comparable, or only possibly equal.
+    Unclear,
+    Yes,
+}
+
+impl Fit {
+    fn of(fits: bool) -> Self {
+        if fits { Self::Yes } else { Self::No }
+    }
+}
+
+impl Verdict {
+    /// Returns `true` if a rule with this verdict applies to what fits so.
+    fn applies(self, fit: Fit) -> bool {
+        match self {
+            Self::Allow => fit == Fit::Yes,
+            Self::Ask | Self::Deny => fit != Fit::No,
+        }
+    }
+}
+
+impl Rules {
+    /// The rules in their order; the last that fits decides.
+    #[must_use]
+    pub fn new(rules: impl IntoIterator<Item = Rule>) -> Self {
+        Self(rules.into_iter().collect())
+    }
+
+    /// Returns the verdict on a call, of which `arguments` has properties under their own names.
+    #[must_use]
+    pub fn judge(&self, tool: &str, arguments: &Value) -> Permission {
+        self.judged(&Judged::new(tool, None, &arguments.to_string()))
+    }
+
+    /// Returns the verdict on a call with arguments that fit `definition`.
+    pub(crate) fn judge_call(&self, definition: &ToolDefinition, arguments: &Arguments<'_>) -> Permission {
+        self.judged(&Judged::new(definition.name(), Some(definition), arguments.as_str()))
+    }
+
+    fn judged(&self, call: &Judged<'_>) -> Permission {
+        let rule = self.0.iter().rev().find(|rule| rule.fits(call));
+        rule.map_or(Permission::Allow, Rule::permission)
+    }
+
+    /// Returns the denial of every call of `tool`, whatever its arguments, if there is one.
+    pub(crate) fn denial(&self, tool: &str) -> Option<Permission> {
+        let mut deciding = None;
+        for rule in self.0.iter().filter(|rule| rule.calls.tool.fits(tool)) {
+            match (rule.verdict, rule.looks_at_arguments()) {
+                (Verdict::Deny, false) => deciding = Some(rule),
+                // Another denial of some calls leaves those denied that were.
+                (Verdict::Deny, true) => {}
+                _ => deciding = None,
+            }
+        }
+        deciding.map(Rule::permission)
+    }
+}
+
+impl Rule {
+    /// Allows calls that fit `pattern`: the name of a tool, or `name:arguments`, with `*` for anything.
+    ///
+    /// All that is among the arguments has to fit, in place of some; [`at`](Self::at) looks at one of
+    /// them. A pattern is no parser: `git *` also fits `git log; rm -r /`.
+    #[must_use]
+    pub fn allow(pattern: &str) -> Self {
+        Self::new(Verdict::Allow, pattern)
+    }
+
+    /// Has a person asked about calls that fit `pattern`, as some text among the arguments does.
+    #[must_use]
+    pub fn ask(pattern: &str) -> Self {
+        Self::new(Verdict::Ask, pattern)
+    }
+
+    /// Denies calls that fit `pattern`, as some text among the arguments does.
+    #[must_use]
+    pub fn deny(pattern: &str) -> Self {
+        Self::new(Verdict::Deny, pattern)
+    }
+
+    /// Narrows the rule to calls whose argument at `pointer` (a JSON pointer) fits `matcher`: a text pattern,
+    /// if it is a string, or a [`PathPattern`], [`UrlPattern`] or [`NumberPattern`]. Of several, all have to
+    /// fit. [`Rules`] describes values that are absent, lists, or of another type.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use tool_runtime::{NumberPattern, PathPattern, Rule};
+    ///
+    /// let secrets = PathPattern::new("secrets/**")?.base("/srv/app")?;
+    /// let rules = [
+    ///     Rule::deny("read").at("/path", secrets),
+    ///     Rule::ask("pay").at("/amount", NumberPattern::new("> 100")?),
+    ///     Rule::deny("mail").at("/to", "*@example.com"),
+    /// ];
+    /// # Ok::<(), tool_runtime::InvalidRule>(())
+    /// ```
+    #[must_use]
+    pub fn at(mut self, pointer: impl Into<String>, matcher: impl Into<Matcher>) -> Self {
+        self.arguments.entry(pointer.into()).or_default().push(matcher.into());
+        self
+    }
+
+    /// Sets the reason, for the model or the person.
+    #[must_use]
+    pub fn because(mut self, reason: impl Into<String>) -> Self {
+        self.reason = Some(reason.into());
+        self
+    }
+
+    fn new(verdict: Verdict, pattern: &str) -> Self {
+        Self { verdict, calls: CallPattern::new(pattern), arguments: BTreeMap::new(), reason: None }
+    }
+
+    fn looks_at_arguments(&self) -> bool {
+        self.calls.arguments.is_some() || !self.arguments.is_empty()
+    }
+
+    fn fits(&self, call: &Judged<'_>) -> bool {
+        if !self.calls.tool.fits(call.tool) {
+            return false;
+        }
+        let Some(arguments) = &call.arguments else {
+            return !self.looks_at_arguments() || self.verdict.applies(Fit::Unclear);
+        };
+        self.calls.fits_arguments(arguments, self.verdict)
+            && self
+                .arguments
+                .iter()
+                .all(|(pointer, matchers)| self.fits_at(pointer, matchers, call, arguments))
+    }
+
+    /// Returns `true` if what is at `pointer` fits all of `matchers`.
+    fn fits_at(
+        &self,
+        pointer: &str,
+        matchers: &[Matcher],
+        call: &Judged<'_>,
+        arguments: &ExactValue<'_>,
+    ) -> bool {
+        let places = call.places(pointer);
+        if places.is_empty() {
+            // A rule for many tools is not about those that have no such property.
+            return !self.calls.tool.has_star() && self.verdict.applies(Fit::Unclear);
+        }
+        let found = places.iter().flat_map(|place| {
+            let mut found = Vec::new();
+            matcher::find(arguments, &place.steps, &mut found);
+            let is_absent = found.iter().all(|found| matches!(found, Found::Absent));
+            // Of branches that name a property differently, a call takes one.
+            if is_absent && places.len() > 1 && !place.has_default {
+                found.clear();
+            }
+            found.into_iter().map(|found| (found, place.has_default))
+        });
+        let found: Vec<_> = found.collect();
+        let fits = |matcher: &Matcher, (found, has_default): (Found<'_, '_>, bool)| match found {
+            Found::Absent if has_default => self.verdict.applies(Fit::Unclear),
+            found => matcher.fits_found(found, self.verdict),
+        };
+        matchers.iter().all(|matcher| match self.verdict {
+            Verdict::Allow => !found.is_empty() && found.iter().all(|found| fits(matcher, *found)),
+            Verdict::Ask | Verdict::Deny => found.iter().any(|found| fits(matcher, *found)),
+        })
+    }
+
+    fn permission(&self) -> Permission {
+        let reason = |word: &str| {
+            let said = self.reason.clone();
+            said.unwrap_or_else(|| format!("a rule {word} it: {}", self.calls))
+        };
+        match self.verdict {
+            Verdict::Allow => Permission::Allow,
+            Verdict::Ask => Permission::ask(reason("asks for")),
+            Verdict::Deny => Permission::deny(reason("denies")),
+        }
+    }
+}
+
+/// A call that is judged.
+struct Judged<'a> {
+    tool: &'a str,
+    definition: Option<&'a ToolDefinition>,
+    /// `None` where they cannot be read.
+    arguments: Option<ExactValue<'a>>,
+}
+
+impl<'a> Judged<'a> {
+    fn new(tool: &'a str, definition: Option<&'a ToolDefinition>, arguments: &'a str) -> Self {
+        Self { tool, definition, arguments: ExactValue::read(arguments) }
+    }
+
+    /// The places that `pointer` leads to, by the schema where that is known.
+    fn places(&self, pointer: &str) -> Vec<ResolvedPointer> {
+        match self.definition {
+            Some(definition) => definition.input_schema().resolve_pointer(pointer),
+            None => {
+                let place = |steps| ResolvedPointer { steps, has_default: false };
+                pointer_steps(pointer).map(place).into_iter().collect()
+            }
+        }
+    }
+}
+
+/// A text that is not a rule, or not a pattern of its kind.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InvalidRule(String);
+
+impl fmt::Display for InvalidRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for InvalidRule {}

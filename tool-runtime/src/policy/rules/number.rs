@@ -1,0 +1,224 @@
+//! Number patterns: comparisons by exact decimal value.
+//!
+//! A number is its sign, its digits without zeros at either end, and where they stand: two numbers are
+//! compared as they are written, and none goes through an `f64`.
+
+use std::{cmp::Ordering, fmt, str::FromStr};
+
+use tool_core::__private::ExactValue;
+
+use super::{Fit, InvalidRule};
+
+/// A comparison of numbers by their exact values: `100`, `> 0.1`, or several that all must hold, as in
+/// `>= 1, < 1000`.
+///
+/// The operators are `=` (the default), `<`, `<=`, `>` and `>=`. `100`, `100.0` and `1e2` are one number,
+/// and 9007199254740993 is another than 9007199254740992. A value that is not a JSON number, also a string
+/// with digits, matches every `deny` and `ask`, and no `allow`.
+///
+/// # Examples
+///
+/// ```
+/// use tool_runtime::{NumberPattern, Permission, Rule, Rules, prelude::*};
+///
+/// let rules = Rules::new([Rule::deny("pay").at("/amount", NumberPattern::new("> 100")?)]);
+/// assert_eq!(rules.judge("pay", &json!({ "amount": 100 })), Permission::Allow);
+/// assert!(matches!(rules.judge("pay", &json!({ "amount": 100.5 })), Permission::Deny { .. }));
+/// assert!(matches!(rules.judge("pay", &json!({ "amount": "12" })), Permission::Deny { .. }));
+/// # Ok::<(), tool_runtime::InvalidRule>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NumberPattern {
+    text: String,
+    comparisons: Vec<(Operator, Decimal)>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Operator {
+    Equal,
+    Less,
+    AtMost,
+    Greater,
+    AtLeast,
+}
+
+impl NumberPattern {
+    /// Reads a pattern.
+    ///
+    /// # Errors
+    ///
+    /// If `pattern` is not a list of comparisons, separated by commas, or no number can satisfy all of
+    /// them.
+    pub fn new(pattern: &str) -> Result<Self, InvalidRule> {
+        let read = |text: &str| {
+            let text = text.trim();
+            let (operator, number) = [
+                ("<=", Operator::AtMost),
+                (">=", Operator::AtLeast),
+                ("<", Operator::Less),
+                (">", Operator::Greater),
+                ("=", Operator::Equal),
+                ("", Operator::Equal),
+            ]
+            .into_iter()
+            .find_map(|(sign, operator)| Some((operator, text.strip_prefix(sign)?)))?;
+            Some((operator, Decimal::read(number.trim())?))
+        };
+        let comparisons: Option<Vec<_>> = pattern.split(',').map(read).collect();
+        let Some(comparisons) = comparisons else {
+            return Err(InvalidRule(format!(
+                "`{pattern}` is not a number pattern; write a number, or comparisons such as `>= 1, < 100`"
+            )));
+        };
+        let pattern = Self { text: pattern.to_owned(), comparisons };
+        match pattern.is_empty() {
+            true => Err(InvalidRule(format!("no number satisfies `{}`", pattern.text))),
+            false => Ok(pattern),
+        }
+    }
+
+    /// The pattern as it is written.
+    pub(super) fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    pub(super) fn fit(&self, value: &ExactValue<'_>) -> Fit {
+        let ExactValue::Number(text) = value else { return Fit::Unclear };
+        match Decimal::read(text) {
+            Some(number) => Fit::of(self.holds(&number)),
+            None => Fit::Unclear,
+        }
+    }
+
+    fn holds(&self, number: &Decimal) -> bool {
+        self.comparisons.iter().all(|(operator, limit)| operator.holds(number.cmp(limit)))
+    }
+
+    /// Returns `true` if the comparisons contradict each other.
+    fn is_empty(&self) -> bool {
+        let lower = |operator: &Operator| matches!(operator, Operator::Greater | Operator::AtLeast);
+        let upper = |operator: &Operator| matches!(operator, Operator::Less | Operator::AtMost);
+        self.comparisons.iter().any(|(one, left)| {
+            self.comparisons.iter().any(|(other, right)| match (one, other) {
+                (Operator::Equal, _) => !other.holds(left.cmp(right)),
+                _ if lower(one) && upper(other) => match left.cmp(right) {
+                    Ordering::Less => false,
+                    Ordering::Equal => (*one, *other) != (Operator::AtLeast, Operator::AtMost),
+                    Ordering::Greater => true,
+                },
+                _ => false,
+            })
+        })
+    }
+}
+
+impl Operator {
+    fn holds(self, order: Ordering) -> bool {
+        match self {
+            Self::Equal => order.is_eq(),
+            Self::Less => order.is_lt(),
+            Self::AtMost => order.is_le(),
+            Self::Greater => order.is_gt(),
+            Self::AtLeast => order.is_ge(),
+        }
+    }
+}
+
+impl FromStr for NumberPattern {
+    type Err = InvalidRule;
+
+    fn from_str(pattern: &str) -> Result<Self, InvalidRule> {
+        Self::new(pattern)
+    }
+}
+
+impl fmt::Display for NumberPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+/// A decimal number: `0.DIGITS × 10^exponent`, with its sign.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Decimal {
+    is_negative: bool,
+    /// Without zeros at either end; empty for 0.
+    digits: Vec<u8>,
+    /// 0 where there are no digits.
+    exponent: i128,
+}
+
+impl Decimal {
+    /// Reads a JSON number; `None` for everything else, and for an exponent beyond 64 bits.
+    fn read(text: &str) -> Option<Self> {
+        let (is_negative, unsigned) = match text.strip_prefix('-') {
+            Some(rest) => (true, rest),
+            None => (false, text),
+        };
+        let (mantissa, exponent) = match unsigned.split_once(['e', 'E']) {
+            Some((mantissa, exponent)) => (mantissa, read_exponent(exponent)?),
+            None => (unsigned, 0),
+        };
+        let (whole, fraction) = match mantissa.split_once('.') {
+            Some((_, "")) => return None,
+            Some(parts) => parts,
+            None => (mantissa, ""),
+        };
+        let is_digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+        let is_whole = !whole.is_empty() && (whole == "0" || !whole.starts_with('0'));
+        if !is_whole || !is_digits(whole) || !is_digits(fraction) {
+            return None;
+        }
+        let mut digits: Vec<u8> = whole.bytes().chain(fraction.bytes()).collect();
+        let leading = digits.iter().take_while(|digit| **digit == b'0').count();
+        digits.drain(..leading);
+        let kept = digits.iter().rposition(|digit| *digit != b'0').map_or(0, |last| last + 1);
+        digits.truncate(kept);
+        if digits.is_empty() {
+            return Some(Self { is_negative: false, digits, exponent: 0 });
+        }
+        let places = i128::try_from(whole.len()).ok()? - i128::try_from(leading).ok()?;
+        Some(Self { is_negative, digits, exponent: i128::from(exponent) + places })
+    }
+
+    fn is_zero(&self) -> bool {
+        self.digits.is_empty()
+    }
+
+    /// The order of the absolute values.
+    fn magnitude(&self, other: &Self) -> Ordering {
+        match (self.is_zero(), other.is_zero()) {
+            (true, true) => Ordering::Equal,
+            (true, false) => Ordering::Less,
+            (false, true) => Ordering::Greater,
+            // Digits of a fraction are compared from the left; the longer of two is the greater.
+            (false, false) => self.exponent.cmp(&other.exponent).then_with(|| self.digits.cmp(&other.digits)),
+        }
+    }
+}
+
+impl Ord for Decimal {
+    fn cmp(&self, other: &Self) -> Ordering {
+        match (self.is_negative, other.is_negative) {
+            (false, true) => Ordering::Greater,
+            (true, false) => Ordering::Less,
+            (false, false) => self.magnitude(other),
+            (true, true) => other.magnitude(self),
+        }
+    }
+}
+
+impl PartialOrd for Decimal {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// Reads what stands behind the `e`.
+fn read_exponent(text: &str) -> Option<i64> {
+    let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    text.parse().ok()
+}

@@ -1,0 +1,227 @@
+//! Paths brought to one form by their text alone.
+//!
+//! What a text means to an operating system is only decided where it is clear. Everything else, such as
+//! `~`, a stream of NTFS or a device, has no normal form here, and the caller has to assume the worst.
+
+use std::borrow::Cow;
+
+/// The rules by which a text is read as a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Style {
+    Unix,
+    /// `/` and `\` both separate; drives, shares and the prefix `\\?\` are known.
+    Windows,
+}
+
+/// The place where a path begins.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Root {
+    /// A directory that is not known.
+    Relative,
+    /// `/`; in the style of Windows, the root of a drive that is not known.
+    Slash,
+    /// The root of a drive, by its letter in upper case.
+    Drive(char),
+    /// A share of a server, both in lower case.
+    Share(String, String),
+}
+
+/// A path in its normal form: no `.`, no `..`, no empty name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Location {
+    pub(super) root: Root,
+    pub(super) names: Vec<String>,
+}
+
+/// Reads `text`; `None` where its meaning is not clear.
+pub(super) fn normalise(text: &str, style: Style, base: Option<&Location>) -> Option<Location> {
+    if text.trim() != text || begins_specially(text) {
+        return None;
+    }
+    let (root, names) = split(text, style)?;
+    let mut location = match (&root, base) {
+        (Root::Relative, Some(base)) => base.clone(),
+        (Root::Slash, Some(Location { root: drive @ Root::Drive(_), .. })) => {
+            Location { root: drive.clone(), names: Vec::new() }
+        }
+        _ => Location { root, names: Vec::new() },
+    };
+    for name in names {
+        match &*name {
+            "" | "." => {}
+            ".." => {
+                // The parent of a root is the root.
+                if location.names.pop().is_none() && location.root == Root::Relative {
+                    return None;
+                }
+            }
+            _ => location.names.push(checked(&name, style, false)?.to_owned()),
+        }
+    }
+    location.is_clear().then_some(location)
+}
+
+impl Location {
+    /// Returns `false` if the text of this path would be read as something else.
+    fn is_clear(&self) -> bool {
+        let first = self.names.first().filter(|_| self.root == Root::Relative);
+        let ends_plainly = self.names.last().is_none_or(|name| name.trim_end() == name);
+        ends_plainly
+            && first.is_none_or(|name| {
+                !begins_specially(name) && !name.contains(':') && name.trim_start() == name
+            })
+    }
+}
+
+/// Returns `true` if a shell, or a library that reads paths like one, may expand the beginning of `text`.
+fn begins_specially(text: &str) -> bool {
+    text.starts_with(['~', '$', '%'])
+}
+
+/// The root of a path, and the names that follow it, as they are written.
+pub(super) fn split(text: &str, style: Style) -> Option<(Root, Vec<Cow<'_, str>>)> {
+    if text.is_empty() {
+        return None;
+    }
+    if text.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("file:")) {
+        return split_url(&text[5..], style);
+    }
+    if has_scheme(text) {
+        return None;
+    }
+    match style {
+        Style::Unix if drive(text).is_some() => None,
+        Style::Unix => {
+            let root = if text.starts_with('/') { Root::Slash } else { Root::Relative };
+            Some((root, text.split('/').map(Cow::Borrowed).collect()))
+        }
+        Style::Windows => split_windows(text),
+    }
+}
+
+/// Returns `true` if `text` begins like a URL: a scheme of two or more characters, and `:/` or `:\`.
+fn has_scheme(text: &str) -> bool {
+    text.split_once(':').is_some_and(|(scheme, rest)| {
+        scheme.len() > 1
+            && rest.starts_with(['/', '\\'])
+            && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
+    })
+}
+
+/// The letter of the drive with which `text` begins, and the rest.
+pub(super) fn drive(text: &str) -> Option<(char, &str)> {
+    let (letter, rest) = text.split_once(':')?;
+    let mut letters = letter.chars();
+    match (letters.next(), letters.next()) {
+        (Some(letter), None) if letter.is_ascii_alphabetic() => Some((letter.to_ascii_uppercase(), rest)),
+        _ => None,
+    }
+}
+
+fn split_windows(text: &str) -> Option<(Root, Vec<Cow<'_, str>>)> {
+    let parts = |rest: &str| rest.split('/').map(|part| Cow::Owned(part.to_owned())).collect();
+    let text = text.replace('\\', "/");
+    let verbatim = text.strip_prefix("//?/");
+    if let Some(rest) = verbatim {
+        if rest.get(..4).is_some_and(|start| start.eq_ignore_ascii_case("unc/")) {
+            return share(&rest[4..]);
+        }
+        let (letter, rest) = drive(rest)?;
+        return rest.starts_with('/').then(|| (Root::Drive(letter), parts(rest)));
+    }
+    if text.starts_with("///") || text.starts_with("//./") || text.starts_with("/??/") {
+        return None;
+    }
+    if let Some(rest) = text.strip_prefix("//") {
+        return share(rest);
+    }
+    match drive(&text) {
+        // Relative to what is current on that drive.
+        Some((_, rest)) if !rest.starts_with('/') => None,
+        Some((letter, rest)) => Some((Root::Drive(letter), parts(rest))),
+        None if text.starts_with('/') => Some((Root::Slash, parts(&text))),
+        None => Some((Root::Relative, parts(&text))),
+    }
+}
+
+/// `server/share/..`, behind the two separators.
+fn share(text: &str) -> Option<(Root, Vec<Cow<'static, str>>)> {
+    let mut parts = text.split('/').map(|part| Cow::Owned(part.to_owned()));
+    let (server, share) = (parts.next()?, parts.next()?);
+    let is_name = |name: &str| checked(name, Style::Windows, false).is_some_and(|checked| checked == name);
+    (is_name(&server) && is_name(&share))
+        .then(|| (Root::Share(server.to_lowercase(), share.to_lowercase()), parts.collect()))
+}
+
+/// The path of a `file:` URL, behind its scheme.
+fn split_url(rest: &str, style: Style) -> Option<(Root, Vec<Cow<'_, str>>)> {
+    if rest.contains(['\\', '?', '#']) {
+        return None;
+    }
+    let (host, path) = match rest.strip_prefix("//") {
+        Some(rest) => rest.split_at(rest.find('/')?),
+        None => ("", rest),
+    };
+    let path = path.strip_prefix('/')?;
+    let mut names = path.split('/').map(percent_decoded).collect::<Option<Vec<_>>>()?;
+    if !(host.is_empty() || host.eq_ignore_ascii_case("localhost")) {
+        let first = names.first()?;
+        let is_share = style == Style::Windows && !host.contains(['@', ':', '%']) && !first.is_empty();
+        let root = Root::Share(host.to_lowercase(), first.to_lowercase());
+        names.remove(0);
+        return is_share.then_some((root, names));
+    }
+    let first = names.first().map_or("", |name| &**name);
+    // `C|` is how old ones write it.
+    match (drive(&first.replace('|', ":")), style) {
+        (Some((letter, "")), Style::Windows) => {
+            names.remove(0);
+            Some((Root::Drive(letter), names))
+        }
+        (None, Style::Windows) if path.starts_with('/') => None,
+        (None, _) => Some((Root::Slash, names)),
+        (Some(_), _) => None,
+    }
+}
+
+/// A name of a URL; `None` where it is encoded wrongly, or would be more than one name.
+pub(in crate::policy::rules) fn percent_decoded(name: &str) -> Option<Cow<'_, str>> {
+    if !name.contains('%') {
+        return Some(Cow::Borrowed(name));
+    }
+    let mut bytes = Vec::with_capacity(name.len());
+    let mut rest = name.as_bytes();
+    while let [byte, after @ ..] = rest {
+        rest = after;
+        bytes.push(match (byte, after) {
+            (b'%', [high, low, after @ ..]) => {
+                rest = after;
+                let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|it| u8::try_from(it).ok());
+                digit(*high)? << 4 | digit(*low)?
+            }
+            (b'%', _) => return None,
+            (byte, _) => *byte,
+        });
+    }
+    let name = String::from_utf8(bytes).ok()?;
+    (!name.contains(['/', '\\'])).then_some(Cow::Owned(name))
+}
+
+/// A name that means itself, without what Windows ignores at its end; `None` where it may mean another.
+pub(super) fn checked(name: &str, style: Style, is_pattern: bool) -> Option<&str> {
+    let is_special = |letter: char| letter.is_control() || !is_pattern && matches!(letter, '*' | '?');
+    if name.contains(is_special) {
+        return None;
+    }
+    match style {
+        Style::Unix => (!name.contains('\\')).then_some(name),
+        Style::Windows => {
+            let trimmed = name.trim_end_matches(['.', ' ']);
+            // `a~1` may be the short name of any other; behind a colon stands the name of a stream.
+            let is_short =
+                trimmed.split('~').skip(1).any(|rest| rest.starts_with(|it: char| it.is_ascii_digit()));
+            let is_odd = trimmed.is_empty() || is_short || trimmed.contains([':', '<', '>', '"', '|']);
+            (!is_odd).then_some(trimmed)
+        }
+    }
+}

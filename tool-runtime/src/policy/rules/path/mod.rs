@@ -1,0 +1,273 @@
+//! Path patterns: where a path leads, by its text alone.
+
+mod lexical;
+#[cfg(test)]
+mod tests;
+
+use std::{fmt, str::FromStr};
+
+use tool_core::__private::ExactValue;
+
+#[cfg(feature = "url-rules")]
+pub(super) use self::lexical::percent_decoded;
+use self::lexical::{Location, Root, Style, checked, drive, normalise, split};
+use super::{Fit, InvalidRule, text};
+
+/// A pattern of paths, such as `/etc/**`.
+///
+/// `*` stands for any characters within a name, `**` for any number of names, also none: `/etc/**`
+/// includes `/etc` itself. A pattern that begins with `**`, such as `**/.env`, fits under every root.
+///
+/// Before a path is compared, it is brought to its normal form: `.`, `..` and repeated separators are
+/// resolved, and a `file:` URL is decoded. A pattern with a drive or a share (`C:/work/**`,
+/// `//?/C:/work/**`, `\\server\share\**`), and every pattern on Windows, is compared as on Windows: `\`
+/// separates, and dots and spaces at the end of a name are ignored. [Case](Self::ignore_case) is ignored on
+/// Windows and macOS. A relative path is resolved against the [base](Self::base); without one, relative
+/// paths are only comparable with relative patterns.
+///
+/// A path whose meaning is not clear matches every `deny` and `ask`, and no `allow`: an empty one, one with
+/// control characters (NUL among them), with `*` or `?`, with blanks around it; one that begins with `~`,
+/// `$` or `%`; a relative one with no base to resolve it, or with more `..` than names; a URL other than
+/// `file:`, and one that is encoded wrongly; a device, a stream (`a.txt:b`) or a short name (`PROGRA~1`) of
+/// Windows; `\` or a drive where the pattern is one of Unix; a share where the pattern has a drive. So does
+/// a value that is not a string.
+///
+/// # Limits
+///
+/// The check is lexical and does not access the file system. It does not see symbolic or hard links, mount
+/// points or bind mounts, other names of a file by Unicode normalization, or a change between the check and
+/// the access; and it compares the path that is named, not what a tool does with the directories above it.
+/// A tool that must not leave a directory has to open files relative to that directory, for instance with
+/// the crate `cap-std`.
+///
+/// # Examples
+///
+/// ```
+/// use tool_runtime::{PathPattern, Permission, Rule, Rules, prelude::*};
+///
+/// let rules = Rules::new([Rule::deny("read").at("/path", PathPattern::new("/etc/**")?)]);
+/// for path in ["/etc/shadow", "//etc/shadow", "/tmp/../etc/shadow", "file:///%65tc/shadow"] {
+///     assert!(matches!(rules.judge("read", &json!({ "path": path })), Permission::Deny { .. }));
+/// }
+/// assert_eq!(rules.judge("read", &json!({ "path": "/tmp/etc" })), Permission::Allow);
+/// # Ok::<(), tool_runtime::InvalidRule>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PathPattern {
+    text: String,
+    base_text: Option<String>,
+    ignore_case: Option<bool>,
+    style: Style,
+    base: Option<Location>,
+    /// `None` where the pattern begins with `**`, under any root.
+    root: Option<Root>,
+    names: Vec<Name>,
+}
+
+/// A part of a pattern.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Name {
+    /// One name, in which `*` stands for any characters.
+    One(String),
+    /// `**`
+    Any,
+}
+
+impl PathPattern {
+    /// Reads a pattern.
+    ///
+    /// # Errors
+    ///
+    /// If `pattern` is not a path, or has what is not supported: `**` within a name, `..` behind a
+    /// wildcard, one of `?[]{}`, a beginning that a shell would expand.
+    pub fn new(pattern: &str) -> Result<Self, InvalidRule> {
+        Self::compiled(pattern, None, None)
+    }
+
+    /// Sets the absolute path of the directory against which relative paths are resolved, also that of the
+    /// pattern unless it begins with `**`. Default: none.
+    ///
+    /// # Errors
+    ///
+    /// If `base` is not an absolute path, or is not one of the same system as the pattern.
+    pub fn base(self, base: &str) -> Result<Self, InvalidRule> {
+        Self::compiled(&self.text, Some(base), self.ignore_case)
+    }
+
+    /// Sets whether upper and lower case are one. Default: on Windows and macOS, and for patterns with a
+    /// drive or a share.
+    #[must_use]
+    pub fn ignore_case(self, ignore_case: bool) -> Self {
+        Self { ignore_case: Some(ignore_case), ..self }
+    }
+
+    pub(super) fn compiled(
+        text: &str,
+        base_text: Option<&str>,
+        ignore_case: Option<bool>,
+    ) -> Result<Self, InvalidRule> {
+        let of_windows =
+            |text: &str| drive(text).is_some() || text.starts_with("\\\\") || text.starts_with("//?/");
+        let is_windows = cfg!(windows) || of_windows(text) || base_text.is_some_and(of_windows);
+        let style = if is_windows { Style::Windows } else { Style::Unix };
+        Self::styled(text, base_text, ignore_case, style)
+    }
+
+    fn styled(
+        text: &str,
+        base_text: Option<&str>,
+        ignore_case: Option<bool>,
+        style: Style,
+    ) -> Result<Self, InvalidRule> {
+        let base = base_text.map(|base| match normalise(base, style, None) {
+            Some(location) if !matches!(location.root, Root::Relative) => Ok(location),
+            _ => Err(InvalidRule(format!("the base `{base}` is not an absolute path"))),
+        });
+        let base = base.transpose()?;
+        let (root, names) = read(text, style, base.as_ref())
+            .map_err(|why| InvalidRule(format!("`{text}` is not a path pattern: {why}")))?;
+        let base_text = base_text.map(str::to_owned);
+        Ok(Self { text: text.to_owned(), base_text, ignore_case, style, base, root, names })
+    }
+
+    /// The pattern as it is written.
+    pub(super) fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// What was set beside the text.
+    pub(super) fn options(&self) -> (Option<&str>, Option<bool>) {
+        (self.base_text.as_deref(), self.ignore_case)
+    }
+
+    fn ignores_case(&self) -> bool {
+        self.ignore_case.unwrap_or(self.style == Style::Windows || cfg!(target_os = "macos"))
+    }
+
+    pub(super) fn fit(&self, value: &ExactValue<'_>) -> Fit {
+        match value {
+            ExactValue::String(path) => self.fit_path(path),
+            _ => Fit::Unclear,
+        }
+    }
+
+    fn fit_path(&self, path: &str) -> Fit {
+        let Some(location) = normalise(path, self.style, self.base.as_ref()) else { return Fit::Unclear };
+        let most = match (&self.root, &location.root) {
+            (None, _) => Fit::Yes,
+            (Some(root), other) if root == other => Fit::Yes,
+            (Some(Root::Drive(_)), Root::Drive(_)) => Fit::No,
+            // It may be that drive.
+            (Some(Root::Slash), Root::Drive(_)) | (Some(Root::Drive(_)), Root::Slash) => Fit::Unclear,
+            // A share may be a directory of this machine, and a server may have several names.
+            _ => return Fit::Unclear,
+        };
+        most.min(fit_names(&self.names, &location.names, self.ignores_case()))
+    }
+}
+
+/// The root and the names of a pattern.
+fn read(text: &str, style: Style, base: Option<&Location>) -> Result<(Option<Root>, Vec<Name>), String> {
+    if text.contains(['?', '[', ']', '{', '}']) {
+        return Err("`?`, `[..]` and `{..}` are not supported; use `*` or several rules".to_owned());
+    }
+    if text.starts_with(['~', '$', '%']) {
+        return Err("nothing is expanded in it; write the directory".to_owned());
+    }
+    if text.trim() != text || text.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("file:")) {
+        return Err("write a plain path, without blanks around it".to_owned());
+    }
+    let not_a_path = || "it is empty, a URL, or not a path of this system".to_owned();
+    let (root, parts) = split(text, style).ok_or_else(not_a_path)?;
+    let is_anywhere = root == Root::Relative && parts.first().is_some_and(|part| part == "**");
+    let (root, mut names) = match (root, base) {
+        (Root::Relative, Some(base)) if !is_anywhere => {
+            (base.root.clone(), base.names.iter().cloned().map(Name::One).collect())
+        }
+        (Root::Slash, Some(Location { root: root @ Root::Drive(_), .. })) => (root.clone(), Vec::new()),
+        (root, _) => (root, Vec::new()),
+    };
+    for part in parts {
+        match &*part {
+            "" | "." => {}
+            ".." => match names.pop() {
+                Some(Name::One(name)) if !name.contains('*') => {}
+                None if root != Root::Relative => {}
+                _ => return Err("`..` has no name before it that it could take back".to_owned()),
+            },
+            "**" => names.push(Name::Any),
+            part if part.contains("**") => return Err("`**` stands alone between separators".to_owned()),
+            part => {
+                let name =
+                    checked(part, style, true).ok_or_else(|| format!("the name `{part}` is ambiguous"))?;
+                names.push(Name::One(name.to_owned()));
+            }
+        }
+    }
+    Ok(((!is_anywhere).then_some(root), names))
+}
+
+/// The fit of all names, in time proportional to the lengths of both.
+pub(super) fn fit_names(pattern: &[Name], names: &[String], ignore_case: bool) -> Fit {
+    // The fit of the pattern so far with the first names of the path, by their number.
+    let mut fits = vec![Fit::No; names.len() + 1];
+    fits[0] = Fit::Yes;
+    for part in pattern {
+        match part {
+            Name::Any => {
+                for at in 1..fits.len() {
+                    fits[at] = fits[at].max(fits[at - 1]);
+                }
+            }
+            Name::One(one) => {
+                let one = if ignore_case { one.to_lowercase() } else { one.clone() };
+                for at in (1..fits.len()).rev() {
+                    fits[at] = match fits[at - 1] {
+                        Fit::No => Fit::No,
+                        before => before.min(fit_name(&one, &names[at - 1], ignore_case)),
+                    };
+                }
+                fits[0] = Fit::No;
+            }
+        }
+    }
+    fits[names.len()]
+}
+
+/// The fit of one name; `pattern` is in lower case where case is ignored.
+fn fit_name(pattern: &str, name: &str, ignore_case: bool) -> Fit {
+    if !ignore_case {
+        return Fit::of(text::fits(pattern, name));
+    }
+    if text::fits(pattern, &name.to_lowercase()) {
+        return Fit::Yes;
+    }
+    if name.is_ascii() && pattern.is_ascii() {
+        return Fit::No;
+    }
+    // A file system that ignores case may also take `ſ` for `s`, and a letter and its accent for one.
+    let folded = |text: &str| text.to_uppercase().to_lowercase();
+    let is_near = text::fits(&folded(pattern), &folded(name));
+    let is_composed = !pattern.is_ascii() && (pattern.contains(combines) || name.contains(combines));
+    if is_near || is_composed { Fit::Unclear } else { Fit::No }
+}
+
+/// Returns `true` for characters that join with the one before.
+fn combines(letter: char) -> bool {
+    matches!(letter, '\u{300}'..='\u{36f}' | '\u{1100}'..='\u{11ff}' | '\u{1ab0}'..='\u{1aff}'
+        | '\u{1dc0}'..='\u{1dff}' | '\u{20d0}'..='\u{20ff}' | '\u{3099}' | '\u{309a}' | '\u{fe20}'..='\u{fe2f}')
+}
+
+impl FromStr for PathPattern {
+    type Err = InvalidRule;
+
+    fn from_str(pattern: &str) -> Result<Self, InvalidRule> {
+        Self::new(pattern)
+    }
+}
+
+impl fmt::Display for PathPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}

@@ -1,0 +1,280 @@
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::path::{Component, Path, PathBuf};
+
+use proptest::prelude::*;
+
+use super::{
+    Fit, PathPattern,
+    lexical::{Location, Root, Style, normalise},
+};
+
+fn pattern(text: &str) -> PathPattern {
+    PathPattern::new(text).unwrap().ignore_case(false)
+}
+
+fn on_windows(text: &str, base: Option<&str>) -> PathPattern {
+    PathPattern::styled(text, base, None, Style::Windows).unwrap()
+}
+
+fn check(pattern: &PathPattern, expected: Fit, paths: &[&str]) {
+    for path in paths {
+        assert_eq!(pattern.fit_path(path), expected, "{pattern} {path:?}");
+    }
+}
+
+#[test]
+fn a_path_is_guarded_in_all_of_its_spellings() {
+    let etc = pattern("/etc/**");
+    check(
+        &etc,
+        Fit::Yes,
+        &[
+            "/etc/shadow",
+            "/etc",
+            "/etc/",
+            "//etc/shadow",
+            "///etc///shadow//",
+            "/./etc/./shadow",
+            "/tmp/../etc/shadow",
+            "/../../etc/shadow",
+            "/tmp/a/b/../../../etc/ssh/sshd_config",
+            "/etc/x/../shadow",
+            "file:///etc/shadow",
+            "file:/etc/shadow",
+            "FILE://localhost/etc/shadow",
+            "file:///%65tc/shadow",
+            "file:///tmp/%2e%2E/etc/shadow",
+            "file:////etc/shadow",
+        ],
+    );
+    check(&etc, Fit::No, &["/", "/tmp/etc/shadow", "/etcetera", "/Etc/shadow", "/etc/../tmp", "/tmp/ etc"]);
+}
+
+#[test]
+fn a_path_whose_meaning_is_not_clear_is_unclear() {
+    check(
+        &pattern("/etc/**"),
+        Fit::Unclear,
+        &[
+            "",
+            " ",
+            "\0",
+            "/etc\0/shadow",
+            "/tmp/a\n",
+            " /etc/shadow",
+            "/tmp/a ",
+            "etc/shadow",
+            "../etc/shadow",
+            "~/x",
+            "~root/x",
+            "$HOME/x",
+            "%USERPROFILE%/x",
+            "/e*c/shadow",
+            "/tmp/?",
+            "\\etc\\shadow",
+            "/tmp\\..\\etc",
+            "C:\\etc",
+            "c:/etc",
+            "\\\\?\\C:\\etc",
+            "file:etc/shadow",
+            "file://host/etc/shadow",
+            "file:///tmp/%00",
+            "file:///tmp%2f..%2fetc/shadow",
+            "file:///tmp/%zz",
+            "file:///tmp/%e4",
+            "file:///tmp?x",
+            "file:///C:/etc",
+            "fi\tle:///etc/shadow",
+            "http://localhost/etc/shadow",
+            "vscode-remote:/etc/shadow",
+        ],
+    );
+}
+
+#[test]
+fn a_star_stays_within_a_name_and_two_do_not() {
+    check(&pattern("/srv/*/secret"), Fit::Yes, &["/srv/a/secret", "/srv/a/../b/secret"]);
+    check(&pattern("/srv/*/secret"), Fit::No, &["/srv/secret", "/srv/a/b/secret", "/srv/a/secret/b"]);
+    check(&pattern("/srv/**/secret"), Fit::Yes, &["/srv/secret", "/srv/a/b/secret"]);
+    check(&pattern("/srv/*.key"), Fit::Yes, &["/srv/.key", "/srv/a.key"]);
+    check(&pattern("/srv/*.key"), Fit::No, &["/srv/a/b.key", "/srv/a.keys"]);
+    check(&pattern("**/.env"), Fit::Yes, &[".env", "/.env", "/a/b/.env", "a/.env", "./a/../.env"]);
+    check(&pattern("**/.env"), Fit::No, &["/a/.envrc", "/.env/a"]);
+    check(&pattern("**/.env"), Fit::Unclear, &["../.env", "../a"]);
+    check(&pattern("/**"), Fit::Yes, &["/", "/a/b"]);
+    check(&pattern("/tmp/../etc/./*"), Fit::Yes, &["/etc/shadow"]);
+}
+
+#[test]
+fn relative_paths_are_resolved_against_the_base() {
+    let secrets = pattern("secrets/**").base("/srv/app").unwrap();
+    check(
+        &secrets,
+        Fit::Yes,
+        &["secrets/a", "./secrets", "/srv/app/secrets/a", "../app/secrets/a", "x/../secrets/a"],
+    );
+    check(&secrets, Fit::No, &["a", "../secrets/a", "/secrets/a"]);
+    let etc = pattern("/etc/**").base("/srv/app").unwrap();
+    check(&etc, Fit::Yes, &["../../etc/shadow", "../../../../etc/shadow"]);
+    // With no base, a relative path is comparable with relative patterns only.
+    let secrets = pattern("secrets/**");
+    check(&secrets, Fit::Yes, &["secrets/a", "a/../secrets"]);
+    check(&secrets, Fit::No, &["a/secrets"]);
+    check(&secrets, Fit::Unclear, &["/srv/app/secrets/a", "../app/secrets/a"]);
+}
+
+#[test]
+fn windows_reads_paths_by_its_own_rules() {
+    let windows = on_windows("C:/Windows/**", None);
+    check(
+        &windows,
+        Fit::Yes,
+        &[
+            "C:\\Windows\\System32",
+            "c:/windows",
+            "C:\\WINDOWS. \\x",
+            "C:/a/..\\Windows/x",
+            "\\\\?\\C:\\Windows\\x",
+            "//?/c:/Windows/x",
+            "file:///C:/Windows/x",
+            "file:///c%3A/Windows/x",
+            "file:///C|/Windows/x",
+        ],
+    );
+    check(&windows, Fit::No, &["D:\\Windows\\x", "C:\\Users\\x", "C:/Windowsx"]);
+    check(
+        &windows,
+        Fit::Unclear,
+        &[
+            "C:Windows\\x",
+            "C:",
+            "\\Windows\\x",
+            "/Windows/x",
+            "Windows\\x",
+            "\\\\localhost\\C$\\Windows",
+            "\\\\.\\C:\\Windows",
+            "\\\\?\\GLOBALROOT\\Device\\x",
+            "\\??\\C:\\Windows",
+            "C:\\WINDOW~1\\x",
+            "C:\\Users\\a.txt::$DATA",
+            "C:\\Users\\...\\x",
+            "C:\\\u{0}",
+        ],
+    );
+    check(&windows, Fit::No, &["\\Users\\x"]);
+    let share = on_windows("\\\\Server\\Share\\private\\**", None);
+    check(
+        &share,
+        Fit::Yes,
+        &["//server/share/PRIVATE/a", "\\\\?\\UNC\\server\\share\\private", "file://server/share/private/a"],
+    );
+    check(&share, Fit::No, &["\\\\server\\share\\public", "\\\\server\\share\\..\\..\\public"]);
+    check(&share, Fit::Unclear, &["\\\\10.0.0.1\\share\\private", "C:\\private", "private"]);
+    let based = on_windows("secrets/**", Some("C:\\app"));
+    check(&based, Fit::Yes, &["secrets\\a", "C:\\App\\Secrets\\a", "\\app\\secrets"]);
+    check(&based, Fit::No, &["..\\secrets", "\\secrets"]);
+}
+
+#[test]
+fn case_is_ignored_by_option() {
+    let etc = pattern("/Etc/**").ignore_case(true);
+    check(&etc, Fit::Yes, &["/etc/a", "/ETC/a", "file:///eTc"]);
+    check(&pattern("/Straße/**").ignore_case(true), Fit::Unclear, &["/STRASSE/a"]);
+    check(&pattern("/etc/shadow").ignore_case(true), Fit::Unclear, &["/etc/\u{17f}hadow"]);
+    check(&pattern("/caf\u{e9}/**").ignore_case(true), Fit::Yes, &["/CAF\u{c9}/a"]);
+    check(&pattern("/caf\u{e9}/**").ignore_case(true), Fit::Unclear, &["/cafe\u{301}/a"]);
+    check(&pattern("/etc/**").ignore_case(true), Fit::No, &["/caf\u{e9}/a"]);
+}
+
+#[test]
+fn a_pattern_that_would_not_guard_what_it_names_is_refused() {
+    for text in [
+        "",
+        " /etc",
+        "/etc/{a,b}",
+        "/etc/?",
+        "/etc/[ab]",
+        "/etc/a**",
+        "/srv/*/../a",
+        "/srv/**/..",
+        "../a",
+        "~/a",
+        "$HOME/a",
+        "file:///etc",
+        "http://a/b",
+        "/etc\0",
+        "C:a",
+        "/etc\\a",
+        "C:/a:b",
+    ] {
+        let refused = PathPattern::new(text);
+        assert!(refused.is_err(), "{text:?}");
+    }
+    assert!(pattern("/a").base("b").is_err());
+    assert!(pattern("/a").base("/b/*").is_err());
+}
+
+/// A path of the parts that make a difference.
+fn paths() -> impl Strategy<Value = String> {
+    let part =
+        prop::sample::select(vec!["..", ".", "", "etc", "a", "b c", ".x", "Etc", "ä", "...", "c:d", "file:"]);
+    (prop::sample::select(vec!["", "/", "//", "./", "C:/", "\\\\s\\t\\"]), prop::collection::vec(part, 0..8))
+        .prop_map(|(root, parts)| format!("{root}{}", parts.join("/")))
+}
+
+/// The text of a location.
+fn written(location: &Location) -> String {
+    let names = location.names.join("/");
+    match &location.root {
+        Root::Relative if names.is_empty() => ".".to_owned(),
+        Root::Relative => names,
+        Root::Slash => format!("/{names}"),
+        Root::Drive(letter) => format!("{letter}:/{names}"),
+        Root::Share(server, share) => format!("//{server}/{share}/{names}"),
+    }
+}
+
+/// What the standard library makes of a path by its text alone.
+fn by_std(path: &str) -> PathBuf {
+    let mut normal = PathBuf::new();
+    for component in Path::new(path).components() {
+        match component {
+            Component::ParentDir if normal.has_root() && normal.parent().is_none() => {}
+            Component::ParentDir if normal.file_name().is_some() => drop(normal.pop()),
+            Component::CurDir => {}
+            other => normal.push(other),
+        }
+    }
+    normal
+}
+
+proptest! {
+    #[test]
+    fn the_normal_form_is_its_own_normal_form(path in paths(), is_windows: bool) {
+        let style = if is_windows { Style::Windows } else { Style::Unix };
+        if let Some(location) = normalise(&path, style, None) {
+            let again = normalise(&written(&location), style, None);
+            prop_assert_eq!(again, Some(location));
+        }
+    }
+
+    #[test]
+    fn paths_that_are_equal_by_the_standard_library_have_one_verdict(path in paths()) {
+        prop_assume!(path.starts_with('/'));
+        let normal = by_std(&path);
+        let normal = normal.to_str().unwrap();
+        for pattern in [pattern("/etc/**"), pattern("/*/a"), pattern("**/b c"), pattern("/").base("/etc").unwrap()] {
+            prop_assert_eq!(pattern.fit_path(&path), pattern.fit_path(normal), "{} {:?} {:?}", pattern, path, normal);
+        }
+    }
+
+    #[test]
+    fn no_text_is_too_much(path: String, other in "[/\\\\.:%~a-cA-C*? \u{0}é]{0,20}") {
+        for pattern in [pattern("/etc/**"), on_windows("C:/a/*/**", Some("C:/b"))] {
+            pattern.fit_path(&path);
+            pattern.fit_path(&other);
+            pattern.fit_path(&format!("file:{other}"));
+        }
+    }
+}

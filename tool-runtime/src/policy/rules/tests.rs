@@ -1,0 +1,334 @@
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use proptest::prelude::*;
+use serde_json::json;
+use tool_core::{__private::ExactValue, Permission};
+
+use super::{Fit, NumberPattern, PathPattern, Rule, RuleProblem, Rules, UrlPattern};
+
+fn fit(pattern: &str, number: &str) -> Fit {
+    NumberPattern::new(pattern).unwrap().fit(&ExactValue::read(number).unwrap())
+}
+
+#[test]
+fn numbers_are_compared_by_their_exact_values() {
+    for (pattern, number) in [
+        ("100", "100"),
+        ("100", "1e2"),
+        ("100", "100.00"),
+        ("100", "1000e-1"),
+        ("= 1e2", "0.1E+3"),
+        ("0", "-0.0e5"),
+        ("9007199254740993", "9007199254740993"),
+        ("> 9007199254740992", "9007199254740993"),
+        ("> 9007199254740992.5", "9007199254740992.50000000000000000001"),
+        (">= 0.1", "0.1"),
+        ("> 0.1", "0.1000000000000000000000001"),
+        ("< -1", "-1.5"),
+        ("<= -1", "-1.0"),
+        (">= 1, < 10", "9.999999999999999999999"),
+        ("> 1e400", "1e401"),
+        ("< 1", "1e-99999"),
+        ("> -1", "-0"),
+        ("< 340282366920938463463374607431768211457", "340282366920938463463374607431768211456"),
+    ] {
+        assert_eq!(fit(pattern, number), Fit::Yes, "{pattern} {number}");
+    }
+    for (pattern, number) in [
+        ("100", "100.00000000000000000001"),
+        ("9007199254740993", "9007199254740992"),
+        ("> 9007199254740993", "9007199254740993.0"),
+        ("> 0.1", "0.1"),
+        (">= 1, < 10", "10"),
+        ("> 0", "-1e400"),
+    ] {
+        assert_eq!(fit(pattern, number), Fit::No, "{pattern} {number}");
+    }
+    for other in [r#""100""#, "true", "null", "{}", "1e99999999999999999999"] {
+        assert_eq!(fit("> 100", other), Fit::Unclear, "{other}");
+    }
+    for wrong in [
+        "",
+        "a",
+        "1,",
+        "> ",
+        "=> 1",
+        "1..2",
+        "01",
+        "1.",
+        ".5",
+        "+1",
+        "NaN",
+        "0x10",
+        "> 2, < 1",
+        "1, 2",
+        "> 1, <= 1",
+    ] {
+        assert!(NumberPattern::new(wrong).is_err(), "{wrong}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn numbers_compare_as_integers_do(left: i64, right: i64, zeros in 0..5_usize) {
+        // The same number, further left and behind more zeros.
+        let written = format!("{left}{}.{}e-{zeros}", "0".repeat(zeros), "0".repeat(zeros + 1));
+        prop_assert_eq!(fit(&format!("= {left}"), &written), Fit::Yes);
+        for (sign, expected) in [
+            ("<", left < right), ("<=", left <= right), (">", left > right), (">=", left >= right), ("=", left == right),
+        ] {
+            prop_assert_eq!(fit(&format!("{sign} {right}"), &written), Fit::of(expected));
+        }
+    }
+
+    #[test]
+    fn numbers_compare_as_fractions_do(left in 0..1_000_000_u64, right in 0..1_000_000_u64) {
+        let number = |n: u64| format!("0.{n:06}");
+        prop_assert_eq!(fit(&format!("< {}", number(right)), &number(left)), Fit::of(left < right));
+        prop_assert_eq!(fit(&format!("> -{}", number(right)), &format!("-{}", number(left))), Fit::of(left < right));
+    }
+}
+
+fn denies(rules: &Rules, arguments: serde_json::Value) -> bool {
+    matches!(rules.judge("t", &arguments), Permission::Deny { .. })
+}
+
+fn etc() -> PathPattern {
+    PathPattern::new("/etc/**").unwrap()
+}
+
+#[test]
+fn a_denial_fits_any_item_of_a_list_and_what_cannot_be_compared() {
+    let rules = Rules::new([Rule::deny("t").at("/p", etc())]);
+    for denied in [
+        json!({ "p": "/etc/a" }),
+        json!({ "p": ["/tmp/a", "/etc/a"] }),
+        json!({ "p": [["/tmp/a"], ["/etc/a"]] }),
+        json!({ "p": 1 }),
+        json!({ "p": null }),
+        json!({ "p": { "a": "/tmp" } }),
+        json!({ "p": ["/tmp/a", 1] }),
+        json!({ "p": "\u{0}" }),
+    ] {
+        assert!(denies(&rules, denied.clone()), "{denied}");
+    }
+    for allowed in [json!({ "p": "/tmp/a" }), json!({ "p": ["/tmp/a"] }), json!({ "p": [] }), json!({})] {
+        assert!(!denies(&rules, allowed.clone()), "{allowed}");
+    }
+}
+
+#[test]
+fn a_permission_fits_all_items_of_a_list_and_nothing_else() {
+    let work = PathPattern::new("/work/**").unwrap();
+    let rules = Rules::new([Rule::deny("t"), Rule::allow("t").at("/p", work)]);
+    for allowed in [json!({ "p": "/work/a" }), json!({ "p": ["/work/a", "/work/b"] })] {
+        assert!(!denies(&rules, allowed.clone()), "{allowed}");
+    }
+    for denied in [
+        json!({}),
+        json!({ "p": null }),
+        json!({ "p": [] }),
+        json!({ "p": [[]] }),
+        json!({ "p": ["/work/a", "/etc/b"] }),
+        json!({ "p": "/work/../etc" }),
+        json!({ "p": "work/a" }),
+        json!({ "p": 1 }),
+        json!({ "p": {} }),
+    ] {
+        assert!(denies(&rules, denied.clone()), "{denied}");
+    }
+}
+
+#[test]
+fn a_pointer_goes_into_every_item_of_a_list() {
+    let rules = Rules::new([Rule::deny("t").at("/files/path", etc())]);
+    assert!(denies(&rules, json!({ "files": [{ "path": "/tmp" }, { "path": "/etc/a" }] })));
+    assert!(!denies(&rules, json!({ "files": [{ "path": "/tmp" }, {}] })));
+    assert!(denies(&rules, json!({ "files": ["/tmp"] })));
+    let rules = Rules::new([
+        Rule::deny("t"),
+        Rule::allow("t").at("/files/path", PathPattern::new("/work/**").unwrap()),
+    ]);
+    assert!(!denies(&rules, json!({ "files": [{ "path": "/work/a" }] })));
+    assert!(denies(&rules, json!({ "files": [{ "path": "/work/a" }, {}] })));
+    assert!(denies(&rules, json!({ "files": [] })));
+    let first = Rules::new([Rule::deny("t").at("/files/0", etc())]);
+    assert!(denies(&first, json!({ "files": ["/etc", "/tmp"] })));
+    assert!(!denies(&first, json!({ "files": ["/tmp", "/etc"] })));
+}
+
+#[test]
+fn of_several_matchers_at_one_pointer_all_have_to_fit() {
+    let text: Rules = serde_json::from_value(json!([
+        { "deny": "t", "where": { "/p": [{ "path": "/etc/**" }, "*shadow*"] } },
+    ]))
+    .unwrap();
+    let code = Rules::new([Rule::deny("t").at("/p", etc()).at("/p", "*shadow*")]);
+    assert_eq!(text, code);
+    assert!(denies(&code, json!({ "p": "/etc/shadow" })));
+    assert!(!denies(&code, json!({ "p": "/etc/hosts" })));
+}
+
+#[test]
+fn matchers_are_read_and_written_as_data() {
+    let written = json!([
+        { "deny": "t", "where": { "/p": { "path": "secrets/**", "base": "/srv", "ignoreCase": true } } },
+        { "ask": "t", "where": { "/n": { "number": "> 100" }, "/t": "rm *" } },
+    ]);
+    let rules: Rules = serde_json::from_value(written.clone()).unwrap();
+    assert_eq!(serde_json::to_value(&rules).unwrap(), written);
+    let whole: Rules =
+        serde_json::from_value(json!([{ "deny": "t", "where": { "/n": { "number": 100 } } }])).unwrap();
+    assert!(denies(&whole, json!({ "n": 100.0 })));
+    for (matcher, why) in [
+        (json!({ "path": "a", "number": 1 }), "an object has one of"),
+        (json!({}), "an object has one of"),
+        (json!({ "number": "1", "base": "/a" }), "an object has one of"),
+        (json!({ "pth": "a" }), "unknown field `pth`"),
+        (json!({ "path": "~/a" }), "is not a path pattern"),
+        (json!({ "path": "a", "base": "b" }), "is not an absolute path"),
+        (json!({ "number": ">> 1" }), "is not a number pattern"),
+        (json!({ "number": 0.1 }), "write the number as a text"),
+        (json!({ "number": true }), "expected a number"),
+        (json!(1), "expected a text, or an object"),
+        (json!([]), "expected a text, or an object"),
+    ] {
+        let read = serde_json::from_value::<Rules>(json!([{ "deny": "t", "where": { "/p": matcher } }]));
+        let message = read.unwrap_err().to_string();
+        assert!(message.contains("`/p`") && message.contains(why), "{matcher}: {message}");
+    }
+    let twice = r#"[{ "deny": "t", "where": { "/p": "a", "/p": "b" } }]"#;
+    assert!(serde_json::from_str::<Rules>(twice).unwrap_err().to_string().contains("given twice"));
+}
+
+#[cfg(not(feature = "url-rules"))]
+#[test]
+fn a_url_rule_without_the_feature_is_an_error() {
+    assert!(UrlPattern::new("https://example.com").is_err());
+    let read = serde_json::from_value::<Rules>(
+        json!([{ "deny": "t", "where": { "/u": { "url": "https://a.b" } } }]),
+    );
+    assert!(read.unwrap_err().to_string().contains("requires the feature `url-rules`"));
+}
+
+#[cfg(feature = "url-rules")]
+#[test]
+fn a_url_is_compared_as_it_is_parsed() {
+    let check = |pattern: &str, expected: Fit, urls: &[&str]| {
+        let pattern = UrlPattern::new(pattern).unwrap();
+        for url in urls {
+            let value = ExactValue::String((*url).into());
+            assert_eq!(pattern.fit(&value), expected, "{pattern} {url:?}");
+        }
+    };
+    check(
+        "https://example.com/docs/**",
+        Fit::Yes,
+        &[
+            "https://example.com/docs/a",
+            "HTTPS://EXAMPLE.com.:443/docs",
+            "https:example.com/docs/",
+            "https://example.com/x/../docs/a?q#f",
+            "https://example.com/x/%2e%2e/%64ocs/a",
+            "https://ex%61mple.com/docs/a",
+            "https://ｅxample.com/docs/a",
+        ],
+    );
+    check(
+        "https://example.com/docs/**",
+        Fit::No,
+        &[
+            "http://example.com/docs/a",
+            "https://example.com:8443/docs/a",
+            "https://www.example.com/docs/a",
+            "https://example.com.evil.net/docs/a",
+            "https://evil.net/docs/a?https://example.com/docs/a",
+            "https://evil.net#@example.com/docs/a",
+            "https://example.com/docs/../x",
+            "https://example.com/Docs/a",
+            "javascript:alert(1)",
+            "file:///etc/passwd",
+        ],
+    );
+    check(
+        "https://example.com/docs/**",
+        Fit::Unclear,
+        &[
+            "",
+            "/docs/a",
+            "//example.com/docs/a",
+            "https://example.com@evil.net/docs/a",
+            "https://evil.net@example.com/docs/a",
+            "https://@example.com/docs/a",
+            "https://evil.net\\@example.com/docs/a",
+            "https://evil.net\t/docs/a",
+            " https://example.com/docs/a",
+            "https://exa\nmple.com/docs/a",
+            "https://example.com/docs%2fa",
+            "https://example.com//docs/a",
+            "https://example.com/docs;x/a",
+            "https://example.com../docs/a",
+            "https://[::1/docs",
+            "https://",
+        ],
+    );
+    for local in [
+        "http://127.0.0.1",
+        "http://0x7f.1",
+        "http://2130706433/",
+        "http://0177.0.0.1",
+        "http://127.1:80",
+        "http://[::ffff:127.0.0.1]",
+        "http://[::ffff:7f00:1]/a",
+        "http://[::127.0.0.1]",
+        "http://127.0.0.1.",
+    ] {
+        check("http://127.0.0.1", Fit::Yes, &[local]);
+    }
+    check("http://[::1]", Fit::Yes, &["http://[0:0:0:0:0:0:0:1]/"]);
+    check("*://*.example.com:*", Fit::Yes, &["http://a.example.com", "wss://a.b.example.com:8080/x"]);
+    check("*://*.example.com:*", Fit::No, &["http://example.com", "http://aexample.com", "http://127.0.0.1"]);
+    check(
+        "*://*.example.com:*",
+        Fit::Unclear,
+        &["file:///a", "gopher://a.example.com/", "data:text/plain,a"],
+    );
+    check(
+        "https://b\u{fc}cher.example",
+        Fit::Yes,
+        &["https://xn--bcher-kva.example/", "https://B\u{dc}CHER.example"],
+    );
+    check("*://*", Fit::Yes, &["http://a", "https://b:1/c"]);
+    for wrong in [
+        "",
+        "example.com",
+        "https://",
+        "https://a@b",
+        "https://a?b",
+        "ssh://a",
+        "https://a*b.c",
+        "https://a:b",
+        "https://*.1.2.3.4",
+        "https://a/../b",
+        "https://a/b**",
+        "https://a/%zz",
+        "https://a/ b",
+    ] {
+        assert!(UrlPattern::new(wrong).is_err(), "{wrong}");
+    }
+    let value = ExactValue::Number("1");
+    assert_eq!(UrlPattern::new("*://*").unwrap().fit(&value), Fit::Unclear);
+    let written = json!([{ "deny": "t", "where": { "/u": { "url": "https://*.example.com/**" } } }]);
+    let rules: Rules = serde_json::from_value(written.clone()).unwrap();
+    assert_eq!(serde_json::to_value(&rules).unwrap(), written);
+}
+
+#[test]
+fn problems_name_the_rule() {
+    let problem = RuleProblem::NoProperty {
+        rule: "deny t".to_owned(),
+        pointer: "/p".to_owned(),
+        tools: vec!["t".to_owned(), "u".to_owned()],
+    };
+    assert_eq!(problem.to_string(), "the rule `deny t` compares `/p`, and `t` or `u` has no such argument");
+}

@@ -1,0 +1,135 @@
+//! Text patterns: names of tools, and arguments that are plain text.
+
+use std::fmt;
+
+use tool_core::__private::ExactValue;
+
+use super::{Fit, Verdict};
+
+/// A text in which `*` stands for any characters, also none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct TextPattern(pub(super) String);
+
+impl TextPattern {
+    /// Returns `true` if the whole of `text` fits, in time proportional to the lengths of both at the
+    /// worst: only the last `*` is tried again.
+    pub(super) fn fits(&self, text: &str) -> bool {
+        fits(&self.0, text)
+    }
+
+    /// Returns `true` if the pattern stands for several texts.
+    pub(super) fn has_star(&self) -> bool {
+        self.0.contains('*')
+    }
+
+    /// The fit of one value. A number or a boolean is compared as it is written; what has no text of its
+    /// own, such as `null` or an object, may mean anything.
+    pub(super) fn fit(&self, value: &ExactValue<'_>) -> Fit {
+        match scalar(value) {
+            Some(text) => Fit::of(self.fits(text)),
+            None => Fit::Unclear,
+        }
+    }
+
+    /// Returns `true` if some text in `value` fits, at any depth.
+    fn fits_somewhere(&self, value: &ExactValue<'_>) -> bool {
+        match value {
+            ExactValue::List(items) => items.iter().any(|item| self.fits_somewhere(item)),
+            ExactValue::Object(members) => members.iter().any(|(_, member)| self.fits_somewhere(member)),
+            ExactValue::Null => self.fits("null"),
+            other => scalar(other).is_some_and(|text| self.fits(text)),
+        }
+    }
+
+    /// Returns `true` if there is something in `value`, and all of it fits, at any depth; `null` counts as
+    /// nothing.
+    fn fits_everywhere(&self, value: &ExactValue<'_>) -> bool {
+        let mut values = vec![value];
+        let mut any = false;
+        while let Some(value) = values.pop() {
+            match value {
+                ExactValue::List(items) => values.extend(items),
+                ExactValue::Object(members) => values.extend(members.iter().map(|(_, member)| member)),
+                ExactValue::Null => {}
+                other => match scalar(other) {
+                    Some(text) if self.fits(text) => any = true,
+                    _ => return false,
+                },
+            }
+        }
+        any
+    }
+}
+
+/// The text of a string, a number or a boolean.
+fn scalar<'v>(value: &'v ExactValue<'_>) -> Option<&'v str> {
+    Some(match value {
+        ExactValue::String(text) => text,
+        ExactValue::Number(text) => text,
+        ExactValue::Bool(true) => "true",
+        ExactValue::Bool(false) => "false",
+        ExactValue::Null | ExactValue::List(_) | ExactValue::Object(_) => return None,
+    })
+}
+
+/// Returns `true` if the whole of `text` fits `pattern`, in which `*` stands for any characters.
+pub(super) fn fits(pattern: &str, text: &str) -> bool {
+    let (pattern, text) = (pattern.as_bytes(), text.as_bytes());
+    let (mut p, mut t, mut star) = (0, 0, None);
+    while t < text.len() {
+        match pattern.get(p) {
+            Some(b'*') => {
+                star = Some((p, t));
+                p += 1;
+            }
+            Some(byte) if *byte == text[t] => {
+                p += 1;
+                t += 1;
+            }
+            _ => match &mut star {
+                Some((at, taken)) => {
+                    *taken += 1;
+                    (p, t) = (*at + 1, *taken);
+                }
+                None => return false,
+            },
+        }
+    }
+    pattern[p..].iter().all(|byte| *byte == b'*')
+}
+
+/// `name`, or `name:arguments`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct CallPattern {
+    pub(super) tool: TextPattern,
+    /// The pattern of some text among the arguments, or of all of them where that is allowed: of what a
+    /// model writes, a part that is harmless does not make the rest so.
+    pub(super) arguments: Option<TextPattern>,
+}
+
+impl CallPattern {
+    pub(super) fn new(text: &str) -> Self {
+        let (tool, arguments) = match text.split_once(':') {
+            // `bash:*` is any call of it, also one without arguments.
+            Some((tool, "*")) => (tool, None),
+            Some((tool, arguments)) => (tool, Some(TextPattern(arguments.to_owned()))),
+            None => (text, None),
+        };
+        Self { tool: TextPattern(tool.to_owned()), arguments }
+    }
+
+    /// Returns `true` if the arguments of a call fit; the name was compared before.
+    pub(super) fn fits_arguments(&self, arguments: &ExactValue<'_>, verdict: Verdict) -> bool {
+        self.arguments.as_ref().is_none_or(|pattern| match verdict {
+            Verdict::Allow => pattern.fits_everywhere(arguments),
+            Verdict::Ask | Verdict::Deny => pattern.fits_somewhere(arguments),
+        })
+    }
+}
+
+impl fmt::Display for CallPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.tool.0)?;
+        self.arguments.as_ref().map_or(Ok(()), |arguments| write!(f, ":{}", arguments.0))
+    }
+}

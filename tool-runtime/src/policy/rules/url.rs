@@ -1,0 +1,305 @@
+//! URL patterns: scheme, host, port and path of a URL, as a browser reads them.
+
+use std::{fmt, str::FromStr};
+
+use tool_core::__private::ExactValue;
+
+use super::{Fit, InvalidRule};
+
+/// A pattern of URLs: `scheme://host[:port][/path]`. Requires the feature `url-rules`.
+///
+/// | part | may be |
+/// | --- | --- |
+/// | scheme | `http`, `https`, `ws`, `wss`, `ftp`, or `*` for any of them |
+/// | host | a name or an address; `*.example.com` for all names below `example.com`, without itself; `*` for any |
+/// | port | a number, or `*` for any; the default port of the scheme if it is left out |
+/// | path | names with `*`, and `**` for any number of names; any path if it is left out |
+///
+/// Values are parsed by the [URL Standard](https://url.spec.whatwg.org): names are compared in lower case
+/// and in their international form, `http://0x7f.1` is `http://127.0.0.1`, and one dot at the end of a host
+/// is ignored. IPv6 addresses that stand for an IPv4 address are that address. In a path, `.`, `..` and
+/// percent-encoding are resolved, and case matters. Query and fragment are not compared.
+///
+/// A value that different programs read differently matches every `deny` and `ask`, and no `allow`: one that
+/// does not parse, or has a user name or password, a `\`, blanks or control characters; one with another
+/// scheme, if the pattern is for any; where the pattern has a path, one whose path has an empty name or an
+/// encoded separator. So does a value that is not a string.
+///
+/// Names are not resolved: a pattern with an address does not match a name that leads there. Which
+/// addresses a program connects to is to be decided where it connects.
+///
+/// # Examples
+///
+#[cfg_attr(feature = "url-rules", doc = "```")]
+#[cfg_attr(not(feature = "url-rules"), doc = "```ignore")]
+/// use tool_runtime::{Permission, Rule, Rules, UrlPattern, prelude::*};
+///
+/// let rules = Rules::new([
+///     Rule::deny("fetch"),
+///     Rule::allow("fetch").at("/url", UrlPattern::new("https://*.example.com/docs/**")?),
+/// ]);
+/// let judge = |url: &str| rules.judge("fetch", &json!({ "url": url }));
+/// assert_eq!(judge("https://www.EXAMPLE.com:443/docs/a"), Permission::Allow);
+/// for url in ["http://www.example.com/docs/a", "https://www.example.com@evil.net/docs/a"] {
+///     assert!(matches!(judge(url), Permission::Deny { .. }));
+/// }
+/// # Ok::<(), tool_runtime::InvalidRule>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UrlPattern {
+    text: String,
+    #[cfg(feature = "url-rules")]
+    parts: parsed::Parts,
+}
+
+impl UrlPattern {
+    /// Reads a pattern.
+    ///
+    /// # Errors
+    ///
+    /// If `pattern` is not of the form above, or the feature `url-rules` is off: no URL could be compared
+    /// then.
+    #[cfg(feature = "url-rules")]
+    pub fn new(pattern: &str) -> Result<Self, InvalidRule> {
+        let parts = parsed::Parts::read(pattern)
+            .map_err(|why| InvalidRule(format!("`{pattern}` is not a URL pattern: {why}")))?;
+        Ok(Self { text: pattern.to_owned(), parts })
+    }
+
+    /// Reads a pattern.
+    ///
+    /// # Errors
+    ///
+    /// Always, since the feature `url-rules` is off: no URL could be compared.
+    #[cfg(not(feature = "url-rules"))]
+    pub fn new(pattern: &str) -> Result<Self, InvalidRule> {
+        Err(InvalidRule(format!(
+            "the URL pattern `{pattern}` requires the feature `url-rules` of `tool-runtime`"
+        )))
+    }
+
+    /// The pattern as it is written.
+    pub(super) fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    #[cfg(feature = "url-rules")]
+    pub(super) fn fit(&self, value: &ExactValue<'_>) -> Fit {
+        match value {
+            ExactValue::String(url) => self.parts.fit(url),
+            _ => Fit::Unclear,
+        }
+    }
+
+    #[cfg(not(feature = "url-rules"))]
+    #[expect(clippy::unused_self, reason = "as with the feature")]
+    pub(super) fn fit(&self, _: &ExactValue<'_>) -> Fit {
+        Fit::Unclear
+    }
+}
+
+impl FromStr for UrlPattern {
+    type Err = InvalidRule;
+
+    fn from_str(pattern: &str) -> Result<Self, InvalidRule> {
+        Self::new(pattern)
+    }
+}
+
+impl fmt::Display for UrlPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+#[cfg(feature = "url-rules")]
+mod parsed {
+    use url::{Host, Url};
+
+    use crate::policy::rules::{
+        Fit,
+        path::{Name, fit_names, percent_decoded},
+    };
+
+    const SCHEMES: [&str; 5] = ["http", "https", "ws", "wss", "ftp"];
+
+    /// A pattern in its parts.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub(super) struct Parts {
+        /// `None` for any.
+        scheme: Option<String>,
+        host: HostPattern,
+        port: Port,
+        /// `None` for any.
+        path: Option<Vec<Name>>,
+    }
+
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    enum HostPattern {
+        Any,
+        One(Host),
+        /// The names that end in this one, behind a dot.
+        Below(String),
+    }
+
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    enum Port {
+        Any,
+        Default,
+        One(u16),
+    }
+
+    impl Parts {
+        pub(super) fn read(text: &str) -> Result<Self, String> {
+            if text.contains(is_odd) || text.contains(['?', '#', '@']) {
+                return Err("it has no user, query, fragment, `\\` or blank".to_owned());
+            }
+            let (scheme, rest) = text.split_once("://").ok_or("it begins with `scheme://`")?;
+            let scheme = (scheme != "*").then(|| scheme.to_ascii_lowercase());
+            if let Some(scheme) = scheme.as_deref().filter(|scheme| !SCHEMES.contains(scheme)) {
+                return Err(format!("the scheme is one of {}, or `*`, not `{scheme}`", SCHEMES.join(", ")));
+            }
+            let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+            let (host, port) = match authority.rsplit_once(':') {
+                // The colon of an address stands within brackets.
+                Some((host, port)) if !port.contains(']') => (host, Some(port)),
+                _ => (authority, None),
+            };
+            let port = match port {
+                None => Port::Default,
+                Some("*") => Port::Any,
+                Some(port) => Port::One(port.parse().map_err(|_| "a port is a number up to 65535, or `*`")?),
+            };
+            Ok(Self { scheme, host: HostPattern::read(host)?, port, path: read_path(path)? })
+        }
+
+        pub(super) fn fit(&self, text: &str) -> Fit {
+            if text.contains(is_odd) {
+                return Fit::Unclear;
+            }
+            let Ok(url) = Url::parse(text) else { return Fit::Unclear };
+            if !url.username().is_empty() || url.password().is_some() || text_has_user(text) {
+                return Fit::Unclear;
+            }
+            match &self.scheme {
+                Some(scheme) if scheme != url.scheme() => return Fit::No,
+                None if !SCHEMES.contains(&url.scheme()) => return Fit::Unclear,
+                _ => {}
+            }
+            let Some(host) = url.host().map(|host| canonical(host.to_owned())) else { return Fit::Unclear };
+            let fits = self.host.fits(&host) && self.port.fits(&url);
+            match &self.path {
+                None => Fit::of(fits),
+                Some(path) if fits => fit_path(path, &url),
+                Some(_) => Fit::No,
+            }
+        }
+    }
+
+    impl HostPattern {
+        fn read(text: &str) -> Result<Self, String> {
+            if text == "*" {
+                return Ok(Self::Any);
+            }
+            let parse = |host: &str| match host.contains('*') {
+                true => Err("`*` stands for the whole host, or for what is before the first dot".to_owned()),
+                // By the rules of a scheme whose hosts are names and addresses.
+                false => Url::parse(&format!("https://{host}/")).map_err(|error| error.to_string()).and_then(
+                    |url| url.host().map(|host| host.to_owned()).ok_or("it has no host".to_owned()),
+                ),
+            };
+            match text.strip_prefix("*.") {
+                None => parse(text).map(|host| Self::One(canonical(host))),
+                Some(parent) => match canonical(parse(parent)?) {
+                    Host::Domain(parent) => Ok(Self::Below(format!(".{parent}"))),
+                    _ => Err("no name is below an address".to_owned()),
+                },
+            }
+        }
+
+        fn fits(&self, host: &Host) -> bool {
+            match (self, host) {
+                (Self::Any, _) => true,
+                (Self::One(one), host) => one == host,
+                (Self::Below(parent), Host::Domain(name)) => {
+                    name.len() > parent.len() && name.ends_with(parent.as_str())
+                }
+                (Self::Below(_), _) => false,
+            }
+        }
+    }
+
+    impl Port {
+        fn fits(self, url: &Url) -> bool {
+            match self {
+                Self::Any => true,
+                // A port that is the default is never there.
+                Self::Default => url.port().is_none(),
+                Self::One(port) => url.port_or_known_default() == Some(port),
+            }
+        }
+    }
+
+    /// A character that some programs skip, and others do not.
+    fn is_odd(letter: char) -> bool {
+        letter == '\\' || letter.is_whitespace() || letter.is_control()
+    }
+
+    /// Returns `true` if there is an `@` before the path, also one with nothing before it.
+    fn text_has_user(text: &str) -> bool {
+        let rest = text.split_once(':').map_or(text, |(_, rest)| rest).trim_start_matches('/');
+        rest.split(['/', '?', '#']).next().is_some_and(|authority| authority.contains('@'))
+    }
+
+    /// One form for each host.
+    fn canonical(host: Host) -> Host {
+        match host {
+            Host::Domain(name) => match name.strip_suffix('.') {
+                Some(name) => Host::Domain(name.to_owned()),
+                None => Host::Domain(name),
+            },
+            Host::Ipv6(address) => match (address.segments(), address.to_ipv4()) {
+                // `::` and `::1` are addresses of their own.
+                ([0, 0, 0, 0, 0, 0, 0, _], _) | (_, None) => Host::Ipv6(address),
+                (_, Some(address)) => Host::Ipv4(address),
+            },
+            address => address,
+        }
+    }
+
+    fn read_path(path: &str) -> Result<Option<Vec<Name>>, String> {
+        if matches!(path, "" | "/**") {
+            return Ok(None);
+        }
+        let names = path.split('/').skip(1).filter(|name| !name.is_empty());
+        let names = names.map(|name| match name {
+            "." | ".." => Err("`.` and `..` are not in a pattern".to_owned()),
+            "**" => Ok(Name::Any),
+            name if name.contains("**") => Err("`**` stands alone between separators".to_owned()),
+            name => percent_decoded(name)
+                .map(|name| Name::One(name.into_owned()))
+                .ok_or_else(|| format!("`{name}` is encoded wrongly")),
+        });
+        names.collect::<Result<_, _>>().map(Some)
+    }
+
+    /// The fit of a path, whose dots the parser has resolved.
+    fn fit_path(pattern: &[Name], url: &Url) -> Fit {
+        let Some(segments) = url.path_segments() else { return Fit::Unclear };
+        let mut segments: Vec<_> = segments.collect();
+        if segments.last().is_some_and(|last| last.is_empty()) {
+            segments.pop();
+        }
+        let decoded = |segment: &&str| {
+            let name = percent_decoded(segment)?;
+            let is_clear = !name.is_empty()
+                && !name.contains(|letter: char| letter.is_control() || letter == ';')
+                && !matches!(&*name, "." | "..");
+            is_clear.then(|| name.into_owned())
+        };
+        match segments.iter().map(decoded).collect::<Option<Vec<_>>>() {
+            Some(names) => fit_names(pattern, &names, false),
+            None => Fit::Unclear,
+        }
+    }
+}

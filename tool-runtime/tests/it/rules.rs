@@ -1,0 +1,166 @@
+//! Rules, around the calls of an executor.
+
+use tool_runtime::{
+    Executor, ExecutorError, InputSchema, Matcher, Notice, NumberPattern, PathPattern, Registry, Rule,
+    RuleProblem, Rules, RunContext, ToolCall, Toolbox, prelude::*,
+};
+
+use crate::run;
+
+/// Reads a file.
+#[tool(register = false)]
+fn read(#[serde(alias = "file")] path: String) -> String {
+    path
+}
+
+/// Lists files.
+#[tool(register = false)]
+fn list(paths: Option<Vec<String>>) -> usize {
+    paths.map_or(0, |paths| paths.len())
+}
+
+/// Pays.
+#[tool(register = false)]
+fn pay(amount: f64) -> f64 {
+    amount
+}
+
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+struct Read {
+    path: Option<String>,
+}
+
+fn tools() -> Registry {
+    Registry::builder().tool::<read>().tool::<list>().tool::<pay>().build().unwrap()
+}
+
+/// Returns `true` if the call is denied, to those who watch and where there are none.
+fn is_denied(rules: &Rules, name: &str, arguments: &str) -> bool {
+    let executor = Executor::builder(tools()).rules(rules.clone()).build().unwrap();
+    let text = || {
+        let outcomes = run(executor.run(vec![ToolCall::new(name, arguments.to_owned())]));
+        outcomes[0].result().unwrap().text().into_owned()
+    };
+    let unwatched = text();
+    let listener = executor.subscribe();
+    assert_eq!(text(), unwatched);
+    drop(listener);
+    unwatched.starts_with("Denied: ")
+}
+
+fn etc() -> PathPattern {
+    PathPattern::new("/etc/**").unwrap()
+}
+
+#[test]
+fn a_guarded_path_is_denied_in_all_of_its_spellings() {
+    let rules = Rules::new([Rule::deny("read").at("/path", etc())]);
+    for path in ["/etc/shadow", "//etc/shadow", "/tmp/../etc/shadow", "file:///etc/shadow", "etc/shadow", ""]
+    {
+        assert!(is_denied(&rules, "read", &json!({ "path": path }).to_string()), "{path}");
+    }
+    assert!(is_denied(&rules, "read", r#"{ "path": "/\u0065tc/shadow" }"#));
+    assert!(!is_denied(&rules, "read", r#"{ "path": "/tmp/etc" }"#));
+}
+
+#[test]
+fn a_rule_may_name_a_property_by_its_alias() {
+    let rules = Rules::new([Rule::deny("read").at("/file", etc())]);
+    assert!(is_denied(&rules, "read", r#"{ "path": "/etc/shadow" }"#));
+    assert!(!is_denied(&rules, "read", r#"{ "path": "/tmp/a" }"#));
+}
+
+#[test]
+fn a_list_is_denied_for_any_item() {
+    let rules = Rules::new([Rule::deny("*").at("/paths", etc())]);
+    assert!(is_denied(&rules, "list", r#"{ "paths": ["/tmp/a", "/etc/a"] }"#));
+    assert!(!is_denied(&rules, "list", r#"{ "paths": ["/tmp/a"] }"#));
+    assert!(!is_denied(&rules, "list", "{}"));
+    // A rule for all tools is about those that have such an argument.
+    assert!(!is_denied(&rules, "pay", r#"{ "amount": 1 }"#));
+}
+
+#[test]
+fn amounts_are_compared_as_they_are_written() {
+    let rules = Rules::new([Rule::deny("pay").at("/amount", NumberPattern::new("> 100").unwrap())]);
+    for denied in ["101", "100.00000000000000000001", "1e3"] {
+        assert!(is_denied(&rules, "pay", &format!(r#"{{ "amount": {denied} }}"#)), "{denied}");
+    }
+    for allowed in ["100", "100.0", "1e2", "1000e-1"] {
+        assert!(!is_denied(&rules, "pay", &format!(r#"{{ "amount": {allowed} }}"#)), "{allowed}");
+    }
+    let exactly = Rules::new([Rule::deny("pay").at("/amount", NumberPattern::new("100").unwrap())]);
+    for denied in ["100", "100.0", "1e2", "1000e-1"] {
+        assert!(is_denied(&exactly, "pay", &format!(r#"{{ "amount": {denied} }}"#)), "{denied}");
+    }
+}
+
+#[test]
+fn an_absent_value_with_a_default_of_its_schema_is_denied() {
+    let schema = json!({
+        "type": "object",
+        "properties": { "path": { "type": "string", "default": "/etc" }, "other": { "type": "string" } },
+    });
+    let tool = ToolBuilder::new("read").input_schema(InputSchema::new(schema).unwrap());
+    let tool = tool.handler(|_: Read, _| async { Ok::<_, ToolError>("read") }).unwrap();
+    let denied = |pointer: &str, arguments: Value| {
+        let tools = Registry::builder().add(tool.clone()).build().unwrap();
+        let rules = Rules::new([Rule::deny("read").at(pointer, etc())]);
+        let executor = Executor::builder(tools).rules(rules).build().unwrap();
+        let outcomes = run(executor.run(vec![ToolCall::new("read", arguments)]));
+        outcomes[0].result().unwrap().outcome.is_err()
+    };
+    assert!(denied("/path", json!({})));
+    assert!(!denied("/path", json!({ "path": "/tmp" })));
+    assert!(!denied("/other", json!({})));
+}
+
+#[test]
+fn an_executor_is_not_built_with_a_rule_that_guards_nothing() {
+    for (rule, message) in [
+        (
+            Rule::deny("read").at("/pth", etc()),
+            "the rule `deny read` compares `/pth`, and `read` has no such argument; correct the pointer",
+        ),
+        (
+            Rule::allow("read").at("path", "*"),
+            "the rule `allow read` compares `path`, and `read` has no such argument; correct the pointer",
+        ),
+        (
+            Rule::ask("*").at("/path/x", "*"),
+            "the rule `ask *` compares `/path/x`, and `list` or `pay` or `read` has no such argument; correct the pointer",
+        ),
+    ] {
+        let error = Executor::builder(tools()).rules(Rules::new([rule])).build().unwrap_err();
+        assert!(matches!(error, ExecutorError::Rules(_)));
+        assert_eq!(error.to_string(), message);
+    }
+    for fine in
+        [Rule::deny("*").at("/path", etc()), Rule::deny("pay"), Rule::deny("bash").at("/command", "rm *")]
+    {
+        assert!(Executor::builder(tools()).rules(Rules::new([fine])).build().is_ok());
+    }
+}
+
+#[test]
+fn rules_without_tools_are_notices() {
+    let rules = Rules::new([
+        Rule::deny("bash"),
+        Rule::deny("read").at("/pth", Matcher::from(etc())),
+        Rule::deny("pay").at("/amount", NumberPattern::new("> 100").unwrap()),
+    ]);
+    let executor = Executor::builder(Registry::builder().build().unwrap()).rules(rules).build().unwrap();
+    assert_eq!(executor.notices().len(), 3);
+    let snapshot = run(Toolbox::over(&tools()).snapshot(&RunContext::new())).unwrap();
+    let of_run = executor.with_tools(snapshot.into_tools()).unwrap();
+    let [Notice::Rule(RuleProblem::NoTool { rule }), Notice::Rule(RuleProblem::NoProperty { pointer, .. })] =
+        of_run.notices()
+    else {
+        panic!("{:?}", of_run.notices());
+    };
+    assert_eq!((rule.as_str(), pointer.as_str()), ("deny bash", "/pth"));
+    // Until it is corrected, such a rule denies all calls of the tool that it names.
+    let outcomes = run(of_run.run(vec![ToolCall::new("read", json!({ "path": "/tmp/a" }))]));
+    assert_eq!(outcomes[0].result().unwrap().text(), "Denied: a rule denies it: read");
+    assert!(Executor::new(tools()).notices().is_empty());
+}
