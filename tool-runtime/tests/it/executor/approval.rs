@@ -5,10 +5,13 @@ use std::sync::{Arc, Mutex};
 use tool_runtime::{
     AnswerError, Approval, ApprovalRequest, Before, CONFIRMATION_CALL, CallOutcome, Cause,
     ConfirmationAnswer, Executor, ExecutorBuilder, OpenCall, Operation, Permission, PermissionRequest,
-    RegistryBuilder, ToolCall, confirmation_answer, prelude::*,
+    RegistryBuilder, ToolCall, ToolDefinition, confirmation_answer, prelude::*,
 };
 
-use super::{Counter, On, building, echo, events, executor, one, registry, short, texts, told};
+use super::{
+    Counter, On, building, echo, executor, one, registry, texts,
+    ways::{Observed, each_way},
+};
 
 /// Pays.
 #[tool(register = false, confirm)]
@@ -52,198 +55,217 @@ fn request(outcome: &CallOutcome) -> &ApprovalRequest {
     }
 }
 
-fn resume(executor: &Executor, id: &str, answer: ConfirmationAnswer) -> Vec<CallOutcome> {
-    crate::run(executor.resume([(id.into(), answer)]).unwrap().run())
+async fn resume(executor: &Observed, id: &str, answer: ConfirmationAnswer) -> Vec<CallOutcome> {
+    executor.drive(executor.resume([(id.into(), answer)]).unwrap()).await
 }
 
 // I14
 #[test]
 fn a_tool_asks_always_or_when_its_arguments_say_so() {
-    let counter = Counter::default();
-    let executor = executor(paying(&counter).tool::<small>());
-    let mut calls = one("pay", PAY);
-    calls.push(ToolCall::new("small", r#"{"n":4}"#).with_id("1"));
-    calls.push(ToolCall::new("small", r#"{"n":7}"#).with_id("2"));
-    let outcomes = crate::run(executor.run(calls));
-    let asked = "Approval required: requires confirmation: May the tool small be called?";
-    assert_eq!(texts(&outcomes), [ASKED, asked, "ran 7"]);
+    each_way(async |way| {
+        let counter = Counter::default();
+        let executor = way.executor(paying(&counter).tool::<small>());
+        let mut calls = one("pay", PAY);
+        calls.push(ToolCall::new("small", r#"{"n":4}"#).with_id("1"));
+        calls.push(ToolCall::new("small", r#"{"n":7}"#).with_id("2"));
+        let outcomes = executor.run(calls).await;
+        let asked = "Approval required: requires confirmation: May the tool small be called?";
+        assert_eq!(texts(&outcomes), [ASKED, asked, "ran 7"]);
+    });
 }
 
 // I15, I16
 #[test]
 fn a_call_that_waits_for_a_person_is_answered_for_now_and_not_run() {
-    let counter = Counter::default();
-    let executor = executor(paying(&counter));
-    let mut listener = executor.subscribe();
-    let outcomes = crate::run(executor.run(one("pay", PAY)));
-    let result = outcomes[0].result().unwrap();
-    assert_eq!(result.text(), ASKED);
-    assert!(result.is_error() && !outcomes[0].is_finished());
-    assert_eq!(counter.get(), 0);
+    each_way(async |way| {
+        let counter = Counter::default();
+        let executor = way.executor(paying(&counter));
+        let outcomes = executor.run(one("pay", PAY)).await;
+        let result = outcomes[0].result().unwrap();
+        assert_eq!(result.text(), ASKED);
+        assert!(result.is_error() && !outcomes[0].is_finished());
+        assert_eq!(counter.get(), 0);
 
-    let request = request(&outcomes[0]);
-    assert_eq!((request.cause, request.hint.as_str()), (Cause::Confirmation, "May the tool pay be called?"));
-    let events = events(&mut listener);
-    assert_eq!(events.iter().map(short).collect::<Vec<_>>(), ["started 0", "asked 0", "finished 0"]);
-    let [OpenCall::Confirmation(call, open)] = &executor.open_calls()[..] else { panic!() };
-    assert_eq!((call, open.as_ref()), (&one("pay", PAY)[0], request));
+        let request = request(&outcomes[0]);
+        assert_eq!(
+            (request.cause, request.hint.as_str()),
+            (Cause::Confirmation, "May the tool pay be called?")
+        );
+        executor.assert_told(["started 0", "asked 0", "finished 0"]);
+        let [OpenCall::Confirmation(call, open)] = &executor.open_calls()[..] else { panic!() };
+        assert_eq!((call, open.as_ref()), (&one("pay", PAY)[0], request));
 
-    let asking = executor.confirmation_call(request);
-    assert_eq!((&*asking.name, asking.id.to_string()), (CONFIRMATION_CALL, "0".to_owned()));
-    assert_eq!(
-        asking.arguments.to_value().unwrap(),
-        json!({
-            "originalFunctionCall": { "id": "0", "name": "pay", "args": { "amount": 7 } },
-            "toolConfirmation": { "hint": "May the tool pay be called?", "payload": null, "confirmed": false },
-        })
-    );
-    let named = building(paying(&counter)).confirmation_call("adk_request_confirmation").build().unwrap();
-    assert_eq!(&*named.confirmation_call(request).name, "adk_request_confirmation");
+        let asking = executor.confirmation_call(request);
+        assert_eq!((&*asking.name, asking.id.to_string()), (CONFIRMATION_CALL, "0".to_owned()));
+        assert_eq!(
+            asking.arguments.to_value().unwrap(),
+            json!({
+                "originalFunctionCall": { "id": "0", "name": "pay", "args": { "amount": 7 } },
+                "toolConfirmation": { "hint": "May the tool pay be called?", "payload": null, "confirmed": false },
+            })
+        );
+        let named = way.of(building(paying(&counter)).confirmation_call("adk_request_confirmation"));
+        assert_eq!(&*named.confirmation_call(request).name, "adk_request_confirmation");
+    });
 }
 
 // I17
 #[test]
 fn a_call_runs_as_it_was_asked_for_when_the_person_agrees() {
-    let counter = Counter::default();
-    let executor = executor(paying(&counter));
-    crate::run(executor.run(one("pay", PAY)));
-    let mut listener = executor.subscribe();
-    let answer = ConfirmationAnswer { confirmed: true, payload: json!({ "by": "Ada" }) };
-    let outcomes = resume(&executor, "0", answer);
-    assert_eq!(texts(&outcomes), [r#"paid 7, Some((true, Object {"by": String("Ada")}))"#]);
-    assert_eq!(told(&mut listener), ["started 0", "finished 0"]);
-    assert_eq!(counter.get(), 1);
-    assert!(executor.open_calls().is_empty());
+    each_way(async |way| {
+        let counter = Counter::default();
+        let executor = way.executor(paying(&counter));
+        executor.run(one("pay", PAY)).await;
+        executor.assert_told(["started 0", "asked 0", "finished 0"]);
+        let answer = ConfirmationAnswer { confirmed: true, payload: json!({ "by": "Ada" }) };
+        let outcomes = resume(&executor, "0", answer).await;
+        assert_eq!(texts(&outcomes), [r#"paid 7, Some((true, Object {"by": String("Ada")}))"#]);
+        executor.assert_told(["started 0", "finished 0"]);
+        assert_eq!(counter.get(), 1);
+        assert!(executor.open_calls().is_empty());
+    });
 }
 
 // I17
 #[test]
 fn a_call_is_rejected_when_the_person_does_not_agree() {
-    let counter = Counter::default();
-    let executor = executor(paying(&counter));
-    crate::run(executor.run(one("pay", PAY)));
-    let outcomes = resume(&executor, "0", no());
-    assert_eq!(texts(&outcomes), [r#"Denied: the "pay" call is rejected"#]);
-    let result = outcomes[0].result().unwrap();
-    assert_eq!(
-        result.structured(),
-        Some(json!({ "status": "denied", "tool": "pay", "reason": r#"the "pay" call is rejected"# }))
-    );
-    assert_eq!(counter.get(), 0);
+    each_way(async |way| {
+        let counter = Counter::default();
+        let executor = way.executor(paying(&counter));
+        executor.run(one("pay", PAY)).await;
+        let outcomes = resume(&executor, "0", no()).await;
+        assert_eq!(texts(&outcomes), [r#"Denied: the "pay" call is rejected"#]);
+        let result = outcomes[0].result().unwrap();
+        assert_eq!(
+            result.structured(),
+            Some(json!({ "status": "denied", "tool": "pay", "reason": r#"the "pay" call is rejected"# }))
+        );
+        assert_eq!(counter.get(), 0);
+    });
 }
 
 // I17: a "no" counts, whatever the policy and the hooks say by then.
 #[test]
 fn a_rejected_call_is_not_run_because_it_is_permitted_by_now() {
-    let (counter, asked) = (Counter::default(), Counter::default());
-    let asking = asked.clone();
-    let rewrites = asked.clone();
-    let executor = building(Registry::builder().tool::<echo>().provide(counter.clone()))
-        .permission(move |_: &PermissionRequest<'_>| match asking.count() {
-            1 => Permission::ask("may it?"),
-            _ => Permission::Allow,
-        })
-        .hook(On::before(move |call| {
-            call.rewrite(json!({ "text": rewrites.get().to_string() }));
-            Ok(Before::GoOn)
-        }))
-        .ask_later(true)
-        .build()
-        .unwrap();
-    let outcomes = crate::run(executor.run(one("echo", r#"{"text":"a"}"#)));
-    assert_eq!(request(&outcomes[0]).cause, Cause::Permission);
-    assert_eq!(texts(&resume(&executor, "0", no())), [r#"Denied: the "echo" call is rejected"#]);
-    assert_eq!(counter.get(), 0);
+    each_way(async |way| {
+        let (counter, asked) = (Counter::default(), Counter::default());
+        let asking = asked.clone();
+        let rewrites = asked.clone();
+        let executor = way.of(building(Registry::builder().tool::<echo>().provide(counter.clone()))
+            .permission(move |_: &PermissionRequest<'_>| match asking.count() {
+                1 => Permission::ask("may it?"),
+                _ => Permission::Allow,
+            })
+            .hook(On::before(move |call| {
+                call.rewrite(json!({ "text": rewrites.get().to_string() }));
+                Ok(Before::GoOn)
+            }))
+            .ask_later(true));
+        let outcomes = executor.run(one("echo", r#"{"text":"a"}"#)).await;
+        assert_eq!(request(&outcomes[0]).cause, Cause::Permission);
+        assert_eq!(texts(&resume(&executor, "0", no()).await), [r#"Denied: the "echo" call is rejected"#]);
+        assert_eq!(counter.get(), 0);
+    });
 }
 
 // I20
 #[test]
 fn an_answer_counts_once() {
-    let counter = Counter::default();
-    let executor = executor(paying(&counter));
-    crate::run(executor.run(one("pay", PAY)));
-    resume(&executor, "0", yes());
-    let error = executor.resume([("0".into(), yes())]).unwrap_err();
-    assert_eq!(error, AnswerError::NotOpen("0".into()));
-    assert_eq!(error.to_string(), "no call 0 is open: there was none of that id, or it was answered before");
-    assert_eq!(counter.get(), 1);
+    each_way(async |way| {
+        let counter = Counter::default();
+        let executor = way.executor(paying(&counter));
+        executor.run(one("pay", PAY)).await;
+        resume(&executor, "0", yes()).await;
+        let error = executor.resume([("0".into(), yes())]).unwrap_err();
+        assert_eq!(error, AnswerError::NotOpen("0".into()));
+        assert_eq!(
+            error.to_string(),
+            "no call 0 is open: there was none of that id, or it was answered before"
+        );
+        assert_eq!(counter.get(), 1);
+    });
 }
 
 // I20
 #[test]
 fn an_answer_to_two_calls_of_one_id_counts_for_none() {
-    let counter = Counter::default();
-    let executor = executor(paying(&counter));
-    let mut calls = one("pay", PAY);
-    calls.extend(one("pay", r#"{"amount":7000}"#));
-    crate::run(executor.run(calls));
-    assert_eq!(executor.resume([("0".into(), yes())]).unwrap_err(), AnswerError::NotOpen("0".into()));
-    assert_eq!((counter.get(), executor.open_calls().len()), (0, 2));
+    each_way(async |way| {
+        let counter = Counter::default();
+        let executor = way.executor(paying(&counter));
+        let mut calls = one("pay", PAY);
+        calls.extend(one("pay", r#"{"amount":7000}"#));
+        executor.run(calls).await;
+        assert_eq!(executor.resume([("0".into(), yes())]).unwrap_err(), AnswerError::NotOpen("0".into()));
+        assert_eq!((counter.get(), executor.open_calls().len()), (0, 2));
+    });
 }
 
 // I20
 #[test]
 fn answers_that_do_not_fit_change_nothing() {
-    let counter = Counter::default();
-    let executor = building(paying(&counter).tool::<small>()).external(|it| it.name().as_str() == "small");
-    let executor = executor.build().unwrap();
-    let mut calls = one("pay", PAY);
-    calls.push(ToolCall::new("small", r#"{"n":1}"#).with_id("1"));
-    crate::run(executor.run(calls));
-    let refused = |answers: Vec<(&str, ConfirmationAnswer)>| {
-        let answers = answers.into_iter().map(|(id, answer)| (id.into(), answer));
-        executor.resume(answers).unwrap_err().to_string()
-    };
-    assert_eq!(
-        refused(vec![("0", yes()), ("1", yes())]),
-        "the call 1 does not wait for a person, and is answered by `answer`"
-    );
-    assert_eq!(refused(vec![("0", yes()), ("0", no())]), "the call 0 was answered twice at once");
-    let waits = executor.answer(&"0".into(), Ok("paid".into())).unwrap_err();
-    assert_eq!(waits.to_string(), "the call 0 waits for a person, and is answered by `resume`");
-    assert_eq!(executor.open_calls().len(), 2);
-    resume(&executor, "0", yes());
-    assert_eq!(counter.get(), 1);
+    each_way(async |way| {
+        let counter = Counter::default();
+        let small = |it: &ToolDefinition| it.name().as_str() == "small";
+        let executor = way.of(building(paying(&counter).tool::<small>()).external(small));
+        let mut calls = one("pay", PAY);
+        calls.push(ToolCall::new("small", r#"{"n":1}"#).with_id("1"));
+        executor.run(calls).await;
+        let refused = |answers: Vec<(&str, ConfirmationAnswer)>| {
+            let answers = answers.into_iter().map(|(id, answer)| (id.into(), answer));
+            executor.resume(answers).unwrap_err().to_string()
+        };
+        assert_eq!(
+            refused(vec![("0", yes()), ("1", yes())]),
+            "the call 1 does not wait for a person, and is answered by `answer`"
+        );
+        assert_eq!(refused(vec![("0", yes()), ("0", no())]), "the call 0 was answered twice at once");
+        let waits = executor.answer(&"0".into(), Ok("paid".into())).unwrap_err();
+        assert_eq!(waits.to_string(), "the call 0 waits for a person, and is answered by `resume`");
+        assert_eq!(executor.open_calls().len(), 2);
+        resume(&executor, "0", yes()).await;
+        assert_eq!(counter.get(), 1);
+    });
 }
 
 // I16, I17: an answer is bound to the arguments.
 #[test]
 fn a_call_whose_arguments_have_changed_is_asked_about_again() {
-    let counter = Counter::default();
-    let amount = Arc::new(Mutex::new(7));
-    let amounts = Arc::clone(&amount);
-    let executor = building(paying(&counter))
-        .hook(On::before(move |call| {
+    each_way(async |way| {
+        let counter = Counter::default();
+        let amount = Arc::new(Mutex::new(7));
+        let amounts = Arc::clone(&amount);
+        let executor = way.of(building(paying(&counter)).hook(On::before(move |call| {
             call.rewrite(json!({ "amount": *amounts.lock().unwrap() }));
             Ok(Before::GoOn)
-        }))
-        .build()
-        .unwrap();
-    let first = crate::run(executor.run(one("pay", PAY)));
-    *amount.lock().unwrap() = 7000;
-    let second = resume(&executor, "0", yes());
-    assert_eq!(texts(&second), [ASKED]);
-    assert_ne!(request(&first[0]).hash, request(&second[0]).hash);
-    assert_eq!(request(&second[0]).call.arguments.as_str(), r#"{"amount":7000}"#);
-    assert_eq!(counter.get(), 0);
-    assert_eq!(texts(&resume(&executor, "0", yes())), ["paid 7000, Some((true, Null))"]);
+        })));
+        let first = executor.run(one("pay", PAY)).await;
+        *amount.lock().unwrap() = 7000;
+        let second = resume(&executor, "0", yes()).await;
+        assert_eq!(texts(&second), [ASKED]);
+        assert_ne!(request(&first[0]).hash, request(&second[0]).hash);
+        assert_eq!(request(&second[0]).call.arguments.as_str(), r#"{"amount":7000}"#);
+        assert_eq!(counter.get(), 0);
+        assert_eq!(texts(&resume(&executor, "0", yes()).await), ["paid 7000, Some((true, Null))"]);
+    });
 }
 
 // I16, I17
 #[test]
 fn a_request_is_bound_to_the_meaning_of_its_arguments_and_to_who_asks() {
-    let counter = Counter::default();
-    let asking = || executor(paying(&counter));
-    let hash = |executor: &Executor, arguments: &str| {
-        let outcomes = crate::run(executor.run(one("pay", arguments)));
-        request(&outcomes[0]).hash
-    };
-    let executor = asking();
-    let first = hash(&executor, PAY);
-    assert_eq!(first, hash(&executor, r#" { "amount" : 7.0 } "#));
-    assert_ne!(first, hash(&executor, r#"{"amount":8}"#));
-    // A secret among the arguments cannot be found out by trying.
-    assert_ne!(first, hash(&asking(), PAY));
+    each_way(async |way| {
+        let counter = Counter::default();
+        let asking = || way.executor(paying(&counter));
+        let hash = async |executor: &Observed, arguments: &str| {
+            let outcomes = executor.run(one("pay", arguments)).await;
+            request(&outcomes[0]).hash
+        };
+        let executor = asking();
+        let first = hash(&executor, PAY).await;
+        assert_eq!(first, hash(&executor, r#" { "amount" : 7.0 } "#).await);
+        assert_ne!(first, hash(&executor, r#"{"amount":8}"#).await);
+        // A secret among the arguments cannot be found out by trying.
+        assert_ne!(first, hash(&asking(), PAY).await);
+    });
 }
 
 // I18
@@ -264,59 +286,67 @@ fn an_answer_is_an_object_or_the_same_in_a_text() {
 // I19
 #[test]
 fn the_results_of_others_survive_the_wait_and_nothing_runs_twice() {
-    let (paid, echoed) = (Counter::default(), Counter::default());
-    /// Pays.
-    #[tool(register = false, confirm)]
-    fn pay_all(paid: &Arc<Counter>, amount: u32) -> String {
-        paid.count();
-        format!("paid {amount}")
-    }
-    let tools = Registry::builder().tool::<pay_all>().tool::<echo>();
-    let executor = executor(tools.provide(Arc::new(paid.clone())).provide(echoed.clone()));
-    let pay = |id: &str, amount: u32| ToolCall::new("pay_all", json!({ "amount": amount })).with_id(id);
-    let plain = ToolCall::new("echo", r#"{"text":"plain"}"#).with_id("b");
-    let outcomes = crate::run(executor.run(vec![pay("a", 1), plain, pay("c", 3), pay("d", 4)]));
-    let asked = "Approval required: requires confirmation: May the tool pay_all be called?";
-    assert_eq!(texts(&outcomes), [asked, "plain", asked, asked]);
-    let open = |executor: &Executor| {
-        executor.open_calls().iter().map(|it| it.call().id.to_string()).collect::<Vec<_>>()
-    };
-    assert_eq!(open(&executor), ["a", "c", "d"]);
-    // In the order of the calls, whatever that of the answers is.
-    let batch = executor.resume([("c".into(), no()), ("a".into(), yes())]).unwrap();
-    let resumed = crate::run(batch.run());
-    assert_eq!(texts(&resumed), ["paid 1", r#"Denied: the "pay_all" call is rejected"#]);
-    assert_eq!((paid.get(), echoed.get()), (1, 1));
-    assert_eq!(open(&executor), ["d"]);
-    assert_eq!(texts(&resume(&executor, "d", yes())), ["paid 4"]);
-    assert_eq!((paid.get(), echoed.get()), (2, 1));
+    each_way(async |way| {
+        let (paid, echoed) = (Counter::default(), Counter::default());
+        /// Pays.
+        #[tool(register = false, confirm)]
+        fn pay_all(paid: &Arc<Counter>, amount: u32) -> String {
+            paid.count();
+            format!("paid {amount}")
+        }
+        let tools = Registry::builder().tool::<pay_all>().tool::<echo>();
+        let executor = way.executor(tools.provide(Arc::new(paid.clone())).provide(echoed.clone()));
+        let pay = |id: &str, amount: u32| ToolCall::new("pay_all", json!({ "amount": amount })).with_id(id);
+        let plain = ToolCall::new("echo", r#"{"text":"plain"}"#).with_id("b");
+        let outcomes = executor.run(vec![pay("a", 1), plain, pay("c", 3), pay("d", 4)]).await;
+        let asked = "Approval required: requires confirmation: May the tool pay_all be called?";
+        assert_eq!(texts(&outcomes), [asked, "plain", asked, asked]);
+        let open = |executor: &Executor| {
+            executor.open_calls().iter().map(|it| it.call().id.to_string()).collect::<Vec<_>>()
+        };
+        assert_eq!(open(&executor), ["a", "c", "d"]);
+        // In the order of the calls, whatever that of the answers is.
+        let batch = executor.resume([("c".into(), no()), ("a".into(), yes())]).unwrap();
+        let resumed = executor.drive(batch).await;
+        assert_eq!(texts(&resumed), ["paid 1", r#"Denied: the "pay_all" call is rejected"#]);
+        assert_eq!((paid.get(), echoed.get()), (1, 1));
+        assert_eq!(open(&executor), ["d"]);
+        assert_eq!(texts(&resume(&executor, "d", yes()).await), ["paid 4"]);
+        assert_eq!((paid.get(), echoed.get()), (2, 1));
+    });
 }
 
 // I21
 #[test]
 fn the_body_of_a_tool_may_ask_by_itself() {
-    /// Sends.
-    #[tool(register = false)]
-    fn transfer(amount: u32, cx: &ToolContext) -> Result<String, ToolError> {
-        let Some(answer) = cx.confirmation() else {
-            return Err(cx.request_confirmation("Is this the right account?", json!({ "amount": amount })));
+    each_way(async |way| {
+        /// Sends.
+        #[tool(register = false)]
+        fn transfer(amount: u32, cx: &ToolContext) -> Result<String, ToolError> {
+            let Some(answer) = cx.confirmation() else {
+                return Err(
+                    cx.request_confirmation("Is this the right account?", json!({ "amount": amount }))
+                );
+            };
+            Ok(if answer.confirmed { format!("sent {}", answer.payload) } else { "not sent".to_owned() })
+        }
+        let executor = way.executor(Registry::builder().tool::<transfer>());
+        let answered = async |answer: ConfirmationAnswer| {
+            let outcomes = executor.run(one("transfer", r#"{"amount":7}"#)).await;
+            let text = "Approval required: requires confirmation: Is this the right account?";
+            assert_eq!(texts(&outcomes), [text]);
+            let request = request(&outcomes[0]);
+            assert_eq!((request.cause, &request.payload), (Cause::Tool, &json!({ "amount": 7 })));
+            executor.assert_told(["started 0", "asked 0", "finished 0"]);
+            assert!(!tool_runtime::merged_actions(&outcomes).terminate);
+            let text = texts(&resume(&executor, "0", answer).await).concat();
+            executor.assert_told(["started 0", "finished 0"]);
+            text
         };
-        Ok(if answer.confirmed { format!("sent {}", answer.payload) } else { "not sent".to_owned() })
-    }
-    let executor = executor(Registry::builder().tool::<transfer>());
-    let answered = |answer: ConfirmationAnswer| {
-        let mut listener = executor.subscribe();
-        let outcomes = crate::run(executor.run(one("transfer", r#"{"amount":7}"#)));
-        let text = "Approval required: requires confirmation: Is this the right account?";
-        assert_eq!(texts(&outcomes), [text]);
-        let request = request(&outcomes[0]);
-        assert_eq!((request.cause, &request.payload), (Cause::Tool, &json!({ "amount": 7 })));
-        assert_eq!(told(&mut listener), ["started 0", "asked 0", "finished 0"]);
-        assert!(!tool_runtime::merged_actions(&outcomes).terminate);
-        texts(&resume(&executor, "0", answer)).concat()
-    };
-    assert_eq!(answered(ConfirmationAnswer { confirmed: true, payload: json!("now") }), r#"sent "now""#);
-    assert_eq!(answered(no()), "not sent");
+        let now = ConfirmationAnswer { confirmed: true, payload: json!("now") };
+        assert_eq!(answered(now).await, r#"sent "now""#);
+        assert_eq!(answered(no()).await, "not sent");
+    });
 }
 
 // I22
@@ -351,92 +381,101 @@ fn approving(
 // I08, I17
 #[test]
 fn an_approver_answers_while_the_batch_waits() {
-    let cases = [
-        (Approval::Approved, "paid 7, Some((true, Null))", 1),
-        (Approval::ApprovedWith(json!(3)), "paid 7, Some((true, Number(3)))", 1),
-        (Approval::Rejected(String::new()), r#"Denied: the "pay" call is rejected"#, 0),
-        (Approval::Rejected("too much".into()), r#"Denied: the "pay" call is rejected: too much"#, 0),
-        (Approval::Later, ASKED, 0),
-    ];
-    for (approval, text, runs) in cases {
-        let said = approval.clone();
-        let (counter, builder) = approving(move |request| {
-            assert_eq!(request.call.arguments.as_str(), PAY);
-            said.clone()
-        });
-        let executor = builder.build().unwrap();
-        let mut listener = executor.subscribe();
-        let outcomes = crate::run(executor.run(one("pay", PAY)));
-        assert_eq!(texts(&outcomes), [text]);
-        assert_eq!(counter.get(), runs);
-        // Asked about once, whoever answers.
-        assert_eq!(told(&mut listener), ["started 0", "asked 0", "finished 0"], "{approval:?}");
-        assert_eq!(executor.open_calls().len(), usize::from(approval == Approval::Later));
-    }
+    each_way(async |way| {
+        let cases = [
+            (Approval::Approved, "paid 7, Some((true, Null))", 1),
+            (Approval::ApprovedWith(json!(3)), "paid 7, Some((true, Number(3)))", 1),
+            (Approval::Rejected(String::new()), r#"Denied: the "pay" call is rejected"#, 0),
+            (Approval::Rejected("too much".into()), r#"Denied: the "pay" call is rejected: too much"#, 0),
+            (Approval::Later, ASKED, 0),
+        ];
+        for (approval, text, runs) in cases {
+            let said = approval.clone();
+            let (counter, builder) = approving(move |request| {
+                assert_eq!(request.call.arguments.as_str(), PAY);
+                said.clone()
+            });
+            let executor = way.of(builder);
+            let outcomes = executor.run(one("pay", PAY)).await;
+            assert_eq!(texts(&outcomes), [text]);
+            assert_eq!(counter.get(), runs);
+            // Asked about once, whoever answers.
+            executor.assert_told(["started 0", "asked 0", "finished 0"]);
+            assert_eq!(executor.open_calls().len(), usize::from(approval == Approval::Later));
+        }
+    });
 }
 
 // I06
 #[test]
 fn an_approver_that_panics_keeps_the_tool_from_running() {
-    let (counter, builder) = approving(|_| panic!("boom"));
-    let outcomes = crate::run(builder.build().unwrap().run(one("pay", PAY)));
-    assert_eq!(texts(&outcomes), ["the approver panicked: boom"]);
-    assert_eq!(counter.get(), 0);
+    each_way(async |way| {
+        let (counter, builder) = approving(|_| panic!("boom"));
+        let outcomes = way.of(builder).run(one("pay", PAY)).await;
+        assert_eq!(texts(&outcomes), ["the approver panicked: boom"]);
+        assert_eq!(counter.get(), 0);
+    });
 }
 
 // I05, I14: permission comes first, and one person is asked once.
 #[test]
 fn a_permission_is_asked_before_a_confirmation() {
-    let says = |permission: Permission| {
-        let asked = Arc::new(Mutex::new(Vec::new()));
-        let causes = Arc::clone(&asked);
-        let (_, builder) = approving(move |request| {
-            causes.lock().unwrap().push((request.cause, request.hint.clone()));
-            Approval::Approved
-        });
-        let policy = move |_: &PermissionRequest<'_>| permission.clone();
-        let outcomes = crate::run(builder.permission(policy).build().unwrap().run(one("pay", PAY)));
-        let asked = asked.lock().unwrap().clone();
-        (texts(&outcomes).concat(), asked)
-    };
-    let ran = "paid 7, Some((true, Null))".to_owned();
-    let question = "May the tool pay be called?".to_owned();
-    assert_eq!(says(Permission::Allow), (ran.clone(), vec![(Cause::Confirmation, question)]));
-    assert_eq!(says(Permission::ask("costly")), (ran, vec![(Cause::Permission, "costly".to_owned())]));
-    assert_eq!(says(Permission::deny("no")), ("Denied: no".to_owned(), vec![]));
+    each_way(async |way| {
+        let says = async |permission: Permission| {
+            let asked = Arc::new(Mutex::new(Vec::new()));
+            let causes = Arc::clone(&asked);
+            let (_, builder) = approving(move |request| {
+                causes.lock().unwrap().push((request.cause, request.hint.clone()));
+                Approval::Approved
+            });
+            let policy = move |_: &PermissionRequest<'_>| permission.clone();
+            let outcomes = way.of(builder.permission(policy)).run(one("pay", PAY)).await;
+            let asked = asked.lock().unwrap().clone();
+            (texts(&outcomes).concat(), asked)
+        };
+        let ran = "paid 7, Some((true, Null))".to_owned();
+        let question = "May the tool pay be called?".to_owned();
+        assert_eq!(says(Permission::Allow).await, (ran.clone(), vec![(Cause::Confirmation, question)]));
+        assert_eq!(
+            says(Permission::ask("costly")).await,
+            (ran, vec![(Cause::Permission, "costly".to_owned())])
+        );
+        assert_eq!(says(Permission::deny("no")).await, ("Denied: no".to_owned(), vec![]));
+    });
 }
 
 // I02, CF20
 #[test]
 fn a_permission_that_asks_may_wait_like_a_confirmation() {
-    let counter = Counter::default();
-    let executor = building(Registry::builder().tool::<echo>().provide(counter.clone()))
-        .permission(|_: &PermissionRequest<'_>| Permission::ask("may it?"))
-        .ask_later(true)
-        .build()
-        .unwrap();
-    let outcomes = crate::run(executor.run(one("echo", r#"{"text":"a"}"#)));
-    assert_eq!(texts(&outcomes), ["Approval required: requires confirmation: may it?"]);
-    assert_eq!(request(&outcomes[0]).cause, Cause::Permission);
-    assert_eq!(texts(&resume(&executor, "0", yes())), ["a"]);
-    assert_eq!(counter.get(), 1);
+    each_way(async |way| {
+        let counter = Counter::default();
+        let executor = way.of(building(Registry::builder().tool::<echo>().provide(counter.clone()))
+            .permission(|_: &PermissionRequest<'_>| Permission::ask("may it?"))
+            .ask_later(true));
+        let outcomes = executor.run(one("echo", r#"{"text":"a"}"#)).await;
+        assert_eq!(texts(&outcomes), ["Approval required: requires confirmation: may it?"]);
+        assert_eq!(request(&outcomes[0]).cause, Cause::Permission);
+        assert_eq!(texts(&resume(&executor, "0", yes()).await), ["a"]);
+        assert_eq!(counter.get(), 1);
+    });
 }
 
 // I05, CF47: checked again when it is run.
 #[test]
 fn a_confirmed_call_still_has_to_be_permitted() {
-    let (counter, asked) = (Counter::default(), Counter::default());
-    let asking = asked.clone();
-    let executor = building(paying(&counter))
-        .permission(move |_: &PermissionRequest<'_>| match asking.count() {
-            1 => Permission::Allow,
-            _ => Permission::deny("not any more"),
-        })
-        .build()
-        .unwrap();
-    crate::run(executor.run(one("pay", PAY)));
-    assert_eq!(texts(&resume(&executor, "0", yes())), ["Denied: not any more"]);
-    assert_eq!((counter.get(), asked.get()), (0, 2));
+    each_way(async |way| {
+        let (counter, asked) = (Counter::default(), Counter::default());
+        let asking = asked.clone();
+        let executor = way.of(building(paying(&counter)).permission(move |_: &PermissionRequest<'_>| {
+            match asking.count() {
+                1 => Permission::Allow,
+                _ => Permission::deny("not any more"),
+            }
+        }));
+        executor.run(one("pay", PAY)).await;
+        assert_eq!(texts(&resume(&executor, "0", yes()).await), ["Denied: not any more"]);
+        assert_eq!((counter.get(), asked.get()), (0, 2));
+    });
 }
 
 /// Asks by itself.
@@ -451,25 +490,24 @@ fn send(amount: u32, cx: &ToolContext) -> Result<String, ToolError> {
 // I21, H07
 #[test]
 fn an_answer_to_the_body_of_a_tool_is_bound_to_what_the_body_saw() {
-    let amount = Arc::new(Mutex::new(7));
-    let amounts = Arc::clone(&amount);
-    let executor = building(Registry::builder().tool::<send>())
-        .hook(On::before(move |call| {
+    each_way(async |way| {
+        let amount = Arc::new(Mutex::new(7));
+        let amounts = Arc::clone(&amount);
+        let executor = way.of(building(Registry::builder().tool::<send>()).hook(On::before(move |call| {
             call.rewrite(json!({ "amount": *amounts.lock().unwrap() }));
             Ok(Before::GoOn)
-        }))
-        .build()
-        .unwrap();
-    let outcomes = crate::run(executor.run(one("send", r#"{"amount":1}"#)));
-    assert_eq!(request(&outcomes[0]).call.arguments.as_str(), r#"{"amount":7}"#);
-    assert_eq!(texts(&resume(&executor, "0", yes())), ["sent 7"]);
+        })));
+        let outcomes = executor.run(one("send", r#"{"amount":1}"#)).await;
+        assert_eq!(request(&outcomes[0]).call.arguments.as_str(), r#"{"amount":7}"#);
+        assert_eq!(texts(&resume(&executor, "0", yes()).await), ["sent 7"]);
 
-    crate::run(executor.run(one("send", r#"{"amount":1}"#)));
-    *amount.lock().unwrap() = 7000;
-    let outcomes = resume(&executor, "0", yes());
-    assert_eq!(texts(&outcomes), ["Approval required: requires confirmation: Really?"]);
-    assert_eq!(request(&outcomes[0]).call.arguments.as_str(), r#"{"amount":7000}"#);
-    assert_eq!(texts(&resume(&executor, "0", yes())), ["sent 7000"]);
+        executor.run(one("send", r#"{"amount":1}"#)).await;
+        *amount.lock().unwrap() = 7000;
+        let outcomes = resume(&executor, "0", yes()).await;
+        assert_eq!(texts(&outcomes), ["Approval required: requires confirmation: Really?"]);
+        assert_eq!(request(&outcomes[0]).call.arguments.as_str(), r#"{"amount":7000}"#);
+        assert_eq!(texts(&resume(&executor, "0", yes()).await), ["sent 7000"]);
+    });
 }
 
 // I21
@@ -494,20 +532,23 @@ fn a_question_of_another_tool_is_a_failure_of_the_one_that_called_it() {
 // I17, I19
 #[test]
 fn an_answer_that_is_not_acted_upon_leaves_the_call_open() {
-    let counter = Counter::default();
-    let executor = executor(paying(&counter));
-    let calls = ["0", "1", "2"].map(|id| ToolCall::new("pay", PAY).with_id(id));
-    crate::run(executor.run(calls.into()));
-    let open = || -> Vec<_> { executor.open_calls().iter().map(|open| open.call().id.to_string()).collect() };
-    let resumed = || executor.resume([("1".into(), yes())]).unwrap();
-    drop(resumed());
-    drop(resumed().run());
-    drop(resumed().stream());
-    assert_eq!(open(), ["0", "1", "2"]);
-    let batch = resumed();
-    assert_eq!(open(), ["0", "2"]);
-    assert_eq!(crate::run(batch.run()).len(), 1);
-    assert_eq!((open(), counter.get()), (vec!["0".to_owned(), "2".to_owned()], 1));
+    each_way(async |way| {
+        let counter = Counter::default();
+        let executor = way.executor(paying(&counter));
+        let calls = ["0", "1", "2"].map(|id| ToolCall::new("pay", PAY).with_id(id));
+        executor.run(calls.into()).await;
+        let open =
+            || -> Vec<_> { executor.open_calls().iter().map(|open| open.call().id.to_string()).collect() };
+        let resumed = || executor.resume([("1".into(), yes())]).unwrap();
+        drop(resumed());
+        drop(resumed().run());
+        drop(resumed().stream());
+        assert_eq!(open(), ["0", "1", "2"]);
+        let batch = resumed();
+        assert_eq!(open(), ["0", "2"]);
+        assert_eq!(executor.drive(batch).await.len(), 1);
+        assert_eq!((open(), counter.get()), (vec!["0".to_owned(), "2".to_owned()], 1));
+    });
 }
 
 /// Keeps anything.

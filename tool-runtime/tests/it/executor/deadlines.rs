@@ -4,113 +4,133 @@ use std::{future::pending, time::Duration};
 
 use tokio::time::{Instant, sleep};
 use tool_runtime::{
-    ErrorKind, ExecutionStrategy, Executor, Limits, Metadata, Progress, RegistryBuilder, Retry, prelude::*,
+    ErrorKind, ExecutionStrategy, Limits, Metadata, Progress, RegistryBuilder, Retry, prelude::*,
     serde_json::Map,
 };
 
-use super::{Counter, Timeline, building, calls, echo, hang, one, strategies::crash, texts, told};
+use super::{
+    Counter, Timeline, building, calls, echo, hang, one,
+    strategies::crash,
+    texts,
+    ways::{Observed, Way, each_way, each_way_paused},
+};
 
-fn within(seconds: u64, tools: RegistryBuilder) -> Executor {
-    building(tools).timeout(Duration::from_secs(seconds)).build().unwrap()
+fn within(way: Way, seconds: u64, tools: RegistryBuilder) -> Observed {
+    way.of(building(tools).timeout(Duration::from_secs(seconds)))
 }
 
 // J09
-#[tokio::test(start_paused = true)]
-async fn there_is_no_deadline_unless_somebody_sets_one() {
-    /// Takes a day.
-    #[tool(register = false)]
-    async fn long(cx: &ToolContext) -> String {
-        sleep(Duration::from_secs(86_400)).await;
-        format!("{:?}", cx.deadline())
-    }
-    assert_eq!(
-        texts(&super::executor(Registry::builder().tool::<long>()).run(calls(&["long"])).await),
-        ["None"]
-    );
+#[test]
+fn there_is_no_deadline_unless_somebody_sets_one() {
+    each_way_paused(async |way| {
+        /// Takes a day.
+        #[tool(register = false)]
+        async fn long(cx: &ToolContext) -> String {
+            sleep(Duration::from_secs(86_400)).await;
+            format!("{:?}", cx.deadline())
+        }
+        assert_eq!(
+            texts(&way.executor(Registry::builder().tool::<long>()).run(calls(&["long"])).await),
+            ["None"]
+        );
+    });
 }
 
 // J09
-#[tokio::test(start_paused = true)]
-async fn a_late_call_is_answered_its_token_cancelled_and_the_batch_goes_on() {
-    /// Leaves its token behind.
-    #[tool(register = false)]
-    async fn late(timeline: &Timeline, cx: &ToolContext) {
-        let (timeline, token) = (timeline.clone(), cx.cancellation().clone());
-        tokio::spawn(async move {
-            token.cancelled().await;
-            timeline.note("cancelled");
-        });
-        pending::<()>().await;
-    }
-    let timeline = Timeline::default();
-    let tools = Registry::builder().tool::<late>().tool::<echo>().provide(timeline.clone());
-    let executor = building(tools.provide(Counter::default()))
-        .timeout(Duration::from_millis(100))
-        .strategy(ExecutionStrategy::Sequential)
-        .build()
-        .unwrap();
-    let mut listener = executor.subscribe();
-    let mut calls = calls(&["late"]);
-    calls.push(tool_runtime::ToolCall::new("echo", r#"{"text":"a"}"#).with_id("1"));
-    let outcomes = executor.run(calls).await;
-    assert_eq!(texts(&outcomes), ["Timed out: no result after 100ms", "a"]);
-    let result = outcomes[0].result().unwrap();
-    assert_eq!(result.outcome.as_ref().unwrap_err().kind(), ErrorKind::TimedOut);
-    tokio::task::yield_now().await;
-    assert_eq!(timeline.all(), ["cancelled"]);
-    assert_eq!(told(&mut listener), ["started 0", "finished 0", "started 1", "finished 1"]);
+#[test]
+fn a_late_call_is_answered_its_token_cancelled_and_the_batch_goes_on() {
+    each_way_paused(async |way| {
+        /// Leaves its token behind.
+        #[tool(register = false)]
+        async fn late(timeline: &Timeline, cx: &ToolContext) {
+            let (timeline, token) = (timeline.clone(), cx.cancellation().clone());
+            tokio::spawn(async move {
+                token.cancelled().await;
+                timeline.note("cancelled");
+            });
+            pending::<()>().await;
+        }
+        let timeline = Timeline::default();
+        let tools = Registry::builder().tool::<late>().tool::<echo>().provide(timeline.clone());
+        let tools = building(tools.provide(Counter::default()));
+        let executor = way.of(tools.timeout(Duration::from_millis(100)));
+        let mut calls = calls(&["late"]);
+        calls.push(tool_runtime::ToolCall::new("echo", r#"{"text":"a"}"#).with_id("1"));
+        let outcomes = executor.run(calls).await;
+        assert_eq!(texts(&outcomes), ["Timed out: no result after 100ms", "a"]);
+        let result = outcomes[0].result().unwrap();
+        assert_eq!(result.outcome.as_ref().unwrap_err().kind(), ErrorKind::TimedOut);
+        tokio::task::yield_now().await;
+        assert_eq!(timeline.all(), ["cancelled"]);
+        executor.assert_calls_told(&["0", "1"]);
+    });
 }
 
 // J09
-#[tokio::test(start_paused = true)]
-async fn what_a_tool_says_of_its_time_counts_more() {
-    /// Wants less time.
-    #[tool(register = false, timeout = "50ms")]
-    async fn quick() {
-        pending::<()>().await;
-    }
-    /// Wants more time.
-    #[tool(register = false, timeout = "1h")]
-    async fn slow() -> &'static str {
-        sleep(Duration::from_secs(60)).await;
-        "done"
-    }
-    let tools = Registry::builder().tool::<quick>().tool::<slow>().tool::<hang>();
-    let start = Instant::now();
-    let outcomes = within(5, tools).run(calls(&["quick", "slow", "hang"])).await;
-    assert_eq!(
-        texts(&outcomes),
-        ["Timed out: no result after 50ms", "done", "Timed out: no result after 5s"]
-    );
-    assert_eq!(start.elapsed(), Duration::from_secs(60));
+#[test]
+fn what_a_tool_says_of_its_time_counts_more() {
+    each_way_paused(async |way| {
+        /// Wants less time.
+        #[tool(register = false, timeout = "50ms")]
+        async fn quick() {
+            pending::<()>().await;
+        }
+        /// Wants more time.
+        #[tool(register = false, timeout = "1h")]
+        async fn slow() -> &'static str {
+            sleep(Duration::from_secs(60)).await;
+            "done"
+        }
+        let tools = Registry::builder().tool::<quick>().tool::<slow>().tool::<hang>();
+        let start = Instant::now();
+        let outcomes = within(way, 5, tools).run(calls(&["quick", "slow", "hang"])).await;
+        assert_eq!(
+            texts(&outcomes),
+            ["Timed out: no result after 50ms", "done", "Timed out: no result after 5s"]
+        );
+        // The long one, and those that are not beside it.
+        let beside = match way.strategy {
+            ExecutionStrategy::Parallel => Duration::ZERO,
+            ExecutionStrategy::Sequential => Duration::from_millis(5050),
+            ExecutionStrategy::Batched { .. } => Duration::from_secs(5),
+        };
+        assert_eq!(start.elapsed(), Duration::from_secs(60) + beside);
+    });
 }
 
 // J09
-#[tokio::test(start_paused = true)]
-async fn a_tool_sees_its_deadline() {
-    /// Tells how long it has.
-    #[tool(register = false)]
-    async fn left(cx: &ToolContext) -> String {
-        format!("{:?}", Instant::from_std(cx.deadline().unwrap()) - Instant::now())
-    }
-    assert_eq!(texts(&within(5, Registry::builder().tool::<left>()).run(calls(&["left"])).await), ["5s"]);
+#[test]
+fn a_tool_sees_its_deadline() {
+    each_way_paused(async |way| {
+        /// Tells how long it has.
+        #[tool(register = false)]
+        async fn left(cx: &ToolContext) -> String {
+            format!("{:?}", Instant::from_std(cx.deadline().unwrap()) - Instant::now())
+        }
+        assert_eq!(
+            texts(&within(way, 5, Registry::builder().tool::<left>()).run(calls(&["left"])).await),
+            ["5s"]
+        );
+    });
 }
 
 // J09: waiting for one's turn is no part of the attempt.
-#[tokio::test(start_paused = true)]
-async fn the_time_of_a_call_begins_with_its_turn() {
-    /// Takes 3 seconds.
-    #[tool(register = false)]
-    async fn three() -> &'static str {
-        sleep(Duration::from_secs(3)).await;
-        "done"
-    }
-    let one_by_one = || building(Registry::builder().tool::<three>()).limits(Limits::new().overall(1));
-    for executor in
-        [one_by_one().timeout(Duration::from_secs(5)), one_by_one().idle_timeout(Duration::from_secs(5))]
-    {
-        assert_eq!(texts(&executor.build().unwrap().run(calls(&["three"; 3])).await), ["done"; 3]);
-    }
+#[test]
+fn the_time_of_a_call_begins_with_its_turn() {
+    each_way_paused(async |way| {
+        /// Takes 3 seconds.
+        #[tool(register = false)]
+        async fn three() -> &'static str {
+            sleep(Duration::from_secs(3)).await;
+            "done"
+        }
+        let one_by_one = || building(Registry::builder().tool::<three>()).limits(Limits::new().overall(1));
+        for builder in
+            [one_by_one().timeout(Duration::from_secs(5)), one_by_one().idle_timeout(Duration::from_secs(5))]
+        {
+            assert_eq!(texts(&way.of(builder).run(calls(&["three"; 3])).await), ["done"; 3]);
+        }
+    });
 }
 
 /// Gives a sign of life every 2 seconds, 4 times.
@@ -129,12 +149,11 @@ async fn lively(cx: &ToolContext, by_progress: bool, silence: u64) -> &'static s
 }
 
 // J09, K01, K03
-#[tokio::test(start_paused = true)]
-async fn signs_of_life_keep_a_call_alive_whether_or_not_somebody_listens() {
-    for by_progress in [false, true] {
-        for is_heard in [false, true] {
-            let executor = super::executor(Registry::builder().tool::<lively>());
-            let listener = is_heard.then(|| executor.subscribe());
+#[test]
+fn signs_of_life_keep_a_call_alive_whether_or_not_somebody_listens() {
+    each_way_paused(async |way| {
+        for by_progress in [false, true] {
+            let executor = way.executor(Registry::builder().tool::<lively>());
             let run = async |silence: u64| {
                 let arguments = json!({ "by_progress": by_progress, "silence": silence });
                 let start = Instant::now();
@@ -143,71 +162,69 @@ async fn signs_of_life_keep_a_call_alive_whether_or_not_somebody_listens() {
             };
             assert_eq!(run(2).await, ("done".to_owned(), 10));
             assert_eq!(run(4).await, ("Timed out: no sign of life for 3s".to_owned(), 11));
-            drop(listener);
         }
-    }
+    });
 }
 
 // J09
-#[tokio::test(start_paused = true)]
-async fn signs_of_life_do_not_move_the_deadline() {
-    let tools = Registry::builder().tool::<lively>();
-    let outcomes = within(7, tools).run(one("lively", r#"{"by_progress":true,"silence":0}"#)).await;
-    assert_eq!(texts(&outcomes), ["Timed out: no result after 7s"]);
+#[test]
+fn signs_of_life_do_not_move_the_deadline() {
+    each_way_paused(async |way| {
+        let tools = Registry::builder().tool::<lively>();
+        let outcomes = within(way, 7, tools).run(one("lively", r#"{"by_progress":true,"silence":0}"#)).await;
+        assert_eq!(texts(&outcomes), ["Timed out: no result after 7s"]);
+    });
 }
 
 // J09
-#[tokio::test(start_paused = true)]
-async fn an_executor_may_limit_the_silence_of_all_its_tools() {
-    let executor = building(Registry::builder().tool::<hang>().tool::<lively>())
-        .idle_timeout(Duration::from_secs(1))
-        .build()
-        .unwrap();
-    let mut calls = calls(&["hang"]);
-    calls.extend(one("lively", r#"{"by_progress":true,"silence":0}"#));
-    assert_eq!(texts(&executor.run(calls).await), ["Timed out: no sign of life for 1s", "done"]);
+#[test]
+fn an_executor_may_limit_the_silence_of_all_its_tools() {
+    each_way_paused(async |way| {
+        let executor = way.of(building(Registry::builder().tool::<hang>().tool::<lively>())
+            .idle_timeout(Duration::from_secs(1)));
+        let mut calls = calls(&["hang"]);
+        calls.extend(one("lively", r#"{"by_progress":true,"silence":0}"#));
+        assert_eq!(texts(&executor.run(calls).await), ["Timed out: no sign of life for 1s", "done"]);
+    });
 }
 
 // J10
 #[test]
 fn a_panic_is_an_error_in_every_strategy() {
-    /// Panics later.
-    #[tool(register = false)]
-    async fn crash_later() {
-        tokio::task::yield_now().await;
-        std::panic::panic_any(7);
-    }
-    super::on_both_runtimes(async || {
-        for strategy in [
-            ExecutionStrategy::Sequential,
-            ExecutionStrategy::Parallel,
-            ExecutionStrategy::Batched { size: 2 },
-        ] {
-            let tools = Registry::builder().tool::<crash>().tool::<crash_later>().tool::<echo>();
-            let executor = building(tools.provide(Counter::default())).strategy(strategy).build().unwrap();
-            let mut calls = calls(&["crash", "crash_later"]);
-            calls.extend(one("echo", r#"{"text":"a"}"#));
-            assert_eq!(
-                texts(&executor.run(calls).await),
-                ["The tool crash panicked: boom", "The tool crash_later panicked", "a"]
-            );
+    each_way(async |way| {
+        /// Panics later.
+        #[tool(register = false)]
+        async fn crash_later() {
+            tokio::task::yield_now().await;
+            std::panic::panic_any(7);
         }
+        let tools = Registry::builder().tool::<crash>().tool::<crash_later>().tool::<echo>();
+        let executor = way.executor(tools.provide(Counter::default()));
+        let mut calls = calls(&["crash", "crash_later"]);
+        calls.extend(one("echo", r#"{"text":"a"}"#));
+        assert_eq!(
+            texts(&executor.run(calls).await),
+            ["The tool crash panicked: boom", "The tool crash_later panicked", "a"]
+        );
     });
 }
 
 // J09, A12
-#[tokio::test(start_paused = true)]
-async fn a_tool_made_of_a_closure_sees_its_deadline() {
-    let look = |_: Map<String, Value>, cx: ToolContext| async move {
-        let left = cx.deadline().map(|deadline| Instant::from_std(deadline) - Instant::now());
-        match cx.attempt() {
-            1 => Err(ToolError::failed(format!("{left:?}")).retryable(true)),
-            _ => Ok(format!("{left:?}")),
-        }
-    };
-    let retry = Retry { attempts: 2, ..Retry::DEFAULT };
-    let metadata = Metadata { retry: Some(retry), ..Metadata::default() };
-    let again = ToolBuilder::new("again").metadata(metadata).must(look);
-    let executor = within(3, Registry::builder().add(ToolBuilder::new("look").must(look)).add(again));
-    assert_eq!(texts(&executor.run(calls(&["look", "again"])).await), ["Some(3s)", "Some(3s)"]);
+#[test]
+fn a_tool_made_of_a_closure_sees_its_deadline() {
+    each_way_paused(async |way| {
+        let look = |_: Map<String, Value>, cx: ToolContext| async move {
+            let left = cx.deadline().map(|deadline| Instant::from_std(deadline) - Instant::now());
+            match cx.attempt() {
+                1 => Err(ToolError::failed(format!("{left:?}")).retryable(true)),
+                _ => Ok(format!("{left:?}")),
+            }
+        };
+        let retry = Retry { attempts: 2, ..Retry::DEFAULT };
+        let metadata = Metadata { retry: Some(retry), ..Metadata::default() };
+        let again = ToolBuilder::new("again").metadata(metadata).must(look);
+        let executor =
+            within(way, 3, Registry::builder().add(ToolBuilder::new("look").must(look)).add(again));
+        assert_eq!(texts(&executor.run(calls(&["look", "again"])).await), ["Some(3s)", "Some(3s)"]);
+    });
 }

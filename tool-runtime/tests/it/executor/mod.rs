@@ -17,6 +17,7 @@ mod secrets;
 mod steering;
 mod strategies;
 mod streaming;
+mod ways;
 
 use std::{
     ops::ControlFlow,

@@ -8,7 +8,8 @@ use tool_runtime::{
 };
 
 use super::{
-    Counter, Noting, On, Timeline, building, calls, echo, events, executor, one, short, texts, told,
+    Counter, Noting, On, Timeline, building, calls, echo, one, texts,
+    ways::{Watch, each_way},
 };
 
 fn is_echo(definition: &ToolDefinition) -> bool {
@@ -26,77 +27,84 @@ fn local() -> &'static str {
 // X01, X12
 #[test]
 fn a_call_that_is_left_to_the_caller_is_not_looked_at_here() {
-    let (counter, asked, timeline) = (Counter::default(), Counter::default(), Timeline::default());
-    let asking = asked.clone();
-    let executor = building(Registry::builder().tool::<echo>().provide(counter.clone()))
-        .external(is_echo)
-        .hook(Noting(timeline.clone(), ""))
-        .permission(move |_: &PermissionRequest<'_>| {
-            asking.count();
-            Permission::deny("no")
-        })
-        .build()
-        .unwrap();
-    let mut listener = executor.subscribe();
-    let outcomes = crate::run(executor.run(one("echo", ECHO)));
-    let CallOutcome::External(call) = &outcomes[0] else { panic!() };
-    assert_eq!(call, &one("echo", ECHO)[0]);
-    assert!(outcomes[0].result().is_none() && !outcomes[0].is_finished());
-    assert_eq!((counter.get(), asked.get()), (0, 0));
-    assert!(timeline.all().is_empty() && events(&mut listener).is_empty());
-    // The tool stays visible.
-    assert!(executor.tools().get("echo").is_some());
+    each_way(async |way| {
+        let (counter, asked, timeline) = (Counter::default(), Counter::default(), Timeline::default());
+        let asking = asked.clone();
+        let executor = way.of(building(Registry::builder().tool::<echo>().provide(counter.clone()))
+            .external(is_echo)
+            .hook(Noting(timeline.clone(), ""))
+            .permission(move |_: &PermissionRequest<'_>| {
+                asking.count();
+                Permission::deny("no")
+            }));
+        let outcomes = executor.run(one("echo", ECHO)).await;
+        let CallOutcome::External(call) = &outcomes[0] else { panic!() };
+        assert_eq!(call, &one("echo", ECHO)[0]);
+        assert!(outcomes[0].result().is_none() && !outcomes[0].is_finished());
+        assert_eq!((counter.get(), asked.get()), (0, 0));
+        assert!(timeline.all().is_empty());
+        executor.assert_told::<&str>([]);
+        // The tool stays visible.
+        assert!(executor.tools().get("echo").is_some());
+    });
 }
 
 // X05, X06, X07, X08
 #[test]
 fn the_caller_answers_what_was_left_to_it_once() {
-    let tools = Registry::builder().tool::<echo>().tool::<local>().provide(Counter::default());
-    let executor = building(tools).external(is_echo).build().unwrap();
-    let mut listener = executor.subscribe();
-    let mut calls = calls(&["local", "unknown"]);
-    calls.push(ToolCall::new("echo", ECHO).with_id("2"));
-    let outcomes = crate::run(executor.run(calls));
-    assert_eq!(texts(&outcomes), ["done here", "Tool not found: unknown", "-"]);
-    assert_eq!(told(&mut listener), ["started 0", "started 1", "finished 0", "finished 1"]);
-    let [OpenCall::External(open)] = &executor.open_calls()[..] else { panic!() };
-    assert_eq!((open.id.to_string(), open.arguments.as_str()), ("2".to_owned(), ECHO));
+    each_way(async |way| {
+        let tools = Registry::builder().tool::<echo>().tool::<local>().provide(Counter::default());
+        let executor = way.of(building(tools).external(is_echo));
+        let mut calls = calls(&["local", "unknown"]);
+        calls.push(ToolCall::new("echo", ECHO).with_id("2"));
+        let outcomes = executor.run(calls).await;
+        assert_eq!(texts(&outcomes), ["done here", "Tool not found: unknown", "-"]);
+        executor.assert_calls_told(&["0", "1"]);
+        let [OpenCall::External(open)] = &executor.open_calls()[..] else { panic!() };
+        assert_eq!((open.id.to_string(), open.arguments.as_str()), ("2".to_owned(), ECHO));
 
-    let wrong = executor.answer(&"7".into(), Ok("lost".into())).unwrap_err();
-    assert_eq!(wrong, AnswerError::NotOpen("7".into()));
-    let answer = executor.answer(&"2".into(), Ok("done there".into())).unwrap();
-    assert_eq!((answer.id.to_string(), &*answer.name), ("2".to_owned(), "echo"));
-    assert_eq!(answer.text(), "done there");
-    assert!(executor.open_calls().is_empty());
-    let again = executor.answer(&"2".into(), Ok("done again".into())).unwrap_err();
-    assert_eq!(again.to_string(), "no call 2 is open: there was none of that id, or it was answered before");
-    // It had no start, so it has no end.
-    assert!(told(&mut listener).is_empty());
+        let wrong = executor.answer(&"7".into(), Ok("lost".into())).unwrap_err();
+        assert_eq!(wrong, AnswerError::NotOpen("7".into()));
+        let answer = executor.answer(&"2".into(), Ok("done there".into())).unwrap();
+        assert_eq!((answer.id.to_string(), &*answer.name), ("2".to_owned(), "echo"));
+        assert_eq!(answer.text(), "done there");
+        assert!(executor.open_calls().is_empty());
+        let again = executor.answer(&"2".into(), Ok("done again".into())).unwrap_err();
+        assert_eq!(
+            again.to_string(),
+            "no call 2 is open: there was none of that id, or it was answered before"
+        );
+        // It had no start, so it has no end.
+        executor.assert_told::<&str>([]);
+    });
 }
 
 // X05
 #[test]
 fn the_caller_may_answer_with_an_error() {
-    let tools = Registry::builder().tool::<echo>().provide(Counter::default());
-    let executor = building(tools).external(is_echo).build().unwrap();
-    crate::run(executor.run(one("echo", ECHO)));
-    let answer = executor.answer(&"0".into(), Err(ToolError::failed("the browser is closed"))).unwrap();
-    assert!(answer.is_error());
-    assert_eq!(answer.text(), "the browser is closed");
-    assert_eq!(answer.outcome.unwrap_err().tool(), Some("echo"));
+    each_way(async |way| {
+        let tools = Registry::builder().tool::<echo>().provide(Counter::default());
+        let executor = way.of(building(tools).external(is_echo));
+        executor.run(one("echo", ECHO)).await;
+        let answer = executor.answer(&"0".into(), Err(ToolError::failed("the browser is closed"))).unwrap();
+        assert!(answer.is_error());
+        assert_eq!(answer.text(), "the browser is closed");
+        assert_eq!(answer.outcome.unwrap_err().tool(), Some("echo"));
+    });
 }
 
 // X01, G08
 #[test]
 fn a_filter_that_panics_keeps_the_call_from_running() {
-    let counter = Counter::default();
-    let tools = Registry::builder().tool::<echo>().provide(counter.clone());
-    let executor = building(tools).external(|_| panic!("boom")).build().unwrap();
-    let mut listener = executor.subscribe();
-    let outcomes = crate::run(executor.run(one("echo", ECHO)));
-    assert_eq!(texts(&outcomes), ["what decides which calls are left to the caller panicked: boom"]);
-    assert_eq!(counter.get(), 0);
-    assert_eq!(told(&mut listener), ["started 0", "finished 0"]);
+    each_way(async |way| {
+        let counter = Counter::default();
+        let tools = Registry::builder().tool::<echo>().provide(counter.clone());
+        let executor = way.of(building(tools).external(|_| panic!("boom")));
+        let outcomes = executor.run(one("echo", ECHO)).await;
+        assert_eq!(texts(&outcomes), ["what decides which calls are left to the caller panicked: boom"]);
+        assert_eq!(counter.get(), 0);
+        executor.assert_told(["started 0", "finished 0"]);
+    });
 }
 
 /// Starts a job.
@@ -113,99 +121,109 @@ fn starting(quiet: bool) -> Vec<ToolCall> {
 // X10, X11
 #[test]
 fn a_long_running_call_tells_what_it_has_and_is_answered_by_its_id() {
-    let executor = executor(Registry::builder().tool::<start>());
-    let mut listener = executor.subscribe();
-    let outcomes = crate::run(executor.run(starting(false)));
-    let CallOutcome::Pending(pending) = &outcomes[0] else { panic!() };
-    assert!(matches!(&pending.operation, Operation::LongRunning(Some(id)) if id == "job-7"));
-    assert_eq!(texts(&outcomes), ["started job-7"]);
-    assert_eq!(told(&mut listener), ["started 0", "finished 0"]);
-    let [OpenCall::LongRunning(call)] = &executor.open_calls()[..] else { panic!() };
-    assert_eq!(call.id.to_string(), "0");
-    let answer = executor.answer(&"0".into(), Ok("built".into())).unwrap();
-    assert_eq!((answer.id.to_string(), answer.text().as_ref()), ("0".to_owned(), "built"));
-    // Its end was told with what it had.
-    assert!(told(&mut listener).is_empty());
-    assert!(executor.open_calls().is_empty());
+    each_way(async |way| {
+        let executor = way.executor(Registry::builder().tool::<start>());
+        let outcomes = executor.run(starting(false)).await;
+        let CallOutcome::Pending(pending) = &outcomes[0] else { panic!() };
+        assert!(matches!(&pending.operation, Operation::LongRunning(Some(id)) if id == "job-7"));
+        assert_eq!(texts(&outcomes), ["started job-7"]);
+        executor.assert_told(["started 0", "finished 0"]);
+        let [OpenCall::LongRunning(call)] = &executor.open_calls()[..] else { panic!() };
+        assert_eq!(call.id.to_string(), "0");
+        let answer = executor.answer(&"0".into(), Ok("built".into())).unwrap();
+        assert_eq!((answer.id.to_string(), answer.text().as_ref()), ("0".to_owned(), "built"));
+        // Its end was told with what it had.
+        executor.assert_told::<&str>([]);
+        assert!(executor.open_calls().is_empty());
+    });
 }
 
 // X10, X11, H14
 #[test]
 fn a_long_running_call_with_nothing_to_tell_ends_with_its_answer() {
-    let executor = executor(Registry::builder().tool::<start>());
-    let mut listener = executor.subscribe();
-    let outcomes = crate::run(executor.run(starting(true)));
-    assert_eq!(texts(&outcomes), ["-"]);
-    assert_eq!(told(&mut listener), ["started 0"]);
-    executor.answer(&"0".into(), Ok("built".into())).unwrap();
-    let events = events(&mut listener);
-    assert_eq!(events.iter().map(short).collect::<Vec<_>>(), ["finished 0"]);
-    let ToolEvent::Finished { result } = &events[0] else { panic!() };
-    assert_eq!(result.text(), "built");
-    assert_eq!(
-        executor.answer(&"0".into(), Ok("built".into())).unwrap_err(),
-        AnswerError::NotOpen("0".into())
-    );
+    each_way(async |way| {
+        let executor = way.executor(Registry::builder().tool::<start>());
+        let outcomes = executor.run(starting(true)).await;
+        assert_eq!(texts(&outcomes), ["-"]);
+        executor.assert_told(["started 0"]);
+        executor.answer(&"0".into(), Ok("built".into())).unwrap();
+        // The stream of the batch has ended.
+        if let (Watch::Listener, Some(events)) = (way.watch, executor.events()) {
+            let [ToolEvent::Finished { result }] = &events[..] else { panic!("{events:?}") };
+            assert_eq!(result.text(), "built");
+        }
+        assert_eq!(
+            executor.answer(&"0".into(), Ok("built".into())).unwrap_err(),
+            AnswerError::NotOpen("0".into())
+        );
+    });
 }
 
 // X10
 #[test]
 fn a_tool_that_failed_to_start_anything_has_failed() {
-    /// Starts nothing.
-    #[tool(register = false, long_running)]
-    fn refuse() -> Result<(), String> {
-        Err("no machine is free".to_owned())
-    }
-    let executor = executor(Registry::builder().tool::<refuse>());
-    let outcomes = crate::run(executor.run(calls(&["refuse"])));
-    assert_eq!(texts(&outcomes), ["no machine is free"]);
-    assert!(outcomes[0].is_finished() && executor.open_calls().is_empty());
+    each_way(async |way| {
+        /// Starts nothing.
+        #[tool(register = false, long_running)]
+        fn refuse() -> Result<(), String> {
+            Err("no machine is free".to_owned())
+        }
+        let executor = way.executor(Registry::builder().tool::<refuse>());
+        let outcomes = executor.run(calls(&["refuse"])).await;
+        assert_eq!(texts(&outcomes), ["no machine is free"]);
+        assert!(outcomes[0].is_finished() && executor.open_calls().is_empty());
+    });
 }
 
 // C06
 #[test]
 fn calls_without_an_id_have_one_of_their_own_everywhere() {
-    /// Says which call it is.
-    #[tool(register = false)]
-    fn which(cx: &ToolContext) -> String {
-        cx.call_id().to_string()
-    }
-    let written = [
-        json!({ "name": "which" }),
-        json!({ "name": "which", "id": null, "arguments": {} }),
-        json!({ "name": "which", "id": "", "arguments": "{}" }),
-    ];
-    let mut calls: Vec<ToolCall> =
-        written.into_iter().map(|call| serde_json::from_value(call).unwrap()).collect();
-    calls.push(ToolCall::new("which", "{}").with_id(""));
-    let executor = executor(Registry::builder().tool::<which>());
-    let mut listener = executor.subscribe();
-    let outcomes = crate::run(executor.run(calls.clone()));
-    let told = told(&mut listener);
-    let mut ids = std::collections::BTreeSet::new();
-    for (outcome, call) in outcomes.iter().zip(&calls) {
-        let result = outcome.result().unwrap();
-        assert_eq!((&result.id, result.text().as_ref()), (&call.id, &*call.id.to_string()));
-        assert!(told.contains(&format!("started {}", call.id)));
-        assert!(told.contains(&format!("finished {}", call.id)));
-        ids.insert(result.id.to_string());
-    }
-    assert_eq!((ids.len(), ids.contains("")), (4, false));
+    each_way(async |way| {
+        /// Says which call it is.
+        #[tool(register = false)]
+        fn which(cx: &ToolContext) -> String {
+            cx.call_id().to_string()
+        }
+        let written = [
+            json!({ "name": "which" }),
+            json!({ "name": "which", "id": null, "arguments": {} }),
+            json!({ "name": "which", "id": "", "arguments": "{}" }),
+        ];
+        let mut calls: Vec<ToolCall> =
+            written.into_iter().map(|call| serde_json::from_value(call).unwrap()).collect();
+        calls.push(ToolCall::new("which", "{}").with_id(""));
+        let executor = way.executor(Registry::builder().tool::<which>());
+        let outcomes = executor.run(calls.clone()).await;
+        let told = executor.told();
+        let mut ids = std::collections::BTreeSet::new();
+        for (outcome, call) in outcomes.iter().zip(&calls) {
+            let result = outcome.result().unwrap();
+            assert_eq!((&result.id, result.text().as_ref()), (&call.id, &*call.id.to_string()));
+            for what in ["started", "finished"] {
+                let event = format!("{what} {}", call.id);
+                assert!(told.as_ref().is_none_or(|told| told.contains(&event)));
+            }
+            ids.insert(result.id.to_string());
+        }
+        assert_eq!((ids.len(), ids.contains("")), (4, false));
+    });
 }
 
 // X10, H10
 #[test]
 fn a_tool_that_a_hook_helped_out_of_a_failure_has_started_nothing() {
-    /// Starts nothing.
-    #[tool(register = false, long_running)]
-    fn refuse() -> Result<(), String> {
-        Err("no machine is free".to_owned())
-    }
-    let recovers = On::recover(|_| Ok(Some("try tomorrow".into())));
-    let executor = building(Registry::builder().tool::<refuse>()).hook(recovers).build().unwrap();
-    let outcomes = crate::run(executor.run(calls(&["refuse"])));
-    assert_eq!(texts(&outcomes), ["try tomorrow"]);
-    assert!(outcomes[0].is_finished() && executor.open_calls().is_empty());
+    each_way(async |way| {
+        /// Starts nothing.
+        #[tool(register = false, long_running)]
+        fn refuse() -> Result<(), String> {
+            Err("no machine is free".to_owned())
+        }
+        let recovers = On::recover(|_| Ok(Some("try tomorrow".into())));
+        let executor = way.of(building(Registry::builder().tool::<refuse>()).hook(recovers));
+        let outcomes = executor.run(calls(&["refuse"])).await;
+        assert_eq!(texts(&outcomes), ["try tomorrow"]);
+        assert!(outcomes[0].is_finished() && executor.open_calls().is_empty());
+    });
 }
 
 // X07, I15
@@ -231,27 +249,29 @@ fn whoever_hears_that_a_call_waits_may_answer_it_at_once() {
 // X01, G08
 #[test]
 fn a_tool_that_cannot_say_whether_it_is_external_is_not_run() {
-    struct Unsure(Declaration);
-    impl Tool for Unsure {
-        fn definition(&self) -> &ToolDefinition {
-            self.0.definition()
-        }
+    each_way(async |way| {
+        struct Unsure(Declaration);
+        impl Tool for Unsure {
+            fn definition(&self) -> &ToolDefinition {
+                self.0.definition()
+            }
 
-        fn prepare<'a>(&'a self, arguments: Arguments<'a>) -> Result<Prepared<'a>, ToolError> {
-            self.0.prepare(arguments)
-        }
+            fn prepare<'a>(&'a self, arguments: Arguments<'a>) -> Result<Prepared<'a>, ToolError> {
+                self.0.prepare(arguments)
+            }
 
-        fn is_external(&self) -> bool {
-            panic!("boom")
+            fn is_external(&self) -> bool {
+                panic!("boom")
+            }
         }
-    }
-    let name = ToolName::new("unsure").unwrap();
-    let schema = InputSchema::new(json!({ "type": "object" })).unwrap();
-    let unsure = Unsure(Declaration::new(ToolDefinition::new(name, "Is unsure.", schema)));
-    let executor = executor(Registry::builder().add(unsure).tool::<local>());
-    let outcomes = crate::run(executor.run(calls(&["unsure", "local"])));
-    let why = "what decides which calls are left to the caller panicked: boom";
-    assert_eq!(texts(&outcomes), [why, "done here"]);
+        let name = ToolName::new("unsure").unwrap();
+        let schema = InputSchema::new(json!({ "type": "object" })).unwrap();
+        let unsure = Unsure(Declaration::new(ToolDefinition::new(name, "Is unsure.", schema)));
+        let executor = way.executor(Registry::builder().add(unsure).tool::<local>());
+        let outcomes = executor.run(calls(&["unsure", "local"])).await;
+        let why = "what decides which calls are left to the caller panicked: boom";
+        assert_eq!(texts(&outcomes), [why, "done here"]);
+    });
 }
 
 /// Leaves all calls to the caller.

@@ -5,7 +5,7 @@ use tool_runtime::{
     Permission, PermissionPolicy, PermissionRequest, RunContext, Running, merged_actions, prelude::*,
 };
 
-use super::{Counter, Noting, On, Timeline, building, echo, executor, one, texts, told};
+use super::{Counter, Noting, On, Timeline, building, echo, one, texts, ways::each_way};
 
 const ECHO: &str = r#"{"text":"a"}"#;
 
@@ -16,77 +16,84 @@ fn echoing(counter: &Counter) -> tool_runtime::RegistryBuilder {
 // I01, I05
 #[test]
 fn a_policy_sees_the_call_as_it_would_run() {
-    let timeline = Timeline::default();
-    let noting = timeline.clone();
-    let policy = move |request: &PermissionRequest<'_>| {
-        let tags = &request.metadata().tags;
-        assert_eq!(request.definition.name().as_str(), request.tool());
-        noting.note(format!(
-            "{} {} {} {:?} {:?}",
-            request.tool(),
-            request.id(),
-            request.arguments_value().unwrap(),
-            request.run().and_then(RunContext::user),
-            tags,
-        ));
-        Permission::Allow
-    };
-    /// Removes.
-    #[tool(register = false, tags("files"))]
-    fn remove(path: String, force: bool) -> String {
-        format!("{path} {force}")
-    }
-    let executor = building(Registry::builder().tool::<remove>())
-        .hook(On::before(|call| {
-            call.rewrite(json!({ "force": "true", "path": "b" }));
-            Ok(tool_runtime::Before::GoOn)
-        }))
-        .permission(policy)
-        .build()
-        .unwrap();
-    let batch = executor.batch(one("remove", r#"{"path":"a","force":false}"#));
-    let outcomes = crate::run(batch.within(RunContext::new().with_user("u-7")).run());
-    assert_eq!(texts(&outcomes), ["b true"]);
-    assert_eq!(timeline.all(), [r#"remove 0 {"force":true,"path":"b"} Some("u-7") ["files"]"#]);
+    each_way(async |way| {
+        let timeline = Timeline::default();
+        let noting = timeline.clone();
+        let policy = move |request: &PermissionRequest<'_>| {
+            let tags = &request.metadata().tags;
+            assert_eq!(request.definition.name().as_str(), request.tool());
+            noting.note(format!(
+                "{} {} {} {:?} {:?}",
+                request.tool(),
+                request.id(),
+                request.arguments_value().unwrap(),
+                request.run().and_then(RunContext::user),
+                tags,
+            ));
+            Permission::Allow
+        };
+        /// Removes.
+        #[tool(register = false, tags("files"))]
+        fn remove(path: String, force: bool) -> String {
+            format!("{path} {force}")
+        }
+        let executor = way.of(building(Registry::builder().tool::<remove>())
+            .hook(On::before(|call| {
+                call.rewrite(json!({ "force": "true", "path": "b" }));
+                Ok(tool_runtime::Before::GoOn)
+            }))
+            .permission(policy));
+        let batch = executor.batch(one("remove", r#"{"path":"a","force":false}"#));
+        let outcomes = batch.within(RunContext::new().with_user("u-7")).run().await;
+        assert_eq!(texts(&outcomes), ["b true"]);
+        assert_eq!(timeline.all(), [r#"remove 0 {"force":true,"path":"b"} Some("u-7") ["files"]"#]);
+    });
 }
 
 // I02
 #[test]
 fn what_nobody_forbids_may_run() {
-    assert_eq!(Permission::default(), Permission::Allow);
-    let counter = Counter::default();
-    let outcomes = crate::run(executor(echoing(&counter)).run(one("echo", ECHO)));
-    assert_eq!(texts(&outcomes), ["a"]);
-    let executor = building(echoing(&counter)).permission(|_: &PermissionRequest<'_>| Permission::default());
-    assert_eq!(texts(&crate::run(executor.build().unwrap().run(one("echo", ECHO)))), ["a"]);
+    each_way(async |way| {
+        assert_eq!(Permission::default(), Permission::Allow);
+        let counter = Counter::default();
+        let outcomes = way.executor(echoing(&counter)).run(one("echo", ECHO)).await;
+        assert_eq!(texts(&outcomes), ["a"]);
+        let executor =
+            building(echoing(&counter)).permission(|_: &PermissionRequest<'_>| Permission::default());
+        assert_eq!(texts(&executor.build().unwrap().run(one("echo", ECHO)).await), ["a"]);
+    });
 }
 
 // I03, I02
 #[test]
 fn a_call_that_may_not_run_is_answered_in_structure() {
-    let cases = [
-        (Permission::deny("no"), "Denied: no", json!({ "status": "denied", "tool": "echo", "reason": "no" })),
-        (Permission::deny(""), "Denied", json!({ "status": "denied", "tool": "echo" })),
-        (
-            Permission::ask("may it?"),
-            "Approval required: may it?",
-            json!({ "status": "approval_required", "tool": "echo", "reason": "may it?" }),
-        ),
-    ];
-    for (permission, text, structured) in cases {
-        let counter = Counter::default();
-        let executor = building(echoing(&counter))
-            .permission(move |_: &PermissionRequest<'_>| permission.clone())
-            .build()
-            .unwrap();
-        let mut listener = executor.subscribe();
-        let outcomes = crate::run(executor.run(one("echo", ECHO)));
-        let result = outcomes[0].result().unwrap();
-        assert_eq!((result.text().as_ref(), result.structured()), (text, Some(structured)));
-        assert!(outcomes[0].is_finished() && result.is_error());
-        assert_eq!((counter.get(), result.attempts), (0, 0));
-        assert_eq!(told(&mut listener), ["started 0", "finished 0"]);
-    }
+    each_way(async |way| {
+        let cases = [
+            (
+                Permission::deny("no"),
+                "Denied: no",
+                json!({ "status": "denied", "tool": "echo", "reason": "no" }),
+            ),
+            (Permission::deny(""), "Denied", json!({ "status": "denied", "tool": "echo" })),
+            (
+                Permission::ask("may it?"),
+                "Approval required: may it?",
+                json!({ "status": "approval_required", "tool": "echo", "reason": "may it?" }),
+            ),
+        ];
+        for (permission, text, structured) in cases {
+            let counter = Counter::default();
+            let executor = way
+                .of(building(echoing(&counter))
+                    .permission(move |_: &PermissionRequest<'_>| permission.clone()));
+            let outcomes = executor.run(one("echo", ECHO)).await;
+            let result = outcomes[0].result().unwrap();
+            assert_eq!((result.text().as_ref(), result.structured()), (text, Some(structured)));
+            assert!(outcomes[0].is_finished() && result.is_error());
+            assert_eq!((counter.get(), result.attempts), (0, 0));
+            executor.assert_told(["started 0", "finished 0"]);
+        }
+    });
 }
 
 #[expect(clippy::ptr_arg, reason = "as the parameter is")]
@@ -108,23 +115,25 @@ fn guarded(path: String) -> String {
 // I04, I06
 #[test]
 fn the_tool_decides_first_and_what_it_does_not_allow_is_asked_nobody() {
-    let asked = Counter::default();
-    let asking = asked.clone();
-    let policy = move |_: &PermissionRequest<'_>| {
-        asking.count();
-        Permission::deny("the policy says no")
-    };
-    let executor = building(Registry::builder().tool::<guarded>()).permission(policy).build().unwrap();
-    let run = |path: &str| {
-        let calls = vec![tool_runtime::ToolCall::new("guarded", json!({ "path": path })).with_id("0")];
-        texts(&crate::run(executor.run(calls))).concat()
-    };
-    assert_eq!(run("deny"), "Denied: the tool says no");
-    assert_eq!(run("ask"), "Approval required: the tool asks");
-    assert_eq!(run("panic"), "The tool guarded panicked: boom");
-    assert_eq!(asked.get(), 0);
-    assert_eq!(run("a"), "Denied: the policy says no");
-    assert_eq!(asked.get(), 1);
+    each_way(async |way| {
+        let asked = Counter::default();
+        let asking = asked.clone();
+        let policy = move |_: &PermissionRequest<'_>| {
+            asking.count();
+            Permission::deny("the policy says no")
+        };
+        let executor = way.of(building(Registry::builder().tool::<guarded>()).permission(policy));
+        let run = async |path: &str| {
+            let calls = vec![tool_runtime::ToolCall::new("guarded", json!({ "path": path })).with_id("0")];
+            texts(&executor.run(calls).await).concat()
+        };
+        assert_eq!(run("deny").await, "Denied: the tool says no");
+        assert_eq!(run("ask").await, "Approval required: the tool asks");
+        assert_eq!(run("panic").await, "The tool guarded panicked: boom");
+        assert_eq!(asked.get(), 0);
+        assert_eq!(run("a").await, "Denied: the policy says no");
+        assert_eq!(asked.get(), 1);
+    });
 }
 
 /// A policy that cannot decide.
@@ -143,56 +152,57 @@ impl PermissionPolicy for Broken {
 // I06
 #[test]
 fn a_policy_that_cannot_decide_keeps_the_tool_from_running() {
-    for (panics, text) in
-        [(false, "the directory is not there"), (true, "the permission policy panicked: boom")]
-    {
-        let counter = Counter::default();
-        let executor = building(echoing(&counter)).permission(Broken(panics)).build().unwrap();
-        let mut listener = executor.subscribe();
-        let outcomes = crate::run(executor.run(one("echo", ECHO)));
-        assert_eq!(texts(&outcomes), [text]);
-        assert!(outcomes[0].result().unwrap().is_error());
-        assert_eq!(counter.get(), 0);
-        assert_eq!(told(&mut listener), ["started 0", "finished 0"]);
-    }
+    each_way(async |way| {
+        for (panics, text) in
+            [(false, "the directory is not there"), (true, "the permission policy panicked: boom")]
+        {
+            let counter = Counter::default();
+            let executor = way.of(building(echoing(&counter)).permission(Broken(panics)));
+            let outcomes = executor.run(one("echo", ECHO)).await;
+            assert_eq!(texts(&outcomes), [text]);
+            assert!(outcomes[0].result().unwrap().is_error());
+            assert_eq!(counter.get(), 0);
+            executor.assert_told(["started 0", "finished 0"]);
+        }
+    });
 }
 
 // I07, H11
 #[test]
 fn what_a_permission_answers_no_hook_changes_and_no_turn_ends_by() {
-    /// Shows a picture.
-    #[tool(register = false, skip_summarization)]
-    fn show() {}
-    let timeline = Timeline::default();
-    let executor = building(Registry::builder().tool::<show>())
-        .permission(|_: &PermissionRequest<'_>| Permission::deny("no"))
-        .hook(Noting(timeline.clone(), ""))
-        .after_answers(true)
-        .build()
-        .unwrap();
-    let outcomes = crate::run(executor.run(one("show", "{}")));
-    assert_eq!(texts(&outcomes), ["Denied: no"]);
-    assert_eq!(timeline.all(), ["gate 0", "before 0", "failed 0"]);
-    assert!(!merged_actions(&outcomes).skip_summarization);
+    each_way(async |way| {
+        /// Shows a picture.
+        #[tool(register = false, skip_summarization)]
+        fn show() {}
+        let timeline = Timeline::default();
+        let executor = way.of(building(Registry::builder().tool::<show>())
+            .permission(|_: &PermissionRequest<'_>| Permission::deny("no"))
+            .hook(Noting(timeline.clone(), ""))
+            .after_answers(true));
+        let outcomes = executor.run(one("show", "{}")).await;
+        assert_eq!(texts(&outcomes), ["Denied: no"]);
+        assert_eq!(timeline.all(), ["gate 0", "before 0", "failed 0"]);
+        assert!(!merged_actions(&outcomes).skip_summarization);
+    });
 }
 
 // I08
 #[test]
 fn a_policy_may_take_its_time() {
-    struct Asks(Mutex<Option<oneshot::Receiver<Permission>>>);
-    impl PermissionPolicy for Asks {
-        fn decide<'a>(
-            &'a self,
-            _request: &'a PermissionRequest<'a>,
-        ) -> Running<'a, Result<Permission, ToolError>> {
-            Box::pin(async move { Ok(self.0.lock().await.take().unwrap().await.unwrap()) })
+    each_way(async |way| {
+        struct Asks(Mutex<Option<oneshot::Receiver<Permission>>>);
+        impl PermissionPolicy for Asks {
+            fn decide<'a>(
+                &'a self,
+                _request: &'a PermissionRequest<'a>,
+            ) -> Running<'a, Result<Permission, ToolError>> {
+                Box::pin(async move { Ok(self.0.lock().await.take().unwrap().await.unwrap()) })
+            }
         }
-    }
-    super::on_both_runtimes(async || {
         let (answer, asked) = oneshot::channel();
         let counter = Counter::default();
         let policy = Asks(Mutex::new(Some(asked)));
-        let executor = building(echoing(&counter)).permission(policy).build().unwrap();
+        let executor = way.of(building(echoing(&counter)).permission(policy));
         let mut batch = Box::pin(executor.run(one("echo", ECHO)));
         assert!(futures_util::poll!(&mut batch).is_pending());
         assert_eq!(counter.get(), 0);

@@ -9,11 +9,14 @@ use std::{
 use futures_util::{Stream, StreamExt, stream};
 use tokio::time::Instant;
 use tool_runtime::{
-    CancellationToken, ErrorKind, Executor, Permission, PermissionRequest, RegistryBuilder, Retry, RetryInfo,
+    CancellationToken, ErrorKind, Permission, PermissionRequest, RegistryBuilder, Retry, RetryInfo,
     RetryPolicy, RetryRule, ToolCall, prelude::*,
 };
 
-use super::{Counter, Noting, Timeline, building, one, texts, told};
+use super::{
+    Counter, Noting, Timeline, building, one, texts,
+    ways::{Observed, Way, each_way_paused},
+};
 
 /// Fails so many times before it succeeds, and notes its attempts and when they were made.
 #[derive(Clone)]
@@ -81,243 +84,259 @@ fn tools(flaky: &Flaky) -> RegistryBuilder {
     tools.provide(flaky.clone())
 }
 
-fn retrying(flaky: &Flaky, policy: impl Into<RetryPolicy>) -> Executor {
-    building(tools(flaky)).retry(policy).build().unwrap()
+fn retrying(way: Way, flaky: &Flaky, policy: impl Into<RetryPolicy>) -> Observed {
+    way.of(building(tools(flaky)).retry(policy))
 }
 
-async fn text(executor: &Executor, tool: &str) -> String {
+async fn text(executor: &Observed, tool: &str) -> String {
     texts(&executor.run(one(tool, "{}")).await).concat()
 }
 
 // J01
-#[tokio::test(start_paused = true)]
-async fn nothing_is_made_again_unless_somebody_says_so() {
-    for tool in ["write", "read", "set"] {
+#[test]
+fn nothing_is_made_again_unless_somebody_says_so() {
+    each_way_paused(async |way| {
+        for tool in ["write", "read", "set"] {
+            let flaky = Flaky::new(1);
+            assert_eq!(text(&way.executor(tools(&flaky)), tool).await, RESET);
+            assert_eq!(flaky.numbers(), [1]);
+        }
         let flaky = Flaky::new(1);
-        assert_eq!(text(&super::executor(tools(&flaky)), tool).await, RESET);
+        let once = retrying(way, &flaky, Retry { attempts: 1, ..STEADY });
+        assert_eq!(text(&once, "read").await, RESET);
         assert_eq!(flaky.numbers(), [1]);
-    }
-    let flaky = Flaky::new(1);
-    let once = retrying(&flaky, Retry { attempts: 1, ..STEADY });
-    assert_eq!(text(&once, "read").await, RESET);
-    assert_eq!(flaky.numbers(), [1]);
+    });
 }
 
 // J01
-#[tokio::test(start_paused = true)]
-async fn a_policy_is_for_tools_that_may_be_repeated_safely() {
-    for (tool, attempts) in [("write", 1), ("read", 3), ("set", 3), ("insist", 3)] {
-        let flaky = Flaky::new(9);
-        let executor = retrying(&flaky, Retry { attempts: 3, ..STEADY });
-        assert_eq!(text(&executor, tool).await, RESET, "{tool}");
-        assert_eq!(flaky.numbers(), (1..=attempts).collect::<Vec<_>>(), "{tool}");
-    }
-    let flaky = Flaky::new(2);
-    let executor = retrying(&flaky, RetryPolicy::new(STEADY).any_tool());
-    let outcomes = executor.run(one("write", "{}")).await;
-    assert_eq!(texts(&outcomes), ["done"]);
-    let result = outcomes[0].result().unwrap();
-    assert_eq!(result.attempts, 3);
+#[test]
+fn a_policy_is_for_tools_that_may_be_repeated_safely() {
+    each_way_paused(async |way| {
+        for (tool, attempts) in [("write", 1), ("read", 3), ("set", 3), ("insist", 3)] {
+            let flaky = Flaky::new(9);
+            let executor = retrying(way, &flaky, Retry { attempts: 3, ..STEADY });
+            assert_eq!(text(&executor, tool).await, RESET, "{tool}");
+            assert_eq!(flaky.numbers(), (1..=attempts).collect::<Vec<_>>(), "{tool}");
+        }
+        let flaky = Flaky::new(2);
+        let executor = retrying(way, &flaky, RetryPolicy::new(STEADY).any_tool());
+        let outcomes = executor.run(one("write", "{}")).await;
+        assert_eq!(texts(&outcomes), ["done"]);
+        let result = outcomes[0].result().unwrap();
+        assert_eq!(result.attempts, 3);
+    });
 }
 
 // J02, J08
-#[tokio::test(start_paused = true)]
-async fn pauses_grow_and_the_last_error_counts() {
-    let numbers = Counter::default();
-    let counting = numbers.clone();
-    let flaky =
-        Flaky::with(9, move || ToolError::failed(format!("failure {}", counting.count())).retryable(true));
-    assert_eq!(text(&super::executor(tools(&flaky)), "insist").await, "failure 3");
-    assert_eq!(flaky.pauses(), [200, 400]);
+#[test]
+fn pauses_grow_and_the_last_error_counts() {
+    each_way_paused(async |way| {
+        let numbers = Counter::default();
+        let counting = numbers.clone();
+        let flaky = Flaky::with(9, move || {
+            ToolError::failed(format!("failure {}", counting.count())).retryable(true)
+        });
+        assert_eq!(text(&way.executor(tools(&flaky)), "insist").await, "failure 3");
+        assert_eq!(flaky.pauses(), [200, 400]);
+    });
 }
 
 // J04
-#[tokio::test(start_paused = true)]
-async fn only_what_may_pass_is_worth_another_attempt() {
-    let io = |kind: io::ErrorKind| move || ToolError::from(io::Error::from(kind));
-    let of = |kind: ErrorKind| move || ToolError::new(kind, "it").retryable(true);
-    let cases: [(Box<dyn Fn() -> ToolError + Send + Sync>, usize); 10] = [
-        (Box::new(io(io::ErrorKind::UnexpectedEof)), 3),
-        (Box::new(io(io::ErrorKind::TimedOut)), 3),
-        (Box::new(io(io::ErrorKind::ConnectionRefused)), 3),
-        (Box::new(io(io::ErrorKind::NotFound)), 1),
-        (Box::new(io(io::ErrorKind::PermissionDenied)), 1),
-        (Box::new(|| ToolError::failed("no")), 1),
-        (Box::new(|| ToolError::failed("later").retryable(true)), 3),
-        (Box::new(of(ErrorKind::Cancelled)), 1),
-        (Box::new(of(ErrorKind::TimedOut)), 1),
-        (Box::new(|| panic!("boom")), 1),
-    ];
-    for (number, (error, attempts)) in cases.into_iter().enumerate() {
-        let flaky = Flaky::with(9, error);
-        text(&retrying(&flaky, STEADY), "read").await;
-        assert_eq!(
-            flaky.attempts.lock().map_or_else(|it| it.into_inner().len(), |it| it.len()),
-            attempts,
-            "{number}"
-        );
-    }
+#[test]
+fn only_what_may_pass_is_worth_another_attempt() {
+    each_way_paused(async |way| {
+        let io = |kind: io::ErrorKind| move || ToolError::from(io::Error::from(kind));
+        let of = |kind: ErrorKind| move || ToolError::new(kind, "it").retryable(true);
+        let cases: [(Box<dyn Fn() -> ToolError + Send + Sync>, usize); 10] = [
+            (Box::new(io(io::ErrorKind::UnexpectedEof)), 3),
+            (Box::new(io(io::ErrorKind::TimedOut)), 3),
+            (Box::new(io(io::ErrorKind::ConnectionRefused)), 3),
+            (Box::new(io(io::ErrorKind::NotFound)), 1),
+            (Box::new(io(io::ErrorKind::PermissionDenied)), 1),
+            (Box::new(|| ToolError::failed("no")), 1),
+            (Box::new(|| ToolError::failed("later").retryable(true)), 3),
+            (Box::new(of(ErrorKind::Cancelled)), 1),
+            (Box::new(of(ErrorKind::TimedOut)), 1),
+            (Box::new(|| panic!("boom")), 1),
+        ];
+        for (number, (error, attempts)) in cases.into_iter().enumerate() {
+            let flaky = Flaky::with(9, error);
+            text(&retrying(way, &flaky, STEADY), "read").await;
+            assert_eq!(
+                flaky.attempts.lock().map_or_else(|it| it.into_inner().len(), |it| it.len()),
+                attempts,
+                "{number}"
+            );
+        }
+    });
 }
 
 // J05, J06
-#[tokio::test(start_paused = true)]
-async fn a_rule_decides_on_what_failed_and_on_nothing_else() {
-    /// Answers as a service does that failed in an orderly way.
-    #[tool(register = false, read_only)]
-    fn serve(counter: &Counter, text: String) -> ToolOutput {
-        match counter.count() {
-            1 => ToolOutput::from("status 503").as_failure(),
-            _ => ToolOutput::from(text),
+#[test]
+fn a_rule_decides_on_what_failed_and_on_nothing_else() {
+    each_way_paused(async |way| {
+        /// Answers as a service does that failed in an orderly way.
+        #[tool(register = false, read_only)]
+        fn serve(counter: &Counter, text: String) -> ToolOutput {
+            match counter.count() {
+                1 => ToolOutput::from("status 503").as_failure(),
+                _ => ToolOutput::from(text),
+            }
         }
-    }
-    let timeline = Timeline::default();
-    let noting = timeline.clone();
-    let rule = move |info: &RetryInfo<'_>| {
-        assert!(!info.is_transient());
-        noting.note(format!(
-            "{} {} {} {}/{} {} {}",
-            info.tool,
-            info.id,
-            info.arguments.as_str(),
-            info.attempt,
-            info.max_attempts,
-            info.is_result_failure(),
-            info.outcome.as_ref().unwrap().text(),
-        ));
-        true
-    };
-    let tools = || Registry::builder().tool::<serve>().provide(Counter::default());
-    let executor = building(tools()).retry(RetryPolicy::new(STEADY).rule(rule)).build().unwrap();
-    let outcomes = executor.run(one("serve", r#"{"text":"a"}"#)).await;
-    assert_eq!(texts(&outcomes), ["a"]);
-    assert_eq!(timeline.all(), [r#"serve 0 {"text":"a"} 1/3 true status 503"#]);
-    // Without a rule a result is a result.
-    let executor = building(tools()).retry(STEADY).build().unwrap();
-    let outcomes = executor.run(one("serve", r#"{"text":"a"}"#)).await;
-    let result = outcomes[0].result().unwrap();
-    assert_eq!((result.text().as_ref(), result.is_error(), result.attempts), ("status 503", true, 1));
+        let timeline = Timeline::default();
+        let noting = timeline.clone();
+        let rule = move |info: &RetryInfo<'_>| {
+            assert!(!info.is_transient());
+            noting.note(format!(
+                "{} {} {} {}/{} {} {}",
+                info.tool,
+                info.id,
+                info.arguments.as_str(),
+                info.attempt,
+                info.max_attempts,
+                info.is_result_failure(),
+                info.outcome.as_ref().unwrap().text(),
+            ));
+            true
+        };
+        let tools = || Registry::builder().tool::<serve>().provide(Counter::default());
+        let executor = way.of(building(tools()).retry(RetryPolicy::new(STEADY).rule(rule)));
+        let outcomes = executor.run(one("serve", r#"{"text":"a"}"#)).await;
+        assert_eq!(texts(&outcomes), ["a"]);
+        assert_eq!(timeline.all(), [r#"serve 0 {"text":"a"} 1/3 true status 503"#]);
+        // Without a rule a result is a result.
+        let executor = way.of(building(tools()).retry(STEADY));
+        let outcomes = executor.run(one("serve", r#"{"text":"a"}"#)).await;
+        let result = outcomes[0].result().unwrap();
+        assert_eq!((result.text().as_ref(), result.is_error(), result.attempts), ("status 503", true, 1));
+    });
 }
 
 // J05
-#[tokio::test(start_paused = true)]
-async fn a_rule_that_cannot_say_is_reported_beside_the_failure() {
-    struct Broken(bool);
-    impl RetryRule for Broken {
-        fn again(&self, _info: &RetryInfo<'_>) -> Result<bool, ToolError> {
-            assert!(!self.0, "boom");
-            Err(ToolError::failed("no quota known"))
-        }
-    }
-    for (panics, rule) in [(false, "no quota known"), (true, "it panicked: boom")] {
-        let flaky = Flaky::with(9, || ToolError::failed("disk full").with_details(json!({ "line": 3 })));
-        let executor = retrying(&flaky, RetryPolicy::new(STEADY).rule(Broken(panics)));
-        let outcomes = executor.run(one("read", "{}")).await;
-        let text = format!("disk full (and the rule for another attempt failed: {rule})");
-        assert_eq!(texts(&outcomes), [text]);
-        let result = outcomes[0].result().unwrap();
-        assert_eq!((result.details(), result.attempts), (Some(&json!({ "line": 3 })), 1));
-        assert!(result.is_error());
-    }
-}
-
-// J07
-#[tokio::test(start_paused = true)]
-async fn only_the_call_itself_is_made_again() {
-    let (flaky, timeline, asked) = (Flaky::new(2), Timeline::default(), Counter::default());
-    let asking = asked.clone();
-    let executor = building(tools(&flaky))
-        .hook(Noting(timeline.clone(), ""))
-        .permission(move |_: &PermissionRequest<'_>| {
-            asking.count();
-            Permission::Allow
-        })
-        .build()
-        .unwrap();
-    let mut listener = executor.subscribe();
-    assert_eq!(text(&executor, "insist").await, "done");
-    assert_eq!(flaky.numbers(), [1, 2, 3]);
-    assert_eq!(asked.get(), 1);
-    assert_eq!(timeline.all(), ["gate 0", "before 0", "after 0", "done 0"]);
-    assert_eq!(told(&mut listener), ["started 0", "finished 0"]);
-}
-
-// J07
-#[tokio::test(start_paused = true)]
-async fn a_stream_is_never_made_again() {
-    /// Breaks, hangs or panics after an item.
-    #[tool(register = false, read_only)]
-    fn tear(counter: &Counter, how: String) -> impl Stream<Item = Result<u32, ToolError>> {
-        counter.count();
-        stream::iter([Ok(1)]).chain(stream::once(async move {
-            match how.as_str() {
-                "hang" => std::future::pending().await,
-                "panic" => panic!("boom"),
-                _ => Err(ToolError::failed("torn").retryable(true)),
+#[test]
+fn a_rule_that_cannot_say_is_reported_beside_the_failure() {
+    each_way_paused(async |way| {
+        struct Broken(bool);
+        impl RetryRule for Broken {
+            fn again(&self, _info: &RetryInfo<'_>) -> Result<bool, ToolError> {
+                assert!(!self.0, "boom");
+                Err(ToolError::failed("no quota known"))
             }
-        }))
-    }
-    for (how, text) in [
-        ("break", "torn"),
-        ("hang", "Timed out: no result after 1s"),
-        ("panic", "The tool tear panicked: boom"),
-    ] {
-        let counter = Counter::default();
-        let tools = Registry::builder().tool::<tear>().provide(counter.clone());
-        let always = RetryPolicy::new(STEADY).any_tool().rule(|_: &RetryInfo<'_>| true);
-        let executor = building(tools).retry(always).timeout(Duration::from_secs(1)).build().unwrap();
-        let outcomes = executor.run(vec![ToolCall::new("tear", json!({ "how": how }))]).await;
-        assert_eq!(texts(&outcomes), [text]);
-        assert_eq!(counter.get(), 1, "{how}");
-    }
+        }
+        for (panics, rule) in [(false, "no quota known"), (true, "it panicked: boom")] {
+            let flaky = Flaky::with(9, || ToolError::failed("disk full").with_details(json!({ "line": 3 })));
+            let executor = retrying(way, &flaky, RetryPolicy::new(STEADY).rule(Broken(panics)));
+            let outcomes = executor.run(one("read", "{}")).await;
+            let text = format!("disk full (and the rule for another attempt failed: {rule})");
+            assert_eq!(texts(&outcomes), [text]);
+            let result = outcomes[0].result().unwrap();
+            assert_eq!((result.details(), result.attempts), (Some(&json!({ "line": 3 })), 1));
+            assert!(result.is_error());
+        }
+    });
+}
+
+// J07
+#[test]
+fn only_the_call_itself_is_made_again() {
+    each_way_paused(async |way| {
+        let (flaky, timeline, asked) = (Flaky::new(2), Timeline::default(), Counter::default());
+        let asking = asked.clone();
+        let executor = way.of(building(tools(&flaky)).hook(Noting(timeline.clone(), "")).permission(
+            move |_: &PermissionRequest<'_>| {
+                asking.count();
+                Permission::Allow
+            },
+        ));
+        assert_eq!(text(&executor, "insist").await, "done");
+        assert_eq!(flaky.numbers(), [1, 2, 3]);
+        assert_eq!(asked.get(), 1);
+        assert_eq!(timeline.all(), ["gate 0", "before 0", "after 0", "done 0"]);
+        executor.assert_told(["started 0", "finished 0"]);
+    });
+}
+
+// J07
+#[test]
+fn a_stream_is_never_made_again() {
+    each_way_paused(async |way| {
+        /// Breaks, hangs or panics after an item.
+        #[tool(register = false, read_only)]
+        fn tear(counter: &Counter, how: String) -> impl Stream<Item = Result<u32, ToolError>> {
+            counter.count();
+            stream::iter([Ok(1)]).chain(stream::once(async move {
+                match how.as_str() {
+                    "hang" => std::future::pending().await,
+                    "panic" => panic!("boom"),
+                    _ => Err(ToolError::failed("torn").retryable(true)),
+                }
+            }))
+        }
+        for (how, text) in [
+            ("break", "torn"),
+            ("hang", "Timed out: no result after 1s"),
+            ("panic", "The tool tear panicked: boom"),
+        ] {
+            let counter = Counter::default();
+            let tools = Registry::builder().tool::<tear>().provide(counter.clone());
+            let always = RetryPolicy::new(STEADY).any_tool().rule(|_: &RetryInfo<'_>| true);
+            let executor = way.of(building(tools).retry(always).timeout(Duration::from_secs(1)));
+            let outcomes = executor.run(vec![ToolCall::new("tear", json!({ "how": how }))]).await;
+            assert_eq!(texts(&outcomes), [text]);
+            assert_eq!(counter.get(), 1, "{how}");
+        }
+    });
 }
 
 // J09, C03
-#[tokio::test(start_paused = true)]
-async fn each_attempt_has_its_own_deadline_and_its_own_token() {
-    /// Takes too long, then fails for now, then succeeds.
-    #[tool(register = false, read_only, timeout = "1s")]
-    async fn slow(flaky: &Flaky, cx: &ToolContext) -> Result<String, ToolError> {
-        let deadline = Instant::from_std(cx.deadline().unwrap());
-        assert_eq!(deadline - Instant::now(), Duration::from_secs(1));
-        assert!(!cx.is_cancelled());
-        let outcome = flaky.run(cx);
-        if cx.attempt() == 1 {
-            std::future::pending::<()>().await;
+#[test]
+fn each_attempt_has_its_own_deadline_and_its_own_token() {
+    each_way_paused(async |way| {
+        /// Takes too long, then fails for now, then succeeds.
+        #[tool(register = false, read_only, timeout = "1s")]
+        async fn slow(flaky: &Flaky, cx: &ToolContext) -> Result<String, ToolError> {
+            let deadline = Instant::from_std(cx.deadline().unwrap());
+            assert_eq!(deadline - Instant::now(), Duration::from_secs(1));
+            assert!(!cx.is_cancelled());
+            let outcome = flaky.run(cx);
+            if cx.attempt() == 1 {
+                std::future::pending::<()>().await;
+            }
+            outcome
         }
-        outcome
-    }
-    let flaky = Flaky::new(2);
-    let tools = Registry::builder().tool::<slow>().provide(flaky.clone());
-    let rule = |info: &RetryInfo<'_>| {
-        let late = info.outcome.as_ref().is_err_and(|error| error.kind() == ErrorKind::TimedOut);
-        late || info.is_transient()
-    };
-    let executor = building(tools).retry(RetryPolicy::new(STEADY).rule(rule)).build().unwrap();
-    assert_eq!(text(&executor, "slow").await, "done");
-    assert_eq!(flaky.numbers(), [1, 2, 3]);
-    assert_eq!(flaky.pauses(), [1200, 400]);
-    let cancelled: Vec<_> =
-        flaky.attempts.lock().unwrap().iter().map(|(.., token)| token.is_cancelled()).collect();
-    assert_eq!(cancelled, [true, false, false]);
+        let flaky = Flaky::new(2);
+        let tools = Registry::builder().tool::<slow>().provide(flaky.clone());
+        let rule = |info: &RetryInfo<'_>| {
+            let late = info.outcome.as_ref().is_err_and(|error| error.kind() == ErrorKind::TimedOut);
+            late || info.is_transient()
+        };
+        let executor = way.of(building(tools).retry(RetryPolicy::new(STEADY).rule(rule)));
+        assert_eq!(text(&executor, "slow").await, "done");
+        assert_eq!(flaky.numbers(), [1, 2, 3]);
+        assert_eq!(flaky.pauses(), [1200, 400]);
+        let cancelled: Vec<_> =
+            flaky.attempts.lock().unwrap().iter().map(|(.., token)| token.is_cancelled()).collect();
+        assert_eq!(cancelled, [true, false, false]);
+    });
 }
 
 // J07, H07
-#[tokio::test(start_paused = true)]
-async fn what_is_made_again_is_the_call_as_a_hook_left_it() {
-    /// Says it at the second attempt.
-    #[tool(register = false, read_only)]
-    fn say(text: String, cx: &ToolContext) -> Result<String, ToolError> {
-        if cx.attempt() < 2 { Err(ToolError::failed("not yet").retryable(true)) } else { Ok(text) }
-    }
-    let executor = building(Registry::builder().tool::<say>())
-        .retry(STEADY)
-        .hook(super::On::before(|call| {
-            call.rewrite(json!({ "text": "b" }));
-            Ok(tool_runtime::Before::GoOn)
-        }))
-        .build()
-        .unwrap();
-    assert_eq!(texts(&executor.run(one("say", r#"{"text":"a"}"#)).await), ["b"]);
+#[test]
+fn what_is_made_again_is_the_call_as_a_hook_left_it() {
+    each_way_paused(async |way| {
+        /// Says it at the second attempt.
+        #[tool(register = false, read_only)]
+        fn say(text: String, cx: &ToolContext) -> Result<String, ToolError> {
+            if cx.attempt() < 2 { Err(ToolError::failed("not yet").retryable(true)) } else { Ok(text) }
+        }
+        let executor = way.of(building(Registry::builder().tool::<say>()).retry(STEADY).hook(
+            super::On::before(|call| {
+                call.rewrite(json!({ "text": "b" }));
+                Ok(tool_runtime::Before::GoOn)
+            }),
+        ));
+        assert_eq!(texts(&executor.run(one("say", r#"{"text":"a"}"#)).await), ["b"]);
+    });
 }
 
 // J02
@@ -326,15 +345,17 @@ fn a_pause_where_nothing_keeps_the_time_is_no_panic() {
     let flaky = Flaky::with(9, || ToolError::failed("not yet").retryable(true));
     let executor = super::executor(tools(&flaky));
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    assert_eq!(runtime.block_on(text(&executor, "insist")), "not yet");
+    assert_eq!(texts(&runtime.block_on(executor.run(one("insist", "{}")))), ["not yet"]);
     assert_eq!(flaky.attempts.lock().unwrap().len(), 1);
 }
 
 // J04, J08
-#[tokio::test(start_paused = true)]
-async fn no_rule_makes_a_cancelled_call_again() {
-    let flaky = Flaky::with(9, ToolError::cancelled);
-    let executor = retrying(&flaky, RetryPolicy::new(STEADY).rule(|_: &RetryInfo<'_>| true));
-    assert_eq!(text(&executor, "read").await, "Cancelled");
-    assert_eq!(flaky.numbers(), [1]);
+#[test]
+fn no_rule_makes_a_cancelled_call_again() {
+    each_way_paused(async |way| {
+        let flaky = Flaky::with(9, ToolError::cancelled);
+        let executor = retrying(way, &flaky, RetryPolicy::new(STEADY).rule(|_: &RetryInfo<'_>| true));
+        assert_eq!(text(&executor, "read").await, "Cancelled");
+        assert_eq!(flaky.numbers(), [1]);
+    });
 }

@@ -4,11 +4,10 @@ use std::{sync::Arc, time::Duration};
 
 use tokio::time::{Instant, sleep};
 use tool_runtime::{
-    Approval, ApprovalRequest, Approver, ErrorKind, ExecutionStrategy, Finish, Limits, Retry, RunContext,
-    Running, ToolCall, prelude::*,
+    Approval, ApprovalRequest, Approver, ErrorKind, Limits, Retry, RunContext, Running, ToolCall, prelude::*,
 };
 
-use super::{Counter, building, calls, echo, executor, hang, obey, texts, told};
+use super::{Counter, building, calls, echo, executor, hang, obey, texts, ways::each_way_paused};
 
 const OVER: &str = "Timed out: the run's time is over";
 
@@ -23,62 +22,74 @@ async fn two() -> &'static str {
     "done"
 }
 
-#[tokio::test(start_paused = true)]
-async fn calls_end_with_their_run_whatever_their_tools_allow() {
-    let tools = || Registry::builder().tool::<hang>().tool::<obey>().tool::<two>();
-    for finish in [Finish::InOrder, Finish::AsCompleted] {
-        let executor = building(tools()).timeout(Duration::from_secs(60)).finish(finish).build().unwrap();
-        let mut listener = executor.subscribe();
+#[test]
+fn calls_end_with_their_run_whatever_their_tools_allow() {
+    each_way_paused(async |way| {
+        let tools = || Registry::builder().tool::<hang>().tool::<obey>().tool::<two>();
+        let executor = way.of(building(tools()).timeout(Duration::from_secs(60)));
         let start = Instant::now();
         let batch = executor.batch(calls(&["hang", "two", "obey"])).within(run_of(5));
-        let outcomes = batch.run().await;
+        let outcomes = executor.drive(batch).await;
         // One that notices is late, too.
-        assert_eq!(texts(&outcomes), [OVER, "done", OVER]);
+        assert_eq!(texts(&outcomes), [OVER, if way.size() > 1 { "done" } else { OVER }, OVER]);
         assert_eq!(start.elapsed(), Duration::from_secs(5));
         let error = outcomes[0].result().unwrap().outcome.as_ref().unwrap_err();
         assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::TimedOut, false));
-        assert_eq!(told(&mut listener).iter().filter(|it| it.starts_with("finished")).count(), 3);
-    }
-    // The tool's own limit counts where it is nearer.
-    let executor = building(tools()).timeout(Duration::from_secs(3)).build().unwrap();
-    let outcomes = executor.batch(calls(&["hang"])).within(run_of(5)).run().await;
-    assert_eq!(texts(&outcomes), ["Timed out: no result after 3s"]);
+        if let Some(told) = executor.told() {
+            assert_eq!(told.iter().filter(|it| it.starts_with("finished")).count(), 3);
+        }
+        // The tool's own limit counts where it is nearer.
+        let executor = way.of(building(tools()).timeout(Duration::from_secs(3)));
+        let outcomes = executor.drive(executor.batch(calls(&["hang"])).within(run_of(5))).await;
+        assert_eq!(texts(&outcomes), ["Timed out: no result after 3s"]);
+    });
 }
 
-#[tokio::test(start_paused = true)]
-async fn no_call_starts_when_its_run_is_over_and_each_is_answered() {
-    let counter = Counter::default();
-    let tools = Registry::builder().tool::<echo>().tool::<two>().provide(counter.clone());
-    let executor = building(tools).strategy(ExecutionStrategy::Sequential).build().unwrap();
-    let mut batch = calls(&["two", "two"]);
-    batch.push(ToolCall::new("echo", r#"{"text":"a"}"#).with_id("2"));
-    let mut listener = executor.subscribe();
-    assert_eq!(texts(&executor.batch(batch).within(run_of(3)).run().await), ["done", OVER, OVER]);
-    assert_eq!(counter.get(), 0);
-    let all = ["started 0", "finished 0", "started 1", "finished 1", "started 2", "finished 2"];
-    assert_eq!(told(&mut listener), all);
-    drop(listener);
-    let echo = || vec![ToolCall::new("echo", r#"{"text":"a"}"#)];
-    assert_eq!(texts(&executor.batch(echo()).within(run_of(0)).run().await), [OVER]);
-    assert_eq!(counter.get(), 0);
-    assert_eq!(texts(&executor.batch(echo()).within(run_of(1)).run().await), ["a"]);
+#[test]
+fn no_call_starts_when_its_run_is_over_and_each_is_answered() {
+    each_way_paused(async |way| {
+        let counter = Counter::default();
+        let tools = Registry::builder().tool::<echo>().tool::<two>().provide(counter.clone());
+        let executor = way.of(building(tools).parallel(false));
+        let mut batch = calls(&["two", "two"]);
+        batch.push(ToolCall::new("echo", r#"{"text":"a"}"#).with_id("2"));
+        assert_eq!(
+            texts(&executor.drive(executor.batch(batch).within(run_of(3))).await),
+            ["done", OVER, OVER]
+        );
+        assert_eq!(counter.get(), 0);
+        let all = ["started 0", "finished 0", "started 1", "finished 1", "started 2", "finished 2"];
+        executor.assert_told(all);
+        let echo = || vec![ToolCall::new("echo", r#"{"text":"a"}"#)];
+        assert_eq!(texts(&executor.drive(executor.batch(echo()).within(run_of(0))).await), [OVER]);
+        assert_eq!(counter.get(), 0);
+        assert_eq!(texts(&executor.drive(executor.batch(echo()).within(run_of(1))).await), ["a"]);
+    });
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_child_of_a_run_has_no_more_time_and_a_tool_sees_the_nearer_end() {
-    /// Says how much time it has.
-    #[tool(register = false)]
-    fn left(cx: &ToolContext) -> String {
-        format!("{:?}", cx.deadline().map(|end| end - Instant::now().into_std()))
-    }
-    let tools = || Registry::builder().tool::<left>();
-    let executor = executor(tools());
-    let child = run_of(5).child("researcher");
-    assert_eq!(texts(&executor.batch(calls(&["left"])).within(child).run().await), ["Some(5s)"]);
-    for (limit, seen) in [(3, "Some(3s)"), (7, "Some(5s)")] {
-        let executor = building(tools()).timeout(Duration::from_secs(limit)).build().unwrap();
-        assert_eq!(texts(&executor.batch(calls(&["left"])).within(run_of(5)).run().await), [seen]);
-    }
+#[test]
+fn a_child_of_a_run_has_no_more_time_and_a_tool_sees_the_nearer_end() {
+    each_way_paused(async |way| {
+        /// Says how much time it has.
+        #[tool(register = false)]
+        fn left(cx: &ToolContext) -> String {
+            format!("{:?}", cx.deadline().map(|end| end - Instant::now().into_std()))
+        }
+        let tools = || Registry::builder().tool::<left>();
+        let executor = way.executor(tools());
+        let child = run_of(5).child("researcher");
+        assert_eq!(
+            texts(&executor.drive(executor.batch(calls(&["left"])).within(child)).await),
+            ["Some(5s)"]
+        );
+        for (limit, seen) in [(3, "Some(3s)"), (7, "Some(5s)")] {
+            let executor = way.of(building(tools()).timeout(Duration::from_secs(limit)));
+            assert_eq!(
+                texts(&executor.drive(executor.batch(calls(&["left"])).within(run_of(5))).await),
+                [seen]
+            );
+        }
+    });
 }
 
 struct Slow;
@@ -89,33 +100,42 @@ impl Approver for Slow {
     }
 }
 
-#[tokio::test(start_paused = true)]
-async fn the_end_of_a_run_also_ends_the_wait_for_a_person_for_a_turn_and_for_another_attempt() {
-    /// Asks first.
-    #[tool(register = false, confirm)]
-    fn asking() -> &'static str {
-        "done"
-    }
-    let executor = building(Registry::builder().tool::<asking>()).approver(Slow).build().unwrap();
-    assert_eq!(texts(&executor.batch(calls(&["asking"])).within(run_of(5)).run().await), [OVER]);
+#[test]
+fn the_end_of_a_run_also_ends_the_wait_for_a_person_for_a_turn_and_for_another_attempt() {
+    each_way_paused(async |way| {
+        /// Asks first.
+        #[tool(register = false, confirm)]
+        fn asking() -> &'static str {
+            "done"
+        }
+        let executor = way.of(building(Registry::builder().tool::<asking>()).approver(Slow));
+        assert_eq!(
+            texts(&executor.drive(executor.batch(calls(&["asking"])).within(run_of(5))).await),
+            [OVER]
+        );
 
-    let limits = Limits::new().overall(1);
-    let executor = building(Registry::builder().tool::<two>()).limits(limits).build().unwrap();
-    let outcomes = executor.batch(calls(&["two"; 3])).within(run_of(3)).run().await;
-    assert_eq!(texts(&outcomes), ["done", OVER, OVER]);
+        let limits = Limits::new().overall(1);
+        let executor = way.of(building(Registry::builder().tool::<two>()).limits(limits));
+        let outcomes = executor.drive(executor.batch(calls(&["two"; 3])).within(run_of(3))).await;
+        assert_eq!(texts(&outcomes), ["done", OVER, OVER]);
 
-    /// Fails.
-    #[tool(register = false, read_only)]
-    fn failing(counter: &Counter) -> Result<(), ToolError> {
-        counter.count();
-        Err(ToolError::failed("busy").retryable(true))
-    }
-    let counter = Counter::default();
-    let retry = Retry { attempts: 9, initial_ms: 2_000, multiplier: 1.0, jitter: false, ..Retry::DEFAULT };
-    let tools = Registry::builder().tool::<failing>().provide(counter.clone());
-    let executor = building(tools).retry(retry).build().unwrap();
-    assert_eq!(texts(&executor.batch(calls(&["failing"])).within(run_of(5)).run().await), [OVER]);
-    assert_eq!(counter.get(), 3);
+        /// Fails.
+        #[tool(register = false, read_only)]
+        fn failing(counter: &Counter) -> Result<(), ToolError> {
+            counter.count();
+            Err(ToolError::failed("busy").retryable(true))
+        }
+        let counter = Counter::default();
+        let retry =
+            Retry { attempts: 9, initial_ms: 2_000, multiplier: 1.0, jitter: false, ..Retry::DEFAULT };
+        let tools = Registry::builder().tool::<failing>().provide(counter.clone());
+        let executor = way.of(building(tools).retry(retry));
+        assert_eq!(
+            texts(&executor.drive(executor.batch(calls(&["failing"])).within(run_of(5))).await),
+            [OVER]
+        );
+        assert_eq!(counter.get(), 3);
+    });
 }
 
 #[test]

@@ -10,11 +10,14 @@ use std::{
 
 use tokio::{sync::Barrier, time::sleep};
 use tool_runtime::{
-    Actions, ErrorKind, ExecutionStrategy, Executor, ExecutorError, InvalidStrategy, Retry, ToolCall,
+    Actions, ErrorKind, ExecutionStrategy, Executor, ExecutorError, Finish, InvalidStrategy, Retry, ToolCall,
     merged_actions, prelude::*, serde_json,
 };
 
-use super::{Timeline, building, calls, executor, on_both_runtimes, one, registry, texts, told};
+use super::{
+    Timeline, building, calls, executor, on_both_runtimes, one, registry, texts,
+    ways::{each_way, each_way_paused},
+};
 
 /// Waits until `n` calls of it run.
 #[tool(register = false)]
@@ -45,52 +48,50 @@ pub(super) fn crash() {
     panic!("boom")
 }
 
-// G03
+// G02, G03, G04, G05, G06, A21
 #[test]
-fn parallel_calls_run_at_once() {
-    on_both_runtimes(async || {
-        let meeting = Barrier::new(3);
-        let executor = executor(Registry::builder().tool::<meet>().provide(meeting));
-        assert_eq!(texts(&executor.run(calls(&["meet"; 3])).await), ["met"; 3]);
+fn only_bodies_of_a_group_overlap() {
+    each_way_paused(async |way| {
+        let timeline = Timeline::default();
+        let executor = way.executor(Registry::builder().tool::<nap>().provide(timeline.clone()));
+        let outcomes = executor.run(calls(&["nap"; 3])).await;
+        assert_eq!(texts(&outcomes), ["nap 0", "nap 1", "nap 2"]);
+        let expected = match way.strategy {
+            ExecutionStrategy::Parallel => ["begin 0", "begin 1", "begin 2", "end 2", "end 1", "end 0"],
+            ExecutionStrategy::Sequential => ["begin 0", "end 0", "begin 1", "end 1", "begin 2", "end 2"],
+            ExecutionStrategy::Batched { .. } => ["begin 0", "begin 1", "end 1", "end 0", "begin 2", "end 2"],
+        };
+        assert_eq!(timeline.all(), expected);
+        match (way.finish, way.strategy) {
+            (Finish::InOrder, _) | (_, ExecutionStrategy::Sequential) => {
+                executor.assert_calls_told(&["0", "1", "2"]);
+            }
+            (Finish::AsCompleted, ExecutionStrategy::Parallel) => {
+                let ended = ["finished 2", "finished 1", "finished 0"];
+                executor.assert_told(["started 0", "started 1", "started 2"].iter().chain(&ended));
+            }
+            (Finish::AsCompleted, ExecutionStrategy::Batched { .. }) => {
+                let first = ["started 0", "started 1", "finished 1", "finished 0"];
+                executor.assert_told(first.iter().chain(&["started 2", "finished 2"]));
+            }
+        }
     });
 }
 
-// G02, G05, A21
-#[tokio::test(start_paused = true)]
-async fn sequential_calls_never_overlap() {
-    let timeline = Timeline::default();
-    let tools = registry(Registry::builder().tool::<nap>().provide(timeline.clone()));
-    let executor = Executor::builder(tools).strategy(ExecutionStrategy::Sequential).build().unwrap();
-    assert_eq!(texts(&executor.run(calls(&["nap"; 3])).await), ["nap 0", "nap 1", "nap 2"]);
-    assert_eq!(timeline.all(), ["begin 0", "end 0", "begin 1", "end 1", "begin 2", "end 2"]);
-}
-
-// G05, G06
-#[tokio::test(start_paused = true)]
-async fn only_bodies_of_parallel_calls_overlap() {
-    let timeline = Timeline::default();
-    let executor = executor(Registry::builder().tool::<nap>().provide(timeline.clone()));
-    let mut listener = executor.subscribe();
-    assert_eq!(texts(&executor.run(calls(&["nap"; 3])).await), ["nap 0", "nap 1", "nap 2"]);
-    assert_eq!(timeline.all(), ["begin 0", "begin 1", "begin 2", "end 2", "end 1", "end 0"]);
-    assert_eq!(
-        told(&mut listener),
-        ["started 0", "started 1", "started 2", "finished 0", "finished 1", "finished 2"]
-    );
+// G03
+#[test]
+fn parallel_calls_run_at_once() {
+    each_way(async |way| {
+        let together = way.size().min(3);
+        let executor = way.executor(Registry::builder().tool::<meet>().provide(Barrier::new(together)));
+        assert_eq!(texts(&executor.run(calls(&vec!["meet"; together])).await), vec!["met"; together]);
+    });
 }
 
 // G04
-#[tokio::test(start_paused = true)]
-async fn batches_follow_each_other() {
-    let timeline = Timeline::default();
-    let tools = registry(Registry::builder().tool::<nap>().provide(timeline.clone()));
-    let executor =
-        Executor::builder(tools.clone()).strategy(ExecutionStrategy::Batched { size: 2 }).build().unwrap();
-    executor.run(calls(&["nap"; 5])).await;
-    let expected =
-        ["begin 0", "begin 1", "end 1", "end 0", "begin 2", "begin 3", "end 3", "end 2", "begin 4", "end 4"];
-    assert_eq!(timeline.all(), expected);
-
+#[test]
+fn a_group_has_at_least_one_call() {
+    let tools = registry(Registry::builder().tool::<fail>());
     let none = Executor::builder(tools).strategy(ExecutionStrategy::Batched { size: 0 }).build();
     let error = none.unwrap_err();
     assert!(matches!(error, ExecutorError::Strategy(_)));
@@ -100,10 +101,12 @@ async fn batches_follow_each_other() {
 // G08, J10, E02, D04
 #[test]
 fn what_becomes_of_one_call_is_nothing_to_the_others() {
-    on_both_runtimes(async || {
-        let meeting = Arc::new(Barrier::new(2));
-        let tools = Registry::builder().tool::<meet>().tool::<fail>().tool::<crash>().provide_shared(meeting);
-        let outcomes = executor(tools).run(calls(&["meet", "fail", "crash", "met", "meet"])).await;
+    each_way(async |way| {
+        // The first and the last call are only in one group where all are.
+        let meeting = Barrier::new(if way.size() < 5 { 1 } else { 2 });
+        let tools = Registry::builder().tool::<meet>().tool::<fail>().tool::<crash>().provide(meeting);
+        let executor = way.executor(tools);
+        let outcomes = executor.run(calls(&["meet", "fail", "crash", "met", "meet"])).await;
         assert_eq!(
             texts(&outcomes),
             [
@@ -116,6 +119,7 @@ fn what_becomes_of_one_call_is_nothing_to_the_others() {
         );
         let ids: Vec<_> = outcomes.iter().map(|outcome| outcome.id().to_string()).collect();
         assert_eq!(ids, ["0", "1", "2", "3", "4"]);
+        executor.assert_calls_told(&["0", "1", "2", "3", "4"]);
     });
 }
 
@@ -136,30 +140,33 @@ fn a_strategy_is_parallel_by_default_and_written_as_json() {
 }
 
 // G07
-#[tokio::test(start_paused = true)]
-async fn a_sequential_tool_makes_its_batch_sequential() {
-    /// Never beside others.
-    #[tool(register = false, sequential)]
-    fn alone(timeline: &Timeline, cx: &ToolContext) {
-        timeline.note(format!("alone {}", cx.call_id()));
-    }
-    let timeline = Timeline::default();
-    let tools = Registry::builder().tool::<nap>().tool::<alone>().provide(timeline.clone());
-    let outcomes = executor(tools).run(calls(&["nap", "alone", "nap"])).await;
-    assert_eq!(texts(&outcomes), ["nap 0", "", "nap 2"]);
-    assert_eq!(timeline.all(), ["begin 0", "end 0", "alone 1", "begin 2", "end 2"]);
+#[test]
+fn a_sequential_tool_makes_its_batch_sequential() {
+    each_way_paused(async |way| {
+        /// Never beside others.
+        #[tool(register = false, sequential)]
+        fn alone(timeline: &Timeline, cx: &ToolContext) {
+            timeline.note(format!("alone {}", cx.call_id()));
+        }
+        let timeline = Timeline::default();
+        let tools = Registry::builder().tool::<nap>().tool::<alone>().provide(timeline.clone());
+        let outcomes = way.executor(tools).run(calls(&["nap", "alone", "nap"])).await;
+        assert_eq!(texts(&outcomes), ["nap 0", "", "nap 2"]);
+        assert_eq!(timeline.all(), ["begin 0", "end 0", "alone 1", "begin 2", "end 2"]);
+    });
 }
 
 // G03, G07
-#[tokio::test(start_paused = true)]
-async fn a_switch_makes_every_strategy_sequential() {
-    for strategy in [ExecutionStrategy::Parallel, ExecutionStrategy::Batched { size: 2 }] {
+#[test]
+fn a_switch_makes_every_strategy_sequential() {
+    each_way_paused(async |way| {
         let timeline = Timeline::default();
         let tools = Registry::builder().tool::<nap>().provide(timeline.clone());
-        let executor = building(tools).strategy(strategy).parallel(false).build().unwrap();
+        let executor = way.of(building(tools).parallel(false));
         executor.run(calls(&["nap"; 2])).await;
         assert_eq!(timeline.all(), ["begin 0", "end 0", "begin 1", "end 1"]);
-    }
+        executor.assert_told(["started 0", "finished 0", "started 1", "finished 1"]);
+    });
 }
 
 // G16
@@ -189,30 +196,34 @@ fn a_body_that_blocks_its_thread_holds_up_nobody() {
 // A15
 #[test]
 fn a_tool_that_is_only_declared_is_answered_and_the_batch_goes_on() {
-    let schema = tool_runtime::InputSchema::new(json!({ "type": "object" })).unwrap();
-    let declared = ToolBuilder::new("declared").description("Elsewhere.").input_schema(schema).declare();
-    let tools = Registry::builder().add(declared.unwrap()).tool::<fail>();
-    let outcomes = crate::run(executor(tools).run(calls(&["declared", "fail"])));
-    assert_eq!(
-        texts(&outcomes),
-        ["Tool unavailable: it is declared, and nothing here can run it", "disk full"]
-    );
-    assert!(outcomes[0].result().unwrap().is_error());
+    each_way(async |way| {
+        let schema = tool_runtime::InputSchema::new(json!({ "type": "object" })).unwrap();
+        let declared = ToolBuilder::new("declared").description("Elsewhere.").input_schema(schema).declare();
+        let tools = Registry::builder().add(declared.unwrap()).tool::<fail>();
+        let outcomes = way.executor(tools).run(calls(&["declared", "fail"])).await;
+        assert_eq!(
+            texts(&outcomes),
+            ["Tool unavailable: it is declared, and nothing here can run it", "disk full"]
+        );
+        assert!(outcomes[0].result().unwrap().is_error());
+    });
 }
 
 // A21
 #[test]
 fn one_tool_serves_many_calls_of_a_batch() {
-    /// Says it again, and for which call.
-    #[tool(register = false)]
-    fn repeat(text: String, cx: &ToolContext) -> String {
-        format!("{text} for {}", cx.call_id())
-    }
-    let call = |n: u32| tool_runtime::ToolCall::new("repeat", json!({ "text": n.to_string() }));
-    let calls: Vec<_> = (0..5).map(|n| call(n).with_id(format!("id-{n}"))).collect();
-    let outcomes = crate::run(executor(Registry::builder().tool::<repeat>()).run(calls));
-    let expected: Vec<_> = (0..5).map(|n| format!("{n} for id-{n}")).collect();
-    assert_eq!(texts(&outcomes), expected);
+    each_way(async |way| {
+        /// Says it again, and for which call.
+        #[tool(register = false)]
+        fn repeat(text: String, cx: &ToolContext) -> String {
+            format!("{text} for {}", cx.call_id())
+        }
+        let call = |n: u32| tool_runtime::ToolCall::new("repeat", json!({ "text": n.to_string() }));
+        let calls: Vec<_> = (0..5).map(|n| call(n).with_id(format!("id-{n}"))).collect();
+        let outcomes = way.executor(Registry::builder().tool::<repeat>()).run(calls).await;
+        let expected: Vec<_> = (0..5).map(|n| format!("{n} for id-{n}")).collect();
+        assert_eq!(texts(&outcomes), expected);
+    });
 }
 
 // E02, E03
@@ -231,17 +242,19 @@ fn a_call_fails_and_a_batch_answers() {
 // D10
 #[test]
 fn a_result_that_cannot_be_written_is_an_error_and_the_batch_goes_on() {
-    /// Gives what no JSON can hold.
-    #[tool(register = false, output_schema = false)]
-    fn odd() -> std::collections::BTreeMap<Vec<u8>, u8> {
-        [(vec![1], 2)].into()
-    }
-    let tools = Registry::builder().tool::<odd>().tool::<fail>();
-    let outcomes = crate::run(executor(tools).run(calls(&["odd", "fail"])));
-    assert_eq!(
-        texts(&outcomes),
-        ["Invalid output: the result cannot be written as JSON: key must be a string", "disk full"]
-    );
+    each_way(async |way| {
+        /// Gives what no JSON can hold.
+        #[tool(register = false, output_schema = false)]
+        fn odd() -> std::collections::BTreeMap<Vec<u8>, u8> {
+            [(vec![1], 2)].into()
+        }
+        let tools = Registry::builder().tool::<odd>().tool::<fail>();
+        let outcomes = way.executor(tools).run(calls(&["odd", "fail"])).await;
+        assert_eq!(
+            texts(&outcomes),
+            ["Invalid output: the result cannot be written as JSON: key must be a string", "disk full"]
+        );
+    });
 }
 
 /// Asks something of its run.
@@ -254,36 +267,40 @@ fn ask(terminate: bool, key: u32) -> ToolOutput {
 // G15, D14
 #[test]
 fn a_run_ends_where_all_ask_for_it_and_the_later_call_has_the_last_word() {
-    let executor = executor(Registry::builder().tool::<ask>().tool::<fail>());
-    let merged = |calls: &[(&str, Value)]| {
-        let calls =
-            calls.iter().map(|(name, arguments)| tool_runtime::ToolCall::new(*name, arguments.clone()));
-        merged_actions(&crate::run(executor.run(calls.collect())))
-    };
-    let asks = |terminate: bool, key: u32| ("ask", json!({ "terminate": terminate, "key": key }));
-    let both = merged(&[asks(true, 1), asks(true, 2)]);
-    assert!(both.terminate);
-    assert_eq!(Value::Object(both.state), json!({ "key": 2 }));
-    assert!(!merged(&[asks(true, 1), asks(false, 2)]).terminate);
-    assert!(!merged(&[asks(true, 1), ("fail", json!({}))]).terminate);
-    assert!(!merged(&[]).terminate);
+    each_way(async |way| {
+        let executor = way.executor(Registry::builder().tool::<ask>().tool::<fail>());
+        let merged = async |calls: &[(&str, Value)]| {
+            let calls =
+                calls.iter().map(|(name, arguments)| tool_runtime::ToolCall::new(*name, arguments.clone()));
+            merged_actions(&executor.run(calls.collect()).await)
+        };
+        let asks = |terminate: bool, key: u32| ("ask", json!({ "terminate": terminate, "key": key }));
+        let both = merged(&[asks(true, 1), asks(true, 2)]).await;
+        assert!(both.terminate);
+        assert_eq!(Value::Object(both.state), json!({ "key": 2 }));
+        assert!(!merged(&[asks(true, 1), asks(false, 2)]).await.terminate);
+        assert!(!merged(&[asks(true, 1), ("fail", json!({}))]).await.terminate);
+        assert!(!merged(&[]).await.terminate);
+    });
 }
 
 // D13
 #[test]
 fn a_tool_may_always_ask_that_its_turn_ends() {
-    /// Shows a picture, of which nothing is to be said.
-    #[tool(register = false, skip_summarization)]
-    fn show(fail: bool) -> Result<&'static str, &'static str> {
-        if fail { Err("no picture") } else { Ok("shown") }
-    }
-    let executor = executor(Registry::builder().tool::<show>());
-    let actions = |fail: bool| {
-        let call = tool_runtime::ToolCall::new("show", json!({ "fail": fail }));
-        merged_actions(&crate::run(executor.run(vec![call])))
-    };
-    assert!(actions(false).skip_summarization);
-    assert!(!actions(true).skip_summarization);
+    each_way(async |way| {
+        /// Shows a picture, of which nothing is to be said.
+        #[tool(register = false, skip_summarization)]
+        fn show(fail: bool) -> Result<&'static str, &'static str> {
+            if fail { Err("no picture") } else { Ok("shown") }
+        }
+        let executor = way.executor(Registry::builder().tool::<show>());
+        let actions = async |fail: bool| {
+            let call = tool_runtime::ToolCall::new("show", json!({ "fail": fail }));
+            merged_actions(&executor.run(vec![call]).await)
+        };
+        assert!(actions(false).await.skip_summarization);
+        assert!(!actions(true).await.skip_summarization);
+    });
 }
 
 /// Is not there at first.
@@ -296,14 +313,16 @@ fn flicker(seen: &AtomicU32) -> Result<&'static str, ToolError> {
 }
 
 // G14
-#[tokio::test(start_paused = true)]
-async fn an_executor_alone_answers_messages_without_a_model() {
-    let tools = registry(Registry::builder().tool::<flicker>().provide(AtomicU32::new(0)));
-    let executor = Executor::builder(tools).retry(Retry::DEFAULT).build().unwrap();
-    let message: Vec<ToolCall> =
-        serde_json::from_value(json!([{ "name": "flicker" }, { "name": "flicker" }])).unwrap();
-    let outcomes = executor.run(message).await;
-    assert_eq!(texts(&outcomes), ["there", "there"]);
-    // Calls without ids were given some.
-    assert_ne!(outcomes[0].id(), outcomes[1].id());
+#[test]
+fn an_executor_alone_answers_messages_without_a_model() {
+    each_way_paused(async |way| {
+        let tools = Registry::builder().tool::<flicker>().provide(AtomicU32::new(0));
+        let executor = way.of(building(tools).retry(Retry::DEFAULT));
+        let message: Vec<ToolCall> =
+            serde_json::from_value(json!([{ "name": "flicker" }, { "name": "flicker" }])).unwrap();
+        let outcomes = executor.run(message).await;
+        assert_eq!(texts(&outcomes), ["there", "there"]);
+        // Calls without ids were given some.
+        assert_ne!(outcomes[0].id(), outcomes[1].id());
+    });
 }

@@ -6,7 +6,7 @@ use futures_util::{Stream, StreamExt, stream};
 use tokio::sync::mpsc;
 use tool_runtime::{RunContext, StreamItem, ToolCall, ToolEvent, prelude::*};
 
-use super::{building, calls, events, executor, on_both_runtimes, one, short, texts, told};
+use super::{building, calls, executor, on_both_runtimes, one, short, texts, told, ways::each_way};
 
 /// Forecasts piece by piece.
 #[tool(register = false)]
@@ -17,18 +17,20 @@ fn forecast(city: String) -> impl Stream<Item = String> {
 // K05, K07, B26
 #[test]
 fn the_pieces_are_shown_and_their_whole_is_the_result() {
-    let executor = executor(Registry::builder().tool::<forecast>());
-    let mut listener = executor.subscribe();
-    let outcomes = crate::run(executor.run(one("forecast", r#"{"city":"Oslo"}"#)));
-    assert_eq!(texts(&outcomes), ["Oslo: rain, then sun"]);
-    let shown: Vec<_> = events(&mut listener)
-        .into_iter()
-        .map(|event| match event {
-            ToolEvent::Updated { update, .. } => update.text().into_owned(),
-            event => short(&event),
-        })
-        .collect();
-    assert_eq!(shown, ["started 0", "Oslo: ", "rain", ", then sun", "finished 0"]);
+    each_way(async |way| {
+        let executor = way.executor(Registry::builder().tool::<forecast>());
+        let outcomes = executor.run(one("forecast", r#"{"city":"Oslo"}"#)).await;
+        assert_eq!(texts(&outcomes), ["Oslo: rain, then sun"]);
+        let Some(events) = executor.events() else { return };
+        let shown: Vec<_> = events
+            .into_iter()
+            .map(|event| match event {
+                ToolEvent::Updated { update, .. } => update.text().into_owned(),
+                event => short(&event),
+            })
+            .collect();
+        assert_eq!(shown, ["started 0", "Oslo: ", "rain", ", then sun", "finished 0"]);
+    });
 }
 
 // K06, K07
@@ -62,19 +64,19 @@ fn a_producer_waits_while_the_reader_is_behind() {
 // K06, K11
 #[test]
 fn a_producer_is_told_when_nobody_reads_any_more() {
-    struct Source(Mutex<Option<mpsc::Receiver<u32>>>);
-    /// Passes on what a task of its own makes.
-    #[tool(register = false)]
-    fn relay(source: &Source) -> impl Stream<Item = u32> {
-        let mut receiver = source.0.lock().unwrap().take().unwrap();
-        stream::poll_fn(move |task| receiver.poll_recv(task))
-    }
-    on_both_runtimes(async || {
+    each_way(async |way| {
+        struct Source(Mutex<Option<mpsc::Receiver<u32>>>);
+        /// Passes on what a task of its own makes.
+        #[tool(register = false)]
+        fn relay(source: &Source) -> impl Stream<Item = u32> {
+            let mut receiver = source.0.lock().unwrap().take().unwrap();
+            stream::poll_fn(move |task| receiver.poll_recv(task))
+        }
         let (sender, receiver) = mpsc::channel(1);
         let tools = Registry::builder().tool::<relay>().provide(Source(Mutex::new(Some(receiver))));
-        let executor = executor(tools);
+        let executor = way.executor(tools);
         let run = Arc::new(RunContext::new());
-        let mut batch = Box::pin(executor.batch(calls(&["relay"])).within(Arc::clone(&run)).run());
+        let mut batch = Box::pin(executor.drive(executor.batch(calls(&["relay"])).within(Arc::clone(&run))));
         sender.send(1).await.unwrap();
         assert!(futures_util::poll!(&mut batch).is_pending());
         assert!(!sender.is_closed());
@@ -87,41 +89,49 @@ fn a_producer_is_told_when_nobody_reads_any_more() {
 // K10, J10
 #[test]
 fn a_stream_that_breaks_keeps_what_came_in_its_details() {
-    /// Breaks after two pieces.
-    #[tool(register = false)]
-    fn tear(panic: bool) -> impl Stream<Item = Result<u32, String>> {
-        stream::iter(1..9).map(move |number| match number {
-            3 if panic => panic!("boom"),
-            3 => Err("torn".to_owned()),
-            number => Ok(number),
-        })
-    }
-    let executor = executor(Registry::builder().tool::<tear>());
-    let mut listener = executor.subscribe();
-    let run = |panic: bool| {
-        crate::run(executor.run(vec![ToolCall::new("tear", json!({ "panic": panic })).with_id("0")]))
-    };
-    let outcomes = run(false);
-    let result = outcomes[0].result().unwrap();
-    assert!(result.is_error());
-    assert_eq!((result.text().as_ref(), result.details()), ("torn", Some(&json!([1, 2]))));
-    let expected = ["started 0", "updated 0", "updated 0", "finished 0"];
-    assert_eq!(told(&mut listener), expected);
-    assert_eq!(texts(&run(true)), ["The tool tear panicked: boom"]);
-    assert_eq!(told(&mut listener), expected);
+    each_way(async |way| {
+        /// Breaks after two pieces.
+        #[tool(register = false)]
+        fn tear(panic: bool) -> impl Stream<Item = Result<u32, String>> {
+            stream::iter(1..9).map(move |number| match number {
+                3 if panic => panic!("boom"),
+                3 => Err("torn".to_owned()),
+                number => Ok(number),
+            })
+        }
+        let executor = way.executor(Registry::builder().tool::<tear>());
+        let run = async |panic: bool| {
+            executor.run(vec![ToolCall::new("tear", json!({ "panic": panic })).with_id("0")]).await
+        };
+        let outcomes = run(false).await;
+        let result = outcomes[0].result().unwrap();
+        assert!(result.is_error());
+        assert_eq!((result.text().as_ref(), result.details()), ("torn", Some(&json!([1, 2]))));
+        let expected = ["started 0", "updated 0", "updated 0", "finished 0"];
+        executor.assert_told(expected);
+        assert_eq!(texts(&run(true).await), ["The tool tear panicked: boom"]);
+        executor.assert_told(expected);
+    });
 }
 
 // K04, K07
 #[test]
 fn pieces_of_parallel_streams_come_before_any_of_their_calls_ends() {
-    let executor = executor(Registry::builder().tool::<forecast>());
-    let mut listener = executor.subscribe();
-    let call = |id: &str| ToolCall::new("forecast", json!({ "city": id })).with_id(id);
-    crate::run(executor.run(vec![call("a"), call("b")]));
-    let told = told(&mut listener);
-    assert_eq!(told[..2], ["started a", "started b"]);
-    assert!(told[2..8].iter().all(|event| event.starts_with("updated")), "{told:?}");
-    assert_eq!(told[8..], ["finished a", "finished b"]);
+    each_way(async |way| {
+        let executor = way.executor(Registry::builder().tool::<forecast>());
+        let call = |id: &str| ToolCall::new("forecast", json!({ "city": id })).with_id(id);
+        let outcomes = executor.run(vec![call("a"), call("b")]).await;
+        assert_eq!(texts(&outcomes), ["a: rain, then sun", "b: rain, then sun"]);
+        let Some(told) = executor.told() else { return };
+        if way.size() == 1 {
+            assert_eq!(told[1..4], ["updated a"; 3]);
+            assert_eq!(told[4..6], ["finished a", "started b"]);
+            return;
+        }
+        assert_eq!(told[..2], ["started a", "started b"]);
+        assert!(told[2..8].iter().all(|event| event.starts_with("updated")), "{told:?}");
+        assert_eq!(told[8..], ["finished a", "finished b"]);
+    });
 }
 
 // H14, K06

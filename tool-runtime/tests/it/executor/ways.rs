@@ -1,0 +1,201 @@
+//! The ways of running the same calls. None of them changes what becomes of a call, so that a test of that
+//! runs its body in [each](each_way).
+
+use std::{cell::RefCell, collections::BTreeMap, ops::Deref, thread};
+
+use tokio::runtime::{Builder, Runtime};
+use tool_runtime::{
+    Batch, CallOutcome, EventListener, ExecutionStrategy, Executor, ExecutorBuilder, Finish, Hook,
+    RegistryBuilder, StreamItem, ToolCall, ToolEvent,
+};
+
+use super::{building, events, short};
+
+/// Who follows a batch. One that is not watched takes a path of its own (`quiet.rs`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Watch {
+    Unwatched,
+    Listener,
+    Stream,
+    Hook,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Way {
+    pub(super) watch: Watch,
+    pub(super) strategy: ExecutionStrategy,
+    pub(super) finish: Finish,
+}
+
+/// Runs `body` in each way, on a runtime of each flavour.
+pub(super) fn each_way(body: impl AsyncFn(Way)) {
+    each_way_paused(&body);
+    let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    for way in Way::all() {
+        way.run(&runtime, &body);
+    }
+}
+
+/// Runs `body` in each way, on a runtime whose clock only moves when all wait.
+pub(super) fn each_way_paused(body: impl AsyncFn(Way)) {
+    for way in Way::all() {
+        way.run(&Builder::new_current_thread().enable_all().start_paused(true).build().unwrap(), &body);
+    }
+}
+
+/// A hook that changes nothing.
+struct Follows;
+
+impl Hook for Follows {}
+
+impl Way {
+    fn all() -> Vec<Self> {
+        let mut all = Vec::new();
+        for watch in [Watch::Unwatched, Watch::Listener, Watch::Stream, Watch::Hook] {
+            for strategy in [
+                ExecutionStrategy::Parallel,
+                ExecutionStrategy::Sequential,
+                ExecutionStrategy::Batched { size: 2 },
+            ] {
+                for finish in [Finish::InOrder, Finish::AsCompleted] {
+                    all.push(Self { watch, strategy, finish });
+                }
+            }
+        }
+        all
+    }
+
+    fn run(self, runtime: &Runtime, body: &impl AsyncFn(Self)) {
+        struct Names(Way);
+        impl Drop for Names {
+            fn drop(&mut self) {
+                if thread::panicking() {
+                    eprintln!("in this way: {:?}", self.0);
+                }
+            }
+        }
+        let _names = Names(self);
+        runtime.block_on(body(self));
+    }
+
+    /// How many calls run together.
+    pub(super) fn size(self) -> usize {
+        match self.strategy {
+            ExecutionStrategy::Sequential => 1,
+            ExecutionStrategy::Batched { size } => size,
+            ExecutionStrategy::Parallel => usize::MAX,
+        }
+    }
+
+    pub(super) fn executor(self, tools: RegistryBuilder) -> Observed {
+        self.of(building(tools))
+    }
+
+    /// What `builder` sets up, in this way.
+    pub(super) fn of(self, builder: ExecutorBuilder) -> Observed {
+        let builder = builder.strategy(self.strategy).finish(self.finish);
+        let builder = if self.watch == Watch::Hook { builder.hook(Follows) } else { builder };
+        let executor = builder.build().unwrap();
+        let listener = (self.watch == Watch::Listener).then(|| RefCell::new(executor.subscribe()));
+        Observed { executor, way: self, listener, streamed: RefCell::default(), open: RefCell::default() }
+    }
+}
+
+/// An executor in one of the ways. Of all that is told of its calls, each has an end for each start.
+pub(super) struct Observed {
+    executor: Executor,
+    way: Way,
+    listener: Option<RefCell<EventListener>>,
+    streamed: RefCell<Vec<ToolEvent>>,
+    /// How many calls of an id have started and not finished.
+    open: RefCell<BTreeMap<String, usize>>,
+}
+
+impl Deref for Observed {
+    type Target = Executor;
+
+    fn deref(&self) -> &Executor {
+        &self.executor
+    }
+}
+
+impl Observed {
+    pub(super) async fn run(&self, calls: Vec<ToolCall>) -> Vec<CallOutcome> {
+        self.drive(self.batch(calls)).await
+    }
+
+    /// Runs `batch`, which is of this executor.
+    pub(super) async fn drive(&self, batch: Batch) -> Vec<CallOutcome> {
+        if self.way.watch != Watch::Stream {
+            return batch.run().await;
+        }
+        let mut stream = batch.stream();
+        loop {
+            match stream.next().await.unwrap() {
+                StreamItem::Event(event) => self.streamed.borrow_mut().push(event),
+                StreamItem::Outcomes(outcomes) => return outcomes,
+            }
+        }
+    }
+
+    /// What was told since the last look, where events are watched.
+    pub(super) fn events(&self) -> Option<Vec<ToolEvent>> {
+        let new = match (&self.listener, self.way.watch) {
+            (Some(listener), _) => events(&mut listener.borrow_mut()),
+            (None, Watch::Stream) => self.streamed.take(),
+            _ => return None,
+        };
+        for event in &new {
+            let mut open = self.open.borrow_mut();
+            let open = open.entry(event.id().to_string()).or_default();
+            match event {
+                ToolEvent::Started { .. } => *open += 1,
+                event => assert!(*open > 0, "{} of a call that does not run", short(event)),
+            }
+            if let ToolEvent::Finished { .. } = event {
+                *open -= 1;
+            }
+        }
+        Some(new)
+    }
+
+    /// The same, in short.
+    pub(super) fn told(&self) -> Option<Vec<String>> {
+        Some(self.events()?.iter().map(short).collect())
+    }
+
+    /// What was told since the last look is `expected`, where events are watched.
+    #[track_caller]
+    pub(super) fn assert_told<T: AsRef<str>>(&self, expected: impl IntoIterator<Item = T>) {
+        if let Some(told) = self.told() {
+            let expected: Vec<_> = expected.into_iter().map(|it| it.as_ref().to_owned()).collect();
+            assert_eq!(told, expected, "{:?}", self.way);
+        }
+    }
+
+    /// The calls `ids` were told since the last look, and nothing else: each group starts in order, and then
+    /// ends in order, or as its calls are completed.
+    #[track_caller]
+    pub(super) fn assert_calls_told(&self, ids: &[&str]) {
+        let Some(mut told) = self.told() else { return };
+        let mut expected = Vec::new();
+        for group in ids.chunks(self.way.size().min(ids.len())) {
+            expected.extend(group.iter().map(|id| format!("started {id}")));
+            let started = expected.len();
+            expected.extend(group.iter().map(|id| format!("finished {id}")));
+            if self.way.finish == Finish::AsCompleted && told.len() >= expected.len() {
+                expected[started..].sort();
+                told[started..expected.len()].sort();
+            }
+        }
+        assert_eq!(told, expected, "{:?}", self.way);
+    }
+}
+
+impl Drop for Observed {
+    fn drop(&mut self) {
+        if !thread::panicking() {
+            self.events();
+        }
+    }
+}
