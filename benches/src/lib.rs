@@ -8,7 +8,8 @@
 //! machine moves both. Where `valgrind` is installed, instructions are counted too, which do not
 //! depend on the machine's load at all.
 //!
-//! - `cargo bench -p benches` measures calls (`call`), batches of them (`executor`), start-up
+//! - `cargo bench -p benches` measures calls (`call`), batches of them (`executor`), refused calls
+//!   (`refusals`), start-up
 //!   (`start_up`), allocations (`allocations`), and memory under load (`load`).
 //! - `benches/build-cost.sh` compares the build of many tools with the same functions by hand.
 //! - `benches/weight.sh` compares the build of one tool, from clean, with that of its dependencies.
@@ -18,6 +19,7 @@ pub mod calls;
 pub mod generate;
 pub mod measure;
 pub mod order;
+pub mod refusals;
 mod workload;
 
 pub use self::workload::{Side, Workload, now};

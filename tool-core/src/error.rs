@@ -14,7 +14,10 @@ use std::{borrow::Cow, error::Error, fmt, io, sync::Arc};
 use serde_json::Value;
 
 pub use self::kind::ErrorKind;
-use crate::{Content, ToolName, Violation, arguments::plan::words::beginning};
+use crate::{
+    Content, ToolName, Violation, Violations,
+    arguments::plan::words::{beginning, grouped},
+};
 
 /// Why a call gave no result.
 ///
@@ -41,7 +44,7 @@ struct Inner {
     message: Cow<'static, str>,
     source: Option<Arc<dyn Error + Send + Sync>>,
     retryable: bool,
-    violations: Vec<Violation>,
+    violations: Violations,
     arguments: Option<String>,
     /// Arguments that would fit.
     example: Option<Arc<Value>>,
@@ -62,7 +65,7 @@ impl ToolError {
                 message: message.into(),
                 source: None,
                 retryable: false,
-                violations: Vec::new(),
+                violations: Violations::default(),
                 arguments: None,
                 example: None,
                 echo: true,
@@ -108,7 +111,7 @@ impl ToolError {
 
     /// The arguments do not fit, for the reasons given; `arguments` is what came.
     #[must_use]
-    pub fn invalid_arguments(violations: Vec<Violation>, arguments: &str) -> Self {
+    pub fn invalid_arguments(violations: impl Into<Violations>, arguments: &str) -> Self {
         let mut error = Self::new(ErrorKind::InvalidArguments, "").with_violations(violations);
         error.inner.arguments = Some(arguments.to_owned());
         error
@@ -154,8 +157,8 @@ impl ToolError {
 
     /// Adds what is wrong with the arguments.
     #[must_use]
-    pub fn with_violations(mut self, violations: Vec<Violation>) -> Self {
-        self.inner.violations = violations;
+    pub fn with_violations(mut self, violations: impl Into<Violations>) -> Self {
+        self.inner.violations = violations.into();
         self
     }
 
@@ -205,9 +208,16 @@ impl ToolError {
         self.inner.retryable
     }
 
-    /// What is wrong with the arguments, one entry for each place.
+    /// What is wrong with the arguments: the first violations, at most
+    /// [twenty](Violations::LISTED).
     #[must_use]
     pub fn violations(&self) -> &[Violation] {
+        &self.inner.violations
+    }
+
+    /// The same violations, with the number of all.
+    #[must_use]
+    pub fn report(&self) -> &Violations {
         &self.inner.violations
     }
 
@@ -245,7 +255,7 @@ impl ToolError {
     #[must_use]
     pub fn feedback(&self) -> String {
         let message = self.message();
-        let tool = self.tool().unwrap_or("?");
+        let tool = &*shortened(self.tool().unwrap_or("?"), NAMED);
         match self.kind() {
             ErrorKind::Failed => message.into_owned(),
             ErrorKind::UnknownTool => {
@@ -276,21 +286,31 @@ impl ToolError {
         self.message()
     }
 
+    /// At most 8 KiB: half of them for the violations, the example only where it has room.
     fn argument_feedback(&self, message: &str) -> String {
-        let mut text = match self.violations() {
-            [] => prefixed("Invalid arguments", message),
-            [only] => format!("Invalid arguments: {only}"),
-            all => all.iter().fold("Invalid arguments:".to_owned(), |text, it| format!("{text}\n- {it}")),
+        const MOST: usize = 8 * 1024;
+        const LAST: &str = "\nNothing was executed.";
+        let mut text = match (self.violations(), self.report().total()) {
+            ([], _) => prefixed("Invalid arguments", &shortened(message, MOST / 8)),
+            ([only], 1) => format!("Invalid arguments: {only}"),
+            _ => format!("Invalid arguments:{}", self.report().lines(MOST / 2)),
         };
         if let Some(arguments) = self.inner.arguments.as_ref().filter(|_| self.inner.echo) {
             text.push_str("\nReceived: ");
-            text.push_str(&shortened(arguments));
+            text.push_str(&shortened(arguments, ECHOED));
         }
         if let Some(example) = &self.inner.example {
-            text.push_str("\nArguments that fit, for example: ");
-            text.push_str(&example.to_string());
+            let example = format!("\nArguments that fit, for example: {example}");
+            if text.len() + example.len() + LAST.len() <= MOST {
+                text.push_str(&example);
+            } else {
+                let length = grouped(example.len());
+                text.push_str(&format!(
+                    "\nAn example of arguments that fit is too long to be shown ({length} bytes)."
+                ));
+            }
         }
-        text.push_str("\nNothing was executed.");
+        text.push_str(LAST);
         text
     }
 
@@ -316,12 +336,17 @@ fn prefixed(prefix: &str, message: &str) -> String {
     if message.is_empty() { prefix.to_owned() } else { format!("{prefix}: {message}") }
 }
 
-/// At most about 500 characters of what came, with a word about the rest.
-fn shortened(text: &str) -> String {
-    const LONGEST: usize = 500;
-    match beginning(text, LONGEST) {
-        Some(start) => format!("{start}… ({} bytes in all)", text.len()),
-        None => text.to_owned(),
+/// The most characters of the arguments that are repeated.
+const ECHOED: usize = 500;
+
+/// The most characters of the name of a tool that are shown.
+const NAMED: usize = 160;
+
+/// At most about `most` characters, with a word about the rest.
+fn shortened(text: &str, most: usize) -> Cow<'_, str> {
+    match beginning(text, most) {
+        Some(start) => format!("{start}… ({} bytes in all)", text.len()).into(),
+        None => text.into(),
     }
 }
 
@@ -346,7 +371,7 @@ fn is_transient(error: &io::Error) -> bool {
 impl fmt::Display for ToolError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.tool() {
-            Some(tool) => write!(f, "tool {tool:?} ")?,
+            Some(tool) => write!(f, "tool {:?} ", shortened(tool, NAMED))?,
             None => f.write_str("tool ")?,
         }
         f.write_str(match self.kind() {
@@ -366,10 +391,10 @@ impl fmt::Display for ToolError {
         if !self.inner.message.is_empty() {
             write!(f, ": {}", self.inner.message)?;
         }
-        for (at, violation) in self.violations().iter().enumerate() {
-            write!(f, "{} {violation}", if at == 0 { ":" } else { ";" })?;
+        match self.report().total() {
+            0 => Ok(()),
+            _ => write!(f, ": {}", self.report()),
         }
-        Ok(())
     }
 }
 

@@ -33,7 +33,7 @@ pub use self::schema::{Misfit, Purpose};
 
 pub use self::{
     arguments::{
-        Arguments, Violation,
+        Arguments, Violation, Violations,
         plan::{Correction, CorrectionRule, Plan, SchemaProblem},
     },
     context::{
@@ -46,7 +46,7 @@ pub use self::{
     merge::Merge,
     metadata::{Confirmation, Metadata, Permission, Retry},
     name::{InvalidName, ToolName},
-    nearest::{closest, nearest},
+    nearest::{Names, closest, nearest},
     output::{Actions, Blob, Bytes, Content, Resource, ResourceBody, ToolOutput},
     registration::{Method, Registration, Site},
     request::ModelRequest,

@@ -1,64 +1,431 @@
-//! Names that somebody may have meant.
+//! Names that may have been meant.
+//!
+//! Names are compared by their letters and digits alone, without regard to case, and by no more
+//! than 64 of them. The distance of two names is the number of insertions, deletions, replacements
+//! and swaps of neighbours between them (optimal string alignment), computed bit-parallel, one step
+//! for each letter (Hyyrö 2003). Most names are ruled out before that by the set of their letters,
+//! and a name that begins like the one before it takes steps only for the rest. The number of steps
+//! is limited, so that the cost of a search is linear in the number of names whatever they are.
+
+use std::{char::ToLowercase, str::Chars};
+
+/// The most letters of a name that count.
+const LONGEST: usize = 64;
 
 /// At most three of `names` that are close to `name`: a few edits away, or one within the other.
 pub fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
-    let name = plain(name);
-    // A third of the letters, so that short names do not all look alike.
-    let far = name.len().div_ceil(3).min(3);
-    let within = |outer: &[char], inner: &[char]| {
-        inner.len() > 2 && outer.windows(inner.len()).any(|part| part == inner)
-    };
-    let mut close: Vec<_> = names
-        .filter_map(|candidate| {
-            let other = plain(candidate);
-            let distance = distance(&name, &other);
-            let is_close = distance <= far || within(&other, &name) || within(&name, &other);
-            is_close.then_some((distance, candidate))
-        })
-        .collect();
-    close.sort_unstable();
-    close.into_iter().take(3).map(|(_, candidate)| candidate).collect()
+    let names: Vec<_> = names.collect();
+    let at = |position: usize| names.get(position).copied().unwrap_or_default();
+    Names::new(names.iter().copied()).nearest(name, at)
 }
 
 /// The closest of `known`, if it is close enough to be what was meant.
 pub fn closest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let name = plain(name);
-    let far = name.len() / 3 + 1;
-    // A name like `limit` and one like `offset` are nothing to each other; a name whose length is
-    // very different is not worth a comparison.
-    let near = known.filter_map(|it| {
-        let plain = plain(it);
-        let distance =
-            if plain.len().abs_diff(name.len()) > far { usize::MAX } else { distance(&name, &plain) };
-        (distance <= far && distance < name.len().max(plain.len())).then_some((distance, it))
-    });
-    near.min_by_key(|(distance, _)| *distance).map(|(_, it)| it)
+    let names: Vec<_> = known.collect();
+    let at = |position: usize| names.get(position).copied().unwrap_or_default();
+    Names::new(names.iter().copied()).closest(name, at)
 }
 
-/// `maxResults` and `max_results` are one name to a reader. What is cut off of a very long name
-/// does not matter, and the table of [`distance`] stays small.
-fn plain(name: &str) -> Vec<char> {
-    name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).take(64).collect()
+/// An index of a list of names, by which those near to another name are found.
+///
+/// The names themselves stay where they are: a search asks for them by their positions.
+#[derive(Debug)]
+pub struct Names {
+    marks: Box<[Mark]>,
 }
 
-/// How many insertions, deletions, replacements and swaps of neighbours lie between two names.
-fn distance(left: &[char], right: &[char]) -> usize {
-    let mut before = Vec::new();
-    let mut above: Vec<usize> = (0..=right.len()).collect();
-    let mut last = None;
-    for (row, &a) in left.iter().enumerate() {
-        let mut line = vec![row + 1];
-        for (column, &b) in right.iter().enumerate() {
-            let at = |line: &[usize], index: usize| line.get(index).copied().unwrap_or(usize::MAX - 1);
-            let mut cost = (at(&above, column) + usize::from(a != b)).min(at(&above, column + 1) + 1);
-            cost = cost.min(at(&line, column) + 1);
-            if column > 0 && last == Some(b) && right.get(column - 1) == Some(&a) {
-                cost = cost.min(at(&before, column - 1).saturating_add(1));
-            }
-            line.push(cost);
-        }
-        before = std::mem::replace(&mut above, line);
-        last = Some(a);
+/// The properties of one name by which a search skips it, or a part of it.
+#[derive(Debug)]
+struct Mark {
+    /// The set of its letters.
+    set: u64,
+    /// The number of its letters.
+    length: u8,
+    /// The number of letters with which the name before it begins as well.
+    shared: u8,
+    /// The byte at which the letters after those begin; `None` where that is not known.
+    resume: Option<u16>,
+}
+
+impl Names {
+    /// Indexes `names`; the search is faster where similar names are neighbours.
+    pub fn new<'n>(names: impl Iterator<Item = &'n str>) -> Self {
+        let mut last = ['\0'; LONGEST];
+        let marks = names.map(|name| Mark::new(name, &mut last)).collect();
+        Self { marks }
     }
-    above.last().copied().unwrap_or_default()
+
+    /// At most three names that are close to `name`, the closest first: at most three edits away, or
+    /// one within the other. `at` gives the name at a position.
+    pub fn nearest<'n>(&self, name: &str, at: impl Fn(usize) -> &'n str) -> Vec<&'n str> {
+        let Some(mut search) = Search::new(name, self.marks.len()) else { return Vec::new() };
+        // A third of the letters, so that short names do not all look alike.
+        let far = search.query.letters.len().div_ceil(3).min(3);
+        let mut close: Vec<(usize, &str)> = Vec::with_capacity(4);
+        search.run(&self.marks, far, true, at, |distance, name| {
+            let place = close.partition_point(|known| *known <= (distance, name));
+            close.insert(place, (distance, name));
+            close.truncate(3);
+        });
+        close.into_iter().map(|(_, name)| name).collect()
+    }
+
+    /// The name that is closest to `name`, the first of equals, if it is close enough to be what was
+    /// meant: a third of the letters may differ. `at` gives the name at a position.
+    pub fn closest<'n>(&self, name: &str, at: impl Fn(usize) -> &'n str) -> Option<&'n str> {
+        let mut search = Search::new(name, self.marks.len())?;
+        let far = search.query.letters.len() / 3 + 1;
+        let mut best: Option<(usize, &str)> = None;
+        search.run(&self.marks, far, false, at, |distance, name| {
+            if best.is_none_or(|(least, _)| distance < least) {
+                best = Some((distance, name));
+            }
+        });
+        best.map(|(_, name)| name)
+    }
+}
+
+impl Mark {
+    /// The mark of `name`; `last` has the letters of the name before it.
+    fn new(name: &str, last: &mut [char; LONGEST]) -> Self {
+        let mut mark = Self { set: 0, length: 0, shared: 0, resume: Some(0) };
+        let mut letters = Letters::new(name);
+        let mut is_shared = true;
+        for slot in last.iter_mut() {
+            let Some(letter) = letters.next() else { break };
+            mark.set |= bit(letter);
+            mark.length += 1;
+            is_shared &= *slot == letter;
+            if is_shared {
+                mark.shared += 1;
+                mark.resume = letters.position(name).and_then(|at| u16::try_from(at).ok());
+            }
+            *slot = letter;
+        }
+        // The next name shares nothing beyond the end of this one.
+        if let Some(end) = last.get_mut(usize::from(mark.length)) {
+            *end = '\0';
+        }
+        mark
+    }
+}
+
+/// The bit of a letter; several of those beyond ASCII share one.
+fn bit(letter: char) -> u64 {
+    let number = match letter {
+        'a'..='z' => u32::from(letter) - u32::from('a'),
+        '0'..='9' => 26 + u32::from(letter) - u32::from('0'),
+        _ => 36 + u32::from(letter) % 28,
+    };
+    1 << number
+}
+
+/// The letters and digits of a name in lower case: `maxResults` and `max_results` are one name to a
+/// reader.
+struct Letters<'n> {
+    rest: Chars<'n>,
+    lower: Option<ToLowercase>,
+}
+
+impl<'n> Letters<'n> {
+    fn new(name: &'n str) -> Self {
+        Self { rest: name.chars(), lower: None }
+    }
+
+    /// The byte of `name` that comes next; `None` within a letter that becomes several.
+    fn position(&self, name: &str) -> Option<usize> {
+        self.lower.is_none().then(|| name.len() - self.rest.as_str().len())
+    }
+}
+
+impl Iterator for Letters<'_> {
+    type Item = char;
+
+    #[inline]
+    fn next(&mut self) -> Option<char> {
+        loop {
+            if let Some(lower) = &mut self.lower {
+                match lower.next() {
+                    Some(letter) => return Some(letter),
+                    None => self.lower = None,
+                }
+            }
+            let next = self.rest.next()?;
+            if next.is_ascii() {
+                if next.is_ascii_alphanumeric() {
+                    return Some(next.to_ascii_lowercase());
+                }
+            } else if next.is_alphanumeric() {
+                self.lower = Some(next.to_lowercase());
+            }
+        }
+    }
+}
+
+/// The name that is looked for.
+struct Query {
+    letters: Vec<char>,
+    set: u64,
+    /// At which places each ASCII letter stands, a bit for each.
+    ascii: [u64; 128],
+}
+
+impl Query {
+    /// At which places `letter` stands.
+    #[inline]
+    fn places(&self, letter: char) -> u64 {
+        match self.ascii.get(letter as usize) {
+            Some(places) => *places,
+            None => {
+                let is_it = |(_, it): &(usize, &char)| **it == letter;
+                self.letters.iter().enumerate().filter(is_it).fold(0, |places, (at, _)| places | 1 << at)
+            }
+        }
+    }
+}
+
+/// A column of the table of distances between the query and the first letters of a name, as the
+/// differences between its cells.
+#[derive(Clone, Copy)]
+struct Column {
+    more: u64,
+    less: u64,
+    zero: u64,
+    places: u64,
+    /// The last cell: the distance.
+    distance: usize,
+}
+
+impl Column {
+    #[inline]
+    fn next(self, places: u64, last: u64) -> Self {
+        let swapped = ((!self.zero & places) << 1) & self.places;
+        let zero = ((places & self.more).wrapping_add(self.more) ^ self.more) | places | self.less | swapped;
+        let (more, less) = (self.less | !(zero | self.more), zero & self.more);
+        let distance = self.distance + usize::from(more & last != 0) - usize::from(less & last != 0);
+        let (more, less) = (more << 1 | 1, less << 1);
+        Self { more: less | !(zero | more), less: more & zero, zero, places, distance }
+    }
+}
+
+/// One walk over all names.
+struct Search {
+    query: Query,
+    /// The bit of the query's last letter.
+    last: u64,
+    /// The columns of the letters below, and the first one before them.
+    columns: [Column; LONGEST + 1],
+    letters: [char; LONGEST],
+    /// How many of them hold for the name at hand.
+    valid: usize,
+    steps: usize,
+}
+
+impl Search {
+    /// `None` where there is no letter to look for.
+    fn new(name: &str, names: usize) -> Option<Self> {
+        let letters: Vec<_> = Letters::new(name).take(LONGEST).collect();
+        let last = 1 << letters.len().checked_sub(1)?;
+        let mut query = Query { set: 0, ascii: [0; 128], letters };
+        for (at, letter) in query.letters.iter().enumerate() {
+            query.set |= bit(*letter);
+            if let Some(places) = query.ascii.get_mut(*letter as usize) {
+                *places |= 1 << at;
+            }
+        }
+        let first = Column { more: !0, less: 0, zero: 0, places: 0, distance: query.letters.len() };
+        let columns = [first; LONGEST + 1];
+        Some(Self { query, last, columns, letters: ['\0'; LONGEST], valid: 0, steps: patience(names) })
+    }
+
+    /// Gives each name that is at most `far` edits away to `found`, and with `contained` those that
+    /// the query is within, or that are within the query.
+    fn run<'n>(
+        &mut self,
+        marks: &[Mark],
+        far: usize,
+        contained: bool,
+        at: impl Fn(usize) -> &'n str,
+        mut found: impl FnMut(usize, &'n str),
+    ) {
+        let (size, set) = (self.query.letters.len(), self.query.set);
+        for (position, mark) in marks.iter().enumerate() {
+            let shared = usize::from(mark.shared);
+            self.valid = self.valid.min(shared);
+            let length = usize::from(mark.length);
+            let is_near = length.abs_diff(size) <= far
+                && (set & !mark.set).count_ones() as usize <= far
+                && (mark.set & !set).count_ones() as usize <= far;
+            let may_contain = contained
+                && length.min(size) > 2
+                && if length < size { mark.set & !set == 0 } else { set & !mark.set == 0 };
+            if !is_near && !may_contain {
+                continue;
+            }
+            let name = at(position);
+            let resume = mark.resume.filter(|_| self.valid == shared).map(usize::from);
+            let Some(distance) =
+                self.distance(name, length, resume, if may_contain { usize::MAX } else { far })
+            else {
+                if self.steps == 0 {
+                    return;
+                }
+                continue;
+            };
+            // Names without a letter in common are as far apart as they can be.
+            let is_close = distance <= far && (contained || distance < size.max(length));
+            if is_close || (may_contain && self.contains(length)) {
+                found(distance, name);
+            }
+        }
+    }
+
+    /// The distance of a name of `length` letters, unless it is more than `far`, or the steps are used
+    /// up.
+    fn distance(&mut self, name: &str, length: usize, resume: Option<usize>, far: usize) -> Option<usize> {
+        let mut letters = match resume.and_then(|at| name.get(at..)) {
+            Some(rest) => Letters::new(rest),
+            None => {
+                let mut letters = Letters::new(name);
+                letters.by_ref().take(self.valid).for_each(drop);
+                letters
+            }
+        };
+        let mut column = *self.columns.get(self.valid)?;
+        while self.valid < length {
+            // Each letter that is left brings the two closer by one at most.
+            if column.distance > far.saturating_add(length - self.valid) {
+                return None;
+            }
+            self.steps = self.steps.checked_sub(1)?;
+            let letter = letters.next()?;
+            column = column.next(self.query.places(letter), self.last);
+            *self.letters.get_mut(self.valid)? = letter;
+            self.valid += 1;
+            *self.columns.get_mut(self.valid)? = column;
+        }
+        Some(column.distance)
+    }
+
+    /// Whether the query is within the letters of the name at hand, or these are within the query.
+    fn contains(&mut self, length: usize) -> bool {
+        let name = self.letters.get(..length).unwrap_or_default();
+        let (outer, inner) = if length < self.query.letters.len() {
+            (&*self.query.letters, name)
+        } else {
+            (name, &*self.query.letters)
+        };
+        self.steps = self.steps.saturating_sub(outer.len());
+        outer.windows(inner.len()).any(|part| part == inner)
+    }
+}
+
+/// How many steps a search among so many names takes, at most; the names after that are not looked
+/// at.
+const fn patience(names: usize) -> usize {
+    names.saturating_mul(3).saturating_add(1 << 14)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Letters, Names, closest, nearest};
+
+    /// The distance as it is defined, cell by cell.
+    fn by_definition(left: &str, right: &str) -> usize {
+        let (left, right): (Vec<_>, Vec<_>) = (Letters::new(left).collect(), Letters::new(right).collect());
+        let mut table = vec![vec![0; right.len() + 1]; left.len() + 1];
+        for i in 0..=left.len() {
+            for j in 0..=right.len() {
+                table[i][j] = match (i, j) {
+                    (0, more) | (more, 0) => more,
+                    _ => {
+                        let replaced = table[i - 1][j - 1] + usize::from(left[i - 1] != right[j - 1]);
+                        let other = table[i - 1][j].min(table[i][j - 1]) + 1;
+                        let is_swap =
+                            i > 1 && j > 1 && left[i - 1] == right[j - 2] && left[i - 2] == right[j - 1];
+                        let swapped = if is_swap { table[i - 2][j - 2] + 1 } else { usize::MAX };
+                        replaced.min(other).min(swapped)
+                    }
+                };
+            }
+        }
+        table[left.len()][right.len()]
+    }
+
+    /// Texts of few letters, so that there are near ones among them; the same in each run.
+    fn drawn(count: usize) -> Vec<String> {
+        let mut state = 7_u64;
+        let mut next = |most: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % most
+        };
+        let mut text = || {
+            let length = 1 + next(9);
+            (0..length).map(|_| char::from(b"abAB_1-c"[next(8) as usize])).collect::<String>()
+        };
+        (0..count).map(|_| text()).collect()
+    }
+
+    #[test]
+    fn search_finds_what_the_definition_of_the_distance_says() {
+        let mut names = drawn(400);
+        names.extend(["é", "éa", "Éab", "İx", "İxy", "straße"].map(String::from));
+        for query in names.iter().filter(|it| Letters::new(it).next().is_some()) {
+            let size = Letters::new(query).count();
+            let far = size / 3 + 1;
+            let near = names.iter().filter_map(|name| {
+                let distance = by_definition(query, name);
+                let longest = size.max(Letters::new(name).count());
+                (distance <= far && distance < longest).then_some((distance, name.as_str()))
+            });
+            let expected = near.min_by_key(|it| it.0).map(|it| it.1);
+            assert_eq!(closest(query, names.iter().map(String::as_str)), expected, "{query}");
+        }
+    }
+
+    #[test]
+    fn nearest_names_are_few_edits_away_or_contain_each_other() {
+        let names = drawn(300);
+        for query in names.iter().filter(|it| Letters::new(it).next().is_some()) {
+            let letters = |name: &str| Letters::new(name).collect::<String>();
+            let far = letters(query).len().div_ceil(3).min(3);
+            let within = |outer: &str, inner: &str| inner.len() > 2 && outer.contains(inner);
+            let mut near: Vec<_> = names
+                .iter()
+                .map(|name| (by_definition(query, name), name.as_str()))
+                .filter(|(distance, name)| {
+                    let (query, name) = (letters(query), letters(name));
+                    *distance <= far || within(&query, &name) || within(&name, &query)
+                })
+                .collect();
+            near.sort_unstable();
+            let expected: Vec<_> = near.into_iter().take(3).map(|it| it.1).collect();
+            assert_eq!(nearest(query, names.iter().map(String::as_str)), expected, "{query}");
+        }
+    }
+
+    #[test]
+    fn search_among_names_that_are_all_alike_takes_a_limited_number_of_steps() {
+        // 64 letters of sixteen, so that no set of letters rules a name out.
+        let hex = |seed: u64| -> String {
+            (0..4_u64).map(|at| format!("{:016x}", (seed + at).wrapping_mul(0x9e37_79b9_7f4a_7c15))).collect()
+        };
+        let names: Vec<_> = (0..20_000).map(|at| hex(at * 7)).collect();
+        let mut search = super::Search::new(&hex(3), names.len()).unwrap();
+        let marks = Names::new(names.iter().map(String::as_str)).marks;
+        let allowed = search.steps;
+        let mut calls = 0;
+        search.run(&marks, 64, true, |at| names[at].as_str(), |_, _| calls += 1);
+        assert_eq!((search.steps, calls <= allowed / 32), (0, true), "{calls} of {allowed} steps");
+    }
+
+    #[test]
+    fn very_long_names_and_names_without_letters_are_compared_by_what_they_have() {
+        let long = "a-".repeat(500_000);
+        assert_eq!(closest(&long, ["b", "--", ""].into_iter()), None);
+        assert_eq!(closest("--", ["__", "a"].into_iter()), None);
+        assert_eq!(nearest("", ["", "a"].into_iter()), Vec::<&str>::new());
+        let names = [format!("{}x", "-".repeat(70_000)), format!("{}xyz", "-".repeat(70_000))];
+        assert_eq!(closest("xyzz", names.iter().map(String::as_str)), Some(&*names[1]));
+    }
 }

@@ -88,7 +88,7 @@ pub use tool_core::{
     Metadata, Method, ModelRequest, Needed, OnRequest, OutputSchema, Permission, Plan, PrepareArguments,
     Prepared, Progress, Provided, ReadonlyContext, Registration, Resource, ResourceBody, Retry, Run,
     RunContext, Running, SchemaError, SchemaProblem, Site, StaticToolSet, Stream, Tool, ToolContext,
-    ToolDefinition, ToolError, ToolName, ToolOutput, Violation, WithCallId, constraint,
+    ToolDefinition, ToolError, ToolName, ToolOutput, Violation, Violations, WithCallId, constraint,
 };
 #[doc = include_str!("docs/tool.md")]
 pub use tool_macros::tool;

@@ -51,6 +51,38 @@ pub fn run(title: &str, workloads: &[Workload]) {
     }
 }
 
+/// Measures all `workloads`, each with the instructions that it takes at most, and prints both.
+///
+/// Called as a child that counts instructions, it does only what the parent asked for.
+///
+/// # Errors
+///
+/// The names of those that take more.
+pub fn against_bars(title: &str, workloads: Vec<(Workload, u64)>) -> Result<(), String> {
+    let (workloads, bars): (Vec<_>, Vec<_>) = workloads.into_iter().unzip();
+    if instructions::serve(&workloads) {
+        return Ok(());
+    }
+    if !instructions::available() {
+        println!("valgrind is not installed: no instructions were counted");
+        return Ok(());
+    }
+    println!("\n{title:<34} instructions         bar");
+    let mut beyond = Vec::new();
+    for (workload, bar) in workloads.iter().zip(bars) {
+        // Twice is enough, since each takes much longer than what varies.
+        let Some(count) = instructions::count(workload.name, "ours", FEW) else { continue };
+        println!("{:<34} {count:>12} {bar:>11}", workload.name);
+        if count > bar {
+            beyond.push(workload.name);
+        }
+    }
+    if beyond.is_empty() { Ok(()) } else { Err(format!("beyond the bar: {}", beyond.join(", "))) }
+}
+
+/// How long work takes of which few repetitions are enough.
+const FEW: std::time::Duration = std::time::Duration::from_millis(1);
+
 const HEADING: &str = "      floor  jsonschema        ours  ratio";
 
 /// One kind of measure, of all sides.

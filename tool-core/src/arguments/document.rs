@@ -3,12 +3,15 @@
 //! Only made of arguments that did not fit. What no value can hold is kept beside it, since a report
 //! or a correction may have to speak of it.
 
+use std::collections::HashMap;
+
 use serde_json::{Map, Number, Value, map::Entry};
 
 use super::{
     Violation,
     json::{Fault, Numeral, Reader},
     plan::place::Place,
+    violation::Findings,
 };
 
 /// A text that was read.
@@ -16,9 +19,9 @@ use super::{
 pub(super) struct Document<'t> {
     pub(super) value: Value,
     /// Names that are repeated; the value has the first property of each.
-    pub(super) repeated: Vec<Violation>,
+    pub(super) repeated: Findings,
     /// Numbers that no float holds; the value has the largest float for them.
-    pub(super) too_large: Vec<Violation>,
+    pub(super) too_large: Findings,
     /// The numbers of which the value holds the nearest float, with how they are written.
     pub(super) floats: Vec<(f64, &'t str)>,
     /// Whether the text for the document's own value differs from the one that was read: there is an
@@ -30,8 +33,8 @@ impl<'t> Document<'t> {
     pub(super) fn read(text: &'t str) -> Result<Self, Fault> {
         let document = Document {
             value: Value::Null,
-            repeated: Vec::new(),
-            too_large: Vec::new(),
+            repeated: Findings::default(),
+            too_large: Findings::default(),
             floats: Vec::new(),
             is_rewritten: false,
         };
@@ -79,7 +82,8 @@ impl<'t> Reading<'t> {
         let text = self.reader.part(start..self.reader.position());
         let Some(number) = numeral.to_number() else {
             let expected = "a number between -1.8e308 and 1.8e308";
-            self.document.too_large.push(Violation::new(at.pointer(), expected, text));
+            let violation = || Violation::new(at.pointer(), expected, text);
+            self.document.too_large.add(at.order(), violation);
             return Value::from(if text.starts_with('-') { f64::MIN } else { f64::MAX });
         };
         if let Some(float) = number.as_f64().filter(|_| number.is_f64()) {
@@ -101,16 +105,28 @@ impl<'t> Reading<'t> {
     fn object(&mut self, at: &Place<'_>) -> Result<Value, Fault> {
         self.reader.open()?;
         let mut map = Map::new();
+        // Where each name stands; known once one of them is repeated.
+        let mut positions: Option<HashMap<String, usize>> = None;
         let mut is_first = true;
         while self.reader.next_property(is_first)? {
             is_first = false;
             let name = self.reader.name()?;
-            let here = at.property(&name, map.len());
+            let position = map.len();
             match map.entry(&*name) {
-                Entry::Vacant(vacant) => *vacant.insert(Value::Null) = self.value(&here)?,
+                Entry::Vacant(vacant) => {
+                    *vacant.insert(Value::Null) = self.value(&at.property(&name, position))?;
+                    if let Some(positions) = &mut positions {
+                        positions.insert(name.into_owned(), position);
+                    }
+                }
                 Entry::Occupied(_) => {
-                    let twice = Violation::new(here.pointer(), "the property once", "it twice");
-                    self.document.repeated.push(twice);
+                    let positions = positions.get_or_insert_with(|| {
+                        map.keys().enumerate().map(|(at, name)| (name.clone(), at)).collect()
+                    });
+                    let first = positions.get(&*name).copied().unwrap_or(position);
+                    let here = at.property(&name, first);
+                    let twice = || Violation::new(here.pointer(), "the property once", "it twice");
+                    self.document.repeated.add(here.order(), twice);
                     self.value(&here)?;
                 }
             }

@@ -14,7 +14,10 @@ use serde::{Deserialize, de::IgnoredAny};
 use serde_json::Value;
 
 use self::plan::Correction;
-pub use self::{exact::ExactValue, violation::Violation};
+pub use self::{
+    exact::ExactValue,
+    violation::{Violation, Violations},
+};
 use crate::{ErrorKind, ToolError};
 
 /// The arguments of one call, undecoded: JSON text, borrowed or owned.
@@ -144,8 +147,11 @@ fn not_json(text: &str) -> ToolError {
     let error = error.or_else(|| serde_json::from_str::<Value>(text).err());
     let why = error.map_or_else(|| "something is wrong with it".to_owned(), |error| error.to_string());
     let received = format!("text that is not JSON ({why})");
-    ToolError::new(ErrorKind::InvalidArguments, "the arguments are not JSON")
-        .with_violations(vec![Violation::new("", "a JSON object", received)])
+    ToolError::new(ErrorKind::InvalidArguments, "the arguments are not JSON").with_violations(Violation::new(
+        "",
+        "a JSON object",
+        received,
+    ))
 }
 
 impl<'a> From<&'a str> for Arguments<'a> {

@@ -6,8 +6,9 @@ mod repair;
 
 use serde_json::Value;
 use tool_core::{
-    __private::words::beginning, Arguments, Correction, CorrectionRule, ErrorKind, OutputSchema, Plan,
-    PrepareArguments, Tool, ToolDefinition, ToolError, ToolOutput, Violation,
+    __private::words::{beginning, received},
+    Arguments, Correction, CorrectionRule, ErrorKind, OutputSchema, Plan, PrepareArguments, Tool,
+    ToolDefinition, ToolError, ToolOutput, Violation, Violations,
 };
 
 pub(crate) use self::foreign::Foreign;
@@ -89,8 +90,7 @@ fn repaired<'a>(
         }
     };
     let violation = Violation::new("", "a JSON object", format!("text that {what} ({why})"));
-    Err(ToolError::new(ErrorKind::InvalidArguments, "the arguments are not JSON")
-        .with_violations(vec![violation]))
+    Err(ToolError::new(ErrorKind::InvalidArguments, "the arguments are not JSON").with_violations(violation))
 }
 
 /// The beginning of a text, with a word on the rest.
@@ -139,7 +139,7 @@ impl Foreign {
         let violations = match &value {
             Value::Object(_) => self.violations(&value),
             // Which a schema need not say.
-            other => vec![Violation::new("", "an object", other.to_string())],
+            other => Violation::new("", "an object", received(other)).into(),
         };
         if violations.is_empty() {
             return Ok(arguments);
@@ -168,7 +168,7 @@ impl Promise {
         }
     }
 
-    fn violations(&self, value: &Value) -> Vec<Violation> {
+    fn violations(&self, value: &Value) -> Violations {
         match self {
             Self::Plan(plan) => plan.violations(value),
             Self::Foreign(foreign) => foreign.violations(value),
@@ -187,6 +187,5 @@ pub(crate) fn hold(promise: &Promise, output: ToolOutput) -> Result<ToolOutput, 
     if violations.is_empty() {
         return Ok(output);
     }
-    let list: Vec<_> = violations.iter().map(Violation::to_string).collect();
-    Err(broken(format!("output validation: {}", list.join("; "))))
+    Err(broken(format!("output validation: {violations}")))
 }

@@ -1,7 +1,7 @@
 //! In place of [`Foreign`] where the feature `foreign-schemas` is off: there is none.
 
 use serde_json::Value;
-use tool_core::{SchemaProblem, Violation};
+use tool_core::{SchemaProblem, Violations};
 
 /// A check that is not there.
 #[derive(Debug)]
@@ -17,7 +17,7 @@ impl Foreign {
         Err(shown.collect())
     }
 
-    pub(crate) fn violations(&self, _: &Value) -> Vec<Violation> {
+    pub(crate) fn violations(&self, _: &Value) -> Violations {
         match *self {}
     }
 }

@@ -21,8 +21,8 @@ use foldhash::fast::FixedState;
 use serde::de::DeserializeOwned;
 use tokio_util::sync::CancellationToken;
 use tool_core::{
-    Arguments, CallId, Confirmation, ContentHash, ErrorKind, Metadata, Needed, Provided, Tool, ToolContext,
-    ToolDefinition, ToolError, ToolName, ToolOutput, nearest,
+    Arguments, CallId, Confirmation, ContentHash, ErrorKind, Metadata, Names, Needed, Provided, Tool,
+    ToolContext, ToolDefinition, ToolError, ToolName, ToolOutput,
 };
 
 pub(crate) use self::entry::Entry;
@@ -66,6 +66,8 @@ struct Inner {
     terms: Arc<Terms>,
     warnings: Vec<Warning>,
     content_hash: OnceLock<ContentHash>,
+    /// By which names are found that are close to an unknown one.
+    names: OnceLock<Names>,
 }
 
 /// What holds for all tools of a set.
@@ -112,8 +114,10 @@ impl Registry {
         let by_name = definitions.iter().enumerate().map(|(at, it)| (it.name().clone(), at)).collect();
         let aborts = cfg!(panic = "abort").then_some(Warning::PanicsAbort);
         let warnings = aborts.into_iter().chain(definitions.iter().filter_map(warning)).collect();
-        let content_hash = OnceLock::new();
-        Self { inner: Arc::new(Inner { entries, definitions, by_name, terms, warnings, content_hash }) }
+        let (content_hash, names) = (OnceLock::new(), OnceLock::new());
+        Self {
+            inner: Arc::new(Inner { entries, definitions, by_name, terms, warnings, content_hash, names }),
+        }
     }
 
     /// What a model and a user interface see of the tools, sorted by name.
@@ -254,8 +258,7 @@ impl Registry {
         let mut arguments = entry.fit(arguments.into())?;
         entry.tool().definition().decode(&mut arguments).map_err(|error| {
             let wanted = std::any::type_name::<T>();
-            let why: Vec<_> = error.violations().iter().map(ToString::to_string).collect();
-            let message = format!("the arguments do not decode as `{wanted}`: {}", why.join("; "));
+            let message = format!("the arguments do not decode as `{wanted}`: {}", error.report());
             ToolError::new(ErrorKind::InvalidArguments, message).of_tool(name.to_owned())
         })
     }
@@ -291,10 +294,17 @@ impl Registry {
 
     pub(crate) fn unknown(&self, name: &str) -> ToolError {
         const LONGEST: usize = 160;
-        let shown: String =
-            name.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(LONGEST).collect();
-        let names = self.definitions().iter().map(|definition| definition.name().as_str());
-        let close = nearest(&shown, names);
+        let mut shown = String::new();
+        for (at, word) in name.split_whitespace().take(LONGEST).enumerate() {
+            let blank = (at > 0).then_some(' ');
+            let room = LONGEST.saturating_sub(shown.chars().count());
+            shown.extend(blank.into_iter().chain(word.chars()).take(room));
+        }
+        let definitions = self.definitions();
+        let name_at = |at: usize| definitions.get(at).map(|definition| definition.name().as_str());
+        let names = || Names::new(definitions.iter().map(|definition| definition.name().as_str()));
+        let names = self.inner.names.get_or_init(names);
+        let close = names.nearest(&shown, |at| name_at(at).unwrap_or_default());
         let close = close.iter().filter_map(|name| ToolName::new((*name).to_owned()).ok()).collect();
         ToolError::unknown_tool(shown, close)
     }

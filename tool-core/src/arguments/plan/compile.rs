@@ -16,6 +16,7 @@ use super::{
     place::Place,
     references::{Anchor, Reference, Resource},
     table::{Property, Table},
+    values::Values,
 };
 
 /// How many steps a subschema may be away from the root; `/properties/x` is two.
@@ -107,7 +108,9 @@ impl<'s> Compiler<'s> {
                 }
                 "type" => node.types = self.types(value, at),
                 "enum" => node.values = self.values(value, keywords.get("const"), at),
-                "const" if !keywords.contains_key("enum") => node.values = Some([value.clone()].into()),
+                "const" if !keywords.contains_key("enum") => {
+                    node.values = Some(Values::new(vec![value.clone()]));
+                }
                 "minimum" => node.number.get_or_insert_default().minimum = self.number(key, value, at),
                 "maximum" => node.number.get_or_insert_default().maximum = self.number(key, value, at),
                 "exclusiveMinimum" => {

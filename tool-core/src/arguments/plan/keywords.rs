@@ -9,6 +9,7 @@ use super::{
     number::{Divisor, Exact},
     pattern::{Pattern, Refusal},
     place::Place,
+    values::Values,
     words::{quoted, received},
 };
 
@@ -43,18 +44,13 @@ impl<'s> Compiler<'s> {
     }
 
     /// `enum`, and `const` beside it.
-    pub(super) fn values(
-        &mut self,
-        value: &Value,
-        only: Option<&Value>,
-        at: &Place<'_>,
-    ) -> Option<Box<[Value]>> {
+    pub(super) fn values(&mut self, value: &Value, only: Option<&Value>, at: &Place<'_>) -> Option<Values> {
         let Some(values) = value.as_array() else {
             self.refuse("enum", value, "a list of values", at);
             return None;
         };
         let is_meant = |value: &&Value| only.is_none_or(|only| equal(only, value));
-        Some(values.iter().filter(is_meant).cloned().collect())
+        Some(Values::new(values.iter().filter(is_meant).cloned().collect()))
     }
 
     pub(super) fn number(&mut self, key: &str, value: &Value, at: &Place<'_>) -> Option<Exact> {

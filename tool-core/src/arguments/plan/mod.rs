@@ -30,6 +30,7 @@ mod references;
 mod settle;
 mod table;
 mod uri;
+mod values;
 pub(crate) mod words;
 
 #[cfg(test)]
@@ -37,7 +38,7 @@ mod tests;
 
 use std::sync::LazyLock;
 
-use crate::Violation;
+use crate::{Violation, Violations, arguments::violation::Findings};
 use serde_json::Value;
 
 use self::{
@@ -88,13 +89,19 @@ impl Plan {
         is_nested_within(value, self.deepest) && Walk::new(self).admits(NodeId::ROOT, value)
     }
 
-    /// All that is wrong with `value`, in its order; nothing is, if and only if it is admitted.
-    pub fn violations(&self, value: &Value) -> Vec<Violation> {
+    /// The violations of `value`, in its order; there are none if and only if it is admitted.
+    pub fn violations(&self, value: &Value) -> Violations {
+        self.findings(value).into()
+    }
+
+    fn findings(&self, value: &Value) -> Findings {
         if is_nested_within(value, self.deepest) {
             return check::report(self, value);
         }
         let expected = format!("a value that is nested at most {} levels deep", self.deepest);
-        vec![Violation::new("", expected, "a value that is nested more deeply")]
+        let mut findings = Findings::default();
+        findings.add(Vec::new(), || Violation::new("", expected, "a value that is nested more deeply"));
+        findings
     }
 
     /// Rewrites what the schema reads as equal; returns whether anything changed.

@@ -10,6 +10,7 @@ use super::{
     number::{Divisor, Exact},
     pattern::Pattern,
     table::{Property, Table},
+    values::Values,
 };
 
 /// Which node of a plan.
@@ -27,7 +28,7 @@ pub(super) struct Node {
     /// Which kinds of values are allowed.
     pub(super) types: Types,
     /// `enum` and `const`: the only values that are allowed.
-    pub(super) values: Option<Box<[Value]>>,
+    pub(super) values: Option<Values>,
     pub(super) number: Option<Box<NumberRules>>,
     pub(super) text: Option<Box<TextRules>>,
     pub(super) list: Option<Box<ListRules>>,

@@ -9,7 +9,7 @@ use super::{
     words::received,
 };
 use crate::{
-    Arguments, ToolError, Violation,
+    Arguments, ToolError, Violation, Violations,
     arguments::{
         document::Document,
         json::{DEEPEST, Fault},
@@ -26,7 +26,7 @@ enum Fit {
     /// It fits when it is written like this, which means the same but for what was corrected.
     As(String, Vec<Correction>),
     /// It does not fit, for these reasons.
-    Not(Vec<Violation>),
+    Not(Violations),
 }
 
 /// Takes a value from a text, or says why not; asked once more with the same text written otherwise.
@@ -96,7 +96,7 @@ impl Plan {
                 },
             },
         };
-        Err(ToolError::invalid_arguments(vec![unreadable(text, &refusal)], text))
+        Err(ToolError::invalid_arguments(unreadable(text, &refusal), text))
     }
 
     fn fit_of(&self, text: &str, is_lenient: bool) -> Result<Fit, ToolError> {
@@ -105,7 +105,7 @@ impl Plan {
             Err(Fault::Syntax) => return Err(not_json(text)),
             Err(Fault::TooDeep) => {
                 let expected = format!("a value that is nested at most {DEEPEST} levels deep");
-                return Ok(Fit::Not(vec![Violation::new("", expected, "one that is nested more deeply")]));
+                return Ok(Fit::Not(Violation::new("", expected, "one that is nested more deeply").into()));
             }
         };
         let rewritten = |value: &Value| rewritten(text, value, &self.aliases());
@@ -123,23 +123,9 @@ impl Plan {
                 return self.fit_of(text, false);
             }
         }
-        Ok(Fit::Not(beside(&document, self.violations(&document.value))))
+        let findings = self.findings(&document.value).with_too_large(&document.too_large);
+        Ok(Fit::Not(findings.with_repeated(&document.repeated).into()))
     }
-}
-
-/// What is wrong with a document's value, and with the document.
-fn beside(document: &Document<'_>, mut violations: Vec<Violation>) -> Vec<Violation> {
-    for large in &document.too_large {
-        match violations.iter_mut().find(|it| it.pointer == large.pointer) {
-            // Nobody sent the number that stands for it.
-            Some(violation) => violation.received.clone_from(&large.received),
-            None => violations.push(large.clone()),
-        }
-    }
-    // What else is wrong with one of the values need not be what is wrong with the other.
-    violations.retain(|it| document.repeated.iter().all(|repeated| repeated.pointer != it.pointer));
-    violations.extend_from_slice(&document.repeated);
-    violations
 }
 
 /// The plan admits what the type does not read: the type's own words are all there is.

@@ -13,7 +13,7 @@ use super::{
 };
 
 /// So many values or names are listed; beyond that they are counted.
-const LISTED: usize = 20;
+pub(super) const LISTED: usize = 20;
 
 /// So much is shown of what was received, in characters.
 const SHOWN: usize = 80;
@@ -81,6 +81,19 @@ pub fn counted(count: usize, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
 
+/// A number with a comma before each three digits, as in `29,980`.
+pub(crate) fn grouped(number: usize) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() * 4 / 3);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
 /// The side of a count that `actual` is beyond, in words.
 pub(super) fn bound(count: Count, actual: usize, one: &str, many: &str) -> String {
     if actual < count.least {
@@ -92,31 +105,59 @@ pub(super) fn bound(count: Count, actual: usize, one: &str, many: &str) -> Strin
 
 /// The allowed values; of many, the one that may have been meant.
 pub fn one_of(values: &[Value], received: Option<&Value>) -> String {
+    let name = received.and_then(Value::as_str).filter(|_| values.len() > LISTED);
+    one_of_or(values, name.and_then(|name| closest(name, values.iter().filter_map(Value::as_str))))
+}
+
+/// The allowed values, of which `meant` may have been meant.
+pub(super) fn one_of_or(values: &[Value], meant: Option<&str>) -> String {
     match values {
         [] => "no value at all".to_owned(),
         [only] => shown(only),
         _ => {
-            let mut text = format!("one of {}", listed(values.iter().map(shown), values.len()));
-            let name = received.and_then(Value::as_str).filter(|_| values.len() > LISTED);
-            let meant = name.and_then(|name| closest(name, values.iter().filter_map(Value::as_str)));
-            if let Some(meant) = meant {
-                text.push_str("; did you mean ");
-                text.push_str(&quoted(meant));
-                text.push('?');
-            }
-            text
+            let meant = meant.map(|meant| format!("; did you mean {}?", shown_text(meant)));
+            let meant = meant.unwrap_or_default();
+            let list = listed(values.iter().map(shown), values.len(), meant.chars().count());
+            format!("one of {list}{meant}")
         }
     }
 }
 
-/// An allowed value; a text is shown whole, since it has to be repeated.
+/// An allowed value; a text is shown whole as long as there is room, since it has to be repeated.
 fn shown(value: &Value) -> String {
-    value.as_str().map_or_else(|| received(value), quoted)
+    value.as_str().map_or_else(|| received(value), shown_text)
 }
 
-fn listed(items: impl Iterator<Item = String>, count: usize) -> String {
-    let mut text = items.take(LISTED).collect::<Vec<_>>().join(", ");
-    if count > LISTED {
+fn shown_text(text: &str) -> String {
+    match beginning(text, LONGEST_NAME) {
+        None => quoted(text),
+        Some(_) => received(&Value::from(text)),
+    }
+}
+
+/// The longest name that is shown whole in a text, in characters.
+const LONGEST_NAME: usize = 120;
+
+/// A list has so many characters, together with what is said beside it.
+const LIST: usize = 150;
+
+/// As many of the `count` items as there is room for beside so many characters, one at least; the
+/// others are counted.
+fn listed(items: impl Iterator<Item = String>, count: usize, beside: usize) -> String {
+    let mut text = String::new();
+    let (mut length, mut shown) = (beside, 0);
+    for item in items.take(LISTED) {
+        length += item.chars().count() + 2;
+        if shown > 0 && length > LIST {
+            break;
+        }
+        if shown > 0 {
+            text.push_str(", ");
+        }
+        text.push_str(&item);
+        shown += 1;
+    }
+    if count > shown {
         text.push_str(&format!(", … ({count} in all)"));
     }
     text
@@ -127,19 +168,27 @@ pub fn unknown(known: &[&str], map: &Map<String, Value>, name: &str) -> String {
     if known.is_empty() {
         return "no such property".to_owned();
     }
-    let list = listed(known.iter().map(|it| format!("`{it}`")), known.len());
     // A property that is there already is not the one that was meant.
-    match closest(name, known.iter().copied().filter(|it| !map.contains_key(*it))) {
-        Some(meant) => format!("a property that the schema knows; did you mean `{meant}`? known: {list}"),
-        None => format!("a property that the schema knows; known: {list}"),
+    let meant = closest(name, known.iter().copied().filter(|it| !map.contains_key(*it)));
+    let meant = meant.map(|meant| format!(" did you mean {}?", named(meant))).unwrap_or_default();
+    let start = format!("a property that the schema knows;{meant} known: ");
+    let list = listed(known.iter().map(|it| named(it)), known.len(), start.chars().count());
+    format!("{start}{list}")
+}
+
+/// The name of a property in backticks.
+fn named(name: &str) -> String {
+    match beginning(name, LONGEST_NAME) {
+        None => format!("`{name}`"),
+        Some(start) => format!("`{start}…`"),
     }
 }
 
 /// A required property that is absent; `beside` is the one that makes it required.
 pub fn missing(name: &str, beside: Option<&str>, kind: Option<&str>) -> String {
-    let mut text = format!("the property `{name}`, which is required");
+    let mut text = format!("the property {}, which is required", named(name));
     if let Some(beside) = beside {
-        text.push_str(&format!(" beside `{beside}`"));
+        text.push_str(&format!(" beside {}", named(beside)));
     }
     if let Some(kind) = kind {
         let bare = kind.strip_prefix("a ").or_else(|| kind.strip_prefix("an ")).unwrap_or(kind);

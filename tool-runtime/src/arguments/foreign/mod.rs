@@ -11,7 +11,7 @@ mod words;
 
 use jsonschema::{PatternOptions, ReferencingError, ValidationError, Validator, error::ValidationErrorKind};
 use serde_json::Value;
-use tool_core::{__private::words::received, SchemaProblem, Violation};
+use tool_core::{__private::words::received, SchemaProblem, Violation, Violations};
 
 use self::reach::Reach;
 
@@ -51,23 +51,23 @@ impl Foreign {
         Ok(Self { validator, schema: schema.clone(), reach })
     }
 
-    /// All that is wrong with `value`, in its order.
-    pub(crate) fn violations(&self, value: &Value) -> Vec<Violation> {
+    /// What is wrong with `value`, in its order.
+    pub(crate) fn violations(&self, value: &Value) -> Violations {
         let Reach { deepest, explained } = self.reach;
         if !is_nested_within(value, deepest) {
             let expected = format!("a value that is nested at most {deepest} levels deep");
-            return vec![Violation::new("", expected, "a value that is nested more deeply")];
+            return Violation::new("", expected, "a value that is nested more deeply").into();
         }
         if self.validator.is_valid(value) {
-            return Vec::new();
+            return Violations::default();
         }
         if !is_nested_within(value, explained) {
             let expected = "a value that fits the schema; it is nested too deeply to say where it does not";
-            return vec![Violation::new("", expected, received(value))];
+            return Violation::new("", expected, received(value)).into();
         }
         let violations = words::report(&self.schema, value, self.validator.iter_errors(value));
         if violations.is_empty() {
-            return vec![Violation::new("", "a value that fits the schema", received(value))];
+            return Violation::new("", "a value that fits the schema", received(value)).into();
         }
         violations
     }

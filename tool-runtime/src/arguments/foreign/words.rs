@@ -10,28 +10,47 @@ use jsonschema::{
 };
 use serde_json::{Map, Value};
 use tool_core::{
-    __private::words::{
-        counted, either, missing, one_of, percent_decoded, push_step, quoted, received, unknown,
-    },
-    Violation,
+    __private::words::{counted, either, missing, one_of, percent_decoded, push_step, received, unknown},
+    Violation, Violations,
 };
 
-/// All violations of `value`, in its order.
+/// The violations of `value`, in its order: the first that are found, and the number of all.
 pub(super) fn report<'v>(
     schema: &Value,
     value: &Value,
     errors: impl Iterator<Item = ValidationError<'v>>,
-) -> Vec<Violation> {
+) -> Violations {
     let words = Words { schema, root: value };
-    let mut found: Vec<_> = errors
-        .flat_map(|error| words.violations(&error))
-        .map(|violation| (order(value, &violation.pointer), violation))
-        .collect();
-    found.sort_by(|left, right| left.0.cmp(&right.0));
-    let mut violations: Vec<_> = found.into_iter().map(|(_, violation)| violation).collect();
-    // Two parts of a schema may say the same of a place.
-    violations.dedup();
-    violations
+    let mut found = Found::default();
+    errors.for_each(|error| words.violations(&error, &mut found));
+    let Found { first, total } = found;
+    let mut first: Vec<_> =
+        first.into_iter().map(|(pointer, violation)| (order(value, &pointer), violation)).collect();
+    first.sort_by(|left, right| left.0.cmp(&right.0));
+    Violations::new(first.into_iter().map(|(_, violation)| violation).collect(), total)
+}
+
+/// Violations while they are found; no text is made of those that are only counted.
+#[derive(Default)]
+struct Found {
+    /// Each with its pointer, whole.
+    first: Vec<(String, Violation)>,
+    total: usize,
+}
+
+impl Found {
+    fn add(&mut self, pointer: impl FnOnce() -> String, violation: impl FnOnce(&str) -> Violation) {
+        if self.first.len() < Violations::LISTED {
+            let pointer = pointer();
+            let violation = violation(&pointer);
+            // Two parts of a schema may say the same of a place.
+            if self.first.iter().any(|(known, it)| *known == pointer && *it == violation) {
+                return;
+            }
+            self.first.push((pointer, violation));
+        }
+        self.total += 1;
+    }
 }
 
 /// Sorts as the places stand in the document; a property that is missing comes last.
@@ -76,59 +95,61 @@ struct Words<'s> {
 }
 
 impl Words<'_> {
-    fn violations(&self, error: &ValidationError<'_>) -> Vec<Violation> {
+    fn violations(&self, error: &ValidationError<'_>, found: &mut Found) {
         let (place, value) = (error.instance_path().as_str(), error.instance().as_ref());
-        let at = |step: &str| within(place, step);
         match error.kind() {
             Kind::AdditionalProperties { unexpected } => {
                 let known = self.known(error);
                 let map = value.as_object();
                 let expected = |name: &str| map.map(|map| unknown(&known, map, name)).unwrap_or_default();
-                self.properties(error, unexpected, expected)
+                properties(error, unexpected, expected, found);
             }
             Kind::UnevaluatedProperties { unexpected } => {
-                self.properties(error, unexpected, |_| "a property that the schema knows".to_owned())
+                properties(error, unexpected, |_| "a property that the schema knows".to_owned(), found);
             }
             Kind::AdditionalItems { limit } => {
                 let items = value.as_array().map(Vec::as_slice).unwrap_or_default();
-                let left = items.iter().enumerate().skip(*limit);
                 let expected = format!("no item here; at most {}", counted(*limit, "item", "items"));
-                left.map(|(index, item)| Violation::new(at(&index.to_string()), &*expected, received(item)))
-                    .collect()
+                for (index, item) in items.iter().enumerate().skip(*limit) {
+                    let violation = |at: &str| Violation::new(at, &*expected, received(item));
+                    found.add(|| within(place, &index.to_string()), violation);
+                }
             }
             Kind::Required { property } => {
                 let name = property.as_str().unwrap_or_default();
-                vec![Violation::new(at(name), self.required(error, name), "nothing")]
+                let violation = |at: &str| Violation::new(at, self.required(error, name), "nothing");
+                found.add(|| within(place, name), violation);
             }
             Kind::PropertyNames { error: inner } => {
                 let name = inner.instance().as_str().unwrap_or_default();
-                let why: Vec<_> = self.violations(inner).into_iter().map(|it| it.expected).collect();
-                let expected = format!("another name for this property: {}", why.join(", "));
-                vec![Violation::new(at(name), expected, quoted(name))]
+                let violation = |at: &str| {
+                    let why: Vec<_> = self.all(inner).into_iter().map(|it| it.expected).collect();
+                    let expected = format!("another name for this property: {}", why.join(", "));
+                    Violation::new(at, expected, received(&inner.instance()))
+                };
+                found.add(|| within(place, name), violation);
             }
             // It names the object, the value of its first property, and neither the property nor others.
             Kind::FalseSchema if error.schema_path().as_str().ends_with("/additionalProperties") => {
                 let map = self.root.pointer(place).and_then(Value::as_object);
-                let violation = |(name, value): (&String, &Value)| {
-                    Violation::new(at(name), "no such property", received(value))
-                };
-                map.into_iter().flatten().map(violation).collect()
+                for (name, value) in map.into_iter().flatten() {
+                    let violation = |at: &str| Violation::new(at, "no such property", received(value));
+                    found.add(|| within(place, name), violation);
+                }
             }
-            Kind::AnyOf { context } | Kind::OneOfNotValid { context } => self.branches(error, context),
-            _ => vec![Violation::new(place, self.expected(error), received(value))],
+            Kind::AnyOf { context } | Kind::OneOfNotValid { context } => self.branches(error, context, found),
+            _ => found.add(
+                || place.to_owned(),
+                |place| Violation::new(place, self.expected(error), received(value)),
+            ),
         }
     }
 
-    fn properties(
-        &self,
-        error: &ValidationError<'_>,
-        names: &[String],
-        expected: impl Fn(&str) -> String,
-    ) -> Vec<Violation> {
-        let place = error.instance_path().as_str();
-        let value = |name: &str| error.instance().get(name).map(received).unwrap_or_default();
-        let violation = |name: &String| Violation::new(within(place, name), expected(name), value(name));
-        names.iter().map(violation).collect()
+    /// The violations of one error.
+    fn all(&self, error: &ValidationError<'_>) -> Vec<Violation> {
+        let mut found = Found::default();
+        self.violations(error, &mut found);
+        found.first.into_iter().map(|(_, violation)| violation).collect()
     }
 
     /// What is wrong with a value as a whole.
@@ -205,7 +226,8 @@ impl Words<'_> {
         &self,
         error: &ValidationError<'_>,
         branches: &[Vec<ValidationError<'static>>],
-    ) -> Vec<Violation> {
+        found: &mut Found,
+    ) {
         let place = error.instance_path().as_str();
         let is_kind = |it: &ValidationError<'_>| {
             matches!(
@@ -218,8 +240,8 @@ impl Words<'_> {
             |branch: &&Vec<ValidationError<'static>>| !branch.iter().any(|it| is_here(it) && is_kind(it));
         let mut meant: Vec<_> = branches.iter().filter(has_kind).collect();
         if meant.len() > 1 {
-            if let Some(violation) = self.tag(place, &meant) {
-                return vec![violation];
+            if let Some((at, violation)) = self.tag(place, &meant) {
+                return found.add(|| at, |_| violation);
             }
             let has_names = |branch: &&Vec<ValidationError<'static>>| {
                 !branch.iter().any(|it| is_here(it) && matches!(it.kind(), Kind::Required { .. }))
@@ -227,16 +249,19 @@ impl Words<'_> {
             meant.retain(has_names);
         }
         if let [only] = meant.as_slice() {
-            return only.iter().flat_map(|error| self.violations(error)).collect();
+            return only.iter().for_each(|error| self.violations(error, found));
         }
-        let first = |branch: &Vec<_>| Some(self.violations(branch.first()?).into_iter().next()?.expected);
-        let listed = self.listed(error);
-        let listed = listed.unwrap_or_else(|| joined(branches.iter().filter_map(first).collect()));
-        vec![Violation::new(place, format!("any of: {listed}"), received(error.instance()))]
+        let first = |branch: &Vec<_>| Some(self.all(branch.first()?).into_iter().next()?.expected);
+        let violation = |place: &str| {
+            let listed = self.listed(error);
+            let listed = listed.unwrap_or_else(|| joined(branches.iter().filter_map(first).collect()));
+            Violation::new(place, format!("any of: {listed}"), received(error.instance()))
+        };
+        found.add(|| place.to_owned(), violation);
     }
 
     /// The property by which all of `branches` refuse the value, each wanting another constant there.
-    fn tag(&self, place: &str, branches: &[&Vec<ValidationError<'static>>]) -> Option<Violation> {
+    fn tag(&self, place: &str, branches: &[&Vec<ValidationError<'static>>]) -> Option<(String, Violation)> {
         let constants = |branch: &Vec<ValidationError<'static>>, at: &str| -> Vec<Value> {
             let here = branch.iter().filter(|it| it.instance_path().as_str() == at);
             here.flat_map(|it| match it.kind() {
@@ -255,7 +280,8 @@ impl Words<'_> {
             let wanted = kinds.concat();
             let is_tag = kinds.iter().all(|it| !it.is_empty());
             is_tag.then(|| {
-                Violation::new(at, one_of(&wanted, Some(error.instance())), received(error.instance()))
+                let expected = one_of(&wanted, Some(error.instance()));
+                (at.to_owned(), Violation::new(at, expected, received(error.instance())))
             })
         })
     }
@@ -331,6 +357,20 @@ impl Words<'_> {
             })
             .collect();
         if shown.is_empty() { "an object".to_owned() } else { format!("an object with {}", shown.join(", ")) }
+    }
+}
+
+/// Each of the `names` of an object, and what is expected in its place.
+fn properties(
+    error: &ValidationError<'_>,
+    names: &[String],
+    expected: impl Fn(&str) -> String,
+    found: &mut Found,
+) {
+    let place = error.instance_path().as_str();
+    let value = |name: &str| error.instance().get(name).map(received).unwrap_or_default();
+    for name in names {
+        found.add(|| within(place, name), |at| Violation::new(at, expected(name), value(name)));
     }
 }
 

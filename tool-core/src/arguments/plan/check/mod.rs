@@ -1,7 +1,7 @@
 //! The walk over a value.
 //!
 //! What the walk finds it tells a [`Sink`]; the sink says whether to go on. With [`Verdict`] the
-//! walk ends at the first violation and builds no text; with [`Report`] it writes all of them down.
+//! walk ends at the first violation and builds no text; with [`Report`] it goes on to the end.
 
 mod branches;
 mod combined;
@@ -12,16 +12,15 @@ mod unevaluated;
 
 use std::ops::ControlFlow;
 
-use crate::Violation;
+use crate::{Violation, arguments::violation::Findings};
 use serde_json::Value;
 
 use super::{
     Plan,
-    equality::equal,
     memo::Memo,
     node::{Node, NodeId, Types},
     place::Place,
-    words::{one_of, received},
+    words::received,
 };
 
 /// Whether a walk goes on.
@@ -61,16 +60,16 @@ impl Sink for Verdict {
     }
 }
 
-/// Writes all violations down, with what they are sorted by.
+/// Writes violations down: the first of them, and the number of all.
 #[derive(Default)]
-pub(super) struct Report(Vec<(Vec<usize>, Violation)>);
+pub(super) struct Report(Findings);
 
 impl Sink for Report {
     const EXPLAINS: bool = true;
 
     fn wrong(&mut self, at: &Place<'_>, value: Option<&Value>, expected: impl FnOnce() -> String) -> Flow {
-        let received = value.map_or_else(|| "nothing".to_owned(), received);
-        self.0.push((at.order(), Violation::new(at.pointer(), expected(), received)));
+        let received = || value.map_or_else(|| "nothing".to_owned(), received);
+        self.0.add(at.order(), || Violation::new(at.pointer(), expected(), received()));
         Flow::Continue(())
     }
 
@@ -81,21 +80,17 @@ impl Sink for Report {
     fn remember(_: &mut Memo, _: NodeId, _: &Value, _: Flow) {}
 }
 
-/// All violations of `value`, in the order of the document.
-pub(super) fn report(plan: &Plan, value: &Value) -> Vec<Violation> {
+/// The violations of `value`, in the order of the document.
+pub(super) fn report(plan: &Plan, value: &Value) -> Findings {
     report_by(&mut Walk::new(plan), value)
 }
 
 /// The same, by a walk that can be asked afterwards.
-pub(super) fn report_by(walk: &mut Walk<'_>, value: &Value) -> Vec<Violation> {
+pub(super) fn report_by(walk: &mut Walk<'_>, value: &Value) -> Findings {
     let mut report = Report::default();
     // A report never ends the walk.
     let _ = walk.check(NodeId::ROOT, value, &Place::ROOT, &mut report);
-    report.0.sort_by(|left, right| left.0.cmp(&right.0));
-    let mut violations: Vec<_> = report.0.into_iter().map(|(_, violation)| violation).collect();
-    // Two parts of a schema may say the same of a place.
-    violations.dedup();
-    violations
+    report.0
 }
 
 /// One walk over one value.
@@ -149,9 +144,9 @@ impl<'p> Walk<'p> {
 
     fn rules<S: Sink>(&mut self, node: &'p Node, value: &Value, at: &Place<'_>, sink: &mut S) -> Flow {
         if let Some(values) = &node.values
-            && !values.iter().any(|allowed| equal(allowed, value))
+            && !values.admit(value)
         {
-            return sink.wrong(at, Some(value), || one_of(values, Some(value)));
+            return sink.wrong(at, Some(value), || values.expected(value));
         }
         // To hear that a text is no integer is enough; its other faults follow from it.
         if node.types != Types::ALL && !node.types.contains(Types::of(value)) {

@@ -1,6 +1,7 @@
 use serde_json::{Map, Value};
 
 use super::{Flow, Report, Sink, Walk};
+use crate::Violations;
 use crate::arguments::plan::{
     node::{NodeId, ObjectRules, Rest},
     place::Place,
@@ -101,7 +102,8 @@ impl<'p> Walk<'p> {
             let expected = || {
                 let mut report = Report::default();
                 let _ = walk.check(node, &value, &Place::ROOT, &mut report);
-                let faults: Vec<_> = report.0.into_iter().map(|(_, violation)| violation.expected).collect();
+                let faults: Vec<_> =
+                    Violations::from(report.0).into_iter().map(|violation| violation.expected).collect();
                 format!("another name for this property: {}", faults.join(", "))
             };
             sink.wrong(&at.property(name, position), Some(&value), expected)?;

@@ -134,7 +134,7 @@ impl Corrector {
 /// Whether a value of this type is left alone, whatever else may be wrong with it.
 fn takes_type_of(node: &Node, value: &Value) -> bool {
     match &node.values {
-        Some(values) if node.types == Types::ALL => values.iter().any(|allowed| equal(allowed, value)),
+        Some(values) if node.types == Types::ALL => values.admit(value),
         _ => node.types.contains(Types::of(value)),
     }
 }

@@ -7,7 +7,6 @@ use super::{Refusal, Why};
 use crate::arguments::{
     json::{Numeral, Reader, integral, is_kept},
     plan::{
-        equality::equal,
         node::{Node, Types},
         number::Exact,
     },
@@ -76,8 +75,8 @@ fn word<'t>(
 ) -> Result<Scalar<'t>, Refusal> {
     reader.word(word)?;
     node.allows(types)?;
-    match node.values.as_deref() {
-        Some(values) if !values.contains(value) => Err(Refusal::refused()),
+    match &node.values {
+        Some(values) if !values.admit(value) => Err(Refusal::refused()),
         _ => Ok(scalar),
     }
 }
@@ -85,9 +84,8 @@ fn word<'t>(
 /// Whether a node that is decided by the value alone admits a text.
 #[inline]
 pub(super) fn admits_text(node: &Node, text: &str) -> bool {
-    let is_listed = |values: &[Value]| values.iter().any(|it| it.as_str() == Some(text));
     node.types.contains(Types::STRING)
-        && node.values.as_deref().is_none_or(is_listed)
+        && node.values.as_ref().is_none_or(|values| values.admit_text(text))
         && node.text.as_ref().is_none_or(|rules| rules.admits(text))
 }
 
@@ -159,7 +157,7 @@ fn hold(node: &Node, types: Types, exact: Exact, numeral: Numeral<'_>) -> Result
     node.allows(types)?;
     if let Some(values) = &node.values {
         let value = Value::Number(to_number());
-        if !values.iter().any(|allowed| equal(allowed, &value)) {
+        if !values.admit(&value) {
             return Err(Refusal::refused());
         }
     }

@@ -4,6 +4,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use crate::{Arguments, Violations};
+
 use super::{check, correct, plan, said};
 use crate::arguments::plan::{
     check::{Walk, report_by},
@@ -88,7 +90,7 @@ fn scalar_that_a_schema_applies_to_in_many_ways_is_checked_few_times() {
     assert!(walk.admits(NodeId::ROOT, &json!(1)));
     assert!(walk.steps < 5_000, "{}", walk.steps);
     let mut walk = Walk::new(&plan);
-    assert_eq!(report_by(&mut walk, &json!("one")).len(), 1);
+    assert_eq!(Violations::from(report_by(&mut walk, &json!("one"))).total(), 1);
     assert!(walk.steps < 5_000, "{}", walk.steps);
     // The names of properties, each of which is a value for a moment only.
     let schema = doubled(20, &json!({"maxLength": 1}));
@@ -169,4 +171,104 @@ fn correcting_within_branches_takes_no_exponential_time() {
         assert_eq!(correct(&plan(&schema), &value.to_string()), None);
     }
     assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
+}
+
+#[test]
+fn report_lists_twenty_violations_in_the_order_of_the_arguments_and_counts_all() {
+    // E05
+    let plan = plan(&json!({
+        "properties": {"xs": {"items": {"type": "integer"}}, "y": {"type": "integer"}, "z": {"type": "integer"}},
+        "required": ["x", "y"]
+    }));
+    let value = json!({"y": "a", "xs": vec!["b"; 30_000], "z": "c"});
+    let violations = plan.violations(&value);
+    assert_eq!((violations.len(), violations.total()), (20, 30_003));
+    let pointers: Vec<_> = violations.iter().map(|it| it.pointer.as_str()).collect();
+    assert_eq!(pointers[..3], ["/y", "/xs/0", "/xs/1"]);
+    assert_eq!(pointers[19], "/xs/18");
+
+    let text = serde_json::to_string(&value).unwrap();
+    let error = plan.fit(Arguments::from(text.as_str())).unwrap_err();
+    assert_eq!(*error.report(), violations);
+    assert_eq!(error.violations(), &*violations);
+    assert!(error.feedback().contains("\n- and 29,983 more\nReceived: "), "{}", error.feedback());
+    assert!(error.to_string().ends_with("; and 29,983 more"), "{error}");
+}
+
+#[test]
+fn repeated_names_and_numbers_beyond_floats_are_listed_among_the_others_in_order() {
+    let plan = plan(&json!({"additionalProperties": {"type": "integer", "maximum": 5}}));
+    let report = |text: &str| plan.fit(Arguments::from(text)).unwrap_err().report().clone();
+    let many = |count: usize| (0..count).map(|at| format!(r#""p{at}":"x","#)).collect::<String>();
+
+    let violations = report(&format!(r#"{{"a":1,"a":2,"b":1e999,{}"c":1}}"#, many(40)));
+    assert_eq!((violations.len(), violations.total()), (20, 42));
+    assert_eq!(violations[0].to_string(), "/a: expected the property once, got it twice");
+    assert_eq!(violations[1].to_string(), "/b: expected at most 5, got 1e999");
+
+    let twice = r#""a":1,"#.repeat(50);
+    let violations = report(&format!(r#"{{{twice}"b":"x"}}"#));
+    assert_eq!((violations.len(), violations.total()), (2, 2), "once for the place: {violations}");
+}
+
+#[test]
+fn each_part_of_a_violation_has_at_most_200_characters_whatever_came() {
+    let long = "ä".repeat(1_000_000);
+    let name = format!("n{long}");
+    let escapes = "\u{1}".repeat(100);
+    let values: Vec<_> = (0..30).map(|at| format!("{at}{}", "v".repeat(100))).collect();
+    let properties: serde_json::Map<_, _> = values.iter().map(|name| (name.clone(), json!({}))).collect();
+    for (schema, value) in [
+        (json!({"additionalProperties": false}), json!({ name.clone(): 1 })),
+        (json!({"additionalProperties": false, "properties": properties}), json!({ &values[1][1..]: 1 })),
+        (json!({"additionalProperties": {"type": "integer"}}), json!({ name.clone(): {"x": long} })),
+        (json!({"additionalProperties": {"items": {"type": "null"}}}), json!({ name.clone(): [1, 2, 3] })),
+        (json!({"required": [name]}), json!({})),
+        (json!({"propertyNames": {"maxLength": 3}}), json!({ name.clone(): 1 })),
+        (json!({"dependentRequired": {name.clone(): ["b"]}}), json!({ name.clone(): 1 })),
+        (json!({"properties": {"a": {"enum": values}}}), json!({"a": &values[7][1..]})),
+        (json!({"properties": {"a": {"const": long}}}), json!({"a": 1})),
+        (json!({"properties": {"a": {"enum": [long, name]}}}), json!({"a": long[2..]})),
+        (json!({"properties": {"a": {"type": "integer"}}}), json!({"a": escapes})),
+        (json!({"properties": {"a": {"pattern": format!("^{}$", values.concat())}}}), json!({"a": "x"})),
+        (json!({"anyOf": values.iter().map(|it| json!({"required": [it]})).collect::<Vec<_>>()}), json!({})),
+    ] {
+        let text = serde_json::to_string(&value).unwrap();
+        let error = plan(&schema).fit(Arguments::from(text.as_str())).unwrap_err();
+        for it in error.violations() {
+            for part in [&it.pointer, &it.expected, &it.received] {
+                assert!(part.chars().count() <= 200, "{} characters: {part}", part.chars().count());
+            }
+        }
+        assert!(error.feedback().len() <= 8 * 1024, "{} bytes", error.feedback().len());
+    }
+}
+
+#[test]
+fn pointer_that_is_shortened_shows_both_of_its_ends() {
+    let plan = plan(&json!({"additionalProperties": {"additionalProperties": {"type": "null"}}}));
+    let violations = plan.violations(&json!({ "a".repeat(400): {"last": 1} }));
+    let pointer = &violations[0].pointer;
+    assert!(
+        pointer.starts_with("/aaa") && pointer.contains("a…a") && pointer.ends_with("a/last"),
+        "{pointer}"
+    );
+}
+
+#[test]
+fn near_name_among_many_values_is_found_and_a_text_that_is_listed_is_admitted() {
+    let names: Vec<_> = (0..5_000).map(|at| format!("value_{:05}", at * 7 % 5_000)).collect();
+    let mut values: Vec<_> = names.iter().map(|name| json!(name)).collect();
+    values.extend([json!(3), json!(null)]);
+    let schema = json!({"enum": values});
+    check(
+        schema.clone(),
+        [json!("value_04999"), json!("value_00000"), json!(3.0), json!(null)],
+        [json!("value_5000")],
+    );
+    let said = said(&schema, &json!("valeu_04998"));
+    assert!(
+        said[0].ends_with(r#" (5002 in all); did you mean "value_04998"?, got "valeu_04998""#),
+        "{said:?}"
+    );
 }

@@ -136,11 +136,8 @@ fn long_enum_is_counted_and_suggests() {
     let values: Vec<_> = (0..35).map(|at| format!("region-number-{at}")).collect();
     let said = said(&json!({"enum": values}), &json!("region-nunber-34"));
     let said = said.first().unwrap();
-    assert!(
-        said.contains(r#""region-number-19", … (35 in all); did you mean "region-number-34"?"#),
-        "{said}"
-    );
-    assert!(!said.contains("region-number-20"), "{said}");
+    assert!(said.contains(r#""region-number-5", … (35 in all); did you mean "region-number-34"?"#), "{said}");
+    assert!(!said.contains("region-number-6"), "{said}");
 }
 
 #[test]

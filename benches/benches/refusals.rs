@@ -1,0 +1,5 @@
+//! The cost of refusing a call.
+
+fn main() -> Result<(), String> {
+    benches::measure::against_bars("refusals", benches::refusals::workloads())
+}
