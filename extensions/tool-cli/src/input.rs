@@ -8,7 +8,7 @@ use std::{
 use serde_json::Value;
 use tool_runtime::{
     ToolCall,
-    dialect::{Assembled, Bound, DialectError},
+    dialect::{Bound, DialectError},
 };
 
 use crate::{Failure, flags::Given};
@@ -39,15 +39,8 @@ fn standard_input() -> Result<String, Failure> {
     Ok(text)
 }
 
-/// The calls of a response.
-pub(crate) struct Calls {
-    pub(crate) whole: Vec<ToolCall>,
-    /// Calls that the end of a stream came before.
-    pub(crate) cut_off: Vec<ToolCall>,
-}
-
 /// The calls of a response: one JSON value, or the events of a stream, as server-sent events, a line each, or a list.
-pub(crate) fn calls(bound: &Bound, text: &str) -> Result<Calls, Failure> {
+pub(crate) fn calls(bound: &Bound, text: &str) -> Result<Vec<ToolCall>, Failure> {
     let events = match serde_json::from_str::<Value>(text) {
         Ok(response) => match (bound.calls(&response), response) {
             // A stream that was read to its end as a list of its events, which some take for a response without calls.
@@ -56,7 +49,7 @@ pub(crate) fn calls(bound: &Bound, text: &str) -> Result<Calls, Failure> {
             {
                 events
             }
-            (Ok(whole), _) => return Ok(Calls { whole, cut_off: Vec::new() }),
+            (Ok(calls), _) => return Ok(calls),
             (Err(error), _) => return Err(unlike(&error)),
         },
         Err(error) => events(text).ok_or_else(|| {
@@ -67,8 +60,7 @@ pub(crate) fn calls(bound: &Bound, text: &str) -> Result<Calls, Failure> {
     for event in &events {
         assembler.push(event).map_err(|error| unlike(&error))?;
     }
-    let Assembled { calls, cut_off, .. } = assembler.finish();
-    Ok(Calls { whole: calls, cut_off })
+    Ok(assembler.finish().calls)
 }
 
 fn unlike(error: &DialectError) -> Failure {
@@ -116,8 +108,8 @@ mod tests {
                     forms.push(joined(": ping\r\nevent: it\r\ndata:", "\r\n\r\n") + "data: [DONE]\r\n\r\n");
                 }
                 for form in forms {
-                    let Calls { whole, cut_off } = calls(&bound, &form).unwrap();
-                    let names: Vec<_> = whole.iter().chain(&cut_off).map(|call| &*call.name).collect();
+                    let calls = calls(&bound, &form).unwrap();
+                    let names: Vec<_> = calls.iter().map(|call| &*call.name).collect();
                     let expected = case["calls"].as_array().unwrap().iter();
                     let expected: Vec<_> = expected.map(|call| call[1].as_str().unwrap()).collect();
                     assert_eq!(names, expected, "{name}, {}: {form}", case["name"]);

@@ -8,8 +8,10 @@ use tool_core::Arguments;
 
 use super::{
     Assembler, DialectError, Finding,
+    error::At,
     exports::{Exports, OutputForm},
     request,
+    slots::Slots,
     wire::Wire,
 };
 use crate::{Registry, ToolCall, ToolResult};
@@ -94,13 +96,41 @@ impl Bound {
     /// The calls of a whole response, in the order of the response.
     ///
     /// A call whose arguments are no JSON, or whose tool is unknown, is a call like any other: what is
-    /// wrong with it is found when it is made, and told to the model.
+    /// wrong with it is found when it is made, and told to the model. A call that the end of the response
+    /// [cut off](super#stop-reasons) is [marked](ToolCall::incomplete): an executor answers it and does not run it.
     ///
     /// # Errors
     ///
     /// If the response is not of the provider's shape.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use tool_runtime::{Executor, dialect::Dialect, prelude::*};
+    /// # /// Deletes one file, or all.
+    /// # #[tool]
+    /// # fn delete(file: Option<String>) -> String { file.unwrap_or_default() }
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+    /// let tools = Registry::builder().tool::<delete>().build()?;
+    /// let response = json!({
+    ///     "content": [{ "type": "tool_use", "id": "toolu_1", "name": "delete", "input": {} }],
+    ///     "stop_reason": "max_tokens",
+    /// });
+    /// let calls = Dialect::anthropic().bind(&tools).calls(&response)?;
+    /// let outcomes = Executor::new(tools).run(calls).await;
+    /// assert_eq!(
+    ///     outcomes[0].result().unwrap().text(),
+    ///     "Incomplete: the response ended (`max_tokens`) before this call did. Nothing was executed.",
+    /// );
+    /// # Ok::<(), anyhow::Error>(())
+    /// # })?;
+    /// # Ok::<(), anyhow::Error>(())
+    /// ```
     pub fn calls(&self, response: &Value) -> Result<Vec<ToolCall>, DialectError> {
-        self.wire.calls(self, response)
+        let mut slots = Slots::default();
+        self.wire.read(&At::root(response), &mut slots)?;
+        slots.end();
+        Ok(slots.into_calls(self))
     }
 
     /// Puts calls together from the events of a streamed response.

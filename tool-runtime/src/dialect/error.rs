@@ -115,6 +115,14 @@ impl<'v> At<'v> {
         DialectError { pointer: self.pointer.clone(), expected: expected.to_owned(), got: got.into() }
     }
 
+    /// The error of a part whose name is not `own`, which that of its call is.
+    pub(super) fn another_name(&self, own: &str) -> DialectError {
+        /// The most characters of a name that are repeated.
+        const LONGEST: usize = 64;
+        let own: String = own.chars().take(LONGEST).collect();
+        self.error_with(&format!("`{own}`, the name of the call that this part belongs to"), "another name")
+    }
+
     /// That the provider sent an error of its own.
     pub(super) fn failure(&self) -> DialectError {
         let message = self.field("message");

@@ -61,6 +61,29 @@
 //! | `gemini-schema` | the fields of [`Schema`](https://ai.google.dev/api/caching#Schema) | as `gemini`; references written out, recursion three levels deep; a tool with a map or with any value is left out |
 //! | `mcp` | all | results that are no object, under `result` |
 //!
+//! # Stop reasons
+//!
+//! A response can end before the model has finished it. Its last call is then cut off, and so is each call that the
+//! provider marks as incomplete or whose arguments are not a complete JSON object; earlier calls are whole. A call that was
+//! cut off is [marked](crate::ToolCall::incomplete) with the stop reason, answered by an executor with
+//! [`ErrorKind::Incomplete`](crate::ErrorKind::Incomplete), and never run. This holds for a whole response, for a stream,
+//! and for a stream that ends without its last event.
+//!
+//! | dialect | all calls are whole after | is cut off as well |
+//! | --- | --- | --- |
+//! | `openai-chat` | `stop`, `tool_calls`, `function_call`; of other servers `tool_call`, `tool_use`, `end_turn`, `eos`, `eos_token`, `complete` | |
+//! | `openai-responses` | the status `completed` | an item whose status is not `completed`, or that is not done |
+//! | `anthropic` | `tool_use`, `end_turn`, `pause_turn` | a block that did not stop |
+//! | `gemini` | `STOP` | a call that `willContinue` |
+//! | `mcp` | (each request is whole) | |
+//!
+//! Reasons are compared without case. Any other reason, also one that is not known, means that the response is not
+//! finished: what it means is not known either, and an interrupted call must not run. For a server whose reason means the
+//! opposite, a program removes the mark: `call.incomplete = None`.
+//!
+//! Some servers give no reason at all (absent, `null` or empty). A call in a whole response of theirs is whole if its
+//! arguments are a complete JSON object; empty ones are cut off, since nothing shows that the model had written them.
+//!
 //! Examples of arguments are sent where the provider has a place for them, which is [Anthropic's
 //! `input_examples`](https://platform.claude.com/docs/en/agents-and-tools/tool-use/define-tools); for the others, they stand
 //! in the description.
@@ -77,6 +100,8 @@ mod lint;
 mod names;
 mod request;
 mod schema;
+mod slots;
+mod stop;
 mod wire;
 
 use std::{

@@ -55,8 +55,10 @@ fn a_stream_is_put_together() {
     // As lines of JSON, and cut off in the middle of the arguments.
     let lines: Vec<_> = whole.lines().filter_map(|line| line.strip_prefix("data: ")).take(2).collect();
     let ran = weather_with(&lines.join("\n"), ["run", "--dialect", "openai-chat"]);
-    assert_eq!((ran.code, ran.out.as_str()), (1, "[]\n"));
-    assert_eq!(ran.err, "error: temperature: the response ends before its call does; it was not run\n");
+    let text = "Incomplete: the response ended before this call did. Nothing was executed.";
+    let told = json!([{ "role": "tool", "tool_call_id": "call_1", "content": format!("Error: {text}") }]);
+    assert_eq!((ran.code, json_of(&ran.out)), (1, told));
+    assert_eq!(ran.err, format!("error: temperature: {text}\n"));
 }
 
 #[test]

@@ -55,7 +55,7 @@ impl Command for Run {
         let Some(dialect) = dialects::chosen(matches).pop() else { return Err(Failure::usage("no dialect")) };
         let calls = input::calls(&dialect.bind(program.tools()?), &text)?;
         // Values are made for calls alone.
-        let tools = if calls.whole.is_empty() { program.tools()? } else { program.callable()? };
+        let tools = if calls.is_empty() { program.tools()? } else { program.callable()? };
         let strategy = matches.get_one::<ExecutionStrategy>("strategy").copied().unwrap_or_default();
         let terminal = program.terminal();
         let builder = Executor::builder(tools.clone()).strategy(strategy);
@@ -63,7 +63,7 @@ impl Command for Run {
         let (builder, unasked) = approve.decide(builder, true, terminal.can_ask());
         let executor = builder.build().map_err(|error| Failure::usage(error.to_string()))?;
         let json = matches.get_one::<String>("events").is_some_and(|form| form == "json");
-        let running = watched(executor.batch(calls.whole), Watch::new(terminal, json));
+        let running = watched(executor.batch(calls), Watch::new(terminal, json));
         let outcomes = program.block_on(running)?;
 
         let results: Vec<_> = outcomes.iter().filter_map(|outcome| outcome.result().cloned()).collect();
@@ -73,7 +73,7 @@ impl Command for Run {
             terminal.error(&format!("{}: {first}", in_a_line(&result.name)));
         }
         unasked.remark(terminal);
-        if outcomes.is_empty() && calls.cut_off.is_empty() {
+        if outcomes.is_empty() {
             terminal.note(&format!("there are no calls in the response, read as one of {}", dialect.name()));
         }
         for outcome in &outcomes {
@@ -84,12 +84,7 @@ impl Command for Run {
                 ));
             }
         }
-        for call in &calls.cut_off {
-            let name = in_a_line(&call.name);
-            terminal.error(&format!("{name}: the response ends before its call does; it was not run"));
-        }
-        let cut_off = calls.cut_off.iter().map(|_| Exit::Failed);
-        let ends = results.iter().map(exit_of).chain(cut_off);
+        let ends = results.iter().map(exit_of);
         Ok(ends.max_by_key(|exit| gravity(*exit)).unwrap_or(Exit::Done))
     }
 }

@@ -2,14 +2,15 @@
 
 use serde_json::{Value, json};
 
-use super::{Definition, arguments, object};
+use super::{Definition, object};
 use crate::{
-    ToolCall, ToolResult,
+    ToolResult,
     dialect::{
-        Bound, DialectError,
-        assembler::{Slot, Slots},
+        DialectError,
         content::{Block, blocks, not_shown},
         error::At,
+        slots::{Key, Slot, Slots},
+        stop::Stop,
     },
 };
 
@@ -28,16 +29,28 @@ pub(super) fn definition(tool: Definition<'_>) -> Value {
     definition
 }
 
-pub(super) fn calls(bound: &Bound, response: &At<'_>) -> Result<Vec<ToolCall>, DialectError> {
-    let mut calls = Vec::new();
+/// The [stop reasons](https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons) after which every call
+/// is whole. `pause_turn` is one: the provider's own tools paused the turn, between two blocks. `stop_sequence` is none:
+/// after a whole call the reason is `tool_use`, so that the sequence was met inside the last one.
+const FINISHED: &[&str] = &["tool_use", "end_turn", "pause_turn"];
+
+pub(super) fn read(response: &At<'_>, slots: &mut Slots) -> Result<(), DialectError> {
     for block in response.field("content").items()? {
         // What the provider runs by itself is `server_tool_use`, and is not ours.
         if block.field("type").text()? == "tool_use" {
-            let arguments = arguments(&block.field("input"))?;
-            calls.push(bound.call(block.field("id").any_text()?, block.field("name").name()?, arguments));
+            let mut slot = begun(&block, slots.next_number())?;
+            slot.give(&block.field("input"))?;
+            slots.begin(slot);
         }
     }
-    Ok(calls)
+    slots.stop(Stop::of(response.field("stop_reason").any_text()?, FINISHED));
+    Ok(())
+}
+
+/// The call that a block is, without its arguments.
+fn begun(block: &At<'_>, number: u64) -> Result<Slot, DialectError> {
+    let id = block.field("id").any_text()?.map(str::to_owned);
+    Ok(Slot { number, id, name: block.field("name").name()?.to_owned(), ..Slot::default() })
 }
 
 pub(super) fn push(event: &At<'_>, slots: &mut Slots) -> Result<(), DialectError> {
@@ -45,13 +58,12 @@ pub(super) fn push(event: &At<'_>, slots: &mut Slots) -> Result<(), DialectError
         "content_block_start" => {
             let block = event.field("content_block");
             if block.field("type").text()? == "tool_use" {
-                slots.begin(Slot {
-                    index: event.field("index").number()?,
-                    id: block.field("id").any_text()?.map(str::to_owned),
-                    name: block.field("name").name()?.to_owned(),
-                    value: block.field("input").value().cloned(),
-                    ..Slot::default()
-                });
+                let mut slot = begun(&block, event.field("index").number()?)?;
+                slot.give(&block.field("input"))?;
+                slot.open = true;
+                slots.begin(slot);
+            } else if let Some(number) = event.field("index").value().and_then(Value::as_u64) {
+                slots.pass_over(number);
             }
         }
         "content_block_delta" => {
@@ -59,21 +71,27 @@ pub(super) fn push(event: &At<'_>, slots: &mut Slots) -> Result<(), DialectError
             // Blocks of other kinds have deltas of other kinds; those of the provider's own tools have this one.
             if delta.field("type").is("input_json_delta") {
                 let part = delta.field("partial_json").text()?;
-                if let Some(slot) = slots.at(event.field("index").number()?) {
-                    slot.text.push_str(part);
+                let index = event.field("index");
+                let number = index.number()?;
+                let at = slots.find(&Key::Number(number));
+                if at.is_none() && !slots.is_passed_over(number) {
+                    return Err(index.error("the index of a block that has begun"));
+                }
+                if let Some(slot) = at.and_then(|at| slots.get_mut(at)) {
+                    slot.push_text(part);
                 }
             }
         }
         "content_block_stop" => {
-            if let Some(slot) = slots.at(event.field("index").number()?) {
-                slot.done = true;
+            let number = event.field("index").number()?;
+            if let Some(slot) = slots.find(&Key::Number(number)).and_then(|at| slots.get_mut(at)) {
+                slot.open = false;
             }
         }
         "message_delta" => {
-            let reason = event.field("delta").field("stop_reason");
-            slots.cut |= reason.is("max_tokens") || reason.is("model_context_window_exceeded");
+            slots.stop(Stop::of(event.field("delta").field("stop_reason").any_text()?, FINISHED));
         }
-        "message_stop" => slots.end(false),
+        "message_stop" => slots.end(),
         _ => {}
     }
     Ok(())

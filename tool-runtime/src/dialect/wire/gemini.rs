@@ -1,18 +1,18 @@
 //! Gemini's `generateContent`: <https://ai.google.dev/api/generate-content>.
 
 use serde_json::{Map, Value, json};
-use tool_core::Arguments;
 
-use super::{Definition, arguments};
+use super::Definition;
 use crate::{
-    ToolCall, ToolResult,
+    ToolResult,
     dialect::{
         Bound, DialectError,
-        assembler::{Slot, Slots},
         content::{Block, blocks, not_shown},
         error::At,
         json_path::place,
         request::add_block,
+        slots::{Key, Slot, Slots},
+        stop::Stop,
     },
 };
 
@@ -29,51 +29,58 @@ pub(super) fn definition(tool: Definition<'_>, json_schema: bool) -> Value {
     declaration
 }
 
-pub(super) fn calls(bound: &Bound, response: &At<'_>) -> Result<Vec<ToolCall>, DialectError> {
-    let mut calls = Vec::new();
-    for call in function_calls(response)? {
-        calls.push(bound.call(call.field("id").any_text()?, call.field("name").name()?, whole(&call)?));
-    }
-    Ok(calls)
-}
-
-/// The calls of a response, or of a part of one.
-fn function_calls<'v>(response: &At<'v>) -> Result<Vec<At<'v>>, DialectError> {
-    let candidates = response.field("candidates");
-    let [candidate] = candidates.any_items()?.try_into().or_else(|all: Vec<_>| match all.as_slice() {
-        // A prompt that was blocked, or the last words about tokens.
-        [] => Ok([candidates.clone()]),
-        _ => Err(candidates.error("one candidate")),
-    })?;
-    let reason = candidate.field("finishReason");
-    if let Some(reason) = reason.as_text().filter(|it| matches!(*it, "MALFORMED_FUNCTION_CALL")) {
-        return Err(candidate.field("finishReason").error_with("a call", reason));
-    }
-    let parts = candidate.field("content").field("parts").any_items()?;
-    Ok(parts.iter().map(|part| part.field("functionCall")).filter(|it| it.value().is_some()).collect())
-}
-
-/// The arguments of a call, in one piece.
-fn whole(call: &At<'_>) -> Result<Arguments<'static>, DialectError> {
-    for field in ["partialArgs", "willContinue"] {
-        let field = call.field(field);
-        if field.value().is_some_and(|value| value != false) {
-            return Err(field.error("whole arguments (parts of them are for an assembler)"));
+pub(super) fn read(response: &At<'_>, slots: &mut Slots) -> Result<(), DialectError> {
+    let candidate = candidate(response)?;
+    for call in function_calls(&candidate)? {
+        for field in ["partialArgs", "willContinue"] {
+            let field = call.field(field);
+            if field.value().is_some_and(|value| value != false) {
+                return Err(field.error("whole arguments (parts of them are for an assembler)"));
+            }
         }
+        push_call(&call, slots)?;
     }
-    arguments(&call.field("args"))
+    stop(&candidate, slots).map(drop)
 }
 
 pub(super) fn push(event: &At<'_>, slots: &mut Slots) -> Result<(), DialectError> {
-    for call in function_calls(event)? {
-        push_call(&call, slots)?;
-    }
-    for candidate in event.field("candidates").any_items()? {
-        if let Some(reason) = candidate.field("finishReason").any_text()? {
-            slots.end(reason == "MAX_TOKENS");
-        }
+    let candidate = candidate(event)?;
+    function_calls(&candidate)?.iter().try_for_each(|call| push_call(call, slots))?;
+    if stop(&candidate, slots)? {
+        slots.end();
     }
     Ok(())
+}
+
+/// The only candidate; nothing where a prompt was blocked, or of the last words about tokens.
+fn candidate<'v>(response: &At<'v>) -> Result<At<'v>, DialectError> {
+    let candidates = response.field("candidates");
+    match <[At<'v>; 1]>::try_from(candidates.any_items()?) {
+        Ok([candidate]) => Ok(candidate),
+        Err(all) if all.is_empty() => Ok(candidates),
+        Err(_) => Err(candidates.error("one candidate")),
+    }
+}
+
+/// Takes the reason why a candidate [ended](https://ai.google.dev/api/generate-content#FinishReason), of which only `STOP`
+/// means that all calls are whole; gives whether there is one.
+fn stop(candidate: &At<'_>, slots: &mut Slots) -> Result<bool, DialectError> {
+    let place = candidate.field("finishReason");
+    let Some(reason) = place.any_text()? else { return Ok(false) };
+    let stop = Stop::of(Some(reason), &["STOP"]);
+    let is_said = stop != Stop::Unsaid;
+    slots.stop(stop);
+    // A call that is not in the response, and of which nothing else would tell.
+    if reason == "MALFORMED_FUNCTION_CALL" && slots.last().is_none() {
+        return Err(place.error_with("a call", reason));
+    }
+    Ok(is_said)
+}
+
+/// The calls of a response, or of a part of one.
+fn function_calls<'v>(candidate: &At<'v>) -> Result<Vec<At<'v>>, DialectError> {
+    let parts = candidate.field("content").field("parts").any_items()?;
+    Ok(parts.iter().map(|part| part.field("functionCall")).filter(|it| it.value().is_some()).collect())
 }
 
 /// A call, or a part of one: the first has the name, and all but the last say that it goes on
@@ -81,30 +88,40 @@ pub(super) fn push(event: &At<'_>, slots: &mut Slots) -> Result<(), DialectError
 /// [empty](https://github.com/vercel/ai/pull/13929)).
 fn push_call(call: &At<'_>, slots: &mut Slots) -> Result<(), DialectError> {
     let (id, name) = (call.field("id").any_text()?, call.field("name").any_text()?);
-    let last = slots.last().map(|slot| slot.index);
-    let is_of = |slot: &Slot| {
-        let is_named = if id.is_some() { slot.id.as_deref() == id } else { Some(slot.index) == last };
-        !slot.done && is_named && name.is_none_or(|name| name == slot.name)
+    let goes_on = |at: &usize| {
+        slots.get(*at).is_some_and(|slot| slot.open && name.is_none_or(|name| name == slot.name))
     };
-    let goes_on = call.field("willContinue").value().is_some_and(|it| *it == true);
-    let parts = call.field("partialArgs").any_items()?;
-    let index = slots.find(is_of).map_or(slots.next_index(), |slot| slot.index);
-    if index == slots.next_index() {
-        let (name, id) = (call.field("name").name()?.to_owned(), id.map(str::to_owned));
-        slots.begin(Slot { index, id, name, ..Slot::default() });
+    let begun = match id {
+        Some(id) => slots.find(&Key::Id(id.to_owned())),
+        None => slots.last(),
+    };
+    let at = match begun.filter(goes_on) {
+        Some(at) => at,
+        None => {
+            let (name, id) = (call.field("name").name()?.to_owned(), id.map(str::to_owned));
+            slots.begin(Slot { number: slots.next_number(), id, name, ..Slot::default() })
+        }
+    };
+    let Some(slot) = slots.get_mut(at) else { return Ok(()) };
+    let (args, parts) = (call.field("args"), call.field("partialArgs"));
+    if args.value().is_some() && !slot.is_blank() {
+        return Err(args.error("arguments once"));
     }
-    let Some(slot) = slots.at(index) else { return Ok(()) };
-    if call.field("args").value().is_some() {
-        slot.text = arguments(&call.field("args"))?.into_text().into_owned();
-    }
-    if !parts.is_empty() {
+    slot.give(&args)?;
+    let items = parts.any_items()?;
+    if !items.is_empty() {
         // What came in one piece, if anything did, is what the parts are added to.
-        let before = serde_json::from_str(&std::mem::take(&mut slot.text)).ok();
-        let value = slot.value.get_or_insert_with(|| before.unwrap_or_else(|| json!({})));
-        parts.iter().try_for_each(|part| push_part(part, value))?;
+        if slot.value.is_none() && !slot.is_blank() {
+            let value = serde_json::from_str::<Map<_, _>>(&std::mem::take(&mut slot.text));
+            slot.value =
+                Some(value.map_err(|_| parts.error("parts of arguments that are an object"))?.into());
+        }
+        let value = slot.value.get_or_insert_with(|| json!({}));
+        items.iter().try_for_each(|part| push_part(part, value))?;
     }
-    slot.done = !goes_on;
-    if slot.done && slot.value.is_none() && slot.text.is_empty() {
+    slot.open = call.field("willContinue").value().is_some_and(|it| *it == true);
+    // The provider leaves empty arguments out.
+    if !slot.open && slot.is_blank() {
         slot.value = Some(json!({}));
     }
     Ok(())

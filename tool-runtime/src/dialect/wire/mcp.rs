@@ -3,16 +3,17 @@
 use serde_json::{Map, Value, json};
 use tool_core::ToolDefinition;
 
-use super::{Definition, arguments, object};
+use super::{Definition, object};
 use crate::{
-    ToolCall, ToolResult,
+    ToolResult,
     dialect::{
         Bound, DialectError,
-        assembler::{Slot, Slots},
         error::At,
         exports::OutputForm,
         request::instruct_in,
         schema::move_references,
+        slots::{Slot, Slots},
+        stop::Stop,
     },
 };
 
@@ -61,22 +62,30 @@ pub(super) fn output(definition: &ToolDefinition) -> (OutputForm, Option<Value>)
     (OutputForm::Held, Some(held))
 }
 
-/// A request `tools/call`, several of them, or what is in `params`.
-pub(super) fn calls(bound: &Bound, message: &At<'_>) -> Result<Vec<ToolCall>, DialectError> {
-    let requests = match message.value() {
-        Some(Value::Array(_)) => message.items()?,
-        _ => vec![message.clone()],
-    };
-    let mut calls = Vec::new();
-    for request in requests {
-        let Some((id, params)) = request_of(&request)? else { continue };
-        let mut call = bound.call(id.as_deref(), params.field("name").name()?, params_arguments(&params)?);
-        if let Some(Value::Object(meta)) = params.field("_meta").value() {
-            call = call.with_meta(meta.clone());
-        }
-        calls.push(call);
+/// A request `tools/call`, several of them, or what is in `params`. There is no stop reason: whoever sends a request has
+/// finished it.
+pub(super) fn read(message: &At<'_>, slots: &mut Slots) -> Result<(), DialectError> {
+    slots.stop(Stop::Finished);
+    match message.value() {
+        Some(Value::Array(_)) => message.items()?.iter().try_for_each(|request| read_request(request, slots)),
+        _ => read_request(message, slots),
     }
-    Ok(calls)
+}
+
+fn read_request(request: &At<'_>, slots: &mut Slots) -> Result<(), DialectError> {
+    let Some((id, params)) = request_of(request)? else { return Ok(()) };
+    let name = params.field("name").name()?.to_owned();
+    let mut slot = Slot { number: slots.next_number(), id, name, ..Slot::default() };
+    let given = params.field("arguments");
+    if let Some(Value::String(_)) = given.value() {
+        return Err(given.error("an object"));
+    }
+    slot.give(&given)?;
+    if let Some(Value::Object(meta)) = params.field("_meta").value() {
+        slot.meta = Some(meta.clone());
+    }
+    slots.begin(slot);
+    Ok(())
 }
 
 /// The id and the parameters of a request, unless it is of another method.
@@ -100,27 +109,11 @@ fn request_of<'v>(request: &At<'v>) -> Result<Option<(Option<String>, At<'v>)>, 
     Ok(Some((id, params)))
 }
 
-fn params_arguments(params: &At<'_>) -> Result<tool_core::Arguments<'static>, DialectError> {
-    let given = params.field("arguments");
-    if let Some(Value::String(_)) = given.value() {
-        return Err(given.error("an object"));
-    }
-    arguments(&given)
-}
-
 /// There are no parts of a call: each message is whole.
 pub(super) fn push(message: &At<'_>, slots: &mut Slots) -> Result<(), DialectError> {
-    if let Some((id, params)) = request_of(message)? {
-        slots.begin(Slot {
-            index: slots.next_index(),
-            id,
-            name: params.field("name").name()?.to_owned(),
-            text: params_arguments(&params)?.into_text().into_owned(),
-            done: true,
-            ..Slot::default()
-        });
-    }
-    slots.end(false);
+    slots.stop(Stop::Finished);
+    read_request(message, slots)?;
+    slots.end();
     Ok(())
 }
 

@@ -1,6 +1,6 @@
 //! The shapes of the providers, one file each.
 //!
-//! Each has the same functions: `definition` of one tool, `calls` of a whole response, `push` of an event of
+//! Each has the same functions: `definition` of one tool, `read` of a whole response, `push` of an event of
 //! a streamed one, `results`.
 
 mod anthropic;
@@ -10,19 +10,19 @@ mod openai_chat;
 mod openai_responses;
 
 use serde_json::{Map, Value};
-use tool_core::{Arguments, ToolDefinition};
+use tool_core::ToolDefinition;
 
 use super::{
     Bound, DialectError,
-    assembler::Slots,
     budget::Budget,
     error::At,
     exports::OutputForm,
     names::NameRule,
     request::instruct_in,
     schema::{self, Rules},
+    slots::Slots,
 };
-use crate::{ToolCall, ToolResult};
+use crate::ToolResult;
 
 /// A provider's wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -154,26 +154,21 @@ impl Wire {
         }
     }
 
-    pub(super) fn calls(self, bound: &Bound, response: &Value) -> Result<Vec<ToolCall>, DialectError> {
-        let response = At::root(response);
-        let error = response.field("error");
-        if error.value().is_some() {
-            return Err(error.failure());
-        }
+    /// Reads the calls of a whole response, and why it ended.
+    pub(super) fn read(self, response: &At<'_>, slots: &mut Slots) -> Result<(), DialectError> {
+        refuse_failure(response)?;
         match self {
-            Self::OpenAiChat { .. } => openai_chat::calls(bound, &response),
-            Self::OpenAiResponses { .. } => openai_responses::calls(bound, &response),
-            Self::Anthropic { .. } => anthropic::calls(bound, &response),
-            Self::Gemini { .. } => gemini::calls(bound, &response),
-            Self::Mcp => mcp::calls(bound, &response),
+            Self::OpenAiChat { .. } => openai_chat::read(response, slots),
+            Self::OpenAiResponses { .. } => openai_responses::read(response, slots),
+            Self::Anthropic { .. } => anthropic::read(response, slots),
+            Self::Gemini { .. } => gemini::read(response, slots),
+            Self::Mcp => mcp::read(response, slots),
         }
     }
 
+    /// Reads an event of a streamed response.
     pub(super) fn push(self, event: &At<'_>, slots: &mut Slots) -> Result<(), DialectError> {
-        let error = event.field("error");
-        if error.value().is_some() {
-            return Err(error.failure());
-        }
+        refuse_failure(event)?;
         match self {
             Self::OpenAiChat { .. } => openai_chat::push(event, slots),
             Self::OpenAiResponses { .. } => openai_responses::push(event, slots),
@@ -210,12 +205,8 @@ fn object<const N: usize>(fields: [(&str, Value); N]) -> Value {
     fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect::<Map<_, _>>().into()
 }
 
-/// Arguments as a text of JSON, or, of those who write them so, as the value.
-fn arguments(at: &At<'_>) -> Result<Arguments<'static>, DialectError> {
-    match at.value() {
-        None => Ok(Arguments::EMPTY),
-        Some(Value::String(text)) => Ok(text.clone().into()),
-        Some(value @ Value::Object(_)) => Ok(value.into()),
-        Some(_) => Err(at.error("arguments, as a text or an object")),
-    }
+/// Refuses what is an error of the provider's.
+fn refuse_failure(message: &At<'_>) -> Result<(), DialectError> {
+    let error = message.field("error");
+    if error.value().is_some() { Err(error.failure()) } else { Ok(()) }
 }

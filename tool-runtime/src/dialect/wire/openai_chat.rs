@@ -3,15 +3,16 @@
 use serde_json::{Map, Value, json};
 use tool_core::CallId;
 
-use super::{Definition, arguments, object};
+use super::{Definition, object};
 use crate::{
-    ToolCall, ToolResult,
+    ToolResult,
     dialect::{
         Bound, DialectError,
-        assembler::{Slot, Slots},
         content::{Block, blocks, not_shown, signed},
         error::At,
         request::instruct_in,
+        slots::{Key, Slot, Slots},
+        stop::Stop,
     },
 };
 
@@ -25,137 +26,222 @@ pub(super) fn definition(tool: Definition<'_>) -> Value {
     object([("type", "function".into()), ("function", function)])
 }
 
-pub(super) fn calls(bound: &Bound, response: &At<'_>) -> Result<Vec<ToolCall>, DialectError> {
-    let mut calls = None;
+/// The finish reasons after which every call is whole: [OpenAI's
+/// own](https://platform.openai.com/docs/api-reference/chat/object#chat/object-choices), and those that mean the same where a
+/// server passes its model's reasons on (Anthropic's, `eos` and `eos_token` of inference servers, Cohere's). All others,
+/// known (`length`, `content_filter`) or not, mean that the model was stopped.
+const FINISHED: &[&str] = &[
+    "stop",
+    "tool_calls",
+    "function_call",
+    "tool_call",
+    "tool_use",
+    "end_turn",
+    "eos",
+    "eos_token",
+    "complete",
+];
+
+pub(super) fn read(response: &At<'_>, slots: &mut Slots) -> Result<(), DialectError> {
     for choice in response.field("choices").items()? {
         let message = choice.field("message");
         let listed = message.object()?.field("tool_calls");
-        let mut of_choice =
-            listed.any_items()?.iter().map(|it| call(bound, it)).collect::<Result<Vec<_>, _>>()?;
-        of_choice.extend(function_call(bound, &message.field("function_call"), of_choice.is_empty())?);
-        if of_choice.is_empty() {
+        let function = message.field("function_call");
+        let calls = listed.any_items()?;
+        if calls.is_empty() && function.value().is_none() {
             continue;
         }
         // They are alternatives: to make the calls of all would be to do everything twice.
-        if calls.replace(of_choice).is_some() {
+        if slots.last().is_some() {
             return Err(listed.error("calls in one choice only"));
         }
+        calls.iter().try_for_each(|call| read_call(call, slots))?;
+        if function.value().is_some() {
+            if !calls.is_empty() {
+                // They may be the same call, told twice.
+                return Err(function.error("calls in `tool_calls` or here, and not in both"));
+            }
+            let mut slot = function_call(&function)?;
+            slot.give(&function.field("arguments"))?;
+            slots.begin(slot);
+        }
+        slots.stop(Stop::of(choice.field("finish_reason").any_text()?, FINISHED));
     }
-    Ok(calls.unwrap_or_default())
+    Ok(())
+}
+
+fn read_call(call: &At<'_>, slots: &mut Slots) -> Result<(), DialectError> {
+    let part = Part::of(call)?;
+    part.named.name()?;
+    let mut slot = part.begun(slots.next_number())?;
+    if part.custom {
+        slot.push_text(part.arguments.text()?);
+    } else {
+        slot.give(&part.arguments)?;
+    }
+    slots.begin(slot);
+    Ok(())
 }
 
 /// What the ids of calls begin with that came as `function_call`, which has none: by it, the answer is
 /// known to be a message of a function. No id of a provider begins so.
 const FUNCTION_CALL: &str = "without_id_function_call_";
 
-fn function_call_id() -> String {
-    format!("{FUNCTION_CALL}{}", CallId::generate())
-}
-
-/// The one call of a message, as it was before there were several.
-fn function_call(bound: &Bound, call: &At<'_>, is_only: bool) -> Result<Option<ToolCall>, DialectError> {
-    if call.value().is_none() {
-        return Ok(None);
-    }
-    if !is_only {
-        // They may be the same call, told twice.
-        return Err(call.error("calls in `tool_calls` or here, and not in both"));
-    }
-    let arguments = arguments(&call.field("arguments"))?;
-    Ok(Some(bound.call(Some(&function_call_id()), call.field("name").name()?, arguments)))
-}
-
-fn call(bound: &Bound, call: &At<'_>) -> Result<ToolCall, DialectError> {
-    let id = call.field("id").any_text()?;
-    if call.field("type").is("custom") {
-        let custom = call.field("custom");
-        let input = custom.field("input").text()?.to_owned();
-        return Ok(bound.call(id, custom.field("name").name()?, input.into()));
-    }
-    let function = call.field("function");
-    let arguments = arguments(&function.field("arguments"))?;
-    Ok(bound.call(id, function.field("name").name()?, arguments))
-}
-
-pub(super) fn push(event: &At<'_>, slots: &mut Slots) -> Result<(), DialectError> {
-    for choice in event.field("choices").any_items()? {
-        let delta = choice.field("delta");
-        let deltas = delta.field("tool_calls");
-        let function = delta.field("function_call");
-        let index = choice.field("index");
-        if (deltas.value().is_some() || function.value().is_some())
-            && index.value().and_then(Value::as_u64).unwrap_or(0) != 0
-        {
-            return Err(index.error("calls in the first choice only"));
-        }
-        let parts = deltas.any_items()?;
-        if !parts.is_empty() && slots.last().is_some_and(|slot| is_function_call(slot)) {
-            return Err(deltas.error("calls here or in `function_call`, and not in both"));
-        }
-        for delta in parts {
-            push_delta(&delta, slots)?;
-        }
-        if function.value().is_some() {
-            push_function_call(&function, slots)?;
-        }
-        if let Some(reason) = choice.field("finish_reason").any_text()? {
-            slots.all_done();
-            slots.end(matches!(reason, "length" | "content_filter"));
-        }
-    }
-    Ok(())
-}
-
-fn push_delta(delta: &At<'_>, slots: &mut Slots) -> Result<(), DialectError> {
-    let id = delta.field("id").any_text()?.filter(|id| !id.is_empty());
-    let function = delta.field("function");
-    let name = function.field("name").any_text()?.filter(|name| !name.is_empty());
-    let index = delta.field("index").value().map(|_| delta.field("index").number()).transpose()?;
-    let known = match index {
-        Some(index) => slots.at(index),
-        None => slots.last(),
-    };
-    // Some providers that speak like OpenAI number all calls of a response 0, or not at all.
-    let begins = match &known {
-        None => true,
-        Some(slot) => id.is_some_and(|id| slot.id.as_deref().is_some_and(|own| own != id)),
-    };
-    if begins {
-        let name = name.ok_or_else(|| function.field("name").error("the name of a call that begins"))?;
-        let index = index.unwrap_or_else(|| slots.next_index());
-        let id = id.map(str::to_owned);
-        slots.begin(Slot { index, id, name: name.to_owned(), ..Slot::default() });
-    }
-    let slot = if let Some(index) = index { slots.at(index) } else { slots.last() };
-    let Some(slot) = slot else { return Ok(()) };
-    slot.id = slot.id.take().or_else(|| id.map(str::to_owned));
-    push_arguments(&function.field("arguments"), slot)
-}
-
-fn push_arguments(part: &At<'_>, slot: &mut Slot) -> Result<(), DialectError> {
-    match part.value() {
-        None => {}
-        Some(Value::String(text)) => slot.text.push_str(text),
-        Some(value @ Value::Object(_)) => slot.value = Some(value.clone()),
-        Some(_) => return Err(part.error("a part of the arguments, as a text")),
-    }
-    Ok(())
+/// The one call of a message, as it was before there were several, without its arguments.
+fn function_call(call: &At<'_>) -> Result<Slot, DialectError> {
+    let id = Some(format!("{FUNCTION_CALL}{}", CallId::generate()));
+    Ok(Slot { number: u64::MAX, id, name: call.field("name").name()?.to_owned(), ..Slot::default() })
 }
 
 fn is_function_call(slot: &Slot) -> bool {
     slot.id.as_deref().is_some_and(|id| id.starts_with(FUNCTION_CALL))
 }
 
+pub(super) fn push(event: &At<'_>, slots: &mut Slots) -> Result<(), DialectError> {
+    for choice in event.field("choices").any_items()? {
+        let delta = choice.field("delta");
+        let (parts, function) = (delta.field("tool_calls"), delta.field("function_call"));
+        let index = choice.field("index");
+        if index.value().and_then(Value::as_u64).unwrap_or(0) != 0 {
+            if parts.value().is_some() || function.value().is_some() {
+                return Err(index.error("calls in the first choice only"));
+            }
+            continue;
+        }
+        let is_function = slots.last().and_then(|at| slots.get(at)).map(is_function_call);
+        for part in parts.any_items()? {
+            if is_function == Some(true) {
+                return Err(parts.error("calls here or in `function_call`, and not in both"));
+            }
+            push_part(&Part::of(&part)?, slots)?;
+        }
+        if function.value().is_some() {
+            push_function_call(&function, slots)?;
+        }
+        let stop = Stop::of(choice.field("finish_reason").any_text()?, FINISHED);
+        if stop != Stop::Unsaid {
+            slots.stop(stop);
+            slots.end();
+        }
+    }
+    Ok(())
+}
+
+/// A call of a message, or a part of one.
+struct Part<'v> {
+    number: Option<u64>,
+    id: Option<&'v str>,
+    name: Option<&'v str>,
+    /// Where the name is, or should be.
+    named: At<'v>,
+    arguments: At<'v>,
+    /// Whether the call is of a tool that takes any text.
+    custom: bool,
+}
+
+impl<'v> Part<'v> {
+    fn of(part: &At<'v>) -> Result<Self, DialectError> {
+        let custom = part.field("custom");
+        let is_custom = part.field("type").is("custom") || custom.value().is_some();
+        let (holder, arguments) =
+            if is_custom { (custom, "input") } else { (part.field("function"), "arguments") };
+        let index = part.field("index");
+        // An empty id or name is none: some servers have them in every part but the first.
+        Ok(Self {
+            number: index.value().map(|_| index.number()).transpose()?,
+            id: part.field("id").any_text()?.filter(|id| !id.is_empty()),
+            name: holder.field("name").any_text()?.filter(|name| !name.is_empty()),
+            named: holder.field("name"),
+            arguments: holder.field(arguments),
+            custom: is_custom,
+        })
+    }
+
+    /// The call that begins with this part, without its arguments.
+    fn begun(&self, number: u64) -> Result<Slot, DialectError> {
+        let id = self.id.map(str::to_owned);
+        let name = self.name.ok_or_else(|| self.named.error("the name of a call that begins"))?.to_owned();
+        Ok(Slot { number, id, name, custom: self.custom, ..Slot::default() })
+    }
+
+    /// The call that the part belongs to; `None` where it begins one.
+    ///
+    /// Calls are told apart by their numbers, and by their ids where servers number all of them 0 or not at all. A part
+    /// without a number begins a call if it has a name. Under the number of another call, a new id begins one, and so
+    /// does a name after the end of the arguments.
+    fn place(&self, slots: &Slots) -> Result<Option<usize>, DialectError> {
+        let by_id = self.id.and_then(|id| slots.find(&Key::Id(id.to_owned())));
+        let at = match self.number {
+            Some(number) => by_id
+                .filter(|at| slots.get(*at).is_some_and(|slot| slot.number == number))
+                .or_else(|| slots.find(&Key::Number(number))),
+            None if by_id.is_some() => by_id,
+            None if self.name.is_some() => None,
+            None => slots.last(),
+        };
+        let Some((at, slot)) = at.and_then(|at| Some((at, slots.get(at)?))) else { return Ok(None) };
+        let is_same_id = self.id.is_some() && slot.id.as_deref() == self.id;
+        let belongs = match self.name {
+            _ if self.id.is_some() && slot.id.is_some() && !is_same_id => false,
+            None => true,
+            Some(_) if slot.is_closed() && !is_same_id => false,
+            Some(name) if name == slot.name => true,
+            // The first id under a number whose call had none.
+            Some(_) if self.id.is_some() && !is_same_id => false,
+            Some(_) => return Err(self.named.another_name(&slot.name)),
+        };
+        Ok(belongs.then_some(at))
+    }
+}
+
+fn push_part(part: &Part<'_>, slots: &mut Slots) -> Result<(), DialectError> {
+    let at = match part.place(slots)? {
+        Some(at) => at,
+        None => {
+            let number = part.number.unwrap_or_else(|| slots.next_number());
+            let mut slot = part.begun(number)?;
+            let before = slots.find(&Key::Number(number)).and_then(|at| slots.get(at));
+            slot.repeated = part.id.is_none() && before.is_some_and(|before| before.name == slot.name);
+            slots.begin(slot)
+        }
+    };
+    if let (Some(id), Some(None)) = (part.id, slots.get(at).map(|slot| &slot.id)) {
+        slots.know(at, Key::Id(id.to_owned()));
+        if let Some(slot) = slots.get_mut(at) {
+            slot.id = Some(id.to_owned());
+        }
+    }
+    slots.get_mut(at).map_or(Ok(()), |slot| push_arguments(&part.arguments, slot))
+}
+
+fn push_arguments(part: &At<'_>, slot: &mut Slot) -> Result<(), DialectError> {
+    match part.value() {
+        None => {}
+        Some(Value::String(text)) if slot.value.is_none() || text.trim().is_empty() => slot.push_text(text),
+        Some(value @ Value::Object(_)) if slot.is_blank() => slot.value = Some(value.clone()),
+        Some(Value::String(_) | Value::Object(_)) => {
+            return Err(part.error("arguments as a text or as one object, and not both"));
+        }
+        Some(_) => return Err(part.error("a part of the arguments, as a text")),
+    }
+    Ok(())
+}
+
 /// A part of the one call of a message, as it was before there were several.
 fn push_function_call(part: &At<'_>, slots: &mut Slots) -> Result<(), DialectError> {
-    if slots.last().is_some_and(|slot| !is_function_call(slot)) {
+    let at = match slots.last() {
+        Some(at) => at,
+        None => slots.begin(function_call(part)?),
+    };
+    let Some(slot) = slots.get_mut(at) else { return Ok(()) };
+    if !is_function_call(slot) {
         return Err(part.error("calls in `tool_calls` or here, and not in both"));
     }
-    if slots.last().is_none() {
-        let name = part.field("name").name()?.to_owned();
-        slots.begin(Slot { index: u64::MAX, id: Some(function_call_id()), name, ..Slot::default() });
+    let name = part.field("name");
+    if name.any_text()?.is_some_and(|name| !name.is_empty() && name != slot.name) {
+        return Err(name.another_name(&slot.name));
     }
-    slots.last().map_or(Ok(()), |slot| push_arguments(&part.field("arguments"), slot))
+    push_arguments(&part.field("arguments"), slot)
 }
 
 /// Adds `text` to the first message, if it is of the system; `developer` is what some models call it.

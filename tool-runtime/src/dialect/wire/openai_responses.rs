@@ -2,14 +2,15 @@
 
 use serde_json::{Value, json};
 
-use super::{Definition, arguments, object};
+use super::{Definition, object};
 use crate::{
-    ToolCall, ToolResult,
+    ToolResult,
     dialect::{
         Bound, DialectError,
-        assembler::{Slot, Slots},
         content::{Block, blocks, not_shown, signed},
         error::At,
+        slots::{Key, Slot, Slots},
+        stop::Stop,
     },
 };
 
@@ -24,46 +25,68 @@ pub(super) fn definition(tool: Definition<'_>) -> Value {
     ])
 }
 
-pub(super) fn calls(bound: &Bound, response: &At<'_>) -> Result<Vec<ToolCall>, DialectError> {
-    let items = response.field("output").items()?;
-    items.iter().filter_map(|item| call(bound, item).transpose()).collect()
+pub(super) fn read(response: &At<'_>, slots: &mut Slots) -> Result<(), DialectError> {
+    for item in response.field("output").items()? {
+        if is_call(&item)? {
+            let at = begin(&item, slots.next_number(), slots)?;
+            complete(&item, at, slots)?;
+        }
+    }
+    let status = response.field("status").any_text()?;
+    slots.stop(ended(response, status)?);
+    Ok(())
 }
 
-/// The call that an item is, if it is one that is left to us.
-fn call(bound: &Bound, item: &At<'_>) -> Result<Option<ToolCall>, DialectError> {
-    let arguments = match item.field("type").text()? {
-        "function_call" => arguments(&item.field("arguments"))?,
-        "custom_tool_call" => item.field("input").text()?.to_owned().into(),
-        _ => return Ok(None),
-    };
-    let id = item.field("call_id").any_text()?;
-    Ok(Some(bound.call(id, item.field("name").name()?, arguments)))
+/// How a response of that [status](https://platform.openai.com/docs/api-reference/responses/object#responses/object-status)
+/// ended: all calls are whole after `completed` alone.
+fn ended(response: &At<'_>, status: Option<&str>) -> Result<Stop, DialectError> {
+    if status == Some("incomplete") {
+        let reason = response.field("incomplete_details").field("reason").any_text()?;
+        return Ok(Stop::Unfinished(Some(reason.filter(|it| !it.is_empty()).unwrap_or("incomplete").into())));
+    }
+    Ok(Stop::of(status, &["completed"]))
 }
 
 pub(super) fn push(event: &At<'_>, slots: &mut Slots) -> Result<(), DialectError> {
     match event.field("type").text()? {
-        "response.output_item.added" => begin(event, slots)?,
+        "response.output_item.added" => {
+            let item = event.field("item");
+            if is_call(&item)? && !has_begun(event, slots)? {
+                let at = begin(&item, number(event, slots)?, slots)?;
+                if let Some(slot) = slots.get_mut(at) {
+                    slot.open = true;
+                }
+            }
+        }
         "response.function_call_arguments.delta" | "response.custom_tool_call_input.delta" => {
             let delta = event.field("delta").text()?;
-            slot(event, slots)?.text.push_str(delta);
+            slot(event, slots)?.push_text(delta);
         }
         "response.function_call_arguments.done" => whole(event, "arguments", slots)?,
         "response.custom_tool_call_input.done" => whole(event, "input", slots)?,
         "response.output_item.done" => {
             let item = event.field("item");
             if is_call(&item)? {
-                let slot = slot(event, slots)?;
-                slot.done = !item.field("status").is("incomplete");
-                // Some servers send no deltas: the arguments are in the item alone.
-                let written = item.field("arguments").as_text().or(item.field("input").as_text());
-                if let Some(text) = written.filter(|text| !text.is_empty()) {
-                    text.clone_into(&mut slot.text);
-                }
+                // Some servers say nothing of an item before it is done.
+                let number = number(event, slots)?;
+                let at = match known(&item, number, slots)? {
+                    Some(at) => at,
+                    None => begin(&item, number, slots)?,
+                };
+                complete(&item, at, slots)?;
             }
         }
-        "response.completed" => slots.end(false),
-        "response.incomplete" => slots.end(true),
-        "response.failed" => return Err(event.field("response").field("error").failure()),
+        "response.completed" | "response.incomplete" => {
+            let response = event.field("response");
+            end(&response, slots)?;
+            slots.stop(ended(&response, response.field("status").any_text()?)?);
+            let is_whole = event.field("type").is("response.completed");
+            slots.stop(ended(&response, Some(if is_whole { "completed" } else { "incomplete" }))?);
+        }
+        "response.failed" => {
+            slots.stop(Stop::of(Some("failed"), &[]));
+            return Err(event.field("response").field("error").failure());
+        }
         "error" => return Err(event.failure()),
         _ => {}
     }
@@ -78,27 +101,118 @@ fn is_call(item: &At<'_>) -> Result<bool, DialectError> {
     Ok(matches!(item.field("type").text()?, "function_call" | "custom_tool_call"))
 }
 
-fn begin(event: &At<'_>, slots: &mut Slots) -> Result<(), DialectError> {
-    let item = event.field("item");
-    if is_call(&item)? {
-        let id = item.field("call_id").any_text()?.map(str::to_owned);
-        let name = item.field("name").name()?.to_owned();
-        slots.begin(Slot { index: event.field("output_index").number()?, id, name, ..Slot::default() });
+/// The place of an item in the output; one of its own where the server gives none.
+fn number(event: &At<'_>, slots: &Slots) -> Result<u64, DialectError> {
+    let index = event.field("output_index");
+    if index.value().is_some() { index.number() } else { Ok(slots.next_number()) }
+}
+
+/// Whether the call of an item has begun already, under the same number and id.
+fn has_begun(event: &At<'_>, slots: &Slots) -> Result<bool, DialectError> {
+    let id = event.field("item").field("call_id").any_text()?.filter(|id| !id.is_empty());
+    let begun = slots.find(&Key::Number(number(event, slots)?)).and_then(|at| slots.get(at));
+    Ok(id.is_some() && begun.is_some_and(|slot| slot.id.as_deref() == id))
+}
+
+/// Begins the call that an item is.
+fn begin(item: &At<'_>, number: u64, slots: &mut Slots) -> Result<usize, DialectError> {
+    let id = item.field("call_id").any_text()?.filter(|id| !id.is_empty()).map(str::to_owned);
+    let name = item.field("name").name()?.to_owned();
+    let custom = item.field("type").is("custom_tool_call");
+    let at = slots.begin(Slot { number, id, name, custom, ..Slot::default() });
+    if let Some(item) = item.field("id").any_text()? {
+        slots.know(at, Key::Item(item.to_owned()));
     }
+    Ok(at)
+}
+
+/// Takes what an item that is done says of its call: its arguments, which some servers send nowhere else, and
+/// whether the model finished it.
+fn complete(item: &At<'_>, at: usize, slots: &mut Slots) -> Result<(), DialectError> {
+    let id = item.field("call_id").any_text()?.filter(|id| !id.is_empty());
+    let Some(slot) = slots.get_mut(at) else { return Ok(()) };
+    slot.id = slot.id.take().or_else(|| id.map(str::to_owned));
+    slot.done = true;
+    let written = item.field(if slot.custom { "input" } else { "arguments" });
+    match written.value() {
+        // Nothing takes back what came in parts.
+        Some(Value::String(text)) if text.is_empty() => {}
+        Some(Value::String(text)) => slot.set_text(text),
+        _ if slot.custom => return Err(written.error("a text")),
+        _ => slot.give(&written)?,
+    }
+    let status = item.field("status").any_text()?.filter(|status| !status.is_empty());
+    slot.open = status.is_some_and(|status| status != "completed");
+    slot.status = status.filter(|_| slot.open).map(str::to_owned);
     Ok(())
 }
 
+/// The call of an item that is done, if it has begun.
+fn known(item: &At<'_>, number: u64, slots: &Slots) -> Result<Option<usize>, DialectError> {
+    let id = item.field("call_id").any_text()?.filter(|id| !id.is_empty());
+    let numbered = slots.find(&Key::Number(number));
+    let of = |at: usize| slots.get(at).and_then(|slot| slot.id.as_deref());
+    let at = match id {
+        None => numbered.filter(|at| slots.get(*at).is_some_and(|slot| !slot.done)),
+        Some(id) => numbered
+            .filter(|at| of(*at).is_none_or(|own| own == id))
+            .or_else(|| slots.find(&Key::Id(id.to_owned()))),
+    };
+    let name = item.field("name");
+    match at.and_then(|at| slots.get(at)) {
+        Some(slot) if name.name()? != slot.name => Err(name.another_name(&slot.name)),
+        _ => Ok(at),
+    }
+}
+
+/// Takes the calls of a response that has ended, of which no event spoke, or not to the end.
+fn end(response: &At<'_>, slots: &mut Slots) -> Result<(), DialectError> {
+    let had_events = slots.last().is_some();
+    for (number, item) in (0..).zip(response.field("output").any_items()?) {
+        let has_id = item.field("call_id").any_text()?.is_some_and(|id| !id.is_empty());
+        // Without an id, nobody could say which of the calls that have begun it is.
+        if !is_call(&item)? || had_events && !has_id {
+            continue;
+        }
+        match known(&item, number, slots)? {
+            Some(at) if slots.get(at).is_some_and(|slot| slot.open || slot.is_blank()) => {
+                complete(&item, at, slots)?;
+            }
+            Some(_) => {}
+            None => {
+                let at = begin(&item, number, slots)?;
+                complete(&item, at, slots)?;
+            }
+        }
+    }
+    slots.end();
+    Ok(())
+}
+
+/// The call that a part of arguments belongs to: by the number of its item, and by the id of the item where several
+/// have the number. Some servers give an item another id in each event.
 fn slot<'s>(event: &At<'_>, slots: &'s mut Slots) -> Result<&'s mut Slot, DialectError> {
-    let index = event.field("output_index");
-    slots.at(index.number()?).ok_or_else(|| index.error("the index of a call that has begun"))
+    let (index, item) = (event.field("output_index"), event.field("item_id"));
+    let by_item = item.any_text()?.and_then(|item| slots.find(&Key::Item(item.to_owned())));
+    let at = match index.value() {
+        None => by_item,
+        Some(_) => {
+            let number = index.number()?;
+            let is_numbered = |at: &usize| slots.get(*at).is_some_and(|slot| slot.number == number);
+            by_item.filter(is_numbered).or_else(|| slots.find(&Key::Number(number)))
+        }
+    };
+    at.and_then(|at| slots.get_mut(at)).ok_or_else(|| index.error("the index of a call that has begun"))
 }
 
 /// What was sent in parts comes once more, as a whole.
 fn whole(event: &At<'_>, field: &str, slots: &mut Slots) -> Result<(), DialectError> {
     let text = event.field(field).text()?;
     let slot = slot(event, slots)?;
-    text.clone_into(&mut slot.text);
-    slot.done = true;
+    if !text.is_empty() {
+        slot.set_text(text);
+    }
+    slot.open = false;
     Ok(())
 }
 

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 use tool_runtime::dialect::Dialect;
 
-use super::{assembled, bound, call, calls, of_all_kinds, refused, told};
+use super::{assembled, bound, call, calls, cut_off, of_all_kinds, refused, told, whole};
 
 fn dialect() -> Dialect {
     Dialect::anthropic()
@@ -120,14 +120,14 @@ fn interleaved_deltas_are_put_together_by_block() {
             call("toolu_3", "add", "{}")
         ]
     );
-    assert!(done.ended && done.cut_off.is_empty());
+    assert!(done.ended && cut_off(&done.calls).is_empty());
 }
 
 #[test]
 fn a_block_that_did_not_stop_is_cut_off() {
     let done = assembled(&dialect(), &[begins(0, "toolu_1", "add"), part(0, "{\"a\":1}")]);
-    assert!(done.calls.is_empty() && !done.ended);
-    assert_eq!(told(&done.cut_off), [call("toolu_1", "add", "{\"a\":1}")]);
+    assert!(whole(&done.calls).is_empty() && !done.ended);
+    assert_eq!(cut_off(&done.calls), [call("toolu_1", "add", "{\"a\":1}")]);
 }
 
 // The block is stopped, in the middle of its arguments.
@@ -137,8 +137,8 @@ fn a_response_that_ran_out_of_tokens_gives_the_whole_calls() {
     events.extend([part(1, "{\"a\":"), stops(1)]);
     events.extend(ends("max_tokens"));
     let done = assembled(&dialect(), &events);
-    assert_eq!(told(&done.calls), [call("toolu_1", "add", "{}")]);
-    assert_eq!(told(&done.cut_off), [call("toolu_2", "add", "{\"a\":")]);
+    assert_eq!(whole(&done.calls), [call("toolu_1", "add", "{}")]);
+    assert_eq!(cut_off(&done.calls), [call("toolu_2", "add", "{\"a\":")]);
 }
 
 #[test]

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 use tool_runtime::{Registry, ToolOutput, ToolResult, dialect::Dialect};
 
-use super::{assembled, bound, call, calls, of_all_kinds, refused, told, tools};
+use super::{assembled, bound, call, calls, cut_off, of_all_kinds, refused, told, tools, whole};
 
 fn dialect() -> Dialect {
     Dialect::gemini()
@@ -99,9 +99,9 @@ fn the_calls_of_all_chunks_are_given() {
     let both = assembled(&dialect(), &[first.clone(), second]);
     assert_eq!(told(&both.calls), [call("fc-1", "add", r#"{"a":1}"#), call("fc-2", "add", "{}")]);
     assert!(both.ended);
-    // It came whole; that there was to be more, nobody knows.
+    // It came whole, and nothing shows that it is what the model had finished.
     let one = assembled(&dialect(), &[first]);
-    assert_eq!(one.calls.len(), 1);
+    assert_eq!(cut_off(&one.calls), [call("fc-1", "add", r#"{"a":1}"#)]);
     assert!(!one.ended);
 }
 
@@ -146,7 +146,7 @@ fn arguments_that_come_in_parts_are_put_together() {
     let told: Vec<_> = done.calls.iter().map(|it| (&*it.name, it.arguments.as_str())).collect();
     let first = r#"{"a":50,"in":{"city":"New York"},"list":[{"a b":true},null],"empty":""}"#;
     assert_eq!(told, [("add", first), ("add", r#"{"a":1,"b":2.5}"#), ("draw", "{}")]);
-    assert!(done.ended && done.cut_off.is_empty());
+    assert!(done.ended && cut_off(&done.calls).is_empty());
 }
 
 // The wire of protocol buffers writes `null` for the only value of that type.
@@ -174,7 +174,7 @@ fn calls_whose_parts_alternate_are_told_apart_by_their_ids() {
     ];
     let done = assembled(&dialect(), &events);
     assert_eq!(told(&done.calls), [call("1", "add", r#"{"a":1,"b":1}"#), call("2", "add", r#"{"a":1}"#)]);
-    assert!(done.cut_off.is_empty());
+    assert!(cut_off(&done.calls).is_empty());
 }
 
 #[test]
@@ -186,8 +186,8 @@ fn a_call_of_which_parts_are_missing_is_cut_off() {
         end("MAX_TOKENS"),
     ];
     let done = assembled(&dialect(), &events);
-    assert_eq!(done.calls.len(), 1);
-    assert_eq!(told(&done.cut_off), [call("2", "add", r#"{"a":1}"#)]);
+    assert_eq!(whole(&done.calls).len(), 1);
+    assert_eq!(cut_off(&done.calls), [call("2", "add", r#"{"a":1}"#)]);
 }
 
 #[test]

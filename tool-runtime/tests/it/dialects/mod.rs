@@ -12,10 +12,12 @@ mod lint;
 mod mcp;
 mod openai_chat;
 mod openai_responses;
+mod parts;
 mod providers;
 mod recorded;
 mod requests;
 mod rules;
+mod stop_reasons;
 mod strict_anthropic;
 mod tools;
 mod world;
@@ -67,6 +69,16 @@ fn bound(dialect: &Dialect) -> Bound {
 fn told(calls: &[ToolCall]) -> Vec<(String, String, String)> {
     let told = |it: &ToolCall| (it.id.to_string(), it.name.to_string(), it.arguments.as_str().to_owned());
     calls.iter().map(told).collect()
+}
+
+/// Those of the calls that are whole.
+fn whole(calls: &[ToolCall]) -> Vec<(String, String, String)> {
+    told(&calls.iter().filter(|call| call.completed().is_ok()).cloned().collect::<Vec<_>>())
+}
+
+/// Those of the calls that were cut off.
+fn cut_off(calls: &[ToolCall]) -> Vec<(String, String, String)> {
+    told(&calls.iter().filter(|call| call.completed().is_err()).cloned().collect::<Vec<_>>())
 }
 
 fn call(id: &str, name: &str, arguments: &str) -> (String, String, String) {

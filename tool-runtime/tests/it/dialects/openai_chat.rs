@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use tool_runtime::{CallId, ErrorKind, ToolOutput, ToolResult, dialect::Dialect};
 
-use super::{add, assembled, bound, call, calls, of_all_kinds, refused, told, tools};
+use super::{add, assembled, bound, call, calls, cut_off, of_all_kinds, refused, told, tools, whole};
 
 fn dialect() -> Dialect {
     Dialect::openai_chat()
@@ -186,7 +186,7 @@ fn interleaved_deltas_are_put_together_by_index() {
         told(&done.calls),
         [call("call_1", "add", r#"{"a":1,"b":2}"#), call("call_2", "draw", r#"{"shape":"circle"}"#)]
     );
-    assert!(done.ended && done.cut_off.is_empty());
+    assert!(done.ended && cut_off(&done.calls).is_empty());
 }
 
 // As some that speak like OpenAI do.
@@ -206,8 +206,8 @@ fn calls_of_one_index_are_told_apart_by_their_ids() {
 #[test]
 fn a_stream_that_breaks_off_gives_no_call_to_be_made() {
     let done = assembled(&dialect(), &[begins(0, "call_1", "add"), part(0, "{\"a\":1}")]);
-    assert!(done.calls.is_empty() && !done.ended);
-    assert_eq!(told(&done.cut_off), [call("call_1", "add", "{\"a\":1}")]);
+    assert!(whole(&done.calls).is_empty() && !done.ended);
+    assert_eq!(cut_off(&done.calls), [call("call_1", "add", "{\"a\":1}")]);
 }
 
 #[test]
@@ -220,8 +220,8 @@ fn of_a_response_that_ran_out_of_tokens_the_whole_calls_are_given() {
         chunk(&json!({}), Some("length")),
     ];
     let done = assembled(&dialect(), &events);
-    assert_eq!(told(&done.calls), [call("call_1", "add", "{\"a\":1}")]);
-    assert_eq!(told(&done.cut_off), [call("call_2", "add", "{\"a\":")]);
+    assert_eq!(whole(&done.calls), [call("call_1", "add", "{\"a\":1}")]);
+    assert_eq!(cut_off(&done.calls), [call("call_2", "add", "{\"a\":")]);
 }
 
 #[test]
@@ -270,7 +270,7 @@ fn a_function_call_is_answered_by_a_message_of_the_function() {
         chunk(&json!({}), Some("function_call")),
     ];
     let done = assembled(&dialect, &events);
-    assert!(done.ended && done.cut_off.is_empty());
+    assert!(done.ended && cut_off(&done.calls).is_empty());
     let calls = [&of_whole[0], &done.calls[0]];
     for call in calls {
         assert_eq!((&*call.name, call.arguments.as_str()), ("add", "{\"a\":1}"));

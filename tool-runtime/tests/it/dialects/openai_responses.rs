@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 use tool_runtime::{ToolOutput, ToolResult, dialect::Dialect};
 
-use super::{assembled, bound, call, calls, of_all_kinds, refused, told};
+use super::{assembled, bound, call, calls, cut_off, of_all_kinds, refused, told, whole as uncut};
 
 fn dialect() -> Dialect {
     Dialect::openai_responses()
@@ -107,7 +107,7 @@ fn interleaved_deltas_are_put_together_by_their_place_in_the_output() {
     ];
     let done = assembled(&dialect(), &events);
     assert_eq!(told(&done.calls), [call("call_1", "add", "{\"a\":1}"), call("call_2", "add", "{\"a\":2}")]);
-    assert!(done.ended && done.cut_off.is_empty());
+    assert!(done.ended && cut_off(&done.calls).is_empty());
 }
 
 // As in the SDK's `tests/lib/responses/test_lifecycle_replacements.py`.
@@ -136,8 +136,8 @@ fn a_call_that_was_not_done_is_cut_off() {
         json!({ "type": "response.incomplete", "response": { "status": "incomplete" } }),
     ];
     let done = assembled(&dialect(), &events);
-    assert_eq!(told(&done.calls), [call("call_1", "add", "{}")]);
-    assert_eq!(told(&done.cut_off), [call("call_2", "add", "{\"a\"")]);
+    assert_eq!(uncut(&done.calls), [call("call_1", "add", "{}")]);
+    assert_eq!(cut_off(&done.calls), [call("call_2", "add", "{\"a\"")]);
 }
 
 #[test]

@@ -4,7 +4,7 @@
 use serde_json::Value;
 use tool_runtime::dialect::Dialect;
 
-use super::{assembled, bound, told};
+use super::{assembled, bound, cut_off, told, whole};
 
 struct Recorded {
     dialect: Dialect,
@@ -73,8 +73,8 @@ fn recorded_streams_give_the_calls_that_the_model_made_and_those_that_were_cut_o
         let Some(Value::Array(events)) = of.get("events") else { continue };
         let done = assembled(&dialect, events);
         assert!(done.ended, "{name}");
-        let (whole, cut_off) = (told(&done.calls), told(&done.cut_off));
-        let (got, none) = if name.ends_with("cut off") { (cut_off, whole) } else { (whole, cut_off) };
+        let (uncut, cut) = (whole(&done.calls), cut_off(&done.calls));
+        let (got, none) = if name.ends_with("cut off") { (cut, uncut) } else { (uncut, cut) };
         same(got, &expected, &name);
         assert!(none.is_empty(), "{name}: {none:?}");
         counted += 1;
