@@ -14,6 +14,7 @@ use std::{borrow::Cow, error::Error, fmt, io, sync::Arc};
 use serde_json::Value;
 
 pub use self::kind::ErrorKind;
+use crate::guarded::Guarded;
 use crate::{
     Content, ToolName, Violation, Violations,
     arguments::plan::words::{beginning, grouped},
@@ -42,7 +43,7 @@ struct Inner {
     tool: Option<Cow<'static, str>>,
     /// Empty where the source's own text is the message.
     message: Cow<'static, str>,
-    source: Option<Arc<dyn Error + Send + Sync>>,
+    source: Option<Source>,
     retryable: bool,
     violations: Violations,
     arguments: Option<String>,
@@ -53,6 +54,33 @@ struct Inner {
     suggestions: Vec<ToolName>,
     details: Option<Value>,
     content: Vec<Content>,
+}
+
+/// What a call failed with, of a type of the user's.
+#[derive(Clone)]
+struct Source {
+    // Whoever drops the last copy, such as a retry, does not see a panic of its `Drop`.
+    error: Guarded<Arc<dyn Error + Send + Sync>>,
+    /// The text of its `Display`, made once: where the tool gives it, whose panic is an error of the call.
+    text: Arc<str>,
+}
+
+impl Source {
+    fn new(error: Box<dyn Error + Send + Sync>) -> Self {
+        let error = Guarded::new(Arc::from(error));
+        let text = error.get().map(ToString::to_string).unwrap_or_default().into();
+        Self { error, text }
+    }
+
+    fn as_error(&self) -> Option<&(dyn Error + 'static)> {
+        self.error.get().map(|error| &**error as _)
+    }
+}
+
+impl fmt::Debug for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.as_error().fmt(f)
+    }
 }
 
 impl ToolError {
@@ -81,7 +109,8 @@ impl ToolError {
         Self::new(ErrorKind::Failed, message)
     }
 
-    /// The tool failed because of `source`, whose text (not its chain) is what the model reads.
+    /// The tool failed because of `source`, whose text (not its chain) is what the model reads. The text is
+    /// made here, once.
     pub fn from_source(source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         // An error of ours that travelled in a box keeps its kind.
         match source.into().downcast::<Self>() {
@@ -89,7 +118,7 @@ impl ToolError {
             Err(source) => {
                 let mut error = Self::failed("");
                 error.inner.retryable = source.downcast_ref().is_some_and(is_transient);
-                error.inner.source = Some(source.into());
+                error.inner.source = Some(Source::new(source));
                 error
             }
         }
@@ -98,7 +127,7 @@ impl ToolError {
     /// The same, in the words of `source`, which stands around it.
     pub(crate) fn told_as(mut self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         self.inner.message = Cow::Borrowed("");
-        self.inner.source = Some(source.into().into());
+        self.inner.source = Some(Source::new(source.into()));
         self
     }
 
@@ -317,7 +346,7 @@ impl ToolError {
     /// Our own words, or those of the source.
     fn message(&self) -> Cow<'_, str> {
         match &self.inner.source {
-            Some(source) if self.inner.message.is_empty() => source.to_string().into(),
+            Some(source) if self.inner.message.is_empty() => Cow::Borrowed(&source.text),
             _ => Cow::Borrowed(&self.inner.message),
         }
     }
@@ -414,6 +443,6 @@ impl fmt::Debug for ToolError {
 
 impl Error for ToolError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
-        self.inner.source.as_deref().map(|source| source as _)
+        self.inner.source.as_ref()?.as_error()
     }
 }

@@ -15,6 +15,7 @@ mod context;
 mod definition;
 mod error;
 mod function;
+mod guarded;
 mod merge;
 mod metadata;
 mod nearest;

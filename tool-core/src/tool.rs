@@ -14,6 +14,7 @@ use crate::{
     Arguments, Method, ModelRequest, Needed, Permission, Site, ToolContext, ToolDefinition, ToolError,
     ToolOutput,
     arguments::Corrections,
+    guarded::Guarded,
 };
 
 /// A future in a box.
@@ -157,7 +158,8 @@ impl<T: Tool + ?Sized> Tool for Arc<T> {
 #[must_use = "a prepared call does nothing until it is run"]
 pub struct Prepared<'a> {
     arguments: Arguments<'a>,
-    invocation: PreparedInvocation<'a>,
+    // Holds decoded arguments, of types of the user's, which are dropped where the call does not run.
+    invocation: Guarded<PreparedInvocation<'a>>,
     /// Whether somebody around the tool wants a person to be asked.
     asks: bool,
 }
@@ -176,12 +178,16 @@ impl<'a> Prepared<'a> {
         arguments: Arguments<'a>,
         run: impl FnOnce(Arguments<'a>, &'a ToolContext) -> Running<'a> + Send + 'a,
     ) -> Self {
-        Self { arguments, invocation: PreparedInvocation::Custom(Box::new(run)), asks: false }
+        Self::of(arguments, PreparedInvocation::Custom(Box::new(run)))
     }
 
     /// The call of a function whose slots were filled from `arguments`.
     pub(crate) fn function(arguments: Arguments<'a>, invocation: Boxed) -> Self {
-        Self { arguments, invocation: PreparedInvocation::Function(invocation), asks: false }
+        Self::of(arguments, PreparedInvocation::Function(invocation))
+    }
+
+    fn of(arguments: Arguments<'a>, invocation: PreparedInvocation<'a>) -> Self {
+        Self { arguments, invocation: Guarded::new(invocation), asks: false }
     }
 
     /// The same call, before which a person is to be asked, whatever the tool itself says. The tool's
@@ -199,16 +205,18 @@ impl<'a> Prepared<'a> {
     /// Runs the call. Nothing happens until the future is polled, and dropping it cancels. The output
     /// says what was corrected in the arguments.
     pub fn run(self, cx: &'a ToolContext) -> Running<'a> {
-        let Self { arguments, invocation, asks: _ } = self;
-        match invocation {
-            PreparedInvocation::Function(invocation) => {
+        let Self { arguments, mut invocation, asks: _ } = self;
+        match invocation.take() {
+            Some(PreparedInvocation::Function(invocation)) => {
                 let (text, corrections) = arguments.into_parts();
                 corrected(invocation.run(Call::new(text, cx)), corrections)
             }
-            PreparedInvocation::Custom(run) => {
+            Some(PreparedInvocation::Custom(run)) => {
                 let corrections = arguments.kept_corrections();
                 corrected(run(arguments, cx), corrections)
             }
+            // It is taken here alone.
+            None => Box::pin(std::future::ready(Err(ToolError::cancelled()))),
         }
     }
 
@@ -241,11 +249,11 @@ impl<'a> Prepared<'a> {
         otherwise: T,
         question: impl FnOnce(&dyn Invocation, &Call<'_>) -> Result<T, ToolError>,
     ) -> Result<T, ToolError> {
-        match &self.invocation {
-            PreparedInvocation::Function(invocation) => {
+        match self.invocation.get() {
+            Some(PreparedInvocation::Function(invocation)) => {
                 question(&**invocation, &Call::new(self.arguments.as_str().into(), cx))
             }
-            PreparedInvocation::Custom(_) => Ok(otherwise),
+            Some(PreparedInvocation::Custom(_)) | None => Ok(otherwise),
         }
     }
 }

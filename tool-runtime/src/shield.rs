@@ -1,13 +1,12 @@
 //! A panic in what a program hands us is an error of one call, and of nothing else.
 
 use std::{
-    any::Any,
     future::Future,
-    panic::{AssertUnwindSafe, catch_unwind},
     pin::Pin,
     task::{Context, Poll},
 };
 
+pub(crate) use tool_core::__private::{Guarded, caught, discard};
 use tool_core::{__private::within_call, CallId, ErrorKind, Running, ToolError, WithCallId};
 
 /// Runs `body`, which is not async.
@@ -17,20 +16,60 @@ pub(crate) fn barrier<T>(body: impl FnOnce() -> Result<T, ToolError>) -> Result<
     caught(body).unwrap_or_else(|message| Err(panicked(message)))
 }
 
-/// What `body` gives, or the message of its panic.
-pub(crate) fn caught<T>(body: impl FnOnce() -> T) -> Result<T, String> {
-    catch_unwind(AssertUnwindSafe(body)).map_err(message)
+/// A future of the user's: gives the message of a panic, and is dropped inside the barrier, as soon as it is
+/// over.
+#[must_use = "a future does nothing until it is polled"]
+pub(crate) struct Shield<'a, T>(Guarded<Running<'a, T>>);
+
+impl<'a, T> Shield<'a, T> {
+    #[inline]
+    pub(crate) fn new(running: Running<'a, T>) -> Self {
+        Self(Guarded::new(running))
+    }
 }
 
-/// A future that fails where the one inside panics.
+impl<T> Future for Shield<'_, T> {
+    type Output = Result<T, String>;
+
+    #[inline]
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut answer = None;
+        let polled = caught(|| {
+            let running = self.0.get_mut()?;
+            if let Poll::Ready(value) = running.as_mut().poll(cx) {
+                answer = Some(value);
+                drop(self.0.take());
+            }
+            Some(())
+        });
+        match (answer, polled) {
+            // A panic of the future when it is dropped does not take the answer back.
+            (Some(value), _) => Poll::Ready(Ok(value)),
+            (None, Ok(Some(()))) => Poll::Pending,
+            (None, Ok(None)) => Poll::Ready(Err("it is over, and was polled again".to_owned())),
+            (None, Err(message)) => Poll::Ready(Err(message)),
+        }
+    }
+}
+
+/// A [`Shield`] around a call: it fails where the future panics.
 #[must_use = "a future does nothing until it is polled"]
-pub(crate) struct Barrier<'a, T>(pub(crate) Running<'a, Result<T, ToolError>>);
+pub(crate) struct Barrier<'a, T>(Shield<'a, Result<T, ToolError>>);
+
+impl<'a, T> Barrier<'a, T> {
+    #[inline]
+    pub(crate) fn new(running: Running<'a, Result<T, ToolError>>) -> Self {
+        Self(Shield::new(running))
+    }
+}
 
 impl<T> Future for Barrier<'_, T> {
     type Output = Result<T, ToolError>;
 
+    #[inline]
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        caught(|| self.0.as_mut().poll(cx)).unwrap_or_else(|message| Poll::Ready(Err(panicked(message))))
+        let polled = Pin::new(&mut self.0).poll(cx);
+        polled.map(|result| result.unwrap_or_else(|message| Err(panicked(message))))
     }
 }
 
@@ -42,7 +81,7 @@ pub(crate) async fn shielded<'a, T>(
     make: impl FnOnce() -> Running<'a, T>,
 ) -> Result<T, ToolError> {
     let given = match caught(|| within_call(id.clone(), make)) {
-        Ok(running) => WithCallId::new(id.clone(), Shield(running)).await,
+        Ok(running) => WithCallId::new(id.clone(), Shield::new(running)).await,
         Err(message) => Err(message),
     };
     given.map_err(|message| panic_of(who, &message))
@@ -51,7 +90,7 @@ pub(crate) async fn shielded<'a, T>(
 /// As [`shielded`], where it is part of no call.
 pub(crate) async fn guarded<'a, T>(who: &str, make: impl FnOnce() -> Running<'a, T>) -> Result<T, ToolError> {
     let given = match caught(make) {
-        Ok(running) => Shield(running).await,
+        Ok(running) => Shield::new(running).await,
         Err(message) => Err(message),
     };
     given.map_err(|message| panic_of(who, &message))
@@ -66,33 +105,8 @@ pub(crate) fn panic_of(who: &str, message: &str) -> ToolError {
     })
 }
 
-/// As [`Barrier`], around a future that cannot fail by itself: gives the message of a panic.
-struct Shield<'a, T>(Running<'a, T>);
-
-impl<T> Future for Shield<'_, T> {
-    type Output = Result<T, String>;
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        match caught(|| self.0.as_mut().poll(cx)) {
-            Ok(poll) => poll.map(Ok),
-            Err(message) => Poll::Ready(Err(message)),
-        }
-    }
-}
-
 /// The error of a call that panicked with `message`.
 #[cold]
 pub(crate) fn panicked(message: String) -> ToolError {
     ToolError::new(ErrorKind::Panicked, message)
-}
-
-#[cold]
-fn message(payload: Box<dyn Any + Send>) -> String {
-    let message = payload.downcast_ref::<&str>().map(|message| (*message).to_owned());
-    let message = message.or_else(|| payload.downcast_ref::<String>().cloned());
-    // Anything may be thrown, and what is thrown may panic when it is dropped, and so on.
-    if let Err(another) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
-        std::mem::forget(another);
-    }
-    message.unwrap_or_default()
 }

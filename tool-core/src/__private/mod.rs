@@ -43,6 +43,7 @@ pub use crate::{
     ToolError,
     arguments::ExactValue,
     context::within_call,
+    guarded::{Guarded, caught, discard},
     merged, outcome, outcome_sync,
     schema::{ResolvedPointer, pointer_steps},
     site, to_json,

@@ -28,24 +28,26 @@ pub(crate) struct Lenience {
 #[inline]
 pub(crate) fn ready<'a>(
     tool: &dyn Tool,
+    definition: &ToolDefinition,
     foreign: Option<&Foreign>,
     arguments: Arguments<'a>,
     lenience: Lenience,
 ) -> Result<Arguments<'a>, ToolError> {
     if foreign.is_none() && tool.holds_arguments() {
-        return came(tool, arguments, lenience);
+        return came(tool, definition, arguments, lenience);
     }
-    fit(tool, foreign, arguments, lenience)
+    fit(tool, definition, foreign, arguments, lenience)
 }
 
 /// Gives `arguments` as they fit, for those who decode them by themselves.
 pub(crate) fn fit<'a>(
     tool: &dyn Tool,
+    definition: &ToolDefinition,
     foreign: Option<&Foreign>,
     arguments: Arguments<'a>,
     lenience: Lenience,
 ) -> Result<Arguments<'a>, ToolError> {
-    held(tool.definition(), foreign, came(tool, arguments, lenience)?)
+    held(definition, foreign, came(tool, definition, arguments, lenience)?)
 }
 
 /// The arguments as they are to be read: repaired where that is permitted, and after the tool's own
@@ -53,27 +55,28 @@ pub(crate) fn fit<'a>(
 #[inline]
 fn came<'a>(
     tool: &dyn Tool,
+    definition: &ToolDefinition,
     arguments: Arguments<'a>,
     lenience: Lenience,
 ) -> Result<Arguments<'a>, ToolError> {
     let arguments = match lenience.repair {
         Repair::Off => arguments,
-        repair => repaired(tool, arguments, repair)?,
+        repair => repaired(definition, arguments, repair)?,
     };
     let arguments = match tool.prepare_arguments() {
         None => arguments,
-        Some(rewrite) => rewritten(tool.definition(), rewrite, arguments)?,
+        Some(rewrite) => rewritten(definition, rewrite, arguments)?,
     };
     Ok(arguments.lenient(lenience.coercion))
 }
 
 fn repaired<'a>(
-    tool: &dyn Tool,
+    definition: &ToolDefinition,
     arguments: Arguments<'a>,
     repair: Repair,
 ) -> Result<Arguments<'a>, ToolError> {
     let recovery = recover(arguments.as_str());
-    let read_only = tool.definition().metadata().read_only == Some(true);
+    let read_only = definition.metadata().read_only == Some(true);
     let (why, what) = match &recovery {
         Recovery::Strict(_) => return Ok(arguments),
         Recovery::Repaired { text, .. } | Recovery::Partial { text, .. }

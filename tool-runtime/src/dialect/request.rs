@@ -14,10 +14,10 @@ pub(super) fn pack(bound: &Bound, registry: &Registry, request: &mut Value) -> R
         add_tools(request, own)?;
     }
     let mut asked = ModelRequest::new(bound.wire().name(), request);
-    for tool in registry.tools() {
-        let name = tool.definition().name();
+    for entry in registry.entries() {
+        let name = entry.definition().name();
         asked.ask_as(bound.wire_name(name));
-        caught(|| tool.on_request(&mut asked)).map_err(|message| DialectError {
+        caught(|| entry.tool().on_request(&mut asked)).map_err(|message| DialectError {
             pointer: "/tools".to_owned(),
             expected: format!("what `{name}` adds to a request"),
             got: format!("a panic: {message}"),

@@ -17,7 +17,12 @@ use super::{
     prepare::{Asked, By},
     quiet::are_quiet,
 };
-use crate::{CallOutcome, ToolCall, ToolEvent, registry::Entry, shield::caught, telemetry};
+use crate::{
+    CallOutcome, ToolCall, ToolEvent,
+    registry::Entry,
+    shield::{Guarded, caught},
+    telemetry,
+};
 
 /// Calls that are to be run together.
 ///
@@ -45,7 +50,7 @@ pub struct Batch {
     /// What a person said to each of the calls; empty where nobody was asked.
     resumed: Resumed,
     run: Option<Arc<RunContext>>,
-    steering: Option<Box<dyn Fn() -> bool + Send + Sync>>,
+    steering: Option<Arc<dyn Fn() -> bool + Send + Sync>>,
 }
 
 impl Batch {
@@ -68,7 +73,7 @@ impl Batch {
     /// Sets what is asked between calls, or between groups of calls: whether something has come that is
     /// to be dealt with first, such as a message of the user. The rest of the batch is then skipped.
     pub fn steering(mut self, steering: impl Fn() -> bool + Send + Sync + 'static) -> Self {
-        self.steering = Some(Box::new(steering));
+        self.steering = Some(Arc::new(steering));
         self
     }
 
@@ -94,6 +99,10 @@ impl Batch {
     }
 
     async fn driven(self, stream: Option<mpsc::Sender<ToolEvent>>) -> Vec<CallOutcome> {
+        // Dropped after all else: what may be the last to hold values, hooks and tools of the user's.
+        let _executor = Guarded::new(self.executor.clone());
+        let _run = Guarded::new(self.run.clone());
+        let _steering = Guarded::new(self.steering.clone());
         let Self { executor, calls, resumed, run, steering } = self;
         let confirmed = resumed.take();
         let executor = &executor.inner;
@@ -112,7 +121,7 @@ impl Batch {
             if let Some(stopped) = around.stop() {
                 stop = Some(stopped);
             } else if let (Some(steering), None, 1..) = (&steering, &stop, number) {
-                stop = match caught(steering) {
+                stop = match caught(|| steering()) {
                     Ok(true) => Some(Stop::Steered),
                     Ok(false) => None,
                     Err(message) => Some(Stop::Unclear(message)),

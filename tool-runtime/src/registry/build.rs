@@ -8,16 +8,16 @@ use tool_core::{
     __private::Handle, Method, Needed, Provided, Registration, SchemaError, Site, StaticToolSet, Tool,
 };
 
-use super::{BuildError, Problem, Registry, Terms, entry::Entry};
+use super::{BuildError, Facts, Problem, Registry, Terms, entry::Entry};
 use crate::arguments::{Lenience, Repair};
-use crate::shield::caught;
+use crate::shield::{caught, discard};
 
 /// Collects tools and what they need, and makes a [`Registry`] of them.
 #[must_use = "a builder does nothing until `build` is called"]
 #[derive(Default)]
 pub struct RegistryBuilder {
     sources: Vec<Source>,
-    replaced: Vec<Arc<dyn Tool>>,
+    replaced: Vec<Given>,
     provided: Provided,
     per_run: Vec<Needed>,
     expected: BTreeSet<String>,
@@ -37,7 +37,14 @@ enum Values {
 enum Source {
     Registration(Registration),
     Method(Method),
-    Tool(Arc<dyn Tool>),
+    Tool(Given),
+}
+
+/// A tool that is a value, and what it said of itself when it was added.
+#[derive(Clone)]
+struct Given {
+    tool: Arc<dyn Tool>,
+    facts: Facts,
 }
 
 impl Source {
@@ -45,7 +52,7 @@ impl Source {
         match self {
             Self::Registration(it) => it.name().to_owned(),
             Self::Method(it) => it.name().to_owned(),
-            Self::Tool(it) => it.definition().name().to_string(),
+            Self::Tool(it) => it.facts.definition.name().to_string(),
         }
     }
 
@@ -53,7 +60,7 @@ impl Source {
         match self {
             Self::Registration(it) => Some(it.site()),
             Self::Method(it) => Some(it.site()),
-            Self::Tool(it) => it.site(),
+            Self::Tool(it) => it.facts.site,
         }
     }
 
@@ -61,7 +68,15 @@ impl Source {
         match self {
             Self::Registration(it) => it.tool().map(|tool| Arc::new(tool) as _),
             Self::Method(it) => it.tool().map(|tool| Arc::new(tool) as _),
-            Self::Tool(it) => Ok(Arc::clone(it)),
+            Self::Tool(it) => Ok(Arc::clone(&it.tool)),
+        }
+    }
+
+    /// What `tool`, which this made, says of itself.
+    fn facts(&self, tool: &dyn Tool) -> Result<Facts, String> {
+        match self {
+            Self::Tool(it) => Ok(it.facts.clone()),
+            _ => Facts::of(tool),
         }
     }
 
@@ -69,7 +84,7 @@ impl Source {
     fn is(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Registration(one), Self::Registration(other)) => one.is(other),
-            (Self::Tool(one), Self::Tool(other)) => Arc::ptr_eq(one, other),
+            (Self::Tool(one), Self::Tool(other)) => Arc::ptr_eq(&one.tool, &other.tool),
             _ => false,
         }
     }
@@ -93,14 +108,30 @@ impl RegistryBuilder {
     /// Adds a tool that is a value.
     #[expect(clippy::should_implement_trait, reason = "it takes two things that are no numbers")]
     pub fn add(mut self, tool: impl Tool + 'static) -> Self {
-        self.sources.push(Source::Tool(Arc::new(tool)));
+        let given = self.given(tool);
+        self.sources.extend(given.map(Source::Tool));
         self
     }
 
     /// Adds a tool that takes the place of any other of its name.
     pub fn replace(mut self, tool: impl Tool + 'static) -> Self {
-        self.replaced.push(Arc::new(tool));
+        let given = self.given(tool);
+        self.replaced.extend(given);
         self
+    }
+
+    /// Asks `tool` what it says of itself; one that panics is a problem of the set.
+    fn given<T: Tool + 'static>(&mut self, tool: T) -> Option<Given> {
+        let tool: Arc<dyn Tool> = Arc::new(tool);
+        match Facts::of(&*tool) {
+            Ok(facts) => Some(Given { tool, facts }),
+            Err(message) => {
+                discard(tool);
+                let tool = std::any::type_name::<T>().to_owned();
+                self.problems.push(Problem::Panicked { tool, site: None, message });
+                None
+            }
+        }
     }
 
     /// Adds the methods of a value whose `impl` block has `#[toolset]`.
@@ -300,10 +331,16 @@ fn entry(
 ) -> Option<Entry> {
     match source.tool() {
         Ok(tool) => {
+            let facts = source.facts(&*tool);
+            let facts = facts.map_err(|message| {
+                let (tool, site) = (name.to_owned(), source.site());
+                problems.push(Problem::Panicked { tool, site, message });
+            });
+            let facts = facts.ok()?;
             if let Some((provided, per_run)) = values {
-                missing(&*tool, &[provided], per_run, problems);
+                missing(&facts, &[provided], per_run, problems);
             }
-            Entry::new(tool, lenience, problems)
+            Entry::new(tool, facts, lenience, problems)
         }
         Err(error) => {
             let (tool, message) = (name.to_owned(), error.to_string());
@@ -314,17 +351,12 @@ fn entry(
 }
 
 /// Adds a problem for each value that `tool` takes and nobody gives.
-pub(super) fn missing(
-    tool: &dyn Tool,
-    provided: &[&Provided],
-    per_run: &[Needed],
-    problems: &mut Vec<Problem>,
-) {
-    for needed in tool.needs() {
+pub(super) fn missing(tool: &Facts, provided: &[&Provided], per_run: &[Needed], problems: &mut Vec<Problem>) {
+    for needed in &tool.needs {
         if !provided.iter().any(|it| it.contains(needed)) && !per_run.contains(needed) {
             problems.push(Problem::NotProvided {
-                tool: tool.definition().name().to_string(),
-                site: tool.site(),
+                tool: tool.definition.name().to_string(),
+                site: tool.site,
                 type_name: needed.type_name(),
             });
         }

@@ -2,34 +2,65 @@ use std::{future::poll_fn, sync::Arc, task::Poll, time::Duration};
 
 use tokio::{runtime::Handle, time::timeout};
 use tool_core::{
-    __private::within_call, Arguments, ErrorKind, Misfit, Prepared, Purpose, Running, Tool, ToolContext,
-    ToolDefinition, ToolError, ToolOutput, WithCallId,
+    __private::within_call, Arguments, ErrorKind, Misfit, Needed, Prepared, Purpose, Running, Site, Tool,
+    ToolContext, ToolDefinition, ToolError, ToolOutput, WithCallId,
 };
 
 use super::{Guard, Problem};
 use crate::{
     arguments::{self, Foreign, Lenience, Promise},
-    shield::{Barrier, barrier, caught, panicked},
+    shield::{Barrier, Guarded, barrier, caught, panicked},
 };
+
+/// What a tool says of itself, asked once.
+#[derive(Clone)]
+pub(crate) struct Facts {
+    pub(super) definition: ToolDefinition,
+    pub(super) needs: Vec<Needed>,
+    pub(super) site: Option<Site>,
+}
+
+impl Facts {
+    /// Asks `tool`.
+    ///
+    /// # Errors
+    ///
+    /// The message of a panic.
+    pub(crate) fn of(tool: &dyn Tool) -> Result<Self, String> {
+        caught(|| Self {
+            definition: tool.definition().clone(),
+            needs: tool.needs().to_vec(),
+            site: tool.site(),
+        })
+    }
+}
 
 /// A tool, and what its schemas were compiled to.
 pub(crate) struct Entry {
     tool: Arc<dyn Tool>,
+    facts: Facts,
     /// What arguments are held to where no plan covers their schema.
     foreign: Option<Foreign>,
     /// What results are held to, where they are.
     promise: Option<Promise>,
     lenience: Lenience,
+    /// Dropped last, so that a panic of the tool's `Drop` ends here.
+    _tool: Guarded<Arc<dyn Tool>>,
 }
 
 impl Entry {
     /// Compiles the schemas of `tool`; everything that is wrong with them is added to `problems`.
     /// What the tool says about strictness counts more than `lenience`.
-    pub(super) fn new(tool: Arc<dyn Tool>, lenience: Lenience, problems: &mut Vec<Problem>) -> Option<Self> {
-        let definition = tool.definition();
+    pub(super) fn new(
+        tool: Arc<dyn Tool>,
+        facts: Facts,
+        lenience: Lenience,
+        problems: &mut Vec<Problem>,
+    ) -> Option<Self> {
+        let Facts { definition, site, needs: _ } = &facts;
         let mut refuse = |message: String| {
             let tool_name = definition.name().to_string();
-            problems.push(Problem::Schema { tool: tool_name, site: tool.site(), message });
+            problems.push(Problem::Schema { tool: tool_name, site: *site, message });
         };
         let schema = definition.input_schema();
         let foreign = schema.plan().err().map(|problems| Foreign::instead_of(problems, schema.as_value()));
@@ -53,34 +84,40 @@ impl Entry {
             for violation in violations {
                 let tool_name = definition.name().to_string();
                 let message = format!("example {}: {violation}", at + 1);
-                problems.push(Problem::Example { tool: tool_name, site: tool.site(), message });
+                problems.push(Problem::Example { tool: tool_name, site: *site, message });
             }
         }
-        problems.extend(schema.misfits().into_iter().map(|misfit| unfit(&*tool, &misfit)));
+        problems.extend(schema.misfits().into_iter().map(|misfit| unfit(&facts, &misfit)));
         let coercion = lenience.coercion;
         let coercion = definition.metadata().strict.map_or(coercion, |strict| !strict);
-        Some(Self { tool, foreign, promise, lenience: Lenience { coercion, ..lenience } })
+        let lenience = Lenience { coercion, ..lenience };
+        let _tool = Guarded::new(Arc::clone(&tool));
+        Some(Self { tool, facts, foreign, promise, lenience, _tool })
     }
 
     pub(crate) fn tool(&self) -> &Arc<dyn Tool> {
         &self.tool
     }
 
+    #[inline]
     pub(crate) fn definition(&self) -> &ToolDefinition {
-        self.tool.definition()
+        &self.facts.definition
+    }
+
+    pub(super) fn facts(&self) -> &Facts {
+        &self.facts
     }
 
     /// Gives the arguments as they fit; decodes and runs nothing.
     pub(super) fn fit<'a>(&self, arguments: Arguments<'a>) -> Result<Arguments<'a>, ToolError> {
-        let (foreign, lenience) = (self.foreign.as_ref(), self.lenience);
-        let fitting = barrier(|| arguments::fit(&*self.tool, foreign, arguments, lenience));
+        let (definition, foreign, lenience) = (self.definition(), self.foreign.as_ref(), self.lenience);
+        let fitting = barrier(|| arguments::fit(&*self.tool, definition, foreign, arguments, lenience));
         fitting.map_err(|error| error.of_tool(self.definition().name().to_string()))
     }
 
     /// The first half of a call: checked, and not run.
     pub(crate) fn prepare<'a>(&'a self, arguments: Arguments<'a>) -> Result<Prepared<'a>, ToolError> {
-        let (tool, foreign, lenience) = (&*self.tool, self.foreign.as_ref(), self.lenience);
-        barrier(|| tool.prepare(arguments::ready(tool, foreign, arguments, lenience)?))
+        barrier(|| self.tool.prepare(self.ready(arguments)?))
             .map_err(|error| error.of_tool(self.definition().name().to_string()))
     }
 
@@ -91,10 +128,9 @@ impl Entry {
         arguments: Arguments<'a>,
         cx: &'a ToolContext,
     ) -> Result<WithCallId<Barrier<'a, ToolOutput>>, ToolError> {
-        let (tool, foreign, lenience) = (&*self.tool, self.foreign.as_ref(), self.lenience);
-        let running = barrier(|| tool.start(arguments::ready(tool, foreign, arguments, lenience)?, cx))
+        let running = barrier(|| self.tool.start(self.ready(arguments)?, cx))
             .map_err(|error| error.of_tool(self.definition().name().to_string()))?;
-        Ok(WithCallId::new(cx.call_id().clone(), Barrier(running)))
+        Ok(WithCallId::new(cx.call_id().clone(), Barrier::new(running)))
     }
 
     /// The second half, for once: neither limited in time nor held to what is promised.
@@ -103,7 +139,7 @@ impl Entry {
         cx: &'a ToolContext,
     ) -> Result<WithCallId<Barrier<'a, ToolOutput>>, ToolError> {
         let running = barrier(|| Ok(prepared.run(cx)))?;
-        Ok(WithCallId::new(cx.call_id().clone(), Barrier(running)))
+        Ok(WithCallId::new(cx.call_id().clone(), Barrier::new(running)))
     }
 
     /// Checks `arguments` and runs the call, from when the future is first polled; a panic in either
@@ -116,17 +152,29 @@ impl Entry {
         cx: &'a ToolContext,
         guard: Guard,
     ) -> impl Future<Output = Result<ToolOutput, ToolError>> + Send + 'a {
-        let (mut arguments, mut running) = (Some(arguments), None);
+        let (mut arguments, mut running) = (Some(arguments), Guarded::default());
         poll_fn(move |task| {
-            let step = || -> Poll<Result<ToolOutput, ToolError>> {
-                let running = match arguments.take() {
-                    Some(arguments) => running.insert(self.start(arguments, cx, guard)?),
-                    None => running.as_mut().ok_or_else(over)?,
-                };
-                within_call(cx.call_id().clone(), || running.as_mut().poll(task))
+            let mut answer = None;
+            let step = || -> Result<(), ToolError> {
+                if let Some(arguments) = arguments.take() {
+                    running = Guarded::new(self.start(arguments, cx, guard)?);
+                }
+                let polled = running.get_mut().ok_or_else(over)?.as_mut();
+                if let Poll::Ready(result) = within_call(cx.call_id().clone(), || polled.poll(task)) {
+                    answer = Some(result);
+                    drop(running.take());
+                }
+                Ok(())
             };
-            let polled = caught(step).unwrap_or_else(|message| Poll::Ready(Err(panicked(message))));
-            polled.map(|result| self.hold(result))
+            let step = caught(step);
+            let result = match (answer, step) {
+                // A panic of the body when it is dropped does not take the answer back.
+                (Some(result), _) => result,
+                (None, Ok(Ok(()))) => return Poll::Pending,
+                (None, Ok(Err(error))) => Err(error),
+                (None, Err(message)) => Err(panicked(message)),
+            };
+            Poll::Ready(self.hold(result))
         })
     }
 
@@ -142,6 +190,12 @@ impl Entry {
         .map_err(|error| error.of_tool(self.definition().name().to_string()))
     }
 
+    /// `arguments` in the form in which the tool reads them.
+    #[inline]
+    fn ready<'a>(&self, arguments: Arguments<'a>) -> Result<Arguments<'a>, ToolError> {
+        arguments::ready(&*self.tool, self.definition(), self.foreign.as_ref(), arguments, self.lenience)
+    }
+
     /// The call, checked and ready to be polled.
     #[inline]
     fn start<'a>(
@@ -151,7 +205,7 @@ impl Entry {
         guard: Guard,
     ) -> Result<Running<'a>, ToolError> {
         let (tool, metadata) = (&*self.tool, self.definition().metadata());
-        let ready = arguments::ready(tool, self.foreign.as_ref(), arguments, self.lenience)?;
+        let ready = self.ready(arguments)?;
         // A call that does not fit costs nobody an approval.
         if let Err(refused) = guard.admits(metadata) {
             return tool.prepare(ready).and(Err(refused));
@@ -170,17 +224,17 @@ fn over() -> ToolError {
 }
 
 /// The problem of a tool that was given a value which no call can have.
-fn unfit(tool: &dyn Tool, misfit: &Misfit) -> Problem {
-    let name = tool.definition().name().to_string();
+fn unfit(facts: &Facts, misfit: &Misfit) -> Problem {
+    let (name, site) = (facts.definition.name().to_string(), facts.site);
     let Misfit { parameter, purpose, violation } = misfit;
     match purpose {
         Purpose::DefaultValue => {
             let message = format!("the default of `{parameter}`: {violation}");
-            Problem::DefaultValue { tool: name, site: tool.site(), message }
+            Problem::DefaultValue { tool: name, site, message }
         }
         Purpose::Example => {
             let message = format!("an example of `{parameter}`: {violation}");
-            Problem::Example { tool: name, site: tool.site(), message }
+            Problem::Example { tool: name, site, message }
         }
     }
 }
@@ -188,6 +242,7 @@ fn unfit(tool: &dyn Tool, misfit: &Misfit) -> Problem {
 /// As `running`, unless it takes longer than `limit`.
 async fn within(limit: Duration, running: Running<'_>) -> Result<ToolOutput, ToolError> {
     // Whether a runtime keeps the time is nowhere to be asked: a timer panics where none does.
+    let running = Barrier::new(running);
     let timed = Handle::try_current().ok().and_then(|_| caught(|| timeout(limit, running)).ok());
     let Some(timed) = timed else {
         let message = "it has a `timeout`, and no tokio runtime keeps the time; \

@@ -25,7 +25,7 @@ use tool_core::{
     ToolContext, ToolDefinition, ToolError, ToolName, ToolOutput,
 };
 
-pub(crate) use self::entry::Entry;
+pub(crate) use self::entry::{Entry, Facts};
 pub use self::{
     build::RegistryBuilder,
     problem::{BuildError, Problem, Warning},
@@ -135,11 +135,6 @@ impl Registry {
     /// What tells the set from others, and keeps nothing of it.
     pub(crate) fn identity(&self) -> Identity {
         Identity(Arc::downgrade(&self.inner))
-    }
-
-    /// All of them, sorted by name.
-    pub(crate) fn tools(&self) -> impl Iterator<Item = &Arc<dyn Tool>> {
-        self.inner.entries.iter().map(|entry| entry.tool())
     }
 
     /// How many tools there are.
@@ -256,7 +251,7 @@ impl Registry {
     ) -> Result<T, ToolError> {
         let entry = self.require(name)?;
         let mut arguments = entry.fit(arguments.into())?;
-        entry.tool().definition().decode(&mut arguments).map_err(|error| {
+        entry.definition().decode(&mut arguments).map_err(|error| {
             let wanted = std::any::type_name::<T>();
             let message = format!("the arguments do not decode as `{wanted}`: {}", error.report());
             ToolError::new(ErrorKind::InvalidArguments, message).of_tool(name.to_owned())
@@ -274,13 +269,13 @@ impl Registry {
     }
 
     pub(crate) fn context(&self, entry: &Entry) -> ToolContext {
-        let name = entry.tool().definition().name().clone();
+        let name = entry.definition().name().clone();
         ToolContext::new(name, Arc::clone(self.provided()))
     }
 
     /// A context for the call `id`, under `token`.
     pub(crate) fn context_for(&self, entry: &Entry, id: CallId, token: CancellationToken) -> ToolContext {
-        let name = entry.tool().definition().name().clone();
+        let name = entry.definition().name().clone();
         ToolContext::of_call(name, Arc::clone(self.provided()), id, token)
     }
 

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use tool_core::{Provided, Tool, ToolError};
 
-use super::{BuildError, Entry, Problem, Registry, build::missing};
+use super::{BuildError, Entry, Facts, Problem, Registry, build::missing};
 use crate::{NamedTools, shield::caught};
 
 impl Registry {
@@ -80,15 +80,15 @@ impl Registry {
 
     /// Compiles `tool` on the terms of this set.
     pub(crate) fn compile(&self, tool: &Arc<dyn Tool>) -> Result<Arc<Entry>, BuildError> {
+        let unusable = |problem| BuildError { problems: vec![problem] };
+        let facts = Facts::of(&**tool).map_err(|message| unusable(Problem::nameless(message)))?;
+        let (name, site) = (facts.definition.name().clone(), facts.site);
         let mut problems = Vec::new();
-        let made = caught(|| Entry::new(Arc::clone(tool), self.inner.terms.lenience, &mut problems));
-        match made {
+        let lenience = self.inner.terms.lenience;
+        match caught(|| Entry::new(Arc::clone(tool), facts, lenience, &mut problems)) {
             Ok(Some(entry)) if problems.is_empty() => return Ok(Arc::new(entry)),
             Ok(_) => {}
-            Err(message) => {
-                let name = tool.definition().name().to_string();
-                problems.push(Problem::Panicked { tool: name, site: tool.site(), message });
-            }
+            Err(message) => problems.push(Problem::Panicked { tool: name.to_string(), site, message }),
         }
         Err(BuildError { problems })
     }
@@ -96,7 +96,7 @@ impl Registry {
     /// What `entry` takes that neither the program provides, nor the run that brings `provided`.
     pub(crate) fn missing(&self, entry: &Entry, provided: &Provided) -> Vec<Problem> {
         let mut problems = Vec::new();
-        missing(&**entry.tool(), &[self.provided(), provided], &self.inner.terms.per_run, &mut problems);
+        missing(entry.facts(), &[self.provided(), provided], &self.inner.terms.per_run, &mut problems);
         problems
     }
 }

@@ -86,6 +86,13 @@ pub enum Problem {
     },
 }
 
+impl Problem {
+    /// A tool that panicked with `message` before its name was known.
+    pub(crate) fn nameless(message: String) -> Self {
+        Self::Panicked { tool: "?".to_owned(), site: None, message }
+    }
+}
+
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -7,7 +7,12 @@ use std::{
 
 use tool_core::{ReadonlyContext, Tool, ToolError};
 
-use crate::{Problem, Registry, ToolSet, registry::Entry, shield::guarded, toolset::identity};
+use crate::{
+    Problem, Registry, ToolSet,
+    registry::Entry,
+    shield::{discard, guarded},
+    toolset::identity,
+};
 
 pub(super) struct Attached {
     /// As it was when the set was added: the set is not asked again while a lock is held.
@@ -55,7 +60,8 @@ impl Attached {
                 let before =
                     self.last.lock().unwrap_or_else(PoisonError::into_inner).replace(Arc::clone(&listing));
                 // What a tool does when it is dropped, it does outside the lock.
-                drop((before, last));
+                discard(before);
+                discard(last);
                 Listed { listing, error: None }
             }
             Err(error) => {

@@ -28,7 +28,7 @@ pub use self::{
     snapshot::Snapshot,
     visibility::Visibility,
 };
-use crate::{BuildError, Problem, Registry, ToolSet, registry::Entry};
+use crate::{BuildError, Problem, Registry, ToolSet, registry::Entry, shield::discard};
 
 /// A live collection of tools and of sets of tools. Cheap to clone; clones are one collection.
 ///
@@ -159,7 +159,7 @@ impl Toolbox {
             match state.tools.iter().any(|it| it.is_named(name)) {
                 true => (Err(twice(name)), false),
                 false => {
-                    state.tools.push(direct);
+                    state.tools.push(direct.clone());
                     (Ok(()), true)
                 }
             }
@@ -178,8 +178,8 @@ impl Toolbox {
             let place = state.tools.iter_mut().find(|it| it.is_named(entry.definition().name()));
             let is_replaced = place.is_some();
             match place {
-                Some(direct) => direct.entry = entry,
-                None => state.tools.push(Direct { entry, framework: false }),
+                Some(direct) => direct.entry = Arc::clone(&entry),
+                None => state.tools.push(Direct { entry: Arc::clone(&entry), framework: false }),
             }
             (is_replaced, true)
         }))
@@ -206,12 +206,12 @@ impl Toolbox {
             let mut tools: Vec<_> = state.tools.iter().filter(|it| it.framework).cloned().collect();
             let mut names: HashSet<ToolName> =
                 tools.iter().map(|it| it.entry.definition().name().clone()).collect();
-            for entry in entries {
+            for entry in &entries {
                 let name = entry.definition().name();
                 if !names.insert(name.clone()) {
                     return (Err(twice(name)), false);
                 }
-                tools.push(Direct { entry, framework: false });
+                tools.push(Direct { entry: Arc::clone(entry), framework: false });
             }
             state.tools = tools;
             (Ok(()), true)
@@ -222,7 +222,7 @@ impl Toolbox {
     /// is replaced is not closed, and one without a name replaces none.
     pub fn add_toolset(&self, set: impl ToolSet + 'static) -> bool {
         let attached = Arc::new(Attached::new(Arc::new(set)));
-        self.change(|state| (put(&mut state.toolsets, attached), true))
+        self.change(|state| (put(&mut state.toolsets, Arc::clone(&attached)), true))
     }
 
     /// Removes the sets of that name; says whether there was one. It is not closed.
@@ -239,7 +239,7 @@ impl Toolbox {
         for set in sets {
             put(&mut toolsets, Arc::new(Attached::new(set)));
         }
-        self.change(|state| (state.toolsets = toolsets, true));
+        self.change(|state| (state.toolsets.clone_from(&toolsets), true));
     }
 
     /// The sets, for whoever made them to close.
@@ -250,7 +250,7 @@ impl Toolbox {
 
     /// Says what all runs are shown, in place of what was said before; everything if nothing is said.
     pub fn show(&self, visibility: Visibility) {
-        self.change(|state| (state.visibility = visibility, true));
+        self.change(|state| (state.visibility = visibility.clone(), true));
     }
 
     /// Says whether a run has no tools at all where a set cannot list its own, or lists one that cannot be
@@ -306,16 +306,17 @@ impl Toolbox {
         Arc::clone(&self.inner.state.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Makes a change, which says whether it was one.
-    fn change<T>(&self, change: impl FnOnce(&mut State) -> (T, bool)) -> T {
-        // Held for longer than the lock, so that nothing of the user's is dropped under it.
+    /// Makes a change, which says whether it was one. It puts copies into the state: what it holds itself, and
+    /// what was in the state before, is dropped when the lock is free again.
+    fn change<T>(&self, mut change: impl FnMut(&mut State) -> (T, bool)) -> T {
         let before;
         let (said, is_change) = {
             let mut state = self.inner.state.write().unwrap_or_else(PoisonError::into_inner);
             before = Arc::clone(&state);
             change(Arc::make_mut(&mut state))
         };
-        drop(before);
+        discard(before);
+        discard(change);
         if is_change {
             self.announce();
         }

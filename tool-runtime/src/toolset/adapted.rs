@@ -9,7 +9,7 @@ use tool_core::{ReadonlyContext, Running, Tool, ToolDefinition, ToolError, ToolN
 
 use super::{
     ListedOnce, ToolSet,
-    wrapped::{Asks, Wrappings, confirmed, named},
+    wrapped::{Asks, Wrappings, confirmed, kept, named},
 };
 
 /// What can be put around a set, and around what was put around it. The name of the set, and whom it
@@ -120,22 +120,19 @@ impl<S: ToolSet> AdaptedSet<S> {
     fn adapt(
         &self,
         cx: ReadonlyContext<'_>,
-        mut tools: Vec<Arc<dyn Tool>>,
+        tools: Vec<Arc<dyn Tool>>,
     ) -> Result<Vec<Arc<dyn Tool>>, ToolError> {
         let set = self.set.name();
         match &self.step {
             Step::Prefix(_) if set.is_empty() || self.set.is_prefixed() => Ok(tools),
             Step::Prefix(separator) => self.wrappings.around(tools, |tool| {
-                let name = format!("{set}{separator}{}", tool.definition().name());
-                Ok(named(tool, self.valid(name, tool)?))
+                named(tool, |own| self.valid(format!("{set}{separator}{own}"), own).map(Some))
             }),
             Step::Rename(rename) => self.wrappings.around(tools, |tool| {
-                Ok(match rename(tool.definition().name()) {
-                    Some(name) => named(tool, self.valid(name, tool)?),
-                    None => Arc::clone(tool),
-                })
+                named(tool, |own| rename(own).map(|name| self.valid(name, own)).transpose())
             }),
             Step::Filter(shows) => {
+                let mut tools = self.wrappings.around(tools, |tool| Ok(kept(tool)))?;
                 tools.retain(|tool| shows(cx, tool.definition()));
                 Ok(tools)
             }
@@ -146,9 +143,9 @@ impl<S: ToolSet> AdaptedSet<S> {
     }
 
     /// The new name of `tool`; an error that says of which tool and set where it cannot be one.
-    fn valid(&self, name: String, tool: &Arc<dyn Tool>) -> Result<ToolName, ToolError> {
+    fn valid(&self, name: String, tool: &ToolName) -> Result<ToolName, ToolError> {
         ToolName::new(name).map_err(|error| {
-            let (tool, set) = (tool.definition().name(), self.set.name());
+            let set = self.set.name();
             ToolError::failed(format!("the tool `{tool}` of the set `{set}` cannot be shown: {error}"))
         })
     }

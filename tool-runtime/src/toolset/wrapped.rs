@@ -12,37 +12,64 @@ use tool_core::{
 };
 
 use super::identity;
+use crate::shield::discard;
 
 /// Whether a person is to be asked before a call of the tool, with arguments.
 pub(super) type Asks = dyn Fn(&str, &Value) -> bool + Send + Sync;
 
-/// A tool under another name, or with a person to be asked; all else is its own.
+/// A tool under another name, or with a person to be asked; all else is its own. Its definition is asked once,
+/// here.
 struct Wrapped {
     tool: Arc<dyn Tool>,
+    /// Its own.
+    name: ToolName,
     definition: ToolDefinition,
     asks: Option<Arc<Asks>>,
 }
 
-/// `tool`, as a model calls it by `name`.
-pub(super) fn named(tool: &Arc<dyn Tool>, name: ToolName) -> Arc<dyn Tool> {
-    let definition = tool.definition().clone().with_name(name);
-    Arc::new(Wrapped { tool: Arc::clone(tool), definition, asks: None })
+/// `tool`, as it is.
+pub(super) fn kept(tool: &Arc<dyn Tool>) -> Arc<dyn Tool> {
+    let definition = tool.definition().clone();
+    wrapped(tool, &definition, definition.clone(), None)
+}
+
+fn wrapped(
+    tool: &Arc<dyn Tool>,
+    own: &ToolDefinition,
+    definition: ToolDefinition,
+    asks: Option<Arc<Asks>>,
+) -> Arc<dyn Tool> {
+    Arc::new(Wrapped { tool: Arc::clone(tool), name: own.name().clone(), definition, asks })
+}
+
+/// `tool`, as a model calls it by the name that `rename` gives for its own; by its own where that is `None`.
+pub(super) fn named(
+    tool: &Arc<dyn Tool>,
+    rename: impl FnOnce(&ToolName) -> Result<Option<ToolName>, ToolError>,
+) -> Result<Arc<dyn Tool>, ToolError> {
+    let own = tool.definition().clone();
+    let definition = match rename(own.name())? {
+        Some(name) => own.clone().with_name(name),
+        None => own.clone(),
+    };
+    Ok(wrapped(tool, &own, definition, None))
 }
 
 /// `tool`, with a person to be asked before the calls that `asks` picks.
 pub(super) fn confirmed(tool: &Arc<dyn Tool>, asks: &Arc<Asks>) -> Arc<dyn Tool> {
-    let mut metadata = tool.definition().metadata().clone();
+    let own = tool.definition().clone();
+    let mut metadata = own.metadata().clone();
     if metadata.confirmation == Confirmation::Never {
         metadata.confirmation = Confirmation::Sometimes;
     }
-    let definition = tool.definition().clone().with_metadata(metadata);
-    Arc::new(Wrapped { tool: Arc::clone(tool), definition, asks: Some(Arc::clone(asks)) })
+    let definition = own.clone().with_metadata(metadata);
+    wrapped(tool, &own, definition, Some(Arc::clone(asks)))
 }
 
 impl Wrapped {
     /// An error that the tool gave under its own name.
     fn known(&self, error: ToolError) -> ToolError {
-        match error.tool() == Some(self.tool.definition().name().as_str()) {
+        match error.tool() == Some(self.name.as_str()) {
             true => error.with_tool(self.definition.name().to_string()),
             false => error,
         }
@@ -59,7 +86,7 @@ impl Tool for Wrapped {
         let asks = self.asks.as_ref().is_some_and(|asks| {
             // Nobody can say that a call is harmless which nobody can read.
             let arguments = prepared.arguments().to_value();
-            arguments.map_or(true, |arguments| asks(self.tool.definition().name(), &arguments))
+            arguments.map_or(true, |arguments| asks(&self.name, &arguments))
         });
         Ok(if asks { prepared.asking() } else { prepared })
     }
@@ -121,7 +148,7 @@ impl Wrappings {
         let before =
             std::mem::replace(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner), Arc::new(now));
         // What a tool does when it is dropped, it does outside the lock.
-        drop(before);
+        discard(before);
         Ok(wrapped)
     }
 }

@@ -9,6 +9,7 @@ mod hooks;
 mod incomplete;
 mod limits;
 mod open_calls;
+mod panics;
 mod permission;
 mod property;
 mod retry;
@@ -119,7 +120,7 @@ fn one(name: &str, arguments: &str) -> Vec<ToolCall> {
 }
 
 /// Counts.
-#[derive(Clone, Default)]
+#[derive(Debug, Clone, Default)]
 struct Counter(Arc<AtomicUsize>);
 
 impl Counter {

@@ -1,0 +1,105 @@
+//! The panic barrier: code of the user is called, and values of the user are dropped, inside of it.
+
+use std::{
+    any::Any,
+    panic::{AssertUnwindSafe, catch_unwind},
+};
+
+/// Runs `body`.
+///
+/// What `body` left half done is dropped with it, so that it is never seen.
+///
+/// # Errors
+///
+/// The message of a panic.
+#[inline]
+pub fn caught<T>(body: impl FnOnce() -> T) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(body)).map_err(message)
+}
+
+/// Drops `value`. A panic in its `Drop` ends here; the panic hook of the program has reported it.
+pub fn discard<T>(value: T) {
+    let _ = caught(|| drop(value));
+}
+
+#[cold]
+fn message(payload: Box<dyn Any + Send>) -> String {
+    let message = payload.downcast_ref::<&str>().map(|message| (*message).to_owned());
+    let message = message.or_else(|| payload.downcast_ref::<String>().cloned());
+    // Anything may be thrown, and what is thrown may panic when it is dropped, and so on.
+    if let Err(another) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
+        std::mem::forget(another);
+    }
+    message.unwrap_or_default()
+}
+
+/// A value of the user that the framework owns and drops: as by [`discard`].
+#[derive(Debug, Clone)]
+pub struct Guarded<T>(Option<T>);
+
+impl<T> Guarded<T> {
+    /// Guards `value`.
+    #[inline]
+    pub fn new(value: T) -> Self {
+        Self(Some(value))
+    }
+
+    /// The value, unless it was taken.
+    #[inline]
+    pub fn get(&self) -> Option<&T> {
+        self.0.as_ref()
+    }
+
+    /// As [`get`](Self::get), to be changed.
+    #[inline]
+    pub fn get_mut(&mut self) -> Option<&mut T> {
+        self.0.as_mut()
+    }
+
+    /// Takes the value, whose drop is then the caller's.
+    #[inline]
+    pub fn take(&mut self) -> Option<T> {
+        self.0.take()
+    }
+}
+
+/// Empty.
+impl<T> Default for Guarded<T> {
+    fn default() -> Self {
+        Self(None)
+    }
+}
+
+impl<T> Drop for Guarded<T> {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(value) = self.0.take() {
+            discard(value);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Explosive;
+
+    impl Drop for Explosive {
+        fn drop(&mut self) {
+            panic!("boom");
+        }
+    }
+
+    #[test]
+    fn a_panic_of_a_drop_ends_at_the_guard() {
+        drop(Guarded::new(Explosive));
+        discard(vec![Explosive]);
+    }
+
+    #[test]
+    fn a_panic_whose_payload_panics_when_it_is_dropped_ends_at_the_barrier() {
+        assert_eq!(caught(|| std::panic::panic_any(Explosive)), Err(String::new()));
+        assert_eq!(caught(|| panic!("{}", 1)), Err("1".to_owned()));
+    }
+}

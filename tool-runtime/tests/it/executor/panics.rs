@@ -1,0 +1,475 @@
+//! Code of the user that panics, wherever it is called or dropped: it costs its own call at most.
+
+use std::{
+    error::Error,
+    fmt,
+    future::{Future, pending},
+    pin::Pin,
+    task::{Context, Poll},
+};
+
+use futures_util::future::join;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use tokio::sync::Semaphore;
+use tool_runtime::{
+    Approval, ApprovalRequest, Arguments, CancellationToken, ExecutionStrategy, Finish, InputSchema,
+    Permission, PermissionRequest, Prepared, ResultBudget, RetryInfo, RetryPolicy, RunContext, Tool,
+    ToolDefinition, ToolName,
+};
+
+use super::*;
+
+/// Panics when it is dropped.
+#[derive(Debug)]
+struct Bomb;
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        panic!("a bomb");
+    }
+}
+
+/// An error that panics when it is dropped.
+#[derive(Debug)]
+struct Explosive {
+    _bomb: Bomb,
+}
+
+impl fmt::Display for Explosive {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("explosive")
+    }
+}
+
+impl Error for Explosive {}
+
+fn explosive() -> ToolError {
+    ToolError::from_source(Explosive { _bomb: Bomb }).retryable(true)
+}
+
+/// An error that panics when it is written.
+#[derive(Debug)]
+struct Unprintable;
+
+impl fmt::Display for Unprintable {
+    fn fmt(&self, _: &mut fmt::Formatter<'_>) -> fmt::Result {
+        panic!("no words")
+    }
+}
+
+impl Error for Unprintable {}
+
+/// An argument that panics when it is dropped.
+#[derive(Deserialize, JsonSchema)]
+#[serde(transparent)]
+struct Fuse {
+    length: u8,
+    #[serde(skip)]
+    _bomb: Option<Box<Bomb>>,
+}
+
+impl Drop for Fuse {
+    fn drop(&mut self) {
+        panic!("a fuse of {}", self.length);
+    }
+}
+
+/// Is late, with a bomb in its hands.
+#[tool(register = false, timeout = "1s")]
+async fn late() {
+    let _bomb = Bomb;
+    pending::<()>().await;
+}
+
+/// Waits, with a bomb in its hands.
+#[tool(register = false)]
+async fn wait(begun: &Semaphore) {
+    let _bomb = Bomb;
+    begun.add_permits(1);
+    pending::<()>().await;
+}
+
+/// Fails without words.
+#[tool(register = false)]
+async fn unprintable() -> Result<(), Unprintable> {
+    Err(Unprintable)
+}
+
+/// Fails without words, in a box.
+#[tool(register = false)]
+async fn boxed() -> Result<(), Box<dyn Error + Send + Sync>> {
+    Err(Box::new(Unprintable))
+}
+
+/// Fails with an error that explodes.
+#[tool(register = false, read_only)]
+async fn fails() -> Result<(), ToolError> {
+    Err(explosive())
+}
+
+/// Succeeds with the second attempt.
+#[tool(register = false, retry(attempts = 2, initial = "1ms"))]
+async fn second(cx: &ToolContext) -> Result<String, ToolError> {
+    if cx.attempt() == 1 { Err(explosive()) } else { Ok("second".to_owned()) }
+}
+
+/// Takes a fuse.
+#[tool(register = false)]
+async fn light(fuse: Fuse) -> String {
+    let length = fuse.length;
+    std::mem::forget(fuse);
+    length.to_string()
+}
+
+/// A future that answers at once, and panics when it is dropped.
+struct Answered(Bomb);
+
+impl Future for Answered {
+    type Output = Result<ToolOutput, ToolError>;
+
+    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Self::Output> {
+        Poll::Ready(Ok("answered".into()))
+    }
+}
+
+/// A tool by hand, which tells once who it is.
+struct Once {
+    definition: ToolDefinition,
+    asked: Counter,
+}
+
+impl Once {
+    fn new(name: &'static str) -> Self {
+        let schema = InputSchema::new(json!({ "type": "object" })).unwrap();
+        let definition = ToolDefinition::new(ToolName::new(name).unwrap(), "Is made by hand.", schema);
+        Self { definition, asked: Counter::default() }
+    }
+}
+
+impl Tool for Once {
+    fn definition(&self) -> &ToolDefinition {
+        assert_eq!(self.asked.count(), 1, "asked again");
+        &self.definition
+    }
+
+    fn prepare<'a>(&'a self, arguments: Arguments<'a>) -> Result<Prepared<'a>, ToolError> {
+        Ok(Prepared::new(arguments, |_, _| Box::pin(Answered(Bomb))))
+    }
+}
+
+fn tools() -> RegistryBuilder {
+    let tools = Registry::builder().tool::<echo>().tool::<late>().tool::<wait>().tool::<unprintable>();
+    let tools = tools.tool::<boxed>().tool::<fails>().tool::<second>().tool::<light>().add(Once::new("once"));
+    tools.provide(Counter::default()).provide(Semaphore::new(0))
+}
+
+fn is_ours(tool: &str) -> bool {
+    tool != "echo"
+}
+
+/// One place at which code of the user is called or dropped.
+struct Case {
+    settings: fn(ExecutorBuilder) -> ExecutorBuilder,
+    tool: &'static str,
+    arguments: &'static str,
+    /// What the model is told; of the calls beside it, always the same.
+    told: &'static str,
+}
+
+const fn case(
+    tool: &'static str,
+    settings: fn(ExecutorBuilder) -> ExecutorBuilder,
+    told: &'static str,
+) -> Case {
+    Case { settings, tool, arguments: "{}", told }
+}
+
+/// Those at which nothing but the tool itself takes part.
+const OF_TOOLS: [Case; 6] = [
+    case("late", |it| it, "Timed out: no result after 1s"),
+    case("unprintable", |it| it, "The tool unprintable panicked: no words"),
+    case("boxed", |it| it, "The tool boxed panicked: no words"),
+    case("fails", |it| it, "explosive"),
+    case("once", |it| it, "answered"),
+    Case { settings: |it| it, tool: "light", arguments: r#"{"fuse":7}"#, told: "7" },
+];
+
+/// Those at which what stands around the tool does.
+const AROUND_TOOLS: [Case; 18] = [
+    case("second", |it| it, "second"),
+    // Its last error is dropped for that of a hook, or for an output.
+    case("fails", |it| it.hook(On::recover(|_| Ok(Some("recovered".into())))), "recovered"),
+    case("fails", |it| it.hook(On::recover(|_| Err(explosive()))), "explosive"),
+    case(
+        "fails",
+        |it| {
+            it.hook(On::after(|result| {
+                if is_ours(&result.name) {
+                    result.outcome = Ok("replaced".into());
+                }
+                Ok(ControlFlow::Continue(()))
+            }))
+        },
+        "replaced",
+    ),
+    case("unprintable", |it| it.budget(ResultBudget::new(4096)), "The tool unprintable panicked: no words"),
+    case("fails", |it| it.budget(ResultBudget::new(4096)), "explosive"),
+    // Prepared, and not run.
+    Case {
+        settings: |it| {
+            it.permission(|request: &PermissionRequest<'_>| match is_ours(request.tool()) {
+                true => Permission::deny("no fire"),
+                false => Permission::Allow,
+            })
+        },
+        tool: "light",
+        arguments: r#"{"fuse":7}"#,
+        told: "Denied: no fire",
+    },
+    Case {
+        settings: |it| {
+            it.hook(On::before(|call| {
+                if is_ours(call.definition().name()) {
+                    return Ok(Before::block("wet"));
+                }
+                Ok(Before::GoOn)
+            }))
+        },
+        tool: "light",
+        arguments: r#"{"fuse":7}"#,
+        told: "wet",
+    },
+    case(
+        "once",
+        |it| it.hook(On::gate(|call| !is_ours(call.tool()) || panic!("gate"))),
+        "a hook panicked: gate",
+    ),
+    case(
+        "once",
+        |it| {
+            it.hook(On::before(|call| match is_ours(call.definition().name()) {
+                true => panic!("before"),
+                false => Ok(Before::GoOn),
+            }))
+        },
+        "a hook panicked: before",
+    ),
+    case("fails", |it| it.hook(On::recover(|_| panic!("recover"))), "a hook panicked: recover"),
+    case(
+        "once",
+        |it| {
+            it.hook(On::after(|result| match is_ours(&result.name) {
+                true => panic!("after"),
+                false => Ok(ControlFlow::Continue(())),
+            }))
+        },
+        "a hook panicked: after",
+    ),
+    case("once", |it| it.hook(On::finished(|_, _| panic!("finished"))), "answered"),
+    case(
+        "once",
+        |it| it.external(|definition| is_ours(definition.name()) && panic!("external")),
+        "what decides which calls are left to the caller panicked: external",
+    ),
+    case(
+        "once",
+        |it| {
+            it.permission(|request: &PermissionRequest<'_>| match is_ours(request.tool()) {
+                true => panic!("policy"),
+                false => Permission::Allow,
+            })
+        },
+        "the permission policy panicked: policy",
+    ),
+    case(
+        "once",
+        |it| {
+            let asks = |request: &PermissionRequest<'_>| match is_ours(request.tool()) {
+                true => Permission::ask("why"),
+                false => Permission::Allow,
+            };
+            it.permission(asks).approver(|_: &ApprovalRequest| -> Approval { panic!("approver") })
+        },
+        "the approver panicked: approver",
+    ),
+    case(
+        "fails",
+        |it| {
+            it.retry(
+                RetryPolicy::new(tool_runtime::Retry::DEFAULT)
+                    .rule(|info: &RetryInfo<'_>| -> bool { panic!("rule of {}", info.tool) }),
+            )
+        },
+        "explosive (and the rule for another attempt failed: it panicked: rule of fails)",
+    ),
+    // Dropped with the executor, which the batch is the last to have.
+    case(
+        "once",
+        |it| {
+            let bomb = Bomb;
+            it.hook(On::finished(move |_, _| {
+                let _ = &bomb;
+            }))
+        },
+        "answered",
+    ),
+];
+
+/// Runs `case` between two other calls, as all batches may be run.
+async fn check(case: &Case) {
+    let strategies =
+        [ExecutionStrategy::Parallel, ExecutionStrategy::Sequential, ExecutionStrategy::Batched { size: 2 }];
+    for strategy in strategies {
+        for finish in [Finish::InOrder, Finish::AsCompleted] {
+            for watched in [false, true] {
+                let builder = (case.settings)(building(tools()).strategy(strategy).finish(finish));
+                let executor = if watched { builder.hook(On::default()) } else { builder }.build().unwrap();
+                let listener = watched.then(|| executor.subscribe());
+                let calls = vec![
+                    ToolCall::new("echo", r#"{"text":"a"}"#).with_id("0"),
+                    ToolCall::new(case.tool, case.arguments).with_id("1"),
+                    ToolCall::new("echo", r#"{"text":"b"}"#).with_id("2"),
+                ];
+                let run = RunContext::new().provide(Bomb);
+                let bomb = Bomb;
+                let steering = move || {
+                    let _ = &bomb;
+                    false
+                };
+                let batch = executor.batch(calls).within(run).steering(steering);
+                drop(executor);
+                let outcomes = batch.run().await;
+                let context =
+                    format!("{} told {:?}, {strategy:?}, {finish:?}, {watched}", case.tool, case.told);
+                assert_eq!(texts(&outcomes), ["a", case.told, "b"], "{context}");
+                drop((listener, outcomes));
+            }
+        }
+    }
+}
+
+// J10
+#[tokio::test(start_paused = true)]
+async fn a_tool_that_panics_costs_its_own_call_at_most_in_every_strategy_watched_or_not() {
+    for case in &OF_TOOLS {
+        check(case).await;
+    }
+}
+
+// J10, H05
+#[tokio::test(start_paused = true)]
+async fn what_stands_around_a_tool_and_panics_costs_its_call_at_most() {
+    for case in &AROUND_TOOLS {
+        check(case).await;
+    }
+}
+
+// J10
+#[tokio::test(start_paused = true)]
+async fn a_call_of_the_registry_gives_the_same() {
+    for case in &OF_TOOLS {
+        let tools = registry(tools());
+        let told = match tools.call(case.tool, case.arguments).await {
+            Ok(output) => output.text().into_owned(),
+            Err(error) => error.feedback(),
+        };
+        assert_eq!(told, case.told);
+    }
+}
+
+// J10
+#[test]
+fn a_body_that_panics_when_it_is_dropped_by_a_cancellation_is_cancelled_and_its_siblings_keep_their_results()
+{
+    for watched in [false, true] {
+        for (strategy, last) in [
+            (ExecutionStrategy::Parallel, "b"),
+            (ExecutionStrategy::Sequential, "Cancelled"),
+            (ExecutionStrategy::Batched { size: 2 }, "Cancelled"),
+        ] {
+            on_both_runtimes(async || {
+                let tools = tools();
+                let executor = building(tools).strategy(strategy).build().unwrap();
+                let listener = watched.then(|| executor.subscribe());
+                let stop = CancellationToken::new();
+                let calls = vec![
+                    ToolCall::new("echo", r#"{"text":"a"}"#),
+                    ToolCall::new("wait", "{}"),
+                    ToolCall::new("echo", r#"{"text":"b"}"#),
+                ];
+                let run = RunContext::new().with_cancellation(stop.clone());
+                let batch = executor.batch(calls).within(run).run();
+                let begun = executor.tools().provided().get::<Semaphore>().unwrap();
+                let stopped = async {
+                    begun.acquire().await.unwrap().forget();
+                    stop.cancel();
+                };
+                let (outcomes, ()) = join(batch, stopped).await;
+                assert_eq!(texts(&outcomes), ["a", "Cancelled", last]);
+                drop(listener);
+            });
+        }
+    }
+}
+
+/// Waits in one of its methods, with a bomb in its hands.
+struct Slow(&'static str, std::sync::Arc<Semaphore>);
+
+impl Slow {
+    fn at<'a, T: Send + 'a>(&self, stage: &str, value: T) -> Running<'a, T> {
+        let begun = (self.0 == stage).then(|| Arc::clone(&self.1));
+        Box::pin(async move {
+            if let Some(begun) = begun {
+                let _bomb = Bomb;
+                begun.add_permits(1);
+                pending::<()>().await;
+            }
+            value
+        })
+    }
+}
+
+impl Hook for Slow {
+    fn gate<'a>(&'a self, _: &'a CallView<'a>) -> Running<'a, bool> {
+        self.at("gate", true)
+    }
+
+    fn before<'a>(&'a self, _: &'a mut BeforeCall<'_>) -> Running<'a, Result<Before, ToolError>> {
+        self.at("before", Ok(Before::GoOn))
+    }
+}
+
+// J10, H05
+#[test]
+fn a_hook_that_panics_when_it_is_dropped_by_a_cancellation_costs_no_result() {
+    for stage in ["gate", "before"] {
+        on_both_runtimes(async || {
+            let begun = Arc::new(Semaphore::new(0));
+            let executor = building(tools()).hook(Slow(stage, Arc::clone(&begun))).build().unwrap();
+            let stop = CancellationToken::new();
+            let run = RunContext::new().with_cancellation(stop.clone());
+            let batch = executor.batch(one("echo", r#"{"text":"a"}"#)).within(run).run();
+            let stopped = async {
+                begun.acquire().await.unwrap().forget();
+                stop.cancel();
+            };
+            assert_eq!(texts(&join(batch, stopped).await.0), ["Cancelled"]);
+        });
+    }
+}
+
+// E01
+#[test]
+fn the_text_of_an_error_is_made_once_where_the_error_is() {
+    #[derive(Debug)]
+    struct Counting(Counter);
+    impl fmt::Display for Counting {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            write!(f, "text {}", self.0.count())
+        }
+    }
+    impl Error for Counting {}
+    let error = ToolError::from_source(Counting(Counter::default()));
+    assert_eq!([error.feedback(), error.reason().into_owned(), error.clone().feedback()], ["text 1"; 3]);
+}
