@@ -98,9 +98,9 @@ async fn main() -> anyhow::Result<()> {
         if io::stdout().is_terminal() { Box::new(Bars::default()) } else { Box::new(Lines) };
     while let Some(item) = stream.next().await {
         match item {
-            StreamItem::Event(ToolEvent::Started { call }) => display.started(&call),
+            StreamItem::Event(ToolEvent::Started { call, .. }) => display.started(&call),
             StreamItem::Event(ToolEvent::Progress { id, progress, .. }) => display.progress(&id, &progress),
-            StreamItem::Event(ToolEvent::Finished { result }) => display.finished(&result),
+            StreamItem::Event(ToolEvent::Finished { result, .. }) => display.finished(&result),
             // Updates and questions: none of these tools has any.
             StreamItem::Event(_) | StreamItem::Outcomes(_) => {}
         }

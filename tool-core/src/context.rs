@@ -245,7 +245,7 @@ impl ToolContext {
     ///
     /// If somebody listens and could not be told.
     pub fn progress(&self, progress: Progress) -> Result<(), ToolError> {
-        self.sink.as_ref().map_or(Ok(()), |sink| sink.progress(progress))
+        self.sink.as_ref().map_or(Ok(()), |sink| sink.progress(progress.settled()))
     }
 }
 

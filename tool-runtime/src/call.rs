@@ -344,12 +344,17 @@ impl Serialize for ToolResult {
             #[serde(skip_serializing_if = "Option::is_none")]
             details: Option<&'a Value>,
             #[serde(skip_serializing_if = "Option::is_none")]
+            child_run_id: Option<&'a str>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            operation_id: Option<&'a str>,
+            #[serde(skip_serializing_if = "Option::is_none")]
             actions: Option<&'a Actions>,
             #[serde(skip_serializing_if = "<[Correction]>::is_empty")]
             corrections: &'a [Correction],
             attempts: u32,
             duration_ms: u128,
         }
+        let output = self.outcome.as_ref().ok();
         Wire {
             id: &self.id,
             name: &self.name,
@@ -358,6 +363,8 @@ impl Serialize for ToolResult {
             content: self.content(),
             structured: self.structured(),
             details: self.details(),
+            child_run_id: output.and_then(ToolOutput::child_run_id),
+            operation_id: output.and_then(ToolOutput::operation_id),
             actions: self.actions(),
             corrections: self.corrections(),
             attempts: self.attempts,

@@ -21,6 +21,8 @@ pub enum ToolEvent {
     Started {
         /// The call; values of secret parameters are replaced.
         call: Arc<ToolCall>,
+        /// The display name of the tool: its title, or else its name.
+        title: Arc<str>,
     },
     /// The tool gave a partial result, for those who watch and never for the model.
     Updated {
@@ -28,6 +30,8 @@ pub enum ToolEvent {
         id: CallId,
         /// The name of the tool.
         name: Arc<str>,
+        /// The display name of the tool.
+        title: Arc<str>,
         /// The partial result.
         update: ToolOutput,
     },
@@ -37,19 +41,25 @@ pub enum ToolEvent {
         id: CallId,
         /// The name of the tool.
         name: Arc<str>,
+        /// The display name of the tool.
+        title: Arc<str>,
         /// How far.
         progress: Progress,
     },
     /// A person is asked, or is to be asked. Where nobody answers at once, the call is open, for
     /// [`resume`](crate::Executor::resume), from its [`Finished`](Self::Finished) on.
     ApprovalRequested {
-        /// What.
+        /// The question.
         request: Arc<ApprovalRequest>,
+        /// The display name of the tool.
+        title: Arc<str>,
     },
     /// The call was answered.
     Finished {
         /// The answer.
         result: Arc<ToolResult>,
+        /// The display name of the tool.
+        title: Arc<str>,
     },
 }
 
@@ -58,10 +68,10 @@ impl ToolEvent {
     #[must_use]
     pub fn id(&self) -> &CallId {
         match self {
-            Self::Started { call } => &call.id,
+            Self::Started { call, .. } => &call.id,
             Self::Updated { id, .. } | Self::Progress { id, .. } => id,
-            Self::ApprovalRequested { request } => &request.call.id,
-            Self::Finished { result } => &result.id,
+            Self::ApprovalRequested { request, .. } => &request.call.id,
+            Self::Finished { result, .. } => &result.id,
         }
     }
 
@@ -69,10 +79,22 @@ impl ToolEvent {
     #[must_use]
     pub fn name(&self) -> &str {
         match self {
-            Self::Started { call } => &call.name,
+            Self::Started { call, .. } => &call.name,
             Self::Updated { name, .. } | Self::Progress { name, .. } => name,
-            Self::ApprovalRequested { request } => &request.call.name,
-            Self::Finished { result } => &result.name,
+            Self::ApprovalRequested { request, .. } => &request.call.name,
+            Self::Finished { result, .. } => &result.name,
+        }
+    }
+
+    /// The display name of the tool: its title, or else its name as the model wrote it.
+    #[must_use]
+    pub fn title(&self) -> &str {
+        match self {
+            Self::Started { title, .. }
+            | Self::Updated { title, .. }
+            | Self::Progress { title, .. }
+            | Self::ApprovalRequested { title, .. }
+            | Self::Finished { title, .. } => title,
         }
     }
 }

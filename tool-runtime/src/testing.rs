@@ -304,8 +304,8 @@ fn in_words(event: &ToolEvent) -> String {
             Some(total) => format!("progress {id}: {} of {total}", progress.done),
             None => format!("progress {id}: {}", progress.done),
         },
-        ToolEvent::ApprovalRequested { request } => format!("asked {id}: {}", request.hint),
-        ToolEvent::Finished { result } => format!("finished {id}: {}", result.text()),
+        ToolEvent::ApprovalRequested { request, .. } => format!("asked {id}: {}", request.hint),
+        ToolEvent::Finished { result, .. } => format!("finished {id}: {}", result.text()),
     }
 }
 

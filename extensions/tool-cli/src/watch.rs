@@ -52,7 +52,7 @@ impl<'t> Watch<'t> {
             (Self::Lines(terminal), ToolEvent::Updated { name, update, .. }) => {
                 terminal.tell(&format!("{name}: {}\n", told(update)));
             }
-            (Self::Bars { all, by_call, .. }, ToolEvent::Progress { id, name, progress }) => {
+            (Self::Bars { all, by_call, .. }, ToolEvent::Progress { id, name, progress, .. }) => {
                 let bar = by_call.entry(id.clone()).or_insert_with(|| all.add(bar(name)));
                 show(bar, progress);
             }
@@ -60,7 +60,7 @@ impl<'t> Watch<'t> {
                 let name = terminal.paint_error(Look::Faint, &format!("{name}:"));
                 all.suspend(|| terminal.tell(&format!("{name} {}\n", told(update))));
             }
-            (Self::Bars { by_call, .. }, ToolEvent::Finished { result }) => {
+            (Self::Bars { by_call, .. }, ToolEvent::Finished { result, .. }) => {
                 if let Some(bar) = by_call.remove(&result.id) {
                     bar.finish_and_clear();
                 }

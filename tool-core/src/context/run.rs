@@ -42,6 +42,9 @@ pub struct RunContext {
     deadline: Option<Instant>,
 }
 
+/// The key of the session's id in the meta of a run.
+const SESSION: &str = "id";
+
 #[derive(Clone)]
 struct Identity {
     id: CallId,
@@ -94,6 +97,21 @@ impl RunContext {
         Self::default()
     }
 
+    /// Sets the session that the run is part of. Its id is also in the [meta](Self::meta), under `id`.
+    #[must_use]
+    pub fn with_session(mut self, session: impl Into<String>) -> Self {
+        let session = session.into();
+        self.meta.insert(SESSION.to_owned(), Value::from(session.as_str()));
+        self.identity.session = Some(session);
+        self
+    }
+
+    /// The id of the session that the run is part of.
+    #[must_use]
+    pub fn session(&self) -> Option<&str> {
+        self.identity.session.as_deref()
+    }
+
     texts! {
         /// Says which program the run is part of.
         with_app,
@@ -107,10 +125,6 @@ impl RunContext {
         with_user,
         /// The id of the user on whose behalf the run is.
         user;
-        /// Says which session the run is part of.
-        with_session,
-        /// The id of the session that the run is part of.
-        session;
         /// Says where in a tree of agents the run is, such as `root.researcher`.
         with_branch,
         /// Where in a tree of agents the run is.
@@ -128,9 +142,24 @@ impl RunContext {
         self
     }
 
-    /// Sets what the caller sent along with the run.
+    /// Sets what the caller sent along with the run. The id of the [session](Self::with_session), where the run has
+    /// one, stands in it under `id`, in place of another value of that key.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_core::RunContext;
+    ///
+    /// let meta = json!({ "k": 1 }).as_object().cloned().unwrap_or_default();
+    /// let run = RunContext::new().with_session("s-1").with_meta(meta);
+    /// assert_eq!(json!(run.meta()), json!({ "k": 1, "id": "s-1" }));
+    /// ```
     #[must_use]
-    pub fn with_meta(mut self, meta: Map<String, Value>) -> Self {
+    pub fn with_meta(mut self, mut meta: Map<String, Value>) -> Self {
+        if let Some(session) = self.session() {
+            meta.insert(SESSION.to_owned(), Value::from(session));
+        }
         self.meta = meta;
         self
     }
@@ -220,7 +249,7 @@ impl RunContext {
         self.identity.parent_id.as_ref()
     }
 
-    /// What the caller sent along with the run.
+    /// What the caller sent along with the run, and the id of its session under `id`.
     #[must_use]
     pub fn meta(&self) -> &Map<String, Value> {
         &self.meta

@@ -29,7 +29,7 @@ pub trait CallSink: Send + Sync {
 pub struct Progress {
     /// What is done, in units of the tool's choice.
     pub done: f64,
-    /// What there is to do in all, where it is known.
+    /// What there is to do in all, where it is known; above 0 where a [`CallSink`] is given it.
     pub total: Option<f64>,
     /// A word for people.
     pub message: Option<String>,
@@ -42,10 +42,25 @@ impl Progress {
         Self { done, ..Self::default() }
     }
 
-    /// Of `total` in all.
+    /// Sets what there is to do in all; 0, or what is no positive number, means that it is not known.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use tool_core::Progress;
+    ///
+    /// assert_eq!(Progress::new(3.0).of(5.0).total, Some(5.0));
+    /// assert_eq!(Progress::new(3.0).of(0.0).total, None);
+    /// ```
     #[must_use]
     pub fn of(mut self, total: f64) -> Self {
         self.total = Some(total);
+        self.settled()
+    }
+
+    /// The same without a total that is none.
+    pub(super) fn settled(mut self) -> Self {
+        self.total = self.total.filter(|total| *total > 0.0 && total.is_finite());
         self
     }
 

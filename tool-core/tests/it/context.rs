@@ -66,6 +66,21 @@ fn updates_and_progress_reach_the_sink() {
     assert_eq!(progress[0].message.as_deref(), Some("reading"));
 }
 
+// C13
+#[test]
+fn a_total_of_zero_is_not_known() {
+    let sink = Arc::<Recorder>::default();
+    let cx = ToolContext::for_test().with_sink(sink.clone());
+    cx.progress(Progress::new(1.0).of(0.0)).unwrap();
+    for total in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        let mut progress = Progress::new(1.0);
+        progress.total = Some(total);
+        cx.progress(progress).unwrap();
+    }
+    let progress = sink.progress.lock().unwrap();
+    assert!(progress.len() == 5 && progress.iter().all(|it| it.total.is_none()), "{progress:?}");
+}
+
 // C03: the token of a call is the one that was set, and a clone shares it.
 #[test]
 fn cancelling_the_run_reaches_the_call_and_cancelling_a_call_its_siblings_not() {

@@ -17,7 +17,7 @@ use tool_core::{Arguments, CallId, CallSink, ErrorKind, RunContext, ToolContext,
 
 use super::{
     Inner,
-    outlet::{CallReports, Outlet, shown},
+    outlet::{CallReports, Outlet, shown, titled},
     perform::{Patience, keeps_time},
 };
 use crate::{ApprovalRequest, ToolCall, ToolEvent, ToolResult, registry::Entry};
@@ -33,8 +33,11 @@ pub(super) struct Surroundings {
     /// When the run must have ended, and whether anything keeps the time.
     end: Option<(Timed, bool)>,
     /// The calls of which listeners know that they started, and not yet that they ended.
-    begun: Mutex<Vec<(CallId, Arc<str>)>>,
+    begun: Mutex<Vec<Begun>>,
 }
+
+/// A call that started: its id, name and title.
+type Begun = (CallId, Arc<str>, Arc<str>);
 
 /// Why calls are not run, or not to their end.
 #[derive(Debug, Clone)]
@@ -186,16 +189,18 @@ impl Surroundings {
         done.ok_or(Stop::Cancelled)
     }
 
-    fn begun(&self) -> MutexGuard<'_, Vec<(CallId, Arc<str>)>> {
+    fn begun(&self) -> MutexGuard<'_, Vec<Begun>> {
         self.begun.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Tells that a person is asked.
-    pub(super) async fn asking(&self, request: &ApprovalRequest) {
+    pub(super) async fn asking(&self, request: &ApprovalRequest, definition: &ToolDefinition) {
         if self.is_quiet {
             return;
         }
-        self.outlet.tell(|| ToolEvent::ApprovalRequested { request: Arc::new(request.clone()) }).await;
+        let title = || titled(Some(definition), &request.call.name);
+        let event = || ToolEvent::ApprovalRequested { request: Arc::new(request.clone()), title: title() };
+        self.outlet.tell(event).await;
     }
 
     /// Tells that `call` is looked at.
@@ -203,9 +208,11 @@ impl Surroundings {
         if self.is_quiet {
             return;
         }
-        self.outlet.tell(|| ToolEvent::Started { call: Arc::new(shown(call, definition)) }).await;
+        let title = titled(definition, &call.name);
+        let call_shown = || Arc::new(shown(call, definition));
+        self.outlet.tell(|| ToolEvent::Started { call: call_shown(), title: Arc::clone(&title) }).await;
         // Not before: listeners hear of it last, once the reader of the stream has room.
-        self.begun().push((call.id.clone(), call.name.clone()));
+        self.begun().push((call.id.clone(), call.name.clone(), title));
     }
 
     /// Listeners know that the call `id` has ended, or will hear of it elsewhere.
@@ -214,7 +221,7 @@ impl Surroundings {
             return;
         }
         let mut begun = self.begun();
-        if let Some(at) = begun.iter().position(|(begun, _)| begun == id) {
+        if let Some(at) = begun.iter().position(|(begun, ..)| begun == id) {
             begun.swap_remove(at);
         }
     }
@@ -223,10 +230,10 @@ impl Surroundings {
 /// For those who listen to the calls of a batch that was dropped.
 impl Drop for Surroundings {
     fn drop(&mut self) {
-        for (id, name) in std::mem::take(&mut *self.begun()) {
+        for (id, name, title) in std::mem::take(&mut *self.begun()) {
             let error = ToolError::cancelled().of_tool(name.to_string());
             let result = Arc::new(ToolResult::new(id, name, Err(error)));
-            self.outlet.tell_listeners(ToolEvent::Finished { result });
+            self.outlet.tell_listeners(ToolEvent::Finished { result, title });
         }
     }
 }

@@ -45,14 +45,20 @@ impl fmt::Display for InvalidStrategy {
 
 impl std::error::Error for InvalidStrategy {}
 
-/// When the calls of a group are finished: after-hooks, `Finished`.
+/// Decides when the calls of a group are finished: when `after` hooks see their results, and
+/// [`Finished`](crate::ToolEvent::Finished) is sent. Default: [`InOrder`](Self::InOrder).
+///
+/// By default, the results and the `Finished` events of a parallel batch wait for its last body: a call that takes a
+/// second is reported together with one that takes a minute, and in the order in which the model asked for them.
+/// A program that shows each result as soon as it is there chooses [`AsCompleted`](Self::AsCompleted). The outcomes
+/// of a batch are in the order of its calls either way.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Finish {
-    /// After the last of them has run, in the order in which the model asked for them.
+    /// After the last body of the group has ended, in the order in which the model asked for them.
     #[default]
     InOrder,
-    /// Each as soon as it has run, for those who watch. The outcomes are in order all the same.
+    /// Each as soon as its own body has ended. Calls that are left to the caller come last.
     AsCompleted,
 }
 

@@ -8,7 +8,7 @@ use super::{
     Inner,
     around::{Place, Surroundings},
     open::OpenCall,
-    outlet::{HOOK, shown},
+    outlet::{HOOK, shown, titled},
     prepare::{By, asked_by_tool},
 };
 use crate::{
@@ -28,8 +28,12 @@ pub(super) struct Finishing<'a> {
 }
 
 impl Finishing<'_> {
-    /// The outcome of a call that was left to the caller.
-    pub(super) fn external(&self) -> CallOutcome {
+    /// The outcome of a call that is left to the caller, unless the batch was stopped before it could be.
+    pub(super) async fn external(&self) -> CallOutcome {
+        if let Some(stop) = self.around.stop() {
+            self.around.started(self.call, self.definition).await;
+            return self.answered(By::Nobody, Err(stop.error())).await;
+        }
         self.executor.open.add(OpenCall::External(self.call.clone()), None);
         CallOutcome::External(self.call.clone())
     }
@@ -63,7 +67,7 @@ impl Finishing<'_> {
             && error.tool().is_none_or(|tool| tool == definition.name().as_str())
         {
             let request = Box::new(self.request_of_tool(definition, error));
-            self.around.asking(&request).await;
+            self.around.asking(&request, definition).await;
             return self.asked(request).await;
         }
         // What a hook gives in place of a failure is the end of it.
@@ -167,7 +171,9 @@ impl Finishing<'_> {
         if self.around.is_quiet {
             return;
         }
-        self.around.outlet.tell(|| ToolEvent::Finished { result: Arc::new(result.clone()) }).await;
+        let title = || titled(self.definition, &self.call.name);
+        let event = || ToolEvent::Finished { result: Arc::new(result.clone()), title: title() };
+        self.around.outlet.tell(event).await;
         self.around.ended(&self.call.id);
         let view = self.view();
         let _turn = self.around.outlet.turn().await;

@@ -110,8 +110,16 @@ impl<'a> Group<'a> {
         };
         let finishing = async {
             let mut outcomes: Vec<_> = iter::repeat_with(|| None).take(self.asked.len()).collect();
+            let mut external = Vec::new();
             while let Some((at, ended)) = receiver.recv().await {
-                outcomes[at] = Some(self.finish(at, ended).await);
+                match ended {
+                    // Only when it is known that the group was not stopped.
+                    Ended::External => external.push(at),
+                    ended => outcomes[at] = Some(self.finish(at, ended).await),
+                }
+            }
+            for at in external {
+                outcomes[at] = Some(self.finish(at, Ended::External).await);
             }
             outcomes.into_iter().flatten().collect()
         };
@@ -210,7 +218,7 @@ pub(super) enum Ended {
 impl Ended {
     async fn finish(self, finishing: &Finishing<'_>) -> CallOutcome {
         match self {
-            Self::External => finishing.external(),
+            Self::External => finishing.external().await,
             Self::Gated(error) => finishing.gated(error),
             Self::Asked(request) => finishing.asked(request).await,
             Self::Answered(Answer { outcome, by }) => finishing.answered(by, outcome).await,

@@ -271,7 +271,10 @@ impl Executor {
         let result = ToolResult::new(call.id, call.name, outcome);
         if told == Some(false) && self.inner.listeners.receiver_count() > 0 {
             // Nobody listening any more is no mistake.
-            let _ = self.inner.listeners.send(ToolEvent::Finished { result: Arc::new(result.clone()) });
+            let definition = self.inner.tools.get(&result.name).map(|tool| tool.definition());
+            let title = outlet::titled(definition, &result.name);
+            let _ =
+                self.inner.listeners.send(ToolEvent::Finished { result: Arc::new(result.clone()), title });
         }
         Ok(result)
     }

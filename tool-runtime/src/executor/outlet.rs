@@ -84,6 +84,14 @@ impl Outlet {
     }
 }
 
+/// The display name of the tool that is called `name`.
+pub(super) fn titled(definition: Option<&ToolDefinition>, name: &Arc<str>) -> Arc<str> {
+    match definition.map(ToolDefinition::title) {
+        Some(title) if title != &**name => Arc::from(title),
+        _ => Arc::clone(name),
+    }
+}
+
 /// `call`, as those may see it who listen.
 pub(super) fn shown(call: &ToolCall, definition: Option<&ToolDefinition>) -> ToolCall {
     let secrets = definition.map_or(&[][..], |definition| &definition.metadata().secrets);
@@ -132,6 +140,7 @@ pub(super) struct CallReports {
     is_quiet: bool,
     id: CallId,
     name: Arc<str>,
+    title: Arc<str>,
     definition: ToolDefinition,
     run: Option<Arc<RunContext>>,
     /// As they came; for hooks.
@@ -157,12 +166,14 @@ impl CallReports {
         definition: &ToolDefinition,
     ) -> Self {
         let has_hooks = executor.settings.has_hooks();
+        let name = Arc::from(definition.name().as_str());
         Self {
             executor: Arc::clone(executor),
             outlet: around.outlet.clone(),
             is_quiet: around.is_quiet,
             id: cx.call_id().clone(),
-            name: Arc::from(definition.name().as_str()),
+            title: titled(Some(definition), &name),
+            name,
             definition: definition.clone(),
             run: cx.run().cloned(),
             arguments: if has_hooks { call.arguments.clone() } else { Arguments::EMPTY },
@@ -191,6 +202,10 @@ impl CallReports {
         let mut state = self.lock();
         state.last_sign = Instant::now();
         state.running
+    }
+
+    fn named(&self) -> (CallId, Arc<str>, Arc<str>) {
+        (self.id.clone(), Arc::clone(&self.name), Arc::clone(&self.title))
     }
 
     fn hooks(&self) -> impl Iterator<Item = &Arc<dyn Hook>> {
@@ -235,7 +250,8 @@ impl CallReports {
             if !state.running {
                 return;
             }
-            let event = ToolEvent::Updated { id: self.id.clone(), name: Arc::clone(&self.name), update };
+            let (id, name, title) = self.named();
+            let event = ToolEvent::Updated { id, name, title, update };
             if let Some(room) = room {
                 room.send(event.clone());
             }
@@ -258,7 +274,8 @@ impl CallSink for CallReports {
         if !self.sign() || self.is_quiet || !self.outlet.is_heard() {
             return Ok(());
         }
-        let event = ToolEvent::Progress { id: self.id.clone(), name: Arc::clone(&self.name), progress };
+        let (id, name, title) = self.named();
+        let event = ToolEvent::Progress { id, name, title, progress };
         let state = self.lock();
         if !state.running {
             return Ok(());

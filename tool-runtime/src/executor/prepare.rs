@@ -110,6 +110,11 @@ pub(super) async fn prepare<'a>(
         around.started(call, definition).await;
         return Step::answered(By::Nobody, Err(incomplete));
     }
+    // Before it may be left to the caller: of a batch that was stopped, nothing is.
+    if let Some(stop) = around.stop() {
+        around.started(call, definition).await;
+        return Step::stopped(stop);
+    }
     if let Some(entry) = entry {
         match caught(|| is_external(executor, entry)) {
             Ok(true) => return Step::External,
@@ -120,10 +125,6 @@ pub(super) async fn prepare<'a>(
                 return Step::answered(By::Nobody, Err(error));
             }
         }
-    }
-    if let Some(stop) = around.stop() {
-        around.started(call, definition).await;
-        return Step::stopped(stop);
     }
     if let Some(entry) = entry {
         *place = around.place(executor, entry, call);
@@ -318,7 +319,7 @@ impl<'a> Preparing<'a, '_> {
             let error = ToolError::new(ErrorKind::ApprovalRequired, request.hint);
             return Err(Step::answered(By::Permission, Err(error)));
         }
-        self.around.asking(&request).await;
+        self.around.asking(&request, self.entry.definition()).await;
         let Some(approver) = &settings.approver else { return Err(Step::Asked(request)) };
         let said = shielded(&self.call.id, "the approver", || approver.ask(&request)).await.flatten();
         let payload = match said.map_err(|error| Step::answered(By::Permission, Err(error)))? {

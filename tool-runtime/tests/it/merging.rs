@@ -326,7 +326,7 @@ fn a_final_result_is_told_once_as_the_result() {
     while let Some(event) = listener.try_next() {
         match event.unwrap() {
             ToolEvent::Updated { update, .. } => told.push(update.text().into_owned()),
-            ToolEvent::Finished { result } => told.push(format!("result {}", result.text())),
+            ToolEvent::Finished { result, .. } => told.push(format!("result {}", result.text())),
             _ => {}
         }
     }

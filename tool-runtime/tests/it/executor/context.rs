@@ -195,9 +195,16 @@ fn a_tool_knows_the_run_that_it_belongs_to() {
     assert_eq!(
         outcomes[0].result().unwrap().structured(),
         Some(json!([
-            "shop", "clerk", "u-7", "s-1", "r-1", null, "root.clerk", "hello", { "k": 1 }, { "n": 2 },
+            "shop", "clerk", "u-7", "s-1", "r-1", null, "root.clerk", "hello", { "k": 1, "id": "s-1" }, { "n": 2 },
         ]))
     );
+    // Whichever is said first, and in a child as well.
+    let run = RunContext::new().with_meta(map(json!({ "k": 1, "id": "mine" }))).with_session("s-1");
+    for run in [run.child("clerk"), run] {
+        assert_eq!((run.session(), json!(run.meta())), (Some("s-1"), json!({ "k": 1, "id": "s-1" })));
+    }
+    let run = RunContext::new().with_meta(map(json!({ "id": "mine" })));
+    assert_eq!((run.session(), json!(run.meta())), (None, json!({ "id": "mine" })));
     assert_eq!(texts(&crate::run(executor.run(calls(&["identity"])))), ["null"]);
 }
 

@@ -86,7 +86,10 @@ fn events_are_written_as_tagged_json() {
         events(&mut listener).iter().map(|event| serde_json::to_value(event).unwrap()).collect();
     assert_eq!(
         written[0],
-        json!({ "type": "started", "call": { "id": "0", "name": "report", "arguments": "{}" } })
+        json!({
+            "type": "started", "title": "report",
+            "call": { "id": "0", "name": "report", "arguments": "{}" },
+        })
     );
     assert_eq!(written[1]["type"], "updated");
     assert_eq!((&written[1]["id"], &written[1]["name"]), (&json!("0"), &json!("report")));
@@ -94,7 +97,7 @@ fn events_are_written_as_tagged_json() {
     assert_eq!(
         written[2],
         json!({
-            "type": "progress", "id": "0", "name": "report",
+            "type": "progress", "id": "0", "name": "report", "title": "report",
             "progress": { "done": 1.0, "total": 2.0, "message": "on it" },
         })
     );
@@ -273,7 +276,7 @@ fn progress_of_parallel_calls_is_told_apart() {
     crate::run(executor.run(calls(&["step"; 2])));
     let mut seen = 0;
     for event in events(&mut listener) {
-        if let ToolEvent::Progress { id, name, progress } = event {
+        if let ToolEvent::Progress { id, name, progress, .. } = event {
             assert_eq!(progress.message.unwrap(), format!("of {id}"));
             assert_eq!(&*name, "step");
             seen += 1;
@@ -302,8 +305,45 @@ fn updates_and_details_are_not_for_the_model() {
         events.iter().map(short).collect::<Vec<_>>(),
         ["started 0", "updated 0", "updated 0", "finished 0"]
     );
-    let ToolEvent::Finished { result } = &events[3] else { panic!() };
+    let ToolEvent::Finished { result, .. } = &events[3] else { panic!() };
     assert_eq!(result.details(), Some(&json!({ "secret": 1 })));
+}
+
+// A07, H14
+#[test]
+fn events_have_the_title_and_an_end_has_what_goes_on() {
+    /// Starts something.
+    #[tool(register = false, title = "Run it")]
+    async fn start(cx: &ToolContext) -> ToolOutput {
+        cx.update("half").await;
+        cx.progress(Progress::new(1.0)).unwrap();
+        ToolOutput::from("begun").with_child_run_id("r-2").with_operation_id("job-7")
+    }
+    /// Asks first.
+    #[tool(register = false, title = "Ask me", confirm)]
+    fn ask() {}
+    let executor = executor(Registry::builder().tool::<start>().tool::<ask>());
+    let mut listener = executor.subscribe();
+    crate::run(executor.run(calls(&["start", "ask", "none"])));
+    executor.answer(&"0".into(), Ok("done".into())).unwrap();
+    let events = events(&mut listener);
+    let titles: Vec<_> = events.iter().map(|event| (short(event), event.name(), event.title())).collect();
+    for (what, name, title) in &titles {
+        let expected = match *name {
+            "start" => "Run it",
+            "ask" => "Ask me",
+            name => name,
+        };
+        assert_eq!(*title, expected, "{what}");
+    }
+    assert_eq!(titles.len(), 9, "{titles:?}");
+    assert_eq!(executor.tools().definitions()[1].name().as_str(), "start");
+    let ends = events.iter().filter(|event| matches!(event, ToolEvent::Finished { .. }));
+    let ends: Vec<_> = ends.map(|event| serde_json::to_value(event).unwrap()).collect();
+    assert_eq!(ends[0]["title"], "Run it");
+    assert_eq!(ends[0]["result"]["childRunId"], "r-2");
+    assert_eq!(ends[0]["result"]["operationId"], "job-7");
+    assert!(ends[1]["result"].get("childRunId").is_none() && ends[1]["result"].get("operationId").is_none());
 }
 
 // D11
@@ -319,7 +359,7 @@ fn a_failing_tool_keeps_its_content_and_details() {
     let mut listener = executor.subscribe();
     crate::run(executor.run(one("compile", "{}")));
     let events = events(&mut listener);
-    let ToolEvent::Finished { result } = &events[1] else { panic!() };
+    let ToolEvent::Finished { result, .. } = &events[1] else { panic!() };
     assert!(result.is_error());
     assert_eq!(*result.content(), [Content::text("no such luck"), Content::text("error: expected `;`")]);
     assert_eq!(result.details(), Some(&json!({ "line": 3 })));

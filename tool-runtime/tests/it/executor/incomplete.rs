@@ -118,7 +118,7 @@ fn no_hook_no_rule_no_policy_and_no_person_is_asked_about_a_call_that_was_cut_of
         heard.iter().map(short).collect::<Vec<_>>(),
         ["started 0", "started 1", "finished 0", "finished 1"]
     );
-    let ToolEvent::Started { call } = &heard[0] else { panic!() };
+    let ToolEvent::Started { call, .. } = &heard[0] else { panic!() };
     assert_eq!(call.incomplete, Some(Incomplete::because("length")));
 }
 

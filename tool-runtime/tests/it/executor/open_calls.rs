@@ -149,7 +149,7 @@ fn a_long_running_call_with_nothing_to_tell_ends_with_its_answer() {
         executor.answer(&"0".into(), Ok("built".into())).unwrap();
         // The stream of the batch has ended.
         if let (Watch::Listener, Some(events)) = (way.watch, executor.events()) {
-            let [ToolEvent::Finished { result }] = &events[..] else { panic!("{events:?}") };
+            let [ToolEvent::Finished { result, .. }] = &events[..] else { panic!("{events:?}") };
             assert_eq!(result.text(), "built");
         }
         assert_eq!(

@@ -8,8 +8,8 @@ use std::{
 use tokio::{sync::Notify, time::sleep};
 use tool_runtime::{
     Approval, Approver, Before, BeforeCall, CallOutcome, CallView, CancellationToken, ErrorKind,
-    ExecutionStrategy, Hook, Permission, PermissionPolicy, PermissionRequest, RetryPolicy, RunContext,
-    Running, ToolCall, prelude::*,
+    ExecutionStrategy, Finish, Hook, Permission, PermissionPolicy, PermissionRequest, RetryPolicy,
+    RunContext, Running, ToolCall, prelude::*,
 };
 
 use super::{
@@ -439,4 +439,84 @@ fn a_failure_because_of_a_cancellation_is_the_answer_and_no_reason_for_another_a
         assert_eq!(texts(&outcomes), ["gave up"]);
         assert_eq!(outcomes[0].result().unwrap().attempts, 1);
     });
+}
+
+/// Stops the run that it is called in, and goes on.
+#[tool(register = false)]
+async fn stop(cx: &ToolContext) {
+    cx.run().unwrap().cancellation().cancel();
+    std::future::pending::<()>().await;
+}
+
+/// Is left to the caller.
+#[tool(register = false)]
+fn elsewhere() {}
+
+// E07, G10, G11, X05: whether it comes before or after what stops the batch.
+#[test]
+fn a_call_for_the_caller_is_answered_where_the_batch_is_stopped() {
+    let strategies =
+        [ExecutionStrategy::Parallel, ExecutionStrategy::Sequential, ExecutionStrategy::Batched { size: 2 }];
+    for (strategy, finish) in
+        strategies.iter().flat_map(|it| [(*it, Finish::InOrder), (*it, Finish::AsCompleted)])
+    {
+        for watched in [true, false] {
+            let tools = Registry::builder().tool::<stop>().tool::<elsewhere>();
+            let external = |it: &tool_runtime::ToolDefinition| it.name().as_str() == "elsewhere";
+            let executor =
+                building(tools).strategy(strategy).finish(finish).external(external).build().unwrap();
+            let mut listener = watched.then(|| executor.subscribe());
+            let batch = executor.batch(calls(&["elsewhere", "stop", "elsewhere", "elsewhere"]));
+            let outcomes = crate::run(batch.within(RunContext::new()).run());
+            // What was left to the caller in an earlier group is the caller's.
+            let first = if strategy == ExecutionStrategy::Sequential { "-" } else { "Cancelled" };
+            assert_eq!(
+                texts(&outcomes),
+                [first, "Cancelled", "Cancelled", "Cancelled"],
+                "{strategy:?}, {finish:?}"
+            );
+            let open: Vec<_> = executor.open_calls().iter().map(|it| it.call().id.to_string()).collect();
+            assert_eq!(open, if first == "-" { vec!["0"] } else { vec![] }, "{strategy:?}, {finish:?}");
+            if let Some(listener) = &mut listener {
+                let told = told(listener);
+                let number = if first == "-" { 3 } else { 4 };
+                for what in ["started", "finished"] {
+                    assert_eq!(told.iter().filter(|it| it.starts_with(what)).count(), number, "{told:?}");
+                }
+            }
+        }
+    }
+}
+
+// G10
+#[test]
+fn a_call_for_the_caller_is_skipped_like_any_other() {
+    let tools = Registry::builder().tool::<elsewhere>();
+    let executor =
+        building(tools).strategy(ExecutionStrategy::Sequential).external(|_| true).build().unwrap();
+    let mut listener = executor.subscribe();
+    let outcomes = crate::run(executor.batch(calls(&["elsewhere"; 2])).steering(|| true).run());
+    assert_eq!(texts(&outcomes), ["-", SKIPPED]);
+    assert_eq!(executor.open_calls().len(), 1);
+    assert_eq!(told(&mut listener), ["started 1", "finished 1"]);
+}
+
+// G11: what stops the batch while an earlier call of the group is prepared.
+#[test]
+fn a_call_for_the_caller_is_answered_where_a_hook_stops_the_batch() {
+    let token = CancellationToken::new();
+    let stopping = token.clone();
+    let hook = On::before(move |_| {
+        stopping.cancel();
+        Ok(Before::GoOn)
+    });
+    let tools = Registry::builder().tool::<stop>().tool::<elsewhere>();
+    let external = |it: &tool_runtime::ToolDefinition| it.name().as_str() == "elsewhere";
+    let executor = building(tools).hook(hook).external(external).build().unwrap();
+    let mut listener = executor.subscribe();
+    let batch = executor.batch(calls(&["stop", "elsewhere"]));
+    let outcomes = crate::run(batch.within(RunContext::new().with_cancellation(token)).run());
+    assert_eq!(texts(&outcomes), ["Cancelled", "Cancelled"]);
+    assert_eq!(told(&mut listener), ["started 0", "started 1", "finished 0", "finished 1"]);
+    assert!(executor.open_calls().is_empty());
 }
