@@ -1,11 +1,8 @@
 //! Who decides about calls that want to be approved.
 
-use std::{
-    io::{self, Write},
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
 };
 
 use clap::{Arg, builder::PossibleValue};
@@ -13,7 +10,7 @@ use tool_runtime::{
     Approval, ApprovalRequest, Approver, ExecutorBuilder, Permission, PermissionRequest, Running, ToolError,
 };
 
-use crate::{harmless::in_a_line, terminal::Terminal};
+use crate::{page::Page, question::Question, stage::Stage, terminal::Terminal};
 
 /// What `--approve` says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,7 +55,7 @@ impl Approve {
         self,
         builder: ExecutorBuilder,
         wary: bool,
-        can_ask: bool,
+        screen: Option<Screen>,
     ) -> (ExecutorBuilder, Unasked) {
         let permission = move |request: &PermissionRequest<'_>| {
             let metadata = request.metadata();
@@ -73,17 +70,24 @@ impl Approve {
             }
         };
         let unasked = Unasked::default();
-        let person = Person { how: self, can_ask, unasked: unasked.clone() };
+        let person = Person { how: self, screen, unasked: unasked.clone() };
         (builder.permission(permission).approver(person), unasked)
     }
 }
 
-/// Whether somebody was to be asked where nobody could be.
+/// The terminal at which a question is asked.
+pub(crate) struct Screen {
+    /// An empty page of it.
+    pub(crate) page: Page,
+    pub(crate) stage: Arc<Stage>,
+}
+
+/// Remembers that a question could not be asked.
 #[derive(Clone, Default)]
 pub(crate) struct Unasked(Arc<AtomicBool>);
 
 impl Unasked {
-    /// Says what can be done about it; a model is not told.
+    /// Tells the person, and no model, what can be done about it.
     pub(crate) fn remark(&self, terminal: &Terminal) {
         if self.0.load(Ordering::Relaxed) {
             terminal.note("there is no terminal to ask at; `--approve always` approves beforehand");
@@ -94,7 +98,7 @@ impl Unasked {
 /// Answers for the person, or asks them.
 struct Person {
     how: Approve,
-    can_ask: bool,
+    screen: Option<Screen>,
     unasked: Unasked,
 }
 
@@ -102,37 +106,27 @@ impl Approver for Person {
     fn ask<'a>(&'a self, request: &'a ApprovalRequest) -> Running<'a, Result<Approval, ToolError>> {
         let rejected = |why: &str| Ok(Approval::Rejected(why.to_owned()));
         Box::pin(async move {
-            match self.how {
-                Approve::Always | Approve::ReadOnly => Ok(Approval::Approved),
-                Approve::Never => rejected("nothing is approved (`--approve never`)"),
-                Approve::Ask if self.can_ask => asked(request).await,
-                Approve::Ask => {
+            match (self.how, &self.screen) {
+                (Approve::Always | Approve::ReadOnly, _) => Ok(Approval::Approved),
+                (Approve::Never, _) => rejected("nothing is approved (`--approve never`)"),
+                (Approve::Ask, Some(screen)) => asked(request, screen).await,
+                (Approve::Ask, None) => {
                     self.unasked.0.store(true, Ordering::Relaxed);
-                    rejected("it wants to be approved, and nobody can be asked")
+                    rejected("it requires approval, and there is no terminal to ask at")
                 }
             }
         })
     }
 }
 
-async fn asked(request: &ApprovalRequest) -> Result<Approval, ToolError> {
-    // What comes from a model moves no cursor, and looks like nothing else than what it is.
-    let question = in_a_line(&format!("{} {}", request.hint, request.call.arguments.as_str())) + " [y/N] ";
+async fn asked(request: &ApprovalRequest, screen: &Screen) -> Result<Approval, ToolError> {
+    let question = Question::new(request, &screen.page);
+    // Closed when the call is cancelled, too.
+    let _open = screen.stage.open();
     // A person takes a while: no thread waits that others wait for, and nothing is locked that Ctrl-C is told on.
-    let answer = tokio::task::spawn_blocking(move || -> io::Result<String> {
-        io::stderr().write_all(question.as_bytes())?;
-        let mut line = String::new();
-        io::stdin().read_line(&mut line)?;
-        if !line.ends_with('\n') {
-            io::stderr().write_all(b"\n")?;
-        }
-        Ok(line)
-    });
+    let answer = tokio::task::spawn_blocking(move || question.ask());
     let answer = answer.await.map_err(ToolError::from_source)?.map_err(ToolError::from)?;
-    Ok(match answer.trim().to_lowercase().as_str() {
-        "y" | "yes" => Approval::Approved,
-        _ => Approval::Rejected("you said no".to_owned()),
-    })
+    Ok(if answer { Approval::Approved } else { Approval::Rejected("you said no".to_owned()) })
 }
 
 #[cfg(test)]
@@ -151,7 +145,7 @@ mod tests {
         let wipe = ToolBuilder::new("wipe").description("Wipes.").metadata(metadata);
         let wipe = wipe.handler(|_: Nothing, _| async { Ok::<_, tool_runtime::ToolError>("wiped") }).unwrap();
         let tools = Registry::builder().add(wipe).build().unwrap();
-        let executor = how.decide(Executor::builder(tools), wary, false).0.build().unwrap();
+        let executor = how.decide(Executor::builder(tools), wary, None).0.build().unwrap();
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let outcomes = runtime.block_on(executor.run(vec![ToolCall::new("wipe", "{}")]));
         outcomes[0].result().unwrap().text().into_owned()
@@ -172,7 +166,7 @@ mod tests {
     #[test]
     fn what_could_be_approved_is_told_from_what_is_not_permitted() {
         let tools = Registry::builder().tool::<shop>().tool::<shut>().build().unwrap();
-        let (builder, unasked) = Approve::Ask.decide(Executor::builder(tools), false, false);
+        let (builder, unasked) = Approve::Ask.decide(Executor::builder(tools), false, None);
         let executor = builder.build().unwrap();
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let outcomes = runtime.block_on(executor.run(vec![ToolCall::new("shop", "{}")]));
@@ -186,7 +180,9 @@ mod tests {
     #[test]
     fn who_is_wary_asks_about_what_may_destroy_something() {
         assert_eq!(answer(Approve::Ask, false), "wiped");
-        assert!(answer(Approve::Ask, true).ends_with("it wants to be approved, and nobody can be asked"));
+        assert!(
+            answer(Approve::Ask, true).ends_with("it requires approval, and there is no terminal to ask at")
+        );
         assert!(answer(Approve::Never, true).ends_with("nothing is approved (`--approve never`)"));
         assert!(
             answer(Approve::ReadOnly, false).starts_with("Denied: only tools that say they read may run")

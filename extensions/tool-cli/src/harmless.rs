@@ -1,70 +1,50 @@
-//! What tools and models say, for a terminal: it moves no cursor, sets no title, and hides nothing.
+//! Words of tools and models among those of the command line.
+//!
+//! [`Reveal`] decides what of a text can be shown, and a [`Page`](crate::page::Page) applies it to all that it is given;
+//! what is here bounds how much room a text takes.
 
-use std::borrow::Cow;
+use tool_runtime::Reveal;
 
-use tool_runtime::Sanitizer;
+/// How many characters of a name, a value or a message are shown within a line.
+const IN_A_LINE: usize = 300;
+/// How many of a message in several lines.
+const IN_LINES: usize = 8000;
+/// How many lines of such a message.
+const LINES: usize = 60;
 
-/// `text` without what steers a terminal, which is shown as an escape; colours stay where there are `colours`.
-pub(crate) fn harmless(text: &str, colours: bool) -> Cow<'_, str> {
-    let steers = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
-    if !text.contains(steers) {
-        return text.into();
-    }
-    let (mut shown, mut rest, mut is_coloured) = (String::with_capacity(text.len()), text, false);
-    while let Some((at, c)) = rest.char_indices().find(|(_, c)| steers(*c)) {
-        shown.push_str(&rest[..at]);
-        rest = &rest[at..];
-        match colour(rest).filter(|_| colours) {
-            Some(sequence) => {
-                is_coloured = !matches!(sequence, "\u{1b}[0m" | "\u{1b}[m");
-                shown.push_str(sequence);
-                rest = &rest[sequence.len()..];
-            }
-            None => {
-                rest = &rest[c.len_utf8()..];
-                // The end of a line, as Windows has it.
-                if c != '\r' || !rest.starts_with('\n') {
-                    shown.extend(c.escape_unicode());
-                }
-            }
-        }
-    }
-    shown.push_str(rest);
-    if is_coloured {
-        shown.push_str("\u{1b}[0m");
-    }
-    shown.into()
-}
-
-/// The sequence that `text` starts with, where all that it does is to change colours.
-fn colour(text: &str) -> Option<&str> {
-    let numbers = text.strip_prefix("\u{1b}[")?;
-    let end = numbers.find(|c: char| !c.is_ascii_digit() && c != ';')?;
-    numbers[end..].starts_with('m').then(|| &text[..end + 3])
-}
-
-/// `text` as a part of one line, with all that cannot be seen in it written out.
+/// `text` as a part of one line, of a bounded length.
 pub(crate) fn in_a_line(text: &str) -> String {
-    Sanitizer::reveal(&text.replace(['\n', '\t', '\u{2028}', '\u{2029}'], " "))
+    Reveal::LINE.at_most(IN_A_LINE).text(text)
+}
+
+/// `text` in its lines, of a bounded number and length; those after the first are indented, so that none of them looks
+/// like a line of the command line itself.
+pub(crate) fn inset(text: &str) -> String {
+    let shown = Reveal::LINES.at_most(IN_LINES).text(text.trim_end());
+    let count = shown.lines().count();
+    let mut lines: Vec<_> = shown.lines().take(LINES).collect();
+    let more = format!("[{} more lines]", count.saturating_sub(LINES));
+    if count > LINES {
+        lines.push(&more);
+    }
+    lines.join("\n    ")
+}
+
+/// Returns `true` if `text` is shown as it is.
+pub(crate) fn is_plain(text: &str) -> bool {
+    Reveal::LINE.text(text) == text
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{harmless, in_a_line};
+    use super::{in_a_line, inset};
 
     #[test]
-    fn colours_stay_and_end_and_nothing_else_steers() {
-        let text = "a\u{1b}[2J\u{1b}[1;31mred\r\nb\rc\u{9b}H\u{1b}]0;t\u{7}\td";
-        let shown = "\\u{1b}[2J\u{1b}[1;31mred\nb\\u{d}c\\u{9b}H\\u{1b}]0;t\\u{7}\td";
-        assert_eq!(harmless(text, true), format!("a{shown}\u{1b}[0m"));
-        assert_eq!(harmless(text, false), format!("a{}", shown.replace('\u{1b}', "\\u{1b}")));
-        assert_eq!(harmless("\u{1b}[31mred\u{1b}[0m\n", true), "\u{1b}[31mred\u{1b}[0m\n");
-        assert_eq!(harmless("\u{1b}[31", true), "\\u{1b}[31");
-    }
-
-    #[test]
-    fn a_line_is_one_and_reads_as_it_is_written() {
-        let text = "a\nb\u{202e}c\u{1b}[31m\r\u{200b}\u{e0041}";
-        assert_eq!(in_a_line(text), "a b\\u{202e}c\\u{1b}[31m\\u{d}\\u{200b}\\u{e0041}");
+    fn a_text_takes_a_bounded_room() {
+        assert_eq!(in_a_line("a\nb\u{202e}c\u{1b}[31m"), "a\\nb\\u{202e}c\\u{1b}[31m");
+        assert_eq!(in_a_line(&"x".repeat(1000)), format!("{}… [700 more characters]", "x".repeat(300)));
+        assert_eq!(inset("a\nerror: b\n\n"), "a\n    error: b");
+        let many = inset(&"a\n".repeat(1000));
+        assert!(many.ends_with("\n    a\n    [940 more lines]") && many.lines().count() == 61, "{many}");
     }
 }

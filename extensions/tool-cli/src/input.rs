@@ -11,7 +11,7 @@ use tool_runtime::{
     dialect::{Bound, DialectError},
 };
 
-use crate::{Failure, flags::Given};
+use crate::{Failure, flags::Given, harmless::in_a_line};
 
 /// The arguments that `text` stands for: `-` is the standard input, `@file` a file, anything else itself.
 pub(crate) fn arguments(text: &str) -> Result<Given, Failure> {
@@ -29,7 +29,8 @@ pub(crate) fn file(path: &str) -> Result<String, Failure> {
     if path == "-" {
         return standard_input();
     }
-    fs::read_to_string(path).map_err(|error| Failure::usage(format!("{path} cannot be read: {error}")))
+    fs::read_to_string(path)
+        .map_err(|error| Failure::usage(format!("{} cannot be read: {error}", in_a_line(path))))
 }
 
 fn standard_input() -> Result<String, Failure> {
@@ -64,7 +65,7 @@ pub(crate) fn calls(bound: &Bound, text: &str) -> Result<Vec<ToolCall>, Failure>
 }
 
 fn unlike(error: &DialectError) -> Failure {
-    Failure::usage(format!("this is no response of that dialect: {error}"))
+    Failure::usage(format!("this is no response of that dialect: {}", in_a_line(&error.to_string())))
 }
 
 /// The events of a stream; `None` where a line is none.

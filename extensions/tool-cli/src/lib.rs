@@ -62,9 +62,22 @@
 //!
 //! Results go to the standard output; what happens meanwhile goes to the standard error: bars on a terminal, lines
 //! in a pipe, JSON with `call --output json` and `run --events json`. There are colours on a terminal, unless
-//! `NO_COLOR` is set or `TERM` is `dumb`, which has no bars either. A terminal is sent nothing else that steers it,
-//! whatever tools and models say; a pipe is given texts as they are. Tables are as wide as `COLUMNS`, the terminal, or
+//! `NO_COLOR` is set or `TERM` is `dumb`, which has no bars either. Tables are as wide as `COLUMNS`, the terminal, or
 //! else 80 columns.
+//!
+//! # Words of tools and models
+//!
+//! Names, descriptions, arguments, results, errors, updates and messages of progress are shown as [`Reveal`] shows them:
+//! escape sequences, control characters, and all that cannot be seen or changes the direction of text, are written out,
+//! such as `\u{202e}`; joiners and variation selectors of emoji are, too. Colours come from the command line alone. What
+//! stands within a line has at most 300 characters, and messages have at most 8000 in 60 lines; the number of those that
+//! are left out follows. Only a result, and JSON, are written in full: a result to a terminal as described and to a pipe
+//! as the tool gave it, JSON with what cannot be seen as escapes, such as `\u202e`, which is the same value.
+//!
+//! A question stands last: below the arguments that it is about, which are shortened where they do not fit a screen, and
+//! nothing else is written before it is answered. Keys that were pressed before it do not answer it.
+//!
+//! [`Reveal`]: tool_runtime::Reveal
 //!
 //! # Exit codes
 //!
@@ -90,7 +103,10 @@ mod dialects;
 mod flags;
 mod harmless;
 mod input;
+mod page;
+mod question;
 mod refused;
+mod stage;
 mod terminal;
 mod watch;
 

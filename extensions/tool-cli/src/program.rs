@@ -6,11 +6,14 @@ use std::{
     ffi::OsString,
 };
 
-use clap::error::ErrorKind;
+use clap::{
+    builder::StyledStr,
+    error::{ContextKind, ContextValue, ErrorKind},
+};
 use tokio::runtime::Runtime;
-use tool_runtime::{BuildError, Registry, RegistryBuilder};
+use tool_runtime::{BuildError, Registry, RegistryBuilder, Reveal};
 
-use crate::{Command, Exit, Failure, terminal::Terminal};
+use crate::{Command, Exit, Failure, harmless::in_a_line, terminal::Terminal};
 
 /// Adds tools.
 pub(crate) type Tools = Box<dyn Fn(RegistryBuilder) -> RegistryBuilder>;
@@ -133,13 +136,14 @@ impl Program {
         Ok(self.runtime()?.block_on(future))
     }
 
-    /// Writes `text` to the standard output.
+    /// Writes `text` to the standard output: to a terminal with all written out that cannot be seen, escape sequences
+    /// among it, and to another program as it is.
     ///
     /// # Errors
     ///
     /// If it cannot be written. Where nobody reads it any more, the failure ends the program in silence.
     pub fn print(&self, text: &str) -> Result<(), Failure> {
-        self.terminal.print(text)
+        self.terminal.print_text(text)
     }
 
     pub(crate) fn terminal(&self) -> &Terminal {
@@ -163,7 +167,7 @@ impl Program {
     pub(crate) fn carry_out(&self, arguments: Vec<OsString>) -> Result<Exit, Failure> {
         let matches = match self.grammar().try_get_matches_from(arguments) {
             Ok(matches) => matches,
-            Err(error) => return self.explain(&error),
+            Err(error) => return self.explain(error),
         };
         let chosen = matches.subcommand().and_then(|(name, matches)| {
             let command = self.commands.iter().find(|it| it.grammar().get_name() == name)?;
@@ -173,13 +177,19 @@ impl Program {
         command.run(self, matches)
     }
 
-    /// Writes what `clap` has to say: help, or what is wrong with the command line.
-    pub(crate) fn explain(&self, error: &clap::Error) -> Result<Exit, Failure> {
+    /// Writes what `clap` has to say: help, or what is wrong with the command line, of which it repeats parts.
+    pub(crate) fn explain(&self, mut error: clap::Error) -> Result<Exit, Failure> {
+        let repeated: Vec<_> = error.context().map(|(kind, value)| (kind, shown(kind, value))).collect();
+        for (kind, value) in repeated {
+            error.insert(kind, value);
+        }
+        // Without the styles: those that are seen are the page's own.
+        let text = error.render().to_string();
         if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
-            self.print(&self.terminal.styled(&error.render()))?;
+            self.terminal.print(self.terminal.page().add_help(&text))?;
             return Ok(Exit::Done);
         }
-        self.terminal.tell(&self.terminal.styled_error(&error.render()));
+        self.terminal.tell(self.terminal.error_page().add_help(&text));
         Ok(Exit::Usage)
     }
 
@@ -207,6 +217,25 @@ impl Drop for Program {
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
         }
+    }
+}
+
+/// A part of a message of `clap`, in which the command line may be repeated.
+fn shown(kind: ContextKind, value: &ContextValue) -> ContextValue {
+    let text = |text: &StyledStr| match kind {
+        ContextKind::Usage => Reveal::LINES.text(&text.to_string()),
+        _ => in_a_line(&text.to_string()),
+    };
+    match value {
+        ContextValue::String(text) => ContextValue::String(in_a_line(text)),
+        ContextValue::Strings(texts) => {
+            ContextValue::Strings(texts.iter().map(|text| in_a_line(text)).collect())
+        }
+        ContextValue::StyledStr(styled) => ContextValue::StyledStr(text(styled).into()),
+        ContextValue::StyledStrs(all) => {
+            ContextValue::StyledStrs(all.iter().map(|styled| text(styled).into()).collect())
+        }
+        other => other.clone(),
     }
 }
 

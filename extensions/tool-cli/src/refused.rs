@@ -4,49 +4,56 @@ use std::{collections::BTreeMap, ops::Range};
 
 use console::measure_text_width;
 use serde_json::value::RawValue;
-use tool_runtime::{ToolError, Violation};
+use tool_runtime::{Reveal, ToolError, Violation};
 
 use crate::{
     flags::{Given, Property, flag},
-    terminal::{Look, Terminal},
+    harmless::in_a_line,
+    page::{Look, Page},
+    terminal::Terminal,
 };
 
-/// What is wrong with `given`, as a person is told it.
+/// A message about what is wrong with `given`.
 pub(crate) fn report(
     terminal: &Terminal,
     properties: &[Property],
     error: &ToolError,
     given: &Given,
     hide: bool,
-) -> String {
-    let tool = error.tool().unwrap_or("the tool");
-    let mut text = format!("`{tool}` refuses these arguments; nothing was run\n");
+) -> Page {
+    let tool = in_a_line(error.tool().unwrap_or("the tool"));
+    let mut page = terminal.error_page();
+    page.paint(Look::Bad, "error:").add(&format!(" `{tool}` refuses these arguments; nothing was run\n"));
     for violation in error.violations() {
-        text.push('\n');
-        text.push_str(&one(terminal, properties, violation, given, hide));
+        page.add("\n");
+        add(&mut page, terminal.width(), properties, violation, given, hide);
     }
     if error.violations().is_empty() {
-        text.push_str(&format!("\n  {}\n", error.reason()));
+        page.add(&format!("\n  {}\n", in_a_line(&error.reason())));
     }
     if let Some(example) = error.example() {
-        text.push_str(&format!("\n  Arguments that fit, for example: {example}\n"));
+        let example = in_a_line(&example.to_string());
+        page.add(&format!("\n  Arguments that fit, for example: {example}\n"));
     }
-    text
+    page
 }
 
-fn one(
-    terminal: &Terminal,
+fn add(
+    page: &mut Page,
+    width: usize,
     properties: &[Property],
     violation: &Violation,
     given: &Given,
     hide: bool,
-) -> String {
+) {
     let pointer = if violation.pointer.is_empty() { "the arguments" } else { violation.pointer.as_str() };
-    let pointer = terminal.paint_error(Look::Name, pointer);
-    let mut text = format!("  {pointer}: expected {}, got {}\n", violation.expected, violation.received);
+    let (expected, received) =
+        (in_a_line(&violation.expected.to_string()), in_a_line(&violation.received.to_string()));
+    page.add("  ").paint(Look::Name, &in_a_line(pointer));
+    page.add(&format!(": expected {expected}, got {received}\n"));
     if !hide {
         let range = place(&given.text, &violation.pointer).unwrap_or(0..given.text.len());
-        text.push_str(&marked(terminal, given, range));
+        mark(page, width, given, range);
     }
     let steps = steps(&violation.pointer);
     let around = properties.iter().filter(|it| steps.starts_with(&it.path));
@@ -58,9 +65,8 @@ fn one(
         } else {
             property.path.join(".")
         };
-        text.push_str(&format!("    {} {about}\n", terminal.paint_error(Look::Name, &flag)));
+        page.add("    ").paint(Look::Name, &in_a_line(&flag)).add(&format!(" {}\n", in_a_line(&about)));
     }
-    text
 }
 
 fn steps(pointer: &str) -> Vec<String> {
@@ -90,8 +96,8 @@ pub(crate) fn place(text: &str, pointer: &str) -> Option<Range<usize>> {
     Some(start..start + here.len())
 }
 
-/// The line in which `range` starts, with a mark under it.
-fn marked(terminal: &Terminal, given: &Given, range: Range<usize>) -> String {
+/// Adds the line in which `range` starts, with a mark under it.
+fn mark(page: &mut Page, width: usize, given: &Given, range: Range<usize>) {
     let text = &given.text;
     let start = text[..range.start].rfind('\n').map_or(0, |at| at + 1);
     let end = text[range.start..].find('\n').map_or(text.len(), |at| range.start + at);
@@ -104,15 +110,15 @@ fn marked(terminal: &Terminal, given: &Given, range: Range<usize>) -> String {
         None if text.contains('\n') => format!("line {number}: "),
         None => String::new(),
     };
-    let place = terminal.paint_error(Look::Faint, &place);
-    let room = terminal.width().saturating_sub(4 + measure_text_width(&place)).max(20);
-    // What is no letter takes no other room than it seems to.
-    let plain = |text: &str| text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect::<String>();
-    let (before, value, after) = window(&plain(before), &plain(value), &plain(after), room);
-    let blanks = " ".repeat(measure_text_width(&place) + measure_text_width(&before));
+    let place = in_a_line(&place);
+    let room = width.saturating_sub(4 + measure_text_width(&place)).max(20);
+    // What is written out takes more room than it did.
+    let seen = |text: &str| Reveal::LINE.text(&text.replace('\t', " "));
+    let (before, value, after) = window(&seen(before), &seen(value), &seen(after), room);
+    let blanks = 4 + measure_text_width(&place) + measure_text_width(&before);
     let marks = "^".repeat(measure_text_width(&value).max(1));
-    let marks = terminal.paint_error(Look::Bad, &marks);
-    format!("    {place}{before}{value}{after}\n    {blanks}{marks}\n")
+    page.add("    ").paint(Look::Faint, &place).add(&format!("{before}{value}{after}\n"));
+    page.add_blanks(blanks).paint(Look::Bad, &marks).add("\n");
 }
 
 /// At most `room` columns, of which the value's are the most important.
@@ -139,13 +145,14 @@ fn cut(text: impl Iterator<Item = char> + Clone, most: usize) -> Vec<char> {
     text.take_while(fits).chain(['…']).collect()
 }
 
-/// Where JSON is broken, in a text that should be JSON.
-pub(crate) fn broken(terminal: &Terminal, given: &Given, error: &serde_json::Error, hide: bool) -> String {
+/// A message about the place where JSON is broken, in a text that should be JSON.
+pub(crate) fn broken(terminal: &Terminal, given: &Given, error: &serde_json::Error, hide: bool) -> Page {
     let what = error.to_string();
     let what = what.split(" at line ").next().unwrap_or_default();
-    let what = format!("the arguments are no JSON: {what}");
+    let mut page = terminal.error_page();
+    page.paint(Look::Bad, "error:").add(&format!(" the arguments are no JSON: {}\n", in_a_line(what)));
     if hide {
-        return what;
+        return page;
     }
     let line_start: usize =
         given.text.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum();
@@ -154,7 +161,9 @@ pub(crate) fn broken(terminal: &Terminal, given: &Given, error: &serde_json::Err
         at -= 1;
     }
     let length = given.text[at..].chars().next().map_or(0, char::len_utf8);
-    format!("{what}\n\n{}", marked(terminal, given, at..at + length))
+    page.add("\n");
+    mark(&mut page, terminal.width(), given, at..at + length);
+    page
 }
 
 #[cfg(test)]

@@ -1,19 +1,22 @@
-//! What is written, and how: widths, colours, tables.
+//! The outputs of a program: their widths and colours, and what may be written where.
 
 use std::{
     env,
     io::{self, IsTerminal, Write},
+    sync::Arc,
 };
 
-use anstyle::{AnsiColor, Style};
-use clap::builder::StyledStr;
-use comfy_table::{
-    Attribute, Cell, Color, ColumnConstraint, ContentArrangement, Table, Width, presets::NOTHING,
+use tool_runtime::Reveal;
+
+use crate::{
+    Failure,
+    approve::Screen,
+    harmless::inset,
+    page::{Look, Page},
+    stage::Stage,
 };
 
-use crate::{Failure, harmless::harmless};
-
-/// Where a program writes.
+/// The standard output and the standard error.
 pub(crate) struct Terminal {
     width: usize,
     is_terminal: bool,
@@ -22,42 +25,7 @@ pub(crate) struct Terminal {
     error_is_terminal: bool,
     /// Whether a line can be written over.
     draws: bool,
-}
-
-/// How a word is to look.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Look {
-    Plain,
-    Heading,
-    Name,
-    Bad,
-    Odd,
-    Faint,
-}
-
-impl Look {
-    fn style(self) -> Style {
-        match self {
-            Self::Heading => Style::new().bold().underline(),
-            Self::Name => Style::new().bold(),
-            Self::Plain => Style::new(),
-            Self::Bad => AnsiColor::Red.on_default().bold(),
-            Self::Odd => AnsiColor::Yellow.on_default(),
-            Self::Faint => Style::new().dimmed(),
-        }
-    }
-
-    fn cell(self, text: String) -> Cell {
-        let cell = Cell::new(text);
-        match self {
-            Self::Plain => cell,
-            Self::Heading => cell.add_attributes(vec![Attribute::Bold, Attribute::Underlined]),
-            Self::Name => cell.add_attribute(Attribute::Bold),
-            Self::Bad => cell.fg(Color::DarkRed),
-            Self::Odd => cell.fg(Color::DarkYellow),
-            Self::Faint => cell.add_attribute(Attribute::Dim),
-        }
-    }
+    stage: Arc<Stage>,
 }
 
 impl Terminal {
@@ -74,6 +42,7 @@ impl Terminal {
             error_colours: coloured && io::stderr().is_terminal(),
             error_is_terminal: io::stderr().is_terminal(),
             draws,
+            stage: Arc::default(),
         }
     }
 
@@ -81,124 +50,91 @@ impl Terminal {
         self.width
     }
 
-    /// Whether results are for a person, and not for another program.
+    /// Returns `true` if results are for a person, and not for another program.
     pub(crate) fn is_read_by_a_person(&self) -> bool {
         self.is_terminal
     }
 
-    /// Whether somebody watches what happens, on a terminal that bars can be drawn on.
+    /// Returns `true` if the standard error is a terminal that bars can be drawn on.
     pub(crate) fn is_watched(&self) -> bool {
         self.error_is_terminal && self.draws
     }
 
-    /// Whether somebody can be asked.
-    pub(crate) fn can_ask(&self) -> bool {
-        self.error_is_terminal && io::stdin().is_terminal()
+    /// The place for questions; `None` where they could not be seen or answered.
+    pub(crate) fn screen(&self) -> Option<Screen> {
+        let can_ask = self.error_is_terminal && io::stdin().is_terminal();
+        can_ask.then(|| Screen { page: self.error_page(), stage: Arc::clone(&self.stage) })
     }
 
-    /// Writes to the standard output: to a terminal, nothing that steers it.
-    pub(crate) fn print(&self, text: &str) -> Result<(), Failure> {
-        let text = if self.is_terminal { harmless(text, self.colours) } else { text.into() };
-        let mut out = io::stdout().lock();
-        out.write_all(text.as_bytes())?;
-        Ok(out.flush()?)
+    /// The standard error, as it is shared with questions.
+    pub(crate) fn stage(&self) -> &Arc<Stage> {
+        &self.stage
     }
 
-    /// Writes to the standard error; that nobody reads it is no reason to stop.
-    pub(crate) fn tell(&self, text: &str) {
-        let text = if self.error_is_terminal { harmless(text, self.error_colours) } else { text.into() };
-        let mut out = io::stderr().lock();
-        let _ = out.write_all(text.as_bytes());
-        let _ = out.flush();
+    /// An empty page for the standard output.
+    pub(crate) fn page(&self) -> Page {
+        Page::new(self.colours, self.width)
     }
 
-    /// Says what went wrong.
+    /// An empty page for the standard error.
+    pub(crate) fn error_page(&self) -> Page {
+        Page::new(self.error_colours, self.width)
+    }
+
+    /// Writes to the standard output.
+    pub(crate) fn print(&self, page: &Page) -> Result<(), Failure> {
+        write_out(page.as_str())
+    }
+
+    /// Writes a text to the standard output: to another program as it is, and to a terminal with all written out that
+    /// cannot be seen.
+    pub(crate) fn print_text(&self, text: &str) -> Result<(), Failure> {
+        if self.is_terminal { write_out(&Reveal::LINES.text(text)) } else { write_out(text) }
+    }
+
+    /// Writes JSON to the standard output, with what cannot be seen as escapes of JSON.
+    pub(crate) fn print_json(&self, json: &str) -> Result<(), Failure> {
+        write_out(&Reveal::json(json))
+    }
+
+    /// Writes to the standard error; that it cannot be written is no reason to stop.
+    pub(crate) fn tell(&self, page: &Page) {
+        self.stage.tell(page.as_str());
+    }
+
+    /// Writes JSON to the standard error.
+    pub(crate) fn tell_json(&self, json: &str) {
+        self.stage.tell(&(Reveal::json(json) + "\n"));
+    }
+
+    /// Tells what went wrong. A message of several lines is the command line's own; what others said in it is
+    /// [inset](crate::harmless::inset) before.
     pub(crate) fn error(&self, message: &str) {
         if !message.is_empty() {
-            let word = self.paint_error(Look::Bad, "error:");
-            self.tell(&format!("{word} {}\n", message.trim_end()));
+            self.tell(
+                self.error_page().paint(Look::Bad, "error:").add(" ").add(message.trim_end()).add("\n"),
+            );
         }
     }
 
-    /// Says what is worth knowing.
+    /// As [`error`](Self::error), with a message that may be anything.
+    pub(crate) fn error_of(&self, message: &str) {
+        self.error(&inset(message));
+    }
+
+    /// Tells what is worth knowing.
     pub(crate) fn note(&self, message: &str) {
-        let word = self.paint_error(Look::Odd, "note:");
-        self.tell(&format!("{word} {message}\n"));
-    }
-
-    /// `text` for the standard output.
-    pub(crate) fn paint(&self, look: Look, text: &str) -> String {
-        painted(self.colours, look, text)
-    }
-
-    /// `text` for the standard error.
-    pub(crate) fn paint_error(&self, look: Look, text: &str) -> String {
-        painted(self.error_colours, look, text)
-    }
-
-    /// What `clap` says, for the standard output.
-    pub(crate) fn styled(&self, text: &StyledStr) -> String {
-        if self.colours { text.ansi().to_string() } else { text.to_string() }
-    }
-
-    /// The same for the standard error.
-    pub(crate) fn styled_error(&self, text: &StyledStr) -> String {
-        if self.error_colours { text.ansi().to_string() } else { text.to_string() }
-    }
-
-    /// A table as wide as there is room, or less. Columns of names keep theirs whole; words are wrapped.
-    pub(crate) fn table<const N: usize>(&self, header: [&str; N], rows: Vec<[(Look, String); N]>) -> String {
-        let mut table = Table::new();
-        table.load_style(NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
-        if self.colours {
-            table.enforce_styling()
-        } else {
-            table.force_no_tty()
-        };
-        table.style_text_only();
-        // Two blanks stand after each column, and after the last there is no need of them.
-        table.set_width(u16::try_from(self.width + 2).unwrap_or(u16::MAX));
-        table.set_header(header.map(|name| Look::Heading.cell(name.to_owned())));
-        for row in rows {
-            table.add_row(row.map(|(look, text)| look.cell(text)));
-        }
-        for column in table.column_iter_mut() {
-            column.set_padding((0, 2));
-        }
-        if let Some(first) = table.column_mut(0) {
-            let most = u16::try_from(self.width / 2).unwrap_or(u16::MAX);
-            first.set_constraint(ColumnConstraint::UpperBoundary(Width::Fixed(most)));
-        }
-        table.trim_fmt() + "\n"
+        self.tell(self.error_page().paint(Look::Odd, "note:").add(" ").add(&inset(message)).add("\n"));
     }
 }
 
-/// Breaks lines between words, and begins what is broken with `indent`; lines that are broken already stay so.
-pub(crate) fn wrapped(text: &str, width: usize, indent: &str) -> String {
-    let mut lines = Vec::new();
-    for paragraph in text.lines() {
-        let text = paragraph.trim_start();
-        let mut line = paragraph[..paragraph.len() - text.len()].to_owned();
-        for (at, word) in text.split(' ').enumerate() {
-            let wide = console::measure_text_width(&line) + 1 + console::measure_text_width(word);
-            if at > 0 && wide > width {
-                lines.push(std::mem::replace(&mut line, indent.to_owned()));
-            } else if at > 0 {
-                line.push(' ');
-            }
-            line.push_str(word);
-        }
-        lines.push(line);
-    }
-    lines.join("\n")
+fn write_out(text: &str) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    Ok(out.flush()?)
 }
 
-fn painted(colours: bool, look: Look, text: &str) -> String {
-    let style = look.style();
-    if colours && !text.is_empty() { format!("{style}{text}{style:#}") } else { text.to_owned() }
-}
-
-/// As wide as whatever of the two is a terminal.
+/// The width of the first of the two that is a terminal.
 fn terminal_width() -> Option<usize> {
     let of = |term: console::Term| term.size_checked().map(|(_, columns)| usize::from(columns));
     of(console::Term::stdout()).or_else(|| of(console::Term::stderr()))

@@ -1,4 +1,4 @@
-//! What happens to calls, told while it happens.
+//! Telling what happens to calls while it happens.
 
 use std::{
     collections::HashMap,
@@ -11,19 +11,24 @@ use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use tokio::signal::ctrl_c;
 use tool_runtime::{
     Batch, CallId, CallOutcome, CancellationToken, Progress, RunContext, Stream, StreamItem, ToolEvent,
-    ToolOutput,
 };
 
 use crate::{
     Exit,
-    harmless::in_a_line,
-    terminal::{Look, Terminal},
+    harmless::{in_a_line, inset},
+    page::Look,
+    terminal::Terminal,
 };
 
 /// How it is told, on the standard error.
 pub(crate) enum Watch<'t> {
     /// Bars, and lines above them.
-    Bars { terminal: &'t Terminal, all: MultiProgress, by_call: HashMap<CallId, ProgressBar> },
+    Bars {
+        terminal: &'t Terminal,
+        all: MultiProgress,
+        by_call: HashMap<CallId, ProgressBar>,
+        ended: Vec<CallId>,
+    },
     /// A line for each thing.
     Lines(&'t Terminal),
     /// An event of JSON in each line.
@@ -35,7 +40,10 @@ impl<'t> Watch<'t> {
         match (json, terminal.is_watched()) {
             (true, _) => Self::Json(terminal),
             (false, false) => Self::Lines(terminal),
-            (false, true) => Self::Bars { terminal, all: MultiProgress::new(), by_call: HashMap::new() },
+            (false, true) => {
+                let all = terminal.stage().bars();
+                Self::Bars { terminal, all, by_call: HashMap::new(), ended: Vec::new() }
+            }
         }
     }
 
@@ -43,26 +51,30 @@ impl<'t> Watch<'t> {
         match (self, event) {
             (Self::Json(terminal), event) => {
                 // There is nothing in an event that cannot be written.
-                let line = serde_json::to_string(event).unwrap_or_default();
-                terminal.tell(&(line + "\n"));
+                terminal.tell_json(&serde_json::to_string(event).unwrap_or_default());
             }
             (Self::Lines(terminal), ToolEvent::Progress { name, progress, .. }) => {
-                terminal.tell(&format!("{name}: {}\n", far(progress)));
+                tell(terminal, name, &far(progress));
             }
-            (Self::Lines(terminal), ToolEvent::Updated { name, update, .. }) => {
-                terminal.tell(&format!("{name}: {}\n", told(update)));
+            (
+                Self::Lines(terminal) | Self::Bars { terminal, .. },
+                ToolEvent::Updated { name, update, .. },
+            ) => {
+                tell(terminal, name, &inset(&update.text()));
             }
-            (Self::Bars { all, by_call, .. }, ToolEvent::Progress { id, name, progress, .. }) => {
-                let bar = by_call.entry(id.clone()).or_insert_with(|| all.add(bar(name)));
-                show(bar, progress);
-            }
-            (Self::Bars { terminal, all, .. }, ToolEvent::Updated { name, update, .. }) => {
-                let name = terminal.paint_error(Look::Faint, &format!("{name}:"));
-                all.suspend(|| terminal.tell(&format!("{name} {}\n", told(update))));
-            }
-            (Self::Bars { by_call, .. }, ToolEvent::Finished { result, .. }) => {
-                if let Some(bar) = by_call.remove(&result.id) {
+            (Self::Bars { terminal, all, by_call, ended }, event) => {
+                if let ToolEvent::Finished { result, .. } = event {
+                    ended.push(result.id.clone());
+                }
+                // A bar that is drawn now would be drawn over the question.
+                if terminal.stage().is_asking() {
+                    return;
+                }
+                for bar in ended.drain(..).filter_map(|id| by_call.remove(&id)) {
                     bar.finish_and_clear();
+                }
+                if let ToolEvent::Progress { id, name, progress, .. } = event {
+                    show(by_call.entry(id.clone()).or_insert_with(|| all.add(bar(name))), progress);
                 }
             }
             _ => {}
@@ -71,10 +83,15 @@ impl<'t> Watch<'t> {
 
     /// Ends the line in which a question or `^C` stands.
     fn interrupted(&self) {
-        if let Self::Bars { terminal, all, .. } = self {
-            all.suspend(|| terminal.tell("\n"));
+        if let Self::Bars { terminal, .. } = self {
+            terminal.tell(terminal.error_page().add("\n"));
         }
     }
+}
+
+fn tell(terminal: &Terminal, name: &str, text: &str) {
+    let name = format!("{}:", in_a_line(name));
+    terminal.tell(terminal.error_page().paint(Look::Faint, &name).add(" ").add(text).add("\n"));
 }
 
 /// The outcomes of `batch`; Ctrl-C cancels it, and a second one ends the program.
@@ -114,7 +131,7 @@ async fn end_at_once() {
 
 /// A bar that is not drawn before it is one of several.
 fn bar(name: &str) -> ProgressBar {
-    ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden()).with_prefix(name.to_owned())
+    ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden()).with_prefix(in_a_line(name))
 }
 
 /// How far a call is, which may begin to know how far it is to go.
@@ -134,7 +151,7 @@ fn show(bar: &ProgressBar, progress: &Progress) {
         bar.set_length(STEPS as u64);
         bar.set_position((progress.done / total * STEPS) as u64);
     }
-    bar.set_message(in_a_line(&far(progress)));
+    bar.set_message(far(progress));
     bar.tick();
 }
 
@@ -142,10 +159,5 @@ fn show(bar: &ProgressBar, progress: &Progress) {
 fn far(progress: &Progress) -> String {
     let total = progress.total.map(|total| format!(" of {total}")).unwrap_or_default();
     let message = progress.message.as_ref().map(|message| format!(" {message}")).unwrap_or_default();
-    format!("{}{total}{message}", progress.done)
-}
-
-/// An update in a line or more.
-fn told(update: &ToolOutput) -> String {
-    update.text().trim_end().to_owned()
+    in_a_line(&format!("{}{total}{message}", progress.done))
 }

@@ -138,7 +138,7 @@ fn a_tool_that_fails_ends_with_1() {
 #[test]
 fn approval_is_asked_for_given_beforehand_or_refused() {
     let err = weather(["call", "remove_station", "--city", "Oslo"]).failed(3);
-    assert!(err.contains("it wants to be approved, and nobody can be asked"), "{err}");
+    assert!(err.contains("it requires approval, and there is no terminal to ask at"), "{err}");
     assert!(
         err.ends_with("note: there is no terminal to ask at; `--approve always` approves beforehand\n"),
         "{err}"

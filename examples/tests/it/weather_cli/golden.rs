@@ -10,15 +10,21 @@ fn golden(name: &str, columns: &str, arguments: &[&str]) {
     let ran =
         finish(program().env("COLUMNS", columns).current_dir(env!("CARGO_MANIFEST_DIR")).args(arguments));
     let seen = format!("{}{}exit code {}\n", ran.out, ran.err, ran.code);
-    let path = format!("{}/tests/it/weather_cli/golden/{name}.{columns}.txt", env!("CARGO_MANIFEST_DIR"));
-    if env::var_os("UPDATE").is_some() {
-        fs::write(&path, &seen).unwrap();
-    }
-    assert_eq!(seen, fs::read_to_string(&path).unwrap_or_default(), "{path}");
+    hold(&format!("{name}.{columns}"), &seen);
     let width = seen.lines().map(|line| line.chars().count()).max().unwrap_or_default();
     // What cannot be broken may be longer: a message, a line of the input.
     let is_table = matches!(arguments[0], "list" | "show" | "--help");
-    assert!(!is_table || width <= columns.parse().unwrap(), "{width} columns in {path}");
+    assert!(!is_table || width <= columns.parse().unwrap(), "{width} columns in {name}");
+}
+
+/// Holds `seen` to a file.
+#[track_caller]
+pub(super) fn hold(name: &str, seen: &str) {
+    let path = format!("{}/tests/it/weather_cli/golden/{name}.txt", env!("CARGO_MANIFEST_DIR"));
+    if env::var_os("UPDATE").is_some() {
+        fs::write(&path, seen).unwrap();
+    }
+    assert_eq!(seen, fs::read_to_string(&path).unwrap_or_default(), "{path}");
 }
 
 fn at_both_widths(name: &str, arguments: &[&str]) {

@@ -19,7 +19,7 @@ fn tools_are_pinned_and_checked() {
 #[test]
 fn pins_take_the_place_of_pins_and_of_nothing_else() {
     let path = format!("{}/weather-no-pins.json", env!("CARGO_TARGET_TMPDIR"));
-    for other in ["{}", "[package]\nname = \"mine\"\n", "{\"version\": 2, \"tools\": {}}"] {
+    for other in ["{}", "[package]\nname = \"mine\"\n", "{\"version\": 3, \"tools\": {}}"] {
         fs::write(&path, other).unwrap();
         let err = weather(["pin", &path]).failed(2);
         assert!(err.ends_with("; nothing was written, remove it or name another file\n"), "{err}");

@@ -66,7 +66,7 @@ fn a_name_that_a_model_made_up_is_told_in_one_line() {
     let call = json!({ "type": "tool_use", "id": "1", "name": "a\nerror: b", "input": {} });
     let response = json!({ "content": [call] }).to_string();
     let err = weather_with(&response, ["run", "--dialect", "anthropic"]).err;
-    assert_eq!(err, "error: a error: b: Tool not found: a error: b\n");
+    assert_eq!(err, "error: a\\nerror: b: Tool not found: a error: b\n");
 }
 
 // What says that it reads runs without a question, and nothing else does.

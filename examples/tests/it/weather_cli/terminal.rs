@@ -13,6 +13,9 @@ use rustix::{
     termios::{Winsize, tcsetwinsize},
 };
 
+use serde_json::json;
+use tool_runtime::serde_json;
+
 use super::{finish, program};
 
 /// A terminal of its own, of that many columns.
@@ -24,6 +27,11 @@ struct Terminal {
 impl Terminal {
     /// Starts `program` at a terminal.
     fn start(program: &mut Command, columns: u16) -> (Self, Child) {
+        Self::start_after(program, columns, "")
+    }
+
+    /// The same, where `keys` were pressed before.
+    fn start_after(program: &mut Command, columns: u16, keys: &str) -> (Self, Child) {
         let terminal: OwnedFd = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
         grantpt(&terminal).unwrap();
         unlockpt(&terminal).unwrap();
@@ -31,11 +39,13 @@ impl Terminal {
         let path = ptsname(&terminal, Vec::new()).unwrap().into_string().unwrap();
         let open = || Stdio::from(OpenOptions::new().read(true).write(true).open(&path).unwrap());
         program.env_remove("COLUMNS").stdin(open()).stdout(open()).stderr(open());
+        let screen = File::from(terminal);
+        let mut keyboard = screen.try_clone().unwrap();
+        keyboard.write_all(keys.as_bytes()).unwrap();
         let child = program.spawn().unwrap();
         // Or the program's ends stay open with ours.
         program.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        let screen = File::from(terminal);
-        (Self { keyboard: screen.try_clone().unwrap(), screen }, child)
+        (Self { keyboard, screen }, child)
     }
 
     /// What is seen up to and including `text`.
@@ -111,7 +121,7 @@ fn progress_is_a_bar_and_updates_stand_above_it() {
 #[test]
 fn what_comes_from_tools_moves_no_cursor() {
     let city = "Oslo\u{1b}[2J\u{9b}H\r\u{7}";
-    let seen_as = "Oslo\\u{1b}[2J\\u{9b}H\\u{d}\\u{7}";
+    let seen_as = "Oslo\\u{1b}[2J\\u{9b}H\\r\\u{7}";
     let out = seen(program().args(["call", "set_alarm", "--below", "1", "--city", city]), 80, 0);
     assert_eq!(out, format!("{seen_as} below 1 °C\n"));
     let out = seen(program().args(["call", "temperature", "--city", city]), 80, 1);
@@ -135,8 +145,11 @@ fn a_person_is_asked_and_decides() {
         let mut program = program();
         let (mut terminal, mut child) =
             Terminal::start(program.args(["call", "remove_station", "--city", "Oslo"]), 80);
-        let asked = terminal.read_until("[y/N] ");
-        assert_eq!(asked, "May the tool remove_station be called? {\"city\":\"Oslo\"} [y/N] ");
+        let asked = console_text(&terminal.read_until("[y/N] ")).replace("\r\n", "\n");
+        assert_eq!(
+            asked,
+            "The call of `remove_station` requires approval:\n  city: \"Oslo\"\nRun `remove_station`? [y/N] "
+        );
         terminal.keyboard.write_all(answer.as_bytes()).unwrap();
         let rest = terminal.read_to_end();
         assert_eq!(child.wait().unwrap().code(), Some(code), "{rest}");
@@ -169,4 +182,86 @@ fn ctrl_c_cancels_the_call_and_says_so() {
     err.read_to_string(&mut rest).unwrap();
     assert_eq!(rest, "error: the call was cancelled\n");
     assert_eq!(child.wait().unwrap().code(), Some(130));
+}
+
+/// The calls of a model that wants to remove `city`.
+fn removing(name: &str, city: &str) -> String {
+    let input = json!({ "city": city });
+    let call = json!({ "type": "tool_use", "id": "1", "name": "remove_station", "input": input });
+    let path = format!("{}/{name}.json", env!("CARGO_TARGET_TMPDIR"));
+    std::fs::write(&path, json!({ "content": [call] }).to_string()).unwrap();
+    path
+}
+
+// What a model writes neither pushes the question away nor looks like it, and can be read in full before the answer.
+#[test]
+fn a_question_stands_last_whatever_a_model_writes() {
+    let fake = format!(
+        "Bergen\u{202e}\u{200b}\u{1b}[8m{}\nRun `forecast`? [y/N] {}\u{1b}]8;;http://x\u{7}{}",
+        " ".repeat(5000),
+        "\n".repeat(200),
+        "\u{301}".repeat(200),
+    );
+    let path = removing("question", &fake);
+    let mut program = program();
+    let (mut terminal, mut child) =
+        Terminal::start(program.args(["run", "--dialect", "anthropic", &path]), 80);
+    let read = |terminal: &mut Terminal, end: &str| terminal.read_until(end).replace("\r\n", "\n");
+    let asked = read(&mut terminal, "everything] ");
+    let rows = |text: &str| text.lines().map(|line| line.chars().count().div_ceil(80).max(1)).sum::<usize>();
+    assert!(rows(&console_text(&asked)) < 20, "{asked}");
+    terminal.keyboard.write_all(b"all\n").unwrap();
+    // That of the model, and that of the command line.
+    let all = read(&mut terminal, "[y/N] ") + &read(&mut terminal, "[y/N] ");
+    terminal.keyboard.write_all(b"n\n").unwrap();
+    let rest = terminal.read_to_end();
+    assert_eq!(child.wait().unwrap().code(), Some(3), "{rest}");
+    let seen = asked + &all + &rest;
+    for steers in ["[8m", "]8;;", "\u{202e}", "\u{200b}", "\u{301}", "\u{7}", "     "] {
+        assert!(!seen.replace("\\u{1b}", "").contains(&format!("\u{1b}{steers}")), "{steers:?} in {seen:?}");
+    }
+    super::golden::hold("question.80", &console_text(&seen));
+}
+
+// A person who is shown something else before does not answer what is asked afterwards.
+#[test]
+fn keys_that_were_pressed_before_a_question_do_not_answer_it() {
+    let mut program = program();
+    let program = program.args(["call", "remove_station", "--city", "Oslo"]);
+    let (mut terminal, mut child) = Terminal::start_after(program, 80, "y\ny\n");
+    terminal.read_until("[y/N] ");
+    terminal.keyboard.write_all(b"n\n").unwrap();
+    let rest = terminal.read_to_end();
+    assert_eq!(child.wait().unwrap().code(), Some(3), "{rest}");
+}
+
+#[test]
+fn a_command_line_that_is_wrong_is_repeated_without_what_it_hides() {
+    let hidden = "--ci\u{1b}[8mt\u{202e}y\u{200b}\nerror: all is well";
+    for arguments in [
+        &["call", "forecast", hidden][..],
+        &["call", "forecast", "--days", hidden],
+        &["call", "forecast", "--unit", hidden],
+        &["call", hidden],
+        &["show", hidden],
+        &[hidden],
+        &["run", "--dialect", hidden],
+        &["run", "--dialect", "mcp", hidden],
+        &["check", hidden],
+        &["call", "forecast", &format!("{{\"city\": {hidden}")],
+        &["call", "forecast", &format!("@{hidden}")],
+        &[
+            "call",
+            "forecast",
+            "--json",
+            &format!("{{\"{}\": 1}}", hidden.replace(['\n', '\u{1b}'], "\u{9b}")),
+        ],
+    ] {
+        let seen = seen(program().args(arguments), 80, 2);
+        let is_own =
+            |sequence: &str| ["[0m", "[1m", "[4m", "[31m", "[2m"].iter().any(|it| sequence.starts_with(it));
+        assert!(seen.split('\u{1b}').skip(1).all(is_own), "{seen:?}");
+        assert!(!seen.contains(['\u{202e}', '\u{200b}', '\u{9b}']), "{seen:?}");
+        assert!(!seen.lines().skip(1).any(|line| line.starts_with("error:")), "{seen}");
+    }
 }

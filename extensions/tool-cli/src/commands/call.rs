@@ -7,7 +7,8 @@ use clap::{
 };
 use serde_json::Value;
 use tool_runtime::{
-    CallId, CallOutcome, Content, ErrorKind, Executor, ToolCall, ToolDefinition, ToolOutput, ToolResult,
+    CallId, CallOutcome, Content, ErrorKind, Executor, Reveal, ToolCall, ToolDefinition, ToolOutput,
+    ToolResult,
 };
 
 use super::{definition, exit_of, pretty, summary};
@@ -15,6 +16,7 @@ use crate::{
     Command, Exit, Failure, Program,
     approve::{self, Approve},
     flags::{self, Given, Property, collect, properties},
+    harmless::in_a_line,
     input, refused,
     watch::{Watch, watched},
 };
@@ -66,7 +68,7 @@ impl Command for Call {
             Ok(of_tool) => of_tool,
             Err(mut error) => {
                 explain_values(&mut error, definition);
-                return program.explain(&error);
+                return program.explain(error);
             }
         };
         if of_tool.get_flag("help") {
@@ -77,7 +79,9 @@ impl Command for Call {
         let given = collect(&properties, &of_tool, options.json()?)?;
         let hide = !definition.metadata().secrets.is_empty();
         if let Err(error) = serde_json::from_str::<serde::de::IgnoredAny>(&given.text) {
-            return Err(Failure::usage(refused::broken(program.terminal(), &given, &error, hide)));
+            let terminal = program.terminal();
+            terminal.tell(&refused::broken(terminal, &given, &error, hide));
+            return Ok(Exit::Usage);
         }
         // What does not fit costs nobody an opened database.
         if let Err(error) = program.tools()?.check(name, given.text.clone())
@@ -86,8 +90,9 @@ impl Command for Call {
             if options.wants_json() {
                 return answer(program, &ToolResult::new(CallId::generate(), name, Err(error)), true);
             }
-            let report = refused::report(program.terminal(), &properties, &error, &given, hide);
-            return Err(Failure::usage(report));
+            let terminal = program.terminal();
+            terminal.tell(&refused::report(terminal, &properties, &error, &given, hide));
+            return Ok(Exit::Usage);
         }
         call(program, name, &options, given)
     }
@@ -116,7 +121,7 @@ fn explain_values(error: &mut clap::Error, definition: &ToolDefinition) {
 fn call(program: &Program, name: &str, options: &Options<'_>, given: Given) -> Result<Exit, Failure> {
     let terminal = program.terminal();
     let builder = Executor::builder(program.callable()?.clone());
-    let (builder, unasked) = options.approve().decide(builder, false, terminal.can_ask());
+    let (builder, unasked) = options.approve().decide(builder, false, terminal.screen());
     let executor = builder.build().map_err(|error| Failure::usage(error.to_string()))?;
     let batch = executor.batch(vec![ToolCall::new(name, given.text)]);
     let outcomes = program.block_on(watched(batch, Watch::new(terminal, options.wants_json())))?;
@@ -141,23 +146,23 @@ fn answer(program: &Program, result: &ToolResult, json: bool) -> Result<Exit, Fa
     let terminal = program.terminal();
     let exit = exit_of(result);
     if json {
-        program.print(&pretty(result)?)?;
+        terminal.print_json(&pretty(result)?)?;
         return Ok(exit);
     }
     for correction in result.corrections() {
-        terminal.note(&correction.to_string());
+        terminal.note(&in_a_line(&correction.to_string()));
     }
     match &result.outcome {
         Ok(output) => {
             let text = written(output, terminal.is_read_by_a_person())?;
             let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
-            program.print(&format!("{text}{end}"))?;
+            terminal.print_text(&format!("{text}{end}"))?;
             if output.is_failure() {
-                terminal.error(&format!("`{}` says that it failed", result.name));
+                terminal.error_of(&format!("`{}` says that it failed", result.name));
             }
         }
         Err(error) if error.kind() == ErrorKind::Cancelled => terminal.error("the call was cancelled"),
-        Err(error) => terminal.error(&format!("`{}`: {}", result.name, error.feedback())),
+        Err(error) => terminal.error_of(&format!("`{}`: {}", result.name, error.feedback())),
     }
     Ok(exit)
 }
@@ -213,14 +218,18 @@ pub(crate) fn grammar_of(program: &Program, definition: &ToolDefinition) -> clap
     let required = properties.iter().filter(|it| it.indispensable && !it.opens && it.has_flag);
     let required: Vec<_> =
         required.map(|it| format!("{} <{}>", flags::flag(it), it.kind.placeholder())).collect();
-    let usage =
-        [&[format!("{} call {name}", program.name())], required.as_slice(), &["[OPTIONS]".to_owned()]];
+    let required = in_a_line(&required.join(" "));
+    let usage = format!(
+        "{} call {name} {required}{}[OPTIONS]",
+        program.name(),
+        if required.is_empty() { "" } else { " " }
+    );
     let unwritable = properties.iter().filter(|it| !it.has_flag).map(|it| format!("{:?}", it.path.join(".")));
     let unwritable: Vec<_> = unwritable.collect();
     let grammar = clap::Command::new(name)
-        .about(summary(definition))
-        .long_about(definition.description().trim().to_owned())
-        .override_usage(usage.concat().join(" "))
+        .about(in_a_line(&summary(definition)))
+        .long_about(Reveal::LINES.text(definition.description().trim()))
+        .override_usage(usage)
         .term_width(program.terminal().width())
         .disable_help_flag(true)
         .args(flags::arguments(&properties))
@@ -234,7 +243,7 @@ pub(crate) fn grammar_of(program: &Program, definition: &ToolDefinition) -> clap
     if unwritable.is_empty() {
         grammar
     } else {
-        grammar.after_help(format!("Only as JSON: {}", unwritable.join(", ")))
+        grammar.after_help(in_a_line(&format!("Only as JSON: {}", unwritable.join(", "))))
     }
 }
 
@@ -249,8 +258,8 @@ fn help(program: &Program) -> Result<Exit, Failure> {
 }
 
 fn print_help(program: &Program, grammar: &mut clap::Command) -> Result<Exit, Failure> {
-    let text = program.terminal().styled(&grammar.render_long_help());
-    program.print(&(text.trim_end().to_owned() + "\n"))?;
+    let terminal = program.terminal();
+    terminal.print(terminal.page().add_help(&grammar.render_long_help().to_string()))?;
     Ok(Exit::Done)
 }
 

@@ -19,7 +19,7 @@ impl Command for Export {
         let mut exit = Exit::Done;
         if let Some(dialect) = dialects::chosen(matches).first() {
             let bound = dialect.bind(tools);
-            program.print(&pretty(bound.definitions())?)?;
+            program.terminal().print_json(&pretty(bound.definitions())?)?;
             exit = left_out(program, &bound);
         }
         Ok(exit)
@@ -31,7 +31,7 @@ pub(super) fn left_out(program: &Program, bound: &Bound) -> Exit {
     let errors = bound.findings().iter().filter(|finding| finding.severity == Severity::Error);
     let mut exit = Exit::Done;
     for finding in errors {
-        program.terminal().error(&format!("`{}`: {}; {}", finding.tool, finding.message, finding.remedy));
+        program.terminal().error_of(&format!("`{}`: {}; {}", finding.tool, finding.message, finding.remedy));
         exit = Exit::Failed;
     }
     exit

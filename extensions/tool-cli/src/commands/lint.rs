@@ -1,4 +1,4 @@
-use std::{collections::BTreeMap, fmt::Write as _};
+use std::collections::BTreeMap;
 
 use clap::{Arg, ArgMatches, builder::PossibleValuesParser};
 use tool_runtime::dialect::{Finding, Severity, lint};
@@ -6,7 +6,7 @@ use tool_runtime::dialect::{Finding, Severity, lint};
 use super::{json, pretty};
 use crate::{
     Command, Exit, Failure, Program, dialects,
-    terminal::{Look, wrapped},
+    page::{Look, Page},
 };
 
 /// Lists what dialects lose of the tools.
@@ -41,8 +41,11 @@ impl Command for Lint {
         let all: Vec<_> = lint(program.tools()?).into_iter().filter(wanted).collect();
         let least = |name| severity(matches.get_one::<String>(name).map_or("", String::as_str));
         let shown: Vec<_> = all.iter().filter(|finding| finding.severity >= least("show")).collect();
-        let text = if matches.get_flag("json") { pretty(&shown)? } else { listed(program, &shown, &all) };
-        program.print(&text)?;
+        if matches.get_flag("json") {
+            program.terminal().print_json(&pretty(&shown)?)?;
+        } else {
+            program.terminal().print(&listed(program, &shown, &all))?;
+        }
         let denied = all.iter().any(|finding| finding.severity >= least("deny"));
         Ok(if denied { Exit::Failed } else { Exit::Done })
     }
@@ -57,8 +60,7 @@ fn severity(name: &str) -> Severity {
 }
 
 /// The findings tool by tool; what several dialects have in common is said once.
-fn listed(program: &Program, shown: &[&Finding], all: &[Finding]) -> String {
-    let terminal = program.terminal();
+fn listed(program: &Program, shown: &[&Finding], all: &[Finding]) -> Page {
     let mut by_place: BTreeMap<_, Vec<(&Finding, Vec<&str>)>> = BTreeMap::new();
     for finding in shown {
         let here = by_place.entry((&finding.tool, &finding.pointer)).or_default();
@@ -70,12 +72,12 @@ fn listed(program: &Program, shown: &[&Finding], all: &[Finding]) -> String {
             None => here.push((finding, vec![finding.dialect])),
         }
     }
-    let mut text = String::new();
+    let mut page = program.terminal().page();
     let mut tool = "";
     for (finding, dialects) in by_place.into_values().flatten() {
         if tool != finding.tool {
             tool = &finding.tool;
-            let _ = writeln!(text, "{}", terminal.paint(Look::Name, tool));
+            page.paint(Look::Name, tool).add("\n");
         }
         let (look, word) = match finding.severity {
             Severity::Error => (Look::Bad, "error"),
@@ -83,10 +85,8 @@ fn listed(program: &Program, shown: &[&Finding], all: &[Finding]) -> String {
             _ => (Look::Faint, "note"),
         };
         let place = if finding.pointer.is_empty() { String::new() } else { format!(" {}", finding.pointer) };
-        let first = format!("  {}{place}: {}", terminal.paint(look, word), finding.message);
-        let second = format!("    {} [{}]", finding.remedy, dialects.join(", "));
-        let _ = writeln!(text, "{}", wrapped(&first, terminal.width(), "      "));
-        let _ = writeln!(text, "{}", wrapped(&second, terminal.width(), "      "));
+        page.add_item(look, word, &format!("{place}: {}", finding.message));
+        page.add_under(&format!("{} [{}]", finding.remedy, dialects.join(", ")));
     }
     let count = |severity, word: &str| {
         let count = all.iter().filter(|finding| finding.severity == severity).count();
@@ -96,7 +96,7 @@ fn listed(program: &Program, shown: &[&Finding], all: &[Finding]) -> String {
     let (warnings, notes) = (count(Severity::Warning, "warning"), count(Severity::Note, "note"));
     let hidden = all.len() - shown.len();
     let more = if hidden > 0 { format!("; {hidden} not listed, see `--show note`") } else { String::new() };
-    let blank = if text.is_empty() { "" } else { "\n" };
-    let _ = writeln!(text, "{blank}{errors}, {warnings}, {notes}{more}");
-    text
+    let blank = if shown.is_empty() { "" } else { "\n" };
+    page.add(&format!("{blank}{errors}, {warnings}, {notes}{more}\n"));
+    page
 }

@@ -1,7 +1,7 @@
 use clap::ArgMatches;
 
 use super::{hints, json, pretty, summary};
-use crate::{Command, Exit, Failure, Program, terminal::Look};
+use crate::{Command, Exit, Failure, Program, page::Look};
 
 /// Lists the tools.
 pub(super) struct List;
@@ -14,7 +14,7 @@ impl Command for List {
     fn run(&self, program: &Program, matches: &ArgMatches) -> Result<Exit, Failure> {
         let tools = program.tools()?;
         if matches.get_flag("json") {
-            program.print(&pretty(tools.definitions())?)?;
+            program.terminal().print_json(&pretty(tools.definitions())?)?;
             return Ok(Exit::Done);
         }
         if tools.is_empty() {
@@ -27,10 +27,13 @@ impl Command for List {
         let row = |definition| {
             let of: &tool_runtime::ToolDefinition = definition;
             let look = if of.metadata().destructive == Some(true) { Look::Odd } else { Look::Faint };
-            [(Look::Name, of.name().to_string()), (Look::Plain, summary(of)), (look, hints(of).join(", "))]
+            let name = of.name().as_str();
+            // The name first: it is what a model calls, and a title may be anything.
+            let named = if of.title() == name { name.to_owned() } else { format!("{name} ({})", of.title()) };
+            [(Look::Name, named), (Look::Plain, summary(of)), (look, hints(of).join(", "))]
         };
-        let rows = tools.definitions().iter().map(row).collect();
-        program.print(&program.terminal().table(["Tool", "What it does", "Hints"], rows))?;
+        let (terminal, rows) = (program.terminal(), tools.definitions().iter().map(row));
+        terminal.print(terminal.page().add_table(["Tool", "What it does", "Hints"], rows))?;
         Ok(Exit::Done)
     }
 }

@@ -13,7 +13,7 @@ use clap::{Arg, ArgAction};
 use serde::Serialize;
 use tool_runtime::{ErrorKind, Registry, Tool, ToolDefinition, ToolResult};
 
-use crate::{Command, Exit, Failure, Program};
+use crate::{Command, Exit, Failure, Program, harmless::in_a_line};
 
 pub(crate) fn built_in() -> Vec<Box<dyn Command>> {
     vec![
@@ -54,6 +54,7 @@ fn definition<'p>(program: &Program, tools: &'p Registry, name: &str) -> Result<
         Some((only, [])) => format!("; did you mean {only}?"),
         Some((last, others)) => format!("; did you mean {} or {last}?", others.join(", ")),
     };
+    let name = in_a_line(name);
     let message = format!("there is no tool `{name}`{meant}\n\n`{} list` lists them all", program.name());
     Err(Failure::usage(message))
 }

@@ -4,7 +4,7 @@ use clap::{Arg, ArgMatches};
 use tool_runtime::pin::{ChangeKind, Pins, PinsError};
 
 use super::{json, pretty};
-use crate::{Command, Exit, Failure, Program, input, terminal::Look};
+use crate::{Command, Exit, Failure, Program, harmless::in_a_line, input, page::Look};
 
 /// Writes down what the tools are.
 pub(super) struct Pin;
@@ -20,13 +20,16 @@ impl Command for Pin {
         let tools = program.tools()?;
         let (path, text) = (path(matches), Pins::of(tools).to_json());
         if path == "-" {
-            program.print(&text)?;
+            program.terminal().print_json(&text)?;
             return Ok(Exit::Done);
         }
         replaceable(path)?;
-        let unwritten = |error| Failure::new(Exit::Failed, format!("{path} cannot be written: {error}"));
+        let unwritten =
+            |error| Failure::new(Exit::Failed, format!("{} cannot be written: {error}", in_a_line(path)));
         fs::write(path, text).map_err(unwritten)?;
-        program.print(&format!("{} in {path}\n", counted(tools.len(), "is pinned", "are pinned")))?;
+        let terminal = program.terminal();
+        let told = format!("{} in {}\n", counted(tools.len(), "is pinned", "are pinned"), in_a_line(path));
+        terminal.print(terminal.page().add(&told))?;
         Ok(Exit::Done)
     }
 }
@@ -44,7 +47,10 @@ fn replaceable(path: &str) -> Result<(), Failure> {
         // Whether it can be written is seen when it is.
         Err(_) => return Ok(()),
     };
-    Err(Failure::usage(format!("{path}: {why}; nothing was written, remove it or name another file")))
+    Err(Failure::usage(format!(
+        "{}: {why}; nothing was written, remove it or name another file",
+        in_a_line(path)
+    )))
 }
 
 /// Says what changed since then.
@@ -60,8 +66,8 @@ impl Command for Check {
 
     fn run(&self, program: &Program, matches: &ArgMatches) -> Result<Exit, Failure> {
         let path = path(matches);
-        let pins =
-            Pins::parse(&input::file(path)?).map_err(|error| Failure::usage(format!("{path}: {error}")))?;
+        let pins = Pins::parse(&input::file(path)?)
+            .map_err(|error| Failure::usage(format!("{}: {error}", in_a_line(path))))?;
         if pins.is_outdated() {
             let note =
                 "is of an older version, whose hashes do not tell integers beyond 2^53 apart; pin again";
@@ -69,13 +75,14 @@ impl Command for Check {
         }
         let tools = program.tools()?;
         let changes = pins.check(tools);
-        let text = if matches.get_flag("json") {
-            pretty(&changes)?
+        let terminal = program.terminal();
+        let mut page = terminal.page();
+        if matches.get_flag("json") {
+            terminal.print_json(&pretty(&changes)?)?;
         } else if changes.is_empty() {
-            format!("{}\n", counted(tools.len(), "is as it is pinned", "are as they are pinned"))
+            page.add(&counted(tools.len(), "is as it is pinned", "are as they are pinned")).add("\n");
         } else {
-            let terminal = program.terminal();
-            let told = changes.iter().map(|change| {
+            for change in &changes {
                 let text = change.to_string();
                 let (first, rest) = text.split_once('\n').unwrap_or((text.as_str(), ""));
                 let look = match change.kind {
@@ -84,11 +91,10 @@ impl Command for Check {
                     _ => Look::Odd,
                 };
                 let between = if rest.is_empty() { "" } else { "\n" };
-                format!("{}{between}{rest}\n", terminal.paint(look, first))
-            });
-            told.collect()
-        };
-        program.print(&text)?;
+                page.paint(look, first).add(between).add(rest).add("\n");
+            }
+        }
+        terminal.print(&page)?;
         Ok(if changes.is_empty() { Exit::Done } else { Exit::Failed })
     }
 }

@@ -60,17 +60,17 @@ impl Command for Run {
         let terminal = program.terminal();
         let builder = Executor::builder(tools.clone()).strategy(strategy);
         let approve = Approve::named(matches.get_one::<String>("approve").map(String::as_str));
-        let (builder, unasked) = approve.decide(builder, true, terminal.can_ask());
+        let (builder, unasked) = approve.decide(builder, true, terminal.screen());
         let executor = builder.build().map_err(|error| Failure::usage(error.to_string()))?;
         let json = matches.get_one::<String>("events").is_some_and(|form| form == "json");
         let running = watched(executor.batch(calls), Watch::new(terminal, json));
         let outcomes = program.block_on(running)?;
 
         let results: Vec<_> = outcomes.iter().filter_map(|outcome| outcome.result().cloned()).collect();
-        program.print(&pretty(&dialect.bind(tools).results(&results))?)?;
+        terminal.print_json(&pretty(&dialect.bind(tools).results(&results))?)?;
         for result in results.iter().filter(|result| result.is_error()) {
             let first = result.text().lines().next().unwrap_or_default().to_owned();
-            terminal.error(&format!("{}: {first}", in_a_line(&result.name)));
+            terminal.error(&format!("{}: {}", in_a_line(&result.name), in_a_line(&first)));
         }
         unasked.remark(terminal);
         if outcomes.is_empty() {

@@ -6,7 +6,8 @@ use super::{definition, hints, json, pretty};
 use crate::{
     Command, Exit, Failure, Program, dialects,
     flags::{self, Property, properties},
-    terminal::{Look, wrapped},
+    harmless::in_a_line,
+    page::{Look, Page},
 };
 
 /// Says all of one tool.
@@ -27,46 +28,52 @@ impl Command for Show {
         let definition = definition(program, tools, name)?;
         if let Some(dialect) = dialects::chosen(matches).first() {
             let bound = dialect.bind(&tools.resolve([name]).0);
-            program.print(&pretty(bound.definitions())?)?;
+            program.terminal().print_json(&pretty(bound.definitions())?)?;
             return Ok(super::export::left_out(program, &bound));
         }
-        let text =
-            if matches.get_flag("json") { pretty(definition)? } else { described(program, definition) };
-        program.print(&text)?;
+        if matches.get_flag("json") {
+            program.terminal().print_json(&pretty(definition)?)?;
+        } else {
+            program.terminal().print(&described(program, definition))?;
+        }
         Ok(Exit::Done)
     }
 }
 
-fn described(program: &Program, definition: &ToolDefinition) -> String {
-    let terminal = program.terminal();
+fn described(program: &Program, definition: &ToolDefinition) -> Page {
     let name = definition.name().as_str();
-    let mut text = terminal.paint(Look::Name, name);
+    let mut page = program.terminal().page();
+    page.paint(Look::Name, name);
     if definition.title() != name {
-        text.push_str(&format!(" ({})", definition.title()));
+        page.add(&format!(" ({})", in_a_line(definition.title())));
     }
-    text.push_str(&format!("\n\n{}\n", wrapped(definition.description().trim(), terminal.width(), "")));
+    page.add("\n\n").add_wrapped(definition.description().trim()).add("\n");
     let facts = facts(definition);
     if !facts.is_empty() {
-        text.push('\n');
+        page.add("\n");
         for (what, value) in facts {
-            text.push_str(&format!("{}: {value}\n", terminal.paint(Look::Name, what)));
+            page.paint(Look::Name, what).add(&format!(": {}\n", in_a_line(&value)));
         }
     }
     let arguments = properties(definition.input_schema().as_value());
-    text.push('\n');
-    text.push_str(&if arguments.is_empty() {
-        "It takes no arguments.\n".to_owned()
+    page.add("\n");
+    if arguments.is_empty() {
+        page.add("It takes no arguments.\n");
     } else {
         let rows =
             arguments.iter().map(|it| [(Look::Name, shown_flag(it)), taken(it), (Look::Plain, it.line())]);
-        terminal.table(["Argument", "Takes", "What it is"], rows.collect())
-    });
-    text.push('\n');
-    text.push_str(&output(program, definition));
-    for example in definition.examples() {
-        text.push_str(&format!("\n{}: {example}\n", terminal.paint(Look::Name, "Example")));
+        page.add_table(["Argument", "Takes", "What it is"], rows);
     }
-    text
+    page.add("\n");
+    add_output(&mut page, definition);
+    for example in definition.examples() {
+        page.add("\n")
+            .paint(Look::Name, "Example")
+            .add(": ")
+            .paint(Look::Plain, &example.to_string())
+            .add("\n");
+    }
+    page
 }
 
 fn shown_flag(property: &Property) -> String {
@@ -103,22 +110,23 @@ fn facts(definition: &ToolDefinition) -> Vec<(&'static str, String)> {
     all.into_iter().filter_map(|(what, value)| value.map(|value| (what, value))).collect()
 }
 
-/// What comes back: a table of its properties where it is an object, or a list of such.
-fn output(program: &Program, definition: &ToolDefinition) -> String {
-    let terminal = program.terminal();
-    let title = terminal.paint(Look::Name, "Output");
+/// Adds what comes back: a table of its properties where it is an object, or a list of such.
+fn add_output(page: &mut Page, definition: &ToolDefinition) {
+    page.paint(Look::Name, "Output").add(": ");
     let Some(schema) = definition.output_schema().map(tool_runtime::OutputSchema::as_value) else {
-        return format!("{title}: not said\n");
+        page.add("not said\n");
+        return;
     };
     let items = schema.get("items").filter(|_| schema.get("type") == Some(&Value::from("array")));
     let fields = properties(items.unwrap_or(schema));
     if fields.is_empty() {
-        return format!("{title}: {}\n", flags::kind_of(schema).words());
+        page.add(&in_a_line(&flags::kind_of(schema).words())).add("\n");
+        return;
     }
     let rows = fields.iter().map(|it| {
         let name = it.path.join(".");
         [(Look::Name, name), (Look::Plain, it.kind.words()), (Look::Plain, it.line())]
     });
-    let what = if items.is_some() { "a list of objects" } else { "an object" };
-    format!("{title}: {what}\n\n{}", terminal.table(["Property", "Is", "What it is"], rows.collect()))
+    page.add(if items.is_some() { "a list of objects\n\n" } else { "an object\n\n" });
+    page.add_table(["Property", "Is", "What it is"], rows);
 }

@@ -1,6 +1,12 @@
 //! A property as an argument of `clap`.
 
+use tool_runtime::Reveal;
+
 use super::{Kind, Property, kind::shown};
+use crate::harmless::{in_a_line, is_plain};
+
+/// How many choices are listed and completed.
+const CHOICES: usize = 100;
 
 /// The argument of `clap` for one property.
 pub(super) fn argument(property: &Property) -> clap::Arg {
@@ -9,8 +15,8 @@ pub(super) fn argument(property: &Property) -> clap::Arg {
         .long(property.flag.clone())
         .value_name(kind.placeholder())
         .help_heading("Arguments")
-        .help(help(property, false))
-        .long_help(help(property, true));
+        .help(in_a_line(&help(property, false)))
+        .long_help(Reveal::LINES.text(&help(property, true)));
     let argument = match &property.alias {
         Some(alias) => argument.alias(alias.clone()),
         None => argument,
@@ -24,13 +30,19 @@ pub(super) fn argument(property: &Property) -> clap::Arg {
     match choices(kind) {
         // The parser that knows its values tells them, and completes them.
         Some(values) => argument.value_parser(clap::builder::PossibleValuesParser::new(values)),
-        None => argument.value_parser(move |text: &str| parser.read(text).map(|_| text.to_owned())),
+        None => argument.value_parser(move |text: &str| {
+            parser.read(text).map(|_| text.to_owned()).map_err(|error| in_a_line(&error))
+        }),
     }
 }
 
+/// All choices, where they can be listed.
 fn choices(kind: &Kind) -> Option<Vec<String>> {
     match kind {
-        Kind::Choice(values) => Some(values.iter().map(shown).collect()),
+        Kind::Choice(values) if values.len() <= CHOICES => {
+            let values: Vec<_> = values.iter().map(shown).collect();
+            values.iter().all(|value| value.len() <= CHOICES && is_plain(value)).then_some(values)
+        }
         Kind::List(of) => choices(of),
         _ => None,
     }

@@ -4,7 +4,7 @@ use clap::{ArgMatches, parser::ValueSource};
 use serde_json::{Map, Value};
 
 use super::{Kind, Property, exact::exact, flag};
-use crate::Failure;
+use crate::{Failure, harmless::in_a_line};
 
 /// The arguments of a call, and where they are from.
 #[derive(Debug)]
@@ -33,7 +33,7 @@ pub(crate) fn collect(
                 None
             }
             Ok(_) => Some("flags can only be added to a JSON object, and the arguments are none".to_owned()),
-            Err(error) => Some(format!("the arguments: {error}")),
+            Err(error) => Some(format!("the arguments: {}", in_a_line(&error))),
         };
         if let Some(why) = why {
             // What was meant for a flag that takes none may have been read as all arguments.
@@ -44,7 +44,7 @@ pub(crate) fn collect(
     }
     for property in flags {
         let texts = matches.get_many::<String>(&property.id()).into_iter().flatten();
-        let of = |error: String| Failure::usage(format!("{}: {error}", flag(property)));
+        let of = |error: String| Failure::usage(format!("{}: {}", flag(property), in_a_line(&error)));
         let values = texts.map(|text| property.kind.read(text)).collect::<Result<Vec<_>, _>>().map_err(of)?;
         let value = match property.kind {
             Kind::List(_) => Some(Value::Array(values)),

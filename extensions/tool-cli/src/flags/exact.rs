@@ -18,6 +18,11 @@ pub(super) fn exact(text: &str) -> Result<Value, String> {
     Ok(value)
 }
 
+/// The properties of an object as they are written, in their order; `None` where `text` is no object.
+pub(crate) fn members(text: &str) -> Option<Vec<(String, &RawValue)>> {
+    serde_json::from_str::<Pairs<'_>>(text).ok().map(|Pairs(pairs)| pairs)
+}
+
 /// Whether a value keeps all that `text`, which is JSON, says. It is no deeper than a value can be.
 fn keeps(text: &str) -> Result<(), String> {
     let error = |error: serde_json::Error| error.to_string();

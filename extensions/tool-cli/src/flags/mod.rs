@@ -15,6 +15,7 @@ mod tests;
 
 pub(crate) use self::{
     collect::{Given, collect},
+    exact::members,
     kind::{Kind, shown},
     property::{Property, properties},
     schema::kind_of,

@@ -8,6 +8,10 @@ use super::{
     Kind,
     schema::{DEEPEST, kind, limits, members, resolve, says_something},
 };
+use crate::harmless::is_plain;
+
+/// The longest name of a flag, in bytes.
+const LONGEST: usize = 100;
 
 /// One property of a tool's arguments, at any depth.
 #[derive(Debug, Clone)]
@@ -73,11 +77,13 @@ fn stand_in(property: &mut Property, before: &mut [Property]) {
     }
 }
 
-/// Whether a shell and a parser of flags take the name as it is.
+/// Returns `true` if a shell and a parser of flags take the name as it is, and a person can read it.
 fn is_writable(name: &str) -> bool {
     !name.is_empty()
         && !name.starts_with('-')
-        && !name.chars().any(|c| c == '=' || c == '.' || c.is_whitespace() || c.is_control())
+        && !name.chars().any(|c| c == '=' || c == '.' || c.is_whitespace())
+        && name.len() <= LONGEST
+        && is_plain(name)
 }
 
 struct Walk<'s> {

@@ -1,0 +1,233 @@
+//! Text that can be written to a terminal: styles come from the command line, and from nowhere else.
+
+use anstyle::{AnsiColor, Style};
+use comfy_table::{
+    Attribute, Cell, Color, ColumnConstraint, ContentArrangement, Table, Width, presets::NOTHING,
+};
+use tool_runtime::Reveal;
+
+/// How many characters of a cell are shown.
+const CELL: usize = 600;
+
+/// The look of a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Look {
+    Plain,
+    Heading,
+    Name,
+    Bad,
+    Odd,
+    Faint,
+}
+
+impl Look {
+    fn style(self) -> Style {
+        match self {
+            Self::Heading => Style::new().bold().underline(),
+            Self::Name => Style::new().bold(),
+            Self::Plain => Style::new(),
+            Self::Bad => AnsiColor::Red.on_default().bold(),
+            Self::Odd => AnsiColor::Yellow.on_default(),
+            Self::Faint => Style::new().dimmed(),
+        }
+    }
+
+    fn cell(self, text: &str) -> Cell {
+        let cell = Cell::new(Reveal::LINE.at_most(CELL).text(text));
+        match self {
+            Self::Plain => cell,
+            Self::Heading => cell.add_attributes(vec![Attribute::Bold, Attribute::Underlined]),
+            Self::Name => cell.add_attribute(Attribute::Bold),
+            Self::Bad => cell.fg(Color::DarkRed),
+            Self::Odd => cell.fg(Color::DarkYellow),
+            Self::Faint => cell.add_attribute(Attribute::Dim),
+        }
+    }
+}
+
+/// Text for a terminal. Whatever is added to it as a text can be seen and has no effect: there is no other way for
+/// words of tools and models to be written for a person.
+#[derive(Debug, Clone)]
+pub(crate) struct Page {
+    colours: bool,
+    width: usize,
+    text: String,
+}
+
+impl Page {
+    pub(crate) fn new(colours: bool, width: usize) -> Self {
+        Self { colours, width, text: String::new() }
+    }
+
+    /// The text, with the styles.
+    pub(crate) fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// Adds text in its lines.
+    pub(crate) fn add(&mut self, text: &str) -> &mut Self {
+        self.text.push_str(&Reveal::LINES.text(text));
+        self
+    }
+
+    /// Adds blanks of the command line's own, however many.
+    pub(crate) fn add_blanks(&mut self, count: usize) -> &mut Self {
+        self.text.extend(std::iter::repeat_n(' ', count));
+        self
+    }
+
+    /// Adds text in its lines, broken between words.
+    pub(crate) fn add_wrapped(&mut self, text: &str) -> &mut Self {
+        // Before it is broken: what is written out takes more room.
+        self.add(&wrapped(&Reveal::LINES.text(text), self.width, ""))
+    }
+
+    /// Adds a text within a line.
+    pub(crate) fn paint(&mut self, look: Look, text: &str) -> &mut Self {
+        let (text, style) = (Reveal::LINE.text(text), look.style());
+        if self.colours && !text.is_empty() && look != Look::Plain {
+            self.text.push_str(&format!("{style}{text}{style:#}"));
+        } else {
+            self.text.push_str(&text);
+        }
+        self
+    }
+
+    /// Adds a line that begins with blanks and a word of that look, broken between words.
+    pub(crate) fn add_item(&mut self, look: Look, word: &str, rest: &str) -> &mut Self {
+        let line = wrapped(&Reveal::LINE.text(&format!("  {word}{rest}")), self.width, "      ");
+        let rest = line.strip_prefix("  ").and_then(|line| line.strip_prefix(word));
+        match rest {
+            Some(rest) => self.add("  ").paint(look, word).add(rest),
+            None => self.add(&line),
+        }
+        .add("\n")
+    }
+
+    /// Adds a line that belongs to the item before it.
+    pub(crate) fn add_under(&mut self, text: &str) -> &mut Self {
+        let line = wrapped(&Reveal::LINE.text(&format!("    {text}")), self.width, "      ");
+        self.add(&line).add("\n")
+    }
+
+    /// Adds what `clap` has to say, with styles of our own: of the words that begin its lines, and of flags.
+    pub(crate) fn add_help(&mut self, text: &str) -> &mut Self {
+        for line in text.trim_end().lines() {
+            let (indent, words) = line.split_at(line.len() - line.trim_start().len());
+            let end = match words.find(": ").filter(|at| matches!(&words[..*at], "error" | "tip" | "Usage")) {
+                Some(at) => at + 1,
+                None if indent.is_empty() && words.ends_with(':') => words.len(),
+                None if indent.len() > 1 && (words.starts_with('-') || words.starts_with('[')) => {
+                    words.find("  ").unwrap_or(words.len())
+                }
+                None => 0,
+            };
+            let look = match &words[..end] {
+                "error:" => Look::Bad,
+                head if head.ends_with(':') => Look::Heading,
+                _ => Look::Name,
+            };
+            self.add(indent).paint(look, &words[..end]).add(&words[end..]).add("\n");
+        }
+        self
+    }
+
+    /// Adds a table as wide as there is room, or less. Columns of names keep theirs whole; words are wrapped.
+    pub(crate) fn add_table<const N: usize>(
+        &mut self,
+        header: [&str; N],
+        rows: impl IntoIterator<Item = [(Look, String); N]>,
+    ) -> &mut Self {
+        let mut table = Table::new();
+        table.load_style(NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
+        if self.colours {
+            table.enforce_styling()
+        } else {
+            table.force_no_tty()
+        };
+        table.style_text_only();
+        // Two blanks stand after each column, and after the last there is no need of them.
+        table.set_width(u16::try_from(self.width + 2).unwrap_or(u16::MAX));
+        table.set_header(header.map(|name| Look::Heading.cell(name)));
+        for row in rows {
+            table.add_row(row.map(|(look, text)| look.cell(&text)));
+        }
+        for column in table.column_iter_mut() {
+            column.set_padding((0, 2));
+        }
+        if let Some(first) = table.column_mut(0) {
+            let most = u16::try_from(self.width / 2).unwrap_or(u16::MAX);
+            first.set_constraint(ColumnConstraint::UpperBoundary(Width::Fixed(most)));
+        }
+        self.text.push_str(&(table.trim_fmt() + "\n"));
+        self
+    }
+}
+
+/// Breaks lines between words, and begins what is broken with `indent`; lines that are broken already stay so.
+fn wrapped(text: &str, width: usize, indent: &str) -> String {
+    let mut lines = Vec::new();
+    for paragraph in text.lines() {
+        let text = paragraph.trim_start();
+        let mut line = paragraph[..paragraph.len() - text.len()].to_owned();
+        let mut wide = console::measure_text_width(&line);
+        for (at, word) in text.split(' ').enumerate() {
+            let of_word = console::measure_text_width(word);
+            if at > 0 && wide + 1 + of_word > width {
+                lines.push(std::mem::replace(&mut line, indent.to_owned()));
+                wide = indent.len();
+            } else if at > 0 {
+                line.push(' ');
+                wide += 1;
+            }
+            line.push_str(word);
+            wide += of_word;
+        }
+        lines.push(line);
+    }
+    lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Look, Page};
+
+    const HOSTILE: &str = "a\u{1b}[8mb\u{202e}\u{9b}H\r\u{7}\u{1b}]8;;http://x\u{7}\u{200b}\tc";
+
+    fn escapes(page: &Page) -> Vec<&str> {
+        page.as_str()
+            .split('\u{1b}')
+            .skip(1)
+            .map(|it| it.split_inclusive('m').next().unwrap_or_default())
+            .collect()
+    }
+
+    #[test]
+    fn styles_are_those_of_the_page_alone() {
+        let mut page = Page::new(true, 60);
+        page.add(HOSTILE).add_wrapped(HOSTILE).add_item(Look::Plain, "note", HOSTILE).add_item(
+            Look::Plain,
+            HOSTILE,
+            "",
+        );
+        assert!(escapes(&page).is_empty(), "{page:?}");
+        page.paint(Look::Name, HOSTILE);
+        assert_eq!(escapes(&page), ["[1m", "[0m"]);
+        page.add_help(&format!("error: {HOSTILE}\n  -x, {HOSTILE}  {HOSTILE}\n{HOSTILE}:\n"));
+        assert!(escapes(&page).iter().all(|it| matches!(*it, "[0m" | "[1m" | "[4m" | "[31m")), "{page:?}");
+        page.add_table(
+            [HOSTILE, "b"],
+            [[(Look::Odd, HOSTILE.to_owned()), (Look::Plain, HOSTILE.to_owned())]],
+        );
+        let own = |it: char| {
+            it == '\n' || it == '\u{1b}' || !it.is_control() && !matches!(it, '\u{200b}' | '\u{202e}')
+        };
+        assert!(page.as_str().chars().all(own) && !page.as_str().contains("\u{1b}[8m"), "{page:?}");
+        let mut plain = Page::new(false, 60);
+        plain
+            .paint(Look::Bad, HOSTILE)
+            .add_table([HOSTILE], [[(Look::Bad, HOSTILE.to_owned())]])
+            .add_help("error: x");
+        assert!(!plain.as_str().contains('\u{1b}'), "{plain:?}");
+    }
+}

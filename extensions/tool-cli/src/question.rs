@@ -1,0 +1,122 @@
+//! The question about a call, as a person reads it.
+//!
+//! The call comes first and the question last, on a line of its own in which only the name of the tool is not the
+//! command line's: whatever the arguments hold, they neither ask nor push the question away. What is shortened can be
+//! read in full before an answer.
+
+use std::io;
+
+use tool_runtime::{ApprovalRequest, Cause, Reveal};
+
+use crate::{
+    flags::members,
+    harmless::in_a_line,
+    page::{Look, Page},
+    stage::write,
+};
+
+/// How many characters of all arguments are shown, which is less than a screen.
+const ARGUMENTS: usize = 1000;
+/// How many of one argument.
+const ARGUMENT: usize = 240;
+/// How many arguments.
+const COUNT: usize = 12;
+
+/// A question, with all that it is about.
+pub(crate) struct Question {
+    brief: Page,
+    /// The same in full, where that is more.
+    full: Option<Page>,
+}
+
+impl Question {
+    /// The question that `request` asks; `page` is empty.
+    pub(crate) fn new(request: &ApprovalRequest, page: &Page) -> Self {
+        let brief = described(request, page.clone(), false);
+        let full = described(request, page.clone(), true);
+        let is_brief = brief.as_str() == full.as_str();
+        let asked = |mut page: Page, more: &str| {
+            let name = in_a_line(&request.call.name);
+            let what = if request.cause == Cause::Tool { "Answer yes to" } else { "Run" };
+            page.paint(Look::Name, &format!("{what} `{name}`?")).add(&format!(" [y/N{more}] "));
+            page
+        };
+        if is_brief {
+            return Self { brief: asked(brief, ""), full: None };
+        }
+        Self { brief: asked(brief, "; all = show everything"), full: Some(asked(full, "")) }
+    }
+
+    /// Asks at the terminal, which is [open](crate::stage::Stage::open), and waits; returns `true` where the answer is yes.
+    ///
+    /// # Errors
+    ///
+    /// If the standard input cannot be read.
+    pub(crate) fn ask(&self) -> io::Result<bool> {
+        forget_keys();
+        write(self.brief.as_str());
+        loop {
+            let mut line = String::new();
+            io::stdin().read_line(&mut line)?;
+            if !line.ends_with('\n') {
+                write("\n");
+            }
+            match (line.trim().to_lowercase().as_str(), &self.full) {
+                ("y" | "yes", _) => return Ok(true),
+                ("all", Some(full)) => write(full.as_str()),
+                _ => return Ok(false),
+            }
+        }
+    }
+}
+
+/// Keys that were pressed before a question was there answer none.
+fn forget_keys() {
+    #[cfg(unix)]
+    {
+        use rustix::termios::{QueueSelector, tcflush};
+        // An input that is no terminal has no keys.
+        let _ = tcflush(io::stdin(), QueueSelector::IFlush);
+    }
+}
+
+/// The call, with the words of its tool; all of it where `in_full`.
+fn described(request: &ApprovalRequest, mut page: Page, in_full: bool) -> Page {
+    let name = in_a_line(&request.call.name);
+    page.add("The call of ").paint(Look::Name, &format!("`{name}`")).add(match request.cause {
+        Cause::Tool => " asks:\n",
+        _ => " requires approval:\n",
+    });
+    let shown = |text: &str, most: usize| {
+        let how = if in_full { Reveal::LINE } else { Reveal::LINE.at_most(most) };
+        how.text(text)
+    };
+    // Of a tool that is always confirmed, the question is all that there is to say.
+    if request.cause != Cause::Confirmation {
+        page.add(&format!("  {}\n", shown(&request.hint, ARGUMENT)));
+    }
+    let mut room = ARGUMENTS;
+    let mut member = |name: &str, value: &str| {
+        let line = format!("  {}: {}\n", shown(name, 60), shown(value, ARGUMENT.min(room)));
+        room = room.saturating_sub(line.chars().count());
+        page.add(&line);
+    };
+    let text = request.call.arguments.as_str();
+    match members(text) {
+        Some(members) => {
+            let count = members.len();
+            let most = if in_full { count } else { COUNT };
+            for (name, value) in members.iter().take(most) {
+                member(name, value.get());
+            }
+            if count > most {
+                page.add(&format!("  [{} more arguments]\n", count - most));
+            }
+        }
+        None => member("arguments", text),
+    }
+    if !request.payload.is_null() {
+        page.add(&format!("  Details: {}\n", shown(&request.payload.to_string(), ARGUMENT)));
+    }
+    page
+}

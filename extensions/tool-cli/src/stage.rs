@@ -1,0 +1,106 @@
+//! The standard error, on which what happens and questions take turns.
+//!
+//! While a question is open, nothing is written below it: what happens meanwhile is held back, up to a bound, and
+//! written when the question has been answered. The bars of running calls are taken away before it.
+
+use std::{
+    io::{self, Write},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use indicatif::MultiProgress;
+
+/// How many bytes are held back.
+const HELD: usize = 64 * 1024;
+
+#[derive(Default)]
+pub(crate) struct Stage(Mutex<State>);
+
+#[derive(Default)]
+struct State {
+    bars: Option<MultiProgress>,
+    is_asking: bool,
+    held: String,
+    /// How many texts there was no room for.
+    left_out: usize,
+}
+
+impl Stage {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes the bars that a question takes away.
+    pub(crate) fn bars(&self) -> MultiProgress {
+        self.lock().bars.get_or_insert_with(MultiProgress::new).clone()
+    }
+
+    pub(crate) fn is_asking(&self) -> bool {
+        self.lock().is_asking
+    }
+
+    /// Writes `text`, or holds it back while a question is open.
+    pub(crate) fn tell(&self, text: &str) {
+        let mut state = self.lock();
+        match &state.bars {
+            _ if state.is_asking && state.held.len() + text.len() > HELD => state.left_out += 1,
+            _ if state.is_asking => state.held.push_str(text),
+            Some(bars) => bars.suspend(|| write(text)),
+            None => write(text),
+        }
+    }
+
+    /// Opens a question, until what this gives is dropped.
+    pub(crate) fn open(self: &Arc<Self>) -> Open {
+        let mut state = self.lock();
+        state.is_asking = true;
+        if let Some(bars) = &state.bars {
+            let _ = bars.clear();
+        }
+        Open(Arc::clone(self))
+    }
+}
+
+/// A question that is open.
+#[must_use = "the question is closed when this is dropped"]
+pub(crate) struct Open(Arc<Stage>);
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        let mut state = self.0.lock();
+        state.is_asking = false;
+        write(&std::mem::take(&mut state.held));
+        let left_out = std::mem::take(&mut state.left_out);
+        if left_out > 0 {
+            write(&format!("[{left_out} more messages while the question was open]\n"));
+        }
+    }
+}
+
+/// That it cannot be written is no reason to stop.
+pub(crate) fn write(text: &str) {
+    let mut out = io::stderr().lock();
+    let _ = out.write_all(text.as_bytes());
+    let _ = out.flush();
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::{HELD, Stage};
+
+    #[test]
+    fn what_happens_while_a_question_is_open_is_held_back() {
+        let stage = Arc::<Stage>::default();
+        let open = stage.open();
+        stage.tell("a");
+        stage.tell(&"b".repeat(HELD));
+        stage.tell("c");
+        let state = stage.lock();
+        assert_eq!((state.is_asking, &*state.held, state.left_out), (true, "ac", 1));
+        drop(state);
+        drop(open);
+        assert!(!stage.is_asking() && stage.lock().held.is_empty());
+    }
+}
