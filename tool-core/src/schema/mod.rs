@@ -20,7 +20,6 @@ mod references;
 mod walk;
 
 use std::{
-    borrow::Cow,
     fmt,
     sync::{Arc, OnceLock},
 };
@@ -129,7 +128,7 @@ impl InputSchema {
     #[inline]
     pub fn plan(&self) -> Result<&Plan, &[SchemaProblem]> {
         let Shared { value, with_aliases, plan, .. } = &*self.shared;
-        let plan = plan.get_or_init(|| Plan::compile(&of_object(with_aliases.as_ref().unwrap_or(value))));
+        let plan = plan.get_or_init(|| Plan::compile_arguments(with_aliases.as_ref().unwrap_or(value)));
         plan.as_ref().map_err(Vec::as_slice)
     }
 
@@ -274,18 +273,6 @@ fn check_root(schema: &Value) -> Result<(), SchemaError> {
         Some(other) => Err(SchemaError::new(format!(
             "the arguments of a tool are an object; this schema says `\"type\": {other}`. Put the value into a struct"
         ))),
-    }
-}
-
-/// `schema`, which says that arguments are an object, also where its author did not.
-fn of_object(schema: &Value) -> Cow<'_, Value> {
-    match schema {
-        Value::Object(root) if !root.contains_key("type") => {
-            let mut root = root.clone();
-            root.insert("type".to_owned(), Value::from("object"));
-            Cow::Owned(Value::Object(root))
-        }
-        said => Cow::Borrowed(said),
     }
 }
 

@@ -386,3 +386,30 @@ fn where_nothing_small_fits_there_is_no_example() {
     assert_eq!(smallest(json!({ "a": { "$ref": "#/$defs/node" } }), json!(["a"])), None);
     assert_eq!(smallest(json!({ "a": false }), json!(["a"])), None);
 }
+
+// F15
+#[test]
+fn arguments_are_an_object_and_what_refers_to_an_untyped_root_need_not_be_one() {
+    let fits = |schema: &Value, value: Value| {
+        InputSchema::new(schema.clone()).unwrap().plan().unwrap().admits(&value)
+    };
+    let list = json!({"properties": {"next": {"$ref": "#"}, "n": {"type": "integer"}}, "required": ["n"]});
+    assert!(fits(&list, json!({"n": 1, "next": {"n": 2}})));
+    // It is no object, so that the root says nothing of it.
+    assert!(fits(&list, json!({"n": 1, "next": 5})));
+    assert!(!fits(&list, json!({"n": 1, "next": {"n": "2"}})));
+    assert!(!fits(&list, json!({"n": 1, "next": {"n": 1, "next": {}}})));
+    assert!(!fits(&list, json!({})));
+    for schema in [
+        list,
+        json!({"$id": "urn:a:b", "items": {"$ref": "urn:a:b"}}),
+        json!({"$anchor": "a", "not": {"required": ["x"]}, "items": {"$ref": "#a"}}),
+    ] {
+        for value in [json!(5), json!([]), json!(null), json!("a")] {
+            assert!(!fits(&schema, value.clone()), "{schema} {value}");
+        }
+    }
+    let plan = InputSchema::new(json!({"properties": {"next": {"$ref": "#"}}, "required": ["n"]})).unwrap();
+    let said: Vec<_> = plan.plan().unwrap().violations(&json!({})).iter().map(ToString::to_string).collect();
+    assert_eq!(said, ["/n: expected the property `n`, which is required, got nothing"]);
+}

@@ -615,3 +615,43 @@ fn a_call_that_fits_is_decoded_for_a_host() {
     assert_eq!(decoded, json!({"pair": ["a", 1]}));
     assert!(run(registry.call("join", r#"{"pair":[]}"#)).is_err());
 }
+
+// F11
+#[test]
+fn an_anchor_is_found_in_the_form_of_its_draft_and_under_any_base() {
+    for base in [
+        None,
+        Some("http://example.com/root.json"),
+        Some("urn:example:root"),
+        Some("urn:uuid:6e8bc430-9c3a-11d9-9669-0800200c9a66"),
+    ] {
+        let mut seven = json!({
+            "$schema": SEVEN,
+            "properties": {"p": {"$ref": "#foo"}, "q": {"items": {"$ref": "#foo"}}},
+            "definitions": {"a": {"$id": "#foo", "type": "string"}}
+        });
+        let mut nineteen = json!({
+            "$schema": NINETEEN,
+            "properties": {"p": {"$ref": "#foo"}, "q": {"items": {"$ref": "#foo"}}},
+            "$defs": {"a": {"$anchor": "foo", "type": "string"}}
+        });
+        // Uncovered by a plan, for a keyword of an earlier draft.
+        let mut own = json!({
+            "properties": {"p": {"$ref": "#foo"}, "q": {"items": {"$ref": "#foo"}}},
+            "dependencies": {},
+            "$defs": {"a": {"$anchor": "foo", "type": "string"}}
+        });
+        for schema in [&mut seven, &mut nineteen, &mut own] {
+            if let Some(base) = base {
+                schema["$id"] = json!(base);
+                schema["properties"]["r"] = json!({"$ref": format!("{base}#foo")});
+            }
+            let bad_r = if base.is_some() { json!({"r": 1}) } else { json!({"p": null, "q": 1}) };
+            check(
+                schema.clone(),
+                [json!({"p": "a", "q": ["b"]}), json!({"r": "a"})],
+                [json!({"p": 1}), json!({"q": [1]}), bad_r],
+            );
+        }
+    }
+}

@@ -22,20 +22,42 @@ use super::{
 /// How many steps a subschema may be away from the root; `/properties/x` is two.
 const DEEPEST: usize = 256;
 
+/// The schema of the node before the root, where there is one.
+const ANY: &Value = &Value::Bool(true);
+
 pub(super) fn compile(schema: &Value) -> Result<Plan, Vec<SchemaProblem>> {
-    let mut compiler = Compiler {
-        root: schema,
-        nodes: Vec::new(),
-        sources: Vec::new(),
-        resources: vec![Resource::root(schema)],
-        resource: 0,
-        anchors: Vec::new(),
-        references: Vec::new(),
-        evaluates: false,
-        problems: Vec::new(),
-    };
+    let mut compiler = Compiler::of(schema);
     compiler.node(schema, &Place::ROOT);
     compiler.finish()
+}
+
+/// As [`compile`], for the objects that fit `schema`. A node of its own asks for the object, so that nothing changes
+/// where the schema refers to its root.
+pub(super) fn compile_objects(schema: &Value) -> Result<Plan, Vec<SchemaProblem>> {
+    let mut compiler = Compiler::of(schema);
+    compiler.nodes.push(Node { types: Types::OBJECT, ..Node::ANYTHING });
+    compiler.sources.push(ANY);
+    let root = compiler.node(schema, &Place::ROOT);
+    if let Some(entry) = compiler.nodes.first_mut() {
+        combined(entry).all = [root].into();
+    }
+    compiler.finish()
+}
+
+impl<'s> Compiler<'s> {
+    fn of(schema: &'s Value) -> Self {
+        Self {
+            root: schema,
+            nodes: Vec::new(),
+            sources: Vec::new(),
+            resources: vec![Resource::root(schema)],
+            resource: 0,
+            anchors: Vec::new(),
+            references: Vec::new(),
+            evaluates: false,
+            problems: Vec::new(),
+        }
+    }
 }
 
 /// A plan in the making.

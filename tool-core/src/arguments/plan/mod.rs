@@ -77,6 +77,24 @@ impl Plan {
         compile::compile(schema)
     }
 
+    /// Compiles the schema of arguments, which are objects, also where `schema` names no type.
+    ///
+    /// # Errors
+    ///
+    /// As [`compile`](Self::compile).
+    pub(crate) fn compile_arguments(schema: &Value) -> Result<Self, Vec<SchemaProblem>> {
+        let Some(root) = schema.as_object().filter(|root| !root.contains_key("type")) else {
+            return Self::compile(schema);
+        };
+        let is_referred_to = |plan: &Self| plan.nodes.first().is_some_and(|root| root.shared);
+        if is_referred_to(&Self::compile(schema)?) {
+            return compile::compile_objects(schema);
+        }
+        let mut root = root.clone();
+        root.insert("type".to_owned(), Value::from("object"));
+        Self::compile(&Value::Object(root))
+    }
+
     /// The plan that admits everything.
     pub(crate) fn anything() -> &'static Self {
         static ANYTHING: LazyLock<Plan> =

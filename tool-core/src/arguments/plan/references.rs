@@ -253,6 +253,9 @@ impl<'s> Compiler<'s> {
             if reference.key == "$dynamicRef" && anchor.is_some_and(|it| self.is_ambiguous(it)) {
                 return Err(problem(uncovered(&format!("{shown}, of which there are several,")), true));
             }
+            if anchor.is_none() && has_anchor(self.root, &fragment) {
+                return Err(problem(uncovered(&shown), true));
+            }
             anchor.map(|it| (it.schema, it.place.clone()))
         };
         let (schema, place) = found.ok_or_else(|| problem(format!("{shown} leads nowhere"), false))?;
@@ -287,6 +290,19 @@ impl<'s> Compiler<'s> {
             }
         }
         self.nodes.push(Node::ANYTHING);
+    }
+}
+
+/// Whether a part of a schema has this anchor as drafts up to 7 write it: as the fragment of an `$id`.
+fn has_anchor(schema: &Value, name: &str) -> bool {
+    match schema {
+        Value::Array(items) => items.iter().any(|item| has_anchor(item, name)),
+        Value::Object(map) => {
+            let id = map.get("$id").and_then(Value::as_str).and_then(|id| id.split_once('#'));
+            id.is_some_and(|(_, fragment)| percent_decoded(fragment) == name)
+                || map.values().any(|value| has_anchor(value, name))
+        }
+        _ => false,
     }
 }
 

@@ -57,6 +57,8 @@ pub(super) struct Obstacle {
 pub(super) fn carry(schema: &Value, rules: &Rules) -> Result<Carried, Obstacle> {
     // Whoever takes all of JSON Schema takes its earlier drafts.
     let schema = &if rules.root_choice { Cow::Borrowed(schema) } else { drafts::modern(schema) };
+    let is_untyped = schema.is_object() && schema.get("type").is_none();
+    let refers_to_root = is_untyped && references::references(schema).contains(&"#");
     let schema = &rooted(schema, rules);
     let within = holder(schema, rules);
     let mut walk = Walk::new(schema, rules, within.as_deref());
@@ -65,6 +67,11 @@ pub(super) fn carry(schema: &Value, rules: &Rules) -> Result<Carried, Obstacle> 
         carried = held(carried, name, rules);
         let message = format!("the arguments are sent as one object in `{name}`, and are taken out again");
         walk.remark(Severity::Note, "", message, "nothing has to be done, calls come back as they were");
+    }
+    if refers_to_root {
+        let message = "`$ref` to \"#\" is sent as an object, since the arguments are one";
+        walk.remark(Severity::Warning, "", message, "move what is referred to into `$defs`");
+        walk.narrowed = true;
     }
     limits::check(&carried, rules, &mut walk);
     if !rules.recursion

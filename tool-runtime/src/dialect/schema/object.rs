@@ -160,10 +160,20 @@ fn closed(walk: &mut Walk<'_>, schema: &Map<String, Value>, draft: &mut Draft, a
         draft.out.shift_remove("type");
         return;
     }
-    let is_closed = schema.get("additionalProperties") == Some(&Value::Bool(false));
+    let others = schema.get("additionalProperties");
+    let is_closed = others == Some(&Value::Bool(false));
     let properties = draft.out.entry("properties").or_insert_with(|| json!({}));
     let names: Vec<_> = properties.as_object().map(|all| all.keys().cloned().collect()).unwrap_or_default();
-    if !is_closed && names.is_empty() {
+    // All that are named become required, and only they.
+    if walk.rules.objects == Objects::Strict
+        && let Some(Value::Array(required)) = schema.get("required")
+        && let Some(name) = required.iter().find(|it| !names.iter().any(|name| *it == name))
+    {
+        walk.stop(at, format!("{name} is required, and is not among the properties"));
+    }
+    // Arguments of which nothing is said are those of a tool without parameters.
+    let is_of_nothing = at.is_empty() && others.is_none();
+    if !is_closed && names.is_empty() && !is_of_nothing {
         walk.stop(at, "its keys are not known beforehand");
     } else if !is_closed {
         let message = "properties that are not named cannot be sent";
@@ -183,7 +193,18 @@ fn listed(walk: &mut Walk<'_>, draft: &mut Draft, at: &str) {
     if !is_choice && !has_some && !at.is_empty() {
         walk.stop(at, "an object has to have properties");
     }
-    if draft.out.get("required").is_some_and(|it| *it == json!([])) {
-        draft.out.shift_remove("required");
+    let Some(Value::Array(mut required)) = draft.out.shift_remove("required") else { return };
+    let properties = draft.out.get("properties").and_then(Value::as_object);
+    let is_property = |name: &str| properties.is_some_and(|all| all.contains_key(name));
+    let (known, unknown): (Vec<_>, Vec<_>) =
+        required.drain(..).partition(|name| name.as_str().is_some_and(is_property));
+    // A name that is no property is refused.
+    for name in unknown {
+        draft.sentences.push(format!("{name} is required."));
+        let message = format!("{name} is required, and is not among the properties");
+        walk.remark(Severity::Warning, &below(at, "required"), message, "list it among the properties");
+    }
+    if !known.is_empty() {
+        draft.out.insert("required".to_owned(), known.into());
     }
 }

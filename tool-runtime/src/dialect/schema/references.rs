@@ -90,7 +90,7 @@ pub(super) fn circle(root: &Value) -> Option<&str> {
 }
 
 /// The references within `schema`.
-fn references(schema: &Value) -> Vec<&str> {
+pub(super) fn references(schema: &Value) -> Vec<&str> {
     let mut found = Vec::new();
     let mut to_do = vec![schema];
     while let Some(value) = to_do.pop() {

@@ -80,6 +80,9 @@ impl<'s> Walk<'s> {
         }
         object::finish(self, schema, &mut draft, at);
         super::list::finish(self, schema, &mut draft, at);
+        if self.rules.enums == Enums::Texts {
+            self.enum_of_texts(schema, &mut draft, at);
+        }
         self.alone(&mut draft);
         types::finish(self, schema, &mut draft, at);
         words::describe(&mut draft.out, &draft.sentences);
@@ -180,17 +183,35 @@ impl<'s> Walk<'s> {
 
     /// The values of an enum or a constant.
     fn values(&mut self, values: &[Value], key: &str, said: &Value, at: &str, draft: &mut Draft) {
+        if values.is_empty() && self.rules.enums != Enums::Any {
+            return self.stop(at, "no value fits");
+        }
         let texts = || values.iter().all(Value::is_string);
         let fits = match self.rules.enums {
             Enums::Any => true,
             Enums::Plain => !values.iter().any(|it| it.is_object() || it.is_array()),
             Enums::TextsOrNumbers => texts() || values.iter().all(Value::is_number),
-            Enums::Texts => texts(),
+            // An empty one is refused.
+            Enums::Texts => values.iter().all(|it| it.as_str().is_some_and(|text| !text.is_empty())),
         };
         if fits {
             draft.out.insert("enum".to_owned(), values.into());
         } else {
             self.say(key, said, at, draft);
+        }
+    }
+
+    /// An enum is one of texts, and so is its type; where it cannot be, the values are said in words.
+    fn enum_of_texts(&mut self, schema: &'s Map<String, Value>, draft: &mut Draft, at: &str) {
+        if !draft.out.contains_key("enum") {
+            return;
+        }
+        let is_choice = draft.out.contains_key("anyOf");
+        if !is_choice && (types::has(schema, "string") || !draft.out.contains_key("type")) {
+            // What else the type allows is none of the values.
+            draft.out.insert("type".to_owned(), "string".into());
+        } else if let Some(values) = draft.out.shift_remove("enum") {
+            self.say("enum", &values, &below(at, "enum"), draft);
         }
     }
 

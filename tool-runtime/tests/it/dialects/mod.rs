@@ -17,6 +17,7 @@ mod providers;
 mod recorded;
 mod requests;
 mod rules;
+mod schemas;
 mod stop_reasons;
 mod strict_anthropic;
 mod tools;

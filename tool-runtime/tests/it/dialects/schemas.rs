@@ -1,0 +1,153 @@
+//! What dialects make of schemas that providers take in part: A22, B21.
+
+use serde_json::{Value, json};
+use tool_runtime::{
+    Declaration, InputSchema, Registry, ToolDefinition, ToolName,
+    dialect::{Bound, Dialect, Severity},
+    prelude::*,
+};
+
+/// Answers.
+#[tool(register = false)]
+fn ping() -> &'static str {
+    "pong"
+}
+
+/// A tool of that schema in a dialect.
+fn of(dialect: &Dialect, schema: Value) -> Bound {
+    let name = ToolName::new("take").unwrap();
+    let definition = ToolDefinition::new(name, "Takes.", InputSchema::new(schema).unwrap());
+    dialect.bind(&Registry::builder().add(Declaration::new(definition)).build().unwrap())
+}
+
+fn is_strict(bound: &Bound) -> bool {
+    let tool = &bound.definitions()[0];
+    tool["strict"] == true || tool["function"]["strict"] == true
+}
+
+fn found(bound: &Bound) -> Vec<(String, Severity)> {
+    bound.findings().iter().map(|it| (it.pointer.clone(), it.severity)).collect()
+}
+
+#[test]
+fn a_tool_without_parameters_stays_strict() {
+    for dialect in
+        [Dialect::openai_chat_strict(), Dialect::openai_responses_strict(), Dialect::anthropic_strict()]
+    {
+        let written = dialect.bind(&Registry::builder().tool::<ping>().build().unwrap());
+        assert!(is_strict(&written) && written.findings().is_empty(), "{:?}", written.findings());
+        // As MCP servers write it, with or without a list of no properties.
+        for schema in [
+            json!({ "type": "object", "properties": {} }),
+            json!({ "type": "object", "properties": {}, "required": [] }),
+            json!({ "type": "object" }),
+            json!({}),
+        ] {
+            let bound = of(&dialect, schema.clone());
+            assert!(is_strict(&bound), "{} {schema}", dialect.name());
+            let tool = &bound.definitions()[0];
+            let parameters =
+                tool.pointer("/function/parameters").or(tool.get("parameters")).or(tool.get("input_schema"));
+            assert_eq!(parameters.unwrap()["additionalProperties"], false);
+            assert_eq!(found(&bound), [(String::new(), Severity::Warning)], "{schema}");
+        }
+        // One that takes anything is none.
+        for schema in [
+            json!({ "type": "object", "additionalProperties": true }),
+            json!({ "type": "object", "properties": { "a": { "type": "object" } }, "required": ["a"], "additionalProperties": false }),
+        ] {
+            assert!(!is_strict(&of(&dialect, schema)));
+        }
+    }
+}
+
+/// A parameter as `gemini-schema` sends it, and what is found.
+fn gemini(parameter: Value) -> (Value, Vec<(String, Severity)>) {
+    let bound = of(
+        &Dialect::gemini_schema(),
+        json!({ "type": "object", "properties": { "p": parameter }, "additionalProperties": false }),
+    );
+    let sent = bound.definitions()[0]["functionDeclarations"][0]["parameters"]["properties"]["p"].clone();
+    (sent, found(&bound))
+}
+
+#[test]
+fn an_enum_is_sent_where_the_type_is_a_text_and_said_in_words_elsewhere() {
+    let sent = |parameter: Value| gemini(parameter).0;
+    let texts = json!({ "type": "STRING", "enum": ["a", "b"] });
+    assert_eq!(sent(json!({ "type": "string", "enum": ["a", "b"] })), texts);
+    assert_eq!(sent(json!({ "enum": ["a", "b"] })), texts);
+    // None of the values are of the other types.
+    for types in [json!(["string", "integer"]), json!(["string", "null"])] {
+        assert_eq!(sent(json!({ "type": types, "enum": ["a", "b"] })), texts);
+    }
+    let note = [("/properties/p/enum".to_owned(), Severity::Note)];
+    let in_words = [
+        (
+            json!({ "type": "integer", "enum": ["a"] }),
+            json!({ "type": "INTEGER", "description": "One of: \"a\"." }),
+        ),
+        (
+            json!({ "type": "string", "enum": ["", "a"] }),
+            json!({ "type": "STRING", "description": "One of: \"\", \"a\"." }),
+        ),
+        (
+            json!({ "type": "integer", "enum": [1, 2] }),
+            json!({ "type": "INTEGER", "description": "One of: 1, 2." }),
+        ),
+    ];
+    for (parameter, expected) in in_words {
+        assert_eq!(gemini(parameter), (expected, note.to_vec()));
+    }
+    let (choice, found) =
+        gemini(json!({ "anyOf": [{ "type": "string" }, { "type": "integer" }], "enum": ["a"] }));
+    assert!(!choice.to_string().contains("\"enum\""), "{choice}");
+    assert!(choice["anyOf"][1]["description"].as_str().unwrap().contains("One of: \"a\"."), "{choice}");
+    assert_eq!(found, note);
+    // Nothing fits: the tool is left out.
+    let bound =
+        of(&Dialect::gemini_schema(), json!({ "properties": { "p": { "type": "string", "enum": [] } } }));
+    assert_eq!(bound.findings()[0].severity, Severity::Error);
+}
+
+#[test]
+fn a_required_name_without_a_property_is_said_in_words_or_the_tool_is_not_strict() {
+    let schema = json!({
+        "type": "object",
+        "properties": { "a": { "type": "string" }, "in": { "type": "object", "properties": { "c": { "type": "string" } }, "required": ["d"] } },
+        "required": ["a", "b"],
+    });
+    let bound = of(&Dialect::gemini_schema(), schema.clone());
+    let parameters = &bound.definitions()[0]["functionDeclarations"][0]["parameters"];
+    assert_eq!(parameters["required"], json!(["a"]));
+    assert_eq!(parameters["description"], "\"b\" is required.");
+    assert_eq!(parameters["properties"]["in"]["description"], "\"d\" is required.");
+    assert!(parameters["properties"]["in"].get("required").is_none());
+    let found = found(&bound);
+    assert!(found.contains(&("/required".to_owned(), Severity::Warning)), "{found:?}");
+    assert!(found.contains(&("/properties/in/required".to_owned(), Severity::Warning)), "{found:?}");
+    for dialect in [Dialect::openai_chat_strict(), Dialect::openai_responses_strict()] {
+        let bound = of(&dialect, schema.clone());
+        assert!(!is_strict(&bound));
+        assert!(
+            bound
+                .findings()
+                .iter()
+                .any(|it| it.message.contains("is required, and is not among the properties"))
+        );
+    }
+}
+
+#[test]
+fn a_root_that_is_sent_as_an_object_where_it_is_referred_to_is_found() {
+    let schema = json!({ "properties": { "next": { "$ref": "#" } } });
+    for dialect in Dialect::all() {
+        let bound = of(&dialect, schema.clone());
+        let is_told = |it: &tool_runtime::dialect::Finding| {
+            it.message.contains("`$ref` to \"#\"") || it.severity == Severity::Error
+        };
+        assert!(bound.findings().iter().any(is_told), "{} {:?}", dialect.name(), bound.findings());
+    }
+    let typed = json!({ "type": "object", "properties": { "next": { "$ref": "#" } } });
+    assert!(of(&Dialect::mcp(), typed).findings().is_empty());
+}
