@@ -15,7 +15,10 @@ use std::{
     any::type_name,
     borrow::Cow,
     fmt,
-    sync::{Arc, OnceLock},
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Instant,
 };
 
@@ -24,7 +27,7 @@ use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
 #[doc(hidden)]
-pub use self::ambient::within_call;
+pub use self::ambient::{current_grace, within_call, within_grace};
 pub use self::{
     ambient::WithCallId,
     call_id::CallId,
@@ -60,11 +63,31 @@ pub struct ToolContext {
     run: Option<Arc<RunContext>>,
     carried: Option<Box<Carried>>,
     // Behind a lock that is set once: most tools never ask for it.
-    cancellation: OnceLock<CancellationToken>,
+    shared: OnceLock<Arc<Shared>>,
     /// What the token is made a child of.
     above: Option<CancellationToken>,
-    /// Set once the tool gives a stream.
-    streams: OnceLock<()>,
+}
+
+/// What all copies of a context have in common.
+#[derive(Default)]
+struct Shared {
+    cancellation: OnceLock<CancellationToken>,
+    /// Whether the tool asked for the token, or whether it is cancelled.
+    asked: AtomicBool,
+    /// Whether the tool gave a stream.
+    streams: AtomicBool,
+    /// That of the whole call, where this is of one attempt.
+    call: Option<Arc<Shared>>,
+}
+
+impl Shared {
+    /// Sets a flag, of the attempt and of the call.
+    fn set(&self, flag: impl Fn(&Self) -> &AtomicBool) {
+        flag(self).store(true, Ordering::Relaxed);
+        if let Some(call) = &self.call {
+            flag(call).store(true, Ordering::Relaxed);
+        }
+    }
 }
 
 /// What few calls bring.
@@ -123,25 +146,25 @@ impl ToolContext {
     }
 
     /// The token that is cancelled when the call should stop.
+    ///
+    /// A body that asked for it, here or by [`is_cancelled`](Self::is_cancelled), has a grace period from then
+    /// on: it may clean up and return, and its result counts. After that, and where the body never
+    /// asked, its future is dropped. The period is 3 s, unless the executor or the tool sets another one by
+    /// `grace_period`. There is none after a timeout or a deadline, once a tool has given a stream, where no timer
+    /// runs, or where the batch itself is dropped. A batch that runs inside of a body ends before the grace
+    /// period of that body does.
     #[must_use]
     pub fn cancellation(&self) -> &CancellationToken {
-        let above =
-            || self.above.as_ref().map_or_else(CancellationToken::new, CancellationToken::child_token);
-        self.cancellation.get_or_init(above)
+        self.shared().set(|shared| &shared.asked);
+        self.token()
     }
 
-    /// The token, where somebody asked for it.
-    #[doc(hidden)]
-    #[must_use]
-    pub fn asked_cancellation(&self) -> Option<&CancellationToken> {
-        self.cancellation.get()
-    }
-
-    /// Whether the call should stop.
+    /// Returns `true` if the call should stop. A body that calls this has the grace period that
+    /// [`cancellation`](Self::cancellation) describes.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
-        let own = self.cancellation.get().or(self.above.as_ref());
-        own.is_some_and(CancellationToken::is_cancelled)
+        self.shared().set(|shared| &shared.asked);
+        self.should_stop()
     }
 
     /// What the caller sent along with the call, outside the arguments.
@@ -261,9 +284,8 @@ impl Clone for ToolContext {
             run: self.run.clone(),
             carried: self.carried.clone(),
             // Made now if need be: both must be cancelled together.
-            cancellation: OnceLock::from(self.cancellation().clone()),
+            shared: OnceLock::from(Arc::clone(self.shared())),
             above: self.above.clone(),
-            streams: self.streams.clone(),
         }
     }
 }
@@ -275,7 +297,7 @@ impl fmt::Debug for ToolContext {
             .field("call_id", &self.call_id)
             .field("attempt", &self.attempt)
             .field("deadline", &self.deadline.get())
-            .field("cancelled", &self.is_cancelled())
+            .field("cancelled", &self.should_stop())
             .field("sink", &self.sink.as_ref().map(|_| "..."))
             .finish_non_exhaustive()
     }

@@ -68,6 +68,9 @@ pub struct Metadata {
     /// How long one attempt may go without a sign of life.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idle_timeout: Option<Duration>,
+    /// How long a body has after its cancellation, if it asked for its token; zero for no time at all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub grace_period: Option<Duration>,
     /// Whether and how a failed attempt is repeated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retry: Option<Retry>,

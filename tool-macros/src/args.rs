@@ -21,7 +21,7 @@ use crate::errors::Errors;
 use crate::krate::Krate;
 use crate::names::RenameRule;
 
-pub(crate) use forms::{Confirm, Handle, Instance, Meta, Millis, OutputSchema, Retry, Unknown};
+pub(crate) use forms::{Confirm, Grace, Handle, Instance, Meta, Millis, OutputSchema, Retry, Unknown};
 pub(crate) use helpers::{Default as ParameterDefault, Helpers, is_helper};
 pub(crate) use schema::limits_of_field;
 pub(crate) use value::{Key, literal_int};
@@ -56,6 +56,7 @@ pub(crate) struct ToolKeys {
     pub(crate) blocking: Option<Key<bool>>,
     pub(crate) timeout: Option<Key<Millis>>,
     pub(crate) idle_timeout: Option<Key<Millis>>,
+    pub(crate) grace_period: Option<Key<Grace>>,
     pub(crate) retry: Option<Key<Retry>>,
     pub(crate) confirm: Option<Key<Confirm>>,
     pub(crate) permission: Option<Key<Path>>,

@@ -2,13 +2,15 @@
 
 use std::{
     panic::resume_unwind,
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicUsize, Ordering},
-    },
+    pin::pin,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use tokio::runtime::Handle;
+use futures_util::future::{Either, select};
+use tokio::{
+    runtime::Handle,
+    sync::{OwnedSemaphorePermit, Semaphore, watch},
+};
 use tool_core::{
     __private::{Call, OwnedCall, within_call},
     CallId, ErrorKind, ToolContext, ToolError, ToolOutput,
@@ -18,11 +20,13 @@ use tracing::Span;
 /// Runs the body of a `blocking` tool where it holds up nobody.
 ///
 /// It cannot be stopped once it runs: a call that is cancelled or late leaves it behind, and its
-/// result is dropped. A panic goes on in the caller, whose barrier turns it into an error.
+/// result is dropped. A panic goes on in the caller, whose barrier turns it into an error. Of the calls of an
+/// executor, only so many have a body at once, those included that were left behind; others wait.
 ///
 /// # Errors
 ///
-/// What the body fails with, that too many were left behind, or that the runtime is shutting down.
+/// What the body fails with, that all permits are held by bodies that were left behind, or that the runtime
+/// is shutting down.
 pub async fn blocking<F>(call: Call<'_>, body: F) -> Result<ToolOutput, ToolError>
 where
     F: FnOnce(OwnedCall) -> Result<ToolOutput, ToolError> + Send + 'static,
@@ -31,11 +35,18 @@ where
         let message = "it is `blocking`, and there is no tokio runtime to give it a thread";
         return Err(ToolError::new(ErrorKind::Unavailable, message));
     }
-    let waiting = Waiting::new(call.context())?;
+    // By the executor; a registry by itself counts nothing.
+    let detached = call.context().get::<Arc<Detached>>().cloned();
+    let permit = match &detached {
+        Some(detached) => Some(detached.permit().await?),
+        None => None,
+    };
+    let waiting = Waiting::new(call.context(), detached);
     let (id, span, body_stage) = (ToolContext::current_call_id(), Span::current(), Arc::clone(&waiting.body));
     let call = call.into_owned();
     let body = move || {
-        // Dropped on every way out of it.
+        // Both are dropped on every way out of it, the permit last.
+        let _permit = permit;
         let Some(_until_it_ends) = OnThread::begin(body_stage) else { return Err(ToolError::cancelled()) };
         let body = || span.in_scope(|| body(call));
         match id {
@@ -50,21 +61,45 @@ where
     }
 }
 
-/// How many bodies of an executor's calls nobody waits for any more, and how many there may be.
+/// The blocking bodies of an executor's calls: each holds a permit while it may have a thread, whether its
+/// call still waits for it or not.
 #[derive(Debug)]
 pub(crate) struct Detached {
-    count: AtomicUsize,
+    /// How many were left behind by their calls.
+    count: watch::Sender<usize>,
     max: usize,
+    permits: Arc<Semaphore>,
 }
 
 impl Detached {
     /// None yet, and at most `max`.
     pub(crate) fn at_most(max: usize) -> Self {
-        Self { count: AtomicUsize::new(0), max }
+        let permits = Arc::new(Semaphore::new(max.min(Semaphore::MAX_PERMITS)));
+        Self { count: watch::Sender::new(0), max, permits }
     }
 
     pub(crate) fn count(&self) -> usize {
-        self.count.load(Ordering::SeqCst)
+        *self.count.borrow()
+    }
+
+    /// Waits for a permit.
+    ///
+    /// # Errors
+    ///
+    /// If all are held by bodies that were left behind, which may never end.
+    async fn permit(&self) -> Result<OwnedSemaphorePermit, ToolError> {
+        let mut count = self.count.subscribe();
+        let all_left = pin!(count.wait_for(|count| *count >= self.max));
+        let permit = pin!(Arc::clone(&self.permits).acquire_owned());
+        if let Either::Left((Ok(permit), _)) = select(permit, all_left).await {
+            return Ok(permit);
+        }
+        let message = format!(
+            "as many calls as may ({}) were late or cancelled and still block a thread; \
+             try again when one of them has ended",
+            self.max
+        );
+        Err(ToolError::new(ErrorKind::Unavailable, message))
     }
 }
 
@@ -99,20 +134,9 @@ struct Waiting {
 }
 
 impl Waiting {
-    fn new(cx: &ToolContext) -> Result<Self, ToolError> {
-        // By the executor; a registry by itself counts nothing.
-        let detached = cx.get::<Arc<Detached>>().cloned();
-        if let Some(Detached { count, max }) = detached.as_deref()
-            && count.load(Ordering::SeqCst) >= *max
-        {
-            let message = format!(
-                "as many calls as may ({max}) were late or cancelled and still block a thread; \
-                 try again when one of them has ended"
-            );
-            return Err(ToolError::new(ErrorKind::Unavailable, message));
-        }
+    fn new(cx: &ToolContext, detached: Option<Arc<Detached>>) -> Self {
         let body = Arc::new(Body { stage: Mutex::new(Stage::Waiting), detached });
-        Ok(Self { body, tool: cx.tool_name().to_string(), call: cx.call_id().clone() })
+        Self { body, tool: cx.tool_name().to_string(), call: cx.call_id().clone() }
     }
 }
 
@@ -123,7 +147,10 @@ impl Drop for Waiting {
         if was != Stage::Running {
             return;
         }
-        let detached = self.body.detached.as_ref().map(|it| it.count.fetch_add(1, Ordering::SeqCst) + 1);
+        let detached = self.body.detached.as_ref().map(|it| {
+            it.count.send_modify(|count| *count += 1);
+            it.count()
+        });
         drop(stage);
         tracing::warn!(
             tool = self.tool,
@@ -154,7 +181,7 @@ impl Drop for OnThread {
     fn drop(&mut self) {
         let was = std::mem::replace(&mut *self.0.stage(), Stage::Over);
         if let (Stage::Left, Some(detached)) = (was, &self.0.detached) {
-            detached.count.fetch_sub(1, Ordering::SeqCst);
+            detached.count.send_modify(|count| *count -= 1);
         }
     }
 }

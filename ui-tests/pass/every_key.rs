@@ -39,7 +39,7 @@ fn half() -> f64 {
     toolset = "mail", group = "office", trust = "internal",
     read_only = false, destructive, idempotent = false, open_world, concurrency_safe = false,
     search_or_read = false, long_running,
-    sequential, timeout = "5m", idle_timeout = "250ms",
+    sequential, timeout = "5m", idle_timeout = "250ms", grace_period = "10s",
     retry(attempts = 3, initial = "200ms", max = "1h", multiplier = 1.5, jitter = false),
     confirm = must_confirm, permission = may_send, needs(Outbox, dyn Send), on_request = instruct,
     rename_all = "camelCase", strict, unknown_fields = "ignore", prepare = prepare,

@@ -42,7 +42,7 @@ pub use crate::{
     FunctionTool, Method, Needed, Permission, Registration, Retry, Run, Site, StaticToolSet, ToolContext,
     ToolError,
     arguments::ExactValue,
-    context::within_call,
+    context::{current_grace, within_call, within_grace},
     guarded::{Guarded, caught, discard},
     merged, outcome, outcome_sync,
     schema::{ResolvedPointer, pointer_steps},

@@ -41,6 +41,7 @@ pub struct Spec {
     pub has_permission: bool,
     pub timeout_ms: Option<u64>,
     pub idle_timeout_ms: Option<u64>,
+    pub grace_period_ms: Option<u64>,
     pub max_result_size: Option<u64>,
     pub retry: Option<Retry>,
     pub tags: &'static [&'static str],
@@ -141,6 +142,7 @@ impl Spec {
             has_permission: false,
             timeout_ms: None,
             idle_timeout_ms: None,
+            grace_period_ms: None,
             max_result_size: None,
             retry: None,
             tags: &[],
@@ -181,6 +183,7 @@ impl Spec {
             strict: self.strict,
             timeout: self.timeout_ms.map(Duration::from_millis),
             idle_timeout: self.idle_timeout_ms.map(Duration::from_millis),
+            grace_period: self.grace_period_ms.map(Duration::from_millis),
             retry: self.retry,
             confirmation: match (self.confirm, self.confirm_when) {
                 (true, _) => Confirmation::Always,

@@ -8,12 +8,37 @@ use std::{
     future::Future,
     pin::Pin,
     task::{Context, Poll},
+    time::Duration,
 };
 
 use super::CallId;
 
 thread_local! {
     static CURRENT: Cell<Option<CallId>> = const { Cell::new(None) };
+    static GRACE: Cell<Option<Duration>> = const { Cell::new(None) };
+}
+
+/// The grace period of the body that runs on this thread right now; `None` outside a batch.
+#[must_use]
+pub fn current_grace() -> Option<Duration> {
+    GRACE.get()
+}
+
+/// Runs `body`, which has the grace period `grace`, on this thread.
+#[inline]
+pub fn within_grace<T>(grace: Duration, body: impl FnOnce() -> T) -> T {
+    /// Puts back what was there, also after a panic.
+    struct Restore(Option<Duration>);
+
+    impl Drop for Restore {
+        #[inline]
+        fn drop(&mut self) {
+            GRACE.set(self.0);
+        }
+    }
+
+    let _restore = Restore(GRACE.replace(Some(grace)));
+    body()
 }
 
 pub(super) fn current() -> Option<CallId> {

@@ -1,14 +1,14 @@
 //! Making a context: for whoever makes calls.
 
 use std::{
-    sync::{Arc, OnceLock},
+    sync::{Arc, OnceLock, atomic::Ordering},
     time::Instant,
 };
 
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
-use super::{CallId, CallSink, ConfirmationAnswer, Provided, RunContext, ToolContext};
+use super::{CallId, CallSink, ConfirmationAnswer, Provided, RunContext, Shared, ToolContext};
 use crate::{Resource, ToolName};
 
 impl ToolContext {
@@ -43,10 +43,56 @@ impl ToolContext {
             sink: None,
             run: None,
             carried: None,
-            cancellation: OnceLock::new(),
+            shared: OnceLock::new(),
             above,
-            streams: OnceLock::new(),
         }
+    }
+
+    pub(super) fn shared(&self) -> &Arc<Shared> {
+        self.shared.get_or_init(Arc::default)
+    }
+
+    /// The token, which this does not count as asked for.
+    pub(super) fn token(&self) -> &CancellationToken {
+        let above =
+            || self.above.as_ref().map_or_else(CancellationToken::new, CancellationToken::child_token);
+        self.shared().cancellation.get_or_init(above)
+    }
+
+    /// The token, where there is one of this call alone.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn asked_cancellation(&self) -> Option<&CancellationToken> {
+        self.shared.get()?.cancellation.get()
+    }
+
+    /// As [`is_cancelled`](Self::is_cancelled), for whoever runs the call.
+    #[doc(hidden)]
+    #[must_use]
+    #[inline]
+    pub fn should_stop(&self) -> bool {
+        self.asked_cancellation().or(self.above.as_ref()).is_some_and(CancellationToken::is_cancelled)
+    }
+
+    /// Cancels the call, or the attempt.
+    #[doc(hidden)]
+    pub fn cancel(&self) {
+        self.token().cancel();
+    }
+
+    /// Forgets that the token was asked for: no body runs that did.
+    #[doc(hidden)]
+    pub fn forget_asked(&self) {
+        if let Some(shared) = self.shared.get() {
+            shared.asked.store(false, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether the body has a grace period: it asked for its token, and has given no stream.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn wants_grace(&self) -> bool {
+        self.shared.get().is_some_and(|shared| shared.asked.load(Ordering::Relaxed)) && !self.has_streamed()
     }
 
     /// A context for a unit test: a tool named `test`, nothing provided, nobody listening.
@@ -119,23 +165,25 @@ impl ToolContext {
         Self {
             attempt: number,
             deadline: OnceLock::new(),
-            cancellation: OnceLock::new(),
-            above: Some(self.cancellation().clone()),
-            streams: OnceLock::new(),
+            shared: OnceLock::from(Arc::new(Shared {
+                call: Some(Arc::clone(self.shared())),
+                ..Shared::default()
+            })),
+            above: Some(self.token().clone()),
             ..self.clone()
         }
     }
 
     /// Says that the tool gives a stream, which has begun.
     pub(crate) fn begin_stream(&self) {
-        self.streams.get_or_init(|| ());
+        self.shared().set(|shared| &shared.streams);
     }
 
     /// Whether a stream has begun, whose items may have been shown.
     #[doc(hidden)]
     #[must_use]
     pub fn has_streamed(&self) -> bool {
-        self.streams.get().is_some()
+        self.shared.get().is_some_and(|shared| shared.streams.load(Ordering::Relaxed))
     }
 
     /// Sets who hears of updates and progress.
@@ -188,7 +236,8 @@ impl ToolContext {
     /// Sets the token that is cancelled when the call should stop: usually a child of the run's.
     #[must_use]
     pub fn with_cancellation(mut self, token: CancellationToken) -> Self {
-        self.cancellation = OnceLock::from(token);
+        let shared = Shared { cancellation: OnceLock::from(token), ..Shared::default() };
+        self.shared = OnceLock::from(Arc::new(shared));
         self
     }
 }

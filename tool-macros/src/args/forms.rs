@@ -15,25 +15,40 @@ pub(crate) struct Millis(pub(crate) u64);
 
 impl Value for Millis {
     fn read(meta: &syn::Meta) -> Result<Self> {
-        let takes = || malformed(meta, "a duration such as \"250ms\", \"30s\", \"5m\"", " = \"30s\"");
-        let Some(Lit::Str(text)) = literal(meta) else {
-            return Err(takes());
-        };
-        let written = text.value();
-        let digits = written.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
-        let factor = match written.get(digits.len()..) {
-            Some("ms") => 1,
-            Some("s") => 1_000,
-            Some("m") => 60_000,
-            Some("h") => 3_600_000,
-            _ => return Err(takes()),
-        };
-        match digits.parse::<u64>().ok().and_then(|count| count.checked_mul(factor)) {
-            Some(0) => Err(spanned(text, "a duration of zero; leave the key out for no limit")),
-            Some(millis) => Ok(Self(millis)),
-            None => Err(takes()),
+        let (text, millis) = duration(meta)?;
+        match millis {
+            0 => Err(spanned(text, "a duration of zero; leave the key out for no limit")),
+            millis => Ok(Self(millis)),
         }
     }
+}
+
+/// A duration that may be zero, such as `"0s"`.
+pub(crate) struct Grace(pub(crate) u64);
+
+impl Value for Grace {
+    fn read(meta: &syn::Meta) -> Result<Self> {
+        duration(meta).map(|(_, millis)| Self(millis))
+    }
+}
+
+/// A duration, in milliseconds, and where it is written.
+fn duration(meta: &syn::Meta) -> Result<(&LitStr, u64)> {
+    let takes = || malformed(meta, "a duration such as \"250ms\", \"30s\", \"5m\"", " = \"30s\"");
+    let Some(Lit::Str(text)) = literal(meta) else {
+        return Err(takes());
+    };
+    let written = text.value();
+    let digits = written.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
+    let factor = match written.get(digits.len()..) {
+        Some("ms") => 1,
+        Some("s") => 1_000,
+        Some("m") => 60_000,
+        Some("h") => 3_600_000,
+        _ => return Err(takes()),
+    };
+    let millis = digits.parse::<u64>().ok().and_then(|count| count.checked_mul(factor));
+    millis.map(|millis| (text, millis)).ok_or_else(takes)
 }
 
 /// `retry = 3` or `retry(attempts = 3, initial = "200ms", max = "30s", multiplier = 2.0, jitter)`.

@@ -113,6 +113,7 @@ fn execution(keys: &ToolKeys, fields: &mut Fields) {
     fields.on("blocking", is_on(&keys.blocking));
     fields.some("timeout_ms", millis(&keys.timeout));
     fields.some("idle_timeout_ms", millis(&keys.idle_timeout));
+    fields.some("grace_period_ms", value(&keys.grace_period).map(|grace| grace.0));
     fields.some("retry", value(&keys.retry).map(retry));
     match value(&keys.confirm) {
         Some(Confirm::Constant(always)) => fields.on("confirm", *always),

@@ -1,6 +1,7 @@
 //! What is around the calls of a batch, and around each of them.
 
 use std::{
+    collections::HashMap,
     future::{Future, poll_fn},
     pin::pin,
     sync::{
@@ -13,7 +14,10 @@ use std::{
 
 use tokio::time::{Instant as Timed, timeout_at};
 use tokio_util::sync::CancellationToken;
-use tool_core::{Arguments, CallId, CallSink, ErrorKind, RunContext, ToolContext, ToolDefinition, ToolError};
+use tool_core::{
+    __private::current_grace, Arguments, CallId, CallSink, ErrorKind, RunContext, ToolContext,
+    ToolDefinition, ToolError,
+};
 
 use super::{
     Inner,
@@ -33,11 +37,22 @@ pub(super) struct Surroundings {
     /// When the run must have ended, and whether anything keeps the time.
     end: Option<(Timed, bool)>,
     /// The calls of which listeners know that they started, and not yet that they ended.
-    begun: Mutex<Vec<Begun>>,
+    begun: Mutex<Begun>,
+    /// The grace period of hooks.
+    grace: Duration,
+    /// The most that bodies have: less than what the body has in which the batch runs, if it runs in one.
+    most_grace: Duration,
+    /// When hooks must have ended once the batch is cancelled; `None` where nothing keeps the time.
+    hooks_end: OnceLock<Option<Timed>>,
 }
 
-/// A call that started: its id, name and title.
-type Begun = (CallId, Arc<str>, Arc<str>);
+/// The calls that have begun and not ended, which may have the same id.
+#[derive(Default)]
+struct Begun {
+    next: u64,
+    /// By id: their numbers, names and titles.
+    calls: HashMap<CallId, Vec<(u64, Arc<str>, Arc<str>)>>,
+}
 
 /// Why calls are not run, or not to their end.
 #[derive(Debug, Clone)]
@@ -84,7 +99,29 @@ pub(super) struct Place {
     pub(super) runs: Runs,
     /// The arguments that fit, where a hook will want to see them.
     pub(super) arguments: Option<Arguments<'static>>,
+    /// The time that a body has after its cancellation, if it asked for its token.
+    pub(super) grace: Duration,
 }
+
+impl Place {
+    /// When the body must have ended that is cancelled now; `None` where it has no time at all.
+    pub(super) fn grace_end(&self) -> Option<Timed> {
+        let cx = self.cx.as_ref().filter(|cx| !self.grace.is_zero() && cx.wants_grace())?;
+        let end = keeps_time().then(|| after(self.grace))?;
+        let of_run = cx.run().and_then(|run| run.deadline());
+        Some(of_run.map_or(end, |of_run| end.min(Timed::from_std(of_run))))
+    }
+}
+
+/// The instant `period` from now, or one that is too far away to matter.
+fn after(period: Duration) -> Timed {
+    const FAR: Duration = Duration::from_secs(30 * 365 * 24 * 3600);
+    Timed::now() + period.min(FAR)
+}
+
+/// A batch inside of a body gets a third of its grace period for its own bodies, and another one for its
+/// hooks: the rest is left to the body.
+const NESTED: u32 = 3;
 
 /// How often a tool was run for a call, and how long that took.
 #[derive(Debug, Default)]
@@ -127,10 +164,28 @@ impl Drop for Place {
 }
 
 impl Surroundings {
-    pub(super) fn new(outlet: Outlet, run: Option<Arc<RunContext>>, token: CancellationToken) -> Self {
+    pub(super) fn new(
+        outlet: Outlet,
+        run: Option<Arc<RunContext>>,
+        token: CancellationToken,
+        grace: Duration,
+    ) -> Self {
+        let around = current_grace().map(|around| around / NESTED);
+        let grace = around.map_or(grace, |around| around.min(grace));
+        let most_grace = around.unwrap_or(Duration::MAX);
         let end = run.as_ref().and_then(|run| run.deadline());
         let end = end.map(|end| (Timed::from_std(end), keeps_time()));
-        Self { is_quiet: outlet.is_quiet(), outlet, run, token, end, begun: Mutex::default() }
+        Self {
+            is_quiet: outlet.is_quiet(),
+            outlet,
+            run,
+            token,
+            end,
+            begun: Mutex::default(),
+            grace,
+            most_grace,
+            hooks_end: OnceLock::new(),
+        }
     }
 
     /// The place of `call`, with the context in which its tool runs.
@@ -149,6 +204,7 @@ impl Surroundings {
         if metadata.blocking {
             cx.provide(Arc::new(Arc::clone(&executor.detached)));
         }
+        let grace = metadata.grace_period.unwrap_or(executor.settings.grace_period).min(self.most_grace);
         let patience = Patience::new(&executor.settings, metadata);
         let mut reports = None;
         if !self.is_quiet || patience.waits_for_signs() {
@@ -156,7 +212,15 @@ impl Surroundings {
             cx = cx.with_sink(Arc::clone(&new) as Arc<dyn CallSink>);
             reports = Some(new);
         }
-        Place { cx: Some(cx), first: None, rewritten: None, reports, runs: Runs::default(), arguments: None }
+        Place {
+            cx: Some(cx),
+            first: None,
+            rewritten: None,
+            reports,
+            runs: Runs::default(),
+            arguments: None,
+            grace,
+        }
     }
 
     /// Whether the run has a deadline.
@@ -189,7 +253,18 @@ impl Surroundings {
         done.ok_or(Stop::Cancelled)
     }
 
-    fn begun(&self) -> MutexGuard<'_, Vec<Begun>> {
+    /// The output of `future`, which asks hooks when a call is over. Once the batch is cancelled, all such
+    /// futures together have the grace period; `None` for one that takes longer.
+    pub(super) async fn in_grace<F: Future>(&self, future: F) -> Option<F::Output> {
+        let mut future = pin!(future);
+        if let Some(output) = unless(&self.token, &mut future).await {
+            return Some(output);
+        }
+        let end = *self.hooks_end.get_or_init(|| keeps_time().then(|| after(self.grace)));
+        timeout_at(end?, future).await.ok()
+    }
+
+    fn begun(&self) -> MutexGuard<'_, Begun> {
         self.begun.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -212,7 +287,10 @@ impl Surroundings {
         let call_shown = || Arc::new(shown(call, definition));
         self.outlet.tell(|| ToolEvent::Started { call: call_shown(), title: Arc::clone(&title) }).await;
         // Not before: listeners hear of it last, once the reader of the stream has room.
-        self.begun().push((call.id.clone(), call.name.clone(), title));
+        let mut begun = self.begun();
+        let number = begun.next;
+        begun.next += 1;
+        begun.calls.entry(call.id.clone()).or_default().push((number, call.name.clone(), title));
     }
 
     /// Listeners know that the call `id` has ended, or will hear of it elsewhere.
@@ -221,8 +299,11 @@ impl Surroundings {
             return;
         }
         let mut begun = self.begun();
-        if let Some(at) = begun.iter().position(|(begun, ..)| begun == id) {
-            begun.swap_remove(at);
+        if let Some(of_id) = begun.calls.get_mut(id) {
+            of_id.pop();
+            if of_id.is_empty() {
+                begun.calls.remove(id);
+            }
         }
     }
 }
@@ -230,7 +311,11 @@ impl Surroundings {
 /// For those who listen to the calls of a batch that was dropped.
 impl Drop for Surroundings {
     fn drop(&mut self) {
-        for (id, name, title) in std::mem::take(&mut *self.begun()) {
+        let calls = std::mem::take(&mut self.begun().calls).into_iter();
+        let calls = calls.flat_map(|(id, of_id)| of_id.into_iter().map(move |it| (it, id.clone())));
+        let mut calls: Vec<_> = calls.collect();
+        calls.sort_unstable_by_key(|((number, ..), _)| *number);
+        for ((_, name, title), id) in calls {
             let error = ToolError::cancelled().of_tool(name.to_string());
             let result = Arc::new(ToolResult::new(id, name, Err(error)));
             self.outlet.tell_listeners(ToolEvent::Finished { result, title });

@@ -111,7 +111,7 @@ impl Batch {
         // have started.
         let guard = token.clone().drop_guard();
         let outlet = Outlet::new(stream, executor);
-        let around = Surroundings::new(outlet, run, token);
+        let around = Surroundings::new(outlet, run, token, executor.settings.grace_period);
         let asked: Vec<_> =
             calls.iter().map(|call| Asked { call, entry: executor.tools.entry(&call.name) }).collect();
         let size = executor.group_size(&asked);

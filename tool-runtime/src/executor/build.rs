@@ -1,6 +1,6 @@
 //! How an executor is set up.
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{any::type_name, fmt, ops::Deref, sync::Arc, time::Duration};
 
 use serde::{Deserialize, Serialize};
 use tool_core::{Retry, ToolDefinition};
@@ -12,6 +12,7 @@ use crate::{
         Approver, CONFIRMATION_CALL, Limited, Limits, LimitsError, PermissionPolicy, ResultBudget,
         RetryPolicy, RuleProblem, Rules,
     },
+    shield::Guarded,
 };
 
 /// How the calls of a batch run; chosen by the program, never by the model.
@@ -92,12 +93,35 @@ impl std::error::Error for ExecutorError {}
 /// Decides which calls are left to the caller.
 pub(super) type External = Arc<dyn Fn(&ToolDefinition) -> bool + Send + Sync>;
 
+/// A hook, and the name of its type, for the log.
+pub(super) struct Hooked {
+    hook: Arc<dyn Hook>,
+    pub(super) name: &'static str,
+    /// Dropped last, so that a panic of the hook's `Drop` ends here.
+    _hook: Guarded<Arc<dyn Hook>>,
+}
+
+impl Hooked {
+    fn new<H: Hook + 'static>(hook: H) -> Self {
+        let hook: Arc<dyn Hook> = Arc::new(hook);
+        Self { _hook: Guarded::new(Arc::clone(&hook)), hook, name: type_name::<H>() }
+    }
+}
+
+impl Deref for Hooked {
+    type Target = dyn Hook;
+
+    fn deref(&self) -> &Self::Target {
+        &*self.hook
+    }
+}
+
 pub(super) struct Settings {
     pub(super) strategy: ExecutionStrategy,
     pub(super) parallel: bool,
     pub(super) finish: Finish,
-    pub(super) plugins: Vec<Arc<dyn Hook>>,
-    pub(super) hooks: Vec<Arc<dyn Hook>>,
+    pub(super) plugins: Vec<Hooked>,
+    pub(super) hooks: Vec<Hooked>,
     pub(super) after_answers: bool,
     pub(super) external: Option<External>,
     pub(super) rules: Option<Rules>,
@@ -109,6 +133,7 @@ pub(super) struct Settings {
     pub(super) budget: Option<ResultBudget>,
     pub(super) timeout: Option<Duration>,
     pub(super) idle_timeout: Option<Duration>,
+    pub(super) grace_period: Duration,
     pub(super) event_buffer: usize,
     pub(super) max_detached: usize,
     pub(super) traces: Traces,
@@ -140,6 +165,7 @@ impl Default for Settings {
             budget: None,
             timeout: None,
             idle_timeout: None,
+            grace_period: GRACE_PERIOD,
             event_buffer: 256,
             max_detached: 64,
             traces: Traces::default(),
@@ -170,9 +196,13 @@ impl fmt::Debug for Settings {
             .field("retry", &self.retry)
             .field("timeout", &self.timeout)
             .field("idle_timeout", &self.idle_timeout)
+            .field("grace_period", &self.grace_period)
             .finish_non_exhaustive()
     }
 }
+
+/// The grace period where none is set.
+const GRACE_PERIOD: Duration = Duration::from_secs(3);
 
 /// The largest buffer of events: one that the memory does not hold ends the program.
 const MOST_EVENTS: usize = 1 << 16;
@@ -211,14 +241,14 @@ impl ExecutorBuilder {
 
     /// Adds a hook. Hooks run in the order in which they are added.
     pub fn hook(mut self, hook: impl Hook + 'static) -> Self {
-        self.settings.hooks.push(Arc::new(hook));
+        self.settings.hooks.push(Hooked::new(hook));
         self
     }
 
     /// Adds a hook that runs before those added by [`hook`](Self::hook), in the whole program: what it
     /// answers, they are not asked.
     pub fn plugin(mut self, plugin: impl Hook + 'static) -> Self {
-        self.settings.plugins.push(Arc::new(plugin));
+        self.settings.plugins.push(Hooked::new(plugin));
         self
     }
 
@@ -287,6 +317,18 @@ impl ExecutorBuilder {
         self
     }
 
+    /// Sets the grace period of a cancelled batch, for tools that do not say it of themselves by
+    /// `grace_period`. Default: 3 s; zero for none.
+    ///
+    /// A body that asked for its [token](tool_core::ToolContext::cancellation) has this time to clean up and
+    /// return, and its result counts; any other body is dropped at once. The hooks that see results then have
+    /// as much, all of a batch together. A batch that runs inside of a body has a third of that body's grace
+    /// period, so that it ends before; its own is shorter where this is.
+    pub fn grace_period(mut self, period: Duration) -> Self {
+        self.settings.grace_period = period;
+        self
+    }
+
     /// Sets how much of a result a model is given; all of it if nothing is said.
     pub fn budget(mut self, budget: ResultBudget) -> Self {
         self.settings.budget = Some(budget);
@@ -299,9 +341,10 @@ impl ExecutorBuilder {
         self
     }
 
-    /// Sets how many bodies of `blocking` tools may go on whose calls are over, since they were late or
-    /// cancelled; 64 if nothing is said. Where there are so many, each of which holds a thread, calls of
-    /// `blocking` tools are answered [`Unavailable`](tool_core::ErrorKind::Unavailable) until one has ended.
+    /// Sets how many bodies of `blocking` tools hold a thread at once: those whose calls wait for them, and those
+    /// that go on after their calls were late or cancelled. Default: 64. Other calls wait; where all
+    /// threads are held by bodies that go on after their calls, they are answered
+    /// [`Unavailable`](tool_core::ErrorKind::Unavailable) until one has ended.
     /// A tool that may hang should know its own limits: a timeout of its client, or a look at
     /// [`ToolContext::is_cancelled`](tool_core::ToolContext::is_cancelled).
     pub fn max_detached(mut self, bodies: usize) -> Self {

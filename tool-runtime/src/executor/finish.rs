@@ -8,7 +8,7 @@ use super::{
     Inner,
     around::{Place, Surroundings},
     open::OpenCall,
-    outlet::{HOOK, shown, titled},
+    outlet::{HOOK, report_panic, shown, titled},
     prepare::{By, asked_by_tool},
 };
 use crate::{
@@ -134,8 +134,18 @@ impl Finishing<'_> {
         }
     }
 
-    /// Shows the result to the hooks that may change it.
+    /// Shows the result to the hooks that may change it. What they did not see to the end, since the batch was
+    /// cancelled, is not given out.
     async fn hooks(&self, by: By, result: &mut ToolResult) {
+        if self.executor.settings.has_hooks()
+            && self.around.in_grace(self.ask_hooks(by, result)).await.is_none()
+        {
+            let error = ToolError::new(ErrorKind::Cancelled, "a hook had no time to see the result");
+            result.outcome = Err(error.of_tool(self.call.name.to_string()));
+        }
+    }
+
+    async fn ask_hooks(&self, by: By, result: &mut ToolResult) {
         let settings = &self.executor.settings;
         let (id, view) = (&self.call.id, self.view());
         let _turn = self.around.outlet.turn().await;
@@ -175,11 +185,21 @@ impl Finishing<'_> {
         let event = || ToolEvent::Finished { result: Arc::new(result.clone()), title: title() };
         self.around.outlet.tell(event).await;
         self.around.ended(&self.call.id);
+        if self.executor.settings.has_hooks() && self.around.in_grace(self.tell_hooks(result)).await.is_none()
+        {
+            let (call, tool) = (&self.call.id, &*self.call.name);
+            tracing::warn!(%call, tool, "hooks had no time to see the end of a call whose batch was cancelled");
+        }
+    }
+
+    async fn tell_hooks(&self, result: &ToolResult) {
         let view = self.view();
         let _turn = self.around.outlet.turn().await;
         for hook in self.executor.settings.all_hooks() {
             // The call is over; what goes wrong now changes nothing about it.
-            let _ = shielded(&self.call.id, HOOK, || hook.finished(&view, result)).await;
+            if let Err(error) = shielded(&self.call.id, HOOK, || hook.finished(&view, result)).await {
+                report_panic(&view, hook, "finished", &error);
+            }
         }
     }
 

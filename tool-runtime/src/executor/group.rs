@@ -5,12 +5,13 @@ use std::{
     iter,
     pin::Pin,
     sync::Arc,
-    task::Poll,
+    task::{Context, Poll},
+    time::Duration,
 };
 
 use futures_util::{FutureExt, StreamExt, future::join, stream::FuturesUnordered};
-use tokio::sync::mpsc;
-use tool_core::{Running, ToolError, ToolOutput};
+use tokio::{sync::mpsc, time::timeout_at};
+use tool_core::{__private::within_grace, Running, ToolError, ToolOutput};
 
 use super::{
     Inner,
@@ -160,16 +161,18 @@ impl<'a> Group<'a> {
     }
 
     /// Runs `bodies` until all have ended, or the batch is stopped.
-    pub(super) async fn run_all<B>(&self, mut bodies: Vec<(usize, B)>, mut ended: impl FnMut(usize, Ended))
+    pub(super) async fn run_all<B>(&self, bodies: Vec<(usize, B)>, mut ended: impl FnMut(usize, Ended))
     where
         B: Future<Output = Option<Result<ToolOutput, ToolError>>> + Unpin,
     {
+        let held = |(at, body): (usize, B)| Held { at, grace: self.places[at].grace, body };
+        let mut bodies: Vec<_> = bodies.into_iter().map(held).collect();
         let how = |answer: Option<_>| answer.map_or(Ended::Stopped(Stop::Cancelled), Ended::Done);
         // Most calls are over with their first poll, and pay for no more than that.
         poll_fn(|task| {
-            bodies.retain_mut(|(at, body)| match Pin::new(body).poll(task) {
-                Poll::Ready(answer) => {
-                    ended(*at, how(answer));
+            bodies.retain_mut(|body| match Pin::new(body).poll(task) {
+                Poll::Ready((at, answer)) => {
+                    ended(at, how(answer));
                     false
                 }
                 Poll::Pending => true,
@@ -180,8 +183,7 @@ impl<'a> Group<'a> {
         if bodies.is_empty() {
             return;
         }
-        let mut bodies: FuturesUnordered<_> =
-            bodies.into_iter().map(|(at, body)| body.map(move |answer| (at, answer))).collect();
+        let mut bodies: FuturesUnordered<_> = bodies.into_iter().collect();
         let stop = loop {
             match self.around.unless_stopped(bodies.next()).await {
                 Ok(Some((at, answer))) => ended(at, how(answer)),
@@ -193,12 +195,35 @@ impl<'a> Group<'a> {
         for token in self.places.iter().filter_map(|place| place.cx.as_ref()?.asked_cancellation()) {
             token.cancel();
         }
-        // Those that have noticed answer by themselves; the others are dropped. For the late there is no time.
-        while let Stop::Cancelled = stop
-            && let Some(Some((at, answer))) = bodies.next().now_or_never()
-        {
+        // For the late there is no time.
+        let Stop::Cancelled = stop else { return };
+        while let Some(Some((at, answer))) = bodies.next().now_or_never() {
             ended(at, how(answer));
         }
+        // Those that asked for their token have time to clean up; the others are dropped.
+        let in_time = |body: Held<B>| Some(timeout_at(self.places[body.at].grace_end()?, body));
+        let mut bodies: FuturesUnordered<_> = bodies.into_iter().filter_map(in_time).collect();
+        while let Some(answer) = bodies.next().await {
+            if let Ok((at, answer)) = answer {
+                ended(at, how(answer));
+            }
+        }
+    }
+}
+
+/// A body and its index: polled where batches that it starts see its grace period.
+struct Held<B> {
+    at: usize,
+    grace: Duration,
+    body: B,
+}
+
+impl<B: Future + Unpin> Future for Held<B> {
+    type Output = (usize, B::Output);
+
+    fn poll(mut self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<Self::Output> {
+        let (at, grace) = (self.at, self.grace);
+        within_grace(grace, || Pin::new(&mut self.body).poll(task)).map(|answer| (at, answer))
     }
 }
 

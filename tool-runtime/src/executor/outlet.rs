@@ -19,12 +19,18 @@ use tool_core::{
 use super::{
     Inner,
     around::{Surroundings, unless},
-    build::Settings,
+    build::{Hooked, Settings},
 };
-use crate::{Hook, ToolCall, ToolEvent, hook::CallView, shield::shielded};
+use crate::{ToolCall, ToolEvent, hook::CallView, shield::shielded};
 
 /// Who panicked, where it was a hook.
 pub(super) const HOOK: &str = "a hook";
+
+/// Reports to the log that `hook` panicked when nobody waits for its answer.
+pub(super) fn report_panic(view: &CallView<'_>, hook: &Hooked, stage: &'static str, error: &ToolError) {
+    let (call, tool, hook, error) = (view.id, view.tool, hook.name, error.feedback());
+    tracing::error!(%call, tool, hook, stage, error, "a hook panicked, which changes nothing about its call");
+}
 
 /// What stands for a value that nobody may read.
 const HIDDEN: &str = "***";
@@ -208,7 +214,7 @@ impl CallReports {
         (self.id.clone(), Arc::clone(&self.name), Arc::clone(&self.title))
     }
 
-    fn hooks(&self) -> impl Iterator<Item = &Arc<dyn Hook>> {
+    fn hooks(&self) -> impl Iterator<Item = &Hooked> {
         self.executor.settings.all_hooks()
     }
 
@@ -260,7 +266,9 @@ impl CallReports {
         let _turn = self.outlet.turn().await;
         for hook in self.hooks() {
             // It was shown; whether somebody could be told of that changes nothing.
-            let _ = shielded(&self.id, HOOK, || hook.after_update(&view, &text)).await;
+            if let Err(error) = shielded(&self.id, HOOK, || hook.after_update(&view, &text)).await {
+                report_panic(&view, hook, "after_update", &error);
+            }
         }
     }
 }
@@ -297,7 +305,7 @@ impl CallSink for CallReports {
 }
 
 impl Settings {
-    pub(super) fn all_hooks(&self) -> impl Iterator<Item = &Arc<dyn Hook>> {
+    pub(super) fn all_hooks(&self) -> impl Iterator<Item = &Hooked> {
         self.plugins.iter().chain(&self.hooks)
     }
 

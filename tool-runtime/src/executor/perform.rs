@@ -93,7 +93,16 @@ async fn performed<'a>(
     let performed = answered(executor, ready, cx, first, place);
     let outcome = match cx.asked_cancellation() {
         // Somebody has a token for this call alone.
-        Some(token) => unless(token, performed).await.flatten(),
+        Some(token) => {
+            let mut performed = Box::pin(performed);
+            match unless(token, &mut performed).await {
+                Some(outcome) => outcome,
+                None => match place.grace_end() {
+                    Some(end) => timeout_at(end, performed).await.ok().flatten(),
+                    None => None,
+                },
+            }
+        }
         None => performed.await,
     };
     place.runs.end();
@@ -112,12 +121,14 @@ async fn answered<'a>(
 ) -> Option<Result<ToolOutput, ToolError>> {
     let Ready { entry, prepared, source } = ready;
     let name = entry.definition().name().as_str();
+    // What hooks asked for is no matter of the body's.
+    cx.forget_asked();
     let _permits = match executor.limits.concerns(name) {
         true => Some(executor.limits.enter(name).await),
         false => None,
     };
     // Meanwhile, or by what a call before this one did.
-    if cx.is_cancelled() {
+    if cx.should_stop() {
         return None;
     }
     if is_late(cx) {
@@ -188,7 +199,7 @@ async fn patient<'a>(
         } else {
             continue;
         };
-        cx.cancellation().cancel();
+        cx.cancel();
         return Err(ToolError::new(ErrorKind::TimedOut, message));
     }
 }
@@ -216,7 +227,9 @@ impl Again<'_> {
         // A stream has shown its items.
         let mut has_streamed = first.has_streamed();
         for pause in pauses(retry) {
-            if has_streamed || self.cx.is_cancelled() {
+            // None runs now that might clean up.
+            self.cx.forget_asked();
+            if has_streamed || self.cx.should_stop() {
                 break;
             }
             match self.is_worth_it(retry, &outcome) {

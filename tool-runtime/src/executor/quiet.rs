@@ -110,7 +110,7 @@ impl Future for Quiet<'_> {
         let place = self.place;
         if place.runs.attempts() == 0 {
             // By what a call before this one did.
-            if place.cx.as_ref().is_some_and(tool_core::ToolContext::is_cancelled) {
+            if place.cx.as_ref().is_some_and(tool_core::ToolContext::should_stop) {
                 return Poll::Ready(None);
             }
             place.runs.begin();

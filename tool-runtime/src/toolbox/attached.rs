@@ -86,6 +86,7 @@ impl Listing {
                     Err(error) => listing.problems.extend(error.problems),
                 },
             }
+            discard(tool);
         }
         listing
     }

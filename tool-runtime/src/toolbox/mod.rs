@@ -152,7 +152,7 @@ impl Toolbox {
     }
 
     fn insert(&self, tool: Arc<dyn Tool>, framework: bool) -> Result<(), BuildError> {
-        let entry = self.inner.base.compile(&tool)?;
+        let entry = self.compile(tool)?;
         let direct = Direct { entry, framework };
         self.change(|state| {
             let name = direct.entry.definition().name();
@@ -173,7 +173,7 @@ impl Toolbox {
     /// If it cannot be used; nothing is changed.
     pub fn replace(&self, tool: impl Tool + 'static) -> Result<bool, BuildError> {
         let tool: Arc<dyn Tool> = Arc::new(tool);
-        let entry = self.inner.base.compile(&tool)?;
+        let entry = self.compile(tool)?;
         Ok(self.change(|state| {
             let place = state.tools.iter_mut().find(|it| it.is_named(entry.definition().name()));
             let is_replaced = place.is_some();
@@ -199,8 +199,7 @@ impl Toolbox {
     ///
     /// If two have one name, or one cannot be used; nothing is changed.
     pub fn set_tools(&self, tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Result<(), BuildError> {
-        let entries: Result<Vec<_>, _> =
-            tools.into_iter().map(|tool| self.inner.base.compile(&tool)).collect();
+        let entries: Result<Vec<_>, _> = tools.into_iter().map(|tool| self.compile(tool)).collect();
         let entries = entries?;
         self.change(|state| {
             let mut tools: Vec<_> = state.tools.iter().filter(|it| it.framework).cloned().collect();
@@ -304,6 +303,13 @@ impl Toolbox {
 
     fn state(&self) -> Arc<State> {
         Arc::clone(&self.inner.state.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Compiles `tool`, which is then held by what this gives alone, or not at all.
+    fn compile(&self, tool: Arc<dyn Tool>) -> Result<Arc<Entry>, BuildError> {
+        let entry = self.inner.base.compile(&tool);
+        discard(tool);
+        entry
     }
 
     /// Makes a change, which says whether it was one. It puts copies into the state: what it holds itself, and

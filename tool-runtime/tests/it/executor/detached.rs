@@ -155,6 +155,62 @@ fn where_too_many_are_left_behind_no_other_is_started_until_one_has_ended() {
 }
 
 #[test]
+fn bodies_that_are_waited_for_and_bodies_that_are_left_behind_hold_no_more_threads_than_there_are_permits() {
+    super::on_both_runtimes(async || {
+        let (builder, test) = test();
+        let executor = builder.max_detached(2).build().unwrap();
+        let batch = executor.batch(calls(&["stuck"; 40])).within(Arc::clone(&test.run));
+        let stopped = async {
+            test.begun().await;
+            test.begun().await;
+            test.stop.cancel();
+        };
+        assert_eq!(texts(&join(batch.run(), stopped).await.0), ["Cancelled"; 40]);
+        assert_eq!((test.counter.get(), executor.detached()), (2, 2));
+        drop(test.end);
+        none_is_left(&executor).await;
+    });
+}
+
+#[test]
+fn a_body_waits_for_the_permit_of_another_one() {
+    super::on_both_runtimes(async || {
+        let (builder, test) = test();
+        let executor = builder.max_detached(1).build().unwrap();
+        let ended = async {
+            test.begun().await;
+            assert_eq!(test.counter.get(), 1);
+            test.end.send(()).unwrap();
+            test.begun().await;
+            test.end.send(()).unwrap();
+        };
+        let (outcomes, ()) = join(executor.run(calls(&["stuck", "stuck"])), ended).await;
+        assert_eq!(texts(&outcomes), ["done", "done"]);
+        assert_eq!(executor.detached(), 0);
+    });
+}
+
+#[test]
+fn a_body_that_waits_is_refused_when_all_permits_are_with_bodies_that_are_left_behind() {
+    super::on_both_runtimes(async || {
+        let (builder, test) = test();
+        let executor = builder.max_detached(1).build().unwrap();
+        let waits = async {
+            test.begun().await;
+            let waiting = executor.run(calls(&["stuck"]));
+            let stopped = async { test.stop.cancel() };
+            texts(&join(waiting, stopped).await.0)
+        };
+        let left = executor.batch(calls(&["stuck"])).within(Arc::clone(&test.run)).run();
+        let (outcomes, waited) = join(left, waits).await;
+        assert_eq!(texts(&outcomes), ["Cancelled"]);
+        assert!(waited[0].starts_with("Tool unavailable: as many calls as may (1)"), "{waited:?}");
+        drop(test.end);
+        none_is_left(&executor).await;
+    });
+}
+
+#[test]
 fn a_body_that_ended_or_panicked_was_not_left_behind() {
     super::on_both_runtimes(async || {
         let (builder, test) = test();

@@ -5,6 +5,7 @@ mod context;
 mod deadlines;
 mod detached;
 mod events;
+mod grace;
 mod hooks;
 mod incomplete;
 mod limits;

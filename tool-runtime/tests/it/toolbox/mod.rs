@@ -1,6 +1,7 @@
 //! Tools that are resolved for each run.
 
 mod controls;
+mod hostile;
 mod listing;
 mod live;
 mod runs;

@@ -1,0 +1,408 @@
+//! The time that cancelled bodies and hooks have to come to their end.
+
+use std::{fmt::Debug, future::pending, time::Duration};
+
+use futures_util::{Stream, future::join, stream};
+use tokio::{
+    sync::Semaphore,
+    time::{Instant, sleep},
+};
+use tool_runtime::{CancellationToken, ExecutionStrategy, Finish, RunContext, prelude::*};
+use tracing::{
+    Event, Subscriber,
+    field::{Field, Visit},
+};
+use tracing_subscriber::{Layer, layer::Context, prelude::*};
+
+use super::*;
+use crate::collectors::each_thread_for_itself;
+
+/// Where bodies say that they have begun.
+type Begun = Arc<Semaphore>;
+
+/// Cleans up for so many seconds once it is cancelled.
+#[tool(register = false)]
+async fn tidy(cx: &ToolContext, begun: &Begun, seconds: u64) -> String {
+    begun.add_permits(1);
+    cx.cancellation().cancelled().await;
+    sleep(Duration::from_secs(seconds)).await;
+    format!("tidied for {seconds} s")
+}
+
+/// As `tidy`, with more time.
+#[tool(register = false, grace_period = "10s")]
+async fn patient(cx: &ToolContext, begun: &Begun, seconds: u64) -> String {
+    tidy(cx, begun, seconds).await
+}
+
+/// As `tidy`, with no time.
+#[tool(register = false, grace_period = "0s")]
+async fn hasty(cx: &ToolContext, begun: &Begun, seconds: u64) -> String {
+    tidy(cx, begun, seconds).await
+}
+
+/// As `tidy`, and asks in passing.
+#[tool(register = false)]
+async fn looks(cx: &ToolContext, begun: &Begun, seconds: u64) -> String {
+    begun.add_permits(1);
+    while !cx.is_cancelled() {
+        sleep(Duration::from_millis(100)).await;
+    }
+    sleep(Duration::from_secs(seconds)).await;
+    format!("looked for {seconds} s")
+}
+
+/// Asks for no token.
+#[tool(register = false)]
+async fn ignores(begun: &Begun) -> &'static str {
+    begun.add_permits(1);
+    sleep(Duration::from_secs(2)).await;
+    "ignored"
+}
+
+/// Asks for its token, is limited, and is late.
+#[tool(register = false, timeout = "1s")]
+async fn limited(cx: &ToolContext, begun: &Begun) -> &'static str {
+    begun.add_permits(1);
+    cx.cancellation().cancelled().await;
+    pending::<()>().await;
+    "never"
+}
+
+/// Waits between two items.
+#[tool(register = false)]
+async fn items(cx: &ToolContext, begun: &Begun) -> impl Stream<Item = String> + use<> {
+    let token = cx.cancellation().clone();
+    let begun = Arc::clone(begun);
+    stream::once(async move {
+        begun.add_permits(1);
+        token.cancelled().await;
+        sleep(Duration::from_secs(1)).await;
+        "an item".to_owned()
+    })
+}
+
+/// Fails, to be made again in a minute.
+#[tool(register = false, retry(attempts = 2, initial = "60s"))]
+async fn again(cx: &ToolContext, begun: &Begun) -> Result<(), ToolError> {
+    let _ = cx.is_cancelled();
+    begun.add_permits(1);
+    Err(ToolError::failed("not yet").retryable(true))
+}
+
+fn begun() -> Begun {
+    Arc::new(Semaphore::new(0))
+}
+
+fn tools(begun: &Begun) -> RegistryBuilder {
+    let tools = Registry::builder().tool::<tidy>().tool::<patient>().tool::<hasty>().tool::<looks>();
+    let tools = tools.tool::<ignores>().tool::<limited>().tool::<items>().tool::<again>().tool::<echo>();
+    let closure = ToolBuilder::new("closure").must(|args: Seconds, cx: ToolContext| async move {
+        cx.require::<Begun>()?.add_permits(1);
+        cx.cancellation().cancelled().await;
+        sleep(Duration::from_secs(args.seconds)).await;
+        Ok::<_, ToolError>("closed")
+    });
+    tools.add(closure).provide(Arc::clone(begun)).provide(Counter::default())
+}
+
+#[tool_args]
+struct Seconds {
+    seconds: u64,
+}
+
+/// What became of one call that is cancelled once it runs, and after how long.
+async fn cancelled(executor: Executor, begun: &Begun, call: &str, arguments: &str) -> (String, Duration) {
+    let stop = CancellationToken::new();
+    let run = RunContext::new().with_cancellation(stop.clone());
+    let batch = executor.batch(one(call, arguments)).within(run).run();
+    let stopping = async {
+        begun.acquire().await.unwrap().forget();
+        // So that a tool that has begun is where it waits.
+        sleep(Duration::from_millis(1)).await;
+        stop.cancel();
+        Instant::now()
+    };
+    let (outcomes, start) = join(batch, stopping).await;
+    (texts(&outcomes).remove(0), start.elapsed())
+}
+
+/// Runs `check` for executors that are watched and for those that are not, of each strategy.
+async fn check(settings: impl Fn(ExecutorBuilder) -> ExecutorBuilder, cases: &[(&str, &str, &str, u64)]) {
+    for strategy in [ExecutionStrategy::Parallel, ExecutionStrategy::Sequential] {
+        for finish in [Finish::InOrder, Finish::AsCompleted] {
+            for watched in [false, true] {
+                for (tool, arguments, told, after) in cases {
+                    let begun = begun();
+                    let builder = settings(building(tools(&begun)).strategy(strategy).finish(finish));
+                    let builder = if watched { builder.hook(On::default()) } else { builder };
+                    let (text, elapsed) = cancelled(builder.build().unwrap(), &begun, tool, arguments).await;
+                    let what = format!("{tool} {arguments} {strategy:?} {finish:?} {watched}");
+                    // A timer may be late by a millisecond, and a body may look ten times a second.
+                    assert_eq!((text.as_str(), elapsed.as_secs()), (*told, *after), "{what}");
+                }
+            }
+        }
+    }
+}
+
+const TWO: &str = r#"{"seconds":2}"#;
+const FIVE: &str = r#"{"seconds":5}"#;
+
+// G10, K11, J08, J09
+#[tokio::test(start_paused = true)]
+async fn a_body_that_asked_for_its_token_has_its_grace_period_and_what_it_returns_counts() {
+    let cases = [
+        ("tidy", TWO, "tidied for 2 s", 2),
+        ("tidy", FIVE, "Cancelled", 3),
+        ("looks", TWO, "looked for 2 s", 2),
+        ("closure", TWO, "closed", 2),
+        ("patient", FIVE, "tidied for 5 s", 5),
+        ("hasty", TWO, "Cancelled", 0),
+        ("ignores", "{}", "Cancelled", 0),
+        ("limited", "{}", "Timed out: no result after 1s", 0),
+        ("items", "{}", "Cancelled", 0),
+        ("again", "{}", "Cancelled", 0),
+    ];
+    check(|it| it, &cases).await;
+    // What the tool says of itself counts more than what its executor says.
+    let cases = [
+        ("tidy", TWO, "Cancelled", 1),
+        ("patient", FIVE, "tidied for 5 s", 5),
+        ("hasty", TWO, "Cancelled", 0),
+    ];
+    check(|it| it.grace_period(Duration::from_secs(1)), &cases).await;
+    check(|it| it.grace_period(Duration::ZERO), &[("tidy", TWO, "Cancelled", 0)]).await;
+    // A token of the call, which a hook asked for, is no token of the body's.
+    let asking = |it: ExecutorBuilder| {
+        it.hook(On::gate(|call| call.context().is_none_or(|cx| !cx.cancellation().is_cancelled())))
+    };
+    check(asking, &[("ignores", "{}", "Cancelled", 0), ("tidy", TWO, "tidied for 2 s", 2)]).await;
+}
+
+// G10
+#[tokio::test(start_paused = true)]
+async fn a_call_that_is_cancelled_by_itself_has_the_same_time() {
+    let begun = begun();
+    let token = Arc::new(Mutex::new(None));
+    let kept = Arc::clone(&token);
+    let hook = On::before(move |call| {
+        *kept.lock().unwrap() = Some(call.context().cancellation().clone());
+        Ok(Before::GoOn)
+    });
+    let executor = building(tools(&begun)).hook(hook).build().unwrap();
+    for (arguments, told) in [(TWO, "tidied for 2 s"), (FIVE, "Cancelled")] {
+        let stopping = async {
+            begun.acquire().await.unwrap().forget();
+            token.lock().unwrap().take().unwrap().cancel();
+        };
+        let (outcomes, ()) = join(executor.run(one("tidy", arguments)), stopping).await;
+        assert_eq!(texts(&outcomes), [told]);
+    }
+}
+
+// G10
+#[test]
+fn on_both_runtimes_a_body_answers_after_its_cancellation() {
+    /// Ends when it is told to.
+    #[tool(register = false)]
+    async fn ends(cx: &ToolContext, begun: &Begun, end: &Counter) -> &'static str {
+        begun.add_permits(1);
+        cx.cancellation().cancelled().await;
+        while end.get() == 0 {
+            tokio::task::yield_now().await;
+        }
+        "ended"
+    }
+    super::on_both_runtimes(async || {
+        let (begun, end, stop) = (begun(), Counter::default(), CancellationToken::new());
+        let tools = Registry::builder().tool::<ends>().provide(Arc::clone(&begun)).provide(end.clone());
+        let executor = executor(tools);
+        let run = RunContext::new().with_cancellation(stop.clone());
+        let batch = executor.batch(calls(&["ends"])).within(run).run();
+        let stopping = async {
+            begun.acquire().await.unwrap().forget();
+            stop.cancel();
+            tokio::task::yield_now().await;
+            end.count();
+        };
+        assert_eq!(texts(&join(batch, stopping).await.0), ["ended"]);
+    });
+}
+
+// G10
+#[test]
+fn where_no_timer_runs_a_cancelled_body_is_dropped_at_once() {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    runtime.block_on(async {
+        /// Notices, and never ends.
+        #[tool(register = false)]
+        async fn stays(cx: &ToolContext, begun: &Begun) {
+            begun.add_permits(1);
+            cx.cancellation().cancelled().await;
+            pending::<()>().await;
+        }
+        let (begun, stop) = (begun(), CancellationToken::new());
+        let executor = executor(Registry::builder().tool::<stays>().provide(Arc::clone(&begun)));
+        let run = RunContext::new().with_cancellation(stop.clone());
+        let stopping = async {
+            begun.acquire().await.unwrap().forget();
+            stop.cancel();
+        };
+        let batch = executor.batch(calls(&["stays"])).within(run).run();
+        assert_eq!(texts(&join(batch, stopping).await.0), ["Cancelled"]);
+    });
+}
+
+// G10
+#[tokio::test(start_paused = true)]
+async fn a_run_that_has_no_time_left_ends_the_grace_period() {
+    let begun = begun();
+    let (executor, stop) = (executor(tools(&begun)), CancellationToken::new());
+    let end = Instant::now() + Duration::from_secs(1);
+    let run = RunContext::new().with_cancellation(stop.clone()).with_deadline(end.into_std());
+    let batch = executor.batch(one("tidy", TWO)).within(run).run();
+    let stopping = async {
+        begun.acquire().await.unwrap().forget();
+        stop.cancel();
+    };
+    assert_eq!(texts(&join(batch, stopping).await.0), ["Cancelled"]);
+    assert_eq!(end.elapsed().as_secs(), 0);
+    assert!(Instant::now() < end + Duration::from_millis(10));
+}
+
+/// Runs a batch of its own, for the same run, and waits for it as long as it takes.
+#[tool(register = false)]
+async fn outer(cx: &ToolContext, inner: &Executor) -> String {
+    let _ = cx.is_cancelled();
+    let run = cx.run().unwrap().child("inner");
+    let outcomes = inner.batch(one("tidy", r#"{"seconds":60}"#)).within(run).run().await;
+    // There is time to clean up after it.
+    sleep(Duration::from_millis(500)).await;
+    format!("inner: {}", texts(&outcomes).concat())
+}
+
+// G10
+#[tokio::test(start_paused = true)]
+async fn the_grace_period_of_a_batch_inside_of_a_body_ends_before_that_of_the_body() {
+    for hangs in [false, true] {
+        for watched in [false, true] {
+            let begun = begun();
+            let inner = building(tools(&begun));
+            // Takes as long as it may, too.
+            let inner = if hangs { inner.hook(Hanging("finished")) } else { inner };
+            let tools = Registry::builder().tool::<outer>().provide(inner.build().unwrap());
+            let builder = building(tools);
+            let builder = if watched { builder.hook(On::default()) } else { builder };
+            let (text, elapsed) = cancelled(builder.build().unwrap(), &begun, "outer", "{}").await;
+            let after = if hangs { 2_500 } else { 1_500 };
+            assert_eq!((text.as_str(), elapsed.as_millis() / 100 * 100), ("inner: Cancelled", after));
+        }
+    }
+}
+
+/// Never ends one of its methods.
+struct Hanging(&'static str);
+
+impl Hanging {
+    fn at<'a, T: Send + 'a>(&self, stage: &str, value: T) -> Running<'a, T> {
+        let hangs = self.0 == stage;
+        Box::pin(async move {
+            if hangs {
+                pending::<()>().await;
+            }
+            value
+        })
+    }
+}
+
+impl Hook for Hanging {
+    fn after<'a>(
+        &'a self,
+        _: &'a CallView<'a>,
+        _: &'a mut ToolResult,
+    ) -> Running<'a, Result<ControlFlow<()>, ToolError>> {
+        self.at("after", Ok(ControlFlow::Continue(())))
+    }
+
+    fn finished<'a>(&'a self, _: &'a CallView<'a>, _: &'a ToolResult) -> Running<'a, ()> {
+        self.at("finished", ())
+    }
+}
+
+// H05, G10
+#[tokio::test(start_paused = true)]
+async fn a_hook_that_hangs_ends_with_the_grace_period_of_a_cancelled_batch() {
+    // What a hook did not see to the end is not given out.
+    for (stage, told) in [("after", ["Cancelled"; 3]), ("finished", ["a", "b", "c"])] {
+        for finish in [Finish::InOrder, Finish::AsCompleted] {
+            let executor = building(tools(&begun())).hook(Hanging(stage)).finish(finish).build().unwrap();
+            let stop = CancellationToken::new();
+            let run = RunContext::new().with_cancellation(stop.clone());
+            let calls =
+                ["a", "b", "c"].map(|text| ToolCall::new("echo", json!({ "text": text }).to_string()));
+            let batch = executor.batch(calls.to_vec()).within(run).run();
+            let stopping = async {
+                sleep(Duration::from_secs(60)).await;
+                stop.cancel();
+                Instant::now()
+            };
+            let (outcomes, start) = join(batch, stopping).await;
+            assert_eq!(texts(&outcomes), told);
+            // All of them together.
+            assert_eq!(start.elapsed().as_secs(), 3);
+        }
+    }
+}
+
+#[derive(Clone, Default)]
+struct Errors(Arc<Mutex<Vec<String>>>);
+
+impl Visit for Errors {
+    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+        self.0.lock().unwrap().push(format!("{field}={value:?}"));
+    }
+}
+
+impl<S: Subscriber> Layer<S> for Errors {
+    fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
+        if *event.metadata().level() == tracing::Level::ERROR {
+            event.record(&mut self.clone());
+        }
+    }
+}
+
+/// Panics where nobody waits for its answer.
+struct Panicking;
+
+impl Hook for Panicking {
+    fn after_update<'a>(&'a self, _: &'a CallView<'a>, text: &'a str) -> Running<'a, ()> {
+        panic!("no {text}")
+    }
+
+    fn finished<'a>(&'a self, _: &'a CallView<'a>, _: &'a ToolResult) -> Running<'a, ()> {
+        panic!("no end")
+    }
+}
+
+// H05
+#[test]
+fn a_hook_that_panics_where_it_is_only_told_is_reported_to_the_log() {
+    /// Reports.
+    #[tool(register = false)]
+    async fn reports(cx: &ToolContext) {
+        cx.update("news").await;
+    }
+    each_thread_for_itself();
+    let errors = Errors::default();
+    tracing::subscriber::with_default(tracing_subscriber::registry().with(errors.clone()), || {
+        let executor = building(Registry::builder().tool::<reports>()).hook(Panicking).build().unwrap();
+        crate::run(executor.run(calls(&["reports"])));
+    });
+    let told = errors.0.lock().unwrap().join(" ");
+    for part in
+        ["call=0", "tool=\"reports\"", "Panicking\"", "a hook panicked: no news", "a hook panicked: no end"]
+    {
+        assert!(told.contains(part), "{told}");
+    }
+}

@@ -1,0 +1,135 @@
+//! Tools that panic, or look at their toolbox, where they are asked or dropped.
+
+use std::{sync::mpsc::channel, thread, time::Duration};
+
+use tool_runtime::{
+    Arguments, InputSchema, NamedTools, Prepared, Registry, RunContext, ToolDefinition, ToolName, ToolSetExt,
+};
+
+use super::*;
+
+/// Says once what it is, and does something when it is dropped.
+struct Hostile {
+    definition: ToolDefinition,
+    asked: AtomicUsize,
+    on_drop: Box<dyn Fn() + Send + Sync>,
+}
+
+fn hostile(name: &'static str, on_drop: impl Fn() + Send + Sync + 'static) -> Hostile {
+    let schema = InputSchema::new(json!({ "type": "object" })).unwrap();
+    let definition = ToolDefinition::new(ToolName::new(name).unwrap(), "Is made by hand.", schema);
+    Hostile { definition, asked: AtomicUsize::new(0), on_drop: Box::new(on_drop) }
+}
+
+impl Tool for Hostile {
+    fn definition(&self) -> &ToolDefinition {
+        assert_eq!(self.asked.fetch_add(1, Ordering::SeqCst), 0, "asked again");
+        &self.definition
+    }
+
+    fn prepare<'a>(&'a self, arguments: Arguments<'a>) -> Result<Prepared<'a>, ToolError> {
+        Ok(Prepared::new(arguments, |_, _| Box::pin(async { Ok("done".into()) })))
+    }
+}
+
+impl Drop for Hostile {
+    fn drop(&mut self) {
+        (self.on_drop)();
+    }
+}
+
+/// Runs `change`, which must end.
+fn ends(change: impl FnOnce() + Send + 'static) {
+    let (done, ended) = channel();
+    thread::spawn(move || {
+        change();
+        let _ = done.send(());
+    });
+    ended.recv_timeout(Duration::from_secs(60)).expect("a tool is dropped while the toolbox is locked");
+}
+
+// L01
+#[test]
+fn no_change_drops_a_tool_while_the_toolbox_is_locked() {
+    // Looks at the toolbox when it is dropped.
+    let looking = |toolbox: &Toolbox, name| {
+        let toolbox = toolbox.clone();
+        hostile(name, move || drop(toolbox.toolsets()))
+    };
+    ends(move || {
+        let toolbox = Toolbox::new();
+        toolbox.add(looking(&toolbox, "a")).unwrap();
+        assert!(toolbox.add(looking(&toolbox, "a")).is_err());
+        assert!(toolbox.replace(looking(&toolbox, "a")).unwrap());
+        let twice = ["b", "b"].map(|name| Arc::new(looking(&toolbox, name)) as Arc<dyn Tool>);
+        assert!(toolbox.set_tools(twice).is_err());
+        toolbox.set_tools([Arc::new(looking(&toolbox, "b")) as Arc<dyn Tool>]).unwrap();
+        assert!(toolbox.remove("b"));
+        let set = |name| NamedTools::new("set", [Arc::new(looking(&toolbox, name)) as Arc<dyn Tool>]);
+        assert!(!toolbox.add_toolset(set("a")));
+        assert!(toolbox.add_toolset(set("a")));
+        toolbox.set_toolsets([Arc::new(set("a")) as Arc<dyn ToolSet>]);
+        assert!(toolbox.remove_toolset("set"));
+    });
+}
+
+// L01
+#[test]
+fn a_tool_that_panics_when_it_is_dropped_changes_nothing_about_a_toolbox() {
+    let bomb = |name| hostile(name, || panic!("a bomb"));
+    let toolbox = Toolbox::new();
+    let mut changes = toolbox.changes();
+    toolbox.add(bomb("a")).unwrap();
+    assert!(toolbox.add(bomb("a")).is_err());
+    assert!(toolbox.replace(bomb("a")).unwrap());
+    assert!(crate::run(changes.changed()));
+    assert!(toolbox.remove("a"));
+    // The change is announced all the same.
+    assert!(changes.has_changed());
+    let remote = Remote::new("remote", &[]);
+    toolbox.add_toolset(remote.clone());
+    for name in ["b", "c", "d"] {
+        *remote.tools.lock().unwrap() = vec![Arc::new(bomb(name)), tool("e", "remote")];
+        let tools = snapshot(&toolbox).unwrap().into_tools();
+        let names: Vec<_> = tools.definitions().iter().map(|it| it.name().to_string()).collect();
+        assert_eq!(names, [name, "e"]);
+    }
+}
+
+// L02
+#[test]
+fn a_tool_says_what_it_is_once() {
+    let quiet = |name| Arc::new(hostile(name, || ())) as Arc<dyn Tool>;
+    let set = NamedTools::new("set", [quiet("a"), quiet("b")]);
+    let adapted = set.filtered(|_, _| true).renamed([("a", "c")]).confirmed(|_, _| true).prefixed();
+    let toolbox = Toolbox::new();
+    toolbox.add_toolset(adapted);
+    toolbox.add(hostile("direct", || ())).unwrap();
+    for _ in 0..2 {
+        let tools = crate::run(toolbox.snapshot(&RunContext::new())).unwrap().into_tools();
+        let names: Vec<_> = tools.definitions().iter().map(|it| it.name().to_string()).collect();
+        assert_eq!(names, ["direct", "set__b", "set__c"]);
+        let said = crate::run(tools.call("direct", "{}")).unwrap();
+        assert_eq!(said.text(), "done");
+    }
+}
+
+// L04
+#[test]
+fn a_tool_that_cannot_say_what_it_is_is_a_problem_of_its_set_and_no_panic() {
+    let silent = || {
+        let silent = hostile("silent", || ());
+        silent.asked.store(1, Ordering::SeqCst);
+        silent
+    };
+    let error = Registry::builder().add(silent()).add(hostile("a", || ())).build().unwrap_err();
+    let text = error.to_string();
+    assert!(text.contains("Hostile` panicked when it was made: assertion"), "{text}");
+    let toolbox = Toolbox::new();
+    assert!(toolbox.add(silent()).is_err());
+    let tools: [Arc<dyn Tool>; 2] = [Arc::new(silent()), Arc::new(hostile("a", || ()))];
+    toolbox.add_toolset(NamedTools::new("set", tools));
+    let snapshot = snapshot(&toolbox).unwrap();
+    assert_eq!(listed(&snapshot), ["a"]);
+    assert!(notices(&snapshot)[0].contains("panicked when it was made"), "{:?}", notices(&snapshot));
+}
