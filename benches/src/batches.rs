@@ -2,13 +2,15 @@
 
 use std::{
     error::Error,
+    future::Future,
     hint::black_box,
     sync::{Mutex, PoisonError},
 };
 
-use futures_util::future::join_all;
+use futures_util::{StreamExt, future::join_all};
 use tool_runtime::{
-    Approval, ApprovalRequest, BuildError, CallOutcome, Executor, Hook, Registry, Rule, Rules, ToolCall,
+    Approval, ApprovalRequest, BuildError, CallOutcome, Executor, Hook, Registry, Rule, Rules, StreamItem,
+    ToolCall,
 };
 
 use crate::{Workload, calls, now, order};
@@ -26,6 +28,7 @@ pub fn workloads() -> Result<Vec<Workload>, Box<dyn Error>> {
         batch("one call of a struct of 1 kB", 1, "total", order::text().leak())?,
         batch("64 calls of two integers", 64, "add", ADD)?,
         watched("two integers, rule and listener")?,
+        streamed("20,000 streamed calls, to 5,000")?,
     ])
 }
 
@@ -45,6 +48,27 @@ fn batch(
             shown(now(executor.run(black_box(&asked).clone())), show);
         },
     ))
+}
+
+/// A batch of 20,000 calls as a stream, whose floor is one of 5,000: at most 5 times as much.
+fn streamed(name: &'static str) -> Result<Workload, BuildError> {
+    let executor = Executor::new(calls::tools()?);
+    let few = executor.clone();
+    let read = |executor: &Executor, size: usize, show: &mut dyn FnMut(&[u8])| {
+        let asked = (0..size).map(|at| ToolCall::new("add", ADD).with_id(at.to_string())).collect();
+        let items = runtime_of_one(executor.stream(asked).collect::<Vec<_>>());
+        for item in items.into_iter().flatten() {
+            if let StreamItem::Outcomes(outcomes) = item {
+                shown(Some(outcomes), show);
+            }
+        }
+    };
+    Ok(Workload::new(name, move |show| read(&few, 5_000, show), move |show| read(&executor, 20_000, show)))
+}
+
+/// The output of `future`, which may have to wait for the reader of its events.
+fn runtime_of_one<F: Future>(future: F) -> Option<F::Output> {
+    tokio::runtime::Builder::new_current_thread().build().ok().map(|runtime| runtime.block_on(future))
 }
 
 /// Shows the texts of `outcomes`.
