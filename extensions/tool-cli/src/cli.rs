@@ -1,13 +1,22 @@
 //! A command line, and what is said of it beforehand.
 
-use std::{env, ffi::OsString, path::Path, process::ExitCode};
+use std::{
+    backtrace::{Backtrace, BacktraceStatus},
+    env,
+    ffi::OsString,
+    panic,
+    path::Path,
+    process::ExitCode,
+};
 
-use tool_runtime::RegistryBuilder;
+use tool_runtime::{RegistryBuilder, Reveal};
 
 use crate::{
     Command, Exit, Failure, Program, Provides,
     commands::built_in,
+    harmless::inset,
     program::{Provide, Tools},
+    stage::write,
     terminal::Terminal,
 };
 
@@ -82,8 +91,18 @@ impl Cli {
     }
 
     /// Does what the program's own arguments say.
+    ///
+    /// The panic hook of the process is replaced, since a tool may panic with words of a model: the message is shown
+    /// like all words of tools, with a backtrace where `RUST_BACKTRACE` asks for one. [`run`](Self::run) leaves it alone.
     #[must_use = "it is what `main` returns"]
     pub fn main(self) -> ExitCode {
+        panic::set_hook(Box::new(|info| {
+            write(&told(&info.to_string()));
+            let backtrace = Backtrace::capture();
+            if backtrace.status() == BacktraceStatus::Captured {
+                write(&Reveal::LINES.text(&format!("{backtrace}\n")));
+            }
+        }));
         self.run(env::args_os()).code().into()
     }
 
@@ -105,5 +124,22 @@ impl Cli {
             program.terminal().error(&message);
             exit
         })
+    }
+}
+
+/// A panic, as it is shown.
+fn told(panic: &str) -> String {
+    format!("{}\n", inset(panic))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::told;
+
+    #[test]
+    fn a_panic_with_words_of_a_model_steers_no_terminal() {
+        let panic = "panicked at src/main.rs:3:5:\nno city \u{1b}[8m\u{202e}\nerror: b";
+        let shown = "panicked at src/main.rs:3:5:\n    no city \\u{1b}[8m\\u{202e}\n    error: b\n";
+        assert_eq!(told(panic), shown);
     }
 }

@@ -110,11 +110,20 @@ impl Page {
         self.add(&line).add("\n")
     }
 
-    /// Adds what `clap` has to say, with styles of our own: of the words that begin its lines, and of flags.
+    /// Adds an error of `clap`, with styles of our own.
+    pub(crate) fn add_usage_error(&mut self, text: &str) -> &mut Self {
+        match text.strip_prefix("error:") {
+            Some(rest) => self.paint(Look::Bad, "error:").add_help(rest),
+            None => self.add_help(text),
+        }
+    }
+
+    /// Adds help that `clap` made, with styles of our own: of headings and flags. Descriptions of tools are among it, so
+    /// that no line of it looks like an error.
     pub(crate) fn add_help(&mut self, text: &str) -> &mut Self {
         for line in text.trim_end().lines() {
             let (indent, words) = line.split_at(line.len() - line.trim_start().len());
-            let end = match words.find(": ").filter(|at| matches!(&words[..*at], "error" | "tip" | "Usage")) {
+            let end = match words.find(": ").filter(|at| matches!(&words[..*at], "tip" | "Usage")) {
                 Some(at) => at + 1,
                 None if indent.is_empty() && words.ends_with(':') => words.len(),
                 None if indent.len() > 1 && (words.starts_with('-') || words.starts_with('[')) => {
@@ -123,7 +132,6 @@ impl Page {
                 None => 0,
             };
             let look = match &words[..end] {
-                "error:" => Look::Bad,
                 head if head.ends_with(':') => Look::Heading,
                 _ => Look::Name,
             };
@@ -213,7 +221,7 @@ mod tests {
         assert!(escapes(&page).is_empty(), "{page:?}");
         page.paint(Look::Name, HOSTILE);
         assert_eq!(escapes(&page), ["[1m", "[0m"]);
-        page.add_help(&format!("error: {HOSTILE}\n  -x, {HOSTILE}  {HOSTILE}\n{HOSTILE}:\n"));
+        page.add_usage_error(&format!("error: {HOSTILE}\n  -x, {HOSTILE}  {HOSTILE}\n{HOSTILE}:\n"));
         assert!(escapes(&page).iter().all(|it| matches!(*it, "[0m" | "[1m" | "[4m" | "[31m")), "{page:?}");
         page.add_table(
             [HOSTILE, "b"],
@@ -223,11 +231,14 @@ mod tests {
             it == '\n' || it == '\u{1b}' || !it.is_control() && !matches!(it, '\u{200b}' | '\u{202e}')
         };
         assert!(page.as_str().chars().all(own) && !page.as_str().contains("\u{1b}[8m"), "{page:?}");
+        let mut help = Page::new(true, 60);
+        help.add_help("error: all is lost\nerror:\n");
+        assert!(!help.as_str().contains("[31m"), "{help:?}");
         let mut plain = Page::new(false, 60);
         plain
             .paint(Look::Bad, HOSTILE)
             .add_table([HOSTILE], [[(Look::Bad, HOSTILE.to_owned())]])
-            .add_help("error: x");
+            .add_usage_error("error: x");
         assert!(!plain.as_str().contains('\u{1b}'), "{plain:?}");
     }
 }

@@ -189,7 +189,7 @@ impl Program {
             self.terminal.print(self.terminal.page().add_help(&text))?;
             return Ok(Exit::Done);
         }
-        self.terminal.tell(self.terminal.error_page().add_help(&text));
+        self.terminal.tell(self.terminal.error_page().add_usage_error(&text));
         Ok(Exit::Usage)
     }
 
