@@ -56,7 +56,7 @@ fn a_stream_is_put_together() {
     let lines: Vec<_> = whole.lines().filter_map(|line| line.strip_prefix("data: ")).take(2).collect();
     let ran = weather_with(&lines.join("\n"), ["run", "--dialect", "openai-chat"]);
     let text = "Incomplete: the response ended before this call did. Nothing was executed.";
-    let told = json!([{ "role": "tool", "tool_call_id": "call_1", "content": format!("Error: {text}") }]);
+    let told = json!([{ "role": "tool", "tool_call_id": "call_1", "content": text }]);
     assert_eq!((ran.code, json_of(&ran.out)), (1, told));
     assert_eq!(ran.err, format!("error: temperature: {text}\n"));
 }
