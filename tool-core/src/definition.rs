@@ -215,6 +215,33 @@ impl ToolDefinition {
         self.told(self.plan().fit(arguments))
     }
 
+    /// The one text of the call with `arguments`, which fit: what judges, confirms, hashes, stores or logs
+    /// a call is given it, and the tool decodes it.
+    ///
+    /// Properties have their own names in place of aliases, numbers one exact spelling (`1e2` and `100.0`
+    /// are `100`), and what the tool's decoder takes for absent or ignores is left out. Of a schema that
+    /// has no plan nothing but its JSON is known: numbers are spelled, and all else stays.
+    ///
+    /// # Errors
+    ///
+    /// If the arguments are not JSON, or it cannot be told in time what they mean.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_core::{InputSchema, ToolDefinition, ToolName};
+    ///
+    /// let schema = InputSchema::new(json!({ "properties": { "days": { "type": "integer" } } }))?;
+    /// let definition = ToolDefinition::new(ToolName::new("forecast")?, "Forecasts.", schema);
+    /// let canonical = definition.canonical(r#"{ "days": 1e1, "at": 2.50 }"#.into())?;
+    /// assert_eq!(canonical.as_str(), r#"{"days":10,"at":2.5}"#);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn canonical<'a>(&self, arguments: Arguments<'a>) -> Result<Arguments<'a>, ToolError> {
+        self.plan().canonical(arguments).map_err(|error| self.explained(error))
+    }
+
     /// Reads `arguments` with `take`; afterwards they are as they were read.
     #[inline]
     pub(crate) fn read(&self, arguments: &mut Arguments<'_>, take: impl Take) -> Result<(), ToolError> {

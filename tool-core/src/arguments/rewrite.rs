@@ -3,7 +3,7 @@
 //! A text is rewritten part by part, so that what is not changed keeps its bytes: a number of thirty
 //! digits is not read and written again.
 
-use std::{borrow::Cow, ops::Range};
+use std::{borrow::Cow, collections::HashMap, ops::Range};
 
 use serde_json::{Map, Value};
 
@@ -134,14 +134,15 @@ impl Writing<'_> {
         before: &Map<String, Value>,
         after: &Map<String, Value>,
     ) {
+        let by_name: HashMap<&str, &Part<'_>> = parts.iter().map(|(name, part)| (&**name, part)).collect();
         self.text.push('{');
         for (at, (name, value)) in after.iter().enumerate() {
             self.separate(at);
             self.text.push_str(&Value::from(name.as_str()).to_string());
             self.text.push(':');
             let origin = self.origin(name, before, after);
-            match (parts.iter().find(|(name, _)| name == origin), before.get(origin)) {
-                (Some((_, part)), Some(before)) => self.write(part, before, value),
+            match (by_name.get(origin), before.get(origin)) {
+                (Some(part), Some(before)) => self.write(part, before, value),
                 _ => self.text.push_str(&value.to_string()),
             }
         }

@@ -12,10 +12,15 @@ use super::walk::subschemas;
 /// The key under which a property's schema lists its other names.
 pub(crate) const ALIASES: &str = "x-tool-aliases";
 
-/// Removes the lists of aliases; returns whether there were any.
+/// The key by which the schema of an object says that its decoder ignores properties that it does not
+/// name: they are no part of a call.
+pub(crate) const IGNORES: &str = "x-tool-ignores";
+
+/// Removes what only the check of arguments is to know; returns whether there was any.
 pub(super) fn strip(schema: &mut Value) -> bool {
     let Some(schema) = schema.as_object_mut() else { return false };
     let mut found = schema.shift_remove(ALIASES).is_some();
+    found |= schema.shift_remove(IGNORES).is_some();
     let Ok(()) = subschemas(schema, |_, subschema| {
         found |= strip(subschema);
         Ok::<_, Infallible>(())

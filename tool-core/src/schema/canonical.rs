@@ -4,7 +4,7 @@ use schemars::Schema;
 use serde_json::{Map, Value, json};
 
 use super::{
-    SchemaError, enums, flatten, integers, maps, order,
+    IGNORES, SchemaError, enums, flatten, integers, maps, order,
     references::{prune, resolve_root},
     walk::{Role, subschemas},
 };
@@ -56,8 +56,8 @@ fn node(schema: &mut Value, closing: Closing, is_alone: bool) -> Result<(), Sche
     if closing != Closing::Output {
         optional_properties(schema);
     }
-    if closing == Closing::Closed && is_alone {
-        close(schema);
+    if closing != Closing::Output && is_alone {
+        close(schema, closing);
     }
     children(schema, closing, is_alone)?;
     order::sort(schema);
@@ -140,13 +140,19 @@ pub(crate) fn without_null(schema: &mut Schema) {
     }
 }
 
-/// Refuses properties that are not named, where the schema is an object's and says nothing of them.
-fn close(schema: &mut Map<String, Value>) {
+/// Refuses properties that are not named, where the schema is an object's and says nothing of them; or
+/// says that they are ignored.
+fn close(schema: &mut Map<String, Value>, closing: Closing) {
     let is_object =
         schema.get("type").is_some_and(|name| name == "object") || schema.contains_key("properties");
     let is_made_of_parts = ["oneOf", "anyOf", "allOf", "$ref"].iter().any(|key| schema.contains_key(*key));
     if is_object && !is_made_of_parts && !schema.contains_key("additionalProperties") {
-        schema.insert("additionalProperties".to_owned(), false.into());
+        match closing {
+            Closing::Closed => schema.insert("additionalProperties".to_owned(), false.into()),
+            // Of a type that names none, it is not known what it reads.
+            _ if !schema.contains_key("properties") || schema.contains_key("patternProperties") => None,
+            _ => schema.insert(IGNORES.to_owned(), true.into()),
+        };
     }
 }
 

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may")]
 
 mod arguments;
+mod canonical;
 mod context;
 mod definition;
 mod error;

@@ -1,7 +1,9 @@
 //! The sentences that no input may make false; each that is false is a panic.
 
+use std::{cell::RefCell, sync::LazyLock};
+
 use tool_runtime::{
-    Arguments, ErrorKind, ToolError, ToolOutput,
+    Arguments, Before, BeforeCall, ErrorKind, Executor, Hook, Running, ToolCall, ToolError, ToolOutput,
     serde::de::IgnoredAny,
     serde_json::{self, Number, Value},
 };
@@ -52,6 +54,7 @@ pub(crate) fn examine(input: &Input<'_>) -> Reached {
                 assert_eq!(plain, output.text(), "serde_json reads what was sent otherwise: {text}");
             }
             prepared(case, text, &output);
+            judged(case, text, &output);
             return Reached::Decoded;
         }
         (Ok(fit), Err(error)) => {
@@ -149,6 +152,47 @@ fn prepared(case: &Case, text: &str, output: &ToolOutput) {
         .unwrap_or_else(|error| panic!("not prepared: {error}"));
     let (halves, ran) = counted(|| now(prepared.run(&cx)));
     assert_eq!((&halves.unwrap(), ran), (output, 1), "two halves are the whole");
+}
+
+/// What judges a call sees what the tool is given: the text that a hook saw is its own canonical text, and
+/// gives the result that the call gave.
+pub(crate) fn judged(case: &Case, text: &str, output: &ToolOutput) {
+    let run = |text: &str| {
+        let outcomes = now(JUDGED.run(vec![ToolCall::new(case.name, text.to_owned())]));
+        let result = outcomes[0].result().unwrap_or_else(|| panic!("no result of {text}"));
+        (result.text().into_owned(), SEEN.take())
+    };
+    let (given, seen) = run(text);
+    let plain = now(REGISTRY.call(case.name, seen.as_str()))
+        .unwrap_or_else(|error| panic!("{text}\n{seen}\n{error}"));
+    let is_rewriting = REGISTRY.get(case.name).unwrap().prepare_arguments().is_some();
+    if !is_rewriting {
+        assert_eq!(plain.text(), given, "what was judged is not what ran: {text}\n{seen}");
+        assert_eq!(run(&seen), (given.clone(), seen.clone()), "{text}");
+    }
+    // Zeros without a sign, and numbers of values that know how they were written.
+    let spelled = |text: &str| text.replace(".0", "").replace("-0", "0");
+    if !case.keeps_text {
+        assert_eq!(spelled(&given), spelled(&output.text()), "it is another call: {text}\n{seen}");
+    }
+}
+
+thread_local! {
+    /// The arguments that a hook was last shown.
+    static SEEN: RefCell<String> = const { RefCell::new(String::new()) };
+}
+
+/// The tools, with a hook that looks at all calls.
+static JUDGED: LazyLock<Executor> =
+    LazyLock::new(|| Executor::builder(REGISTRY.clone()).hook(Judge).build().unwrap());
+
+struct Judge;
+
+impl Hook for Judge {
+    fn before<'a>(&'a self, call: &'a mut BeforeCall<'_>) -> Running<'a, Result<Before, ToolError>> {
+        SEEN.set(call.arguments().as_str().to_owned());
+        Box::pin(std::future::ready(Ok(Before::GoOn)))
+    }
 }
 
 fn counted<T>(call: impl FnOnce() -> T) -> (T, u64) {

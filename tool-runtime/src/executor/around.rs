@@ -93,11 +93,9 @@ pub(super) struct Place {
     pub(super) cx: Option<ToolContext>,
     /// That of its first attempt, where there may be others.
     pub(super) first: Option<ToolContext>,
-    /// What hooks made of the arguments.
-    pub(super) rewritten: Option<Arguments<'static>>,
     pub(super) reports: Option<Arc<CallReports>>,
     pub(super) runs: Runs,
-    /// The arguments that fit, where a hook will want to see them.
+    /// The canonical arguments, where something looks at the call.
     pub(super) arguments: Option<Arguments<'static>>,
     /// The time that a body has after its cancellation, if it asked for its token.
     pub(super) grace: Duration,
@@ -212,15 +210,7 @@ impl Surroundings {
             cx = cx.with_sink(Arc::clone(&new) as Arc<dyn CallSink>);
             reports = Some(new);
         }
-        Place {
-            cx: Some(cx),
-            first: None,
-            rewritten: None,
-            reports,
-            runs: Runs::default(),
-            arguments: None,
-            grace,
-        }
+        Place { cx: Some(cx), first: None, reports, runs: Runs::default(), arguments: None, grace }
     }
 
     /// Whether the run has a deadline.

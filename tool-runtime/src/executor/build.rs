@@ -3,7 +3,7 @@
 use std::{any::type_name, fmt, ops::Deref, sync::Arc, time::Duration};
 
 use serde::{Deserialize, Serialize};
-use tool_core::{Retry, ToolDefinition};
+use tool_core::{Confirmation, Retry, ToolDefinition};
 
 use super::Executor;
 use crate::{
@@ -183,6 +183,18 @@ impl Settings {
     pub(super) fn notices(&self, tools: &Registry) -> Vec<Notice> {
         let problems = self.rules.as_ref().map(|rules| rules.problems(tools));
         problems.into_iter().flatten().map(Notice::Rule).collect()
+    }
+
+    /// Whether anything but the tool's body looks at the arguments of its calls.
+    pub(super) fn looks_at(&self, definition: &ToolDefinition) -> bool {
+        let metadata = definition.metadata();
+        self.has_hooks()
+            || self.rules.is_some()
+            || self.permission.is_some()
+            || metadata.permission
+            || metadata.confirmation != Confirmation::Never
+            || RetryPolicy::of(self.retry.as_ref(), definition).is_some()
+            || self.traces.arguments
     }
 }
 

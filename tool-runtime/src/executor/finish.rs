@@ -2,19 +2,19 @@
 
 use std::{ops::ControlFlow, sync::Arc};
 
-use tool_core::{ErrorKind, ToolDefinition, ToolError, ToolOutput};
+use tool_core::{Arguments, ErrorKind, ToolDefinition, ToolError, ToolOutput};
 
 use super::{
     Inner,
     around::{Place, Surroundings},
     open::OpenCall,
     outlet::{HOOK, report_panic, shown, titled},
-    prepare::{By, asked_by_tool},
+    prepare::By,
 };
 use crate::{
     CallOutcome, Operation, Pending, ToolCall, ToolEvent, ToolResult,
     hook::CallView,
-    policy::{ApprovalRequest, Cause},
+    policy::{ApprovalRequest, Cause, bound_to},
     shield::shielded,
 };
 
@@ -229,9 +229,14 @@ impl Finishing<'_> {
 
     /// What the body of a tool asks a person.
     fn request_of_tool(&self, definition: &ToolDefinition, error: &ToolError) -> ApprovalRequest {
-        let arguments = self.place.rewritten.as_ref().unwrap_or(&self.call.arguments);
-        let hash = asked_by_tool(self.executor, arguments, definition);
-        let call = ToolCall { arguments: arguments.clone(), ..self.call.clone() };
+        let arguments = self.place.arguments.clone().unwrap_or_else(|| {
+            // It fitted when the call began; where it does not any more, the answer counts for no call.
+            let came = Arguments::from(self.call.arguments.as_str().to_owned());
+            let canonical = self.executor.tools.canonical(definition.name().as_str(), came);
+            canonical.unwrap_or(Arguments::EMPTY)
+        });
+        let hash = bound_to(self.executor.salt, definition, arguments.as_str());
+        let call = ToolCall { arguments, ..self.call.clone() };
         let payload = error.details().cloned().unwrap_or_default();
         ApprovalRequest::new(
             shown(&call, Some(definition)),

@@ -2,7 +2,7 @@
 
 use std::{
     borrow::Cow,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
 };
 
 use serde_json::{Map, Value};
@@ -151,6 +151,8 @@ pub(super) struct CallReports {
     run: Option<Arc<RunContext>>,
     /// As they came; for hooks.
     arguments: Arguments<'static>,
+    /// The same in canonical form, once it is known.
+    canonical: OnceLock<Arguments<'static>>,
     state: Mutex<State>,
     /// Cancelled when the call has ended.
     closed: CancellationToken,
@@ -183,6 +185,7 @@ impl CallReports {
             definition: definition.clone(),
             run: cx.run().cloned(),
             arguments: if has_hooks { call.arguments.clone() } else { Arguments::EMPTY },
+            canonical: OnceLock::new(),
             state: Mutex::new(State { running: true, last_sign: Instant::now() }),
             closed: CancellationToken::new(),
         }
@@ -190,6 +193,11 @@ impl CallReports {
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Says with which arguments the call is made, after all that may have changed them.
+    pub(super) fn are_of(&self, canonical: Arguments<'static>) {
+        let _ = self.canonical.set(canonical);
     }
 
     /// Ends the reports: nothing follows, whoever still holds them.
@@ -243,7 +251,7 @@ impl CallReports {
         let view = CallView {
             id: &self.id,
             tool: &self.name,
-            arguments: &self.arguments,
+            arguments: self.canonical.get().unwrap_or(&self.arguments),
             definition: Some(&self.definition),
             cx: None,
             run: self.run.as_deref(),

@@ -272,7 +272,7 @@ impl Again<'_> {
     }
 
     async fn attempt(&self, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let prepared = self.entry.prepare(self.source.clone())?;
+        let prepared = self.entry.prepare_again(self.source.clone())?;
         self.place.runs.begin();
         match self.patience.is_endless() {
             true => Entry::run(prepared, cx)?.await,

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use tool_core::{
-    __private::within_call, Arguments, Confirmation, ConfirmationAnswer, ContentHash, ErrorKind, Permission,
-    Prepared, RunContext, ToolContext, ToolDefinition, ToolError, ToolOutput,
+    __private::within_call, Arguments, Confirmation, ConfirmationAnswer, ErrorKind, Permission, Prepared,
+    RunContext, ToolContext, ToolDefinition, ToolError, ToolOutput,
 };
 
 use super::{
@@ -68,7 +68,7 @@ pub(super) enum By {
 pub(super) struct Ready<'a> {
     pub(super) entry: &'a Entry,
     pub(super) prepared: Prepared<'a>,
-    /// What it was prepared from, where it may be needed again.
+    /// The canonical text that it was prepared from, where it may be made again.
     pub(super) source: Option<Arguments<'a>>,
 }
 
@@ -90,10 +90,8 @@ struct Preparing<'a, 'c> {
     around: &'c Surroundings,
     cx: &'c mut ToolContext,
     prepared: Prepared<'a>,
-    /// What hooks made of the arguments.
-    rewritten: &'c mut Option<Arguments<'static>>,
-    /// Where the arguments that fit are kept for hooks.
-    fitting: &'c mut Option<Arguments<'static>>,
+    /// Where the canonical arguments are kept, for those who look at the call later.
+    canonical: &'c mut Option<Arguments<'static>>,
 }
 
 /// Prepares `call`; `place` is where its context is kept.
@@ -129,7 +127,7 @@ pub(super) async fn prepare<'a>(
     if let Some(entry) = entry {
         *place = around.place(executor, entry, call);
     }
-    let Place { cx, arguments, rewritten, .. } = place;
+    let Place { cx, arguments: canonical, reports, .. } = place;
     if let Some(denied) = denied_by_name(executor, call) {
         around.started(call, definition).await;
         return Step::answered(By::Permission, Err(denied));
@@ -147,15 +145,30 @@ pub(super) async fn prepare<'a>(
     let (Some(entry), Some(cx)) = (entry, cx) else {
         return Step::answered(By::Check, Err(executor.tools.unknown(&call.name)));
     };
-    let prepared = match entry.prepare(Arguments::from(call.arguments.as_str())) {
+    let arguments = Arguments::from(call.arguments.as_str());
+    let is_looked_at = confirmed.is_some() || executor.settings.looks_at(entry.definition());
+    let prepared = match is_looked_at {
+        true => entry.prepare_canonical(arguments),
+        // Where nothing looks, what came is decoded as it is.
+        false => entry.prepare(arguments),
+    };
+    let prepared = match prepared {
         Ok(prepared) => prepared,
         Err(error) => return Step::answered(By::Check, Err(error)),
     };
-    let preparing = Preparing { executor, call, entry, around, cx, prepared, rewritten, fitting: arguments };
-    match around.unless_stopped(preparing.decided(confirmed)).await {
+    if !is_looked_at {
+        let ready = || Step::Ready(Ready { entry, prepared, source: None });
+        return around.stop().map_or_else(ready, Step::stopped);
+    }
+    let preparing = Preparing { executor, call, entry, around, cx, prepared, canonical };
+    let step = match around.unless_stopped(preparing.decided(confirmed)).await {
         Ok(decided) => decided.unwrap_or_else(|step| step),
         Err(stop) => Step::stopped(stop),
+    };
+    if let (Some(reports), Some(canonical)) = (reports, canonical) {
+        reports.are_of(canonical.clone());
     }
+    step
 }
 
 /// Whether a call is left to the caller: by its tool, or by the executor.
@@ -198,12 +211,9 @@ impl<'a> Preparing<'a, '_> {
             ruled = self.ruled().map_err(by_rule)?;
         }
         self.permitted(ruled, confirmed).await?;
-        if self.executor.settings.has_hooks() {
-            *self.fitting = Some(Arguments::from(self.prepared.arguments().as_str().to_owned()));
-        }
+        *self.canonical = Some(Arguments::from(self.prepared.arguments().as_str().to_owned()));
         let retry = RetryPolicy::of(self.executor.settings.retry.as_ref(), self.entry.definition());
-        let came = || Arguments::from(self.call.arguments.as_str());
-        let source = retry.map(|_| self.rewritten.clone().unwrap_or_else(came));
+        let source = retry.and_then(|_| self.canonical.clone());
         Ok(Step::Ready(Ready { entry: self.entry, prepared: self.prepared, source }))
     }
 
@@ -219,6 +229,7 @@ impl<'a> Preparing<'a, '_> {
     /// Asks the hooks, in order, until one answers; says whether they rewrote the arguments.
     async fn hooks(&mut self) -> Result<bool, Step<'a>> {
         let by_hook = |outcome| Step::answered(By::Hook, outcome);
+        let mut is_rewritten = false;
         for hook in self.executor.settings.all_hooks() {
             let mut before = BeforeCall {
                 definition: self.entry.definition(),
@@ -239,12 +250,12 @@ impl<'a> Preparing<'a, '_> {
             if let Some(arguments) = rewritten {
                 self.prepared = self
                     .entry
-                    .prepare(arguments.clone())
+                    .prepare_canonical(arguments)
                     .map_err(|error| Step::answered(By::Check, Err(error)))?;
-                *self.rewritten = Some(arguments);
+                is_rewritten = true;
             }
         }
-        Ok(self.rewritten.is_some())
+        Ok(is_rewritten)
     }
 
     /// Asks whoever has to permit the call: the tool, the executor's policy, a person.
@@ -284,16 +295,8 @@ impl<'a> Preparing<'a, '_> {
                 )));
             }
         };
-        let hash = match cause {
-            Cause::Tool => {
-                let asked = self.rewritten.as_ref().unwrap_or(&self.call.arguments);
-                asked_by_tool(self.executor, asked, self.entry.definition())
-            }
-            _ => {
-                let arguments = self.prepared.arguments().as_str();
-                bound_to(self.executor.salt, self.entry.definition(), arguments)
-            }
-        };
+        let arguments = self.prepared.arguments().as_str();
+        let hash = bound_to(self.executor.salt, self.entry.definition(), arguments);
         // What was said of another call than this one counts for nothing.
         if let Some(Confirmed { answer, .. }) = confirmed.filter(|it| it.request.hash == hash) {
             self.cx.confirm(answer.clone());
@@ -354,16 +357,6 @@ impl<'a> Preparing<'a, '_> {
     fn within<T>(&self, question: impl FnOnce() -> Result<T, ToolError>) -> Result<T, ToolError> {
         barrier(|| within_call(self.call.id.clone(), question))
     }
-}
-
-/// What an answer to a question of the tool's body is bound to.
-pub(super) fn asked_by_tool(
-    executor: &Inner,
-    arguments: &Arguments<'_>,
-    definition: &ToolDefinition,
-) -> ContentHash {
-    let fitting = executor.tools.check(definition.name().as_str(), Arguments::from(arguments.as_str()));
-    bound_to(executor.salt, definition, fitting.as_ref().map_or("", Arguments::as_str))
 }
 
 fn rejected(tool: &str, reason: &str) -> ToolError {

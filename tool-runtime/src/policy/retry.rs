@@ -110,7 +110,7 @@ pub struct RetryInfo<'a> {
     pub tool: &'a str,
     /// The id of the call.
     pub id: &'a CallId,
-    /// Its arguments, as the model wrote them, or a hook.
+    /// Its arguments, in canonical form: what each attempt is given.
     pub arguments: &'a Arguments<'a>,
     /// Which attempt it was, from 1.
     pub attempt: u32,

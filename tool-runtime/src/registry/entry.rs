@@ -121,6 +121,28 @@ impl Entry {
             .map_err(|error| error.of_tool(self.definition().name().to_string()))
     }
 
+    /// The first half of a call on which others decide: they see, and the tool decodes, the
+    /// [canonical text](ToolDefinition::canonical) of its arguments.
+    pub(crate) fn prepare_canonical<'a>(
+        &'a self,
+        arguments: Arguments<'a>,
+    ) -> Result<Prepared<'a>, ToolError> {
+        let canonical = self.canonical(arguments.clone())?;
+        // What the type refuses that the schema admits is reported as it came.
+        self.prepare_again(canonical).or_else(|error| self.prepare(arguments).and(Err(error)))
+    }
+
+    /// The first half of a call once more, from a canonical text: nothing is rewritten or corrected.
+    pub(crate) fn prepare_again<'a>(&'a self, canonical: Arguments<'a>) -> Result<Prepared<'a>, ToolError> {
+        barrier(|| self.tool.prepare(canonical.lenient(false)))
+            .map_err(|error| error.of_tool(self.definition().name().to_string()))
+    }
+
+    /// Gives the arguments as they fit, as their canonical text.
+    pub(crate) fn canonical<'a>(&self, arguments: Arguments<'a>) -> Result<Arguments<'a>, ToolError> {
+        self.definition().canonical(self.fit(arguments)?)
+    }
+
     /// Both halves in a row, up to where the call runs as it is polled.
     #[inline]
     pub(crate) fn begin<'a>(

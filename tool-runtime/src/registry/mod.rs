@@ -237,6 +237,15 @@ impl Registry {
         self.require(name)?.fit(arguments.into())
     }
 
+    /// Gives `arguments` as they fit the tool `name`, as their canonical text.
+    pub(crate) fn canonical<'a>(
+        &self,
+        name: &str,
+        arguments: Arguments<'a>,
+    ) -> Result<Arguments<'a>, ToolError> {
+        self.require(name)?.canonical(arguments)
+    }
+
     /// Checks `arguments` against the schema of the tool `name` and decodes them; runs nothing.
     ///
     /// For a host that carries a call out by itself.

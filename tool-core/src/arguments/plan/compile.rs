@@ -4,7 +4,7 @@
 //! a mistake, so that all of them are found at once. Patterns are compiled here too and not on
 //! first use, since some that parse are still too large to run.
 
-use crate::schema::ALIASES;
+use crate::schema::{ALIASES, IGNORES};
 use serde_json::{Map, Value};
 
 use super::{
@@ -170,6 +170,7 @@ impl<'s> Compiler<'s> {
                 "additionalProperties" => {
                     node.object.get_or_insert_default().rest = self.rest(key, value, at)
                 }
+                IGNORES => node.object.get_or_insert_default().ignores = true,
                 "patternProperties" => {
                     node.object.get_or_insert_default().patterns = self.patterns(value, at)
                 }

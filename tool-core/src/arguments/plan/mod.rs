@@ -36,7 +36,7 @@ pub(crate) mod words;
 #[cfg(test)]
 mod tests;
 
-use std::sync::LazyLock;
+use std::{collections::HashSet, sync::LazyLock};
 
 use crate::{Violation, Violations, arguments::violation::Findings};
 use serde_json::Value;
@@ -142,6 +142,17 @@ impl Plan {
         objects.flat_map(|object| object.properties.aliases()).collect()
     }
 
+    /// Whether `value` may have something in it that goes by another name, or that is ignored.
+    fn may_hide(&self, value: &Value) -> bool {
+        let names: HashSet<_> = self.aliases().into_iter().map(|(alias, _)| alias).collect();
+        self.ignores_some() || (!names.is_empty() && has_one_of(value, &names))
+    }
+
+    /// Whether there are properties that a decoder ignores.
+    fn ignores_some(&self) -> bool {
+        self.nodes.iter().any(|node| node.object.as_deref().is_some_and(|object| object.ignores))
+    }
+
     fn root(&self) -> &Node {
         self.node(NodeId::ROOT)
     }
@@ -162,6 +173,17 @@ impl Plan {
     #[inline]
     fn node(&self, id: NodeId) -> &Node {
         self.resolve(id).1
+    }
+}
+
+/// Whether a property in `value` has one of the names.
+fn has_one_of(value: &Value, names: &HashSet<&str>) -> bool {
+    match value {
+        Value::Array(items) => items.iter().any(|item| has_one_of(item, names)),
+        Value::Object(map) => {
+            map.iter().any(|(name, value)| names.contains(name.as_str()) || has_one_of(value, names))
+        }
+        _ => false,
     }
 }
 

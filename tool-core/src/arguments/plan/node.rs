@@ -236,6 +236,8 @@ pub(super) struct ObjectRules {
     pub(super) patterns: Box<[(Pattern, NodeId)]>,
     /// `additionalProperties`.
     pub(super) rest: Rest,
+    /// Whether the decoder ignores properties that the schema does not name.
+    pub(super) ignores: bool,
     /// `propertyNames`.
     pub(super) names: Option<NodeId>,
     pub(super) count: Count,

@@ -6,11 +6,13 @@ use serde_json::Value;
 use super::{
     Correction, Plan,
     decode::{Checked, Refusal, Source, Why},
+    settle,
     words::received,
 };
 use crate::{
-    Arguments, ToolError, Violation, Violations,
+    Arguments, ErrorKind, ToolError, Violation, Violations,
     arguments::{
+        canonical::spelled,
         document::Document,
         json::{DEEPEST, Fault},
         not_json,
@@ -62,6 +64,35 @@ impl Plan {
             Fit::As(text, corrections) => Ok(arguments.corrected(text, corrections)),
             Fit::Not(violations) => Err(ToolError::invalid_arguments(violations, arguments.as_str())),
         }
+    }
+
+    /// The canonical text of the call with `arguments`, which fit: own names of properties, exact numbers
+    /// in one spelling, `null` where it means "absent" and properties that the decoder ignores left out.
+    /// The corrections stay.
+    ///
+    /// # Errors
+    ///
+    /// If the arguments are not JSON, or nest choices so deeply that it would take too long to tell which
+    /// of them are meant: what cannot be judged does not run.
+    pub(crate) fn canonical<'a>(&self, arguments: Arguments<'a>) -> Result<Arguments<'a>, ToolError> {
+        let text = arguments.as_str();
+        let document = Document::read(text).map_err(|_| not_json(text))?;
+        let mut value = document.value;
+        let unclear = || {
+            let expected = "arguments of which it can be told what they mean";
+            let violation = Violation::new("", expected, "too many choices within choices");
+            ToolError::new(ErrorKind::InvalidArguments, expected).with_violations(vec![violation])
+        };
+        if settle::canonical(self, &mut value).is_none() && self.may_hide(&value) {
+            return Err(unclear());
+        }
+        let settled = rewritten(text, &value, &self.aliases());
+        let spelled = spelled(&settled).ok_or_else(|| not_json(text))?;
+        if *spelled == *text {
+            return Ok(arguments);
+        }
+        let spelled = spelled.into_owned();
+        Ok(arguments.corrected(spelled, Vec::new()))
     }
 
     #[inline]

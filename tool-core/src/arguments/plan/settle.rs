@@ -32,6 +32,15 @@ pub(super) fn settle(plan: &Plan, node: &Node, value: &mut Value) -> bool {
     Settler::new(plan, value, None).node(node, value, None, &Place::ROOT)
 }
 
+/// Brings `value`, which fits, to the form that all values of one call have: settled, and without the
+/// properties that the decoder ignores. `None` if that would take too long.
+pub(super) fn canonical(plan: &Plan, value: &mut Value) -> Option<()> {
+    let drops = plan.ignores_some();
+    let mut settler = Settler { drops, ..Settler::new(plan, value, None) };
+    settler.node(plan.root(), value, None, &Place::ROOT);
+    (!settler.is_spent).then_some(())
+}
+
 /// Whether settling changes nothing in `value`, whatever the schema, but for the names of properties;
 /// of most values that is so.
 pub(super) fn is_settled(value: &Value) -> bool {
@@ -55,8 +64,12 @@ pub(super) fn correct(plan: &Plan, value: &mut Value, corrector: Corrector) -> (
 struct Settler<'p> {
     plan: &'p Plan,
     patience: usize,
+    /// Whether something was not looked at any more.
+    is_spent: bool,
     /// `None` where nothing is corrected.
     corrector: Option<Corrector>,
+    /// Whether properties that the decoder ignores are left out.
+    drops: bool,
 }
 
 /// The nodes through which the walk came to a value: what any of them requires is required.
@@ -69,13 +82,15 @@ struct Via<'a> {
 impl<'p> Settler<'p> {
     fn new(plan: &'p Plan, value: &Value, corrector: Option<Corrector>) -> Self {
         let (some, each) = PATIENCE;
-        Self { plan, patience: some.saturating_add(each.saturating_mul(weight(value))), corrector }
+        let patience = some.saturating_add(each.saturating_mul(weight(value)));
+        Self { plan, patience, is_spent: false, corrector, drops: false }
     }
 
     /// Whether there is patience for looking at so many values.
     fn spend(&mut self, values: usize) -> bool {
         let left = self.patience.checked_sub(values);
         self.patience = left.unwrap_or_default();
+        self.is_spent |= left.is_none();
         left.is_some()
     }
 
@@ -148,6 +163,12 @@ impl<'p> Settler<'p> {
         let gone = map.len() != before;
         // What is absent under one name may have come under another.
         let mut changed = rules.properties.rename(map) || gone;
+        if self.drops && rules.ignores {
+            let before = map.len();
+            let is_pattern = |name: &str| rules.patterns.iter().any(|(pattern, _)| pattern.is_match(name));
+            map.retain(|name, _| rules.properties.get(name).is_some() || is_pattern(name));
+            changed |= map.len() != before;
+        }
         let mut near = 0;
         for (position, (name, value)) in map.iter_mut().enumerate() {
             let here = at.property(name, position);
@@ -197,7 +218,13 @@ impl<'p> Settler<'p> {
         }
         let admitting = branches.candidates(value).find(|node| Walk::new(self.plan).admits(*node, value));
         if let Some(node) = admitting {
-            return self.node(self.plan.node(node), value, Some(via), at);
+            // What one branch ignores, the one that the decoder takes may read.
+            let admits = |node: &NodeId| Walk::new(self.plan).admits(*node, value);
+            let drops = self.drops;
+            self.drops = drops && branches.candidates(value).filter(admits).take(2).count() == 1;
+            let changed = self.node(self.plan.node(node), value, Some(via), at);
+            self.drops = drops;
+            return changed;
         }
         let corrector = self.corrector.take();
         let is_settled = self.first_fitting(branches, exactly_one, value, via, at);

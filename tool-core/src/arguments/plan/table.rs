@@ -73,16 +73,23 @@ impl Table {
 
     /// Renames what came under another name; where both came, the other name stays, unknown.
     pub(super) fn rename(&self, map: &mut Map<String, Value>) -> bool {
-        let mut changed = false;
-        for (alias, name) in &self.aliases {
-            if !map.contains_key(&**name)
-                && let Some(value) = map.shift_remove(&**alias)
-            {
-                map.insert(name.to_string(), value);
-                changed = true;
+        let mut renamed: Vec<(&str, &str)> = Vec::new();
+        for (alias, name) in self.aliases() {
+            let is_there = map.contains_key(name) || renamed.iter().any(|(_, other)| *other == name);
+            if !is_there && map.contains_key(alias) {
+                renamed.push((alias, name));
             }
         }
-        changed
+        if renamed.is_empty() {
+            return false;
+        }
+        // Each in its place: the order is the model's.
+        let own = |name: String| match renamed.iter().find(|(alias, _)| *alias == name) {
+            Some((_, own)) => (*own).to_owned(),
+            None => name,
+        };
+        *map = std::mem::take(map).into_iter().map(|(name, value)| (own(name), value)).collect();
+        true
     }
 
     /// Other names, each with the property that it stands for.

@@ -22,7 +22,7 @@ use std::fmt::Debug;
 
 use serde::de::DeserializeOwned;
 use serde_json::{Number, Value};
-use tool_runtime::{InputSchema, ToolDefinition, ToolError, ToolName, schemars::JsonSchema};
+use tool_runtime::{Arguments, InputSchema, ToolDefinition, ToolError, ToolName, schemars::JsonSchema};
 
 use self::{dice::Dice, instances::Instances};
 
@@ -111,6 +111,7 @@ fn verdict<T: DeserializeOwned + PartialEq + Debug>(
     match (decoded, definition.fit(text.into())) {
         (Ok(value), Ok(fitting)) => {
             assert!(plan.admits(&fitting.to_value().unwrap()), "{text}\n{fitting:?}");
+            means_the_same(&value, fitting.clone(), definition);
             if !is_arbitrary() {
                 let read = serde_json::from_str::<T>(fitting.as_str());
                 let read = read.map_err(|error| format!("not read by `serde_json`: {fitting:?}\n{error}"))?;
@@ -126,6 +127,28 @@ fn verdict<T: DeserializeOwned + PartialEq + Debug>(
         (Ok(value), Err(error)) => Err(format!("decoded, not admitted: {value:?}\n{}", error.feedback())),
         (Err(error), Ok(_)) => Err(format!("admitted, not decoded\n{}", error.feedback())),
     }
+}
+
+/// F10, F20: the canonical text fits, is its own canonical text, and is read as the same value.
+fn means_the_same<T: DeserializeOwned + PartialEq + Debug>(
+    value: &T,
+    fitting: Arguments<'_>,
+    definition: &ToolDefinition,
+) {
+    let text = fitting.as_str().to_owned();
+    let mut canonical = definition.canonical(fitting).unwrap();
+    let written = canonical.as_str().to_owned();
+    assert_eq!(definition.canonical(written.as_str().into()).unwrap().as_str(), written, "{text}");
+    let read =
+        definition.decode::<T>(&mut canonical).unwrap_or_else(|error| panic!("{text}\n{written}\n{error}"));
+    assert_eq!(canonical.as_str(), written, "{text}");
+    // A part that stays text is another text.
+    if format!("{value:?}").contains("RawValue(") {
+        return;
+    }
+    // A value of any kind knows how its numbers were written.
+    let shown = |value: &T| format!("{value:?}").replace(".0", "").replace("-0", "0");
+    assert!(read == *value || shown(&read) == shown(value), "{text}\n{written}\n{value:?}\n{read:?}");
 }
 
 /// Whether `serde_json` keeps all digits: then it reads no number of a tagged or a flattened type.

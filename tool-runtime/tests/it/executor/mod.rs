@@ -1,6 +1,7 @@
 //! A batch of calls, whatever happens to it.
 
 mod approval;
+mod canonical;
 mod context;
 mod deadlines;
 mod detached;

@@ -189,5 +189,5 @@ fn a_person_sees_the_rest_of_a_call_with_a_secret() {
     let outcomes = crate::run(seen(&log, &executor, ARGUMENTS[1]));
     let CallOutcome::Pending(pending) = &outcomes[0] else { panic!() };
     let tool_runtime::Operation::Confirmation(request) = &pending.operation else { panic!() };
-    assert_eq!(request.call.arguments.to_value().unwrap(), json!({ "user": "ada", "password": "***" }));
+    assert_eq!(request.call.arguments.to_value().unwrap(), json!({ "user": "ada", "pin": "***" }));
 }

@@ -1,0 +1,267 @@
+//! Everything that judges a call sees what the tool receives: one text for all ways to write it.
+
+use std::sync::{Arc, Mutex};
+
+use tool_runtime::{
+    Approval, ApprovalRequest, Before, BeforeCall, CallView, ExecutorBuilder, Hook, Permission,
+    PermissionRequest, Retry, RetryInfo, RetryPolicy, Rule, Rules, Running, ToolResult, prelude::*,
+};
+
+use super::{building, executor, one, texts};
+
+/// What was seen, and by what.
+#[derive(Clone, Default)]
+struct Seen(Arc<Mutex<Vec<String>>>);
+
+impl Seen {
+    fn note(&self, who: &str, text: &str) {
+        self.0.lock().unwrap().push(format!("{who} {text}"));
+    }
+
+    fn all(&self) -> Vec<String> {
+        std::mem::take(&mut *self.0.lock().unwrap())
+    }
+}
+
+#[tool_args]
+#[derive(Debug)]
+struct Place {
+    #[serde(alias = "file")]
+    path: String,
+    #[serde(default, alias = "n")]
+    lines: Option<u64>,
+}
+
+#[tool_args]
+#[derive(Debug)]
+struct Outer {
+    #[serde(flatten)]
+    place: Place,
+    #[serde(default)]
+    more: Vec<Place>,
+    #[serde(default)]
+    by_name: std::collections::BTreeMap<String, Place>,
+    #[serde(default)]
+    target: Option<Target>,
+}
+
+#[tool_args]
+#[derive(Debug)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+enum Target {
+    Local {
+        #[serde(alias = "file")]
+        path: String,
+    },
+    Remote(Url),
+}
+
+#[tool_args]
+#[derive(Debug)]
+struct Url {
+    #[serde(alias = "address")]
+    url: String,
+}
+
+/// Reads.
+#[tool(register = false)]
+fn read(seen: &Seen, #[serde(alias = "file")] path: String) -> String {
+    seen.note("body", &path);
+    path
+}
+
+/// Reads a lot.
+#[tool(register = false)]
+fn collect(#[args] all: Outer) -> String {
+    format!("{all:?}")
+}
+
+/// Pays.
+#[tool(register = false)]
+fn pay(amount: f64) -> String {
+    amount.to_string()
+}
+
+/// Opens, and ignores what it does not know.
+#[tool(register = false, unknown_fields = "ignore")]
+fn open(#[args] hidden: Hidden) -> String {
+    format!("{hidden:?}")
+}
+
+/// As the derives write it: of the alias, the schema knows nothing.
+#[derive(Debug, serde::Deserialize, schemars::JsonSchema)]
+struct Hidden {
+    name: String,
+    #[serde(alias = "file", default)]
+    path: Option<String>,
+}
+
+fn tools() -> tool_runtime::RegistryBuilder {
+    Registry::builder().tool::<read>().tool::<collect>().tool::<pay>().tool::<open>().provide(Seen::default())
+}
+
+/// What becomes of a call that `rule` is asked about.
+fn ruled(rule: Rule, name: &str, arguments: &str) -> String {
+    let executor = building(tools()).rules(Rules::new([rule])).build().unwrap();
+    texts(&crate::run(executor.run(one(name, arguments)))).remove(0)
+}
+
+// F20, I01: an alias is no way around a rule.
+#[test]
+fn an_alias_is_judged_by_the_name_that_it_stands_for() {
+    let rule = || Rule::deny("read").at("/path", "/etc/*").because("no");
+    for arguments in
+        [r#"{"path":"/etc/shadow"}"#, r#"{"file":"/etc/shadow"}"#, r#"{"file":"/etc/\u0073hadow"}"#]
+    {
+        assert_eq!(ruled(rule(), "read", arguments), "Denied: no", "{arguments}");
+    }
+    assert_eq!(ruled(rule(), "read", r#"{"file":"/tmp/a"}"#), "/tmp/a");
+}
+
+// F20: nested, flattened, in a map, in a variant.
+#[test]
+fn an_alias_is_judged_wherever_it_stands() {
+    let denied = [
+        ("/path", r#"{"file":"/etc/a"}"#),
+        ("/more/0/path", r#"{"path":"b","more":[{"file":"/etc/a"}]}"#),
+        ("/by_name/x/path", r#"{"path":"b","by_name":{"x":{"file":"/etc/a"}}}"#),
+        ("/target/path", r#"{"path":"b","target":{"kind":"local","file":"/etc/a"}}"#),
+        ("/target/url", r#"{"path":"b","target":{"kind":"remote","address":"/etc/a"}}"#),
+    ];
+    for (pointer, arguments) in denied {
+        let rule = Rule::deny("collect").at(pointer, "/etc/*").because("no");
+        assert_eq!(ruled(rule, "collect", arguments), "Denied: no", "{arguments}");
+    }
+}
+
+// F10
+#[test]
+fn a_number_is_judged_by_its_value_however_it_is_written() {
+    for amount in ["100", "100.0", "1e2", "1E+2", "1000e-1", "100.000"] {
+        let rule = Rule::deny("pay").at("/amount", "100").because("no");
+        assert_eq!(ruled(rule, "pay", &format!(r#"{{"amount":{amount}}}"#)), "Denied: no", "{amount}");
+    }
+    assert_eq!(ruled(Rule::deny("pay").at("/amount", "100"), "pay", r#"{"amount":1e3}"#), "1000");
+}
+
+// F10: what the schema does not know of and the decoder ignores, neither judge nor tool is given.
+#[test]
+fn a_property_that_the_tool_ignores_is_no_part_of_the_call() {
+    let rule = || Rule::deny("open").at("/path", "/etc/*");
+    let opened = ruled(rule(), "open", r#"{"name":"a","file":"/etc/shadow","other":1}"#);
+    assert_eq!(opened, r#"Hidden { name: "a", path: None }"#);
+    let opened = ruled(Rule::deny("open:*shadow"), "open", r#"{"name":"a","other":"shadow"}"#);
+    assert_eq!(opened, r#"Hidden { name: "a", path: None }"#);
+}
+
+/// Notes what it sees.
+struct Watching(Seen);
+
+impl Hook for Watching {
+    fn gate<'a>(&'a self, call: &'a CallView<'a>) -> Running<'a, bool> {
+        self.0.note("gate", call.arguments().as_str());
+        Box::pin(async { true })
+    }
+
+    fn before<'a>(&'a self, call: &'a mut BeforeCall<'_>) -> Running<'a, Result<Before, ToolError>> {
+        self.0.note("before", call.arguments().as_str());
+        Box::pin(async { Ok(Before::GoOn) })
+    }
+
+    fn finished<'a>(&'a self, call: &'a CallView<'a>, _: &'a ToolResult) -> Running<'a, ()> {
+        self.0.note("finished", call.arguments().as_str());
+        Box::pin(async {})
+    }
+}
+
+/// Moves.
+#[tool(register = false, confirm, retry(attempts = 2, initial = "1ms", jitter = false))]
+fn transfer(
+    seen: &Seen,
+    #[serde(alias = "file")] path: &str,
+    n: f64,
+    cx: &ToolContext,
+) -> Result<String, ToolError> {
+    seen.note("body", &format!("{path} {n}"));
+    if cx.attempt() == 1 { Err(ToolError::failed("again").retryable(true)) } else { Ok("moved".to_owned()) }
+}
+
+fn watched(seen: &Seen) -> ExecutorBuilder {
+    let registry = Registry::builder().tool::<transfer>().provide(seen.clone()).build().unwrap();
+    let (policy, rule) = (seen.clone(), seen.clone());
+    tool_runtime::Executor::builder(registry)
+        .hook(Watching(seen.clone()))
+        .permission(move |request: &PermissionRequest<'_>| {
+            policy.note("policy", request.arguments.as_str());
+            Permission::Allow
+        })
+        .retry(RetryPolicy::new(Retry::DEFAULT).rule(move |info: &RetryInfo<'_>| {
+            rule.note("retry", info.arguments.as_str());
+            true
+        }))
+}
+
+const CANONICAL: &str = r#"{"path":"a","n":100}"#;
+
+// F10, F20, I16, J01: one text from the first hook to the last attempt.
+#[test]
+fn all_that_look_at_a_call_see_one_text() {
+    let seen = Seen::default();
+    let person = seen.clone();
+    let executor = watched(&seen).approver(move |request: &ApprovalRequest| {
+        person.note("approver", request.call.arguments.as_str());
+        Approval::Approved
+    });
+    let executor = executor.build().unwrap();
+    let sent = r#"{"file":"\u0061","n":1.00e2}"#;
+    let mut events = executor.subscribe();
+    assert_eq!(texts(&crate::run(executor.run(one("transfer", sent)))), ["moved"]);
+    let all = seen.all();
+    assert_eq!(all[0], format!("gate {sent}"), "what the model sent");
+    let judges = ["before", "policy", "approver"].map(|who| format!("{who} {CANONICAL}"));
+    assert_eq!(all[1..4], judges);
+    let runs = ["body a 100".to_owned(), format!("retry {CANONICAL}"), "body a 100".to_owned()];
+    assert_eq!(all[4..7], runs);
+    assert_eq!(all[7..], [format!("finished {CANONICAL}")]);
+    let started = events.try_next().unwrap().unwrap();
+    match started {
+        tool_runtime::ToolEvent::Started { call, .. } => assert_eq!(call.arguments.as_str(), sent),
+        other => panic!("{other:?}"),
+    }
+}
+
+// I17: an answer is for the call, however it is written, and for no other.
+#[test]
+fn an_answer_that_comes_later_is_for_the_text_that_was_shown() {
+    let seen = Seen::default();
+    let executor = watched(&seen).build().unwrap();
+    let ask = |arguments: &str| {
+        let outcomes = crate::run(executor.run(one("transfer", arguments)));
+        match &outcomes[0] {
+            tool_runtime::CallOutcome::Pending(pending) => match &pending.operation {
+                tool_runtime::Operation::Confirmation(request) => (**request).clone(),
+                other => panic!("{other:?}"),
+            },
+            other => panic!("{other:?}"),
+        }
+    };
+    let request = ask(r#"{"file":"a","n":1e2}"#);
+    assert_eq!(request.call.arguments.as_str(), CANONICAL);
+    seen.all();
+    let yes = tool_runtime::ConfirmationAnswer { confirmed: true, payload: Value::Null };
+    let outcomes = crate::run(executor.resume([("0".into(), yes)]).unwrap().run());
+    assert_eq!(texts(&outcomes), ["moved"]);
+    assert!(seen.all().contains(&"body a 100".to_owned()));
+    assert_eq!(ask(r#"{"path":"a","n":100.0}"#).hash, request.hash);
+    assert_ne!(ask(r#"{"path":"a","n":100.5}"#).hash, request.hash);
+}
+
+// Where nothing looks, what came is decoded as it is, to the same values.
+#[test]
+fn a_call_that_is_not_watched_gives_the_same() {
+    let sent = r#"{"file":"a","more":[{"file":"b","n":1e1}]}"#;
+    let plain = executor(tools());
+    let watching = building(tools()).hook(Watching(Seen::default())).build().unwrap();
+    let run = |executor: &tool_runtime::Executor| texts(&crate::run(executor.run(one("collect", sent))));
+    assert_eq!(run(&plain), run(&watching));
+}
