@@ -1,0 +1,120 @@
+//! Building the copy, without the mutants that do not compile.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use serde::Deserialize;
+
+use crate::{
+    Result,
+    find::Mutant,
+    tree::{self, Ranges},
+};
+
+/// What is built and run: a package, and its features.
+const PACKAGES: &[(&str, &[&str])] = &[("tool-core", &[]), ("tool-runtime", &["--features", "testing"])];
+
+/// A line of cargo's output.
+#[derive(Deserialize)]
+struct Line {
+    reason: String,
+    message: Option<Message>,
+    executable: Option<PathBuf>,
+    manifest_path: Option<PathBuf>,
+}
+
+#[derive(Deserialize)]
+struct Message {
+    level: String,
+    rendered: Option<String>,
+    spans: Vec<Span>,
+}
+
+#[derive(Deserialize)]
+struct Span {
+    file_name: String,
+    byte_start: usize,
+    is_primary: bool,
+}
+
+/// A test program, and the folder that it is run in.
+pub struct Program {
+    pub path: PathBuf,
+    pub folder: PathBuf,
+}
+
+fn cargo(tree: &Path, target: &Path, arguments: &[&str]) -> Result<Vec<Line>> {
+    let output = Command::new("cargo")
+        .args(arguments)
+        .args(["--message-format=json", "--quiet"])
+        .env("CARGO_TARGET_DIR", target)
+        .current_dir(tree)
+        .stderr(Stdio::inherit())
+        .output()?;
+    let text = String::from_utf8(output.stdout)?;
+    text.lines().map(|line| Ok(serde_json::from_str(line)?)).collect()
+}
+
+/// Writes and checks the copy until it compiles; takes the mutants that do not out of `chosen`.
+pub fn viable(root: &Path, tree: &Path, target: &Path, chosen: &mut BTreeMap<usize, Mutant>) -> Result<()> {
+    loop {
+        let ranges = tree::write(root, tree, chosen)?;
+        let mut wrong = Vec::new();
+        for (package, features) in PACKAGES {
+            let lines = cargo(tree, target, &[&["check", "-p", package], *features].concat())?;
+            for message in lines.into_iter().filter_map(|line| line.message) {
+                if message.level == "error" && !message.spans.is_empty() {
+                    wrong.push(culprit(&message, &ranges).ok_or_else(|| {
+                        format!("no mutant is the cause of this: {}", message.rendered.unwrap_or_default())
+                    })?);
+                }
+            }
+            if !wrong.is_empty() {
+                break;
+            }
+        }
+        if wrong.is_empty() {
+            return Ok(());
+        }
+        chosen.retain(|number, _| !wrong.contains(number));
+        eprintln!("{} mutants compile so far", chosen.len());
+    }
+}
+
+/// The smallest mutant around the place of an error, or else around one that it mentions.
+fn culprit(message: &Message, ranges: &Ranges) -> Option<usize> {
+    let smallest = |span: &Span| {
+        let all = ranges.get(&span.file_name)?.iter().filter(|(_, it)| it.contains(&span.byte_start));
+        all.min_by_key(|(_, range)| range.len()).map(|(number, _)| *number)
+    };
+    let (primary, others): (Vec<_>, Vec<_>) = message.spans.iter().partition(|span| span.is_primary);
+    primary.into_iter().chain(others).find_map(smallest)
+}
+
+/// The test programs of the copy.
+pub fn programs(tree: &Path, target: &Path) -> Result<Vec<Program>> {
+    let mut programs = Vec::new();
+    for (package, features) in PACKAGES {
+        let arguments = [&["test", "--no-run", "--lib", "--test", "it", "-p", package], *features].concat();
+        for line in cargo(tree, target, &arguments)? {
+            if let Some(Message { level, rendered: Some(text), .. }) = &line.message
+                && level == "error"
+            {
+                eprintln!("{text}");
+            }
+            if let ("compiler-artifact", Some(path), Some(manifest)) =
+                (line.reason.as_str(), line.executable, line.manifest_path)
+            {
+                let folder = manifest.parent().unwrap_or(tree).to_owned();
+                programs.push(Program { path, folder });
+            }
+        }
+    }
+    match programs.len() {
+        4 => Ok(programs),
+        other => Err(format!("{other} test programs were built, of 4").into()),
+    }
+}

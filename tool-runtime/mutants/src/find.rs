@@ -1,0 +1,396 @@
+//! All mutants of a file, as edits of its text.
+//!
+//! An edit only inserts text around what is there, or holds the old text and the new one in the branches of
+//! an `if`. Either way the program is compiled once, and a switch decides at run time.
+
+use std::ops::Range;
+
+use syn::{
+    Arm, BinOp, Block, Expr, ExprBinary, ExprClosure, ExprIf, ExprLit, ExprMatch, ExprRepeat, ExprUnary,
+    ExprWhile, FnArg, GenericArgument, ImplItemConst, ImplItemFn, Item, ItemConst, ItemFn, ItemImpl,
+    ItemStatic, ItemTrait, Lit, Macro, Pat, PathArguments, ReceiverKind, ReturnType, Signature, Stmt,
+    TraitItemConst, TraitItemFn, Type, UnOp,
+    spanned::Spanned,
+    visit::{self, Visit},
+};
+
+/// One change of one file.
+#[derive(Debug, Clone)]
+pub struct Mutant {
+    pub file: String,
+    pub function: String,
+    pub line: usize,
+    /// The change in words, by which accepted survivors are found again.
+    pub change: String,
+    pub edit: Edit,
+}
+
+/// A change as text, in which `@` stands for the switch of the mutant.
+#[derive(Debug, Clone)]
+pub enum Edit {
+    /// Text before and after a range, which may hold other edits.
+    Around(Range<usize>, String, String),
+    /// Another text for a range, which holds no other edit.
+    Instead(Range<usize>, String),
+}
+
+impl Edit {
+    pub fn range(&self) -> &Range<usize> {
+        match self {
+            Self::Around(range, ..) | Self::Instead(range, _) => range,
+        }
+    }
+
+    /// Whether both can be made. Ranges of a syntax tree are apart, or one is within the other.
+    pub fn agrees_with(&self, other: &Self) -> bool {
+        let apart = |one: &Range<usize>, two: &Range<usize>| one.end <= two.start || two.end <= one.start;
+        let within = |outer: &Range<usize>, inner: &Range<usize>| {
+            outer != inner && outer.start <= inner.start && inner.end <= outer.end
+        };
+        let (one, two) = (self.range(), other.range());
+        match (self, other) {
+            (Self::Around(..), Self::Around(..)) => true,
+            (Self::Around(..), Self::Instead(..)) => apart(one, two) || within(one, two),
+            (Self::Instead(..), Self::Around(..)) => apart(one, two) || within(two, one),
+            (Self::Instead(..), Self::Instead(..)) => apart(one, two),
+        }
+    }
+}
+
+/// All mutants of `text`, which is the file `file`.
+pub fn mutants(file: &str, text: &str) -> syn::Result<Vec<Mutant>> {
+    let parsed = syn::parse_file(text)?;
+    let mut finder = Finder { file, text, names: Vec::new(), found: Vec::new() };
+    finder.visit_file(&parsed);
+    Ok(finder.found)
+}
+
+struct Finder<'a> {
+    file: &'a str,
+    text: &'a str,
+    /// The impl and the functions around.
+    names: Vec<String>,
+    found: Vec<Mutant>,
+}
+
+impl Finder<'_> {
+    fn of(&self, spanned: &impl Spanned) -> &str {
+        &self.text[spanned.span().byte_range()]
+    }
+
+    fn add(&mut self, change: String, edit: Edit) {
+        let line = 1 + self.text[..edit.range().start].matches('\n').count();
+        let change = change.split_whitespace().collect::<Vec<_>>().join(" ");
+        let (file, function) = (self.file.to_owned(), self.names.join("::"));
+        self.found.push(Mutant { file, function, line, change, edit });
+    }
+
+    fn around(&mut self, spanned: &impl Spanned, change: &str, before: &str, after: &str) {
+        let change = format!("`{}`: {change}", self.of(spanned));
+        self.add(change, Edit::Around(spanned.span().byte_range(), before.to_owned(), after.to_owned()));
+    }
+
+    fn instead(&mut self, spanned: &impl Spanned, new: &str) {
+        let old = self.of(spanned);
+        let edit = Edit::Instead(spanned.span().byte_range(), format!("(if @ {{ {new} }} else {{ {old} }})"));
+        self.add(format!("`{old}`: `{new}`"), edit);
+    }
+
+    /// A condition that is met in any case, or in none.
+    fn condition(&mut self, cond: &Expr) {
+        if has_let(cond) {
+            return;
+        }
+        self.around(cond, "true", "(@ || (", "))");
+        self.around(cond, "false", "(!@ && (", "))");
+    }
+
+    fn function(&mut self, signature: &Signature, block: &Block, visit: impl FnOnce(&mut Self)) {
+        if signature.constness.is_some() {
+            return;
+        }
+        self.names.push(signature.ident.to_string());
+        let open = block.brace_token.span.open().byte_range().end;
+        if !block.stmts.is_empty() {
+            for value in results(signature) {
+                let edit = Edit::Around(open..open, format!("if @ {{ return {value}; }}"), String::new());
+                self.add(format!("return `{value}`"), edit);
+            }
+        }
+        visit(self);
+        self.names.pop();
+    }
+}
+
+impl<'ast> Visit<'ast> for Finder<'_> {
+    fn visit_item(&mut self, item: &'ast Item) {
+        let attributes = match item {
+            Item::Fn(it) => &it.attrs,
+            Item::Impl(it) => &it.attrs,
+            Item::Mod(it) => &it.attrs,
+            Item::Trait(it) => &it.attrs,
+            _ => return visit::visit_item(self, item),
+        };
+        // Tests, and what only a feature has.
+        if !attributes.iter().any(|it| it.path().is_ident("cfg")) {
+            visit::visit_item(self, item);
+        }
+    }
+
+    fn visit_item_impl(&mut self, item: &'ast ItemImpl) {
+        let of_trait = item.trait_.as_ref().and_then(|it| it.0.segments.last());
+        // Nothing is promised of it.
+        if of_trait.is_some_and(|it| it.ident == "Debug") {
+            return;
+        }
+        let mut name = name_of(&item.self_ty);
+        if let Some(of_trait) = of_trait {
+            name = format!("<{name} as {}>", of_trait.ident);
+        }
+        self.names.push(name);
+        visit::visit_item_impl(self, item);
+        self.names.pop();
+    }
+
+    fn visit_item_trait(&mut self, item: &'ast ItemTrait) {
+        self.names.push(item.ident.to_string());
+        visit::visit_item_trait(self, item);
+        self.names.pop();
+    }
+
+    fn visit_item_fn(&mut self, item: &'ast ItemFn) {
+        self.function(&item.sig, &item.block, |this| visit::visit_item_fn(this, item));
+    }
+
+    fn visit_impl_item_fn(&mut self, item: &'ast ImplItemFn) {
+        self.function(&item.sig, &item.block, |this| visit::visit_impl_item_fn(this, item));
+    }
+
+    fn visit_trait_item_fn(&mut self, item: &'ast TraitItemFn) {
+        if let Some(block) = &item.default {
+            self.function(&item.sig, block, |this| visit::visit_trait_item_fn(this, item));
+        }
+    }
+
+    // Constant, or no expression at all.
+    fn visit_item_const(&mut self, _: &'ast ItemConst) {}
+    fn visit_item_static(&mut self, _: &'ast ItemStatic) {}
+    fn visit_impl_item_const(&mut self, _: &'ast ImplItemConst) {}
+    fn visit_trait_item_const(&mut self, _: &'ast TraitItemConst) {}
+    fn visit_expr_const(&mut self, _: &'ast syn::ExprConst) {}
+    fn visit_generic_argument(&mut self, _: &'ast GenericArgument) {}
+    fn visit_type(&mut self, _: &'ast Type) {}
+
+    fn visit_pat(&mut self, pat: &'ast Pat) {
+        if let Pat::Guard(it) = pat {
+            self.visit_expr(&it.guard);
+        }
+    }
+
+    fn visit_attribute(&mut self, _: &'ast syn::Attribute) {}
+    fn visit_macro(&mut self, _: &'ast Macro) {}
+
+    fn visit_expr_repeat(&mut self, expr: &'ast ExprRepeat) {
+        self.visit_expr(&expr.expr);
+    }
+
+    fn visit_expr_closure(&mut self, expr: &'ast ExprClosure) {
+        self.visit_expr(&expr.body);
+    }
+
+    fn visit_stmt(&mut self, stmt: &'ast Stmt) {
+        if let Stmt::Expr(expr, Some(_)) = stmt
+            && is_effect(expr)
+        {
+            self.around(stmt, "removed", "if !@ { ", " }");
+        }
+        visit::visit_stmt(self, stmt);
+    }
+
+    fn visit_expr_if(&mut self, expr: &'ast ExprIf) {
+        self.condition(&expr.cond);
+        visit::visit_expr_if(self, expr);
+    }
+
+    fn visit_expr_while(&mut self, expr: &'ast ExprWhile) {
+        if !has_let(&expr.cond) {
+            self.around(&*expr.cond, "false", "(!@ && (", "))");
+        }
+        visit::visit_expr_while(self, expr);
+    }
+
+    fn visit_expr_match(&mut self, expr: &'ast ExprMatch) {
+        let rest = expr.arms.iter().position(|arm| matches!(arm.pat, Pat::Wild(_)));
+        for (at, arm) in expr.arms.iter().enumerate() {
+            match &arm.pat {
+                Pat::Guard(it) => self.condition(&it.guard),
+                _ if rest.is_some_and(|rest| at < rest) => self.without(arm),
+                _ => {}
+            }
+        }
+        visit::visit_expr_match(self, expr);
+    }
+
+    fn visit_expr_unary(&mut self, expr: &'ast ExprUnary) {
+        if let UnOp::Not(_) = expr.op {
+            self.around(expr, "without `!`", "(@ ^ (", "))");
+        }
+        visit::visit_expr_unary(self, expr);
+    }
+
+    fn visit_expr_binary(&mut self, expr: &'ast ExprBinary) {
+        let new = match expr.op {
+            BinOp::Eq(_) | BinOp::Ne(_) => {
+                self.around(expr, "negated", "(@ ^ (", "))");
+                return visit::visit_expr_binary(self, expr);
+            }
+            BinOp::And(_) | BinOp::Or(_) if has_let(&expr.left) || has_let(&expr.right) => &[][..],
+            BinOp::And(_) => &["||"],
+            BinOp::Or(_) => &["&&"],
+            BinOp::Lt(_) => &["<=", ">"],
+            BinOp::Le(_) => &["<", ">"],
+            BinOp::Gt(_) => &[">=", "<"],
+            BinOp::Ge(_) => &[">", "<"],
+            BinOp::Add(_) => &["-"],
+            BinOp::Sub(_) => &["+"],
+            BinOp::Mul(_) => &["+"],
+            BinOp::Div(_) => &["*"],
+            BinOp::Rem(_) => &["/"],
+            BinOp::BitAnd(_) => &["|"],
+            BinOp::BitOr(_) => &["&"],
+            BinOp::Shl(_) => &[">>"],
+            BinOp::Shr(_) => &["<<"],
+            BinOp::AddAssign(_) => &["-="],
+            BinOp::SubAssign(_) => &["+="],
+            BinOp::BitOrAssign(_) => &["&="],
+            BinOp::BitAndAssign(_) => &["|="],
+            _ => &[],
+        };
+        for new in new {
+            let new = format!("{} {new} {}", self.of(&expr.left), self.of(&expr.right));
+            self.instead(expr, &new);
+        }
+        visit::visit_expr_binary(self, expr);
+    }
+
+    fn visit_expr_lit(&mut self, expr: &'ast ExprLit) {
+        match &expr.lit {
+            Lit::Bool(it) => {
+                let change = if it.value { "false" } else { "true" };
+                self.around(expr, change, "(@ ^ ", ")");
+            }
+            Lit::Int(it) => {
+                if let Ok(value) = it.base10_parse::<u128>() {
+                    self.instead(expr, &format!("{}{}", value.saturating_add(1), it.suffix()));
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Finder<'_> {
+    /// The match without `arm`, which another one stands in for.
+    fn without(&mut self, arm: &Arm) {
+        let end = arm.pat.span().byte_range().end;
+        let change = format!("match without `{}`", self.of(&arm.pat));
+        self.add(change, Edit::Around(end..end, " if !@".to_owned(), String::new()));
+    }
+}
+
+/// Whether a statement is there for its effect alone.
+fn is_effect(expr: &Expr) -> bool {
+    match expr {
+        Expr::MethodCall(_) | Expr::Call(_) | Expr::Assign(_) => true,
+        Expr::Binary(it) => matches!(
+            it.op,
+            BinOp::AddAssign(_) | BinOp::SubAssign(_) | BinOp::BitOrAssign(_) | BinOp::BitAndAssign(_)
+        ),
+        Expr::Await(it) => is_effect(&it.base),
+        Expr::Try(it) => is_effect(&it.expr),
+        _ => false,
+    }
+}
+
+/// Whether a condition binds names, or stands in a chain with one that does.
+fn has_let(expr: &Expr) -> bool {
+    match expr {
+        Expr::Let(_) => true,
+        Expr::Binary(it) if matches!(it.op, BinOp::And(_)) => has_let(&it.left) || has_let(&it.right),
+        _ => false,
+    }
+}
+
+fn name_of(ty: &Type) -> String {
+    match ty {
+        Type::Path(it) => it.path.segments.last().map_or("_".to_owned(), |it| it.ident.to_string()),
+        Type::Reference(it) => name_of(&it.elem),
+        _ => "_".to_owned(),
+    }
+}
+
+/// What a function may give at once, by its signature.
+fn results(signature: &Signature) -> Vec<String> {
+    let by_value = signature
+        .inputs
+        .iter()
+        .any(|it| matches!(it, FnArg::Receiver(it) if matches!(it.kind, ReceiverKind::Value)));
+    match &signature.output {
+        ReturnType::Default => vec!["()".to_owned()],
+        ReturnType::Type(_, ty) if by_value && name_of(ty) == "Self" => vec!["self".to_owned()],
+        ReturnType::Type(_, ty) => values(ty),
+    }
+}
+
+/// Plausible values of a type.
+fn values(ty: &Type) -> Vec<String> {
+    let several = |all: &[&str]| all.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>();
+    match ty {
+        Type::Tuple(it) if it.elems.is_empty() => several(&["()"]),
+        Type::Tuple(it) => {
+            let firsts: Option<Vec<_>> = it.elems.iter().map(|it| values(it).into_iter().next()).collect();
+            firsts.map(|firsts| format!("({})", firsts.join(", "))).into_iter().collect()
+        }
+        Type::Reference(it) if it.mutability.is_none() => match &*it.elem {
+            Type::Slice(_) => several(&["&[]"]),
+            Type::Path(path) if path.path.is_ident("str") => several(&["\"\"", "\"xyzzy\""]),
+            _ => Vec::new(),
+        },
+        Type::Path(it) => {
+            let Some(last) = it.path.segments.last() else { return Vec::new() };
+            let inner: Vec<&Type> = match &last.arguments {
+                PathArguments::AngleBracketed(it) => {
+                    let types = it.args.iter().filter_map(|it| match it {
+                        GenericArgument::Type(ty) => Some(ty),
+                        _ => None,
+                    });
+                    types.collect()
+                }
+                _ => Vec::new(),
+            };
+            let each = |at: usize, wrap: &dyn Fn(String) -> String| -> Vec<String> {
+                inner.get(at).map_or(Vec::new(), |ty| values(ty).into_iter().map(wrap).collect())
+            };
+            match last.ident.to_string().as_str() {
+                "bool" => several(&["true", "false"]),
+                "u8" | "u16" | "u32" | "u64" | "u128" | "usize" | "i8" | "i16" | "i32" | "i64" | "i128"
+                | "isize" => several(&["0", "1"]),
+                "f32" | "f64" => several(&["0.0"]),
+                "String" => several(&["String::new()", "\"xyzzy\".into()"]),
+                "Cow" => several(&["Default::default()"]),
+                "Option" => [several(&["None"]), each(0, &|it| format!("Some({it})"))].concat(),
+                "Vec" => [several(&["vec![]"]), each(0, &|it| format!("vec![{it}]"))].concat(),
+                // `fmt::Result` has no arguments.
+                "Result" if inner.is_empty() => several(&["Ok(())"]),
+                "Result" => each(0, &|it| format!("Ok({it})")),
+                "Poll" => each(0, &|it| format!("std::task::Poll::Ready({it})")),
+                "Box" => each(0, &|it| format!("Box::new({it})")),
+                "Arc" => each(0, &|it| format!("std::sync::Arc::new({it})")),
+                "Running" => each(0, &|it| format!("Box::pin(async move {{ {it} }})")),
+                "Self" => Vec::new(),
+                _ => several(&["Default::default()"]),
+            }
+        }
+        _ => Vec::new(),
+    }
+}

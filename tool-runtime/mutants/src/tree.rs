@@ -1,0 +1,157 @@
+//! The copy of the repository that holds the mutants.
+
+use std::{
+    cmp::Reverse,
+    collections::BTreeMap,
+    fs,
+    ops::Range,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use crate::{
+    Result,
+    find::{Edit, Mutant, mutants},
+};
+
+/// Where mutants are made: files, and folders with all that is in them.
+const PLACES: &[&str] = &[
+    "tool-core/src/context.rs",
+    "tool-core/src/context",
+    "tool-core/src/error.rs",
+    "tool-core/src/nearest.rs",
+    "tool-core/src/output",
+    "tool-runtime/src/call.rs",
+    "tool-runtime/src/dialect/assembler.rs",
+    "tool-runtime/src/dialect/assembler",
+    "tool-runtime/src/dialect/wire",
+    "tool-runtime/src/executor",
+    "tool-runtime/src/hook.rs",
+    "tool-runtime/src/policy",
+    "tool-runtime/src/toolbox",
+];
+
+/// The switch, which goes to the end of `tool-core/src/lib.rs`.
+const SWITCH: &str = include_str!("switch.rs");
+
+/// The files of the repository that count, changes that are not committed included.
+fn files(root: &Path) -> Result<Vec<String>> {
+    let output = Command::new("git")
+        .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
+        .current_dir(root)
+        .output()?;
+    let names = String::from_utf8(output.stdout)?;
+    // A file that was removed and not yet committed is listed, too.
+    Ok(names.split('\0').filter(|it| root.join(it).is_file()).map(str::to_owned).collect())
+}
+
+/// All mutants of the repository.
+pub fn all_mutants(root: &Path) -> Result<Vec<Mutant>> {
+    let mut all = Vec::new();
+    for file in files(root)? {
+        let path = Path::new(&file);
+        let is_test = path.iter().any(|it| it == "tests" || it == "tests.rs");
+        if path.extension().is_some_and(|it| it == "rs")
+            && PLACES.iter().any(|it| path.starts_with(it))
+            && !is_test
+        {
+            all.extend(mutants(&file, &fs::read_to_string(root.join(&file))?)?);
+        }
+    }
+    Ok(all)
+}
+
+/// Where the mutants of a file are in the copy of it.
+pub type Ranges = BTreeMap<String, Vec<(usize, Range<usize>)>>;
+
+/// Makes `tree` a copy of the repository with `chosen` in it, by their numbers. What is the same already is
+/// not written, so that it is not built again.
+pub fn write(root: &Path, tree: &Path, chosen: &BTreeMap<usize, Mutant>) -> Result<Ranges> {
+    let mut all = Ranges::new();
+    for file in files(root)? {
+        let mut text = fs::read(root.join(&file))?;
+        let mut edits: Vec<_> =
+            chosen.iter().filter(|(_, it)| it.file == file).map(|(number, it)| (*number, it)).collect();
+        if !edits.is_empty() {
+            edits.sort_by_key(|(number, it)| {
+                let range = it.edit.range();
+                (range.start, Reverse(range.end), *number)
+            });
+            let krate = if file.starts_with("tool-core") { "crate" } else { "::tool_core" };
+            let (new, ranges) = edited(&String::from_utf8(text)?, &edits, &format!("{krate}::__mutant"));
+            text = new.into_bytes();
+            all.insert(file.clone(), ranges);
+        }
+        if file == "tool-core/src/lib.rs" {
+            text.extend_from_slice(SWITCH.as_bytes());
+        }
+        let path = tree.join(&file);
+        if fs::read(&path).ok().as_ref() != Some(&text) {
+            fs::create_dir_all(path.parent().unwrap_or(tree))?;
+            fs::write(path, text)?;
+        }
+    }
+    remove_others(root, tree, tree)?;
+    Ok(all)
+}
+
+/// Removes what the repository does not have any more.
+fn remove_others(root: &Path, tree: &Path, folder: &Path) -> Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let path: PathBuf = entry?.path();
+        let original = root.join(path.strip_prefix(tree)?);
+        if path.is_dir() {
+            remove_others(root, tree, &path)?;
+        } else if !original.is_file() {
+            fs::remove_file(&path)?;
+        }
+    }
+    Ok(())
+}
+
+/// `text` with `edits`, which come in the order of their beginnings, the outer ones first; and where each
+/// of them is then.
+fn edited(text: &str, edits: &[(usize, &Mutant)], switch: &str) -> (String, Vec<(usize, Range<usize>)>) {
+    // What begins and what ends at a place; of what ends there, the inner ones first.
+    let mut starts: BTreeMap<usize, Vec<(usize, String)>> = BTreeMap::new();
+    let mut ends: BTreeMap<usize, Vec<(usize, String)>> = BTreeMap::new();
+    let mut replaced: BTreeMap<usize, usize> = BTreeMap::new();
+    for (number, mutant) in edits {
+        let with = |text: &str| (*number, text.replace('@', &format!("{switch}({number})")));
+        let range = mutant.edit.range();
+        match &mutant.edit {
+            Edit::Around(_, before, after) if after.is_empty() => {
+                starts.entry(range.start).or_default().push(with(before));
+            }
+            Edit::Around(_, before, after) => {
+                starts.entry(range.start).or_default().push(with(before));
+                ends.entry(range.end).or_default().insert(0, with(after));
+            }
+            Edit::Instead(_, new) => {
+                starts.entry(range.start).or_default().push(with(new));
+                replaced.insert(range.start, range.end);
+            }
+        }
+    }
+    let mut places = vec![0, text.len()];
+    places.extend(starts.keys().chain(ends.keys()).chain(replaced.values()));
+    places.sort_unstable();
+    places.dedup();
+    let mut new = String::new();
+    let mut ranges: BTreeMap<usize, Range<usize>> = BTreeMap::new();
+    let mut kept_from = 0;
+    for (at, place) in places.iter().enumerate() {
+        for (number, piece) in ends.remove(place).into_iter().chain(starts.remove(place)).flatten() {
+            let start = new.len();
+            new.push_str(&piece);
+            ranges.entry(number).or_insert(start..start).end = new.len();
+        }
+        kept_from = kept_from.max(replaced.get(place).copied().unwrap_or(0));
+        if let Some(next) = places.get(at + 1)
+            && *place >= kept_from
+        {
+            new.push_str(&text[*place..*next]);
+        }
+    }
+    (new, ranges.into_iter().collect())
+}
