@@ -80,6 +80,7 @@ impl<T> Drop for Guarded<T> {
 }
 
 #[cfg(test)]
+#[allow(clippy::panic, reason = "panics are what is tested")]
 mod tests {
     use super::*;
 

@@ -50,9 +50,11 @@ pub(super) struct Surroundings {
 #[derive(Default)]
 struct Begun {
     next: u64,
-    /// By id: their numbers, names and titles.
-    calls: HashMap<CallId, Vec<(u64, Arc<str>, Arc<str>)>>,
+    calls: HashMap<CallId, Vec<Numbered>>,
 }
+
+/// The number of a call that has begun, its name and its title.
+type Numbered = (u64, Arc<str>, Arc<str>);
 
 /// Why calls are not run, or not to their end.
 #[derive(Debug, Clone)]
