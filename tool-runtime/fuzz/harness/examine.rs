@@ -163,6 +163,13 @@ pub(crate) fn judged(case: &Case, text: &str, output: &ToolOutput) {
         (result.text().into_owned(), SEEN.take())
     };
     let (given, seen) = run(text);
+    let tree = Tree::read(&seen).unwrap_or_else(|| panic!("what was judged is not JSON: {seen}"));
+    // Below, what is of any kind may have any names.
+    let is_alias = |name: &str| case.other_names.iter().any(|(alias, _)| *alias == name);
+    if let Tree::Object(properties) = &tree {
+        let hides = properties.iter().any(|(name, _)| is_alias(&Tree::name(name)));
+        assert!(!hides, "a name hides another one: {text}\n{seen}");
+    }
     let plain = now(REGISTRY.call(case.name, seen.as_str()))
         .unwrap_or_else(|error| panic!("{text}\n{seen}\n{error}"));
     let is_rewriting = REGISTRY.get(case.name).unwrap().prepare_arguments().is_some();
