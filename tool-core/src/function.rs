@@ -4,7 +4,7 @@ use std::{fmt, sync::Arc};
 
 use crate::{
     __private::{Boxed, Parameters, SlotList, Spec, Start, Used, Using, describe, output},
-    Arguments, ErrorKind, ModelRequest, Needed, OutputSchema, PrepareArguments, Prepared, Running,
+    Answers, Arguments, ErrorKind, ModelRequest, Needed, OutputSchema, PrepareArguments, Prepared, Running,
     SchemaError, Site, Tool, ToolContext, ToolDefinition, ToolError, ToolName,
     registration::{Invoke, InvokeMethod},
 };
@@ -102,7 +102,7 @@ impl Tool for FunctionTool {
         let mut invocation = self.invocation.kept().ok_or_else(not_kept)?;
         let mut filled = Ok(());
         invocation.slots(&mut |slots| filled = self.fill(slots, &mut arguments));
-        filled.map(|()| Prepared::function(arguments, invocation))
+        filled.map(|()| Prepared::function(arguments, invocation, self.answers()))
     }
 
     fn start<'a>(&'a self, arguments: Arguments<'a>, cx: &'a ToolContext) -> Result<Running<'a>, ToolError> {
@@ -126,6 +126,10 @@ impl Tool for FunctionTool {
 
     fn site(&self) -> Option<Site> {
         Some(self.spec.site)
+    }
+
+    fn answers(&self) -> Answers {
+        Answers { confirmation: self.spec.confirm_when, permission: self.spec.has_permission }
     }
 
     fn on_request(&self, request: &mut ModelRequest<'_>) {

@@ -52,5 +52,5 @@ pub use self::{
     registration::{Method, Registration, Site},
     request::ModelRequest,
     schema::{InputSchema, OutputSchema, SchemaError, constraint},
-    tool::{OnRequest, PrepareArguments, Prepared, Run, Running, StaticToolSet, Tool},
+    tool::{Answers, OnRequest, PrepareArguments, Prepared, Run, Running, StaticToolSet, Tool},
 };

@@ -94,6 +94,56 @@ pub trait Tool: Send + Sync {
         false
     }
 
+    /// The questions that each call of this tool answers by itself, as [`Prepared`] gives the answers. Default: none.
+    ///
+    /// A tool whose [`Metadata`](crate::Metadata) claims `permission` or [`Confirmation::Sometimes`], and that is
+    /// not listed here as answering the claim, is refused when a registry is built. A tool that stands around
+    /// another one returns the other's answers.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_core::{
+    ///     Answers, Arguments, InputSchema, Metadata, Permission, Prepared, Tool, ToolDefinition, ToolError, ToolName,
+    ///     ToolOutput,
+    /// };
+    ///
+    /// struct Remove(ToolDefinition);
+    ///
+    /// impl Tool for Remove {
+    ///     fn definition(&self) -> &ToolDefinition {
+    ///         &self.0
+    ///     }
+    ///
+    ///     fn prepare<'a>(&'a self, arguments: Arguments<'a>) -> Result<Prepared<'a>, ToolError> {
+    ///         let call = Prepared::new(arguments, |_, _| Box::pin(async { Ok(ToolOutput::from("removed")) }));
+    ///         Ok(call.with_permission(|cx| {
+    ///             let user = cx.run().and_then(|run| run.user());
+    ///             Ok(if user == Some("admin") { Permission::Allow } else { Permission::deny("only for admins") })
+    ///         }))
+    ///     }
+    ///
+    ///     fn answers(&self) -> Answers {
+    ///         Answers { permission: true, ..Answers::NONE }
+    ///     }
+    /// }
+    ///
+    /// let schema = InputSchema::new(json!({ "type": "object" }))?;
+    /// let metadata = Metadata { permission: true, ..Metadata::default() };
+    /// let definition = ToolDefinition::new(ToolName::new("remove")?, "Removes it.", schema).with_metadata(metadata);
+    /// let tool = Remove(definition);
+    /// let cx = tool_core::ToolContext::for_test();
+    /// let answer = tool.prepare(Arguments::from("{}"))?.permission(&cx)?;
+    /// assert_eq!(answer, Some(Permission::deny("only for admins")));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// [`Confirmation::Sometimes`]: crate::Confirmation::Sometimes
+    fn answers(&self) -> Answers {
+        Answers::NONE
+    }
+
     /// Adds to a request that is about to be sent to a model with the tool among others: instructions, or tools of
     /// the provider's own. The tool is declared in it already.
     ///
@@ -149,9 +199,30 @@ impl<T: Tool + ?Sized> Tool for Arc<T> {
         (**self).is_external()
     }
 
+    fn answers(&self) -> Answers {
+        (**self).answers()
+    }
+
     fn on_request(&self, request: &mut ModelRequest<'_>) {
         (**self).on_request(request);
     }
+}
+
+/// The questions that each call of a tool answers by itself: see [`Tool::answers`].
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Answers {
+    /// [`Prepared::wants_confirmation`].
+    pub confirmation: bool,
+    /// [`Prepared::permission`].
+    pub permission: bool,
+}
+
+impl Answers {
+    /// No question.
+    pub const NONE: Self = Self { confirmation: false, permission: false };
+
+    /// Every question.
+    pub const ALL: Self = Self { confirmation: true, permission: true };
 }
 
 /// A call whose arguments fit, and which has not run yet.
@@ -160,15 +231,20 @@ pub struct Prepared<'a> {
     arguments: Arguments<'a>,
     // Holds decoded arguments, of types of the user's, which are dropped where the call does not run.
     invocation: Guarded<PreparedInvocation<'a>>,
-    /// Whether somebody around the tool wants a person to be asked.
-    asks: bool,
+    /// Answers beside those of a function's own attribute, each of which may be the one that counts.
+    confirmations: Vec<Guarded<Box<Question<'a, bool>>>>,
+    permissions: Vec<Guarded<Box<Question<'a, Permission>>>>,
 }
+
+/// A question about a call that a tool, or a wrapper of it, answers.
+type Question<'a, T> = dyn Fn(&ToolContext) -> Result<T, ToolError> + Send + 'a;
 
 /// A call of a tool that is written by hand.
 type Custom<'a> = dyn FnOnce(Arguments<'a>, &'a ToolContext) -> Running<'a> + Send + 'a;
 
 enum PreparedInvocation<'a> {
-    Function(Boxed),
+    /// A function, and the questions that it answers.
+    Function(Boxed, Answers),
     Custom(Box<Custom<'a>>),
 }
 
@@ -181,19 +257,40 @@ impl<'a> Prepared<'a> {
         Self::of(arguments, PreparedInvocation::Custom(Box::new(run)))
     }
 
-    /// The call of a function whose slots were filled from `arguments`.
-    pub(crate) fn function(arguments: Arguments<'a>, invocation: Boxed) -> Self {
-        Self::of(arguments, PreparedInvocation::Function(invocation))
+    /// The call of a function whose slots were filled from `arguments`, and which answers `answers`.
+    pub(crate) fn function(arguments: Arguments<'a>, invocation: Boxed, answers: Answers) -> Self {
+        Self::of(arguments, PreparedInvocation::Function(invocation, answers))
     }
 
     fn of(arguments: Arguments<'a>, invocation: PreparedInvocation<'a>) -> Self {
-        Self { arguments, invocation: Guarded::new(invocation), asks: false }
+        let invocation = Guarded::new(invocation);
+        Self { arguments, invocation, confirmations: Vec::new(), permissions: Vec::new() }
     }
 
-    /// The same call, before which a person is to be asked, whatever the tool itself says. The tool's
-    /// [`Metadata`](crate::Metadata) has to announce that, by [`Confirmation`](crate::Confirmation).
+    /// The same call, which requires a confirmation, whatever the tool itself answers. The tool's
+    /// [`Metadata`](crate::Metadata) has to claim it, by [`Confirmation`](crate::Confirmation).
     pub fn asking(self) -> Self {
-        Self { asks: true, ..self }
+        self.with_confirmation(|_| Ok(true))
+    }
+
+    /// The same call, with an answer to [`wants_confirmation`](Self::wants_confirmation). Of several answers, a
+    /// `true` counts.
+    pub fn with_confirmation(
+        mut self,
+        wants: impl Fn(&ToolContext) -> Result<bool, ToolError> + Send + 'a,
+    ) -> Self {
+        self.confirmations.push(Guarded::new(Box::new(wants)));
+        self
+    }
+
+    /// The same call, with an answer to [`permission`](Self::permission). Of several answers, the first that is not
+    /// [`Permission::Allow`] counts.
+    pub fn with_permission(
+        mut self,
+        permission: impl Fn(&ToolContext) -> Result<Permission, ToolError> + Send + 'a,
+    ) -> Self {
+        self.permissions.push(Guarded::new(Box::new(permission)));
+        self
     }
 
     /// The arguments, as they fit.
@@ -205,9 +302,9 @@ impl<'a> Prepared<'a> {
     /// Runs the call. Nothing happens until the future is polled, and dropping it cancels. The output
     /// says what was corrected in the arguments.
     pub fn run(self, cx: &'a ToolContext) -> Running<'a> {
-        let Self { arguments, mut invocation, asks: _ } = self;
+        let Self { arguments, mut invocation, .. } = self;
         match invocation.take() {
-            Some(PreparedInvocation::Function(invocation)) => {
+            Some(PreparedInvocation::Function(invocation, _)) => {
                 let (text, corrections) = arguments.into_parts();
                 corrected(invocation.run(Call::new(text, cx)), corrections)
             }
@@ -220,40 +317,47 @@ impl<'a> Prepared<'a> {
         }
     }
 
-    /// Whether the tool, from its typed arguments, or somebody [around](Self::asking) it wants a person
-    /// to be asked before this call.
+    /// Returns `true` if this call requires a confirmation, by the tool's answer from its typed arguments or by
+    /// that of a [wrapper](Self::with_confirmation); `None` if neither answers. A call of a tool that claims
+    /// [`Confirmation::Sometimes`](crate::Confirmation::Sometimes) must not run without an answer.
     ///
     /// # Errors
     ///
-    /// If the question cannot be answered, for instance since a provided value is missing; the call
-    /// should then not run.
-    pub fn wants_confirmation(&self, cx: &ToolContext) -> Result<bool, ToolError> {
-        match self.asks {
-            true => Ok(true),
-            false => self.ask(cx, false, |invocation, call| invocation.confirm(call)),
-        }
+    /// If the question cannot be answered, for instance because a provided value is missing; the call must not run.
+    pub fn wants_confirmation(&self, cx: &ToolContext) -> Result<Option<bool>, ToolError> {
+        let own = self.own(|answers| answers.confirmation, |call, asked| call.confirm(asked), cx)?;
+        self.confirmations.iter().filter_map(Guarded::get).try_fold(own, |answer, wants| match answer {
+            Some(true) => Ok(answer),
+            _ => wants(cx).map(Some),
+        })
     }
 
-    /// What the tool's own permission check says of this call.
+    /// Returns the answer of the tool's own permission check to this call; `None` if it has none. A call of a tool
+    /// that claims [`permission`](crate::Metadata::permission) must not run without an answer.
     ///
     /// # Errors
     ///
-    /// If the question cannot be answered; the call should then not run.
-    pub fn permission(&self, cx: &ToolContext) -> Result<Permission, ToolError> {
-        self.ask(cx, Permission::Allow, |invocation, call| invocation.permission(call))
+    /// If the question cannot be answered; the call must not run.
+    pub fn permission(&self, cx: &ToolContext) -> Result<Option<Permission>, ToolError> {
+        let own = self.own(|answers| answers.permission, |call, asked| call.permission(asked), cx)?;
+        self.permissions.iter().filter_map(Guarded::get).try_fold(own, |answer, permission| match answer {
+            None | Some(Permission::Allow) => permission(cx).map(Some),
+            _ => Ok(answer),
+        })
     }
 
-    fn ask<T>(
+    /// The answer of a function's own attribute, if it has one.
+    fn own<T>(
         &self,
-        cx: &ToolContext,
-        otherwise: T,
+        answers: impl FnOnce(Answers) -> bool,
         question: impl FnOnce(&dyn Invocation, &Call<'_>) -> Result<T, ToolError>,
-    ) -> Result<T, ToolError> {
+        cx: &ToolContext,
+    ) -> Result<Option<T>, ToolError> {
         match self.invocation.get() {
-            Some(PreparedInvocation::Function(invocation)) => {
-                question(&**invocation, &Call::new(self.arguments.as_str().into(), cx))
+            Some(PreparedInvocation::Function(invocation, given)) if answers(*given) => {
+                question(&**invocation, &Call::new(self.arguments.as_str().into(), cx)).map(Some)
             }
-            Some(PreparedInvocation::Custom(_)) | None => Ok(otherwise),
+            _ => Ok(None),
         }
     }
 }

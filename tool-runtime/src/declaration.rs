@@ -3,7 +3,9 @@
 use std::fmt;
 
 use serde_json::{Value, json};
-use tool_core::{Arguments, ErrorKind, InputSchema, Prepared, Tool, ToolDefinition, ToolError, ToolName};
+use tool_core::{
+    Answers, Arguments, ErrorKind, InputSchema, Prepared, Tool, ToolDefinition, ToolError, ToolName,
+};
 
 use crate::InvalidTool;
 
@@ -104,6 +106,11 @@ impl Tool for Declaration {
     // It refuses all of them.
     fn holds_arguments(&self) -> bool {
         true
+    }
+
+    // Nothing runs here, so nothing runs unasked.
+    fn answers(&self) -> Answers {
+        Answers::ALL
     }
 
     fn is_external(&self) -> bool {

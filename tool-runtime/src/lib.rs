@@ -83,7 +83,7 @@ pub use serde;
 pub use serde_json;
 pub use tokio_util::sync::CancellationToken;
 pub use tool_core::{
-    Actions, Arguments, Blob, Bytes, CallId, CallSink, Confirmation, ConfirmationAnswer, Content,
+    Actions, Answers, Arguments, Blob, Bytes, CallId, CallSink, Confirmation, ConfirmationAnswer, Content,
     ContentHash, Correction, CorrectionRule, ErrorKind, FunctionTool, InputSchema, InvalidName, Merge,
     Metadata, Method, ModelRequest, Needed, OnRequest, OutputSchema, Permission, Plan, PrepareArguments,
     Prepared, Progress, Provided, ReadonlyContext, Registration, Resource, ResourceBody, Retry, Run,
@@ -114,7 +114,7 @@ pub use self::{
         Repetition, ResultBudget, ResultStore, RetryInfo, RetryPolicy, RetryRule, Reveal, Rule, RuleProblem,
         Rules, Sanitizer, UrlPattern, confirmation_answer,
     },
-    registry::{BuildError, Problem, Registry, RegistryBuilder, Warning},
+    registry::{BuildError, Claim, Problem, Registry, RegistryBuilder, Warning},
     toolbox::{Notice, Origin, RunTools, Snapshot, Toolbox, ToolboxChanges, Visibility},
     toolset::{AdaptedSet, ListedOnce, NamedTools, ToolSet, ToolSetExt},
 };

@@ -337,10 +337,12 @@ impl<'a> Preparing<'a, '_> {
         Ok(())
     }
 
-    /// What the tool itself says of the call.
+    /// The answer of the tool's own permission check.
     fn own_permission(&self) -> Result<Permission, ToolError> {
         match self.entry.definition().metadata().permission {
-            true => self.within(|| self.prepared.permission(self.cx)),
+            true => {
+                self.within(|| self.prepared.permission(self.cx))?.ok_or_else(|| unanswered("permission"))
+            }
             false => Ok(Permission::Allow),
         }
     }
@@ -348,7 +350,10 @@ impl<'a> Preparing<'a, '_> {
     fn wants_confirmation(&self) -> Result<bool, ToolError> {
         match self.entry.definition().metadata().confirmation {
             Confirmation::Never => Ok(false),
-            Confirmation::Sometimes => self.within(|| self.prepared.wants_confirmation(self.cx)),
+            Confirmation::Sometimes => {
+                let wants = self.within(|| self.prepared.wants_confirmation(self.cx))?;
+                wants.ok_or_else(|| unanswered("confirmation"))
+            }
             _ => Ok(true),
         }
     }
@@ -357,6 +362,12 @@ impl<'a> Preparing<'a, '_> {
     fn within<T>(&self, question: impl FnOnce() -> Result<T, ToolError>) -> Result<T, ToolError> {
         barrier(|| within_call(self.call.id.clone(), question))
     }
+}
+
+/// The refusal of a call whose tool claims a check and does not answer the question.
+fn unanswered(claim: &str) -> ToolError {
+    let message = format!("the tool claims a {claim} check, and does not answer for this call");
+    ToolError::new(ErrorKind::Denied, message)
 }
 
 fn rejected(tool: &str, reason: &str) -> ToolError {

@@ -2,11 +2,11 @@ use std::{future::poll_fn, sync::Arc, task::Poll, time::Duration};
 
 use tokio::{runtime::Handle, time::timeout};
 use tool_core::{
-    __private::within_call, Arguments, ErrorKind, Misfit, Needed, Prepared, Purpose, Running, Site, Tool,
+    __private::within_call, Arguments, Confirmation, ErrorKind, Misfit, Needed, Prepared, Purpose, Running, Site, Tool,
     ToolContext, ToolDefinition, ToolError, ToolOutput, WithCallId,
 };
 
-use super::{Guard, Problem};
+use super::{Claim, Guard, Problem};
 use crate::{
     arguments::{self, Foreign, Lenience, Promise},
     shield::{Barrier, Guarded, barrier, caught, panicked},
@@ -88,6 +88,7 @@ impl Entry {
             }
         }
         problems.extend(schema.misfits().into_iter().map(|misfit| unfit(&facts, &misfit)));
+        problems.extend(unanswered(&*tool, &facts));
         let coercion = lenience.coercion;
         let coercion = definition.metadata().strict.map_or(coercion, |strict| !strict);
         let lenience = Lenience { coercion, ..lenience };
@@ -238,6 +239,23 @@ impl Entry {
             Some(limit) => Box::pin(within(limit, running)),
         })
     }
+}
+
+/// A problem for each claim of `tool` that its calls do not answer. Calls that are left to the caller are not checked
+/// here.
+fn unanswered(tool: &dyn Tool, facts: &Facts) -> Vec<Problem> {
+    let (metadata, answers) = (facts.definition.metadata(), tool.answers());
+    let sometimes = metadata.confirmation == Confirmation::Sometimes;
+    let claims = [
+        (metadata.permission && !answers.permission, Claim::Permission),
+        (sometimes && !answers.confirmation, Claim::Confirmation),
+    ];
+    let claims = claims.into_iter().filter(|(open, _)| *open && !tool.is_external());
+    let problem = |(_, claim)| {
+        let name = facts.definition.name().to_string();
+        Problem::Unanswered { tool: name, site: facts.site, claim }
+    };
+    claims.map(problem).collect()
 }
 
 /// What somebody asks for who polls a call again that is over.

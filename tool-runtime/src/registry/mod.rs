@@ -28,7 +28,7 @@ use tool_core::{
 pub(crate) use self::entry::{Entry, Facts};
 pub use self::{
     build::RegistryBuilder,
-    problem::{BuildError, Problem, Warning},
+    problem::{BuildError, Claim, Problem, Warning},
 };
 use crate::arguments::{Lenience, Repair};
 

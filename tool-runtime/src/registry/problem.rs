@@ -56,6 +56,16 @@ pub enum Problem {
         /// What is wrong.
         message: String,
     },
+    /// The metadata of a tool claims a check before its calls, and the tool does not [answer](tool_core::Tool::answers)
+    /// the question.
+    Unanswered {
+        /// The tool.
+        tool: String,
+        /// Where it is written.
+        site: Option<Site>,
+        /// The claim.
+        claim: Claim,
+    },
     /// A tool panicked when it was made: its schemas, or what it has for defaults, examples or labels.
     Panicked {
         /// The tool.
@@ -93,6 +103,32 @@ impl Problem {
     }
 }
 
+/// A check before each call of a tool that its [`Metadata`](crate::Metadata) claims.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Claim {
+    /// `permission: true`.
+    Permission,
+    /// `confirmation: Confirmation::Sometimes`.
+    Confirmation,
+}
+
+impl Claim {
+    /// The claim, and the method that answers it.
+    fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Permission => ("permission: true", "Prepared::with_permission"),
+            Self::Confirmation => ("confirmation: Confirmation::Sometimes", "Prepared::with_confirmation"),
+        }
+    }
+}
+
+impl fmt::Display for Claim {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.words().0)
+    }
+}
+
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -121,6 +157,15 @@ impl fmt::Display for Problem {
             | Self::Example { tool, site, message }
             | Self::DefaultValue { tool, site, message } => {
                 write!(f, "tool `{tool}`{}: {message}", At(site))
+            }
+            Self::Unanswered { tool, site, claim } => {
+                let (claim, method) = claim.words();
+                write!(
+                    f,
+                    "tool `{tool}`{} claims `{claim}`, and its calls do not answer; implement `Tool::answers` and use \
+                     `{method}`, or remove the claim",
+                    At(site)
+                )
             }
             Self::Panicked { tool, site, message } => {
                 write!(f, "tool `{tool}`{} panicked when it was made: {message}", At(site))

@@ -7,7 +7,7 @@ use std::{
 
 use serde_json::Value;
 use tool_core::{
-    Arguments, Confirmation, ModelRequest, Needed, PrepareArguments, Prepared, Running, Site, Tool,
+    Answers, Arguments, Confirmation, ModelRequest, Needed, PrepareArguments, Prepared, Running, Site, Tool,
     ToolContext, ToolDefinition, ToolError, ToolName,
 };
 
@@ -25,6 +25,8 @@ struct Wrapped {
     name: ToolName,
     definition: ToolDefinition,
     asks: Option<Arc<Asks>>,
+    /// Whether confirmations are the wrapper's matter alone: the tool claims none.
+    claims_alone: bool,
 }
 
 /// `tool`, as it is.
@@ -39,7 +41,9 @@ fn wrapped(
     definition: ToolDefinition,
     asks: Option<Arc<Asks>>,
 ) -> Arc<dyn Tool> {
-    Arc::new(Wrapped { tool: Arc::clone(tool), name: own.name().clone(), definition, asks })
+    let claims_alone = asks.is_some() && own.metadata().confirmation == Confirmation::Never;
+    let (tool, name) = (Arc::clone(tool), own.name().clone());
+    Arc::new(Wrapped { tool, name, definition, asks, claims_alone })
 }
 
 /// `tool`, as a model calls it by the name that `rename` gives for its own; by its own where that is `None`.
@@ -88,7 +92,8 @@ impl Tool for Wrapped {
             let arguments = prepared.arguments().to_value();
             arguments.map_or(true, |arguments| asks(&self.name, &arguments))
         });
-        Ok(if asks { prepared.asking() } else { prepared })
+        // The wrapper answers for itself. It does not answer in the place of a tool that has claimed to.
+        Ok(if asks || self.claims_alone { prepared.with_confirmation(move |_| Ok(asks)) } else { prepared })
     }
 
     fn start<'a>(&'a self, arguments: Arguments<'a>, cx: &'a ToolContext) -> Result<Running<'a>, ToolError> {
@@ -113,6 +118,11 @@ impl Tool for Wrapped {
 
     fn is_external(&self) -> bool {
         self.tool.is_external()
+    }
+
+    fn answers(&self) -> Answers {
+        let answers = self.tool.answers();
+        Answers { confirmation: answers.confirmation || self.claims_alone, ..answers }
     }
 
     fn on_request(&self, request: &mut ModelRequest<'_>) {

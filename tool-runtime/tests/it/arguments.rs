@@ -264,8 +264,8 @@ fn the_default_of_a_borrowed_list_is_seen_before_the_call_too() {
     let asks = |arguments: &'static str| {
         tools.get("sum").unwrap().prepare(arguments.into()).unwrap().wants_confirmation(&cx).unwrap()
     };
-    assert!(asks("{}"));
-    assert!(!asks(r#"{"list":[1]}"#));
+    assert_eq!(asks("{}"), Some(true));
+    assert_eq!(asks(r#"{"list":[1]}"#), Some(false));
 }
 
 // F14

@@ -141,10 +141,10 @@ fn a_prepared_call_answers_from_its_typed_arguments() {
         let prepared = tool.prepare(text.into()).unwrap();
         (prepared.wants_confirmation(&cx).unwrap(), prepared.permission(&cx).unwrap())
     };
-    assert_eq!(ask(r#"{"amount":5}"#), (false, Permission::Allow));
-    assert_eq!(ask(r#"{"amount":500}"#), (true, Permission::Allow));
-    assert_eq!(ask(r#"{"amount":0}"#), (false, Permission::deny("nothing to do")));
-    assert_eq!(ask(r#"{"amount":5000}"#), (true, Permission::ask("a lot of money")));
+    assert_eq!(ask(r#"{"amount":5}"#), (Some(false), Some(Permission::Allow)));
+    assert_eq!(ask(r#"{"amount":500}"#), (Some(true), Some(Permission::Allow)));
+    assert_eq!(ask(r#"{"amount":0}"#), (Some(false), Some(Permission::deny("nothing to do"))));
+    assert_eq!(ask(r#"{"amount":5000}"#), (Some(true), Some(Permission::ask("a lot of money"))));
 }
 
 #[test]

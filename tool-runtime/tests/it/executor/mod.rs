@@ -2,6 +2,7 @@
 
 mod approval;
 mod canonical;
+mod claims;
 mod context;
 mod deadlines;
 mod detached;

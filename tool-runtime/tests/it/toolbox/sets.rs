@@ -181,7 +181,7 @@ fn a_tool_that_is_shown_otherwise_stays_what_it_is() {
     assert_eq!(fitting.as_str(), r#"{"table":"users"}"#);
     let cx = tools.context_of("db__drop").unwrap();
     let permission = outer.prepare(fitting).unwrap().permission(&cx).unwrap();
-    assert_eq!(permission, tool_runtime::Permission::deny("the door to users is shut"));
+    assert_eq!(permission, Some(tool_runtime::Permission::deny("the door to users is shut")));
 }
 
 // L06

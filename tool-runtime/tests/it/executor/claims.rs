@@ -1,0 +1,243 @@
+//! Tools that claim a check before their calls, and those that answer it.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
+
+use tool_runtime::{
+    Answers, Arguments, Claim, Confirmation, ExecutionStrategy, Executor, InputSchema, Metadata, NamedTools,
+    Notice, Permission, Prepared, Problem, RunContext, Tool, ToolBuilder, ToolDefinition, ToolName,
+    ToolSetExt, Toolbox, prelude::*,
+};
+
+use super::{Counter, On, building, executor, one, registry, texts, told};
+
+/// A tool by hand that claims what `metadata` does, and answers or not.
+struct ByHand {
+    definition: ToolDefinition,
+    ran: Counter,
+    says: Answers,
+    /// Whether calls in fact answer what `says` promises.
+    answering: Arc<AtomicBool>,
+}
+
+impl ByHand {
+    fn new(metadata: Metadata, says: Answers) -> Self {
+        let schema = InputSchema::new(json!({ "type": "object" })).unwrap();
+        let name = ToolName::new("wipe").unwrap();
+        let definition = ToolDefinition::new(name, "Wipes the disk.", schema).with_metadata(metadata);
+        Self { definition, ran: Counter::default(), says, answering: Arc::new(AtomicBool::new(true)) }
+    }
+}
+
+impl Tool for ByHand {
+    fn definition(&self) -> &ToolDefinition {
+        &self.definition
+    }
+
+    fn prepare<'a>(&'a self, arguments: Arguments<'a>) -> Result<Prepared<'a>, ToolError> {
+        let harmless = arguments.to_value()?["harmless"] == true;
+        let call = Prepared::new(arguments, |_, _| {
+            self.ran.count();
+            Box::pin(async { Ok("wiped".into()) })
+        });
+        Ok(match self.answering.load(Ordering::SeqCst) {
+            false => call,
+            true => call.with_confirmation(move |_| Ok(!harmless)).with_permission(move |cx| {
+                let is_admin = cx.run().is_some_and(|run| run.user() == Some("admin"));
+                Ok(if is_admin || harmless { Permission::Allow } else { Permission::deny("not yours") })
+            }),
+        })
+    }
+
+    fn answers(&self) -> Answers {
+        self.says
+    }
+}
+
+fn permitted() -> Metadata {
+    Metadata { permission: true, ..Metadata::default() }
+}
+
+fn sometimes() -> Metadata {
+    Metadata { confirmation: Confirmation::Sometimes, ..Metadata::default() }
+}
+
+fn claims() -> [(Metadata, Claim); 2] {
+    [(permitted(), Claim::Permission), (sometimes(), Claim::Confirmation)]
+}
+
+#[tool_args]
+struct Nothing {}
+
+fn closure(metadata: Metadata) -> impl Tool {
+    let builder = ToolBuilder::new("wipe").description("Wipes the disk.").metadata(metadata);
+    builder.must(|_: Nothing, _| async { Ok::<_, ToolError>("wiped") })
+}
+
+fn unanswered(problems: &[Problem]) -> Vec<Claim> {
+    let claim = |problem: &Problem| match problem {
+        Problem::Unanswered { tool, claim, .. } if tool == "wipe" => *claim,
+        other => panic!("{other}"),
+    };
+    problems.iter().map(claim).collect()
+}
+
+// I04, I14
+#[test]
+fn a_claim_that_no_call_answers_is_an_error_of_the_build() {
+    for (metadata, claim) in claims() {
+        let by_hand = Registry::builder().add(ByHand::new(metadata.clone(), Answers::NONE)).build();
+        let closure = Registry::builder().add(closure(metadata)).build();
+        for refused in [by_hand.unwrap_err(), closure.unwrap_err()] {
+            assert_eq!(unanswered(refused.problems()), [claim]);
+        }
+    }
+    let both = Metadata { confirmation: Confirmation::Sometimes, ..permitted() };
+    let refused = Registry::builder().add(ByHand::new(both, Answers::NONE)).build().unwrap_err();
+    assert_eq!(unanswered(refused.problems()), [Claim::Permission, Claim::Confirmation]);
+    assert!(refused.to_string().contains(
+        "tool `wipe` claims `permission: true`, and its calls do not answer; implement `Tool::answers` and use \
+         `Prepared::with_permission`, or remove the claim"
+    ));
+}
+
+// I04, I14
+#[test]
+fn a_toolbox_takes_no_tool_whose_claim_is_not_answered() {
+    for (metadata, claim) in claims() {
+        let toolbox = Toolbox::new();
+        let tool = || ByHand::new(metadata.clone(), Answers::NONE);
+        assert_eq!(unanswered(toolbox.add(tool()).unwrap_err().problems()), [claim]);
+        assert_eq!(unanswered(toolbox.replace(tool()).unwrap_err().problems()), [claim]);
+        let tools: [Arc<dyn Tool>; 1] = [Arc::new(tool())];
+        assert_eq!(unanswered(toolbox.set_tools(tools).unwrap_err().problems()), [claim]);
+        let snapshot = crate::run(toolbox.snapshot(&RunContext::new())).unwrap();
+        assert!(snapshot.tools().is_empty() && snapshot.notices().is_empty());
+    }
+}
+
+// I04, I14
+#[test]
+fn a_listed_tool_whose_claim_is_not_answered_is_kept_out_with_a_notice() {
+    for (metadata, claim) in claims() {
+        let wipe: Arc<dyn Tool> = Arc::new(ByHand::new(metadata, Answers::NONE));
+        let harmless: Arc<dyn Tool> = Arc::new(harmless());
+        let toolbox = Toolbox::new();
+        // A wrapper answers for itself, and not in the place of a tool.
+        let set = NamedTools::new("disk", [wipe, harmless]).confirmed(|_, _| false).prefixed();
+        toolbox.add_toolset(set);
+        let snapshot = crate::run(toolbox.snapshot(&RunContext::new())).unwrap();
+        let names: Vec<_> = snapshot.tools().definitions().iter().map(|it| it.name().as_str()).collect();
+        assert_eq!(names, ["disk__harmless"]);
+        let [Notice::Unusable { problem, .. }] = snapshot.notices() else { panic!() };
+        assert!(
+            matches!(problem, Problem::Unanswered { tool, claim: c, .. } if tool == "disk__wipe" && *c == claim)
+        );
+    }
+}
+
+fn harmless() -> impl Tool {
+    ToolBuilder::new("harmless")
+        .description("Does nothing.")
+        .must(|_: Nothing, _| async { Ok::<_, ToolError>("nothing") })
+}
+
+// I23: a wrapper's own answer is an answer.
+#[test]
+fn a_wrapper_answers_for_a_tool_that_claims_nothing() {
+    let listed: Arc<dyn Tool> = Arc::new(harmless());
+    let toolbox = Toolbox::new();
+    toolbox.add_toolset(NamedTools::new("set", [listed]).confirmed(|_, arguments| arguments["x"] == 1));
+    let tools = crate::run(toolbox.snapshot(&RunContext::new())).unwrap().into_tools();
+    let wrapped = tools.get("harmless").unwrap();
+    assert_eq!(wrapped.answers(), Answers { confirmation: true, permission: false });
+    let wants = |arguments: &'static str| {
+        let cx = tools.context_of("harmless").unwrap();
+        wrapped.prepare(arguments.into()).unwrap().wants_confirmation(&cx).unwrap()
+    };
+    assert_eq!((wants("{}"), wants(r#"{"x":1}"#)), (Some(false), Some(true)));
+}
+
+// I14: `Always` needs no answer, and neither does a tool that only its caller runs.
+#[test]
+fn a_claim_that_needs_no_answer_is_no_problem() {
+    let always = Metadata { confirmation: Confirmation::Always, ..Metadata::default() };
+    let tools = Registry::builder().add(ByHand::new(always, Answers::NONE)).build().unwrap();
+    let outcomes = crate::run(Executor::new(tools).run(one("wipe", "{}")));
+    assert_eq!(texts(&outcomes), ["Approval required: requires confirmation: May the tool wipe be called?"]);
+    let declared = ToolBuilder::new("wipe").metadata(permitted());
+    let declared = declared.input_schema(InputSchema::new(json!({ "type": "object" })).unwrap()).declare();
+    assert!(Registry::builder().add(declared.unwrap()).build().is_ok());
+}
+
+// I14, J11: a call that does not answer after all is refused, watched or not, whatever runs beside it.
+#[test]
+fn a_call_that_does_not_answer_is_refused() {
+    let strategies =
+        [ExecutionStrategy::Sequential, ExecutionStrategy::Parallel, ExecutionStrategy::Batched { size: 2 }];
+    for ((metadata, claim), strategy) in
+        claims().into_iter().flat_map(|claim| strategies.map(|it| (claim.clone(), it)))
+    {
+        for is_watched in [false, true] {
+            let tool = ByHand::new(metadata.clone(), Answers::ALL);
+            let (ran, answering) = (tool.ran.clone(), Arc::clone(&tool.answering));
+            let mut building = building(Registry::builder().add(tool)).strategy(strategy);
+            if is_watched {
+                building = building.hook(On::finished(|_, _| ()));
+            }
+            let executor = building.build().unwrap();
+            answering.store(false, Ordering::SeqCst);
+            let mut listener = is_watched.then(|| executor.subscribe());
+            let outcomes = crate::run(executor.run(one("wipe", r#"{"harmless":true}"#)));
+            let claim = if claim == Claim::Permission { "permission" } else { "confirmation" };
+            let refused =
+                format!("Denied: the tool claims a {claim} check, and does not answer for this call");
+            assert_eq!(texts(&outcomes), [refused]);
+            assert_eq!(ran.get(), 0);
+            if let Some(listener) = &mut listener {
+                assert_eq!(told(listener), ["started 0", "finished 0"]);
+            }
+        }
+    }
+}
+
+// I04, I14: a hand-written tool answers as a function does.
+#[test]
+fn a_tool_by_hand_answers_from_its_arguments_and_its_context() {
+    let run = |metadata: Metadata, arguments: &str, user: &str| {
+        let executor = executor(Registry::builder().add(ByHand::new(metadata, Answers::ALL)));
+        let batch = executor.batch(one("wipe", arguments)).within(RunContext::new().with_user(user));
+        texts(&crate::run(batch.run())).concat()
+    };
+    assert_eq!(run(permitted(), "{}", "guest"), "Denied: not yours");
+    assert_eq!(run(permitted(), "{}", "admin"), "wiped");
+    assert_eq!(run(sometimes(), r#"{"harmless":true}"#, "guest"), "wiped");
+    let asked = "Approval required: requires confirmation: May the tool wipe be called?";
+    assert_eq!(run(sometimes(), "{}", "admin"), asked);
+}
+
+// I04, I14: of several answers, the one that stops the call counts.
+#[test]
+fn no_answer_takes_back_another_one() {
+    /// Is asked about, and shut.
+    #[tool(register = false, confirm = always, permission = shut)]
+    fn vault() {}
+    fn always() -> bool {
+        true
+    }
+    fn shut() -> Permission {
+        Permission::deny("shut")
+    }
+    let tools = registry(Registry::builder().tool::<vault>());
+    let cx = tools.context_of("vault").unwrap();
+    let call = || tools.get("vault").unwrap().prepare(Arguments::from("{}")).unwrap();
+    let softened = call().with_confirmation(|_| Ok(false)).with_permission(|_| Ok(Permission::Allow));
+    assert_eq!(softened.wants_confirmation(&cx).unwrap(), Some(true));
+    assert_eq!(softened.permission(&cx).unwrap(), Some(Permission::deny("shut")));
+    let plain = || Prepared::new(Arguments::from("{}"), |_, _| Box::pin(async { Ok("ran".into()) }));
+    assert_eq!((plain().wants_confirmation(&cx).unwrap(), plain().permission(&cx).unwrap()), (None, None));
+    let asking = plain().asking().with_confirmation(|_| Ok(false));
+    assert_eq!(asking.wants_confirmation(&cx).unwrap(), Some(true));
+}
