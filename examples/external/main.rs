@@ -39,7 +39,7 @@ async fn main() -> anyhow::Result<()> {
     for outcome in executor.run(calls).await {
         match outcome {
             CallOutcome::Finished(result) => println!("  {}: {}", result.id, result.text()),
-            CallOutcome::External(call) => {
+            CallOutcome::External(call, _) => {
                 println!("  {}: left to the front end, with {}", call.id, call.arguments.as_str());
             }
             CallOutcome::Pending(pending) => println!("  {}: goes on", pending.call.id),
@@ -47,12 +47,11 @@ async fn main() -> anyhow::Result<()> {
     }
 
     println!("The front end answers:");
-    let id = "call_2".into();
-    let result = executor.answer(&id, Ok(ToolOutput::from("The map shows Oslo.")))?;
+    let result = executor.answer("call_2", Ok(ToolOutput::from("The map shows Oslo.")))?;
     println!("  {}: {}", result.id, result.text());
 
     println!("And once more, by mistake:");
-    if let Err(error) = executor.answer(&id, Ok(ToolOutput::empty())) {
+    if let Err(error) = executor.answer("call_2", Ok(ToolOutput::empty())) {
         println!("  {error}");
     }
     Ok(())

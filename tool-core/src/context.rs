@@ -4,6 +4,7 @@
 //! into the other. It grows by accessors, so that a tool written today compiles tomorrow. What a
 //! call may not need (a cancellation token, the text of a generated id) is made when it is asked for.
 
+mod address;
 mod ambient;
 mod call_id;
 mod provided;
@@ -29,6 +30,7 @@ use tokio_util::sync::CancellationToken;
 #[doc(hidden)]
 pub use self::ambient::{current_grace, within_call, within_grace};
 pub use self::{
+    address::CallAddress,
     ambient::WithCallId,
     call_id::CallId,
     provided::{Needed, Provided},
@@ -55,6 +57,8 @@ use crate::{ContentHash, ErrorKind, Resource, ToolError, ToolName, ToolOutput};
 pub struct ToolContext {
     tool: ToolName,
     call_id: CallId,
+    /// See [`CallAddress::serial`].
+    serial: u64,
     attempt: u32,
     // Set when the attempt begins, which is after the call was prepared in this context.
     deadline: OnceLock<Instant>,
@@ -95,12 +99,26 @@ impl Shared {
 struct Carried {
     meta: Option<Map<String, Value>>,
     resources: Vec<Resource>,
-    confirmation: Option<ConfirmationAnswer>,
+    /// The answer to the generic question about the call.
+    approval: Option<ConfirmationAnswer>,
+    /// The answers to the body's own questions, in order.
+    confirmations: Vec<Confirmation>,
+    /// Where the call has been open since it arrived: its run may be another one by now.
+    address: Option<CallAddress>,
 }
 
-/// What a person said to a call that asked for a confirmation.
+/// An answer to a question of a tool's body.
+#[derive(Clone)]
+struct Confirmation {
+    /// The hint and the payload of the question; `None` where they are not known.
+    question: Option<(String, Value)>,
+    answer: ConfirmationAnswer,
+}
+
+/// The answer of a person to a question about a call.
 ///
-/// A tool that asks by itself finds it at [`ToolContext::confirmation`] when it is called again.
+/// A tool reads the answer to its own question by [`ToolContext::confirmation`], and the answer to the generic
+/// question before a call by [`ToolContext::approval`].
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ConfirmationAnswer {
     /// Whether the person agreed.
@@ -185,7 +203,18 @@ impl ToolContext {
         self.run.as_ref()
     }
 
-    /// What a person said to this call; `None` while nobody was asked.
+    /// The answer to the generic question before this call, which the tool's `confirm`, a permission or a rule
+    /// required; `None` if nothing did.
+    ///
+    /// It is no answer to a [question of the tool's body](Self::request_confirmation).
+    #[must_use]
+    pub fn approval(&self) -> Option<&ConfirmationAnswer> {
+        self.carried.as_ref()?.approval.as_ref()
+    }
+
+    /// The answer to the last question of the tool's own body; `None` if the body has not
+    /// [asked](Self::request_confirmation) yet. A body with several questions reads the answer to each by
+    /// [`confirmation_of`](Self::confirmation_of).
     ///
     /// # Examples
     ///
@@ -205,23 +234,70 @@ impl ToolContext {
     /// ```
     #[must_use]
     pub fn confirmation(&self) -> Option<&ConfirmationAnswer> {
-        self.carried.as_ref()?.confirmation.as_ref()
+        self.carried.as_ref()?.confirmations.last().map(|it| &it.answer)
     }
 
-    /// What a tool returns to have a person asked: `hint` is what the person reads, `payload` what a
-    /// program shows beside it. The tool is called again with the [answer](Self::confirmation).
+    /// The answer to the question that the tool's body asked with this `hint` and `payload`; `None` if it has not
+    /// asked it yet.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use serde_json::Value;
+    /// use tool_core::{ConfirmationAnswer, ToolContext, ToolError};
+    ///
+    /// fn wipe(cx: &ToolContext) -> Result<&'static str, ToolError> {
+    ///     for question in ["Is there a backup?", "Really wipe the disk?"] {
+    ///         match cx.confirmation_of(question, &Value::Null) {
+    ///             None => return Err(cx.request_confirmation(question, Value::Null)),
+    ///             Some(answer) if !answer.confirmed => return Ok("not wiped"),
+    ///             Some(_) => {}
+    ///         }
+    ///     }
+    ///     Ok("wiped")
+    /// }
+    ///
+    /// let yes = ConfirmationAnswer { confirmed: true, payload: Value::Null };
+    /// let cx = ToolContext::for_test().with_confirmation_of("Is there a backup?", Value::Null, yes.clone());
+    /// assert_eq!(wipe(&cx).unwrap_err().feedback(), "Approval required: Really wipe the disk?");
+    /// let cx = cx.with_confirmation_of("Really wipe the disk?", Value::Null, yes);
+    /// assert_eq!(wipe(&cx).unwrap(), "wiped");
+    /// ```
+    #[must_use]
+    pub fn confirmation_of(&self, hint: &str, payload: &Value) -> Option<&ConfirmationAnswer> {
+        let is_meant = |it: &&Confirmation| {
+            it.question.as_ref().is_some_and(|(asked, with)| asked == hint && with == payload)
+        };
+        self.carried.as_ref()?.confirmations.iter().rev().find(is_meant).map(|it| &it.answer)
+    }
+
+    /// The error by which a tool asks a person: `hint` is the question, `payload` is shown beside it by the program.
+    ///
+    /// The tool is called again with the [answer](Self::confirmation): within the same call where the program has an
+    /// approver, otherwise when the call is resumed. At most eight questions are asked about a call.
     #[must_use]
     pub fn request_confirmation(&self, hint: impl Into<Cow<'static, str>>, payload: Value) -> ToolError {
         let error = ToolError::new(ErrorKind::ApprovalRequired, hint).of_tool(self.tool.to_string());
         error.with_details(payload)
     }
 
-    /// A key that is equal for all attempts at this call, and for no other call of its run: for a service
-    /// that does the same thing once. Without a run, it is as unique as the id that the model gave.
+    /// The address of the call. It stays the same when the call is retried or resumed.
+    #[must_use]
+    pub fn address(&self) -> CallAddress {
+        let open_at = self.carried.as_ref().and_then(|carried| carried.address.clone());
+        open_at.unwrap_or_else(|| CallAddress {
+            run: self.run.as_ref().map(|run| run.id().clone()),
+            call_id: self.call_id.clone(),
+            serial: self.serial,
+        })
+    }
+
+    /// A key made of the [address](Self::address): equal each time this call runs, also when it is retried or
+    /// resumed, and different for any other call of the executor. For a service that does the same thing once.
+    /// Outside an executor and without a run, it is as unique as the id that the model gave.
     #[must_use]
     pub fn idempotency_key(&self) -> String {
-        let run = self.run.as_ref().map(|run| run.id().to_string());
-        ContentHash::of(&(run, self.call_id.to_string(), &self.tool)).to_string()
+        ContentHash::of(&self.address()).to_string()
     }
 
     /// The value that the program provided for `T`, which may be a trait object.
@@ -277,6 +353,7 @@ impl Clone for ToolContext {
         Self {
             tool: self.tool.clone(),
             call_id: self.call_id.clone(),
+            serial: self.serial,
             attempt: self.attempt,
             deadline: self.deadline.clone(),
             provided: Arc::clone(&self.provided),

@@ -38,8 +38,8 @@ pub use self::{
         plan::{Correction, CorrectionRule, Plan, SchemaProblem},
     },
     context::{
-        CallId, CallSink, ConfirmationAnswer, Needed, Progress, Provided, ReadonlyContext, RunContext,
-        ToolContext, WithCallId,
+        CallAddress, CallId, CallSink, ConfirmationAnswer, Needed, Progress, Provided, ReadonlyContext,
+        RunContext, ToolContext, WithCallId,
     },
     definition::{ContentHash, ToolDefinition},
     error::{ErrorKind, ToolError},

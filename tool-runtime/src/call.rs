@@ -10,7 +10,7 @@ use std::{
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value, json};
 use tool_core::{
-    Actions, Arguments, CallId, Content, Correction, ErrorKind, Resource, ToolError, ToolOutput,
+    Actions, Arguments, CallAddress, CallId, Content, Correction, ErrorKind, Resource, ToolError, ToolOutput,
 };
 
 use crate::policy::ApprovalRequest;
@@ -379,8 +379,8 @@ impl Serialize for ToolResult {
 pub enum CallOutcome {
     /// It was answered.
     Finished(ToolResult),
-    /// It is left to the caller, who answers by [`Executor::answer`](crate::Executor::answer).
-    External(ToolCall),
+    /// It is left to the caller, who answers by [`Executor::answer`](crate::Executor::answer) to this address.
+    External(ToolCall, CallAddress),
     /// Its answer is still to come.
     Pending(Pending),
 }
@@ -390,6 +390,8 @@ pub enum CallOutcome {
 pub struct Pending {
     /// The call.
     pub call: ToolCall,
+    /// The address of the call, by which it is answered.
+    pub address: CallAddress,
     /// What is waited for.
     pub operation: Operation,
     /// What the model is told in the meantime; `None` where there is nothing to tell yet.
@@ -411,7 +413,7 @@ impl CallOutcome {
     pub fn id(&self) -> &CallId {
         match self {
             Self::Finished(result) => &result.id,
-            Self::External(call) => &call.id,
+            Self::External(call, _) => &call.id,
             Self::Pending(pending) => &pending.call.id,
         }
     }
@@ -421,8 +423,18 @@ impl CallOutcome {
     pub fn name(&self) -> &str {
         match self {
             Self::Finished(result) => &result.name,
-            Self::External(call) => &call.name,
+            Self::External(call, _) => &call.name,
             Self::Pending(pending) => &pending.call.name,
+        }
+    }
+
+    /// The address by which the call is answered; `None` where it is finished.
+    #[must_use]
+    pub fn address(&self) -> Option<&CallAddress> {
+        match self {
+            Self::Finished(_) => None,
+            Self::External(_, address) => Some(address),
+            Self::Pending(pending) => Some(&pending.address),
         }
     }
 
@@ -431,7 +443,7 @@ impl CallOutcome {
     pub fn result(&self) -> Option<&ToolResult> {
         match self {
             Self::Finished(result) => Some(result),
-            Self::External(_) => None,
+            Self::External(..) => None,
             Self::Pending(pending) => pending.result.as_ref(),
         }
     }

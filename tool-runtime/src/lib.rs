@@ -83,12 +83,13 @@ pub use serde;
 pub use serde_json;
 pub use tokio_util::sync::CancellationToken;
 pub use tool_core::{
-    Actions, Answers, Arguments, Blob, Bytes, CallId, CallSink, Confirmation, ConfirmationAnswer, Content,
-    ContentHash, Correction, CorrectionRule, ErrorKind, FunctionTool, InputSchema, InvalidName, Merge,
-    Metadata, Method, ModelRequest, Needed, OnRequest, OutputSchema, Permission, Plan, PrepareArguments,
-    Prepared, Progress, Provided, ReadonlyContext, Registration, Resource, ResourceBody, Retry, Run,
-    RunContext, Running, SchemaError, SchemaProblem, Site, StaticToolSet, Stream, Tool, ToolContext,
-    ToolDefinition, ToolError, ToolName, ToolOutput, Violation, Violations, WithCallId, constraint,
+    Actions, Answers, Arguments, Blob, Bytes, CallAddress, CallId, CallSink, Confirmation,
+    ConfirmationAnswer, Content, ContentHash, Correction, CorrectionRule, ErrorKind, FunctionTool,
+    InputSchema, InvalidName, Merge, Metadata, Method, ModelRequest, Needed, OnRequest, OutputSchema,
+    Permission, Plan, PrepareArguments, Prepared, Progress, Provided, ReadonlyContext, Registration,
+    Resource, ResourceBody, Retry, Run, RunContext, Running, SchemaError, SchemaProblem, Site, StaticToolSet,
+    Stream, Tool, ToolContext, ToolDefinition, ToolError, ToolName, ToolOutput, Violation, Violations,
+    WithCallId, constraint,
 };
 #[doc = include_str!("docs/tool.md")]
 pub use tool_macros::tool;
@@ -103,8 +104,8 @@ pub use self::{
     declaration::Declaration,
     event::{EventListener, Lagged, ToolEvent},
     executor::{
-        AnswerError, Batch, CallStream, ExecutionStrategy, Executor, ExecutorBuilder, ExecutorError, Finish,
-        InvalidStrategy, OpenCall, StreamItem,
+        AnswerError, Batch, CallRef, CallStream, ExecutionStrategy, Executor, ExecutorBuilder, ExecutorError,
+        Finish, InvalidStrategy, OpenCall, StreamItem,
     },
     function::{ClosureTool, InvalidTool, ToolBuilder},
     hook::{Before, BeforeCall, CallView, Hook},

@@ -1,4 +1,4 @@
-//! Making a context: for whoever makes calls.
+//! Constructors of a context, for code that makes calls.
 
 use std::{
     sync::{Arc, OnceLock, atomic::Ordering},
@@ -8,7 +8,10 @@ use std::{
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
-use super::{CallId, CallSink, ConfirmationAnswer, Provided, RunContext, Shared, ToolContext};
+use super::{
+    CallAddress, CallId, CallSink, Confirmation, ConfirmationAnswer, Provided, RunContext, Shared,
+    ToolContext,
+};
 use crate::{Resource, ToolName};
 
 impl ToolContext {
@@ -16,15 +19,21 @@ impl ToolContext {
     #[must_use]
     #[inline]
     pub fn new(tool: ToolName, provided: Arc<Provided>) -> Self {
-        Self::with_id(tool, provided, CallId::generate(), None)
+        Self::with_id(tool, provided, CallId::generate(), 0, None)
     }
 
-    /// The context of the call `id` of `tool`, under a token whose cancellation reaches it.
+    /// The context of the call `id` of `tool`, which arrived as number `serial`, under a token whose cancellation
+    /// reaches it.
     #[doc(hidden)]
     #[must_use]
     #[inline]
-    pub fn of_call(tool: ToolName, provided: Arc<Provided>, id: CallId, above: CancellationToken) -> Self {
-        Self::with_id(tool, provided, id, Some(above))
+    pub fn of_call(
+        tool: ToolName,
+        provided: Arc<Provided>,
+        (id, serial): (CallId, u64),
+        above: CancellationToken,
+    ) -> Self {
+        Self::with_id(tool, provided, id, serial, Some(above))
     }
 
     #[inline]
@@ -32,11 +41,13 @@ impl ToolContext {
         tool: ToolName,
         provided: Arc<Provided>,
         call_id: CallId,
+        serial: u64,
         above: Option<CancellationToken>,
     ) -> Self {
         Self {
             tool,
             call_id,
+            serial,
             attempt: 1,
             deadline: OnceLock::new(),
             provided,
@@ -124,10 +135,23 @@ impl ToolContext {
         self.provided = Arc::new(provided);
     }
 
-    /// As [`with_confirmation`](Self::with_confirmation), in place.
+    /// As [`with_confirmation_of`](Self::with_confirmation_of), in place.
     #[doc(hidden)]
-    pub fn confirm(&mut self, answer: ConfirmationAnswer) {
-        self.carried.get_or_insert_default().confirmation = Some(answer);
+    pub fn confirm(&mut self, hint: &str, payload: &Value, answer: ConfirmationAnswer) {
+        let question = Some((hint.to_owned(), payload.clone()));
+        self.carried.get_or_insert_default().confirmations.push(Confirmation { question, answer });
+    }
+
+    /// As [`with_approval`](Self::with_approval), in place.
+    #[doc(hidden)]
+    pub fn approve(&mut self, answer: ConfirmationAnswer) {
+        self.carried.get_or_insert_default().approval = Some(answer);
+    }
+
+    /// Sets the address of a call that was open: it arrived before, and perhaps in another run.
+    #[doc(hidden)]
+    pub fn arrived_at(&mut self, address: CallAddress) {
+        self.carried.get_or_insert_default().address = Some(address);
     }
 
     /// Sets the id that the model gave the call.
@@ -207,10 +231,30 @@ impl ToolContext {
         self
     }
 
-    /// Sets what a person said to this call.
+    /// Sets the answer to a question of the tool's own body: the last one, with any hint and payload.
     #[must_use]
     pub fn with_confirmation(mut self, answer: ConfirmationAnswer) -> Self {
-        self.confirm(answer);
+        let confirmation = Confirmation { question: None, answer };
+        self.carried.get_or_insert_default().confirmations.push(confirmation);
+        self
+    }
+
+    /// Sets the answer to the question of the tool's own body that has this `hint` and `payload`.
+    #[must_use]
+    pub fn with_confirmation_of(
+        mut self,
+        hint: impl AsRef<str>,
+        payload: Value,
+        answer: ConfirmationAnswer,
+    ) -> Self {
+        self.confirm(hint.as_ref(), &payload, answer);
+        self
+    }
+
+    /// Sets the answer to the generic question before the call.
+    #[must_use]
+    pub fn with_approval(mut self, answer: ConfirmationAnswer) -> Self {
+        self.approve(answer);
         self
     }
 

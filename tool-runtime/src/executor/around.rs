@@ -12,10 +12,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use tokio::time::{Instant as Timed, timeout_at};
+use tokio::{
+    sync::Mutex as Turn,
+    time::{Instant as Timed, timeout_at},
+};
 use tokio_util::sync::CancellationToken;
 use tool_core::{
-    __private::current_grace, Arguments, CallId, CallSink, ErrorKind, RunContext, ToolContext,
+    __private::current_grace, Arguments, CallAddress, CallId, CallSink, ErrorKind, RunContext, ToolContext,
     ToolDefinition, ToolError,
 };
 
@@ -23,6 +26,8 @@ use super::{
     Inner,
     outlet::{CallReports, Outlet, shown, titled},
     perform::{Patience, keeps_time},
+    prepare::Asked,
+    questions::Given,
 };
 use crate::{ApprovalRequest, ToolCall, ToolEvent, ToolResult, registry::Entry};
 
@@ -44,6 +49,8 @@ pub(super) struct Surroundings {
     most_grace: Duration,
     /// When hooks must have ended once the batch is cancelled; `None` where nothing keeps the time.
     hooks_end: OnceLock<Option<Timed>>,
+    /// Held while the approver is asked by a body: it is never asked about two calls of a batch at once.
+    asking: OnceLock<Turn<()>>,
 }
 
 /// The calls that have begun and not ended, which may have the same id.
@@ -97,6 +104,8 @@ pub(super) struct Place {
     pub(super) first: Option<ToolContext>,
     pub(super) reports: Option<Arc<CallReports>>,
     pub(super) runs: Runs,
+    /// What people have answered to questions about the call.
+    given: Mutex<Given>,
     /// The canonical arguments, where something looks at the call.
     pub(super) arguments: Option<Arguments<'static>>,
     /// The time that a body has after its cancellation, if it asked for its token.
@@ -153,6 +162,13 @@ impl Runs {
     }
 }
 
+impl Place {
+    /// What people have answered to questions about the call.
+    pub(super) fn given(&self) -> MutexGuard<'_, Given> {
+        self.given.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 /// A tool that outlives its call, in a task of its own, reports nothing more; also where the batch was
 /// dropped.
 impl Drop for Place {
@@ -185,12 +201,32 @@ impl Surroundings {
             grace,
             most_grace,
             hooks_end: OnceLock::new(),
+            asking: OnceLock::new(),
         }
     }
 
-    /// The place of `call`, with the context in which its tool runs.
-    pub(super) fn place(&self, executor: &Arc<Inner>, entry: &Entry, call: &ToolCall) -> Place {
-        let mut cx = executor.tools.context_for(entry, call.id.clone(), self.token.clone());
+    /// The address of a call.
+    pub(super) fn address(&self, asked: &Asked<'_>) -> CallAddress {
+        let arrived_now = || CallAddress {
+            run: self.run.as_ref().map(|run| run.id().clone()),
+            call_id: asked.call.id.clone(),
+            serial: asked.serial,
+        };
+        asked.confirmed.map_or_else(arrived_now, |confirmed| confirmed.address.clone())
+    }
+
+    /// Waits for the turn to ask the approver while bodies run.
+    pub(super) async fn turn_to_ask(&self) -> impl Drop {
+        self.asking.get_or_init(Turn::default).lock().await
+    }
+
+    /// The place of a call, with the context in which its tool runs.
+    pub(super) fn place(&self, executor: &Arc<Inner>, entry: &Entry, asked: &Asked<'_>) -> Place {
+        let call = asked.call;
+        let mut cx = executor.tools.context_for(entry, (call.id.clone(), asked.serial), self.token.clone());
+        if let Some(confirmed) = asked.confirmed {
+            cx.arrived_at(confirmed.address.clone());
+        }
         if let Some(run) = &self.run {
             cx = cx.with_run(Arc::clone(run));
         }
@@ -212,7 +248,9 @@ impl Surroundings {
             cx = cx.with_sink(Arc::clone(&new) as Arc<dyn CallSink>);
             reports = Some(new);
         }
-        Place { cx: Some(cx), first: None, reports, runs: Runs::default(), arguments: None, grace }
+        let mut place = Place::default();
+        (place.cx, place.reports, place.grace) = (Some(cx), reports, grace);
+        place
     }
 
     /// Whether the run has a deadline.

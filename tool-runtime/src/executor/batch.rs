@@ -1,6 +1,6 @@
 //! Driving a batch: groups, steering, cancellation.
 
-use std::sync::Arc;
+use std::sync::{Arc, atomic::Ordering};
 
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -112,8 +112,14 @@ impl Batch {
         let guard = token.clone().drop_guard();
         let outlet = Outlet::new(stream, executor);
         let around = Surroundings::new(outlet, run, token, executor.settings.grace_period);
-        let asked: Vec<_> =
-            calls.iter().map(|call| Asked { call, entry: executor.tools.entry(&call.name) }).collect();
+        let first = executor.arrivals.fetch_add(calls.len() as u64, Ordering::Relaxed);
+        let asked = (first..).zip(&calls).enumerate().map(|(at, (serial, call))| Asked {
+            call,
+            entry: executor.tools.entry(&call.name),
+            serial,
+            confirmed: confirmed.get(at),
+        });
+        let asked: Vec<_> = asked.collect();
         let size = executor.group_size(&asked);
         let mut outcomes = Vec::with_capacity(calls.len());
         let mut stop = None;
@@ -134,12 +140,11 @@ impl Batch {
                     }
                 }
                 None => {
-                    let confirmed = confirmed.get(number * size..).unwrap_or_default();
                     if confirmed.is_empty() && are_quiet(executor, &around, asked) {
                         around.quiet_group(executor, asked, &mut outcomes).await;
                     } else {
                         // In a box, like all that few batches need: the future of a batch is moved about.
-                        let group = around.group(executor, asked, confirmed);
+                        let group = around.group(executor, asked);
                         outcomes.extend(Box::pin(group).await);
                     }
                 }
@@ -169,7 +174,8 @@ impl Surroundings {
     async fn stopped(&self, executor: &Arc<Inner>, asked: Asked<'_>, stop: Stop) -> CallOutcome {
         let place = Place::default();
         let definition = asked.entry.map(Entry::definition);
-        let finishing = Finishing { executor, around: self, call: asked.call, definition, place: &place };
+        let finishing =
+            Finishing { executor, around: self, asked, call: asked.call, definition, place: &place };
         self.started(asked.call, definition).await;
         let error = asked.call.completed().err().unwrap_or_else(|| stop.error());
         finishing.answered(By::Nobody, Err(error)).await

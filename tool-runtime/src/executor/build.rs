@@ -176,7 +176,11 @@ impl Default for Settings {
 impl Settings {
     /// Whether somebody is asked about calls, whatever their tools.
     pub(super) fn asks_of_all(&self) -> bool {
-        self.external.is_some() || self.rules.is_some() || self.permission.is_some()
+        // An approver, since the body of any tool may ask.
+        self.external.is_some()
+            || self.rules.is_some()
+            || self.permission.is_some()
+            || self.approver.is_some()
     }
 
     /// The rules that do not do with `tools` what they were written for.
@@ -191,6 +195,7 @@ impl Settings {
         self.has_hooks()
             || self.rules.is_some()
             || self.permission.is_some()
+            || self.approver.is_some()
             || metadata.permission
             || metadata.confirmation != Confirmation::Never
             || RetryPolicy::of(self.retry.as_ref(), definition).is_some()

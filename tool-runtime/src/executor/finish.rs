@@ -8,20 +8,20 @@ use super::{
     Inner,
     around::{Place, Surroundings},
     open::OpenCall,
-    outlet::{HOOK, report_panic, shown, titled},
-    prepare::By,
+    outlet::{HOOK, report_panic, titled},
+    prepare::{Asked, By},
+    questions::{Asking, question},
 };
 use crate::{
-    CallOutcome, Operation, Pending, ToolCall, ToolEvent, ToolResult,
-    hook::CallView,
-    policy::{ApprovalRequest, Cause, bound_to},
-    shield::shielded,
+    CallOutcome, Operation, Pending, ToolCall, ToolEvent, ToolResult, hook::CallView,
+    policy::ApprovalRequest, shield::shielded,
 };
 
 /// A call that is to be finished.
 pub(super) struct Finishing<'a> {
     pub(super) executor: &'a Arc<Inner>,
     pub(super) around: &'a Surroundings,
+    pub(super) asked: Asked<'a>,
     pub(super) call: &'a ToolCall,
     pub(super) definition: Option<&'a ToolDefinition>,
     pub(super) place: &'a Place,
@@ -34,8 +34,9 @@ impl Finishing<'_> {
             self.around.started(self.call, self.definition).await;
             return self.answered(By::Nobody, Err(stop.error())).await;
         }
-        self.executor.open.add(OpenCall::External(self.call.clone()), None);
-        CallOutcome::External(self.call.clone())
+        let (call, address) = (self.call.clone(), self.around.address(&self.asked));
+        self.executor.open.add(OpenCall::External(call.clone(), address.clone()), None);
+        CallOutcome::External(call, address)
     }
 
     /// The outcome of a call that was not let in, of which nobody hears.
@@ -50,25 +51,26 @@ impl Finishing<'_> {
         let error = ToolError::new(ErrorKind::ApprovalRequired, message).of_tool(self.call.name.to_string());
         let result = self.result(Err(error));
         // Open before it is told: who hears of it may answer at once.
-        self.executor.open.add(OpenCall::Confirmation(self.call.clone(), request.clone()), Some(true));
+        let given = std::mem::take(&mut *self.place.given());
+        self.executor.open.ask(self.call.clone(), request.clone(), given);
         self.told(&result).await;
         CallOutcome::Pending(Pending {
             call: self.call.clone(),
+            address: request.address.clone(),
             operation: Operation::Confirmation(request),
             result: Some(result),
         })
     }
 
     /// The outcome of a call that was answered `by` somebody.
-    pub(super) async fn answered(&self, by: By, outcome: Result<ToolOutput, ToolError>) -> CallOutcome {
-        if let (By::Tool, Err(error), Some(definition)) = (by, &outcome, self.definition)
-            && error.kind() == ErrorKind::ApprovalRequired
-            // And not another tool, which it called and whose error it passed on.
-            && error.tool().is_none_or(|tool| tool == definition.name().as_str())
+    pub(super) async fn answered(&self, by: By, mut outcome: Result<ToolOutput, ToolError>) -> CallOutcome {
+        if let (By::Tool, Some(definition)) = (by, self.definition)
+            && let Some(error) = question(&outcome, definition)
         {
-            let request = Box::new(self.request_of_tool(definition, error));
-            self.around.asking(&request, definition).await;
-            return self.asked(request).await;
+            match self.question_of_body(definition, error).await {
+                Ok(request) => return self.asked(request).await,
+                Err(error) => outcome = Err(error),
+            }
         }
         // What a hook gives in place of a failure is the end of it.
         let has_succeeded = by == By::Tool && outcome.is_ok();
@@ -214,7 +216,8 @@ impl Finishing<'_> {
         let operation = output.and_then(ToolOutput::operation_id).map(str::to_owned);
         let has_news = output.is_some_and(|output| !output.is_empty());
         let told = (!self.around.is_quiet).then_some(has_news);
-        self.executor.open.add(OpenCall::LongRunning(self.call.clone()), told);
+        let address = self.around.address(&self.asked);
+        self.executor.open.add(OpenCall::LongRunning(self.call.clone(), address.clone()), told);
         match has_news {
             true => self.told(&result).await,
             // Its end comes with its answer.
@@ -222,29 +225,34 @@ impl Finishing<'_> {
         }
         CallOutcome::Pending(Pending {
             call: self.call.clone(),
+            address,
             operation: Operation::LongRunning(operation),
             result: has_news.then_some(result),
         })
     }
 
-    /// What the body of a tool asks a person.
-    fn request_of_tool(&self, definition: &ToolDefinition, error: &ToolError) -> ApprovalRequest {
+    /// The question that the body of the tool asked by `error`, which is to be answered later.
+    async fn question_of_body(
+        &self,
+        definition: &ToolDefinition,
+        error: &ToolError,
+    ) -> Result<Box<ApprovalRequest>, ToolError> {
+        // The approver may have been asked already, and may need time.
+        let pending = self.place.given().take_pending();
+        if let Some(request) = pending {
+            return Ok(request);
+        }
+        self.place.given().has_room()?;
+        let (executor, call, address) = (self.executor, self.call, self.around.address(&self.asked));
         let arguments = self.place.arguments.clone().unwrap_or_else(|| {
             // It fitted when the call began; where it does not any more, the answer counts for no call.
             let came = Arguments::from(self.call.arguments.as_str().to_owned());
-            let canonical = self.executor.tools.canonical(definition.name().as_str(), came);
+            let canonical = executor.tools.canonical(definition.name().as_str(), came);
             canonical.unwrap_or(Arguments::EMPTY)
         });
-        let hash = bound_to(self.executor.salt, definition, arguments.as_str());
-        let call = ToolCall { arguments, ..self.call.clone() };
-        let payload = error.details().cloned().unwrap_or_default();
-        ApprovalRequest::new(
-            shown(&call, Some(definition)),
-            error.reason().into_owned(),
-            payload,
-            Cause::Tool,
-            hash,
-        )
+        let request = Asking { executor, call, address, definition, arguments: &arguments }.request(error);
+        self.around.asking(&request, definition).await;
+        Ok(request)
     }
 }
 

@@ -18,7 +18,6 @@ use super::{
     around::{Place, Stop, Surroundings},
     build::Finish,
     finish::Finishing,
-    open::Confirmed,
     perform::perform,
     prepare::{Answer, Asked, By, Ready, Step, prepare},
 };
@@ -34,17 +33,12 @@ pub(super) struct Group<'a> {
 
 impl Surroundings {
     /// Prepares, runs and finishes calls that run together.
-    pub(super) async fn group(
-        &self,
-        executor: &Arc<Inner>,
-        asked: &[Asked<'_>],
-        confirmed: &[Confirmed],
-    ) -> Vec<CallOutcome> {
+    pub(super) async fn group(&self, executor: &Arc<Inner>, asked: &[Asked<'_>]) -> Vec<CallOutcome> {
         let mut places: Vec<_> = iter::repeat_with(Place::default).take(asked.len()).collect();
         let mut steps = Vec::with_capacity(asked.len());
-        for (at, (asked, place)) in asked.iter().zip(&mut places).enumerate() {
-            let step = prepare(executor, *asked, confirmed.get(at), self, place).await;
-            if let (Step::Ready(Ready { source: Some(_), .. }), Some(cx)) = (&step, &place.cx) {
+        for (asked, place) in asked.iter().zip(&mut places) {
+            let step = prepare(executor, *asked, self, place).await;
+            if let (Step::Ready(Ready { retry: Some(_), .. }), Some(cx)) = (&step, &place.cx) {
                 place.first = Some(cx.of_attempt(1));
             }
             steps.push(step);
@@ -53,13 +47,14 @@ impl Surroundings {
         let mut ended = Vec::with_capacity(asked.len());
         let mut bodies = Vec::with_capacity(asked.len());
         for (at, (step, place)) in steps.into_iter().zip(&places).enumerate() {
+            let asked = asked[at];
             ended.push(match step {
                 Step::External => Some(Ended::External),
                 Step::Gated(error) => Some(Ended::Gated(error)),
                 Step::Answered(answer) => Some(Ended::Answered(answer)),
                 Step::Asked(request) => Some(Ended::Asked(request)),
                 Step::Ready(ready) => {
-                    bodies.extend(perform(executor, ready, place).map(|body| (at, body)));
+                    bodies.extend(perform(executor, self, asked, ready, place).map(|body| (at, body)));
                     None
                 }
             });
@@ -129,12 +124,12 @@ impl<'a> Group<'a> {
 
     /// Every index is that of a call.
     fn finishing(&self, at: usize) -> Finishing<'_> {
-        let (Asked { call, entry }, place) = (self.asked[at], &self.places[at]);
+        let (asked, place) = (self.asked[at], &self.places[at]);
         if let Some(reports) = &place.reports {
             reports.close();
         }
-        let definition = entry.map(Entry::definition);
-        Finishing { executor: self.executor, around: self.around, call, definition, place }
+        let definition = asked.entry.map(Entry::definition);
+        Finishing { executor: self.executor, around: self.around, asked, call: asked.call, definition, place }
     }
 
     /// Finishes a call of which nobody hears; gives back how it ended where that is not the end of it.

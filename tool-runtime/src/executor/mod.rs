@@ -8,8 +8,8 @@
 //!   other calls of its group, in one task: nothing is spawned, so nothing is left behind.
 //! - [`finish`]: what the output promises, hooks, `Finished`. In the order of the calls again.
 //!
-//! [`batch`] drives them: groups, steering, cancellation; [`around`] is what they share. [`outlet`] tells those who listen, and
-//! [`open`] remembers the calls that are answered later.
+//! [`batch`] drives them: groups, steering, cancellation; [`around`] is what they share. [`outlet`] tells those who listen,
+//! [`questions`] binds the answers of people to what they were asked, and [`open`] remembers the calls that are answered later.
 
 mod around;
 mod batch;
@@ -20,22 +20,23 @@ mod open;
 mod outlet;
 mod perform;
 mod prepare;
+mod questions;
 mod quiet;
 mod stream;
 
 use std::{
     fmt,
     hash::{BuildHasher, RandomState},
-    sync::Arc,
+    sync::{Arc, atomic::AtomicU64},
 };
 
 use tokio::sync::broadcast;
-use tool_core::{CallId, ConfirmationAnswer, ContentHash, ToolError, ToolOutput};
+use tool_core::{ConfirmationAnswer, ContentHash, ToolError, ToolOutput};
 
 pub use self::{
     batch::Batch,
     build::{ExecutionStrategy, ExecutorBuilder, ExecutorError, Finish, InvalidStrategy},
-    open::{AnswerError, OpenCall},
+    open::{AnswerError, CallRef, OpenCall},
     stream::{CallStream, StreamItem},
 };
 use self::{build::Settings, open::OpenCalls};
@@ -86,6 +87,8 @@ pub(crate) struct Inner {
     limits: Limited,
     listeners: broadcast::Sender<ToolEvent>,
     open: OpenCalls,
+    /// How many calls have arrived, here and at the executors of other tools that were made of this one.
+    arrivals: Arc<AtomicU64>,
     detached: Arc<Detached>,
     /// What nobody else knows.
     salt: ContentHash,
@@ -110,8 +113,10 @@ impl Executor {
         let open = OpenCalls::default();
         let salt = ContentHash::of(&[RandomState::new().hash_one(0), RandomState::new().hash_one(1)]);
         let settings = Arc::new(settings);
+        let arrivals = Arc::default();
         let notices = settings.notices(&tools);
-        Self { inner: Arc::new(Inner { tools, settings, limits, listeners, open, detached, salt, notices }) }
+        let inner = Inner { tools, settings, limits, listeners, open, arrivals, detached, salt, notices };
+        Self { inner: Arc::new(inner) }
     }
 
     /// An executor of other tools, such as the snapshot that a run takes of a
@@ -138,7 +143,7 @@ impl Executor {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn with_tools(&self, tools: Registry) -> Result<Self, ExecutorError> {
-        let Inner { settings, limits, listeners, detached, salt, .. } = &*self.inner;
+        let Inner { settings, limits, listeners, arrivals, detached, salt, .. } = &*self.inner;
         let inner = Inner {
             limits: limits.with_tools(tools.definitions().iter()).map_err(ExecutorError::Limits)?,
             notices: settings.notices(&tools),
@@ -146,6 +151,7 @@ impl Executor {
             settings: Arc::clone(settings),
             listeners: listeners.clone(),
             open: OpenCalls::default(),
+            arrivals: Arc::clone(arrivals),
             detached: Arc::clone(detached),
             salt: *salt,
         };
@@ -246,13 +252,13 @@ impl Executor {
         request.to_call(&self.inner.settings.confirmation_call)
     }
 
-    /// Takes an open call back, since nobody will answer it any more.
+    /// Takes an open call back, which will not be answered any more.
     ///
     /// # Errors
     ///
-    /// If no such call is open.
-    pub fn forget(&self, id: &CallId) -> Result<OpenCall, AnswerError> {
-        self.inner.open.take(id)
+    /// If no such call is open, or `call` is an id that several open calls have.
+    pub fn forget(&self, call: impl Into<CallRef>) -> Result<OpenCall, AnswerError> {
+        self.inner.open.take(&call.into())
     }
 
     /// Gives the answer to an open call that was left to the caller, or that goes on after its batch.
@@ -260,13 +266,41 @@ impl Executor {
     ///
     /// # Errors
     ///
-    /// If no such call is open, or it waits for a person; nothing is changed.
+    /// If no such call is open, `call` is an id that several open calls have, or it waits for a person; nothing is
+    /// changed.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use tool_runtime::{AnswerError, Executor, ToolCall, prelude::*};
+    ///
+    /// /// Opens a page.
+    /// #[tool]
+    /// fn open_page(url: String) {}
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+    /// let tools = Registry::builder().tool::<open_page>().build()?;
+    /// let executor = Executor::builder(tools).external(|_| true).build()?;
+    /// // A model that gives two calls the same id.
+    /// let call = |url: &str| ToolCall::new("open_page", json!({ "url": url })).with_id("call_1");
+    /// let outcomes = executor.run(vec![call("a.example"), call("b.example")]).await;
+    ///
+    /// let refused = executor.answer("call_1", Ok("opened".into())).unwrap_err();
+    /// assert!(matches!(refused, AnswerError::Ambiguous { .. }));
+    /// let second = outcomes[1].address().unwrap();
+    /// assert_eq!(executor.answer(second, Ok("opened b".into()))?.text(), "opened b");
+    /// // One is left, for which the id is enough.
+    /// assert_eq!(executor.answer("call_1", Ok("opened a".into()))?.text(), "opened a");
+    /// # Ok::<(), anyhow::Error>(())
+    /// # })?;
+    /// # Ok::<(), anyhow::Error>(())
+    /// ```
     pub fn answer(
         &self,
-        id: &CallId,
+        call: impl Into<CallRef>,
         outcome: Result<ToolOutput, ToolError>,
     ) -> Result<ToolResult, AnswerError> {
-        let (call, told) = self.inner.open.take_answerable(id)?;
+        let (call, told) = self.inner.open.take_answerable(&call.into())?;
         let outcome = outcome.map_err(|error| error.of_tool(call.name.to_string()));
         let result = ToolResult::new(call.id, call.name, outcome);
         if told == Some(false) && self.inner.listeners.receiver_count() > 0 {
@@ -285,12 +319,14 @@ impl Executor {
     ///
     /// # Errors
     ///
-    /// If one of them does not wait for a person (any more); then none of them is run.
-    pub fn resume(
+    /// If one of them does not wait for a person (any more), or is given by an id that several open calls have; then
+    /// none of them is run.
+    pub fn resume<C: Into<CallRef>>(
         &self,
-        answers: impl IntoIterator<Item = (CallId, ConfirmationAnswer)>,
+        answers: impl IntoIterator<Item = (C, ConfirmationAnswer)>,
     ) -> Result<Batch, AnswerError> {
-        let confirmed = self.inner.open.take_confirmed(answers.into_iter().collect())?;
+        let answers = answers.into_iter().map(|(call, answer)| (call.into(), answer));
+        let confirmed = self.inner.open.take_confirmed(answers.collect())?;
         Ok(Batch::resumed(self.clone(), confirmed))
     }
 }

@@ -1,14 +1,17 @@
 //! Calls that are answered later.
+//!
+//! A call is open under its address, by which it is answered. Its id is enough where no other open call has the
+//! same one: models repeat ids, and an answer must not reach another call than was meant.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet, HashMap},
     fmt,
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use tool_core::{CallId, ConfirmationAnswer};
+use tool_core::{CallAddress, CallId, ConfirmationAnswer};
 
-use super::Executor;
+use super::{Executor, questions::Given};
 use crate::{ToolCall, policy::ApprovalRequest};
 
 /// A call that is not answered yet.
@@ -16,9 +19,9 @@ use crate::{ToolCall, policy::ApprovalRequest};
 #[non_exhaustive]
 pub enum OpenCall {
     /// It is left to the caller.
-    External(ToolCall),
+    External(ToolCall, CallAddress),
     /// Its tool started something that goes on.
-    LongRunning(ToolCall),
+    LongRunning(ToolCall, CallAddress),
     /// It waits for a person.
     Confirmation(ToolCall, Box<ApprovalRequest>),
 }
@@ -28,51 +31,122 @@ impl OpenCall {
     #[must_use]
     pub fn call(&self) -> &ToolCall {
         match self {
-            Self::External(call) | Self::LongRunning(call) | Self::Confirmation(call, _) => call,
+            Self::External(call, _) | Self::LongRunning(call, _) | Self::Confirmation(call, _) => call,
         }
     }
+
+    /// The address by which the call is answered.
+    #[must_use]
+    pub fn address(&self) -> &CallAddress {
+        match self {
+            Self::External(_, address) | Self::LongRunning(_, address) => address,
+            Self::Confirmation(_, request) => &request.address,
+        }
+    }
+}
+
+/// An open call, by its address or by its id.
+///
+/// Methods that take an open call take anything that converts into this: an id, as text or [`CallId`], or a
+/// [`CallAddress`]. An id is refused where several open calls have it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CallRef {
+    /// By its id.
+    Id(CallId),
+    /// By its address.
+    Address(CallAddress),
+}
+
+impl fmt::Display for CallRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Id(id) => id.fmt(f),
+            Self::Address(address) => address.fmt(f),
+        }
+    }
+}
+
+/// A conversion for each type that stands for an open call.
+macro_rules! converts {
+    ($($given:ty => $variant:ident, $convert:expr;)*) => { $(
+        impl From<$given> for CallRef {
+            fn from(given: $given) -> Self {
+                Self::$variant($convert(given))
+            }
+        }
+    )* };
+}
+
+converts! {
+    CallId => Id, std::convert::identity;
+    &CallId => Id, CallId::clone;
+    &str => Id, CallId::from;
+    String => Id, CallId::from;
+    CallAddress => Address, std::convert::identity;
+    &CallAddress => Address, CallAddress::clone;
 }
 
 /// Why an answer was refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AnswerError {
-    /// No call of that id is open: there was none, or it was answered before.
-    NotOpen(CallId),
+    /// No such call is open: there was none, or it was answered before.
+    NotOpen(CallRef),
+    /// Several open calls have this id; each is answered by its address.
+    Ambiguous {
+        /// The id.
+        id: CallId,
+        /// The addresses of the calls, in the order in which they came.
+        addresses: Vec<CallAddress>,
+    },
     /// It waits for a person; see [`Executor::resume`](crate::Executor::resume).
-    WaitsForPerson(CallId),
+    WaitsForPerson(CallRef),
     /// It does not wait for a person; see [`Executor::answer`](crate::Executor::answer).
-    AsksNobody(CallId),
+    AsksNobody(CallRef),
     /// The same call was answered twice at once.
-    AnsweredTwice(CallId),
+    AnsweredTwice(CallRef),
 }
+
+/// The number of addresses that a message shows.
+const SHOWN: usize = 8;
 
 impl fmt::Display for AnswerError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotOpen(id) => {
-                write!(f, "no call {id} is open: there was none of that id, or it was answered before")
+            Self::NotOpen(call) => {
+                let of_that = if matches!(call, CallRef::Id(_)) { "of that id" } else { "at that address" };
+                write!(f, "no call {call} is open: there was none {of_that}, or it was answered before")
             }
-            Self::WaitsForPerson(id) => {
-                write!(f, "the call {id} waits for a person, and is answered by `resume`")
+            Self::Ambiguous { id, addresses } => {
+                write!(f, "{} open calls have the id {id}; answer each by its address: ", addresses.len())?;
+                for (at, address) in addresses.iter().take(SHOWN).enumerate() {
+                    write!(f, "{}{address}", if at == 0 { "" } else { ", " })?;
+                }
+                match addresses.len().saturating_sub(SHOWN) {
+                    0 => Ok(()),
+                    more => write!(f, ", and {more} more"),
+                }
             }
-            Self::AsksNobody(id) => {
-                write!(f, "the call {id} does not wait for a person, and is answered by `answer`")
+            Self::WaitsForPerson(call) => {
+                write!(f, "the call {call} waits for a person, and is answered by `resume`")
             }
-            Self::AnsweredTwice(id) => write!(f, "the call {id} was answered twice at once"),
+            Self::AsksNobody(call) => {
+                write!(f, "the call {call} does not wait for a person, and is answered by `answer`")
+            }
+            Self::AnsweredTwice(call) => write!(f, "the call {call} was answered twice at once"),
         }
     }
 }
 
 impl std::error::Error for AnswerError {}
 
-/// A call that a person has spoken about.
+/// A call to whose last question there is an answer now.
 #[derive(Debug)]
 pub(super) struct Confirmed {
-    at: u64,
     pub(super) call: ToolCall,
-    pub(super) request: Box<ApprovalRequest>,
-    pub(super) answer: ConfirmationAnswer,
+    /// The last answer is the new one, and its question has the address of the call.
+    pub(super) given: Given,
+    pub(super) address: CallAddress,
 }
 
 /// Calls that a person has spoken about, until they run. Those that never do are open again.
@@ -107,27 +181,33 @@ pub(super) struct OpenCalls(Mutex<Inner>);
 
 #[derive(Default)]
 struct Inner {
-    next: u64,
+    /// By the serial of the call, which no other call of the executor has.
     calls: BTreeMap<u64, Entry>,
+    /// The serials of the calls of each id.
+    by_id: HashMap<CallId, BTreeSet<u64>>,
 }
 
 struct Entry {
     call: OpenCall,
     /// Whether it has had its `Finished`; `None` where it has no events.
     told: Option<bool>,
+    /// Answers to earlier questions of the same call.
+    given: Given,
 }
 
 impl OpenCalls {
-    // Every change is one insertion or removal, so that a panic elsewhere leaves nothing half done.
+    // No user code runs under the lock, and every change is done in full before the next one.
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn add(&self, call: OpenCall, told: Option<bool>) {
-        let mut inner = self.lock();
-        let at = inner.next;
-        inner.next += 1;
-        inner.calls.insert(at, Entry { call, told });
+        self.lock().insert(Entry { call, told, given: Given::default() });
+    }
+
+    /// Adds a call that waits for a person, with the answers to its earlier questions.
+    pub(super) fn ask(&self, call: ToolCall, request: Box<ApprovalRequest>, given: Given) {
+        self.lock().insert(Entry { call: OpenCall::Confirmation(call, request), told: Some(true), given });
     }
 
     pub(super) fn all(&self) -> Vec<OpenCall> {
@@ -135,47 +215,49 @@ impl OpenCalls {
     }
 
     /// Takes a call, whatever it waits for.
-    pub(super) fn take(&self, id: &CallId) -> Result<OpenCall, AnswerError> {
+    pub(super) fn take(&self, call: &CallRef) -> Result<OpenCall, AnswerError> {
         let mut inner = self.lock();
-        let at = inner.find(id)?;
-        let entry = inner.calls.remove(&at);
-        entry.map(|entry| entry.call).ok_or_else(|| AnswerError::NotOpen(id.clone()))
+        let serial = inner.find(call)?;
+        inner.remove(serial).map(|entry| entry.call).ok_or_else(|| AnswerError::NotOpen(call.clone()))
     }
 
     /// Takes a call that waits for no person, with whether it has had its `Finished`.
-    pub(super) fn take_answerable(&self, id: &CallId) -> Result<(ToolCall, Option<bool>), AnswerError> {
+    pub(super) fn take_answerable(&self, call: &CallRef) -> Result<(ToolCall, Option<bool>), AnswerError> {
         let mut inner = self.lock();
-        let at = inner.find(id)?;
-        match inner.calls.remove(&at) {
-            Some(Entry { call: OpenCall::External(call) | OpenCall::LongRunning(call), told }) => {
-                Ok((call, told))
-            }
-            Some(entry) => {
-                inner.calls.insert(at, entry);
-                Err(AnswerError::WaitsForPerson(id.clone()))
-            }
-            None => Err(AnswerError::NotOpen(id.clone())),
+        let serial = inner.find(call)?;
+        if inner.asks(serial) {
+            return Err(AnswerError::WaitsForPerson(call.clone()));
+        }
+        match inner.remove(serial) {
+            Some(Entry {
+                call: OpenCall::External(call, _) | OpenCall::LongRunning(call, _), told, ..
+            }) => Ok((call, told)),
+            _ => Err(AnswerError::NotOpen(call.clone())),
         }
     }
 
     /// Takes the calls that wait for a person and were answered: all of them, or none.
     pub(super) fn take_confirmed(
         &self,
-        answers: Vec<(CallId, ConfirmationAnswer)>,
+        answers: Vec<(CallRef, ConfirmationAnswer)>,
     ) -> Result<Vec<Confirmed>, AnswerError> {
         let mut inner = self.lock();
         let mut found = BTreeMap::new();
-        for (id, answer) in answers {
-            let at = inner.find(&id)?;
-            if !matches!(inner.calls.get(&at), Some(Entry { call: OpenCall::Confirmation(..), .. })) {
-                return Err(AnswerError::AsksNobody(id));
+        for (call, answer) in answers {
+            let serial = inner.find(&call)?;
+            if !inner.asks(serial) {
+                return Err(AnswerError::AsksNobody(call));
             }
-            if found.insert(at, answer).is_some() {
-                return Err(AnswerError::AnsweredTwice(id));
+            if found.insert(serial, answer).is_some() {
+                return Err(AnswerError::AnsweredTwice(call));
             }
         }
-        let taken = found.into_iter().filter_map(|(at, answer)| match inner.calls.remove(&at)?.call {
-            OpenCall::Confirmation(call, request) => Some(Confirmed { at, call, request, answer }),
+        let taken = found.into_iter().filter_map(|(serial, answer)| match inner.remove(serial)? {
+            Entry { call: OpenCall::Confirmation(call, request), mut given, .. } => {
+                let address = request.address.clone();
+                given.add(request, answer);
+                Some(Confirmed { call, given, address })
+            }
             _ => None,
         });
         Ok(taken.collect())
@@ -183,20 +265,60 @@ impl OpenCalls {
 
     /// Has calls wait again that were taken.
     fn put_back(&self, confirmed: Vec<Confirmed>) {
-        let entry = |Confirmed { at, call, request, answer: _ }| {
-            (at, Entry { call: OpenCall::Confirmation(call, request), told: Some(true) })
-        };
-        self.lock().calls.extend(confirmed.into_iter().map(entry));
+        let mut inner = self.lock();
+        for Confirmed { call, mut given, .. } in confirmed {
+            if let Some(request) = given.take_last() {
+                let call = OpenCall::Confirmation(call, request);
+                inner.insert(Entry { call, told: Some(true), given });
+            }
+        }
     }
 }
 
 impl Inner {
-    fn find(&self, id: &CallId) -> Result<u64, AnswerError> {
-        let mut found = self.calls.iter().filter(|(_, entry)| entry.call.call().id == *id);
-        // Of two calls of one id nobody can say which is meant.
-        match (found.next(), found.next()) {
-            (Some((at, _)), None) => Ok(*at),
-            _ => Err(AnswerError::NotOpen(id.clone())),
+    fn insert(&mut self, entry: Entry) {
+        let address = entry.call.address();
+        self.by_id.entry(address.call_id.clone()).or_default().insert(address.serial);
+        self.calls.insert(address.serial, entry);
+    }
+
+    fn remove(&mut self, serial: u64) -> Option<Entry> {
+        let entry = self.calls.remove(&serial)?;
+        let id = &entry.call.address().call_id;
+        if let Some(serials) = self.by_id.get_mut(id) {
+            serials.remove(&serial);
+            if serials.is_empty() {
+                self.by_id.remove(id);
+            }
+        }
+        Some(entry)
+    }
+
+    /// Whether the call waits for a person.
+    fn asks(&self, serial: u64) -> bool {
+        matches!(self.calls.get(&serial), Some(Entry { call: OpenCall::Confirmation(..), .. }))
+    }
+
+    /// The serial of the one open call that is meant.
+    fn find(&self, call: &CallRef) -> Result<u64, AnswerError> {
+        let not_open = || AnswerError::NotOpen(call.clone());
+        let id = match call {
+            CallRef::Address(address) => {
+                let found = self.calls.get(&address.serial).filter(|entry| entry.call.address() == address);
+                return found.map(|_| address.serial).ok_or_else(not_open);
+            }
+            CallRef::Id(id) => id,
+        };
+        let serials = self.by_id.get(id).ok_or_else(not_open)?;
+        let mut all = serials.iter();
+        match (all.next(), all.next()) {
+            (Some(serial), None) => Ok(*serial),
+            (None, _) => Err(not_open()),
+            _ => {
+                let addresses = serials.iter().filter_map(|serial| self.calls.get(serial));
+                let addresses = addresses.map(|entry| entry.call.address().clone()).collect();
+                Err(AnswerError::Ambiguous { id: id.clone(), addresses })
+            }
         }
     }
 }

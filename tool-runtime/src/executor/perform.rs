@@ -7,24 +7,25 @@ use tokio::{
     time::{Instant, sleep, timeout_at},
 };
 use tool_core::{
-    __private::within_call, Arguments, ErrorKind, Metadata, Prepared, Retry, ToolContext, ToolError,
-    ToolOutput,
+    __private::within_call, Arguments, ConfirmationAnswer, ErrorKind, Metadata, Prepared, Retry, ToolContext,
+    ToolError, ToolOutput,
 };
 use tracing::{Instrument, Span};
 
 use super::{
     Inner,
-    around::{Place, Stop, unless},
+    around::{Place, Stop, Surroundings, unless},
     build::Settings,
     group::Body,
     outlet::{CallReports, shown},
-    prepare::Ready,
+    prepare::{Asked, Ready},
+    questions::{Asking, answer_of, question},
 };
 use crate::{
-    ToolCall,
-    policy::{RetryInfo, RetryPolicy, pauses},
+    ApprovalRequest, Approver, ToolCall,
+    policy::{Permits, RetryInfo, RetryPolicy, pauses},
     registry::Entry,
-    shield::{caught, panic_of},
+    shield::{caught, panic_of, shielded},
     telemetry,
 };
 
@@ -54,43 +55,52 @@ impl Patience {
 }
 
 /// Runs a call that is ready, in a span; `None` where it has no place, which every call has.
-pub(super) fn perform<'a>(executor: &'a Arc<Inner>, ready: Ready<'a>, place: &'a Place) -> Option<Body<'a>> {
+pub(super) fn perform<'a>(
+    executor: &'a Arc<Inner>,
+    around: &'a Surroundings,
+    asked: Asked<'a>,
+    ready: Ready<'a>,
+    place: &'a Place,
+) -> Option<Body<'a>> {
     let cx = place.cx.as_ref()?;
     let definition = ready.entry.definition();
     let span = telemetry::call(definition, cx);
+    let scope = Scope { executor, around, asked, cx, place };
     if !span.is_disabled() {
-        return Some(Box::pin(traced(executor, ready, cx, place, span)));
+        return Some(Box::pin(traced(scope, ready, span)));
     }
-    Some(Box::pin(performed(executor, ready, cx, place)))
+    Some(Box::pin(performed(scope, ready)))
 }
 
-async fn traced<'a>(
+/// What is around one call while it runs.
+#[derive(Clone, Copy)]
+struct Scope<'a> {
     executor: &'a Arc<Inner>,
-    ready: Ready<'a>,
+    around: &'a Surroundings,
+    asked: Asked<'a>,
+    /// The context of the whole call.
     cx: &'a ToolContext,
     place: &'a Place,
-    span: Span,
-) -> Option<Result<ToolOutput, ToolError>> {
+}
+
+async fn traced<'a>(scope: Scope<'a>, ready: Ready<'a>, span: Span) -> Option<Result<ToolOutput, ToolError>> {
+    let executor = scope.executor;
     let (definition, traces) = (ready.entry.definition(), executor.settings.traces);
     if traces.arguments {
         let arguments = Arguments::from(ready.prepared.arguments().as_str().to_owned());
         let call = ToolCall::new(definition.name().as_str(), arguments);
         telemetry::arguments(&span, &shown(&call, Some(definition)));
     }
-    let outcome = performed(executor, ready, cx, place).instrument(span.clone()).await;
+    let outcome = performed(scope, ready).instrument(span.clone()).await;
     telemetry::ended(&span, outcome.as_ref(), traces.results);
     outcome
 }
 
-/// Runs a call that is ready, as often as it takes; `cx` is the context of the whole call.
-async fn performed<'a>(
-    executor: &'a Arc<Inner>,
-    ready: Ready<'a>,
-    cx: &'a ToolContext,
-    place: &'a Place,
-) -> Option<Result<ToolOutput, ToolError>> {
+/// Runs a call that is ready, as often as it takes.
+async fn performed<'a>(scope: Scope<'a>, ready: Ready<'a>) -> Option<Result<ToolOutput, ToolError>> {
+    let Scope { cx, place, .. } = scope;
     let first = place.first.as_ref().unwrap_or(cx);
-    let performed = answered(executor, ready, cx, first, place);
+    let performed = answered(scope, ready, first);
     let outcome = match cx.asked_cancellation() {
         // Somebody has a token for this call alone.
         Some(token) => {
@@ -113,26 +123,17 @@ async fn performed<'a>(
 }
 
 async fn answered<'a>(
-    executor: &'a Arc<Inner>,
+    scope: Scope<'a>,
     ready: Ready<'a>,
-    cx: &'a ToolContext,
     first: &'a ToolContext,
-    place: &'a Place,
 ) -> Option<Result<ToolOutput, ToolError>> {
-    let Ready { entry, prepared, source } = ready;
-    let name = entry.definition().name().as_str();
+    let (Scope { executor, cx, place, .. }, Ready { entry, prepared, source, retry }) = (scope, ready);
     // What hooks asked for is no matter of the body's.
     cx.forget_asked();
-    let _permits = match executor.limits.concerns(name) {
-        true => Some(executor.limits.enter(name).await),
-        false => None,
-    };
+    let permits = scope.entered(entry).await;
     // Meanwhile, or by what a call before this one did.
-    if cx.should_stop() {
-        return None;
-    }
-    if is_late(cx) {
-        return Some(Err(Stop::Late.error()));
+    if let Some(outcome) = scope.over() {
+        return outcome;
     }
     let patience = Patience::new(&executor.settings, entry.definition().metadata());
     let reports = place.reports.as_deref();
@@ -144,18 +145,37 @@ async fn answered<'a>(
             false => Box::pin(patient(patience, prepared, first, reports)).await,
         }
     };
-    let outcome = match source {
+    let outcome = match retry {
         None => run.await,
         Some(_) => Box::pin(run.instrument(telemetry::attempt(1))).await,
     };
     let outcome = entry.hold(outcome);
-    Some(match source {
-        None => outcome,
-        Some(source) => {
-            let again = Again { executor, entry, cx, place, patience, source };
-            Box::pin(again.until_it_succeeds(outcome, first)).await
+    match source {
+        Some(source) if retry.is_some() || question(&outcome, entry.definition()).is_some() => {
+            let again = Again { scope, entry, patience, source, permits };
+            Box::pin(again.until_it_is_over(outcome, retry)).await
         }
-    })
+        _ => Some(outcome),
+    }
+}
+
+impl<'a> Scope<'a> {
+    /// Waits until the limits let the call run.
+    async fn entered(self, entry: &Entry) -> Option<Permits<'a>> {
+        let (limits, name) = (&self.executor.limits, entry.definition().name().as_str());
+        match limits.concerns(name) {
+            true => Some(limits.enter(name).await),
+            false => None,
+        }
+    }
+
+    /// The end of a call that may not go on: it is cancelled, or its run has no time left.
+    fn over(self) -> Option<Option<Result<ToolOutput, ToolError>>> {
+        if self.cx.should_stop() {
+            return Some(None);
+        }
+        is_late(self.cx).then(|| Some(Err(Stop::Late.error())))
+    }
 }
 
 /// Runs `prepared`, unless it takes too long, or gives no sign of life for too long.
@@ -204,79 +224,150 @@ async fn patient<'a>(
     }
 }
 
-/// What it takes to make a call again.
+/// What it takes to run a body again: another attempt, or the same one with an answer to what it asked.
 struct Again<'a> {
-    executor: &'a Inner,
+    scope: Scope<'a>,
     entry: &'a Entry,
-    cx: &'a ToolContext,
-    place: &'a Place,
     patience: Patience,
     source: Arguments<'a>,
+    /// Given back while a person is asked.
+    permits: Option<Permits<'a>>,
 }
 
+/// The outcome of a body, which another attempt may follow; as an error the end of the call, which is `None` where it
+/// was cancelled.
+type Answered = Result<Result<ToolOutput, ToolError>, Option<Result<ToolOutput, ToolError>>>;
+
 impl Again<'_> {
-    /// Makes the call until it succeeds, is not worth another attempt, or has had all of them; gives the
-    /// last result.
-    async fn until_it_succeeds(
-        self,
-        mut outcome: Result<ToolOutput, ToolError>,
-        first: &ToolContext,
-    ) -> Result<ToolOutput, ToolError> {
-        let policy = self.executor.settings.retry.as_ref();
-        let Some(retry) = RetryPolicy::of(policy, self.entry.definition()) else { return outcome };
-        // A stream has shown its items.
-        let mut has_streamed = first.has_streamed();
-        for pause in pauses(retry) {
+    /// Answers what the body asks, and makes the call again until it succeeds, is not worth another attempt, or has
+    /// had all of them; gives the last result.
+    async fn until_it_is_over(
+        mut self,
+        outcome: Result<ToolOutput, ToolError>,
+        retry: Option<Retry>,
+    ) -> Option<Result<ToolOutput, ToolError>> {
+        let mut number = 1;
+        let mut outcome = match self.asked(outcome, number).await {
+            Ok(outcome) => outcome,
+            Err(end) => return end,
+        };
+        for pause in retry.into_iter().flat_map(pauses) {
+            let Some(retry) = retry else { break };
+            let cx = self.scope.cx;
             // None runs now that might clean up.
-            self.cx.forget_asked();
-            if has_streamed || self.cx.should_stop() {
+            cx.forget_asked();
+            // A stream has shown its items.
+            if cx.has_streamed() || cx.should_stop() {
                 break;
             }
-            match self.is_worth_it(retry, &outcome) {
+            match self.is_worth_it(retry, number, &outcome) {
                 Ok(true) => {}
                 Ok(false) => break,
-                Err(error) => return Err(both(outcome, &error)),
+                Err(error) => return Some(Err(both(outcome, &error))),
             }
-            if !pause.is_zero() && !waited(pause).await || is_late(self.cx) {
+            if !pause.is_zero() && !waited(pause).await || is_late(self.scope.cx) {
                 break;
             }
-            let number = self.place.runs.attempts().saturating_add(1);
-            let cx = self.cx.of_attempt(number);
-            let again = self.attempt(&cx).instrument(telemetry::attempt(number));
-            outcome = self.entry.hold(again.await);
-            has_streamed = cx.has_streamed();
+            number = number.saturating_add(1);
+            let again = self.run(number).instrument(telemetry::attempt(number)).await;
+            outcome = match self.asked(again, number).await {
+                Ok(outcome) => outcome,
+                Err(end) => return end,
+            };
         }
-        outcome
+        Some(outcome)
     }
 
-    fn is_worth_it(&self, retry: Retry, outcome: &Result<ToolOutput, ToolError>) -> Result<bool, ToolError> {
+    /// Puts what the body asks to the approver, and runs the body again with each answer, until it asks nothing more.
+    async fn asked(&mut self, mut outcome: Result<ToolOutput, ToolError>, number: u32) -> Answered {
+        let Some(approver) = self.scope.executor.settings.approver.clone() else { return Ok(outcome) };
+        while let Some(error) = question(&outcome, self.entry.definition()) {
+            let request = self.request(error).map_err(|error| Some(Err(error)))?;
+            // A person takes a while, in which other calls may run.
+            self.permits = None;
+            // A cancellation takes the question back at once: no body runs that might clean up.
+            let token = self.scope.cx.cancellation();
+            self.scope.cx.forget_asked();
+            let answered = unless(token, self.put(&*approver, &request)).await;
+            let answer = answered.ok_or(None)?.map_err(|error| Some(Err(error)))?;
+            let Some(answer) = answer else {
+                self.scope.place.given().wait_for(request);
+                return Err(Some(outcome));
+            };
+            self.scope.place.given().add(request, answer);
+            self.permits = self.scope.entered(self.entry).await;
+            self.scope.over().map_or(Ok(()), Err)?;
+            outcome = self.run(number).await;
+        }
+        Ok(outcome)
+    }
+
+    /// The question that the body asked by `error`.
+    fn request(&self, error: &ToolError) -> Result<Box<ApprovalRequest>, ToolError> {
+        let Scope { executor, around, asked, place, .. } = self.scope;
+        place.given().has_room()?;
+        let (call, address) = (asked.call, around.address(&asked));
+        let (definition, arguments) = (self.entry.definition(), &self.source);
+        Ok(Asking { executor, call, address, definition, arguments }.request(error))
+    }
+
+    /// Waits for the answer of the approver; `None` where it is given later.
+    async fn put(
+        &self,
+        approver: &dyn Approver,
+        request: &ApprovalRequest,
+    ) -> Result<Option<ConfirmationAnswer>, ToolError> {
+        let Scope { around, asked, .. } = self.scope;
+        let _turn = around.turn_to_ask().await;
+        around.asking(request, self.entry.definition()).await;
+        let said = shielded(&asked.call.id, "the approver", || approver.ask(request)).await.flatten();
+        said.map(answer_of)
+    }
+
+    fn is_worth_it(
+        &self,
+        retry: Retry,
+        attempt: u32,
+        outcome: &Result<ToolOutput, ToolError>,
+    ) -> Result<bool, ToolError> {
         let failed = match outcome {
             Ok(output) => output.is_failure(),
-            // A tool that says it was cancelled should not be run.
-            Err(error) => error.kind() != ErrorKind::Cancelled,
+            // A tool that says it was cancelled should not be run, and a question is no failure.
+            Err(error) => {
+                error.kind() != ErrorKind::Cancelled && question(outcome, self.entry.definition()).is_none()
+            }
         };
         if !failed {
             return Ok(false);
         }
+        let (settings, cx) = (&self.scope.executor.settings, self.scope.cx);
         let info = RetryInfo {
             tool: self.entry.definition().name().as_str(),
-            id: self.cx.call_id(),
+            id: cx.call_id(),
             arguments: &self.source,
-            attempt: self.place.runs.attempts(),
+            attempt,
             max_attempts: retry.attempts,
             outcome,
         };
-        let decides = || RetryPolicy::decides(self.executor.settings.retry.as_ref(), &info);
+        let decides = || RetryPolicy::decides(settings.retry.as_ref(), &info);
         caught(|| within_call(info.id.clone(), decides))
             .unwrap_or_else(|message| Err(panic_of("it", &message)))
     }
 
+    /// Runs the body in a context of its own, with all answers to what it has asked, as part of attempt `number`.
+    async fn run(&self, number: u32) -> Result<ToolOutput, ToolError> {
+        let mut cx = self.scope.cx.of_attempt(number);
+        self.scope.place.given().hand_new_to(&mut cx);
+        self.entry.hold(self.attempt(&cx).await)
+    }
+
     async fn attempt(&self, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
         let prepared = self.entry.prepare_again(self.source.clone())?;
-        self.place.runs.begin();
+        let place = self.scope.place;
+        place.runs.begin();
         match self.patience.is_endless() {
             true => Entry::run(prepared, cx)?.await,
-            false => patient(self.patience, prepared, cx, self.place.reports.as_deref()).await,
+            false => patient(self.patience, prepared, cx, place.reports.as_deref()).await,
         }
     }
 }

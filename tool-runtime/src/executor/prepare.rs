@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use tool_core::{
-    __private::within_call, Arguments, Confirmation, ConfirmationAnswer, ErrorKind, Permission, Prepared,
+    __private::within_call, Arguments, Confirmation, ContentHash, ErrorKind, Permission, Prepared, Retry,
     RunContext, ToolContext, ToolDefinition, ToolError, ToolOutput,
 };
 
@@ -13,11 +13,12 @@ use super::{
     around::{Place, Stop, Surroundings},
     open::Confirmed,
     outlet::{HOOK, shown},
+    questions::{Given, answer_of},
 };
 use crate::{
     Before, BeforeCall, ToolCall,
     hook::CallView,
-    policy::{Approval, ApprovalRequest, Cause, PermissionRequest, RetryPolicy, bound_to},
+    policy::{Approval, ApprovalRequest, Cause, PermissionRequest, Question, RetryPolicy},
     registry::Entry,
     shield::{barrier, caught, panic_of, shielded},
 };
@@ -27,6 +28,10 @@ use crate::{
 pub(super) struct Asked<'a> {
     pub(super) call: &'a ToolCall,
     pub(super) entry: Option<&'a Entry>,
+    /// The number of the call in the order of arrival.
+    pub(super) serial: u64,
+    /// What a person has said about it before, if it was open.
+    pub(super) confirmed: Option<&'a Confirmed>,
 }
 
 /// What is to be done about a call.
@@ -68,8 +73,9 @@ pub(super) enum By {
 pub(super) struct Ready<'a> {
     pub(super) entry: &'a Entry,
     pub(super) prepared: Prepared<'a>,
-    /// The canonical text that it was prepared from, where it may be made again.
+    /// The canonical text that it was prepared from, where it may be needed again.
     pub(super) source: Option<Arguments<'a>>,
+    pub(super) retry: Option<Retry>,
 }
 
 impl<'a> Step<'a> {
@@ -85,10 +91,13 @@ impl<'a> Step<'a> {
 /// A call on its way through the steps.
 struct Preparing<'a, 'c> {
     executor: &'a Arc<Inner>,
+    asked: Asked<'a>,
     call: &'a ToolCall,
     entry: &'a Entry,
     around: &'c Surroundings,
     cx: &'c mut ToolContext,
+    /// What people have answered to questions about the call.
+    given: &'c mut Given,
     prepared: Prepared<'a>,
     /// Where the canonical arguments are kept, for those who look at the call later.
     canonical: &'c mut Option<Arguments<'static>>,
@@ -97,11 +106,11 @@ struct Preparing<'a, 'c> {
 /// Prepares `call`; `place` is where its context is kept.
 pub(super) async fn prepare<'a>(
     executor: &'a Arc<Inner>,
-    Asked { call, entry }: Asked<'a>,
-    confirmed: Option<&Confirmed>,
+    asked: Asked<'a>,
     around: &Surroundings,
     place: &mut Place,
 ) -> Step<'a> {
+    let Asked { call, entry, .. } = asked;
     let definition = entry.map(Entry::definition);
     // Before all else: a call that was cut off is neither run nor left to the caller, and is judged by no one.
     if let Err(incomplete) = call.completed() {
@@ -125,9 +134,10 @@ pub(super) async fn prepare<'a>(
         }
     }
     if let Some(entry) = entry {
-        *place = around.place(executor, entry, call);
+        *place = around.place(executor, entry, &asked);
     }
-    let Place { cx, arguments: canonical, reports, .. } = place;
+    let mut given = asked.confirmed.map(|confirmed| confirmed.given.clone()).unwrap_or_default();
+    let Place { cx, arguments: canonical, reports, .. } = &mut *place;
     if let Some(denied) = denied_by_name(executor, call) {
         around.started(call, definition).await;
         return Step::answered(By::Permission, Err(denied));
@@ -146,7 +156,7 @@ pub(super) async fn prepare<'a>(
         return Step::answered(By::Check, Err(executor.tools.unknown(&call.name)));
     };
     let arguments = Arguments::from(call.arguments.as_str());
-    let is_looked_at = confirmed.is_some() || executor.settings.looks_at(entry.definition());
+    let is_looked_at = asked.confirmed.is_some() || executor.settings.looks_at(entry.definition());
     let prepared = match is_looked_at {
         true => entry.prepare_canonical(arguments),
         // Where nothing looks, what came is decoded as it is.
@@ -157,17 +167,20 @@ pub(super) async fn prepare<'a>(
         Err(error) => return Step::answered(By::Check, Err(error)),
     };
     if !is_looked_at {
-        let ready = || Step::Ready(Ready { entry, prepared, source: None });
+        let ready = || Step::Ready(Ready { entry, prepared, source: None, retry: None });
         return around.stop().map_or_else(ready, Step::stopped);
     }
-    let preparing = Preparing { executor, call, entry, around, cx, prepared, canonical };
-    let step = match around.unless_stopped(preparing.decided(confirmed)).await {
+    let given_now = &mut given;
+    let preparing =
+        Preparing { executor, asked, call, entry, around, cx, given: given_now, prepared, canonical };
+    let step = match around.unless_stopped(preparing.decided()).await {
         Ok(decided) => decided.unwrap_or_else(|step| step),
         Err(stop) => Step::stopped(stop),
     };
     if let (Some(reports), Some(canonical)) = (reports, canonical) {
         reports.are_of(canonical.clone());
     }
+    *place.given() = given;
     step
 }
 
@@ -204,17 +217,19 @@ async fn gate(
 
 impl<'a> Preparing<'a, '_> {
     /// The call, ready to run; or what is to be done about it instead.
-    async fn decided(mut self, confirmed: Option<&Confirmed>) -> Result<Step<'a>, Step<'a>> {
+    async fn decided(mut self) -> Result<Step<'a>, Step<'a>> {
         let by_rule = |error| Step::answered(By::Permission, Err(error));
         let mut ruled = self.ruled().map_err(by_rule)?;
         if self.hooks().await? {
             ruled = self.ruled().map_err(by_rule)?;
         }
-        self.permitted(ruled, confirmed).await?;
+        self.permitted(ruled).await?;
         *self.canonical = Some(Arguments::from(self.prepared.arguments().as_str().to_owned()));
         let retry = RetryPolicy::of(self.executor.settings.retry.as_ref(), self.entry.definition());
-        let source = retry.and_then(|_| self.canonical.clone());
-        Ok(Step::Ready(Ready { entry: self.entry, prepared: self.prepared, source }))
+        // The call may be made again, or its body may ask.
+        let is_needed_again = retry.is_some() || self.executor.settings.approver.is_some();
+        let source = self.canonical.clone().filter(|_| is_needed_again);
+        Ok(Step::Ready(Ready { entry: self.entry, prepared: self.prepared, source, retry }))
     }
 
     /// What the rules say of the call as it is now.
@@ -258,56 +273,58 @@ impl<'a> Preparing<'a, '_> {
         Ok(is_rewritten)
     }
 
-    /// Asks whoever has to permit the call: the tool, the executor's policy, a person.
-    async fn permitted(&mut self, ruled: Permission, confirmed: Option<&Confirmed>) -> Result<(), Step<'a>> {
+    /// Asks for permission: the tool, the executor's policy, a person.
+    async fn permitted(&mut self, ruled: Permission) -> Result<(), Step<'a>> {
         let by_permission = |error| Step::answered(By::Permission, Err(error));
-        // A "no" counts whatever has changed since; the body of a tool hears it by itself.
-        if confirmed.is_some_and(|it| !it.answer.confirmed && it.request.cause != Cause::Tool) {
+        // A "no" counts whatever has changed since.
+        if self.given.is_refused() {
             return Err(by_permission(rejected(&self.call.name, "")));
         }
-        // The first decision that is not to allow the call counts: the tool's own, the executor's, and
-        // last what a rule asks for, since a rule's denial has been heard before.
-        let mut permission = self.own_permission().map_err(by_permission)?;
+        let permission = self.permission(ruled).await.map_err(by_permission)?;
+        if let Some(question) = self.question(permission).map_err(by_permission)? {
+            let (definition, arguments) = (self.entry.definition(), self.prepared.arguments().as_str());
+            let hash = question.bound_to(self.executor.salt, definition, arguments);
+            // The answer to another question than this one counts for nothing.
+            match self.given.to(hash) {
+                Some(answer) => self.cx.approve(answer.clone()),
+                None => self.ask(question, hash).await?,
+            }
+        }
+        self.hand_answers_to_body();
+        Ok(())
+    }
+
+    /// The first decision that is not to allow the call: the tool's own, the executor's, and last what a rule asks
+    /// for, because a rule's denial was applied before.
+    async fn permission(&mut self, ruled: Permission) -> Result<Permission, ToolError> {
+        let mut permission = self.own_permission()?;
         if let (Permission::Allow, Some(policy)) = (&permission, &self.executor.settings.permission) {
             let (definition, arguments) = (self.entry.definition(), self.prepared.arguments());
             let request = PermissionRequest::new(definition, self.cx, arguments);
             let said = shielded(&self.call.id, "the permission policy", || policy.decide(&request)).await;
-            permission = said.flatten().map_err(by_permission)?;
+            permission = said.flatten()?;
         }
-        if permission == Permission::Allow {
-            permission = ruled;
-        }
-        let (hint, cause) = match permission {
-            Permission::Allow => match self.wants_confirmation().map_err(by_permission)? {
-                // The body may have asked, too.
-                false if confirmed.is_none() => return Ok(()),
-                false => (String::new(), Cause::Tool),
-                true => (format!("May the tool {} be called?", self.call.name), Cause::Confirmation),
-            },
-            Permission::Ask { reason } => (reason, Cause::Permission),
-            Permission::Deny { reason } => {
-                return Err(by_permission(ToolError::new(ErrorKind::Denied, reason)));
-            }
-            _ => {
-                return Err(by_permission(ToolError::new(
-                    ErrorKind::Denied,
-                    "by a decision that is not known",
-                )));
-            }
+        Ok(if permission == Permission::Allow { ruled } else { permission })
+    }
+
+    /// The generic question before the call, if there is one.
+    fn question(&self, permission: Permission) -> Result<Option<Question>, ToolError> {
+        let (cause, hint) = match permission {
+            Permission::Allow if !self.wants_confirmation()? => return Ok(None),
+            Permission::Allow => (Cause::Confirmation, format!("May the tool {} be called?", self.call.name)),
+            Permission::Ask { reason } => (Cause::Permission, reason),
+            Permission::Deny { reason } => return Err(ToolError::new(ErrorKind::Denied, reason)),
+            _ => return Err(ToolError::new(ErrorKind::Denied, "by a decision that is not known")),
         };
+        Ok(Some(Question { cause, hint, payload: Value::Null }))
+    }
+
+    /// Hands the answers to questions of the tool's body to its context, where they were about this call as it is
+    /// now.
+    fn hand_answers_to_body(&mut self) {
+        let (salt, definition) = (self.executor.salt, self.entry.definition());
         let arguments = self.prepared.arguments().as_str();
-        let hash = bound_to(self.executor.salt, self.entry.definition(), arguments);
-        // What was said of another call than this one counts for nothing.
-        if let Some(Confirmed { answer, .. }) = confirmed.filter(|it| it.request.hash == hash) {
-            self.cx.confirm(answer.clone());
-            return Ok(());
-        }
-        if cause == Cause::Tool {
-            return Ok(());
-        }
-        let shown = self.shown();
-        let request = Box::new(ApprovalRequest::new(shown, hint, Value::Null, cause, hash));
-        self.ask(request).await
+        self.given.hand_to(self.cx, |request| request.is_about(salt, definition, arguments));
     }
 
     /// The call as it would run, for people.
@@ -316,24 +333,26 @@ impl<'a> Preparing<'a, '_> {
         shown(&ToolCall { arguments, ..self.call.clone() }, Some(self.entry.definition()))
     }
 
-    async fn ask(&mut self, request: Box<ApprovalRequest>) -> Result<(), Step<'a>> {
+    /// Asks a person, through the approver or later.
+    async fn ask(&mut self, question: Question, hash: ContentHash) -> Result<(), Step<'a>> {
+        let by_permission = |error| Step::answered(By::Permission, Err(error));
         let settings = &self.executor.settings;
-        if settings.approver.is_none() && request.cause == Cause::Permission && !settings.ask_later {
-            let error = ToolError::new(ErrorKind::ApprovalRequired, request.hint);
-            return Err(Step::answered(By::Permission, Err(error)));
+        if settings.approver.is_none() && question.cause == Cause::Permission && !settings.ask_later {
+            return Err(by_permission(ToolError::new(ErrorKind::ApprovalRequired, question.hint)));
         }
+        self.given.has_room().map_err(by_permission)?;
+        let address = self.around.address(&self.asked);
+        let request = Box::new(ApprovalRequest::new(self.shown(), address, question, hash));
         self.around.asking(&request, self.entry.definition()).await;
         let Some(approver) = &settings.approver else { return Err(Step::Asked(request)) };
         let said = shielded(&self.call.id, "the approver", || approver.ask(&request)).await.flatten();
-        let payload = match said.map_err(|error| Step::answered(By::Permission, Err(error)))? {
-            Approval::Approved => Value::Null,
-            Approval::ApprovedWith(payload) => payload,
-            Approval::Rejected(reason) => {
-                return Err(Step::answered(By::Permission, Err(rejected(&self.call.name, &reason))));
-            }
-            Approval::Later => return Err(Step::Asked(request)),
-        };
-        self.cx.confirm(ConfirmationAnswer { confirmed: true, payload });
+        let said = said.map_err(by_permission)?;
+        if let Approval::Rejected(reason) = &said {
+            return Err(by_permission(rejected(&self.call.name, reason)));
+        }
+        let Some(answer) = answer_of(said) else { return Err(Step::Asked(request)) };
+        self.cx.approve(answer.clone());
+        self.given.add(request, answer);
         Ok(())
     }
 

@@ -59,7 +59,7 @@ impl Surroundings {
         outcomes: &mut Vec<CallOutcome>,
     ) {
         let place = |asked: &Asked<'_>| match asked.entry {
-            Some(entry) if asked.call.incomplete.is_none() => self.place(executor, entry, asked.call),
+            Some(entry) if asked.call.incomplete.is_none() => self.place(executor, entry, asked),
             _ => Place::default(),
         };
         let places: Vec<_> = asked.iter().map(place).collect();

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json, value::RawValue};
-use tool_core::{ConfirmationAnswer, ContentHash, Running, ToolDefinition, ToolError};
+use tool_core::{CallAddress, ConfirmationAnswer, ContentHash, Running, ToolDefinition, ToolError};
 
 use crate::ToolCall;
 
@@ -14,13 +14,16 @@ pub const CONFIRMATION_CALL: &str = "request_confirmation";
 
 /// A call that a person should see before it runs.
 ///
-/// An answer counts for this call only: for this tool as it is defined now, with these arguments, once.
+/// An answer counts for this question only, once: about this call of this tool as it is defined now, with these
+/// arguments, for this cause, with this hint and payload.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ApprovalRequest {
     /// The call as it would run; values of secret parameters are replaced.
     pub call: ToolCall,
+    /// The address of the call, by which it is answered later.
+    pub address: CallAddress,
     /// Why a person is asked.
     pub hint: String,
     /// What a program may show beside it.
@@ -28,8 +31,29 @@ pub struct ApprovalRequest {
     pub payload: Value,
     /// Who asks.
     pub cause: Cause,
-    /// What the answer is bound to: the tool's definition, its arguments, and the executor that asks.
+    /// The hash of all that the answer is bound to: the cause, the hint, the payload, the tool's definition, its
+    /// arguments, and the executor that asks.
     pub hash: ContentHash,
+}
+
+/// A question about a call.
+pub(crate) struct Question {
+    pub(crate) cause: Cause,
+    pub(crate) hint: String,
+    pub(crate) payload: Value,
+}
+
+impl Question {
+    /// The hash of the question about a call of `definition` with `arguments`. `salt` keeps those who see the hash
+    /// from guessing a secret among the arguments.
+    pub(crate) fn bound_to(
+        &self,
+        salt: ContentHash,
+        definition: &ToolDefinition,
+        arguments: &str,
+    ) -> ContentHash {
+        bound_to(salt, definition, arguments, (self.cause, &self.hint, &self.payload))
+    }
 }
 
 /// Who wants a person to be asked.
@@ -46,8 +70,19 @@ pub enum Cause {
 }
 
 impl ApprovalRequest {
-    pub(crate) fn new(call: ToolCall, hint: String, payload: Value, cause: Cause, hash: ContentHash) -> Self {
-        Self { call, hint, payload, cause, hash }
+    pub(crate) fn new(
+        call: ToolCall,
+        address: CallAddress,
+        Question { cause, hint, payload }: Question,
+        hash: ContentHash,
+    ) -> Self {
+        Self { call, address, hint, payload, cause, hash }
+    }
+
+    /// Returns `true` if the question, about a call of `definition` with `arguments`, is the one that the answer is
+    /// bound to.
+    pub(crate) fn is_about(&self, salt: ContentHash, definition: &ToolDefinition, arguments: &str) -> bool {
+        self.hash == bound_to(salt, definition, arguments, (self.cause, &self.hint, &self.payload))
     }
 
     /// The request as a call of a tool named `name` that does not exist, for front ends that answer
@@ -64,7 +99,10 @@ impl ApprovalRequest {
         let original = Original { id: Some(id), name: Some(name_of_tool), args: Some(args) };
         let original = serde_json::to_string(&original).unwrap_or_else(|error| error.to_string());
         let asked = json!({ "hint": self.hint, "payload": self.payload, "confirmed": false });
-        let arguments = format!(r#"{{"originalFunctionCall":{original},"toolConfirmation":{asked}}}"#);
+        let address = json!(self.address);
+        let arguments = format!(
+            r#"{{"originalFunctionCall":{original},"toolConfirmation":{asked},"address":{address}}}"#
+        );
         ToolCall::new(name, arguments).with_id(self.call.id.to_string())
     }
 
@@ -132,23 +170,27 @@ impl fmt::Display for NotAConfirmation {
 
 impl std::error::Error for NotAConfirmation {}
 
-/// What an answer to a call with `arguments` is bound to. `salt` keeps those who see the hash from guessing
-/// a secret among the arguments.
-pub(crate) fn bound_to(salt: ContentHash, definition: &ToolDefinition, arguments: &str) -> ContentHash {
+fn bound_to(
+    salt: ContentHash,
+    definition: &ToolDefinition,
+    arguments: &str,
+    question: (Cause, &str, &Value),
+) -> ContentHash {
     // As JSON, so that the order of properties and blanks do not matter, and all digits do.
     let arguments = ContentHash::of_json(arguments).unwrap_or_else(|| ContentHash::of(arguments));
-    ContentHash::combine([salt, definition.content_hash(), arguments])
+    ContentHash::combine([salt, definition.content_hash(), arguments, ContentHash::of(&question)])
 }
 
-/// What is said to a request.
+/// The decision on a request.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Approval {
     /// It may run.
     Approved,
-    /// It may run, and is told this.
+    /// It may run, and reads this value.
     ApprovedWith(Value),
-    /// It must not run, because of this.
+    /// It must not run, for this reason. Where its body asks, the body runs and reads that it is not confirmed,
+    /// with the reason as payload.
     Rejected(String),
     /// Nobody can say now: the call is [pending](crate::Pending).
     Later,
@@ -159,7 +201,9 @@ pub enum Approval {
 /// Without one, a call that needs an approval is [pending](crate::Pending), and
 /// [`Executor::resume`](crate::Executor::resume) takes the answer.
 pub trait Approver: Send + Sync {
-    /// Decides on one request. Requests of one batch come one after the other.
+    /// Decides on one request: before a call, or when the body of its tool
+    /// [asks](crate::ToolContext::request_confirmation), which then runs again with the answer. Requests of one
+    /// batch come one after the other.
     fn ask<'a>(&'a self, request: &'a ApprovalRequest) -> Running<'a, Result<Approval, ToolError>>;
 }
 
@@ -192,16 +236,30 @@ mod tests {
 
     use super::*;
 
-    // I17: an approval of a tool is none of another one that took its place.
+    // I17: an approval of a tool is none of another one that took its place, and none of another question.
     #[test]
-    fn an_answer_is_bound_to_the_definition() {
+    fn an_answer_is_bound_to_the_definition_and_to_the_question() {
         let definition = |description: &'static str| {
             let schema = InputSchema::new(json!({ "type": "object" })).unwrap();
             ToolDefinition::new(ToolName::new("pay").unwrap(), description, schema)
         };
         let salt = ContentHash::of("salt");
-        let hash = |description| bound_to(salt, &definition(description), "{}");
-        assert_eq!(hash("Pays."), hash("Pays."));
-        assert_ne!(hash("Pays."), hash("Pays twice."));
+        let hash = |description, arguments, cause, hint: &str, payload| {
+            let question = Question { cause, hint: hint.to_owned(), payload };
+            question.bound_to(salt, &definition(description), arguments)
+        };
+        let asked = || hash("Pays.", "{}", Cause::Tool, "Pay?", json!(7));
+        assert_eq!(asked(), asked());
+        for other in [
+            hash("Pays twice.", "{}", Cause::Tool, "Pay?", json!(7)),
+            hash("Pays.", r#"{"a":1}"#, Cause::Tool, "Pay?", json!(7)),
+            hash("Pays.", "{}", Cause::Confirmation, "Pay?", json!(7)),
+            hash("Pays.", "{}", Cause::Permission, "Pay?", json!(7)),
+            hash("Pays.", "{}", Cause::Tool, "Pay more?", json!(7)),
+            hash("Pays.", "{}", Cause::Tool, "Pay?", json!(8)),
+            hash("Pays.", "{}", Cause::Tool, "Pay?", Value::Null),
+        ] {
+            assert_ne!(asked(), other);
+        }
     }
 }

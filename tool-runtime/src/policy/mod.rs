@@ -14,7 +14,11 @@ mod reveal;
 mod rules;
 mod sanitizer;
 
-pub(crate) use self::{approval::bound_to, limits::Limited, retry::pauses};
+pub(crate) use self::{
+    approval::Question,
+    limits::{Limited, Permits},
+    retry::pauses,
+};
 pub use self::{
     approval::{
         Approval, ApprovalRequest, Approver, CONFIRMATION_CALL, Cause, NotAConfirmation, confirmation_answer,

@@ -2,8 +2,8 @@ use std::{future::poll_fn, sync::Arc, task::Poll, time::Duration};
 
 use tokio::{runtime::Handle, time::timeout};
 use tool_core::{
-    __private::within_call, Arguments, Confirmation, ErrorKind, Misfit, Needed, Prepared, Purpose, Running, Site, Tool,
-    ToolContext, ToolDefinition, ToolError, ToolOutput, WithCallId,
+    __private::within_call, Arguments, Confirmation, ErrorKind, Misfit, Needed, Prepared, Purpose, Running,
+    Site, Tool, ToolContext, ToolDefinition, ToolError, ToolOutput, WithCallId,
 };
 
 use super::{Claim, Guard, Problem};

@@ -282,10 +282,15 @@ impl Registry {
         ToolContext::new(name, Arc::clone(self.provided()))
     }
 
-    /// A context for the call `id`, under `token`.
-    pub(crate) fn context_for(&self, entry: &Entry, id: CallId, token: CancellationToken) -> ToolContext {
+    /// A context for the call `id` that arrived as number `serial`, under `token`.
+    pub(crate) fn context_for(
+        &self,
+        entry: &Entry,
+        (id, serial): (CallId, u64),
+        token: CancellationToken,
+    ) -> ToolContext {
         let name = entry.definition().name().clone();
-        ToolContext::of_call(name, Arc::clone(self.provided()), id, token)
+        ToolContext::of_call(name, Arc::clone(self.provided()), (id, serial), token)
     }
 
     pub(crate) fn entry(&self, name: &str) -> Option<&Entry> {

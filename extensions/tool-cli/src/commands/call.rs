@@ -133,8 +133,11 @@ fn call(program: &Program, name: &str, options: &Options<'_>, given: Given) -> R
             Ok(exit)
         }
         None => {
-            let what =
-                if matches!(outcome, CallOutcome::External(_)) { "is left to its caller" } else { "goes on" };
+            let what = if matches!(outcome, CallOutcome::External(..)) {
+                "is left to its caller"
+            } else {
+                "goes on"
+            };
             terminal.note(&format!("the call {what}"));
             Ok(Exit::Done)
         }

@@ -77,7 +77,7 @@ impl Command for Run {
             terminal.note(&format!("there are no calls in the response, read as one of {}", dialect.name()));
         }
         for outcome in &outcomes {
-            if let CallOutcome::External(call) = outcome {
+            if let CallOutcome::External(call, _) = outcome {
                 terminal.note(&format!(
                     "{}: the call is left to whoever runs the program",
                     in_a_line(&call.name)

@@ -249,7 +249,7 @@ fn an_answer_that_comes_later_is_for_the_text_that_was_shown() {
     assert_eq!(request.call.arguments.as_str(), CANONICAL);
     seen.all();
     let yes = tool_runtime::ConfirmationAnswer { confirmed: true, payload: Value::Null };
-    let outcomes = crate::run(executor.resume([("0".into(), yes)]).unwrap().run());
+    let outcomes = crate::run(executor.resume([("0", yes)]).unwrap().run());
     assert_eq!(texts(&outcomes), ["moved"]);
     assert!(seen.all().contains(&"body a 100".to_owned()));
     assert_eq!(ask(r#"{"path":"a","n":100.0}"#).hash, request.hash);

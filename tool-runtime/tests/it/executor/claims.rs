@@ -147,7 +147,12 @@ fn harmless() -> impl Tool {
 // I23: a wrapper's own answer is an answer.
 #[test]
 fn a_wrapper_answers_for_a_tool_that_claims_nothing() {
-    let listed: Arc<dyn Tool> = Arc::new(harmless());
+    #[tool_args]
+    struct Counted {
+        x: u8,
+    }
+    let tool = ToolBuilder::new("harmless").description("Does nothing.");
+    let listed: Arc<dyn Tool> = Arc::new(tool.must(|it: Counted, _| async move { Ok::<_, ToolError>(it.x) }));
     let toolbox = Toolbox::new();
     toolbox.add_toolset(NamedTools::new("set", [listed]).confirmed(|_, arguments| arguments["x"] == 1));
     let tools = crate::run(toolbox.snapshot(&RunContext::new())).unwrap().into_tools();
@@ -157,7 +162,7 @@ fn a_wrapper_answers_for_a_tool_that_claims_nothing() {
         let cx = tools.context_of("harmless").unwrap();
         wrapped.prepare(arguments.into()).unwrap().wants_confirmation(&cx).unwrap()
     };
-    assert_eq!((wants("{}"), wants(r#"{"x":1}"#)), (Some(false), Some(true)));
+    assert_eq!((wants(r#"{"x":0}"#), wants(r#"{"x":1}"#)), (Some(false), Some(true)));
 }
 
 // I14: `Always` needs no answer, and neither does a tool that only its caller runs.

@@ -1,5 +1,6 @@
 //! A batch of calls, whatever happens to it.
 
+mod addresses;
 mod approval;
 mod canonical;
 mod claims;
@@ -15,6 +16,7 @@ mod open_calls;
 mod panics;
 mod permission;
 mod property;
+mod questions;
 mod retry;
 mod run_deadlines;
 mod secrets;
@@ -33,7 +35,7 @@ use std::{
 
 use tool_runtime::{
     Before, BeforeCall, CallOutcome, CallView, EventListener, Executor, ExecutorBuilder, Hook, Registry,
-    RegistryBuilder, Running, ToolCall, ToolEvent, ToolResult, prelude::*,
+    RegistryBuilder, Retry, Running, ToolCall, ToolEvent, ToolResult, prelude::*,
 };
 
 /// What happened, in order.
@@ -116,6 +118,9 @@ fn executor(builder: RegistryBuilder) -> Executor {
 fn building(builder: RegistryBuilder) -> ExecutorBuilder {
     Executor::builder(registry(builder))
 }
+
+/// Three attempts, without pauses.
+const AT_ONCE: Retry = Retry { attempts: 3, initial_ms: 0, max_ms: 0, multiplier: 1.0, jitter: false };
 
 /// A call under the id "0".
 fn one(name: &str, arguments: &str) -> Vec<ToolCall> {

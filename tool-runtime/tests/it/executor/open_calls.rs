@@ -38,7 +38,7 @@ fn a_call_that_is_left_to_the_caller_is_not_looked_at_here() {
                 Permission::deny("no")
             }));
         let outcomes = executor.run(one("echo", ECHO)).await;
-        let CallOutcome::External(call) = &outcomes[0] else { panic!() };
+        let CallOutcome::External(call, _) = &outcomes[0] else { panic!() };
         assert_eq!(call, &one("echo", ECHO)[0]);
         assert!(outcomes[0].result().is_none() && !outcomes[0].is_finished());
         assert_eq!((counter.get(), asked.get()), (0, 0));
@@ -60,16 +60,16 @@ fn the_caller_answers_what_was_left_to_it_once() {
         let outcomes = executor.run(calls).await;
         assert_eq!(texts(&outcomes), ["done here", "Tool not found: unknown", "-"]);
         executor.assert_calls_told(&["0", "1"]);
-        let [OpenCall::External(open)] = &executor.open_calls()[..] else { panic!() };
+        let [OpenCall::External(open, _)] = &executor.open_calls()[..] else { panic!() };
         assert_eq!((open.id.to_string(), open.arguments.as_str()), ("2".to_owned(), ECHO));
 
-        let wrong = executor.answer(&"7".into(), Ok("lost".into())).unwrap_err();
+        let wrong = executor.answer("7", Ok("lost".into())).unwrap_err();
         assert_eq!(wrong, AnswerError::NotOpen("7".into()));
-        let answer = executor.answer(&"2".into(), Ok("done there".into())).unwrap();
+        let answer = executor.answer("2", Ok("done there".into())).unwrap();
         assert_eq!((answer.id.to_string(), &*answer.name), ("2".to_owned(), "echo"));
         assert_eq!(answer.text(), "done there");
         assert!(executor.open_calls().is_empty());
-        let again = executor.answer(&"2".into(), Ok("done again".into())).unwrap_err();
+        let again = executor.answer("2", Ok("done again".into())).unwrap_err();
         assert_eq!(
             again.to_string(),
             "no call 2 is open: there was none of that id, or it was answered before"
@@ -86,7 +86,7 @@ fn the_caller_may_answer_with_an_error() {
         let tools = Registry::builder().tool::<echo>().provide(Counter::default());
         let executor = way.of(building(tools).external(is_echo));
         executor.run(one("echo", ECHO)).await;
-        let answer = executor.answer(&"0".into(), Err(ToolError::failed("the browser is closed"))).unwrap();
+        let answer = executor.answer("0", Err(ToolError::failed("the browser is closed"))).unwrap();
         assert!(answer.is_error());
         assert_eq!(answer.text(), "the browser is closed");
         assert_eq!(answer.outcome.unwrap_err().tool(), Some("echo"));
@@ -128,9 +128,9 @@ fn a_long_running_call_tells_what_it_has_and_is_answered_by_its_id() {
         assert!(matches!(&pending.operation, Operation::LongRunning(Some(id)) if id == "job-7"));
         assert_eq!(texts(&outcomes), ["started job-7"]);
         executor.assert_told(["started 0", "finished 0"]);
-        let [OpenCall::LongRunning(call)] = &executor.open_calls()[..] else { panic!() };
+        let [OpenCall::LongRunning(call, _)] = &executor.open_calls()[..] else { panic!() };
         assert_eq!(call.id.to_string(), "0");
-        let answer = executor.answer(&"0".into(), Ok("built".into())).unwrap();
+        let answer = executor.answer("0", Ok("built".into())).unwrap();
         assert_eq!((answer.id.to_string(), answer.text().as_ref()), ("0".to_owned(), "built"));
         // Its end was told with what it had.
         executor.assert_told::<&str>([]);
@@ -146,16 +146,13 @@ fn a_long_running_call_with_nothing_to_tell_ends_with_its_answer() {
         let outcomes = executor.run(starting(true)).await;
         assert_eq!(texts(&outcomes), ["-"]);
         executor.assert_told(["started 0"]);
-        executor.answer(&"0".into(), Ok("built".into())).unwrap();
+        executor.answer("0", Ok("built".into())).unwrap();
         // The stream of the batch has ended.
         if let (Watch::Listener, Some(events)) = (way.watch, executor.events()) {
             let [ToolEvent::Finished { result, .. }] = &events[..] else { panic!("{events:?}") };
             assert_eq!(result.text(), "built");
         }
-        assert_eq!(
-            executor.answer(&"0".into(), Ok("built".into())).unwrap_err(),
-            AnswerError::NotOpen("0".into())
-        );
+        assert_eq!(executor.answer("0", Ok("built".into())).unwrap_err(), AnswerError::NotOpen("0".into()));
     });
 }
 
@@ -290,8 +287,8 @@ fn a_run_with_an_executor_of_its_own_answers_its_own_calls_only() {
         crate::run(executor.run(one("echo", ECHO)));
         assert_eq!(executor.open_calls().len(), 1);
     }
-    assert!(one_run.answer(&"0".into(), Ok("mine".into())).is_ok());
-    assert!(one_run.answer(&"0".into(), Ok("mine again".into())).is_err());
+    assert!(one_run.answer("0", Ok("mine".into())).is_ok());
+    assert!(one_run.answer("0", Ok("mine again".into())).is_err());
     assert_eq!(other.open_calls().len(), 1);
     assert!(shared.open_calls().is_empty());
 }
@@ -300,7 +297,7 @@ fn a_run_with_an_executor_of_its_own_answers_its_own_calls_only() {
 fn a_call_that_nobody_will_answer_is_forgotten() {
     let executor = leaving();
     crate::run(executor.run(one("echo", ECHO)));
-    assert_eq!(executor.forget(&"0".into()).unwrap().call().id, "0".into());
+    assert_eq!(executor.forget("0").unwrap().call().id, "0".into());
     assert!(executor.open_calls().is_empty());
-    assert_eq!(executor.forget(&"0".into()).unwrap_err(), AnswerError::NotOpen("0".into()));
+    assert_eq!(executor.forget("0").unwrap_err(), AnswerError::NotOpen("0".into()));
 }

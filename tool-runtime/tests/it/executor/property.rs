@@ -219,7 +219,7 @@ fn assert_outcomes(outcomes: &[CallOutcome], told: &HashMap<String, (u32, u32)>,
     for (at, (outcome, kind)) in outcomes.iter().zip(&case.kinds).enumerate() {
         assert_eq!(outcome.id().to_string(), at.to_string(), "{case:?}");
         let expected = match outcome {
-            CallOutcome::External(_) => (0, 0),
+            CallOutcome::External(..) => (0, 0),
             // Its end comes with its answer.
             CallOutcome::Pending(pending) if pending.result.is_none() => (1, 0),
             _ => (1, 1),

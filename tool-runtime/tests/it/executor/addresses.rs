@@ -1,0 +1,270 @@
+//! Open calls by their addresses.
+
+use std::sync::{Arc, Mutex};
+
+use tool_runtime::{
+    AnswerError, Approval, ApprovalRequest, CallAddress, CallOutcome, CallRef, ConfirmationAnswer, ErrorKind,
+    ExecutionStrategy, Executor, ExecutorBuilder, OpenCall, Operation, RetryPolicy, RunContext, ToolCall,
+    ToolEvent, prelude::*,
+};
+
+use super::{On, building, events, one, texts};
+
+/// Pays.
+#[tool(register = false, confirm)]
+fn pay(amount: u32, cx: &ToolContext) -> String {
+    format!("paid {amount}: {}", cx.approval().map_or(Value::Null, |answer| answer.payload.clone()))
+}
+
+/// Asks by itself.
+#[tool(register = false)]
+fn ask(amount: u32, cx: &ToolContext) -> Result<String, ToolError> {
+    match cx.confirmation() {
+        None => Err(cx.request_confirmation("Really?", Value::Null)),
+        Some(answer) => Ok(format!("asked {amount}: {}", answer.payload)),
+    }
+}
+
+/// Runs elsewhere.
+#[tool(register = false)]
+fn elsewhere(amount: u32) {
+    let _ = amount;
+}
+
+/// Goes on.
+#[tool(register = false, long_running)]
+fn start(amount: u32) -> ToolOutput {
+    ToolOutput::from(format!("started {amount}"))
+}
+
+fn executor(settings: impl FnOnce(ExecutorBuilder) -> ExecutorBuilder) -> Executor {
+    let tools = Registry::builder().tool::<pay>().tool::<ask>().tool::<elsewhere>().tool::<start>();
+    let builder = building(tools).external(|it| it.name().as_str() == "elsewhere");
+    settings(builder).build().unwrap()
+}
+
+/// Calls of one id, each with an amount of its own.
+fn same(names: &[&str]) -> Vec<ToolCall> {
+    let call = |(at, name): (usize, &&str)| ToolCall::new(*name, json!({ "amount": at })).with_id("call_1");
+    names.iter().enumerate().map(call).collect()
+}
+
+fn addresses(outcomes: &[CallOutcome]) -> Vec<CallAddress> {
+    outcomes.iter().map(|outcome| outcome.address().unwrap().clone()).collect()
+}
+
+fn says(payload: impl Into<Value>) -> ConfirmationAnswer {
+    ConfirmationAnswer { confirmed: true, payload: payload.into() }
+}
+
+const STRATEGIES: [ExecutionStrategy; 4] = [
+    ExecutionStrategy::Sequential,
+    ExecutionStrategy::Parallel,
+    ExecutionStrategy::Batched { size: 2 },
+    ExecutionStrategy::Batched { size: 3 },
+];
+
+// I19, I20, X05, X11: whatever the strategy, and whether anybody watches.
+#[test]
+fn each_answer_reaches_its_call_where_several_have_one_id() {
+    for strategy in STRATEGIES {
+        for is_watched in [false, true] {
+            let executor = executor(|builder| match is_watched {
+                true => builder.strategy(strategy).hook(On::finished(|_, _| ())),
+                false => builder.strategy(strategy),
+            });
+            let _listener = is_watched.then(|| executor.subscribe());
+            let names = ["pay", "elsewhere", "ask", "pay", "start", "elsewhere", "ask"];
+            let outcomes = crate::run(executor.run(same(&names)));
+            let at = addresses(&outcomes);
+            let serials: Vec<_> = at.iter().map(|address| address.serial).collect();
+            assert_eq!(serials, [0, 1, 2, 3, 4, 5, 6]);
+            let open: Vec<_> = executor.open_calls().iter().map(|open| open.address().clone()).collect();
+            assert_eq!(open, at);
+
+            // The id fits all of them, and changes none.
+            let ambiguous = AnswerError::Ambiguous { id: "call_1".into(), addresses: at.clone() };
+            assert_eq!(executor.answer("call_1", Ok("lost".into())).unwrap_err(), ambiguous);
+            assert_eq!(executor.resume([("call_1", says(0))]).unwrap_err(), ambiguous);
+            assert_eq!(executor.forget("call_1").unwrap_err(), ambiguous);
+            assert_eq!(executor.open_calls().len(), 7);
+
+            let answered = |at: &CallAddress, text: &str| executor.answer(at, Ok(text.into())).unwrap();
+            assert_eq!(answered(&at[5], "second").text(), "second");
+            assert_eq!(answered(&at[4], "built").name.as_ref(), "start");
+            // All at once, in any order.
+            let answers = [6, 0, 3, 2].map(|n| (&at[n], says(format!("answer {n}"))));
+            let batch = executor.resume(answers).unwrap();
+            assert_eq!(
+                texts(&crate::run(batch.run())),
+                [
+                    r#"paid 0: "answer 0""#,
+                    r#"asked 2: "answer 2""#,
+                    r#"paid 3: "answer 3""#,
+                    r#"asked 6: "answer 6""#
+                ]
+            );
+            // One is left, for which the id is enough.
+            let [OpenCall::External(call, left)] = &executor.open_calls()[..] else { panic!() };
+            assert_eq!((call.arguments.to_value().unwrap(), left), (json!({ "amount": 1 }), &at[1]));
+            assert_eq!(executor.answer("call_1", Ok("first".into())).unwrap().text(), "first");
+            // Each counts once.
+            let again = executor.answer(&at[1], Ok("again".into())).unwrap_err();
+            assert_eq!(again, AnswerError::NotOpen(CallRef::Address(at[1].clone())));
+            assert_eq!(
+                again.to_string(),
+                "no call call_1#1 is open: there was none at that address, or it was answered before"
+            );
+        }
+    }
+}
+
+// I15, X01
+#[test]
+fn all_that_waits_carries_its_address() {
+    let executor = executor(|builder| builder);
+    let mut listener = executor.subscribe();
+    let run = Arc::new(RunContext::new());
+    let calls = same(&["pay", "elsewhere", "start"]);
+    let outcomes = crate::run(executor.batch(calls).within(Arc::clone(&run)).run());
+    let address = |serial| CallAddress { run: Some(run.id().clone()), call_id: "call_1".into(), serial };
+    let CallOutcome::Pending(pending) = &outcomes[0] else { panic!() };
+    let Operation::Confirmation(request) = &pending.operation else { panic!() };
+    assert_eq!((&pending.address, &request.address), (&address(0), &address(0)));
+    let asked = events(&mut listener).into_iter().find_map(|event| match event {
+        ToolEvent::ApprovalRequested { request, .. } => Some(request),
+        _ => None,
+    });
+    assert_eq!(asked.unwrap().address, address(0));
+    let CallOutcome::External(_, external) = &outcomes[1] else { panic!() };
+    assert_eq!(external, &address(1));
+    assert_eq!(outcomes[2].address(), Some(&address(2)));
+    // By which a front end answers that sees the call only.
+    let asking = executor.confirmation_call(request).arguments.to_value().unwrap();
+    let read: CallAddress = serde_json::from_value(asking["address"].clone()).unwrap();
+    assert_eq!(read, address(0));
+    assert!(executor.resume([(read, says(1))]).is_ok());
+}
+
+// I20: an address is that of one call only.
+#[test]
+fn an_address_of_another_run_or_id_is_none() {
+    let executor = executor(|builder| builder);
+    let outcomes = crate::run(executor.run(same(&["elsewhere"])));
+    let right = addresses(&outcomes).remove(0);
+    let wrong = [
+        CallAddress { run: Some("r".into()), ..right.clone() },
+        CallAddress { call_id: "call_2".into(), ..right.clone() },
+        CallAddress { serial: 1, ..right.clone() },
+    ];
+    for address in wrong {
+        assert_eq!(
+            executor.answer(&address, Ok("lost".into())).unwrap_err(),
+            AnswerError::NotOpen(CallRef::Address(address))
+        );
+    }
+    assert!(executor.answer(right, Ok("done".into())).is_ok());
+}
+
+// I20
+#[test]
+fn a_call_is_not_answered_by_its_id_and_its_address_at_once() {
+    let executor = executor(|builder| builder);
+    let outcomes = crate::run(executor.run(same(&["pay"])));
+    let address = addresses(&outcomes).remove(0);
+    let answers = [(CallRef::from("call_1"), says(1)), (CallRef::from(&address), says(2))];
+    assert_eq!(
+        executor.resume(answers).unwrap_err(),
+        AnswerError::AnsweredTwice(CallRef::Address(address.clone()))
+    );
+    let batch = executor.resume([(&address, says(3))]).unwrap();
+    assert_eq!(texts(&crate::run(batch.run())), ["paid 0: 3"]);
+}
+
+#[test]
+fn a_message_names_a_few_of_many_addresses() {
+    let executor = executor(|builder| builder);
+    crate::run(executor.run(same(&["elsewhere"; 1000])));
+    let message = executor.forget("call_1").unwrap_err().to_string();
+    assert!(
+        message.starts_with("1000 open calls have the id call_1; answer each by its address: call_1#0, ")
+    );
+    assert!(message.ends_with("call_1#7, and 992 more"), "{message}");
+}
+
+// I17, I19: a call that is asked about again keeps its address and its place.
+#[test]
+fn a_call_keeps_its_address_while_it_is_open() {
+    for strategy in STRATEGIES {
+        let executor = executor(|builder| builder.strategy(strategy));
+        let outcomes = crate::run(executor.run(same(&["pay", "ask", "pay"])));
+        let at = addresses(&outcomes);
+        drop(executor.resume([(&at[1], says(1)), (&at[0], says(1))]).unwrap());
+        drop(executor.resume([(&at[2], says(1))]).unwrap().run());
+        let open = |executor: &Executor| -> Vec<_> {
+            executor.open_calls().iter().map(|open| open.address().clone()).collect()
+        };
+        assert_eq!(open(&executor), at);
+        let batch = executor.resume([(&at[2], says("last")), (&at[1], says("own"))]).unwrap();
+        let other = RunContext::new();
+        let resumed = crate::run(batch.within(other).run());
+        assert_eq!(texts(&resumed), [r#"asked 1: "own""#, r#"paid 2: "last""#]);
+        assert_eq!(open(&executor), at[..1]);
+    }
+}
+
+/// Notes the key of each time that it runs.
+#[tool(register = false, confirm, idempotent)]
+fn noting(keys: &Arc<Mutex<Vec<String>>>, cx: &ToolContext) -> Result<&'static str, ToolError> {
+    let mut keys = keys.lock().unwrap();
+    keys.push(cx.idempotency_key());
+    match (cx.confirmation(), keys.len()) {
+        (None, _) => Err(cx.request_confirmation("Really?", Value::Null)),
+        (_, ..=2) => Err(ToolError::new(ErrorKind::Unavailable, "busy").retryable(true)),
+        _ => Ok("done"),
+    }
+}
+
+// J06, I17, I20
+#[test]
+fn the_idempotency_key_is_that_of_the_call_whenever_it_runs() {
+    let keys = Arc::new(Mutex::new(Vec::new()));
+    let built = |approver: bool| {
+        let tools = Registry::builder().tool::<noting>().provide(Arc::clone(&keys));
+        let builder = building(tools).retry(RetryPolicy::new(super::AT_ONCE));
+        let approves = |_: &ApprovalRequest| Approval::Approved;
+        (if approver { builder.approver(approves) } else { builder }).build().unwrap()
+    };
+    let taken = || std::mem::take(&mut *keys.lock().unwrap());
+    let all_equal = |keys: &[String]| keys.iter().all(|key| key == &keys[0]);
+
+    // Asked, answered, retried: all in one call.
+    let executor = built(true);
+    let run = Arc::new(RunContext::new());
+    let batch = executor.batch(one("noting", "{}")).within(Arc::clone(&run));
+    assert_eq!(texts(&crate::run(batch.run())), ["done"]);
+    let first = taken();
+    assert!(first.len() == 3 && all_equal(&first), "{first:?}");
+    // Another call of the same run, which the model gave the same id.
+    let batch = executor.batch(one("noting", "{}")).within(Arc::clone(&run));
+    crate::run(batch.run());
+    let second = taken();
+    assert!(all_equal(&second) && second[0] != first[0]);
+    // And one of an executor that was made for other tools.
+    let derived = executor.with_tools(executor.tools().clone()).unwrap();
+    crate::run(derived.batch(one("noting", "{}")).within(run).run());
+    let third = taken();
+    assert!(third[0] != first[0] && third[0] != second[0]);
+
+    // Open, and resumed in runs of their own.
+    let executor = built(false);
+    crate::run(executor.batch(one("noting", "{}")).within(RunContext::new()).run());
+    for _ in 0..2 {
+        let batch = executor.resume([("0", says(1))]).unwrap();
+        crate::run(batch.within(RunContext::new()).run());
+    }
+    let resumed = taken();
+    assert!(executor.open_calls().is_empty());
+    assert!(resumed.len() == 3 && all_equal(&resumed), "{resumed:?}");
+    assert_ne!(resumed[0], first[0]);
+}

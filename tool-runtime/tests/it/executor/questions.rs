@@ -1,0 +1,526 @@
+//! Questions that the body of a tool asks, and their answers.
+
+use std::{
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use tokio::sync::Semaphore;
+use tool_runtime::{
+    Approval, ApprovalRequest, Approver, CallOutcome, CancellationToken, Cause, ConfirmationAnswer,
+    ErrorKind, ExecutionStrategy, Executor, ExecutorBuilder, Finish, Limits, Operation, Permission,
+    PermissionRequest, RetryInfo, RetryPolicy, RunContext, Running, ToolCall, prelude::*,
+};
+
+use super::{Counter, On, building, one, registry, texts, told};
+
+/// Every strategy, both orders of results, watched by a hook and a listener or not at all.
+fn everywhere(check: impl Fn(&dyn Fn(ExecutorBuilder) -> ExecutorBuilder, bool)) {
+    let strategies =
+        [ExecutionStrategy::Sequential, ExecutionStrategy::Parallel, ExecutionStrategy::Batched { size: 2 }];
+    for strategy in strategies {
+        for finish in [Finish::InOrder, Finish::AsCompleted] {
+            check(&|builder| builder.strategy(strategy).finish(finish), false);
+            check(&|builder| builder.strategy(strategy).finish(finish).hook(On::finished(|_, _| ())), true);
+        }
+    }
+}
+
+fn answer(confirmed: bool, payload: Value) -> ConfirmationAnswer {
+    ConfirmationAnswer { confirmed, payload }
+}
+
+fn yes() -> ConfirmationAnswer {
+    answer(true, Value::Null)
+}
+
+fn request(outcome: &CallOutcome) -> &ApprovalRequest {
+    match outcome {
+        CallOutcome::Pending(pending) => match &pending.operation {
+            Operation::Confirmation(request) => request,
+            Operation::LongRunning(_) => panic!("{pending:?}"),
+        },
+        _ => panic!("{outcome:?}"),
+    }
+}
+
+/// Asks by itself, and is asked about.
+#[tool(register = false, confirm)]
+fn pay(runs: &Counter, amount: u32, cx: &ToolContext) -> Result<String, ToolError> {
+    runs.count();
+    let approval = cx.approval().map(|it| it.payload.to_string());
+    match cx.confirmation() {
+        None => Err(cx.request_confirmation("Is this the right account?", json!({ "amount": amount }))),
+        Some(it) => Ok(format!("paid {amount}, {approval:?}, {} {}", it.confirmed, it.payload)),
+    }
+}
+
+const PAY: &str = r#"{"amount":7}"#;
+const MAY: &str = "Approval required: requires confirmation: May the tool pay be called?";
+const RIGHT: &str = "Approval required: requires confirmation: Is this the right account?";
+
+// I17, I21
+#[test]
+fn the_generic_approval_is_no_answer_to_a_question_of_the_body() {
+    everywhere(|settings, is_watched| {
+        let runs = Counter::default();
+        let tools = Registry::builder().tool::<pay>().provide(runs.clone());
+        let executor = settings(building(tools)).build().unwrap();
+        let mut listener = is_watched.then(|| executor.subscribe());
+        let resume = |said: ConfirmationAnswer| crate::run(executor.resume([("0", said)]).unwrap().run());
+        let outcomes = crate::run(executor.run(one("pay", PAY)));
+        assert_eq!(
+            (texts(&outcomes), request(&outcomes[0]).cause),
+            (vec![MAY.to_owned()], Cause::Confirmation)
+        );
+        let outcomes = resume(answer(true, json!("generic")));
+        assert_eq!((texts(&outcomes), request(&outcomes[0]).cause), (vec![RIGHT.to_owned()], Cause::Tool));
+        assert_eq!(request(&outcomes[0]).payload, json!({ "amount": 7 }));
+        // And the answer to the body is none to the generic question, which was answered before.
+        let outcomes = resume(answer(true, json!("own")));
+        assert_eq!(texts(&outcomes), [r#"paid 7, Some("\"generic\""), true "own""#]);
+        assert!(outcomes[0].is_finished() && executor.open_calls().is_empty());
+        assert_eq!(runs.get(), 2);
+        if let Some(listener) = &mut listener {
+            let asked = ["started 0", "asked 0", "finished 0"];
+            assert_eq!(told(listener), [&asked[..], &asked[..], &["started 0", "finished 0"]].concat());
+        }
+    });
+}
+
+/// Records what it is asked, and answers in turn.
+#[derive(Clone, Default)]
+struct Person {
+    answers: Arc<Mutex<Vec<Approval>>>,
+    asked: Arc<Mutex<Vec<(Cause, String, Value)>>>,
+}
+
+impl Person {
+    fn saying(answers: impl IntoIterator<Item = Approval>) -> Self {
+        Self { answers: Arc::new(Mutex::new(answers.into_iter().collect())), ..Self::default() }
+    }
+
+    fn asked(&self) -> Vec<(Cause, String, Value)> {
+        self.asked.lock().unwrap().clone()
+    }
+}
+
+impl Approver for Person {
+    fn ask<'a>(&'a self, request: &'a ApprovalRequest) -> Running<'a, Result<Approval, ToolError>> {
+        let asked = (request.cause, request.hint.clone(), request.payload.clone());
+        self.asked.lock().unwrap().push(asked);
+        let mut answers = self.answers.lock().unwrap();
+        let said = if answers.len() > 1 { answers.remove(0) } else { answers[0].clone() };
+        Box::pin(async move {
+            tokio::task::yield_now().await;
+            Ok(said)
+        })
+    }
+}
+
+// I08, I17, I21
+#[test]
+fn an_approver_is_asked_what_the_body_asks_and_the_body_runs_again_in_the_same_call() {
+    let cases = [
+        (Approval::Approved, "paid 7, Some(\"3\"), true null"),
+        (Approval::ApprovedWith(json!("now")), "paid 7, Some(\"3\"), true \"now\""),
+        // The body reads its "no" by itself.
+        (Approval::Rejected(String::new()), "paid 7, Some(\"3\"), false null"),
+        (Approval::Rejected("too much".to_owned()), "paid 7, Some(\"3\"), false \"too much\""),
+    ];
+    for (said, text) in cases {
+        everywhere(|settings, is_watched| {
+            let runs = Counter::default();
+            let person = Person::saying([Approval::ApprovedWith(json!(3)), said.clone()]);
+            let tools = Registry::builder().tool::<pay>().provide(runs.clone());
+            let executor = settings(building(tools)).approver(person.clone()).build().unwrap();
+            let mut listener = is_watched.then(|| executor.subscribe());
+            let outcomes = crate::run(executor.run(one("pay", PAY)));
+            assert_eq!(texts(&outcomes), [text]);
+            assert_eq!(
+                person.asked(),
+                [
+                    (Cause::Confirmation, "May the tool pay be called?".to_owned(), Value::Null),
+                    (Cause::Tool, "Is this the right account?".to_owned(), json!({ "amount": 7 })),
+                ]
+            );
+            assert_eq!((runs.get(), outcomes[0].result().unwrap().attempts), (2, 2));
+            assert!(executor.open_calls().is_empty());
+            if let Some(listener) = &mut listener {
+                assert_eq!(told(listener), ["started 0", "asked 0", "asked 0", "finished 0"]);
+            }
+        });
+    }
+}
+
+// I17, I21
+#[test]
+fn a_question_of_the_body_that_the_approver_answers_later_is_pending() {
+    everywhere(|settings, is_watched| {
+        let person = Person::saying([Approval::Approved, Approval::Later]);
+        let tools = Registry::builder().tool::<pay>().provide(Counter::default());
+        let executor = settings(building(tools)).approver(person.clone()).build().unwrap();
+        let mut listener = is_watched.then(|| executor.subscribe());
+        let outcomes = crate::run(executor.run(one("pay", PAY)));
+        assert_eq!(texts(&outcomes), [RIGHT]);
+        if let Some(listener) = &mut listener {
+            // Asked about once, whoever answers.
+            assert_eq!(told(listener), ["started 0", "asked 0", "asked 0", "finished 0"]);
+        }
+        let outcomes = crate::run(executor.resume([("0", yes())]).unwrap().run());
+        assert_eq!(texts(&outcomes), [r#"paid 7, Some("null"), true null"#]);
+        assert_eq!(person.asked().len(), 2);
+    });
+}
+
+/// Asks two things.
+#[tool(register = false)]
+fn wipe(cx: &ToolContext) -> Result<&'static str, ToolError> {
+    for (hint, payload) in [("Is there a backup?", json!(1)), ("Really?", json!(2))] {
+        match cx.confirmation_of(hint, &payload) {
+            None => return Err(cx.request_confirmation(hint, payload)),
+            Some(answer) if !answer.confirmed => return Ok("not wiped"),
+            Some(_) => {}
+        }
+    }
+    // With another payload, it is another question.
+    assert!(cx.confirmation_of("Really?", &json!(1)).is_none());
+    Ok("wiped")
+}
+
+// I21
+#[test]
+fn each_question_of_a_body_has_its_own_answer() {
+    everywhere(|settings, _| {
+        let executor = settings(building(Registry::builder().tool::<wipe>())).build().unwrap();
+        let asked = |hint: &str| format!("Approval required: requires confirmation: {hint}");
+        let resume = |said| texts(&crate::run(executor.resume([("0", said)]).unwrap().run()));
+        assert_eq!(texts(&crate::run(executor.run(one("wipe", "{}")))), [asked("Is there a backup?")]);
+        assert_eq!(resume(yes()), [asked("Really?")]);
+        assert_eq!(resume(yes()), ["wiped"]);
+
+        let run = |person: &Person| {
+            let tools = Registry::builder().tool::<wipe>();
+            let executor = settings(building(tools)).approver(person.clone()).build().unwrap();
+            (texts(&crate::run(executor.run(one("wipe", "{}")))), executor)
+        };
+        let no = Approval::Rejected(String::new());
+        assert_eq!(run(&Person::saying([Approval::Approved])).0, ["wiped"]);
+        assert_eq!(run(&Person::saying([Approval::Approved, no])).0, ["not wiped"]);
+        // What was answered at once still counts when the rest is answered later.
+        let (asks, executor) = run(&Person::saying([Approval::Approved, Approval::Later]));
+        assert_eq!(asks, [asked("Really?")]);
+        assert_eq!(texts(&crate::run(executor.resume([("0", yes())]).unwrap().run())), ["wiped"]);
+    });
+}
+
+/// Never has enough.
+#[tool(register = false)]
+fn pester(runs: &Counter, cx: &ToolContext) -> Result<(), ToolError> {
+    let run = runs.count();
+    Err(cx.request_confirmation(format!("Really, {run}?"), Value::Null))
+}
+
+// I21
+#[test]
+fn at_most_eight_questions_are_asked_about_a_call() {
+    const REFUSED: &str = "Denied: more than 8 questions were asked about the call";
+    everywhere(|settings, is_watched| {
+        let (runs, person) = (Counter::default(), Person::saying([Approval::Approved]));
+        let tools = || Registry::builder().tool::<pester>().provide(runs.clone());
+        let executor = settings(building(tools())).approver(person.clone()).build().unwrap();
+        let mut listener = is_watched.then(|| executor.subscribe());
+        let outcomes = crate::run(executor.run(one("pester", "{}")));
+        assert_eq!(texts(&outcomes), [REFUSED]);
+        assert_eq!((runs.get(), person.asked().len()), (9, 8));
+        assert!(outcomes[0].is_finished() && executor.open_calls().is_empty());
+        if let Some(listener) = &mut listener {
+            assert_eq!(told(listener), [&["started 0"][..], &["asked 0"; 8], &["finished 0"]].concat());
+        }
+
+        let executor = settings(building(tools())).build().unwrap();
+        crate::run(executor.run(one("pester", "{}")));
+        let resume = || crate::run(executor.resume([("0", yes())]).unwrap().run());
+        for _ in 1..8 {
+            assert!(!resume()[0].is_finished());
+        }
+        assert_eq!(texts(&resume()), [REFUSED]);
+        assert!(executor.open_calls().is_empty());
+    });
+}
+
+// I17: an answer is bound to the hint.
+#[test]
+fn a_permission_that_asks_something_else_by_now_is_asked_again() {
+    let asked = Counter::default();
+    let executor = building(Registry::builder().tool::<plain>().provide(Counter::default()))
+        .permission(move |_: &PermissionRequest<'_>| match asked.count() {
+            1 => Permission::ask("cheap?"),
+            _ => Permission::ask("costly?"),
+        })
+        .ask_later(true)
+        .build()
+        .unwrap();
+    let resume = || crate::run(executor.resume([("0", yes())]).unwrap().run());
+    let first = crate::run(executor.run(one("plain", "{}")));
+    let second = resume();
+    assert_eq!(texts(&second), ["Approval required: requires confirmation: costly?"]);
+    assert_ne!(request(&first[0]).hash, request(&second[0]).hash);
+    assert_eq!(texts(&resume()), ["ran"]);
+}
+
+/// Runs.
+#[tool(register = false)]
+fn plain(runs: &Counter) -> &'static str {
+    runs.count();
+    "ran"
+}
+
+/// Waits for a person to be asked, and then lets them answer.
+struct Meeting {
+    asked: Semaphore,
+    answers: Semaphore,
+}
+
+impl Meeting {
+    fn new() -> Arc<Self> {
+        Arc::new(Self { asked: Semaphore::new(0), answers: Semaphore::new(0) })
+    }
+}
+
+impl Approver for Meeting {
+    fn ask<'a>(&'a self, _: &'a ApprovalRequest) -> Running<'a, Result<Approval, ToolError>> {
+        Box::pin(async move {
+            self.asked.add_permits(1);
+            self.answers.acquire().await.unwrap().forget();
+            Ok(Approval::Approved)
+        })
+    }
+}
+
+/// An approver that a test keeps.
+struct Shared<T>(Arc<T>);
+
+impl<T: Approver> Approver for Shared<T> {
+    fn ask<'a>(&'a self, request: &'a ApprovalRequest) -> Running<'a, Result<Approval, ToolError>> {
+        self.0.ask(request)
+    }
+}
+
+/// Goes on while a person is asked about another call.
+#[tool(register = false)]
+async fn beside(meeting: &Arc<Meeting>) -> &'static str {
+    meeting.asked.acquire().await.unwrap().forget();
+    meeting.answers.add_permits(1);
+    "went on"
+}
+
+/// Asks by itself.
+#[tool(register = false)]
+fn ask(cx: &ToolContext) -> Result<String, ToolError> {
+    match cx.confirmation() {
+        None => Err(cx.request_confirmation("Really?", Value::Null)),
+        Some(answer) => Ok(format!("{}", answer.confirmed)),
+    }
+}
+
+fn meeting(meeting: &Arc<Meeting>) -> ExecutorBuilder {
+    let tools = Registry::builder().tool::<ask>().tool::<beside>().provide(Arc::clone(meeting));
+    Executor::builder(registry(tools)).approver(Shared(Arc::clone(meeting)))
+}
+
+fn asking_and_beside() -> Vec<ToolCall> {
+    let call = |name: &str, id: &str| ToolCall::new(name, "{}").with_id(id);
+    vec![call("ask", "0"), call("beside", "1")]
+}
+
+// G03, G06, G08
+#[test]
+fn other_bodies_run_while_a_person_is_asked_by_one() {
+    super::on_both_runtimes(|| async {
+        for finish in [Finish::InOrder, Finish::AsCompleted] {
+            let executor = meeting(&Meeting::new()).finish(finish).build().unwrap();
+            assert_eq!(texts(&executor.run(asking_and_beside()).await), ["true", "went on"]);
+        }
+    });
+}
+
+// G13
+#[test]
+fn a_call_that_waits_for_a_person_takes_no_place_from_others() {
+    let limits = Limits::new().overall(1);
+    let executor = meeting(&Meeting::new()).limits(limits).build().unwrap();
+    assert_eq!(texts(&crate::run(executor.run(asking_and_beside()))), ["true", "went on"]);
+}
+
+// G06
+#[test]
+fn an_approver_is_never_asked_about_two_calls_at_once() {
+    #[derive(Default)]
+    struct Alone(AtomicUsize, AtomicUsize);
+    impl Approver for Alone {
+        fn ask<'a>(&'a self, _: &'a ApprovalRequest) -> Running<'a, Result<Approval, ToolError>> {
+            Box::pin(async move {
+                assert_eq!(self.0.fetch_add(1, Ordering::SeqCst), 0);
+                for _ in 0..3 {
+                    tokio::task::yield_now().await;
+                }
+                self.0.fetch_sub(1, Ordering::SeqCst);
+                self.1.fetch_add(1, Ordering::SeqCst);
+                Ok(Approval::Approved)
+            })
+        }
+    }
+    super::on_both_runtimes(|| async {
+        let alone = Arc::<Alone>::default();
+        let tools = Registry::builder().tool::<ask>();
+        let executor = building(tools).approver(Shared(Arc::clone(&alone))).build().unwrap();
+        let calls = ["0", "1", "2"].map(|id| ToolCall::new("ask", "{}").with_id(id));
+        assert_eq!(texts(&executor.run(calls.into()).await), ["true"; 3]);
+        assert_eq!(alone.1.load(Ordering::SeqCst), 3);
+    });
+}
+
+/// A runtime whose clock only moves when all wait.
+fn paused() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap()
+}
+
+// G11, H04: a call that is stopped while its body's question waits ends once, and is not open.
+#[test]
+fn a_call_is_stopped_while_a_person_is_asked_by_its_body() {
+    for is_late in [false, true] {
+        let meeting_place = Meeting::new();
+        let executor = meeting(&meeting_place).build().unwrap();
+        let mut listener = executor.subscribe();
+        let outcomes = paused().block_on(async {
+            let stop = CancellationToken::new();
+            let mut run = RunContext::new().with_cancellation(stop.clone());
+            if is_late {
+                let end = tokio::time::Instant::now() + Duration::from_secs(60);
+                run = run.with_deadline(end.into_std());
+            }
+            let batch = executor.batch(one("ask", "{}")).within(run);
+            let stopping = async {
+                meeting_place.asked.acquire().await.unwrap().forget();
+                if !is_late {
+                    stop.cancel();
+                }
+            };
+            tokio::join!(batch.run(), stopping).0
+        });
+        let text = if is_late { "Timed out: the run's time is over" } else { "Cancelled" };
+        assert_eq!(texts(&outcomes), [text]);
+        assert!(executor.open_calls().is_empty());
+        assert_eq!(told(&mut listener), ["started 0", "asked 0", "finished 0"]);
+        assert_eq!(outcomes[0].result().unwrap().attempts, 1);
+    }
+}
+
+// J09: a person has more time than a tool.
+#[test]
+fn the_time_in_which_a_person_is_asked_does_not_count_for_the_tool() {
+    /// Asks by itself.
+    #[tool(register = false, timeout = "1s", idle_timeout = "500ms")]
+    async fn brief(cx: &ToolContext) -> Result<&'static str, ToolError> {
+        let left = cx.deadline().unwrap() - tokio::time::Instant::now().into_std();
+        assert_eq!(left, Duration::from_secs(1));
+        match cx.confirmation() {
+            None => Err(cx.request_confirmation("Really?", Value::Null)),
+            Some(_) => Ok("done"),
+        }
+    }
+    struct Slow;
+    impl Approver for Slow {
+        fn ask<'a>(&'a self, _: &'a ApprovalRequest) -> Running<'a, Result<Approval, ToolError>> {
+            Box::pin(async {
+                tokio::time::sleep(Duration::from_secs(3600)).await;
+                Ok(Approval::Approved)
+            })
+        }
+    }
+    let executor = building(Registry::builder().tool::<brief>()).approver(Slow).build().unwrap();
+    assert_eq!(texts(&paused().block_on(executor.run(one("brief", "{}")))), ["done"]);
+}
+
+/// Asks, and then is not there at once.
+#[tool(register = false, idempotent)]
+fn flaky(runs: &Counter, cx: &ToolContext) -> Result<String, ToolError> {
+    let run = runs.count();
+    match cx.confirmation() {
+        None => Err(cx.request_confirmation("Really?", Value::Null)),
+        Some(_) if run < 4 => Err(ToolError::new(ErrorKind::Unavailable, "busy")),
+        Some(answer) => Ok(format!("{} in attempt {}", answer.confirmed, cx.attempt())),
+    }
+}
+
+fn retrying(runs: &Counter) -> ExecutorBuilder {
+    let policy = RetryPolicy::new(super::AT_ONCE).rule(|_: &RetryInfo<'_>| true);
+    building(Registry::builder().tool::<flaky>().provide(runs.clone())).retry(policy)
+}
+
+// J01, I21: an answer counts for all attempts, and a question is none that failed.
+#[test]
+fn a_person_is_asked_once_about_a_call_that_is_retried() {
+    everywhere(|settings, is_watched| {
+        let (runs, person) = (Counter::default(), Person::saying([Approval::Approved]));
+        let executor = settings(retrying(&runs)).approver(person.clone()).build().unwrap();
+        let mut listener = is_watched.then(|| executor.subscribe());
+        let outcomes = crate::run(executor.run(one("flaky", "{}")));
+        // The question and the answer are of attempt 1; attempts 2 and 3 follow.
+        assert_eq!(texts(&outcomes), ["true in attempt 3"]);
+        assert_eq!((runs.get(), person.asked().len()), (4, 1));
+        if let Some(listener) = &mut listener {
+            assert_eq!(told(listener), ["started 0", "asked 0", "finished 0"]);
+        }
+    });
+}
+
+// J02, I21
+#[test]
+fn a_question_of_the_body_is_not_retried() {
+    everywhere(|settings, _| {
+        let runs = Counter::default();
+        let executor = settings(retrying(&runs)).build().unwrap();
+        let outcomes = crate::run(executor.run(one("flaky", "{}")));
+        assert_eq!(texts(&outcomes), ["Approval required: requires confirmation: Really?"]);
+        assert_eq!((runs.get(), executor.open_calls().len()), (1, 1));
+        let outcomes = crate::run(executor.resume([("0", yes())]).unwrap().run());
+        assert_eq!(texts(&outcomes), ["true in attempt 3"]);
+    });
+}
+
+// I06
+#[test]
+fn an_approver_that_panics_over_a_question_of_the_body_fails_the_call() {
+    everywhere(|settings, _| {
+        let runs = Counter::default();
+        let panics = |_: &ApprovalRequest| -> Approval { panic!("boom") };
+        let executor = settings(retrying(&runs)).approver(panics).build().unwrap();
+        let outcomes = crate::run(executor.run(one("flaky", "{}")));
+        assert_eq!(texts(&outcomes), ["the approver panicked: boom"]);
+        assert_eq!(runs.get(), 1);
+        assert!(executor.open_calls().is_empty());
+    });
+}
+
+// I21
+#[test]
+fn a_question_of_another_tool_is_not_put_to_the_approver() {
+    /// Asks through another tool.
+    #[tool(register = false)]
+    async fn errand(inner: &Executor) -> Result<String, ToolError> {
+        let outcomes = inner.run(one("ask", "{}")).await;
+        Err(outcomes[0].result().unwrap().outcome.clone().unwrap_err())
+    }
+    let inner = Executor::new(registry(Registry::builder().tool::<ask>()));
+    let person = Person::saying([Approval::Approved]);
+    let tools = Registry::builder().tool::<errand>().provide(inner);
+    let executor = building(tools).approver(person.clone()).build().unwrap();
+    let outcomes = crate::run(executor.run(one("errand", "{}")));
+    assert_eq!(texts(&outcomes), ["Approval required: requires confirmation: Really?"]);
+    assert!(outcomes[0].is_finished() && person.asked().is_empty());
+}
