@@ -132,6 +132,10 @@ impl Tool for FunctionTool {
         Answers { confirmation: self.spec.confirm_when, permission: self.spec.has_permission }
     }
 
+    fn retries_blindly(&self) -> bool {
+        self.spec.retry.is_some() && self.spec.fails_blindly.is_some_and(|fails_blindly| fails_blindly())
+    }
+
     fn on_request(&self, request: &mut ModelRequest<'_>) {
         if let Some(add) = self.spec.on_request {
             add(request);

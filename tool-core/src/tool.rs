@@ -144,6 +144,19 @@ pub trait Tool: Send + Sync {
         Answers::NONE
     }
 
+    /// Returns `true` if calls report their result in parts, so that an executor never repeats one: what was
+    /// shown cannot be taken back. Default: `false`. A stream that a function with `#[tool]` returns needs no
+    /// declaration.
+    fn is_streaming(&self) -> bool {
+        false
+    }
+
+    /// Returns `true` if the tool has `retry(..)`, and none of its own errors can be known to be temporary.
+    #[doc(hidden)]
+    fn retries_blindly(&self) -> bool {
+        false
+    }
+
     /// Adds to a request that is about to be sent to a model with the tool among others: instructions, or tools of
     /// the provider's own. The tool is declared in it already.
     ///
@@ -201,6 +214,14 @@ impl<T: Tool + ?Sized> Tool for Arc<T> {
 
     fn answers(&self) -> Answers {
         (**self).answers()
+    }
+
+    fn is_streaming(&self) -> bool {
+        (**self).is_streaming()
+    }
+
+    fn retries_blindly(&self) -> bool {
+        (**self).retries_blindly()
     }
 
     fn on_request(&self, request: &mut ModelRequest<'_>) {

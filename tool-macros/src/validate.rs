@@ -34,6 +34,8 @@ pub(crate) struct Tool {
     pub(crate) result: Span,
     /// The type whose schema is the output's.
     pub(crate) output: Option<TokenStream>,
+    /// The type that a call returns, where it is written.
+    pub(crate) returned: Option<TokenStream>,
     /// One tool each; a function without type parameters has one.
     pub(crate) instances: Vec<Instance>,
     /// The type that stands for the tool.
@@ -137,6 +139,10 @@ fn tool(
         parameters,
         result: function.result(),
         output,
+        returned: match function.returns() {
+            Returns::Value(ty) => Some(ty.into_token_stream()),
+            Returns::Nothing | Returns::Opaque | Returns::Items(_) => None,
+        },
         instances,
         handle,
     })
@@ -163,8 +169,9 @@ pub(crate) fn structure(
         result: ident.span(),
         output: match keys.output_schema {
             Some(_) => None,
-            None => Some(output),
+            None => Some(output.clone()),
         },
+        returned: Some(output),
         instances: vec![Instance::plain(name)],
         handle: Some(ident.clone()),
         toolset: keys.toolset.as_ref().map(|key| key.value.clone()),

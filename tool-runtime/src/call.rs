@@ -314,10 +314,11 @@ impl ToolResult {
         }
     }
 
-    /// What the tool asks of the run. An error asks for nothing.
+    /// Returns the actions that the tool asks of the run. A call that failed asks for none, also where its
+    /// output [tells of a failure](ToolOutput::is_failure).
     #[must_use]
     pub fn actions(&self) -> Option<&Actions> {
-        self.outcome.as_ref().ok()?.actions()
+        self.outcome.as_ref().ok().filter(|output| !output.is_failure())?.actions()
     }
 
     /// What was corrected in the arguments before they fitted.
@@ -456,7 +457,8 @@ impl CallOutcome {
 }
 
 /// What a batch asks of its run: states and artifacts in the order of the calls, so that the later call
-/// wins; [`terminate`](Actions::terminate) only where every call asks for it.
+/// wins; [`terminate`](Actions::terminate) only where every call asks for it. A call that failed asks for
+/// nothing.
 ///
 /// # Examples
 ///

@@ -32,6 +32,8 @@ pub enum ToolEvent {
         name: Arc<str>,
         /// The display name of the tool.
         title: Arc<str>,
+        /// The number of the attempt that it belongs to, from 1.
+        attempt: u32,
         /// The partial result.
         update: ToolOutput,
     },

@@ -29,7 +29,7 @@ pub use self::{
         Boxed, Call, Invocation, OwnedCall, Start, Used, Using, allow, boxed, guarded, invocation, never,
     },
     of::{Items, Of, Opaque},
-    outcome::{Ending, Tag, conclude, conclude_sync, json},
+    outcome::{Ending, Fallible, Tag, conclude, conclude_sync, json, retried, worth_retrying},
     slot::{Owned, Provides, Slot, SlotList, Source, TheContext, Whole},
     slots::Slots,
     spec::{Handle, Hints, IntoSchema, Parameter, Spec},
@@ -44,7 +44,7 @@ pub use crate::{
     arguments::ExactValue,
     context::{current_grace, within_call, within_grace},
     guarded::{Guarded, caught, discard},
-    merged, outcome, outcome_sync,
+    merged, outcome, outcome_sync, retried,
     schema::{ResolvedPointer, pointer_steps},
     site, to_json,
 };

@@ -7,6 +7,7 @@
 
 use std::{
     borrow::Cow,
+    io,
     marker::PhantomData,
     path::Path,
     pin::Pin,
@@ -22,7 +23,7 @@ use super::{
     slot::{Argument, OptionalSlice, Slice, TextSlot, TheProvided},
     text::{CowText, Optional, PathText, Text},
 };
-use crate::{ToolContext, ToolOutput};
+use crate::{ToolContext, ToolError, ToolOutput};
 
 /// Stands for the type `T`, so that it can be asked questions.
 pub struct Of<T>(PhantomData<fn() -> T>);
@@ -107,6 +108,26 @@ impl<T> Of<Option<&[T]>> {
     }
 }
 
+// Errors that say which failures are temporary: the tool's own word, and the kind of an I/O error.
+
+macro_rules! seeing {
+    ($($result:ty;)*) => { $(
+        impl<T> Of<$result> {
+            #[must_use]
+            pub fn fails_blindly(self) -> bool {
+                false
+            }
+        }
+    )* };
+}
+
+seeing! {
+    Result<T, ToolError>;
+    Option<Result<T, ToolError>>;
+    Result<T, io::Error>;
+    Option<Result<T, io::Error>>;
+}
+
 /// The traits behind the decisions.
 pub(super) mod traits {
     #[allow(clippy::wildcard_imports, reason = "a part of the module above")]
@@ -157,6 +178,34 @@ pub(super) mod traits {
             T: Argument,
         {
             Owned::new(None)
+        }
+    }
+
+    // Whether a failure of a function can be known to be temporary.
+
+    pub trait Failing {
+        fn fails_blindly(self) -> bool;
+    }
+
+    impl<T, E> Failing for Of<Result<T, E>> {
+        fn fails_blindly(self) -> bool {
+            true
+        }
+    }
+
+    impl<T, E> Failing for Of<Option<Result<T, E>>> {
+        fn fails_blindly(self) -> bool {
+            true
+        }
+    }
+
+    pub trait Unfailing {
+        fn fails_blindly(self) -> bool;
+    }
+
+    impl<T> Unfailing for &Of<T> {
+        fn fails_blindly(self) -> bool {
+            false
         }
     }
 

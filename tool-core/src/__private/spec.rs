@@ -44,6 +44,8 @@ pub struct Spec {
     pub grace_period_ms: Option<u64>,
     pub max_result_size: Option<u64>,
     pub retry: Option<Retry>,
+    /// Returns `true` if nothing says which failures are temporary; given where that decides about retries.
+    pub fails_blindly: Option<fn() -> bool>,
     pub tags: &'static [&'static str],
     pub toolset: Option<&'static str>,
     pub group: Option<&'static str>,
@@ -145,6 +147,7 @@ impl Spec {
             grace_period_ms: None,
             max_result_size: None,
             retry: None,
+            fails_blindly: None,
             tags: &[],
             toolset: None,
             group: None,

@@ -8,7 +8,7 @@ use std::cell::RefCell;
 
 use serde_json::{Map, Value};
 
-use super::{ALIASES, InputSchema, references::local_pointer};
+use super::{ALIASES, IGNORES, InputSchema, references::local_pointer};
 
 /// A place that a pointer leads to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -175,6 +175,8 @@ fn of_object<'s>(schema: &'s Map<String, Value>, name: &str) -> Step<'s> {
         schema.get("patternProperties").and_then(Value::as_object).is_some_and(|it| !it.is_empty());
     match schema.get("additionalProperties") {
         _ if has_patterns => Step::Open,
+        // What is ignored is no part of a call.
+        _ if schema.get(IGNORES) == Some(&Value::Bool(true)) => Step::Closed,
         Some(Value::Bool(false)) => Step::Closed,
         Some(schema @ Value::Object(_)) => Step::Found(vec![(name.to_owned(), schema)]),
         _ => Step::Open,

@@ -79,6 +79,7 @@ fn an_open_schema_has_every_place() {
         json!({ "type": "object", "unevaluatedProperties": false, "allOf": [{ "properties": { "b": {} } }] }),
         json!({ "type": "object", "additionalProperties": false, "anyOf": [{ "properties": { "a": {} } }] }),
         json!({ "additionalProperties": { "type": "string" } }),
+        json!({ "type": "object", "properties": { "b": {} }, "x-tool-ignores": true }),
     ] {
         assert_eq!(places(&closed, "/a/b"), [""; 0], "{closed}");
     }

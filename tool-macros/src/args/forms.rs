@@ -51,7 +51,7 @@ fn duration(meta: &syn::Meta) -> Result<(&LitStr, u64)> {
     millis.map(|millis| (text, millis)).ok_or_else(takes)
 }
 
-/// `retry = 3` or `retry(attempts = 3, initial = "200ms", max = "30s", multiplier = 2.0, jitter)`.
+/// `retry = 3` or `retry(attempts = 3, initial = "200ms", max = "30s", multiplier = 2.0, jitter, when = path)`.
 #[derive(FromMeta, Default)]
 #[darling(default)]
 pub(crate) struct Retry {
@@ -60,6 +60,7 @@ pub(crate) struct Retry {
     pub(crate) max: Option<Key<Millis>>,
     pub(crate) multiplier: Option<Key<f64>>,
     pub(crate) jitter: Option<Key<bool>>,
+    pub(crate) when: Option<Key<Path>>,
 }
 
 impl Value for Retry {

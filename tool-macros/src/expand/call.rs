@@ -5,7 +5,7 @@ use quote::{format_ident, quote, quote_spanned};
 use syn::Path;
 use syn::spanned::Spanned as _;
 
-use crate::args::Confirm;
+use crate::args::{Confirm, Key};
 use crate::validate::{Callee, Decoded, Instance, Property, Tool};
 
 /// Hands the slots and the function to the library. What does not fit is reported at the name of
@@ -74,10 +74,10 @@ fn slot_names(tool: &Tool) -> Vec<Ident> {
 fn running(tool: &Tool, instance: &Instance) -> TokenStream {
     let call = local("__call");
     let run = run(tool, instance, &slot_names(tool));
-    let outcome = match tool.is_merging() {
-        true => quote_spanned!(tool.result=> __tool::merged!(#call, #run)),
-        false => quote_spanned!(tool.result=> __tool::outcome!(#call, #run)),
-    };
+    let outcome = retried(tool, run, |value| match tool.is_merging() {
+        true => quote_spanned!(tool.result=> __tool::merged!(#call, #value)),
+        false => quote_spanned!(tool.result=> __tool::outcome!(#call, #value)),
+    });
     quote_spanned!(place(tool)=> __tool::boxed(async move { #outcome }))
 }
 
@@ -85,10 +85,21 @@ fn running(tool: &Tool, instance: &Instance) -> TokenStream {
 fn blocking(tool: &Tool, instance: &Instance) -> TokenStream {
     let call = local("__call");
     let run = run(tool, instance, &slot_names(tool));
-    let outcome = quote_spanned!(tool.result=> __tool::outcome_sync!(#call, #run));
+    let outcome =
+        retried(tool, run, |value| quote_spanned!(tool.result=> __tool::outcome_sync!(#call, #value)));
     quote_spanned! {place(tool)=>
         __tool::boxed(__tool::blocking(#call, move |#call| #outcome))
     }
+}
+
+/// The outcome of what `run` gives; before it is made, the function of `retry(when = ..)` looks at the error.
+fn retried(tool: &Tool, run: TokenStream, outcome: impl FnOnce(TokenStream) -> TokenStream) -> TokenStream {
+    let when = tool.keys.retry.as_ref().and_then(|key| key.value.when.as_ref());
+    let Some(Key { value: when, .. }) = when else { return outcome(run) };
+    let result = local("__result");
+    let finish = outcome(quote!(#result));
+    // What does not fit is reported where the attribute names the function.
+    quote_spanned!(when.span()=> __tool::retried!(#run, #when, |#result| #finish))
 }
 
 /// The name of what is called.

@@ -14,6 +14,7 @@ pub(super) fn of(tool: &Tool, instance: &Instance) -> TokenStream {
     texts(tool, &mut fields);
     hints(&tool.keys, &mut fields);
     execution(&tool.keys, &mut fields);
+    failures(tool, &mut fields);
     arguments_and_result(tool, &mut fields);
     let fields = fields.0;
     let (name, description) = (&instance.name, &tool.description);
@@ -125,6 +126,15 @@ fn execution(keys: &ToolKeys, fields: &mut Fields) {
         value(&keys.needs).into_iter().flatten().map(|ty| quote!(__tool::Needed::of::<#ty>)).collect();
     fields.list("needs", &needs);
     fields.some("on_request", value(&keys.on_request));
+}
+
+/// Whether errors are known to be temporary, where that decides and no function says so.
+fn failures(tool: &Tool, fields: &mut Fields) {
+    let is_blind = value(&tool.keys.retry).is_some_and(|retry| retry.when.is_none());
+    if let (true, Some(ty)) = (is_blind, &tool.returned) {
+        let of = quote_spanned!(tool.result=> __tool::Of::<#ty>::new());
+        fields.some("fails_blindly", Some(quote_spanned!(tool.result=> || #of.fails_blindly())));
+    }
 }
 
 fn retry(keys: &Retry) -> TokenStream {

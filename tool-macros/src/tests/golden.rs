@@ -131,7 +131,7 @@ golden! {
         read_only = false, destructive, idempotent = false, open_world, concurrency_safe = false,
         search_or_read = false, long_running,
         sequential, timeout = "5m", idle_timeout = "250ms", grace_period = "10s",
-        retry(attempts = 3, initial = "200ms", max = "1h", multiplier = 1.5, jitter = false),
+        retry(attempts = 3, initial = "200ms", max = "1h", multiplier = 1.5, jitter = false, when = worth_it),
         confirm = must_confirm, permission = may_send, needs(Outbox), on_request = instruct,
         rename_all = "camelCase", strict, unknown_fields = "ignore", prepare = prepare,
         input_schema = SCHEMA, output_schema = json!({ "type": "string" }),

@@ -12,6 +12,7 @@ use crate::{
         Approver, CONFIRMATION_CALL, Limited, Limits, LimitsError, PermissionPolicy, ResultBudget,
         RetryPolicy, RuleProblem, Rules,
     },
+    registry::Entry,
     shield::Guarded,
 };
 
@@ -190,15 +191,15 @@ impl Settings {
     }
 
     /// Whether anything but the tool's body looks at the arguments of its calls.
-    pub(super) fn looks_at(&self, definition: &ToolDefinition) -> bool {
-        let metadata = definition.metadata();
+    pub(super) fn looks_at(&self, entry: &Entry) -> bool {
+        let metadata = entry.definition().metadata();
         self.has_hooks()
             || self.rules.is_some()
             || self.permission.is_some()
             || self.approver.is_some()
             || metadata.permission
             || metadata.confirmation != Confirmation::Never
-            || RetryPolicy::of(self.retry.as_ref(), definition).is_some()
+            || RetryPolicy::of(self.retry.as_ref(), entry).is_some()
             || self.traces.arguments
     }
 }

@@ -258,7 +258,10 @@ impl Finishing<'_> {
 
 /// Adds what a tool always asks for to what it asks for now.
 fn skip_summarization(result: &mut ToolResult) {
-    if let Ok(output) = &mut result.outcome {
+    // A model has to read of a failure.
+    if let Ok(output) = &mut result.outcome
+        && !output.is_failure()
+    {
         let mut actions = output.actions().cloned().unwrap_or_default();
         actions.skip_summarization = true;
         *output = std::mem::take(output).with_actions(actions);

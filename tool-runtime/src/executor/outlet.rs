@@ -243,7 +243,12 @@ impl CallReports {
         })
     }
 
-    async fn reported(&self, update: ToolOutput) {
+    /// The same reports, of attempt `number`.
+    pub(super) fn of_attempt(this: &Arc<Self>, number: u32) -> Arc<dyn CallSink> {
+        Arc::new(AttemptReports { call: Arc::clone(this), number })
+    }
+
+    async fn reported(&self, attempt: u32, update: ToolOutput) {
         if !self.sign() || self.is_quiet {
             return;
         }
@@ -265,7 +270,7 @@ impl CallReports {
                 return;
             }
             let (id, name, title) = self.named();
-            let event = ToolEvent::Updated { id, name, title, update };
+            let event = ToolEvent::Updated { id, name, title, attempt, update };
             if let Some(room) = room {
                 room.send(event.clone());
             }
@@ -283,7 +288,7 @@ impl CallReports {
 
 impl CallSink for CallReports {
     fn update(&self, update: ToolOutput) -> Running<'_, ()> {
-        Box::pin(self.reported(update))
+        Box::pin(self.reported(1, update))
     }
 
     fn progress(&self, progress: Progress) -> Result<(), ToolError> {
@@ -309,6 +314,22 @@ impl CallSink for CallReports {
             }
             _ => Ok(()),
         }
+    }
+}
+
+/// What one attempt after the first reports.
+struct AttemptReports {
+    call: Arc<CallReports>,
+    number: u32,
+}
+
+impl CallSink for AttemptReports {
+    fn update(&self, update: ToolOutput) -> Running<'_, ()> {
+        Box::pin(self.call.reported(self.number, update))
+    }
+
+    fn progress(&self, progress: Progress) -> Result<(), ToolError> {
+        self.call.progress(progress)
     }
 }
 

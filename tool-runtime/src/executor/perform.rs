@@ -358,6 +358,9 @@ impl Again<'_> {
     async fn run(&self, number: u32) -> Result<ToolOutput, ToolError> {
         let mut cx = self.scope.cx.of_attempt(number);
         self.scope.place.given().hand_new_to(&mut cx);
+        if let Some(reports) = self.scope.place.reports.as_ref().filter(|_| number > 1) {
+            cx = cx.with_sink(CallReports::of_attempt(reports, number));
+        }
         self.entry.hold(self.attempt(&cx).await)
     }
 

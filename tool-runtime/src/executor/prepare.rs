@@ -156,7 +156,7 @@ pub(super) async fn prepare<'a>(
         return Step::answered(By::Check, Err(executor.tools.unknown(&call.name)));
     };
     let arguments = Arguments::from(call.arguments.as_str());
-    let is_looked_at = asked.confirmed.is_some() || executor.settings.looks_at(entry.definition());
+    let is_looked_at = asked.confirmed.is_some() || executor.settings.looks_at(entry);
     let prepared = match is_looked_at {
         true => entry.prepare_canonical(arguments),
         // Where nothing looks, what came is decoded as it is.
@@ -225,7 +225,7 @@ impl<'a> Preparing<'a, '_> {
         }
         self.permitted(ruled).await?;
         *self.canonical = Some(Arguments::from(self.prepared.arguments().as_str().to_owned()));
-        let retry = RetryPolicy::of(self.executor.settings.retry.as_ref(), self.entry.definition());
+        let retry = RetryPolicy::of(self.executor.settings.retry.as_ref(), self.entry);
         // The call may be made again, or its body may ask.
         let is_needed_again = retry.is_some() || self.executor.settings.approver.is_some();
         let source = self.canonical.clone().filter(|_| is_needed_again);

@@ -39,7 +39,7 @@ pub(super) fn are_quiet(executor: &Inner, around: &Surroundings, asked: &[Asked<
             // A tool that panics over it is answered on the way of all others.
             && caught(|| !entry.tool().is_external()).unwrap_or(false)
             && Patience::new(settings, metadata).is_endless()
-            && RetryPolicy::of(settings.retry.as_ref(), definition).is_none()
+            && RetryPolicy::of(settings.retry.as_ref(), entry).is_none()
             && !executor.limits.concerns(definition.name().as_str())
     };
     around.is_quiet

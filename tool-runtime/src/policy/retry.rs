@@ -3,13 +3,16 @@
 use std::{fmt, sync::Arc, time::Duration};
 
 use backon::{BackoffBuilder, ExponentialBuilder};
-use tool_core::{Arguments, CallId, ErrorKind, Metadata, Retry, ToolDefinition, ToolError, ToolOutput};
+use tool_core::{Arguments, CallId, ErrorKind, Metadata, Retry, ToolError, ToolOutput};
+
+use crate::{registry::Entry, shield::caught};
 
 /// When the calls of an executor are repeated.
 ///
 /// A tool that says `retry(..)` of itself is repeated by that. Another one only by a policy, and only if
 /// it is `read_only` or `idempotent`, unless the policy is for [any tool](Self::any_tool). Only the call
-/// itself is repeated: no hook, permission or event comes twice. A stream is never repeated.
+/// itself is repeated: no hook, permission or event comes twice, but for updates, which carry the number of
+/// their attempt. A stream is never repeated, nor a tool that [declares one](tool_core::Tool::is_streaming).
 ///
 /// # Examples
 ///
@@ -49,13 +52,13 @@ impl RetryPolicy {
     }
 
     /// How calls of a tool are repeated; `None` where they are not.
-    pub(crate) fn of(policy: Option<&Self>, definition: &ToolDefinition) -> Option<Retry> {
-        let metadata = definition.metadata();
+    pub(crate) fn of(policy: Option<&Self>, entry: &Entry) -> Option<Retry> {
+        let metadata = entry.definition().metadata();
         let retry = metadata.retry.or_else(|| {
             let policy = policy.filter(|policy| policy.any_tool || repeats_safely(metadata));
             policy.map(|policy| policy.retry)
         });
-        retry.filter(|retry| retry.attempts > 1)
+        retry.filter(|retry| retry.attempts > 1 && !caught(|| entry.tool().is_streaming()).unwrap_or(true))
     }
 
     /// Whether another attempt should be made.

@@ -205,6 +205,8 @@ impl Entry {
     #[inline]
     pub(crate) fn hold(&self, result: Result<ToolOutput, ToolError>) -> Result<ToolOutput, ToolError> {
         match (result, &self.promise) {
+            // It says why there is no result, and is no result.
+            (Ok(output), _) if output.is_failure() => Ok(output),
             // There was no item.
             (Ok(output), Some(_)) if self.definition().metadata().merge && output.is_empty() => Ok(output),
             (Ok(output), Some(promise)) => arguments::hold(promise, output),

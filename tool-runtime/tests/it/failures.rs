@@ -217,3 +217,36 @@ fn the_schema_of_a_success_is_known_beside_an_error_without_a_name() {
     assert_eq!(schema, json!({ "type": "integer", "minimum": 0, "maximum": 255 }));
     assert_eq!(text(Registry::builder().tool::<named>(), "named", ""), "7");
 }
+
+/// Promises a number, and says that there is none.
+#[tool(register = false, output_schema = json!({ "type": "integer" }), skip_summarization)]
+fn promises(wrong: bool) -> ToolOutput {
+    let actions = tool_runtime::Actions { terminate: true, ..tool_runtime::Actions::default() };
+    let output = ToolOutput::from(if wrong { "the other side said no" } else { "7" });
+    let output = if wrong { output.as_failure() } else { output };
+    output.with_actions(actions)
+}
+
+// E, D14: the words of a failure reach the model, and ask nothing of the run
+#[test]
+fn a_failure_is_not_held_to_the_schema_of_results() {
+    use tool_runtime::{Executor, ToolCall, merged_actions};
+
+    let tools = Registry::builder().tool::<promises>().build().unwrap();
+    let output = crate::run(tools.call("promises", r#"{ "wrong": true }"#)).unwrap();
+    assert!(output.is_failure());
+    assert_eq!(output.text(), "the other side said no");
+    assert!(crate::run(tools.call("promises", r#"{ "wrong": false }"#)).is_err());
+    let executor = Executor::new(tools);
+    for is_watched in [false, true] {
+        let listener = is_watched.then(|| executor.subscribe());
+        let call = || ToolCall::new("promises", r#"{ "wrong": true }"#);
+        let outcomes = crate::run(executor.run(vec![call(), call()]));
+        let result = outcomes[0].result().unwrap();
+        assert!(result.is_error());
+        assert_eq!(result.text(), "the other side said no");
+        assert!(result.actions().is_none());
+        assert_eq!(merged_actions(&outcomes), tool_runtime::Actions::default());
+        drop(listener);
+    }
+}

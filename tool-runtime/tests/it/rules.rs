@@ -65,9 +65,16 @@ fn a_guarded_path_is_denied_in_all_of_its_spellings() {
 
 #[test]
 fn a_rule_may_name_a_property_by_its_alias() {
-    let rules = Rules::new([Rule::deny("read").at("/file", etc())]);
-    assert!(is_denied(&rules, "read", r#"{ "path": "/etc/shadow" }"#));
-    assert!(!is_denied(&rules, "read", r#"{ "path": "/tmp/a" }"#));
+    for pointer in ["/path", "/file"] {
+        let rules = Rules::new([Rule::deny("read").at(pointer, etc())]);
+        for name in ["path", "file"] {
+            assert!(
+                is_denied(&rules, "read", &json!({ name: "/etc/shadow" }).to_string()),
+                "{pointer} {name}"
+            );
+            assert!(!is_denied(&rules, "read", &json!({ name: "/tmp/a" }).to_string()), "{pointer} {name}");
+        }
+    }
 }
 
 #[test]

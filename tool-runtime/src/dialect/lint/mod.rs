@@ -6,6 +6,7 @@
 mod descriptions;
 mod hints;
 mod parameters;
+mod retries;
 mod similar;
 mod words;
 
@@ -23,6 +24,7 @@ use crate::Registry;
 /// | a description of more than 4,000 characters, or of more than 1,000 of a parameter | warning |
 /// | a description that is that of another tool, or nearly; a name of the same words | warning |
 /// | a tool whose name says that it destroys something, and that has no hint | warning |
+/// | a tool with `retry`, without `when`, whose error is neither `ToolError` nor `std::io::Error` | warning |
 /// | any other tool that does not say whether it changes anything | note |
 ///
 /// What is found in one dialect stands at [`Dialect`] and its methods; the most that the definitions should
@@ -58,11 +60,12 @@ use crate::Registry;
 #[must_use]
 pub fn lint(registry: &Registry) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for definition in registry.definitions() {
+    for (definition, entry) in registry.definitions().iter().zip(registry.entries()) {
         let mut found = Found { of: definition, findings: &mut findings };
         descriptions::check(&mut found);
         parameters::check(&mut found);
         hints::check(&mut found);
+        retries::check(&mut found, &**entry.tool());
     }
     similar::check(registry.definitions(), &mut findings);
     for dialect in Dialect::all() {

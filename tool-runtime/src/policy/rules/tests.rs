@@ -298,7 +298,8 @@ fn a_url_is_compared_as_it_is_parsed() {
         Fit::Yes,
         &["https://xn--bcher-kva.example/", "https://B\u{dc}CHER.example"],
     );
-    check("*://*", Fit::Yes, &["http://a", "https://b:1/c"]);
+    check("*://*:*", Fit::Yes, &["http://a", "https://b:1/c"]);
+    check("*://*", Fit::No, &["https://b:1/c"]);
     for wrong in [
         "",
         "example.com",

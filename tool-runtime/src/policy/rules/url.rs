@@ -187,6 +187,9 @@ mod parsed {
                 _ => {}
             }
             let Some(host) = url.host().map(|host| canonical(host.to_owned())) else { return Fit::Unclear };
+            if matches!(&host, Host::Domain(name) if name.split('.').any(str::is_empty)) {
+                return Fit::Unclear;
+            }
             let fits = self.host.fits(&host) && self.port.fits(&url);
             match &self.path {
                 None => Fit::of(fits),

@@ -306,3 +306,63 @@ fn an_estimate_counts_what_is_not_ascii_one_by_one() {
     let native = Dialect::openai_responses().with_native(json!({ "type": "web_search" }));
     assert_eq!(native.bind(&registry([])).tokens(), 6);
 }
+
+#[derive(Debug)]
+struct Odd;
+
+impl std::fmt::Display for Odd {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("odd")
+    }
+}
+
+fn is_odd(_: &Odd) -> bool {
+    true
+}
+
+// J01, J04
+#[test]
+fn a_retry_that_never_comes_is_found() {
+    /// Fails in a way that nothing is known of.
+    #[tool(register = false, read_only, retry(attempts = 3))]
+    fn blind() -> Result<(), Odd> {
+        Err(Odd)
+    }
+    /// Fails in a way that nothing is known of, and has a schema of its own.
+    #[tool(register = false, read_only, retry, output_schema = false)]
+    async fn blind_too() -> Option<Result<u8, String>> {
+        None
+    }
+    /// Fails in a way that a function knows of.
+    #[tool(register = false, read_only, retry(attempts = 3, when = is_odd))]
+    fn seeing() -> Result<(), Odd> {
+        Err(Odd)
+    }
+    /// Says by itself which failures are temporary.
+    #[tool(register = false, read_only, retry)]
+    fn telling() -> Result<(), ToolError> {
+        Ok(())
+    }
+    /// Fails by the kind of an error of the system.
+    #[tool(register = false, read_only, retry)]
+    async fn reading() -> std::io::Result<String> {
+        Ok(String::new())
+    }
+    /// Fails in no way at all.
+    #[tool(register = false, read_only, retry)]
+    fn always() -> u8 {
+        1
+    }
+    /// Fails once, and is not repeated.
+    #[tool(register = false, read_only)]
+    fn once() -> Result<(), Odd> {
+        Err(Odd)
+    }
+    let tools = Registry::builder().tool::<blind>().tool::<blind_too>().tool::<seeing>().tool::<telling>();
+    let tools = tools.tool::<reading>().tool::<always>().tool::<once>().build().unwrap();
+    let retries: Vec<_> = found_in(&tools).into_iter().filter(|it| it.contains("retry")).collect();
+    let message = "its `retry` repeats no call: nothing says which of its errors are temporary; \
+                   add `when = path` to `retry`, of a function that decides, or return a `ToolError`";
+    let expected = ["blind", "blind_too"].map(|tool| format!("warning: `{tool}` in all, at ``: {message}"));
+    assert_eq!(retries, expected);
+}

@@ -18,6 +18,7 @@ mod permission;
 mod property;
 mod questions;
 mod retry;
+mod retry_by;
 mod run_deadlines;
 mod secrets;
 mod steering;

@@ -1,0 +1,172 @@
+//! What says whether a call is made again: the type of its error, a declaration; and what is told of it.
+
+use std::{io, sync::Arc};
+
+use tool_runtime::{
+    Arguments, InputSchema, Prepared, Retry, RetryPolicy, Tool, ToolDefinition, ToolEvent, ToolName,
+    prelude::*,
+};
+
+use super::{Counter, building, one, texts};
+
+/// Why a forecast is not there.
+#[derive(Debug)]
+enum NoForecast {
+    Busy,
+    Gone,
+}
+
+impl std::fmt::Display for NoForecast {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{self:?}")
+    }
+}
+
+fn is_busy(error: &NoForecast) -> bool {
+    matches!(error, NoForecast::Busy)
+}
+
+fn is_never(_: &io::Error) -> bool {
+    false
+}
+
+/// The failure of each attempt but the last, and what to say then.
+fn forecast(counter: &Counter, busy: usize) -> Result<u32, NoForecast> {
+    match counter.count() {
+        attempt if attempt <= busy => Err(NoForecast::Busy),
+        _ => Err(NoForecast::Gone),
+    }
+}
+
+/// Looks ahead.
+#[tool(register = false, retry(attempts = 4, initial = "1ms", when = is_busy))]
+async fn ahead(counter: &Counter, busy: usize) -> Result<u32, NoForecast> {
+    forecast(counter, busy)
+}
+
+/// Looks ahead on a thread.
+#[tool(register = false, blocking, retry(attempts = 4, initial = "1ms", when = is_busy))]
+fn ahead_blocking(counter: &Counter, busy: usize) -> Option<Result<u32, NoForecast>> {
+    Some(forecast(counter, busy))
+}
+
+/// Looks ahead, whatever the error.
+#[tool(register = false, retry(attempts = 4, initial = "1ms", when = is_never))]
+fn ahead_once(counter: &Counter, busy: usize) -> std::io::Result<u32> {
+    forecast(counter, busy).map_err(|_| io::ErrorKind::ConnectionReset.into())
+}
+
+/// Looks ahead by a value.
+#[tool(register = false, retry(attempts = 4, initial = "1ms", when = is_busy))]
+struct AheadByValue {
+    busy: usize,
+}
+
+impl Run for AheadByValue {
+    type Output = Result<u32, NoForecast>;
+
+    async fn run(self, cx: &ToolContext) -> Result<u32, NoForecast> {
+        forecast(cx.get::<Counter>().unwrap(), self.busy)
+    }
+}
+
+// J04, J05
+#[tokio::test]
+async fn a_function_says_which_errors_of_its_type_are_temporary() {
+    for is_watched in [false, true] {
+        for (tool, busy, attempts) in [
+            ("ahead", 2, 3),
+            ("ahead", 9, 4),
+            ("ahead", 0, 1),
+            ("ahead_blocking", 2, 3),
+            ("ahead_once", 9, 1),
+            ("ahead_by_value", 2, 3),
+        ] {
+            let counter = Counter::default();
+            let tools = Registry::builder().tool::<ahead>().tool::<ahead_blocking>().tool::<ahead_once>();
+            let executor = super::executor(tools.tool::<AheadByValue>().provide(counter.clone()));
+            let listener = is_watched.then(|| executor.subscribe());
+            let outcomes = executor.run(one(tool, &json!({ "busy": busy }).to_string())).await;
+            assert!(outcomes[0].result().unwrap().is_error());
+            assert_eq!(counter.get(), attempts, "{tool} {busy}");
+            drop(listener);
+        }
+    }
+}
+
+/// Written by hand; fails for now, and perhaps shows its result in parts.
+struct ByHand {
+    definition: ToolDefinition,
+    counter: Counter,
+    streams: bool,
+}
+
+impl Tool for ByHand {
+    fn definition(&self) -> &ToolDefinition {
+        &self.definition
+    }
+
+    fn is_streaming(&self) -> bool {
+        self.streams
+    }
+
+    fn prepare<'a>(&'a self, arguments: Arguments<'a>) -> Result<Prepared<'a>, ToolError> {
+        let counter = self.counter.clone();
+        Ok(Prepared::new(arguments, move |_, cx| {
+            Box::pin(async move {
+                counter.count();
+                cx.update("a part").await;
+                Err(ToolError::failed("torn").retryable(true))
+            })
+        }))
+    }
+}
+
+// J07
+#[tokio::test(start_paused = true)]
+async fn a_tool_that_declares_a_stream_is_never_made_again() {
+    for (streams, attempts) in [(true, 1), (false, 3)] {
+        let counter = Counter::default();
+        let schema = InputSchema::new(json!({ "type": "object" })).unwrap();
+        let definition = ToolDefinition::new(ToolName::new("by_hand").unwrap(), "Is torn.", schema);
+        let tool = ByHand { definition, counter: counter.clone(), streams };
+        let policy = RetryPolicy::new(Retry { attempts: 3, ..Retry::DEFAULT }).any_tool();
+        let executor = building(Registry::builder().add(Arc::new(tool))).retry(policy).build().unwrap();
+        assert_eq!(texts(&executor.run(one("by_hand", "{}")).await), ["torn"]);
+        assert_eq!(counter.get(), attempts);
+        // The same where somebody watches.
+        let listener = executor.subscribe();
+        assert_eq!(texts(&executor.run(one("by_hand", "{}")).await), ["torn"]);
+        assert_eq!(counter.get(), 2 * attempts);
+        drop(listener);
+    }
+}
+
+// J07, K01
+#[tokio::test(start_paused = true)]
+async fn updates_do_not_stop_attempts_and_carry_their_number() {
+    /// Shows something, and fails twice.
+    #[tool(register = false, read_only)]
+    async fn show(counter: &Counter, cx: &ToolContext) -> Result<&'static str, ToolError> {
+        cx.update(format!("part of {}", cx.attempt())).await;
+        match counter.count() {
+            3 => Ok("done"),
+            _ => Err(ToolError::failed("not yet").retryable(true)),
+        }
+    }
+    let counter = Counter::default();
+    let tools = Registry::builder().tool::<show>().provide(counter.clone());
+    let executor = building(tools).retry(Retry { attempts: 3, ..Retry::DEFAULT }).build().unwrap();
+    let mut listener = executor.subscribe();
+    assert_eq!(texts(&executor.run(one("show", "{}")).await), ["done"]);
+    assert_eq!(counter.get(), 3);
+    let mut updates = Vec::new();
+    while let Some(Ok(event)) = listener.try_next() {
+        if let ToolEvent::Updated { attempt, update, .. } = &event {
+            updates.push((*attempt, update.text().into_owned()));
+            assert_eq!(tool_runtime::serde_json::to_value(&event).unwrap()["attempt"], json!(attempt));
+        }
+    }
+    let expected = [1, 2, 3].map(|attempt| (attempt, format!("part of {attempt}")));
+    assert_eq!(updates, expected);
+}
