@@ -101,8 +101,8 @@ impl Batch {
     async fn driven(self, stream: Option<mpsc::Sender<ToolEvent>>) -> Vec<CallOutcome> {
         // Dropped after all else: what may be the last to hold values, hooks and tools of the user's.
         let _executor = Guarded::new(self.executor.clone());
-        let _run = Guarded::new(self.run.clone());
-        let _steering = Guarded::new(self.steering.clone());
+        let _run = self.run.clone().map(Guarded::new);
+        let _steering = self.steering.clone().map(Guarded::new);
         let Self { executor, calls, resumed, run, steering } = self;
         let confirmed = resumed.take();
         let executor = &executor.inner;

@@ -54,7 +54,8 @@ impl Surroundings {
                 Step::Answered(answer) => Some(Ended::Answered(answer)),
                 Step::Asked(request) => Some(Ended::Asked(request)),
                 Step::Ready(ready) => {
-                    bodies.extend(perform(executor, self, asked, ready, place).map(|body| (at, body)));
+                    let body = perform(executor, self, asked, ready, place);
+                    bodies.extend(body.map(|body| Held { at, grace: place.grace, body }));
                     None
                 }
             });
@@ -69,7 +70,7 @@ impl Surroundings {
 impl<'a> Group<'a> {
     async fn finish_in_order(
         &self,
-        bodies: Vec<(usize, Body<'a>)>,
+        bodies: Vec<Held<Body<'a>>>,
         mut ended: Vec<Option<Ended>>,
     ) -> Vec<CallOutcome> {
         self.run_all(bodies, |at, by_itself| ended[at] = Some(by_itself)).await;
@@ -82,7 +83,7 @@ impl<'a> Group<'a> {
 
     async fn finish_as_completed(
         &self,
-        bodies: Vec<(usize, Body<'a>)>,
+        bodies: Vec<Held<Body<'a>>>,
         ended: Vec<Option<Ended>>,
     ) -> Vec<CallOutcome> {
         let (sender, mut receiver) = mpsc::unbounded_channel();
@@ -156,12 +157,10 @@ impl<'a> Group<'a> {
     }
 
     /// Runs `bodies` until all have ended, or the batch is stopped.
-    pub(super) async fn run_all<B>(&self, bodies: Vec<(usize, B)>, mut ended: impl FnMut(usize, Ended))
+    pub(super) async fn run_all<B>(&self, mut bodies: Vec<Held<B>>, mut ended: impl FnMut(usize, Ended))
     where
         B: Future<Output = Option<Result<ToolOutput, ToolError>>> + Unpin,
     {
-        let held = |(at, body): (usize, B)| Held { at, grace: self.places[at].grace, body };
-        let mut bodies: Vec<_> = bodies.into_iter().map(held).collect();
         let how = |answer: Option<_>| answer.map_or(Ended::Stopped(Stop::Cancelled), Ended::Done);
         // Most calls are over with their first poll, and pay for no more than that.
         poll_fn(|task| {
@@ -207,10 +206,10 @@ impl<'a> Group<'a> {
 }
 
 /// A body and its index: polled where batches that it starts see its grace period.
-struct Held<B> {
-    at: usize,
-    grace: Duration,
-    body: B,
+pub(super) struct Held<B> {
+    pub(super) at: usize,
+    pub(super) grace: Duration,
+    pub(super) body: B,
 }
 
 impl<B: Future + Unpin> Future for Held<B> {

@@ -16,7 +16,7 @@ use super::{
     Inner,
     around::{Place, Stop, Surroundings},
     build::Finish,
-    group::{Ended, Group},
+    group::{Ended, Group, Held},
     perform::Patience,
     prepare::{Answer, Asked, By},
 };
@@ -79,7 +79,7 @@ impl Surroundings {
             };
             ended.push(match began {
                 Ok(body) => {
-                    bodies.push((at, body));
+                    bodies.push(Held { at, grace: place.grace, body });
                     None
                 }
                 Err(error) => Some(Ended::Answered(Answer { outcome: Err(error), by: By::Check })),
