@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::{Constraint, Parameter, Source, Spec, slot::SlotList};
 use crate::{
     InputSchema, Needed, SchemaError,
-    schema::{ALIASES, Closing, Given, Purpose, canonical_output, input_generator, with_definitions},
+    schema::{ALIASES, Closing, FILLS, Given, Purpose, canonical_output, input_generator, with_definitions},
 };
 
 /// What a function takes: from the model, and from the program.
@@ -28,9 +28,12 @@ pub(crate) fn describe(spec: &Spec, slots: SlotList<'_, '_>) -> Result<Descripti
             Source::Call => {}
             Source::Program(needed) => needs.push(needed),
             Source::Model { schema, .. } if parameter.whole => whole = Some(schema(&mut generator)),
-            Source::Model { schema, optional, default } => {
-                let schema = schema(&mut generator);
+            Source::Model { schema, optional, default, fills } => {
+                let mut schema = schema(&mut generator);
                 list.names_differ(parameter)?;
+                if fills {
+                    schema.insert(FILLS.to_owned(), true.into());
+                }
                 list.add(parameter, schema, optional, default);
             }
         }

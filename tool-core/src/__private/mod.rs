@@ -8,6 +8,7 @@ mod constraint;
 mod decode;
 mod describe;
 mod failure;
+mod faithful;
 mod invocation;
 mod items;
 mod of;

@@ -13,6 +13,7 @@ use serde_json::Value;
 
 use super::{
     Call,
+    faithful::is_faithful,
     text::{Borrowed, Reading, TextView},
 };
 use crate::{
@@ -29,6 +30,9 @@ pub enum Source {
         optional: bool,
         /// What it is then, as JSON.
         default: Option<Value>,
+        /// Whether that JSON is all of the default, and the same each time: it is then a part of the call
+        /// in which the parameter is absent.
+        fills: bool,
     },
     /// The program.
     Program(Needed),
@@ -116,9 +120,11 @@ fn unfilled() -> ToolError {
 
 impl<T: Argument> Slot for Owned<T> {
     fn source(&self) -> Source {
-        let default = self.default.as_ref().and_then(|default| (default.json)(&(default.make)()));
+        let evaluate = || self.default.as_ref().and_then(|default| (default.json)(&(default.make)()));
+        let default = evaluate();
+        let fills = default.is_some() && is_faithful::<T>() && evaluate() == default;
         let schema = if self.absent.is_some() { optional_schema::<T> } else { schema::<T> };
-        Source::Model { schema, optional: self.absent.is_some() || self.default.is_some(), default }
+        Source::Model { schema, optional: self.absent.is_some() || self.default.is_some(), default, fills }
     }
 
     fn decode<'t>(&mut self, source: Checked<'_, 't, '_>, _: &'t str) -> Result<(), Refusal> {
@@ -161,7 +167,7 @@ impl<T> Whole<T> {
 
 impl<T: Argument> Slot for Whole<T> {
     fn source(&self) -> Source {
-        Source::Model { schema: schema::<T>, optional: false, default: None }
+        Source::Model { schema: schema::<T>, optional: false, default: None, fills: false }
     }
 
     fn decode<'t>(&mut self, source: Checked<'_, 't, '_>, _: &'t str) -> Result<(), Refusal> {
@@ -210,8 +216,12 @@ impl<V: TextView> TextSlot<V> {
 
 impl<V: TextView> Slot for TextSlot<V> {
     fn source(&self) -> Source {
-        let default = self.default.and_then(|make| V::text(make())).map(|text| Value::from(text.as_ref()));
-        Source::Model { schema: schema::<String>, optional: V::OPTIONAL || self.default.is_some(), default }
+        let evaluate =
+            || self.default.and_then(|make| V::text(make())).map(|text| Value::from(text.as_ref()));
+        let default = evaluate();
+        let fills = default.is_some() && evaluate() == default;
+        let optional = V::OPTIONAL || self.default.is_some();
+        Source::Model { schema: schema::<String>, optional, default, fills }
     }
 
     fn decode<'t>(&mut self, source: Checked<'_, 't, '_>, text: &'t str) -> Result<(), Refusal> {
@@ -248,7 +258,7 @@ impl<T> Slice<T> {
 
 impl<T: Argument> Slot for Slice<T> {
     fn source(&self) -> Source {
-        Source::Model { schema: schema::<Vec<T>>, optional: false, default: None }
+        Source::Model { schema: schema::<Vec<T>>, optional: false, default: None, fills: false }
     }
 
     fn decode<'t>(&mut self, source: Checked<'_, 't, '_>, _: &'t str) -> Result<(), Refusal> {
@@ -278,7 +288,12 @@ impl<T> OptionalSlice<T> {
 
 impl<T: Argument> Slot for OptionalSlice<T> {
     fn source(&self) -> Source {
-        Source::Model { schema: optional_schema::<Option<Vec<T>>>, optional: true, default: None }
+        Source::Model {
+            schema: optional_schema::<Option<Vec<T>>>,
+            optional: true,
+            default: None,
+            fills: false,
+        }
     }
 
     fn decode<'t>(&mut self, source: Checked<'_, 't, '_>, _: &'t str) -> Result<(), Refusal> {

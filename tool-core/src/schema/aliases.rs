@@ -16,11 +16,16 @@ pub(crate) const ALIASES: &str = "x-tool-aliases";
 /// name: they are no part of a call.
 pub(crate) const IGNORES: &str = "x-tool-ignores";
 
+/// The key by which the schema of a property says that its `default` is what the decoder takes where the
+/// property is absent.
+pub(crate) const FILLS: &str = "x-tool-fills";
+
 /// Removes what only the check of arguments is to know; returns whether there was any.
 pub(super) fn strip(schema: &mut Value) -> bool {
     let Some(schema) = schema.as_object_mut() else { return false };
     let mut found = schema.shift_remove(ALIASES).is_some();
     found |= schema.shift_remove(IGNORES).is_some();
+    found |= schema.shift_remove(FILLS).is_some();
     let Ok(()) = subschemas(schema, |_, subschema| {
         found |= strip(subschema);
         Ok::<_, Infallible>(())

@@ -31,7 +31,7 @@ use serde_json::{Value, json};
 use self::canonical::canonical;
 pub(crate) use self::given::Given;
 pub(crate) use self::{
-    aliases::{ALIASES, IGNORES},
+    aliases::{ALIASES, FILLS, IGNORES},
     canonical::{Closing, canonical_output, without_null},
     references::local_pointer,
 };

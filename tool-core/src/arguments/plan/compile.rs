@@ -4,7 +4,7 @@
 //! a mistake, so that all of them are found at once. Patterns are compiled here too and not on
 //! first use, since some that parse are still too large to run.
 
-use crate::schema::{ALIASES, IGNORES};
+use crate::schema::{ALIASES, FILLS, IGNORES};
 use serde_json::{Map, Value};
 
 use super::{
@@ -292,7 +292,10 @@ impl<'s> Compiler<'s> {
             .into_iter()
             .map(|(name, node)| {
                 let required = sorted.binary_search(&name).is_ok();
-                Property::new(name, Some(node), required)
+                let schema = keywords.get("properties").and_then(|all| all.get(name));
+                let fills = schema.is_some_and(|schema| schema.get(FILLS) == Some(&Value::Bool(true)));
+                let fill = schema.filter(|_| fills && !required).and_then(|schema| schema.get("default"));
+                Property { fill: fill.cloned().map(Box::new), ..Property::new(name, Some(node), required) }
             })
             .collect();
         let properties = keywords.get("properties").and_then(Value::as_object);

@@ -36,7 +36,7 @@ pub(super) fn settle(plan: &Plan, node: &Node, value: &mut Value) -> bool {
 /// properties that the decoder ignores. `None` if that would take too long.
 pub(super) fn canonical(plan: &Plan, value: &mut Value) -> Option<()> {
     let drops = plan.ignores_some();
-    let mut settler = Settler { drops, ..Settler::new(plan, value, None) };
+    let mut settler = Settler { drops, fills: true, ..Settler::new(plan, value, None) };
     settler.node(plan.root(), value, None, &Place::ROOT);
     (!settler.is_spent).then_some(())
 }
@@ -70,6 +70,8 @@ struct Settler<'p> {
     corrector: Option<Corrector>,
     /// Whether properties that the decoder ignores are left out.
     drops: bool,
+    /// Whether what the decoder takes for absent properties is put in.
+    fills: bool,
 }
 
 /// The nodes through which the walk came to a value: what any of them requires is required.
@@ -83,7 +85,7 @@ impl<'p> Settler<'p> {
     fn new(plan: &'p Plan, value: &Value, corrector: Option<Corrector>) -> Self {
         let (some, each) = PATIENCE;
         let patience = some.saturating_add(each.saturating_mul(weight(value)));
-        Self { plan, patience, is_spent: false, corrector, drops: false }
+        Self { plan, patience, is_spent: false, corrector, drops: false, fills: false }
     }
 
     /// Whether there is patience for looking at so many values.
@@ -169,6 +171,9 @@ impl<'p> Settler<'p> {
             map.retain(|name, _| rules.properties.get(name).is_some() || is_pattern(name));
             changed |= map.len() != before;
         }
+        if self.fills {
+            changed |= self.fill(rules, map);
+        }
         let mut near = 0;
         for (position, (name, value)) in map.iter_mut().enumerate() {
             let here = at.property(name, position);
@@ -187,6 +192,21 @@ impl<'p> Settler<'p> {
             }
         }
         changed
+    }
+
+    /// Adds what the decoder takes for properties that are absent.
+    fn fill(&self, rules: &ObjectRules, map: &mut Map<String, Value>) -> bool {
+        let before = map.len();
+        for property in rules.properties.iter() {
+            let admits =
+                |value: &Value| property.node.is_none_or(|node| Walk::new(self.plan).admits(node, value));
+            if let Some(default) = property.fill.as_deref().filter(|default| admits(default))
+                && !map.contains_key(&*property.name)
+            {
+                map.insert(property.name.to_string(), default.clone());
+            }
+        }
+        map.len() != before
     }
 
     fn combined(&mut self, combined: &'p Combined, value: &mut Value, via: &Via<'_>, at: &Place<'_>) -> bool {

@@ -29,13 +29,15 @@ pub(super) struct Property {
     /// `None` where it is required and nothing else is known of it.
     pub(super) node: Option<NodeId>,
     pub(super) required: bool,
+    /// What the decoder takes where the property is absent, if that is known.
+    pub(super) fill: Option<Box<Value>>,
     /// One bit of its own, as long as there are any.
     pub(super) bit: u64,
 }
 
 impl Property {
     pub(super) fn new(name: &str, node: Option<NodeId>, required: bool) -> Self {
-        Self { name: name.into(), written: format!("\"{name}\":").into(), node, required, bit: 0 }
+        Self { name: name.into(), written: format!("\"{name}\":").into(), node, required, fill: None, bit: 0 }
     }
 
     /// Whether the name is written in JSON as it is.

@@ -265,3 +265,55 @@ fn a_call_that_is_not_watched_gives_the_same() {
     let run = |executor: &tool_runtime::Executor| texts(&crate::run(executor.run(one("collect", sent))));
     assert_eq!(run(&plain), run(&watching));
 }
+
+fn counted() -> u32 {
+    static COUNT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
+    COUNT.fetch_add(1, std::sync::atomic::Ordering::Relaxed)
+}
+
+/// Writes less of itself than it holds.
+#[derive(Debug, Clone, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+struct Partial {
+    #[serde(skip_serializing, default)]
+    token: Option<String>,
+}
+
+fn partial() -> Partial {
+    Partial { token: Some("t".to_owned()) }
+}
+
+/// Lists.
+#[tool(register = false)]
+fn list(
+    #[arg(default = "/etc")] path: &str,
+    #[arg(default = 100)] most: u32,
+    #[arg(default = counted())] odd: u32,
+    #[arg(default = partial())] partial: Partial,
+    other: Option<bool>,
+) -> String {
+    let _ = odd;
+    format!("{path} {most} {partial:?} {other:?}")
+}
+
+// F10: a default that the tool takes is judged like what the model writes.
+#[test]
+fn a_default_is_a_part_of_the_call() {
+    let seen = Seen::default();
+    let executor = building(Registry::builder().tool::<list>()).hook(Watching(seen.clone())).build().unwrap();
+    let plain = self::executor(Registry::builder().tool::<list>());
+    for sent in ["{}", r#"{"path":null}"#, r#"{"most":1e2}"#] {
+        let texts = texts(&crate::run(executor.run(one("list", sent))));
+        assert_eq!(texts, [r#"/etc 100 Partial { token: Some("t") } None"#], "{sent}");
+        assert_eq!(super::texts(&crate::run(plain.run(one("list", sent)))), texts, "{sent}");
+        let before = &seen.all()[1];
+        assert!(before.contains(r#""path":"/etc""#) && before.contains(r#""most":100"#), "{before}");
+        // One that differs each time, or that is more than its JSON, is not known.
+        assert!(!before.contains("odd") && !before.contains("partial"), "{before}");
+    }
+    let tools = Registry::builder().tool::<list>().build().unwrap();
+    let schema = tools.definitions()[0].input_schema().as_value().to_string();
+    assert!(!schema.contains("x-tool"), "{schema}");
+    let rules = Rules::new([Rule::deny("list").at("/path", "/etc*").because("no")]);
+    let executor = building(Registry::builder().tool::<list>()).rules(rules).build().unwrap();
+    assert_eq!(super::texts(&crate::run(executor.run(one("list", "{}")))), ["Denied: no"]);
+}
