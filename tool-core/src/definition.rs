@@ -280,14 +280,57 @@ impl ToolDefinition {
     #[cold]
     fn explained(&self, error: ToolError) -> ToolError {
         let error = error.of_tool(self.name().to_string()).with_example(self.shared_example().cloned());
-        if self.has_secret() { error.without_values() } else { error }
+        if !self.has_secret() {
+            return error;
+        }
+        error.without_values().with_pointers(|pointer| self.hide_names_in(pointer))
     }
 
     #[inline]
     fn hide_in(&self, arguments: &mut Arguments<'_>) {
         if !arguments.corrections().is_empty() && self.has_secret() {
-            arguments.hide();
+            arguments.hide(|pointer| self.hide_names_in(pointer));
         }
+    }
+
+    /// Hides, in a pointer into the arguments, the names that a model chose and that may be a part of a
+    /// secret: those within a secret parameter, or within one that is not known.
+    fn hide_names_in(&self, pointer: &mut String) {
+        let mut end = 0;
+        for (depth, step) in pointer.split('/').skip(1).enumerate() {
+            let name = step.replace("~1", "/").replace("~0", "~");
+            let is_known = depth > 0 || self.knows_parameter(&name);
+            // Where any name is allowed, this one may be a name within a secret; a step that was shortened
+            // may have been one as well.
+            if step.contains('…') || !(is_known || self.is_closed()) {
+                pointer.replace_range(end.., "/***");
+                return;
+            }
+            end += 1 + step.len();
+            if !is_known || self.metadata().secrets.iter().any(|secret| *secret == name) {
+                if end < pointer.len() {
+                    pointer.replace_range(end.., "/***");
+                }
+                return;
+            }
+        }
+    }
+
+    /// Whether the schema of the arguments lists a parameter of that name.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn knows_parameter(&self, name: &str) -> bool {
+        let properties = self.input_schema().as_value().get("properties");
+        properties.and_then(Value::as_object).is_some_and(|known| known.contains_key(name))
+    }
+
+    /// Whether no parameters are admitted but those that the schema lists.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        let schema = self.input_schema().as_value();
+        schema.get("additionalProperties") == Some(&Value::Bool(false))
+            && schema.get("patternProperties").is_none()
     }
 
     fn has_secret(&self) -> bool {

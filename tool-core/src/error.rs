@@ -161,6 +161,12 @@ impl ToolError {
         self
     }
 
+    /// Rewrites the pointers of what is wrong with the arguments.
+    pub(crate) fn with_pointers(mut self, rewrite: impl Fn(&mut String)) -> Self {
+        self.inner.violations.iter_mut().for_each(|it| rewrite(&mut it.pointer));
+        self
+    }
+
     /// The call was cancelled.
     #[must_use]
     pub fn cancelled() -> Self {

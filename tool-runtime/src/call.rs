@@ -13,7 +13,7 @@ use tool_core::{
     Actions, Arguments, CallAddress, CallId, Content, Correction, ErrorKind, Resource, ToolError, ToolOutput,
 };
 
-use crate::policy::ApprovalRequest;
+use crate::{dialect::content, policy::ApprovalRequest};
 
 /// One request of a model: a tool by its name, with arguments.
 ///
@@ -234,12 +234,18 @@ impl ToolResult {
         self.outcome.as_ref().map_or(true, ToolOutput::is_failure)
     }
 
-    /// What the model reads.
+    /// The text that the model reads, with every provider: the texts of the [content](Self::content), one
+    /// below the other, or the [value](Self::structured) as JSON where there is no content.
+    ///
+    /// A resource is its text below its URI, a link its name with its URI; a picture or a sound has no
+    /// text. Where a provider's results have no sign of failure, its dialect puts `Error: ` before the text
+    /// of one; for a file that a provider does not take, its dialect adds a note.
     #[must_use]
     pub fn text(&self) -> Cow<'_, str> {
         match &self.outcome {
-            Ok(output) => output.text(),
-            Err(error) => Cow::Owned(error.feedback()),
+            Ok(output) if !output.needs_words() => output.text(),
+            Err(error) if error.content().is_empty() => Cow::Owned(error.feedback()),
+            _ => Cow::Owned(content::texts(self).join("\n")),
         }
     }
 

@@ -9,7 +9,7 @@ use serde_json::{Map, Number, Value, map::Entry};
 
 use super::{
     Violation,
-    json::{Fault, Numeral, Reader},
+    json::{Fault, Numeral, Reader, is_rounded},
     plan::place::Place,
     violation::Findings,
 };
@@ -22,8 +22,11 @@ pub(super) struct Document<'t> {
     pub(super) repeated: Findings,
     /// Numbers that no float holds; the value has the largest float for them.
     pub(super) too_large: Findings,
-    /// The numbers of which the value holds the nearest float, with how they are written.
-    pub(super) floats: Vec<(f64, &'t str)>,
+    /// The numbers that the value does not write as they are written here.
+    pub(super) literals: Vec<Literal<'t>>,
+    /// The numbers with a fraction for which the value has another one, by their places, with how they
+    /// are written.
+    pub(super) moved: Vec<(Vec<usize>, &'t str)>,
     /// Whether the text for the document's own value differs from the one that was read: there is an
     /// integer in it that is written as a float and that no float is equal to.
     pub(super) is_rewritten: bool,
@@ -35,10 +38,12 @@ impl<'t> Document<'t> {
             value: Value::Null,
             repeated: Findings::default(),
             too_large: Findings::default(),
-            floats: Vec::new(),
+            literals: Vec::new(),
+            moved: Vec::new(),
             is_rewritten: false,
         };
-        let mut reading = Reading { reader: Reader::new(text), document };
+        let room = text.len().saturating_mul(32);
+        let mut reading = Reading { room, reader: Reader::new(text), document };
         let value = reading.value(&Place::ROOT)?;
         if reading.reader.is_at_end() { Ok(Self { value, ..reading.document }) } else { Err(Fault::Syntax) }
     }
@@ -54,7 +59,19 @@ pub(super) fn is_rewritten(number: &Number, text: &str) -> bool {
     !number.is_f64() && text.contains(['.', 'e', 'E'])
 }
 
+/// A number that the value does not write as it is written.
+#[derive(Debug)]
+pub(super) struct Literal<'t> {
+    pub(super) number: Number,
+    pub(super) text: &'t str,
+    /// The place; `None` where the places of those before were too long already.
+    pub(super) pointer: Option<String>,
+}
+
 struct Reading<'t> {
+    /// How many bytes the pointers of literals may still have: a name may be long, and stand around
+    /// many numbers.
+    room: usize,
     reader: Reader<'t>,
     /// What was found so far.
     document: Document<'t>,
@@ -86,8 +103,13 @@ impl<'t> Reading<'t> {
             self.document.too_large.add(at.order(), violation);
             return Value::from(if text.starts_with('-') { f64::MIN } else { f64::MAX });
         };
-        if let Some(float) = number.as_f64().filter(|_| number.is_f64()) {
-            self.document.floats.push((float, text));
+        if number.is_f64() || is_rewritten(&number, text) {
+            let pointer = (self.room > 0).then(|| at.pointer());
+            self.room = self.room.saturating_sub(pointer.as_ref().map_or(0, String::len) + 1);
+            self.document.literals.push(Literal { number: number.clone(), text, pointer });
+        }
+        if is_rounded(text) {
+            self.document.moved.push((at.order(), text));
         }
         self.document.is_rewritten |= is_rewritten(&number, text);
         Value::Number(number)

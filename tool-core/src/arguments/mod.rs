@@ -62,6 +62,14 @@ impl<'a> Arguments<'a> {
         &self.text
     }
 
+    /// The same arguments, borrowed, with what was corrected in them.
+    #[must_use]
+    #[inline]
+    pub fn as_borrowed(&self) -> Arguments<'_> {
+        let Self { text, lenient, corrections } = self;
+        Arguments { text: Cow::Borrowed(text), lenient: *lenient, corrections: corrections.clone() }
+    }
+
     /// The text itself, without a copy where it is borrowed.
     #[must_use]
     #[inline]
@@ -109,9 +117,13 @@ impl<'a> Arguments<'a> {
         (self.text, self.corrections)
     }
 
-    /// Tells nothing of what was corrected, since there is a secret among the arguments.
-    pub(crate) fn hide(&mut self) {
-        self.corrections.iter_mut().flat_map(|all| all.iter_mut()).for_each(Correction::hide);
+    /// Tells nothing of what was corrected, since there is a secret among the arguments; `pointer`
+    /// hides what belongs to it in a pointer.
+    pub(crate) fn hide(&mut self, pointer: impl Fn(&mut String)) {
+        for correction in self.corrections.iter_mut().flat_map(|all| all.iter_mut()) {
+            correction.hide();
+            pointer(&mut correction.pointer);
+        }
     }
 
     /// The text as a [`Value`].

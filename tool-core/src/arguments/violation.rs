@@ -120,6 +120,16 @@ impl Violations {
         self.first.iter_mut()
     }
 
+    /// With `only` before the others, unless it is one of them.
+    pub(crate) fn after(mut self, only: Violation) -> Self {
+        if self.first.iter().all(|it| *it != only) {
+            self.first.insert(0, only);
+            self.first.truncate(Self::LISTED);
+            self.total += 1;
+        }
+        self
+    }
+
     /// As a list with a line for each, which begins with `\n- `, in at most about `room` bytes.
     pub(crate) fn lines(&self, room: usize) -> String {
         let mut text = String::new();
@@ -227,6 +237,19 @@ impl Findings {
     /// The violation that stands at the same place as one of `self`, if there is one.
     fn at(&mut self, order: &[usize]) -> Option<&mut Violation> {
         self.first.iter_mut().find(|(known, _)| known == order).map(|(_, violation)| violation)
+    }
+
+    /// With numbers as they are `written` at their places, which are sorted: for some of them there was no
+    /// value.
+    pub(super) fn with_written(mut self, written: &[(Vec<usize>, &str)]) -> Self {
+        for (order, violation) in &mut self.first {
+            if let Ok(at) = written.binary_search_by(|(known, _)| known.cmp(order))
+                && let Some((_, text)) = written.get(at)
+            {
+                violation.received = without_end((*text).to_owned());
+            }
+        }
+        self
     }
 
     /// With those of numbers that are `too_large`: what was received there is what they say.

@@ -218,6 +218,19 @@ impl ToolOutput {
         }
     }
 
+    /// Whether a model reads more than the text blocks: other content that is read as text, or the value
+    /// where there is no content.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn needs_words(&self) -> bool {
+        match &self.body {
+            Body::Empty | Body::Text(_) | Body::Json(_) => false,
+            Body::Blocks(blocks) => {
+                blocks.content.is_empty() || blocks.content.iter().any(|block| block.as_text().is_none())
+            }
+        }
+    }
+
     /// The blocks of content.
     #[must_use]
     pub fn content(&self) -> Cow<'_, [Content]> {

@@ -61,7 +61,10 @@ fn came<'a>(
 ) -> Result<Arguments<'a>, ToolError> {
     let arguments = match lenience.repair {
         Repair::Off => arguments,
-        repair => repaired(definition, arguments, repair)?,
+        repair => match repaired(definition, &arguments, repair)? {
+            None => arguments,
+            Some((text, correction)) => arguments.corrected(text, vec![correction]),
+        },
     };
     let arguments = match tool.prepare_arguments() {
         None => arguments,
@@ -70,24 +73,28 @@ fn came<'a>(
     Ok(arguments.lenient(lenience.coercion))
 }
 
-fn repaired<'a>(
+/// The text that arguments are read as where they are not JSON and `tool` may run on that; `None`
+/// where they are JSON.
+///
+/// # Errors
+///
+/// If they are not JSON, and stay so.
+pub(crate) fn repaired(
     definition: &ToolDefinition,
-    arguments: Arguments<'a>,
+    arguments: &Arguments<'_>,
     repair: Repair,
-) -> Result<Arguments<'a>, ToolError> {
+) -> Result<Option<(String, Correction)>, ToolError> {
     let recovery = recover(arguments.as_str());
     let read_only = definition.metadata().read_only == Some(true);
     let (why, what) = match &recovery {
-        Recovery::Strict(_) => return Ok(arguments),
-        Recovery::Repaired { text, .. } | Recovery::Partial { text, .. }
-            if repair.permits(read_only, &recovery) =>
-        {
+        Recovery::Strict(_) => return Ok(None),
+        Recovery::Repaired { text, .. } if repair.permits(read_only, &recovery) => {
             let (from, to) = (shortened(arguments.as_str()), shortened(text));
             let correction = Correction::new("", from, to, CorrectionRule::Repaired);
-            return Ok(arguments.corrected(text.clone(), vec![correction]));
+            return Ok(Some((text.clone(), correction)));
         }
         Recovery::Repaired { error, .. } => (error, "is not JSON, and the tool is not read-only".to_owned()),
-        Recovery::Partial { error, .. } => (error, "was cut off, and the tool is not read-only".to_owned()),
+        Recovery::Partial { error, .. } => (error, "was cut off".to_owned()),
         Recovery::Invalid { error, reason, .. } => {
             (error, format!("is not JSON, and cannot be repaired: {reason}"))
         }

@@ -1,4 +1,6 @@
 //! What a result holds, as texts and files.
+//!
+//! Each dialect sends a model these blocks, and [`ToolResult::text`] is made of the same ones.
 
 use serde_json::Value;
 use tool_core::{Blob, Content, ErrorKind, ResourceBody};
@@ -20,6 +22,15 @@ pub(super) fn blocks(result: &ToolResult) -> Vec<Block> {
         return value.into_iter().map(|value| Block::Text(value.to_string())).collect();
     }
     content.iter().map(block).collect()
+}
+
+/// The texts among the blocks of `result`.
+pub(crate) fn texts(result: &ToolResult) -> Vec<String> {
+    let texts = blocks(result).into_iter().filter_map(|block| match block {
+        Block::Text(text) => Some(text),
+        Block::File { .. } => None,
+    });
+    texts.collect()
 }
 
 fn block(content: &Content) -> Block {

@@ -91,7 +91,7 @@
 mod assembler;
 mod bound;
 mod budget;
-mod content;
+pub(crate) mod content;
 mod error;
 mod exports;
 mod finding;

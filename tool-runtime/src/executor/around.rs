@@ -24,7 +24,7 @@ use tool_core::{
 
 use super::{
     Inner,
-    outlet::{CallReports, Outlet, shown, titled},
+    outlet::{CallReports, Outlet, titled},
     perform::{Patience, keeps_time},
     prepare::Asked,
     questions::Given,
@@ -314,7 +314,7 @@ impl Surroundings {
             return;
         }
         let title = titled(definition, &call.name);
-        let call_shown = || Arc::new(shown(call, definition));
+        let call_shown = || Arc::new(self.outlet.shown(call, definition));
         self.outlet.tell(|| ToolEvent::Started { call: call_shown(), title: Arc::clone(&title) }).await;
         // Not before: listeners hear of it last, once the reader of the stream has room.
         let mut begun = self.begun();

@@ -103,9 +103,12 @@ impl Batch {
         let _executor = Guarded::new(self.executor.clone());
         let _run = self.run.clone().map(Guarded::new);
         let _steering = self.steering.clone().map(Guarded::new);
-        let Self { executor, calls, resumed, run, steering } = self;
+        let Self { executor, mut calls, resumed, run, steering } = self;
         let confirmed = resumed.take();
         let executor = &executor.inner;
+        if executor.tools.repairs() {
+            calls.iter_mut().for_each(|call| executor.repair(call));
+        }
         let token = run.as_ref().map_or_else(CancellationToken::new, |run| run.cancellation().child_token());
         // Whoever drops the batch cancels its calls; whoever waits for its end does not cancel what they
         // have started.
@@ -156,6 +159,15 @@ impl Batch {
 }
 
 impl Inner {
+    /// Repairs the arguments of a call before anything else is done about it: hooks, events, open calls and
+    /// whoever answers an external call see what runs. A call that was cut off stays as it came.
+    fn repair(&self, call: &mut ToolCall) {
+        let entry = self.tools.entry(&call.name).filter(|_| call.incomplete.is_none());
+        if let Some(repaired) = entry.and_then(|entry| entry.repaired(&call.arguments)) {
+            call.arguments = repaired;
+        }
+    }
+
     /// How many calls run together.
     fn group_size(&self, asked: &[Asked<'_>]) -> usize {
         let is_sequential =

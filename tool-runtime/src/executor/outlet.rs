@@ -44,12 +44,16 @@ pub(super) struct Outlet {
     listeners: broadcast::Sender<ToolEvent>,
     /// Held by whoever asks the hooks while tools run: they are never asked about two calls at once.
     turn: Option<Arc<Turn<()>>>,
+    /// Whether the arguments of tools that are not known are hidden: one of them may be a misspelt tool
+    /// that has a secret.
+    hides_unknown: bool,
 }
 
 impl Outlet {
     pub(super) fn new(stream: Option<mpsc::Sender<ToolEvent>>, executor: &Inner) -> Self {
         let turn = executor.settings.has_hooks().then(Arc::default);
-        Self { stream, listeners: executor.listeners.clone(), turn }
+        let hides_unknown = executor.tools.has_secret();
+        Self { stream, listeners: executor.listeners.clone(), turn, hides_unknown }
     }
 
     /// Waits for the turn to ask the hooks; there is nothing to wait for where there are none.
@@ -57,6 +61,17 @@ impl Outlet {
         match &self.turn {
             Some(turn) => Some(turn.lock().await),
             None => None,
+        }
+    }
+
+    /// `call`, as those may see it who listen.
+    pub(super) fn shown(&self, call: &ToolCall, definition: Option<&ToolDefinition>) -> ToolCall {
+        match definition {
+            Some(definition) => shown(call, definition),
+            None if self.hides_unknown => {
+                ToolCall { arguments: Arguments::from(Value::from(HIDDEN)), ..call.clone() }
+            }
+            None => call.clone(),
         }
     }
 
@@ -98,20 +113,20 @@ pub(super) fn titled(definition: Option<&ToolDefinition>, name: &Arc<str>) -> Ar
     }
 }
 
-/// `call`, as those may see it who listen.
-pub(super) fn shown(call: &ToolCall, definition: Option<&ToolDefinition>) -> ToolCall {
-    let secrets = definition.map_or(&[][..], |definition| &definition.metadata().secrets);
+/// `call` without its secrets: their values, and the names within them.
+pub(super) fn shown(call: &ToolCall, definition: &ToolDefinition) -> ToolCall {
+    let secrets = &*definition.metadata().secrets;
     if secrets.is_empty() {
         return call.clone();
     }
-    // A property that is not known may be a secret one under another name.
-    let known = definition.and_then(|it| it.input_schema().as_value().get("properties")?.as_object());
     let arguments = match call.arguments.to_value() {
         Ok(Value::Object(members)) => {
-            let seen = |(name, value): (String, Value)| {
-                let open = known.is_some_and(|known| known.contains_key(&name));
-                let value = if open { value } else { Value::from(HIDDEN) };
-                (name, value)
+            let seen = |(name, value): (String, Value)| match definition.knows_parameter(&name) {
+                true => (name, value),
+                // A property that is not known may be a secret one under another name; where any name is
+                // allowed, the name may be a part of the secret.
+                false if definition.is_closed() => (name, Value::from(HIDDEN)),
+                false => (HIDDEN.to_owned(), Value::from(HIDDEN)),
             };
             let mut members = Value::Object(members.into_iter().map(seen).collect::<Map<_, _>>());
             hide(&mut members, secrets);

@@ -89,7 +89,7 @@ async fn traced<'a>(scope: Scope<'a>, ready: Ready<'a>, span: Span) -> Option<Re
     if traces.arguments {
         let arguments = Arguments::from(ready.prepared.arguments().as_str().to_owned());
         let call = ToolCall::new(definition.name().as_str(), arguments);
-        telemetry::arguments(&span, &shown(&call, Some(definition)));
+        telemetry::arguments(&span, &shown(&call, definition));
     }
     let outcome = performed(scope, ready).instrument(span.clone()).await;
     telemetry::ended(&span, outcome.as_ref(), traces.results);

@@ -155,7 +155,7 @@ pub(super) async fn prepare<'a>(
     let (Some(entry), Some(cx)) = (entry, cx) else {
         return Step::answered(By::Check, Err(executor.tools.unknown(&call.name)));
     };
-    let arguments = Arguments::from(call.arguments.as_str());
+    let arguments = call.arguments.as_borrowed();
     let is_looked_at = asked.confirmed.is_some() || executor.settings.looks_at(entry);
     let prepared = match is_looked_at {
         true => entry.prepare_canonical(arguments),
@@ -330,7 +330,7 @@ impl<'a> Preparing<'a, '_> {
     /// The call as it would run, for people.
     fn shown(&self) -> ToolCall {
         let arguments = Arguments::from(self.prepared.arguments().as_str().to_owned());
-        shown(&ToolCall { arguments, ..self.call.clone() }, Some(self.entry.definition()))
+        shown(&ToolCall { arguments, ..self.call.clone() }, self.entry.definition())
     }
 
     /// Asks a person, through the approver or later.

@@ -130,7 +130,7 @@ impl Asking<'_> {
         let question = Question { cause: Cause::Tool, hint, payload };
         let hash = question.bound_to(executor.salt, definition, arguments.as_str());
         let arguments = Arguments::from(arguments.as_str().to_owned());
-        let call = shown(&ToolCall { arguments, ..call.clone() }, Some(definition));
+        let call = shown(&ToolCall { arguments, ..call.clone() }, definition);
         Box::new(ApprovalRequest::new(call, address, question, hash))
     }
 }

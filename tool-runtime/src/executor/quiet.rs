@@ -10,7 +10,7 @@ use std::{
     task::{Context, Poll},
 };
 
-use tool_core::{Arguments, Confirmation, ToolError, ToolOutput, WithCallId};
+use tool_core::{Confirmation, ToolError, ToolOutput, WithCallId};
 
 use super::{
     Inner,
@@ -68,7 +68,7 @@ impl Surroundings {
         for (at, (asked, place)) in asked.iter().zip(&places).enumerate() {
             let began = match (asked.entry, &place.cx) {
                 (Some(entry), Some(cx)) => {
-                    let running = entry.begin(Arguments::from(asked.call.arguments.as_str()), cx);
+                    let running = entry.begin(asked.call.arguments.as_borrowed(), cx);
                     running.map(|running| Quiet { entry, place, running })
                 }
                 _ => Err(asked

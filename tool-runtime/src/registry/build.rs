@@ -205,8 +205,9 @@ impl RegistryBuilder {
     /// Says which tools may run on arguments that are no JSON but can be read as JSON; none may if
     /// nothing is said. What was read is among the [corrections](crate::ToolOutput::corrections).
     ///
-    /// A text that was cut off is never run by a tool that is not `read_only`. See [`recover`] for
-    /// what is repaired; it costs another look at the text of each call.
+    /// A text that was cut off is never run. An executor repairs the arguments of a call before anything
+    /// else is done about it, so that hooks, events and open calls show the text that runs. See
+    /// [`recover`] for what is repaired; it costs another look at the text of each call.
     ///
     /// # Examples
     ///

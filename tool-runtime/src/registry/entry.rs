@@ -8,7 +8,7 @@ use tool_core::{
 
 use super::{Claim, Guard, Problem};
 use crate::{
-    arguments::{self, Foreign, Lenience, Promise},
+    arguments::{self, Foreign, Lenience, Promise, Repair},
     shield::{Barrier, Guarded, barrier, caught, panicked},
 };
 
@@ -114,6 +114,22 @@ impl Entry {
         let (definition, foreign, lenience) = (self.definition(), self.foreign.as_ref(), self.lenience);
         let fitting = barrier(|| arguments::fit(&*self.tool, definition, foreign, arguments, lenience));
         fitting.map_err(|error| error.of_tool(self.definition().name().to_string()))
+    }
+
+    /// Whether arguments that are not JSON are repaired.
+    pub(super) fn repairs(&self) -> bool {
+        self.lenience.repair != Repair::Off
+    }
+
+    /// The arguments of a call as they are read where they are not JSON; `None` where they stay as they
+    /// came, because they are JSON, or because the tool does not run on what can be made of them.
+    pub(crate) fn repaired(&self, arguments: &Arguments<'static>) -> Option<Arguments<'static>> {
+        let repair = self.lenience.repair;
+        if repair == Repair::Off {
+            return None;
+        }
+        let (text, correction) = arguments::repaired(self.definition(), arguments, repair).ok()??;
+        Some(arguments.clone().corrected(text, vec![correction]))
     }
 
     /// The first half of a call: checked, and not run.

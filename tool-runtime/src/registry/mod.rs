@@ -68,6 +68,10 @@ struct Inner {
     content_hash: OnceLock<ContentHash>,
     /// By which names are found that are close to an unknown one.
     names: OnceLock<Names>,
+    /// Whether arguments of some tool are repaired.
+    repairs: bool,
+    /// Whether some tool has a secret parameter.
+    has_secret: bool,
 }
 
 /// What holds for all tools of a set.
@@ -114,9 +118,20 @@ impl Registry {
         let by_name = definitions.iter().enumerate().map(|(at, it)| (it.name().clone(), at)).collect();
         let aborts = cfg!(panic = "abort").then_some(Warning::PanicsAbort);
         let warnings = aborts.into_iter().chain(definitions.iter().filter_map(warning)).collect();
-        let (content_hash, names) = (OnceLock::new(), OnceLock::new());
+        let repairs = entries.iter().any(|entry| entry.repairs());
+        let has_secret = definitions.iter().any(|it| !it.metadata().secrets.is_empty());
         Self {
-            inner: Arc::new(Inner { entries, definitions, by_name, terms, warnings, content_hash, names }),
+            inner: Arc::new(Inner {
+                entries,
+                definitions,
+                by_name,
+                terms,
+                warnings,
+                content_hash: OnceLock::new(),
+                names: OnceLock::new(),
+                repairs,
+                has_secret,
+            }),
         }
     }
 
@@ -295,6 +310,16 @@ impl Registry {
 
     pub(crate) fn entry(&self, name: &str) -> Option<&Entry> {
         self.inner.entries.get(*self.inner.by_name.get(name)?).map(AsRef::as_ref)
+    }
+
+    /// Whether arguments of some tool are repaired.
+    pub(crate) fn repairs(&self) -> bool {
+        self.inner.repairs
+    }
+
+    /// Whether some tool has a secret parameter.
+    pub(crate) fn has_secret(&self) -> bool {
+        self.inner.has_secret
     }
 
     fn require(&self, name: &str) -> Result<&Entry, ToolError> {

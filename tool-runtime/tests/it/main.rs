@@ -25,6 +25,7 @@ mod merging;
 mod pins;
 mod policies;
 mod repair;
+mod reports;
 mod returns;
 mod rules;
 mod schemas;

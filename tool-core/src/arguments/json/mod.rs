@@ -10,7 +10,7 @@ mod string;
 
 use std::{borrow::Cow, ops::Range};
 
-pub(in crate::arguments) use self::number::{Numeral, integral, is_kept, written};
+pub(in crate::arguments) use self::number::{Numeral, integral, is_kept, is_rounded, written};
 
 /// How many lists and objects may be open at once, as in `serde_json`.
 pub(in crate::arguments) const DEEPEST: u32 = 128;

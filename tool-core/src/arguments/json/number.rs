@@ -28,7 +28,7 @@ impl Numeral<'_> {
             }
             Self::Other(text) => match integral(text).filter(|it| is_kept(text, *it)) {
                 Some(integer) => Number::from_i128(integer),
-                None => text.parse().ok().and_then(Number::from_f64),
+                None => near(text).and_then(Number::from_f64),
             },
         }
     }
@@ -40,6 +40,48 @@ pub(in crate::arguments) fn is_kept(number: &str, integer: i128) -> bool {
     let is_written_as_one = || !number.contains(['.', 'e', 'E']);
     let is_of_64_bits = (i128::from(i64::MIN)..=i128::from(u64::MAX)).contains(&integer);
     is_of_64_bits && (is_written_as_one() || written(integer as f64) != Some(integer))
+}
+
+/// The float that stands for a number: the nearest, or another one with a fraction where the nearest is
+/// an integer of 64 bits and the number is none (`3.0000000000000001` is no integer). `None` where the
+/// number is too large.
+pub(in crate::arguments) fn near(number: &str) -> Option<f64> {
+    /// From here on, no float has a fraction.
+    const NO_FRACTIONS: f64 = (1_u64 << 52) as f64;
+    /// From here on, no integer has 64 bits.
+    const LARGE: f64 = u64::MAX as f64;
+
+    let float = number.parse::<f64>().ok().filter(|float| float.is_finite())?;
+    match float.abs() {
+        _ if !is_rounded(number) => Some(float),
+        NO_FRACTIONS..LARGE => Some((NO_FRACTIONS - 0.5).copysign(float)),
+        LARGE.. => Some(float),
+        _ => Some(float.next_up()),
+    }
+}
+
+/// Whether a number has a fraction and the nearest float has none. What is so small that no float but
+/// zero is near counts as zero.
+pub(in crate::arguments) fn is_rounded(number: &str) -> bool {
+    number.contains(['.', 'e', 'E'])
+        && has_fraction(number)
+        && number.parse::<f64>().is_ok_and(|float| float != 0.0 && float.fract() == 0.0)
+}
+
+/// Whether a number is no integer, exactly.
+fn has_fraction(number: &str) -> bool {
+    let (mantissa, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let mut digits = whole.bytes().chain(fraction.bytes()).filter(u8::is_ascii_digit);
+    if digits.all(|digit| digit == b'0') {
+        return false;
+    }
+    // An exponent of more digits than an `i64` has is that of no float.
+    let Ok(exponent) = exponent.parse::<i64>() else { return exponent.starts_with('-') };
+    let kept = fraction.trim_end_matches('0');
+    let zeros = if kept.is_empty() { whole.len() - whole.trim_end_matches('0').len() } else { 0 };
+    let last = i64::try_from(zeros).unwrap_or(i64::MAX) - i64::try_from(kept.len()).unwrap_or(i64::MAX);
+    exponent.saturating_add(last) < 0
 }
 
 /// The integer that a float stands for when it is written; `None` if it has a fraction or is beyond

@@ -121,8 +121,11 @@ impl Plan {
                 }
                 Err(refusal) if corrections.is_empty() => refusal,
                 // What is reported is what came.
-                Err(_) => match self.fit_of(text, false)? {
-                    Fit::Not(violations) => return Err(ToolError::invalid_arguments(violations, text)),
+                Err(refusal) => match self.fit_of(text, false)? {
+                    Fit::Not(violations) => {
+                        let violations = beside(violations, text, &fitting, &refusal);
+                        return Err(ToolError::invalid_arguments(violations, text));
+                    }
                     Fit::AsItIs | Fit::As(..) => refusal,
                 },
             },
@@ -154,9 +157,29 @@ impl Plan {
                 return self.fit_of(text, false);
             }
         }
-        let findings = self.findings(&document.value).with_too_large(&document.too_large);
+        let findings = self.findings(&document.value).with_written(&document.moved);
+        let findings = findings.with_too_large(&document.too_large);
         Ok(Fit::Not(findings.with_repeated(&document.repeated).into()))
     }
+}
+
+/// What the plan refuses of `text`, with what the type does not read of `read`, which is the text after
+/// a correction: what was corrected is not the mistake that is left.
+///
+/// Of what is within a text that was read as JSON, the text is named.
+fn beside(violations: Violations, text: &str, read: &str, refusal: &Refusal) -> Violations {
+    if !matches!(refusal.why(), Why::Undecodable(_)) {
+        return violations;
+    }
+    let came = Document::read(text).map(|document| document.value).unwrap_or_default();
+    let mut only = unreadable(read, refusal);
+    while came.pointer(&only.pointer).is_none()
+        && let Some(end) = only.pointer.rfind('/')
+    {
+        only.pointer.truncate(end);
+        only.received = came.pointer(&only.pointer).map(received).unwrap_or_default();
+    }
+    violations.after(only)
 }
 
 /// The plan admits what the type does not read: the type's own words are all there is.

@@ -224,7 +224,7 @@ impl<'p> Settler<'p> {
     }
 
     /// Settles by the branch that admits `value` as it is, or else by the first that admits what it
-    /// settles to, or else by the first that admits what it is corrected to.
+    /// settles to, or else by the only one that admits what it is corrected to.
     fn branches(
         &mut self,
         branches: &'p Branches,
@@ -247,12 +247,13 @@ impl<'p> Settler<'p> {
             return changed;
         }
         let corrector = self.corrector.take();
-        let is_settled = self.first_fitting(branches, exactly_one, value, via, at);
+        let is_settled = self.fitting(branches, exactly_one, value, via, at);
         self.corrector = corrector;
-        is_settled || (self.corrector.is_some() && self.first_fitting(branches, exactly_one, value, via, at))
+        is_settled || (self.corrector.is_some() && self.fitting(branches, exactly_one, value, via, at))
     }
 
-    fn first_fitting(
+    /// Reads `value` by a branch: the first, or, where values are corrected, the only one.
+    fn fitting(
         &mut self,
         branches: &'p Branches,
         exactly_one: bool,
@@ -268,24 +269,43 @@ impl<'p> Settler<'p> {
         // A branch for `null` is no choice: nothing settles to it, and nothing is corrected to it.
         let candidates = branches.candidates(value).filter(|node| plan.node(*node).types != Types::NULL);
         let weight = weight(value);
+        let mark = self.corrector.as_ref().map(Corrector::mark);
+        let mut found: Option<(Value, Vec<Correction>)> = None;
         for node in candidates.collect::<Vec<_>>() {
+            // Without a look at all branches it is not known that there is only one.
             if !self.spend(weight) {
                 return false;
             }
-            let mark = self.corrector.as_ref().map(Corrector::mark);
             let mut trial = value.clone();
             if self.node(plan.node(node), &mut trial, Some(via), at)
                 && admits(&node, &trial)
                 && (!exactly_one || is_only(&trial))
             {
-                *value = trial;
-                return true;
+                match (&mut self.corrector, mark) {
+                    (Some(corrector), Some(mark)) if found.is_none() => {
+                        found = Some((trial, corrector.take_from(mark)));
+                        continue;
+                    }
+                    (Some(corrector), Some(mark)) => {
+                        corrector.back_to(mark);
+                        return false;
+                    }
+                    _ => {
+                        *value = trial;
+                        return true;
+                    }
+                }
             }
             if let (Some(corrector), Some(mark)) = (&mut self.corrector, mark) {
                 corrector.back_to(mark);
             }
         }
-        false
+        let (Some((trial, corrections)), Some(corrector)) = (found, &mut self.corrector) else {
+            return false;
+        };
+        corrector.add(corrections);
+        *value = trial;
+        true
     }
 
     fn is_required(&self, via: &Via<'_>, name: &str) -> bool {

@@ -14,9 +14,16 @@ pub(super) enum Word {
     Missing,
 }
 
-/// What other languages write for the literals of JSON, without regard to case.
-const LITERALS: [(&str, &str); 5] =
-    [("true", "true"), ("false", "false"), ("null", "null"), ("none", "null"), ("undefined", "null")];
+/// The literals of JSON, Python and JavaScript, as they are written there.
+const LITERALS: [(&str, &str); 7] = [
+    ("true", "true"),
+    ("false", "false"),
+    ("null", "null"),
+    ("True", "true"),
+    ("False", "false"),
+    ("None", "null"),
+    ("undefined", "null"),
+];
 
 /// Numbers for which JSON has no word. As `null` they would say that there is none.
 const NO_NUMBERS: [&str; 2] = ["nan", "infinity"];
@@ -43,8 +50,16 @@ pub(super) fn value(cursor: &mut Cursor<'_>, beside: bool) -> Result<Word, Doubt
         return Err(Doubt::new("a value that is only partly in quotes", start));
     }
     let lower = word.to_ascii_lowercase();
-    if let Some((_, literal)) = LITERALS.iter().find(|(name, _)| *name == lower) {
+    let literal = LITERALS.iter().find(|(name, _)| name.eq_ignore_ascii_case(word));
+    if cursor.rest().starts_with("//") && (literal.is_some() || number(word).is_some()) {
+        return Err(Doubt::new("a value that may go on in a comment", start));
+    }
+    if let Some((_, literal)) = LITERALS.iter().find(|(name, _)| *name == word) {
         return Ok(Word::Written((*literal).to_owned()));
+    }
+    // `none` and `NULL` may as well be texts; `none of these` is one.
+    if literal.is_some() && cursor.ahead(is_over) {
+        return Err(Doubt::new("a word that may be a literal or a text", start));
     }
     if cursor.at_end() && is_beginning_of_literal(&lower) {
         return Ok(Word::Missing);
@@ -65,13 +80,18 @@ pub(super) fn value(cursor: &mut Cursor<'_>, beside: bool) -> Result<Word, Doubt
     text(cursor, start)
 }
 
+/// Whether a line or an entry ends behind the blanks.
+fn is_over(cursor: &mut Cursor<'_>) -> bool {
+    cursor.skip_while(|it| it != '\n' && is_blank(it));
+    cursor.peek().is_none_or(|it| matches!(it, '\n' | ',' | '}' | ']'))
+}
+
 /// Text without quotes goes on to the end of its line or entry.
 fn text(cursor: &mut Cursor<'_>, start: usize) -> Result<Word, Doubt> {
-    loop {
-        cursor.skip_while(|it| it != '\n' && is_blank(it));
-        let is_over = cursor.peek().is_none_or(|it| matches!(it, '\n' | ',' | '}' | ']'));
-        if is_over || cursor.at_comment() {
-            break;
+    while !is_over(cursor) {
+        // `src/*.rs`, `a // b` and `issue # 5` are texts as well.
+        if cursor.at_comment() {
+            return Err(Doubt::new("a value without quotes that may go on in a comment", start));
         }
         let before = cursor.at();
         skip_word(cursor);
@@ -159,8 +179,8 @@ fn is_number(text: &str) -> bool {
 }
 
 fn is_beginning_of_literal(lower: &str) -> bool {
-    let names = LITERALS.iter().map(|(name, _)| *name).chain(NO_NUMBERS);
-    names.into_iter().any(|name| name.starts_with(lower))
+    let mut names = LITERALS.iter().map(|(name, _)| name.to_ascii_lowercase());
+    names.any(|name| name.starts_with(lower)) || NO_NUMBERS.iter().any(|name| name.starts_with(lower))
 }
 
 fn is_beginning_of_number(word: &str) -> bool {

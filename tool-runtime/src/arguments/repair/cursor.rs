@@ -8,6 +8,8 @@ pub(super) struct Cursor<'a> {
     text: &'a str,
     at: usize,
     fuel: usize,
+    /// Where a comment begins that goes on to the end of the text and has a closer in it.
+    swallowed: Option<usize>,
 }
 
 /// What blanks there were between two things.
@@ -24,7 +26,8 @@ impl<'a> Cursor<'a> {
     const STEPS_PER_BYTE: usize = 8;
 
     pub(super) fn new(text: &'a str) -> Self {
-        Self { text, at: 0, fuel: text.len().saturating_add(1).saturating_mul(Self::STEPS_PER_BYTE) }
+        let fuel = text.len().saturating_add(1).saturating_mul(Self::STEPS_PER_BYTE);
+        Self { text, at: 0, fuel, swallowed: None }
     }
 
     pub(super) fn at(&self) -> usize {
@@ -52,6 +55,12 @@ impl<'a> Cursor<'a> {
 
     pub(super) fn peek(&self) -> Option<char> {
         self.rest().chars().next()
+    }
+
+    /// Where a comment begins that may have swallowed the end of the object: on the only line of a text, a
+    /// line comment goes on to its end.
+    pub(super) fn swallowed(&self) -> Option<usize> {
+        self.swallowed
     }
 
     pub(super) fn at_end(&self) -> bool {
@@ -86,12 +95,16 @@ impl<'a> Cursor<'a> {
         let start = self.at;
         loop {
             self.skip_while(is_blank);
+            let comment = self.at;
             if self.eat("/*") {
                 while !self.eat("*/") && self.bump().is_some() {}
             } else if self.at_comment() {
                 self.skip_while(|it| it != '\n');
             } else {
                 break;
+            }
+            if self.at_end() && self.since(comment).contains(['}', ']']) {
+                self.swallowed.get_or_insert(comment);
             }
         }
         match self.since(start) {
@@ -111,9 +124,9 @@ impl<'a> Cursor<'a> {
 
     /// Asks `question` of what is ahead, and stays.
     pub(super) fn ahead<T>(&mut self, question: impl FnOnce(&mut Self) -> T) -> T {
-        let start = self.at;
+        let (start, swallowed) = (self.at, self.swallowed);
         let answer = question(self);
-        self.at = start;
+        (self.at, self.swallowed) = (start, swallowed);
         answer
     }
 }

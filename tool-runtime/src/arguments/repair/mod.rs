@@ -40,8 +40,7 @@ pub const MAX_REPAIR_BYTES: usize = 1 << 20;
 /// assert!(Repair::AllTools.permits(false, &repaired));
 ///
 /// let cut_off = recover(r#"{"city":"Os"#);
-/// assert!(Repair::AllTools.permits(true, &cut_off));
-/// assert!(!Repair::AllTools.permits(false, &cut_off));
+/// assert!(!Repair::AllTools.permits(true, &cut_off));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
@@ -51,22 +50,22 @@ pub enum Repair {
     Off,
     /// Tools that say that they are read-only.
     ReadOnlyTools,
-    /// All tools; on a text that was cut off still only those that are read-only.
+    /// All tools.
     AllTools,
 }
 
 impl Repair {
     /// Whether a tool may run on what became of its arguments.
     ///
-    /// A text that was cut off may lack fields, and the last one may be shorter than it was meant
-    /// to be: it is never run by a tool that is not `read_only`.
+    /// No tool runs on a text that was cut off, not even one that is `read_only`: fields may be missing,
+    /// and the last one may be shorter than it was meant to be.
     #[must_use]
     pub fn permits(self, read_only: bool, recovery: &Recovery<'_>) -> bool {
         match (recovery, self) {
             (Recovery::Strict(_), _) => true,
-            (Recovery::Invalid { .. }, _) | (_, Self::Off) => false,
+            (Recovery::Invalid { .. } | Recovery::Partial { .. }, _) | (_, Self::Off) => false,
             (Recovery::Repaired { .. }, Self::AllTools) => true,
-            (Recovery::Repaired { .. } | Recovery::Partial { .. }, _) => read_only,
+            (Recovery::Repaired { .. }, _) => read_only,
         }
     }
 }
@@ -152,8 +151,8 @@ impl Recovery<'_> {
 /// | a value without quotes that is no number and no literal, such as `hello world` or `2024-01-01` | a string, with each of its characters |
 /// | leading, trailing and missing commas; surplus closers | as if they were right |
 /// | a missing or wrong closer within the object | the closer of what is around it ends both |
-/// | `// …`, `/* … */`, `# …` (with a space), and the ellipses `...` and `…` between entries | nothing |
-/// | `True`, `False`, `None`, `undefined` | `true`, `false`, `null`, `null` |
+/// | `// …`, `/* … */`, `# …` (with a space) after a comma, a bracket, a string, or a blank behind a number or a literal; the ellipses `...` and `…` between entries | nothing |
+/// | exactly `True`, `False`, `None`, `undefined` | `true`, `false`, `null`, `null` |
 /// | `"a" + "b"` | `"ab"` |
 /// | `"` within a string, a raw line break or another control character | the same, escaped |
 /// | a backslash that begins no escape, as in `\d` | a backslash; `\'` is an apostrophe |
@@ -163,7 +162,9 @@ impl Recovery<'_> {
 ///
 /// Refused, among others: two objects; `NaN`, `Infinity`, `+1`, `1_000`, `0xff`; tuples, sets,
 /// expressions, triple quotes; a key without a value, two commas in a row; a string that has both
-/// `\d` and `\n`, for it may be a path; a string whose end cannot be told; texts above
+/// `\d` and `\n`, for it may be a path; a string whose end cannot be told; `//`, `/*` or ` # ` within or
+/// after a text without quotes, which may be a part of it; `none`, `NULL` and the like, which may be texts; a
+/// comment on the last line with a closer in it; texts above
 /// [`MAX_REPAIR_BYTES`] and objects nested deeper than 127 levels. A repeated key is left as it is:
 /// the check of arguments refuses it.
 ///

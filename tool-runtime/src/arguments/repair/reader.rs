@@ -89,10 +89,9 @@ impl Reader<'_, '_> {
             return Err(Doubt::new("two commas in a row", self.cursor.at()));
         }
         self.cursor.bump();
-        if let Some(top) = self.open.last_mut() {
-            top.has_comma = true;
-        }
-        Ok(())
+        let Some(top) = self.open.last_mut() else { return Ok(()) };
+        top.has_comma = true;
+        if top.is_list { self.no_path_follows() } else { Ok(()) }
     }
 
     fn entry(&mut self, next: char, gap: Gap) -> Result<(), Doubt> {
@@ -120,7 +119,7 @@ impl Reader<'_, '_> {
         if self.cursor.at_end() { Ok(()) } else { Err(Doubt::new("a key without a colon", at)) }
     }
 
-    /// `a: //server/share` would be lost as a comment.
+    /// `a: //server/share` would be lost as a comment, and so would an item of a list.
     fn no_path_follows(&mut self) -> Result<(), Doubt> {
         self.cursor.skip_while(|it| it == ' ');
         let path = self.cursor.rest().strip_prefix("//");
@@ -171,7 +170,7 @@ impl Reader<'_, '_> {
             has_comma: false,
             written,
         });
-        Ok(())
+        if is_list { self.no_path_follows() } else { Ok(()) }
     }
 
     /// A closer ends all that was opened since its own bracket; without one it is surplus.
@@ -215,6 +214,9 @@ impl Reader<'_, '_> {
 
     /// The text has ended: what is open is closed, without a key that has no value.
     fn cut_off(mut self) -> Result<Reading, Doubt> {
+        if let Some(comment) = self.cursor.swallowed() {
+            return Err(Doubt::new("a comment that may have the end of the object in it", comment));
+        }
         if let Some(top) = self.open.last().filter(|top| top.place == Place::AfterColon) {
             self.out.truncate(top.written);
         }

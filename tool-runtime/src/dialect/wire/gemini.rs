@@ -1,6 +1,7 @@
 //! Gemini's `generateContent`: <https://ai.google.dev/api/generate-content>.
 
 use serde_json::{Map, Value, json};
+use tool_core::ToolOutput;
 
 use super::Definition;
 use crate::{
@@ -191,14 +192,13 @@ fn response(result: &ToolResult, files: &mut Vec<Value>) -> Map<String, Value> {
             notes.push(not_shown(&mime_type, &data).into());
         }
     }
+    let text = || Value::from(result.text().into_owned());
     let mut response = match &result.outcome {
-        Ok(output) if output.is_failure() => Map::from_iter([("error".to_owned(), told(result))]),
-        Ok(output) => match output.structured() {
-            Some(_) => output.to_map(),
-            None if output.is_empty() => Map::new(),
-            None => Map::from_iter([("result".to_owned(), told(result))]),
-        },
-        Err(error) => Map::from_iter([("error".to_owned(), error.feedback().into())]),
+        Ok(output) if output.is_failure() => Map::from_iter([("error".to_owned(), text())]),
+        Ok(output) if output.is_empty() => Map::new(),
+        Ok(output) if is_value(output) => output.to_map(),
+        Ok(_) => Map::from_iter([("result".to_owned(), text())]),
+        Err(_) => Map::from_iter([("error".to_owned(), text())]),
     };
     if !notes.is_empty() {
         response.entry("files").or_insert(Value::Array(notes));
@@ -206,13 +206,14 @@ fn response(result: &ToolResult, files: &mut Vec<Value>) -> Map<String, Value> {
     response
 }
 
-/// The texts of a result.
-fn told(result: &ToolResult) -> Value {
-    let texts = blocks(result).into_iter().filter_map(|block| match block {
-        Block::Text(text) => Some(text),
-        Block::File { .. } => None,
-    });
-    texts.collect::<Vec<_>>().join("\n").into()
+/// Whether a model that is given the value of `output` reads the same as by its text: where the tool
+/// put it in words of its own, those are what all models read.
+fn is_value(output: &ToolOutput) -> bool {
+    let Some(value) = output.structured() else { return false };
+    let text = output.text();
+    output.content().is_empty()
+        || value.as_str() == Some(&*text)
+        || serde_json::from_str::<Value>(&text).is_ok_and(|written| written == value)
 }
 
 fn is_shown(mime_type: &str) -> bool {

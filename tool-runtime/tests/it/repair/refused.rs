@@ -198,3 +198,49 @@ fn long_texts_of_any_shape_are_read_to_their_end() {
         }
     }
 }
+
+// F19: what could be a part of a value is no comment.
+#[test]
+fn a_comment_within_or_after_a_text_without_quotes_is_refused() {
+    let within = "a value without quotes that may go on in a comment";
+    check(
+        within,
+        &[
+            ("{path: a//b}", 8),
+            ("{path: a//b\n}", 8),
+            ("{a: some text // why\n, b: 1}", 5),
+            ("{title: issue # 5\n}", 9),
+            ("{glob: src/*.rs, all: lib/*.rs}", 8),
+            ("{url: https://a.b//c\n}", 7),
+        ],
+    );
+    check("a value that may go on in a comment", &[("{a: 10//2\n}", 5), ("{a: True//1\n}", 5)]);
+    check("a value that may be a comment", &[("{a: [//server/share, b]\n}", 6), ("{a: [1, //b\n2]}", 9)]);
+}
+
+// F19: exactly `None`, `True` and `False` are Python's.
+#[test]
+fn a_literal_in_another_case_may_be_a_text_and_is_refused() {
+    for word in ["none", "NONE", "NULL", "Null", "TRUE", "tRue", "FALSE", "Undefined"] {
+        let reason = refused(&format!("{{mode: {word}}}"));
+        assert!(reason.starts_with("a word that may be a literal or a text at"), "{word}: {reason}");
+    }
+    assert_eq!(super::repaired("{a: None, b: True, c: False}"), r#"{"a":null,"b":true,"c":false}"#);
+    assert_eq!(super::repaired("{a: none of these, b: 'none'}"), r#"{"a":"none of these","b":"none"}"#);
+}
+
+#[test]
+fn a_comment_that_may_have_the_end_of_the_object_in_it_is_no_text_that_was_cut_off() {
+    let why = "a comment that may have the end of the object in it";
+    check(
+        why,
+        &[
+            (r#"{"a": 1 // one}"#, 9),
+            (r#"{"a": 1, // one, "b": 2}"#, 10),
+            (r#"{"a": 1 # one}"#, 9),
+            (r#"{"a": [1, 2 /* two ]}"#, 13),
+        ],
+    );
+    assert_eq!(super::partial("{\"a\": 1 // one"), r#"{"a":1}"#);
+    assert_eq!(super::repaired("{\"a\": 1 // }\n}"), r#"{"a":1}"#);
+}

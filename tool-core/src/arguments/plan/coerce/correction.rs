@@ -2,6 +2,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::arguments::violation::{without_end, without_middle};
+
 /// One thing that was almost right in a call's arguments, and what it was read as.
 ///
 /// The list of them is in the order in which they were made: a later one speaks of what the earlier
@@ -36,33 +38,38 @@ pub struct Correction {
     pub rule: CorrectionRule,
 }
 
-/// How something that is almost right is read.
+/// How something that is almost right is read. These rules are all there are.
 ///
 /// Only what the schema does not admit is read as anything else, and only as what the schema does
 /// admit in the end; nothing is lost on the way. Where a value is of a type that `type` lists, or is
-/// one of those that `enum` lists, no rule applies to it. `null` is never read as anything else. Of
-/// the branches of `anyOf` and `oneOf`, the first counts for which rules apply, or apply within the
-/// value, so that it is admitted.
+/// one of those that `enum` lists, no rule applies to it. `null` is never read as anything else.
+///
+/// What can be read in two ways is refused: where two rules apply to a value, and where two branches
+/// of `anyOf` or `oneOf` would each admit the value after a correction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum CorrectionRule {
-    /// A text that is a JSON number, without blanks around it, as that number (`"3"` as `3`, and
-    /// `"3.0"` as `3`); `true` as `1`, and `false` as `0`. An integer has at most 64 bits.
+    /// A text that is exactly a JSON number, as that number without rounding (`"3"` and `"3.0"` as
+    /// `3`); an integer has at most 64 bits. `true` as `1`, and `false` as `0`, where nothing but
+    /// numbers is admitted.
     ToNumber,
-    /// The texts `"true"` and `"false"`, and the numbers `1` and `0`, as a boolean.
+    /// The texts `"true"` and `"false"` as a boolean; the numbers `1` and `0`, where nothing but
+    /// booleans is admitted.
     ToBoolean,
-    /// A number as its decimal digits, without an exponent (`12` as `"12"`); `true` as `"true"`,
-    /// and `false` as `"false"`.
+    /// A number as its digits, as they were written (`1.10` as `"1.10"`), with an exponent written out
+    /// (`1e3` as `"1000"`, of at most 1,000 digits); `true` as `"true"`, and `false` as `"false"`. Not
+    /// where one call has two numbers that are equal to a computer and written differently.
     ToText,
     /// `""`, `0` and `false` as `null`, where nothing else is allowed.
     ToNull,
     /// A text that is the JSON of an object or a list, as that. Neither a text nor, where the schema
     /// wants no list, a list; no name comes twice in an object.
     FromJson,
-    /// One value as the list of it (`"a"` as `["a"]`), where the schema says of what. Not `null`, no
-    /// blank text, no text that begins like a list, no item of another list, which could itself be
-    /// the list that was meant; no object where the items can be any object.
+    /// One value as the list of it (`"a"` as `["a"]`), where the schema says of what. Not `null`. A text
+    /// only if it is one line, not blank, without comma, bullet or bracket, and not `null` or `none` in
+    /// any case: any other may be a list; or if it is the JSON of an object, and the items are objects. No item of another list, which could itself be the list that
+    /// was meant; no object where the items can be any object.
     ToList,
     /// A text that was not JSON, as the object that it was meant to be; only where a program asks
     /// for repairs.
@@ -70,14 +77,20 @@ pub enum CorrectionRule {
 }
 
 impl Correction {
-    /// At `pointer`, `from` was read as `to` by `rule`; both as JSON.
+    /// At `pointer`, `from` was read as `to` by `rule`; both as JSON. Each part is shortened to 200
+    /// characters.
     pub fn new(
         pointer: impl Into<String>,
         from: impl Into<String>,
         to: impl Into<String>,
         rule: CorrectionRule,
     ) -> Self {
-        Self { pointer: pointer.into(), from: from.into(), to: to.into(), rule }
+        Self {
+            pointer: without_middle(pointer.into()),
+            from: without_end(from.into()),
+            to: without_end(to.into()),
+            rule,
+        }
     }
 
     /// Hides what came and what it was read as.

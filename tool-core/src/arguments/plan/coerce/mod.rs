@@ -50,7 +50,7 @@ pub(super) struct Corrector {
 impl Corrector {
     fn new(document: &Document<'_>) -> Self {
         let mut literals = Literals::default();
-        literals.add(document);
+        literals.add(document, &Place::ROOT);
         Self { corrections: Vec::new(), literals }
     }
 
@@ -61,6 +61,16 @@ impl Corrector {
     /// How many corrections there are, to come back to.
     pub(super) fn mark(&self) -> usize {
         self.corrections.len()
+    }
+
+    /// Takes the corrections since `mark`.
+    pub(super) fn take_from(&mut self, mark: usize) -> Vec<Correction> {
+        self.corrections.split_off(mark.min(self.corrections.len()))
+    }
+
+    /// Adds corrections that were taken.
+    pub(super) fn add(&mut self, corrections: Vec<Correction>) {
+        self.corrections.extend(corrections);
     }
 
     /// Forgets the corrections of an attempt that came to nothing.
@@ -74,9 +84,11 @@ impl Corrector {
         if takes_type_of(node, value) {
             return false;
         }
-        let reading = self.scalar(plan, node, value);
-        let reading = reading.or_else(|| self.parsed(node, value));
-        let reading = reading.or_else(|| to_list(plan, node, value, at));
+        let mut readings: Vec<_> = self.scalars(plan, node, value, at).into_iter().flatten().collect();
+        readings.extend(self.parsed(node, value, at));
+        readings.extend(to_list(plan, node, value, at));
+        // What can be read in two ways is not read.
+        let reading = readings.pop().filter(|_| readings.is_empty());
         // Together with what is around it, it is still to be walked, written and read again.
         let room = plan.deepest.min(json::DEEPEST as usize).checked_sub(at.depth());
         let reading = reading.filter(|(_, to)| room.is_some_and(|room| is_nested_within(to, room)));
@@ -86,36 +98,46 @@ impl Corrector {
         true
     }
 
-    /// A scalar as another one that fits.
-    fn scalar(&self, plan: &Plan, node: &Node, value: &Value) -> Option<(CorrectionRule, Value)> {
+    /// A scalar as others that fit.
+    fn scalars(
+        &mut self,
+        plan: &Plan,
+        node: &Node,
+        value: &Value,
+        at: &Place<'_>,
+    ) -> [Option<(CorrectionRule, Value)>; 3] {
         use CorrectionRule::{ToBoolean, ToNull, ToNumber, ToText};
         let null = (node.types == Types::NULL).then_some((ToNull, Value::Null));
+        // That a property may be `null` makes no difference to what else it may be.
+        let types = Types::NULL.union(node.types);
+        let is_only = |kind: Types| Types::NULL.union(kind).contains(types);
         let readings = match value {
             Value::String(text) => [
-                number_in(text).map(|number| (ToNumber, Value::Number(number))),
+                number_in(text, node.wants_integer()).map(|number| (ToNumber, Value::Number(number))),
                 truth_of(text).map(|truth| (ToBoolean, Value::Bool(truth))),
                 null.filter(|_| text.is_empty()),
             ],
             Value::Number(number) => {
                 let truth = [false, true].into_iter().find(|truth| equal(&json!(u8::from(*truth)), value));
+                let boolean = truth.filter(|_| is_only(Types::BOOLEAN));
                 [
-                    self.literals.text_of(number).map(|text| (ToText, Value::String(text))),
-                    truth.map(|truth| (ToBoolean, Value::Bool(truth))),
+                    self.literals.text_of(number, at).map(|text| (ToText, Value::String(text))),
+                    boolean.map(|truth| (ToBoolean, Value::Bool(truth))),
                     null.filter(|_| truth == Some(false)),
                 ]
             }
             Value::Bool(truth) => [
                 Some((ToText, Value::String(truth.to_string()))),
-                Some((ToNumber, json!(u8::from(*truth)))),
+                is_only(Types::NUMBER).then(|| (ToNumber, json!(u8::from(*truth)))),
                 null.filter(|_| !truth),
             ],
-            Value::Null | Value::Array(_) | Value::Object(_) => return None,
+            Value::Null | Value::Array(_) | Value::Object(_) => [None, None, None],
         };
-        readings.into_iter().flatten().find(|(_, reading)| Walk::new(plan).fits(node, reading))
+        readings.map(|reading| reading.filter(|(_, reading)| Walk::new(plan).fits(node, reading)))
     }
 
     /// An object or a list that came as the text of it.
-    fn parsed(&mut self, node: &Node, value: &Value) -> Option<(CorrectionRule, Value)> {
+    fn parsed(&mut self, node: &Node, value: &Value, at: &Place<'_>) -> Option<(CorrectionRule, Value)> {
         let text = value.as_str()?;
         let kind = match first_of(text)? {
             b'{' => Types::OBJECT,
@@ -126,7 +148,7 @@ impl Corrector {
             return None;
         }
         let document = Document::read(text).ok().filter(|document| !document.is_odd())?;
-        self.literals.add(&document);
+        self.literals.add(&document, at);
         Some((CorrectionRule::FromJson, document.value))
     }
 }
@@ -148,15 +170,40 @@ fn to_list(plan: &Plan, node: &Node, value: &Value, at: &Place<'_>) -> Option<(C
     let Rest::Schema(item) = rules.rest else { return None };
     let says_of_what = match value {
         Value::Null | Value::Array(_) => false,
-        // What is blank or begins like a list is a list that is missing or broken.
         Value::String(text) => {
-            first_of(text).is_some_and(|first| first != b'[') && says_something(plan, item)
+            (is_one_item(text) && says_something(plan, item)) || is_object(text, plan.node(item))
         }
         Value::Bool(_) | Value::Number(_) => says_something(plan, item),
         // Where items are any objects, this one may as well be a list in disguise.
         Value::Object(_) => !Walk::new(plan).admits(item, &json!({ "": null })),
     };
     says_of_what.then(|| (CorrectionRule::ToList, json!([value])))
+}
+
+/// Whether a text can be nothing but one item: it is one line, not blank, without comma, bullet or
+/// bracket, and neither null nor none. Any other may be a list that is missing or broken.
+pub(super) fn is_one_item(text: &str) -> bool {
+    const COMMAS: [char; 7] = [',', '،', '、', '，', '﹐', '﹑', '､'];
+    const BRACKETS: [char; 6] = ['[', ']', '{', '}', '(', ')'];
+    const BULLETS: [char; 9] = ['•', '‣', '⁃', '◦', '∙', '▪', '●', '○', '·'];
+    let is_line_break =
+        |c: char| matches!(c, '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}');
+    let trimmed = text.trim();
+    let is_nothing = ["", "null", "none"].iter().any(|it| trimmed.eq_ignore_ascii_case(it));
+    let is_unclear = |c: char| COMMAS.contains(&c) || BRACKETS.contains(&c) || BULLETS.contains(&c);
+    // `- a`, `* a`, `1. a` and `1) a`, of which the last has a bracket.
+    let (first, rest) = trimmed.split_once(char::is_whitespace).unwrap_or((trimmed, ""));
+    let number = first.strip_suffix('.').unwrap_or_default();
+    let is_number = !number.is_empty() && number.bytes().all(|digit| digit.is_ascii_digit());
+    let is_bullet = matches!(first, "-" | "*" | "+" | "–" | "—") || (is_number && !rest.is_empty());
+    !(is_nothing || is_bullet || text.contains(|c| is_line_break(c) || is_unclear(c)))
+}
+
+/// Whether a text is the JSON of an object where `item` can be an object and no text.
+fn is_object(text: &str, item: &Node) -> bool {
+    item.types.intersection(Types::OBJECT.union(Types::STRING)) == Types::OBJECT
+        && first_of(text) == Some(b'{')
+        && Document::read(text).is_ok_and(|document| !document.is_odd())
 }
 
 fn says_something(plan: &Plan, item: NodeId) -> bool {

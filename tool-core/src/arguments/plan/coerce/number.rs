@@ -7,77 +7,151 @@ use std::collections::HashMap;
 use serde_json::Number;
 
 use crate::arguments::{
-    document::Document,
+    document::{Document, Literal},
     json::{Reader, integral},
+    plan::place::Place,
 };
 
-/// The number that `text` is, without anything around it.
-pub(super) fn number_in(text: &str) -> Option<Number> {
+/// The number that `text` is, without anything around it and without rounding; an integer has at most
+/// 64 bits.
+pub(super) fn number_in(text: &str, wants_integer: bool) -> Option<Number> {
     let mut reader = Reader::new(text);
     reader.number().ok()?;
     if reader.position() != text.len() {
         return None;
     }
-    let integer = integral(text);
-    if let Some(integer) = integer {
+    if let Some(integer) = integral(text) {
         let small = i64::try_from(integer).map(Number::from);
         if let Ok(number) = small.or_else(|_| u64::try_from(integer).map(Number::from)) {
             return Some(number);
         }
     }
     // An integer of more digits, written as one, is no float.
-    if !text.contains(['.', 'e', 'E']) {
+    if wants_integer || !text.contains(['.', 'e', 'E']) {
         return None;
     }
-    let float = text.parse::<f64>().ok().filter(|float| *float != 0.0)?;
-    if integer.is_some_and(|integer| float as i128 != integer) {
-        return None;
-    }
-    Number::from_f64(float)
+    let float = text.parse::<f64>().ok().filter(|float| float.is_finite())?;
+    let is_exact = Digits::of(text)? == Digits::of(&format!("{float:e}"))?;
+    Number::from_f64(float).filter(|_| is_exact)
 }
 
-/// How numbers were written that are held as floats; `None` where two that differ became one float.
+/// A number by its digits, without the zeros at either end.
+#[derive(PartialEq)]
+struct Digits {
+    negative: bool,
+    digits: String,
+    /// The power of ten of the last digit.
+    exponent: i64,
+}
+
+impl Digits {
+    fn of(number: &str) -> Option<Self> {
+        let Parts { negative, whole, fraction, exponent } = Parts::of(number)?;
+        let digits = [whole, fraction].concat();
+        let kept = digits.trim_end_matches('0');
+        let dropped = i64::try_from(digits.len() - kept.len()).ok()?;
+        let exponent = exponent.checked_sub(i64::try_from(fraction.len()).ok()?)?.checked_add(dropped)?;
+        let digits = kept.trim_start_matches('0').to_owned();
+        let exponent = if digits.is_empty() { 0 } else { exponent };
+        Some(Self { negative, digits, exponent })
+    }
+}
+
+/// What a JSON number is written with.
+struct Parts<'n> {
+    negative: bool,
+    whole: &'n str,
+    fraction: &'n str,
+    exponent: i64,
+}
+
+impl<'n> Parts<'n> {
+    /// `None` where the exponent is beyond all bounds.
+    fn of(number: &'n str) -> Option<Self> {
+        let (mantissa, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
+        let (negative, mantissa) = mantissa.strip_prefix('-').map_or((false, mantissa), |it| (true, it));
+        let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+        Some(Self { negative, whole, fraction, exponent: exponent.parse().ok()? })
+    }
+}
+
+/// How numbers were written.
 #[derive(Debug, Default)]
-pub(super) struct Literals(HashMap<u64, Option<String>>);
+pub(super) struct Literals {
+    /// `None` where two that are written differently became one number.
+    by_number: HashMap<Key, Option<String>>,
+    by_place: HashMap<String, String>,
+    /// How many bytes of pointers may still be looked up.
+    room: usize,
+}
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+enum Key {
+    /// The bits of a float.
+    Float(u64),
+    Integer(String),
+}
+
+impl Key {
+    fn of(number: &Number) -> Self {
+        match number.as_f64().filter(|_| number.is_f64()) {
+            Some(float) => Self::Float(float.to_bits()),
+            None => Self::Integer(number.to_string()),
+        }
+    }
+}
 
 impl Literals {
-    /// Adds those of a document.
-    pub(super) fn add(&mut self, document: &Document<'_>) {
-        for (float, literal) in &document.floats {
-            let known = self.0.entry(float.to_bits()).or_insert_with(|| Some((*literal).to_owned()));
-            if known.as_deref().is_some_and(|it| it != *literal && decimal(it) != decimal(literal)) {
+    /// Adds those of a document that stands at `place`.
+    pub(super) fn add(&mut self, document: &Document<'_>, place: &Place<'_>) {
+        let place = if document.literals.is_empty() { String::new() } else { place.pointer() };
+        for Literal { number, text, pointer } in &document.literals {
+            let key = Key::of(number);
+            // An integer that is written as a float may be written as an integer elsewhere.
+            let is_unclear = matches!(key, Key::Integer(_));
+            let known = self.by_number.entry(key).or_insert_with(|| Some((*text).to_owned()));
+            if is_unclear || known.as_deref().is_some_and(|it| it != *text) {
                 *known = None;
+            }
+            if let Some(pointer) = pointer.as_ref().filter(|_| place.is_empty()) {
+                self.room = self.room.saturating_add(pointer.len().saturating_mul(4) + 64);
+                self.by_place.insert(pointer.clone(), (*text).to_owned());
             }
         }
     }
 
-    /// The digits of `number`, as it was written.
-    pub(super) fn text_of(&self, number: &Number) -> Option<String> {
-        if !number.is_f64() {
-            return Some(number.to_string());
-        }
-        let float = number.as_f64()?;
-        match self.0.get(&float.to_bits()) {
-            Some(literal) => decimal(literal.as_deref()?),
-            None => Some(float.to_string()),
+    /// The digits of `number`, which stands at `place`, as they were written.
+    pub(super) fn text_of(&mut self, number: &Number, place: &Place<'_>) -> Option<String> {
+        match self.by_number.get(&Key::of(number)) {
+            Some(Some(literal)) => decimal(literal),
+            // Its place says which of several it is.
+            Some(None) if self.room > 0 => {
+                let pointer = place.pointer();
+                self.room = self.room.saturating_sub(pointer.len() + 1);
+                let literal = self.by_place.get(&pointer)?;
+                let is_it = literal.parse::<f64>().ok() == number.as_f64();
+                if is_it { decimal(literal) } else { None }
+            }
+            Some(None) => None,
+            None => Some(number.to_string()),
         }
     }
 }
 
-/// No number that a float comes near to needs so many digits, unless somebody plays.
+/// The longest text that a number becomes, in characters.
 const LONGEST: usize = 1_000;
 
-/// A JSON number without an exponent, and without zeros that say nothing.
+/// A JSON number without an exponent, with all of its digits: those behind the point as well, such as the
+/// last of `1.10`.
 fn decimal(literal: &str) -> Option<String> {
-    let (mantissa, exponent) = literal.split_once(['e', 'E']).unwrap_or((literal, "0"));
-    let (sign, mantissa) = mantissa.strip_prefix('-').map_or(("", mantissa), |mantissa| ("-", mantissa));
-    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let Parts { negative, whole, fraction, exponent } = Parts::of(literal)?;
     let digits = [whole, fraction].concat();
-    if digits.bytes().all(|digit| digit == b'0') {
-        return Some("0".to_owned());
+    let sign = if negative { "-" } else { "" };
+    if exponent != 0 && digits.bytes().all(|digit| digit == b'0') {
+        return Some(format!("{sign}0"));
     }
     // How many of the digits stand before the point.
-    let point = i64::try_from(whole.len()).ok()?.checked_add(exponent.parse().ok()?)?;
+    let point = i64::try_from(whole.len()).ok()?.checked_add(exponent)?;
     let zeros = usize::try_from(point.unsigned_abs()).ok().filter(|zeros| *zeros <= LONGEST)?;
     if digits.len() > LONGEST {
         return None;
@@ -89,7 +163,7 @@ fn decimal(literal: &str) -> Option<String> {
         let (whole, fraction) = padded.split_at_checked(zeros)?;
         (whole.to_owned(), fraction.to_owned())
     };
-    let (whole, fraction) = (whole.trim_start_matches('0'), fraction.trim_end_matches('0'));
+    let whole = whole.trim_start_matches('0');
     let whole = if whole.is_empty() { "0" } else { whole };
     let dot = if fraction.is_empty() { "" } else { "." };
     Some(format!("{sign}{whole}{dot}{fraction}"))

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::{Refusal, Why};
 use crate::arguments::{
-    json::{Numeral, Reader, integral, is_kept},
+    json::{Numeral, Reader, integral, is_kept, is_rounded},
     plan::{
         node::{Node, Types},
         number::Exact,
@@ -116,8 +116,14 @@ fn other<'t>(text: &str, node: &Node, hint: Hint) -> Result<Scalar<'t>, Refusal>
     let whole = integral(text);
     let kept = whole.filter(|it| is_kept(text, *it));
     // Of what is wider than 64 bits, a value knows no more than the nearest float.
-    let exact = kept.map_or_else(|| Exact::from(float), Exact::Integer);
-    let types = if exact.is_integer() { Types::INTEGER } else { Types::FRACTION };
+    // A fraction that no float shows is one all the same.
+    let exact = match kept {
+        Some(integer) => Exact::Integer(integer),
+        None if is_rounded(text) => Exact::Float(float),
+        None => Exact::from(float),
+    };
+    let is_integer = exact.is_integer() && !is_rounded(text);
+    let types = if is_integer { Types::INTEGER } else { Types::FRACTION };
     let wants_integer = hold(node, types, exact, Numeral::Other(text))?;
     match (hint, whole, exact) {
         (Hint::Wide, Some(integer), _) => Ok(Scalar::Wide(integer)),

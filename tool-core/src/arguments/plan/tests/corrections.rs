@@ -9,7 +9,7 @@ use super::{
     Plan, correct,
     drawn::{config, root, value},
 };
-use crate::arguments::plan::equality::equal;
+use crate::arguments::plan::{coerce::is_one_item, equality::equal};
 
 proptest! {
     #![proptest_config(config(2_000))]
@@ -210,7 +210,7 @@ impl Shape {
         is_known
             && match only {
                 Value::Null | Value::Array(_) => false,
-                Value::String(text) => !text.trim().is_empty() && !text.starts_with('['),
+                Value::String(text) => is_one_item(text),
                 _ => true,
             }
     }
@@ -244,8 +244,8 @@ fn odd_text(value: &Value) -> String {
     match value {
         Value::Null | Value::Bool(_) => value.to_string(),
         Value::Number(number) => {
-            let text = number.to_string().replace('e', "E");
-            if text.contains('.') && !text.contains('E') { text + "0" } else { text }
+            // Without other digits, which a text would show.
+            number.to_string().replace('e', "E")
         }
         Value::String(text) => {
             text.encode_utf16().fold("\"".to_owned(), |all, unit| format!("{all}\\u{unit:04x}")) + "\""

@@ -1,0 +1,89 @@
+//! F20: arguments are repaired before anything else is done about a call.
+
+use std::sync::{Arc, Mutex};
+
+use tool_runtime::{
+    CallOutcome, CallView, Incomplete, InputSchema, OpenCall, Repair, ToolCall, ToolEvent, prelude::*,
+};
+
+use super::{On, building, events, ways::each_way};
+
+/// Looks something up.
+#[tool(register = false, read_only)]
+fn look_up(city: String, days: Option<u8>) -> String {
+    format!("{city} {days:?}")
+}
+
+const NEARLY: &str = "{city: 'Oslo', days: '3'}";
+const REPAIRED: &str = r#"{"city":"Oslo","days":"3"}"#;
+
+#[test]
+fn repaired_text_is_in_every_event_and_the_repair_among_the_corrections() {
+    each_way(async |way| {
+        let tools = Registry::builder().tool::<look_up>().repair(Repair::ReadOnlyTools);
+        let executor = way.executor(tools);
+        let outcomes = executor.run(vec![ToolCall::new("look_up", NEARLY); 2]).await;
+        for outcome in &outcomes {
+            let result = outcome.result().unwrap();
+            assert_eq!(result.text(), "Oslo Some(3)");
+            let told: Vec<_> = result.corrections().iter().map(ToString::to_string).collect();
+            let repair = format!("the arguments: read {NEARLY} as {REPAIRED}");
+            assert_eq!(told, [repair.as_str(), r#"/days: read "3" as 3"#]);
+        }
+        for event in executor.events().into_iter().flatten() {
+            if let ToolEvent::Started { call, .. } = event {
+                assert_eq!(call.arguments.as_str(), REPAIRED);
+            }
+        }
+    });
+}
+
+#[test]
+fn gate_sees_the_repaired_text() {
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let noted = Arc::clone(&seen);
+    let hook = On::gate(move |call: &CallView<'_>| {
+        noted.lock().unwrap().push(call.arguments().as_str().to_owned());
+        true
+    });
+    let tools = Registry::builder().tool::<look_up>().repair(Repair::AllTools);
+    let executor = building(tools).hook(hook).build().unwrap();
+    crate::run(executor.run(vec![ToolCall::new("look_up", NEARLY)]));
+    assert_eq!(*seen.lock().unwrap(), [REPAIRED]);
+}
+
+#[test]
+fn external_calls_and_open_calls_carry_the_repaired_text() {
+    let declared = ToolBuilder::new("look_up_elsewhere")
+        .description("Looks something up.")
+        .input_schema(InputSchema::new(json!({ "properties": { "city": { "type": "string" } } })).unwrap())
+        .declare()
+        .unwrap()
+        .external();
+    let tools = Registry::builder().add(declared).repair(Repair::AllTools);
+    let executor = building(tools).build().unwrap();
+    let mut listener = executor.subscribe();
+    let outcomes = crate::run(executor.run(vec![ToolCall::new("look_up_elsewhere", "{city: 'Oslo'}")]));
+    let CallOutcome::External(call, ..) = &outcomes[0] else { panic!("{outcomes:?}") };
+    assert_eq!(call.arguments.as_str(), r#"{"city":"Oslo"}"#);
+    let open: Vec<OpenCall> = executor.open_calls();
+    assert_eq!(open[0].call().arguments.as_str(), r#"{"city":"Oslo"}"#);
+    drop(events(&mut listener));
+}
+
+#[test]
+fn call_that_was_cut_off_is_not_repaired() {
+    each_way(async |way| {
+        let tools = Registry::builder().tool::<look_up>().repair(Repair::AllTools);
+        let executor = way.executor(tools);
+        let call = ToolCall::new("look_up", NEARLY).with_incomplete(Incomplete::because("length"));
+        let outcomes = executor.run(vec![call]).await;
+        let result = outcomes[0].result().unwrap();
+        assert!(result.is_error() && result.text().starts_with("Incomplete"), "{}", result.text());
+        for event in executor.events().into_iter().flatten() {
+            if let ToolEvent::Started { call, .. } = event {
+                assert_eq!(call.arguments.as_str(), NEARLY);
+            }
+        }
+    });
+}

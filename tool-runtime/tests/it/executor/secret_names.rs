@@ -1,0 +1,64 @@
+//! Secrets in names: keys of a secret map, and calls of tools that are not known.
+
+use std::collections::BTreeMap;
+
+use tool_runtime::{ToolCall, ToolEvent, prelude::*};
+
+use super::ways::each_way;
+
+const SECRET: &str = "sk-4711";
+
+/// Stores tokens.
+#[tool(register = false)]
+fn store(
+    #[arg(secret)]
+    #[serde(alias = "keys")]
+    tokens: BTreeMap<String, u8>,
+    days: u8,
+) -> usize {
+    tokens.len() + usize::from(days)
+}
+
+#[test]
+fn keys_of_a_secret_map_are_in_no_report_and_in_no_correction() {
+    let tools = Registry::builder().tool::<store>().build().unwrap();
+    for arguments in [
+        r#"{"tokens":{"sk-4711":"x"},"days":1}"#,
+        r#"{"tokens":{"sk-4711":{"sk-4711":1}},"days":1}"#,
+        r#"{"tokens":{"sk-4711":1,"sk-4711":2},"days":1}"#,
+        r#"{"keys":{"sk-4711":1,"sk-4711":2},"days":1}"#,
+        r#"{"tokns":{"sk-4711":1,"sk-4711":2},"days":1}"#,
+        r#"{"tokens":{"sk-4711":999},"days":"1"}"#,
+        r#"{"tokens":{"sk-4711":1e999},"days":1}"#,
+    ] {
+        let error = crate::run(tools.call("store", arguments)).unwrap_err();
+        for text in [error.feedback(), error.to_string(), format!("{error:?}")] {
+            assert!(!text.contains(SECRET), "{arguments}: {text}");
+        }
+    }
+    let error = crate::run(tools.call("store", r#"{"tokens":{"sk-4711":"x"},"days":1}"#)).unwrap_err();
+    assert_eq!(error.violations()[0].pointer, "/tokens/***");
+    let reply = crate::run(tools.call("store", r#"{"tokens":{"sk-4711":"1"},"days":"1"}"#)).unwrap();
+    let told: Vec<_> = reply.corrections().iter().map(ToString::to_string).collect();
+    assert_eq!(
+        told,
+        [
+            "/tokens/***: read a value that is hidden as a number",
+            "/days: read a value that is hidden as a number",
+        ]
+    );
+}
+
+#[test]
+fn arguments_of_a_tool_that_is_not_known_are_hidden_where_any_tool_has_a_secret() {
+    each_way(async |way| {
+        let executor = way.executor(Registry::builder().tool::<store>());
+        executor.run(vec![ToolCall::new("stroe", r#"{"tokens":{"sk-4711":1},"days":1}"#)]).await;
+        for event in executor.events().into_iter().flatten() {
+            assert!(!serde_json::to_string(&event).unwrap().contains(SECRET), "{event:?}");
+            if let ToolEvent::Started { call, .. } = &event {
+                assert_eq!(call.arguments.as_str(), r#""***""#);
+            }
+        }
+    });
+}

@@ -1,0 +1,116 @@
+//! What a report says, and how much of it there is.
+
+use std::collections::BTreeMap;
+
+use tool_runtime::{Content, InputSchema, Resource, ResourceBody, ToolResult, dialect::Dialect, prelude::*};
+
+/// Notes names.
+#[tool(register = false)]
+fn note(n: BTreeMap<i8, String>, s: u8) -> usize {
+    n.len() + usize::from(s)
+}
+
+/// Sums numbers.
+#[tool(register = false)]
+fn sum(xs: Vec<i64>) -> i64 {
+    xs.iter().sum()
+}
+
+#[test]
+fn mistake_that_only_the_type_finds_is_named_beside_what_could_be_corrected() {
+    let tools = Registry::builder().tool::<note>().build().unwrap();
+    for arguments in [r#"{"n":{"999":"a"},"s":"3"}"#, r#"{"s":"3","n":{"999":"a"}}"#] {
+        let error = crate::run(tools.call("note", arguments)).unwrap_err();
+        let pointers: Vec<_> = error.violations().iter().map(|it| it.pointer.as_str()).collect();
+        assert!(error.feedback().contains("999") && pointers.contains(&"/n/999"), "{}", error.feedback());
+    }
+}
+
+#[test]
+fn report_of_30_000_mistakes_is_short_and_counts_them() {
+    let tools = Registry::builder().tool::<sum>().build().unwrap();
+    let arguments = json!({ "xs": vec!["x"; 30_000] }).to_string();
+    let error = crate::run(tools.call("sum", arguments.as_str())).unwrap_err();
+    assert_eq!((error.violations().len(), error.report().total()), (20, 30_000));
+    let text = error.feedback();
+    assert!(text.contains("\n- and 29,980 more\n") && text.len() <= 8 * 1024, "{text}");
+    let name = "x".repeat(1_000_000);
+    for arguments in [json!({ name.clone(): 1 }), json!({ "xs": [{ name.clone(): name.clone() }] })] {
+        let error = crate::run(tools.call("sum", arguments.to_string())).unwrap_err();
+        assert!(error.feedback().len() <= 8 * 1024 && error.to_string().len() <= 8 * 1024);
+    }
+    let error = crate::run(tools.call(&name, "{}")).unwrap_err();
+    assert!(error.feedback().len() < 1_000 && error.to_string().len() < 1_000);
+}
+
+#[test]
+fn close_name_is_found_among_ten_thousand() {
+    // E04
+    let tool = |at: usize| {
+        let name = if at == 7_000 { "get_weather".to_owned() } else { format!("tool_{at}") };
+        let schema = InputSchema::new(json!({})).unwrap();
+        ToolBuilder::new(name)
+            .description("Nothing.")
+            .input_schema(schema)
+            .must(|_: Value, _| async { Ok::<_, ToolError>(()) })
+    };
+    let builder = (0..10_000).fold(Registry::builder(), |builder, at| builder.add(tool(at)));
+    let tools = builder.build().unwrap();
+    let error = crate::run(tools.call("get_wether", "{}")).unwrap_err();
+    assert_eq!(error.feedback(), "Tool not found: get_wether\nDid you mean `get_weather`?");
+}
+
+#[test]
+fn text_of_a_result_is_what_a_model_reads_with_every_provider() {
+    let link = Content::ResourceLink { uri: "file:///a".into(), name: "a".into(), mime_type: None };
+    let resource = Resource {
+        uri: "file:///b".into(),
+        mime_type: "text/plain".into(),
+        body: ResourceBody::Text("body".into()),
+    };
+    let results = [
+        Ok(ToolOutput::from("plain")),
+        Ok(ToolOutput::default().with_structured(json!({ "a": 1 }))),
+        Ok(ToolOutput::default().with_content(Content::text("words")).with_structured(json!({ "a": 1 }))),
+        Ok(ToolOutput::default().with_content(Content::text("words")).with_content(link)),
+        Ok(ToolOutput::default().with_content(Content::Resource { resource })),
+        Err(ToolError::failed("disk full").with_content(vec![Content::text("half of it")])),
+    ];
+    let tools = Registry::builder().build().unwrap();
+    for outcome in results {
+        let result = ToolResult::new("c1".into(), "t", outcome);
+        for dialect in
+            [Dialect::openai_chat(), Dialect::openai_responses(), Dialect::anthropic(), Dialect::gemini()]
+        {
+            let wire = dialect.bind(&tools).results(std::slice::from_ref(&result));
+            let mut read = Vec::new();
+            texts(&wire, &mut read);
+            let text = result.text();
+            let wanted: Value = serde_json::from_str(&text).unwrap_or_else(|_| Value::from(&*text));
+            let is_read =
+                read.iter().any(|it| it.trim_start_matches("Error: ") == text) || holds(&wire, &wanted);
+            let is_split = text
+                .lines()
+                .all(|line| read.iter().any(|it| it.trim_start_matches("Error: ").contains(line)));
+            assert!(is_read || is_split, "{text:?} in {wire}");
+        }
+    }
+}
+
+fn texts(value: &Value, all: &mut Vec<String>) {
+    match value {
+        Value::String(text) => all.push(text.clone()),
+        Value::Array(items) => items.iter().for_each(|item| texts(item, all)),
+        Value::Object(map) => map.values().for_each(|value| texts(value, all)),
+        _ => {}
+    }
+}
+
+fn holds(value: &Value, wanted: &Value) -> bool {
+    value == wanted
+        || match value {
+            Value::Array(items) => items.iter().any(|item| holds(item, wanted)),
+            Value::Object(map) => map.values().any(|value| holds(value, wanted)),
+            _ => false,
+        }
+}
