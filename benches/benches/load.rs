@@ -1,27 +1,74 @@
-//! A million calls through one executor, of which some panic, some fail and some take too long.
+//! A million calls through one executor. Some of them panic, some fail, some take too long, some panic when they are
+//! dropped, and some belong to a run that is cancelled while a hook hangs.
 //!
 //! Memory must not grow: the peak is printed on the way.
 
-use std::{error::Error, fs, panic};
+use std::{error::Error, fs, future::pending, ops::ControlFlow, panic, time::Duration};
 
-use futures_util::{StreamExt, stream};
-use tool_runtime::{ErrorKind, Executor, Registry, ToolCall, tool};
+use futures_util::{StreamExt, future::join, stream};
+use tool_runtime::{
+    Before, BeforeCall, CallOutcome, CallView, CancellationToken, ErrorKind, Executor, Hook, Registry,
+    RunContext, Running, ToolCall, ToolError, ToolResult, tool,
+};
 
 const CALLS: u64 = 1_000_000;
 const IN_FLIGHT: usize = 64;
 
-/// Does what its number says.
+/// Behaves as its number demands.
 #[tool(timeout = "1ms")]
 #[expect(clippy::panic, reason = "this is what is measured")]
 async fn work(number: u64) -> Result<u64, String> {
     match number % 100 {
         0 => panic!("boom"),
         1 => Err("no".to_owned()),
-        2 => std::future::pending().await,
+        2 => pending().await,
+        3 => {
+            let _fragile = Fragile;
+            pending().await
+        }
         _ => {
             tokio::task::yield_now().await;
             Ok(number)
         }
+    }
+}
+
+/// Panics when it is dropped.
+struct Fragile;
+
+impl Drop for Fragile {
+    #[expect(clippy::panic, reason = "this is what is measured")]
+    fn drop(&mut self) {
+        panic!("dropped");
+    }
+}
+
+/// Hangs before and after the calls of runs that are cancelled.
+struct Hanging;
+
+impl Hook for Hanging {
+    fn before<'a>(&'a self, call: &'a mut BeforeCall<'_>) -> Running<'a, Result<Before, ToolError>> {
+        let hangs = call.context().run().is_some_and(|run| run.user() == Some("before"));
+        Box::pin(async move {
+            if hangs {
+                pending::<()>().await;
+            }
+            Ok(Before::GoOn)
+        })
+    }
+
+    fn after<'a>(
+        &'a self,
+        call: &'a CallView<'a>,
+        _result: &'a mut ToolResult,
+    ) -> Running<'a, Result<ControlFlow<()>, ToolError>> {
+        let hangs = call.run().is_some_and(|run| run.user() == Some("after"));
+        Box::pin(async move {
+            if hangs {
+                pending::<()>().await;
+            }
+            Ok(ControlFlow::Continue(()))
+        })
     }
 }
 
@@ -32,23 +79,27 @@ fn peak() -> String {
     line.map_or_else(|| "unknown".to_owned(), |peak| peak.trim().to_owned())
 }
 
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Tally {
     done: u64,
     ok: u64,
     panicked: u64,
     failed: u64,
     late: u64,
+    cancelled: u64,
 }
 
 impl Tally {
-    fn add(&mut self, outcome: &tool_runtime::CallOutcome) {
+    fn add(&mut self, outcome: &CallOutcome) {
         self.done += 1;
         match outcome.result().map(|result| &result.outcome) {
             Some(Ok(_)) => self.ok += 1,
-            Some(Err(error)) if error.kind() == ErrorKind::Panicked => self.panicked += 1,
-            Some(Err(error)) if error.kind() == ErrorKind::TimedOut => self.late += 1,
-            Some(Err(_)) => self.failed += 1,
+            Some(Err(error)) => match error.kind() {
+                ErrorKind::Panicked => self.panicked += 1,
+                ErrorKind::TimedOut => self.late += 1,
+                ErrorKind::Cancelled => self.cancelled += 1,
+                _ => self.failed += 1,
+            },
             None => {}
         }
         if [CALLS / 10, CALLS].contains(&self.done) {
@@ -57,19 +108,35 @@ impl Tally {
     }
 }
 
+/// Runs call `number`; one in a hundred is in a run that is cancelled while a hook hangs before it, one while a hook
+/// hangs after it.
+async fn call(executor: &Executor, number: u64) -> Vec<CallOutcome> {
+    let batch = executor.batch(vec![ToolCall::new("work", format!(r#"{{"number":{number}}}"#))]);
+    let user = match number % 100 {
+        4 => "before",
+        5 => "after",
+        _ => return batch.run().await,
+    };
+    let stop = CancellationToken::new();
+    let run = RunContext::new().with_user(user).with_cancellation(stop.clone());
+    let cancelled = async {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        stop.cancel();
+    };
+    join(batch.within(run).run(), cancelled).await.0
+}
+
 fn main() -> Result<(), Box<dyn Error>> {
     // Ten thousand back traces help nobody.
     panic::set_hook(Box::new(|_| {}));
-    let executor = Executor::new(Registry::builder().tool::<work>().build()?);
+    let tools = Registry::builder().tool::<work>().build()?;
+    let executor = Executor::builder(tools).hook(Hanging).grace_period(Duration::ZERO).build()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let started = std::time::Instant::now();
     let tally = runtime.block_on(async {
         let executor = &executor;
         stream::iter(0..CALLS)
-            .map(|number| async move {
-                let call = ToolCall::new("work", format!(r#"{{"number":{number}}}"#));
-                executor.run(vec![call]).await
-            })
+            .map(|number| call(executor, number))
             .buffer_unordered(IN_FLIGHT)
             .fold(Tally::default(), async |mut tally, outcomes| {
                 outcomes.iter().for_each(|outcome| tally.add(outcome));
@@ -77,14 +144,15 @@ fn main() -> Result<(), Box<dyn Error>> {
             })
             .await
     });
-    let Tally { done, ok, panicked, failed, late } = tally;
-    println!(
-        "{done} calls in {:?}: {ok} ok, {panicked} panicked, {failed} failed, {late} too late",
-        started.elapsed()
-    );
+    println!("{tally:?} in {:?}", started.elapsed());
     let one_in_a_hundred = CALLS / 100;
+    let Tally { done, ok, panicked, failed, late, cancelled } = tally;
     assert_eq!((done, panicked, failed), (CALLS, one_in_a_hundred, one_in_a_hundred), "all were answered");
+    assert!(cancelled >= one_in_a_hundred, "a hook that hangs before a call ends with the batch");
     // On a busy machine one that would have ended may be late, too.
-    assert!(late >= one_in_a_hundred && ok + late == CALLS - 2 * one_in_a_hundred, "each by its own kind");
+    assert!(
+        late >= 2 * one_in_a_hundred && ok + late + cancelled == CALLS - 2 * one_in_a_hundred,
+        "each by its kind"
+    );
     Ok(())
 }
