@@ -327,6 +327,7 @@ const fn patience(names: usize) -> usize {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
 mod tests {
     use super::{Letters, Names, closest, nearest};
 

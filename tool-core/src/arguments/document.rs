@@ -108,7 +108,9 @@ impl<'t> Reading<'t> {
             self.room = self.room.saturating_sub(pointer.as_ref().map_or(0, String::len) + 1);
             self.document.literals.push(Literal { number: number.clone(), text, pointer });
         }
-        if is_rounded(text) {
+        if let Numeral::Other(text) = numeral
+            && text.parse().is_ok_and(|float| is_rounded(text, float))
+        {
             self.document.moved.push((at.order(), text));
         }
         self.document.is_rewritten |= is_rewritten(&number, text);

@@ -53,19 +53,17 @@ pub(in crate::arguments) fn near(number: &str) -> Option<f64> {
 
     let float = number.parse::<f64>().ok().filter(|float| float.is_finite())?;
     match float.abs() {
-        _ if !is_rounded(number) => Some(float),
+        _ if !is_rounded(number, float) => Some(float),
         NO_FRACTIONS..LARGE => Some((NO_FRACTIONS - 0.5).copysign(float)),
         LARGE.. => Some(float),
         _ => Some(float.next_up()),
     }
 }
 
-/// Whether a number has a fraction and the nearest float has none. What is so small that no float but
+/// Whether a number has a fraction and `float`, the nearest to it, has none. What is so small that no float but
 /// zero is near counts as zero.
-pub(in crate::arguments) fn is_rounded(number: &str) -> bool {
-    number.contains(['.', 'e', 'E'])
-        && has_fraction(number)
-        && number.parse::<f64>().is_ok_and(|float| float != 0.0 && float.fract() == 0.0)
+pub(in crate::arguments) fn is_rounded(number: &str, float: f64) -> bool {
+    float.fract() == 0.0 && float != 0.0 && number.contains(['.', 'e', 'E']) && has_fraction(number)
 }
 
 /// Whether a number is no integer, exactly.

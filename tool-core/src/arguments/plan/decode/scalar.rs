@@ -117,12 +117,13 @@ fn other<'t>(text: &str, node: &Node, hint: Hint) -> Result<Scalar<'t>, Refusal>
     let kept = whole.filter(|it| is_kept(text, *it));
     // Of what is wider than 64 bits, a value knows no more than the nearest float.
     // A fraction that no float shows is one all the same.
+    let is_rounded = is_rounded(text, float);
     let exact = match kept {
         Some(integer) => Exact::Integer(integer),
-        None if is_rounded(text) => Exact::Float(float),
+        None if is_rounded => Exact::Float(float),
         None => Exact::from(float),
     };
-    let is_integer = exact.is_integer() && !is_rounded(text);
+    let is_integer = exact.is_integer() && !is_rounded;
     let types = if is_integer { Types::INTEGER } else { Types::FRACTION };
     let wants_integer = hold(node, types, exact, Numeral::Other(text))?;
     match (hint, whole, exact) {
