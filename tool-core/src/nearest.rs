@@ -406,6 +406,15 @@ mod tests {
     }
 
     #[test]
+    fn three_letters_or_more_are_found_within_a_name_however_long_it_is() {
+        let near = |query, name| !nearest(query, [name].into_iter()).is_empty();
+        assert!(near("list", "please_list_all_files") && near("please_list_all_files", "list"));
+        assert!(near("abc", "xxxxabcxxxx") && near("xxxxabcxxxx", "abc"));
+        assert!(!near("ab", "xxxxabxxxx") && !near("xxxxabxxxx", "ab"));
+        assert!(!near("acb", "xxxxabcxxxx") && !near("xxxxabcxxxx", "acb"));
+    }
+
+    #[test]
     fn search_among_names_that_are_all_alike_takes_a_limited_number_of_steps() {
         // 64 letters of sixteen, so that no set of letters rules a name out.
         let hex = |seed: u64| -> String {

@@ -99,3 +99,26 @@ fn content_and_value_may_differ() {
     assert_eq!(output.structured(), Some(json!({ "celsius": 21 })));
     assert_eq!(output.text(), "21 degrees");
 }
+
+// D14, G15
+#[test]
+fn actions_ask_for_what_any_of_them_asks_for() {
+    let each = [
+        Actions { terminate: true, ..Actions::default() },
+        Actions { skip_summarization: true, ..Actions::default() },
+        Actions { escalate: true, ..Actions::default() },
+        Actions { transfer: Some("billing".to_owned()), ..Actions::default() },
+    ];
+    for asked in each {
+        let mut first = asked.clone();
+        first.follow(Actions::default());
+        assert_eq!(first, asked);
+        let mut second = Actions::default();
+        second.follow(asked.clone());
+        assert_eq!(second, asked);
+    }
+    let to = |name: &str| Actions { transfer: Some(name.to_owned()), ..Actions::default() };
+    let mut both = to("billing");
+    both.follow(to("support"));
+    assert_eq!(both, to("support"));
+}

@@ -3,7 +3,7 @@
 //! An edit only inserts text around what is there, or holds the old text and the new one in the branches of
 //! an `if`. Either way the program is compiled once, and a switch decides at run time.
 
-use std::ops::Range;
+use std::{fmt, ops::Range};
 
 use syn::{
     Arm, BinOp, Block, Expr, ExprBinary, ExprClosure, ExprIf, ExprLit, ExprMatch, ExprRepeat, ExprUnary,
@@ -23,6 +23,13 @@ pub struct Mutant {
     /// The change in words, by which accepted survivors are found again.
     pub change: String,
     pub edit: Edit,
+}
+
+impl fmt::Display for Mutant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { file, function, line, change, .. } = self;
+        write!(f, "{file}:{line} in {function}: {change}")
+    }
 }
 
 /// A change as text, in which `@` stands for the switch of the mutant.

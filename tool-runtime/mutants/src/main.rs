@@ -88,7 +88,8 @@ fn main() -> Result<ExitCode> {
     let root = here.join("../..").canonicalize()?;
     let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
     let scratch = target.join("mutants");
-    let tree = scratch.join("tree");
+    // Of its own: cargo takes two workspaces that have the same packages for one.
+    let (tree, target) = (scratch.join("tree"), scratch.join("build"));
     fs::create_dir_all(&tree)?;
     let accepted: AcceptedFile = toml::from_str(&fs::read_to_string(here.join("accepted.toml"))?)?;
 
@@ -103,6 +104,8 @@ fn main() -> Result<ExitCode> {
     for test in tests.iter().filter(|test| test.fails) {
         println!("left out, since it fails without any mutant: {}", test.name);
     }
+    let names = chosen.iter().map(|(number, mutant)| format!("{number} {mutant}\n"));
+    fs::write(scratch.join("mutants.txt"), names.collect::<String>())?;
     let numbers: Vec<_> = chosen.keys().copied().collect();
     let verdicts = run::verdicts(&programs, &tests, &numbers, options.jobs);
 
@@ -120,8 +123,7 @@ fn main() -> Result<ExitCode> {
     }
     survived.sort_by_key(|(mutant, _)| (&mutant.file, mutant.line));
     for (mutant, verdict) in &survived {
-        let Mutant { file, function, line, change, .. } = mutant;
-        println!("{verdict:?}: {file}:{line} in {function}: {change}");
+        println!("{verdict:?}: {mutant}");
     }
     let viable = caught + survived.len();
     println!(

@@ -118,6 +118,9 @@ pub fn verdicts(programs: &[Program], tests: &[Test], mutants: &[usize], jobs: u
             caught.map_or(Verdict::Survived, Verdict::Caught)
         };
         let done = done.fetch_add(1, Ordering::Relaxed) + 1;
+        if !matches!(verdict, Verdict::Caught(_)) {
+            eprintln!("mutant {mutant}: {verdict:?}");
+        }
         if done.is_multiple_of(25) {
             eprintln!("{done} of {} mutants", mutants.len());
         }

@@ -369,3 +369,19 @@ pub(super) async fn unless<F: Future>(token: &CancellationToken, future: F) -> O
     })
     .await
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Instant, Runs};
+
+    #[test]
+    fn time_that_passes_after_the_last_attempt_is_no_time_of_the_call() {
+        let runs = Runs::default();
+        runs.begin();
+        runs.end();
+        let (duration, now) = (runs.duration(), Instant::now());
+        while Instant::now() == now {}
+        runs.end();
+        assert_eq!(runs.duration(), duration);
+    }
+}

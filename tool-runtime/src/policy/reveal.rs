@@ -354,6 +354,38 @@ mod tests {
     }
 
     #[test]
+    fn a_mark_on_a_sign_is_written_out() {
+        assert_eq!(Reveal::LINE.text("!\u{338}"), "!\\u{338}");
+        assert_eq!(Reveal::LINE.text("✓\u{338}"), "✓\u{338}");
+    }
+
+    #[test]
+    fn what_is_left_out_is_counted_with_its_blanks_and_ends_of_lines() {
+        let shown = |most: usize, text: &str| Reveal::LINES.at_most(most).text(text);
+        assert_eq!(shown(5, "abcdefgh"), "abcde… [3 more characters]");
+        assert_eq!(shown(3, "ab\n\ncdef"), "ab… [6 more characters]");
+        assert_eq!(shown(3, "ab  cdef"), "ab… [6 more characters]");
+        assert_eq!(shown(1, "a"), "a");
+        assert_eq!(shown(0, "a"), "… [1 more characters]");
+    }
+
+    #[test]
+    fn tabs_end_at_stops_and_blanks_at_the_end_of_a_line_stay() {
+        assert_eq!(Reveal::LINES.text("\ta\tb"), "        a       b");
+        assert_eq!(Reveal::LINES.text("abcdefgh\ti\n\tj"), "abcdefgh        i\n        j");
+        assert_eq!(Reveal::LINES.text("a  \nb"), "a  \nb");
+    }
+
+    #[test]
+    fn a_character_is_seen_that_takes_room_and_changes_nothing() {
+        for (character, is_seen) in
+            [('a', true), ('界', true), ('\u{200b}', false), ('\u{301}', false), ('\n', false)]
+        {
+            assert_eq!(Reveal::is_seen(character), is_seen, "{character:?}");
+        }
+    }
+
+    #[test]
     fn runs_of_blanks_are_counted() {
         let text = format!("a{}b\n{}c{}", " ".repeat(101), " \n".repeat(30), "\n".repeat(50));
         assert_eq!(Reveal::LINES.text(&text), "a[101 blanks]b\n[30 blank lines]\nc\n[49 blank lines]\n");

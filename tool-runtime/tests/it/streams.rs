@@ -154,3 +154,37 @@ fn dropping_a_call_drops_its_stream() {
     });
     assert!(*flag.lock().unwrap());
 }
+
+// B26, K07: no item is read as a number of fewer digits and written again.
+#[test]
+fn collected_items_are_written_as_they_are() {
+    /// Gives large numbers.
+    #[tool(register = false)]
+    fn large() -> impl Stream<Item = u128> {
+        stream::iter([u128::MAX, 0])
+    }
+    let expected = format!("[{},0]", u128::MAX);
+    assert_eq!(text(Registry::builder().tool::<large>(), "large", "{}"), expected);
+}
+
+// B26, F02
+#[test]
+fn corrections_of_all_items_are_kept() {
+    /// Says a number again.
+    #[tool(register = false)]
+    fn say(n: u32) -> u32 {
+        n
+    }
+    /// Says two numbers again, by another tool.
+    #[tool(register = false)]
+    fn twice(tools: &Registry) -> impl Stream<Item = Result<ToolOutput, ToolError>> {
+        let tools = tools.clone();
+        stream::iter(["1", "2"]).then(move |n| {
+            let tools = tools.clone();
+            async move { tools.call("say", json!({ "n": n })).await }
+        })
+    }
+    let inner = Registry::builder().tool::<say>().build().unwrap();
+    let output = crate::call(Registry::builder().tool::<twice>().provide(inner), "twice", "{}").unwrap();
+    assert_eq!(output.corrections().len(), 2);
+}

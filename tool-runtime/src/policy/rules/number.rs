@@ -156,7 +156,7 @@ impl Decimal {
             None => (false, text),
         };
         let (mantissa, exponent) = match unsigned.split_once(['e', 'E']) {
-            Some((mantissa, exponent)) => (mantissa, read_exponent(exponent)?),
+            Some((mantissa, exponent)) => (mantissa, exponent.parse::<i64>().ok()?),
             None => (unsigned, 0),
         };
         let (whole, fraction) = match mantissa.split_once('.') {
@@ -212,13 +212,4 @@ impl PartialOrd for Decimal {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
-}
-
-/// Reads what stands behind the `e`.
-fn read_exponent(text: &str) -> Option<i64> {
-    let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
-    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-        return None;
-    }
-    text.parse().ok()
 }

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::json;
 use tool_core::{__private::ExactValue, Permission};
 
-use super::{Fit, NumberPattern, PathPattern, Rule, RuleProblem, Rules, UrlPattern};
+use super::{Fit, Judged, NumberPattern, PathPattern, Rule, RuleProblem, Rules, UrlPattern};
 
 fn fit(pattern: &str, number: &str) -> Fit {
     NumberPattern::new(pattern).unwrap().fit(&ExactValue::read(number).unwrap())
@@ -115,6 +115,15 @@ fn a_denial_fits_any_item_of_a_list_and_what_cannot_be_compared() {
     for allowed in [json!({ "p": "/tmp/a" }), json!({ "p": ["/tmp/a"] }), json!({ "p": [] }), json!({})] {
         assert!(!denies(&rules, allowed.clone()), "{allowed}");
     }
+}
+
+#[test]
+fn rules_about_arguments_that_cannot_be_read_fail_closed() {
+    let judge = |rule: Rule| Rules::new([Rule::ask("t"), rule]).judged(&Judged::new("t", None, "{"));
+    assert!(matches!(judge(Rule::deny("t")), Permission::Deny { .. }));
+    assert!(matches!(judge(Rule::deny("t").at("/p", etc())), Permission::Deny { .. }));
+    assert_eq!(judge(Rule::allow("t")), Permission::Allow);
+    assert!(matches!(judge(Rule::allow("t").at("/p", etc())), Permission::Ask { .. }));
 }
 
 #[test]

@@ -158,6 +158,27 @@ fn a_null_that_comes_in_a_part_is_there() {
 }
 
 #[test]
+fn a_part_without_a_value_changes_nothing() {
+    let parts =
+        json!([{ "jsonPath": "$.a", "stringValue": "x", "willContinue": true }, { "jsonPath": "$.a" }]);
+    let done = assembled(&dialect(), &[part(json!({ "name": "add", "partialArgs": parts })), end("STOP")]);
+    assert_eq!(done.calls[0].arguments.as_str(), r#"{"a":"x"}"#);
+}
+
+// Empty arguments are left out by the provider.
+#[test]
+fn a_call_without_arguments_before_the_one_that_is_cut_off_is_whole() {
+    let events = [
+        part(json!({ "id": "1", "name": "draw" })),
+        part(json!({ "id": "2", "name": "add", "args": { "a": 1 } })),
+        end("MAX_TOKENS"),
+    ];
+    let done = assembled(&dialect(), &events);
+    assert_eq!(whole(&done.calls), [call("1", "draw", "{}")]);
+    assert_eq!(cut_off(&done.calls), [call("2", "add", r#"{"a":1}"#)]);
+}
+
+#[test]
 fn calls_whose_parts_alternate_are_told_apart_by_their_ids() {
     let begins = |id: &str| part(json!({ "id": id, "name": "add", "willContinue": true }));
     let given = |id: &str, path: &str, goes_on: bool| {

@@ -121,3 +121,18 @@ fn a_result_that_may_be_null_fits_the_schema_that_is_sent() {
         assert!(jsonschema::is_valid(schema, sent), "{sent} is not {schema}");
     }
 }
+
+#[test]
+fn a_result_that_is_held_in_an_object_keeps_its_definitions() {
+    let place = json!({ "type": "object", "properties": { "within": { "$ref": "#/$defs/Place" } } });
+    let schema =
+        json!({ "type": "array", "items": { "$ref": "#/$defs/Place" }, "$defs": { "Place": place.clone() } });
+    let places = ToolBuilder::new("places").output_schema(tool_runtime::OutputSchema::new(schema).unwrap());
+    let tools = Registry::builder()
+        .add(places.must(async |_: serde_json::Map<String, Value>, _| Ok::<_, ToolError>(json!([]))))
+        .build()
+        .unwrap();
+    let output = dialect().bind(&tools).definitions()[0]["outputSchema"].clone();
+    assert_eq!(output["properties"]["result"]["items"], json!({ "$ref": "#/$defs/Place" }));
+    assert_eq!(output["$defs"]["Place"], place);
+}

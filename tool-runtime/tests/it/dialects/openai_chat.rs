@@ -325,3 +325,16 @@ fn each_result_is_a_message_and_pictures_are_in_one_after_them() {
     ]);
     assert_eq!(bound(&dialect()).results(&of_all_kinds()), expected);
 }
+
+#[test]
+fn calls_in_a_part_of_another_choice_are_refused_and_its_words_are_not() {
+    let of = |delta: Value| json!({ "choices": [{ "index": 1, "delta": delta }] });
+    let mut assembler = bound(&dialect()).assembler();
+    assembler.push(&of(json!({ "content": "Hm." }))).unwrap();
+    let function = json!({ "name": "add", "arguments": "{}" });
+    let called = json!([{ "index": 0, "id": "1", "function": function }]);
+    for delta in [json!({ "tool_calls": called }), json!({ "function_call": function })] {
+        let error = assembler.push(&of(delta)).unwrap_err().to_string();
+        assert!(error.contains("expected calls in the first choice only"), "{error}");
+    }
+}

@@ -199,3 +199,60 @@ fn a_call_of_a_custom_tool_is_answered_as_one() {
     ]);
     assert_eq!(bound.results(&answers.collect::<Vec<_>>()), expected);
 }
+
+#[test]
+fn a_text_of_a_tool_without_a_schema_may_come_whole() {
+    let item = |status: &str| json!({ "type": "custom_tool_call", "id": "ctc_1", "call_id": "1", "name": "draw", "input": "", "status": status });
+    let events = [
+        json!({ "type": "response.output_item.added", "output_index": 0, "item": item("in_progress") }),
+        json!({ "type": "response.custom_tool_call_input.done", "item_id": "ctc_1", "output_index": 0, "input": "a circle" }),
+        json!({ "type": "response.output_item.done", "output_index": 0, "item": item("completed") }),
+        json!({ "type": "response.completed", "response": response(&json!([])) }),
+    ];
+    let done = assembled(&dialect(), &events);
+    assert!(done.calls[0].arguments.as_str().contains("a circle"), "{:?}", done.calls[0]);
+}
+
+#[test]
+fn arguments_that_came_in_parts_stay_where_an_item_that_is_done_has_none() {
+    let mut item = function("1", "add", "");
+    item["id"] = "fc_1".into();
+    let events = [
+        begins(0, "1", "add"),
+        part(0, r#"{"a":1}"#),
+        json!({ "type": "response.output_item.done", "output_index": 0, "item": item }),
+        json!({ "type": "response.completed", "response": response(&json!([])) }),
+    ];
+    let done = assembled(&dialect(), &events);
+    assert_eq!(told(&done.calls), [call("1", "add", r#"{"a":1}"#)]);
+    assert!(cut_off(&done.calls).is_empty());
+}
+
+#[test]
+fn a_call_of_which_nothing_says_that_it_is_done_is_cut_off() {
+    let end = json!({ "type": "response.completed", "response": response(&json!([])) });
+    let done = assembled(&dialect(), &[begins(0, "1", "add"), part(0, r#"{"a":1}"#), end]);
+    assert_eq!(cut_off(&done.calls), [call("1", "add", r#"{"a":1}"#)]);
+}
+
+// Some servers leave out the events of an item, or the last of them.
+#[test]
+fn a_call_that_no_event_has_ended_is_taken_from_the_whole_response() {
+    let whole = response(&json!([function("1", "add", r#"{"a":2}"#)]));
+    let end = json!({ "type": "response.completed", "response": whole });
+    let done = assembled(&dialect(), &[begins(0, "1", "add"), part(0, r#"{"a""#), end]);
+    assert_eq!(told(&done.calls), [call("1", "add", r#"{"a":2}"#)]);
+    assert!(cut_off(&done.calls).is_empty());
+}
+
+#[test]
+fn a_failure_is_marked_in_its_first_text() {
+    let output = ToolOutput::from("torn").with_content(tool_runtime::Content::image(*b"png", "image/png"));
+    let output = output.with_content(tool_runtime::Content::text("later")).as_failure();
+    let result = ToolResult::new("1".to_owned().into(), "add", Ok(output));
+    let written = bound(&dialect()).results(&[result]);
+    let parts = written[0]["output"].as_array().unwrap().clone();
+    assert_eq!(parts.len(), 3, "{parts:?}");
+    assert_ne!(parts[0]["text"], "torn");
+    assert_eq!(parts[2]["text"], "later");
+}

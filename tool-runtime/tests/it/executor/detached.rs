@@ -173,6 +173,25 @@ fn bodies_that_are_waited_for_and_bodies_that_are_left_behind_hold_no_more_threa
 }
 
 #[test]
+fn sixty_four_bodies_may_be_left_behind_by_default() {
+    crate::run(async {
+        let (builder, test) = test();
+        let executor = builder.build().unwrap();
+        let batch = executor.batch(calls(&["stuck"; 66])).within(Arc::clone(&test.run));
+        let stopped = async {
+            for _ in 0..64 {
+                test.begun().await;
+            }
+            test.stop.cancel();
+        };
+        assert_eq!(texts(&join(batch.run(), stopped).await.0), ["Cancelled"; 66]);
+        assert_eq!((test.counter.get(), executor.detached()), (64, 64));
+        drop(test.end);
+        none_is_left(&executor).await;
+    });
+}
+
+#[test]
 fn a_body_waits_for_the_permit_of_another_one() {
     super::on_both_runtimes(async || {
         let (builder, test) = test();

@@ -132,6 +132,17 @@ fn listeners_hold_up_nobody() {
     });
 }
 
+// H15
+#[test]
+fn a_listener_keeps_256_events_by_default() {
+    let executor = executor(Registry::builder().tool::<echo>().provide(Counter::default()));
+    let mut listener = executor.subscribe();
+    let call = |id: usize| ToolCall::new("echo", r#"{"text":"a"}"#).with_id(id.to_string());
+    crate::run(executor.run((0..200).map(call).collect()));
+    assert_eq!(listener.try_next().unwrap().unwrap_err(), Lagged { missed: 400 - 256 });
+    assert_eq!(events(&mut listener).len(), 256);
+}
+
 // H15, K04
 #[test]
 fn a_stream_gives_all_events_and_then_the_outcomes() {

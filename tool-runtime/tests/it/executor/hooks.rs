@@ -547,3 +547,19 @@ fn a_hook_sees_the_id_and_the_run_of_unknown_tools_too() {
     crate::run(executor.batch(calls(&["unknown", "fail"])).within(run).run());
     assert_eq!(timeline.all(), ["unknown 0 u-7", "fail 1 u-7"]);
 }
+
+// H02, H06
+#[test]
+fn a_hook_sees_the_context_of_a_call_whose_tool_exists() {
+    let timeline = Timeline::default();
+    let noting = timeline.clone();
+    let hook = On::finished(move |call, _| {
+        noting.note(format!("{:?}", call.context().map(|cx| cx.call_id() == call.id())));
+    });
+    let tools = Registry::builder().tool::<echo>().provide(Counter::default());
+    let executor = building(tools).hook(hook).build().unwrap();
+    let mut calls = one("echo", r#"{"text":"a"}"#);
+    calls.push(tool_runtime::ToolCall::new("unknown", "{}").with_id("1"));
+    crate::run(executor.run(calls));
+    assert_eq!(timeline.all(), ["Some(true)", "None"]);
+}

@@ -75,6 +75,8 @@ async fn the_tools_of_a_group_share_its_limit() {
     assert_eq!(at_most(group.clone(), &["work", "grouped", "work"]).await, 1);
     assert_eq!(at_most(group, &["work", "unsafe_work"]).await, 2);
     assert_eq!(at_most(Limits::new(), &["grouped"; 2]).await, 2);
+    // Named twice, and both times the same.
+    assert_eq!(at_most(Limits::new().group("slow", 1, ["grouped"]), &["grouped"; 2]).await, 1);
 }
 
 // G13, A09

@@ -164,5 +164,8 @@ fn changes_are_told_and_what_changes_nothing_is_not() {
     assert!(!told(&|| assert!(!toolbox.remove_toolset("a"))));
     assert!(told(&|| toolbox.set_toolsets([])));
     assert!(told(&|| toolbox.announce()));
+    assert!(told(&|| toolbox.strict_listing(true)));
+    assert!(told(&|| toolbox.strict_names(false)));
+    assert!(told(&|| toolbox.show(tool_runtime::Visibility::default())));
     assert!(!told(&|| drop(snapshot(&toolbox))));
 }

@@ -125,6 +125,16 @@ fn relative_paths_are_resolved_against_the_base() {
 }
 
 #[test]
+fn a_relative_pattern_is_of_the_system_of_its_base() {
+    check(
+        &pattern("secrets/**").base(r"C:\app").unwrap(),
+        Fit::Yes,
+        &[r"C:\app\secrets\a", r"..\app\secrets"],
+    );
+    check(&pattern("secrets/**").base("/app").unwrap(), Fit::No, &["/APP/secrets/a"]);
+}
+
+#[test]
 fn windows_reads_paths_by_its_own_rules() {
     let windows = on_windows("C:/Windows/**", None);
     check(
