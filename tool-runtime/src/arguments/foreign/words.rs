@@ -125,7 +125,7 @@ impl Words<'_> {
                 let violation = |at: &str| {
                     let why: Vec<_> = self.all(inner).into_iter().map(|it| it.expected).collect();
                     let expected = format!("another name for this property: {}", why.join(", "));
-                    Violation::new(at, expected, received(&inner.instance()))
+                    Violation::new(at, expected, received(inner.instance()))
                 };
                 found.add(|| within(place, name), violation);
             }
