@@ -7,7 +7,7 @@
 //! and a name that begins like the one before it takes steps only for the rest. The number of steps
 //! is limited, so that the cost of a search is linear in the number of names whatever they are.
 
-use std::{char::ToLowercase, str::Chars};
+use std::char::ToLowercase;
 
 /// The most letters of a name that count.
 const LONGEST: usize = 64;
@@ -66,6 +66,7 @@ impl Names {
             let place = close.partition_point(|known| *known <= (distance, name));
             close.insert(place, (distance, name));
             close.truncate(3);
+            Some(far)
         });
         close.into_iter().map(|(_, name)| name).collect()
     }
@@ -75,13 +76,13 @@ impl Names {
     pub fn closest<'n>(&self, name: &str, at: impl Fn(usize) -> &'n str) -> Option<&'n str> {
         let mut search = Search::new(name, self.marks.len())?;
         let far = search.query.letters.len() / 3 + 1;
-        let mut best: Option<(usize, &str)> = None;
+        let mut best: Option<&str> = None;
         search.run(&self.marks, far, false, at, |distance, name| {
-            if best.is_none_or(|(least, _)| distance < least) {
-                best = Some((distance, name));
-            }
+            best = Some(name);
+            // Only a name that is closer is of interest from now on.
+            distance.checked_sub(1)
         });
-        best.map(|(_, name)| name)
+        best
     }
 }
 
@@ -98,7 +99,7 @@ impl Mark {
             is_shared &= *slot == letter;
             if is_shared {
                 mark.shared += 1;
-                mark.resume = letters.position(name).and_then(|at| u16::try_from(at).ok());
+                mark.resume = letters.position().and_then(|at| u16::try_from(at).ok());
             }
             *slot = letter;
         }
@@ -123,18 +124,33 @@ fn bit(letter: char) -> u64 {
 /// The letters and digits of a name in lower case: `maxResults` and `max_results` are one name to a
 /// reader.
 struct Letters<'n> {
-    rest: Chars<'n>,
+    name: &'n str,
+    /// The byte that comes next.
+    at: usize,
     lower: Option<ToLowercase>,
 }
 
 impl<'n> Letters<'n> {
     fn new(name: &'n str) -> Self {
-        Self { rest: name.chars(), lower: None }
+        Self { name, at: 0, lower: None }
     }
 
-    /// The byte of `name` that comes next; `None` within a letter that becomes several.
-    fn position(&self, name: &str) -> Option<usize> {
-        self.lower.is_none().then(|| name.len() - self.rest.as_str().len())
+    /// The byte that comes next; `None` within a letter that becomes several.
+    fn position(&self) -> Option<usize> {
+        self.lower.is_none().then_some(self.at)
+    }
+
+    /// The next letter, where it is none of ASCII.
+    #[cold]
+    fn wide(&mut self) -> Option<char> {
+        if let Some(letter) = self.lower.as_mut().and_then(Iterator::next) {
+            return Some(letter);
+        }
+        self.lower = None;
+        let next = self.name.get(self.at..)?.chars().next()?;
+        self.at += next.len_utf8();
+        self.lower = next.is_alphanumeric().then(|| next.to_lowercase());
+        self.next()
     }
 }
 
@@ -143,24 +159,35 @@ impl Iterator for Letters<'_> {
 
     #[inline]
     fn next(&mut self) -> Option<char> {
+        if self.lower.is_some() {
+            return self.wide();
+        }
         loop {
-            if let Some(lower) = &mut self.lower {
-                match lower.next() {
-                    Some(letter) => return Some(letter),
-                    None => self.lower = None,
+            let byte = *self.name.as_bytes().get(self.at)?;
+            match LOWER.get(usize::from(byte)) {
+                Some(0) => self.at += 1,
+                Some(letter) => {
+                    self.at += 1;
+                    return Some(char::from(*letter));
                 }
-            }
-            let next = self.rest.next()?;
-            if next.is_ascii() {
-                if next.is_ascii_alphanumeric() {
-                    return Some(next.to_ascii_lowercase());
-                }
-            } else if next.is_alphanumeric() {
-                self.lower = Some(next.to_lowercase());
+                None => return self.wide(),
             }
         }
     }
 }
+
+/// Each ASCII letter or digit in lower case, and zero for all other bytes of ASCII.
+const LOWER: [u8; 128] = {
+    let mut lower = [0; 128];
+    let mut byte = 0_u8;
+    while byte < 128 {
+        if byte.is_ascii_alphanumeric() {
+            lower[byte as usize] = byte.to_ascii_lowercase();
+        }
+        byte += 1;
+    }
+    lower
+};
 
 /// The name that is looked for.
 struct Query {
@@ -239,23 +266,23 @@ impl Search {
     }
 
     /// Gives each name that is at most `far` edits away to `found`, and with `contained` those that
-    /// the query is within, or that are within the query.
+    /// the query is within, or that are within the query; `found` says how far the next ones may be,
+    /// or that there need be no other.
     fn run<'n>(
         &mut self,
         marks: &[Mark],
-        far: usize,
+        mut far: usize,
         contained: bool,
         at: impl Fn(usize) -> &'n str,
-        mut found: impl FnMut(usize, &'n str),
+        mut found: impl FnMut(usize, &'n str) -> Option<usize>,
     ) {
         let (size, set) = (self.query.letters.len(), self.query.set);
         for (position, mark) in marks.iter().enumerate() {
             let shared = usize::from(mark.shared);
             self.valid = self.valid.min(shared);
             let length = usize::from(mark.length);
-            let is_near = length.abs_diff(size) <= far
-                && (set & !mark.set).count_ones() as usize <= far
-                && (mark.set & !set).count_ones() as usize <= far;
+            // Each edit changes at most one letter on either side.
+            let is_near = length.abs_diff(size) <= far && (set ^ mark.set).count_ones() as usize <= 2 * far;
             let may_contain = contained
                 && length.min(size) > 2
                 && if length < size { mark.set & !set == 0 } else { set & !mark.set == 0 };
@@ -275,7 +302,8 @@ impl Search {
             // Names without a letter in common are as far apart as they can be.
             let is_close = distance <= far && (contained || distance < size.max(length));
             if is_close || (may_contain && self.contains(length)) {
-                found(distance, name);
+                let Some(next) = found(distance, name) else { return };
+                far = next;
             }
         }
     }
@@ -323,7 +351,9 @@ impl Search {
 /// How many steps a search among so many names takes, at most; the names after that are not looked
 /// at.
 const fn patience(names: usize) -> usize {
-    names.saturating_mul(3).saturating_add(1 << 14)
+    const MOST: usize = 1 << 16;
+    let steps = names.saturating_mul(2).saturating_add(1 << 13);
+    if steps < MOST { steps } else { MOST }
 }
 
 #[cfg(test)]
@@ -425,7 +455,16 @@ mod tests {
         let marks = Names::new(names.iter().map(String::as_str)).marks;
         let allowed = search.steps;
         let mut calls = 0;
-        search.run(&marks, 64, true, |at| names[at].as_str(), |_, _| calls += 1);
+        search.run(
+            &marks,
+            64,
+            true,
+            |at| names[at].as_str(),
+            |_, _| {
+                calls += 1;
+                Some(64)
+            },
+        );
         assert_eq!((search.steps, calls <= allowed / 32), (0, true), "{calls} of {allowed} steps");
     }
 
