@@ -58,6 +58,8 @@ fn the_map_form_is_always_an_object() {
     assert_eq!(map(ToolOutput::json(&5).unwrap()), json!({ "result": 5 }));
     assert_eq!(map(ToolOutput::json(&json!({ "temp": 72 })).unwrap()), json!({ "temp": 72 }));
     assert_eq!(map(ToolOutput::from("x")), json!({ "result": "x" }));
+    let picture = Content::image([1], "image/png");
+    assert_eq!(map(ToolOutput::from("x").with_content(picture)), json!({ "result": "x" }));
     assert_eq!(map(ToolOutput::empty()), json!({}));
 }
 
@@ -94,6 +96,8 @@ fn content_and_value_may_differ() {
     let output = ToolOutput::from("21 degrees").with_structured(json!({ "celsius": 21 }));
     assert_eq!(output.text(), "21 degrees");
     assert_eq!(output.structured(), Some(json!({ "celsius": 21 })));
+    let read: ToolOutput = serde_json::from_value(serde_json::to_value(&output).unwrap()).unwrap();
+    assert_eq!((read.text().as_ref(), read.structured()), ("21 degrees", output.structured()));
     let output = output.with_content(Content::image([1], "image/png"));
     assert_eq!(output.content().len(), 2);
     assert_eq!(output.structured(), Some(json!({ "celsius": 21 })));

@@ -228,3 +228,18 @@ fn a_tool_made_of_a_closure_sees_its_deadline() {
         assert_eq!(texts(&executor.run(calls(&["look", "again"])).await), ["Some(3s)", "Some(3s)"]);
     });
 }
+
+// J09
+#[test]
+fn a_timeout_needs_a_clock() {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let tools = || Registry::builder().tool::<echo>().provide(Counter::default());
+    for builder in [
+        building(tools()).timeout(Duration::from_secs(5)),
+        building(tools()).idle_timeout(Duration::from_secs(5)),
+    ] {
+        let executor = builder.build().unwrap();
+        let text = texts(&runtime.block_on(executor.run(one("echo", r#"{"text":"a"}"#)))).concat();
+        assert!(text.starts_with("Tool unavailable: it has a `timeout`, and no tokio runtime"), "{text}");
+    }
+}

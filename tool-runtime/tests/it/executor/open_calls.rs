@@ -68,6 +68,7 @@ fn the_caller_answers_what_was_left_to_it_once() {
         let answer = executor.answer("2", Ok("done there".into())).unwrap();
         assert_eq!((answer.id.to_string(), &*answer.name), ("2".to_owned(), "echo"));
         assert_eq!(answer.text(), "done there");
+        assert_eq!((answer.attempts, answer.duration), (0, std::time::Duration::ZERO));
         assert!(executor.open_calls().is_empty());
         let again = executor.answer("2", Ok("done again".into())).unwrap_err();
         assert_eq!(

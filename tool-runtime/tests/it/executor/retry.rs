@@ -307,6 +307,7 @@ fn each_attempt_has_its_own_deadline_and_its_own_token() {
         let flaky = Flaky::new(2);
         let tools = Registry::builder().tool::<slow>().provide(flaky.clone());
         let rule = |info: &RetryInfo<'_>| {
+            assert!(!info.is_result_failure());
             let late = info.outcome.as_ref().is_err_and(|error| error.kind() == ErrorKind::TimedOut);
             late || info.is_transient()
         };
