@@ -104,8 +104,8 @@ pub(super) struct Place {
     pub(super) first: Option<ToolContext>,
     pub(super) reports: Option<Arc<CallReports>>,
     pub(super) runs: Runs,
-    /// What people have answered to questions about the call.
-    given: Mutex<Given>,
+    /// What people have answered to questions about the call, which few calls ask.
+    given: OnceLock<Box<Mutex<Given>>>,
     /// The canonical arguments, where something looks at the call.
     pub(super) arguments: Option<Arguments<'static>>,
     /// The time that a body has after its cancellation, if it asked for its token.
@@ -165,7 +165,8 @@ impl Runs {
 impl Place {
     /// What people have answered to questions about the call.
     pub(super) fn given(&self) -> MutexGuard<'_, Given> {
-        self.given.lock().unwrap_or_else(PoisonError::into_inner)
+        let given = self.given.get_or_init(Box::default);
+        given.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -248,9 +249,15 @@ impl Surroundings {
             cx = cx.with_sink(Arc::clone(&new) as Arc<dyn CallSink>);
             reports = Some(new);
         }
-        let mut place = Place::default();
-        (place.cx, place.reports, place.grace) = (Some(cx), reports, grace);
-        place
+        Place {
+            cx: Some(cx),
+            first: None,
+            reports,
+            runs: Runs::default(),
+            given: OnceLock::new(),
+            arguments: None,
+            grace,
+        }
     }
 
     /// Whether the run has a deadline.

@@ -180,7 +180,9 @@ pub(super) async fn prepare<'a>(
     if let (Some(reports), Some(canonical)) = (reports, canonical) {
         reports.are_of(canonical.clone());
     }
-    *place.given() = given;
+    if !given.is_empty() {
+        *place.given() = given;
+    }
     step
 }
 

@@ -31,6 +31,10 @@ pub(super) struct Given {
 }
 
 impl Given {
+    pub(super) fn is_empty(&self) -> bool {
+        self.answers.is_empty() && self.pending.is_none()
+    }
+
     pub(super) fn add(&mut self, request: Box<ApprovalRequest>, answer: ConfirmationAnswer) {
         self.answers.push((request, answer));
     }
