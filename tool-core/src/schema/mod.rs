@@ -41,7 +41,7 @@ pub use self::{
     pointer::{ResolvedPointer, pointer_steps},
     references::percent_decoded,
 };
-use crate::{Plan, SchemaProblem};
+use crate::{Plan, SchemaProblem, arguments::plan::Origin};
 
 /// What a tool's arguments look like: a JSON Schema whose root is an object.
 ///
@@ -63,7 +63,8 @@ pub struct InputSchema {
 
 struct Shared {
     value: Value,
-    /// The same with the aliases of properties, where there are any.
+    /// The same with what only its reader is to know, such as the aliases of properties, where there is any. What a
+    /// schema from elsewhere has under the same keys means nothing.
     with_aliases: Option<Value>,
     plan: OnceLock<Result<Plan, Vec<SchemaProblem>>>,
     example: OnceLock<Option<Arc<Value>>>,
@@ -104,6 +105,16 @@ impl InputSchema {
         given: Vec<Given>,
     ) -> Result<Self, SchemaError> {
         canonical(&mut schema, closing)?;
+        Self::stripped(schema, given)
+    }
+
+    /// A schema with what only its reader is to know, as one that is made from a type has it.
+    #[doc(hidden)]
+    pub fn own(schema: Value) -> Result<Self, SchemaError> {
+        Self::stripped(schema, Vec::new())
+    }
+
+    fn stripped(mut schema: Value, given: Vec<Given>) -> Result<Self, SchemaError> {
         let with_aliases = schema.clone();
         let has_aliases = aliases::strip(&mut schema);
         Self::with(schema, has_aliases.then_some(with_aliases), given)
@@ -115,9 +126,12 @@ impl InputSchema {
         &self.shared.value
     }
 
-    /// The schema with the aliases of properties.
-    fn with_aliases(&self) -> &Value {
-        self.shared.with_aliases.as_ref().unwrap_or(&self.shared.value)
+    /// The schema by which arguments are read, and its origin.
+    fn with_aliases(&self) -> (&Value, Origin) {
+        match &self.shared.with_aliases {
+            Some(schema) => (schema, Origin::Own),
+            None => (&self.shared.value, Origin::Foreign),
+        }
     }
 
     /// The schema, compiled: arguments are read by it. This is done once, when it is first asked for.
@@ -127,8 +141,10 @@ impl InputSchema {
     /// All mistakes of the schema, and what of it a plan does not cover.
     #[inline]
     pub fn plan(&self) -> Result<&Plan, &[SchemaProblem]> {
-        let Shared { value, with_aliases, plan, .. } = &*self.shared;
-        let plan = plan.get_or_init(|| Plan::compile_arguments(with_aliases.as_ref().unwrap_or(value)));
+        let plan = self.shared.plan.get_or_init(|| {
+            let (schema, origin) = self.with_aliases();
+            Plan::compile_arguments(schema, origin)
+        });
         plan.as_ref().map_err(Vec::as_slice)
     }
 

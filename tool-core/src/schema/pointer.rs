@@ -9,6 +9,7 @@ use std::cell::RefCell;
 use serde_json::{Map, Value};
 
 use super::{ALIASES, IGNORES, InputSchema, references::local_pointer};
+use crate::arguments::plan::Origin;
 
 /// A place that a pointer leads to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,10 +49,10 @@ impl InputSchema {
     #[must_use]
     pub fn resolve_pointer(&self, pointer: &str) -> Vec<ResolvedPointer> {
         let Some(steps) = pointer_steps(pointer) else { return Vec::new() };
-        let root = self.with_aliases();
+        let (root, origin) = self.with_aliases();
         let mut reached = vec![Reached { steps: Vec::new(), schemas: vec![root] }];
         for name in steps {
-            reached = reached.into_iter().flat_map(|from| from.step(root, &name)).collect();
+            reached = reached.into_iter().flat_map(|from| from.step(root, origin, &name)).collect();
         }
         let resolved = |reached: Reached<'_>| ResolvedPointer {
             has_default: reached.schemas.iter().any(|schema| has_default(schema, root)),
@@ -73,9 +74,9 @@ pub fn pointer_steps(pointer: &str) -> Option<Vec<String>> {
 }
 
 impl<'s> Reached<'s> {
-    fn step(self, root: &'s Value, name: &str) -> Vec<Self> {
+    fn step(self, root: &'s Value, origin: Origin, name: &str) -> Vec<Self> {
         let taken = |step: String| self.steps.iter().cloned().chain([step]).collect::<Vec<_>>();
-        let walk = Walk { root, name, seen: RefCell::default() };
+        let walk = Walk { root, origin, name, seen: RefCell::default() };
         match any(self.schemas.iter().map(|schema| walk.step(schema))) {
             Step::Closed if self.schemas.is_empty() => {
                 vec![Self { steps: taken(name.to_owned()), schemas: vec![] }]
@@ -99,6 +100,7 @@ impl<'s> Reached<'s> {
 /// One step into the values that a schema admits.
 struct Walk<'s, 'n> {
     root: &'s Value,
+    origin: Origin,
     name: &'n str,
     /// The references that were followed: each is once, since schemas refer back to themselves.
     seen: RefCell<Vec<&'s str>>,
@@ -114,7 +116,7 @@ impl<'s> Walk<'s, '_> {
         if !is_compound(schema) {
             return Step::Closed;
         }
-        let mut steps = vec![of_object(schema, self.name), self.of_list(schema)];
+        let mut steps = vec![self.of_object(schema), self.of_list(schema)];
         steps.extend(schema.get("$ref").and_then(Value::as_str).map(|reference| self.referred(reference)));
         steps.extend(listed(schema, "allOf").map(|schema| self.step(schema)));
         for key in ["anyOf", "oneOf"] {
@@ -161,25 +163,28 @@ impl<'s> Walk<'s, '_> {
             },
         }
     }
-}
 
-/// The step, by the keywords of objects.
-fn of_object<'s>(schema: &'s Map<String, Value>, name: &str) -> Step<'s> {
-    let properties = schema.get("properties").and_then(Value::as_object);
-    if let Some((name, schema)) = properties.and_then(|properties| {
-        properties.get_key_value(name).or_else(|| properties.iter().find(|(_, it)| is_alias(it, name)))
-    }) {
-        return Step::Found(vec![(name.clone(), schema)]);
-    }
-    let has_patterns =
-        schema.get("patternProperties").and_then(Value::as_object).is_some_and(|it| !it.is_empty());
-    match schema.get("additionalProperties") {
-        _ if has_patterns => Step::Open,
-        // What is ignored is no part of a call.
-        _ if schema.get(IGNORES) == Some(&Value::Bool(true)) => Step::Closed,
-        Some(Value::Bool(false)) => Step::Closed,
-        Some(schema @ Value::Object(_)) => Step::Found(vec![(name.to_owned(), schema)]),
-        _ => Step::Open,
+    /// The step, by the keywords of objects.
+    fn of_object(&self, schema: &'s Map<String, Value>) -> Step<'s> {
+        let (name, is_own) = (self.name, self.origin == Origin::Own);
+        let properties = schema.get("properties").and_then(Value::as_object);
+        if let Some((name, schema)) = properties.and_then(|properties| {
+            properties
+                .get_key_value(name)
+                .or_else(|| properties.iter().find(|(_, it)| is_own && is_alias(it, name)))
+        }) {
+            return Step::Found(vec![(name.clone(), schema)]);
+        }
+        let has_patterns =
+            schema.get("patternProperties").and_then(Value::as_object).is_some_and(|it| !it.is_empty());
+        match schema.get("additionalProperties") {
+            _ if has_patterns => Step::Open,
+            // What is ignored is no part of a call.
+            _ if is_own && schema.get(IGNORES) == Some(&Value::Bool(true)) => Step::Closed,
+            Some(Value::Bool(false)) => Step::Closed,
+            Some(schema @ Value::Object(_)) => Step::Found(vec![(name.to_owned(), schema)]),
+            _ => Step::Open,
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use tool_core::{Arguments, InputSchema, ToolDefinition, ToolName};
 
 fn definition(schema: Value) -> ToolDefinition {
-    ToolDefinition::new(ToolName::new("tool").unwrap(), "Does.", InputSchema::new(schema).unwrap())
+    ToolDefinition::new(ToolName::new("tool").unwrap(), "Does.", InputSchema::own(schema).unwrap())
 }
 
 fn canonical(definition: &ToolDefinition, text: &str) -> String {
@@ -115,4 +115,24 @@ fn what_takes_too_long_to_read_hides_nothing() {
         Ok(canonical) => assert!(!canonical.as_str().contains("file")),
         Err(error) => assert!(error.feedback().contains("choices"), "{}", error.feedback()),
     }
+}
+
+// What only schemas made from types say of their decoders is no keyword of a schema from elsewhere: its
+// owner would be sent other arguments than the model wrote. F10
+#[test]
+fn a_schema_from_elsewhere_says_nothing_of_names_and_defaults() {
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "path": { "type": "string", "x-tool-aliases": ["file"] },
+            "mode": { "type": "string", "default": "all", "x-tool-fills": true },
+        },
+        "x-tool-ignores": true,
+    });
+    let schema = InputSchema::new(schema).unwrap();
+    let places = |pointer| schema.resolve_pointer(pointer).into_iter().map(|it| it.steps).collect::<Vec<_>>();
+    assert_eq!(places("/file"), [["file"]]);
+    assert_eq!(places("/other"), [["other"]]);
+    let foreign = ToolDefinition::new(ToolName::new("tool").unwrap(), "Does.", schema);
+    assert_eq!(canonical(&foreign, r#"{"file":"a","other":1}"#), r#"{"file":"a","other":1}"#);
 }

@@ -5,7 +5,7 @@ use tool_core::InputSchema;
 
 /// The places that `pointer` leads to, each with a `!` where there is a default.
 fn places(schema: &Value, pointer: &str) -> Vec<String> {
-    let schema = InputSchema::new(schema.clone()).unwrap();
+    let schema = InputSchema::own(schema.clone()).unwrap();
     let written = |place: tool_core::__private::ResolvedPointer| {
         format!("{}{}", place.steps.join("/"), if place.has_default { "!" } else { "" })
     };

@@ -25,16 +25,16 @@ const DEEPEST: usize = 256;
 /// The schema of the node before the root, where there is one.
 const ANY: &Value = &Value::Bool(true);
 
-pub(super) fn compile(schema: &Value) -> Result<Plan, Vec<SchemaProblem>> {
-    let mut compiler = Compiler::of(schema);
+pub(super) fn compile(schema: &Value, origin: Origin) -> Result<Plan, Vec<SchemaProblem>> {
+    let mut compiler = Compiler::of(schema, origin);
     compiler.node(schema, &Place::ROOT);
     compiler.finish()
 }
 
 /// As [`compile`], for the objects that fit `schema`. A node of its own asks for the object, so that nothing changes
 /// where the schema refers to its root.
-pub(super) fn compile_objects(schema: &Value) -> Result<Plan, Vec<SchemaProblem>> {
-    let mut compiler = Compiler::of(schema);
+pub(super) fn compile_objects(schema: &Value, origin: Origin) -> Result<Plan, Vec<SchemaProblem>> {
+    let mut compiler = Compiler::of(schema, origin);
     compiler.nodes.push(Node { types: Types::OBJECT, ..Node::ANYTHING });
     compiler.sources.push(ANY);
     let root = compiler.node(schema, &Place::ROOT);
@@ -44,10 +44,20 @@ pub(super) fn compile_objects(schema: &Value) -> Result<Plan, Vec<SchemaProblem>
     compiler.finish()
 }
 
+/// The origin of a schema.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// Made here from types: it says what their decoder reads, ignores and fills in.
+    Own,
+    /// From elsewhere: nothing in it says how arguments are read.
+    Foreign,
+}
+
 impl<'s> Compiler<'s> {
-    fn of(schema: &'s Value) -> Self {
+    fn of(schema: &'s Value, origin: Origin) -> Self {
         Self {
             root: schema,
+            origin,
             nodes: Vec::new(),
             sources: Vec::new(),
             resources: vec![Resource::root(schema)],
@@ -63,6 +73,7 @@ impl<'s> Compiler<'s> {
 /// A plan in the making.
 pub(super) struct Compiler<'s> {
     pub(super) root: &'s Value,
+    origin: Origin,
     pub(super) nodes: Vec<Node>,
     /// The schema of each node.
     pub(super) sources: Vec<&'s Value>,
@@ -77,6 +88,10 @@ pub(super) struct Compiler<'s> {
 }
 
 impl<'s> Compiler<'s> {
+    fn is_own(&self) -> bool {
+        self.origin == Origin::Own
+    }
+
     pub(super) fn problem(&mut self, at: &Place<'_>, message: impl Into<String>) {
         let (pointer, message) = (at.pointer(), message.into());
         self.problems.push(SchemaProblem { pointer, message, uncovered: false });
@@ -170,7 +185,7 @@ impl<'s> Compiler<'s> {
                 "additionalProperties" => {
                     node.object.get_or_insert_default().rest = self.rest(key, value, at)
                 }
-                IGNORES => node.object.get_or_insert_default().ignores = true,
+                IGNORES if self.is_own() => node.object.get_or_insert_default().ignores = true,
                 "patternProperties" => {
                     node.object.get_or_insert_default().patterns = self.patterns(value, at)
                 }
@@ -294,7 +309,9 @@ impl<'s> Compiler<'s> {
                 let required = sorted.binary_search(&name).is_ok();
                 let schema = keywords.get("properties").and_then(|all| all.get(name));
                 let fills = schema.is_some_and(|schema| schema.get(FILLS) == Some(&Value::Bool(true)));
-                let fill = schema.filter(|_| fills && !required).and_then(|schema| schema.get("default"));
+                let fill = schema
+                    .filter(|_| self.is_own() && fills && !required)
+                    .and_then(|schema| schema.get("default"));
                 Property { fill: fill.cloned().map(Box::new), ..Property::new(name, Some(node), required) }
             })
             .collect();
@@ -302,7 +319,7 @@ impl<'s> Compiler<'s> {
         let is_named = |name: &str| properties.is_some_and(|map| map.contains_key(name));
         let unnamed = required.into_iter().filter(|name| !is_named(name));
         table.extend(unnamed.map(|name| Property::new(name, None, true)));
-        Table::new(table).with_aliases(properties.map(aliases).unwrap_or_default())
+        Table::new(table).with_aliases(properties.filter(|_| self.is_own()).map(aliases).unwrap_or_default())
     }
 
     fn patterns(&mut self, value: &'s Value, at: &Place<'_>) -> Box<[(Pattern, NodeId)]> {

@@ -50,6 +50,7 @@ pub use self::{
     problem::SchemaProblem,
 };
 pub(crate) use self::{
+    compile::Origin,
     decode::{Checked, Refusal},
     read::Take,
 };
@@ -74,7 +75,7 @@ impl Plan {
     /// schema or back to themselves, patterns that the engine cannot express, keywords that are
     /// not covered.
     pub fn compile(schema: &Value) -> Result<Self, Vec<SchemaProblem>> {
-        compile::compile(schema)
+        compile::compile(schema, Origin::Foreign)
     }
 
     /// Compiles the schema of arguments, which are objects, also where `schema` names no type.
@@ -82,17 +83,17 @@ impl Plan {
     /// # Errors
     ///
     /// As [`compile`](Self::compile).
-    pub(crate) fn compile_arguments(schema: &Value) -> Result<Self, Vec<SchemaProblem>> {
+    pub(crate) fn compile_arguments(schema: &Value, origin: Origin) -> Result<Self, Vec<SchemaProblem>> {
         let Some(root) = schema.as_object().filter(|root| !root.contains_key("type")) else {
-            return Self::compile(schema);
+            return compile::compile(schema, origin);
         };
         let is_referred_to = |plan: &Self| plan.nodes.first().is_some_and(|root| root.shared);
-        if is_referred_to(&Self::compile(schema)?) {
-            return compile::compile_objects(schema);
+        if is_referred_to(&compile::compile(schema, origin)?) {
+            return compile::compile_objects(schema, origin);
         }
         let mut root = root.clone();
         root.insert("type".to_owned(), Value::from("object"));
-        Self::compile(&Value::Object(root))
+        compile::compile(&Value::Object(root), origin)
     }
 
     /// The plan that admits everything.

@@ -23,11 +23,11 @@ mod suite;
 
 use serde_json::Value;
 
-use super::{Correction, Plan};
+use super::{Correction, Plan, compile::Origin};
 use crate::Arguments;
 
 fn plan(schema: &Value) -> Plan {
-    Plan::compile(schema).unwrap_or_else(|problems| panic!("{schema}: {problems:?}"))
+    super::compile::compile(schema, Origin::Own).unwrap_or_else(|problems| panic!("{schema}: {problems:?}"))
 }
 
 /// What is said of `value`: each violation as `pointer: expected, got received`.
