@@ -25,13 +25,19 @@ fn pay(amount: f64) -> f64 {
     amount
 }
 
+/// Sets variables.
+#[tool(register = false)]
+fn set(variables: std::collections::BTreeMap<String, String>) -> usize {
+    variables.len()
+}
+
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 struct Read {
     path: Option<String>,
 }
 
 fn tools() -> Registry {
-    Registry::builder().tool::<read>().tool::<list>().tool::<pay>().build().unwrap()
+    Registry::builder().tool::<read>().tool::<list>().tool::<pay>().tool::<set>().build().unwrap()
 }
 
 /// Returns `true` if the call is denied, to those who watch and where there are none.
@@ -61,6 +67,31 @@ fn a_guarded_path_is_denied_in_all_of_its_spellings() {
     }
     assert!(is_denied(&rules, "read", r#"{ "path": "/\u0065tc/shadow" }"#));
     assert!(!is_denied(&rules, "read", r#"{ "path": "/tmp/etc" }"#));
+}
+
+#[test]
+fn a_text_pattern_looks_at_the_keys_that_a_model_chose() {
+    let (key, value) = (r#"{"variables":{"LD_PRELOAD":"a"}}"#, r#"{"variables":{"a":"LD_PRELOAD"}}"#);
+    let rules = Rules::new([Rule::deny("set:LD_*")]);
+    assert!(is_denied(&rules, "set", key) && is_denied(&rules, "set", value));
+    assert!(!is_denied(&rules, "set", r#"{"variables":{"a":"b"}}"#));
+    // The name of a property is none of them.
+    assert!(!is_denied(&Rules::new([Rule::deny("set:variables")]), "set", key));
+    let rules = Rules::new([Rule::deny("set"), Rule::allow("set:my_*")]);
+    assert!(!is_denied(&rules, "set", r#"{"variables":{"my_a":"my_b"}}"#));
+    assert!(is_denied(&rules, "set", r#"{"variables":{"LD_PRELOAD":"my_b"}}"#));
+}
+
+// A body that takes a float reads 100.
+#[test]
+fn a_number_beside_a_limit_is_judged_as_the_tool_may_read_it() {
+    let amount = |pattern: &str| Matcher::from(NumberPattern::new(pattern).unwrap());
+    let rules = Rules::new([Rule::deny("pay").at("/amount", amount(">= 100"))]);
+    assert!(is_denied(&rules, "pay", r#"{"amount":99.99999999999999999999}"#));
+    assert!(!is_denied(&rules, "pay", r#"{"amount":99.99}"#));
+    let rules = Rules::new([Rule::deny("pay"), Rule::allow("pay").at("/amount", amount("< 100"))]);
+    assert!(is_denied(&rules, "pay", r#"{"amount":99.99999999999999999999}"#));
+    assert!(!is_denied(&rules, "pay", r#"{"amount":99.99}"#));
 }
 
 #[test]
@@ -135,7 +166,7 @@ fn an_executor_is_not_built_with_a_rule_that_guards_nothing() {
         ),
         (
             Rule::ask("*").at("/path/x", "*"),
-            "the rule `ask *` compares `/path/x`, and `list` or `pay` or `read` has no such argument; correct the pointer",
+            "the rule `ask *` compares `/path/x`, and `list` or `pay` or `read` or `set` has no such argument; correct the pointer",
         ),
     ] {
         let error = Executor::builder(tools()).rules(Rules::new([rule])).build().unwrap_err();

@@ -159,19 +159,21 @@ impl Rule {
     /// Allows calls that fit `pattern`: the name of a tool, or `name:arguments`, with `*` for anything.
     ///
     /// All that is among the arguments has to fit, in place of some; [`at`](Self::at) looks at one of
-    /// them. A pattern is no parser: `git *` also fits `git log; rm -r /`.
+    /// them. Keys that a model chooses, such as those of a map, are among them; names of properties in the schema
+    /// are not. A pattern is no parser: `git *` also fits `git log; rm -r /`.
     #[must_use]
     pub fn allow(pattern: &str) -> Self {
         Self::new(Verdict::Allow, pattern)
     }
 
-    /// Has a person asked about calls that fit `pattern`, as some text among the arguments does.
+    /// Has a person asked about calls that fit `pattern`, as some text among the arguments, or a key that a model
+    /// chose, does.
     #[must_use]
     pub fn ask(pattern: &str) -> Self {
         Self::new(Verdict::Ask, pattern)
     }
 
-    /// Denies calls that fit `pattern`, as some text among the arguments does.
+    /// Denies calls that fit `pattern`, as some text among the arguments, or a key that a model chose, does.
     #[must_use]
     pub fn deny(pattern: &str) -> Self {
         Self::new(Verdict::Deny, pattern)
@@ -222,7 +224,7 @@ impl Rule {
         let Some(arguments) = &call.arguments else {
             return !self.looks_at_arguments() || self.verdict.applies(Fit::Unclear);
         };
-        self.calls.fits_arguments(arguments, self.verdict)
+        self.calls.fits_arguments(arguments, call.definition, self.verdict)
             && self
                 .arguments
                 .iter()

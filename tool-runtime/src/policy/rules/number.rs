@@ -1,7 +1,8 @@
 //! Number patterns: comparisons by exact decimal value.
 //!
 //! A number is its sign, its digits without zeros at either end, and where they stand: two numbers are
-//! compared as they are written, and none goes through an `f64`.
+//! compared as they are written. A body that takes an `f64` reads `99.99999999999999999999` as 100: for a number
+//! with a fraction, the comparison counts only if the nearest floats give the same.
 
 use std::{cmp::Ordering, fmt, str::FromStr};
 
@@ -14,7 +15,9 @@ use super::{Fit, InvalidRule};
 ///
 /// The operators are `=` (the default), `<`, `<=`, `>` and `>=`. `100`, `100.0` and `1e2` are one number,
 /// and 9007199254740993 is another than 9007199254740992. A value that is not a JSON number, also a string
-/// with digits, matches every `deny` and `ask`, and no `allow`.
+/// with digits, matches every `deny` and `ask`, and no `allow`. So does a number with a fraction that compares in
+/// another way once it is rounded to an `f64`, as a tool may read it: `99.99999999999999999999` is not clearly less
+/// than 100. A tool that takes an `f32` rounds more than that.
 ///
 /// # Examples
 ///
@@ -85,9 +88,18 @@ impl NumberPattern {
     pub(super) fn fit(&self, value: &ExactValue<'_>) -> Fit {
         let ExactValue::Number(text) = value else { return Fit::Unclear };
         match Decimal::read(text) {
-            Some(number) => Fit::of(self.holds(&number)),
-            None => Fit::Unclear,
+            Some(number) if self.is_clear(&number) => Fit::of(self.holds(&number)),
+            _ => Fit::Unclear,
         }
+    }
+
+    /// Returns `true` if an `f64` in place of the number compares in the same way.
+    fn is_clear(&self, number: &Decimal) -> bool {
+        let same = |limit: &Decimal| {
+            let rounded = number.nearest().partial_cmp(&limit.nearest());
+            rounded.is_none_or(|rounded| rounded == number.cmp(limit))
+        };
+        number.is_integer() || self.comparisons.iter().all(|(_, limit)| same(limit))
     }
 
     fn holds(&self, number: &Decimal) -> bool {
@@ -183,6 +195,16 @@ impl Decimal {
 
     fn is_zero(&self) -> bool {
         self.digits.is_empty()
+    }
+
+    fn is_integer(&self) -> bool {
+        i128::try_from(self.digits.len()).is_ok_and(|digits| digits <= self.exponent.max(0))
+    }
+
+    fn nearest(&self) -> f64 {
+        let digits: String = self.digits.iter().copied().map(char::from).collect();
+        let sign = if self.is_negative { "-" } else { "" };
+        format!("{sign}0.{digits}e{}", self.exponent).parse().unwrap_or(f64::NAN)
     }
 
     /// The order of the absolute values.

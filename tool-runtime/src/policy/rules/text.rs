@@ -1,8 +1,9 @@
 //! Text patterns: names of tools, and arguments that are plain text.
 
-use std::fmt;
+use std::{collections::HashSet, fmt};
 
-use tool_core::__private::ExactValue;
+use serde_json::Value;
+use tool_core::{__private::ExactValue, ToolDefinition};
 
 use super::{Fit, Verdict};
 
@@ -31,25 +32,32 @@ impl TextPattern {
         }
     }
 
-    /// Returns `true` if some text in `value` fits, at any depth.
-    fn fits_somewhere(&self, value: &ExactValue<'_>) -> bool {
+    /// Returns `true` if some text in `value` fits, at any depth, or a key that is none of `names`.
+    fn fits_somewhere(&self, value: &ExactValue<'_>, names: &Names<'_>) -> bool {
         match value {
-            ExactValue::List(items) => items.iter().any(|item| self.fits_somewhere(item)),
-            ExactValue::Object(members) => members.iter().any(|(_, member)| self.fits_somewhere(member)),
+            ExactValue::List(items) => items.iter().any(|item| self.fits_somewhere(item, names)),
+            ExactValue::Object(members) => members.iter().any(|(key, member)| {
+                (!names.contain(key) && self.fits(key)) || self.fits_somewhere(member, names)
+            }),
             ExactValue::Null => self.fits("null"),
             other => scalar(other).is_some_and(|text| self.fits(text)),
         }
     }
 
-    /// Returns `true` if there is something in `value`, and all of it fits, at any depth; `null` counts as
-    /// nothing.
-    fn fits_everywhere(&self, value: &ExactValue<'_>) -> bool {
+    /// Returns `true` if there is something in `value`, and all of it fits, at any depth, with the keys that are none
+    /// of `names`; `null` counts as nothing.
+    fn fits_everywhere(&self, value: &ExactValue<'_>, names: &Names<'_>) -> bool {
         let mut values = vec![value];
         let mut any = false;
         while let Some(value) = values.pop() {
             match value {
                 ExactValue::List(items) => values.extend(items),
-                ExactValue::Object(members) => values.extend(members.iter().map(|(_, member)| member)),
+                ExactValue::Object(members) => {
+                    if !members.iter().all(|(key, _)| names.contain(key) || self.fits(key)) {
+                        return false;
+                    }
+                    values.extend(members.iter().map(|(_, member)| member));
+                }
                 ExactValue::Null => {}
                 other => match scalar(other) {
                     Some(text) if self.fits(text) => any = true,
@@ -98,6 +106,35 @@ pub(super) fn fits(pattern: &str, text: &str) -> bool {
     pattern[p..].iter().all(|byte| *byte == b'*')
 }
 
+/// The names of properties, which are not what a model writes: all that a schema has anywhere. Any other key is one
+/// that the model chose, as in a map.
+struct Names<'d>(Option<HashSet<&'d str>>);
+
+impl<'d> Names<'d> {
+    fn of(definition: Option<&'d ToolDefinition>) -> Self {
+        Self(definition.map(|definition| {
+            let (mut names, mut open) = (HashSet::new(), vec![definition.input_schema().as_value()]);
+            while let Some(value) = open.pop() {
+                match value {
+                    Value::Array(items) => open.extend(items),
+                    Value::Object(members) => {
+                        let properties = members.get("properties").and_then(Value::as_object);
+                        names.extend(properties.into_iter().flatten().map(|(name, _)| name.as_str()));
+                        open.extend(members.values());
+                    }
+                    _ => {}
+                }
+            }
+            names
+        }))
+    }
+
+    /// Returns `true` for every key where no schema is known.
+    fn contain(&self, key: &str) -> bool {
+        self.0.as_ref().is_none_or(|names| names.contains(key))
+    }
+}
+
 /// `name`, or `name:arguments`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct CallPattern {
@@ -119,11 +156,18 @@ impl CallPattern {
     }
 
     /// Returns `true` if the arguments of a call fit; the name was compared before.
-    pub(super) fn fits_arguments(&self, arguments: &ExactValue<'_>, verdict: Verdict) -> bool {
-        self.arguments.as_ref().is_none_or(|pattern| match verdict {
-            Verdict::Allow => pattern.fits_everywhere(arguments),
-            Verdict::Ask | Verdict::Deny => pattern.fits_somewhere(arguments),
-        })
+    pub(super) fn fits_arguments(
+        &self,
+        arguments: &ExactValue<'_>,
+        definition: Option<&ToolDefinition>,
+        verdict: Verdict,
+    ) -> bool {
+        let Some(pattern) = &self.arguments else { return true };
+        let names = Names::of(definition);
+        match verdict {
+            Verdict::Allow => pattern.fits_everywhere(arguments, &names),
+            Verdict::Ask | Verdict::Deny => pattern.fits_somewhere(arguments, &names),
+        }
     }
 }
 

@@ -22,8 +22,10 @@ use super::{Fit, InvalidRule};
 ///
 /// A value that different programs read differently matches every `deny` and `ask`, and no `allow`: one that
 /// does not parse, or has a user name or password, a `\`, blanks or control characters; one with another
-/// scheme, if the pattern is for any; where the pattern has a path, one whose path has an empty name or an
-/// encoded separator. So does a value that is not a string.
+/// scheme, if the pattern is for any, or if it is a scheme for another URL, as in `git+https:`; a host with `ß` or
+/// another character that older programs write in another way; where the pattern has an IPv4 address, an IPv6 address
+/// that is translated into it (`64:ff9b::`, `2002::`, `::ffff:0:0`); where the pattern has a path, one whose path has
+/// an empty name or an encoded separator. So does a value that is not a string.
 ///
 /// Names are not resolved: a pattern with an address does not match a name that leads there. Which
 /// addresses a program connects to is to be decided where it connects.
@@ -114,6 +116,8 @@ impl fmt::Display for UrlPattern {
 
 #[cfg(feature = "url-rules")]
 mod parsed {
+    use std::net::Ipv4Addr;
+
     use url::{Host, Url};
 
     use crate::policy::rules::{
@@ -178,17 +182,27 @@ mod parsed {
                 return Fit::Unclear;
             }
             let Ok(url) = Url::parse(text) else { return Fit::Unclear };
-            if !url.username().is_empty() || url.password().is_some() || text_has_user(text) {
+            let authority = authority(text);
+            // Also one with nothing before it.
+            if !url.username().is_empty() || url.password().is_some() || authority.contains('@') {
                 return Fit::Unclear;
             }
             match &self.scheme {
+                Some(scheme) if scheme != url.scheme() && holds_url(text, url.scheme(), scheme) => {
+                    return Fit::Unclear;
+                }
                 Some(scheme) if scheme != url.scheme() => return Fit::No,
                 None if !SCHEMES.contains(&url.scheme()) => return Fit::Unclear,
                 _ => {}
             }
             let Some(host) = url.host().map(|host| canonical(host.to_owned())) else { return Fit::Unclear };
-            if matches!(&host, Host::Domain(name) if name.split('.').any(str::is_empty)) {
+            if matches!(&host, Host::Domain(name) if name.split('.').any(str::is_empty))
+                || percent_decoded(authority).is_none_or(|host| host.contains(DEVIATIONS))
+            {
                 return Fit::Unclear;
+            }
+            if let (HostPattern::One(Host::Ipv4(one)), Some(of)) = (&self.host, translated(&host)) {
+                return if of == *one && self.port.fits(&url) { Fit::Unclear } else { Fit::No };
             }
             let fits = self.host.fits(&host) && self.port.fits(&url);
             match &self.path {
@@ -248,10 +262,30 @@ mod parsed {
         letter == '\\' || letter.is_whitespace() || letter.is_control()
     }
 
-    /// Returns `true` if there is an `@` before the path, also one with nothing before it.
-    fn text_has_user(text: &str) -> bool {
+    /// The characters that are a part of a name by IDNA 2008, and become others or nothing by IDNA 2003.
+    const DEVIATIONS: [char; 5] = ['\u{df}', '\u{1e9e}', '\u{3c2}', '\u{200c}', '\u{200d}'];
+
+    /// The text between the scheme and the path.
+    fn authority(text: &str) -> &str {
         let rest = text.split_once(':').map_or(text, |(_, rest)| rest).trim_start_matches('/');
-        rest.split(['/', '?', '#']).next().is_some_and(|authority| authority.contains('@'))
+        rest.split(['/', '?', '#']).next().unwrap_or_default()
+    }
+
+    /// Returns `true` if `text`, whose scheme is `outer`, may hold a URL of the scheme `inner` for a program that knows
+    /// `outer`.
+    fn holds_url(text: &str, outer: &str, inner: &str) -> bool {
+        !SCHEMES.contains(&outer) && text.to_ascii_lowercase().contains(&format!("{inner}:"))
+    }
+
+    /// The IPv4 address that a network may translate an IPv6 address into.
+    fn translated(host: &Host) -> Option<Ipv4Addr> {
+        let Host::Ipv6(address) = host else { return None };
+        let (high, low) = match address.segments() {
+            [0x64, 0xff9b, _, _, _, _, high, low] | [0, 0, 0, 0, 0xffff, 0, high, low] => (high, low),
+            [0x2002, high, low, ..] => (high, low),
+            _ => return None,
+        };
+        Some(Ipv4Addr::from_bits(u32::from(high) << 16 | u32::from(low)))
     }
 
     /// One form for each host.

@@ -12,6 +12,7 @@ use tool_core::__private::ExactValue;
 pub(super) use self::lexical::percent_decoded;
 use self::lexical::{Location, Root, Style, checked, drive, normalise, split};
 use super::{Fit, InvalidRule, text};
+use crate::policy::reveal::is_invisible;
 
 /// A pattern of paths, such as `/etc/**`.
 ///
@@ -29,8 +30,9 @@ use super::{Fit, InvalidRule, text};
 /// control characters (NUL among them), with `*` or `?`, with blanks around it; one that begins with `~`,
 /// `$` or `%`; a relative one with no base to resolve it, or with more `..` than names; a URL other than
 /// `file:`, and one that is encoded wrongly; a device, a stream (`a.txt:b`) or a short name (`PROGRA~1`) of
-/// Windows; `\` or a drive where the pattern is one of Unix; a share where the pattern has a drive. So does
-/// a value that is not a string.
+/// Windows; `\` or a drive where the pattern is one of Unix; a share where the pattern has a drive; where case is
+/// ignored, a name that fits only without its invisible characters, which some file systems ignore. So does a value
+/// that is not a string.
 ///
 /// # Limits
 ///
@@ -245,8 +247,12 @@ fn fit_name(pattern: &str, name: &str, ignore_case: bool) -> Fit {
     if name.is_ascii() && pattern.is_ascii() {
         return Fit::No;
     }
-    // A file system that ignores case may also take `ſ` for `s`, and a letter and its accent for one.
-    let folded = |text: &str| text.to_uppercase().to_lowercase();
+    // A file system that ignores case may also take `ſ` for `s`, a letter and its accent for one, and ignore what
+    // cannot be seen.
+    let folded = |text: &str| {
+        let seen: String = text.chars().filter(|letter| !is_invisible(*letter)).collect();
+        seen.to_uppercase().to_lowercase()
+    };
     let is_near = text::fits(&folded(pattern), &folded(name));
     let is_composed = !pattern.is_ascii() && (pattern.contains(combines) || name.contains(combines));
     if is_near || is_composed { Fit::Unclear } else { Fit::No }

@@ -192,6 +192,7 @@ fn case_is_ignored_by_option() {
     check(&etc, Fit::Yes, &["/etc/a", "/ETC/a", "file:///eTc"]);
     check(&pattern("/Straße/**").ignore_case(true), Fit::Unclear, &["/STRASSE/a"]);
     check(&pattern("/etc/shadow").ignore_case(true), Fit::Unclear, &["/etc/\u{17f}hadow"]);
+    check(&pattern("/etc/**").ignore_case(true), Fit::Unclear, &["/e\u{200c}tc/a", "/etc\u{feff}"]);
     check(&pattern("/caf\u{e9}/**").ignore_case(true), Fit::Yes, &["/CAF\u{c9}/a"]);
     check(&pattern("/caf\u{e9}/**").ignore_case(true), Fit::Unclear, &["/cafe\u{301}/a"]);
     check(&pattern("/etc/**").ignore_case(true), Fit::No, &["/caf\u{e9}/a"]);
