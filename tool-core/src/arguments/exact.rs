@@ -1,8 +1,11 @@
 //! A value whose numbers are kept as they are written.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, fmt};
 
-use super::json::{Fault, Reader};
+use super::{
+    canonical::quote,
+    json::{Fault, Reader},
+};
 
 /// A JSON value whose numbers are kept as they are written: no `f64` stands between a text and whoever
 /// compares its numbers.
@@ -29,6 +32,37 @@ impl<'t> ExactValue<'t> {
         let mut reader = Reader::new(text);
         let value = value(&mut reader).ok()?;
         reader.is_at_end().then_some(value)
+    }
+}
+
+/// As JSON, without blanks.
+impl fmt::Display for ExactValue<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let quoted = |string: &str| {
+            let mut text = String::with_capacity(string.len() + 2);
+            quote(&mut text, string);
+            text
+        };
+        match self {
+            Self::Null => f.write_str("null"),
+            Self::Bool(truth) => truth.fmt(f),
+            Self::Number(text) => f.write_str(text),
+            Self::String(text) => f.write_str(&quoted(text)),
+            Self::List(items) => {
+                f.write_str("[")?;
+                for (at, item) in items.iter().enumerate() {
+                    write!(f, "{}{item}", if at == 0 { "" } else { "," })?;
+                }
+                f.write_str("]")
+            }
+            Self::Object(members) => {
+                f.write_str("{")?;
+                for (at, (name, member)) in members.iter().enumerate() {
+                    write!(f, "{}{}:{member}", if at == 0 { "" } else { "," }, quoted(name))?;
+                }
+                f.write_str("}")
+            }
+        }
     }
 }
 
@@ -65,6 +99,7 @@ fn value<'t>(reader: &mut Reader<'t>) -> Result<ExactValue<'t>, Fault> {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
 mod tests {
     use super::*;
 
@@ -85,6 +120,7 @@ mod tests {
                 ("e".into(), ExactValue::String("é".into())),
             ]))
         );
+        assert_eq!(read.unwrap().to_string(), text.replace("\\u00e9", "é"));
         for broken in ["", "{", "[1,]", "{\"a\":1,}", "tru", "1 2", "01"] {
             assert_eq!(ExactValue::read(broken), None, "{broken}");
         }

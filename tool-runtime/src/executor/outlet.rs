@@ -5,15 +5,15 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
 };
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 use tokio::{
     sync::{Mutex as Turn, broadcast, mpsc},
     time::Instant,
 };
 use tokio_util::sync::CancellationToken;
 use tool_core::{
-    Arguments, CallId, CallSink, ErrorKind, Progress, RunContext, Running, ToolContext, ToolDefinition,
-    ToolError, ToolOutput,
+    __private::ExactValue, Arguments, CallId, CallSink, ErrorKind, Progress, RunContext, Running,
+    ToolContext, ToolDefinition, ToolError, ToolOutput,
 };
 
 use super::{
@@ -34,6 +34,7 @@ pub(super) fn report_panic(view: &CallView<'_>, hook: &Hooked, stage: &'static s
 
 /// What stands for a value that nobody may read.
 const HIDDEN: &str = "***";
+const HIDDEN_VALUE: ExactValue<'static> = ExactValue::String(Cow::Borrowed(HIDDEN));
 
 /// The way to those who listen.
 #[derive(Clone)]
@@ -113,42 +114,45 @@ pub(super) fn titled(definition: Option<&ToolDefinition>, name: &Arc<str>) -> Ar
     }
 }
 
-/// `call` without its secrets: their values, and the names within them.
+/// `call` without its secrets: their values, and the names within them. All else is as it is written, with all digits
+/// of its numbers.
 pub(super) fn shown(call: &ToolCall, definition: &ToolDefinition) -> ToolCall {
     let secrets = &*definition.metadata().secrets;
     if secrets.is_empty() {
         return call.clone();
     }
-    let arguments = match call.arguments.to_value() {
-        Ok(Value::Object(members)) => {
-            let seen = |(name, value): (String, Value)| match definition.knows_parameter(&name) {
-                true => (name, value),
-                // A property that is not known may be a secret one under another name; where any name is
-                // allowed, the name may be a part of the secret.
-                false if definition.is_closed() => (name, Value::from(HIDDEN)),
-                false => (HIDDEN.to_owned(), Value::from(HIDDEN)),
-            };
-            let mut members = Value::Object(members.into_iter().map(seen).collect::<Map<_, _>>());
-            hide(&mut members, secrets);
-            members
+    let mut value = ExactValue::read(call.arguments.as_str()).unwrap_or(HIDDEN_VALUE);
+    match &mut value {
+        ExactValue::Object(members) => {
+            for (name, value) in members {
+                if !definition.knows_parameter(name) {
+                    *value = HIDDEN_VALUE;
+                    // A property that is not known may be a secret one under another name; where any name is
+                    // allowed, the name may be a part of the secret.
+                    if !definition.is_closed() {
+                        *name = HIDDEN.into();
+                    }
+                }
+            }
         }
-        _ => Value::from(HIDDEN),
-    };
-    ToolCall { arguments: Arguments::from(arguments), ..call.clone() }
+        other => *other = HIDDEN_VALUE,
+    }
+    hide(&mut value, secrets);
+    ToolCall { arguments: Arguments::from(value.to_string()), ..call.clone() }
 }
 
 /// Hides the members that have the name of a secret, wherever they were put.
-fn hide(value: &mut Value, secrets: &[Cow<'static, str>]) {
+fn hide(value: &mut ExactValue<'_>, secrets: &[Cow<'static, str>]) {
     match value {
-        Value::Object(members) => {
+        ExactValue::Object(members) => {
             for (name, value) in members {
-                match secrets.iter().any(|secret| secret == name) {
-                    true => *value = Value::from(HIDDEN),
+                match secrets.iter().any(|secret| *secret == **name) {
+                    true => *value = HIDDEN_VALUE,
                     false => hide(value, secrets),
                 }
             }
         }
-        Value::Array(items) => items.iter_mut().for_each(|item| hide(item, secrets)),
+        ExactValue::List(items) => items.iter_mut().for_each(|item| hide(item, secrets)),
         _ => {}
     }
 }

@@ -13,4 +13,8 @@ mod number;
 mod sorted;
 mod text;
 
-pub(crate) use self::{number::exact, sorted::sorted, text::spelled};
+pub(crate) use self::{
+    number::exact,
+    sorted::{quote, sorted},
+    text::spelled,
+};

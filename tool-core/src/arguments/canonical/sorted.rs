@@ -111,7 +111,7 @@ impl Writing {
 }
 
 /// Writes `string` as JSON does that has as few escapes as can be.
-pub(super) fn quote(text: &mut String, string: &str) {
+pub(crate) fn quote(text: &mut String, string: &str) {
     text.push('"');
     let mut plain = 0;
     for (at, byte) in string.bytes().enumerate() {

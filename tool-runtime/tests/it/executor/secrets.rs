@@ -191,3 +191,21 @@ fn a_person_sees_the_rest_of_a_call_with_a_secret() {
     let tool_runtime::Operation::Confirmation(request) = &pending.operation else { panic!() };
     assert_eq!(request.call.arguments.to_value().unwrap(), json!({ "user": "ada", "pin": "***" }));
 }
+
+/// Sends.
+#[tool(register = false, confirm)]
+fn send(to: u128, amount: Value, #[arg(secret)] pin: String) -> String {
+    format!("{to} {amount} {pin}")
+}
+
+// I15: beside a secret, too, a person reads the digits that the tool is given.
+#[test]
+fn a_secret_changes_no_digit_of_the_rest() {
+    let executor = crate::executor::executor(Registry::builder().tool::<send>());
+    let arguments =
+        r#"{"to":340282366920938463463374607431768211455,"amount":3.00000000000000000001,"pin":"hunter2"}"#;
+    let outcomes = crate::run(executor.run(super::one("send", arguments)));
+    let CallOutcome::Pending(pending) = &outcomes[0] else { panic!() };
+    let tool_runtime::Operation::Confirmation(request) = &pending.operation else { panic!() };
+    assert_eq!(request.call.arguments.as_str(), arguments.replace(SECRET, "***"));
+}
