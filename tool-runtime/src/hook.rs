@@ -12,27 +12,30 @@ use crate::ToolResult;
 /// Hooks run in the order in which they were added, plugins before the others, and never two at once
 /// in a batch. One that panics fails the call that it was asked about, and no other.
 ///
+/// A hook that decides by arguments sees the text that the tool receives: see
+/// [`BeforeCall::arguments`]. Paths, URLs and numbers are for [`Rules`](crate::Rules), which compare them by
+/// what they mean.
+///
 /// # Examples
 ///
 /// ```standalone_crate
 /// use tool_runtime::{Before, BeforeCall, Executor, Hook, Registry, Running, ToolError};
 ///
-/// /// Lets nobody touch the files of others.
-/// struct Jail;
+/// /// Changes nothing while somebody only looks.
+/// struct Dry;
 ///
-/// impl Hook for Jail {
+/// impl Hook for Dry {
 ///     fn before<'a>(&'a self, call: &'a mut BeforeCall<'_>) -> Running<'a, Result<Before, ToolError>> {
 ///         Box::pin(async move {
-///             let path = call.arguments_value()?["path"].as_str().map(str::to_owned);
-///             Ok(match path {
-///                 Some(path) if path.starts_with('/') => Before::block("paths are relative"),
-///                 _ => Before::GoOn,
+///             Ok(match call.definition().metadata().is_read_only() {
+///                 true => Before::GoOn,
+///                 false => Before::block(format!("not run: it would be {}", call.arguments().as_str())),
 ///             })
 ///         })
 ///     }
 /// }
 ///
-/// let executor = Executor::builder(Registry::builder().build()?).hook(Jail).build()?;
+/// let executor = Executor::builder(Registry::builder().build()?).hook(Dry).build()?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait Hook: Send + Sync {
@@ -146,7 +149,8 @@ impl<'a> CallView<'a> {
         self.tool
     }
 
-    /// The arguments as they are at this step: what came, or what fits.
+    /// The arguments as they are at this step: as the model sent them, or, from [`before`](Hook::before) on, in
+    /// canonical form (see [`BeforeCall::arguments`]).
     #[must_use]
     pub fn arguments(&self) -> &'a Arguments<'a> {
         self.arguments
@@ -218,7 +222,9 @@ impl BeforeCall<'_> {
         self.definition
     }
 
-    /// The arguments, which fit.
+    /// The arguments, which fit, in canonical form: properties under their own names, each number in one spelling
+    /// (`100.0` as `100`), defaults that the tool would fill in, and nothing that it ignores. The tool is given this
+    /// text. What this hook has [rewritten](Self::rewrite) is as it was given.
     #[must_use]
     pub fn arguments(&self) -> &Arguments<'_> {
         self.rewritten.as_ref().unwrap_or(self.arguments)

@@ -20,7 +20,11 @@ pub enum ErrorKind {
     Cancelled,
     /// The framework's own deadline passed.
     TimedOut,
-    /// The tool panicked.
+    /// The tool panicked, or a hook or policy that was asked about the call. No other call is affected.
+    ///
+    /// Not caught are: a panic of a program that is built with `panic = "abort"`, and a second panic while the first
+    /// unwinds, which abort the process; panics in the drop of what the caller holds, such as an outcome; and panics in
+    /// subscribers of `tracing` and in wakers.
     Panicked,
     /// The result does not fit the output schema, or cannot be written as JSON.
     InvalidOutput,

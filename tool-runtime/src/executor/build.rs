@@ -365,6 +365,10 @@ impl ExecutorBuilder {
     /// [`Unavailable`](tool_core::ErrorKind::Unavailable) until one has ended.
     /// A tool that may hang should know its own limits: a timeout of its client, or a look at
     /// [`ToolContext::is_cancelled`](tool_core::ToolContext::is_cancelled).
+    ///
+    /// A `blocking` body that waits for another `blocking` call of the same executor holds its thread meanwhile. Where
+    /// such bodies hold all threads, the calls that they wait for never begin: such a tool needs
+    /// [`Limits`] below this number, or a timeout.
     pub fn max_detached(mut self, bodies: usize) -> Self {
         self.settings.max_detached = bodies;
         self
