@@ -9,7 +9,7 @@ use serde_json::{Map, Number, Value, map::Entry};
 
 use super::{
     Violation,
-    json::{Fault, Numeral, Reader, is_rounded},
+    json::{Fault, Numeral, Reader},
     plan::place::Place,
     violation::Findings,
 };
@@ -97,23 +97,22 @@ impl<'t> Reading<'t> {
 
     fn number(&mut self, numeral: Numeral<'t>, start: usize, at: &Place<'_>) -> Value {
         let text = self.reader.part(start..self.reader.position());
-        let Some(number) = numeral.to_number() else {
+        let Some((number, is_rounded)) = numeral.rounded() else {
             let expected = "a number between -1.8e308 and 1.8e308";
             let violation = || Violation::new(at.pointer(), expected, text);
             self.document.too_large.add(at.order(), violation);
             return Value::from(if text.starts_with('-') { f64::MIN } else { f64::MAX });
         };
-        if number.is_f64() || is_rewritten(&number, text) {
+        let is_rewritten = is_rewritten(&number, text);
+        if number.is_f64() || is_rewritten {
             let pointer = (self.room > 0).then(|| at.pointer());
             self.room = self.room.saturating_sub(pointer.as_ref().map_or(0, String::len) + 1);
             self.document.literals.push(Literal { number: number.clone(), text, pointer });
         }
-        if let Numeral::Other(text) = numeral
-            && text.parse().is_ok_and(|float| is_rounded(text, float))
-        {
+        if is_rounded {
             self.document.moved.push((at.order(), text));
         }
-        self.document.is_rewritten |= is_rewritten(&number, text);
+        self.document.is_rewritten |= is_rewritten;
         Value::Number(number)
     }
 

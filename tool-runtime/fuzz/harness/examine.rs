@@ -4,6 +4,7 @@ use std::{cell::RefCell, sync::LazyLock};
 
 use tool_runtime::{
     Arguments, Before, BeforeCall, ErrorKind, Executor, Hook, Running, ToolCall, ToolError, ToolOutput,
+    Violation, Violations,
     serde::de::IgnoredAny,
     serde_json::{self, Number, Value},
 };
@@ -35,6 +36,7 @@ pub(crate) fn examine(input: &Input<'_>) -> Reached {
         assert_eq!(ran, 0, "a refused call ran: {error:?}");
         assert_eq!(error.kind(), ErrorKind::InvalidArguments, "{error:?}");
         assert!(error.feedback().ends_with("\nNothing was executed."), "{}", error.feedback());
+        bounded(error);
     }
     let document = Document::of(case, text);
     if document.is_odd() {
@@ -70,6 +72,31 @@ pub(crate) fn examine(input: &Input<'_>) -> Reached {
         (Err(refused), Ok(_)) => panic!("a call ran that the check refuses: {refused}"),
     }
     if document.is_json() { Reached::Json } else { Reached::Text }
+}
+
+/// A report stays short, whatever came.
+fn bounded(error: &ToolError) {
+    let report = error.report();
+    assert!(report.len() <= Violations::LISTED, "{} are listed", report.len());
+    assert!(report.len() == report.total() || report.len() == Violations::LISTED, "{report:?}");
+    for Violation { pointer, expected, received, .. } in report.iter() {
+        for part in [pointer, expected, received] {
+            assert!(part.chars().count() <= 200, "a part has {} characters: {part}", part.chars().count());
+        }
+    }
+    let feedback = error.feedback();
+    assert!(feedback.len() <= 8 * 1024, "it is {} bytes long: {feedback}", feedback.len());
+    let shown = feedback.lines().filter(|line| line.starts_with("- ") && !line.starts_with("- and ")).count();
+    let rest = report.total() - shown.max(1).min(report.total());
+    let is_counted = rest == 0 || feedback.contains(&format!("\n- and {} more", grouped(rest)));
+    assert!(is_counted, "{rest} of {} are missing: {feedback}", report.total());
+}
+
+/// A count as reports write it, with a comma at each thousand.
+fn grouped(count: usize) -> String {
+    let digits = count.to_string();
+    let groups = digits.as_bytes().rchunks(3).rev().map(|group| String::from_utf8_lossy(group).into_owned());
+    groups.collect::<Vec<_>>().join(",")
 }
 
 /// A strict set refuses what is corrected, and nothing else that a lenient one takes.

@@ -84,14 +84,20 @@ pub fn viable(root: &Path, tree: &Path, target: &Path, chosen: &mut BTreeMap<usi
     }
 }
 
-/// The smallest mutant around the place of an error, or else around one that it mentions.
+/// The smallest mutant around the place of an error, or else around one that it mentions, or else the next one
+/// after it: at an operator, that is the operand on its right.
 fn culprit(message: &Message, ranges: &Ranges) -> Option<usize> {
-    let smallest = |span: &Span| {
+    let smallest = |span: &&Span| {
         let all = ranges.get(&span.file_name)?.iter().filter(|(_, it)| it.contains(&span.byte_start));
         all.min_by_key(|(_, range)| range.len()).map(|(number, _)| *number)
     };
-    let (primary, others): (Vec<_>, Vec<_>) = message.spans.iter().partition(|span| span.is_primary);
-    primary.into_iter().chain(others).find_map(smallest)
+    let next = |span: &&Span| {
+        let after = ranges.get(&span.file_name)?.iter().filter(|(_, it)| it.start >= span.byte_start);
+        after.min_by_key(|(_, range)| range.start).map(|(number, _)| *number)
+    };
+    let (mut spans, others): (Vec<_>, Vec<_>) = message.spans.iter().partition(|span| span.is_primary);
+    spans.extend(others);
+    spans.iter().find_map(smallest).or_else(|| spans.iter().find_map(next))
 }
 
 /// The test programs of the copy.

@@ -1,7 +1,7 @@
 //! What is around the calls of a batch, and around each of them.
 
 use std::{
-    collections::HashMap,
+    collections::BTreeMap,
     future::{Future, poll_fn},
     pin::pin,
     sync::{
@@ -29,7 +29,7 @@ use super::{
     prepare::Asked,
     questions::Given,
 };
-use crate::{ApprovalRequest, ToolCall, ToolEvent, ToolResult, registry::Entry};
+use crate::{ApprovalRequest, ToolEvent, ToolResult, registry::Entry};
 
 /// What is around all calls of a batch.
 pub(super) struct Surroundings {
@@ -41,8 +41,9 @@ pub(super) struct Surroundings {
     token: CancellationToken,
     /// When the run must have ended, and whether anything keeps the time.
     end: Option<(Timed, bool)>,
-    /// The calls of which listeners know that they started, and not yet that they ended.
-    begun: Mutex<Begun>,
+    /// The calls of which listeners know that they started, and not yet that they ended, by their serials: the id, the
+    /// name and the title of each.
+    begun: Mutex<BTreeMap<u64, (CallId, Arc<str>, Arc<str>)>>,
     /// The grace period of hooks.
     grace: Duration,
     /// The most that bodies have: less than what the body has in which the batch runs, if it runs in one.
@@ -52,16 +53,6 @@ pub(super) struct Surroundings {
     /// Held while the approver is asked by a body: it is never asked about two calls of a batch at once.
     asking: OnceLock<Turn<()>>,
 }
-
-/// The calls that have begun and not ended, which may have the same id.
-#[derive(Default)]
-struct Begun {
-    next: u64,
-    calls: HashMap<CallId, Vec<Numbered>>,
-}
-
-/// The number of a call that has begun, its name and its title.
-type Numbered = (u64, Arc<str>, Arc<str>);
 
 /// Why calls are not run, or not to their end.
 #[derive(Debug, Clone)]
@@ -301,10 +292,6 @@ impl Surroundings {
         timeout_at(end?, future).await.ok()
     }
 
-    fn begun(&self) -> MutexGuard<'_, Begun> {
-        self.begun.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Tells that a person is asked.
     pub(super) async fn asking(&self, request: &ApprovalRequest, definition: &ToolDefinition) {
         if self.is_quiet {
@@ -315,32 +302,25 @@ impl Surroundings {
         self.outlet.tell(event).await;
     }
 
-    /// Tells that `call` is looked at.
-    pub(super) async fn started(&self, call: &ToolCall, definition: Option<&ToolDefinition>) {
+    /// Tells that a call is looked at.
+    pub(super) async fn started(&self, asked: &Asked<'_>) {
         if self.is_quiet {
             return;
         }
+        let Asked { call, entry, serial, .. } = *asked;
+        let definition = entry.map(Entry::definition);
         let title = titled(definition, &call.name);
         let call_shown = || Arc::new(self.outlet.shown(call, definition));
         self.outlet.tell(|| ToolEvent::Started { call: call_shown(), title: Arc::clone(&title) }).await;
         // Not before: listeners hear of it last, once the reader of the stream has room.
-        let mut begun = self.begun();
-        let number = begun.next;
-        begun.next += 1;
-        begun.calls.entry(call.id.clone()).or_default().push((number, call.name.clone(), title));
+        let mut begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
+        begun.insert(serial, (call.id.clone(), call.name.clone(), title));
     }
 
-    /// Listeners know that the call `id` has ended, or will hear of it elsewhere.
-    pub(super) fn ended(&self, id: &CallId) {
-        if self.is_quiet {
-            return;
-        }
-        let mut begun = self.begun();
-        if let Some(of_id) = begun.calls.get_mut(id) {
-            of_id.pop();
-            if of_id.is_empty() {
-                begun.calls.remove(id);
-            }
+    /// Listeners know that the call has ended, or will hear of it elsewhere.
+    pub(super) fn ended(&self, asked: &Asked<'_>) {
+        if !self.is_quiet {
+            self.begun.lock().unwrap_or_else(PoisonError::into_inner).remove(&asked.serial);
         }
     }
 }
@@ -348,11 +328,8 @@ impl Surroundings {
 /// For those who listen to the calls of a batch that was dropped.
 impl Drop for Surroundings {
     fn drop(&mut self) {
-        let calls = std::mem::take(&mut self.begun().calls).into_iter();
-        let calls = calls.flat_map(|(id, of_id)| of_id.into_iter().map(move |it| (it, id.clone())));
-        let mut calls: Vec<_> = calls.collect();
-        calls.sort_unstable_by_key(|((number, ..), _)| *number);
-        for ((_, name, title), id) in calls {
+        let begun = self.begun.get_mut().unwrap_or_else(PoisonError::into_inner);
+        for (_, (id, name, title)) in std::mem::take(begun) {
             let error = ToolError::cancelled().of_tool(name.to_string());
             let result = Arc::new(ToolResult::new(id, name, Err(error)));
             self.outlet.tell_listeners(ToolEvent::Finished { result, title });

@@ -139,7 +139,7 @@ impl Batch {
             match &stop {
                 Some(stop) => {
                     for asked in asked {
-                        outcomes.push(around.stopped(executor, *asked, stop.clone()).await);
+                        outcomes.push(Box::pin(around.stopped(executor, *asked, stop.clone())).await);
                     }
                 }
                 None => {
@@ -188,7 +188,7 @@ impl Surroundings {
         let definition = asked.entry.map(Entry::definition);
         let finishing =
             Finishing { executor, around: self, asked, call: asked.call, definition, place: &place };
-        self.started(asked.call, definition).await;
+        self.started(&asked).await;
         let error = asked.call.completed().err().unwrap_or_else(|| stop.error());
         finishing.answered(By::Nobody, Err(error)).await
     }

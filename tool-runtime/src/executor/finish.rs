@@ -31,7 +31,7 @@ impl Finishing<'_> {
     /// The outcome of a call that is left to the caller, unless the batch was stopped before it could be.
     pub(super) async fn external(&self) -> CallOutcome {
         if let Some(stop) = self.around.stop() {
-            self.around.started(self.call, self.definition).await;
+            self.around.started(&self.asked).await;
             return self.answered(By::Nobody, Err(stop.error())).await;
         }
         let (call, address) = (self.call.clone(), self.around.address(&self.asked));
@@ -186,7 +186,7 @@ impl Finishing<'_> {
         let title = || titled(self.definition, &self.call.name);
         let event = || ToolEvent::Finished { result: Arc::new(result.clone()), title: title() };
         self.around.outlet.tell(event).await;
-        self.around.ended(&self.call.id);
+        self.around.ended(&self.asked);
         if self.executor.settings.has_hooks() && self.around.in_grace(self.tell_hooks(result)).await.is_none()
         {
             let (call, tool) = (&self.call.id, &*self.call.name);
@@ -221,7 +221,7 @@ impl Finishing<'_> {
         match has_news {
             true => self.told(&result).await,
             // Its end comes with its answer.
-            false => self.around.ended(&self.call.id),
+            false => self.around.ended(&self.asked),
         }
         CallOutcome::Pending(Pending {
             call: self.call.clone(),

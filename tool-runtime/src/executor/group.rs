@@ -161,7 +161,6 @@ impl<'a> Group<'a> {
     where
         B: Future<Output = Option<Result<ToolOutput, ToolError>>> + Unpin,
     {
-        let how = |answer: Option<_>| answer.map_or(Ended::Stopped(Stop::Cancelled), Ended::Done);
         // Most calls are over with their first poll, and pay for no more than that.
         poll_fn(|task| {
             bodies.retain_mut(|body| match Pin::new(body).poll(task) {
@@ -174,9 +173,16 @@ impl<'a> Group<'a> {
             Poll::Ready(())
         })
         .await;
-        if bodies.is_empty() {
-            return;
+        if !bodies.is_empty() {
+            Box::pin(self.run_on(bodies, ended)).await;
         }
+    }
+
+    /// Runs what is left of `bodies`, each of which was polled before.
+    async fn run_on<B>(&self, bodies: Vec<Held<B>>, mut ended: impl FnMut(usize, Ended))
+    where
+        B: Future<Output = Option<Result<ToolOutput, ToolError>>> + Unpin,
+    {
         let mut bodies: FuturesUnordered<_> = bodies.into_iter().collect();
         let stop = loop {
             match self.around.unless_stopped(bodies.next()).await {
@@ -203,6 +209,12 @@ impl<'a> Group<'a> {
             }
         }
     }
+}
+
+/// How a body ended that gave `answer`, or was cancelled before it gave one.
+#[inline]
+fn how(answer: Option<Result<ToolOutput, ToolError>>) -> Ended {
+    answer.map_or(Ended::Stopped(Stop::Cancelled), Ended::Done)
 }
 
 /// A body and its index: polled where batches that it starts see its grace period.

@@ -114,12 +114,12 @@ pub(super) async fn prepare<'a>(
     let definition = entry.map(Entry::definition);
     // Before all else: a call that was cut off is neither run nor left to the caller, and is judged by no one.
     if let Err(incomplete) = call.completed() {
-        around.started(call, definition).await;
+        around.started(&asked).await;
         return Step::answered(By::Nobody, Err(incomplete));
     }
     // Before it may be left to the caller: of a batch that was stopped, nothing is.
     if let Some(stop) = around.stop() {
-        around.started(call, definition).await;
+        around.started(&asked).await;
         return Step::stopped(stop);
     }
     if let Some(entry) = entry {
@@ -127,7 +127,7 @@ pub(super) async fn prepare<'a>(
             Ok(true) => return Step::External,
             Ok(false) => {}
             Err(message) => {
-                around.started(call, definition).await;
+                around.started(&asked).await;
                 let error = panic_of("what decides which calls are left to the caller", &message);
                 return Step::answered(By::Nobody, Err(error));
             }
@@ -139,7 +139,7 @@ pub(super) async fn prepare<'a>(
     let mut given = asked.confirmed.map(|confirmed| confirmed.given.clone()).unwrap_or_default();
     let Place { cx, arguments: canonical, reports, .. } = &mut *place;
     if let Some(denied) = denied_by_name(executor, call) {
-        around.started(call, definition).await;
+        around.started(&asked).await;
         return Step::answered(By::Permission, Err(denied));
     }
     let admitted = gate(executor, call, definition, cx.as_ref(), around.run());
@@ -147,11 +147,11 @@ pub(super) async fn prepare<'a>(
         Ok(Ok(())) => {}
         Ok(Err(error)) => return Step::Gated(error),
         Err(stop) => {
-            around.started(call, definition).await;
+            around.started(&asked).await;
             return Step::stopped(stop);
         }
     }
-    around.started(call, definition).await;
+    around.started(&asked).await;
     let (Some(entry), Some(cx)) = (entry, cx) else {
         return Step::answered(By::Check, Err(executor.tools.unknown(&call.name)));
     };

@@ -20,7 +20,12 @@ impl Numeral<'_> {
     /// The number as a value holds it, which is the same with all features of `serde_json`: an
     /// integer of 64 bits, or else the nearest float; `None` where there is none.
     pub(in crate::arguments) fn to_number(self) -> Option<Number> {
-        match self {
+        self.rounded().map(|(number, _)| number)
+    }
+
+    /// The same, and whether it stands for a number with a fraction to which the nearest float has none.
+    pub(in crate::arguments) fn rounded(self) -> Option<(Number, bool)> {
+        let number = match self {
             Self::Small { negative: true, magnitude: 0 } => Number::from_f64(-0.0),
             Self::Small { negative, magnitude } => {
                 let value = i128::from(magnitude);
@@ -28,9 +33,13 @@ impl Numeral<'_> {
             }
             Self::Other(text) => match integral(text).filter(|it| is_kept(text, *it)) {
                 Some(integer) => Number::from_i128(integer),
-                None => near(text).and_then(Number::from_f64),
+                None => {
+                    let (float, is_rounded) = near(text)?;
+                    return Number::from_f64(float).map(|number| (number, is_rounded));
+                }
             },
-        }
+        };
+        number.map(|number| (number, false))
     }
 }
 
@@ -42,22 +51,24 @@ pub(in crate::arguments) fn is_kept(number: &str, integer: i128) -> bool {
     is_of_64_bits && (is_written_as_one() || written(integer as f64) != Some(integer))
 }
 
-/// The float that stands for a number: the nearest, or another one with a fraction where the nearest is
-/// an integer of 64 bits and the number is none (`3.0000000000000001` is no integer). `None` where the
-/// number is too large.
-pub(in crate::arguments) fn near(number: &str) -> Option<f64> {
+/// The float that stands for a number, and whether the number [is rounded](is_rounded) by the nearest float: the
+/// nearest, or another one with a fraction where the nearest is an integer of 64 bits and the number is none
+/// (`3.0000000000000001` is no integer). `None` where the number is too large.
+fn near(number: &str) -> Option<(f64, bool)> {
     /// From here on, no float has a fraction.
     const NO_FRACTIONS: f64 = (1_u64 << 52) as f64;
     /// From here on, no integer has 64 bits.
     const LARGE: f64 = u64::MAX as f64;
 
     let float = number.parse::<f64>().ok().filter(|float| float.is_finite())?;
-    match float.abs() {
-        _ if !is_rounded(number, float) => Some(float),
-        NO_FRACTIONS..LARGE => Some((NO_FRACTIONS - 0.5).copysign(float)),
-        LARGE.. => Some(float),
-        _ => Some(float.next_up()),
-    }
+    let is_rounded = is_rounded(number, float);
+    let near = match float.abs() {
+        _ if !is_rounded => float,
+        NO_FRACTIONS..LARGE => (NO_FRACTIONS - 0.5).copysign(float),
+        LARGE.. => float,
+        _ => float.next_up(),
+    };
+    Some((near, is_rounded))
 }
 
 /// Whether a number has a fraction and `float`, the nearest to it, has none. What is so small that no float but

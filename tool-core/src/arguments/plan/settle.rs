@@ -55,7 +55,7 @@ pub(super) fn is_settled(value: &Value) -> bool {
 
 /// Settles and corrects `value`, whether it fits in the end or not; returns whether anything changed,
 /// and what was corrected.
-pub(super) fn correct(plan: &Plan, value: &mut Value, corrector: Corrector) -> (bool, Vec<Correction>) {
+pub(super) fn correct(plan: &Plan, value: &mut Value, corrector: Corrector<'_>) -> (bool, Vec<Correction>) {
     let mut settler = Settler::new(plan, value, Some(corrector));
     let changed = settler.node(plan.root(), value, None, &Place::ROOT);
     (changed, settler.corrector.map(Corrector::into_corrections).unwrap_or_default())
@@ -67,7 +67,7 @@ struct Settler<'p> {
     /// Whether something was not looked at any more.
     is_spent: bool,
     /// `None` where nothing is corrected.
-    corrector: Option<Corrector>,
+    corrector: Option<Corrector<'p>>,
     /// Whether properties that the decoder ignores are left out.
     drops: bool,
     /// Whether what the decoder takes for absent properties is put in.
@@ -82,7 +82,7 @@ struct Via<'a> {
 }
 
 impl<'p> Settler<'p> {
-    fn new(plan: &'p Plan, value: &Value, corrector: Option<Corrector>) -> Self {
+    fn new(plan: &'p Plan, value: &Value, corrector: Option<Corrector<'p>>) -> Self {
         let (some, each) = PATIENCE;
         let patience = some.saturating_add(each.saturating_mul(weight(value)));
         Self { plan, patience, is_spent: false, corrector, drops: false, fills: false }

@@ -75,6 +75,8 @@ impl Index {
         Self { sorted: sorted.into(), names, only_texts }
     }
 
+    // Apart, so that a look into a short list stays short.
+    #[inline(never)]
     fn contains(&self, list: &[Value], text: &str) -> bool {
         self.sorted.binary_search_by(|at| text_at(list, *at).cmp(text)).is_ok()
     }

@@ -50,6 +50,9 @@ pub fn received(value: &Value) -> String {
 
 /// The first `most` characters of `text`, if it has more.
 pub fn beginning(text: &str, most: usize) -> Option<&str> {
+    if text.as_bytes().get(..=most)?.is_ascii() {
+        return text.get(..most);
+    }
     let (end, _) = text.char_indices().nth(most)?;
     text.get(..end)
 }

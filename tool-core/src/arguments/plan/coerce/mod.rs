@@ -11,6 +11,8 @@
 mod correction;
 mod number;
 
+use std::mem;
+
 use serde_json::{Value, json};
 
 pub use self::correction::{Correction, CorrectionRule};
@@ -25,7 +27,10 @@ use super::{
     settle,
     words::received,
 };
-use crate::arguments::{document::Document, json};
+use crate::arguments::{
+    document::{Document, Literal},
+    json,
+};
 
 impl Plan {
     /// Reads the value of `document`, which does not fit, as what was meant, where it is almost right;
@@ -36,22 +41,20 @@ impl Plan {
         if document.is_odd() || !is_nested_within(&document.value, self.deepest) {
             return (false, Vec::new());
         }
-        let corrector = Corrector::new(document);
+        let corrector = Corrector::new(mem::take(&mut document.literals));
         settle::correct(self, &mut document.value, corrector)
     }
 }
 
 /// Corrects values one by one, and writes down what it did.
-pub(super) struct Corrector {
+pub(super) struct Corrector<'t> {
     corrections: Vec<Correction>,
-    literals: Literals,
+    literals: Literals<'t>,
 }
 
-impl Corrector {
-    fn new(document: &Document<'_>) -> Self {
-        let mut literals = Literals::default();
-        literals.add(document, &Place::ROOT);
-        Self { corrections: Vec::new(), literals }
+impl<'t> Corrector<'t> {
+    fn new(literals: Vec<Literal<'t>>) -> Self {
+        Self { corrections: Vec::new(), literals: Literals::new(literals) }
     }
 
     pub(super) fn into_corrections(self) -> Vec<Correction> {

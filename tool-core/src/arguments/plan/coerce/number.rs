@@ -75,9 +75,11 @@ impl<'n> Parts<'n> {
     }
 }
 
-/// How numbers were written.
-#[derive(Debug, Default)]
-pub(super) struct Literals {
+/// How numbers were written; looked up only where a number is to become a text.
+#[derive(Debug)]
+pub(super) struct Literals<'t> {
+    /// Those of the text itself, as long as none was looked up.
+    unread: Vec<Literal<'t>>,
     /// `None` where two that are written differently became one number.
     by_number: HashMap<Key, Option<String>>,
     by_place: HashMap<String, String>,
@@ -101,11 +103,24 @@ impl Key {
     }
 }
 
-impl Literals {
-    /// Adds those of a document that stands at `place`.
+impl<'t> Literals<'t> {
+    pub(super) fn new(unread: Vec<Literal<'t>>) -> Self {
+        Self { unread, by_number: HashMap::new(), by_place: HashMap::new(), room: 0 }
+    }
+
+    /// Adds those of a document that stands in a text at `place`.
     pub(super) fn add(&mut self, document: &Document<'_>, place: &Place<'_>) {
-        let place = if document.literals.is_empty() { String::new() } else { place.pointer() };
-        for Literal { number, text, pointer } in &document.literals {
+        self.read();
+        self.extend(&document.literals, place.depth() == 0);
+    }
+
+    fn read(&mut self) {
+        let unread = std::mem::take(&mut self.unread);
+        self.extend(&unread, true);
+    }
+
+    fn extend(&mut self, literals: &[Literal<'_>], have_places: bool) {
+        for Literal { number, text, pointer } in literals {
             let key = Key::of(number);
             // An integer that is written as a float may be written as an integer elsewhere.
             let is_unclear = matches!(key, Key::Integer(_));
@@ -113,7 +128,7 @@ impl Literals {
             if is_unclear || known.as_deref().is_some_and(|it| it != *text) {
                 *known = None;
             }
-            if let Some(pointer) = pointer.as_ref().filter(|_| place.is_empty()) {
+            if let Some(pointer) = pointer.as_ref().filter(|_| have_places) {
                 self.room = self.room.saturating_add(pointer.len().saturating_mul(4) + 64);
                 self.by_place.insert(pointer.clone(), (*text).to_owned());
             }
@@ -122,6 +137,7 @@ impl Literals {
 
     /// The digits of `number`, which stands at `place`, as they were written.
     pub(super) fn text_of(&mut self, number: &Number, place: &Place<'_>) -> Option<String> {
+        self.read();
         match self.by_number.get(&Key::of(number)) {
             Some(Some(literal)) => decimal(literal),
             // Its place says which of several it is.

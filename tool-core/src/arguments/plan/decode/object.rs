@@ -232,6 +232,7 @@ impl<'c, 't, 'p> Object<'c, 't, 'p> {
 impl<'t> MapAccess<'t> for &mut Object<'_, 't, '_> {
     type Error = Refusal;
 
+    #[inline]
     fn next_key_seed<K: DeserializeSeed<'t>>(&mut self, seed: K) -> Result<Option<K::Value>, Refusal> {
         if !self.advance()? {
             return Ok(None);
@@ -242,6 +243,7 @@ impl<'t> MapAccess<'t> for &mut Object<'_, 't, '_> {
         }
     }
 
+    #[inline]
     fn next_value_seed<V: DeserializeSeed<'t>>(&mut self, seed: V) -> Result<V::Value, Refusal> {
         match seed.deserialize(self.value()) {
             Ok(value) => Ok(value),

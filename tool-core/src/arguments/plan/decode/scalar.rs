@@ -117,7 +117,7 @@ fn other<'t>(text: &str, node: &Node, hint: Hint) -> Result<Scalar<'t>, Refusal>
     let kept = whole.filter(|it| is_kept(text, *it));
     // Of what is wider than 64 bits, a value knows no more than the nearest float.
     // A fraction that no float shows is one all the same.
-    let is_rounded = is_rounded(text, float);
+    let is_rounded = whole.is_none() && is_rounded(text, float);
     let exact = match kept {
         Some(integer) => Exact::Integer(integer),
         None if is_rounded => Exact::Float(float),
