@@ -296,6 +296,8 @@ impl<'c> Document<'c> {
             }
             match &self.tree {
                 None => assert_eq!(violation.pointer, "", "{violation}"),
+                // Its middle is left out.
+                Some(_) if violation.pointer.contains('…') && violation.pointer.chars().count() >= 199 => {}
                 Some(tree) => {
                     let steps = violation.pointer.split('/').skip(1);
                     let steps: Vec<_> = steps.map(|it| it.replace("~1", "/").replace("~0", "~")).collect();
