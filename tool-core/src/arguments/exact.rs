@@ -2,9 +2,11 @@
 
 use std::{borrow::Cow, fmt};
 
+use serde_json::Value;
+
 use super::{
     canonical::quote,
-    json::{Fault, Reader},
+    json::{DEEPEST, Fault, Reader},
 };
 
 /// A JSON value whose numbers are kept as they are written: no `f64` stands between a text and whoever
@@ -16,7 +18,7 @@ pub enum ExactValue<'t> {
     /// `true` or `false`.
     Bool(bool),
     /// A number, in its own spelling.
-    Number(&'t str),
+    Number(Cow<'t, str>),
     /// A string.
     String(Cow<'t, str>),
     /// A list.
@@ -33,9 +35,93 @@ impl<'t> ExactValue<'t> {
         let value = value(&mut reader).ok()?;
         reader.is_at_end().then_some(value)
     }
+
+    /// The same as `value`; `None` where it is nested more deeply than arguments may be.
+    #[must_use]
+    pub fn of(value: &'t Value) -> Option<Self> {
+        of(value, DEEPEST)
+    }
+
+    /// The same, borrowed from nothing.
+    #[must_use]
+    pub fn into_owned(self) -> ExactValue<'static> {
+        let owned = |text: Cow<'_, str>| Cow::Owned(text.into_owned());
+        match self {
+            Self::Null => ExactValue::Null,
+            Self::Bool(value) => ExactValue::Bool(value),
+            Self::Number(text) => ExactValue::Number(owned(text)),
+            Self::String(text) => ExactValue::String(owned(text)),
+            Self::List(items) => ExactValue::List(items.into_iter().map(Self::into_owned).collect()),
+            Self::Object(members) => ExactValue::Object(
+                members.into_iter().map(|(name, value)| (owned(name), value.into_owned())).collect(),
+            ),
+        }
+    }
+
+    /// The member `name` of an object; the last one, where there are several.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&Self> {
+        let Self::Object(members) = self else { return None };
+        members.iter().rev().find_map(|(own, value)| (own == name).then_some(value))
+    }
+
+    /// As [`get`](Self::get), to be changed.
+    #[must_use]
+    pub fn get_mut(&mut self, name: &str) -> Option<&mut Self> {
+        let Self::Object(members) = self else { return None };
+        members.iter_mut().rev().find_map(|(own, value)| (own == name).then_some(value))
+    }
+
+    /// The member `name`, which is `null` if it was not there; `None` where this is not an object.
+    #[must_use]
+    pub fn entry(&mut self, name: &str) -> Option<&mut Self> {
+        let Self::Object(members) = self else { return None };
+        let at = members.iter().rposition(|(own, _)| own == name).unwrap_or_else(|| {
+            members.push((Cow::Owned(name.to_owned()), Self::Null));
+            members.len() - 1
+        });
+        members.get_mut(at).map(|(_, value)| value)
+    }
+
+    /// The text of a string.
+    #[must_use]
+    pub fn as_str(&self) -> Option<&str> {
+        if let Self::String(text) = self { Some(text) } else { None }
+    }
+
+    /// The number, if it is an integer that is not negative.
+    #[must_use]
+    pub fn as_u64(&self) -> Option<u64> {
+        if let Self::Number(text) = self { text.parse().ok() } else { None }
+    }
+
+    /// Returns `true` for `null`.
+    #[must_use]
+    pub fn is_null(&self) -> bool {
+        matches!(self, Self::Null)
+    }
 }
 
-/// As JSON, without blanks.
+fn of(value: &Value, room: u32) -> Option<ExactValue<'_>> {
+    let below = || room.checked_sub(1);
+    Some(match value {
+        Value::Null => ExactValue::Null,
+        Value::Bool(value) => ExactValue::Bool(*value),
+        Value::Number(number) => ExactValue::Number(Cow::Owned(number.to_string())),
+        Value::String(text) => ExactValue::String(Cow::Borrowed(text)),
+        Value::Array(items) => {
+            let room = below()?;
+            ExactValue::List(items.iter().map(|item| of(item, room)).collect::<Option<_>>()?)
+        }
+        Value::Object(members) => {
+            let room = below()?;
+            let member = |(name, value)| Some((Cow::Borrowed(String::as_str(name)), of(value, room)?));
+            ExactValue::Object(members.iter().map(member).collect::<Option<_>>()?)
+        }
+    })
+}
+
+/// As JSON, without blanks: members in their order, numbers in their spelling.
 impl fmt::Display for ExactValue<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let quoted = |string: &str| {
@@ -92,7 +178,7 @@ fn value<'t>(reader: &mut Reader<'t>) -> Result<ExactValue<'t>, Fault> {
         b'-' | b'0'..=b'9' => {
             let start = reader.position();
             reader.number()?;
-            ExactValue::Number(reader.part(start..reader.position()))
+            ExactValue::Number(Cow::Borrowed(reader.part(start..reader.position())))
         }
         _ => return Err(Fault::Syntax),
     })
@@ -101,12 +187,45 @@ fn value<'t>(reader: &mut Reader<'t>) -> Result<ExactValue<'t>, Fault> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test may")]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+
+    #[test]
+    fn a_value_and_its_text_are_the_same() {
+        let text = r#"{"a":[1.10,1e400,-0,12345678901234567890123],"b":{"c":null,"d":true},"e":"\"é\n"}"#;
+        let read = ExactValue::read(text).map(ExactValue::into_owned);
+        assert_eq!(read.map(|it| it.to_string()).as_deref(), Some(text));
+        let value = json!({ "a": [1, 2.5, "x", [], {}], "b": { "c": null, "d": false } });
+        let text = value.to_string();
+        assert_eq!(ExactValue::of(&value), ExactValue::read(&text));
+        assert_eq!(ExactValue::of(&value).map(|it| it.to_string()), Some(text));
+        let deep = (0..200).fold(json!(1), |inner, _| json!([inner]));
+        assert_eq!(ExactValue::of(&deep), None);
+    }
+
+    #[test]
+    fn members_are_found_made_and_changed() {
+        let Some(mut value) = ExactValue::read(r#"{"a":1,"b":"x","a":2}"#) else { unreachable!() };
+        assert_eq!(value.get("a").and_then(ExactValue::as_u64), Some(2));
+        assert_eq!(value.get("b").and_then(ExactValue::as_str), Some("x"));
+        assert_eq!(value.get("c"), None);
+        assert_eq!(value.get_mut("c"), None);
+        assert_eq!(value.entry("c"), Some(&mut ExactValue::Null));
+        for name in ["a", "c"] {
+            if let Some(member) = value.get_mut(name).filter(|it| it.as_str().is_none()) {
+                *member = ExactValue::Bool(name == "a");
+            }
+        }
+        assert_eq!(value.to_string(), r#"{"a":1,"b":"x","a":true,"c":false}"#);
+        assert_eq!(value.get("b").and_then(|it| it.get("a")), None);
+        assert_eq!(value.get_mut("b").and_then(|it| it.entry("a").map(|_| ())), None);
+    }
 
     #[test]
     fn numbers_keep_their_spelling() {
         let text = r#"{"a":[1.10,1e400,9007199254740993],"b":{"c":null,"d":true},"e":"\u00e9"}"#;
-        let number = ExactValue::Number;
+        let number = |text: &'static str| ExactValue::Number(text.into());
         let read = ExactValue::read(text);
         let inner = vec![("c".into(), ExactValue::Null), ("d".into(), ExactValue::Bool(true))];
         assert_eq!(

@@ -353,7 +353,7 @@ fn a_url_is_compared_as_it_is_parsed() {
     ] {
         assert!(UrlPattern::new(wrong).is_err(), "{wrong}");
     }
-    let value = ExactValue::Number("1");
+    let value = ExactValue::Number("1".into());
     assert_eq!(UrlPattern::new("*://*").unwrap().fit(&value), Fit::Unclear);
     let written = json!([{ "deny": "t", "where": { "/u": { "url": "https://*.example.com/**" } } }]);
     let rules: Rules = serde_json::from_value(written.clone()).unwrap();
