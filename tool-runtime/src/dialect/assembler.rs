@@ -1,25 +1,28 @@
-//! Calls from the events of a stream.
+//! A response from the events of a stream.
 
 use std::fmt;
 
-use serde_json::Value;
+use serde_json::value::RawValue;
 
-use super::{Bound, DialectError, error::At, slots::Slots};
+use super::{Bound, DialectError, Json, Usage, error::At, reading::Reading};
 use crate::ToolCall;
 
-/// Puts calls together from the events of one streamed response.
+/// Puts a response together from the events of a stream.
 ///
-/// An event is the JSON after `data:`; `[DONE]` is none.
+/// An event is the JSON after `data:`; `[DONE]` is passed over.
 ///
 /// # Examples
 ///
 /// ```
-/// # use tool_runtime::{dialect::Dialect, prelude::*};
+/// use tool_runtime::{dialect::{Delta, Dialect}, prelude::*};
+///
 /// # /// Adds.
 /// # #[tool]
 /// # fn add(a: i64, b: i64) -> i64 { a + b }
 /// # let tools = Registry::builder().tool::<add>().build()?;
 /// let mut assembler = Dialect::openai_chat().bind(&tools).assembler();
+/// let event = json!({ "choices": [{ "index": 0, "delta": { "role": "assistant", "content": "I add." } }] });
+/// assert_eq!(assembler.push(&event)?, [Delta::Text("I add.".to_owned())]);
 /// for delta in [
 ///     json!({ "index": 0, "id": "call_1", "function": { "name": "add", "arguments": "" } }),
 ///     json!({ "index": 0, "function": { "arguments": "{\"a\": 2," } }),
@@ -27,57 +30,93 @@ use crate::ToolCall;
 /// ] {
 ///     assembler.push(&json!({ "choices": [{ "index": 0, "delta": { "tool_calls": [delta] } }] }))?;
 /// }
-/// assembler.push(&json!({ "choices": [{ "index": 0, "delta": {}, "finish_reason": "tool_calls" }] }))?;
+/// // Events can be texts as well: numbers keep their digits in them.
+/// assembler.push(r#"{ "choices": [{ "index": 0, "delta": {}, "finish_reason": "tool_calls" }] }"#)?;
 /// let assembled = assembler.finish();
 /// assert!(assembled.ended && assembled.calls[0].completed().is_ok());
 /// assert_eq!(assembled.calls[0].arguments.as_str(), r#"{"a": 2,"b": 3}"#);
+/// assert_eq!(assembled.stop_reason.as_deref(), Some("tool_calls"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[must_use = "an assembler gives its calls when it is finished"]
+#[must_use = "an assembler gives its response when it is finished"]
 pub struct Assembler {
     bound: Bound,
-    slots: Slots,
+    reading: Reading,
 }
 
-/// The calls of a streamed response.
+/// One response of a model, [whole](Bound::read) or [assembled](Assembler) from a stream.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Assembled {
     /// All calls, in the order in which the model began them. Those that were cut off are
     /// [marked](ToolCall::incomplete); an executor answers them and does not run them.
     pub calls: Vec<ToolCall>,
-    /// `true` if the provider sent the event that ends a response.
+    /// `true` for a whole response, and for a stream in which the provider sent the event that ends one.
     pub ended: bool,
+    /// The assistant message, in the form in which the provider takes it back: text, reasoning with its signatures, calls of
+    /// the program's tools and of the provider's own, all with the members, the order and the numbers with which they
+    /// came. A list of items for OpenAI's responses; one message for the others. `None` where nothing can be sent back:
+    /// a response without content, and every one of MCP.
+    ///
+    /// Calls have the names that the provider knows, and calls that came without an id have the id of the [`ToolCall`],
+    /// where the provider wants one. Left out is what providers refuse: blank texts for Anthropic, and reasoning that the
+    /// end of a stream cut off. Arguments for Anthropic that are not a JSON object are under the key
+    /// [`INVALID_JSON`](https://platform.claude.com/docs/en/agents-and-tools/tool-use/fine-grained-tool-streaming#handling-invalid-json-in-tool-responses).
+    pub message: Option<Box<RawValue>>,
+    /// The text of the response: that of all [text deltas](Delta::Text).
+    pub text: String,
+    /// The reasoning of the response, as far as it can be read: that of all [reasoning deltas](Delta::Reasoning).
+    pub reasoning: String,
+    /// The stop reason, as the provider wrote it. For OpenAI's responses, the status `completed` or the reason why the
+    /// response is incomplete. See [stop reasons](super#stop-reasons).
+    pub stop_reason: Option<String>,
+    /// The numbers of tokens; `None` where the provider gave none.
+    pub usage: Option<Usage>,
+}
+
+/// A part of a response that a user can read while it arrives.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Delta {
+    /// A part of the text, or of a refusal.
+    Text(String),
+    /// A part of the reasoning, or of its summary.
+    Reasoning(String),
 }
 
 impl Assembler {
     pub(super) fn new(bound: Bound) -> Self {
-        Self { bound, slots: Slots::default() }
+        Self { bound, reading: Reading::default() }
     }
 
-    /// Takes the next event.
+    /// Takes the next event; returns what it adds to the text and to the reasoning.
     ///
     /// # Errors
     ///
-    /// If the event is not of the provider's shape, has a part that belongs to no call, or tells of an error of the
+    /// If the event is not of the provider's shape, has a part that belongs to nothing, or tells of an error of the
     /// provider. What came before is kept.
-    pub fn push(&mut self, event: &Value) -> Result<(), DialectError> {
-        self.bound.wire().push(&At::root(event), &mut self.slots)
+    pub fn push<J: Json + ?Sized>(&mut self, event: &J) -> Result<Vec<Delta>, DialectError> {
+        if event.is_done() {
+            return Ok(Vec::new());
+        }
+        self.reading.deltas.clear();
+        self.bound.wire().push(&At::root(&event.exact()?), &mut self.reading)?;
+        Ok(std::mem::take(&mut self.reading.deltas))
     }
 
-    /// Returns the calls of all events. Without the event that ends a response, the last call counts as cut off.
+    /// Returns the response. Without the event that ends a response, the last call counts as cut off.
+    #[must_use]
     pub fn finish(self) -> Assembled {
-        let Self { bound, slots } = self;
-        let ended = slots.has_ended();
-        Assembled { calls: slots.into_calls(&bound), ended }
+        let Self { bound, reading } = self;
+        reading.finish(&bound)
     }
 }
 
 impl fmt::Debug for Assembler {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Assembler")
-            .field("calls", &self.slots.len())
-            .field("ended", &self.slots.has_ended())
+            .field("calls", &self.reading.slots.len())
+            .field("ended", &self.reading.slots.has_ended())
             .finish_non_exhaustive()
     }
 }

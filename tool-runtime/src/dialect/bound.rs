@@ -7,14 +7,14 @@ use serde_json::{Value, value::RawValue};
 use tool_core::Arguments;
 
 use super::{
-    Assembler, DialectError, Finding,
+    Assembled, Assembler, DialectError, Finding, Json, RequestBody,
     error::At,
     exports::{Exports, OutputForm},
+    reading::Reading,
     request,
-    slots::Slots,
     wire::Wire,
 };
-use crate::{Registry, ToolCall, ToolResult};
+use crate::{CallOutcome, Registry, ToolCall, ToolResult};
 
 /// The tools of a registry in a [`Dialect`](super::Dialect). Cheap to clone.
 #[derive(Clone)]
@@ -126,14 +126,42 @@ impl Bound {
     /// # })?;
     /// # Ok::<(), anyhow::Error>(())
     /// ```
-    pub fn calls(&self, response: &Value) -> Result<Vec<ToolCall>, DialectError> {
-        let mut slots = Slots::default();
-        self.wire.read(&At::root(response), &mut slots)?;
-        slots.end();
-        Ok(slots.into_calls(self))
+    pub fn calls<J: Json + ?Sized>(&self, response: &J) -> Result<Vec<ToolCall>, DialectError> {
+        Ok(self.read(response)?.calls)
     }
 
-    /// Puts calls together from the events of a streamed response.
+    /// Reads a whole response: its calls, the assistant message, text, tokens and stop reason.
+    ///
+    /// # Errors
+    ///
+    /// If the response is not of the provider's shape.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use tool_runtime::{dialect::Dialect, prelude::*};
+    /// # let tools = Registry::builder().build()?;
+    /// let response = r#"{
+    ///     "role": "assistant",
+    ///     "content": [{ "type": "text", "text": "Hello." }],
+    ///     "stop_reason": "end_turn",
+    ///     "usage": { "input_tokens": 12, "output_tokens": 3 }
+    /// }"#;
+    /// let read = Dialect::anthropic().bind(&tools).read(response)?;
+    /// assert_eq!((read.text.as_str(), read.stop_reason.as_deref()), ("Hello.", Some("end_turn")));
+    /// assert_eq!(read.usage.and_then(|usage| usage.output), Some(3));
+    /// let message = r#"{"role":"assistant","content":[{"type":"text","text":"Hello."}]}"#;
+    /// assert_eq!(read.message.unwrap().get(), message);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn read<J: Json + ?Sized>(&self, response: &J) -> Result<Assembled, DialectError> {
+        let mut reading = Reading::default();
+        self.wire.read(&At::root(&response.exact()?), &mut reading)?;
+        reading.slots.end();
+        Ok(reading.finish(self))
+    }
+
+    /// Puts a response together from the events of a stream.
     pub fn assembler(&self) -> Assembler {
         Assembler::new(self.clone())
     }
@@ -147,6 +175,50 @@ impl Bound {
     #[must_use]
     pub fn results(&self, results: &[ToolResult]) -> Value {
         self.wire.results(self, results)
+    }
+
+    /// The body of a request, to which [`append`](Self::append) adds messages.
+    ///
+    /// # Errors
+    ///
+    /// If `fields` is no object, its messages are no list, or the dialect is MCP, which has no messages.
+    pub fn body(&self, fields: Value) -> Result<RequestBody, DialectError> {
+        RequestBody::new(self.wire, fields)
+    }
+
+    /// Adds the assistant message of a response to a request, unchanged, and after it the [results](Self::results) of its
+    /// calls, in the order of `outcomes`. An outcome [without a result](CallOutcome::result) adds nothing: providers want
+    /// one for each call, so that external and pending calls are answered first.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use tool_runtime::{Executor, dialect::Dialect, prelude::*};
+    /// # /// Adds.
+    /// # #[tool]
+    /// # fn add(a: i64, b: i64) -> i64 { a + b }
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+    /// let tools = Registry::builder().tool::<add>().build()?;
+    /// let anthropic = Dialect::anthropic().bind(&tools);
+    /// let mut body = anthropic.body(json!({ "messages": [{ "role": "user", "content": "2 + 3?" }] }))?;
+    /// let response = anthropic.read(&json!({
+    ///     "role": "assistant",
+    ///     "content": [{ "type": "tool_use", "id": "toolu_1", "name": "add", "input": { "a": 2, "b": 3 } }],
+    ///     "stop_reason": "tool_use",
+    /// }))?;
+    /// let outcomes = Executor::new(tools).run(response.calls.clone()).await;
+    /// anthropic.append(&mut body, &response, &outcomes);
+    /// assert_eq!(json!(body)["messages"][2]["content"][0]["tool_use_id"], "toolu_1");
+    /// # Ok::<(), anyhow::Error>(())
+    /// # })?;
+    /// # Ok::<(), anyhow::Error>(())
+    /// ```
+    pub fn append(&self, body: &mut RequestBody, response: &Assembled, outcomes: &[CallOutcome]) {
+        let results: Vec<_> = outcomes.iter().filter_map(|outcome| outcome.result().cloned()).collect();
+        body.add(response.message.as_deref());
+        if !results.is_empty() {
+            body.add(serde_json::value::to_raw_value(&self.results(&results)).ok().as_deref());
+        }
     }
 
     /// The name by which the provider knows a tool.

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use serde_json::Value;
+use tool_core::__private::ExactValue;
 
 /// A response, an event of one or a request that is not of its provider's shape.
 ///
@@ -27,6 +28,17 @@ impl fmt::Display for DialectError {
 }
 
 impl DialectError {
+    /// That `expected` should be at `pointer` of the body of a request.
+    pub(super) fn of_body(body: &Value, pointer: &str, expected: &str) -> Self {
+        let kind = match body.pointer(pointer) {
+            None => kind(None),
+            Some(Value::Array(_)) => kind(Some(&ExactValue::List(Vec::new()))),
+            Some(Value::Object(_)) => kind(Some(&ExactValue::Object(Vec::new()))),
+            Some(scalar) => kind(ExactValue::of(scalar).as_ref()),
+        };
+        Self { pointer: pointer.to_owned(), expected: expected.to_owned(), got: kind.to_owned() }
+    }
+
     /// The same of what is at `pointer`.
     pub(super) fn below(mut self, pointer: &str) -> Self {
         self.pointer.insert_str(0, pointer);
@@ -39,18 +51,34 @@ impl std::error::Error for DialectError {}
 /// A place in a response; there may be nothing.
 #[derive(Debug, Clone)]
 pub(super) struct At<'v> {
-    value: Option<&'v Value>,
+    value: Option<&'v ExactValue<'v>>,
     pointer: String,
 }
 
 impl<'v> At<'v> {
-    pub(super) fn root(value: &'v Value) -> Self {
+    pub(super) fn root(value: &'v ExactValue<'v>) -> Self {
         Self { value: Some(value), pointer: String::new() }
     }
 
     /// What is there; `null` is nothing.
-    pub(super) fn value(&self) -> Option<&'v Value> {
+    pub(super) fn value(&self) -> Option<&'v ExactValue<'v>> {
         self.value.filter(|value| !value.is_null())
+    }
+
+    /// A copy of what is there; `null` where there is nothing.
+    pub(super) fn to_owned(&self) -> ExactValue<'static> {
+        self.value.cloned().map_or(ExactValue::Null, ExactValue::into_owned)
+    }
+
+    /// The members of an object, in their order.
+    pub(super) fn members(&self) -> impl Iterator<Item = (&'v str, Self)> {
+        let members = match self.value {
+            Some(ExactValue::Object(members)) => members.as_slice(),
+            _ => &[],
+        };
+        members.iter().map(|(name, value)| {
+            (&**name, Self { value: Some(value), pointer: format!("{}/{name}", self.pointer) })
+        })
     }
 
     pub(super) fn field(&self, name: &str) -> Self {
@@ -62,7 +90,7 @@ impl<'v> At<'v> {
 
     /// The items of a list.
     pub(super) fn items(&self) -> Result<Vec<Self>, DialectError> {
-        let Some(Value::Array(items)) = self.value else { return Err(self.error("a list")) };
+        let Some(ExactValue::List(items)) = self.value else { return Err(self.error("a list")) };
         let item = |(at, value)| Self { value: Some(value), pointer: format!("{}/{at}", self.pointer) };
         Ok(items.iter().enumerate().map(item).collect())
     }
@@ -96,12 +124,12 @@ impl<'v> At<'v> {
     }
 
     pub(super) fn number(&self) -> Result<u64, DialectError> {
-        self.value.and_then(Value::as_u64).ok_or_else(|| self.error("a whole number"))
+        self.value.and_then(ExactValue::as_u64).ok_or_else(|| self.error("a whole number"))
     }
 
     pub(super) fn object(&self) -> Result<&Self, DialectError> {
         match self.value {
-            Some(Value::Object(_)) => Ok(self),
+            Some(ExactValue::Object(_)) => Ok(self),
             _ => Err(self.error("an object")),
         }
     }
@@ -131,15 +159,15 @@ impl<'v> At<'v> {
     }
 }
 
-fn kind(value: Option<&Value>) -> &'static str {
+fn kind(value: Option<&ExactValue<'_>>) -> &'static str {
     match value {
         None => "nothing",
-        Some(Value::Null) => "null",
-        Some(Value::Bool(_)) => "a boolean",
-        Some(Value::Number(_)) => "a number",
-        Some(Value::String(text)) if text.is_empty() => "an empty text",
-        Some(Value::String(_)) => "a text",
-        Some(Value::Array(_)) => "a list",
-        Some(Value::Object(_)) => "an object",
+        Some(ExactValue::Null) => "null",
+        Some(ExactValue::Bool(_)) => "a boolean",
+        Some(ExactValue::Number(_)) => "a number",
+        Some(ExactValue::String(text)) if text.is_empty() => "an empty text",
+        Some(ExactValue::String(_)) => "a text",
+        Some(ExactValue::List(_)) => "a list",
+        Some(ExactValue::Object(_)) => "an object",
     }
 }

@@ -1,7 +1,7 @@
 //! Places in a value that is being put together, as JSON paths to one value each
 //! ([RFC 9535](https://www.rfc-editor.org/rfc/rfc9535#name-singular-query)).
 
-use serde_json::{Map, Value};
+use tool_core::__private::ExactValue;
 
 /// The most steps: nothing that JSON is read from is deeper.
 const DEEPEST: usize = 128;
@@ -13,22 +13,25 @@ enum Step {
 
 /// The place that `path` leads to; what is missing on the way is made. `None` where there is something else on
 /// the way, an item is left out, or `path` is not one to a single value.
-pub(super) fn place<'v>(root: &'v mut Value, path: &str) -> Option<&'v mut Value> {
+pub(super) fn place<'v>(
+    root: &'v mut ExactValue<'static>,
+    path: &str,
+) -> Option<&'v mut ExactValue<'static>> {
     let steps = steps(path)?;
     steps.into_iter().try_fold(root, |value, step| match step {
         Step::Name(name) => {
             if value.is_null() {
-                *value = Value::Object(Map::new());
+                *value = ExactValue::Object(Vec::new());
             }
-            Some(value.as_object_mut()?.entry(name).or_insert(Value::Null))
+            value.entry(&name)
         }
         Step::Index(index) => {
             if value.is_null() {
-                *value = Value::Array(Vec::new());
+                *value = ExactValue::List(Vec::new());
             }
-            let items = value.as_array_mut()?;
+            let ExactValue::List(items) = value else { return None };
             if index == items.len() {
-                items.push(Value::Null);
+                items.push(ExactValue::Null);
             }
             items.get_mut(index)
         }

@@ -1,16 +1,17 @@
 #![allow(clippy::unwrap_used, reason = "a test may")]
 
 use serde_json::{Value, json};
+use tool_core::__private::ExactValue;
 
 use super::place;
 
 /// What becomes of nothing when each path is given its value.
 fn made(parts: &[(&str, Value)]) -> Option<Value> {
-    let mut root = Value::Null;
+    let mut root = ExactValue::Null;
     for (path, value) in parts {
-        *place(&mut root, path)? = value.clone();
+        *place(&mut root, path)? = ExactValue::of(value)?.into_owned();
     }
-    Some(root)
+    serde_json::from_str(&root.to_string()).ok()
 }
 
 #[test]

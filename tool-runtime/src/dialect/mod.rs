@@ -1,8 +1,8 @@
 //! The wires of providers: how tools are told to a model, how it calls them, how it is answered.
 //!
 //! A [`Dialect`] is bound to a registry; what comes of it is [`Bound`]: [definitions](Bound::definitions) out,
-//! [calls](Bound::calls) in, whole or [assembled](Bound::assembler) from a stream, and
-//! [results](Bound::results) out. All of it is JSON, so that any HTTP client or SDK will do.
+//! responses in, [whole](Bound::read) or [assembled](Bound::assembler) from a stream, and
+//! [messages](Bound::append) out. All of it is JSON, so that any HTTP client or SDK will do.
 //!
 //! ```
 //! use tool_runtime::{Executor, dialect::Dialect, prelude::*};
@@ -32,12 +32,14 @@
 //!         "function": { "name": "add", "arguments": "{\"a\": 2, \"b\": 3}" },
 //!     }],
 //! }}]});
-//! let calls = openai.calls(&response)?;
-//! let outcomes = Executor::new(tools).run(calls).await;
-//! let results: Vec<_> = outcomes.iter().filter_map(|outcome| outcome.result().cloned()).collect();
+//! let response = openai.read(&response)?;
+//! let outcomes = Executor::new(tools).run(response.calls.clone()).await;
+//! // The next request: what it had, the assistant message, and the results.
+//! let mut body = openai.body(json!({ "messages": [{ "role": "user", "content": "2 + 3?" }] }))?;
+//! openai.append(&mut body, &response, &outcomes);
 //! assert_eq!(
-//!     openai.results(&results),
-//!     json!([{ "role": "tool", "tool_call_id": "call_1", "content": "5" }]),
+//!     json!(body)["messages"][2],
+//!     json!({ "role": "tool", "tool_call_id": "call_1", "content": "5" }),
 //! );
 //! # Ok::<(), anyhow::Error>(())
 //! # })?;
@@ -89,19 +91,24 @@
 //! in the description.
 
 mod assembler;
+mod body;
 mod bound;
 mod budget;
 pub(crate) mod content;
+mod draft;
 mod error;
 mod exports;
 mod finding;
+mod json;
 mod json_path;
 mod lint;
 mod names;
+mod reading;
 mod request;
 mod schema;
 mod slots;
 mod stop;
+mod usage;
 mod wire;
 
 use std::{
@@ -112,11 +119,14 @@ use std::{
 use serde_json::Value;
 
 pub use self::{
-    assembler::{Assembled, Assembler},
+    assembler::{Assembled, Assembler, Delta},
+    body::RequestBody,
     bound::Bound,
     error::DialectError,
     finding::{Finding, Severity},
+    json::Json,
     lint::{assert_portable, lint},
+    usage::Usage,
 };
 use self::{exports::Exports, wire::Wire};
 use crate::{Registry, registry::Identity};

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use serde_json::{Value, json};
 use tool_core::ModelRequest;
 
-use super::{Bound, DialectError, error::At};
+use super::{Bound, DialectError};
 use crate::{Registry, shield::caught};
 
 /// Puts `bound` into a request, and what its tools add.
@@ -32,10 +32,13 @@ pub(super) fn pack(bound: &Bound, registry: &Registry, request: &mut Value) -> R
 
 /// Adds tools to those of a request, each once; declarations to the list of them, where there is one.
 fn add_tools(request: &mut Value, tools: &[Value]) -> Result<(), DialectError> {
-    let at = At::root(request);
-    let before = at.object()?.field("tools");
-    if before.value().is_some() {
-        before.items()?;
+    let wrong = match request.get("tools") {
+        _ if !request.is_object() => Some(("", "an object")),
+        Some(tools) if !tools.is_null() && !tools.is_array() => Some(("/tools", "a list")),
+        _ => None,
+    };
+    if let Some((pointer, expected)) = wrong {
+        return Err(DialectError::of_body(request, pointer, expected));
     }
     let Value::Object(fields) = request else { return Ok(()) };
     if tools.is_empty() {
@@ -85,7 +88,7 @@ pub(super) fn instruct_in(
 ) -> Result<(), DialectError> {
     let wrong = |body: &Value| {
         let expected = if takes_blocks { "a text or a list of blocks" } else { "a text" };
-        At::root(body).field(field).error(expected)
+        DialectError::of_body(body, &format!("/{field}"), expected)
     };
     match body.as_object_mut().map(|fields| fields.entry(field).or_insert(Value::Null)) {
         Some(place @ Value::Null) => *place = text.into(),

@@ -2,11 +2,11 @@
 //!
 //! The readers of the providers put down what came; which calls were cut off is decided here, for all of them.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
-use tool_core::Arguments;
+use tool_core::{__private::ExactValue, Arguments};
 
 use super::{Bound, DialectError, error::At, stop::Stop};
 use crate::{Incomplete, ToolCall};
@@ -17,8 +17,6 @@ pub(super) struct Slots {
     all: Vec<Slot>,
     /// The call that was begun last under a key.
     places: HashMap<Key, usize>,
-    /// The numbers of blocks that are no calls of ours.
-    others: BTreeSet<u64>,
     stop: Stop,
     ended: bool,
 }
@@ -43,7 +41,7 @@ pub(super) struct Slot {
     /// The arguments as text, or as much of them as has come.
     pub(super) text: String,
     /// The arguments, where they came as a value.
-    pub(super) value: Option<Value>,
+    pub(super) value: Option<ExactValue<'static>>,
     /// Whether the provider says that more is to come, or that the call is incomplete.
     pub(super) open: bool,
     /// Whether the provider has told of the call as a whole.
@@ -77,8 +75,8 @@ impl Slot {
     pub(super) fn give(&mut self, arguments: &At<'_>) -> Result<(), DialectError> {
         match arguments.value() {
             None => {}
-            Some(Value::String(text)) => self.push_text(text),
-            Some(value @ Value::Object(_)) => self.value = Some(value.clone()),
+            Some(ExactValue::String(text)) => self.push_text(text),
+            Some(ExactValue::Object(_)) => self.value = Some(arguments.to_owned()),
             Some(_) => return Err(arguments.error("arguments, as a text or an object")),
         }
         Ok(())
@@ -122,9 +120,17 @@ impl Slot {
         })
     }
 
+    /// The arguments as they came: a value, or else a text.
+    pub(super) fn arguments(&self) -> ExactValue<'static> {
+        match &self.value {
+            Some(value) if self.text.trim().is_empty() => value.clone(),
+            _ => ExactValue::String(self.text.clone().into()),
+        }
+    }
+
     fn into_arguments(self) -> Arguments<'static> {
         match self.value {
-            Some(value) if self.text.trim().is_empty() => value.into(),
+            Some(value) if self.text.trim().is_empty() => value.to_string().into(),
             _ => self.text.into(),
         }
     }
@@ -178,18 +184,14 @@ impl Slots {
         self.all.len() as u64
     }
 
-    /// Notes that what has the number is no call of ours.
-    pub(super) fn pass_over(&mut self, number: u64) {
-        self.others.insert(number);
+    /// Takes a stop reason; returns `true` if it counts.
+    pub(super) fn stop(&mut self, stop: Stop) -> bool {
+        self.stop.and(stop)
     }
 
-    pub(super) fn is_passed_over(&self, number: u64) -> bool {
-        self.others.contains(&number)
-    }
-
-    /// Takes a stop reason.
-    pub(super) fn stop(&mut self, stop: Stop) {
-        self.stop.and(stop);
+    /// Forgets the stop reason: that of another message counts.
+    pub(super) fn forget_stop(&mut self) {
+        self.stop = Stop::default();
     }
 
     /// The response is over.

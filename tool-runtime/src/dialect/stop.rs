@@ -25,12 +25,14 @@ impl Stop {
         }
     }
 
-    /// Takes another reason of the same response: that the model was stopped is never taken back.
-    pub(super) fn and(&mut self, other: Self) {
-        match (&*self, &other) {
-            (Self::Unfinished(_), _) | (_, Self::Unsaid) => {}
-            _ => *self = other,
+    /// Takes another reason of the same response: that the model was stopped is never taken back. Returns `true` if the
+    /// reason counts.
+    pub(super) fn and(&mut self, other: Self) -> bool {
+        let counts = !matches!((&*self, &other), (Self::Unfinished(_), _) | (_, Self::Unsaid));
+        if counts {
+            *self = other;
         }
+        counts
     }
 
     /// The same, of a stream that ends without its last event.

@@ -1,16 +1,19 @@
 //! Anthropic's messages: <https://docs.anthropic.com/en/api/messages>.
 
 use serde_json::{Value, json};
+use tool_core::__private::ExactValue;
 
 use super::{Definition, object};
 use crate::{
     ToolResult,
     dialect::{
-        DialectError,
+        DialectError, Usage,
         content::{Block, blocks, not_shown},
+        draft::{Draft, Part, add, put, text},
         error::At,
-        slots::{Key, Slot, Slots},
-        stop::Stop,
+        reading::Reading,
+        slots::{Key, Slot},
+        usage::{counted, sum},
     },
 };
 
@@ -34,67 +37,143 @@ pub(super) fn definition(tool: Definition<'_>) -> Value {
 /// after a whole call the reason is `tool_use`, so that the sequence was met inside the last one.
 const FINISHED: &[&str] = &["tool_use", "end_turn", "pause_turn"];
 
-pub(super) fn read(response: &At<'_>, slots: &mut Slots) -> Result<(), DialectError> {
+pub(super) fn read(response: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {
+    begin_message(response, reading);
     for block in response.field("content").items()? {
-        // What the provider runs by itself is `server_tool_use`, and is not ours.
-        if block.field("type").text()? == "tool_use" {
-            let mut slot = begun(&block, slots.next_number())?;
-            slot.give(&block.field("input"))?;
-            slots.begin(slot);
-        }
+        begin_block(&block, None, reading)?;
     }
-    slots.stop(Stop::of(response.field("stop_reason").any_text()?, FINISHED));
+    reading.stop(response.field("stop_reason").any_text()?, FINISHED);
     Ok(())
 }
 
-/// The call that a block is, without its arguments.
-fn begun(block: &At<'_>, number: u64) -> Result<Slot, DialectError> {
-    let id = block.field("id").any_text()?.map(str::to_owned);
-    Ok(Slot { number, id, name: block.field("name").name()?.to_owned(), ..Slot::default() })
+/// Takes the role of a message, and its place for blocks: the provider takes no other member back.
+fn begin_message(message: &At<'_>, reading: &mut Reading) {
+    if let Some(role) = message.field("role").as_text() {
+        reading.draft.base =
+            vec![("role".into(), text(role)), ("content".into(), ExactValue::List(Vec::new()))];
+    }
+    reading.count(&message.field("usage"));
 }
 
-pub(super) fn push(event: &At<'_>, slots: &mut Slots) -> Result<(), DialectError> {
+/// Begins a block: of a stream, if it has a number.
+fn begin_block(block: &At<'_>, number: Option<u64>, reading: &mut Reading) -> Result<(), DialectError> {
+    let mut part = Part::new(block.to_owned());
+    part.open = number.is_some();
+    match block.field("type").text()? {
+        // What the provider runs by itself is `server_tool_use`, and is not ours.
+        "tool_use" => {
+            let id = block.field("id").any_text()?.map(str::to_owned);
+            let name = block.field("name").name()?.to_owned();
+            let mut slot =
+                Slot { number: number.unwrap_or(reading.slots.next_number()), id, name, ..Slot::default() };
+            slot.give(&block.field("input"))?;
+            slot.open = number.is_some();
+            part.call = Some(reading.slots.begin(slot));
+        }
+        "text" => reading.say(block.field("text").as_text().unwrap_or_default()),
+        "thinking" => reading.reason(block.field("thinking").as_text().unwrap_or_default()),
+        _ => {}
+    }
+    let at = reading.draft.push(part);
+    if let Some(number) = number {
+        reading.draft.know(at, Key::Number(number));
+    }
+    Ok(())
+}
+
+pub(super) fn push(event: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {
     match event.field("type").text()? {
+        "message_start" => begin_message(&event.field("message"), reading),
         "content_block_start" => {
-            let block = event.field("content_block");
-            if block.field("type").text()? == "tool_use" {
-                let mut slot = begun(&block, event.field("index").number()?)?;
-                slot.give(&block.field("input"))?;
-                slot.open = true;
-                slots.begin(slot);
-            } else if let Some(number) = event.field("index").value().and_then(Value::as_u64) {
-                slots.pass_over(number);
-            }
+            begin_block(&event.field("content_block"), Some(event.field("index").number()?), reading)?;
         }
-        "content_block_delta" => {
-            let delta = event.field("delta");
-            // Blocks of other kinds have deltas of other kinds; those of the provider's own tools have this one.
-            if delta.field("type").is("input_json_delta") {
-                let part = delta.field("partial_json").text()?;
-                let index = event.field("index");
-                let number = index.number()?;
-                let at = slots.find(&Key::Number(number));
-                if at.is_none() && !slots.is_passed_over(number) {
-                    return Err(index.error("the index of a block that has begun"));
-                }
-                if let Some(slot) = at.and_then(|at| slots.get_mut(at)) {
-                    slot.push_text(part);
-                }
-            }
-        }
+        "content_block_delta" => push_delta(&event.field("delta"), &event.field("index"), reading)?,
         "content_block_stop" => {
-            let number = event.field("index").number()?;
-            if let Some(slot) = slots.find(&Key::Number(number)).and_then(|at| slots.get_mut(at)) {
+            let key = Key::Number(event.field("index").number()?);
+            if let Some(part) = reading.draft.find(&key).and_then(|at| reading.draft.get_mut(at)) {
+                part.open = false;
+            }
+            if let Some(slot) = reading.slots.find(&key).and_then(|at| reading.slots.get_mut(at)) {
                 slot.open = false;
             }
         }
         "message_delta" => {
-            slots.stop(Stop::of(event.field("delta").field("stop_reason").any_text()?, FINISHED));
+            reading.count(&event.field("usage"));
+            reading.stop(event.field("delta").field("stop_reason").any_text()?, FINISHED);
         }
-        "message_stop" => slots.end(),
+        "message_stop" => reading.slots.end(),
         _ => {}
     }
     Ok(())
+}
+
+/// Adds a [delta](https://platform.claude.com/docs/en/build-with-claude/streaming#content-block-delta-types) to its block.
+fn push_delta(delta: &At<'_>, index: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {
+    let at = reading.draft.find(&Key::Number(index.number()?));
+    let Some(part) = at.and_then(|at| reading.draft.get_mut(at)) else {
+        return Err(index.error("the index of a block that has begun"));
+    };
+    match delta.field("type").text()? {
+        // Of calls, and of what the provider runs by itself.
+        "input_json_delta" => {
+            let piece = delta.field("partial_json").text()?;
+            part.json.push_str(piece);
+            if let Some(slot) = part.call.and_then(|at| reading.slots.get_mut(at)) {
+                slot.push_text(piece);
+            }
+            return Ok(());
+        }
+        "citations_delta" => {
+            if let Some(citations) = part.value.entry("citations") {
+                add(citations, &ExactValue::List(vec![delta.field("citation").to_owned()]));
+            }
+        }
+        _ => {
+            for (name, more) in delta.members().filter(|(name, _)| *name != "type") {
+                if let (Some(place), Some(more)) = (part.value.entry(name), more.value()) {
+                    add(place, more);
+                }
+            }
+        }
+    }
+    reading.say(delta.field("text").as_text().unwrap_or_default());
+    reading.reason(delta.field("thinking").as_text().unwrap_or_default());
+    Ok(())
+}
+
+pub(super) fn complete(draft: &mut Draft) {
+    for part in draft.parts() {
+        let json = std::mem::take(&mut part.json);
+        if !json.trim().is_empty() {
+            let input = match ExactValue::read(&json) {
+                Some(input @ ExactValue::Object(_)) => input.into_owned(),
+                _ => ExactValue::Object(vec![("INVALID_JSON".into(), text(&json))]),
+            };
+            put(&mut part.value, "input", input);
+        }
+    }
+    draft.parts().retain(|part| !is_refused(part));
+}
+
+/// Returns `true` for a text that is [blank](https://github.com/anthropics/anthropic-sdk-python/issues/461), and for
+/// thinking that was cut off before its signature.
+fn is_refused(part: &Part) -> bool {
+    let is_blank =
+        |name: &str| part.value.get(name).and_then(ExactValue::as_str).is_none_or(|it| it.trim().is_empty());
+    part.is("text") && is_blank("text") || part.open && part.is("thinking") && is_blank("signature")
+}
+
+/// The input is counted [without what the cache holds](https://platform.claude.com/docs/en/build-with-claude/prompt-caching#tracking-cache-performance).
+pub(super) fn usage(usage: &ExactValue<'_>) -> Usage {
+    let count = |name: &str| counted(usage, &[name]);
+    let (cached, cache_written) = (count("cache_read_input_tokens"), count("cache_creation_input_tokens"));
+    Usage {
+        input: sum(count("input_tokens"), [cached, cache_written]),
+        output: count("output_tokens"),
+        cached,
+        cache_written,
+        reasoning: counted(usage, &["output_tokens_details", "thinking_tokens"]),
+    }
 }
 
 /// One message with all results. What a failure may not hold comes after them.

@@ -1,19 +1,21 @@
 //! Gemini's `generateContent`: <https://ai.google.dev/api/generate-content>.
 
 use serde_json::{Map, Value, json};
-use tool_core::ToolOutput;
+use tool_core::{__private::ExactValue, ToolOutput};
 
 use super::Definition;
 use crate::{
     ToolResult,
     dialect::{
-        Bound, DialectError,
+        Bound, DialectError, Usage,
         content::{Block, blocks, not_shown},
+        draft::{Draft, Part, add, put},
         error::At,
         json_path::place,
+        reading::Reading,
         request::add_block,
         slots::{Key, Slot, Slots},
-        stop::Stop,
+        usage::{counted, sum},
     },
 };
 
@@ -30,27 +32,135 @@ pub(super) fn definition(tool: Definition<'_>, json_schema: bool) -> Value {
     declaration
 }
 
-pub(super) fn read(response: &At<'_>, slots: &mut Slots) -> Result<(), DialectError> {
+pub(super) fn read(response: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {
     let candidate = candidate(response)?;
-    for call in function_calls(&candidate)? {
+    let content = candidate.field("content");
+    reading.draft.take_members(&content, "parts");
+    for part in content.field("parts").any_items()? {
+        let call = part.field("functionCall");
         for field in ["partialArgs", "willContinue"] {
             let field = call.field(field);
-            if field.value().is_some_and(|value| value != false) {
+            if field.value().is_some_and(|value| *value != ExactValue::Bool(false)) {
                 return Err(field.error("whole arguments (parts of them are for an assembler)"));
             }
         }
-        push_call(&call, slots)?;
+        let mut own = Part::new(part.to_owned());
+        if call.value().is_some() {
+            own.call = Some(push_call(&call, &mut reading.slots)?);
+        }
+        tell(&part, reading);
+        reading.draft.push(own);
     }
-    stop(&candidate, slots).map(drop)
+    reading.count(&response.field("usageMetadata"));
+    stop(&candidate, reading).map(drop)
 }
 
-pub(super) fn push(event: &At<'_>, slots: &mut Slots) -> Result<(), DialectError> {
+pub(super) fn push(event: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {
     let candidate = candidate(event)?;
-    function_calls(&candidate)?.iter().try_for_each(|call| push_call(call, slots))?;
-    if stop(&candidate, slots)? {
-        slots.end();
+    let content = candidate.field("content");
+    reading.draft.take_members(&content, "parts");
+    for part in content.field("parts").any_items()? {
+        let call = part.field("functionCall");
+        if call.value().is_some() {
+            push_call_part(&part, &call, reading)?;
+        } else {
+            tell(&part, reading);
+            push_text_part(&part, &mut reading.draft);
+        }
+    }
+    reading.count(&event.field("usageMetadata"));
+    if stop(&candidate, reading)? {
+        reading.slots.end();
     }
     Ok(())
+}
+
+/// Passes on the text of a part.
+fn tell(part: &At<'_>, reading: &mut Reading) {
+    let text = part.field("text").as_text().unwrap_or_default();
+    if is_thought(part.value()) {
+        reading.reason(text);
+    } else {
+        reading.say(text);
+    }
+}
+
+fn is_thought(part: Option<&ExactValue<'_>>) -> bool {
+    part.and_then(|part| part.get("thought")) == Some(&ExactValue::Bool(true))
+}
+
+/// Adds a part that is no call: text goes on the text before it, unless one of them has more than text, such as a
+/// [signature](https://ai.google.dev/gemini-api/docs/thought-signatures).
+fn push_text_part(part: &At<'_>, draft: &mut Draft) {
+    let is_text = |part: Option<&ExactValue<'_>>| {
+        part.is_some_and(|part| {
+            let ExactValue::Object(members) = part else { return false };
+            part.get("text").is_some() && members.iter().all(|(name, _)| name == "text" || name == "thought")
+        })
+    };
+    if is_text(part.value()) {
+        let is_same = |before: &&mut Part| {
+            let before = Some(&before.value);
+            is_text(before) && is_thought(before) == is_thought(part.value())
+        };
+        let more = part.field("text");
+        if let Some(place) = draft.last_mut().filter(is_same).and_then(|before| before.value.get_mut("text"))
+        {
+            return more.value().map_or((), |more| add(place, more));
+        }
+        if more.as_text().is_some_and(str::is_empty) {
+            return;
+        }
+    }
+    draft.push(Part::new(part.to_owned()));
+}
+
+/// Adds a call, or what a further part says beside a part of its arguments.
+fn push_call_part(part: &At<'_>, call: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {
+    let begun = reading.slots.len();
+    let at = push_call(call, &mut reading.slots)?;
+    let is_new = reading.slots.len() > begun;
+    let place = if is_new {
+        reading.draft.push(Part::of_call(ExactValue::Object(Vec::new()), at))
+    } else {
+        reading.draft.find(&Key::Number(at as u64)).unwrap_or_default()
+    };
+    reading.draft.know(place, Key::Number(at as u64));
+    let Some(own) = reading.draft.get_mut(place) else { return Ok(()) };
+    own.open |= call.field("partialArgs").value().is_some();
+    for (name, value) in part.members() {
+        if name != "functionCall" {
+            put(&mut own.value, name, value.to_owned());
+        } else if let Some(function) = own.value.entry(name) {
+            if function.is_null() {
+                *function = ExactValue::Object(Vec::new());
+            }
+            let kept = call.members().filter(|(name, _)| !matches!(*name, "partialArgs" | "willContinue"));
+            kept.for_each(|(name, value)| put(function, name, value.to_owned()));
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn complete(draft: &mut Draft, slots: &Slots) {
+    draft.fill(slots, |part, arguments, _| {
+        if let Some(function) = part.get_mut("functionCall") {
+            put(function, "args", arguments);
+        }
+    });
+}
+
+/// [Thoughts](https://ai.google.dev/api/generate-content#UsageMetadata) are not among the candidates' tokens.
+pub(super) fn usage(usage: &ExactValue<'_>) -> Usage {
+    let count = |name: &str| counted(usage, &[name]);
+    let reasoning = count("thoughtsTokenCount");
+    Usage {
+        input: sum(count("promptTokenCount"), [count("toolUsePromptTokenCount")]),
+        output: sum(count("candidatesTokenCount").or(reasoning.map(|_| 0)), [reasoning]),
+        cached: count("cachedContentTokenCount"),
+        cache_written: None,
+        reasoning,
+    }
 }
 
 /// The only candidate; nothing where a prompt was blocked, or of the last words about tokens.
@@ -65,29 +175,23 @@ fn candidate<'v>(response: &At<'v>) -> Result<At<'v>, DialectError> {
 
 /// Takes the reason why a candidate [ended](https://ai.google.dev/api/generate-content#FinishReason), of which only `STOP`
 /// means that all calls are whole; gives whether there is one.
-fn stop(candidate: &At<'_>, slots: &mut Slots) -> Result<bool, DialectError> {
+fn stop(candidate: &At<'_>, reading: &mut Reading) -> Result<bool, DialectError> {
     let place = candidate.field("finishReason");
-    let Some(reason) = place.any_text()? else { return Ok(false) };
-    let stop = Stop::of(Some(reason), &["STOP"]);
-    let is_said = stop != Stop::Unsaid;
-    slots.stop(stop);
+    let reason = place.any_text()?;
+    let is_said = reading.stop(reason, &["STOP"]);
     // A call that is not in the response, and of which nothing else would tell.
-    if reason == "MALFORMED_FUNCTION_CALL" && slots.last().is_none() {
+    if let Some(reason @ "MALFORMED_FUNCTION_CALL") = reason
+        && reading.slots.last().is_none()
+    {
         return Err(place.error_with("a call", reason));
     }
     Ok(is_said)
 }
 
-/// The calls of a response, or of a part of one.
-fn function_calls<'v>(candidate: &At<'v>) -> Result<Vec<At<'v>>, DialectError> {
-    let parts = candidate.field("content").field("parts").any_items()?;
-    Ok(parts.iter().map(|part| part.field("functionCall")).filter(|it| it.value().is_some()).collect())
-}
-
 /// A call, or a part of one: the first has the name, and all but the last say that it goes on
 /// ([fields](https://googleapis.github.io/js-genai/release_docs/interfaces/types.FunctionCall.html); the last may be
 /// [empty](https://github.com/vercel/ai/pull/13929)).
-fn push_call(call: &At<'_>, slots: &mut Slots) -> Result<(), DialectError> {
+fn push_call(call: &At<'_>, slots: &mut Slots) -> Result<usize, DialectError> {
     let (id, name) = (call.field("id").any_text()?, call.field("name").any_text()?);
     let goes_on = |at: &usize| {
         slots.get(*at).is_some_and(|slot| slot.open && name.is_none_or(|name| name == slot.name))
@@ -103,7 +207,7 @@ fn push_call(call: &At<'_>, slots: &mut Slots) -> Result<(), DialectError> {
             slots.begin(Slot { number: slots.next_number(), id, name, ..Slot::default() })
         }
     };
-    let Some(slot) = slots.get_mut(at) else { return Ok(()) };
+    let Some(slot) = slots.get_mut(at) else { return Ok(at) };
     let (args, parts) = (call.field("args"), call.field("partialArgs"));
     if args.value().is_some() && !slot.is_blank() {
         return Err(args.error("arguments once"));
@@ -113,34 +217,37 @@ fn push_call(call: &At<'_>, slots: &mut Slots) -> Result<(), DialectError> {
     if !items.is_empty() {
         // What came in one piece, if anything did, is what the parts are added to.
         if slot.value.is_none() && !slot.is_blank() {
-            let value = serde_json::from_str::<Map<_, _>>(&std::mem::take(&mut slot.text));
-            slot.value =
-                Some(value.map_err(|_| parts.error("parts of arguments that are an object"))?.into());
+            let text = std::mem::take(&mut slot.text);
+            let Some(value @ ExactValue::Object(_)) = ExactValue::read(&text) else {
+                return Err(parts.error("parts of arguments that are an object"));
+            };
+            slot.value = Some(value.into_owned());
         }
-        let value = slot.value.get_or_insert_with(|| json!({}));
+        let value = slot.value.get_or_insert(ExactValue::Object(Vec::new()));
         items.iter().try_for_each(|part| push_part(part, value))?;
     }
-    slot.open = call.field("willContinue").value().is_some_and(|it| *it == true);
+    slot.open = call.field("willContinue").value().is_some_and(|it| *it == ExactValue::Bool(true));
     // The provider leaves empty arguments out.
     if !slot.open && slot.is_blank() {
-        slot.value = Some(json!({}));
+        slot.value = Some(ExactValue::Object(Vec::new()));
     }
-    Ok(())
+    Ok(at)
 }
 
 /// A part of the arguments: a value and its place, or a part of a text.
-fn push_part(part: &At<'_>, arguments: &mut Value) -> Result<(), DialectError> {
+fn push_part(part: &At<'_>, arguments: &mut ExactValue<'static>) -> Result<(), DialectError> {
     let path = part.field("jsonPath");
     let wrong = || path.error_with("a JSON path to a value that is not there yet", "another");
-    let given = |name: &str| part.field(name).value().cloned();
-    if let Some(text) = part.field("stringValue").any_text()? {
+    let given = |name: &str| Some(part.field(name)).filter(|it| it.value().is_some());
+    if part.field("stringValue").any_text()?.is_some() {
         match place(arguments, path.text()?).ok_or_else(wrong)? {
-            Value::String(before) => before.push_str(text),
-            before @ Value::Null => *before = text.into(),
+            before @ (ExactValue::String(_) | ExactValue::Null) => {
+                add(before, &part.field("stringValue").to_owned());
+            }
             _ => return Err(wrong()),
         }
     } else if let Some(value) = given("numberValue").or_else(|| given("boolValue")) {
-        *place(arguments, path.text()?).filter(|it| it.is_null()).ok_or_else(wrong)? = value;
+        *place(arguments, path.text()?).filter(|it| it.is_null()).ok_or_else(wrong)? = value.to_owned();
     } else if part.value().is_some_and(|it| it.get("nullValue").is_some()) {
         // The SDKs say `NULL_VALUE`, and the JSON of protocol buffers `null` (<https://protobuf.dev/programming-guides/json>).
         place(arguments, path.text()?).filter(|it| it.is_null()).ok_or_else(wrong)?;
@@ -158,7 +265,7 @@ pub(super) fn instruct(body: &mut Value, text: &str) -> Result<(), DialectError>
     }
     match body.pointer_mut(&format!("/{field}/parts")) {
         Some(Value::Array(parts)) => add_block(parts, json!({ "text": text })),
-        _ => return Err(At::root(body).field(field).field("parts").error("a list")),
+        _ => return Err(DialectError::of_body(body, &format!("/{field}/parts"), "a list")),
     }
     Ok(())
 }

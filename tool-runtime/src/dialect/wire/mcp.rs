@@ -1,7 +1,7 @@
 //! The Model Context Protocol: <https://modelcontextprotocol.io/specification/2025-11-25/server/tools>.
 
 use serde_json::{Map, Value, json};
-use tool_core::ToolDefinition;
+use tool_core::{__private::ExactValue, ToolDefinition};
 
 use super::{Definition, object};
 use crate::{
@@ -67,7 +67,9 @@ pub(super) fn output(definition: &ToolDefinition) -> (OutputForm, Option<Value>)
 pub(super) fn read(message: &At<'_>, slots: &mut Slots) -> Result<(), DialectError> {
     slots.stop(Stop::Finished);
     match message.value() {
-        Some(Value::Array(_)) => message.items()?.iter().try_for_each(|request| read_request(request, slots)),
+        Some(ExactValue::List(_)) => {
+            message.items()?.iter().try_for_each(|request| read_request(request, slots))
+        }
         _ => read_request(message, slots),
     }
 }
@@ -77,12 +79,12 @@ fn read_request(request: &At<'_>, slots: &mut Slots) -> Result<(), DialectError>
     let name = params.field("name").name()?.to_owned();
     let mut slot = Slot { number: slots.next_number(), id, name, ..Slot::default() };
     let given = params.field("arguments");
-    if let Some(Value::String(_)) = given.value() {
+    if let Some(ExactValue::String(_)) = given.value() {
         return Err(given.error("an object"));
     }
     slot.give(&given)?;
-    if let Some(Value::Object(meta)) = params.field("_meta").value() {
-        slot.meta = Some(meta.clone());
+    if let Some(meta @ ExactValue::Object(_)) = params.field("_meta").value() {
+        slot.meta = serde_json::from_str(&meta.to_string()).ok();
     }
     slots.begin(slot);
     Ok(())
@@ -100,8 +102,7 @@ fn request_of<'v>(request: &At<'v>) -> Result<Option<(Option<String>, At<'v>)>, 
     let id = request.field("id");
     let id = match id.value() {
         None => None,
-        Some(Value::String(text)) => Some(text.clone()),
-        Some(Value::Number(number)) => Some(number.to_string()),
+        Some(ExactValue::String(text) | ExactValue::Number(text)) => Some(text.to_string()),
         Some(_) => return Err(id.error("a text or a number")),
     };
     let params = request.field("params");
@@ -125,7 +126,7 @@ pub(super) fn instruct(body: &mut Value, text: &str) -> Result<(), DialectError>
         Some(meta @ Value::Object(_)) => {
             instruct_in(meta, "instructions", text, false).map_err(|error| error.below("/_meta"))
         }
-        _ => Err(At::root(body).field("_meta").error("an object")),
+        _ => Err(DialectError::of_body(body, "/_meta", "an object")),
     }
 }
 

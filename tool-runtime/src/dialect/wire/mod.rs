@@ -1,7 +1,7 @@
 //! The shapes of the providers, one file each.
 //!
 //! Each has the same functions: `definition` of one tool, `read` of a whole response, `push` of an event of
-//! a streamed one, `results`.
+//! a streamed one, `complete` of its message, `usage`, `results`.
 
 mod anthropic;
 mod gemini;
@@ -10,14 +10,16 @@ mod openai_chat;
 mod openai_responses;
 
 use serde_json::{Map, Value};
-use tool_core::ToolDefinition;
+use tool_core::{__private::ExactValue, ToolDefinition};
 
 use super::{
-    Bound, DialectError,
+    Bound, DialectError, Usage,
     budget::Budget,
+    draft::Draft,
     error::At,
     exports::OutputForm,
     names::NameRule,
+    reading::Reading,
     request::instruct_in,
     schema::{self, Rules},
     slots::Slots,
@@ -154,27 +156,79 @@ impl Wire {
         }
     }
 
-    /// Reads the calls of a whole response, and why it ended.
-    pub(super) fn read(self, response: &At<'_>, slots: &mut Slots) -> Result<(), DialectError> {
+    /// Reads a whole response.
+    pub(super) fn read(self, response: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {
         refuse_failure(response)?;
         match self {
-            Self::OpenAiChat { .. } => openai_chat::read(response, slots),
-            Self::OpenAiResponses { .. } => openai_responses::read(response, slots),
-            Self::Anthropic { .. } => anthropic::read(response, slots),
-            Self::Gemini { .. } => gemini::read(response, slots),
-            Self::Mcp => mcp::read(response, slots),
+            Self::OpenAiChat { .. } => openai_chat::read(response, reading),
+            Self::OpenAiResponses { .. } => openai_responses::read(response, reading),
+            Self::Anthropic { .. } => anthropic::read(response, reading),
+            Self::Gemini { .. } => gemini::read(response, reading),
+            Self::Mcp => mcp::read(response, &mut reading.slots),
         }
     }
 
     /// Reads an event of a streamed response.
-    pub(super) fn push(self, event: &At<'_>, slots: &mut Slots) -> Result<(), DialectError> {
+    pub(super) fn push(self, event: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {
         refuse_failure(event)?;
         match self {
-            Self::OpenAiChat { .. } => openai_chat::push(event, slots),
-            Self::OpenAiResponses { .. } => openai_responses::push(event, slots),
-            Self::Anthropic { .. } => anthropic::push(event, slots),
-            Self::Gemini { .. } => gemini::push(event, slots),
-            Self::Mcp => mcp::push(event, slots),
+            Self::OpenAiChat { .. } => openai_chat::push(event, reading),
+            Self::OpenAiResponses { .. } => openai_responses::push(event, reading),
+            Self::Anthropic { .. } => anthropic::push(event, reading),
+            Self::Gemini { .. } => gemini::push(event, reading),
+            Self::Mcp => mcp::push(event, &mut reading.slots),
+        }
+    }
+
+    /// Puts into a message what its parts were not told of as a whole, and takes out what the provider refuses.
+    pub(super) fn complete(self, draft: &mut Draft, slots: &Slots) {
+        match self {
+            Self::OpenAiChat { .. } => openai_chat::complete(draft, slots),
+            Self::OpenAiResponses { .. } => openai_responses::complete(draft, slots),
+            Self::Anthropic { .. } => anthropic::complete(draft),
+            Self::Gemini { .. } => gemini::complete(draft, slots),
+            Self::Mcp => {}
+        }
+    }
+
+    /// The member of a call that has its id, where the provider has to be told one.
+    pub(super) fn id_of_calls(self) -> Option<&'static str> {
+        match self {
+            Self::OpenAiChat { .. } | Self::Anthropic { .. } => Some("id"),
+            Self::OpenAiResponses { .. } => Some("call_id"),
+            Self::Gemini { .. } | Self::Mcp => None,
+        }
+    }
+
+    /// The assistant message, in the form in which the provider takes it back.
+    pub(super) fn message(self, draft: Draft) -> Option<ExactValue<'static>> {
+        match self {
+            Self::OpenAiChat { .. } => draft.into_message("tool_calls", "assistant"),
+            Self::OpenAiResponses { .. } => draft.into_list(),
+            Self::Anthropic { .. } => draft.into_message("content", "assistant"),
+            Self::Gemini { .. } => draft.into_message("parts", "model"),
+            Self::Mcp => None,
+        }
+    }
+
+    /// The member of a request that has the messages.
+    pub(super) fn messages(self) -> Option<&'static str> {
+        match self {
+            Self::OpenAiChat { .. } | Self::Anthropic { .. } => Some("messages"),
+            Self::OpenAiResponses { .. } => Some("input"),
+            Self::Gemini { .. } => Some("contents"),
+            Self::Mcp => None,
+        }
+    }
+
+    /// The tokens, as the provider counts them.
+    pub(super) fn usage(self, counted: &ExactValue<'_>) -> Usage {
+        match self {
+            Self::OpenAiChat { .. } => openai_chat::usage(counted),
+            Self::OpenAiResponses { .. } => openai_responses::usage(counted),
+            Self::Anthropic { .. } => anthropic::usage(counted),
+            Self::Gemini { .. } => gemini::usage(counted),
+            Self::Mcp => Usage::default(),
         }
     }
 

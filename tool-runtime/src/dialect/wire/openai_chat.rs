@@ -1,18 +1,20 @@
 //! OpenAI's chat completions: <https://platform.openai.com/docs/api-reference/chat>.
 
 use serde_json::{Map, Value, json};
-use tool_core::CallId;
+use tool_core::{__private::ExactValue, CallId};
 
 use super::{Definition, object};
 use crate::{
     ToolResult,
     dialect::{
-        Bound, DialectError,
+        Bound, DialectError, Usage,
         content::{Block, blocks, not_shown, signed},
+        draft::{Draft, Part as Piece, add, put, text},
         error::At,
+        reading::Reading,
         request::instruct_in,
         slots::{Key, Slot, Slots},
-        stop::Stop,
+        usage::counted,
     },
 };
 
@@ -42,35 +44,57 @@ const FINISHED: &[&str] = &[
     "complete",
 ];
 
-pub(super) fn read(response: &At<'_>, slots: &mut Slots) -> Result<(), DialectError> {
+pub(super) fn read(response: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {
+    reading.count(&response.field("usage"));
     for choice in response.field("choices").items()? {
         let message = choice.field("message");
         let listed = message.object()?.field("tool_calls");
         let function = message.field("function_call");
         let calls = listed.any_items()?;
-        if calls.is_empty() && function.value().is_none() {
-            continue;
-        }
+        let has_calls = !calls.is_empty() || function.value().is_some();
         // They are alternatives: to make the calls of all would be to do everything twice.
-        if slots.last().is_some() {
+        if has_calls && reading.slots.last().is_some() {
             return Err(listed.error("calls in one choice only"));
         }
-        calls.iter().try_for_each(|call| read_call(call, slots))?;
+        if has_calls && !calls.is_empty() && function.value().is_some() {
+            // They may be the same call, told twice.
+            return Err(function.error("calls in `tool_calls` or here, and not in both"));
+        }
+        // The message is the first one, or that with calls.
+        if !has_calls && !reading.draft.base.is_empty() {
+            continue;
+        }
+        reading.restart();
+        reading.draft.take_members(&message, "tool_calls");
+        tell(&message, reading);
+        for call in calls {
+            let at = read_call(&call, &mut reading.slots)?;
+            reading.draft.push(Piece::of_call(call.to_owned(), at));
+        }
         if function.value().is_some() {
-            if !calls.is_empty() {
-                // They may be the same call, told twice.
-                return Err(function.error("calls in `tool_calls` or here, and not in both"));
-            }
             let mut slot = function_call(&function)?;
             slot.give(&function.field("arguments"))?;
-            slots.begin(slot);
+            reading.slots.begin(slot);
         }
-        slots.stop(Stop::of(choice.field("finish_reason").any_text()?, FINISHED));
+        reading.stop(choice.field("finish_reason").any_text()?, FINISHED);
     }
     Ok(())
 }
 
-fn read_call(call: &At<'_>, slots: &mut Slots) -> Result<(), DialectError> {
+/// Passes on the text and the reasoning of a message, or of a part of one.
+fn tell(message: &At<'_>, reading: &mut Reading) {
+    // OpenAI tells of no reasoning; other servers do, in one of these or in both.
+    let thought = ["reasoning_content", "reasoning"].iter().find_map(|name| message.field(name).as_text());
+    reading.reason(thought.unwrap_or_default());
+    let content = message.field("content");
+    reading.say(content.as_text().unwrap_or_default());
+    for part in content.any_items().unwrap_or_default() {
+        reading.say(part.field("text").as_text().unwrap_or_default());
+    }
+    reading.say(message.field("refusal").as_text().unwrap_or_default());
+}
+
+fn read_call(call: &At<'_>, slots: &mut Slots) -> Result<usize, DialectError> {
     let part = Part::of(call)?;
     part.named.name()?;
     let mut slot = part.begun(slots.next_number())?;
@@ -79,8 +103,7 @@ fn read_call(call: &At<'_>, slots: &mut Slots) -> Result<(), DialectError> {
     } else {
         slot.give(&part.arguments)?;
     }
-    slots.begin(slot);
-    Ok(())
+    Ok(slots.begin(slot))
 }
 
 /// What the ids of calls begin with that came as `function_call`, which has none: by it, the answer is
@@ -97,34 +120,117 @@ fn is_function_call(slot: &Slot) -> bool {
     slot.id.as_deref().is_some_and(|id| id.starts_with(FUNCTION_CALL))
 }
 
-pub(super) fn push(event: &At<'_>, slots: &mut Slots) -> Result<(), DialectError> {
+pub(super) fn push(event: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {
+    reading.count(&event.field("usage"));
     for choice in event.field("choices").any_items()? {
         let delta = choice.field("delta");
         let (parts, function) = (delta.field("tool_calls"), delta.field("function_call"));
         let index = choice.field("index");
-        if index.value().and_then(Value::as_u64).unwrap_or(0) != 0 {
+        if index.value().and_then(ExactValue::as_u64).unwrap_or(0) != 0 {
             if parts.value().is_some() || function.value().is_some() {
                 return Err(index.error("calls in the first choice only"));
             }
             continue;
         }
-        let is_function = slots.last().and_then(|at| slots.get(at)).map(is_function_call);
+        push_members(&delta, &mut reading.draft);
+        tell(&delta, reading);
+        let is_function = reading.slots.last().and_then(|at| reading.slots.get(at)).map(is_function_call);
         for part in parts.any_items()? {
             if is_function == Some(true) {
                 return Err(parts.error("calls here or in `function_call`, and not in both"));
             }
-            push_part(&Part::of(&part)?, slots)?;
+            let begun = reading.slots.len();
+            let at = push_part(&Part::of(&part)?, &mut reading.slots)?;
+            push_piece(&part, at, reading.slots.len() > begun, &mut reading.draft);
         }
         if function.value().is_some() {
-            push_function_call(&function, slots)?;
+            push_function_call(&function, &mut reading.slots)?;
         }
-        let stop = Stop::of(choice.field("finish_reason").any_text()?, FINISHED);
-        if stop != Stop::Unsaid {
-            slots.stop(stop);
-            slots.end();
+        if reading.stop(choice.field("finish_reason").any_text()?, FINISHED) {
+            reading.slots.end();
         }
     }
     Ok(())
+}
+
+/// Adds to the members of the message what a delta says beside calls.
+fn push_members(delta: &At<'_>, draft: &mut Draft) {
+    for (name, more) in delta.members() {
+        let before = draft.base.iter_mut().find(|(own, _)| own == name).map(|(_, value)| value);
+        match (name, before) {
+            ("tool_calls", None) => draft.base.push((name.to_owned().into(), ExactValue::List(Vec::new()))),
+            (_, None) => draft.base.push((name.to_owned().into(), more.to_owned())),
+            ("role" | "tool_calls" | "function_call", Some(before)) if !before.is_null() => {}
+            (_, Some(before)) => more.value().map_or((), |more| add(before, more)),
+        }
+    }
+}
+
+/// Adds a part of a call to the message: all of it but the arguments, which are put in when all parts have come.
+fn push_piece(part: &At<'_>, at: usize, is_new: bool, draft: &mut Draft) {
+    let place = if is_new {
+        let place = draft.push(Piece { open: true, ..Piece::of_call(ExactValue::Object(Vec::new()), at) });
+        draft.know(place, Key::Number(at as u64));
+        place
+    } else {
+        draft.find(&Key::Number(at as u64)).unwrap_or_default()
+    };
+    let Some(own) = draft.get_mut(place) else { return };
+    for (name, more) in part.members().filter(|(name, _)| *name != "index") {
+        let Some(before) = own.value.entry(name) else { continue };
+        match name {
+            "function" | "custom" => push_function(before, &more),
+            // Some servers repeat them, or begin with empty ones.
+            "id" | "type" if before.as_str().is_some_and(|it| !it.is_empty()) => {}
+            "id" | "type" => *before = more.to_owned(),
+            _ => more.value().map_or((), |more| add(before, more)),
+        }
+    }
+}
+
+fn push_function(function: &mut ExactValue<'static>, part: &At<'_>) {
+    if function.is_null() {
+        *function = ExactValue::Object(Vec::new());
+    }
+    for (name, more) in part.members() {
+        match (function.entry(name), name, more.value()) {
+            (Some(before), "name", Some(name)) => *before = name.clone().into_owned(),
+            (Some(before), "arguments" | "input", _) => *before = text(""),
+            (Some(before), _, Some(more)) => add(before, more),
+            _ => {}
+        }
+    }
+}
+
+pub(super) fn complete(draft: &mut Draft, slots: &Slots) {
+    draft.fill(slots, |call, arguments, custom| {
+        let (holder, name, kind) =
+            if custom { ("custom", "input", "custom") } else { ("function", "arguments", "function") };
+        if let Some(kind_of) = call.entry("type").filter(|it| it.is_null()) {
+            *kind_of = text(kind);
+        }
+        if let Some(function) = call.get_mut(holder) {
+            put(function, name, arguments);
+        }
+    });
+    // The one call of a message, as it was before there were several, where it came in parts.
+    let function = draft.base.iter_mut().find(|(name, value)| name == "function_call" && !value.is_null());
+    let slot = slots.last().and_then(|at| slots.get(at)).filter(|slot| is_function_call(slot));
+    if let (Some((_, function)), Some(slot)) = (function, slot) {
+        put(function, "name", text(&slot.name));
+        put(function, "arguments", slot.arguments());
+    }
+}
+
+pub(super) fn usage(usage: &ExactValue<'_>) -> Usage {
+    Usage {
+        input: counted(usage, &["prompt_tokens"]),
+        output: counted(usage, &["completion_tokens"]),
+        cached: counted(usage, &["prompt_tokens_details", "cached_tokens"])
+            .or_else(|| counted(usage, &["prompt_cache_hit_tokens"])),
+        cache_written: None,
+        reasoning: counted(usage, &["completion_tokens_details", "reasoning_tokens"]),
+    }
 }
 
 /// A call of a message, or a part of one.
@@ -194,7 +300,7 @@ impl<'v> Part<'v> {
     }
 }
 
-fn push_part(part: &Part<'_>, slots: &mut Slots) -> Result<(), DialectError> {
+fn push_part(part: &Part<'_>, slots: &mut Slots) -> Result<usize, DialectError> {
     let at = match part.place(slots)? {
         Some(at) => at,
         None => {
@@ -211,15 +317,17 @@ fn push_part(part: &Part<'_>, slots: &mut Slots) -> Result<(), DialectError> {
             slot.id = Some(id.to_owned());
         }
     }
-    slots.get_mut(at).map_or(Ok(()), |slot| push_arguments(&part.arguments, slot))
+    slots.get_mut(at).map_or(Ok(()), |slot| push_arguments(&part.arguments, slot)).map(|()| at)
 }
 
 fn push_arguments(part: &At<'_>, slot: &mut Slot) -> Result<(), DialectError> {
     match part.value() {
         None => {}
-        Some(Value::String(text)) if slot.value.is_none() || text.trim().is_empty() => slot.push_text(text),
-        Some(value @ Value::Object(_)) if slot.is_blank() => slot.value = Some(value.clone()),
-        Some(Value::String(_) | Value::Object(_)) => {
+        Some(ExactValue::String(text)) if slot.value.is_none() || text.trim().is_empty() => {
+            slot.push_text(text)
+        }
+        Some(ExactValue::Object(_)) if slot.is_blank() => slot.value = Some(part.to_owned()),
+        Some(ExactValue::String(_) | ExactValue::Object(_)) => {
             return Err(part.error("arguments as a text or as one object, and not both"));
         }
         Some(_) => return Err(part.error("a part of the arguments, as a text")),
@@ -255,7 +363,7 @@ pub(super) fn instruct(body: &mut Value, text: &str) -> Result<(), DialectError>
     match body.as_object_mut().map(|fields| fields.entry("messages").or_insert(Value::Null)) {
         Some(messages @ Value::Null) => *messages = json!([message]),
         Some(Value::Array(messages)) => messages.insert(0, message),
-        _ => return Err(At::root(body).field("messages").error("a list")),
+        _ => return Err(DialectError::of_body(body, "/messages", "a list")),
     }
     Ok(())
 }

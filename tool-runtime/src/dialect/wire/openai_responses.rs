@@ -1,16 +1,21 @@
 //! OpenAI's responses: <https://platform.openai.com/docs/api-reference/responses>.
 
+mod items;
+
 use serde_json::{Value, json};
+use tool_core::__private::ExactValue;
 
 use super::{Definition, object};
 use crate::{
     ToolResult,
     dialect::{
-        Bound, DialectError,
+        Bound, DialectError, Usage,
         content::{Block, blocks, not_shown, signed},
+        draft::Draft,
         error::At,
+        reading::Reading,
         slots::{Key, Slot, Slots},
-        stop::Stop,
+        usage::counted,
     },
 };
 
@@ -25,38 +30,53 @@ pub(super) fn definition(tool: Definition<'_>) -> Value {
     ])
 }
 
-pub(super) fn read(response: &At<'_>, slots: &mut Slots) -> Result<(), DialectError> {
+/// The status after which all calls are whole.
+const FINISHED: &[&str] = &["completed"];
+
+pub(super) fn read(response: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {
     for item in response.field("output").items()? {
+        let mut call = None;
         if is_call(&item)? {
-            let at = begin(&item, slots.next_number(), slots)?;
-            complete(&item, at, slots)?;
+            let at = begin(&item, reading.slots.next_number(), &mut reading.slots)?;
+            complete_call(&item, at, &mut reading.slots)?;
+            call = Some(at);
         }
+        items::read(&item, call, reading);
     }
+    reading.count(&response.field("usage"));
     let status = response.field("status").any_text()?;
-    slots.stop(ended(response, status)?);
+    stop(response, status, reading)
+}
+
+/// Takes the end of a response of that [status](https://platform.openai.com/docs/api-reference/responses/object#responses/object-status).
+fn stop(response: &At<'_>, status: Option<&str>, reading: &mut Reading) -> Result<(), DialectError> {
+    if status == Some("incomplete") {
+        let reason = response.field("incomplete_details").field("reason").any_text()?;
+        reading.stop(reason.filter(|it| !it.is_empty()).or(status), &[]);
+    } else {
+        reading.stop(status, FINISHED);
+    }
     Ok(())
 }
 
-/// How a response of that [status](https://platform.openai.com/docs/api-reference/responses/object#responses/object-status)
-/// ended: all calls are whole after `completed` alone.
-fn ended(response: &At<'_>, status: Option<&str>) -> Result<Stop, DialectError> {
-    if status == Some("incomplete") {
-        let reason = response.field("incomplete_details").field("reason").any_text()?;
-        return Ok(Stop::Unfinished(Some(reason.filter(|it| !it.is_empty()).unwrap_or("incomplete").into())));
-    }
-    Ok(Stop::of(status, &["completed"]))
-}
-
-pub(super) fn push(event: &At<'_>, slots: &mut Slots) -> Result<(), DialectError> {
+pub(super) fn push(event: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {
+    let slots = &mut reading.slots;
     match event.field("type").text()? {
         "response.output_item.added" => {
             let item = event.field("item");
-            if is_call(&item)? && !has_begun(event, slots)? {
-                let at = begin(&item, number(event, slots)?, slots)?;
-                if let Some(slot) = slots.get_mut(at) {
-                    slot.open = true;
-                }
+            let mut call = None;
+            if is_call(&item)? {
+                let at = match begun(event, slots)? {
+                    Some(at) => at,
+                    None => {
+                        let at = begin(&item, number(event, slots)?, slots)?;
+                        slots.get_mut(at).into_iter().for_each(|slot| slot.open = true);
+                        at
+                    }
+                };
+                call = Some(at);
             }
+            items::begin(event, call, reading);
         }
         "response.function_call_arguments.delta" | "response.custom_tool_call_input.delta" => {
             let delta = event.field("delta").text()?;
@@ -66,6 +86,7 @@ pub(super) fn push(event: &At<'_>, slots: &mut Slots) -> Result<(), DialectError
         "response.custom_tool_call_input.done" => whole(event, "input", slots)?,
         "response.output_item.done" => {
             let item = event.field("item");
+            let mut call = None;
             if is_call(&item)? {
                 // Some servers say nothing of an item before it is done.
                 let number = number(event, slots)?;
@@ -73,22 +94,25 @@ pub(super) fn push(event: &At<'_>, slots: &mut Slots) -> Result<(), DialectError
                     Some(at) => at,
                     None => begin(&item, number, slots)?,
                 };
-                complete(&item, at, slots)?;
+                complete_call(&item, at, slots)?;
+                call = Some(at);
             }
+            items::end(event, call, reading);
         }
         "response.completed" | "response.incomplete" => {
             let response = event.field("response");
-            end(&response, slots)?;
-            slots.stop(ended(&response, response.field("status").any_text()?)?);
+            end(&response, reading)?;
+            reading.count(&response.field("usage"));
+            stop(&response, response.field("status").any_text()?, reading)?;
             let is_whole = event.field("type").is("response.completed");
-            slots.stop(ended(&response, Some(if is_whole { "completed" } else { "incomplete" }))?);
+            stop(&response, Some(if is_whole { "completed" } else { "incomplete" }), reading)?;
         }
         "response.failed" => {
-            slots.stop(Stop::of(Some("failed"), &[]));
+            reading.stop(Some("failed"), FINISHED);
             return Err(event.field("response").field("error").failure());
         }
         "error" => return Err(event.failure()),
-        _ => {}
+        kind => items::push(kind, event, reading)?,
     }
     Ok(())
 }
@@ -107,11 +131,12 @@ fn number(event: &At<'_>, slots: &Slots) -> Result<u64, DialectError> {
     if index.value().is_some() { index.number() } else { Ok(slots.next_number()) }
 }
 
-/// Whether the call of an item has begun already, under the same number and id.
-fn has_begun(event: &At<'_>, slots: &Slots) -> Result<bool, DialectError> {
+/// The call of an item, if it has begun already, under the same number and id.
+fn begun(event: &At<'_>, slots: &Slots) -> Result<Option<usize>, DialectError> {
     let id = event.field("item").field("call_id").any_text()?.filter(|id| !id.is_empty());
-    let begun = slots.find(&Key::Number(number(event, slots)?)).and_then(|at| slots.get(at));
-    Ok(id.is_some() && begun.is_some_and(|slot| slot.id.as_deref() == id))
+    let begun = slots.find(&Key::Number(number(event, slots)?));
+    let is_same = |at: &usize| slots.get(*at).is_some_and(|slot| slot.id.as_deref() == id);
+    Ok(begun.filter(|at| id.is_some() && is_same(at)))
 }
 
 /// Begins the call that an item is.
@@ -128,7 +153,7 @@ fn begin(item: &At<'_>, number: u64, slots: &mut Slots) -> Result<usize, Dialect
 
 /// Takes what an item that is done says of its call: its arguments, which some servers send nowhere else, and
 /// whether the model finished it.
-fn complete(item: &At<'_>, at: usize, slots: &mut Slots) -> Result<(), DialectError> {
+fn complete_call(item: &At<'_>, at: usize, slots: &mut Slots) -> Result<(), DialectError> {
     let id = item.field("call_id").any_text()?.filter(|id| !id.is_empty());
     let Some(slot) = slots.get_mut(at) else { return Ok(()) };
     slot.id = slot.id.take().or_else(|| id.map(str::to_owned));
@@ -136,8 +161,8 @@ fn complete(item: &At<'_>, at: usize, slots: &mut Slots) -> Result<(), DialectEr
     let written = item.field(if slot.custom { "input" } else { "arguments" });
     match written.value() {
         // Nothing takes back what came in parts.
-        Some(Value::String(text)) if text.is_empty() => {}
-        Some(Value::String(text)) => slot.set_text(text),
+        Some(ExactValue::String(text)) if text.is_empty() => {}
+        Some(ExactValue::String(text)) => slot.set_text(text),
         _ if slot.custom => return Err(written.error("a text")),
         _ => slot.give(&written)?,
     }
@@ -165,28 +190,54 @@ fn known(item: &At<'_>, number: u64, slots: &Slots) -> Result<Option<usize>, Dia
     }
 }
 
-/// Takes the calls of a response that has ended, of which no event spoke, or not to the end.
-fn end(response: &At<'_>, slots: &mut Slots) -> Result<(), DialectError> {
+/// Takes the items of a response that has ended; also calls of which no event spoke, or not to the end.
+fn end(response: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {
+    let slots = &mut reading.slots;
     let had_events = slots.last().is_some();
+    let mut items = Vec::new();
     for (number, item) in (0..).zip(response.field("output").any_items()?) {
-        let has_id = item.field("call_id").any_text()?.is_some_and(|id| !id.is_empty());
-        // Without an id, nobody could say which of the calls that have begun it is.
-        if !is_call(&item)? || had_events && !has_id {
+        if !is_call(&item)? {
+            if item.value().is_some() {
+                items.push((item, None));
+            }
             continue;
         }
-        match known(&item, number, slots)? {
-            Some(at) if slots.get(at).is_some_and(|slot| slot.open || slot.is_blank()) => {
-                complete(&item, at, slots)?;
+        let has_id = item.field("call_id").any_text()?.is_some_and(|id| !id.is_empty());
+        // Without an id, nobody could say which of the calls that have begun it is.
+        if had_events && !has_id {
+            continue;
+        }
+        let at = match known(&item, number, slots)? {
+            Some(at) if slots.get(at).is_some_and(|slot| !slot.open && !slot.is_blank()) => at,
+            Some(at) => {
+                complete_call(&item, at, slots)?;
+                at
             }
-            Some(_) => {}
             None => {
                 let at = begin(&item, number, slots)?;
-                complete(&item, at, slots)?;
+                complete_call(&item, at, slots)?;
+                at
             }
-        }
+        };
+        items.push((item, Some(at)));
     }
     slots.end();
+    items::end_all(&items, reading);
     Ok(())
+}
+
+pub(super) fn complete(draft: &mut Draft, slots: &Slots) {
+    items::complete(draft, slots);
+}
+
+pub(super) fn usage(usage: &ExactValue<'_>) -> Usage {
+    Usage {
+        input: counted(usage, &["input_tokens"]),
+        output: counted(usage, &["output_tokens"]),
+        cached: counted(usage, &["input_tokens_details", "cached_tokens"]),
+        cache_written: counted(usage, &["input_tokens_details", "cache_write_tokens"]),
+        reasoning: counted(usage, &["output_tokens_details", "reasoning_tokens"]),
+    }
 }
 
 /// The call that a part of arguments belongs to: by the number of its item, and by the id of the item where several

@@ -2,6 +2,8 @@
 
 mod accepted;
 mod anthropic;
+mod append;
+mod assistant;
 mod bound;
 pub(crate) mod carried;
 mod drafts;
@@ -13,6 +15,7 @@ mod mcp;
 mod openai_chat;
 mod openai_responses;
 mod parts;
+mod pieces;
 mod providers;
 mod recorded;
 mod requests;

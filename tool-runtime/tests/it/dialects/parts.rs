@@ -23,7 +23,7 @@ fn chat(events: &[Value]) -> Result<Vec<(String, String)>, String> {
     events
         .iter()
         .chain([&end()])
-        .try_for_each(|event| assembler.push(event))
+        .try_for_each(|event| assembler.push(event).map(drop))
         .map_err(|why| why.to_string())?;
     let calls = told(&assembler.finish().calls);
     Ok(calls.into_iter().map(|(_, name, arguments)| (name, arguments)).collect())
@@ -223,7 +223,7 @@ fn item(id: &str, name: &str, arguments: &str) -> Value {
 
 fn responses(events: &[Value]) -> Result<Vec<(String, String, String)>, String> {
     let mut assembler = bound(&Dialect::openai_responses()).assembler();
-    events.iter().try_for_each(|event| assembler.push(event)).map_err(|why| why.to_string())?;
+    events.iter().try_for_each(|event| assembler.push(event).map(drop)).map_err(|why| why.to_string())?;
     let calls = assembler.finish().calls;
     assert!(cut_off(&calls).is_empty(), "{events:?}");
     Ok(told(&calls))
@@ -352,7 +352,7 @@ fn object() -> impl Strategy<Value = String> {
 }
 
 /// Cuts `text` at `cuts`, and gives at least one piece.
-fn pieces(text: &str, cuts: &[prop::sample::Index]) -> Vec<String> {
+pub(super) fn pieces(text: &str, cuts: &[prop::sample::Index]) -> Vec<String> {
     let ends: Vec<_> = (0..=text.len()).filter(|at| text.is_char_boundary(*at)).collect();
     let mut cuts: Vec<_> = cuts.iter().map(|cut| *cut.get(&ends)).chain([0, text.len()]).collect();
     cuts.sort_unstable();

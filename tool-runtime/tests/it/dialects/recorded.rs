@@ -41,6 +41,11 @@ fn all() -> Vec<Recorded> {
     .collect()
 }
 
+/// All that was recorded: the dialect, a name, and the response or its events.
+pub(super) fn entries() -> Vec<(Dialect, String, Value)> {
+    all().into_iter().map(|it| (it.dialect, it.name, it.of)).collect()
+}
+
 /// The ids that were made up are not compared.
 fn same(got: Vec<(String, String, String)>, expected: &[(String, String, String)], name: &str) {
     assert_eq!(got.len(), expected.len(), "{name}: {got:?}");

@@ -1,0 +1,115 @@
+//! The body of a request: its members as a value, and messages that are added as texts, so that their numbers stay.
+
+use serde::{
+    Serialize, Serializer,
+    ser::{Error as _, SerializeMap, SerializeSeq},
+};
+use serde_json::{
+    Map, Value,
+    value::{RawValue, to_raw_value},
+};
+
+use super::{DialectError, wire::Wire};
+
+/// The body of a request in one dialect, made by [`Bound::body`](super::Bound::body). It is sent as the JSON that it
+/// serializes as.
+///
+/// # Examples
+///
+/// ```
+/// # use tool_runtime::{dialect::Dialect, prelude::*};
+/// # let tools = Registry::builder().build()?;
+/// let gemini = Dialect::gemini().bind(&tools);
+/// let mut body = gemini.body(json!({ "contents": [] }))?;
+/// body.push(&json!({ "role": "user", "parts": [{ "text": "Hello." }] }))?;
+/// gemini.pack(body.fields_mut())?;
+/// assert_eq!(json!(body)["contents"][0]["parts"][0]["text"], "Hello.");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct RequestBody {
+    fields: Value,
+    /// The member that has the messages.
+    list: &'static str,
+    /// Messages that come after those of the member.
+    added: Vec<Box<RawValue>>,
+}
+
+impl RequestBody {
+    pub(super) fn new(wire: Wire, mut fields: Value) -> Result<Self, DialectError> {
+        let wrong =
+            |fields: &Value, pointer: &str, expected| DialectError::of_body(fields, pointer, expected);
+        let Some(list) = wire.messages() else {
+            return Err(wrong(&fields, "", "a dialect whose requests have messages"));
+        };
+        let Value::Object(members) = &mut fields else { return Err(wrong(&fields, "", "an object")) };
+        let messages = members.entry(list).or_insert(Value::Null);
+        match messages {
+            Value::Null => *messages = Value::Array(Vec::new()),
+            Value::Array(_) => {}
+            // A text is one message of the user.
+            Value::String(text) if matches!(wire, Wire::OpenAiResponses { .. }) => {
+                *messages = serde_json::json!([{ "role": "user", "content": text }]);
+            }
+            _ => return Err(wrong(&fields, &format!("/{list}"), "a list")),
+        }
+        Ok(Self { fields, list, added: Vec::new() })
+    }
+
+    /// All members, without the messages that were added; [`Bound::pack`](super::Bound::pack) adds tools to them.
+    pub fn fields_mut(&mut self) -> &mut Value {
+        &mut self.fields
+    }
+
+    /// Adds a message, such as the next one of the user.
+    ///
+    /// # Errors
+    ///
+    /// If the message cannot be written as JSON.
+    pub fn push<T: Serialize + ?Sized>(&mut self, message: &T) -> Result<(), serde_json::Error> {
+        self.added.push(to_raw_value(message)?);
+        Ok(())
+    }
+
+    /// Adds a message, or each one of a list.
+    pub(super) fn add(&mut self, messages: Option<&RawValue>) {
+        let Some(messages) = messages else { return };
+        match serde_json::from_str::<Vec<Box<RawValue>>>(messages.get()) {
+            Ok(all) => self.added.extend(all),
+            Err(_) => self.added.push(messages.to_owned()),
+        }
+    }
+}
+
+impl Serialize for RequestBody {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Some(Value::Array(before)) = self.fields.get(self.list) else {
+            return Err(S::Error::custom(format!("`{}` is not a list", self.list)));
+        };
+        let messages = Messages { before, added: &self.added };
+        let members = self.fields.as_object().map(Map::iter).into_iter().flatten();
+        let mut map = serializer.serialize_map(None)?;
+        for (name, value) in members {
+            if name == self.list {
+                map.serialize_entry(name, &messages)?;
+            } else {
+                map.serialize_entry(name, value)?;
+            }
+        }
+        map.end()
+    }
+}
+
+struct Messages<'b> {
+    before: &'b [Value],
+    added: &'b [Box<RawValue>],
+}
+
+impl Serialize for Messages<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut list = serializer.serialize_seq(Some(self.before.len() + self.added.len()))?;
+        self.before.iter().try_for_each(|message| list.serialize_element(message))?;
+        self.added.iter().try_for_each(|message| list.serialize_element(message))?;
+        list.end()
+    }
+}

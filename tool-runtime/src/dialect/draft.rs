@@ -1,0 +1,214 @@
+//! The assistant message of a response while the response is read.
+//!
+//! A message is an object with a list of parts: blocks, calls or items. A whole response brings both; a stream begins
+//! parts and adds to them.
+
+use std::{borrow::Cow, collections::HashMap};
+
+use tool_core::__private::ExactValue;
+
+use super::{
+    error::At,
+    slots::{Key, Slots},
+};
+use crate::ToolCall;
+
+/// The assistant message of a response that is being read.
+#[derive(Default)]
+pub(super) struct Draft {
+    /// The members of the message; the list of parts is empty where it is one of them.
+    pub(super) base: Members,
+    parts: Vec<Part>,
+    /// The part that was begun last under a key.
+    places: HashMap<Key, usize>,
+}
+
+/// The members of an object.
+pub(super) type Members = Vec<(Cow<'static, str>, ExactValue<'static>)>;
+
+/// One part of a message.
+pub(super) struct Part {
+    pub(super) value: ExactValue<'static>,
+    /// The place of the call that the part is.
+    pub(super) call: Option<usize>,
+    /// A JSON text that comes in pieces and is a member of the part.
+    pub(super) json: String,
+    /// Set while the provider has not told of the part as a whole.
+    pub(super) open: bool,
+    /// Set where text of the part has been passed on as deltas.
+    pub(super) told: bool,
+}
+
+impl Part {
+    pub(super) fn new(value: ExactValue<'static>) -> Self {
+        Self { value, call: None, json: String::new(), open: false, told: false }
+    }
+
+    pub(super) fn of_call(value: ExactValue<'static>, call: usize) -> Self {
+        Self { call: Some(call), ..Self::new(value) }
+    }
+
+    pub(super) fn is(&self, kind: &str) -> bool {
+        self.value.get("type").and_then(ExactValue::as_str) == Some(kind)
+    }
+}
+
+impl Draft {
+    /// Adds a part; returns its place.
+    pub(super) fn push(&mut self, part: Part) -> usize {
+        self.parts.push(part);
+        self.parts.len() - 1
+    }
+
+    /// Has the part at `at` be found by `key`.
+    pub(super) fn know(&mut self, at: usize, key: Key) {
+        self.places.insert(key, at);
+    }
+
+    pub(super) fn find(&self, key: &Key) -> Option<usize> {
+        self.places.get(key).copied()
+    }
+
+    pub(super) fn get_mut(&mut self, at: usize) -> Option<&mut Part> {
+        self.parts.get_mut(at)
+    }
+
+    pub(super) fn last_mut(&mut self) -> Option<&mut Part> {
+        self.parts.last_mut()
+    }
+
+    pub(super) fn parts(&mut self) -> &mut Vec<Part> {
+        &mut self.parts
+    }
+
+    /// Brings the parts at `places` to the front, in that order.
+    pub(super) fn order(&mut self, places: &[usize]) {
+        let mut parts: Vec<_> = std::mem::take(&mut self.parts).into_iter().map(Some).collect();
+        let first: Vec<_> = places.iter().filter_map(|at| parts.get_mut(*at)?.take()).collect();
+        self.parts = first.into_iter().chain(parts.into_iter().flatten()).collect();
+    }
+
+    /// Takes the members of a message, as they are, but for its parts in `list`; those that are there stay.
+    pub(super) fn take_members(&mut self, message: &At<'_>, list: &str) {
+        for (name, value) in message.members() {
+            if !self.base.iter().any(|(own, _)| own == name) {
+                let value = if name == list { ExactValue::List(Vec::new()) } else { value.to_owned() };
+                self.base.push((Cow::Owned(name.to_owned()), value));
+            }
+        }
+    }
+
+    /// Gives each call that came without an id the id that it was given here, as the member `name`: results name it.
+    pub(super) fn name_calls(&mut self, name: &str, calls: &[ToolCall]) {
+        for part in &mut self.parts {
+            let Some(call) = part.call.and_then(|at| calls.get(at)) else { continue };
+            if let Some(id) = part.value.entry(name)
+                && id.as_str().is_none_or(str::is_empty)
+            {
+                *id = text(&call.id.to_string());
+            }
+        }
+    }
+
+    /// Puts the arguments of each part that came in pieces into it.
+    pub(super) fn fill(
+        &mut self,
+        slots: &Slots,
+        put: impl Fn(&mut ExactValue<'static>, ExactValue<'static>, bool),
+    ) {
+        for part in self.parts.iter_mut().filter(|part| part.open) {
+            let Some(slot) = part.call.and_then(|at| slots.get(at)) else { continue };
+            put(&mut part.value, slot.arguments(), slot.custom);
+        }
+    }
+
+    /// The message, its parts in `list`, by `role` where none is named; `None` where nothing is in it.
+    pub(super) fn into_message(self, list: &'static str, role: &'static str) -> Option<ExactValue<'static>> {
+        let Self { mut base, parts, .. } = self;
+        if !base.iter().any(|(name, value)| name == "role" && !value.is_null()) {
+            base.retain(|(name, _)| name != "role");
+            base.insert(0, (Cow::Borrowed("role"), text(role)));
+        }
+        let parts: Vec<_> = parts.into_iter().map(|part| part.value).collect();
+        let is_empty = |value: &ExactValue<'_>| match value {
+            ExactValue::Null => true,
+            ExactValue::List(items) => items.is_empty(),
+            _ => false,
+        };
+        if parts.is_empty() && base.iter().all(|(name, value)| name == "role" || is_empty(value)) {
+            return None;
+        }
+        let mut message = ExactValue::Object(base);
+        if !parts.is_empty() {
+            put(&mut message, list, ExactValue::List(parts));
+        }
+        Some(message)
+    }
+
+    /// The parts, without a message around them.
+    pub(super) fn into_list(self) -> Option<ExactValue<'static>> {
+        let parts: Vec<_> = self.parts.into_iter().map(|part| part.value).collect();
+        (!parts.is_empty()).then_some(ExactValue::List(parts))
+    }
+}
+
+pub(super) fn text(text: &str) -> ExactValue<'static> {
+    ExactValue::String(Cow::Owned(text.to_owned()))
+}
+
+/// Sets a member of an object.
+pub(super) fn put(object: &mut ExactValue<'static>, name: &str, value: ExactValue<'static>) {
+    if let Some(place) = object.entry(name) {
+        *place = value;
+    }
+}
+
+/// The item `at` of the list `name`, which is made, as an empty object, where it would be the next one.
+pub(super) fn item<'v>(
+    object: &'v mut ExactValue<'static>,
+    name: &str,
+    at: u64,
+) -> Option<&'v mut ExactValue<'static>> {
+    let list = object.entry(name)?;
+    if list.is_null() {
+        *list = ExactValue::List(Vec::new());
+    }
+    let ExactValue::List(items) = list else { return None };
+    let at = usize::try_from(at).ok()?;
+    if at == items.len() {
+        items.push(ExactValue::Object(Vec::new()));
+    }
+    items.get_mut(at)
+}
+
+/// Adds a delta to a value: texts and the members of objects are put together, and so are items of lists that have
+/// the same `index`; `index`, `type` and all else are replaced
+/// ([as OpenAI's SDK does](https://github.com/openai/openai-python/blob/main/src/openai/lib/streaming/_deltas.py)).
+pub(super) fn add(before: &mut ExactValue<'static>, delta: &ExactValue<'_>) {
+    match (before, delta) {
+        (_, ExactValue::Null) => {}
+        (ExactValue::String(before), ExactValue::String(more)) => before.to_mut().push_str(more),
+        (object @ ExactValue::Object(_), ExactValue::Object(more)) => {
+            for (name, delta) in more {
+                let Some(place) = object.entry(name) else { continue };
+                if matches!(&**name, "index" | "type") {
+                    *place = delta.clone().into_owned();
+                } else {
+                    add(place, delta);
+                }
+            }
+        }
+        (ExactValue::List(items), ExactValue::List(more)) => {
+            for delta in more {
+                let index = delta.get("index").and_then(ExactValue::as_u64);
+                let at = index.and_then(|index| usize::try_from(index).ok());
+                let same = at.and_then(|at| items.get_mut(at));
+                match same.filter(|same| same.get("index").and_then(ExactValue::as_u64) == index) {
+                    Some(same) => add(same, delta),
+                    None => items.push(delta.clone().into_owned()),
+                }
+            }
+        }
+        (before, delta) => *before = delta.clone().into_owned(),
+    }
+}

@@ -1,0 +1,88 @@
+//! JSON that comes from a provider, as a text or as a value.
+
+use serde::de::IgnoredAny;
+use serde_json::{Value, value::RawValue};
+use tool_core::__private::ExactValue;
+
+use super::DialectError;
+
+/// JSON that comes from a provider: a text (`str`, `String`, [`RawValue`]) or a [`Value`].
+///
+/// Numbers of a text keep their digits, in arguments and in the assistant message. A [`Value`] holds an `f64` in place
+/// of a number with a fraction, an exponent or more than 64 bits.
+pub trait Json: sealed::Json {}
+
+impl<T: sealed::Json + ?Sized> Json for T {}
+
+mod sealed {
+    use super::{DialectError, ExactValue};
+
+    pub trait Json {
+        fn exact(&self) -> Result<ExactValue<'_>, DialectError>;
+
+        /// Returns `true` for the text that ends the streams of some providers, and is no event.
+        fn is_done(&self) -> bool {
+            false
+        }
+    }
+}
+
+impl sealed::Json for Value {
+    fn exact(&self) -> Result<ExactValue<'_>, DialectError> {
+        ExactValue::of(self).ok_or_else(|| unlike("a value that is nested too deeply".to_owned()))
+    }
+}
+
+impl sealed::Json for str {
+    fn exact(&self) -> Result<ExactValue<'_>, DialectError> {
+        ExactValue::read(self).ok_or_else(|| {
+            let why = serde_json::from_str::<IgnoredAny>(self).err();
+            let why = why.map_or_else(|| "it is nested too deeply".to_owned(), |error| error.to_string());
+            unlike(format!("a text that is not JSON ({why})"))
+        })
+    }
+
+    fn is_done(&self) -> bool {
+        self.trim() == "[DONE]"
+    }
+}
+
+impl sealed::Json for String {
+    fn exact(&self) -> Result<ExactValue<'_>, DialectError> {
+        self.as_str().exact()
+    }
+
+    fn is_done(&self) -> bool {
+        self.as_str().is_done()
+    }
+}
+
+impl sealed::Json for RawValue {
+    fn exact(&self) -> Result<ExactValue<'_>, DialectError> {
+        self.get().exact()
+    }
+}
+
+impl<T: sealed::Json + ?Sized> sealed::Json for &T {
+    fn exact(&self) -> Result<ExactValue<'_>, DialectError> {
+        (**self).exact()
+    }
+
+    fn is_done(&self) -> bool {
+        (**self).is_done()
+    }
+}
+
+impl<T: sealed::Json + ?Sized> sealed::Json for Box<T> {
+    fn exact(&self) -> Result<ExactValue<'_>, DialectError> {
+        (**self).exact()
+    }
+
+    fn is_done(&self) -> bool {
+        (**self).is_done()
+    }
+}
+
+fn unlike(got: String) -> DialectError {
+    DialectError { pointer: String::new(), expected: "JSON".to_owned(), got }
+}

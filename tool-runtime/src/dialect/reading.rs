@@ -1,0 +1,86 @@
+//! A response while it is read, whole or event by event: its calls, its message, and what it says of itself.
+
+use serde_json::value::RawValue;
+use tool_core::__private::ExactValue;
+
+use super::{Assembled, Bound, Delta, draft::Draft, error::At, slots::Slots, stop::Stop, usage::Usage};
+
+/// A response that is being read.
+#[derive(Default)]
+pub(super) struct Reading {
+    pub(super) slots: Slots,
+    pub(super) draft: Draft,
+    /// The deltas that nobody has been given.
+    pub(super) deltas: Vec<Delta>,
+    text: String,
+    reasoning: String,
+    stop_reason: Option<String>,
+    /// The members by which the provider counts tokens, as they were told last.
+    usage: Option<ExactValue<'static>>,
+}
+
+impl Reading {
+    /// Forgets the message, with all that is said of its end: another one is the response.
+    pub(super) fn restart(&mut self) {
+        let Self { slots, usage, .. } = std::mem::take(self);
+        *self = Self { slots, usage, ..Self::default() };
+        self.slots.forget_stop();
+    }
+
+    /// Takes a part of the text.
+    pub(super) fn say(&mut self, text: &str) {
+        if !text.is_empty() {
+            self.text.push_str(text);
+            self.deltas.push(Delta::Text(text.to_owned()));
+        }
+    }
+
+    /// Takes a part of the reasoning.
+    pub(super) fn reason(&mut self, text: &str) {
+        if !text.is_empty() {
+            self.reasoning.push_str(text);
+            self.deltas.push(Delta::Reasoning(text.to_owned()));
+        }
+    }
+
+    /// Takes a stop reason, if there is one; only those among `finished` mean that the model had finished. Returns `true`
+    /// if there is one.
+    pub(super) fn stop(&mut self, reason: Option<&str>, finished: &[&str]) -> bool {
+        let stop = Stop::of(reason, finished);
+        if stop == Stop::Unsaid {
+            return false;
+        }
+        if self.slots.stop(stop) {
+            self.stop_reason = reason.map(|reason| reason.trim().to_owned());
+        }
+        true
+    }
+
+    /// Takes numbers of tokens, which replace those that were told before.
+    pub(super) fn count(&mut self, usage: &At<'_>) {
+        if usage.value().is_none() {
+            return;
+        }
+        let before = self.usage.get_or_insert_with(|| ExactValue::Object(Vec::new()));
+        for (name, value) in usage.members().filter(|(_, value)| value.value().is_some()) {
+            if let Some(place) = before.entry(name) {
+                *place = value.to_owned();
+            }
+        }
+    }
+
+    /// Returns what the response was.
+    pub(super) fn finish(self, bound: &Bound) -> Assembled {
+        let Self { slots, mut draft, text, reasoning, stop_reason, usage, .. } = self;
+        let wire = bound.wire();
+        wire.complete(&mut draft, &slots);
+        let ended = slots.has_ended();
+        let calls = slots.into_calls(bound);
+        if let Some(id) = wire.id_of_calls() {
+            draft.name_calls(id, &calls);
+        }
+        let message = wire.message(draft).and_then(|it| RawValue::from_string(it.to_string()).ok());
+        let usage = usage.map(|counted| wire.usage(&counted)).filter(|usage| *usage != Usage::default());
+        Assembled { calls, ended, message, text, reasoning, stop_reason, usage }
+    }
+}

@@ -1,0 +1,173 @@
+//! The items of a response, which are the message that goes back: each as it came when it was done.
+
+use tool_core::__private::ExactValue;
+
+use crate::dialect::{
+    DialectError,
+    draft::{Draft, Part, add, item as item_at, put, text},
+    error::At,
+    reading::Reading,
+    slots::{Key, Slots},
+};
+
+/// Takes an item of a whole response; `call` is the place of the call that it is.
+pub(super) fn read(item: &At<'_>, call: Option<usize>, reading: &mut Reading) {
+    if item.value().is_some() {
+        tell(item, reading);
+        reading.draft.push(Part { call, ..Part::new(item.to_owned()) });
+    }
+}
+
+/// Begins an item, unless it has begun.
+pub(super) fn begin(event: &At<'_>, call: Option<usize>, reading: &mut Reading) {
+    let item = event.field("item");
+    let draft = &mut reading.draft;
+    let number = event.field("output_index");
+    if item.value().is_some() && find(&item.field("id"), &number, call, draft).is_none() {
+        let at = draft.push(Part { call, open: true, ..Part::new(item.to_owned()) });
+        know(at, &item.field("id"), &number, call, draft);
+    }
+}
+
+/// Takes an item that is done.
+pub(super) fn end(event: &At<'_>, call: Option<usize>, reading: &mut Reading) {
+    let item = event.field("item");
+    if item.value().is_some() {
+        settle(&item, &event.field("output_index"), call, reading);
+    }
+}
+
+/// Puts an item that is done in the place of what was known of it; returns the place.
+fn settle(item: &At<'_>, number: &At<'_>, call: Option<usize>, reading: &mut Reading) -> usize {
+    let draft = &mut reading.draft;
+    let at = find(&item.field("id"), number, call, draft)
+        .unwrap_or_else(|| draft.push(Part { open: true, ..Part::new(ExactValue::Null) }));
+    know(at, &item.field("id"), number, call, draft);
+    let mut is_told = true;
+    if let Some(part) = draft.get_mut(at).filter(|part| part.open) {
+        (part.value, part.call, part.open) = (item.to_owned(), call, false);
+        is_told = std::mem::replace(&mut part.told, true);
+    }
+    if !is_told {
+        tell(item, reading);
+    }
+    at
+}
+
+/// Takes the items of a response that has ended, in their order, with the calls that they are. Those of which an event
+/// told that they are done stay as they were.
+pub(super) fn end_all(items: &[(At<'_>, Option<usize>)], reading: &mut Reading) {
+    // The numbers of items are those of events, which some servers do not count from zero.
+    let nothing = ExactValue::Null;
+    let number = At::root(&nothing);
+    let order: Vec<_> = items.iter().map(|(item, call)| settle(item, &number, *call, reading)).collect();
+    reading.draft.order(&order);
+}
+
+/// The place of an item that has begun: of a call by its place, of another by its id, or by its number before it is done.
+fn find(id: &At<'_>, number: &At<'_>, call: Option<usize>, draft: &mut Draft) -> Option<usize> {
+    if let Some(call) = call {
+        return draft.find(&Key::Id(call.to_string()));
+    }
+    let by_id = id.as_text().and_then(|id| draft.find(&Key::Item(id.to_owned())));
+    by_id.or_else(|| {
+        let at = draft.find(&Key::Number(number.value()?.as_u64()?))?;
+        draft.get_mut(at).is_some_and(|part| part.open && part.call.is_none()).then_some(at)
+    })
+}
+
+fn know(at: usize, id: &At<'_>, number: &At<'_>, call: Option<usize>, draft: &mut Draft) {
+    if let Some(number) = number.value().and_then(ExactValue::as_u64) {
+        draft.know(at, Key::Number(number));
+    }
+    match (call, id.as_text()) {
+        (Some(call), _) => draft.know(at, Key::Id(call.to_string())),
+        (None, Some(id)) => draft.know(at, Key::Item(id.to_owned())),
+        (None, None) => {}
+    }
+}
+
+/// Takes a part of an item that is no call.
+pub(super) fn push(kind: &str, event: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {
+    let (list, index, piece) = match kind {
+        "response.output_text.delta" => ("content", "content_index", "output_text"),
+        "response.refusal.delta" => ("content", "content_index", "refusal"),
+        "response.reasoning_text.delta" => ("content", "content_index", "reasoning_text"),
+        "response.reasoning_summary_text.delta" => ("summary", "summary_index", "summary_text"),
+        "response.content_part.added" => ("content", "content_index", ""),
+        "response.reasoning_summary_part.added" => ("summary", "summary_index", ""),
+        _ => return Ok(()),
+    };
+    let is_reasoning = list == "summary" || piece == "reasoning_text";
+    let draft = &mut reading.draft;
+    let (id, number) = (event.field("item_id"), event.field("output_index"));
+    let at = find(&id, &number, None, draft).unwrap_or_else(|| {
+        let at = draft.push(Part { open: true, ..Part::new(made(is_reasoning, &id)) });
+        know(at, &id, &number, None, draft);
+        at
+    });
+    let Some(part) = draft.get_mut(at).filter(|part| part.open) else { return Ok(()) };
+    let place =
+        item_at(&mut part.value, list, event.field(index).value().and_then(ExactValue::as_u64).unwrap_or(0));
+    if piece.is_empty() {
+        if let Some(place) = place {
+            *place = event.field("part").to_owned();
+        }
+        return Ok(());
+    }
+    let delta = event.field("delta");
+    let member = if piece == "refusal" { "refusal" } else { "text" };
+    if let Some(place) = place {
+        if place.get("type").is_none() {
+            put(place, "type", text(piece));
+        }
+        if let (Some(before), Some(more)) = (place.entry(member), delta.value()) {
+            add(before, more);
+        }
+    }
+    part.told = true;
+    if is_reasoning {
+        reading.reason(delta.text()?)
+    } else {
+        reading.say(delta.text()?)
+    }
+    Ok(())
+}
+
+/// An item of which no event told that it begins.
+fn made(is_reasoning: bool, id: &At<'_>) -> ExactValue<'static> {
+    let mut members = vec![("type".into(), text(if is_reasoning { "reasoning" } else { "message" }))];
+    if id.value().is_some() {
+        members.push(("id".into(), id.to_owned()));
+    }
+    if is_reasoning {
+        members.push(("summary".into(), ExactValue::List(Vec::new())));
+    } else {
+        members.push(("role".into(), text("assistant")));
+    }
+    ExactValue::Object(members)
+}
+
+/// Passes on the text of an item as a whole.
+fn tell(item: &At<'_>, reading: &mut Reading) {
+    let is_reasoning = item.field("type").is("reasoning");
+    for list in ["summary", "content"] {
+        for part in item.field(list).any_items().unwrap_or_default() {
+            let text = part.field("text").as_text().or(part.field("refusal").as_text()).unwrap_or_default();
+            match item.field("type").as_text() {
+                Some("message") => reading.say(text),
+                _ if is_reasoning => reading.reason(text),
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Gives calls that were cut off what came of their arguments, and takes out reasoning that was: the provider wants [the
+/// item after it](https://github.com/openai/openai-agents-python/issues/1660).
+pub(super) fn complete(draft: &mut Draft, slots: &Slots) {
+    draft.fill(slots, |item, arguments, custom| {
+        put(item, if custom { "input" } else { "arguments" }, arguments);
+    });
+    draft.parts().retain(|part| !part.open || !part.is("reasoning"));
+}

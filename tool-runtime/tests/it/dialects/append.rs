@@ -1,0 +1,182 @@
+//! The next request: what it had, the assistant message, and the results of its calls.
+
+use serde_json::Value;
+use tool_runtime::{
+    CallOutcome, Declaration, Executor, InputSchema, Registry, ToolDefinition, ToolName,
+    dialect::{Assembled, Bound, Dialect, RequestBody},
+    prelude::*,
+    serde_json,
+};
+
+use super::{add, assistant::message};
+
+/// A tool that answers, and one whose calls are left to the program.
+fn tools() -> Registry {
+    let schema = InputSchema::new(json!({ "type": "object" })).unwrap();
+    let asked = ToolDefinition::new(ToolName::new("ask").unwrap(), "Asks a person.", schema);
+    Registry::builder().tool::<add>().add(Declaration::new(asked).external()).build().unwrap()
+}
+
+/// A response with two calls, of which the first is left to the program.
+fn response(dialect: &str) -> Value {
+    let texts = ["{\"a\":2,\"b\":3}", "{}"];
+    match dialect {
+        "openai-chat" | "openai-chat-strict" => {
+            let call = |id: &str, name: &str, arguments: &str| json!({ "id": id, "type": "function", "function": { "name": name, "arguments": arguments } });
+            let calls = json!([call("1", "ask", texts[1]), call("2", "add", texts[0])]);
+            let message = json!({ "role": "assistant", "content": null, "tool_calls": calls });
+            json!({ "choices": [{ "message": message, "finish_reason": "tool_calls" }] })
+        }
+        "openai-responses" | "openai-responses-strict" => {
+            let call = |id: &str, name: &str, arguments: &str| json!({ "type": "function_call", "call_id": id, "name": name, "arguments": arguments });
+            let thought =
+                json!({ "type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gAAA" });
+            let output = json!([thought, call("1", "ask", texts[1]), call("2", "add", texts[0])]);
+            json!({ "status": "completed", "output": output })
+        }
+        "gemini" | "gemini-schema" => {
+            let call = |id: &str, name: &str, args: Value| json!({ "functionCall": { "id": id, "name": name, "args": args } });
+            let parts = json!([call("1", "ask", json!({})), call("2", "add", json!({ "a": 2, "b": 3 }))]);
+            json!({ "candidates": [{ "content": { "parts": parts, "role": "model" }, "finishReason": "STOP" }] })
+        }
+        _ => {
+            let call = |id: &str, name: &str, input: Value| json!({ "type": "tool_use", "id": id, "name": name, "input": input });
+            let content = json!([call("1", "ask", json!({})), call("2", "add", json!({ "a": 2, "b": 3 }))]);
+            json!({ "role": "assistant", "content": content, "stop_reason": "tool_use" })
+        }
+    }
+}
+
+fn list(dialect: &str) -> &'static str {
+    match dialect {
+        "openai-responses" | "openai-responses-strict" => "input",
+        "gemini" | "gemini-schema" => "contents",
+        _ => "messages",
+    }
+}
+
+fn with_messages() -> impl Iterator<Item = Dialect> {
+    Dialect::all().into_iter().filter(|dialect| dialect.name() != "mcp")
+}
+
+fn begun(bound: &Bound, dialect: &str) -> RequestBody {
+    bound.body(json!({ "first": 1, list(dialect): [{ "role": "user" }], "last": 2 })).unwrap()
+}
+
+/// The messages of a body.
+fn messages(body: &RequestBody, dialect: &str) -> Vec<Value> {
+    serde_json::to_value(body).unwrap()[list(dialect)].as_array().unwrap().clone()
+}
+
+/// What a list of messages, or one message, adds.
+fn listed(messages: Value) -> Vec<Value> {
+    match messages {
+        Value::Array(all) => all,
+        one => vec![one],
+    }
+}
+
+// D04, D12
+#[tokio::test]
+async fn a_message_and_its_results_are_appended_in_the_order_of_the_calls() {
+    for dialect in with_messages() {
+        let name = dialect.name();
+        let bound = dialect.bind(&tools());
+        let read = bound.read(&response(name)).unwrap();
+        let executor = Executor::new(tools());
+        let mut outcomes = executor.run(read.calls.clone()).await;
+        assert!(matches!(outcomes[0], CallOutcome::External(..)), "{name}");
+
+        // A call that nobody has answered has no result.
+        let mut body = begun(&bound, name);
+        bound.append(&mut body, &read, &outcomes);
+        let done = outcomes[1].result().unwrap().clone();
+        let mut expected = vec![json!({ "role": "user" })];
+        expected.extend(listed(message(&read)));
+        expected.extend(listed(bound.results(std::slice::from_ref(&done))));
+        assert_eq!(messages(&body, name), expected, "{name}");
+
+        let answer = executor.answer(outcomes[0].address().unwrap(), Ok(ToolOutput::from("yes"))).unwrap();
+        outcomes[0] = CallOutcome::Finished(answer.clone());
+        let mut body = begun(&bound, name);
+        bound.append(&mut body, &read, &outcomes);
+        expected.truncate(1 + listed(message(&read)).len());
+        expected.extend(listed(bound.results(&[answer, done])));
+        assert_eq!(messages(&body, name), expected, "{name}");
+        let text = serde_json::to_string(&body).unwrap();
+        assert!(text.starts_with(r#"{"first":1,"#) && text.ends_with(r#","last":2}"#), "{name}: {text}");
+    }
+}
+
+#[test]
+fn a_response_without_calls_is_appended_alone_and_the_next_question_after_it() {
+    let bound = Dialect::anthropic().bind(&tools());
+    let mut body = bound.body(json!({ "model": "claude" })).unwrap();
+    bound.pack(body.fields_mut()).unwrap();
+    body.push(&json!({ "role": "user", "content": "1.10?" })).unwrap();
+    let text = r#"{"role":"assistant","content":[{"type":"text","text":"Yes.","score":1.10}]}"#;
+    bound.append(&mut body, &bound.read(text).unwrap(), &[]);
+    // Nothing to send back, and no results: nothing is added.
+    let empty = bound.read(r#"{"role":"assistant","content":[]}"#).unwrap();
+    assert!(empty.message.is_none());
+    bound.append(&mut body, &empty, &[]);
+    body.push(&json!({ "role": "user", "content": "And 2?" })).unwrap();
+    let sent = serde_json::to_string(&body).unwrap();
+    let expected = format!(
+        r#""messages":[{{"role":"user","content":"1.10?"}},{text},{{"role":"user","content":"And 2?"}}],"#
+    );
+    assert!(sent.contains(&expected), "{sent}");
+    assert_eq!(json!(body)["tools"][0]["name"], "add");
+}
+
+#[test]
+fn a_body_without_a_place_for_messages_is_refused() {
+    let refused = |dialect: Dialect, fields: Value| {
+        dialect.bind(&tools()).body(fields).err().map(|why| why.to_string()).unwrap_or_default()
+    };
+    assert_eq!(refused(Dialect::anthropic(), json!(1)), "the root: expected an object, got a number");
+    assert_eq!(
+        refused(Dialect::gemini(), json!({ "contents": {} })),
+        "/contents: expected a list, got an object"
+    );
+    assert_eq!(
+        refused(Dialect::openai_chat(), json!({ "messages": "Hi." })),
+        "/messages: expected a list, got a text"
+    );
+    assert_eq!(
+        refused(Dialect::mcp(), json!({})),
+        "the root: expected a dialect whose requests have messages, got an object"
+    );
+    // Responses take a text for one message of the user.
+    let bound = Dialect::openai_responses().bind(&tools());
+    let mut body = bound.body(json!({ "input": "Hi." })).unwrap();
+    assert_eq!(json!(body), json!({ "input": [{ "role": "user", "content": "Hi." }] }));
+    body.fields_mut()["input"] = json!(null);
+    assert_eq!(serde_json::to_string(&body).unwrap_err().to_string(), "`input` is not a list");
+}
+
+#[test]
+fn a_call_without_an_id_is_sent_back_with_that_of_its_result() {
+    let chat = json!({ "choices": [{ "message": { "tool_calls": [{ "function": { "name": "add", "arguments": "{}" } }] } }] });
+    let items = json!({ "output": [{ "type": "function_call", "name": "add", "arguments": "{}" }] });
+    let blocks = json!({ "content": [{ "type": "tool_use", "id": "", "name": "add", "input": {} }] });
+    let parts =
+        json!({ "candidates": [{ "content": { "parts": [{ "functionCall": { "name": "add" } }] } }] });
+    let read = |dialect: Dialect, response: &Value| -> (Assembled, Value) {
+        let read = dialect.bind(&tools()).read(response).unwrap();
+        let message = message(&read);
+        (read, message)
+    };
+    for (dialect, response, place) in [
+        (Dialect::openai_chat(), chat, "/tool_calls/0/id"),
+        (Dialect::openai_responses(), items, "/0/call_id"),
+        (Dialect::anthropic(), blocks, "/content/0/id"),
+    ] {
+        let (read, message) = read(dialect, &response);
+        assert_eq!(message.pointer(place), Some(&json!(read.calls[0].id)), "{message}");
+        assert!(message.is_array() || message["role"] == "assistant", "{message}");
+    }
+    // Gemini knows no ids that it did not give.
+    let (_, message) = read(Dialect::gemini(), &parts);
+    assert_eq!(message, json!({ "role": "model", "parts": [{ "functionCall": { "name": "add" } }] }));
+}

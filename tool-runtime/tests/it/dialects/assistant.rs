@@ -1,0 +1,313 @@
+//! The assistant message of a response, and what else it says: text, reasoning, tokens, stop reason.
+
+use serde_json::Value;
+use tool_runtime::{
+    dialect::{Assembled, Delta, Dialect, Usage},
+    prelude::*,
+    serde_json,
+};
+
+use super::{assembled, bound, cut_off, recorded, told, whole};
+
+/// The assistant message, as a value.
+pub(super) fn message(assembled: &Assembled) -> Value {
+    assembled.message.as_ref().map_or(Value::Null, |message| serde_json::from_str(message.get()).unwrap())
+}
+
+fn read(dialect: &Dialect, response: &Value) -> Assembled {
+    bound(dialect).read(response).unwrap()
+}
+
+/// The message that the provider sent, by the place at which it is in a whole response.
+fn sent(dialect: &str, response: &Value) -> Value {
+    match dialect {
+        "openai-chat" => response["choices"][0]["message"].clone(),
+        "openai-responses" => response["output"].clone(),
+        "anthropic" => json!({ "role": "assistant", "content": response["content"] }),
+        "gemini" => response["candidates"][0]["content"].clone(),
+        _ => Value::Null,
+    }
+}
+
+/// All of a response but ids that were made up.
+#[track_caller]
+fn same(one: &Assembled, other: &Assembled, name: &str) {
+    let text = |it: &Assembled| it.message.as_ref().map(|message| message.get().to_owned());
+    assert_eq!(text(one), text(other), "{name}");
+    assert_eq!((&one.text, &one.reasoning), (&other.text, &other.reasoning), "{name}");
+    assert_eq!((&one.stop_reason, one.usage), (&other.stop_reason, other.usage), "{name}");
+    // Blanks of arguments that come as a value are nobody's.
+    let value = |text: String| serde_json::from_str::<Value>(&text).unwrap_or(Value::String(text));
+    let calls =
+        |it: &Assembled| whole(&it.calls).into_iter().map(|it| (it.1, value(it.2))).collect::<Vec<_>>();
+    assert_eq!(calls(one), calls(other), "{name}");
+}
+
+#[test]
+fn the_message_of_a_whole_response_is_the_one_that_the_provider_sent() {
+    let mut counted = 0;
+    for (dialect, name, of) in recorded::entries() {
+        let Some(response) = of.get("response") else { continue };
+        let read = read(&dialect, response);
+        let mut expected = sent(dialect.name(), response);
+        if name.ends_with("called by code") || expected.as_array().is_some_and(Vec::is_empty) {
+            expected = message(&read);
+        }
+        // As a text, so that the order of members counts.
+        assert_eq!(message(&read).to_string(), expected.to_string(), "{name}");
+        assert!(read.ended && (read.message.is_some() || dialect.name() == "mcp"), "{name}");
+        counted += 1;
+    }
+    assert!(counted >= 25, "{counted}");
+}
+
+#[test]
+fn the_message_of_a_stream_is_that_of_the_whole_response() {
+    let mut counted = 0;
+    for (dialect, name, of) in recorded::entries() {
+        let Some(Value::Array(events)) = of.get("events") else { continue };
+        let whole = match events.last() {
+            Some(last) if last["response"]["output"].is_array() => last["response"].clone(),
+            // The same response, which the package keeps in both forms.
+            _ if name == "anthropic: a stream of parallel calls" => {
+                let both = recorded::entries().into_iter().find(|it| it.1 == "anthropic: parallel calls");
+                both.unwrap().2["response"].clone()
+            }
+            _ => continue,
+        };
+        let mut whole = read(&dialect, &whole);
+        let stream = assembled(&dialect, events);
+        if dialect.name() == "anthropic" {
+            // The package makes up the tokens of the two forms.
+            assert_eq!(stream.usage.and_then(|usage| usage.output), Some(20));
+            whole.usage = stream.usage;
+        }
+        same(&stream, &whole, &name);
+        counted += 1;
+    }
+    assert!(counted >= 9, "{counted}");
+}
+
+#[test]
+fn every_call_of_a_response_is_in_its_message_under_its_id() {
+    for (dialect, name, of) in recorded::entries() {
+        let bound = bound(&dialect);
+        let done = match (of.get("response"), of.get("events")) {
+            (Some(response), _) => bound.read(response).unwrap(),
+            (_, Some(Value::Array(events))) => assembled(&dialect, events),
+            _ => continue,
+        };
+        let text = message(&done).to_string();
+        for call in done.calls.iter().filter(|_| dialect.name() != "mcp") {
+            let id = format!("\"{}\"", call.id);
+            assert!(text.contains(&id) || dialect.name() == "gemini", "{name}: {id} is not in {text}");
+            assert!(text.contains(&format!("\"name\":\"{}\"", call.name)), "{name}: {text}");
+        }
+    }
+}
+
+/// The events of an Anthropic stream with all kinds of blocks.
+pub(super) fn blocks() -> Vec<Value> {
+    let start = |index: u64, block: Value| json!({ "type": "content_block_start", "index": index, "content_block": block });
+    let delta =
+        |index: u64, delta: Value| json!({ "type": "content_block_delta", "index": index, "delta": delta });
+    let stop = |index: u64| json!({ "type": "content_block_stop", "index": index });
+    vec![
+        json!({ "type": "message_start", "message": {
+            "id": "msg_1", "role": "assistant", "content": [], "model": "claude", "stop_reason": null,
+            "usage": { "input_tokens": 10, "cache_read_input_tokens": 200, "cache_creation_input_tokens": 30, "output_tokens": 1 },
+        }}),
+        start(0, json!({ "type": "thinking", "thinking": "", "signature": "" })),
+        delta(0, json!({ "type": "thinking_delta", "thinking": "Let me " })),
+        delta(0, json!({ "type": "thinking_delta", "thinking": "see." })),
+        delta(0, json!({ "type": "signature_delta", "signature": "EqQBCgIYAhIM" })),
+        stop(0),
+        start(1, json!({ "type": "redacted_thinking", "data": "EmwKAhgB" })),
+        stop(1),
+        json!({ "type": "ping" }),
+        start(2, json!({ "type": "text", "text": "", "citations": [] })),
+        delta(2, json!({ "type": "text_delta", "text": "I " })),
+        delta(
+            2,
+            json!({ "type": "citations_delta", "citation": { "type": "char_location", "end_char_index": 7 } }),
+        ),
+        delta(2, json!({ "type": "text_delta", "text": "add." })),
+        stop(2),
+        start(3, json!({ "type": "text", "text": "" })),
+        delta(3, json!({ "type": "text_delta", "text": "\n\n" })),
+        stop(3),
+        start(4, json!({ "type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {} })),
+        delta(4, json!({ "type": "input_json_delta", "partial_json": "{\"query\": \"1." })),
+        delta(4, json!({ "type": "input_json_delta", "partial_json": "0\", \"score\": 1.10}" })),
+        stop(4),
+        start(
+            5,
+            json!({ "type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": [{ "encrypted_content": "Eq8C" }] }),
+        ),
+        stop(5),
+        start(6, json!({ "type": "tool_use", "id": "toolu_1", "name": "add", "input": {} })),
+        delta(6, json!({ "type": "input_json_delta", "partial_json": "" })),
+        delta(6, json!({ "type": "input_json_delta", "partial_json": "{\"a\": 2," })),
+        delta(6, json!({ "type": "input_json_delta", "partial_json": " \"b\": 3e0}" })),
+        stop(6),
+        json!({ "type": "message_delta", "delta": { "stop_reason": "tool_use", "stop_sequence": null }, "usage": { "output_tokens": 42 } }),
+        json!({ "type": "message_stop" }),
+    ]
+}
+
+#[test]
+fn blocks_of_a_stream_keep_signatures_citations_and_what_the_provider_runs() {
+    let done = assembled(&Dialect::anthropic(), &blocks());
+    // The blank text is left out: the provider refuses it.
+    let expected = concat!(
+        r#"{"role":"assistant","content":["#,
+        r#"{"type":"thinking","thinking":"Let me see.","signature":"EqQBCgIYAhIM"},"#,
+        r#"{"type":"redacted_thinking","data":"EmwKAhgB"},"#,
+        r#"{"type":"text","text":"I add.","citations":[{"type":"char_location","end_char_index":7}]},"#,
+        r#"{"type":"server_tool_use","id":"srvtoolu_1","name":"web_search","input":{"query":"1.0","score":1.10}},"#,
+        r#"{"type":"web_search_tool_result","tool_use_id":"srvtoolu_1","content":[{"encrypted_content":"Eq8C"}]},"#,
+        r#"{"type":"tool_use","id":"toolu_1","name":"add","input":{"a":2,"b":3e0}}]}"#,
+    );
+    assert_eq!(done.message.as_ref().unwrap().get(), expected);
+    assert_eq!((done.text.as_str(), done.reasoning.as_str()), ("I add.\n\n", "Let me see."));
+    assert_eq!(done.stop_reason.as_deref(), Some("tool_use"));
+    let mut usage = Usage::default();
+    (usage.input, usage.output) = (Some(240), Some(42));
+    (usage.cached, usage.cache_written) = (Some(200), Some(30));
+    assert_eq!(done.usage, Some(usage));
+    assert_eq!(told(&done.calls)[0].2, r#"{"a": 2, "b": 3e0}"#);
+}
+
+#[test]
+fn text_and_reasoning_are_given_while_they_arrive() {
+    let text = |text: &str| Delta::Text(text.to_owned());
+    let reasoning = |text: &str| Delta::Reasoning(text.to_owned());
+    let of = |dialect: Dialect, events: &[Value]| {
+        let mut assembler = bound(&dialect).assembler();
+        events.iter().flat_map(|event| assembler.push(event).unwrap()).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        of(Dialect::anthropic(), &blocks()),
+        [reasoning("Let me "), reasoning("see."), text("I "), text("add."), text("\n\n")]
+    );
+    let delta = |delta: Value| json!({ "choices": [{ "index": 0, "delta": delta }] });
+    let chat = [
+        delta(json!({ "role": "assistant", "content": "", "reasoning_content": "Hm" })),
+        delta(json!({ "reasoning_content": ".", "reasoning": "." })),
+        delta(json!({ "content": "Hi" })),
+        delta(json!({ "content": [{ "type": "text", "text": "!" }] })),
+        delta(json!({ "refusal": "No." })),
+    ];
+    let expected = [reasoning("Hm"), reasoning("."), text("Hi"), text("!"), text("No.")];
+    assert_eq!(of(Dialect::openai_chat(), &chat), expected);
+    let part = |part: Value| json!({ "candidates": [{ "content": { "role": "model", "parts": [part] } }] });
+    let gemini = [part(json!({ "text": "Hm.", "thought": true })), part(json!({ "text": "Hi." }))];
+    assert_eq!(of(Dialect::gemini(), &gemini), [reasoning("Hm."), text("Hi.")]);
+    let item = |kind: &str, delta: &str| json!({ "type": format!("response.{kind}.delta"), "output_index": 0, "item_id": kind, "delta": delta });
+    let items = [
+        item("reasoning_summary_text", "Hm."),
+        item("reasoning_text", "Well."),
+        item("output_text", "Hi."),
+        item("refusal", "No."),
+    ];
+    let expected = [reasoning("Hm."), reasoning("Well."), text("Hi."), text("No.")];
+    assert_eq!(of(Dialect::openai_responses(), &items), expected);
+}
+
+#[test]
+fn a_text_of_json_keeps_the_digits_of_its_numbers_and_done_is_no_event() {
+    let response = r#"{"content":[{"type":"tool_use","id":"toolu_1","name":"add","input":{"a":12345678901234567890123,"b":[1.10,1e2,-0.0]}}],"role":"assistant","stop_reason":"tool_use"}"#;
+    let arguments = r#"{"a":12345678901234567890123,"b":[1.10,1e2,-0.0]}"#;
+    let read = bound(&Dialect::anthropic()).read(response).unwrap();
+    assert_eq!(read.calls[0].arguments.as_str(), arguments);
+    assert!(read.message.unwrap().get().contains(arguments));
+
+    let event = r#"{"candidates":[{"content":{"role":"model","parts":[{"functionCall":{"name":"add","args":{"a":1.10}},"thoughtSignature":"EvsD"}]},"finishReason":"STOP"}]}"#;
+    let mut assembler = bound(&Dialect::gemini()).assembler();
+    assert_eq!(assembler.push(event).unwrap(), []);
+    assert_eq!(assembler.push(" [DONE]\n").unwrap(), []);
+    let why = assembler.push("{\"candidates\":").unwrap_err();
+    assert!(
+        why.to_string().starts_with("the root: expected JSON, got a text that is not JSON (EOF"),
+        "{why}"
+    );
+    let done = assembler.finish();
+    assert_eq!(done.calls[0].arguments.as_str(), r#"{"a":1.10}"#);
+    let message = r#"{"role":"model","parts":[{"functionCall":{"name":"add","args":{"a":1.10}},"thoughtSignature":"EvsD"}]}"#;
+    assert_eq!(done.message.unwrap().get(), message);
+}
+
+// F10, F21
+#[test]
+fn arguments_that_were_cut_off_stay_in_the_message_and_are_not_run() {
+    let mut events = blocks();
+    events.truncate(events.len() - 4);
+    let done = assembled(&Dialect::anthropic(), &events);
+    assert_eq!(cut_off(&done.calls), [super::call("toolu_1", "add", "{\"a\": 2,")]);
+    let last = message(&done)["content"].as_array().unwrap().last().unwrap().clone();
+    assert_eq!(last["input"], json!({ "INVALID_JSON": "{\"a\": 2," }));
+    assert!(!done.ended);
+    // Thinking that was cut off has no signature, and would be refused.
+    let thought = assembled(&Dialect::anthropic(), &blocks()[..4]);
+    assert!(thought.message.is_none());
+    assert_eq!(thought.reasoning, "Let me see.");
+
+    let part = |part: Value| json!({ "choices": [{ "index": 0, "delta": { "tool_calls": [part] } }] });
+    let chat = [
+        part(
+            json!({ "index": 0, "id": "call_1", "type": "function", "function": { "name": "add", "arguments": "" } }),
+        ),
+        part(json!({ "index": 0, "function": { "arguments": "{\"a\"" } })),
+    ];
+    let done = assembled(&Dialect::openai_chat(), &chat);
+    assert_eq!(cut_off(&done.calls).len(), 1);
+    assert_eq!(message(&done)["tool_calls"][0]["function"], json!({ "name": "add", "arguments": "{\"a\"" }));
+    assert_eq!(message(&done)["tool_calls"][0].get("index"), None);
+
+    let item = json!({ "type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "add", "arguments": "", "status": "in_progress" });
+    let thinking = json!({ "type": "reasoning", "id": "rs_1", "summary": [] });
+    let items = [
+        json!({ "type": "response.output_item.added", "output_index": 0, "item": item }),
+        json!({ "type": "response.function_call_arguments.delta", "output_index": 0, "item_id": "fc_1", "delta": "{\"a\"" }),
+        json!({ "type": "response.output_item.added", "output_index": 1, "item": thinking }),
+    ];
+    let done = assembled(&Dialect::openai_responses(), &items);
+    assert_eq!(cut_off(&done.calls).len(), 1);
+    let mut expected = item;
+    expected["arguments"] = "{\"a\"".into();
+    assert_eq!(message(&done), json!([expected]));
+}
+
+#[test]
+fn chat_servers_get_back_what_they_send_beside_calls() {
+    let events = [
+        json!({ "role": "assistant", "content": null }),
+        json!({ "reasoning_content": "Hm", "reasoning_details": [{ "type": "reasoning.text", "text": "Hm", "index": 0 }] }),
+        json!({ "reasoning_content": ".", "reasoning_details": [{ "type": "reasoning.text", "text": ".", "signature": "c2ln", "index": 0 }] }),
+        json!({ "tool_calls": [{ "index": 0, "function": { "name": "add", "arguments": "{\"a\":" }, "extra_content": { "google": { "thought_signature": "EvsD" } } }] }),
+        json!({ "tool_calls": [{ "index": 0, "function": { "arguments": "1.0}" } }] }),
+    ];
+    let mut events: Vec<_> =
+        events.iter().map(|delta| json!({ "choices": [{ "index": 0, "delta": delta }] })).collect();
+    events.push(json!({ "choices": [{ "index": 0, "delta": {}, "finish_reason": "tool_calls" }] }));
+    events.push(json!({ "choices": [], "usage": { "prompt_tokens": 9, "completion_tokens": 5, "total_tokens": 14,
+        "prompt_tokens_details": { "cached_tokens": 4 }, "completion_tokens_details": { "reasoning_tokens": 2 } } }));
+    let done = assembled(&Dialect::openai_chat(), &events);
+    let id = done.calls[0].id.to_string();
+    let expected = json!({
+        "role": "assistant",
+        "content": null,
+        "reasoning_content": "Hm.",
+        "reasoning_details": [{ "type": "reasoning.text", "text": "Hm.", "index": 0, "signature": "c2ln" }],
+        "tool_calls": [{
+            "function": { "name": "add", "arguments": "{\"a\":1.0}" },
+            "extra_content": { "google": { "thought_signature": "EvsD" } },
+            "type": "function",
+            "id": id,
+        }],
+    });
+    assert_eq!(message(&done), expected);
+    let usage = done.usage.unwrap();
+    assert_eq!((usage.input, usage.output), (Some(9), Some(5)));
+    assert_eq!((usage.cached, usage.reasoning), (Some(4), Some(2)));
+}
