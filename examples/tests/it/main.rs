@@ -1,6 +1,7 @@
 //! What the examples print.
 #![allow(clippy::unwrap_used, reason = "a test that cannot read its input fails")]
 
+mod agent;
 mod executor;
 mod quickstart;
 mod toolsets;
