@@ -31,6 +31,9 @@ use super::{
 };
 use crate::{ApprovalRequest, ToolEvent, ToolResult, registry::Entry};
 
+/// The id, the name and the title of a call that has started.
+type Begun = (CallId, Arc<str>, Arc<str>);
+
 /// What is around all calls of a batch.
 pub(super) struct Surroundings {
     pub(super) outlet: Outlet,
@@ -41,9 +44,8 @@ pub(super) struct Surroundings {
     token: CancellationToken,
     /// When the run must have ended, and whether anything keeps the time.
     end: Option<(Timed, bool)>,
-    /// The calls of which listeners know that they started, and not yet that they ended, by their serials: the id, the
-    /// name and the title of each.
-    begun: Mutex<BTreeMap<u64, (CallId, Arc<str>, Arc<str>)>>,
+    /// The calls of which listeners know that they started, and not yet that they ended, by their serials.
+    begun: Mutex<BTreeMap<u64, Begun>>,
     /// The grace period of hooks.
     grace: Duration,
     /// The most that bodies have: less than what the body has in which the batch runs, if it runs in one.
