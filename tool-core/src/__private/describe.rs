@@ -31,8 +31,8 @@ pub(crate) fn describe(spec: &Spec, slots: SlotList<'_, '_>) -> Result<Descripti
             Source::Model { schema, optional, default, fills } => {
                 let mut schema = schema(&mut generator);
                 list.names_differ(parameter)?;
-                if fills {
-                    schema.insert(FILLS.to_owned(), true.into());
+                if let Some(fills) = fills {
+                    schema.insert(FILLS.to_owned(), fills.into());
                 }
                 list.add(parameter, schema, optional, default);
             }

@@ -4,6 +4,8 @@
 //! spelled (see [`Of`](super::Of)). A slot is filled while the arguments are decoded and emptied
 //! when the function is called.
 
+use std::mem::discriminant;
+
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{
     Deserialize,
@@ -31,8 +33,8 @@ pub enum Source {
         /// What it is then, as JSON.
         default: Option<Value>,
         /// Whether that JSON is all of the default, and the same each time: it is then a part of the call
-        /// in which the parameter is absent.
-        fills: bool,
+        /// in which the parameter is absent. `None` where there is no default.
+        fills: Option<bool>,
     },
     /// The program.
     Program(Needed),
@@ -111,6 +113,11 @@ impl<T> Owned<T> {
     pub fn peek(&self, _: &Call<'_>) -> Result<&T, ToolError> {
         self.value.as_ref().ok_or_else(unfilled)
     }
+
+    /// Whether `value` says no more than the type does by being absent: it is `None`.
+    fn is_absence(&self, value: &T) -> bool {
+        self.absent.is_some_and(|absent| discriminant(&absent()) == discriminant(value))
+    }
 }
 
 /// The decoder fills every slot or fails; a slot that is asked twice is a bug of the expansion.
@@ -122,7 +129,8 @@ impl<T: Argument> Slot for Owned<T> {
     fn source(&self) -> Source {
         let evaluate = || self.default.as_ref().and_then(|default| (default.json)(&(default.make)()));
         let default = evaluate();
-        let fills = default.is_some() && is_faithful::<T>() && evaluate() == default;
+        let is_known = default.is_some() && is_faithful::<T>() && evaluate() == default;
+        let fills = self.default.as_ref().filter(|it| !self.is_absence(&(it.make)())).map(|_| is_known);
         let schema = if self.absent.is_some() { optional_schema::<T> } else { schema::<T> };
         Source::Model { schema, optional: self.absent.is_some() || self.default.is_some(), default, fills }
     }
@@ -167,7 +175,7 @@ impl<T> Whole<T> {
 
 impl<T: Argument> Slot for Whole<T> {
     fn source(&self) -> Source {
-        Source::Model { schema: schema::<T>, optional: false, default: None, fills: false }
+        Source::Model { schema: schema::<T>, optional: false, default: None, fills: None }
     }
 
     fn decode<'t>(&mut self, source: Checked<'_, 't, '_>, _: &'t str) -> Result<(), Refusal> {
@@ -219,7 +227,7 @@ impl<V: TextView> Slot for TextSlot<V> {
         let evaluate =
             || self.default.and_then(|make| V::text(make())).map(|text| Value::from(text.as_ref()));
         let default = evaluate();
-        let fills = default.is_some() && evaluate() == default;
+        let fills = default.is_some().then(|| evaluate() == default);
         let optional = V::OPTIONAL || self.default.is_some();
         Source::Model { schema: schema::<String>, optional, default, fills }
     }
@@ -258,7 +266,7 @@ impl<T> Slice<T> {
 
 impl<T: Argument> Slot for Slice<T> {
     fn source(&self) -> Source {
-        Source::Model { schema: schema::<Vec<T>>, optional: false, default: None, fills: false }
+        Source::Model { schema: schema::<Vec<T>>, optional: false, default: None, fills: None }
     }
 
     fn decode<'t>(&mut self, source: Checked<'_, 't, '_>, _: &'t str) -> Result<(), Refusal> {
@@ -292,7 +300,7 @@ impl<T: Argument> Slot for OptionalSlice<T> {
             schema: optional_schema::<Option<Vec<T>>>,
             optional: true,
             default: None,
-            fills: false,
+            fills: None,
         }
     }
 

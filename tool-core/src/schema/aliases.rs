@@ -16,8 +16,8 @@ pub(crate) const ALIASES: &str = "x-tool-aliases";
 /// name: they are no part of a call.
 pub(crate) const IGNORES: &str = "x-tool-ignores";
 
-/// The key by which the schema of a property says that its `default` is what the decoder takes where the
-/// property is absent.
+/// The key by which the schema of a property says that the decoder takes a default where the property is absent:
+/// `true`, if it is the `default` of the schema; `false`, if it is not known, or not the same each time.
 pub(crate) const FILLS: &str = "x-tool-fills";
 
 /// Removes what only the check of arguments is to know; returns whether there was any.

@@ -4,7 +4,9 @@ use schemars::Schema;
 use serde_json::{Map, Value, json};
 
 use super::{
-    IGNORES, SchemaError, enums, flatten, integers, maps, order,
+    FILLS, IGNORES, SchemaError,
+    aliases::strip,
+    enums, flatten, integers, maps, order,
     references::{prune, resolve_root},
     walk::{Role, subschemas},
 };
@@ -39,6 +41,7 @@ pub(crate) fn canonical(root: &mut Value, closing: Closing) -> Result<(), Schema
 pub(crate) fn canonical_output(mut root: Value) -> Value {
     // No object of a result has to be closed; one that cannot be put together stays in its parts.
     let _: Result<(), SchemaError> = canonical(&mut root, Closing::Output);
+    strip(&mut root);
     root
 }
 
@@ -95,19 +98,32 @@ fn optional_properties(schema: &mut Map<String, Value>) {
     let Some(Value::Object(properties)) = schema.get_mut("properties") else { return };
     for (name, property) in properties {
         if !required.iter().any(|it| it.as_str() == Some(name))
-            && let Ok(property) = property.try_into()
+            && let Ok(property) = <&mut Schema>::try_from(property)
         {
-            without_null(property);
+            // What may be `null` is that, mostly, where it is absent.
+            if without_null(&mut *property) || property.get("default").is_some() {
+                forget_unknown_default(property);
+            }
         }
     }
 }
 
-/// Takes `null` out of what `schema` allows, if anything else is left.
-pub(crate) fn without_null(schema: &mut Schema) {
-    let Some(schema) = schema.as_object_mut() else { return };
+/// Takes back that the property of `schema` has a default of which nothing is known.
+fn forget_unknown_default(schema: &mut Schema) {
+    if schema.get(FILLS) == Some(&Value::Bool(false)) {
+        schema.remove(FILLS);
+    }
+}
+
+/// Takes `null` out of what `schema` allows, if anything else is left; returns `true` if it was there.
+pub(crate) fn without_null(schema: &mut Schema) -> bool {
+    let Some(schema) = schema.as_object_mut() else { return false };
+    let mut was_there = schema.get("default").is_some_and(Value::is_null);
     if let Some(Value::Array(types)) = schema.get_mut("type") {
         if types.len() > 1 {
+            let count = types.len();
             types.retain(|name| name != "null");
+            was_there |= types.len() < count;
         }
         if let [only] = types.as_slice() {
             let only = only.clone();
@@ -125,6 +141,7 @@ pub(crate) fn without_null(schema: &mut Schema) {
         if !branches.iter().any(is_null) {
             continue;
         }
+        was_there = true;
         branches.retain(|branch| !is_null(branch));
         if let [Value::Object(only)] = branches.as_slice() {
             let only = only.clone();
@@ -138,6 +155,7 @@ pub(crate) fn without_null(schema: &mut Schema) {
     if schema.get("default").is_some_and(Value::is_null) {
         schema.shift_remove("default");
     }
+    was_there
 }
 
 /// Refuses properties that are not named, where the schema is an object's and says nothing of them; or

@@ -8,7 +8,7 @@ use std::cell::RefCell;
 
 use serde_json::{Map, Value};
 
-use super::{ALIASES, IGNORES, InputSchema, references::local_pointer};
+use super::{ALIASES, FILLS, IGNORES, InputSchema, references::local_pointer};
 use crate::arguments::plan::Origin;
 
 /// A place that a pointer leads to.
@@ -17,13 +17,23 @@ pub struct ResolvedPointer {
     /// The names of properties, and the indices of items, from the root. A name at a list stands for that
     /// property of each item.
     pub steps: Vec<String>,
-    /// The schema has a `default` there: a value that is absent may still be one.
-    pub has_default: bool,
+    /// For each step, whether there is a default where the value is absent.
+    pub defaults: Vec<bool>,
+}
+
+impl ResolvedPointer {
+    /// Returns `true` if a value may be there although the step `at`, or one behind it, is absent.
+    #[must_use]
+    pub fn has_default(&self, at: usize) -> bool {
+        self.defaults.iter().skip(at).any(|it| *it)
+    }
 }
 
 /// The schemas that a value at some place may have to fit.
 struct Reached<'s> {
     steps: Vec<String>,
+    /// For each step, whether one of its schemas has a default.
+    defaults: Vec<bool>,
     /// Empty where nothing is known of the value.
     schemas: Vec<&'s Value>,
 }
@@ -50,14 +60,11 @@ impl InputSchema {
     pub fn resolve_pointer(&self, pointer: &str) -> Vec<ResolvedPointer> {
         let Some(steps) = pointer_steps(pointer) else { return Vec::new() };
         let (root, origin) = self.with_aliases();
-        let mut reached = vec![Reached { steps: Vec::new(), schemas: vec![root] }];
+        let mut reached = vec![Reached { steps: Vec::new(), defaults: Vec::new(), schemas: vec![root] }];
         for name in steps {
             reached = reached.into_iter().flat_map(|from| from.step(root, origin, &name)).collect();
         }
-        let resolved = |reached: Reached<'_>| ResolvedPointer {
-            has_default: reached.schemas.iter().any(|schema| has_default(schema, root)),
-            steps: reached.steps,
-        };
+        let resolved = |Reached { steps, defaults, .. }: Reached<'_>| ResolvedPointer { steps, defaults };
         reached.into_iter().map(resolved).collect()
     }
 }
@@ -75,20 +82,26 @@ pub fn pointer_steps(pointer: &str) -> Option<Vec<String>> {
 
 impl<'s> Reached<'s> {
     fn step(self, root: &'s Value, origin: Origin, name: &str) -> Vec<Self> {
-        let taken = |step: String| self.steps.iter().cloned().chain([step]).collect::<Vec<_>>();
+        let taken = |step: String, has_default: bool, schemas: Vec<&'s Value>| Self {
+            steps: self.steps.iter().cloned().chain([step]).collect(),
+            defaults: self.defaults.iter().copied().chain([has_default]).collect(),
+            schemas,
+        };
         let walk = Walk { root, origin, name, seen: RefCell::default() };
         match any(self.schemas.iter().map(|schema| walk.step(schema))) {
-            Step::Closed if self.schemas.is_empty() => {
-                vec![Self { steps: taken(name.to_owned()), schemas: vec![] }]
-            }
+            Step::Closed if self.schemas.is_empty() => vec![taken(name.to_owned(), false, vec![])],
             Step::Closed => Vec::new(),
-            Step::Open => vec![Self { steps: taken(name.to_owned()), schemas: vec![] }],
+            Step::Open => vec![taken(name.to_owned(), false, vec![])],
             Step::Found(found) => {
                 let mut reached: Vec<Self> = Vec::new();
                 for (name, schema) in found {
+                    let has_default = has_default(schema, root, origin);
                     match reached.iter_mut().find(|it| it.steps.last() == Some(&name)) {
-                        Some(known) => known.schemas.push(schema),
-                        None => reached.push(Self { steps: taken(name), schemas: vec![schema] }),
+                        Some(known) => {
+                            known.schemas.push(schema);
+                            known.defaults.last_mut().into_iter().for_each(|it| *it |= has_default);
+                        }
+                        None => reached.push(taken(name, has_default, vec![schema])),
                     }
                 }
                 reached
@@ -240,10 +253,12 @@ fn has_type(schema: &Map<String, Value>, name: &str) -> bool {
     }
 }
 
-/// Returns `true` if the schema, or one that it refers to, has a default.
-fn has_default(schema: &Value, root: &Value) -> bool {
+/// Returns `true` if the schema, or one that it refers to, has a default, or says that the decoder has one.
+fn has_default(schema: &Value, root: &Value, origin: Origin) -> bool {
     let Some(schema) = schema.as_object() else { return false };
     let referred = schema.get("$ref").and_then(Value::as_str).and_then(local_pointer);
     let referred = referred.and_then(|pointer| root.pointer(&pointer));
-    schema.contains_key("default") || referred.is_some_and(|it| it.get("default").is_some())
+    schema.contains_key("default")
+        || (origin == Origin::Own && schema.contains_key(FILLS))
+        || referred.is_some_and(|it| it.get("default").is_some())
 }

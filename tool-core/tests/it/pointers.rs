@@ -7,7 +7,7 @@ use tool_core::InputSchema;
 fn places(schema: &Value, pointer: &str) -> Vec<String> {
     let schema = InputSchema::own(schema.clone()).unwrap();
     let written = |place: tool_core::__private::ResolvedPointer| {
-        format!("{}{}", place.steps.join("/"), if place.has_default { "!" } else { "" })
+        format!("{}{}", place.steps.join("/"), if place.defaults.last() == Some(&true) { "!" } else { "" })
     };
     schema.resolve_pointer(pointer).into_iter().map(written).collect()
 }

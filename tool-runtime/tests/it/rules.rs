@@ -108,6 +108,64 @@ fn a_rule_may_name_a_property_by_its_alias() {
     }
 }
 
+/// A default that cannot be written as JSON: the type cannot be.
+#[tool_args]
+#[derive(Default)]
+struct Options {
+    recursive: bool,
+    #[serde(default)]
+    depth: Option<u32>,
+    #[serde(default)]
+    inner: Inner,
+    other: Option<Inner>,
+}
+
+#[tool_args]
+#[derive(Default)]
+struct Inner {
+    force: bool,
+}
+
+/// Empties a folder.
+#[tool(register = false)]
+fn empty(#[serde(default)] options: Options, #[serde(default)] spare: Option<Inner>) -> bool {
+    let Options { recursive, depth, inner, other } = options;
+    recursive
+        || depth.is_some()
+        || inner.force
+        || other.is_some_and(|it| it.force)
+        || spare.is_some_and(|it| it.force)
+}
+
+#[test]
+fn an_absent_value_with_a_default_that_cannot_be_written_is_denied() {
+    let is_denied = |pointer: &str, arguments: &str| {
+        let tools = Registry::builder().tool::<empty>().build().unwrap();
+        let rules = Rules::new([Rule::deny("empty").at(pointer, "false")]);
+        let executor = Executor::builder(tools).rules(rules).build().unwrap();
+        let outcomes = run(executor.run(vec![ToolCall::new("empty", arguments.to_owned())]));
+        outcomes[0].result().unwrap().text().starts_with("Denied: ")
+    };
+    for (pointer, arguments) in [
+        ("/options/recursive", "{}"),
+        ("/options", "{}"),
+        ("/options/inner/force", "{}"),
+        ("/options/inner/force", r#"{"options":{"recursive":true}}"#),
+        ("/options/inner", r#"{"options":{"recursive":true}}"#),
+    ] {
+        assert!(is_denied(pointer, arguments), "{pointer} {arguments}");
+    }
+    // What is absent because it is `None` is nothing.
+    for (pointer, arguments) in [
+        ("/spare/force", "{}"),
+        ("/options/depth", r#"{"options":{"recursive":true}}"#),
+        ("/options/other/force", r#"{"options":{"recursive":true}}"#),
+        ("/options/inner/force", r#"{"options":{"recursive":true,"inner":{"force":true}}}"#),
+    ] {
+        assert!(!is_denied(pointer, arguments), "{pointer} {arguments}");
+    }
+}
+
 #[test]
 fn a_list_is_denied_for_any_item() {
     let rules = Rules::new([Rule::deny("*").at("/paths", etc())]);

@@ -132,3 +132,31 @@ fn a_key_that_is_not_of_its_type_is_reported_at_its_place() {
         assert_eq!((&*violation.pointer, &*violation.expected), (pointer, &*expected));
     }
 }
+
+/// Found and given back.
+#[tool_args]
+#[derive(serde::Serialize)]
+struct Entry {
+    #[serde(alias = "file")]
+    path: String,
+    #[serde(default)]
+    size: u64,
+}
+
+/// Copies an entry.
+#[tool(register = false)]
+fn copy(entry: Entry) -> Vec<Entry> {
+    vec![entry]
+}
+
+// What the check of the arguments has to know is in no schema that others see.
+#[test]
+fn no_schema_tells_of_aliases() {
+    let tools = Registry::builder().tool::<copy>().build().unwrap();
+    let definition = &tools.definitions()[0];
+    let output = definition.output_schema().unwrap().as_value();
+    assert_eq!(output["items"]["properties"]["path"]["type"], "string");
+    for schema in [definition.input_schema().as_value(), output] {
+        assert!(!schema.to_string().contains("x-tool-"), "{schema}");
+    }
+}

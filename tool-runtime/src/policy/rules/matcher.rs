@@ -48,7 +48,7 @@ impl Matcher {
         match found {
             Found::Value(value) => self.fits(value, verdict),
             Found::Odd => verdict.applies(Fit::Unclear),
-            Found::Absent => false,
+            Found::Absent(_) => false,
         }
     }
 
@@ -66,32 +66,38 @@ impl Matcher {
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Found<'v, 't> {
     Value(&'v ExactValue<'t>),
-    /// There is nothing.
-    Absent,
+    /// There is nothing, from this step on.
+    Absent(usize),
     /// Something on the way there has no parts.
     Odd,
 }
 
-/// Adds what is at `steps` to `found`; at a list, of all items, unless the step is an index.
-pub(super) fn find<'v, 't>(value: &'v ExactValue<'t>, steps: &[String], found: &mut Vec<Found<'v, 't>>) {
-    let Some((step, rest)) = steps.split_first() else { return found.push(Found::Value(value)) };
+/// Adds what is at `steps`, of which `at` were taken, to `found`; at a list, of all items, unless the step is an index.
+pub(super) fn find<'v, 't>(
+    value: &'v ExactValue<'t>,
+    steps: &[String],
+    at: usize,
+    found: &mut Vec<Found<'v, 't>>,
+) {
+    let Some(step) = steps.get(at) else { return found.push(Found::Value(value)) };
+    let absent = Found::Absent(at);
     match value {
         ExactValue::Object(members) => {
             let before = found.len();
             let named = members.iter().filter(|(name, _)| name == step);
-            named.for_each(|(_, member)| find(member, rest, found));
+            named.for_each(|(_, member)| find(member, steps, at + 1, found));
             if found.len() == before && !members.iter().any(|(name, _)| name == step) {
-                found.push(Found::Absent);
+                found.push(absent);
             }
         }
         ExactValue::List(items) => match step.parse::<usize>() {
-            Ok(at) => match items.get(at) {
-                Some(item) => find(item, rest, found),
-                None => found.push(Found::Absent),
+            Ok(index) => match items.get(index) {
+                Some(item) => find(item, steps, at + 1, found),
+                None => found.push(absent),
             },
-            Err(_) => items.iter().for_each(|item| find(item, steps, found)),
+            Err(_) => items.iter().for_each(|item| find(item, steps, at, found)),
         },
-        ExactValue::Null => found.push(Found::Absent),
+        ExactValue::Null => found.push(absent),
         _ => found.push(Found::Odd),
     }
 }

@@ -44,8 +44,9 @@ pub use self::{
 /// Matchers fail closed. A value that a matcher cannot compare, such as one of another type, matches every
 /// `deny` and `ask`, and no `allow`. At a list, `deny` and `ask` match if any item does, `allow` only if
 /// there are items and all do; a step of a pointer at a list that is not an index goes into every item. A
-/// property that is absent matches no `allow`; it matches a `deny` or `ask` only if the schema has a
-/// `default` for it that is not among the arguments, since the tool may use that.
+/// property that is absent matches no `allow`; it matches a `deny` or `ask` only if there is a default for it, or
+/// for what it is a part of, that is not among the arguments, since the tool may use that: a `default` of the
+/// schema, or one of `serde` that cannot be written as JSON.
 ///
 /// A pointer may use the alias of a property. One that leads to no property of any tool that the rule fits is
 /// a mistake, and an executor with such a rule is not built ([`problems`](Self::problems)). Until it is
@@ -246,17 +247,17 @@ impl Rule {
         }
         let found = places.iter().flat_map(|place| {
             let mut found = Vec::new();
-            matcher::find(arguments, &place.steps, &mut found);
-            let is_absent = found.iter().all(|found| matches!(found, Found::Absent));
+            matcher::find(arguments, &place.steps, 0, &mut found);
+            let is_absent = found.iter().all(|found| matches!(found, Found::Absent(_)));
             // Of branches that name a property differently, a call takes one.
-            if is_absent && places.len() > 1 && !place.has_default {
+            if is_absent && places.len() > 1 && !place.has_default(0) {
                 found.clear();
             }
-            found.into_iter().map(|found| (found, place.has_default))
+            found.into_iter().map(move |found| (found, place))
         });
         let found: Vec<_> = found.collect();
-        let fits = |matcher: &Matcher, (found, has_default): (Found<'_, '_>, bool)| match found {
-            Found::Absent if has_default => self.verdict.applies(Fit::Unclear),
+        let fits = |matcher: &Matcher, (found, place): (Found<'_, '_>, &ResolvedPointer)| match found {
+            Found::Absent(at) if place.has_default(at) => self.verdict.applies(Fit::Unclear),
             found => matcher.fits_found(found, self.verdict),
         };
         matchers.iter().all(|matcher| match self.verdict {
@@ -296,7 +297,7 @@ impl<'a> Judged<'a> {
         match self.definition {
             Some(definition) => definition.input_schema().resolve_pointer(pointer),
             None => {
-                let place = |steps| ResolvedPointer { steps, has_default: false };
+                let place = |steps| ResolvedPointer { steps, defaults: Vec::new() };
                 pointer_steps(pointer).map(place).into_iter().collect()
             }
         }
