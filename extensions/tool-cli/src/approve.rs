@@ -7,7 +7,8 @@ use std::sync::{
 
 use clap::{Arg, builder::PossibleValue};
 use tool_runtime::{
-    Approval, ApprovalRequest, Approver, ExecutorBuilder, Permission, PermissionRequest, Running, ToolError,
+    Approval, ApprovalRequest, Approver, Executor, ExecutorBuilder, Permission, PermissionRequest, Registry,
+    Rule, Rules, Running, ToolError,
 };
 
 use crate::{page::Page, question::Question, stage::Stage, terminal::Terminal};
@@ -49,20 +50,22 @@ impl Approve {
         }
     }
 
-    /// Has `builder` decide like this. `wary`: a person is also asked about tools that may destroy something and do
-    /// not ask by themselves.
-    pub(crate) fn decide(
+    /// Starts an executor of `tools` that decides like this. `wary`: a person is also asked about tools that may destroy
+    /// something and do not ask by themselves.
+    pub(crate) fn executor(
         self,
-        builder: ExecutorBuilder,
+        tools: Registry,
         wary: bool,
         screen: Option<Screen>,
     ) -> (ExecutorBuilder, Unasked) {
+        // A rule, and not a policy: that is not asked about what the tool itself asks a person.
+        let writing =
+            tools.definitions().iter().filter(|it| self == Self::ReadOnly && !it.metadata().is_read_only());
+        let why = "only tools that say they read may run (`--approve read-only`)";
+        let rules: Vec<_> = writing.map(|it| Rule::deny(it.name().as_str()).because(why)).collect();
         let permission = move |request: &PermissionRequest<'_>| {
             let metadata = request.metadata();
             match self {
-                Self::ReadOnly if !metadata.is_read_only() => {
-                    Permission::deny("only tools that say they read may run (`--approve read-only`)")
-                }
                 Self::Ask | Self::Never if wary && metadata.destructive == Some(true) => {
                     Permission::ask(format!("{} may destroy something.", request.tool()))
                 }
@@ -71,6 +74,7 @@ impl Approve {
         };
         let unasked = Unasked::default();
         let person = Person { how: self, screen, unasked: unasked.clone() };
+        let builder = Executor::builder(tools).rules(Rules::new(rules));
         (builder.permission(permission).approver(person), unasked)
     }
 }
@@ -132,7 +136,7 @@ async fn asked(request: &ApprovalRequest, screen: &Screen) -> Result<Approval, T
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test may")]
 mod tests {
-    use tool_runtime::{Executor, Metadata, Permission, Registry, ToolBuilder, ToolCall, tool, tool_args};
+    use tool_runtime::{Metadata, Permission, Registry, ToolBuilder, ToolCall, tool, tool_args};
 
     use super::{Approve, Ordering};
 
@@ -145,7 +149,7 @@ mod tests {
         let wipe = ToolBuilder::new("wipe").description("Wipes.").metadata(metadata);
         let wipe = wipe.handler(|_: Nothing, _| async { Ok::<_, tool_runtime::ToolError>("wiped") }).unwrap();
         let tools = Registry::builder().add(wipe).build().unwrap();
-        let executor = how.decide(Executor::builder(tools), wary, None).0.build().unwrap();
+        let executor = how.executor(tools, wary, None).0.build().unwrap();
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let outcomes = runtime.block_on(executor.run(vec![ToolCall::new("wipe", "{}")]));
         outcomes[0].result().unwrap().text().into_owned()
@@ -166,7 +170,7 @@ mod tests {
     #[test]
     fn what_could_be_approved_is_told_from_what_is_not_permitted() {
         let tools = Registry::builder().tool::<shop>().tool::<shut>().build().unwrap();
-        let (builder, unasked) = Approve::Ask.decide(Executor::builder(tools), false, None);
+        let (builder, unasked) = Approve::Ask.executor(tools, false, None);
         let executor = builder.build().unwrap();
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let outcomes = runtime.block_on(executor.run(vec![ToolCall::new("shop", "{}")]));
@@ -188,5 +192,34 @@ mod tests {
             answer(Approve::ReadOnly, false).starts_with("Denied: only tools that say they read may run")
         );
         assert_eq!(answer(Approve::Always, true), "wiped");
+    }
+
+    fn careful() -> Permission {
+        Permission::ask("is it closing time?")
+    }
+
+    /// Locks the shop.
+    #[tool(register = false, permission = careful)]
+    fn lock() -> &'static str {
+        "locked"
+    }
+
+    /// Looks into the till.
+    #[tool(register = false, read_only, permission = careful)]
+    fn look() -> &'static str {
+        "looked"
+    }
+
+    // What a tool asks by itself makes no reader of it.
+    #[test]
+    fn read_only_runs_no_tool_that_asks_by_itself_and_writes() {
+        let tools = Registry::builder().tool::<lock>().tool::<look>().build().unwrap();
+        let executor = Approve::ReadOnly.executor(tools, true, None).0.build().unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let calls = vec![ToolCall::new("lock", "{}"), ToolCall::new("look", "{}")];
+        let outcomes = runtime.block_on(executor.run(calls));
+        let text = |at: usize| outcomes[at].result().unwrap().text().into_owned();
+        assert_eq!(text(0), "Denied: only tools that say they read may run (`--approve read-only`)");
+        assert_eq!(text(1), "looked");
     }
 }

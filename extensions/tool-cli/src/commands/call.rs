@@ -7,8 +7,7 @@ use clap::{
 };
 use serde_json::Value;
 use tool_runtime::{
-    CallId, CallOutcome, Content, ErrorKind, Executor, Reveal, ToolCall, ToolDefinition, ToolOutput,
-    ToolResult,
+    CallId, CallOutcome, Content, ErrorKind, Reveal, ToolCall, ToolDefinition, ToolOutput, ToolResult,
 };
 
 use super::{definition, exit_of, pretty, summary};
@@ -120,8 +119,8 @@ fn explain_values(error: &mut clap::Error, definition: &ToolDefinition) {
 
 fn call(program: &Program, name: &str, options: &Options<'_>, given: Given) -> Result<Exit, Failure> {
     let terminal = program.terminal();
-    let builder = Executor::builder(program.callable()?.clone());
-    let (builder, unasked) = options.approve().decide(builder, false, terminal.screen());
+    let (builder, unasked) =
+        options.approve().executor(program.callable()?.clone(), false, terminal.screen());
     let executor = builder.build().map_err(|error| Failure::usage(error.to_string()))?;
     let batch = executor.batch(vec![ToolCall::new(name, given.text)]);
     let outcomes = program.block_on(watched(batch, Watch::new(terminal, options.wants_json())))?;

@@ -1,5 +1,5 @@
 use clap::{Arg, ArgMatches, value_parser};
-use tool_runtime::{CallOutcome, ExecutionStrategy, Executor};
+use tool_runtime::{CallOutcome, ExecutionStrategy};
 
 use super::{exit_of, pretty};
 use crate::{
@@ -58,10 +58,10 @@ impl Command for Run {
         let tools = if calls.is_empty() { program.tools()? } else { program.callable()? };
         let strategy = matches.get_one::<ExecutionStrategy>("strategy").copied().unwrap_or_default();
         let terminal = program.terminal();
-        let builder = Executor::builder(tools.clone()).strategy(strategy);
         let approve = Approve::named(matches.get_one::<String>("approve").map(String::as_str));
-        let (builder, unasked) = approve.decide(builder, true, terminal.screen());
-        let executor = builder.build().map_err(|error| Failure::usage(error.to_string()))?;
+        let (builder, unasked) = approve.executor(tools.clone(), true, terminal.screen());
+        let executor =
+            builder.strategy(strategy).build().map_err(|error| Failure::usage(error.to_string()))?;
         let json = matches.get_one::<String>("events").is_some_and(|form| form == "json");
         let running = watched(executor.batch(calls), Watch::new(terminal, json));
         let outcomes = program.block_on(running)?;
