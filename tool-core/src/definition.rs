@@ -222,6 +222,9 @@ impl ToolDefinition {
     /// are `100`), and what the tool's decoder takes for absent or ignores is left out. Of a schema that
     /// has no plan nothing but its JSON is known: numbers are spelled, and all else stays.
     ///
+    /// A call that nobody looks at is decoded from the text as it came. All types read the same from both but
+    /// those that tell `100` from `100.0`, as [`Value`](serde_json::Value) does.
+    ///
     /// # Errors
     ///
     /// If the arguments are not JSON, or it cannot be told in time what they mean.

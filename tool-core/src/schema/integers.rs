@@ -20,6 +20,9 @@ pub(super) fn bound(schema: &mut Map<String, Value>) {
         "uint64" | "uint" => (0, u64::MAX.into()),
         // Wider than what JSON Schema tools calculate with; the decoder knows the bounds.
         "int128" | "float" | "double" => {
+            if format == "float" {
+                shorten(schema);
+            }
             schema.shift_remove("format");
             return;
         }
@@ -33,6 +36,16 @@ pub(super) fn bound(schema: &mut Map<String, Value>) {
     schema.shift_remove("format");
     narrow(schema, "minimum", low, Ordering::Less);
     narrow(schema, "maximum", high, Ordering::Greater);
+}
+
+/// Writes the default of an `f32` with no more digits than that has: as an `f64`, it has others, and which of them
+/// `serde_json` writes depends on its features.
+fn shorten(schema: &mut Map<String, Value>) {
+    let Some(default) = schema.get_mut("default") else { return };
+    let short = default.as_f64().and_then(|double| (double as f32).to_string().parse().ok());
+    if let Some(short) = short.and_then(Number::from_f64) {
+        *default = short.into();
+    }
 }
 
 /// Sets the bound `key`, unless one is there that is narrower: `wider` is how a wider one compares.

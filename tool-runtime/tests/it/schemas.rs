@@ -160,3 +160,26 @@ fn no_schema_tells_of_aliases() {
         assert!(!schema.to_string().contains("x-tool-"), "{schema}");
     }
 }
+
+// Not 0.10000000149011612, which is another number in another build of serde_json.
+#[test]
+fn the_default_of_a_small_float_has_no_more_digits_than_it() {
+    fn tenth() -> f32 {
+        0.1
+    }
+    #[tool_args]
+    struct Zoom {
+        #[serde(default = "tenth")]
+        by: f32,
+    }
+    /// Scales.
+    #[tool(register = false)]
+    fn scale(#[serde(default = "tenth")] by: f32, zoom: Zoom) -> bool {
+        by.to_bits() == tenth().to_bits() && zoom.by.to_bits() == tenth().to_bits()
+    }
+    let scale = || Registry::builder().tool::<scale>();
+    let schema = crate::schema(scale());
+    assert_eq!(schema["properties"]["by"]["default"].to_string(), "0.1");
+    assert_eq!(schema["properties"]["zoom"]["properties"]["by"]["default"].to_string(), "0.1");
+    assert_eq!(text(scale(), "scale", r#"{"zoom":{}}"#), "true");
+}
