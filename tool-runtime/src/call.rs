@@ -244,7 +244,6 @@ impl ToolResult {
     pub fn text(&self) -> Cow<'_, str> {
         match &self.outcome {
             Ok(output) if !output.needs_words() => output.text(),
-            Err(error) if error.content().is_empty() => Cow::Owned(error.feedback()),
             _ => Cow::Owned(content::texts(self).join("\n")),
         }
     }

@@ -321,9 +321,7 @@ impl Surroundings {
 
     /// Listeners know that the call has ended, or will hear of it elsewhere.
     pub(super) fn ended(&self, asked: &Asked<'_>) {
-        if !self.is_quiet {
-            self.begun.lock().unwrap_or_else(PoisonError::into_inner).remove(&asked.serial);
-        }
+        self.begun.lock().unwrap_or_else(PoisonError::into_inner).remove(&asked.serial);
     }
 }
 

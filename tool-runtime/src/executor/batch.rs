@@ -127,9 +127,8 @@ impl Batch {
         let mut outcomes = Vec::with_capacity(calls.len());
         let mut stop = None;
         for (number, asked) in asked.chunks(size).enumerate() {
-            if let Some(stopped) = around.stop() {
-                stop = Some(stopped);
-            } else if let (Some(steering), None, 1..) = (&steering, &stop, number) {
+            stop = around.stop().or(stop);
+            if let (Some(steering), None, 1..) = (&steering, &stop, number) {
                 stop = match caught(|| steering()) {
                     Ok(true) => Some(Stop::Steered),
                     Ok(false) => None,

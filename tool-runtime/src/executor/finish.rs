@@ -88,14 +88,12 @@ impl Finishing<'_> {
     /// is not over.
     pub(super) fn answered_quietly(
         &self,
-        by: By,
         outcome: Result<ToolOutput, ToolError>,
     ) -> Result<CallOutcome, Result<ToolOutput, ToolError>> {
-        let goes_on = by == By::Tool
-            && match &outcome {
-                Ok(output) => self.starts_something(output),
-                Err(error) => error.kind() == ErrorKind::ApprovalRequired,
-            };
+        let goes_on = match &outcome {
+            Ok(output) => self.starts_something(output),
+            Err(error) => error.kind() == ErrorKind::ApprovalRequired,
+        };
         if goes_on {
             return Err(outcome);
         }

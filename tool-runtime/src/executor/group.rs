@@ -141,7 +141,7 @@ impl<'a> Group<'a> {
             other => return Err(other),
         };
         let finishing = self.finishing(at);
-        finishing.answered_quietly(by, outcome).map_err(|outcome| match by {
+        finishing.answered_quietly(outcome).map_err(|outcome| match by {
             By::Tool => Ended::Done(outcome),
             by => Ended::Answered(Answer { outcome, by }),
         })

@@ -189,7 +189,7 @@ struct Inner {
 
 struct Entry {
     call: OpenCall,
-    /// Whether it has had its `Finished`; `None` where it has no events.
+    /// Whether it has had its `Finished`; `None` where it has no events, or waits for a person.
     told: Option<bool>,
     /// Answers to earlier questions of the same call.
     given: Given,
@@ -207,7 +207,7 @@ impl OpenCalls {
 
     /// Adds a call that waits for a person, with the answers to its earlier questions.
     pub(super) fn ask(&self, call: ToolCall, request: Box<ApprovalRequest>, given: Given) {
-        self.lock().insert(Entry { call: OpenCall::Confirmation(call, request), told: Some(true), given });
+        self.lock().insert(Entry { call: OpenCall::Confirmation(call, request), told: None, given });
     }
 
     pub(super) fn all(&self) -> Vec<OpenCall> {
@@ -269,7 +269,7 @@ impl OpenCalls {
         for Confirmed { call, mut given, .. } in confirmed {
             if let Some(request) = given.take_last() {
                 let call = OpenCall::Confirmation(call, request);
-                inner.insert(Entry { call, told: Some(true), given });
+                inner.insert(Entry { call, told: None, given });
             }
         }
     }
@@ -309,13 +309,12 @@ impl Inner {
             }
             CallRef::Id(id) => id,
         };
-        let serials = self.by_id.get(id).ok_or_else(not_open)?;
-        let mut all = serials.iter();
-        match (all.next(), all.next()) {
-            (Some(serial), None) => Ok(*serial),
-            (None, _) => Err(not_open()),
+        let serials: Vec<_> = self.by_id.get(id).into_iter().flatten().collect();
+        match serials[..] {
+            [] => Err(not_open()),
+            [serial] => Ok(*serial),
             _ => {
-                let addresses = serials.iter().filter_map(|serial| self.calls.get(serial));
+                let addresses = serials.into_iter().filter_map(|serial| self.calls.get(serial));
                 let addresses = addresses.map(|entry| entry.call.address().clone()).collect();
                 Err(AnswerError::Ambiguous { id: id.clone(), addresses })
             }

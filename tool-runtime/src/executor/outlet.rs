@@ -177,7 +177,7 @@ pub(super) struct CallReports {
     closed: CancellationToken,
 }
 
-struct State {
+pub(super) struct State {
     /// Whether the call still runs: what is reported later is lost.
     running: bool,
     last_sign: Instant,
@@ -231,10 +231,10 @@ impl CallReports {
     }
 
     /// Starts to wait for a sign of life.
-    pub(super) fn sign(&self) -> bool {
+    pub(super) fn sign(&self) -> MutexGuard<'_, State> {
         let mut state = self.lock();
         state.last_sign = Instant::now();
-        state.running
+        state
     }
 
     fn named(&self) -> (CallId, Arc<str>, Arc<str>) {
@@ -268,7 +268,7 @@ impl CallReports {
     }
 
     async fn reported(&self, attempt: u32, update: ToolOutput) {
-        if !self.sign() || self.is_quiet {
+        if !self.sign().running || self.is_quiet {
             return;
         }
         let text = update.text().into_owned();
@@ -311,21 +311,17 @@ impl CallSink for CallReports {
     }
 
     fn progress(&self, progress: Progress) -> Result<(), ToolError> {
-        if !self.sign() || self.is_quiet || !self.outlet.is_heard() {
+        let state = self.sign();
+        if !state.running || self.is_quiet || !self.outlet.is_heard() {
             return Ok(());
         }
         let (id, name, title) = self.named();
         let event = ToolEvent::Progress { id, name, title, progress };
-        let state = self.lock();
-        if !state.running {
-            return Ok(());
-        }
         let told = match &self.outlet.stream {
             Some(stream) => stream.try_send(event.clone()),
             None => Ok(()),
         };
         self.outlet.tell_listeners(event);
-        drop(state);
         match told {
             Err(mpsc::error::TrySendError::Full(_)) => {
                 let message = "the reader of the stream is behind, and has no room for the note";

@@ -195,7 +195,7 @@ async fn patient<'a>(
         cx.begin(end.into_std());
     }
     if let Some(reports) = reports {
-        reports.sign();
+        drop(reports.sign());
     }
     // Not before its context has the deadline: a tool may take a copy.
     let mut running = pin!(Entry::run(prepared, cx)?);
@@ -358,7 +358,7 @@ impl Again<'_> {
     async fn run(&self, number: u32) -> Result<ToolOutput, ToolError> {
         let mut cx = self.scope.cx.of_attempt(number);
         self.scope.place.given().hand_new_to(&mut cx);
-        if let Some(reports) = self.scope.place.reports.as_ref().filter(|_| number > 1) {
+        if let Some(reports) = &self.scope.place.reports {
             cx = cx.with_sink(CallReports::of_attempt(reports, number));
         }
         self.entry.hold(self.attempt(&cx).await)

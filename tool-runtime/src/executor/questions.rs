@@ -31,8 +31,9 @@ pub(super) struct Given {
 }
 
 impl Given {
+    /// Whether no question was answered.
     pub(super) fn is_empty(&self) -> bool {
-        self.answers.is_empty() && self.pending.is_none()
+        self.answers.is_empty()
     }
 
     pub(super) fn add(&mut self, request: Box<ApprovalRequest>, answer: ConfirmationAnswer) {

@@ -57,11 +57,9 @@ impl Attached {
             Ok(tools) => {
                 let last = self.last();
                 let listing = Arc::new(Listing::new(cx.user(), tools, last.as_deref(), base));
-                let before =
-                    self.last.lock().unwrap_or_else(PoisonError::into_inner).replace(Arc::clone(&listing));
                 // What a tool does when it is dropped, it does outside the lock.
-                discard(before);
-                discard(last);
+                let _before =
+                    self.last.lock().unwrap_or_else(PoisonError::into_inner).replace(Arc::clone(&listing));
                 Listed { listing, error: None }
             }
             Err(error) => {

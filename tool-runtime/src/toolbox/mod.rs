@@ -322,7 +322,6 @@ impl Toolbox {
             change(Arc::make_mut(&mut state))
         };
         discard(before);
-        discard(change);
         if is_change {
             self.announce();
         }

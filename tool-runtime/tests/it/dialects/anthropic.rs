@@ -2,7 +2,7 @@
 //! <https://docs.anthropic.com/en/docs/build-with-claude/streaming>.
 
 use serde_json::{Value, json};
-use tool_runtime::dialect::Dialect;
+use tool_runtime::{ToolOutput, ToolResult, dialect::Dialect};
 
 use super::{assembled, bound, call, calls, cut_off, of_all_kinds, refused, told, whole};
 
@@ -188,4 +188,19 @@ fn all_results_are_in_one_message_and_a_failure_holds_only_text() {
     let results = bound(&dialect()).results(&of_all_kinds());
     assert_eq!(results["role"], "user");
     assert_eq!(results["content"], expected);
+}
+
+// The provider refuses a text that is empty.
+#[test]
+fn an_empty_text_is_no_part_of_a_result() {
+    let picture = || tool_runtime::Content::image(*b"png", "image/png");
+    let result = |id: &str, output: ToolOutput| ToolResult::new(id.to_owned().into(), "add", Ok(output));
+    let written = bound(&dialect()).results(&[
+        result("1", ToolOutput::from(" \n")),
+        result("2", ToolOutput::from("").with_content(picture())),
+        result("3", ToolOutput::from("a").with_content(picture())),
+    ]);
+    let parts = |at: usize| written["content"][at]["content"].as_array().map(Vec::len);
+    assert_eq!([parts(0), parts(1), parts(2)], [None, Some(1), Some(2)]);
+    assert_eq!(written["content"][1]["content"][0]["type"], "image");
 }

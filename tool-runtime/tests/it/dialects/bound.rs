@@ -95,3 +95,26 @@ fn tools_are_put_into_a_request_after_those_that_it_has() {
     Dialect::mcp().bind(&Registry::builder().build().unwrap()).pack(&mut bare).unwrap();
     assert_eq!(bare, json!({}));
 }
+
+/// The longest names, and those that begin with a digit, come from prefixes.
+#[test]
+fn each_provider_takes_the_names_that_its_own_rule_admits() {
+    let all: [(Dialect, usize, bool, bool); 5] = [
+        (Dialect::openai_chat(), 64, false, false),
+        (Dialect::openai_responses(), 64, false, false),
+        (Dialect::anthropic(), 128, false, false),
+        (Dialect::gemini(), 64, true, true),
+        (Dialect::mcp(), 128, false, true),
+    ];
+    for (dialect, longest, starts_with_letter, dots) in all {
+        let stays = |prefix: &str| {
+            let bound = super::bound(&dialect.clone().with_prefix(prefix));
+            bound.wire_name("add") == format!("{prefix}add")
+        };
+        assert!(stays("_") && stays("a-"), "{dialect:?}");
+        assert!(stays(&"x".repeat(longest - 3)) && !stays(&"x".repeat(longest - 2)), "{dialect:?}");
+        assert_eq!(stays("9_"), !starts_with_letter, "{dialect:?}");
+        assert_eq!(stays("a."), dots, "{dialect:?}");
+        assert!(!stays("a:"), "{dialect:?}");
+    }
+}

@@ -280,3 +280,26 @@ fn an_id_that_the_provider_did_not_give_is_not_sent() {
     let response = json!({ "name": "my.add", "response": { "result": "5" } });
     assert_eq!(results["parts"], json!([{ "functionResponse": response }]));
 }
+
+#[test]
+fn arguments_that_are_a_text_stay_as_they_are_written() {
+    for text in [r#"{"a": 1,"b":2.0}"#, r#"{"a": "#] {
+        let call = json!({ "functionCall": { "id": "1", "name": "add", "args": text } });
+        let done = assembled(&dialect(), &[response(&json!([call]))]);
+        assert_eq!(told(&done.calls), [self::call("1", "add", text)]);
+    }
+}
+
+#[test]
+fn parts_are_added_to_arguments_that_came_as_a_text() {
+    let begun = |args: &str| part(json!({ "name": "add", "args": args, "willContinue": true }));
+    let more = part(json!({ "partialArgs": [{ "jsonPath": "$.b", "numberValue": 2 }] }));
+    let done = assembled(&dialect(), &[begun(r#"{ "a": 1 }"#), more.clone(), end("STOP")]);
+    assert_eq!(done.calls[0].arguments.as_str(), r#"{"a":1,"b":2}"#);
+    for text in ["[1]", r#"{"a":"#] {
+        let mut assembler = bound(&dialect()).assembler();
+        assembler.push(&begun(text)).unwrap();
+        let why = assembler.push(&more).unwrap_err().to_string();
+        assert!(why.contains("partialArgs: expected parts of arguments that are an object"), "{why}");
+    }
+}

@@ -136,3 +136,10 @@ fn of_all_kinds() -> Vec<ToolResult> {
         result("failure", Ok(ToolOutput::from("HTTP 503").as_failure())),
     ]
 }
+
+/// A result that is a document with the address `uri`.
+fn document(uri: &str) -> ToolResult {
+    let (uri, mime_type) = (uri.to_owned(), "application/pdf".to_owned());
+    let body = ResourceBody::Blob(Blob(b"pdf".to_vec()));
+    result("document", Ok(Content::Resource { resource: Resource { uri, mime_type, body } }.into()))
+}

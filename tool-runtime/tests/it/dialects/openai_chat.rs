@@ -6,7 +6,9 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use tool_runtime::{CallId, ErrorKind, ToolOutput, ToolResult, dialect::Dialect};
 
-use super::{add, assembled, bound, call, calls, cut_off, of_all_kinds, refused, told, tools, whole};
+use super::{
+    add, assembled, bound, call, calls, cut_off, document, of_all_kinds, refused, told, tools, whole,
+};
 
 fn dialect() -> Dialect {
     Dialect::openai_chat()
@@ -336,5 +338,39 @@ fn calls_in_a_part_of_another_choice_are_refused_and_its_words_are_not() {
     for delta in [json!({ "tool_calls": called }), json!({ "function_call": function })] {
         let error = assembler.push(&of(delta)).unwrap_err().to_string();
         assert!(error.contains("expected calls in the first choice only"), "{error}");
+    }
+}
+
+#[test]
+fn a_document_has_its_name_or_a_plain_one() {
+    for (uri, name) in [("", "document.pdf"), ("file:///a.pdf", "file:///a.pdf")] {
+        let written = bound(&dialect()).results(&[document(uri)]);
+        let file = json!({ "file_data": "data:application/pdf;base64,cGRm", "filename": name });
+        assert_eq!(written[1]["content"][1], json!({ "type": "file", "file": file }));
+    }
+}
+
+// Only a name that comes again, without an id, may be an echo of the call before.
+#[test]
+fn a_call_without_arguments_is_whole_unless_it_may_be_the_one_before() {
+    let part = |index: u64, id: Option<&str>, name: &str, arguments: &str| {
+        let call = json!({ "index": index, "id": id, "function": { "name": name, "arguments": arguments } });
+        chunk(&json!({ "tool_calls": [call] }), None)
+    };
+    let first = part(0, Some("call_1"), "add", "{}");
+    let cases = [
+        (part(1, None, "draw", ""), true),
+        (part(1, None, "add", ""), true),
+        (part(0, Some("call_2"), "add", ""), true),
+        (part(0, Some("call_2"), "draw", ""), true),
+        (part(0, None, "draw", ""), true),
+        (part(0, None, "add", ""), false),
+    ];
+    for (second, is_whole) in cases {
+        let events = [first.clone(), second.clone(), chunk(&json!({}), Some("tool_calls"))];
+        let mut assembler = bound(&dialect()).assembler();
+        let read = events.iter().try_for_each(|event| assembler.push(event).map(drop));
+        let wholes = read.map(|()| whole(&assembler.finish().calls).len());
+        assert_eq!(wholes.ok(), Some(if is_whole { 2 } else { 1 }), "{second}");
     }
 }

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 use tool_runtime::{ToolOutput, ToolResult, dialect::Dialect};
 
-use super::{assembled, bound, call, calls, cut_off, of_all_kinds, refused, told, whole as uncut};
+use super::{assembled, bound, call, calls, cut_off, document, of_all_kinds, refused, told, whole as uncut};
 
 fn dialect() -> Dialect {
     Dialect::openai_responses()
@@ -255,4 +255,96 @@ fn a_failure_is_marked_in_its_first_text() {
     assert_eq!(parts.len(), 3, "{parts:?}");
     assert_ne!(parts[0]["text"], "torn");
     assert_eq!(parts[2]["text"], "later");
+}
+
+// Some servers give the id of a call with its end.
+#[test]
+fn a_call_that_begins_without_an_id_has_that_of_the_item_that_is_done() {
+    let mut begun = begins(0, "", "add");
+    begun["item"]["call_id"] = Value::Null;
+    let item = function("call_1", "add", r#"{"a":1}"#);
+    let events = [
+        begun,
+        json!({ "type": "response.output_item.done", "output_index": 0, "item": item }),
+        json!({ "type": "response.completed", "response": response(&json!([])) }),
+    ];
+    let done = assembled(&dialect(), &events);
+    assert_eq!(uncut(&done.calls), [call("call_1", "add", r#"{"a":1}"#)]);
+    assert_eq!(done.calls.len(), 1);
+}
+
+// Some servers tell no place in the output.
+#[test]
+fn calls_without_a_place_in_the_output_are_told_apart_by_their_ids() {
+    let begun = |id: &str| json!({ "type": "response.output_item.added", "item": function(id, "add", "") });
+    let delta = |id: &str, delta: &str| {
+        let item = format!("fc_{id}");
+        json!({ "type": "response.function_call_arguments.delta", "item_id": item, "delta": delta })
+    };
+    let done = |id: &str, arguments: &str| json!({ "type": "response.output_item.done", "item": function(id, "add", arguments) });
+    let events = [
+        begun("1"),
+        begun("2"),
+        delta("1", r#"{"a":"#),
+        delta("2", r#"{"a":2}"#),
+        delta("1", "1}"),
+        done("2", ""),
+        done("1", ""),
+        done("3", r#"{"a":3}"#),
+        json!({ "type": "response.completed", "response": response(&json!([])) }),
+    ];
+    let all = assembled(&dialect(), &events);
+    let expected =
+        [call("1", "add", r#"{"a":1}"#), call("2", "add", r#"{"a":2}"#), call("3", "add", r#"{"a":3}"#)];
+    assert_eq!(uncut(&all.calls), expected);
+    assert_eq!(all.calls.len(), 3);
+}
+
+#[test]
+fn an_input_of_a_tool_without_a_schema_is_a_text() {
+    let item = |input: Value| {
+        response(&json!([{ "type": "custom_tool_call", "call_id": "1", "name": "draw", "input": input }]))
+    };
+    assert_eq!(calls(&dialect(), &item("a circle".into())).len(), 1);
+    assert_eq!(refused(&dialect(), &item(json!({}))), "/output/0/input: expected a text, got an object");
+    assert_eq!(refused(&dialect(), &item(Value::Null)), "/output/0/input: expected a text, got null");
+}
+
+// A call that might have more must not run, whichever of the two says so.
+#[test]
+fn a_response_is_incomplete_where_its_event_or_its_status_says_so() {
+    let item = json!({
+        "type": "response.output_item.done",
+        "output_index": 0,
+        "item": function("1", "add", r#"{"a":1}"#),
+    });
+    let mut length = response(&json!([]));
+    length["status"] = "incomplete".into();
+    length["incomplete_details"] = json!({ "reason": "max_output_tokens" });
+    let mut cancelled = response(&json!([]));
+    cancelled["status"] = "cancelled".into();
+    let cases = [
+        ("response.completed", response(&json!([])), None),
+        ("response.completed", length.clone(), Some("max_output_tokens")),
+        ("response.incomplete", length, Some("max_output_tokens")),
+        ("response.completed", cancelled, Some("cancelled")),
+        ("response.incomplete", response(&json!([])), Some("incomplete")),
+    ];
+    for (kind, response, expected) in cases {
+        let end = json!({ "type": kind, "response": response });
+        let done = assembled(&dialect(), &[item.clone(), end]);
+        let reason = done.calls[0].incomplete.as_ref().and_then(|mark| mark.reason.as_deref());
+        assert_eq!(reason, expected, "{kind}");
+        assert_eq!(done.calls[0].completed().is_ok(), expected.is_none(), "{kind}");
+    }
+}
+
+#[test]
+fn a_document_has_its_name_or_a_plain_one() {
+    for (uri, name) in [("", "document.pdf"), ("file:///a.pdf", "file:///a.pdf")] {
+        let written = bound(&dialect()).results(&[document(uri)]);
+        let data = "data:application/pdf;base64,cGRm";
+        let expected = json!([{ "type": "input_file", "filename": name, "file_data": data }]);
+        assert_eq!(written[0]["output"], expected);
+    }
 }

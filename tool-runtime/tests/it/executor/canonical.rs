@@ -317,3 +317,61 @@ fn a_default_is_a_part_of_the_call() {
     let executor = building(Registry::builder().tool::<list>()).rules(rules).build().unwrap();
     assert_eq!(super::texts(&crate::run(executor.run(one("list", "{}")))), ["Denied: no"]);
 }
+
+// I17, I21: a body asks about the text that an answer is looked up by.
+#[test]
+fn the_question_of_a_body_shows_the_text_to_which_its_answer_is_bound() {
+    /// Asks first.
+    #[tool(register = false)]
+    fn remove(#[serde(alias = "file")] path: &str, n: f64, cx: &ToolContext) -> Result<String, ToolError> {
+        match cx.confirmation() {
+            None => Err(cx.request_confirmation("Really?", Value::Null)),
+            Some(_) => Ok(format!("removed {path} {n}")),
+        }
+    }
+    super::ways::each_way(async |way| {
+        let executor = way.executor(Registry::builder().tool::<remove>());
+        let outcomes = executor.run(one("remove", r#"{ "file": "a", "n": 1e2 }"#)).await;
+        let tool_runtime::CallOutcome::Pending(pending) = &outcomes[0] else { panic!("{outcomes:?}") };
+        let tool_runtime::Operation::Confirmation(request) = &pending.operation else { panic!() };
+        assert_eq!(request.call.arguments.as_str(), CANONICAL);
+        let yes = tool_runtime::ConfirmationAnswer { confirmed: true, payload: Value::Null };
+        let outcomes = executor.drive(executor.resume([("0", yes)]).unwrap()).await;
+        assert_eq!(texts(&outcomes), ["removed a 100"]);
+    });
+}
+
+// H03, F10
+#[test]
+fn a_hook_about_an_update_sees_the_arguments_that_the_body_has() {
+    /// Reports at the door, and notes what is reported of which arguments.
+    struct Reads(Seen);
+    impl Hook for Reads {
+        fn gate<'a>(&'a self, call: &'a CallView<'a>) -> Running<'a, bool> {
+            Box::pin(async {
+                if let Some(cx) = call.context() {
+                    cx.update("early").await;
+                }
+                true
+            })
+        }
+        fn before_update<'a>(&'a self, call: &'a CallView<'a>, text: &'a str) -> Running<'a, bool> {
+            self.0.note(text, call.arguments().as_str());
+            Box::pin(async { true })
+        }
+        fn after_update<'a>(&'a self, call: &'a CallView<'a>, text: &'a str) -> Running<'a, ()> {
+            self.0.note(text, call.arguments().as_str());
+            Box::pin(async {})
+        }
+    }
+    /// Reports.
+    #[tool(register = false)]
+    async fn report(#[serde(alias = "file")] path: String, n: f64, cx: &ToolContext) {
+        cx.update(format!("{path} {n}")).await;
+    }
+    let (seen, sent) = (Seen::default(), r#"{"file":"a","n":1e2}"#);
+    let executor = building(Registry::builder().tool::<report>()).hook(Reads(seen.clone())).build().unwrap();
+    crate::run(executor.run(one("report", sent)));
+    let (early, late) = (format!("early {sent}"), format!("a 100 {CANONICAL}"));
+    assert_eq!(seen.all(), [early.clone(), early, late.clone(), late]);
+}

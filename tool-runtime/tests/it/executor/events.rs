@@ -547,3 +547,80 @@ fn who_begins_to_listen_while_a_batch_runs_hears_of_the_next_one() {
         assert_eq!(told(late.1.lock().unwrap().as_mut().unwrap()), expected);
     }
 }
+
+// H15
+#[test]
+fn a_buffer_of_one_event_or_of_none_keeps_the_last_one() {
+    for size in [0, 1] {
+        let tools = Registry::builder().tool::<echo>().provide(Counter::default());
+        let executor = building(tools).event_buffer(size).build().unwrap();
+        let mut listener = executor.subscribe();
+        crate::run(executor.run(one("echo", r#"{"text":"a"}"#)));
+        assert_eq!(listener.try_next().unwrap().unwrap_err(), Lagged { missed: 1 });
+        assert_eq!(told(&mut listener), ["finished 0"]);
+    }
+}
+
+// H14, I21
+#[test]
+fn who_begins_to_listen_while_a_body_runs_hears_no_question_of_it() {
+    type Late = Arc<(OnceLock<Executor>, Mutex<Option<EventListener>>)>;
+    /// Has somebody listen, and asks.
+    #[tool(register = false)]
+    fn ask(late: &Late, cx: &ToolContext) -> Result<(), ToolError> {
+        late.1.lock().unwrap().get_or_insert_with(|| late.0.get().unwrap().subscribe());
+        Err(cx.request_confirmation("Really?", Value::Null))
+    }
+    let late = Late::default();
+    let executor = executor(Registry::builder().tool::<ask>().provide(Arc::clone(&late)));
+    let executor = late.0.get_or_init(|| executor);
+    for expected in [&[][..], &["started 0", "asked 0", "finished 0"]] {
+        crate::run(executor.run(calls(&["ask"])));
+        assert_eq!(told(late.1.lock().unwrap().as_mut().unwrap()), expected);
+    }
+}
+
+// K02, H03
+#[test]
+fn an_update_that_a_hook_lets_through_after_the_end_of_the_call_is_lost() {
+    /// Decides when it is told to.
+    struct Thinks(Arc<Notify>, Arc<Notify>);
+    impl tool_runtime::Hook for Thinks {
+        fn before_update<'a>(
+            &'a self,
+            _call: &'a tool_runtime::CallView<'a>,
+            _text: &'a str,
+        ) -> tool_runtime::Running<'a, bool> {
+            self.0.notify_one();
+            Box::pin(async {
+                self.1.notified().await;
+                true
+            })
+        }
+    }
+    type Signals = [Arc<Notify>; 3];
+    /// Leaves a task behind that reports, and ends when the hook that was asked about it may decide.
+    #[tool(register = false)]
+    async fn leave(signals: &Signals, cx: &ToolContext) {
+        let [asked, decides, reported] = signals;
+        let (cx, reported) = (cx.clone(), Arc::clone(reported));
+        tokio::spawn(async move {
+            cx.update("boo").await;
+            reported.notify_one();
+        });
+        asked.notified().await;
+        decides.notify_one();
+    }
+    crate::run(async {
+        let signals = [(); 3].map(|()| Arc::new(Notify::new()));
+        let [asked, decides, reported] = signals.clone();
+        let executor = building(Registry::builder().tool::<leave>().provide(signals))
+            .hook(Thinks(asked, decides))
+            .build()
+            .unwrap();
+        let mut listener = executor.subscribe();
+        executor.run(calls(&["leave"])).await;
+        reported.notified().await;
+        assert_eq!(told(&mut listener), ["started 0", "finished 0"]);
+    });
+}

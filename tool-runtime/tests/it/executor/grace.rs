@@ -406,3 +406,34 @@ fn a_hook_that_panics_where_it_is_only_told_is_reported_to_the_log() {
         assert!(told.contains(part), "{told}");
     }
 }
+
+// G10, I21: a token that a question of the body needed is none that the body asked for.
+#[tokio::test(start_paused = true)]
+async fn a_body_that_goes_on_after_an_answer_and_asks_for_no_token_is_dropped_at_once() {
+    /// Asks first, and then never ends.
+    #[tool(register = false)]
+    async fn hangs(cx: &ToolContext, begun: &Begun) -> Result<(), ToolError> {
+        if cx.confirmation().is_none() {
+            return Err(cx.request_confirmation("Really?", Value::Null));
+        }
+        begun.add_permits(1);
+        pending().await
+    }
+    for watched in [false, true] {
+        let (begun, stop) = (begun(), CancellationToken::new());
+        let tools = Registry::builder().tool::<hangs>().provide(Arc::clone(&begun));
+        let builder =
+            building(tools).approver(|_: &tool_runtime::ApprovalRequest| tool_runtime::Approval::Approved);
+        let builder = if watched { builder.hook(On::default()) } else { builder };
+        let executor = builder.build().unwrap();
+        let start = Instant::now();
+        let run = RunContext::new().with_cancellation(stop.clone());
+        let batch = executor.batch(calls(&["hangs"])).within(run).run();
+        let stopping = async {
+            begun.acquire().await.unwrap().forget();
+            stop.cancel();
+        };
+        assert_eq!(texts(&join(batch, stopping).await.0), ["Cancelled"]);
+        assert_eq!(start.elapsed(), Duration::ZERO);
+    }
+}

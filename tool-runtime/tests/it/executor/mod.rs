@@ -7,6 +7,7 @@ mod claims;
 mod context;
 mod deadlines;
 mod detached;
+mod ends;
 mod events;
 mod grace;
 mod hooks;

@@ -524,3 +524,86 @@ fn a_question_of_another_tool_is_not_put_to_the_approver() {
     assert_eq!(texts(&outcomes), ["Approval required: requires confirmation: Really?"]);
     assert!(outcomes[0].is_finished() && person.asked().is_empty());
 }
+
+// G11, I21
+#[test]
+fn a_body_does_not_run_again_where_its_call_is_cancelled_with_the_answer() {
+    struct Stops(CancellationToken);
+    impl Approver for Stops {
+        fn ask<'a>(&'a self, _: &'a ApprovalRequest) -> Running<'a, Result<Approval, ToolError>> {
+            self.0.cancel();
+            Box::pin(async { Ok(Approval::Approved) })
+        }
+    }
+    /// Asks by itself, and counts.
+    #[tool(register = false)]
+    fn ask_once(runs: &Counter, cx: &ToolContext) -> Result<String, ToolError> {
+        runs.count();
+        Err(cx.request_confirmation("Really?", Value::Null))
+    }
+    everywhere(|settings, _| {
+        let (stop, runs) = (CancellationToken::new(), Counter::default());
+        let tools = Registry::builder().tool::<ask_once>().provide(runs.clone());
+        let executor = settings(building(tools)).approver(Stops(stop.clone())).build().unwrap();
+        let run = RunContext::new().with_cancellation(stop);
+        let outcomes = crate::run(executor.batch(one("ask_once", "{}")).within(run).run());
+        assert_eq!((texts(&outcomes), runs.get()), (vec!["Cancelled".to_owned()], 1));
+    });
+}
+
+// G13
+#[test]
+fn a_call_waits_for_its_turn_again_after_a_person_has_answered() {
+    /// Goes on for a while when a person is asked about another call.
+    #[tool(register = false)]
+    async fn goes_on(meeting: &Arc<Meeting>, bodies: &Arc<AtomicUsize>) -> &'static str {
+        bodies.fetch_add(1, Ordering::SeqCst);
+        meeting.asked.acquire().await.unwrap().forget();
+        meeting.answers.add_permits(1);
+        for _ in 0..9 {
+            tokio::task::yield_now().await;
+        }
+        bodies.fetch_sub(1, Ordering::SeqCst);
+        "went on"
+    }
+    /// Asks, and then says how many others run.
+    #[tool(register = false)]
+    fn others(bodies: &Arc<AtomicUsize>, cx: &ToolContext) -> Result<usize, ToolError> {
+        match cx.confirmation() {
+            None => Err(cx.request_confirmation("Really?", Value::Null)),
+            Some(_) => Ok(bodies.load(Ordering::SeqCst)),
+        }
+    }
+    let (meeting, bodies) = (Meeting::new(), Arc::<AtomicUsize>::default());
+    let tools = Registry::builder().tool::<goes_on>().tool::<others>();
+    let tools = tools.provide(Arc::clone(&meeting)).provide(bodies);
+    let builder = building(tools).approver(Shared(meeting)).limits(Limits::new().overall(1));
+    let calls = ["others", "goes_on"].map(|name| ToolCall::new(name, "{}"));
+    assert_eq!(texts(&crate::run(builder.build().unwrap().run(calls.into()))), ["0", "went on"]);
+}
+
+// I17, I21, J01: neither the generic approval nor an answer is one to the question of a later attempt.
+#[test]
+fn the_generic_approval_is_no_answer_to_the_question_of_another_attempt() {
+    /// Fails for now, and then asks.
+    #[tool(register = false, confirm, read_only)]
+    fn asks_again(cx: &ToolContext) -> Result<String, ToolError> {
+        match cx.confirmation() {
+            _ if cx.attempt() == 1 => Err(ToolError::new(ErrorKind::Unavailable, "busy")),
+            None => Err(cx.request_confirmation("Really?", Value::Null)),
+            Some(answer) => Ok(answer.payload.to_string()),
+        }
+    }
+    everywhere(|settings, _| {
+        let policy = RetryPolicy::new(super::AT_ONCE).rule(|_: &RetryInfo<'_>| true);
+        let person = Person::saying([
+            Approval::ApprovedWith(json!("generic")),
+            Approval::ApprovedWith(json!("own")),
+            Approval::Rejected(String::new()),
+        ]);
+        let builder = building(Registry::builder().tool::<asks_again>()).retry(policy);
+        let executor = settings(builder).approver(person.clone()).build().unwrap();
+        assert_eq!(texts(&crate::run(executor.run(one("asks_again", "{}")))), ["\"own\""]);
+        assert_eq!(person.asked().len(), 2);
+    });
+}

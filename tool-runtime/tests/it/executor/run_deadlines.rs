@@ -149,3 +149,59 @@ fn a_run_with_a_deadline_needs_a_clock() {
     assert!(told.starts_with("Tool unavailable: its run has a deadline, and no tokio runtime"), "{told}");
     assert_eq!(counter.get(), 0);
 }
+
+#[test]
+fn nothing_begins_with_the_end_of_the_run() {
+    /// Ends with its run.
+    #[tool(register = false)]
+    async fn last(cx: &ToolContext) -> &'static str {
+        let end = cx.run().and_then(|run| run.deadline()).unwrap();
+        tokio::time::sleep_until(Instant::from_std(end)).await;
+        "done"
+    }
+    each_way_paused(async |way| {
+        // Another call, whose turn it is then.
+        let counter = Counter::default();
+        let tools = Registry::builder().tool::<last>().tool::<echo>().provide(counter.clone());
+        let executor = way.of(building(tools).limits(Limits::new().overall(1)));
+        let mut calls = calls(&["last"]);
+        calls.push(ToolCall::new("echo", r#"{"text":"a"}"#).with_id("1"));
+        let outcomes = executor.drive(executor.batch(calls).within(run_of(2))).await;
+        assert_eq!(texts(&outcomes), ["done", OVER]);
+        assert_eq!(counter.get(), 0);
+
+        // Another attempt.
+        /// Fails.
+        #[tool(register = false, retry(attempts = 3, initial = "2s", jitter = false))]
+        fn failing(counter: &Counter) -> Result<(), ToolError> {
+            counter.count();
+            Err(ToolError::failed("busy").retryable(true))
+        }
+        let executor = way.executor(Registry::builder().tool::<failing>().provide(counter.clone()));
+        let batch = executor.batch(super::calls(&["failing"])).within(run_of(2));
+        assert_eq!(texts(&executor.drive(batch).await), ["busy"]);
+        assert_eq!(counter.get(), 1);
+    });
+}
+
+#[test]
+fn a_call_that_ends_with_its_run_has_its_token_cancelled() {
+    use tool_runtime::CancellationToken;
+    type Kept = Arc<std::sync::Mutex<Option<CancellationToken>>>;
+    /// Gives its token away, and never ends.
+    #[tool(register = false)]
+    async fn lend(kept: &Kept, cx: &ToolContext) {
+        *kept.lock().unwrap() = Some(cx.cancellation().clone());
+        std::future::pending::<()>().await;
+    }
+    each_way_paused(async |way| {
+        let kept = Kept::default();
+        let executor = way.executor(Registry::builder().tool::<lend>().provide(Arc::clone(&kept)));
+        let run = Arc::new(run_of(5));
+        let batch = executor.batch(calls(&["lend"])).within(Arc::clone(&run));
+        assert_eq!(texts(&executor.drive(batch).await), [OVER]);
+        assert!(kept.lock().unwrap().take().unwrap().is_cancelled());
+        // No other call of the run is.
+        assert!(!run.cancellation().is_cancelled());
+    });
+}

@@ -62,3 +62,37 @@ fn arguments_of_a_tool_that_is_not_known_are_hidden_where_any_tool_has_a_secret(
         }
     });
 }
+
+#[test]
+fn arguments_of_a_tool_that_is_not_known_are_shown_where_no_tool_has_a_secret() {
+    let executor = super::executor(Registry::builder().tool::<super::hang>());
+    let mut listener = executor.subscribe();
+    crate::run(executor.run(super::one("hnag", r#"{ "a": 1.0 }"#)));
+    let ToolEvent::Started { call, .. } = &super::events(&mut listener)[0] else { panic!() };
+    assert_eq!(call.arguments.as_str(), r#"{ "a": 1.0 }"#);
+}
+
+#[test]
+fn the_name_of_an_argument_that_is_not_known_is_hidden_where_any_name_is_allowed() {
+    /// Logs in.
+    #[tool(register = false, unknown_fields = "ignore")]
+    fn open(#[arg(secret)] pin: String, user: String) -> usize {
+        pin.len() + user.len()
+    }
+    /// Logs in.
+    #[tool(register = false)]
+    fn closed(#[arg(secret)] pin: String, user: String) -> usize {
+        pin.len() + user.len()
+    }
+    let executor = super::executor(Registry::builder().tool::<open>().tool::<closed>());
+    let mut listener = executor.subscribe();
+    let cases = [
+        ("open", r#"{"pin":"***","user":"ada","***":"***"}"#),
+        ("closed", r#"{"pin":"***","user":"ada","sk-4711":"***"}"#),
+    ];
+    for (name, shown) in cases {
+        crate::run(executor.run(super::one(name, r#"{"pin":"1234","user":"ada","sk-4711":1}"#)));
+        let ToolEvent::Started { call, .. } = &super::events(&mut listener)[0] else { panic!() };
+        assert_eq!(call.arguments.as_str(), shown);
+    }
+}

@@ -182,3 +182,28 @@ fn a_buffer_that_no_memory_holds_is_as_large_as_one_may_be() {
         assert!(listener.try_next().is_some());
     }
 }
+
+// H03, K06
+#[test]
+fn a_hook_is_asked_about_an_update_while_another_one_waits_for_room() {
+    /// Reports twice.
+    #[tool(register = false)]
+    async fn report(cx: &ToolContext) {
+        cx.update("a").await;
+        cx.update("b").await;
+    }
+    crate::run(async {
+        let asked = super::Counter::default();
+        let asking = asked.clone();
+        let tools = Registry::builder().tool::<report>();
+        let hook = super::On::update(move |_, _| asking.count() > 0);
+        let executor = building(tools).hook(hook).event_buffer(1).build().unwrap();
+        let mut stream = executor.stream(calls(&["report"; 2]));
+        for _ in 0..2 {
+            let Some(StreamItem::Event(ToolEvent::Started { .. })) = stream.next().await else { panic!() };
+        }
+        // The second update of the first call and the first one of the second call wait for room.
+        assert!(futures_util::poll!(Box::pin(stream.next())).is_pending());
+        assert_eq!(asked.get(), 3);
+    });
+}

@@ -133,3 +133,38 @@ fn a_tool_that_cannot_say_what_it_is_is_a_problem_of_its_set_and_no_panic() {
     assert_eq!(listed(&snapshot), ["a"]);
     assert!(notices(&snapshot)[0].contains("panicked when it was made"), "{:?}", notices(&snapshot));
 }
+
+// L01, L04
+#[test]
+fn what_panics_when_it_is_dropped_is_no_panic_of_whoever_offers_or_removes_it() {
+    /// Lists new tools each time, which nobody can use and nobody else holds.
+    struct Bombs;
+    impl ToolSet for Bombs {
+        fn name(&self) -> &'static str {
+            "bombs"
+        }
+        fn tools<'a>(&'a self, _: ReadonlyContext<'a>) -> Running<'a, Result<Vec<Arc<dyn Tool>>, ToolError>> {
+            Box::pin(async { Ok(vec![Arc::new(silent()) as Arc<dyn Tool>]) })
+        }
+    }
+    impl Drop for Bombs {
+        fn drop(&mut self) {
+            panic!("a bomb");
+        }
+    }
+    fn silent() -> Hostile {
+        let silent = hostile("silent", || panic!("a bomb"));
+        silent.asked.store(1, Ordering::SeqCst);
+        silent
+    }
+    let toolbox = Toolbox::new();
+    assert!(toolbox.add(silent()).is_err());
+    assert!(toolbox.replace(silent()).is_err());
+    assert!(toolbox.set_tools([Arc::new(silent()) as Arc<dyn Tool>]).is_err());
+    toolbox.add_toolset(Bombs);
+    let snapshot = snapshot(&toolbox).unwrap();
+    assert_eq!((listed(&snapshot).len(), snapshot.notices().len()), (0, 1));
+    let mut changes = toolbox.changes();
+    assert!(toolbox.remove_toolset("bombs"));
+    assert!(changes.has_changed() && crate::run(changes.changed()));
+}

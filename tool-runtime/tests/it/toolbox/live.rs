@@ -163,9 +163,33 @@ fn changes_are_told_and_what_changes_nothing_is_not() {
     assert!(told(&|| assert!(toolbox.remove_toolset("a"))));
     assert!(!told(&|| assert!(!toolbox.remove_toolset("a"))));
     assert!(told(&|| toolbox.set_toolsets([])));
+    assert!(told(&|| toolbox.add_framework_tool(tool("f", "here")).unwrap()));
+    assert!(told(&|| assert!(!toolbox.replace(tool("b", "here")).unwrap())));
+    assert!(told(&|| toolbox.set_tools(tools(&["c"], "here")).unwrap()));
+    assert!(!told(&|| assert!(toolbox.set_tools(tools(&["d", "d"], "here")).is_err())));
+    assert!(!told(&|| assert!(toolbox.set_tools(tools(&["f"], "here")).is_err())));
     assert!(told(&|| toolbox.announce()));
     assert!(told(&|| toolbox.strict_listing(true)));
     assert!(told(&|| toolbox.strict_names(false)));
     assert!(told(&|| toolbox.show(tool_runtime::Visibility::default())));
     assert!(!told(&|| drop(snapshot(&toolbox))));
+    drop(toolbox);
+    assert!(!changes.has_changed());
+}
+
+// L07, I10
+#[test]
+fn a_direct_tool_is_none_of_the_framework_however_it_came() {
+    let toolbox = Toolbox::new();
+    toolbox.add(tool("added", "here")).unwrap();
+    toolbox.show(tool_runtime::Visibility::all().except(["added", "replaced", "set"]));
+    assert!(!toolbox.replace(tool("replaced", "here")).unwrap());
+    assert_eq!(names(&toolbox), [""; 0]);
+    toolbox.set_tools(tools(&["set", "kept"], "here")).unwrap();
+    assert_eq!(names(&toolbox), ["kept"]);
+    // All of them are replaced, and those of the framework are not.
+    toolbox.add_framework_tool(tool("added", "the framework")).unwrap();
+    toolbox.set_tools(tools(&["other"], "here")).unwrap();
+    assert_eq!(names(&toolbox), ["added", "other"]);
+    assert_eq!(snapshot(&toolbox).unwrap().origin("added"), Some(&Origin::Framework));
 }
