@@ -5,7 +5,8 @@ use std::{
     io::{self, Read},
 };
 
-use serde_json::Value;
+use serde::de::IgnoredAny;
+use serde_json::value::RawValue;
 use tool_runtime::{
     ToolCall,
     dialect::{Bound, DialectError},
@@ -41,24 +42,27 @@ fn standard_input() -> Result<String, Failure> {
 }
 
 /// The calls of a response: one JSON value, or the events of a stream, as server-sent events, a line each, or a list.
+///
+/// All of it is read as text, so that numbers keep their digits.
 pub(crate) fn calls(bound: &Bound, text: &str) -> Result<Vec<ToolCall>, Failure> {
-    let events = match serde_json::from_str::<Value>(text) {
-        Ok(response) => match (bound.calls(&response), response) {
-            // A stream that was read to its end as a list of its events, which some take for a response without calls.
-            (read, Value::Array(events))
-                if !events.is_empty() && read.as_ref().map_or(true, Vec::is_empty) =>
-            {
-                events
+    let events = match serde_json::from_str::<&RawValue>(text) {
+        Ok(response) => {
+            let events = serde_json::from_str::<Vec<&RawValue>>(text).unwrap_or_default();
+            match bound.calls(response) {
+                // A stream that was read to its end as a list of its events, which some take for a response without calls.
+                read if !events.is_empty() && read.as_ref().map_or(true, Vec::is_empty) => {
+                    events.into_iter().map(RawValue::get).collect()
+                }
+                Ok(calls) => return Ok(calls),
+                Err(error) => return Err(unlike(&error)),
             }
-            (Ok(calls), _) => return Ok(calls),
-            (Err(error), _) => return Err(unlike(&error)),
-        },
+        }
         Err(error) => events(text).ok_or_else(|| {
             Failure::usage(format!("the response is neither JSON nor a stream of events: {error}"))
         })?,
     };
     let mut assembler = bound.assembler();
-    for event in &events {
+    for event in events {
         assembler.push(event).map_err(|error| unlike(&error))?;
     }
     Ok(assembler.finish().calls)
@@ -69,7 +73,7 @@ fn unlike(error: &DialectError) -> Failure {
 }
 
 /// The events of a stream; `None` where a line is none.
-fn events(text: &str) -> Option<Vec<Value>> {
+fn events(text: &str) -> Option<Vec<&str>> {
     let mut events = Vec::new();
     for line in text.lines().map(str::trim) {
         let is_other = ["event:", "id:", "retry:", ":"].iter().any(|field| line.starts_with(field));
@@ -77,7 +81,8 @@ fn events(text: &str) -> Option<Vec<Value>> {
         if is_other || data.is_empty() || data == "[DONE]" {
             continue;
         }
-        events.push(serde_json::from_str(data).ok()?);
+        serde_json::from_str::<IgnoredAny>(data).ok()?;
+        events.push(data);
     }
     (!events.is_empty()).then_some(events)
 }
@@ -85,6 +90,7 @@ fn events(text: &str) -> Option<Vec<Value>> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test may")]
 mod tests {
+    use serde_json::Value;
     use tool_runtime::{Registry, dialect::Dialect};
 
     use super::*;
@@ -119,5 +125,17 @@ mod tests {
             }
         }
         assert!(read > 100, "{read}");
+    }
+
+    #[test]
+    fn numbers_of_a_response_keep_their_digits() {
+        let call = r#"{"functionCall": {"name": "add", "args": {"a": 1.10, "b": 12345678901234567890123}}}"#;
+        let response =
+            format!(r#"{{"candidates": [{{"content": {{"parts": [{call}]}}, "finishReason": "STOP"}}]}}"#);
+        let bound = Dialect::gemini().bind(&Registry::builder().build().unwrap());
+        for form in [response.clone(), format!("[{response}]"), format!("data: {response}\n\n")] {
+            let calls = calls(&bound, &form).unwrap();
+            assert_eq!(calls[0].arguments.as_str(), r#"{"a":1.10,"b":12345678901234567890123}"#, "{form}");
+        }
     }
 }

@@ -1,15 +1,18 @@
 //! OpenAI's chat completions: <https://platform.openai.com/docs/api-reference/chat>.
 
+mod message;
+
 use serde_json::{Map, Value, json};
 use tool_core::{__private::ExactValue, CallId};
 
+pub(super) use self::message::complete;
 use super::{Definition, object};
 use crate::{
     ToolResult,
     dialect::{
         Bound, DialectError, Usage,
         content::{Block, blocks, not_shown, signed},
-        draft::{Draft, Part as Piece, add, put, text},
+        draft::Part as Piece,
         error::At,
         reading::Reading,
         request::instruct_in,
@@ -66,7 +69,7 @@ pub(super) fn read(response: &At<'_>, reading: &mut Reading) -> Result<(), Diale
         }
         reading.restart();
         reading.draft.take_members(&message, "tool_calls");
-        tell(&message, reading);
+        message::tell(&message, reading);
         for call in calls {
             let at = read_call(&call, &mut reading.slots)?;
             reading.draft.push(Piece::of_call(call.to_owned(), at));
@@ -79,19 +82,6 @@ pub(super) fn read(response: &At<'_>, reading: &mut Reading) -> Result<(), Diale
         reading.stop(choice.field("finish_reason").any_text()?, FINISHED);
     }
     Ok(())
-}
-
-/// Passes on the text and the reasoning of a message, or of a part of one.
-fn tell(message: &At<'_>, reading: &mut Reading) {
-    // OpenAI tells of no reasoning; other servers do, in one of these or in both.
-    let thought = ["reasoning_content", "reasoning"].iter().find_map(|name| message.field(name).as_text());
-    reading.reason(thought.unwrap_or_default());
-    let content = message.field("content");
-    reading.say(content.as_text().unwrap_or_default());
-    for part in content.any_items().unwrap_or_default() {
-        reading.say(part.field("text").as_text().unwrap_or_default());
-    }
-    reading.say(message.field("refusal").as_text().unwrap_or_default());
 }
 
 fn read_call(call: &At<'_>, slots: &mut Slots) -> Result<usize, DialectError> {
@@ -132,8 +122,8 @@ pub(super) fn push(event: &At<'_>, reading: &mut Reading) -> Result<(), DialectE
             }
             continue;
         }
-        push_members(&delta, &mut reading.draft);
-        tell(&delta, reading);
+        message::push_members(&delta, &mut reading.draft);
+        message::tell(&delta, reading);
         let is_function = reading.slots.last().and_then(|at| reading.slots.get(at)).map(is_function_call);
         for part in parts.any_items()? {
             if is_function == Some(true) {
@@ -141,7 +131,7 @@ pub(super) fn push(event: &At<'_>, reading: &mut Reading) -> Result<(), DialectE
             }
             let begun = reading.slots.len();
             let at = push_part(&Part::of(&part)?, &mut reading.slots)?;
-            push_piece(&part, at, reading.slots.len() > begun, &mut reading.draft);
+            message::push_piece(&part, at, reading.slots.len() > begun, &mut reading.draft);
         }
         if function.value().is_some() {
             push_function_call(&function, &mut reading.slots)?;
@@ -151,75 +141,6 @@ pub(super) fn push(event: &At<'_>, reading: &mut Reading) -> Result<(), DialectE
         }
     }
     Ok(())
-}
-
-/// Adds to the members of the message what a delta says beside calls.
-fn push_members(delta: &At<'_>, draft: &mut Draft) {
-    for (name, more) in delta.members() {
-        let before = draft.base.iter_mut().find(|(own, _)| own == name).map(|(_, value)| value);
-        match (name, before) {
-            ("tool_calls", None) => draft.base.push((name.to_owned().into(), ExactValue::List(Vec::new()))),
-            (_, None) => draft.base.push((name.to_owned().into(), more.to_owned())),
-            ("role" | "tool_calls" | "function_call", Some(before)) if !before.is_null() => {}
-            (_, Some(before)) => more.value().map_or((), |more| add(before, more)),
-        }
-    }
-}
-
-/// Adds a part of a call to the message: all of it but the arguments, which are put in when all parts have come.
-fn push_piece(part: &At<'_>, at: usize, is_new: bool, draft: &mut Draft) {
-    let place = if is_new {
-        let place = draft.push(Piece { open: true, ..Piece::of_call(ExactValue::Object(Vec::new()), at) });
-        draft.know(place, Key::Number(at as u64));
-        place
-    } else {
-        draft.find(&Key::Number(at as u64)).unwrap_or_default()
-    };
-    let Some(own) = draft.get_mut(place) else { return };
-    for (name, more) in part.members().filter(|(name, _)| *name != "index") {
-        let Some(before) = own.value.entry(name) else { continue };
-        match name {
-            "function" | "custom" => push_function(before, &more),
-            // Some servers repeat them, or begin with empty ones.
-            "id" | "type" if before.as_str().is_some_and(|it| !it.is_empty()) => {}
-            "id" | "type" => *before = more.to_owned(),
-            _ => more.value().map_or((), |more| add(before, more)),
-        }
-    }
-}
-
-fn push_function(function: &mut ExactValue<'static>, part: &At<'_>) {
-    if function.is_null() {
-        *function = ExactValue::Object(Vec::new());
-    }
-    for (name, more) in part.members() {
-        match (function.entry(name), name, more.value()) {
-            (Some(before), "name", Some(name)) => *before = name.clone().into_owned(),
-            (Some(before), "arguments" | "input", _) => *before = text(""),
-            (Some(before), _, Some(more)) => add(before, more),
-            _ => {}
-        }
-    }
-}
-
-pub(super) fn complete(draft: &mut Draft, slots: &Slots) {
-    draft.fill(slots, |call, arguments, custom| {
-        let (holder, name, kind) =
-            if custom { ("custom", "input", "custom") } else { ("function", "arguments", "function") };
-        if let Some(kind_of) = call.entry("type").filter(|it| it.is_null()) {
-            *kind_of = text(kind);
-        }
-        if let Some(function) = call.get_mut(holder) {
-            put(function, name, arguments);
-        }
-    });
-    // The one call of a message, as it was before there were several, where it came in parts.
-    let function = draft.base.iter_mut().find(|(name, value)| name == "function_call" && !value.is_null());
-    let slot = slots.last().and_then(|at| slots.get(at)).filter(|slot| is_function_call(slot));
-    if let (Some((_, function)), Some(slot)) = (function, slot) {
-        put(function, "name", text(&slot.name));
-        put(function, "arguments", slot.arguments());
-    }
 }
 
 pub(super) fn usage(usage: &ExactValue<'_>) -> Usage {

@@ -5,13 +5,13 @@ mod items;
 use serde_json::{Value, json};
 use tool_core::__private::ExactValue;
 
+pub(super) use self::items::complete;
 use super::{Definition, object};
 use crate::{
     ToolResult,
     dialect::{
         Bound, DialectError, Usage,
         content::{Block, blocks, not_shown, signed},
-        draft::Draft,
         error::At,
         reading::Reading,
         slots::{Key, Slot, Slots},
@@ -224,10 +224,6 @@ fn end(response: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {
     slots.end();
     items::end_all(&items, reading);
     Ok(())
-}
-
-pub(super) fn complete(draft: &mut Draft, slots: &Slots) {
-    items::complete(draft, slots);
 }
 
 pub(super) fn usage(usage: &ExactValue<'_>) -> Usage {

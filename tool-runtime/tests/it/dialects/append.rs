@@ -2,13 +2,19 @@
 
 use serde_json::Value;
 use tool_runtime::{
-    CallOutcome, Declaration, Executor, InputSchema, Registry, ToolDefinition, ToolName,
+    CallOutcome, Declaration, Executor, InputSchema, Registry, ToolCall, ToolDefinition, ToolName,
+    ToolResult,
     dialect::{Assembled, Bound, Dialect, RequestBody},
     prelude::*,
     serde_json,
 };
 
-use super::{add, assistant::message};
+use super::{
+    add, assembled,
+    assistant::{blocks, message},
+    pieces, recorded,
+    world::write,
+};
 
 /// A tool that answers, and one whose calls are left to the program.
 fn tools() -> Registry {
@@ -105,6 +111,56 @@ async fn a_message_and_its_results_are_appended_in_the_order_of_the_calls() {
         assert_eq!(messages(&body, name), expected, "{name}");
         let text = serde_json::to_string(&body).unwrap();
         assert!(text.starts_with(r#"{"first":1,"#) && text.ends_with(r#","last":2}"#), "{name}: {text}");
+    }
+}
+
+/// It is written below `target/tmp/exports`, where `tests/providers/check.py` holds it to the types of the SDKs.
+#[test]
+fn what_was_recorded_is_a_conversation_for_the_providers_types() {
+    for dialect in with_messages() {
+        let name = dialect.name();
+        let provider = name.trim_end_matches("-strict").trim_end_matches("-schema");
+        let bound = dialect.bind(&tools());
+        let mut fields = json!({ "model": "some" });
+        if provider == "anthropic" {
+            fields["max_tokens"] = json!(99);
+        }
+        bound.pack(&mut fields).unwrap();
+        let mut body = bound.body(fields).unwrap();
+        let mut responses: Vec<_> = recorded::entries()
+            .into_iter()
+            .filter(|(dialect, ..)| dialect.name() == provider)
+            // Beta: these blocks have types of their own.
+            .filter(|(_, name, _)| name != "anthropic: what a server runs")
+            .map(|(dialect, _, of)| match of.get("response") {
+                Some(response) => bound.read(response).unwrap(),
+                None => assembled(&dialect, of["events"].as_array().unwrap()),
+            })
+            .collect();
+        responses.extend((provider == "anthropic").then(|| assembled(&dialect, &blocks())));
+        responses.extend((provider == "gemini").then(|| assembled(&dialect, &pieces::parts())));
+        let count = responses.len();
+        for response in responses {
+            body.push(&match provider {
+                "gemini" => json!({ "role": "user", "parts": [{ "text": "Go on." }] }),
+                _ => json!({ "role": "user", "content": "Go on." }),
+            })
+            .unwrap();
+            let result = |call: &ToolCall| {
+                let output = Ok(ToolOutput::from("done"));
+                CallOutcome::Finished(ToolResult::new(call.id.clone(), call.name.clone(), output))
+            };
+            bound.append(&mut body, &response, &response.calls.iter().map(result).collect::<Vec<_>>());
+        }
+        let mut request = serde_json::to_value(&body).unwrap();
+        assert!(request[list(name)].as_array().unwrap().len() >= 2 * count, "{name}");
+        for item in request[list(name)].as_array_mut().unwrap() {
+            // The provider takes it (<https://github.com/openai/openai-openapi/issues/492>), and its types do not know.
+            if item["type"] == "custom_tool_call" {
+                item.as_object_mut().unwrap().shift_remove("status").unwrap();
+            }
+        }
+        write("messages", name, &json!({ "request": request }));
     }
 }
 

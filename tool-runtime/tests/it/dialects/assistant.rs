@@ -129,7 +129,7 @@ pub(super) fn blocks() -> Vec<Value> {
         delta(2, json!({ "type": "text_delta", "text": "I " })),
         delta(
             2,
-            json!({ "type": "citations_delta", "citation": { "type": "char_location", "end_char_index": 7 } }),
+            json!({ "type": "citations_delta", "citation": { "type": "char_location", "cited_text": "2", "document_index": 0, "document_title": null, "start_char_index": 6, "end_char_index": 7 } }),
         ),
         delta(2, json!({ "type": "text_delta", "text": "add." })),
         stop(2),
@@ -142,7 +142,7 @@ pub(super) fn blocks() -> Vec<Value> {
         stop(4),
         start(
             5,
-            json!({ "type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": [{ "encrypted_content": "Eq8C" }] }),
+            json!({ "type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": [{ "type": "web_search_result", "title": "Two", "url": "https://two.org", "encrypted_content": "Eq8C" }] }),
         ),
         stop(5),
         start(6, json!({ "type": "tool_use", "id": "toolu_1", "name": "add", "input": {} })),
@@ -163,9 +163,9 @@ fn blocks_of_a_stream_keep_signatures_citations_and_what_the_provider_runs() {
         r#"{"role":"assistant","content":["#,
         r#"{"type":"thinking","thinking":"Let me see.","signature":"EqQBCgIYAhIM"},"#,
         r#"{"type":"redacted_thinking","data":"EmwKAhgB"},"#,
-        r#"{"type":"text","text":"I add.","citations":[{"type":"char_location","end_char_index":7}]},"#,
+        r#"{"type":"text","text":"I add.","citations":[{"type":"char_location","cited_text":"2","document_index":0,"document_title":null,"start_char_index":6,"end_char_index":7}]},"#,
         r#"{"type":"server_tool_use","id":"srvtoolu_1","name":"web_search","input":{"query":"1.0","score":1.10}},"#,
-        r#"{"type":"web_search_tool_result","tool_use_id":"srvtoolu_1","content":[{"encrypted_content":"Eq8C"}]},"#,
+        r#"{"type":"web_search_tool_result","tool_use_id":"srvtoolu_1","content":[{"type":"web_search_result","title":"Two","url":"https://two.org","encrypted_content":"Eq8C"}]},"#,
         r#"{"type":"tool_use","id":"toolu_1","name":"add","input":{"a":2,"b":3e0}}]}"#,
     );
     assert_eq!(done.message.as_ref().unwrap().get(), expected);
@@ -310,4 +310,92 @@ fn chat_servers_get_back_what_they_send_beside_calls() {
     let usage = done.usage.unwrap();
     assert_eq!((usage.input, usage.output), (Some(9), Some(5)));
     assert_eq!((usage.cached, usage.reasoning), (Some(4), Some(2)));
+}
+
+#[test]
+fn content_of_a_chat_is_a_text_or_a_list_of_all_of_it() {
+    let of = |contents: &[Value]| {
+        let event = |content: &Value| json!({ "choices": [{ "index": 0, "delta": { "content": content } }] });
+        message(&assembled(&Dialect::openai_chat(), &contents.iter().map(event).collect::<Vec<_>>()))
+    };
+    let part = |text: &str| json!({ "type": "text", "text": text });
+    let said = |content: Value| json!({ "role": "assistant", "content": content });
+    assert_eq!(of(&[json!(""), json!("a"), Value::Null, json!("b")]), said(json!("ab")));
+    assert_eq!(of(&[json!(""), json!([part("a")]), json!("")]), said(json!([part("a")])));
+    assert_eq!(
+        of(&[json!("a"), json!([part("b")]), json!("c")]),
+        said(json!([part("a"), part("b"), part("c")]))
+    );
+    assert!(assembled(&Dialect::openai_chat(), &[]).message.is_none());
+}
+
+#[test]
+fn of_several_choices_the_one_with_calls_is_the_message_or_else_the_first() {
+    let call = json!({ "id": "1", "type": "function", "function": { "name": "add", "arguments": "{}" } });
+    let choice = |text: &str, calls: Value, reason: &str| json!({ "message": { "role": "assistant", "content": text, "tool_calls": calls }, "finish_reason": reason });
+    let (none, one) = (choice("a", json!([]), "length"), choice("b", json!([call]), "tool_calls"));
+    let of = |choices: Value| {
+        read(&Dialect::openai_chat(), &json!({ "choices": choices, "usage": { "prompt_tokens": 1 } }))
+    };
+    let first = of(json!([none, choice("c", json!([]), "stop")]));
+    assert_eq!((first.text.as_str(), first.stop_reason.as_deref()), ("a", Some("length")));
+    let with_call = of(json!([none, one]));
+    assert_eq!((with_call.text.as_str(), with_call.stop_reason.as_deref()), ("b", Some("tool_calls")));
+    assert!(with_call.calls[0].completed().is_ok());
+    assert_eq!(
+        (message(&with_call)["content"].as_str(), with_call.usage.unwrap().input),
+        (Some("b"), Some(1))
+    );
+}
+
+#[test]
+fn the_one_call_of_an_older_chat_is_put_together() {
+    let event = |delta: Value| json!({ "choices": [{ "index": 0, "delta": delta }] });
+    let events = [
+        event(
+            json!({ "role": "assistant", "content": null, "function_call": { "name": "add", "arguments": "" } }),
+        ),
+        event(json!({ "function_call": { "arguments": "{\"a\":" } })),
+        event(json!({ "function_call": { "arguments": "1}" } })),
+        json!({ "choices": [{ "index": 0, "delta": {}, "finish_reason": "function_call" }] }),
+    ];
+    let function = json!({ "name": "add", "arguments": "{\"a\":1}" });
+    let expected = json!({ "role": "assistant", "content": null, "function_call": function });
+    assert_eq!(message(&assembled(&Dialect::openai_chat(), &events)), expected);
+}
+
+#[test]
+fn items_of_a_stream_without_their_end_or_their_beginning_are_kept() {
+    let event = |kind: &str, members: Value| {
+        let mut event = members;
+        event["type"] = format!("response.{kind}").into();
+        event
+    };
+    let told = |events: &[Value]| message(&assembled(&Dialect::openai_responses(), events));
+    let item = json!({ "type": "message", "id": "msg_1", "role": "assistant", "status": "in_progress", "content": [] });
+    let added = event("output_item.added", json!({ "output_index": 0, "item": item }));
+    let part = json!({ "type": "output_text", "text": "", "annotations": [] });
+    let part = event(
+        "content_part.added",
+        json!({ "output_index": 0, "item_id": "msg_1", "content_index": 0, "part": part }),
+    );
+    let delta = event(
+        "output_text.delta",
+        json!({ "output_index": 0, "item_id": "msg_1", "content_index": 0, "delta": "Hi" }),
+    );
+    let begun = told(&[added, part, delta.clone(), delta.clone()]);
+    let mut expected = item.clone();
+    expected["content"] = json!([{ "type": "output_text", "text": "HiHi", "annotations": [] }]);
+    assert_eq!(begun, json!([expected]));
+    // No event tells that it begins.
+    let made = json!({ "type": "message", "id": "msg_1", "role": "assistant", "content": [{ "type": "output_text", "text": "Hi" }] });
+    assert_eq!(told(std::slice::from_ref(&delta)), json!([made]));
+    // The end of the response brings it as a whole, and its text is told once.
+    let whole = json!({ "type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": [{ "type": "output_text", "text": "Hi", "annotations": [] }] });
+    let thought = json!({ "type": "reasoning", "id": "rs_1", "summary": [{ "type": "summary_text", "text": "Hm." }], "encrypted_content": "gAAA" });
+    let output = json!([thought, whole]);
+    let last = event("completed", json!({ "response": { "status": "completed", "output": output } }));
+    let done = assembled(&Dialect::openai_responses(), &[delta, last]);
+    assert_eq!(message(&done).to_string(), output.to_string());
+    assert_eq!((done.text.as_str(), done.reasoning.as_str()), ("Hi", "Hm."));
 }

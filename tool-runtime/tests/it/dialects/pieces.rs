@@ -76,7 +76,7 @@ fn of_text(dialect: &Dialect, events: &[Value]) -> (Assembled, String) {
 }
 
 /// Texts of Gemini's, with what may not be put together.
-fn parts() -> Vec<Value> {
+pub(super) fn parts() -> Vec<Value> {
     let event = |parts: Value| json!({ "candidates": [{ "content": { "parts": parts, "role": "model" } }] });
     vec![
         event(json!([{ "text": "Let me see.", "thought": true }])),

@@ -165,7 +165,7 @@ fn tell(item: &At<'_>, reading: &mut Reading) {
 
 /// Gives calls that were cut off what came of their arguments, and takes out reasoning that was: the provider wants [the
 /// item after it](https://github.com/openai/openai-agents-python/issues/1660).
-pub(super) fn complete(draft: &mut Draft, slots: &Slots) {
+pub(in crate::dialect::wire) fn complete(draft: &mut Draft, slots: &Slots) {
     draft.fill(slots, |item, arguments, custom| {
         put(item, if custom { "input" } else { "arguments" }, arguments);
     });

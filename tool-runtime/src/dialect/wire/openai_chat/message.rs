@@ -1,0 +1,111 @@
+//! The message of a chat, from its deltas.
+
+use tool_core::__private::ExactValue;
+
+use crate::dialect::{
+    draft::{Draft, Part, add, put, text},
+    error::At,
+    reading::Reading,
+    slots::{Key, Slots},
+};
+
+/// Passes on the text and the reasoning of a message, or of a part of one.
+pub(super) fn tell(message: &At<'_>, reading: &mut Reading) {
+    // OpenAI tells of no reasoning; other servers do, in one of these or in both.
+    let thought = ["reasoning_content", "reasoning"].iter().find_map(|name| message.field(name).as_text());
+    reading.reason(thought.unwrap_or_default());
+    let content = message.field("content");
+    reading.say(content.as_text().unwrap_or_default());
+    for part in content.any_items().unwrap_or_default() {
+        reading.say(part.field("text").as_text().unwrap_or_default());
+    }
+    reading.say(message.field("refusal").as_text().unwrap_or_default());
+}
+
+/// Adds to the members of the message what a delta says beside calls.
+pub(super) fn push_members(delta: &At<'_>, draft: &mut Draft) {
+    for (name, more) in delta.members() {
+        let before = draft.base.iter_mut().find(|(own, _)| own == name).map(|(_, value)| value);
+        match (name, before) {
+            ("tool_calls", None) => draft.base.push((name.to_owned().into(), ExactValue::List(Vec::new()))),
+            (_, None) => draft.base.push((name.to_owned().into(), more.to_owned())),
+            ("role" | "tool_calls" | "function_call", Some(before)) if !before.is_null() => {}
+            ("content", Some(before)) => add_content(before, &more),
+            (_, Some(before)) => more.value().map_or((), |more| add(before, more)),
+        }
+    }
+}
+
+/// Adds to the content, which is a text or, with some servers, a list of parts; of one that is both, a list is made.
+fn add_content(before: &mut ExactValue<'static>, more: &At<'_>) {
+    let as_part = |content: ExactValue<'static>| {
+        let members = vec![("type".into(), text("text")), ("text".into(), content)];
+        ExactValue::List(vec![ExactValue::Object(members)])
+    };
+    let more = match (&mut *before, more.to_owned()) {
+        (ExactValue::String(said), more @ ExactValue::List(_)) => {
+            *before = if said.is_empty() { ExactValue::Null } else { as_part(before.clone()) };
+            more
+        }
+        (ExactValue::List(_), ExactValue::String(said)) if said.is_empty() => return,
+        (ExactValue::List(_), more @ ExactValue::String(_)) => as_part(more),
+        (_, more) => more,
+    };
+    add(before, &more);
+}
+
+/// Adds a part of a call to the message: all of it but the arguments, which are put in when all parts have come.
+pub(super) fn push_piece(part: &At<'_>, at: usize, is_new: bool, draft: &mut Draft) {
+    let place = if is_new {
+        let place = draft.push(Part { open: true, ..Part::of_call(ExactValue::Object(Vec::new()), at) });
+        draft.know(place, Key::Number(at as u64));
+        place
+    } else {
+        draft.find(&Key::Number(at as u64)).unwrap_or_default()
+    };
+    let Some(own) = draft.get_mut(place) else { return };
+    for (name, more) in part.members().filter(|(name, _)| *name != "index") {
+        let Some(before) = own.value.entry(name) else { continue };
+        match name {
+            "function" | "custom" => push_function(before, &more),
+            // Some servers repeat them, or begin with empty ones.
+            "id" | "type" if before.as_str().is_some_and(|it| !it.is_empty()) => {}
+            "id" | "type" => *before = more.to_owned(),
+            _ => more.value().map_or((), |more| add(before, more)),
+        }
+    }
+}
+
+fn push_function(function: &mut ExactValue<'static>, part: &At<'_>) {
+    if function.is_null() {
+        *function = ExactValue::Object(Vec::new());
+    }
+    for (name, more) in part.members() {
+        match (function.entry(name), name, more.value()) {
+            (Some(before), "name", Some(name)) => *before = name.clone().into_owned(),
+            (Some(before), "arguments" | "input", _) => *before = text(""),
+            (Some(before), _, Some(more)) => add(before, more),
+            _ => {}
+        }
+    }
+}
+
+pub(in crate::dialect::wire) fn complete(draft: &mut Draft, slots: &Slots) {
+    draft.fill(slots, |call, arguments, custom| {
+        let (holder, name, kind) =
+            if custom { ("custom", "input", "custom") } else { ("function", "arguments", "function") };
+        if let Some(kind_of) = call.entry("type").filter(|it| it.is_null()) {
+            *kind_of = text(kind);
+        }
+        if let Some(function) = call.get_mut(holder) {
+            put(function, name, arguments);
+        }
+    });
+    // The one call of a message, as it was before there were several, where it came in parts.
+    let function = draft.base.iter_mut().find(|(name, value)| name == "function_call" && !value.is_null());
+    let slot = slots.last().and_then(|at| slots.get(at)).filter(|slot| super::is_function_call(slot));
+    if let (Some((_, function)), Some(slot)) = (function, slot) {
+        put(function, "name", text(&slot.name));
+        put(function, "arguments", slot.arguments());
+    }
+}
