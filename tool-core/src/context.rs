@@ -17,7 +17,7 @@ use std::{
     borrow::Cow,
     fmt,
     sync::{
-        Arc, OnceLock,
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
     time::Instant,
@@ -37,7 +37,9 @@ pub use self::{
     run::{ReadonlyContext, RunContext},
     sink::{CallSink, Progress},
 };
-use crate::{ContentHash, ErrorKind, Resource, ToolError, ToolName, ToolOutput};
+use crate::{
+    Actions, ContentHash, ErrorKind, Resource, State, ToolError, ToolName, ToolOutput, state::patch,
+};
 
 /// What a tool may know of the call it answers, and what it may tell while it runs.
 ///
@@ -70,6 +72,17 @@ pub struct ToolContext {
     shared: OnceLock<Arc<Shared>>,
     /// What the token is made a child of.
     above: Option<CancellationToken>,
+    /// The state when the call's group began; `None` where it is that of the run.
+    state: Option<Arc<Map<String, Value>>>,
+    // Made when it is asked for, like the token.
+    attempted: OnceLock<Arc<Attempted>>,
+}
+
+/// What one attempt has asked for so far, beside its result.
+struct Attempted {
+    state: State,
+    /// `None` once the attempt is over.
+    actions: Mutex<Option<Actions>>,
 }
 
 /// What all copies of a context have in common.
@@ -300,6 +313,51 @@ impl ToolContext {
         ContentHash::of(&self.address()).to_string()
     }
 
+    /// Returns the state of the session, which this attempt reads and changes. Without a session it is that of the run,
+    /// and without a run that of the batch.
+    #[must_use]
+    pub fn state(&self) -> &State {
+        &self.attempted().state
+    }
+
+    /// Asks for `actions` beside the result, if the call succeeds: for a tool whose result has a type of its own. What
+    /// was asked for before is [kept](Actions::follow).
+    ///
+    /// # Errors
+    ///
+    /// If the attempt is over.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use tool_core::{Actions, ToolContext, ToolError};
+    ///
+    /// fn finish(cx: &ToolContext) -> Result<u32, ToolError> {
+    ///     cx.add_actions(Actions { terminate: true, ..Actions::default() })?;
+    ///     Ok(42)
+    /// }
+    ///
+    /// let cx = ToolContext::for_test();
+    /// assert_eq!(finish(&cx).unwrap(), 42);
+    /// assert!(cx.actions().terminate);
+    /// ```
+    pub fn add_actions(&self, actions: Actions) -> Result<(), ToolError> {
+        match &mut *lock(&self.attempted().actions) {
+            Some(asked) => asked.follow(actions),
+            None => return Err(ToolError::failed("the call is over: nothing can be asked for")),
+        }
+        Ok(())
+    }
+
+    /// Returns what this attempt has asked for so far, with the changes of its [state](Self::state).
+    #[must_use]
+    pub fn actions(&self) -> Actions {
+        let Some(attempted) = self.attempted.get() else { return Actions::default() };
+        let mut actions = lock(&attempted.actions).clone().unwrap_or_default();
+        patch::follow(&mut actions.state, attempted.state.changes());
+        actions
+    }
+
     /// The value that the program provided for `T`, which may be a trait object.
     #[must_use]
     pub fn get<T: ?Sized + Send + Sync + 'static>(&self) -> Option<&T> {
@@ -348,8 +406,9 @@ impl ToolContext {
     }
 }
 
-impl Clone for ToolContext {
-    fn clone(&self) -> Self {
+impl ToolContext {
+    /// A copy, which is another attempt.
+    fn copied(&self) -> Self {
         Self {
             tool: self.tool.clone(),
             call_id: self.call_id.clone(),
@@ -363,8 +422,21 @@ impl Clone for ToolContext {
             // Made now if need be: both must be cancelled together.
             shared: OnceLock::from(Arc::clone(self.shared())),
             above: self.above.clone(),
+            state: self.state.clone(),
+            attempted: OnceLock::new(),
         }
     }
+}
+
+impl Clone for ToolContext {
+    fn clone(&self) -> Self {
+        Self { attempted: OnceLock::from(Arc::clone(self.attempted())), ..self.copied() }
+    }
+}
+
+/// No code of the user's runs under the lock.
+fn lock(actions: &Mutex<Option<Actions>>) -> MutexGuard<'_, Option<Actions>> {
+    actions.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl fmt::Debug for ToolContext {

@@ -24,6 +24,7 @@ mod pointer;
 mod registration;
 mod request;
 mod schema;
+mod state;
 
 pub use futures_core::Stream;
 
@@ -52,5 +53,6 @@ pub use self::{
     registration::{Method, Registration, Site},
     request::ModelRequest,
     schema::{InputSchema, OutputSchema, SchemaError, constraint},
+    state::{Lifetime, State},
     tool::{Answers, OnRequest, PrepareArguments, Prepared, Run, Running, StaticToolSet, Tool},
 };

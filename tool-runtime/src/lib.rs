@@ -85,11 +85,11 @@ pub use tokio_util::sync::CancellationToken;
 pub use tool_core::{
     Actions, Answers, Arguments, Blob, Bytes, CallAddress, CallId, CallSink, Confirmation,
     ConfirmationAnswer, Content, ContentHash, Correction, CorrectionRule, ErrorKind, FunctionTool,
-    InputSchema, InvalidName, Merge, Metadata, Method, ModelRequest, Needed, OnRequest, OutputSchema,
-    Permission, Plan, PrepareArguments, Prepared, Progress, Provided, ReadonlyContext, Registration,
-    Resource, ResourceBody, Retry, Run, RunContext, Running, SchemaError, SchemaProblem, Site, StaticToolSet,
-    Stream, Tool, ToolContext, ToolDefinition, ToolError, ToolName, ToolOutput, Violation, Violations,
-    WithCallId, constraint,
+    InputSchema, InvalidName, Lifetime, Merge, Metadata, Method, ModelRequest, Needed, OnRequest,
+    OutputSchema, Permission, Plan, PrepareArguments, Prepared, Progress, Provided, ReadonlyContext,
+    Registration, Resource, ResourceBody, Retry, Run, RunContext, Running, SchemaError, SchemaProblem, Site,
+    State, StaticToolSet, Stream, Tool, ToolContext, ToolDefinition, ToolError, ToolName, ToolOutput,
+    Violation, Violations, WithCallId, constraint,
 };
 #[doc = include_str!("docs/tool.md")]
 pub use tool_macros::tool;

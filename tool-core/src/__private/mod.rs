@@ -31,7 +31,7 @@ pub use self::{
     },
     of::{Items, Of, Opaque},
     outcome::{Ending, Fallible, Tag, conclude, conclude_sync, json, retried, worth_retrying},
-    slot::{Owned, Provides, Slot, SlotList, Source, TheContext, Whole},
+    slot::{Owned, Provides, Slot, SlotList, Source, TheContext, TheState, Whole},
     slots::Slots,
     spec::{Handle, Hints, IntoSchema, Parameter, Spec},
 };
@@ -47,7 +47,9 @@ pub use crate::{
     guarded::{Guarded, caught, discard},
     merged, outcome, outcome_sync, retried,
     schema::{ResolvedPointer, pointer_steps},
-    site, to_json,
+    site,
+    state::patch::apply as patch,
+    to_json,
 };
 
 /// For another check than a plan's: what violations say, where, and how references are read.

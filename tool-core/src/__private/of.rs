@@ -18,12 +18,12 @@ use futures_core::Stream;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
 use super::{
-    Owned, Provides, TheContext, Whole,
+    Owned, Provides, TheContext, TheState, Whole,
     items::Piece,
     slot::{Argument, OptionalSlice, Slice, TextSlot, TheProvided},
     text::{CowText, Optional, PathText, Text},
 };
-use crate::{ToolContext, ToolError, ToolOutput};
+use crate::{State, ToolContext, ToolError, ToolOutput};
 
 /// Stands for the type `T`, so that it can be asked questions.
 pub struct Of<T>(PhantomData<fn() -> T>);
@@ -77,6 +77,7 @@ macro_rules! slots {
 
 slots! {
     &'a ToolContext => TheContext = TheContext;
+    &'a State => TheState = TheState;
     &'a str => TextSlot<Text> = TextSlot::new();
     &'a Path => TextSlot<PathText> = TextSlot::new();
     Cow<'a, str> => TextSlot<CowText> = TextSlot::new();

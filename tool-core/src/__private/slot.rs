@@ -19,7 +19,7 @@ use super::{
     text::{Borrowed, Reading, TextView},
 };
 use crate::{
-    ErrorKind, Needed, ToolContext, ToolError,
+    ErrorKind, Needed, State, ToolContext, ToolError,
     arguments::plan::{Checked, Refusal},
 };
 
@@ -356,6 +356,21 @@ impl<T: ?Sized> Slot for TheProvided<T> {
     }
 }
 
+/// The state that the call reads and changes.
+pub struct TheState;
+
+impl TheState {
+    /// The state, for the call.
+    pub fn get<'a>(&mut self, call: &'a Call<'_>) -> Result<&'a State, ToolError> {
+        self.peek(call)
+    }
+
+    /// The state, before the call.
+    pub fn peek<'a>(&self, call: &'a Call<'_>) -> Result<&'a State, ToolError> {
+        Ok(call.context().state())
+    }
+}
+
 /// The context of the call.
 pub struct TheContext;
 
@@ -371,16 +386,23 @@ impl TheContext {
     }
 }
 
-impl Slot for TheContext {
-    fn source(&self) -> Source {
-        Source::Call
-    }
+/// The slots of what the call itself brings.
+macro_rules! of_the_call {
+    ($($slot:ty),*) => { $(
+        impl Slot for $slot {
+            fn source(&self) -> Source {
+                Source::Call
+            }
 
-    fn decode<'t>(&mut self, _: Checked<'_, 't, '_>, _: &'t str) -> Result<(), Refusal> {
-        Err(Refusal::custom("not the model's"))
-    }
+            fn decode<'t>(&mut self, _: Checked<'_, 't, '_>, _: &'t str) -> Result<(), Refusal> {
+                Err(Refusal::custom("not the model's"))
+            }
 
-    fn leave_out(&mut self) -> bool {
-        true
-    }
+            fn leave_out(&mut self) -> bool {
+                true
+            }
+        }
+    )* };
 }
+
+of_the_call!(TheState, TheContext);

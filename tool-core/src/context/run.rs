@@ -12,6 +12,7 @@ use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
 use super::{CallId, Provided};
+use crate::state::{Lifetime, is_internal, patch};
 
 /// The run that calls belong to: on whose behalf it is, what it brings, and what ends it.
 ///
@@ -35,7 +36,7 @@ use super::{CallId, Provided};
 pub struct RunContext {
     identity: Identity,
     meta: Map<String, Value>,
-    state: Map<String, Value>,
+    state: RwLock<Arc<Map<String, Value>>>,
     provided: Provided,
     values: Values,
     cancellation: CancellationToken,
@@ -164,12 +165,10 @@ impl RunContext {
         self
     }
 
-    /// Sets the session's state as it is when the run starts. Calls see it as it was then; what they
-    /// change is in the [`Actions`](crate::Actions) of their results.
+    /// Sets the session's state as it is when the run starts. Calls read and change it by [`State`](crate::State).
     #[must_use]
-    pub fn with_state(mut self, state: Map<String, Value>) -> Self {
-        self.state = state;
-        self
+    pub fn with_state(self, state: Map<String, Value>) -> Self {
+        Self { state: RwLock::new(Arc::new(state)), ..self }
     }
 
     /// Gives the tools of this run `value` for their parameters of type `&T`, before what the program
@@ -212,7 +211,7 @@ impl RunContext {
     }
 
     /// The run of another agent that this one starts: a new id, this one's as its parent, and its own
-    /// copy of the [values](Self::set). Cancelling this run cancels it, and it has no more time.
+    /// copy of the [values](Self::set), and no state, unless it is [given one](Self::state_for_child). Cancelling this run cancels it, and it has no more time.
     #[must_use]
     pub fn child(&self, agent: impl Into<String>) -> Self {
         let agent = agent.into();
@@ -229,7 +228,7 @@ impl RunContext {
                 ..self.identity.clone()
             },
             meta: self.meta.clone(),
-            state: self.state.clone(),
+            state: RwLock::default(),
             provided: self.provided.clone(),
             values: self.values.clone(),
             cancellation: self.cancellation.child_token(),
@@ -255,10 +254,47 @@ impl RunContext {
         &self.meta
     }
 
-    /// The session's state as it was when the run started.
+    /// Returns the session's state as it is now: with the changes of all calls that have ended.
     #[must_use]
-    pub fn state(&self) -> &Map<String, Value> {
-        &self.state
+    pub fn state(&self) -> Arc<Map<String, Value>> {
+        Arc::clone(&self.state.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Applies `changes`, a JSON Merge Patch ([RFC 7396](https://www.rfc-editor.org/rfc/rfc7396)), to the state. An
+    /// executor does so with the [`Actions`](crate::Actions) of the calls that it runs; a program does so with those of a
+    /// call that was answered later.
+    pub fn change_state(&self, changes: &Map<String, Value>) {
+        if !changes.is_empty() {
+            let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
+            patch::apply(Arc::make_mut(&mut state), changes);
+        }
+    }
+
+    /// Returns the state that a child run is given if it is to begin with that of this run: without what lasts for this
+    /// run alone (`temp:`) and without names that begin with `_`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_core::RunContext;
+    ///
+    /// let state = json!({ "plan": "pro", "_cursor": 7, "temp:page": 2 });
+    /// let run = RunContext::new().with_state(state.as_object().cloned().unwrap_or_default());
+    /// assert!(run.child("researcher").state().is_empty());
+    ///
+    /// let child = run.child("researcher").with_state(run.state_for_child());
+    /// assert_eq!(json!(*child.state()), json!({ "plan": "pro" }));
+    /// ```
+    #[must_use]
+    pub fn state_for_child(&self) -> Map<String, Value> {
+        let lasts = |name: &str| Lifetime::of(name) != Lifetime::Run && !is_internal(name);
+        let state = self.state();
+        state
+            .iter()
+            .filter(|(name, _)| lasts(name))
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect()
     }
 
     /// The values that this run brings.
@@ -414,9 +450,9 @@ impl<'a> ReadonlyContext<'a> {
         self.0.meta()
     }
 
-    /// The session's state as it was when the run started.
+    /// Returns the session's state as it is now.
     #[must_use]
-    pub fn state(self) -> &'a Map<String, Value> {
+    pub fn state(self) -> Arc<Map<String, Value>> {
         self.0.state()
     }
 

@@ -1,7 +1,7 @@
 //! Constructors of a context, for code that makes calls.
 
 use std::{
-    sync::{Arc, OnceLock, atomic::Ordering},
+    sync::{Arc, Mutex, OnceLock, atomic::Ordering},
     time::Instant,
 };
 
@@ -9,10 +9,10 @@ use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    CallAddress, CallId, CallSink, Confirmation, ConfirmationAnswer, Provided, RunContext, Shared,
-    ToolContext,
+    Attempted, CallAddress, CallId, CallSink, Confirmation, ConfirmationAnswer, Provided, RunContext, Shared,
+    ToolContext, lock,
 };
-use crate::{Resource, ToolName};
+use crate::{Actions, Resource, State, ToolError, ToolName, ToolOutput, state::patch};
 
 impl ToolContext {
     /// The context of a call of `tool`, with `provided` values and a new id.
@@ -56,6 +56,8 @@ impl ToolContext {
             carried: None,
             shared: OnceLock::new(),
             above,
+            state: None,
+            attempted: OnceLock::new(),
         }
     }
 
@@ -194,8 +196,44 @@ impl ToolContext {
                 ..Shared::default()
             })),
             above: Some(self.token().clone()),
-            ..self.clone()
+            ..self.copied()
         }
+    }
+
+    pub(super) fn attempted(&self) -> &Arc<Attempted> {
+        self.attempted.get_or_init(|| {
+            let before = self.state.clone().or_else(|| Some(self.run.as_ref()?.state()));
+            let state = before.map(State::new).unwrap_or_default();
+            Arc::new(Attempted { state, actions: Mutex::new(Some(Actions::default())) })
+        })
+    }
+
+    /// Ends the attempt, which gave `result`: what it asked for is part of its output, unless it failed. What the
+    /// output itself asks for comes later.
+    #[doc(hidden)]
+    pub fn conclude(&self, result: Result<ToolOutput, ToolError>) -> Result<ToolOutput, ToolError> {
+        let Some(attempted) = self.attempted.get() else { return result };
+        let changes = attempted.state.close();
+        let asked = lock(&attempted.actions).take();
+        let mut output = result?;
+        if let Some(mut actions) = asked.filter(|_| !output.is_failure()) {
+            patch::follow(&mut actions.state, changes);
+            if let Some(own) = output.actions() {
+                actions.follow(own.clone());
+            }
+            if actions != Actions::default() {
+                output = output.with_actions(actions);
+            }
+        }
+        Ok(output)
+    }
+
+    /// Sets the state that the call reads, in place of that of its run.
+    #[must_use]
+    pub fn with_state(mut self, state: impl Into<Arc<Map<String, Value>>>) -> Self {
+        self.state = Some(state.into());
+        self.attempted = OnceLock::new();
+        self
     }
 
     /// Says that the tool gives a stream, which has begun.

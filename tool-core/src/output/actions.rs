@@ -1,6 +1,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::state::patch;
+
 /// What a tool asks of the run that called it, beside its result.
 ///
 /// Asking is all that a tool does; whether it happens is for the run to decide.
@@ -19,7 +21,8 @@ pub struct Actions {
     /// The agent that should go on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transfer: Option<String>,
-    /// What changes in the session's state; `null` removes a key.
+    /// The changes of the session's [`State`](crate::State), as a JSON Merge Patch
+    /// ([RFC 7396](https://www.rfc-editor.org/rfc/rfc7396)): objects are merged, `null` removes a member.
     #[serde(skip_serializing_if = "Map::is_empty")]
     pub state: Map<String, Value>,
     /// Artifacts that were saved, with their versions.
@@ -28,14 +31,20 @@ pub struct Actions {
 }
 
 impl Actions {
-    /// Asks for what `later` asks for, too; where both say something of one thing, `later` is right.
+    /// Adds what `later` asks for: one that asks for a flag is enough, the later transfer counts, changes of state are
+    /// merged deeply, and of an artifact the highest version counts.
     pub fn follow(&mut self, later: Self) {
         let Self { terminate, skip_summarization, escalate, transfer, state, artifacts } = later;
         self.terminate |= terminate;
         self.skip_summarization |= skip_summarization;
         self.escalate |= escalate;
         self.transfer = transfer.or(self.transfer.take());
-        self.state.extend(state);
-        self.artifacts.extend(artifacts);
+        patch::follow(&mut self.state, state);
+        for (name, version) in artifacts {
+            let known = self.artifacts.get(&name).and_then(Value::as_u64);
+            if known.is_none_or(|known| version.as_u64().is_none_or(|version| known < version)) {
+                self.artifacts.insert(name, version);
+            }
+        }
     }
 }

@@ -12,14 +12,15 @@ use std::{
     time::{Duration, Instant},
 };
 
+use serde_json::{Map, Value};
 use tokio::{
     sync::Mutex as Turn,
     time::{Instant as Timed, timeout_at},
 };
 use tokio_util::sync::CancellationToken;
 use tool_core::{
-    __private::current_grace, Arguments, CallAddress, CallId, CallSink, ErrorKind, RunContext, ToolContext,
-    ToolDefinition, ToolError,
+    __private::{current_grace, patch},
+    Arguments, CallAddress, CallId, CallSink, ErrorKind, RunContext, ToolContext, ToolDefinition, ToolError,
 };
 
 use super::{
@@ -29,7 +30,7 @@ use super::{
     prepare::Asked,
     questions::Given,
 };
-use crate::{ApprovalRequest, ToolEvent, ToolResult, registry::Entry};
+use crate::{ApprovalRequest, CallOutcome, ToolEvent, ToolResult, registry::Entry};
 
 /// The id, the name and the title of a call that has started.
 type Begun = (CallId, Arc<str>, Arc<str>);
@@ -41,6 +42,8 @@ pub(super) struct Surroundings {
     /// listen while a batch runs hears of the next one.
     pub(super) is_quiet: bool,
     run: Option<Arc<RunContext>>,
+    /// The state that the calls of a group read; `None` where it is empty.
+    state: Mutex<Option<Arc<Map<String, Value>>>>,
     token: CancellationToken,
     /// When the run must have ended, and whether anything keeps the time.
     end: Option<(Timed, bool)>,
@@ -188,6 +191,7 @@ impl Surroundings {
         Self {
             is_quiet: outlet.is_quiet(),
             outlet,
+            state: Mutex::default(),
             run,
             token,
             end,
@@ -224,6 +228,9 @@ impl Surroundings {
         if let Some(run) = &self.run {
             cx = cx.with_run(Arc::clone(run));
         }
+        if let Some(state) = &*self.state.lock().unwrap_or_else(PoisonError::into_inner) {
+            cx = cx.with_state(Arc::clone(state));
+        }
         if let Some(meta) = &call.meta {
             cx = cx.with_meta(meta.clone());
         }
@@ -250,6 +257,27 @@ impl Surroundings {
             given: OnceLock::new(),
             arguments: None,
             grace,
+        }
+    }
+
+    /// A group begins: its calls see the state as it is now.
+    pub(super) fn begin_group(&self) {
+        if let Some(run) = &self.run {
+            *self.state.lock().unwrap_or_else(PoisonError::into_inner) = Some(run.state());
+        }
+    }
+
+    /// A group has ended: later calls see what those that succeeded have changed, in their order.
+    pub(super) fn end_group(&self, outcomes: &[CallOutcome]) {
+        let actions = outcomes.iter().filter_map(|outcome| outcome.result()?.actions());
+        for actions in actions.filter(|actions| !actions.state.is_empty()) {
+            match &self.run {
+                Some(run) => run.change_state(&actions.state),
+                None => {
+                    let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+                    patch(Arc::make_mut(state.get_or_insert_default()), &actions.state);
+                }
+            }
         }
     }
 

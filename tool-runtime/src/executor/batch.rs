@@ -142,6 +142,8 @@ impl Batch {
                     }
                 }
                 None => {
+                    around.begin_group();
+                    let before = outcomes.len();
                     if confirmed.is_empty() && are_quiet(executor, &around, asked) {
                         around.quiet_group(executor, asked, &mut outcomes).await;
                     } else {
@@ -149,6 +151,7 @@ impl Batch {
                         let group = around.group(executor, asked);
                         outcomes.extend(Box::pin(group).await);
                     }
+                    around.end_group(outcomes.get(before..).unwrap_or_default());
                 }
             }
         }

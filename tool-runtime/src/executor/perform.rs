@@ -149,7 +149,7 @@ async fn answered<'a>(
         None => run.await,
         Some(_) => Box::pin(run.instrument(telemetry::attempt(1))).await,
     };
-    let outcome = entry.hold(outcome);
+    let outcome = entry.hold(first, outcome);
     match source {
         Some(source) if retry.is_some() || question(&outcome, entry.definition()).is_some() => {
             let again = Again { scope, entry, patience, source, permits };
@@ -361,7 +361,7 @@ impl Again<'_> {
         if let Some(reports) = &self.scope.place.reports {
             cx = cx.with_sink(CallReports::of_attempt(reports, number));
         }
-        self.entry.hold(self.attempt(&cx).await)
+        self.entry.hold(&cx, self.attempt(&cx).await)
     }
 
     async fn attempt(&self, cx: &ToolContext) -> Result<ToolOutput, ToolError> {

@@ -117,6 +117,10 @@ impl Future for Quiet<'_> {
         }
         let Poll::Ready(result) = Pin::new(&mut self.running).poll(task) else { return Poll::Pending };
         place.runs.end();
-        Poll::Ready(Some(self.entry.hold(result)))
+        let held = match &place.cx {
+            Some(cx) => self.entry.hold(cx, result),
+            None => result,
+        };
+        Poll::Ready(Some(held))
     }
 }

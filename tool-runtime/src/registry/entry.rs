@@ -213,14 +213,18 @@ impl Entry {
                 (None, Ok(Err(error))) => Err(error),
                 (None, Err(message)) => Err(panicked(message)),
             };
-            Poll::Ready(self.hold(result))
+            Poll::Ready(self.hold(cx, result))
         })
     }
 
-    /// The result of a call, held to what was promised.
+    /// The result of an attempt, with what it asked for, held to what was promised.
     #[inline]
-    pub(crate) fn hold(&self, result: Result<ToolOutput, ToolError>) -> Result<ToolOutput, ToolError> {
-        match (result, &self.promise) {
+    pub(crate) fn hold(
+        &self,
+        cx: &ToolContext,
+        result: Result<ToolOutput, ToolError>,
+    ) -> Result<ToolOutput, ToolError> {
+        match (cx.conclude(result), &self.promise) {
             // It says why there is no result, and is no result.
             (Ok(output), _) if output.is_failure() => Ok(output),
             // There was no item.

@@ -24,6 +24,7 @@ mod retry_by;
 mod run_deadlines;
 mod secret_names;
 mod secrets;
+mod state;
 mod steering;
 mod strategies;
 mod streaming;
