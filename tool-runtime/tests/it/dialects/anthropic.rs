@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 use tool_runtime::{ToolOutput, ToolResult, dialect::Dialect};
 
-use super::{assembled, bound, call, calls, cut_off, of_all_kinds, refused, told, whole};
+use super::{assembled, bound, call, calls, cut_off, document, of_all_kinds, refused, told, whole};
 
 fn dialect() -> Dialect {
     Dialect::anthropic()
@@ -203,4 +203,12 @@ fn an_empty_text_is_no_part_of_a_result() {
     let parts = |at: usize| written["content"][at]["content"].as_array().map(Vec::len);
     assert_eq!([parts(0), parts(1), parts(2)], [None, Some(1), Some(2)]);
     assert_eq!(written["content"][1]["content"][0]["type"], "image");
+}
+
+#[test]
+fn a_document_is_shown() {
+    let written = bound(&dialect()).results(&[document("file:///a.pdf")]);
+    let source = json!({ "type": "base64", "media_type": "application/pdf", "data": "cGRm" });
+    let expected = json!([{ "type": "document", "source": source }]);
+    assert_eq!(written["content"][0]["content"], expected);
 }

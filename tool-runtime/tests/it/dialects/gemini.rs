@@ -303,3 +303,14 @@ fn parts_are_added_to_arguments_that_came_as_a_text() {
         assert!(why.contains("partialArgs: expected parts of arguments that are an object"), "{why}");
     }
 }
+
+#[test]
+fn a_whole_response_says_of_no_call_that_it_goes_on() {
+    let read = |goes_on: bool| {
+        let call = json!({ "id": "1", "name": "add", "args": { "a": 1 }, "willContinue": goes_on });
+        bound(&dialect()).calls(&response(&json!([{ "functionCall": call }])))
+    };
+    assert_eq!(told(&read(false).unwrap()), [call("1", "add", r#"{"a":1}"#)]);
+    let why = read(true).unwrap_err().to_string();
+    assert!(why.contains("/functionCall/willContinue: expected whole arguments"), "{why}");
+}

@@ -136,3 +136,25 @@ fn a_result_that_is_held_in_an_object_keeps_its_definitions() {
     assert_eq!(output["properties"]["result"]["items"], json!({ "$ref": "#/$defs/Place" }));
     assert_eq!(output["$defs"]["Place"], place);
 }
+
+#[test]
+fn a_result_that_is_held_in_an_object_is_referred_to_where_it_is() {
+    let schema = json!({ "type": "array", "items": { "$ref": "#" } });
+    let lists = ToolBuilder::new("lists").output_schema(tool_runtime::OutputSchema::new(schema).unwrap());
+    let lists = lists.must(async |_: serde_json::Map<String, Value>, _| Ok::<_, ToolError>(json!([])));
+    let tools = Registry::builder().add(lists).build().unwrap();
+    let output = dialect().bind(&tools).definitions()[0]["outputSchema"].clone();
+    assert_eq!(output["properties"]["result"]["items"], json!({ "$ref": "#/properties/result" }));
+    assert!(jsonschema::is_valid(&output, &json!({ "result": [[], [[]]] })));
+    assert!(!jsonschema::is_valid(&output, &json!({ "result": [{}] })));
+}
+
+#[test]
+fn a_value_that_no_schema_promises_is_structured_where_it_is_an_object() {
+    let results = [json!({ "temp": 72 }), json!([1])].map(|value| {
+        ToolResult::new("1".to_owned().into(), "unknown", Ok(ToolOutput::empty().with_structured(value)))
+    });
+    let written = bound(&dialect()).results(&results);
+    assert_eq!(written[0]["structuredContent"], json!({ "temp": 72 }));
+    assert_eq!(written[1].get("structuredContent"), None);
+}

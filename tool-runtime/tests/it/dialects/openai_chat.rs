@@ -374,3 +374,65 @@ fn a_call_without_arguments_is_whole_unless_it_may_be_the_one_before() {
         assert_eq!(wholes.ok(), Some(if is_whole { 2 } else { 1 }), "{second}");
     }
 }
+
+#[test]
+fn a_text_of_a_tool_without_a_schema_is_a_text_whether_or_not_its_kind_is_said() {
+    let custom = |input: Value| json!({ "id": "1", "custom": { "name": "run", "input": input } });
+    let mut kind = custom("1 + 1".into());
+    kind["type"] = "custom".into();
+    for item in [kind, custom("1 + 1".into())] {
+        assert_eq!(calls(&dialect(), &response(&json!([item]))), [call("1", "run", "1 + 1")]);
+    }
+    let why = refused(&dialect(), &response(&json!([custom(json!({}))])));
+    assert_eq!(why, "/choices/0/message/tool_calls/0/custom/input: expected a text, got an object");
+}
+
+/// The calls of a stream of such parts, each with its arguments.
+fn pieced(parts: &[Value]) -> Vec<(String, String)> {
+    let mut events: Vec<_> = parts.iter().map(|part| chunk(&json!({ "tool_calls": [part] }), None)).collect();
+    for event in &mut events {
+        event["choices"][0].as_object_mut().unwrap().remove("index");
+    }
+    events.push(chunk(&json!({}), Some("tool_calls")));
+    let done = assembled(&dialect(), &events);
+    done.calls.iter().map(|it| (it.name.to_string(), it.arguments.as_str().to_owned())).collect()
+}
+
+// As some that speak like OpenAI do.
+#[test]
+fn parts_find_their_calls_where_numbers_and_ids_are_missing_or_come_late() {
+    let function = |name: Option<&str>, text: &str| match name {
+        Some(name) => json!({ "name": name, "arguments": text }),
+        None => json!({ "arguments": text }),
+    };
+    let part = |id: Option<&str>, name: Option<&str>, text: &str| json!({ "index": 0, "id": id, "function": function(name, text) });
+    let told = |all: &[(&str, &str)]| -> Vec<_> {
+        all.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect()
+    };
+    // A name begins a call where there are no numbers.
+    let bare = |name: &str, text: &str| json!({ "function": function(Some(name), text) });
+    let seen = pieced(&[bare("add", ""), bare("add", r#"{"a":1}"#)]);
+    assert_eq!(seen.len(), 2, "{seen:?}");
+    // The first id under a number begins another call with another name, and is that of the one without.
+    let seen = pieced(&[part(None, Some("add"), "{"), part(Some("x"), Some("subtract"), "{}")]);
+    assert_eq!(seen, told(&[("add", "{"), ("subtract", "{}")]));
+    let seen = pieced(&[
+        part(None, Some("add"), ""),
+        part(Some("a"), None, r#"{"a""#),
+        part(Some("b"), Some("subtract"), "{}"),
+        part(Some("a"), None, ":1}"),
+    ]);
+    assert_eq!(seen, told(&[("add", r#"{"a":1}"#), ("subtract", "{}")]));
+}
+
+#[test]
+fn sounds_are_shown_by_their_format() {
+    for (mime_type, format) in [("audio/wav", "wav"), ("audio/x-wav", "wav"), ("audio/mpeg", "mp3")] {
+        let sound = tool_runtime::Content::audio(*b"pdf", mime_type);
+        let result = ToolResult::new("1".to_owned().into(), "add", Ok(ToolOutput::from(sound)));
+        let written = bound(&dialect()).results(&[result]);
+        let audio = json!({ "data": "cGRm", "format": format });
+        let expected = json!({ "type": "input_audio", "input_audio": audio });
+        assert_eq!(written[1]["content"][1], expected);
+    }
+}
