@@ -324,6 +324,7 @@ impl ToolError {
     /// At most 8 KiB: half of them for the violations, the example only where it has room.
     fn argument_feedback(&self, message: &str) -> String {
         const MOST: usize = 8 * 1024;
+        const EXAMPLE: &str = "\nArguments that fit, for example: ";
         const LAST: &str = "\nNothing was executed.";
         let mut text = match (self.violations(), self.report().total()) {
             ([], _) => prefixed("Invalid arguments", &shortened(message, MOST / 8)),
@@ -335,8 +336,9 @@ impl ToolError {
             text.push_str(&shortened(arguments, ECHOED));
         }
         if let Some(example) = &self.inner.example {
-            let example = format!("\nArguments that fit, for example: {example}");
-            if text.len() + example.len() + LAST.len() <= MOST {
+            let example = example.to_string();
+            if text.len() + EXAMPLE.len() + example.len() + LAST.len() <= MOST {
+                text.push_str(EXAMPLE);
                 text.push_str(&example);
             } else {
                 let length = grouped(example.len());

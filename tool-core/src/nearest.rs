@@ -7,6 +7,9 @@
 //! and a name that begins like the one before it takes steps only for the rest. The number of steps
 //! is limited, so that the cost of a search is linear in the number of names whatever they are.
 
+#[cfg(test)]
+mod tests;
+
 use std::char::ToLowercase;
 
 /// The most letters of a name that count.
@@ -63,7 +66,7 @@ impl Names {
         let far = search.query.letters.len().div_ceil(3).min(3);
         let mut close: Vec<(usize, &str)> = Vec::with_capacity(4);
         search.run(&self.marks, far, true, at, |distance, name| {
-            let place = close.partition_point(|known| *known <= (distance, name));
+            let place = close.binary_search(&(distance, name)).unwrap_or_else(|place| place);
             close.insert(place, (distance, name));
             close.truncate(3);
             Some(far)
@@ -111,14 +114,9 @@ impl Mark {
     }
 }
 
-/// The bit of a letter; several of those beyond ASCII share one.
+/// The bit of a letter. Those of ASCII have one each; of those beyond, several share one.
 fn bit(letter: char) -> u64 {
-    let number = match letter {
-        'a'..='z' => u32::from(letter) - u32::from('a'),
-        '0'..='9' => 26 + u32::from(letter) - u32::from('0'),
-        _ => 36 + u32::from(letter) % 28,
-    };
-    1 << number
+    1 << (u32::from(letter) % 39)
 }
 
 /// The letters and digits of a name in lower case: `maxResults` and `max_results` are one name to a
@@ -213,7 +211,7 @@ impl Query {
 
 /// A column of the table of distances between the query and the first letters of a name, as the
 /// differences between its cells.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct Column {
     more: u64,
     less: u64,
@@ -260,7 +258,7 @@ impl Search {
                 *places |= 1 << at;
             }
         }
-        let first = Column { more: !0, less: 0, zero: 0, places: 0, distance: query.letters.len() };
+        let first = Column { more: !0, distance: query.letters.len(), ..Column::default() };
         let columns = [first; LONGEST + 1];
         Some(Self { query, last, columns, letters: ['\0'; LONGEST], valid: 0, steps: patience(names) })
     }
@@ -354,127 +352,4 @@ const fn patience(names: usize) -> usize {
     const MOST: usize = 1 << 16;
     let steps = names.saturating_mul(2).saturating_add(1 << 13);
     if steps < MOST { steps } else { MOST }
-}
-
-#[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test may")]
-mod tests {
-    use super::{Letters, Names, closest, nearest};
-
-    /// The distance as it is defined, cell by cell.
-    fn by_definition(left: &str, right: &str) -> usize {
-        let (left, right): (Vec<_>, Vec<_>) = (Letters::new(left).collect(), Letters::new(right).collect());
-        let mut table = vec![vec![0; right.len() + 1]; left.len() + 1];
-        for i in 0..=left.len() {
-            for j in 0..=right.len() {
-                table[i][j] = match (i, j) {
-                    (0, more) | (more, 0) => more,
-                    _ => {
-                        let replaced = table[i - 1][j - 1] + usize::from(left[i - 1] != right[j - 1]);
-                        let other = table[i - 1][j].min(table[i][j - 1]) + 1;
-                        let is_swap =
-                            i > 1 && j > 1 && left[i - 1] == right[j - 2] && left[i - 2] == right[j - 1];
-                        let swapped = if is_swap { table[i - 2][j - 2] + 1 } else { usize::MAX };
-                        replaced.min(other).min(swapped)
-                    }
-                };
-            }
-        }
-        table[left.len()][right.len()]
-    }
-
-    /// Texts of few letters, so that there are near ones among them; the same in each run.
-    fn drawn(count: usize) -> Vec<String> {
-        let mut state = 7_u64;
-        let mut next = |most: u64| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (state >> 33) % most
-        };
-        let mut text = || {
-            let length = 1 + next(9);
-            (0..length).map(|_| char::from(b"abAB_1-c"[next(8) as usize])).collect::<String>()
-        };
-        (0..count).map(|_| text()).collect()
-    }
-
-    #[test]
-    fn search_finds_what_the_definition_of_the_distance_says() {
-        let mut names = drawn(400);
-        names.extend(["é", "éa", "Éab", "İx", "İxy", "straße"].map(String::from));
-        for query in names.iter().filter(|it| Letters::new(it).next().is_some()) {
-            let size = Letters::new(query).count();
-            let far = size / 3 + 1;
-            let near = names.iter().filter_map(|name| {
-                let distance = by_definition(query, name);
-                let longest = size.max(Letters::new(name).count());
-                (distance <= far && distance < longest).then_some((distance, name.as_str()))
-            });
-            let expected = near.min_by_key(|it| it.0).map(|it| it.1);
-            assert_eq!(closest(query, names.iter().map(String::as_str)), expected, "{query}");
-        }
-    }
-
-    #[test]
-    fn nearest_names_are_few_edits_away_or_contain_each_other() {
-        let names = drawn(300);
-        for query in names.iter().filter(|it| Letters::new(it).next().is_some()) {
-            let letters = |name: &str| Letters::new(name).collect::<String>();
-            let far = letters(query).len().div_ceil(3).min(3);
-            let within = |outer: &str, inner: &str| inner.len() > 2 && outer.contains(inner);
-            let mut near: Vec<_> = names
-                .iter()
-                .map(|name| (by_definition(query, name), name.as_str()))
-                .filter(|(distance, name)| {
-                    let (query, name) = (letters(query), letters(name));
-                    *distance <= far || within(&query, &name) || within(&name, &query)
-                })
-                .collect();
-            near.sort_unstable();
-            let expected: Vec<_> = near.into_iter().take(3).map(|it| it.1).collect();
-            assert_eq!(nearest(query, names.iter().map(String::as_str)), expected, "{query}");
-        }
-    }
-
-    #[test]
-    fn three_letters_or_more_are_found_within_a_name_however_long_it_is() {
-        let near = |query, name| !nearest(query, [name].into_iter()).is_empty();
-        assert!(near("list", "please_list_all_files") && near("please_list_all_files", "list"));
-        assert!(near("abc", "xxxxabcxxxx") && near("xxxxabcxxxx", "abc"));
-        assert!(!near("ab", "xxxxabxxxx") && !near("xxxxabxxxx", "ab"));
-        assert!(!near("acb", "xxxxabcxxxx") && !near("xxxxabcxxxx", "acb"));
-    }
-
-    #[test]
-    fn search_among_names_that_are_all_alike_takes_a_limited_number_of_steps() {
-        // 64 letters of sixteen, so that no set of letters rules a name out.
-        let hex = |seed: u64| -> String {
-            (0..4_u64).map(|at| format!("{:016x}", (seed + at).wrapping_mul(0x9e37_79b9_7f4a_7c15))).collect()
-        };
-        let names: Vec<_> = (0..20_000).map(|at| hex(at * 7)).collect();
-        let mut search = super::Search::new(&hex(3), names.len()).unwrap();
-        let marks = Names::new(names.iter().map(String::as_str)).marks;
-        let allowed = search.steps;
-        let mut calls = 0;
-        search.run(
-            &marks,
-            64,
-            true,
-            |at| names[at].as_str(),
-            |_, _| {
-                calls += 1;
-                Some(64)
-            },
-        );
-        assert_eq!((search.steps, calls <= allowed / 32), (0, true), "{calls} of {allowed} steps");
-    }
-
-    #[test]
-    fn very_long_names_and_names_without_letters_are_compared_by_what_they_have() {
-        let long = "a-".repeat(500_000);
-        assert_eq!(closest(&long, ["b", "--", ""].into_iter()), None);
-        assert_eq!(closest("--", ["__", "a"].into_iter()), None);
-        assert_eq!(nearest("", ["", "a"].into_iter()), Vec::<&str>::new());
-        let names = [format!("{}x", "-".repeat(70_000)), format!("{}xyz", "-".repeat(70_000))];
-        assert_eq!(closest("xyzz", names.iter().map(String::as_str)), Some(&*names[1]));
-    }
 }

@@ -114,3 +114,28 @@ impl Hasher for TypeIdHasher {
         self.0 = number;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        any::TypeId,
+        hash::{BuildHasher, BuildHasherDefault, Hasher},
+    };
+
+    use super::TypeIdHasher;
+
+    #[test]
+    fn types_are_told_from_each_other_by_their_hashes() {
+        let hash = |of: TypeId| BuildHasherDefault::<TypeIdHasher>::default().hash_one(of);
+        assert_ne!(hash(TypeId::of::<u8>()), hash(TypeId::of::<u16>()));
+    }
+
+    #[test]
+    fn a_number_is_its_own_hash_also_byte_by_byte() {
+        let number = 0x0123_4567_89ab_cdef_u64;
+        let (mut whole, mut bytes) = (TypeIdHasher::default(), TypeIdHasher::default());
+        whole.write_u64(number);
+        bytes.write(&number.to_be_bytes());
+        assert_eq!((whole.finish(), bytes.finish()), (number, number));
+    }
+}

@@ -381,16 +381,14 @@ impl Values {
         if let Some(value) = values.get(key).cloned().and_then(kept) {
             return value;
         }
-        let before = values.insert(key.to_owned(), Arc::clone(&made) as _);
+        let _before = values.insert(key.to_owned(), Arc::clone(&made) as _);
         drop(values);
-        drop(before);
         made
     }
 
     fn set(&self, key: String, value: Arc<dyn Any + Send + Sync>) {
-        let before = self.0.write().unwrap_or_else(PoisonError::into_inner).insert(key, value);
-        // Outside the lock: it may look at the run.
-        drop(before);
+        // Dropped outside the lock: it may look at the run.
+        let _before = self.0.write().unwrap_or_else(PoisonError::into_inner).insert(key, value);
     }
 }
 

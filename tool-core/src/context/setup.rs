@@ -323,3 +323,19 @@ impl ToolContext {
         self
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::ToolContext;
+
+    #[test]
+    fn a_body_that_has_given_a_stream_has_no_grace_period_and_its_call_has_streamed() {
+        let call = ToolContext::for_test();
+        let (attempt, other) = (call.of_attempt(1), call.of_attempt(2));
+        let _ = attempt.cancellation();
+        assert!(attempt.wants_grace() && !attempt.has_streamed() && !call.has_streamed());
+        attempt.begin_stream();
+        assert!(attempt.has_streamed() && call.has_streamed() && !other.has_streamed());
+        assert!(!attempt.wants_grace() && !call.wants_grace());
+    }
+}

@@ -8,7 +8,7 @@ use crate::{ToolError, ToolOutput, tool::Running};
 pub trait CallSink: Send + Sync {
     /// Takes a partial result. The future ends when there is room for the next one.
     fn update(&self, update: ToolOutput) -> Running<'_, ()> {
-        drop(update);
+        let _ = update;
         Box::pin(std::future::ready(()))
     }
 
@@ -18,7 +18,7 @@ pub trait CallSink: Send + Sync {
     ///
     /// If the note could not be delivered.
     fn progress(&self, progress: Progress) -> Result<(), ToolError> {
-        drop(progress);
+        let _ = progress;
         Ok(())
     }
 }

@@ -103,3 +103,89 @@ impl Extras {
         self.corrections.extend(corrections);
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::Actions;
+
+    fn picture() -> Content {
+        Content::image([1], "image/png")
+    }
+
+    fn number() -> ToolOutput {
+        ToolOutput::json(&7).unwrap()
+    }
+
+    #[test]
+    fn items_are_values_in_a_list() {
+        let drawn = ToolOutput::new([picture()]);
+        let items = [
+            ToolOutput::from("a"),
+            number(),
+            ToolOutput::empty(),
+            ToolOutput::new([]),
+            ToolOutput::new([Content::text("b")]),
+            ToolOutput::empty().with_structured(json!([1])),
+            drawn.clone(),
+        ];
+        assert_eq!(as_list(&items), json!(["a", 7, null, null, "b", [1], [picture()]]));
+        assert_eq!((plain(&drawn), plain(&items[1])), (None, Some(json!(7))));
+        assert_eq!(plain(&ToolOutput::new([Content::text("b")]).with_structured(json!(1))), None);
+        assert_eq!(listed(&items[..3]), ToolOutput::json(&json!(["a", 7, null])).unwrap());
+        assert_eq!(listed(&[]), ToolOutput::json(&json!([])).unwrap());
+        assert_eq!(joined(&items[..2]), ToolOutput::from("a7"));
+    }
+
+    #[test]
+    fn blocks_follow_each_other_and_values_are_a_list() {
+        let both = appended(vec![number(), ToolOutput::new([picture()])]);
+        assert_eq!(both.content().as_ref(), [Content::text("7"), picture()]);
+        assert_eq!(both.structured(), Some(json!([7])));
+        let drawn = appended(vec![ToolOutput::new([picture()])]);
+        assert_eq!((drawn.content().len(), drawn.structured()), (1, None));
+        let valued = appended(vec![ToolOutput::empty().with_structured(json!(1))]);
+        assert_eq!((valued.content().len(), valued.structured()), (0, Some(json!([1]))));
+        assert_eq!(appended(vec![ToolOutput::empty(), ToolOutput::new([])]), ToolOutput::empty());
+    }
+
+    #[test]
+    fn the_last_that_says_something_beside_the_content_is_right() {
+        let one =
+            || ToolOutput::empty().with_details(json!(1)).with_child_run_id("r1").with_operation_id("o1");
+        let other =
+            || ToolOutput::empty().with_details(json!(2)).with_child_run_id("r2").with_operation_id("o2");
+        let asking = |terminate| Actions { terminate, ..Actions::default() };
+        for items in [vec![one(), other()], vec![other(), ToolOutput::empty().with_actions(asking(true))]] {
+            let all = merged(items, number());
+            assert_eq!((all.structured(), all.details()), (Some(json!(7)), Some(&json!(2))));
+            assert_eq!((all.child_run_id(), all.operation_id()), (Some("r2"), Some("o2")));
+        }
+        let flags = |items| {
+            let all = merged(items, number());
+            (all.is_failure(), all.is_final(), all.actions().is_some_and(|actions| actions.terminate))
+        };
+        let (failed, last) = (ToolOutput::empty().as_failure(), ToolOutput::empty().as_final());
+        let asked = ToolOutput::empty().with_actions(asking(true));
+        assert_eq!(flags(vec![one(), failed.clone(), other()]), (true, false, false));
+        assert_eq!(flags(vec![failed, one()]), (true, false, false));
+        assert_eq!(flags(vec![one(), last.clone(), other()]), (false, true, false));
+        assert_eq!(flags(vec![last, one()]), (false, true, false));
+        assert_eq!(flags(vec![one(), asked.clone()]), (false, false, true));
+        assert_eq!(flags(vec![asked, one()]), (false, false, true));
+        assert_eq!(flags(vec![one()]), (false, false, false));
+    }
+
+    #[test]
+    fn a_last_item_stands_in_the_place_of_all_and_fails_by_itself() {
+        let failed = ToolOutput::from("x").as_failure();
+        let whole = concluded(vec![failed.clone()], number().as_final());
+        assert_eq!(whole, number());
+        let whole = concluded(vec![ToolOutput::from("x").with_details(json!(1))], failed.as_final());
+        assert_eq!((whole.text(), whole.details()), ("x".into(), Some(&json!(1))));
+        assert!(whole.is_failure() && !whole.is_final());
+    }
+}

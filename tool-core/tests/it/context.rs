@@ -1,11 +1,19 @@
 use std::{
     future::Future,
+    hash::{BuildHasher, BuildHasherDefault, DefaultHasher},
     pin::pin,
     sync::{Arc, Mutex},
     task::{Context, Poll, Waker},
+    time::{Duration, Instant},
 };
 
-use tool_core::{CallSink, Progress, Running, ToolContext, ToolError, ToolOutput, WithCallId};
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+use tool_core::{
+    __private::{current_grace, within_grace},
+    CallAddress, CallId, CallSink, ConfirmationAnswer, Needed, Progress, Provided, Resource, ResourceBody,
+    RunContext, Running, ToolContext, ToolError, ToolOutput, WithCallId,
+};
 
 /// Polls what is ready at once.
 fn now<F: Future>(future: F) -> F::Output {
@@ -105,8 +113,9 @@ fn the_id_of_the_call_is_found_from_nested_code_and_nowhere_else() {
     }
     assert_eq!(ToolContext::current_call_id(), None);
     let inner = WithCallId::new("inner".into(), Box::pin(nested()));
-    let outer = WithCallId::new("outer".into(), Box::pin(async { (inner.await, nested().await) }));
-    assert_eq!(now(outer), (Some("inner".into()), Some("outer".into())));
+    let outer =
+        WithCallId::new("outer".into(), Box::pin(async { (inner.await, nested().await, nested().await) }));
+    assert_eq!(now(outer), (Some("inner".into()), Some("outer".into()), Some("outer".into())));
     assert_eq!(ToolContext::current_call_id(), None);
 }
 
@@ -147,4 +156,192 @@ fn a_provided_value_is_found_by_its_type() {
     );
     // A value given later stands in front of one given before.
     assert_eq!(cx.with(String::from("other")).get::<String>().unwrap(), "other");
+}
+
+#[test]
+fn a_sink_that_takes_nothing_does_nothing() {
+    struct Deaf;
+    impl CallSink for Deaf {}
+    let cx = ToolContext::for_test().with_sink(Arc::new(Deaf));
+    now(cx.update("half"));
+    assert!(cx.has_sink() && cx.progress(Progress::new(1.0)).is_ok());
+}
+
+fn answer(confirmed: bool) -> ConfirmationAnswer {
+    ConfirmationAnswer { confirmed, payload: json!("so") }
+}
+
+#[test]
+fn a_context_gives_what_was_set() {
+    let none = ToolContext::for_test();
+    assert!(none.meta().is_none() && none.resources().is_empty() && none.run().is_none());
+    assert!(none.approval().is_none() && none.confirmation().is_none() && none.deadline().is_none());
+    let meta = json!({ "k": 1 }).as_object().cloned().unwrap();
+    let body = ResourceBody::Text("x".to_owned());
+    let resource = Resource { uri: "a".to_owned(), mime_type: "text/plain".to_owned(), body };
+    let cx = none.with_attempt(3).with_meta(meta.clone()).with_resources(vec![resource.clone()]);
+    assert_eq!((cx.attempt(), cx.meta(), cx.resources()), (3, Some(&meta), &[resource][..]));
+    let cx = cx.with_approval(answer(true));
+    assert_eq!((cx.approval(), cx.confirmation()), (Some(&answer(true)), None));
+    let cx = cx.with_approval(answer(false)).with_confirmation(answer(true));
+    assert_eq!((cx.approval(), cx.confirmation()), (Some(&answer(false)), Some(&answer(true))));
+}
+
+#[test]
+fn an_answer_is_found_by_its_whole_question_and_the_last_one_counts() {
+    let cx = ToolContext::for_test()
+        .with_confirmation_of("a?", json!(1), answer(false))
+        .with_confirmation_of("a?", json!(1), answer(true))
+        .with_confirmation_of("b?", json!(1), answer(false))
+        .with_confirmation(ConfirmationAnswer::default());
+    assert_eq!(cx.confirmation_of("a?", &json!(1)), Some(&answer(true)));
+    assert_eq!(cx.confirmation_of("b?", &json!(1)), Some(&answer(false)));
+    assert_eq!(cx.confirmation_of("b?", &json!(2)), None);
+    assert_eq!(cx.confirmation_of("c?", &json!(1)), None);
+    assert_eq!(cx.confirmation(), Some(&ConfirmationAnswer::default()));
+    let asked = cx.request_confirmation("Sure?", json!(7));
+    assert_eq!((asked.tool(), asked.details()), (Some("test"), Some(&json!(7))));
+    assert_eq!(asked.feedback(), "Approval required: Sure?");
+}
+
+#[test]
+fn the_deadline_is_the_earlier_of_that_of_the_attempt_and_that_of_the_run() {
+    let at = |seconds| Instant::now() + Duration::from_secs(seconds);
+    let (soon, late) = (at(60), at(600));
+    let with = |run, own| {
+        let run = Arc::new(RunContext::new().with_deadline(run));
+        ToolContext::for_test().with_run(run).with_deadline(own).deadline()
+    };
+    assert_eq!((with(soon, late), with(late, soon)), (Some(soon), Some(soon)));
+    let cx = ToolContext::for_test();
+    cx.begin(late);
+    cx.begin(soon);
+    assert_eq!(cx.deadline(), Some(late));
+    assert_eq!(cx.of_attempt(2).deadline(), None);
+}
+
+#[test]
+fn an_attempt_is_cancelled_with_its_call_and_alone() {
+    let call = ToolContext::for_test().with_meta(serde_json::Map::new());
+    let (one, other) = (call.of_attempt(1), call.of_attempt(2));
+    assert_eq!((one.attempt(), other.attempt(), call.attempt()), (1, 2, 1));
+    assert_eq!((one.call_id(), other.meta()), (call.call_id(), call.meta()));
+    one.cancel();
+    assert!(one.should_stop() && !other.should_stop() && !call.should_stop());
+    call.cancel();
+    assert!(call.is_cancelled() && other.is_cancelled());
+}
+
+#[test]
+fn what_an_attempt_asks_for_its_call_asks_for() {
+    for ask in
+        [|cx: &ToolContext| drop(cx.cancellation().clone()), |cx: &ToolContext| assert!(!cx.is_cancelled())]
+    {
+        let call = ToolContext::for_test();
+        let attempt = call.of_attempt(1);
+        assert!(attempt.asked_cancellation().is_none() && !attempt.should_stop());
+        assert!(!attempt.wants_grace() && !call.wants_grace() && !attempt.has_streamed());
+        ask(&attempt);
+        assert!(attempt.wants_grace() && call.wants_grace());
+        attempt.forget_asked();
+        assert!(!attempt.wants_grace() && call.wants_grace());
+        call.forget_asked();
+        assert!(!call.wants_grace());
+    }
+    assert!(
+        ToolContext::for_test().with_cancellation(CancellationToken::new()).asked_cancellation().is_some()
+    );
+}
+
+#[test]
+fn a_call_under_a_token_is_cancelled_with_it_and_not_the_other_way_round() {
+    let run = CancellationToken::new();
+    let (one, other) =
+        (ToolContext::for_test().under(run.clone()), ToolContext::for_test().under(run.clone()));
+    one.cancellation().cancel();
+    assert!(one.is_cancelled() && !other.is_cancelled() && !run.is_cancelled());
+    run.cancel();
+    assert!(other.should_stop() && other.cancellation().is_cancelled());
+    // The run gives its own only where there is none.
+    let (given, of_run) = (CancellationToken::new(), CancellationToken::new());
+    let run = Arc::new(RunContext::new().with_cancellation(of_run.clone()));
+    let both = ToolContext::for_test().under(given.clone()).with_run(Arc::clone(&run));
+    let only = ToolContext::for_test().with_run(run);
+    of_run.cancel();
+    assert!(only.should_stop() && !both.should_stop());
+    given.cancel();
+    assert!(both.should_stop());
+}
+
+#[test]
+fn values_of_the_run_come_before_those_of_the_program() {
+    let program = ToolContext::for_test().with(1_u8).with('p').with("p");
+    let run = RunContext::new().provide(2_u8).provide_shared(Arc::new('r'));
+    let cx = program.clone().with_run(Arc::new(run));
+    assert_eq!((cx.get::<u8>(), cx.get::<char>(), cx.get::<&str>()), (Some(&2), Some(&'r'), Some(&"p")));
+    // A run that brings nothing leaves them as they are.
+    let same = program.clone().with_run(Arc::new(RunContext::new()));
+    assert!(Arc::ptr_eq(same.provided(), program.provided()) && same.run().is_some());
+}
+
+#[test]
+fn a_set_of_values_is_looked_up_before_the_one_below() {
+    let mut below = Provided::default();
+    assert!(below.is_empty() && !below.insert(Arc::new(1_u8)) && !below.insert(Arc::new('b')));
+    assert!(!below.is_empty() && below.insert(Arc::new(2_u8)));
+    let below = Arc::new(below);
+    let mut over = Provided::over(Arc::clone(&below));
+    assert!(over.is_empty() && over.contains(&Needed::of::<u8>()) && !over.contains(&Needed::of::<str>()));
+    assert!(!over.insert(Arc::new(3_u8)) && over.contains(&Needed::of::<u8>()));
+    assert_eq!((over.get::<u8>(), over.get::<char>(), below.get::<u8>()), (Some(&3), Some(&'b'), Some(&2)));
+    let other = over.on(Arc::default());
+    assert_eq!((other.get::<u8>(), other.get::<char>()), (Some(&3), None));
+    assert_eq!(Needed::of::<u8>().type_name(), "u8");
+}
+
+#[test]
+fn an_id_is_its_text_whoever_made_it() {
+    let made = CallId::generate();
+    let read: CallId = made.to_string().into();
+    assert!(made.is_generated() && !read.is_generated());
+    assert_eq!((&made, &read), (&read, &made));
+    assert_ne!(made, CallId::generate());
+    assert_ne!(read, "call_1".into());
+    assert!(CallId::from("a") == CallId::from("a".to_owned()) && CallId::from("a") != CallId::from("b"));
+    let set = std::collections::HashSet::from([made.clone()]);
+    assert!(set.contains(&read) && !set.contains(&"call_1".into()));
+    let hash = |id: &CallId| BuildHasherDefault::<DefaultHasher>::default().hash_one(id);
+    assert_eq!(hash(&made), hash(&read));
+    assert!(hash(&made) != hash(&CallId::generate()) && hash(&"a".into()) != hash(&"b".into()));
+    let (first, second) = (CallId::generate().to_string(), CallId::generate().to_string());
+    assert_eq!(first.rsplit_once('_').map(|it| it.0), second.rsplit_once('_').map(|it| it.0));
+    assert_eq!(serde_json::to_value(&made).unwrap(), json!(read));
+    assert_eq!(serde_json::from_value::<CallId>(json!("a")).unwrap(), "a".into());
+    assert_eq!(format!("{:?}", CallId::from("a")), "\"a\"");
+}
+
+#[test]
+fn the_address_is_where_the_call_arrived() {
+    let run = Arc::new(RunContext::new().with_id("r"));
+    let cx = ToolContext::for_test().with_call_id("c").with_run(run);
+    let address = CallAddress { run: Some("r".into()), call_id: "c".into(), serial: 0 };
+    assert_eq!((cx.address(), &*cx.address().to_string()), (address.clone(), "c#0 of run r"));
+    let before = CallAddress { run: None, call_id: "b".into(), serial: 7 };
+    let mut later = cx.clone();
+    later.arrived_at(before.clone());
+    assert_eq!((later.address(), &*before.to_string()), (before, "b#7"));
+    assert_ne!(later.idempotency_key(), cx.idempotency_key());
+    assert_eq!(cx.of_attempt(2).idempotency_key(), cx.idempotency_key());
+}
+
+#[test]
+fn the_grace_period_is_that_of_the_innermost_body_also_after_a_panic() {
+    let seconds = Duration::from_secs;
+    let inner = within_grace(seconds(2), || {
+        let panicked = std::panic::catch_unwind(|| within_grace(seconds(1), || panic!("boom")));
+        assert!(panicked.is_err());
+        (within_grace(seconds(1), current_grace), current_grace())
+    });
+    assert_eq!(inner, (Some(seconds(1)), Some(seconds(2))));
+    assert_eq!(current_grace(), None);
 }

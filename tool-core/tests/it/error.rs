@@ -1,6 +1,7 @@
-use std::{error::Error, fmt, io};
+use std::{error::Error, fmt, io, sync::Arc};
 
-use tool_core::{ErrorKind, ToolError, ToolName, Violation};
+use serde_json::json;
+use tool_core::{Content, ErrorKind, ToolError, ToolName, Violation};
 
 // E01
 #[test]
@@ -106,4 +107,154 @@ fn only_what_may_pass_by_itself_is_retryable() {
     assert!(!ToolError::from(io::Error::from(io::ErrorKind::NotFound)).is_retryable());
     assert!(!ToolError::failed("no").is_retryable());
     assert!(ToolError::failed("busy").retryable(true).is_retryable());
+}
+
+#[test]
+fn an_error_gives_what_was_set() {
+    let none = ToolError::failed("no");
+    assert_eq!((none.tool(), none.arguments(), none.example(), none.details()), (None, None, None, None));
+    assert!(none.suggestions().is_empty() && none.violations().is_empty() && none.content().is_empty());
+    let violations = vec![Violation::new("/a", "less", "more")];
+    let error = ToolError::failed("no")
+        .with_details(json!({ "d": 1 }))
+        .with_content(vec![Content::text("so far")])
+        .with_example(Some(Arc::new(json!({ "a": 1 }))))
+        .with_violations(violations);
+    assert_eq!((error.details(), error.example()), (Some(&json!({ "d": 1 })), Some(&json!({ "a": 1 }))));
+    assert_eq!((error.content(), error.violations().len()), (&[Content::text("so far")][..], 1));
+    assert_eq!((error.report().total(), error.kind()), (1, ErrorKind::Failed));
+    // The first one that said which tool it was is right, unless another tool stands around it.
+    let error = error.of_tool("inner").of_tool("other");
+    assert_eq!((error.tool(), error.clone().with_tool("outer").tool()), (Some("inner"), Some("outer")));
+    let near = vec![ToolName::new("get").unwrap()];
+    let unknown = ToolError::unknown_tool("got", near.clone());
+    assert_eq!((unknown.tool(), unknown.suggestions()), (Some("got"), near.as_slice()));
+    let retried = ToolError::failed("busy").retryable(true).retryable(false);
+    assert!(!retried.is_retryable());
+}
+
+#[test]
+fn other_words_are_read_in_place_of_those_of_the_source() {
+    let error = ToolError::from_source(io::Error::other("disk full"));
+    assert_eq!((error.reason(), error.to_string()), ("disk full".into(), "tool failed".to_owned()));
+    let error = error.with_message("no room").of_tool("save");
+    assert_eq!((error.feedback(), error.reason()), ("no room".to_owned(), "no room".into()));
+    assert_eq!(
+        (error.to_string(), error.source().unwrap().to_string()),
+        ("tool \"save\" failed: no room".into(), "disk full".into())
+    );
+}
+
+// E01
+#[test]
+fn each_kind_puts_its_words_before_the_message_if_there_is_one() {
+    for (kind, with, without) in [
+        (ErrorKind::Failed, "why", ""),
+        (
+            ErrorKind::Incomplete,
+            "Incomplete: why. Nothing was executed.",
+            "Incomplete. Nothing was executed.",
+        ),
+        (ErrorKind::Denied, "Denied: why", "Denied"),
+        (ErrorKind::ApprovalRequired, "Approval required: why", "Approval required"),
+        (ErrorKind::Skipped, "Skipped: why", "Skipped"),
+        (ErrorKind::Unavailable, "Tool unavailable: why", "Tool unavailable"),
+        (ErrorKind::Cancelled, "Cancelled", "Cancelled"),
+        (ErrorKind::TimedOut, "Timed out: why", "Timed out"),
+        (ErrorKind::Panicked, "The tool ? panicked: why", "The tool ? panicked"),
+        (ErrorKind::InvalidOutput, "Invalid output: why", "Invalid output"),
+        (
+            ErrorKind::InvalidArguments,
+            "Invalid arguments: why\nNothing was executed.",
+            "Invalid arguments\nNothing was executed.",
+        ),
+        (ErrorKind::UnknownTool, "Tool not found: ?", "Tool not found: ?"),
+    ] {
+        assert_eq!(ToolError::new(kind, "why").feedback(), with);
+        assert_eq!(ToolError::new(kind, "").feedback(), without);
+        let shown = ToolError::new(kind, "why").to_string();
+        assert!(shown.starts_with("tool ") && shown.ends_with(": why"), "{shown}");
+        assert_eq!(shown.trim_end_matches(": why"), ToolError::new(kind, "").to_string());
+    }
+}
+
+#[test]
+fn names_that_are_close_are_joined_as_in_a_sentence() {
+    let feedback = |names: &[&'static str]| {
+        ToolError::unknown_tool("x", names.iter().map(|name| ToolName::new(*name).unwrap()).collect())
+            .feedback()
+    };
+    assert_eq!(feedback(&[]), "Tool not found: x");
+    assert_eq!(feedback(&["a"]), "Tool not found: x\nDid you mean `a`?");
+    assert_eq!(feedback(&["a", "b"]), "Tool not found: x\nDid you mean `a` or `b`?");
+    assert_eq!(feedback(&["a", "b", "c"]), "Tool not found: x\nDid you mean `a`, `b` or `c`?");
+}
+
+// E05
+#[test]
+fn an_example_is_shown_where_it_has_room_and_a_secret_nowhere() {
+    let with = |example| {
+        let error = ToolError::invalid_arguments(
+            vec![Violation::new("/a", "less", "\"s3cret\"")],
+            r#"{"a":"s3cret"}"#,
+        );
+        error.with_example(Some(Arc::new(json!({ "a": example }))))
+    };
+    assert_eq!(
+        with("b".to_owned()).feedback(),
+        "Invalid arguments: /a: expected less, got \"s3cret\"\nReceived: {\"a\":\"s3cret\"}\n\
+         Arguments that fit, for example: {\"a\":\"b\"}\nNothing was executed."
+    );
+    let hidden = with("b".to_owned()).without_values().feedback();
+    assert!(!hidden.contains("s3cret") && hidden.contains("/a: expected less"), "{hidden}");
+    assert!(
+        hidden.ends_with("\nArguments that fit, for example: {\"a\":\"b\"}\nNothing was executed."),
+        "{hidden}"
+    );
+    let rest = with(String::new()).feedback().len();
+    let whole = with("b".repeat(8 * 1024 - rest)).feedback();
+    assert_eq!((whole.len(), whole.contains("bbb\"}\nNothing was executed.")), (8 * 1024, true));
+    let most = 8 * 1024 - rest;
+    let long = with("b".repeat(most + 1)).feedback();
+    let bytes = most + 1 + r#"{"a":""}"#.len();
+    let note =
+        format!("too long to be shown ({},{:03} bytes).\nNothing was executed.", bytes / 1000, bytes % 1000);
+    assert!(!long.contains("bbb") && long.ends_with(&note), "{long}");
+}
+
+#[test]
+fn each_error_of_a_connection_or_of_a_moment_may_pass_by_itself() {
+    use io::ErrorKind as K;
+    for kind in [
+        K::TimedOut,
+        K::UnexpectedEof,
+        K::Interrupted,
+        K::WouldBlock,
+        K::ConnectionRefused,
+        K::ConnectionReset,
+        K::ConnectionAborted,
+        K::BrokenPipe,
+        K::NotConnected,
+    ] {
+        assert!(ToolError::from(io::Error::from(kind)).is_retryable(), "{kind:?}");
+        // Also one that stays on its thread.
+        let local: Box<dyn Error> = Box::new(io::Error::from(kind));
+        assert!(ToolError::from(local).is_retryable(), "{kind:?}");
+    }
+    let local: Box<dyn Error> = Box::new(io::Error::from(K::NotFound));
+    assert!(!ToolError::from(local).is_retryable());
+    let local: Box<dyn Error> = Box::new(ToolError::cancelled());
+    assert_eq!(ToolError::from(local).kind(), ErrorKind::Cancelled);
+    let local: Box<dyn Error> = "told".into();
+    assert_eq!(ToolError::from(local).feedback(), "told");
+}
+
+#[test]
+fn a_name_that_is_very_long_is_cut() {
+    let name = "n".repeat(200);
+    let cut = format!("{}… (200 bytes in all)", "n".repeat(160));
+    let error = ToolError::unknown_tool(name.clone(), vec![]);
+    assert_eq!(error.feedback(), format!("Tool not found: {cut}"));
+    assert_eq!(error.to_string(), format!("tool {cut:?} not found"));
+    assert_eq!(ToolError::unknown_tool("n".repeat(160), vec![]).feedback().len(), 16 + 160);
 }

@@ -14,4 +14,5 @@ mod name;
 mod names;
 mod output;
 mod pointers;
+mod run;
 mod schema;

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
-use serde_json::{Value, json};
-use tool_core::{Actions, Bytes, Content, ErrorKind, ResourceBody, ToolOutput};
+use serde_json::{Map, Value, json};
+use tool_core::{Actions, Blob, Bytes, Content, Correction, ErrorKind, Resource, ResourceBody, ToolOutput};
 
 // D05
 #[test]
@@ -112,6 +112,8 @@ fn actions_ask_for_what_any_of_them_asks_for() {
         Actions { skip_summarization: true, ..Actions::default() },
         Actions { escalate: true, ..Actions::default() },
         Actions { transfer: Some("billing".to_owned()), ..Actions::default() },
+        Actions { state: entry("k", 1), ..Actions::default() },
+        Actions { artifacts: entry("a.txt", 1), ..Actions::default() },
     ];
     for asked in each {
         let mut first = asked.clone();
@@ -125,4 +127,188 @@ fn actions_ask_for_what_any_of_them_asks_for() {
     let mut both = to("billing");
     both.follow(to("support"));
     assert_eq!(both, to("support"));
+}
+
+fn entry(key: &str, value: u8) -> Map<String, Value> {
+    Map::from_iter([(key.to_owned(), json!(value))])
+}
+
+#[test]
+fn what_later_actions_say_of_the_same_key_counts() {
+    let one = Actions { state: entry("k", 1), artifacts: entry("a", 1), ..Actions::default() };
+    let other = Actions { state: entry("k", 2), artifacts: entry("a", 2), ..Actions::default() };
+    let mut both = one.clone();
+    both.follow(other.clone());
+    assert_eq!(both, other);
+    both.follow(Actions { state: entry("l", 3), artifacts: entry("b", 3), ..Actions::default() });
+    // Of an artifact, the highest version counts.
+    both.follow(Actions { artifacts: entry("a", 1), ..Actions::default() });
+    assert_eq!(
+        (Value::from(both.state), Value::from(both.artifacts)),
+        (json!({ "k": 2, "l": 3 }), json!({ "a": 2, "b": 3 }))
+    );
+}
+
+#[test]
+fn an_output_gives_what_was_set() {
+    let none = ToolOutput::from("x");
+    assert_eq!(
+        (none.details(), none.child_run_id(), none.operation_id(), none.actions()),
+        (None, None, None, None)
+    );
+    assert!(none.corrections().is_empty() && !none.is_failure() && !none.is_final() && !none.is_empty());
+    let corrections: Vec<Correction> = Vec::new();
+    let actions = Actions { escalate: true, ..Actions::default() };
+    let output = none
+        .with_details(json!(1))
+        .with_child_run_id("r")
+        .with_operation_id("o")
+        .with_actions(actions.clone())
+        .with_corrections(corrections);
+    assert_eq!((output.details(), output.actions()), (Some(&json!(1)), Some(&actions)));
+    assert_eq!((output.child_run_id(), output.operation_id()), (Some("r"), Some("o")));
+    assert!(!output.is_failure() && !output.is_final());
+    assert!(output.clone().as_failure().is_failure() && !output.clone().as_failure().is_final());
+    assert!(output.clone().as_final().is_final() && !output.clone().as_final().is_failure());
+    // Another text leaves all of it.
+    let said = output.clone().with_text("y");
+    assert_eq!(
+        (said.text(), said.details(), said.structured()),
+        ("y".into(), Some(&json!(1)), Some(json!("y")))
+    );
+}
+
+#[test]
+fn each_part_of_an_output_survives_json_alone() {
+    let all = [
+        ToolOutput::from("x"),
+        ToolOutput::from("5"),
+        ToolOutput::json(&5).unwrap(),
+        ToolOutput::empty().with_structured(json!(5)),
+        ToolOutput::new([Content::text("x")]).with_structured(json!("y")),
+        ToolOutput::new([Content::text("x"), Content::text("y")]),
+        ToolOutput::empty().as_failure(),
+        ToolOutput::empty().as_final(),
+        ToolOutput::empty().with_details(json!(1)),
+        ToolOutput::empty().with_child_run_id("r"),
+        ToolOutput::empty().with_operation_id("o"),
+        ToolOutput::empty().with_actions(Actions { skip_summarization: true, ..Actions::default() }),
+    ];
+    for output in all {
+        let written = serde_json::to_value(&output).unwrap();
+        assert_eq!(serde_json::from_value::<ToolOutput>(written.clone()).unwrap(), output, "{written}");
+    }
+    let written = |output: ToolOutput| serde_json::to_value(output).unwrap();
+    // A plain text is not said twice.
+    assert_eq!(written("x".into()), json!({ "content": [{ "type": "text", "text": "x" }] }));
+    assert_eq!(
+        written(ToolOutput::empty().with_structured(json!(5))),
+        json!({ "content": [], "structured": 5 })
+    );
+}
+
+#[test]
+fn an_output_is_empty_without_content_and_value() {
+    for empty in [ToolOutput::empty(), ToolOutput::from(()), ToolOutput::new([]), Vec::new().into()] {
+        assert!(empty.is_empty() && empty.content().is_empty() && empty.to_map().is_empty());
+        assert_eq!((empty.text(), empty.structured(), empty.to_resource("t")), ("".into(), None, None));
+    }
+    for full in [
+        ToolOutput::from(""),
+        ToolOutput::json(&()).unwrap(),
+        ToolOutput::new([Content::text("")]),
+        ToolOutput::empty().with_structured(Value::Null),
+    ] {
+        assert!(!full.is_empty() && full.to_resource("t").is_some(), "{full:?}");
+        assert_eq!(full.to_map().len(), 1, "{full:?}");
+    }
+}
+
+#[test]
+fn a_block_is_added_to_what_is_there() {
+    let picture = || Content::image([1], "image/png");
+    let texts = |output: ToolOutput| {
+        let output = output.with_content(picture());
+        (output.text().into_owned(), output.structured(), output.content().len())
+    };
+    assert_eq!(texts(ToolOutput::empty()), (String::new(), None, 1));
+    assert_eq!(texts(ToolOutput::from("x")), ("x".to_owned(), Some(json!("x")), 2));
+    assert_eq!(texts(ToolOutput::json(&5).unwrap()), ("5".to_owned(), Some(json!(5)), 2));
+    assert_eq!(texts(ToolOutput::new([Content::text("x")])), ("x".to_owned(), None, 2));
+    let several = ToolOutput::new([Content::text("a"), picture(), Content::text("b")]);
+    assert_eq!(
+        (several.text(), Content::text("a").as_text(), picture().as_text()),
+        ("a\nb".into(), Some("a"), None)
+    );
+    assert_eq!(Value::Object(several.to_map()), json!({ "result": "a\nb" }));
+    let valued = ToolOutput::json(&json!({ "n": 1 })).unwrap().with_structured(json!({ "n": 2 }));
+    assert_eq!((valued.text(), valued.structured()), (r#"{"n":1}"#.into(), Some(json!({ "n": 2 }))));
+}
+
+#[test]
+fn words_are_needed_for_what_is_no_text() {
+    let picture = || Content::image([1], "image/png");
+    for plain in [
+        ToolOutput::empty(),
+        "x".into(),
+        ToolOutput::json(&5).unwrap(),
+        ToolOutput::new([Content::text("x")]),
+    ] {
+        assert!(!plain.needs_words(), "{plain:?}");
+    }
+    for other in [
+        ToolOutput::new([picture()]),
+        ToolOutput::new([Content::text("x"), picture()]),
+        ToolOutput::empty().with_structured(json!(5)),
+    ] {
+        assert!(other.needs_words(), "{other:?}");
+    }
+}
+
+// D07
+#[test]
+fn a_document_keeps_its_name_and_gets_one_where_it_has_none() {
+    let blob = |data: &[u8]| ResourceBody::Blob(Blob(data.to_vec()));
+    let document = |uri: &str| {
+        let body = ResourceBody::Text("x".to_owned());
+        Resource { uri: uri.to_owned(), mime_type: "text/csv".to_owned(), body }
+    };
+    let named = |uri: &str| ToolOutput::from(document(uri)).to_resource("ns.t").unwrap();
+    assert_eq!((named("file:///a"), named("")), (document("file:///a"), document("t")));
+    let of = |output: ToolOutput| {
+        let Resource { uri, mime_type, body } = output.to_resource("t").unwrap();
+        assert_eq!(uri, "t");
+        (mime_type, body)
+    };
+    assert_eq!(of(Content::image([1], "image/png").into()), ("image/png".to_owned(), blob(&[1])));
+    assert_eq!(of(Content::audio([2], "audio/wav").into()), ("audio/wav".to_owned(), blob(&[2])));
+    let value = ToolOutput::new([Content::image([1], "image/png")]).with_structured(json!([1]));
+    assert_eq!(of(value), ("application/json".to_owned(), ResourceBody::Text("[1]".to_owned())));
+    let several = ToolOutput::new([Content::text("a"), Content::text("b")]);
+    assert_eq!(of(several), ("text/plain".to_owned(), ResourceBody::Text("a\nb".to_owned())));
+}
+
+// D02
+#[test]
+fn bytes_are_told_by_what_they_begin_with() {
+    let content = |bytes: &[u8]| Content::from(Bytes(bytes.to_vec()));
+    assert!(
+        matches!(content(b"\x89PNG\r\n\x1a\n"), Content::Image { mime_type, .. } if mime_type == "image/png")
+    );
+    let wave = b"RIFF\x24\0\0\0WAVEfmt ";
+    assert!(
+        matches!(content(wave), Content::Audio { data: Blob(data), mime_type } if data == wave && mime_type == "audio/x-wav")
+    );
+    let document = |bytes: &[u8]| match content(bytes) {
+        Content::Resource { resource } => (resource.uri, resource.mime_type, resource.body),
+        other => panic!("{other:?}"),
+    };
+    let zip = b"PK\x03\x04\0\0";
+    let blob = |bytes: &[u8]| ResourceBody::Blob(Blob(bytes.to_vec()));
+    assert_eq!(document(zip), (String::new(), "application/zip".to_owned(), blob(zip)));
+    let raw = [0xff, 0xfe, 0x00];
+    assert_eq!(document(&raw), (String::new(), "application/octet-stream".to_owned(), blob(&raw)));
+    assert_eq!(content("é".as_bytes()), Content::text("é"));
+    assert_eq!(serde_json::from_value::<Blob>(json!("AQID")).unwrap(), Blob(vec![1, 2, 3]));
+    assert!(serde_json::from_value::<Blob>(json!("?")).is_err());
 }

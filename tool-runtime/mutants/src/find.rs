@@ -6,10 +6,10 @@
 use std::{fmt, ops::Range};
 
 use syn::{
-    Arm, BinOp, Block, Expr, ExprBinary, ExprClosure, ExprIf, ExprLit, ExprMatch, ExprRepeat, ExprUnary,
-    ExprWhile, FnArg, GenericArgument, ImplItemConst, ImplItemFn, Item, ItemConst, ItemFn, ItemImpl,
-    ItemStatic, ItemTrait, Lit, Macro, Pat, PathArguments, ReceiverKind, ReturnType, Signature, Stmt,
-    TraitItemConst, TraitItemFn, Type, UnOp,
+    Arm, Attribute, BinOp, Block, Expr, ExprBinary, ExprClosure, ExprIf, ExprLit, ExprMatch, ExprRepeat,
+    ExprUnary, ExprWhile, FnArg, GenericArgument, ImplItemConst, ImplItemFn, Item, ItemConst, ItemFn,
+    ItemImpl, ItemStatic, ItemTrait, Lit, Macro, Pat, PathArguments, ReceiverKind, ReturnType, Signature,
+    Stmt, TraitItemConst, TraitItemFn, Type, UnOp,
     spanned::Spanned,
     visit::{self, Visit},
 };
@@ -138,8 +138,7 @@ impl<'ast> Visit<'ast> for Finder<'_> {
             Item::Trait(it) => &it.attrs,
             _ => return visit::visit_item(self, item),
         };
-        // Tests, and what only a feature has.
-        if !attributes.iter().any(|it| it.path().is_ident("cfg")) {
+        if !is_conditional(attributes) {
             visit::visit_item(self, item);
         }
     }
@@ -170,7 +169,9 @@ impl<'ast> Visit<'ast> for Finder<'_> {
     }
 
     fn visit_impl_item_fn(&mut self, item: &'ast ImplItemFn) {
-        self.function(&item.sig, &item.block, |this| visit::visit_impl_item_fn(this, item));
+        if !is_conditional(&item.attrs) {
+            self.function(&item.sig, &item.block, |this| visit::visit_impl_item_fn(this, item));
+        }
     }
 
     fn visit_trait_item_fn(&mut self, item: &'ast TraitItemFn) {
@@ -303,6 +304,11 @@ impl Finder<'_> {
         let change = format!("match without `{}`", self.of(&arm.pat));
         self.add(change, Edit::Around(end..end, " if !@".to_owned(), String::new()));
     }
+}
+
+/// Whether something is a test, or is there with a feature only.
+fn is_conditional(attributes: &[Attribute]) -> bool {
+    attributes.iter().any(|it| it.path().is_ident("cfg"))
 }
 
 /// Whether a statement is there for its effect alone.

@@ -110,6 +110,7 @@ const PAGE: usize = 8192;
 /// Less is not read at once: smaller pages are more words about pages than pages.
 const LEAST_PAGE: usize = 256;
 
+#[derive(Default)]
 struct Stored {
     /// How many bytes of a result are read at once, at most.
     page: usize,
@@ -124,14 +125,7 @@ impl ResultStore {
     /// A store that holds at most `capacity` bytes.
     #[must_use]
     pub fn new(capacity: usize) -> Self {
-        let stored = Stored {
-            page: usize::MAX,
-            next: 0,
-            names: RandomState::new(),
-            bytes: 0,
-            results: VecDeque::new(),
-        };
-        Self { capacity, inner: Mutex::new(stored) }
+        Self { capacity, inner: Mutex::new(Stored { page: usize::MAX, ..Stored::default() }) }
     }
 
     /// Reads no more at once than a budget of `bytes` leaves.
@@ -242,5 +236,64 @@ impl fmt::Debug for ResultStore {
             .field("bytes", &stored.bytes)
             .field("results", &stored.results.len())
             .finish()
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use tool_core::Tool;
+
+    use super::*;
+
+    #[test]
+    fn only_as_many_of_the_oldest_give_way_as_have_to() {
+        let store = ResultStore::new(10);
+        let keep = |text: &str| store.keep(text).unwrap();
+        let read = |handle| store.read(handle, 0, 99).ok();
+        let (one, two) = (keep("aaaaa"), keep("bbbbb"));
+        assert_eq!((read(one).as_deref(), read(two).as_deref()), (Some("aaaaa"), Some("bbbbb")));
+        let three = keep("c");
+        assert_eq!(
+            (read(one), read(two).as_deref(), read(three).as_deref()),
+            (None, Some("bbbbb"), Some("c"))
+        );
+        let four = keep("dddd");
+        assert_eq!((read(two).as_deref(), read(four).as_deref()), (Some("bbbbb"), Some("dddd")));
+        assert_eq!((store.keep("eeeeeeeeeee"), read(four).as_deref()), (None, Some("dddd")));
+        let five = keep("eeeeeeeeee");
+        assert_eq!((read(four), read(five).as_deref()), (None, Some("eeeeeeeeee")));
+    }
+
+    #[test]
+    fn a_handle_has_forty_bits() {
+        let store = ResultStore::new(usize::MAX);
+        let handles: Vec<_> = (0..200).filter_map(|_| store.keep("a")).collect();
+        assert!(handles.iter().all(|handle| *handle < 1 << 40));
+        assert!(handles.iter().any(|handle| *handle >= 1 << 39));
+    }
+
+    #[test]
+    fn a_page_is_as_long_as_the_least_budget_but_never_tiny() {
+        let store = Arc::new(ResultStore::new(20_000));
+        let handle = store.keep(&"a".repeat(10_000)).unwrap();
+        let page = || store.read(handle, 0, 9_000).unwrap().split('\n').next().unwrap().len();
+        let budget = |bytes: Option<u64>| {
+            let budget = bytes.map_or_else(ResultBudget::of_tools, ResultBudget::new);
+            drop(budget.with_store(Arc::clone(&store)));
+        };
+        assert_eq!(page(), 9_000);
+        for (bytes, expected) in [(None, 9_000), (Some(500), 500), (Some(900), 500), (Some(10), 256)] {
+            budget(bytes);
+            assert_eq!(page(), expected);
+        }
+    }
+
+    #[test]
+    fn a_tool_that_reads_on_changes_nothing_and_is_not_cut() {
+        let tool = ResultStore::tool(&Arc::new(ResultStore::new(1))).unwrap();
+        let metadata = tool.definition().metadata();
+        assert!(metadata.is_read_only() && metadata.is_idempotent());
+        assert_eq!(metadata.max_result_size, Some(u64::MAX));
     }
 }

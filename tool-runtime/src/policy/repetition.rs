@@ -114,9 +114,11 @@ impl Repetition {
         })
     }
 
-    /// How far back it is of use to remember.
-    fn horizon(&self) -> usize {
-        self.same_call.max(self.same_result).max((self.cycles + 1) * LONGEST_CYCLE)
+    /// Adds a call to the history, and forgets those that are too long ago to be of use.
+    fn remember(&self, History(made): &mut History, call: ContentHash) {
+        made.push_back(Made { call, result: None });
+        let horizon = self.same_call.max(self.same_result).max(self.cycles * LONGEST_CYCLE);
+        made.drain(..made.len().saturating_sub(horizon));
     }
 }
 
@@ -128,10 +130,7 @@ impl Hook for Repetition {
             Ok(self.with_history(run, |history| match self.objection(history, hash) {
                 Some(objection) => Before::block(format!("{objection} Do something else.")),
                 None => {
-                    history.0.push_back(Made { call: hash, result: None });
-                    while history.0.len() > self.horizon() {
-                        history.0.pop_front();
-                    }
+                    self.remember(history, hash);
                     Before::GoOn
                 }
             }))
@@ -159,4 +158,55 @@ impl Hook for Repetition {
 fn hash(tool: &str, arguments: &str) -> ContentHash {
     let arguments = ContentHash::of_json(arguments).unwrap_or_else(|| ContentHash::of(arguments));
     ContentHash::combine([ContentHash::of(tool), arguments])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How many of `calls` are made before one is blocked, and why.
+    fn made(limits: &Repetition, calls: impl IntoIterator<Item = u32>) -> (usize, Option<String>) {
+        let mut history = History::default();
+        for (at, call) in calls.into_iter().enumerate() {
+            let call = ContentHash::of(&call);
+            if let Some(objection) = limits.objection(&history, call) {
+                return (at, Some(objection));
+            }
+            limits.remember(&mut history, call);
+        }
+        (history.0.len(), None)
+    }
+
+    #[test]
+    fn each_cycle_of_at_most_four_calls_is_noticed_and_no_longer_one() {
+        let limits = Repetition::new();
+        for length in 2..=4 {
+            let (at, objection) = made(&limits, (0..100).map(|at| at % length));
+            let expected = format!("The same {length} calls were made 3 times in turn.");
+            assert_eq!((at, objection), (3 * length as usize, Some(expected)));
+        }
+        // Only as much is remembered as is of use.
+        assert_eq!(made(&limits, (0..100).map(|at| at % 5)), (3 * 4, None));
+        assert_eq!(made(&Repetition::new().cycles(1), (0..100).map(|at| at % 5)), (5, None));
+        assert_eq!(made(&Repetition::new().cycles(1).same_result(9), 0..100), (9, None));
+        assert_eq!(made(&limits.same_call(50), 0..100), (50, None));
+    }
+
+    #[test]
+    fn at_least_one_call_is_made_and_at_most_a_thousand_are_remembered() {
+        for least in [0, 1] {
+            let expected = (1, Some("The same call was made 1 times in a row.".to_owned()));
+            assert_eq!(made(&Repetition::new().same_call(least), [7, 7]), expected);
+            let (at, objection) = made(&Repetition::new().cycles(least), (0..9).map(|at| at % 2));
+            assert_eq!((at, objection.is_some()), (2, true));
+            let limits = Repetition::new().same_result(least);
+            let (call, result) = (ContentHash::of(&7), Some(ContentHash::of(&1)));
+            let history = History([Made { call, result }].into());
+            let objection = limits.objection(&history, call);
+            assert_eq!(objection.as_deref(), Some("The same call gave the same result 1 times in a row."));
+            assert_eq!(limits.objection(&History([Made { call, result: None }].into()), call), None);
+        }
+        let most = Repetition::new().same_call(usize::MAX).same_result(usize::MAX).cycles(1);
+        assert_eq!(made(&most, 0..1500), (1000, None));
+    }
 }

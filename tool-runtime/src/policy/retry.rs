@@ -188,6 +188,7 @@ mod tests {
         assert_eq!(in_ms(STEADY), [200, 400, 500]);
         assert_eq!(in_ms(Retry { multiplier: 0.5, ..STEADY }), [200, 200, 200]);
         assert_eq!(in_ms(Retry { multiplier: f64::NAN, ..STEADY }), [200, 200, 200]);
+        assert_eq!(in_ms(Retry { multiplier: f64::INFINITY, ..STEADY }), [200, 200, 200]);
         assert_eq!(in_ms(Retry { initial_ms: 0, ..STEADY }), [0, 0, 0]);
         assert_eq!(in_ms(Retry { attempts: 1, ..STEADY }), [0; 0]);
         assert_eq!(in_ms(Retry { attempts: 0, ..STEADY }), [0; 0]);

@@ -90,7 +90,7 @@ impl Reveal {
             if character == '\n' || marks.shows(character) {
                 json.push(character);
             } else {
-                for unit in character.encode_utf16(&mut [0; 2]) {
+                for unit in String::from(character).encode_utf16() {
                     json.push_str(&format!("\\u{unit:04x}"));
                 }
             }
@@ -121,7 +121,7 @@ struct Shown {
 
 impl Shown {
     fn new(how: Reveal, length: usize) -> Self {
-        let text = String::with_capacity(length.min(how.most.saturating_add(40)));
+        let text = String::with_capacity(length.min(how.most));
         Self { how, text, length: 0, column: 0, ends: 0, blanks: 0, marks: Marks::default() }
     }
 
@@ -255,8 +255,7 @@ fn class(character: char) -> Class {
         return Class::Seen;
     }
     // A mark is escaped only where nothing stands before it, and what cannot be printed everywhere.
-    let (mut text, mut buffer) = (String::from("a"), [0; 4]);
-    text.push_str(character.encode_utf8(&mut buffer));
+    let text = String::from_iter(['a', character]);
     if text.escape_debug().count() == 2 { Class::Mark } else { Class::Unseen }
 }
 
@@ -357,6 +356,27 @@ mod tests {
     fn a_mark_on_a_sign_is_written_out() {
         assert_eq!(Reveal::LINE.text("!\u{338}"), "!\\u{338}");
         assert_eq!(Reveal::LINE.text("✓\u{338}"), "✓\u{338}");
+        assert_eq!(Reveal::LINE.text("a\u{200b}\u{301}"), "a\\u{200b}\\u{301}");
+    }
+
+    #[test]
+    fn ends_of_lines_are_written_out_in_one_line_and_a_return_alone_in_all() {
+        assert_eq!(Reveal::LINE.text("a\r\nb\tc"), r"a\r\nb\tc");
+        assert_eq!(Reveal::LINES.text("a\r\nb\rc\r"), "a\nb\\rc\\r");
+        for (text, shown) in [("\n", r"\n"), ("\r", r"\r"), ("\t", r"\t"), ("\u{7}", r"\u{7}")] {
+            assert_eq!(Reveal::LINE.at_most(shown.len()).text(text), shown);
+            let left_out = "… [1 more characters]";
+            assert_eq!(Reveal::LINE.at_most(shown.len() - 1).text(text), left_out);
+        }
+    }
+
+    #[test]
+    fn json_stays_equal_and_is_printable() {
+        let text = "{\"a\": \"\u{9b}\u{e0041}é\u{202e}\"}\n";
+        let shown = Reveal::json(text);
+        assert_eq!(shown, "{\"a\": \"\\u009b\\udb40\\udc41é\\u202e\"}\n");
+        let value = |text: &str| serde_json::from_str::<serde_json::Value>(text).ok();
+        assert_eq!(value(&shown), value(text));
     }
 
     #[test]
@@ -365,6 +385,7 @@ mod tests {
         assert_eq!(shown(5, "abcdefgh"), "abcde… [3 more characters]");
         assert_eq!(shown(3, "ab\n\ncdef"), "ab… [6 more characters]");
         assert_eq!(shown(3, "ab  cdef"), "ab… [6 more characters]");
+        assert_eq!(shown(3, "ab  \ncd"), "ab… [5 more characters]");
         assert_eq!(shown(1, "a"), "a");
         assert_eq!(shown(0, "a"), "… [1 more characters]");
     }
@@ -374,6 +395,7 @@ mod tests {
         assert_eq!(Reveal::LINES.text("\ta\tb"), "        a       b");
         assert_eq!(Reveal::LINES.text("abcdefgh\ti\n\tj"), "abcdefgh        i\n        j");
         assert_eq!(Reveal::LINES.text("a  \nb"), "a  \nb");
+        assert_eq!(Reveal::LINES.text("a\n\tj\tk"), "a\n        j       k");
     }
 
     #[test]

@@ -6,8 +6,8 @@ use std::sync::{
 };
 
 use tool_runtime::{
-    Before, BeforeCall, Content, Executor, Hook, Permission, Registry, Repetition, ResultBudget, ResultStore,
-    Rule, Rules, RunContext, Running, Sanitizer, ToolCall, ToolResult, prelude::*, serde_json,
+    Before, BeforeCall, Content, ErrorKind, Executor, Hook, Permission, Registry, Repetition, ResultBudget,
+    ResultStore, Rule, Rules, RunContext, Running, Sanitizer, ToolCall, ToolResult, prelude::*, serde_json,
 };
 
 use crate::run;
@@ -350,6 +350,11 @@ fn cleaning_takes_what_nobody_sees_and_nothing_else() {
         ("plain\ttext\n", "plain\ttext\n"),
         ("\u{1b}]8;;http://x\u{7}link\u{1b}]8;;\u{1b}\\", "link"),
         ("\u{1b}]0;never ends", "0;never ends"),
+        ("\u{1b}]a\nb\u{7}c", "a\nbc"),
+        ("\u{1b}]a\u{1b}bd\u{7}c", "c"),
+        ("\u{1b}]a\u{1b}\\c\u{7}d", "cd"),
+        ("\u{1b}[never ends", "ever ends"),
+        ("\u{1b}[12;34@a\u{1b}[0~b\u{1b}(c", "ab(c"),
         ("\u{1b}[1;31mred\u{1b}[0m", "red"),
         ("\u{1b}", ""),
         ("a\u{202e}b\u{2066}c\u{feff}d\u{8}", "abcd"),
@@ -364,6 +369,7 @@ fn cleaning_takes_what_nobody_sees_and_nothing_else() {
     ] {
         assert_eq!(Sanitizer::clean(text), clean, "{text:?}");
     }
+    assert_eq!(Sanitizer::reveal("pay\u{200b} Bob\n"), r"pay\u{200b} Bob\n");
 }
 
 /// Panics at length.
@@ -385,8 +391,14 @@ fn tear() -> Result<(), ToolError> {
     Err(ToolError::failed("to\u{200b}rn").with_content(left))
 }
 
+/// Is late, and says nothing.
+#[tool(register = false, trust = "web")]
+fn late() -> Result<(), ToolError> {
+    Err(ToolError::new(ErrorKind::TimedOut, ""))
+}
+
 fn drawing() -> Registry {
-    Registry::builder().tool::<crash>().tool::<draw>().tool::<tear>().build().unwrap()
+    Registry::builder().tool::<crash>().tool::<draw>().tool::<tear>().tool::<late>().build().unwrap()
 }
 
 fn result(executor: &Executor, name: &str, arguments: Value) -> ToolResult {
@@ -423,6 +435,7 @@ fn what_others_drew_or_left_behind_is_marked_and_kept() {
     let torn = result(&executor, "tear", json!({}));
     assert_eq!(torn.content().as_ref(), marked("tear", "torn\nleft"));
     // The words of the framework are its own.
+    assert_eq!(text(&executor, "late", json!({})), "Timed out");
     let invalid = text(&executor, "draw", json!({ "words": "many" }));
     assert!(invalid.starts_with("Invalid arguments: /words: expected"), "{invalid}");
     let crashed = text(&executor, "crash", json!({}));

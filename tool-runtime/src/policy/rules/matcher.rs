@@ -83,12 +83,11 @@ pub(super) fn find<'v, 't>(
     let absent = Found::Absent(at);
     match value {
         ExactValue::Object(members) => {
-            let before = found.len();
-            let named = members.iter().filter(|(name, _)| name == step);
-            named.for_each(|(_, member)| find(member, steps, at + 1, found));
-            if found.len() == before && !members.iter().any(|(name, _)| name == step) {
+            let mut named = members.iter().filter(|(name, _)| name == step).peekable();
+            if named.peek().is_none() {
                 found.push(absent);
             }
+            named.for_each(|(_, member)| find(member, steps, at + 1, found));
         }
         ExactValue::List(items) => match step.parse::<usize>() {
             Ok(index) => match items.get(index) {

@@ -153,10 +153,11 @@ impl fmt::Display for NumberPattern {
 /// A decimal number: `0.DIGITS × 10^exponent`, with its sign.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Decimal {
+    /// `false` for 0.
     is_negative: bool,
     /// Without zeros at either end; empty for 0.
     digits: Vec<u8>,
-    /// 0 where there are no digits.
+    /// Of no meaning where there are no digits.
     exponent: i128,
 }
 
@@ -184,12 +185,11 @@ impl Decimal {
         let mut digits: Vec<u8> = whole.bytes().chain(fraction.bytes()).collect();
         let leading = digits.iter().take_while(|digit| **digit == b'0').count();
         digits.drain(..leading);
-        let kept = digits.iter().rposition(|digit| *digit != b'0').map_or(0, |last| last + 1);
-        digits.truncate(kept);
-        if digits.is_empty() {
-            return Some(Self { is_negative: false, digits, exponent: 0 });
+        while digits.last() == Some(&b'0') {
+            digits.pop();
         }
         let places = i128::try_from(whole.len()).ok()? - i128::try_from(leading).ok()?;
+        let is_negative = is_negative && !digits.is_empty();
         Some(Self { is_negative, digits, exponent: i128::from(exponent) + places })
     }
 

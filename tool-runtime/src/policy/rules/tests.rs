@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use serde_json::json;
-use tool_core::{__private::ExactValue, Permission};
+use tool_core::{__private::ExactValue, InputSchema, Permission, ToolDefinition, ToolName};
 
 use super::{Fit, Judged, NumberPattern, PathPattern, Rule, RuleProblem, Rules, UrlPattern};
 
@@ -29,6 +29,13 @@ fn numbers_are_compared_by_their_exact_values() {
         ("> 1e400", "1e401"),
         ("< 1", "1e-99999"),
         ("> -1", "-0"),
+        ("> 0", "0.05"),
+        ("< 0.05", "0"),
+        ("< 0.05", "0e9"),
+        ("> -0.05", "0.00e-9"),
+        ("< 0", "-0.05"),
+        (">= -0", "0"),
+        ("0", "-0"),
         ("< 340282366920938463463374607431768211457", "340282366920938463463374607431768211456"),
     ] {
         assert_eq!(fit(pattern, number), Fit::Yes, "{pattern} {number}");
@@ -99,6 +106,79 @@ proptest! {
     }
 }
 
+#[test]
+fn a_pattern_is_written_as_it_was_read() {
+    for text in ["100", ">= 1, < 10", " > 0.50 "] {
+        let pattern: NumberPattern = text.parse().unwrap();
+        assert_eq!((pattern.to_string().as_str(), &pattern), (text, &NumberPattern::new(text).unwrap()));
+    }
+    assert!("a".parse::<NumberPattern>().is_err());
+    for (text, rule) in
+        [("allow a:b c", Rule::allow("a:b c")), ("ask a", Rule::ask("a")), (" deny  *_b ", Rule::deny("*_b"))]
+    {
+        assert_eq!(text.parse(), Ok(rule));
+    }
+    assert_eq!(Rule::ask("a:b").because("so").to_string(), "ask a:b");
+    for wrong in ["deny", "", "forbid a", "denya"] {
+        assert!(wrong.parse::<Rule>().is_err(), "{wrong}");
+    }
+}
+
+#[test]
+fn only_a_denial_of_all_calls_that_no_later_rule_takes_back_is_one_of_the_tool() {
+    let denial = |rules: &[Rule]| Rules::new(rules.iter().cloned()).denial("t");
+    let all = || Rule::deny("t").because("all");
+    assert_eq!(denial(&[all()]), Some(Permission::deny("all")));
+    assert_eq!(denial(&[Rule::deny("*").because("any"), all()]), Some(Permission::deny("all")));
+    for some in [Rule::deny("t:x"), Rule::deny("t").at("/p", "x"), Rule::allow("u"), Rule::ask("u")] {
+        assert_eq!(denial(&[all(), some.clone()]), Some(Permission::deny("all")), "{some}");
+        assert_eq!(denial(std::slice::from_ref(&some)), None, "{some}");
+    }
+    for other in [Rule::allow("t:x"), Rule::allow("*"), Rule::ask("t"), Rule::ask("t").at("/p", "x")] {
+        assert_eq!(denial(&[all(), other.clone()]), None, "{other}");
+    }
+    assert_eq!(denial(&[]), None);
+}
+
+/// The verdict on a call of a tool with this schema.
+fn judged(rules: &Rules, schema: serde_json::Value, arguments: serde_json::Value) -> Permission {
+    let schema = InputSchema::own(schema).unwrap();
+    let definition = ToolDefinition::new(ToolName::new("t").unwrap(), "Works.", schema);
+    rules.judged(&Judged::new("t", Some(&definition), &arguments.to_string()))
+}
+
+#[test]
+fn a_default_counts_for_each_item_of_a_list_and_for_none() {
+    let schema = json!({ "type": "object", "properties": { "files": { "type": "array", "items": {
+        "type": "object", "properties": { "path": { "default": "/etc" } },
+    } } } });
+    let rules = Rules::new([Rule::deny("t").at("/files/path", etc())]);
+    let is_denied = |files| judged(&rules, schema.clone(), json!({ "files": files })) != Permission::Allow;
+    assert!(is_denied(json!([{}])) && is_denied(json!([{ "path": "/tmp" }, {}])));
+    assert!(!is_denied(json!([])) && !is_denied(json!([{ "path": "/tmp" }])));
+}
+
+#[test]
+fn of_branches_that_name_a_property_differently_the_one_counts_that_a_call_takes() {
+    let closed = |name: &str, property| json!({ "type": "object", "additionalProperties": false, "properties": { name: property } });
+    let schema = |first| {
+        let branches = [closed("path", first), closed("file", json!({}))];
+        json!({ "type": "object", "oneOf": branches })
+    };
+    let plain = || schema(json!({ "x-tool-aliases": ["file"] }));
+    let work = || Rules::new([Rule::deny("t"), Rule::allow("t").at("/file", "/work/*")]);
+    for name in ["path", "file"] {
+        assert_eq!(judged(&work(), plain(), json!({ name: "/work/a" })), Permission::Allow);
+        assert_ne!(judged(&work(), plain(), json!({ name: "/etc/a" })), Permission::Allow);
+    }
+    assert_ne!(judged(&work(), plain(), json!({})), Permission::Allow);
+    // A tool may use the default of the other branch.
+    let guarded = || Rules::new([Rule::deny("t").at("/file", etc())]);
+    let default = schema(json!({ "x-tool-aliases": ["file"], "default": "/etc" }));
+    assert_eq!(judged(&guarded(), plain(), json!({ "file": "/tmp" })), Permission::Allow);
+    assert_ne!(judged(&guarded(), default, json!({ "file": "/tmp" })), Permission::Allow);
+}
+
 fn denies(rules: &Rules, arguments: serde_json::Value) -> bool {
     matches!(rules.judge("t", &arguments), Permission::Deny { .. })
 }
@@ -164,6 +244,7 @@ fn a_pointer_goes_into_every_item_of_a_list() {
     assert!(denies(&rules, json!({ "files": [{ "path": "/tmp" }, { "path": "/etc/a" }] })));
     assert!(!denies(&rules, json!({ "files": [{ "path": "/tmp" }, {}] })));
     assert!(denies(&rules, json!({ "files": ["/tmp"] })));
+    assert!(!denies(&rules, json!({ "files": null })) && !denies(&rules, json!({ "files": [null] })));
     let rules = Rules::new([
         Rule::deny("t"),
         Rule::allow("t").at("/files/path", PathPattern::new("/work/**").unwrap()),
@@ -215,6 +296,13 @@ fn matchers_are_read_and_written_as_data() {
         let read = serde_json::from_value::<Rules>(json!([{ "deny": "t", "where": { "/p": matcher } }]));
         let message = read.unwrap_err().to_string();
         assert!(message.contains("`/p`") && message.contains(why), "{matcher}: {message}");
+    }
+    for (wrong, why) in [
+        (json!([{ "deny": "t", "where": [] }]), "expected an object of JSON pointers and matchers"),
+        (json!([1]), "expected a rule: a text such as `deny bash`, or an object"),
+    ] {
+        let message = serde_json::from_value::<Rules>(wrong).unwrap_err().to_string();
+        assert!(message.contains(why), "{message}");
     }
     let twice = r#"[{ "deny": "t", "where": { "/p": "a", "/p": "b" } }]"#;
     assert!(serde_json::from_str::<Rules>(twice).unwrap_err().to_string().contains("given twice"));
@@ -358,6 +446,8 @@ fn a_url_is_compared_as_it_is_parsed() {
     let written = json!([{ "deny": "t", "where": { "/u": { "url": "https://*.example.com/**" } } }]);
     let rules: Rules = serde_json::from_value(written.clone()).unwrap();
     assert_eq!(serde_json::to_value(&rules).unwrap(), written);
+    let pattern: UrlPattern = "https://*.example.com/**".parse().unwrap();
+    assert_eq!(pattern.to_string(), "https://*.example.com/**");
 }
 
 #[test]

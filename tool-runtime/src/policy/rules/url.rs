@@ -313,9 +313,9 @@ mod parsed {
             "." | ".." => Err("`.` and `..` are not in a pattern".to_owned()),
             "**" => Ok(Name::Any),
             name if name.contains("**") => Err("`**` stands alone between separators".to_owned()),
-            name => percent_decoded(name)
-                .map(|name| Name::One(name.into_owned()))
-                .ok_or_else(|| format!("`{name}` is encoded wrongly")),
+            name => {
+                percent_decoded(name).map(Name::One).ok_or_else(|| format!("`{name}` is encoded wrongly"))
+            }
         });
         names.collect::<Result<_, _>>().map(Some)
     }
@@ -332,7 +332,7 @@ mod parsed {
             let is_clear = !name.is_empty()
                 && !name.contains(|letter: char| letter.is_control() || letter == ';')
                 && !matches!(&*name, "." | "..");
-            is_clear.then(|| name.into_owned())
+            is_clear.then_some(name)
         };
         match segments.iter().map(decoded).collect::<Option<Vec<_>>>() {
             Some(names) => fit_names(pattern, &names, false),

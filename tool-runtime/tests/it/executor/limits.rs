@@ -100,6 +100,14 @@ fn limits_that_make_no_sense_are_errors() {
         twice.to_string(),
         "the tool `grouped` is in the group `other` and in the group `slow`; it can be in one"
     );
+    let given = error(Limits::new().group("slow", 1, ["grouped"]).group("slower", 1, ["grouped"]));
+    assert_eq!(
+        given.to_string(),
+        "the tool `grouped` is in the group `slow` and in the group `slower`; it can be in one"
+    );
+    let same = Limits::new().group("slow", 1, ["grouped", "grouped"]);
+    let tools = Registry::builder().tool::<grouped>().provide(Arc::<Gauge>::default());
+    assert!(building(tools).limits(same).build().is_ok());
     let none = |limits| error(limits).to_string();
     assert_eq!(
         none(Limits::new().overall(0)),

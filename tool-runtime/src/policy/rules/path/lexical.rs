@@ -129,9 +129,6 @@ fn split_windows(text: &str) -> Option<(Root, Vec<Cow<'_, str>>)> {
         let (letter, rest) = drive(rest)?;
         return rest.starts_with('/').then(|| (Root::Drive(letter), parts(rest)));
     }
-    if text.starts_with("///") || text.starts_with("//./") || text.starts_with("/??/") {
-        return None;
-    }
     if let Some(rest) = text.strip_prefix("//") {
         return share(rest);
     }
@@ -163,7 +160,8 @@ fn split_url(rest: &str, style: Style) -> Option<(Root, Vec<Cow<'_, str>>)> {
         None => ("", rest),
     };
     let path = path.strip_prefix('/')?;
-    let mut names = path.split('/').map(percent_decoded).collect::<Option<Vec<_>>>()?;
+    let decoded = |name| percent_decoded(name).map(Cow::<str>::Owned);
+    let mut names = path.split('/').map(decoded).collect::<Option<Vec<_>>>()?;
     if !(host.is_empty() || host.eq_ignore_ascii_case("localhost")) {
         let first = names.first()?;
         let is_share = style == Style::Windows && !host.contains(['@', ':', '%']) && !first.is_empty();
@@ -185,10 +183,7 @@ fn split_url(rest: &str, style: Style) -> Option<(Root, Vec<Cow<'_, str>>)> {
 }
 
 /// A name of a URL; `None` where it is encoded wrongly, or would be more than one name.
-pub(in crate::policy::rules) fn percent_decoded(name: &str) -> Option<Cow<'_, str>> {
-    if !name.contains('%') {
-        return Some(Cow::Borrowed(name));
-    }
+pub(in crate::policy::rules) fn percent_decoded(name: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(name.len());
     let mut rest = name.as_bytes();
     while let [byte, after @ ..] = rest {
@@ -204,7 +199,7 @@ pub(in crate::policy::rules) fn percent_decoded(name: &str) -> Option<Cow<'_, st
         });
     }
     let name = String::from_utf8(bytes).ok()?;
-    (!name.contains(['/', '\\'])).then_some(Cow::Owned(name))
+    (!name.contains(['/', '\\'])).then_some(name)
 }
 
 /// A name that means itself, without what Windows ignores at its end; `None` where it may mean another.

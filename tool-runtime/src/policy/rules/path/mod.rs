@@ -170,7 +170,8 @@ impl PathPattern {
 
 /// The root and the names of a pattern.
 fn read(text: &str, style: Style, base: Option<&Location>) -> Result<(Option<Root>, Vec<Name>), String> {
-    if text.contains(['?', '[', ']', '{', '}']) {
+    let behind = ["//?/", r"\\?\"].into_iter().find_map(|prefix| text.strip_prefix(prefix)).unwrap_or(text);
+    if behind.contains(['?', '[', ']', '{', '}']) {
         return Err("`?`, `[..]` and `{..}` are not supported; use `*` or several rules".to_owned());
     }
     if text.starts_with(['~', '$', '%']) {

@@ -82,6 +82,11 @@ fn a_path_whose_meaning_is_not_clear_is_unclear() {
             "file:///tmp/%00",
             "file:///tmp%2f..%2fetc/shadow",
             "file:///tmp/%zz",
+            "file:///tmp/%g0",
+            "file:///tmp/%0g",
+            "file:///tmp/%6",
+            "file:///etc#shadow",
+            "1:/etc",
             "file:///tmp/%e4",
             "file:///tmp?x",
             "file:///C:/etc",
@@ -101,9 +106,12 @@ fn a_star_stays_within_a_name_and_two_do_not() {
     check(&pattern("/srv/*.key"), Fit::No, &["/srv/a/b.key", "/srv/a.keys"]);
     check(&pattern("**/.env"), Fit::Yes, &[".env", "/.env", "/a/b/.env", "a/.env", "./a/../.env"]);
     check(&pattern("**/.env"), Fit::No, &["/a/.envrc", "/.env/a"]);
-    check(&pattern("**/.env"), Fit::Unclear, &["../.env", "../a"]);
+    check(&pattern("**/.env"), Fit::Unclear, &["../.env", "../a", "./~/.env", "./ a/.env", "./a:/.env"]);
+    check(&pattern("/srv/a*b*"), Fit::Yes, &["/srv/ab", "/srv/axbxbx"]);
     check(&pattern("/**"), Fit::Yes, &["/", "/a/b"]);
     check(&pattern("/tmp/../etc/./*"), Fit::Yes, &["/etc/shadow"]);
+    check(&pattern("/../etc/**"), Fit::Yes, &["/etc/shadow"]);
+    check(&pattern("/Etc/**"), Fit::Yes, &["/Etc/shadow"]);
 }
 
 #[test]
@@ -115,6 +123,18 @@ fn relative_paths_are_resolved_against_the_base() {
         &["secrets/a", "./secrets", "/srv/app/secrets/a", "../app/secrets/a", "x/../secrets/a"],
     );
     check(&secrets, Fit::No, &["a", "../secrets/a", "/secrets/a"]);
+    // What would be something else by itself is that also behind a base.
+    check(
+        &secrets,
+        Fit::Unclear,
+        &["~/a", "$HOME/a", "%HOME%/a", " a", "a ", "C:/secrets/a", "c:secrets/a", "x:/../secrets/a"],
+    );
+    check(&secrets, Fit::No, &["1:/a", "./~/a"]);
+    check(
+        &pattern("**/.env").base("/srv/app").unwrap(),
+        Fit::Yes,
+        &[".env", "/.env", "/a/.env", "../../b/.env"],
+    );
     let etc = pattern("/etc/**").base("/srv/app").unwrap();
     check(&etc, Fit::Yes, &["../../etc/shadow", "../../../../etc/shadow"]);
     // With no base, a relative path is comparable with relative patterns only.
@@ -132,6 +152,58 @@ fn a_relative_pattern_is_of_the_system_of_its_base() {
         &[r"C:\app\secrets\a", r"..\app\secrets"],
     );
     check(&pattern("secrets/**").base("/app").unwrap(), Fit::No, &["/APP/secrets/a"]);
+}
+
+#[test]
+fn a_pattern_with_a_drive_or_a_share_is_compared_as_on_windows() {
+    for (text, path) in [
+        ("C:/work/**", r"c:\Work\a"),
+        (r"\\server\share\**", "//SERVER/share/a"),
+        ("//?/C:/work/**", r"C:\work"),
+        (r"\\?\C:\work\**", "//?/c:/work/a"),
+        (r"\\?\UNC\server\share\**", "//server/share/a"),
+    ] {
+        let pattern = PathPattern::new(text).unwrap();
+        check(&pattern, Fit::Yes, &[path]);
+        assert_eq!((pattern.to_string().as_str(), text.parse()), (text, Ok(pattern)));
+    }
+}
+
+#[test]
+fn the_name_of_a_server_or_of_its_share_is_a_name() {
+    let anywhere = on_windows("**/.env", None);
+    check(
+        &anywhere,
+        Fit::Yes,
+        &["//server/share/.env", r"C:\.env", "/.env", "file:///a/.env", "file://server/share/.env"],
+    );
+    check(
+        &anywhere,
+        Fit::Unclear,
+        &[
+            "//ser:ver/share/.env",
+            "//server/sh:are/.env",
+            "//ser*er/share/.env",
+            "//server/sh?re/.env",
+            "//server./share/.env",
+            "//server",
+            "///server/share/.env",
+            "//./C:/.env",
+            "/??/C:/.env",
+            r"\\?\UNC\ser:ver\share\.env",
+            r"\\?\C:.env",
+            "file:////server/.env",
+            "file://user@server/share/.env",
+            "file://server:1/share/.env",
+            "file://ser%76er/share/.env",
+            "file://server//.env",
+            "file://server",
+            "file:///C:.env",
+            r"file:///a\.env",
+            "file:///a?/.env",
+            "file:///a#/.env",
+        ],
+    );
 }
 
 #[test]
@@ -195,6 +267,7 @@ fn case_is_ignored_by_option() {
     check(&pattern("/etc/**").ignore_case(true), Fit::Unclear, &["/e\u{200c}tc/a", "/etc\u{feff}"]);
     check(&pattern("/caf\u{e9}/**").ignore_case(true), Fit::Yes, &["/CAF\u{c9}/a"]);
     check(&pattern("/caf\u{e9}/**").ignore_case(true), Fit::Unclear, &["/cafe\u{301}/a"]);
+    check(&pattern("/caf\u{e9}/**").ignore_case(true), Fit::No, &["/tea/a", "/th\u{e9}/a"]);
     check(&pattern("/etc/**").ignore_case(true), Fit::No, &["/caf\u{e9}/a"]);
 }
 
@@ -205,6 +278,7 @@ fn a_pattern_that_would_not_guard_what_it_names_is_refused() {
         " /etc",
         "/etc/{a,b}",
         "/etc/?",
+        "//?/C:/a?",
         "/etc/[ab]",
         "/etc/a**",
         "/srv/*/../a",

@@ -1,0 +1,134 @@
+//! The run that calls belong to.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use serde_json::{Map, Value, json};
+use tool_core::{CallId, ReadonlyContext, RunContext};
+
+fn map(value: &Value) -> Map<String, Value> {
+    value.as_object().cloned().unwrap()
+}
+
+#[test]
+fn a_run_gives_what_was_set_and_nothing_else() {
+    let none = RunContext::new();
+    let texts = |run: ReadonlyContext<'_>| {
+        [run.app(), run.agent(), run.user(), run.session()].map(|text| text.map(str::to_owned))
+    };
+    assert_eq!(texts(none.read_only()), [None, None, None, None]);
+    assert_eq!(
+        (none.branch(), none.user_content(), none.parent_id(), none.deadline()),
+        (None, None, None, None)
+    );
+    assert!(none.meta().is_empty() && none.state().is_empty() && none.provided().is_empty());
+    assert!(none.id().is_generated() && none.id() != RunContext::new().id());
+    let deadline = Instant::now() + Duration::from_secs(60);
+    let run = RunContext::new()
+        .with_id("r")
+        .with_app("shop")
+        .with_agent("clerk")
+        .with_user("u")
+        .with_session("s")
+        .with_branch("root")
+        .with_user_content("hello")
+        .with_state(map(&json!({ "n": 1 })))
+        .with_deadline(deadline);
+    let seen = run.read_only();
+    assert_eq!(texts(seen), ["shop", "clerk", "u", "s"].map(|text| Some(text.to_owned())));
+    assert_eq!([run.app(), run.agent(), run.user(), run.session()], ["shop", "clerk", "u", "s"].map(Some));
+    assert_eq!((run.branch(), run.user_content()), (Some("root"), Some("hello")));
+    assert_eq!((run.id(), seen.id()), (&CallId::from("r"), &CallId::from("r")));
+    assert_eq!((run.deadline(), seen.deadline()), (Some(deadline), Some(deadline)));
+    let (meta, state) = (map(&json!({ "id": "s" })), map(&json!({ "n": 1 })));
+    assert_eq!((run.meta(), &*run.state()), (&meta, &state));
+    assert_eq!((seen.meta(), &*seen.state()), (&meta, &state));
+}
+
+#[test]
+fn the_id_of_the_session_stands_in_the_meta_in_either_order() {
+    let meta = || map(&json!({ "id": "other", "k": 1 }));
+    let expected = map(&json!({ "id": "s", "k": 1 }));
+    assert_eq!(RunContext::new().with_session("s").with_meta(meta()).meta(), &expected);
+    assert_eq!(RunContext::new().with_meta(meta()).with_session("s").meta(), &expected);
+    assert_eq!(RunContext::new().with_meta(meta()).meta(), &meta());
+}
+
+#[test]
+fn a_run_brings_values_by_their_types() {
+    let run = RunContext::new().provide(7_u8).provide_shared::<str>("text".into());
+    assert_eq!((run.provided().get::<u8>(), run.provided().get::<str>()), (Some(&7), Some("text")));
+    let seen = run.read_only();
+    assert_eq!((seen.get::<u8>(), seen.get::<str>(), seen.get::<char>()), (Some(&7), Some("text"), None));
+}
+
+#[test]
+fn a_value_is_kept_until_another_one_takes_its_place() {
+    let run = RunContext::new();
+    assert_eq!(run.value::<u8>("n"), None);
+    run.set("n", 1_u8);
+    run.set("n", 2_u8);
+    assert_eq!((run.value("n"), run.read_only().value("n")), (Some(Arc::new(2_u8)), Some(Arc::new(2_u8))));
+    assert_eq!((run.value::<u16>("n"), run.read_only().value::<u8>("m")), (None, None));
+    assert_eq!(*run.value_or_insert_with("n", || 3_u8), 2);
+    // Of another type, it is replaced.
+    assert_eq!(*run.value_or_insert_with("n", || 'c'), 'c');
+    assert_eq!((run.value("n"), run.value::<u8>("n")), (Some(Arc::new('c')), None));
+}
+
+#[test]
+fn a_value_that_is_made_meanwhile_is_kept_and_what_is_made_or_replaced_may_look_at_the_run() {
+    let run = Arc::new(RunContext::new());
+    let made = run.value_or_insert_with("n", || {
+        run.set("n", 1_u8);
+        2_u8
+    });
+    assert_eq!((*made, run.value("n")), (1, Some(Arc::new(1_u8))));
+
+    /// Looks at the run when it is dropped.
+    struct Looks(Arc<RunContext>, Arc<std::sync::Mutex<Vec<Option<u8>>>>);
+    impl Drop for Looks {
+        fn drop(&mut self) {
+            self.1.lock().unwrap().push(self.0.value("n").map(|value| *value));
+        }
+    }
+    let seen = Arc::default();
+    run.set("looks", Looks(Arc::clone(&run), Arc::clone(&seen)));
+    run.set("looks", Looks(Arc::clone(&run), Arc::clone(&seen)));
+    run.value_or_insert_with("looks", || 'c');
+    assert_eq!(*seen.lock().unwrap(), [Some(1), Some(1)]);
+}
+
+#[test]
+fn the_run_of_another_agent_belongs_to_the_one_that_started_it() {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    let run = RunContext::new()
+        .with_id("r")
+        .with_app("shop")
+        .with_agent("clerk")
+        .with_user("u")
+        .with_session("s")
+        .with_user_content("hello")
+        .with_state(map(&json!({ "n": 1 })))
+        .provide('p')
+        .with_deadline(deadline);
+    run.set("n", 1_u8);
+    let child = run.child("researcher");
+    assert!(child.id().is_generated());
+    assert_eq!((child.parent_id(), child.agent()), (Some(run.id()), Some("researcher")));
+    assert_eq!([child.app(), child.user(), child.session()], ["shop", "u", "s"].map(Some));
+    assert_eq!((child.user_content(), child.deadline()), (Some("hello"), Some(deadline)));
+    assert_eq!(child.meta(), run.meta());
+    assert!(child.state().is_empty());
+    assert_eq!((child.provided().get(), child.value("n")), (Some(&'p'), Some(Arc::new(1_u8))));
+    child.set("n", 2_u8);
+    assert_eq!((run.value("n"), child.value("n")), (Some(Arc::new(1_u8)), Some(Arc::new(2_u8))));
+    assert_eq!((child.branch(), child.child("b").branch()), (Some("researcher"), Some("researcher.b")));
+    let other = run.child("other");
+    child.cancellation().cancel();
+    assert!(!run.cancellation().is_cancelled() && !other.cancellation().is_cancelled());
+    run.cancellation().cancel();
+    assert!(other.cancellation().is_cancelled());
+}
