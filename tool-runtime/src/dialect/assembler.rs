@@ -59,9 +59,10 @@ pub struct Assembled {
     /// a response without content, and every one of MCP.
     ///
     /// Calls have the names that the provider knows, and calls that came without an id have the id of the [`ToolCall`],
-    /// where the provider wants one. Left out is what providers refuse: blank texts for Anthropic, and reasoning that the
-    /// end of a stream cut off. Arguments for Anthropic that are not a JSON object are under the key
-    /// [`INVALID_JSON`](https://platform.claude.com/docs/en/agents-and-tools/tool-use/fine-grained-tool-streaming#handling-invalid-json-in-tool-responses).
+    /// where the provider wants one. Left out is what providers refuse: blank texts for Anthropic, an empty list of calls
+    /// for OpenAI, and reasoning that the end of a response cut off. Arguments for Anthropic that are not a JSON object
+    /// are under the key
+    /// [`INVALID_JSON`](https://platform.claude.com/docs/en/agents-and-tools/tool-use/fine-grained-tool-streaming).
     pub message: Option<Box<RawValue>>,
     /// The text of the response: that of all [text deltas](Delta::Text).
     pub text: String,

@@ -90,12 +90,11 @@ impl Draft {
 
     /// Takes the members of a message, as they are, but for its parts in `list`; those that are there stay.
     pub(super) fn take_members(&mut self, message: &At<'_>, list: &str) {
-        for (name, value) in message.members() {
-            if !self.base.iter().any(|(own, _)| own == name) {
-                let value = if name == list { ExactValue::List(Vec::new()) } else { value.to_owned() };
-                self.base.push((Cow::Owned(name.to_owned()), value));
+        join(&mut self.base, message.members(), |name, own, value| {
+            if own.is_null() {
+                *own = if name == list { ExactValue::List(Vec::new()) } else { value.to_owned() };
             }
-        }
+        });
     }
 
     /// Gives each call that came without an id the id that it was given here, as the member `name`: results name it.
@@ -122,26 +121,27 @@ impl Draft {
         }
     }
 
-    /// The message, its parts in `list`, by `role` where none is named; `None` where nothing is in it.
+    /// The message, its parts in `list`, by `role` where none is named; `None` where nothing is in it. A list without parts
+    /// is left out: [OpenAI refuses it](https://github.com/BigSweetPotatoStudio/HyperChat/pull/115).
     pub(super) fn into_message(self, list: &'static str, role: &'static str) -> Option<ExactValue<'static>> {
         let Self { mut base, parts, .. } = self;
         if !base.iter().any(|(name, value)| name == "role" && !value.is_null()) {
             base.retain(|(name, _)| name != "role");
             base.insert(0, (Cow::Borrowed("role"), text(role)));
         }
-        let parts: Vec<_> = parts.into_iter().map(|part| part.value).collect();
-        let is_empty = |value: &ExactValue<'_>| match value {
-            ExactValue::Null => true,
-            ExactValue::List(items) => items.is_empty(),
-            _ => false,
-        };
-        if parts.is_empty() && base.iter().all(|(name, value)| name == "role" || is_empty(value)) {
-            return None;
+        if parts.is_empty() {
+            base.retain(|(name, _)| name != list);
+            let is_empty = |value: &ExactValue<'_>| match value {
+                ExactValue::Null => true,
+                ExactValue::List(items) => items.is_empty(),
+                _ => false,
+            };
+            let has_some = base.iter().any(|(name, value)| name != "role" && !is_empty(value));
+            return has_some.then_some(ExactValue::Object(base));
         }
+        let parts = parts.into_iter().map(|part| part.value).collect();
         let mut message = ExactValue::Object(base);
-        if !parts.is_empty() {
-            put(&mut message, list, ExactValue::List(parts));
-        }
+        put(&mut message, list, ExactValue::List(parts));
         Some(message)
     }
 
@@ -160,6 +160,37 @@ pub(super) fn text(text: &str) -> ExactValue<'static> {
 pub(super) fn put(object: &mut ExactValue<'static>, name: &str, value: ExactValue<'static>) {
     if let Some(place) = object.entry(name) {
         *place = value;
+    }
+}
+
+/// Passes each of the members `more` on, with the one of the same name in `before`, which is `null` where it is new.
+pub(super) fn join<'n, T>(
+    before: &mut Members,
+    more: impl Iterator<Item = (&'n str, T)>,
+    mut with: impl FnMut(&'n str, &mut ExactValue<'static>, T),
+) {
+    /// The most members that are looked for one by one, and not by an index of names.
+    const FEW: usize = 8;
+    let more: Vec<_> = more.collect();
+    let named = |(at, (name, _)): (usize, &(Cow<'static, str>, _))| (name.clone(), at);
+    let mut index =
+        (more.len() > FEW).then(|| before.iter().enumerate().map(named).collect::<HashMap<_, _>>());
+    for (name, value) in more {
+        let known = match &index {
+            Some(index) => index.get(name).copied(),
+            None => before.iter().rposition(|(own, _)| own == name),
+        };
+        let at = known.unwrap_or_else(|| {
+            let own = Cow::Owned(name.to_owned());
+            if let Some(index) = &mut index {
+                index.insert(Cow::clone(&own), before.len());
+            }
+            before.push((own, ExactValue::Null));
+            before.len() - 1
+        });
+        if let Some((_, own)) = before.get_mut(at) {
+            with(name, own, value);
+        }
     }
 }
 
@@ -188,15 +219,12 @@ pub(super) fn add(before: &mut ExactValue<'static>, delta: &ExactValue<'_>) {
     match (before, delta) {
         (_, ExactValue::Null) => {}
         (ExactValue::String(before), ExactValue::String(more)) => before.to_mut().push_str(more),
-        (object @ ExactValue::Object(_), ExactValue::Object(more)) => {
-            for (name, delta) in more {
-                let Some(place) = object.entry(name) else { continue };
-                if matches!(&**name, "index" | "type") {
-                    *place = delta.clone().into_owned();
-                } else {
-                    add(place, delta);
-                }
-            }
+        (ExactValue::Object(members), ExactValue::Object(more)) => {
+            let more = more.iter().map(|(name, delta)| (&**name, delta));
+            join(members, more, |name, place, delta| match name {
+                "index" | "type" => *place = delta.clone().into_owned(),
+                _ => add(place, delta),
+            });
         }
         (ExactValue::List(items), ExactValue::List(more)) => {
             for delta in more {

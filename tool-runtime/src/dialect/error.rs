@@ -28,7 +28,7 @@ impl fmt::Display for DialectError {
 }
 
 impl DialectError {
-    /// That `expected` should be at `pointer` of the body of a request.
+    /// An error at `pointer` of the body of a request, where `expected` should be.
     pub(super) fn of_body(body: &Value, pointer: &str, expected: &str) -> Self {
         let kind = match body.pointer(pointer) {
             None => kind(None),

@@ -3,7 +3,13 @@
 use serde_json::value::RawValue;
 use tool_core::__private::ExactValue;
 
-use super::{Assembled, Bound, Delta, draft::Draft, error::At, slots::Slots, stop::Stop, usage::Usage};
+use super::{
+    Assembled, Bound, Delta, Usage,
+    draft::{Draft, Members, join},
+    error::At,
+    slots::Slots,
+    stop::Stop,
+};
 
 /// A response that is being read.
 #[derive(Default)]
@@ -16,7 +22,7 @@ pub(super) struct Reading {
     reasoning: String,
     stop_reason: Option<String>,
     /// The members by which the provider counts tokens, as they were told last.
-    usage: Option<ExactValue<'static>>,
+    usage: Members,
 }
 
 impl Reading {
@@ -58,18 +64,11 @@ impl Reading {
 
     /// Takes numbers of tokens, which replace those that were told before.
     pub(super) fn count(&mut self, usage: &At<'_>) {
-        if usage.value().is_none() {
-            return;
-        }
-        let before = self.usage.get_or_insert_with(|| ExactValue::Object(Vec::new()));
-        for (name, value) in usage.members().filter(|(_, value)| value.value().is_some()) {
-            if let Some(place) = before.entry(name) {
-                *place = value.to_owned();
-            }
-        }
+        let given = usage.members().filter(|(_, count)| count.value().is_some());
+        join(&mut self.usage, given, |_, own, count| *own = count.to_owned());
     }
 
-    /// Returns what the response was.
+    /// Returns the response.
     pub(super) fn finish(self, bound: &Bound) -> Assembled {
         let Self { slots, mut draft, text, reasoning, stop_reason, usage, .. } = self;
         let wire = bound.wire();
@@ -80,7 +79,7 @@ impl Reading {
             draft.name_calls(id, &calls);
         }
         let message = wire.message(draft).and_then(|it| RawValue::from_string(it.to_string()).ok());
-        let usage = usage.map(|counted| wire.usage(&counted)).filter(|usage| *usage != Usage::default());
+        let usage = Some(wire.usage(&ExactValue::Object(usage))).filter(|usage| *usage != Usage::default());
         Assembled { calls, ended, message, text, reasoning, stop_reason, usage }
     }
 }

@@ -1,4 +1,4 @@
-//! How many tokens a response took.
+//! Numbers of tokens.
 
 use serde::{Deserialize, Serialize};
 use tool_core::__private::ExactValue;

@@ -9,7 +9,7 @@ use crate::{
     dialect::{
         DialectError, Usage,
         content::{Block, blocks, not_shown},
-        draft::{Draft, Part, add, put, text},
+        draft::{Draft, Part, add, join, put, text},
         error::At,
         reading::Reading,
         slots::{Key, Slot},
@@ -129,11 +129,9 @@ fn push_delta(delta: &At<'_>, index: &At<'_>, reading: &mut Reading) -> Result<(
             }
         }
         _ => {
-            for (name, more) in delta.members().filter(|(name, _)| *name != "type") {
-                if let (Some(place), Some(more)) = (part.value.entry(name), more.value()) {
-                    add(place, more);
-                }
-            }
+            let ExactValue::Object(members) = &mut part.value else { return Ok(()) };
+            let more = delta.members().filter(|(name, more)| *name != "type" && more.value().is_some());
+            join(members, more, |_, place, more| add(place, &more.to_owned()));
         }
     }
     reading.say(delta.field("text").as_text().unwrap_or_default());

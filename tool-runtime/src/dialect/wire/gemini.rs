@@ -9,7 +9,7 @@ use crate::{
     dialect::{
         Bound, DialectError, Usage,
         content::{Block, blocks, not_shown},
-        draft::{Draft, Part, add, put},
+        draft::{Draft, Members, Part, add, join, put},
         error::At,
         json_path::place,
         reading::Reading,
@@ -128,18 +128,23 @@ fn push_call_part(part: &At<'_>, call: &At<'_>, reading: &mut Reading) -> Result
     reading.draft.know(place, Key::Number(at as u64));
     let Some(own) = reading.draft.get_mut(place) else { return Ok(()) };
     own.open |= call.field("partialArgs").value().is_some();
-    for (name, value) in part.members() {
-        if name != "functionCall" {
-            put(&mut own.value, name, value.to_owned());
-        } else if let Some(function) = own.value.entry(name) {
-            if function.is_null() {
-                *function = ExactValue::Object(Vec::new());
-            }
-            let kept = call.members().filter(|(name, _)| !matches!(*name, "partialArgs" | "willContinue"));
-            kept.for_each(|(name, value)| put(function, name, value.to_owned()));
+    let ExactValue::Object(members) = &mut own.value else { return Ok(()) };
+    join(members, part.members(), |name, own, value| match own {
+        ExactValue::Object(function) if name == "functionCall" => push_function(function, call),
+        ExactValue::Null if name == "functionCall" => {
+            let mut function = Members::new();
+            push_function(&mut function, call);
+            *own = ExactValue::Object(function);
         }
-    }
+        _ => *own = value.to_owned(),
+    });
     Ok(())
+}
+
+/// Takes what a part of a call says, but for its part of the arguments.
+fn push_function(function: &mut Members, call: &At<'_>) {
+    let told = call.members().filter(|(name, _)| !matches!(*name, "partialArgs" | "willContinue"));
+    join(function, told, |_, own, value| *own = value.to_owned());
 }
 
 pub(super) fn complete(draft: &mut Draft, slots: &Slots) {

@@ -14,7 +14,7 @@ pub(super) fn message(assembled: &Assembled) -> Value {
     assembled.message.as_ref().map_or(Value::Null, |message| serde_json::from_str(message.get()).unwrap())
 }
 
-fn read(dialect: &Dialect, response: &Value) -> Assembled {
+pub(super) fn read(dialect: &Dialect, response: &Value) -> Assembled {
     bound(dialect).read(response).unwrap()
 }
 
@@ -279,92 +279,6 @@ fn arguments_that_were_cut_off_stay_in_the_message_and_are_not_run() {
 }
 
 #[test]
-fn chat_servers_get_back_what_they_send_beside_calls() {
-    let events = [
-        json!({ "role": "assistant", "content": null }),
-        json!({ "reasoning_content": "Hm", "reasoning_details": [{ "type": "reasoning.text", "text": "Hm", "index": 0 }] }),
-        json!({ "reasoning_content": ".", "reasoning_details": [{ "type": "reasoning.text", "text": ".", "signature": "c2ln", "index": 0 }] }),
-        json!({ "tool_calls": [{ "index": 0, "function": { "name": "add", "arguments": "{\"a\":" }, "extra_content": { "google": { "thought_signature": "EvsD" } } }] }),
-        json!({ "tool_calls": [{ "index": 0, "function": { "arguments": "1.0}" } }] }),
-    ];
-    let mut events: Vec<_> =
-        events.iter().map(|delta| json!({ "choices": [{ "index": 0, "delta": delta }] })).collect();
-    events.push(json!({ "choices": [{ "index": 0, "delta": {}, "finish_reason": "tool_calls" }] }));
-    events.push(json!({ "choices": [], "usage": { "prompt_tokens": 9, "completion_tokens": 5, "total_tokens": 14,
-        "prompt_tokens_details": { "cached_tokens": 4 }, "completion_tokens_details": { "reasoning_tokens": 2 } } }));
-    let done = assembled(&Dialect::openai_chat(), &events);
-    let id = done.calls[0].id.to_string();
-    let expected = json!({
-        "role": "assistant",
-        "content": null,
-        "reasoning_content": "Hm.",
-        "reasoning_details": [{ "type": "reasoning.text", "text": "Hm.", "index": 0, "signature": "c2ln" }],
-        "tool_calls": [{
-            "function": { "name": "add", "arguments": "{\"a\":1.0}" },
-            "extra_content": { "google": { "thought_signature": "EvsD" } },
-            "type": "function",
-            "id": id,
-        }],
-    });
-    assert_eq!(message(&done), expected);
-    let usage = done.usage.unwrap();
-    assert_eq!((usage.input, usage.output), (Some(9), Some(5)));
-    assert_eq!((usage.cached, usage.reasoning), (Some(4), Some(2)));
-}
-
-#[test]
-fn content_of_a_chat_is_a_text_or_a_list_of_all_of_it() {
-    let of = |contents: &[Value]| {
-        let event = |content: &Value| json!({ "choices": [{ "index": 0, "delta": { "content": content } }] });
-        message(&assembled(&Dialect::openai_chat(), &contents.iter().map(event).collect::<Vec<_>>()))
-    };
-    let part = |text: &str| json!({ "type": "text", "text": text });
-    let said = |content: Value| json!({ "role": "assistant", "content": content });
-    assert_eq!(of(&[json!(""), json!("a"), Value::Null, json!("b")]), said(json!("ab")));
-    assert_eq!(of(&[json!(""), json!([part("a")]), json!("")]), said(json!([part("a")])));
-    assert_eq!(
-        of(&[json!("a"), json!([part("b")]), json!("c")]),
-        said(json!([part("a"), part("b"), part("c")]))
-    );
-    assert!(assembled(&Dialect::openai_chat(), &[]).message.is_none());
-}
-
-#[test]
-fn of_several_choices_the_one_with_calls_is_the_message_or_else_the_first() {
-    let call = json!({ "id": "1", "type": "function", "function": { "name": "add", "arguments": "{}" } });
-    let choice = |text: &str, calls: Value, reason: &str| json!({ "message": { "role": "assistant", "content": text, "tool_calls": calls }, "finish_reason": reason });
-    let (none, one) = (choice("a", json!([]), "length"), choice("b", json!([call]), "tool_calls"));
-    let of = |choices: Value| {
-        read(&Dialect::openai_chat(), &json!({ "choices": choices, "usage": { "prompt_tokens": 1 } }))
-    };
-    let first = of(json!([none, choice("c", json!([]), "stop")]));
-    assert_eq!((first.text.as_str(), first.stop_reason.as_deref()), ("a", Some("length")));
-    let with_call = of(json!([none, one]));
-    assert_eq!((with_call.text.as_str(), with_call.stop_reason.as_deref()), ("b", Some("tool_calls")));
-    assert!(with_call.calls[0].completed().is_ok());
-    assert_eq!(
-        (message(&with_call)["content"].as_str(), with_call.usage.unwrap().input),
-        (Some("b"), Some(1))
-    );
-}
-
-#[test]
-fn the_one_call_of_an_older_chat_is_put_together() {
-    let event = |delta: Value| json!({ "choices": [{ "index": 0, "delta": delta }] });
-    let events = [
-        event(
-            json!({ "role": "assistant", "content": null, "function_call": { "name": "add", "arguments": "" } }),
-        ),
-        event(json!({ "function_call": { "arguments": "{\"a\":" } })),
-        event(json!({ "function_call": { "arguments": "1}" } })),
-        json!({ "choices": [{ "index": 0, "delta": {}, "finish_reason": "function_call" }] }),
-    ];
-    let function = json!({ "name": "add", "arguments": "{\"a\":1}" });
-    let expected = json!({ "role": "assistant", "content": null, "function_call": function });
-    assert_eq!(message(&assembled(&Dialect::openai_chat(), &events)), expected);
-}
-
-#[test]
 fn items_of_a_stream_without_their_end_or_their_beginning_are_kept() {
     let event = |kind: &str, members: Value| {
         let mut event = members;
@@ -398,4 +312,11 @@ fn items_of_a_stream_without_their_end_or_their_beginning_are_kept() {
     let done = assembled(&Dialect::openai_responses(), &[delta, last]);
     assert_eq!(message(&done).to_string(), output.to_string());
     assert_eq!((done.text.as_str(), done.reasoning.as_str()), ("Hi", "Hm."));
+    // Reasoning without an item after it would be refused.
+    let (thought, whole) = (&output[0], &output[1]);
+    let of = |output: Value| {
+        message(&read(&Dialect::openai_responses(), &json!({ "status": "incomplete", "output": output })))
+    };
+    assert_eq!(of(json!([thought, whole, thought, thought])), json!([thought, whole]));
+    assert_eq!(of(json!([thought])), Value::Null);
 }

@@ -4,6 +4,7 @@ mod accepted;
 mod anthropic;
 mod append;
 mod assistant;
+mod assistant_chat;
 mod bound;
 pub(crate) mod carried;
 mod drafts;

@@ -172,3 +172,29 @@ fn an_event_costs_the_same_however_much_came_before() {
     // Eight times as many; quadratic, it would be 64 times.
     assert!(many < few * 24, "{few:?}, {many:?}");
 }
+
+#[test]
+fn a_member_costs_the_same_among_many() {
+    // As many members in one event as in many, some of them twice.
+    let delta = |from: usize, to: usize| {
+        let members = (from..to).map(|at| (format!("m{}", at / 2), json!("x")));
+        let delta: serde_json::Map<_, _> = members.collect();
+        json!({ "choices": [{ "index": 0, "delta": { "content": "", "more": delta } }] })
+    };
+    let took = |count: usize| {
+        let event = delta(0, count).to_string();
+        let fastest = (0..3).map(|_| {
+            let start = Instant::now();
+            let mut assembler = bound(&Dialect::openai_chat()).assembler();
+            drop(assembler.push(&event).unwrap());
+            drop(assembler.push(&event).unwrap());
+            let message = message(&assembler.finish());
+            assert_eq!(message["more"].as_object().unwrap().len(), count.div_ceil(2));
+            assert_eq!(message["more"]["m0"], "xx");
+            start.elapsed()
+        });
+        fastest.min().unwrap_or(Duration::ZERO)
+    };
+    let (few, many) = (took(4_000), took(32_000));
+    assert!(many < few * 24, "{few:?}, {many:?}");
+}

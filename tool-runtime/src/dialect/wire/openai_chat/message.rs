@@ -3,7 +3,7 @@
 use tool_core::__private::ExactValue;
 
 use crate::dialect::{
-    draft::{Draft, Part, add, put, text},
+    draft::{Draft, Part, add, join, put, text},
     error::At,
     reading::Reading,
     slots::{Key, Slots},
@@ -24,16 +24,14 @@ pub(super) fn tell(message: &At<'_>, reading: &mut Reading) {
 
 /// Adds to the members of the message what a delta says beside calls.
 pub(super) fn push_members(delta: &At<'_>, draft: &mut Draft) {
-    for (name, more) in delta.members() {
-        let before = draft.base.iter_mut().find(|(own, _)| own == name).map(|(_, value)| value);
-        match (name, before) {
-            ("tool_calls", None) => draft.base.push((name.to_owned().into(), ExactValue::List(Vec::new()))),
-            (_, None) => draft.base.push((name.to_owned().into(), more.to_owned())),
-            ("role" | "tool_calls" | "function_call", Some(before)) if !before.is_null() => {}
-            ("content", Some(before)) => add_content(before, &more),
-            (_, Some(before)) => more.value().map_or((), |more| add(before, more)),
-        }
-    }
+    join(&mut draft.base, delta.members(), |name, before, more| match name {
+        "tool_calls" if before.is_null() => *before = ExactValue::List(Vec::new()),
+        "tool_calls" => {}
+        // Only the first one counts: the other parts of a call are read with it.
+        "role" | "function_call" if !before.is_null() => {}
+        "content" => add_content(before, &more),
+        _ => more.value().map_or((), |more| add(before, more)),
+    });
 }
 
 /// Adds to the content, which is a text or, with some servers, a list of parts; of one that is both, a list is made.
@@ -64,30 +62,28 @@ pub(super) fn push_piece(part: &At<'_>, at: usize, is_new: bool, draft: &mut Dra
         draft.find(&Key::Number(at as u64)).unwrap_or_default()
     };
     let Some(own) = draft.get_mut(place) else { return };
-    for (name, more) in part.members().filter(|(name, _)| *name != "index") {
-        let Some(before) = own.value.entry(name) else { continue };
-        match name {
-            "function" | "custom" => push_function(before, &more),
-            // Some servers repeat them, or begin with empty ones.
-            "id" | "type" if before.as_str().is_some_and(|it| !it.is_empty()) => {}
-            "id" | "type" => *before = more.to_owned(),
-            _ => more.value().map_or((), |more| add(before, more)),
-        }
-    }
+    let ExactValue::Object(members) = &mut own.value else { return };
+    let told = part.members().filter(|(name, _)| *name != "index");
+    join(members, told, |name, before, more| match name {
+        "function" | "custom" => push_function(before, &more),
+        // Some servers repeat them, or begin with empty ones.
+        "id" | "type" if before.as_str().is_some_and(|it| !it.is_empty()) => {}
+        "id" | "type" => *before = more.to_owned(),
+        _ => more.value().map_or((), |more| add(before, more)),
+    });
 }
 
 fn push_function(function: &mut ExactValue<'static>, part: &At<'_>) {
     if function.is_null() {
         *function = ExactValue::Object(Vec::new());
     }
-    for (name, more) in part.members() {
-        match (function.entry(name), name, more.value()) {
-            (Some(before), "name", Some(name)) => *before = name.clone().into_owned(),
-            (Some(before), "arguments" | "input", _) => *before = text(""),
-            (Some(before), _, Some(more)) => add(before, more),
-            _ => {}
-        }
-    }
+    let ExactValue::Object(members) = function else { return };
+    join(members, part.members(), |name, before, more| match name {
+        "name" if before.as_str().is_some_and(|it| !it.is_empty()) => {}
+        "name" => *before = more.to_owned(),
+        "arguments" | "input" => *before = text(""),
+        _ => more.value().map_or((), |more| add(before, more)),
+    });
 }
 
 pub(in crate::dialect::wire) fn complete(draft: &mut Draft, slots: &Slots) {

@@ -163,11 +163,13 @@ fn tell(item: &At<'_>, reading: &mut Reading) {
     }
 }
 
-/// Gives calls that were cut off what came of their arguments, and takes out reasoning that was: the provider wants [the
-/// item after it](https://github.com/openai/openai-agents-python/issues/1660).
+/// Gives calls that were cut off what came of their arguments, and takes out reasoning that was, or after which the
+/// response ended: the provider wants [the item after it](https://github.com/openai/codex/issues/1227).
 pub(in crate::dialect::wire) fn complete(draft: &mut Draft, slots: &Slots) {
     draft.fill(slots, |item, arguments, custom| {
         put(item, if custom { "input" } else { "arguments" }, arguments);
     });
-    draft.parts().retain(|part| !part.open || !part.is("reasoning"));
+    let parts = draft.parts();
+    parts.retain(|part| !part.open || !part.is("reasoning"));
+    while parts.pop_if(|part| part.is("reasoning")).is_some() {}
 }
