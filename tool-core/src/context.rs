@@ -320,8 +320,9 @@ impl ToolContext {
         &self.attempted().state
     }
 
-    /// Asks for `actions` beside the result, if the call succeeds: for a tool whose result has a type of its own. What
-    /// was asked for before is [kept](Actions::follow).
+    /// Asks for `actions` beside the result, if the call succeeds. For a tool whose result is of any type; one that returns
+    /// a [`ToolOutput`] can also use [`with_actions`](ToolOutput::with_actions). What was asked for before is
+    /// [kept](Actions::follow).
     ///
     /// # Errors
     ///

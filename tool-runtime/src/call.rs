@@ -398,9 +398,9 @@ pub struct Pending {
     pub call: ToolCall,
     /// The address of the call, by which it is answered.
     pub address: CallAddress,
-    /// What is waited for.
+    /// The operation that the call waits for.
     pub operation: Operation,
-    /// What the model is told in the meantime; `None` where there is nothing to tell yet.
+    /// The interim result for the model, such as that an approval is required; `None` if there is none yet.
     pub result: Option<ToolResult>,
 }
 
@@ -461,9 +461,10 @@ impl CallOutcome {
     }
 }
 
-/// What a batch asks of its run: states and artifacts in the order of the calls, so that the later call
-/// wins; [`terminate`](Actions::terminate) only where every call asks for it. A call that failed asks for
-/// nothing.
+/// Merges the actions that the calls of a batch ask of their run: states and artifacts in the order of the calls, so
+/// that the later call wins; [`terminate`](Actions::terminate) only where every call asks for it. A call that failed asks
+/// for nothing. The loop of a program looks at it after each batch, and ends where it asks for that: an executor applies
+/// the changes of [`State`](crate::State) itself, and no other action.
 ///
 /// # Examples
 ///

@@ -3,9 +3,12 @@ use serde_json::{Map, Value};
 
 use crate::state::patch;
 
-/// What a tool asks of the run that called it, beside its result.
+/// Requests of a tool to the run that called it, beside its result, made by
+/// [`ToolContext::add_actions`](crate::ToolContext::add_actions) or
+/// [`ToolOutput::with_actions`](crate::ToolOutput::with_actions).
 ///
-/// Asking is all that a tool does; whether it happens is for the run to decide.
+/// An executor applies the changes of state; all other actions are for the loop of the program, which reads those of a
+/// batch merged into one (`merged_actions` of `tool-runtime`).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Actions {

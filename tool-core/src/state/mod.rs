@@ -27,34 +27,31 @@ use crate::ToolError;
 ///
 /// Changes are merged in the order of the calls, as JSON Merge Patches
 /// ([RFC 7396](https://www.rfc-editor.org/rfc/rfc7396)): two calls that change different members of one object both
-/// succeed, and of two changes of one member the later counts. In an object, a member that is `null` is absent.
+/// succeed, and of two changes of one member, or of one list, the later counts. In an object, a member that is `null` is
+/// absent.
+///
+/// A tool that computes a value from the one before, such as a counter or a list that grows, loses changes if calls run in
+/// parallel: each of them sees the value before. Such a tool is `sequential`.
 ///
 /// The prefix of a name says how long a value lasts: see [`Lifetime`].
 ///
 /// # Examples
 ///
-/// ```standalone_crate
-/// use tool_runtime::{Executor, RunContext, State, ToolCall, prelude::*};
+/// ```
+/// use serde_json::json;
+/// use tool_core::{State, ToolContext, ToolError};
 ///
-/// /// Counts calls.
-/// #[tool]
+/// // As a function with `#[tool(sequential)]`.
 /// fn count(state: &State) -> Result<u32, ToolError> {
 ///     let count = state.get::<u32>("count")?.unwrap_or_default() + 1;
 ///     state.set("count", count)?;
 ///     Ok(count)
 /// }
 ///
-/// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
-/// let executor = Executor::new(Registry::builder().tool::<count>().build()?);
-/// let run = std::sync::Arc::new(RunContext::new());
-/// for expected in ["1", "2"] {
-///     let batch = executor.batch(vec![ToolCall::new("count", "{}")]).within(std::sync::Arc::clone(&run));
-///     assert_eq!(batch.run().await[0].result().unwrap().text(), expected);
-/// }
-/// assert_eq!(run.state()["count"], 2);
-/// # Ok::<(), anyhow::Error>(())
-/// # })?;
-/// # Ok::<(), anyhow::Error>(())
+/// let cx = ToolContext::for_test();
+/// assert_eq!((count(cx.state())?, count(cx.state())?), (1, 2));
+/// assert_eq!(json!(cx.state().changes()), json!({ "count": 2 }));
+/// # Ok::<(), ToolError>(())
 /// ```
 pub struct State {
     /// The values when the group began.

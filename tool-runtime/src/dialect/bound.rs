@@ -187,8 +187,10 @@ impl Bound {
     }
 
     /// Adds the assistant message of a response to a request, unchanged, and after it the [results](Self::results) of its
-    /// calls, in the order of `outcomes`. An outcome [without a result](CallOutcome::result) adds nothing: providers want
-    /// one for each call, so that external and pending calls are answered first.
+    /// calls, in the order of `outcomes`. An outcome [without a result](CallOutcome::result) adds nothing, and a pending
+    /// one adds its [interim result](crate::Pending::result). Providers require exactly one result for each call: put
+    /// [`CallOutcome::Finished`] with the result of [`Executor::answer`](crate::Executor::answer), or the outcome of
+    /// [`Executor::resume`](crate::Executor::resume), in the place of such an outcome before it is added.
     ///
     /// # Examples
     ///

@@ -277,34 +277,39 @@ impl ExecutorBuilder {
         self
     }
 
-    /// Leaves calls of the tools for which `external` is true to the caller: they are not run, and no
-    /// hook or permission is asked.
+    /// Leaves calls of the tools for which `external` returns `true` to the caller, who [answers](Executor::answer)
+    /// them. Such a call is neither run nor checked: no hook, permission or rule is applied to it, and its arguments are
+    /// those of the model. [`Registry::check`](crate::Registry::check) validates them.
     pub fn external(mut self, external: impl Fn(&ToolDefinition) -> bool + Send + Sync + 'static) -> Self {
         self.settings.external = Some(Arc::new(external));
         self
     }
 
-    /// Sets rules that stand above all hooks and policies.
+    /// Sets the rules, which are applied before hooks and policies, and again to arguments that a hook has rewritten. An
+    /// `ask` among them is a permission: see [`ask_later`](Self::ask_later).
     pub fn rules(mut self, rules: Rules) -> Self {
         self.settings.rules = Some(rules);
         self
     }
 
-    /// Sets who decides which calls may run; all may, if nothing is said, that their tools permit.
+    /// Sets the policy that decides which calls may run, after the `permission` of the tool. Default: all that their
+    /// tools permit.
     pub fn permission(mut self, policy: impl PermissionPolicy + 'static) -> Self {
         self.settings.permission = Some(Arc::new(policy));
         self
     }
 
-    /// Sets who asks a person, while the batch waits.
+    /// Sets the approver, which decides on required approvals while the batch waits. Default: none, as
+    /// [`Approver`] describes.
     pub fn approver(mut self, approver: impl Approver + 'static) -> Self {
         self.settings.approver = Some(Arc::new(approver));
         self
     }
 
-    /// Says whether a permission that is `Ask` makes the call [pending](crate::Pending), like a
-    /// confirmation does, where there is no approver. If nothing is said, the model is told that an
-    /// approval is required, and the call is over.
+    /// Sets whether a call is [pending](crate::Pending) if a permission or a rule is `Ask` and there is no approver.
+    /// Default: `false`; the call is finished with the error
+    /// [`ApprovalRequired`](tool_core::ErrorKind::ApprovalRequired), and cannot be resumed. A `confirm` and a question of
+    /// the tool's body make a call pending in either case.
     pub fn ask_later(mut self, ask_later: bool) -> Self {
         self.settings.ask_later = ask_later;
         self

@@ -193,7 +193,8 @@ impl Executor {
         self.batch(calls).stream()
     }
 
-    /// A batch of `calls`, to say more about it before it is run.
+    /// A batch of `calls` that can be configured before it is run: its run ([`within`](Batch::within)) and
+    /// [`steering`](Batch::steering).
     pub fn batch(&self, calls: Vec<ToolCall>) -> Batch {
         Batch::new(self.clone(), calls)
     }
@@ -313,14 +314,46 @@ impl Executor {
         Ok(result)
     }
 
-    /// A batch of the calls that wait for a person and were now answered, in the order in which they
-    /// came. A call that is confirmed is made as it was asked for; if it, or its tool, has changed since,
-    /// the person is asked again. The calls of a batch that is dropped before it runs wait as before.
+    /// A batch of the calls that wait for a person and were now answered. Its outcomes are in the order in which the
+    /// calls arrived, whatever the order of `answers`. A call that is confirmed is made as it was asked for; if it, or
+    /// its tool, has changed since, or its body asks another question, the person is asked again. The calls of a batch
+    /// that is dropped before it runs wait as before.
     ///
     /// # Errors
     ///
     /// If one of them does not wait for a person (any more), or is given by an id that several open calls have; then
     /// none of them is run.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use tool_runtime::{ConfirmationAnswer, Executor, ToolCall, prelude::*};
+    ///
+    /// /// Removes a file.
+    /// #[tool(destructive, confirm)]
+    /// fn remove(path: String) -> String {
+    ///     format!("{path} is removed")
+    /// }
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+    /// let executor = Executor::new(Registry::builder().tool::<remove>().build()?);
+    /// let call = |path: &str| ToolCall::new("remove", json!({ "path": path }));
+    /// let mut outcomes = executor.run(vec![call("a"), call("b")]).await;
+    ///
+    /// // A person says yes to the first one and no to the second one.
+    /// let answer = |confirmed| ConfirmationAnswer { confirmed, payload: Value::Null };
+    /// let addresses = outcomes.iter().filter_map(|outcome| outcome.address().cloned());
+    /// let answers: Vec<_> = addresses.zip([answer(true), answer(false)]).collect();
+    /// let resumed = executor.resume(answers)?.run().await;
+    /// for (pending, outcome) in outcomes.iter_mut().filter(|it| !it.is_finished()).zip(resumed) {
+    ///     *pending = outcome;
+    /// }
+    /// assert_eq!(outcomes[0].result().unwrap().text(), "a is removed");
+    /// assert_eq!(outcomes[1].result().unwrap().text(), "Denied: the \"remove\" call is rejected");
+    /// # Ok::<(), anyhow::Error>(())
+    /// # })?;
+    /// # Ok::<(), anyhow::Error>(())
+    /// ```
     pub fn resume<C: Into<CallRef>>(
         &self,
         answers: impl IntoIterator<Item = (C, ConfirmationAnswer)>,

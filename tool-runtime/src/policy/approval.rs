@@ -24,12 +24,12 @@ pub struct ApprovalRequest {
     pub call: ToolCall,
     /// The address of the call, by which it is answered later.
     pub address: CallAddress,
-    /// Why a person is asked.
+    /// The question: that of the body, the reason of a permission or rule, or a generic one.
     pub hint: String,
-    /// What a program may show beside it.
+    /// The payload of the body's question, to be shown beside it; `null` for other causes.
     #[serde(skip_serializing_if = "Value::is_null")]
     pub payload: Value,
-    /// Who asks.
+    /// The reason for which the call requires an approval.
     pub cause: Cause,
     /// The hash of all that the answer is bound to: the cause, the hint, the payload, the tool's definition, its
     /// arguments, and the executor that asks.
@@ -56,16 +56,17 @@ impl Question {
     }
 }
 
-/// Who wants a person to be asked.
+/// The reason for which a call requires an approval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub enum Cause {
-    /// The tool, before its calls: `confirm`.
+    /// The `confirm` of the tool, before the call.
     Confirmation,
-    /// A permission, of the tool or of the executor.
+    /// A permission that is `Ask`, before the call: the tool's, the policy's or that of a rule.
     Permission,
-    /// The body of the tool, by [`request_confirmation`](crate::ToolContext::request_confirmation).
+    /// The body of the tool, during the call, by
+    /// [`request_confirmation`](crate::ToolContext::request_confirmation).
     Tool,
 }
 
@@ -187,19 +188,49 @@ fn bound_to(
 pub enum Approval {
     /// It may run.
     Approved,
-    /// It may run, and reads this value.
+    /// It may run. The tool reads this value as the payload of [`ToolContext::approval`](crate::ToolContext::approval),
+    /// or of [`ToolContext::confirmation`](crate::ToolContext::confirmation) where its body asked.
     ApprovedWith(Value),
-    /// It must not run, for this reason. Where its body asks, the body runs and reads that it is not confirmed,
-    /// with the reason as payload.
+    /// It must not run, for this reason, which the model reads. Where its body asked, the body runs again and reads an
+    /// answer that is not `confirmed`, with the reason as payload.
     Rejected(String),
-    /// Nobody can say now: the call is [pending](crate::Pending).
+    /// Undecided: the call is [pending](crate::Pending).
     Later,
 }
 
-/// Asks a person, or whoever decides, while the batch waits.
+/// Decides on calls that require an approval, for instance by asking a person, while the batch waits.
 ///
-/// Without one, a call that needs an approval is [pending](crate::Pending), and
-/// [`Executor::resume`](crate::Executor::resume) takes the answer.
+/// A function from a request to an [`Approval`] is one. Without an approver, a call with `confirm`, or whose body asks, is
+/// [pending](crate::Pending), and [`Executor::resume`](crate::Executor::resume) takes the answer. The same holds of a call
+/// for which a permission or a rule asks if [`ask_later`](crate::ExecutorBuilder::ask_later) is set; otherwise it fails.
+///
+/// # Examples
+///
+/// ```
+/// use tool_runtime::{Approval, ApprovalRequest, Cause, Executor, ToolCall, prelude::*};
+///
+/// /// Pays an amount in euros.
+/// #[tool(destructive, confirm)]
+/// fn pay(amount: u32, cx: &ToolContext) -> Result<String, ToolError> {
+///     let Some(answer) = cx.confirmation() else {
+///         return Err(cx.request_confirmation("From which account?", json!({ "amount": amount })));
+///     };
+///     Ok(format!("{amount} from {}", answer.payload))
+/// }
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+/// let executor = Executor::builder(Registry::builder().tool::<pay>().build()?)
+///     .approver(|request: &ApprovalRequest| match request.cause {
+///         Cause::Tool => Approval::ApprovedWith(json!("savings")), // asked by the body
+///         _ => Approval::Approved,
+///     })
+///     .build()?;
+/// let outcomes = executor.run(vec![ToolCall::new("pay", json!({ "amount": 7 }))]).await;
+/// assert_eq!(outcomes[0].result().unwrap().text(), r#"7 from "savings""#);
+/// # Ok::<(), anyhow::Error>(())
+/// # })?;
+/// # Ok::<(), anyhow::Error>(())
+/// ```
 pub trait Approver: Send + Sync {
     /// Decides on one request: before a call, or when the body of its tool
     /// [asks](crate::ToolContext::request_confirmation), which then runs again with the answer. Requests of one

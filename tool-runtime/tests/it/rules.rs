@@ -220,7 +220,7 @@ fn an_executor_is_not_built_with_a_rule_that_guards_nothing() {
         ),
         (
             Rule::allow("read").at("path", "*"),
-            "the rule `allow read` compares `path`, and `read` has no such argument; correct the pointer",
+            "the rule `allow read` compares `path`, which is not a JSON pointer: it does not begin with `/`; correct the pointer",
         ),
         (
             Rule::ask("*").at("/path/x", "*"),

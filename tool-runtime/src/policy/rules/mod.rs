@@ -32,8 +32,11 @@ pub use self::{
 /// Rules over names and arguments, read from a configuration. They stand above hooks and policies: what
 /// they deny, no hook is asked about.
 ///
-/// The last rule that fits a call decides; a call that no rule fits is allowed. A denial cannot be
-/// taken back by a hook: arguments that a hook has rewritten are judged again.
+/// The last rule that fits a call decides; a call that no rule fits is allowed. To allow only some calls, deny all of
+/// them first. An `allow` takes back a `deny` or `ask` of an earlier rule, and nothing else: the
+/// [permissions](crate::PermissionPolicy) and the `confirm` of the tool apply all the same. A denial cannot be
+/// taken back by a hook: arguments that a hook has rewritten are judged again. Rules do not apply to calls that are
+/// [left to the caller](crate::ExecutorBuilder::external).
 ///
 /// # Matchers
 ///
@@ -51,6 +54,24 @@ pub use self::{
 /// A pointer may use the alias of a property. One that leads to no property of any tool that the rule fits is
 /// a mistake, and an executor with such a rule is not built ([`problems`](Self::problems)). Until it is
 /// corrected, a `deny` or `ask` for one tool by name applies to every call of it.
+///
+/// # Rules as data
+///
+/// Rules are a list, read and written by `serde`. A rule is a text (`"deny bash"`) or an object:
+///
+/// | member | value |
+/// | --- | --- |
+/// | `allow`, `ask` or `deny` | the pattern of the calls, as in [`Rule::allow`]; exactly one of the three |
+/// | `where` | an object of JSON pointers and matchers, as in [`Rule::at`] |
+/// | `reason` | the reason, as in [`Rule::because`] |
+///
+/// A matcher is a text pattern (`"git *"`), or one of these objects; a list of matchers has to fit as a whole.
+///
+/// | matcher | stands for |
+/// | --- | --- |
+/// | `{ "path": "/etc/**" }`, with `base` and `ignoreCase` | [`PathPattern`], [`base`](PathPattern::base), [`ignore_case`](PathPattern::ignore_case) |
+/// | `{ "url": ".." }` | [`UrlPattern`] |
+/// | `{ "number": "> 100" }` or `{ "number": 100 }` | [`NumberPattern`] |
 ///
 /// # Examples
 ///
@@ -71,6 +92,28 @@ pub use self::{
 /// assert!(matches!(rules.judge("write", &json!({ "path": "/tmp/../etc/a" })), Permission::Deny { .. }));
 /// assert_eq!(rules.judge("pay", &json!({ "amount": 100.0 })), Permission::Allow);
 /// # Ok::<(), tool_runtime::serde_json::Error>(())
+/// ```
+///
+/// Paths below one directory, and no others:
+///
+/// ```
+/// use tool_runtime::{PathPattern, Permission, Rule, Rules, prelude::*};
+///
+/// let rules = Rules::new([
+///     Rule::deny("read").because("outside of /srv/app"),
+///     Rule::allow("read").at("/path", PathPattern::new("/srv/app/**")?.base("/srv/app")?),
+/// ]);
+/// let data = r#"[
+///     { "deny": "read", "reason": "outside of /srv/app" },
+///     { "allow": "read", "where": { "/path": { "path": "/srv/app/**", "base": "/srv/app" } } }
+/// ]"#;
+/// for rules in [rules, tool_runtime::serde_json::from_str(data)?] {
+///     assert_eq!(rules.judge("read", &json!({ "path": "notes/a.txt" })), Permission::Allow);
+///     for path in ["/etc/shadow", "../../etc/shadow", "~/a"] {
+///         assert_eq!(rules.judge("read", &json!({ "path": path })), Permission::deny("outside of /srv/app"));
+///     }
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -157,24 +200,26 @@ impl Rules {
 }
 
 impl Rule {
-    /// Allows calls that fit `pattern`: the name of a tool, or `name:arguments`, with `*` for anything.
+    /// Allows calls that fit `pattern`: the name of a tool, or `name:arguments`, with `*` for any characters.
     ///
-    /// All that is among the arguments has to fit, in place of some; [`at`](Self::at) looks at one of
-    /// them. Keys that a model chooses, such as those of a map, are among them; names of properties in the schema
-    /// are not. A pattern is no parser: `git *` also fits `git log; rm -r /`.
+    /// With `name:arguments`, every text among the arguments has to fit, while for [`ask`](Self::ask) and
+    /// [`deny`](Self::deny) one is enough; [`at`](Self::at) compares a single argument. Keys that a model chooses, such
+    /// as those of a map, count as texts; names of properties in the schema do not. A pattern is no parser: `git *` also
+    /// fits `git log; rm -r /`.
     #[must_use]
     pub fn allow(pattern: &str) -> Self {
         Self::new(Verdict::Allow, pattern)
     }
 
-    /// Has a person asked about calls that fit `pattern`, as some text among the arguments, or a key that a model
-    /// chose, does.
+    /// Requires an approval of calls that fit `pattern`, the name of a tool or `name:arguments`: of the arguments, one
+    /// text, or one key that a model chose, has to fit.
     #[must_use]
     pub fn ask(pattern: &str) -> Self {
         Self::new(Verdict::Ask, pattern)
     }
 
-    /// Denies calls that fit `pattern`, as some text among the arguments, or a key that a model chose, does.
+    /// Denies calls that fit `pattern`, the name of a tool or `name:arguments`: of the arguments, one text, or one key
+    /// that a model chose, has to fit.
     #[must_use]
     pub fn deny(pattern: &str) -> Self {
         Self::new(Verdict::Deny, pattern)

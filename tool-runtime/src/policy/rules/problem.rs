@@ -41,6 +41,12 @@ impl fmt::Display for RuleProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoTool { rule } => write!(f, "the rule `{rule}` fits no tool"),
+            Self::NoProperty { rule, pointer, .. } if !pointer.is_empty() && !pointer.starts_with('/') => {
+                write!(
+                    f,
+                    "the rule `{rule}` compares `{pointer}`, which is not a JSON pointer: it does not begin with `/`"
+                )
+            }
             Self::NoProperty { rule, pointer, tools } => {
                 let tools: Vec<_> = tools.iter().map(|tool| format!("`{tool}`")).collect();
                 write!(
