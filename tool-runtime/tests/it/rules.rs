@@ -224,7 +224,7 @@ fn an_executor_is_not_built_with_a_rule_that_guards_nothing() {
         ),
         (
             Rule::ask("*").at("/path/x", "*"),
-            "the rule `ask *` compares `/path/x`, and `list` or `pay` or `read` or `set` has no such argument; correct the pointer",
+            "the rule `ask *` compares `/path/x`, and none of the 4 tools that it fits has such an argument; correct the pointer",
         ),
     ] {
         let error = Executor::builder(tools()).rules(Rules::new([rule])).build().unwrap_err();

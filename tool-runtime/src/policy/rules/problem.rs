@@ -37,6 +37,9 @@ impl RuleProblem {
     }
 }
 
+/// The most tools that a message names.
+const SHOWN: usize = 3;
+
 impl fmt::Display for RuleProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -47,6 +50,11 @@ impl fmt::Display for RuleProblem {
                     "the rule `{rule}` compares `{pointer}`, which is not a JSON pointer: it does not begin with `/`"
                 )
             }
+            Self::NoProperty { rule, pointer, tools } if tools.len() > SHOWN => write!(
+                f,
+                "the rule `{rule}` compares `{pointer}`, and none of the {} tools that it fits has such an argument",
+                tools.len()
+            ),
             Self::NoProperty { rule, pointer, tools } => {
                 let tools: Vec<_> = tools.iter().map(|tool| format!("`{tool}`")).collect();
                 write!(
