@@ -7,6 +7,7 @@
 mod address;
 mod ambient;
 mod call_id;
+mod child;
 mod provided;
 mod run;
 mod setup;
@@ -33,6 +34,7 @@ pub use self::{
     address::CallAddress,
     ambient::WithCallId,
     call_id::CallId,
+    child::Trigger,
     provided::{Needed, Provided},
     run::{ReadonlyContext, RunContext},
     sink::{CallSink, Progress},

@@ -40,7 +40,7 @@ pub use self::{
     },
     context::{
         CallAddress, CallId, CallSink, ConfirmationAnswer, Needed, Progress, Provided, ReadonlyContext,
-        RunContext, ToolContext, WithCallId,
+        RunContext, ToolContext, Trigger, WithCallId,
     },
     definition::{ContentHash, ToolDefinition},
     error::{ErrorKind, ToolError},

@@ -89,7 +89,7 @@ pub use tool_core::{
     OutputSchema, Permission, Plan, PrepareArguments, Prepared, Progress, Provided, ReadonlyContext,
     Registration, Resource, ResourceBody, Retry, Run, RunContext, Running, SchemaError, SchemaProblem, Site,
     State, StaticToolSet, Stream, Tool, ToolContext, ToolDefinition, ToolError, ToolName, ToolOutput,
-    Violation, Violations, WithCallId, constraint,
+    Trigger, Violation, Violations, WithCallId, constraint,
 };
 #[doc = include_str!("docs/tool.md")]
 pub use tool_macros::tool;

@@ -11,7 +11,7 @@ use std::{
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
-use super::{CallId, Provided};
+use super::{CallId, Provided, child::Lineage};
 use crate::state::{Lifetime, is_internal, patch};
 
 /// The run that calls belong to: on whose behalf it is, what it brings, and what ends it.
@@ -34,20 +34,21 @@ use crate::state::{Lifetime, is_internal, patch};
 /// ```
 #[derive(Default)]
 pub struct RunContext {
-    identity: Identity,
-    meta: Map<String, Value>,
-    state: RwLock<Arc<Map<String, Value>>>,
-    provided: Provided,
-    values: Values,
-    cancellation: CancellationToken,
-    deadline: Option<Instant>,
+    pub(super) identity: Identity,
+    pub(super) lineage: Lineage,
+    pub(super) meta: Map<String, Value>,
+    pub(super) state: RwLock<Arc<Map<String, Value>>>,
+    pub(super) provided: Provided,
+    pub(super) values: Values,
+    pub(super) cancellation: CancellationToken,
+    pub(super) deadline: Option<Instant>,
 }
 
 /// The key of the session's id in the meta of a run.
 const SESSION: &str = "id";
 
 #[derive(Clone)]
-struct Identity {
+pub(super) struct Identity {
     id: CallId,
     parent_id: Option<CallId>,
     app: Option<String>,
@@ -56,6 +57,14 @@ struct Identity {
     session: Option<String>,
     branch: Option<String>,
     user_content: Option<String>,
+}
+
+impl Identity {
+    /// That of a run below, without what the user wrote.
+    pub(super) fn child(&self, id: CallId, agent: String, branch: String) -> Self {
+        let (agent, branch) = (Some(agent), Some(branch));
+        Self { parent_id: Some(self.id.clone()), id, agent, branch, user_content: None, ..self.clone() }
+    }
 }
 
 impl Default for Identity {
@@ -210,32 +219,6 @@ impl RunContext {
         self
     }
 
-    /// The run of another agent that this one starts: a new id, this one's as its parent, and its own
-    /// copy of the [values](Self::set), and no state, unless it is [given one](Self::state_for_child). Cancelling this run cancels it, and it has no more time.
-    #[must_use]
-    pub fn child(&self, agent: impl Into<String>) -> Self {
-        let agent = agent.into();
-        let branch = match self.branch() {
-            Some(branch) => format!("{branch}.{agent}"),
-            None => agent.clone(),
-        };
-        Self {
-            identity: Identity {
-                id: CallId::generate(),
-                parent_id: Some(self.identity.id.clone()),
-                agent: Some(agent),
-                branch: Some(branch),
-                ..self.identity.clone()
-            },
-            meta: self.meta.clone(),
-            state: RwLock::default(),
-            provided: self.provided.clone(),
-            values: self.values.clone(),
-            cancellation: self.cancellation.child_token(),
-            deadline: self.deadline,
-        }
-    }
-
     /// The id of the run.
     #[must_use]
     pub fn id(&self) -> &CallId {
@@ -362,7 +345,7 @@ impl fmt::Debug for RunContext {
 
 /// What runs keep for themselves, under names.
 #[derive(Default)]
-struct Values(RwLock<HashMap<String, Arc<dyn Any + Send + Sync>>>);
+pub(super) struct Values(RwLock<HashMap<String, Arc<dyn Any + Send + Sync>>>);
 
 impl Values {
     // A map is whole between two operations, also where a thread panicked that held the lock.

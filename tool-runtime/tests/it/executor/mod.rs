@@ -3,6 +3,7 @@
 mod addresses;
 mod approval;
 mod canonical;
+mod child_runs;
 mod claims;
 mod context;
 mod deadlines;
