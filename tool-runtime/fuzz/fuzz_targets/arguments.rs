@@ -17,8 +17,9 @@ static STATISTICS: Statistics = Statistics::new();
 static MUTATOR: LazyLock<Mutator> =
     LazyLock::new(|| Mutator::new(&Path::new(env!("CARGO_MANIFEST_DIR")).join("seeds/arguments")));
 
-/// What a call may allocate at once whatever its text, in bytes, and what it may for each byte of it.
-const MEMORY: (u64, u64) = (64 * 1024, 1024);
+/// What a call may allocate at once whatever its text, in bytes, and what it may for each byte of it: choices may be
+/// nested, and each keeps a copy of what is in it for the reading that is tried, and for the one that was found.
+const MEMORY: (u64, u64) = (64 * 1024, 4 * 1024);
 
 fuzz_target!(|bytes: &[u8]| {
     let Some(input) = Input::read(bytes) else { return };
