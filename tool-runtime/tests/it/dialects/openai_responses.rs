@@ -348,3 +348,53 @@ fn a_document_has_its_name_or_a_plain_one() {
         assert_eq!(written[0]["output"], expected);
     }
 }
+
+// What was known of a call before the failure is kept, with its reason.
+#[test]
+fn a_call_of_a_response_that_failed_is_cut_off_by_the_failure() {
+    let done = json!({
+        "type": "response.output_item.done",
+        "output_index": 0,
+        "item": function("1", "add", "{}"),
+    });
+    let mut assembler = bound(&dialect()).assembler();
+    assembler.push(&done).unwrap();
+    let failed = json!({ "type": "response.failed", "response": { "error": { "message": "No" } } });
+    assert!(assembler.push(&failed).is_err());
+    let calls = assembler.finish().calls;
+    let mark = calls[0].incomplete.as_ref().unwrap();
+    assert_eq!(mark.reason.as_deref(), Some("failed"));
+}
+
+// Items without an id are told apart by their places, and by whether one is done.
+#[test]
+fn calls_without_an_id_are_told_apart_by_their_places_and_their_ends() {
+    let item = |kind: &str, at: u64, arguments: &str| {
+        let mut item = function("", "add", arguments);
+        item["call_id"] = Value::Null;
+        json!({ "type": format!("response.output_item.{kind}"), "output_index": at, "item": item })
+    };
+    let end = |output: Value| json!({ "type": "response.completed", "response": response(&output) });
+    let seen = |events: &[Value]| -> Vec<_> {
+        let done = assembled(&dialect(), events);
+        done.calls.iter().map(|it| it.arguments.as_str().to_owned()).collect()
+    };
+    let one = r#"{"a":1}"#;
+    let two = r#"{"a":2}"#;
+    assert_eq!(seen(&[item("added", 0, ""), item("done", 0, one), end(json!([]))]), [one]);
+    assert_eq!(seen(&[item("done", 0, one), item("done", 0, two), end(json!([]))]), [one, two]);
+    // The whole response gives the id of one that has begun, by its place.
+    let whole = json!([{ "type": "reasoning" }, function("1", "add", one)]);
+    assert_eq!(seen(&[item("added", 1, ""), end(whole)]), [one]);
+    // It takes back nothing that was done.
+    let done =
+        json!({ "type": "response.output_item.done", "output_index": 0, "item": function("1", "add", one) });
+    assert_eq!(seen(&[done, end(json!([function("1", "add", two)]))]), [one]);
+}
+
+#[test]
+fn arguments_may_be_an_object() {
+    let mut item = function("1", "add", "");
+    item["arguments"] = json!({ "a": 1 });
+    assert_eq!(calls(&dialect(), &response(&json!([item]))), [call("1", "add", r#"{"a":1}"#)]);
+}
