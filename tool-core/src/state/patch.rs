@@ -21,8 +21,8 @@ pub fn apply(target: &mut Map<String, Value>, patch: &Map<String, Value>) {
 
 /// Adds the changes of `later` to those of `patch`: applied, it does what both do one after the other.
 ///
-/// One case has no such patch: where `patch` removes an object and `later` writes some of its members, the members that
-/// `later` does not write stay.
+/// One case has no such patch: where `patch` removes a member, or makes something else of it than an object, and `later`
+/// makes an object of it. Applied to a state in which it was an object before, the members that `later` does not name stay.
 pub(crate) fn follow(patch: &mut Map<String, Value>, later: Map<String, Value>) {
     for (name, change) in later {
         match patch.entry(name) {

@@ -77,6 +77,7 @@ impl Statistics {
     }
 
     /// The share of the inputs that became typed values, of which the tool was run.
+    #[allow(dead_code, reason = "the tests ask for it, the fuzzer prints it")]
     pub(crate) fn decoded(&self) -> f64 {
         self.share(&self.decoded)
     }
