@@ -119,7 +119,7 @@ fn the_run_of_another_agent_belongs_to_the_one_that_started_it() {
     assert!(child.id().is_generated());
     assert_eq!((child.parent_id(), child.agent()), (Some(run.id()), Some("researcher")));
     assert_eq!([child.app(), child.user(), child.session()], ["shop", "u", "s"].map(Some));
-    assert_eq!((child.user_content(), child.deadline()), (Some("hello"), Some(deadline)));
+    assert_eq!((child.user_content(), child.deadline()), (None, Some(deadline)));
     assert_eq!(child.meta(), run.meta());
     assert!(child.state().is_empty());
     assert_eq!((child.provided().get(), child.value("n")), (Some(&'p'), Some(Arc::new(1_u8))));

@@ -42,8 +42,8 @@ pub(super) struct Surroundings {
     /// listen while a batch runs hears of the next one.
     pub(super) is_quiet: bool,
     run: Option<Arc<RunContext>>,
-    /// The state that the calls of a group read; `None` where it is empty.
-    state: Mutex<Option<Arc<Map<String, Value>>>>,
+    /// The state that the calls of a group read; not set where it is empty.
+    state: OnceLock<Mutex<Arc<Map<String, Value>>>>,
     token: CancellationToken,
     /// When the run must have ended, and whether anything keeps the time.
     end: Option<(Timed, bool)>,
@@ -191,7 +191,7 @@ impl Surroundings {
         Self {
             is_quiet: outlet.is_quiet(),
             outlet,
-            state: Mutex::default(),
+            state: OnceLock::new(),
             run,
             token,
             end,
@@ -228,8 +228,8 @@ impl Surroundings {
         if let Some(run) = &self.run {
             cx = cx.with_run(Arc::clone(run));
         }
-        if let Some(state) = &*self.state.lock().unwrap_or_else(PoisonError::into_inner) {
-            cx = cx.with_state(Arc::clone(state));
+        if let Some(state) = self.state.get() {
+            cx = cx.with_state(Arc::clone(&state.lock().unwrap_or_else(PoisonError::into_inner)));
         }
         if let Some(meta) = &call.meta {
             cx = cx.with_meta(meta.clone());
@@ -263,8 +263,12 @@ impl Surroundings {
     /// A group begins: its calls see the state as it is now.
     pub(super) fn begin_group(&self) {
         if let Some(run) = &self.run {
-            *self.state.lock().unwrap_or_else(PoisonError::into_inner) = Some(run.state());
+            *self.state() = run.state();
         }
+    }
+
+    fn state(&self) -> MutexGuard<'_, Arc<Map<String, Value>>> {
+        self.state.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A group has ended: later calls see what those that succeeded have changed, in their order.
@@ -273,10 +277,7 @@ impl Surroundings {
         for actions in actions.filter(|actions| !actions.state.is_empty()) {
             match &self.run {
                 Some(run) => run.change_state(&actions.state),
-                None => {
-                    let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-                    patch(Arc::make_mut(state.get_or_insert_default()), &actions.state);
-                }
+                None => patch(Arc::make_mut(&mut self.state()), &actions.state),
             }
         }
     }

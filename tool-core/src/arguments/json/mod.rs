@@ -114,7 +114,8 @@ impl<'t> Reader<'t> {
     }
 
     /// The string that begins here: a part of the text, unless it has escapes.
-    #[inline]
+    // Most of what is read; whether a compiler inlines it on its own differs from one build to the next.
+    #[inline(always)]
     pub(in crate::arguments) fn string(&mut self) -> Result<Cow<'t, str>, Fault> {
         self.skip();
         let start = self.position();
