@@ -11,8 +11,8 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 use tool_core::{
     __private::{current_grace, within_grace},
-    CallAddress, CallId, CallSink, ConfirmationAnswer, Needed, Progress, Provided, Resource, ResourceBody,
-    RunContext, Running, ToolContext, ToolError, ToolOutput, WithCallId,
+    Actions, CallAddress, CallId, CallSink, ConfirmationAnswer, Needed, Progress, Provided, Resource,
+    ResourceBody, RunContext, Running, ToolContext, ToolError, ToolOutput, WithCallId,
 };
 
 /// Polls what is ready at once.
@@ -344,4 +344,16 @@ fn the_grace_period_is_that_of_the_innermost_body_also_after_a_panic() {
     });
     assert_eq!(inner, (Some(seconds(1)), Some(seconds(2))));
     assert_eq!(current_grace(), None);
+}
+
+// V02
+#[test]
+fn what_an_attempt_asks_for_holds_the_changes_of_its_state_and_is_of_this_attempt_alone() {
+    let cx = ToolContext::for_test();
+    assert_eq!(cx.actions(), Actions::default());
+    cx.add_actions(Actions { escalate: true, ..Actions::default() }).unwrap();
+    cx.state().set("k", 1).unwrap();
+    let asked = cx.clone().actions();
+    assert_eq!((asked.escalate, json!(asked.state)), (true, json!({ "k": 1 })), "a copy is the same attempt");
+    assert_eq!(cx.of_attempt(2).actions(), Actions::default());
 }
