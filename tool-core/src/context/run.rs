@@ -271,7 +271,7 @@ impl RunContext {
     /// ```
     #[must_use]
     pub fn state_for_child(&self) -> Map<String, Value> {
-        let lasts = |name: &str| Lifetime::of(name) != Lifetime::Run && !is_internal(name);
+        let lasts = |name: &str| Lifetime::of(name) != Lifetime::Temp && !is_internal(name);
         let state = self.state();
         state
             .iter()

@@ -206,7 +206,7 @@ impl fmt::Debug for State {
 #[non_exhaustive]
 pub enum Lifetime {
     /// Until the run ends: `temp:`.
-    Run,
+    Temp,
     /// As long as the session: no prefix.
     Session,
     /// For all sessions of the user: `user:`.
@@ -220,7 +220,7 @@ impl Lifetime {
     #[must_use]
     pub fn of(name: &str) -> Self {
         match name.split_once(':') {
-            Some(("temp", _)) => Self::Run,
+            Some(("temp", _)) => Self::Temp,
             Some(("user", _)) => Self::User,
             Some(("app", _)) => Self::App,
             _ => Self::Session,
