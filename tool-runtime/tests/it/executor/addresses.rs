@@ -268,3 +268,13 @@ fn the_idempotency_key_is_that_of_the_call_whenever_it_runs() {
     assert!(resumed.len() == 3 && all_equal(&resumed), "{resumed:?}");
     assert_ne!(resumed[0], first[0]);
 }
+
+#[test]
+fn an_outcome_has_the_name_of_its_tool_as_the_model_wrote_it_whatever_became_of_the_call() {
+    let executor = executor(|it| it);
+    let outcomes = crate::run(executor.run(same(&["elsewhere", "pay", "start", "nothing"])));
+    let names: Vec<_> = outcomes.iter().map(CallOutcome::name).collect();
+    assert_eq!(names, ["elsewhere", "pay", "start", "nothing"]);
+    let ends: Vec<_> = outcomes.iter().map(CallOutcome::is_finished).collect();
+    assert_eq!(ends, [false, false, false, true]);
+}
