@@ -80,7 +80,7 @@ pub struct ToolContext {
     attempted: OnceLock<Arc<Attempted>>,
 }
 
-/// What one attempt has asked for so far, beside its result.
+/// The requests of one attempt so far, beside its result.
 struct Attempted {
     state: State,
     /// `None` once the attempt is over.

@@ -114,7 +114,7 @@ impl<T> Owned<T> {
         self.value.as_ref().ok_or_else(unfilled)
     }
 
-    /// Whether `value` says no more than the type does by being absent: it is `None`.
+    /// Returns `true` if `value` is `None`, which an absent property is as well.
     fn is_absence(&self, value: &T) -> bool {
         self.absent.is_some_and(|absent| discriminant(&absent()) == discriminant(value))
     }

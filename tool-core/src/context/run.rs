@@ -60,7 +60,7 @@ pub(super) struct Identity {
 }
 
 impl Identity {
-    /// That of a run below, without what the user wrote.
+    /// The identity of a run below, without the user content.
     pub(super) fn child(&self, id: CallId, agent: String, branch: String) -> Self {
         let (agent, branch) = (Some(agent), Some(branch));
         Self { parent_id: Some(self.id.clone()), id, agent, branch, user_content: None, ..self.clone() }

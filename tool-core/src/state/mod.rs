@@ -75,8 +75,9 @@ impl State {
     pub fn get<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, ToolError> {
         let read = |value: &Value| {
             T::deserialize(value).map(Some).map_err(|error| {
+                // The words of the error repeat the value, which may be long or a secret: they are for the log.
                 let type_name = std::any::type_name::<T>();
-                ToolError::failed(format!("the state `{name}` is no `{type_name}`: {error}"))
+                ToolError::from_source(error).with_message(format!("the state `{name}` is no `{type_name}`"))
             })
         };
         // Read outside the lock: reading is code of the type's.

@@ -5,11 +5,12 @@ use serde_json::{Map, Value, map::Entry};
 
 /// Applies `patch` to `target`.
 pub fn apply(target: &mut Map<String, Value>, patch: &Map<String, Value>) {
-    for (name, change) in patch {
+    // All at once: each removal by itself would move what stands behind it.
+    if patch.values().any(Value::is_null) {
+        target.retain(|name, _| !patch.get(name).is_some_and(Value::is_null));
+    }
+    for (name, change) in patch.iter().filter(|(_, change)| !change.is_null()) {
         match (change, target.get_mut(name)) {
-            (Value::Null, _) => {
-                target.shift_remove(name);
-            }
             (Value::Object(change), Some(Value::Object(value))) => apply(value, change),
             (change, Some(value)) => *value = without_nulls(change),
             (change, None) => {

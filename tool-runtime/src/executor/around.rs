@@ -276,7 +276,11 @@ impl Surroundings {
         let actions = outcomes.iter().filter_map(|outcome| outcome.result()?.actions());
         for actions in actions.filter(|actions| !actions.state.is_empty()) {
             match &self.run {
-                Some(run) => run.change_state(&actions.state),
+                Some(run) => {
+                    // Nothing else has it by now as a rule, so that it is changed and not copied.
+                    *self.state() = Arc::default();
+                    run.change_state(&actions.state);
+                }
                 None => patch(Arc::make_mut(&mut self.state()), &actions.state),
             }
         }

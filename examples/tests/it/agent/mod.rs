@@ -1,4 +1,4 @@
-//! What `cargo run --bin agent` asks a provider, and what it prints; the provider is a server of the test.
+//! The requests and the output of `cargo run --bin agent`; the provider is a server of the test.
 
 use std::{
     convert::Infallible,
@@ -41,7 +41,7 @@ async fn respond(State(provider): State<Arc<Provider>>, headers: HeaderMap, requ
     Body::from_stream(stream::iter(begin).chain(wait).chain(stream::iter(rest)).map(Ok::<_, Infallible>))
 }
 
-/// What the program printed, and what it asked for, request by request.
+/// The output of the program, and its requests in their order.
 struct Told {
     printed: String,
     requests: Vec<(HeaderMap, String)>,

@@ -75,7 +75,7 @@ impl<'n> Parts<'n> {
     }
 }
 
-/// How numbers were written; looked up only where a number is to become a text.
+/// The spellings of numbers; looked up only where a number is to become a text.
 #[derive(Debug)]
 pub(super) struct Literals<'t> {
     /// Those of the text itself, as long as none was looked up.
