@@ -22,7 +22,7 @@ const PLACES: &[&str] = &[
     "tool-core/src/nearest.rs",
     "tool-core/src/output",
     "tool-core/src/state",
-    "tool-runtime/src/call.rs",
+    "tool-runtime/src/call",
     "tool-runtime/src/dialect/assembler.rs",
     "tool-runtime/src/dialect/assembler",
     "tool-runtime/src/dialect/wire",

@@ -1,0 +1,197 @@
+//! A call that a model asks for, its result, and its outcome in a batch.
+
+mod outcome;
+mod result;
+
+use std::{fmt, sync::Arc};
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::{Map, Value};
+use tool_core::{Arguments, CallId, ErrorKind, Resource, ToolError};
+
+pub use self::{
+    outcome::{CallOutcome, Operation, Pending, merged_actions},
+    result::ToolResult,
+};
+
+/// One request of a model: a tool by its name, with arguments.
+///
+/// # Examples
+///
+/// ```
+/// use tool_runtime::ToolCall;
+///
+/// let call = ToolCall::new("add", r#"{ "a": 2, "b": 3 }"#).with_id("call_1");
+/// assert_eq!(call.id.to_string(), "call_1");
+/// // Arguments may hold what nobody else should read.
+/// assert_eq!(format!("{call:?}"), r#"ToolCall { id: "call_1", name: "add", arguments: 18 bytes }"#);
+/// ```
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct ToolCall {
+    /// The id that the model gave the call, or a new one where it gave none.
+    #[serde(deserialize_with = "given_or_new", default = "CallId::generate")]
+    pub id: CallId,
+    /// The name of the tool, as the model wrote it.
+    pub name: Arc<str>,
+    /// The arguments, as the model wrote them.
+    #[serde(serialize_with = "as_text", deserialize_with = "text_or_value", default = "no_arguments")]
+    pub arguments: Arguments<'static>,
+    /// What the caller sent along, outside the arguments; `traceparent` is read by the framework.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Map<String, Value>>,
+    /// Documents that the caller sent along.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub resources: Vec<Resource>,
+    /// The mark of a call that was cut off; absent in a call that is complete.
+    ///
+    /// An executor answers a marked call with [`ErrorKind::Incomplete`] and runs nothing. A program that calls
+    /// a [`Registry`](crate::Registry) with the arguments of a call asks [`completed`](Self::completed) first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub incomplete: Option<Incomplete>,
+}
+
+impl ToolCall {
+    /// A call of the tool `name`, with a new id.
+    pub fn new(name: impl Into<Arc<str>>, arguments: impl Into<Arguments<'static>>) -> Self {
+        Self {
+            id: CallId::generate(),
+            name: name.into(),
+            arguments: arguments.into(),
+            meta: None,
+            resources: Vec::new(),
+            incomplete: None,
+        }
+    }
+
+    /// Sets the id that the model gave the call; an empty one is none.
+    #[must_use]
+    pub fn with_id(mut self, id: impl Into<String>) -> Self {
+        let id = id.into();
+        if !id.is_empty() {
+            self.id = CallId::from(id);
+        }
+        self
+    }
+
+    /// Sets what the caller sent along with the call.
+    #[must_use]
+    pub fn with_meta(mut self, meta: Map<String, Value>) -> Self {
+        self.meta = Some(meta);
+        self
+    }
+
+    /// Sets the documents that the caller sent along with the call.
+    #[must_use]
+    pub fn with_resources(mut self, resources: Vec<Resource>) -> Self {
+        self.resources = resources;
+        self
+    }
+
+    /// Marks the call as cut off.
+    #[must_use]
+    pub fn with_incomplete(mut self, incomplete: Incomplete) -> Self {
+        self.incomplete = Some(incomplete);
+        self
+    }
+
+    /// Checks that the call was not cut off.
+    ///
+    /// # Errors
+    ///
+    /// If it is [marked](Self::incomplete): the error of kind [`Incomplete`](ErrorKind::Incomplete) that
+    /// answers the call.
+    pub fn completed(&self) -> Result<(), ToolError> {
+        match &self.incomplete {
+            None => Ok(()),
+            Some(mark) => Err(mark.error().of_tool(self.name.to_string())),
+        }
+    }
+}
+
+/// Without the arguments: there may be a secret among them, and only the tool knows.
+impl fmt::Debug for ToolCall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut debug = f.debug_struct("ToolCall");
+        debug
+            .field("id", &self.id)
+            .field("name", &self.name)
+            .field("arguments", &format_args!("{} bytes", self.arguments.as_str().len()));
+        if let Some(incomplete) = &self.incomplete {
+            debug.field("incomplete", incomplete);
+        }
+        debug.finish()
+    }
+}
+
+/// The mark of a call that was cut off: the response that holds it ended before the model had finished it.
+///
+/// # Examples
+///
+/// ```
+/// use tool_runtime::{Incomplete, ToolCall};
+///
+/// let call = ToolCall::new("delete", "{}").with_incomplete(Incomplete::because("length"));
+/// assert_eq!(
+///     call.completed().unwrap_err().feedback(),
+///     "Incomplete: the response ended (`length`) before this call did. Nothing was executed.",
+/// );
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct Incomplete {
+    /// The stop reason, as the provider wrote it; absent where the response ended without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Arc<str>>,
+}
+
+impl Incomplete {
+    /// The mark for a response that ended with the stop reason `reason`.
+    pub fn because(reason: impl Into<Arc<str>>) -> Self {
+        Self { reason: Some(reason.into()) }
+    }
+
+    /// The mark for a response that ended without a stop reason.
+    #[must_use]
+    pub fn without_reason() -> Self {
+        Self { reason: None }
+    }
+
+    /// The answer to a marked call.
+    fn error(&self) -> ToolError {
+        /// The most characters of a stop reason that the answer repeats.
+        const LONGEST: usize = 64;
+        let plain = |reason: &Arc<str>| -> String {
+            let is_plain = |letter: &char| letter.is_ascii_graphic() && *letter != '`';
+            reason.chars().filter(is_plain).take(LONGEST).collect()
+        };
+        let reason = self.reason.as_ref().map(plain).filter(|reason| !reason.is_empty());
+        let reason = reason.map(|reason| format!(" (`{reason}`)")).unwrap_or_default();
+        let message = format!("the response ended{reason} before this call did");
+        ToolError::new(ErrorKind::Incomplete, message)
+    }
+}
+
+fn as_text<S: Serializer>(arguments: &Arguments<'_>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(arguments.as_str())
+}
+
+/// Some send JSON in a text, some the value itself.
+fn text_or_value<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Arguments<'static>, D::Error> {
+    Ok(match Value::deserialize(deserializer)? {
+        Value::String(text) => text.into(),
+        value => value.into(),
+    })
+}
+
+/// An empty id is none, and so is `null`.
+fn given_or_new<'de, D: Deserializer<'de>>(deserializer: D) -> Result<CallId, D::Error> {
+    let given = Option::<String>::deserialize(deserializer)?.filter(|id| !id.is_empty());
+    Ok(given.map_or_else(CallId::generate, CallId::from))
+}
+
+fn no_arguments() -> Arguments<'static> {
+    Arguments::EMPTY
+}
