@@ -23,7 +23,11 @@ pub(crate) fn batch(calls: usize, run: Option<&RunContext>) -> Span {
         if let Some(agent) = run.agent() {
             span.record("gen_ai.agent.name", agent);
         }
-        follow(&span, Some(run.meta()));
+        // The trace in the meta of a child run is its parent's: within the call that started it, the call's span is the
+        // parent; elsewhere, the same trace goes on.
+        if run.depth() == 0 || Span::current().is_none() {
+            follow(&span, Some(run.meta()));
+        }
     }
     span
 }

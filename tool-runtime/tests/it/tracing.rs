@@ -207,7 +207,8 @@ mod exported {
         let exporter = InMemorySpanExporter::default();
         let provider = SdkTracerProvider::builder().with_simple_exporter(exporter.clone()).build();
         let layer = tracing_opentelemetry::layer().with_tracer(provider.tracer("test"));
-        let executor = Executor::new(Registry::builder().tool::<whereabouts>().build().unwrap());
+        let tools = Registry::builder().tool::<whereabouts>().tool::<delegate>();
+        let executor = Executor::new(tools.build().unwrap());
         let outcomes = tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), || {
             run(executor.batch(calls).within(run_context).run())
         });
@@ -244,6 +245,26 @@ mod exported {
         let (spans, _) =
             exported(vec![ToolCall::new("whereabouts", "{}")], RunContext::new().with_meta(meta()));
         assert_eq!(spans.len(), 2);
+        assert!(spans.iter().all(|span| span.span_context.trace_id().to_string() == TRACE));
+    }
+
+    /// Runs `whereabouts` in a child run.
+    #[tool(register = false)]
+    async fn delegate(cx: &ToolContext) -> Result<String, ToolError> {
+        let executor = Executor::new(Registry::builder().tool::<whereabouts>().build().unwrap());
+        let batch = executor.batch(vec![ToolCall::new("whereabouts", "{}")]);
+        Ok(batch.within(cx.child_run("researcher")?).run().await[0].result().unwrap().text().into_owned())
+    }
+
+    // W04
+    #[test]
+    fn a_child_run_is_traced_below_the_call_that_started_it() {
+        let (spans, _) = exported(vec![ToolCall::new("delegate", "{}")], RunContext::new().with_meta(meta()));
+        let named = |name: &str| spans.iter().filter(|span| span.name == name).collect::<Vec<_>>();
+        let [outer] = named("execute_tool delegate")[..] else { panic!("one call was made") };
+        let batches = named("execute_tools");
+        let nested = batches.iter().find(|span| span.parent_span_id == outer.span_context.span_id());
+        assert!(nested.is_some(), "{batches:?}");
         assert!(spans.iter().all(|span| span.span_context.trace_id().to_string() == TRACE));
     }
 
