@@ -13,7 +13,7 @@ use std::{
 
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use tokio::time::sleep;
-use tool_runtime::{CallId, Executor, Progress, StreamItem, ToolCall, ToolEvent, ToolResult, prelude::*};
+use tool_runtime::{CallId, EventKind, Executor, Progress, StreamItem, ToolCall, ToolResult, prelude::*};
 
 /// Copies a number of files, one after the other.
 #[tool]
@@ -97,12 +97,13 @@ async fn main() -> anyhow::Result<()> {
     let mut display: Box<dyn Display> =
         if io::stdout().is_terminal() { Box::new(Bars::default()) } else { Box::new(Lines) };
     while let Some(item) = stream.next().await {
-        match item {
-            StreamItem::Event(ToolEvent::Started { call, .. }) => display.started(&call),
-            StreamItem::Event(ToolEvent::Progress { id, progress, .. }) => display.progress(&id, &progress),
-            StreamItem::Event(ToolEvent::Finished { result, .. }) => display.finished(&result),
+        let StreamItem::Event(event) = item else { break };
+        match &event.kind {
+            EventKind::Started { call } => display.started(call),
+            EventKind::Progress { progress } => display.progress(event.id(), progress),
+            EventKind::Finished { result } => display.finished(result),
             // Updates and questions: none of these tools has any.
-            StreamItem::Event(_) | StreamItem::Outcomes(_) => {}
+            _ => {}
         }
     }
     Ok(())

@@ -37,7 +37,7 @@ pub use self::{
     child::Trigger,
     provided::{Needed, Provided},
     run::{ReadonlyContext, RunContext},
-    sink::{CallSink, Progress},
+    sink::{CallSink, LogLevel, LogLine, Progress},
 };
 use crate::{
     Actions, ContentHash, ErrorKind, Resource, State, ToolError, ToolName, ToolOutput, state::patch,
@@ -406,6 +406,16 @@ impl ToolContext {
     /// If somebody listens and could not be told.
     pub fn progress(&self, progress: Progress) -> Result<(), ToolError> {
         self.sink.as_ref().map_or(Ok(()), |sink| sink.progress(progress.settled()))
+    }
+
+    /// Writes a line to the log of the call, for those who watch and never for the model. Does nothing where nobody
+    /// listens.
+    ///
+    /// # Errors
+    ///
+    /// If somebody listens and the line could not be delivered.
+    pub fn log(&self, line: LogLine) -> Result<(), ToolError> {
+        self.sink.as_ref().map_or(Ok(()), |sink| sink.log(line))
     }
 }
 

@@ -39,8 +39,8 @@ pub use self::{
         plan::{Correction, CorrectionRule, Plan, SchemaProblem},
     },
     context::{
-        CallAddress, CallId, CallSink, ConfirmationAnswer, Needed, Progress, Provided, ReadonlyContext,
-        RunContext, ToolContext, Trigger, WithCallId,
+        CallAddress, CallId, CallSink, ConfirmationAnswer, LogLevel, LogLine, Needed, Progress, Provided,
+        ReadonlyContext, RunContext, ToolContext, Trigger, WithCallId,
     },
     definition::{ContentHash, ToolDefinition},
     error::{ErrorKind, ToolError},

@@ -1,104 +1,155 @@
 //! What happens to calls, told while it happens.
 
-use std::{fmt, sync::Arc};
+use std::{
+    fmt,
+    sync::Arc,
+    time::{SystemTime, UNIX_EPOCH},
+};
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use tokio::sync::broadcast::{self, error::RecvError};
-use tool_core::{CallId, Progress, ToolOutput};
+use tool_core::{CallAddress, CallId, LogLine, Progress, ToolOutput};
 
 use crate::{ToolCall, ToolResult, policy::ApprovalRequest};
 
-/// One thing that happened to a call.
+/// One thing that happened to a call: what all events have in common, and the [kind](Self::kind).
 ///
-/// A call that starts ends: after `Started` there is exactly one `Finished`, and nothing after that,
-/// except that the `Finished` of a call that is [pending](crate::Pending) with nothing to tell comes
-/// with its answer. Values of parameters with `#[arg(secret)]` are in none of them.
+/// A call that starts ends: after [`Started`](EventKind::Started) there is exactly one
+/// [`Finished`](EventKind::Finished), and nothing after that, except that the `Finished` of a call that is
+/// [pending](crate::Pending) with nothing to tell comes with its answer. A call that is left to the caller has one event,
+/// [`External`](EventKind::External); one that a hook does not let in has none. Values of parameters with `#[arg(secret)]`
+/// are in none of them.
+///
+/// # Examples
+///
+/// ```
+/// use tool_runtime::{EventKind, Executor, RunContext, ToolCall, prelude::*};
+///
+/// /// Waves.
+/// #[tool(title = "Wave a hand")]
+/// fn wave() -> &'static str {
+///     "o/"
+/// }
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+/// let executor = Executor::new(Registry::builder().tool::<wave>().build()?);
+/// let mut listener = executor.subscribe();
+/// let run = RunContext::new().with_agent("greeter");
+/// executor.batch(vec![ToolCall::new("wave", "{}")]).within(run).run().await;
+///
+/// while let Some(event) = listener.try_next() {
+///     let event = event?;
+///     assert_eq!((event.author.as_deref(), event.title()), (Some("greeter"), "Wave a hand"));
+///     if let EventKind::Finished { result } = &event.kind {
+///         assert_eq!(result.text(), "o/");
+///     }
+/// }
+/// # Ok::<(), anyhow::Error>(())
+/// # })?;
+/// # Ok::<(), anyhow::Error>(())
+/// ```
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct ToolEvent {
+    /// The time of the event; as JSON in milliseconds since the Unix epoch.
+    #[serde(serialize_with = "as_millis")]
+    pub time: SystemTime,
+    /// The id of the run in which it happened; `None` for a call without a run. A call that is resumed may have
+    /// [arrived](CallAddress::run) in another one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run: Option<CallId>,
+    /// The agent of the run, where it has one. `None` for the answer to a call whose batch is over.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub author: Option<Arc<str>>,
+    /// The address of the call, which tells calls of the same id apart.
+    pub address: CallAddress,
+    /// The name of the tool, as the model wrote it.
+    pub name: Arc<str>,
+    /// The display name of the tool: its title, or else its name.
+    pub title: Arc<str>,
+    /// The kind of the event, with what only this kind has.
+    #[serde(flatten)]
+    pub kind: EventKind,
+}
+
+/// The kind of a [`ToolEvent`].
 #[derive(Debug, Clone, Serialize)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 #[non_exhaustive]
-pub enum ToolEvent {
+pub enum EventKind {
     /// The call is looked at.
     Started {
         /// The call; values of secret parameters are replaced.
         call: Arc<ToolCall>,
-        /// The display name of the tool: its title, or else its name.
-        title: Arc<str>,
     },
     /// The tool gave a partial result, for those who watch and never for the model.
     Updated {
-        /// The id of the call.
-        id: CallId,
-        /// The name of the tool.
-        name: Arc<str>,
-        /// The display name of the tool.
-        title: Arc<str>,
         /// The number of the attempt that it belongs to, from 1.
         attempt: u32,
         /// The partial result.
         update: ToolOutput,
     },
-    /// The tool told how far it is.
+    /// The tool reported how far it is.
     Progress {
-        /// The id of the call.
-        id: CallId,
-        /// The name of the tool.
-        name: Arc<str>,
-        /// The display name of the tool.
-        title: Arc<str>,
         /// How far.
         progress: Progress,
+    },
+    /// The tool wrote a line to its log.
+    Log {
+        /// The line.
+        line: Arc<LogLine>,
+    },
+    /// Something happened to a call of a run [below](crate::ToolContext::child_run) this call.
+    Child {
+        /// The event of the run below, with that run's id and agent.
+        event: Arc<ToolEvent>,
+    },
+    /// The call is left to the caller, who answers it by [`answer`](crate::Executor::answer).
+    External {
+        /// The call; values of secret parameters are replaced.
+        call: Arc<ToolCall>,
     },
     /// A person is asked, or is to be asked. Where nobody answers at once, the call is open, for
     /// [`resume`](crate::Executor::resume), from its [`Finished`](Self::Finished) on.
     ApprovalRequested {
         /// The question.
         request: Arc<ApprovalRequest>,
-        /// The display name of the tool.
-        title: Arc<str>,
     },
     /// The call was answered.
     Finished {
         /// The answer.
         result: Arc<ToolResult>,
-        /// The display name of the tool.
-        title: Arc<str>,
     },
 }
 
 impl ToolEvent {
-    /// The id of the call.
+    /// Returns the id of the call.
     #[must_use]
     pub fn id(&self) -> &CallId {
-        match self {
-            Self::Started { call, .. } => &call.id,
-            Self::Updated { id, .. } | Self::Progress { id, .. } => id,
-            Self::ApprovalRequested { request, .. } => &request.call.id,
-            Self::Finished { result, .. } => &result.id,
-        }
+        &self.address.call_id
     }
 
-    /// The name of the tool.
+    /// Returns the name of the tool.
     #[must_use]
     pub fn name(&self) -> &str {
-        match self {
-            Self::Started { call, .. } => &call.name,
-            Self::Updated { name, .. } | Self::Progress { name, .. } => name,
-            Self::ApprovalRequested { request, .. } => &request.call.name,
-            Self::Finished { result, .. } => &result.name,
-        }
+        &self.name
     }
 
-    /// The display name of the tool: its title, or else its name as the model wrote it.
+    /// Returns the display name of the tool: its title, or else its name as the model wrote it.
     #[must_use]
     pub fn title(&self) -> &str {
-        match self {
-            Self::Started { title, .. }
-            | Self::Updated { title, .. }
-            | Self::Progress { title, .. }
-            | Self::ApprovalRequested { title, .. }
-            | Self::Finished { title, .. } => title,
-        }
+        &self.title
     }
+}
+
+/// Writes `time` as milliseconds since the Unix epoch; a time before it is negative.
+fn as_millis<S: Serializer>(time: &SystemTime, serializer: S) -> Result<S::Ok, S::Error> {
+    let millis = |since: std::time::Duration| i64::try_from(since.as_millis()).unwrap_or(i64::MAX);
+    serializer.serialize_i64(match time.duration_since(UNIX_EPOCH) {
+        Ok(after) => millis(after),
+        Err(before) => -millis(before.duration()),
+    })
 }
 
 /// Hears of all that an executor does, made by [`Executor::subscribe`](crate::Executor::subscribe).

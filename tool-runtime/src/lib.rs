@@ -85,11 +85,11 @@ pub use tokio_util::sync::CancellationToken;
 pub use tool_core::{
     Actions, Answers, Arguments, Blob, Bytes, CallAddress, CallId, CallSink, Confirmation,
     ConfirmationAnswer, Content, ContentHash, Correction, CorrectionRule, ErrorKind, FunctionTool,
-    InputSchema, InvalidName, Lifetime, Merge, Metadata, Method, ModelRequest, Needed, OnRequest,
-    OutputSchema, Permission, Plan, PrepareArguments, Prepared, Progress, Provided, ReadonlyContext,
-    Registration, Resource, ResourceBody, Retry, Run, RunContext, Running, SchemaError, SchemaProblem, Site,
-    State, StaticToolSet, Stream, Tool, ToolContext, ToolDefinition, ToolError, ToolName, ToolOutput,
-    Trigger, Violation, Violations, WithCallId, constraint,
+    InputSchema, InvalidName, Lifetime, LogLevel, LogLine, Merge, Metadata, Method, ModelRequest, Needed,
+    OnRequest, OutputSchema, Permission, Plan, PrepareArguments, Prepared, Progress, Provided,
+    ReadonlyContext, Registration, Resource, ResourceBody, Retry, Run, RunContext, Running, SchemaError,
+    SchemaProblem, Site, State, StaticToolSet, Stream, Tool, ToolContext, ToolDefinition, ToolError,
+    ToolName, ToolOutput, Trigger, Violation, Violations, WithCallId, constraint,
 };
 #[doc = include_str!("docs/tool.md")]
 pub use tool_macros::tool;
@@ -102,7 +102,7 @@ pub use self::{
     arguments::{MAX_REPAIR_BYTES, Recovery, Repair, recover},
     call::{CallOutcome, Incomplete, Operation, Pending, ToolCall, ToolResult, merged_actions},
     declaration::Declaration,
-    event::{EventListener, Lagged, ToolEvent},
+    event::{EventKind, EventListener, Lagged, ToolEvent},
     executor::{
         AnswerError, Batch, CallRef, CallStream, ExecutionStrategy, Executor, ExecutorBuilder, ExecutorError,
         Finish, InvalidStrategy, OpenCall, StreamItem,

@@ -45,7 +45,7 @@ use tool_core::{
     ToolName, ToolOutput,
 };
 
-use crate::{EventListener, Executor, Lagged, ToolEvent};
+use crate::{EventKind, EventListener, Executor, Lagged, ToolEvent};
 
 /// Runs `future` on a runtime of its own whose clock stands still while anything can be done, and jumps to
 /// the next timer when nothing can: an hour of waiting takes no time.
@@ -285,7 +285,8 @@ impl Recorder {
     }
 
     /// The events since the last look, in words: `started a`, `updated a: text`, `progress a: 3 of 4`,
-    /// `asked a: hint`, `finished a: what the model reads`.
+    /// `log a: text`, `asked a: hint`, `external a`, `finished a: what the model reads`; `below a: ` before an event of a
+    /// run below the call `a`.
     ///
     /// # Errors
     ///
@@ -297,15 +298,18 @@ impl Recorder {
 
 fn in_words(event: &ToolEvent) -> String {
     let id = event.id();
-    match event {
-        ToolEvent::Started { .. } => format!("started {id}"),
-        ToolEvent::Updated { update, .. } => format!("updated {id}: {}", update.text()),
-        ToolEvent::Progress { progress, .. } => match progress.total {
+    match &event.kind {
+        EventKind::Started { .. } => format!("started {id}"),
+        EventKind::Updated { update, .. } => format!("updated {id}: {}", update.text()),
+        EventKind::Progress { progress } => match progress.total {
             Some(total) => format!("progress {id}: {} of {total}", progress.done),
             None => format!("progress {id}: {}", progress.done),
         },
-        ToolEvent::ApprovalRequested { request, .. } => format!("asked {id}: {}", request.hint),
-        ToolEvent::Finished { result, .. } => format!("finished {id}: {}", result.text()),
+        EventKind::Log { line } => format!("log {id}: {}", line.message),
+        EventKind::Child { event } => format!("below {id}: {}", in_words(event)),
+        EventKind::External { .. } => format!("external {id}"),
+        EventKind::ApprovalRequested { request } => format!("asked {id}: {}", request.hint),
+        EventKind::Finished { result } => format!("finished {id}: {}", result.text()),
     }
 }
 

@@ -10,7 +10,8 @@ use std::{
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use tokio::signal::ctrl_c;
 use tool_runtime::{
-    Batch, CallId, CallOutcome, CancellationToken, Progress, RunContext, Stream, StreamItem, ToolEvent,
+    Batch, CallId, CallOutcome, CancellationToken, EventKind, Progress, RunContext, Stream, StreamItem,
+    ToolEvent,
 };
 
 use crate::{
@@ -48,22 +49,23 @@ impl<'t> Watch<'t> {
     }
 
     fn event(&mut self, event: &ToolEvent) {
-        match (self, event) {
-            (Self::Json(terminal), event) => {
+        let name = event.name();
+        match (self, &event.kind) {
+            (Self::Json(terminal), _) => {
                 // There is nothing in an event that cannot be written.
                 terminal.tell_json(&serde_json::to_string(event).unwrap_or_default());
             }
-            (Self::Lines(terminal), ToolEvent::Progress { name, progress, .. }) => {
+            (Self::Lines(terminal), EventKind::Progress { progress }) => {
                 tell(terminal, name, &far(progress));
             }
-            (
-                Self::Lines(terminal) | Self::Bars { terminal, .. },
-                ToolEvent::Updated { name, update, .. },
-            ) => {
+            (Self::Lines(terminal) | Self::Bars { terminal, .. }, EventKind::Updated { update, .. }) => {
                 tell(terminal, name, &inset(&update.text()));
             }
-            (Self::Bars { terminal, all, by_call, ended }, event) => {
-                if let ToolEvent::Finished { result, .. } = event {
+            (Self::Lines(terminal) | Self::Bars { terminal, .. }, EventKind::Log { line }) => {
+                tell(terminal, name, &inset(&line.message));
+            }
+            (Self::Bars { terminal, all, by_call, ended }, kind) => {
+                if let EventKind::Finished { result } = kind {
                     ended.push(result.id.clone());
                 }
                 // A bar that is drawn now would be drawn over the question.
@@ -73,8 +75,8 @@ impl<'t> Watch<'t> {
                 for bar in ended.drain(..).filter_map(|id| by_call.remove(&id)) {
                     bar.finish_and_clear();
                 }
-                if let ToolEvent::Progress { id, name, progress, .. } = event {
-                    show(by_call.entry(id.clone()).or_insert_with(|| all.add(bar(name))), progress);
+                if let EventKind::Progress { progress } = kind {
+                    show(by_call.entry(event.id().clone()).or_insert_with(|| all.add(bar(name))), progress);
                 }
             }
             _ => {}

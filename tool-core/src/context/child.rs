@@ -1,8 +1,8 @@
 //! Runs that hang below another run, or below one of its calls.
 
-use std::sync::RwLock;
+use std::sync::{Arc, RwLock};
 
-use super::{CallId, RunContext, ToolContext};
+use super::{CallId, CallSink, RunContext, ToolContext};
 use crate::{ErrorKind, ToolError, ToolName};
 
 /// The levels of runs below a run, unless [`RunContext::with_max_depth`] says otherwise.
@@ -28,11 +28,13 @@ pub(super) struct Lineage {
     max_depth: usize,
     trigger: Option<Trigger>,
     key: Option<String>,
+    /// Who hears of the call below which the run is.
+    above: Option<Arc<dyn CallSink>>,
 }
 
 impl Default for Lineage {
     fn default() -> Self {
-        Self { depth: 0, max_depth: MAX_DEPTH, trigger: None, key: None }
+        Self { depth: 0, max_depth: MAX_DEPTH, trigger: None, key: None, above: None }
     }
 }
 
@@ -64,6 +66,13 @@ impl RunContext {
         self.lineage.key.as_deref()
     }
 
+    /// The sink of the call below which the run is, directly or through runs between them.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn above(&self) -> Option<&Arc<dyn CallSink>> {
+        self.lineage.above.as_ref()
+    }
+
     /// Returns a run of another agent below this one.
     ///
     /// It has a new id, with this run's as its parent, a [branch](Self::branch) and a [key](Self::key) of its own, and a
@@ -85,6 +94,7 @@ impl RunContext {
             max_depth: self.lineage.max_depth,
             trigger: None,
             key: Some(format!("{agent}-{id}")),
+            above: self.lineage.above.clone(),
         };
         Self {
             identity: self.identity.child(id, agent, branch),
@@ -102,7 +112,7 @@ impl RunContext {
 impl ToolContext {
     /// Returns a run of `agent` below this call: the [child](RunContext::child) of the call's run, or a new run where the
     /// call has none. It ends with the call: the call's token is above its own, and it has no more time than the attempt.
-    /// Its [trigger](RunContext::trigger) is this call.
+    /// Its [trigger](RunContext::trigger) is this call, and whoever hears of this call hears of its calls.
     ///
     /// # Errors
     ///
@@ -130,6 +140,9 @@ impl ToolContext {
             return Err(ToolError::new(ErrorKind::Unavailable, message).of_tool(self.tool.to_string()));
         }
         child.lineage.trigger = Some(Trigger::Call { id: self.call_id.clone(), tool: self.tool.clone() });
+        if let Some(sink) = &self.sink {
+            child.lineage.above = Some(Arc::clone(sink));
+        }
         // Not asked for by the body, which has a grace period only where it asks.
         child.cancellation = self.token().child_token();
         child.deadline = self.deadline();

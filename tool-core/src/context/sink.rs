@@ -1,10 +1,13 @@
-use serde::Serialize;
+use std::any::Any;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::{ToolError, ToolOutput, tool::Running};
 
 /// Takes what a running call reports.
 ///
-/// Both methods do nothing by default: a tool reports whether or not somebody listens.
+/// All methods do nothing by default: a tool reports whether or not somebody listens.
 pub trait CallSink: Send + Sync {
     /// Takes a partial result. The future ends when there is room for the next one.
     fn update(&self, update: ToolOutput) -> Running<'_, ()> {
@@ -21,10 +24,87 @@ pub trait CallSink: Send + Sync {
         let _ = progress;
         Ok(())
     }
+
+    /// Takes a log line.
+    ///
+    /// # Errors
+    ///
+    /// If the line could not be delivered.
+    fn log(&self, line: LogLine) -> Result<(), ToolError> {
+        let _ = line;
+        Ok(())
+    }
+
+    /// The sink as its own type, for whoever runs calls: events of a run below the call pass through it.
+    #[doc(hidden)]
+    fn as_any(&self) -> Option<&dyn Any> {
+        None
+    }
+}
+
+/// A line of a call's log, for those who watch and never for the model.
+///
+/// # Examples
+///
+/// ```
+/// use serde_json::json;
+/// use tool_core::{LogLevel, LogLine, ToolContext};
+///
+/// let cx = ToolContext::for_test();
+/// cx.log(LogLine::new(LogLevel::Warning, "the index is stale").with_data(json!({ "days": 3 })))?;
+/// # Ok::<(), tool_core::ToolError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct LogLine {
+    /// The severity.
+    pub level: LogLevel,
+    /// The text.
+    pub message: String,
+    /// The structured data beside the text; `null` where there is none.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub data: Value,
+}
+
+impl LogLine {
+    /// A line without data.
+    pub fn new(level: LogLevel, message: impl Into<String>) -> Self {
+        Self { level, message: message.into(), data: Value::Null }
+    }
+
+    /// Sets the structured data beside the text.
+    #[must_use]
+    pub fn with_data(mut self, data: Value) -> Self {
+        self.data = data;
+        self
+    }
+}
+
+/// The severity of a [`LogLine`]: those of syslog ([RFC 5424](https://www.rfc-editor.org/rfc/rfc5424)), from the least to
+/// the most severe.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LogLevel {
+    /// Details for debugging.
+    Debug,
+    /// Normal operation.
+    Info,
+    /// Normal, but significant.
+    Notice,
+    /// Not an error, but may become one.
+    Warning,
+    /// An error of the operation.
+    Error,
+    /// A failure of a component.
+    Critical,
+    /// Action must be taken immediately.
+    Alert,
+    /// The system is unusable.
+    Emergency,
 }
 
 /// How far a call is.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Progress {
     /// What is done, in units of the tool's choice.

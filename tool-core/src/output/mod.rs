@@ -69,6 +69,7 @@ impl Body {
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Extras {
     details: Option<Value>,
+    meta: Option<Map<String, Value>>,
     child_run_id: Option<String>,
     operation_id: Option<String>,
     actions: Actions,
@@ -136,6 +137,25 @@ impl ToolOutput {
     #[must_use]
     pub fn with_details(mut self, details: Value) -> Self {
         self.extras().details = Some(details);
+        self
+    }
+
+    /// Sets what is sent along with the result, outside of it, such as the `_meta` of the Model Context Protocol. A model
+    /// never sees it; unlike the details, it is part of the result that an MCP client receives.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_core::ToolOutput;
+    ///
+    /// let meta = json!({ "example.com/cached": true }).as_object().cloned().unwrap_or_default();
+    /// let output = ToolOutput::from("done").with_meta(meta);
+    /// assert_eq!(json!(output)["_meta"], json!({ "example.com/cached": true }));
+    /// ```
+    #[must_use]
+    pub fn with_meta(mut self, meta: Map<String, Value>) -> Self {
+        self.extras().meta = Some(meta);
         self
     }
 
@@ -308,6 +328,12 @@ impl ToolOutput {
     #[must_use]
     pub fn details(&self) -> Option<&Value> {
         self.extras.as_ref()?.details.as_ref()
+    }
+
+    /// Returns what is sent along with the result, outside of it; never for a model.
+    #[must_use]
+    pub fn meta(&self) -> Option<&Map<String, Value>> {
+        self.extras.as_ref()?.meta.as_ref()
     }
 
     /// The run that the tool started to make this.

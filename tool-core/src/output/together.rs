@@ -93,10 +93,11 @@ fn all_extras(items: &mut [ToolOutput]) -> Option<Box<Extras>> {
 
 impl Extras {
     fn follow(&mut self, later: Self) {
-        let Self { details, child_run_id, operation_id, actions, corrections, failure, last } = later;
+        let Self { details, meta, child_run_id, operation_id, actions, corrections, failure, last } = later;
         self.failure |= failure;
         self.last |= last;
         self.details = details.or(self.details.take());
+        self.meta = meta.or(self.meta.take());
         self.child_run_id = child_run_id.or(self.child_run_id.take());
         self.operation_id = operation_id.or(self.operation_id.take());
         self.actions.follow(actions);
@@ -107,7 +108,7 @@ impl Extras {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test may")]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Map, json};
 
     use super::*;
     use crate::Actions;
@@ -156,11 +157,15 @@ mod tests {
     fn the_last_that_says_something_beside_the_content_is_right() {
         let one =
             || ToolOutput::empty().with_details(json!(1)).with_child_run_id("r1").with_operation_id("o1");
+        let meta = Map::from_iter([("k".to_owned(), json!(1))]);
         let other =
             || ToolOutput::empty().with_details(json!(2)).with_child_run_id("r2").with_operation_id("o2");
         let asking = |terminate| Actions { terminate, ..Actions::default() };
         for items in [vec![one(), other()], vec![other(), ToolOutput::empty().with_actions(asking(true))]] {
+            let mut items = items;
+            items.insert(0, ToolOutput::empty().with_meta(meta.clone()));
             let all = merged(items, number());
+            assert_eq!(all.meta(), Some(&meta));
             assert_eq!((all.structured(), all.details()), (Some(json!(7)), Some(&json!(2))));
             assert_eq!((all.child_run_id(), all.operation_id()), (Some("r2"), Some("o2")));
         }

@@ -1,7 +1,7 @@
 //! A [`ToolOutput`] as JSON: what is absent is not written, and what is not written is absent.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{Actions, Body, Content, Extras, ToolOutput};
 use crate::Correction;
@@ -14,6 +14,8 @@ struct Wire {
     structured: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     details: Option<Value>,
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    meta: Option<Map<String, Value>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     child_run_id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -39,7 +41,7 @@ fn asks_nothing(actions: &Actions) -> bool {
 
 impl Serialize for ToolOutput {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Extras { details, child_run_id, operation_id, actions, corrections, failure, last } =
+        let Extras { details, meta, child_run_id, operation_id, actions, corrections, failure, last } =
             self.extras.as_deref().cloned().unwrap_or_default();
         // A plain text is its own structured value; saying it twice would help nobody.
         let structured = match self.body {
@@ -47,8 +49,19 @@ impl Serialize for ToolOutput {
             _ => self.structured(),
         };
         let content = self.content().into_owned();
-        Wire { content, structured, details, child_run_id, operation_id, actions, corrections, failure, last }
-            .serialize(serializer)
+        Wire {
+            content,
+            structured,
+            details,
+            meta,
+            child_run_id,
+            operation_id,
+            actions,
+            corrections,
+            failure,
+            last,
+        }
+        .serialize(serializer)
     }
 }
 
@@ -58,6 +71,7 @@ impl<'de> Deserialize<'de> for ToolOutput {
             content,
             structured,
             details,
+            meta,
             child_run_id,
             operation_id,
             actions,
@@ -71,7 +85,8 @@ impl<'de> Deserialize<'de> for ToolOutput {
             ([Content::Text { text }], Some(value)) if is_json_of(text, &value) => Body::Json(text.clone()),
             (_, structured) => Body::blocks(content, structured),
         };
-        let extras = Extras { details, child_run_id, operation_id, actions, corrections, failure, last };
+        let extras =
+            Extras { details, meta, child_run_id, operation_id, actions, corrections, failure, last };
         let extras = (extras != Extras::default()).then(|| Box::new(extras));
         Ok(Self { body, extras })
     }

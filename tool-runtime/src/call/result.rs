@@ -7,7 +7,7 @@ use std::{
 };
 
 use serde::{Serialize, Serializer};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tool_core::{Actions, CallId, Content, Correction, ErrorKind, ToolError, ToolOutput};
 
 use crate::dialect::content;
@@ -134,6 +134,12 @@ impl ToolResult {
         }
     }
 
+    /// Returns what the tool sends along with the result, outside of it; never for a model.
+    #[must_use]
+    pub fn meta(&self) -> Option<&Map<String, Value>> {
+        self.outcome.as_ref().ok()?.meta()
+    }
+
     /// Returns the actions that the tool asks of the run. A call that failed asks for none, also where its
     /// output [tells of a failure](ToolOutput::is_failure).
     #[must_use]
@@ -164,6 +170,8 @@ impl Serialize for ToolResult {
             structured: Option<Value>,
             #[serde(skip_serializing_if = "Option::is_none")]
             details: Option<&'a Value>,
+            #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+            meta: Option<&'a Map<String, Value>>,
             #[serde(skip_serializing_if = "Option::is_none")]
             child_run_id: Option<&'a str>,
             #[serde(skip_serializing_if = "Option::is_none")]
@@ -184,6 +192,7 @@ impl Serialize for ToolResult {
             content: self.content(),
             structured: self.structured(),
             details: self.details(),
+            meta: self.meta(),
             child_run_id: output.and_then(ToolOutput::child_run_id),
             operation_id: output.and_then(ToolOutput::operation_id),
             actions: self.actions(),

@@ -4,12 +4,9 @@ use std::{
     collections::BTreeMap,
     future::{Future, poll_fn},
     pin::pin,
-    sync::{
-        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
-        atomic::{AtomicU32, Ordering},
-    },
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
     task::Poll,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use serde_json::{Map, Value};
@@ -20,20 +17,19 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 use tool_core::{
     __private::{current_grace, patch},
-    Arguments, CallAddress, CallId, CallSink, ErrorKind, RunContext, ToolContext, ToolDefinition, ToolError,
+    Arguments, CallAddress, CallSink, ErrorKind, RunContext, ToolContext, ToolDefinition, ToolError,
 };
 
 use super::{
     Inner,
-    outlet::{CallReports, Outlet, titled},
+    outlet::{Outlet, Subject},
     perform::{Patience, keeps_time},
     prepare::Asked,
     questions::Given,
+    reports::CallReports,
+    runs::Runs,
 };
-use crate::{ApprovalRequest, CallOutcome, ToolEvent, ToolResult, registry::Entry};
-
-/// The id, the name and the title of a call that has started.
-type Begun = (CallId, Arc<str>, Arc<str>);
+use crate::{ApprovalRequest, CallOutcome, EventKind, ToolResult, registry::Entry};
 
 /// What is around all calls of a batch.
 pub(super) struct Surroundings {
@@ -48,7 +44,7 @@ pub(super) struct Surroundings {
     /// When the run must have ended, and whether anything keeps the time.
     end: Option<(Timed, bool)>,
     /// The calls of which listeners know that they started, and not yet that they ended, by their serials.
-    begun: Mutex<BTreeMap<u64, Begun>>,
+    begun: Mutex<BTreeMap<u64, Subject>>,
     /// The grace period of hooks.
     grace: Duration,
     /// The most that bodies have: less than what the body has in which the batch runs, if it runs in one.
@@ -127,36 +123,6 @@ fn after(period: Duration) -> Timed {
 /// A batch inside of a body gets a third of its grace period for its own bodies, and another one for its
 /// hooks: the rest is left to the body.
 const NESTED: u32 = 3;
-
-/// How often a tool was run for a call, and how long that took.
-#[derive(Debug, Default)]
-pub(super) struct Runs {
-    attempts: AtomicU32,
-    began: OnceLock<Instant>,
-    ended: OnceLock<Instant>,
-}
-
-impl Runs {
-    /// An attempt begins.
-    pub(super) fn begin(&self) {
-        self.attempts.fetch_add(1, Ordering::Relaxed);
-        self.began.get_or_init(Instant::now);
-    }
-
-    /// No other attempt follows.
-    pub(super) fn end(&self) {
-        self.ended.get_or_init(Instant::now);
-    }
-
-    pub(super) fn attempts(&self) -> u32 {
-        self.attempts.load(Ordering::Relaxed)
-    }
-
-    pub(super) fn duration(&self) -> Duration {
-        let Some(began) = self.began.get() else { return Duration::ZERO };
-        self.ended.get().copied().unwrap_or_else(Instant::now).saturating_duration_since(*began)
-    }
-}
 
 impl Place {
     /// What people have answered to questions about the call.
@@ -245,7 +211,7 @@ impl Surroundings {
         let patience = Patience::new(&executor.settings, metadata);
         let mut reports = None;
         if !self.is_quiet || patience.waits_for_signs() {
-            let new = Arc::new(CallReports::new(executor, self, call, &cx, entry.definition()));
+            let new = Arc::new(CallReports::new(executor, self, asked, &cx, entry.definition()));
             cx = cx.with_sink(Arc::clone(&new) as Arc<dyn CallSink>);
             reports = Some(new);
         }
@@ -332,8 +298,11 @@ impl Surroundings {
         if self.is_quiet {
             return;
         }
-        let title = || titled(Some(definition), &request.call.name);
-        let event = || ToolEvent::ApprovalRequested { request: Arc::new(request.clone()), title: title() };
+        let event = || {
+            let name = Arc::clone(&request.call.name);
+            let subject = Subject::new(request.address.clone(), name, Some(definition));
+            (subject, EventKind::ApprovalRequested { request: Arc::new(request.clone()) })
+        };
         self.outlet.tell(event).await;
     }
 
@@ -342,14 +311,21 @@ impl Surroundings {
         if self.is_quiet {
             return;
         }
-        let Asked { call, entry, serial, .. } = *asked;
-        let definition = entry.map(Entry::definition);
-        let title = titled(definition, &call.name);
-        let call_shown = || Arc::new(self.outlet.shown(call, definition));
-        self.outlet.tell(|| ToolEvent::Started { call: call_shown(), title: Arc::clone(&title) }).await;
+        let subject = self.subject(asked);
+        let started = || {
+            let call = self.outlet.shown(asked.call, asked.entry.map(Entry::definition));
+            (subject.clone(), EventKind::Started { call: Arc::new(call) })
+        };
+        self.outlet.tell(started).await;
         // Not before: listeners hear of it last, once the reader of the stream has room.
         let mut begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
-        begun.insert(serial, (call.id.clone(), call.name.clone(), title));
+        begun.insert(asked.serial, subject);
+    }
+
+    /// What the events of a call are about.
+    pub(super) fn subject(&self, asked: &Asked<'_>) -> Subject {
+        let name = Arc::clone(&asked.call.name);
+        Subject::new(self.address(asked), name, asked.entry.map(Entry::definition))
     }
 
     /// Listeners know that the call has ended, or will hear of it elsewhere.
@@ -362,10 +338,11 @@ impl Surroundings {
 impl Drop for Surroundings {
     fn drop(&mut self) {
         let begun = self.begun.get_mut().unwrap_or_else(PoisonError::into_inner);
-        for (_, (id, name, title)) in std::mem::take(begun) {
-            let error = ToolError::cancelled().of_tool(name.to_string());
-            let result = Arc::new(ToolResult::new(id, name, Err(error)));
-            self.outlet.tell_listeners(ToolEvent::Finished { result, title });
+        for subject in std::mem::take(begun).into_values() {
+            let error = ToolError::cancelled().of_tool(subject.name.to_string());
+            let id = subject.address.call_id.clone();
+            let result = Arc::new(ToolResult::new(id, Arc::clone(&subject.name), Err(error)));
+            self.outlet.tell_listeners(self.outlet.event(subject, EventKind::Finished { result }));
         }
     }
 }
@@ -385,20 +362,4 @@ pub(super) async fn unless<F: Future>(token: &CancellationToken, future: F) -> O
         })
     })
     .await
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{Instant, Runs};
-
-    #[test]
-    fn time_that_passes_after_the_last_attempt_is_no_time_of_the_call() {
-        let runs = Runs::default();
-        runs.begin();
-        runs.end();
-        let (duration, now) = (runs.duration(), Instant::now());
-        while Instant::now() == now {}
-        runs.end();
-        assert_eq!(runs.duration(), duration);
-    }
 }

@@ -113,7 +113,7 @@ impl Batch {
         // Whoever drops the batch cancels its calls; whoever waits for its end does not cancel what they
         // have started.
         let guard = token.clone().drop_guard();
-        let outlet = Outlet::new(stream, executor);
+        let outlet = Outlet::new(stream, executor, run.as_ref());
         let around = Surroundings::new(outlet, run, token, executor.settings.grace_period);
         let first = executor.arrivals.fetch_add(calls.len() as u64, Ordering::Relaxed);
         let asked = (first..).zip(&calls).enumerate().map(|(at, (serial, call))| Asked {

@@ -8,12 +8,12 @@ use super::{
     Inner,
     around::{Place, Surroundings},
     open::OpenCall,
-    outlet::{HOOK, report_panic, titled},
+    outlet::{HOOK, report_panic},
     prepare::{Asked, By},
     questions::{Asking, question},
 };
 use crate::{
-    CallOutcome, Operation, Pending, ToolCall, ToolEvent, ToolResult, hook::CallView,
+    CallOutcome, EventKind, Operation, Pending, ToolCall, ToolResult, hook::CallView,
     policy::ApprovalRequest, shield::shielded,
 };
 
@@ -35,7 +35,13 @@ impl Finishing<'_> {
             return self.answered(By::Nobody, Err(stop.error())).await;
         }
         let (call, address) = (self.call.clone(), self.around.address(&self.asked));
+        // Open before it is told: who hears of it may answer at once.
         self.executor.open.add(OpenCall::External(call.clone(), address.clone()), None);
+        if !self.around.is_quiet {
+            let outlet = &self.around.outlet;
+            let shown = || EventKind::External { call: Arc::new(outlet.shown(self.call, self.definition)) };
+            outlet.tell(|| (self.around.subject(&self.asked), shown())).await;
+        }
         CallOutcome::External(call, address)
     }
 
@@ -181,9 +187,8 @@ impl Finishing<'_> {
         if self.around.is_quiet {
             return;
         }
-        let title = || titled(self.definition, &self.call.name);
-        let event = || ToolEvent::Finished { result: Arc::new(result.clone()), title: title() };
-        self.around.outlet.tell(event).await;
+        let finished = || EventKind::Finished { result: Arc::new(result.clone()) };
+        self.around.outlet.tell(|| (self.around.subject(&self.asked), finished())).await;
         self.around.ended(&self.asked);
         if self.executor.settings.has_hooks() && self.around.in_grace(self.tell_hooks(result)).await.is_none()
         {

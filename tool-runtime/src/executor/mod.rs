@@ -8,8 +8,9 @@
 //!   other calls of its group, in one task: nothing is spawned, so nothing is left behind.
 //! - [`finish`]: what the output promises, hooks, `Finished`. In the order of the calls again.
 //!
-//! [`batch`] drives them: groups, steering, cancellation; [`around`] is what they share. [`outlet`] tells those who listen,
-//! [`questions`] binds the answers of people to what they were asked, and [`open`] remembers the calls that are answered later.
+//! [`batch`] drives them: groups, steering, cancellation; [`around`] is what they share. [`outlet`] tells those who listen
+//! ([`reports`] what a call reports while it runs, [`shown`] without secrets), [`questions`] binds the answers of people
+//! to what they were asked, and [`open`] remembers the calls that are answered later.
 
 mod around;
 mod batch;
@@ -22,6 +23,9 @@ mod perform;
 mod prepare;
 mod questions;
 mod quiet;
+mod reports;
+mod runs;
+mod shown;
 mod stream;
 
 use std::{
@@ -39,10 +43,10 @@ pub use self::{
     open::{AnswerError, CallRef, OpenCall},
     stream::{CallStream, StreamItem},
 };
-use self::{build::Settings, open::OpenCalls};
+use self::{build::Settings, open::OpenCalls, outlet::Subject};
 use crate::{
-    ApprovalRequest, CallOutcome, EventListener, Notice, Registry, ToolCall, ToolEvent, ToolResult,
-    blocking::Detached, policy::Limited,
+    ApprovalRequest, CallOutcome, EventKind, EventListener, Notice, Registry, ToolCall, ToolEvent,
+    ToolResult, blocking::Detached, policy::Limited,
 };
 
 /// Runs batches of calls: one [`CallOutcome`] for each call, in order, whatever happened to it. Cheap to
@@ -301,15 +305,15 @@ impl Executor {
         call: impl Into<CallRef>,
         outcome: Result<ToolOutput, ToolError>,
     ) -> Result<ToolResult, AnswerError> {
-        let (call, told) = self.inner.open.take_answerable(&call.into())?;
+        let (call, address, told) = self.inner.open.take_answerable(&call.into())?;
         let outcome = outcome.map_err(|error| error.of_tool(call.name.to_string()));
         let result = ToolResult::new(call.id, call.name, outcome);
         if told == Some(false) {
             // Nobody listening is no mistake.
             let definition = self.inner.tools.get(&result.name).map(|tool| tool.definition());
-            let title = outlet::titled(definition, &result.name);
-            let _ =
-                self.inner.listeners.send(ToolEvent::Finished { result: Arc::new(result.clone()), title });
+            let subject = Subject::new(address, Arc::clone(&result.name), definition);
+            let finished = EventKind::Finished { result: Arc::new(result.clone()) };
+            let _ = self.inner.listeners.send(subject.event(finished));
         }
         Ok(result)
     }

@@ -221,8 +221,11 @@ impl OpenCalls {
         inner.remove(serial).map(|entry| entry.call).ok_or_else(|| AnswerError::NotOpen(call.clone()))
     }
 
-    /// Takes a call that waits for no person, with whether it has had its `Finished`.
-    pub(super) fn take_answerable(&self, call: &CallRef) -> Result<(ToolCall, Option<bool>), AnswerError> {
+    /// Takes a call that waits for no person, with its address and with whether it has had its `Finished`.
+    pub(super) fn take_answerable(
+        &self,
+        call: &CallRef,
+    ) -> Result<(ToolCall, CallAddress, Option<bool>), AnswerError> {
         let mut inner = self.lock();
         let serial = inner.find(call)?;
         if inner.asks(serial) {
@@ -230,8 +233,10 @@ impl OpenCalls {
         }
         match inner.remove(serial) {
             Some(Entry {
-                call: OpenCall::External(call, _) | OpenCall::LongRunning(call, _), told, ..
-            }) => Ok((call, told)),
+                call: OpenCall::External(call, address) | OpenCall::LongRunning(call, address),
+                told,
+                ..
+            }) => Ok((call, address, told)),
             _ => Err(AnswerError::NotOpen(call.clone())),
         }
     }

@@ -1,27 +1,19 @@
-//! Who hears of what happens: the stream of a batch, and the listeners of its executor.
+//! Who hears of what happens: the stream of a batch, the listeners of its executor, and those of the call below which the
+//! batch runs.
 
-use std::{
-    borrow::Cow,
-    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
-};
+use std::{sync::Arc, time::SystemTime};
 
 use serde_json::Value;
-use tokio::{
-    sync::{Mutex as Turn, broadcast, mpsc},
-    time::Instant,
-};
-use tokio_util::sync::CancellationToken;
-use tool_core::{
-    __private::ExactValue, Arguments, CallId, CallSink, ErrorKind, Progress, RunContext, Running,
-    ToolContext, ToolDefinition, ToolError, ToolOutput,
-};
+use tokio::sync::{Mutex as Turn, broadcast, mpsc};
+use tool_core::{Arguments, CallAddress, CallSink, RunContext, Running, ToolDefinition, ToolError};
 
 use super::{
     Inner,
-    around::{Surroundings, unless},
     build::{Hooked, Settings},
+    reports::CallReports,
+    shown::{HIDDEN, shown},
 };
-use crate::{ToolCall, ToolEvent, hook::CallView, shield::shielded};
+use crate::{EventKind, ToolCall, ToolEvent, hook::CallView};
 
 /// Who panicked, where it was a hook.
 pub(super) const HOOK: &str = "a hook";
@@ -32,9 +24,30 @@ pub(super) fn report_panic(view: &CallView<'_>, hook: &Hooked, stage: &'static s
     tracing::error!(%call, tool, hook, stage, error, "a hook panicked, which changes nothing about its call");
 }
 
-/// What stands for a value that nobody may read.
-const HIDDEN: &str = "***";
-const HIDDEN_VALUE: ExactValue<'static> = ExactValue::String(Cow::Borrowed(HIDDEN));
+/// The call that events are about.
+#[derive(Clone)]
+pub(super) struct Subject {
+    pub(super) address: CallAddress,
+    pub(super) name: Arc<str>,
+    pub(super) title: Arc<str>,
+}
+
+impl Subject {
+    pub(super) fn new(address: CallAddress, name: Arc<str>, definition: Option<&ToolDefinition>) -> Self {
+        let title = match definition.map(ToolDefinition::title) {
+            Some(title) if title != &*name => Arc::from(title),
+            _ => Arc::clone(&name),
+        };
+        Self { address, name, title }
+    }
+
+    /// An event that happens now.
+    pub(super) fn event(self, kind: EventKind) -> ToolEvent {
+        let Self { address, name, title } = self;
+        let run = address.run.clone();
+        ToolEvent { time: SystemTime::now(), run, author: None, address, name, title, kind }
+    }
+}
 
 /// The way to those who listen.
 #[derive(Clone)]
@@ -43,6 +56,11 @@ pub(super) struct Outlet {
     stream: Option<mpsc::Sender<ToolEvent>>,
     /// Are not waited for.
     listeners: broadcast::Sender<ToolEvent>,
+    /// The call below which the batch runs.
+    above: Option<Arc<dyn CallSink>>,
+    /// The run of the batch, and its agent, for events.
+    run: Option<Arc<RunContext>>,
+    author: Option<Arc<str>>,
     /// Held by whoever asks the hooks while tools run: they are never asked about two calls at once.
     turn: Option<Arc<Turn<()>>>,
     /// Whether the arguments of tools that are not known are hidden: one of them may be a misspelt tool
@@ -50,11 +68,35 @@ pub(super) struct Outlet {
     hides_unknown: bool,
 }
 
+/// Room for one event with each reader that is waited for; none with a reader that has gone.
+#[derive(Default)]
+pub(super) struct Room<'a> {
+    stream: Option<mpsc::Permit<'a, ToolEvent>>,
+    above: Option<Box<Room<'a>>>,
+}
+
 impl Outlet {
-    pub(super) fn new(stream: Option<mpsc::Sender<ToolEvent>>, executor: &Inner) -> Self {
-        let turn = executor.settings.has_hooks().then(Arc::default);
-        let hides_unknown = executor.tools.has_secret();
-        Self { stream, listeners: executor.listeners.clone(), turn, hides_unknown }
+    pub(super) fn new(
+        stream: Option<mpsc::Sender<ToolEvent>>,
+        executor: &Inner,
+        run: Option<&Arc<RunContext>>,
+    ) -> Self {
+        let outlet = Self {
+            stream,
+            listeners: executor.listeners.clone(),
+            above: run.and_then(|run| run.above()).cloned(),
+            run: None,
+            author: None,
+            turn: executor.settings.has_hooks().then(Arc::default),
+            hides_unknown: executor.tools.has_secret(),
+        };
+        match run {
+            Some(run) if !outlet.is_quiet() => {
+                let author = run.agent().map(Arc::from);
+                Self { run: Some(Arc::clone(run)), author, ..outlet }
+            }
+            _ => outlet,
+        }
     }
 
     /// Waits for the turn to ask the hooks; there is nothing to wait for where there are none.
@@ -76,10 +118,10 @@ impl Outlet {
         }
     }
 
-    /// Tells `event` to those who are not waited for.
-    pub(super) fn tell_listeners(&self, event: ToolEvent) {
-        // An error is that there are none.
-        let _ = self.listeners.send(event);
+    /// An event of the batch that happens now.
+    pub(super) fn event(&self, subject: Subject, kind: EventKind) -> ToolEvent {
+        let run = self.run.as_ref().map(|run| run.id().clone());
+        ToolEvent { run, author: self.author.clone(), ..subject.event(kind) }
     }
 
     /// Whether nobody listens, and there are no hooks.
@@ -88,263 +130,80 @@ impl Outlet {
     }
 
     /// Whether anybody listens.
-    fn is_heard(&self) -> bool {
-        self.stream.is_some() || self.listeners.receiver_count() > 0
+    pub(super) fn is_heard(&self) -> bool {
+        self.stream.is_some() || self.listeners.receiver_count() > 0 || self.above().is_some()
     }
 
-    /// Tells `event`, which is only made where somebody listens.
-    pub(super) async fn tell(&self, event: impl FnOnce() -> ToolEvent) {
-        if !self.is_heard() {
-            return;
-        }
-        let event = event();
-        // An error is that the reader of the stream has gone: no mistake.
-        if let Some(stream) = &self.stream {
-            let _ = stream.send(event.clone()).await;
-        }
-        self.tell_listeners(event);
+    /// The call below which the batch runs, where anybody hears of it.
+    fn above(&self) -> Option<&CallReports> {
+        let above = self.above.as_ref()?.as_any()?.downcast_ref::<CallReports>()?;
+        above.is_heard().then_some(above)
     }
-}
 
-/// The display name of the tool that is called `name`.
-pub(super) fn titled(definition: Option<&ToolDefinition>, name: &Arc<str>) -> Arc<str> {
-    match definition.map(ToolDefinition::title) {
-        Some(title) if title != &**name => Arc::from(title),
-        _ => Arc::clone(name),
-    }
-}
-
-/// `call` without its secrets: their values, and the names within them. All else is as it is written, with all digits
-/// of its numbers.
-pub(super) fn shown(call: &ToolCall, definition: &ToolDefinition) -> ToolCall {
-    let secrets = &*definition.metadata().secrets;
-    if secrets.is_empty() {
-        return call.clone();
-    }
-    let mut value = ExactValue::read(call.arguments.as_str()).unwrap_or(HIDDEN_VALUE);
-    match &mut value {
-        ExactValue::Object(members) => {
-            for (name, value) in members {
-                if !definition.knows_parameter(name) {
-                    *value = HIDDEN_VALUE;
-                    // A property that is not known may be a secret one under another name; where any name is
-                    // allowed, the name may be a part of the secret.
-                    if !definition.is_closed() {
-                        *name = HIDDEN.into();
-                    }
-                }
-            }
-        }
-        other => *other = HIDDEN_VALUE,
-    }
-    hide(&mut value, secrets);
-    ToolCall { arguments: Arguments::from(value.to_string()), ..call.clone() }
-}
-
-/// Hides the members that have the name of a secret, wherever they were put.
-fn hide(value: &mut ExactValue<'_>, secrets: &[Cow<'static, str>]) {
-    match value {
-        ExactValue::Object(members) => {
-            for (name, value) in members {
-                match secrets.iter().any(|secret| *secret == **name) {
-                    true => *value = HIDDEN_VALUE,
-                    false => hide(value, secrets),
-                }
-            }
-        }
-        ExactValue::List(items) => items.iter_mut().for_each(|item| hide(item, secrets)),
-        _ => {}
-    }
-}
-
-/// What one call reports while it runs, and only then.
-pub(super) struct CallReports {
-    executor: Arc<Inner>,
-    outlet: Outlet,
-    /// Whether nobody is told, and only signs of life are waited for.
-    is_quiet: bool,
-    id: CallId,
-    name: Arc<str>,
-    title: Arc<str>,
-    definition: ToolDefinition,
-    run: Option<Arc<RunContext>>,
-    /// As they came; for hooks.
-    arguments: Arguments<'static>,
-    /// The same in canonical form, once it is known.
-    canonical: OnceLock<Arguments<'static>>,
-    state: Mutex<State>,
-    /// Cancelled when the call has ended.
-    closed: CancellationToken,
-}
-
-pub(super) struct State {
-    /// Whether the call still runs: what is reported later is lost.
-    running: bool,
-    last_sign: Instant,
-}
-
-impl CallReports {
-    /// The reports of `call`, which runs in `cx`.
-    pub(super) fn new(
-        executor: &Arc<Inner>,
-        around: &Surroundings,
-        call: &ToolCall,
-        cx: &ToolContext,
-        definition: &ToolDefinition,
-    ) -> Self {
-        let has_hooks = executor.settings.has_hooks();
-        let name = Arc::from(definition.name().as_str());
-        Self {
-            executor: Arc::clone(executor),
-            outlet: around.outlet.clone(),
-            is_quiet: around.is_quiet,
-            id: cx.call_id().clone(),
-            title: titled(Some(definition), &name),
-            name,
-            definition: definition.clone(),
-            run: cx.run().cloned(),
-            arguments: if has_hooks { call.arguments.clone() } else { Arguments::EMPTY },
-            canonical: OnceLock::new(),
-            state: Mutex::new(State { running: true, last_sign: Instant::now() }),
-            closed: CancellationToken::new(),
+    /// Tells an event, which is only made where somebody listens.
+    pub(super) async fn tell(&self, event: impl FnOnce() -> (Subject, EventKind)) {
+        if self.is_heard() {
+            let room = self.room().await;
+            let (subject, kind) = event();
+            self.send(room, self.event(subject, kind));
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Says with which arguments the call is made, after all that may have changed them.
-    pub(super) fn are_of(&self, canonical: Arguments<'static>) {
-        let _ = self.canonical.set(canonical);
-    }
-
-    /// Ends the reports: nothing follows, whoever still holds them.
-    pub(super) fn close(&self) {
-        self.lock().running = false;
-        self.closed.cancel();
-    }
-
-    /// When the tool last gave a sign of life.
-    pub(super) fn last_sign(&self) -> Instant {
-        self.lock().last_sign
-    }
-
-    /// Starts to wait for a sign of life.
-    pub(super) fn sign(&self) -> MutexGuard<'_, State> {
-        let mut state = self.lock();
-        state.last_sign = Instant::now();
-        state
-    }
-
-    fn named(&self) -> (CallId, Arc<str>, Arc<str>) {
-        (self.id.clone(), Arc::clone(&self.name), Arc::clone(&self.title))
-    }
-
-    fn hooks(&self) -> impl Iterator<Item = &Hooked> {
-        self.executor.settings.all_hooks()
-    }
-
-    /// Asks the hooks whether the update of `view` is shown, and waits until there is room for it; `None`
-    /// where it is kept back.
-    async fn room(&self, view: &CallView<'_>, text: &str) -> Option<Option<mpsc::Permit<'_, ToolEvent>>> {
-        let turn = self.outlet.turn().await;
-        for hook in self.hooks() {
-            // A hook that panics is no reason to show what it might have kept back.
-            if !shielded(&self.id, HOOK, || hook.before_update(view, text)).await.unwrap_or(false) {
-                return None;
-            }
-        }
-        drop(turn);
-        Some(match &self.outlet.stream {
+    /// Waits until each reader has room for an event.
+    pub(super) async fn room(&self) -> Room<'_> {
+        let stream = match &self.stream {
+            // An error is that the reader of the stream has gone: no mistake.
             Some(stream) => stream.reserve().await.ok(),
             None => None,
-        })
-    }
-
-    /// The same reports, of attempt `number`.
-    pub(super) fn of_attempt(this: &Arc<Self>, number: u32) -> Arc<dyn CallSink> {
-        Arc::new(AttemptReports { call: Arc::clone(this), number })
-    }
-
-    async fn reported(&self, attempt: u32, update: ToolOutput) {
-        if !self.sign().running || self.is_quiet {
-            return;
-        }
-        let text = update.text().into_owned();
-        let view = CallView {
-            id: &self.id,
-            tool: &self.name,
-            arguments: self.canonical.get().unwrap_or(&self.arguments),
-            definition: Some(&self.definition),
-            cx: None,
-            run: self.run.as_deref(),
         };
-        // Room first, so that what is told is told while the call runs. A task that outlives its call holds
-        // up nobody here.
-        let Some(Some(room)) = unless(&self.closed, self.room(&view, &text)).await else { return };
-        {
-            let state = self.lock();
-            if !state.running {
-                return;
-            }
-            let (id, name, title) = self.named();
-            let event = ToolEvent::Updated { id, name, title, attempt, update };
-            if let Some(room) = room {
-                room.send(event.clone());
-            }
-            self.outlet.tell_listeners(event);
-        }
-        let _turn = self.outlet.turn().await;
-        for hook in self.hooks() {
-            // It was shown; whether somebody could be told of that changes nothing.
-            if let Err(error) = shielded(&self.id, HOOK, || hook.after_update(&view, &text)).await {
-                report_panic(&view, hook, "after_update", &error);
-            }
-        }
-    }
-}
-
-impl CallSink for CallReports {
-    fn update(&self, update: ToolOutput) -> Running<'_, ()> {
-        Box::pin(self.reported(1, update))
-    }
-
-    fn progress(&self, progress: Progress) -> Result<(), ToolError> {
-        let state = self.sign();
-        if !state.running || self.is_quiet || !self.outlet.is_heard() {
-            return Ok(());
-        }
-        let (id, name, title) = self.named();
-        let event = ToolEvent::Progress { id, name, title, progress };
-        let told = match &self.outlet.stream {
-            Some(stream) => stream.try_send(event.clone()),
-            None => Ok(()),
+        let above = match self.above() {
+            Some(above) => Some(Box::new(above.room_below().await)),
+            None => None,
         };
-        self.outlet.tell_listeners(event);
-        match told {
-            Err(mpsc::error::TrySendError::Full(_)) => {
-                let message = "the reader of the stream is behind, and has no room for the note";
-                Err(ToolError::new(ErrorKind::Unavailable, message))
-            }
-            _ => Ok(()),
+        Room { stream, above }
+    }
+
+    /// As [`room`](Self::room), in a box.
+    pub(super) fn boxed_room(&self) -> Running<'_, Room<'_>> {
+        Box::pin(self.room())
+    }
+
+    /// The room that there is now, and whether each reader has some.
+    pub(super) fn room_now(&self) -> (Room<'_>, bool) {
+        let (stream, has_room) = match self.stream.as_ref().map(mpsc::Sender::try_reserve) {
+            Some(Ok(permit)) => (Some(permit), true),
+            Some(Err(mpsc::error::TrySendError::Full(()))) => (None, false),
+            Some(Err(mpsc::error::TrySendError::Closed(()))) | None => (None, true),
+        };
+        let (above, has_room_above) = match self.above().map(CallReports::room_below_now) {
+            Some((room, has_room)) => (Some(Box::new(room)), has_room),
+            None => (None, true),
+        };
+        (Room { stream, above }, has_room && has_room_above)
+    }
+
+    /// Tells `event` to those who are not waited for, and to the readers above that have room.
+    pub(super) fn tell_listeners(&self, event: ToolEvent) {
+        let (room, _) = self.room_now();
+        self.send(Room { stream: None, ..room }, event);
+    }
+
+    /// Sends `event`. Listeners of this executor that hear of the call above are told there, and not a second time.
+    pub(super) fn send(&self, room: Room<'_>, event: ToolEvent) {
+        if let Some(stream) = room.stream {
+            stream.send(event.clone());
+        }
+        let room_above = room.above.map(|room| *room).unwrap_or_default();
+        let is_told = self.above().is_some_and(|above| above.pass_on(room_above, &event, &self.listeners));
+        if !is_told {
+            // An error is that there are none.
+            let _ = self.listeners.send(event);
         }
     }
-}
 
-/// What one attempt after the first reports.
-struct AttemptReports {
-    call: Arc<CallReports>,
-    number: u32,
-}
-
-impl CallSink for AttemptReports {
-    fn update(&self, update: ToolOutput) -> Running<'_, ()> {
-        Box::pin(self.call.reported(self.number, update))
-    }
-
-    fn progress(&self, progress: Progress) -> Result<(), ToolError> {
-        self.call.progress(progress)
+    /// Whether what is told here is told to `listeners`.
+    pub(super) fn reaches(&self, listeners: &broadcast::Sender<ToolEvent>) -> bool {
+        self.listeners.same_channel(listeners) || self.above().is_some_and(|above| above.reaches(listeners))
     }
 }
 

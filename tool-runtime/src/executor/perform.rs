@@ -17,9 +17,10 @@ use super::{
     around::{Place, Stop, Surroundings, unless},
     build::Settings,
     group::Body,
-    outlet::{CallReports, shown},
     prepare::{Asked, Ready},
     questions::{Asking, answer_of, question},
+    reports::CallReports,
+    shown::shown,
 };
 use crate::{
     ApprovalRequest, Approver, ToolCall,

@@ -12,8 +12,9 @@ use super::{
     Inner,
     around::{Place, Stop, Surroundings},
     open::Confirmed,
-    outlet::{HOOK, shown},
+    outlet::HOOK,
     questions::{Given, answer_of},
+    shown::shown,
 };
 use crate::{
     Before, BeforeCall, ToolCall,

@@ -11,7 +11,7 @@ use tool_core::{
     ToolError, ToolOutput,
 };
 
-use super::{Inner, outlet::shown};
+use super::{Inner, shown::shown};
 use crate::{
     ToolCall,
     policy::{Approval, ApprovalRequest, Cause, Question},

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 use tool_runtime::{
-    Actions, Content, ErrorKind, Executor, Merge, RegistryBuilder, Stream, ToolCall, ToolEvent, prelude::*,
+    Actions, Content, ErrorKind, EventKind, Executor, Merge, RegistryBuilder, Stream, ToolCall, prelude::*,
     schemars, serde,
 };
 
@@ -324,9 +324,9 @@ fn a_final_result_is_told_once_as_the_result() {
     crate::run(executor.run(vec![ToolCall::new("search", json!({ "fail": false }))]));
     let mut told = Vec::new();
     while let Some(event) = listener.try_next() {
-        match event.unwrap() {
-            ToolEvent::Updated { update, .. } => told.push(update.text().into_owned()),
-            ToolEvent::Finished { result, .. } => told.push(format!("result {}", result.text())),
+        match event.unwrap().kind {
+            EventKind::Updated { update, .. } => told.push(update.text().into_owned()),
+            EventKind::Finished { result, .. } => told.push(format!("result {}", result.text())),
             _ => {}
         }
     }

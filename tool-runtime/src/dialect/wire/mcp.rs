@@ -147,6 +147,9 @@ fn result(result: &ToolResult, form: OutputForm) -> Value {
     if let Some(structured) = structured {
         wire["structuredContent"] = structured;
     }
+    if let Some(meta) = result.meta() {
+        wire["_meta"] = Value::Object(meta.clone());
+    }
     wire
 }
 

@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex};
 
 use tool_runtime::{
     AnswerError, Approval, ApprovalRequest, CallAddress, CallOutcome, CallRef, ConfirmationAnswer, ErrorKind,
-    ExecutionStrategy, Executor, ExecutorBuilder, OpenCall, Operation, RetryPolicy, RunContext, ToolCall,
-    ToolEvent, prelude::*,
+    EventKind, ExecutionStrategy, Executor, ExecutorBuilder, OpenCall, Operation, RetryPolicy, RunContext,
+    ToolCall, prelude::*,
 };
 
 use super::{On, building, events, one, texts};
@@ -131,8 +131,8 @@ fn all_that_waits_carries_its_address() {
     let CallOutcome::Pending(pending) = &outcomes[0] else { panic!() };
     let Operation::Confirmation(request) = &pending.operation else { panic!() };
     assert_eq!((&pending.address, &request.address), (&address(0), &address(0)));
-    let asked = events(&mut listener).into_iter().find_map(|event| match event {
-        ToolEvent::ApprovalRequested { request, .. } => Some(request),
+    let asked = events(&mut listener).into_iter().find_map(|event| match event.kind {
+        EventKind::ApprovalRequested { request } => Some(request),
         _ => None,
     });
     assert_eq!(asked.unwrap().address, address(0));

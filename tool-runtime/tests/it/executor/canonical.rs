@@ -224,8 +224,8 @@ fn all_that_look_at_a_call_see_one_text() {
     assert_eq!(all[4..7], runs);
     assert_eq!(all[7..], [format!("finished {CANONICAL}")]);
     let started = events.try_next().unwrap().unwrap();
-    match started {
-        tool_runtime::ToolEvent::Started { call, .. } => assert_eq!(call.arguments.as_str(), sent),
+    match started.kind {
+        tool_runtime::EventKind::Started { call } => assert_eq!(call.arguments.as_str(), sent),
         other => panic!("{other:?}"),
     }
 }

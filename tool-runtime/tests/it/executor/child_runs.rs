@@ -3,7 +3,7 @@
 use std::{
     future::pending,
     sync::{
-        Arc, OnceLock,
+        Arc, Mutex, OnceLock,
         atomic::{AtomicUsize, Ordering},
     },
     thread,
@@ -11,9 +11,15 @@ use std::{
 
 use futures_util::future::join;
 use tokio::sync::Semaphore;
-use tool_runtime::{CancellationToken, Executor, RunContext, ToolCall, Trigger, prelude::*, serde_json::Map};
+use tool_runtime::{
+    Batch, CancellationToken, EventKind, Executor, RunContext, StreamItem, ToolCall, Trigger, prelude::*,
+    serde_json::Map,
+};
 
-use super::{texts, ways::each_way};
+use super::{
+    building, executor, hang, short, texts, told,
+    ways::{Observed, Watch, Way, each_way},
+};
 
 fn map(value: Value) -> Map<String, Value> {
     value.as_object().cloned().unwrap_or_default()
@@ -140,5 +146,169 @@ fn runs_that_nest_too_deeply_are_an_error_of_the_call() {
             assert_eq!(texts(&outcomes), [expected]);
         }
         executor.events();
+    });
+}
+
+/// Whom nested calls run with.
+struct Inner(Executor);
+
+/// Waves, and reports.
+#[tool(register = false)]
+async fn wave(cx: &ToolContext) -> &'static str {
+    cx.update("half").await;
+    "o/"
+}
+
+/// Runs calls of an executor below its own call.
+#[tool(register = false, title = "Delegate it")]
+async fn delegate(cx: &ToolContext, to: &Inner, depth: usize) -> Result<String, ToolError> {
+    let run = cx.child_run(format!("agent-{depth}"))?;
+    let call = match depth {
+        0 => ToolCall::new("wave", "{}"),
+        _ => ToolCall::new("delegate", json!({ "depth": depth - 1 })),
+    };
+    let outcomes = to.0.batch(vec![call.with_id(format!("{depth}-inner"))]).within(run).run().await;
+    Ok(texts(&outcomes).concat())
+}
+
+/// Calls of `delegate` in a run of the agent `root`.
+fn delegating(executor: &Observed, depth: usize) -> Batch {
+    let call = ToolCall::new("delegate", json!({ "depth": depth })).with_id("0");
+    executor.batch(vec![call]).within(RunContext::new().with_agent("root").with_id("r-1"))
+}
+
+// Q23
+#[test]
+fn events_of_a_run_below_a_call_are_wrapped_in_events_of_the_call() {
+    each_way(async |way| {
+        let inner = executor(Registry::builder().tool::<wave>());
+        let mut listener = inner.subscribe();
+        let executor = way.executor(Registry::builder().tool::<delegate>().provide(Inner(inner)));
+        let outcomes = executor.drive(delegating(&executor, 0)).await;
+        assert_eq!(texts(&outcomes), ["o/"]);
+        // Its own listeners hear of it as of any other batch.
+        assert_eq!(told(&mut listener), ["started 0-inner", "updated 0-inner", "finished 0-inner"]);
+        let Some(events) = executor.events() else { return };
+        let expected =
+            ["started 0", "0 > started 0-inner", "0 > updated 0-inner", "0 > finished 0-inner", "finished 0"];
+        assert_eq!(events.iter().map(short).collect::<Vec<_>>(), expected);
+        for event in &events {
+            assert_eq!((event.author.as_deref(), event.title()), (Some("root"), "Delegate it"));
+            assert_eq!((event.run.as_ref(), event.id()), (Some(&"r-1".into()), &"0".into()));
+            if let EventKind::Child { event: below } = &event.kind {
+                assert_eq!((below.author.as_deref(), below.name()), (Some("agent-0"), "wave"));
+                assert!(below.run.is_some() && below.run != event.run && below.time <= event.time);
+                assert_eq!(below.address.run, below.run);
+            }
+        }
+    });
+}
+
+// Q23, H15
+#[test]
+fn who_hears_of_a_call_hears_of_each_event_below_it_once() {
+    each_way(async |way| {
+        // The same executor on each level: its listeners hear of all levels through the first one.
+        let executor = nested(way);
+        let call = ToolCall::new("again", json!({ "depth": 2, "last": "wave" })).with_id("2");
+        let batch = executor.batch(vec![call]).within(RunContext::new());
+        assert_eq!(texts(&executor.drive(batch).await), ["o/"]);
+        executor.assert_told([
+            "started 2",
+            "2 > started 1",
+            "2 > 1 > started 0",
+            "2 > 1 > updated 0",
+            "2 > 1 > finished 0",
+            "2 > finished 1",
+            "finished 2",
+        ]);
+    });
+}
+
+/// The executor of the call itself.
+struct Lazy(Arc<OnceLock<Executor>>);
+
+/// An executor of tools that use it below their calls.
+fn nested(way: Way) -> Observed {
+    let cell = Arc::new(OnceLock::new());
+    let tools = Registry::builder().tool::<again>().tool::<leave>().tool::<wave>().tool::<hang>();
+    let executor = way.executor(tools.provide(Lazy(Arc::clone(&cell))).provide(Left::default()));
+    assert!(cell.set((*executor).clone()).is_ok());
+    executor
+}
+
+/// Calls itself below its own call, and another tool in the end.
+#[tool(register = false)]
+async fn again(cx: &ToolContext, to: &Lazy, depth: usize, last: String) -> Result<String, ToolError> {
+    let executor = to.0.get().ok_or_else(|| ToolError::failed("no executor"))?;
+    let depth = depth - 1;
+    let call = match depth {
+        0 => ToolCall::new(last, "{}"),
+        _ => ToolCall::new("again", json!({ "depth": depth, "last": last })),
+    };
+    let batch = executor.batch(vec![call.with_id(depth.to_string())]);
+    Ok(texts(&batch.within(cx.child_run("inner")?).run().await).concat())
+}
+
+// H14, Q23
+#[test]
+fn a_run_below_a_call_that_is_dropped_with_it_ends_within_it() {
+    each_way(async |way| {
+        let (executor, stop) = (nested(way), CancellationToken::new());
+        let run = RunContext::new().with_cancellation(stop.clone());
+        let call = ToolCall::new("again", json!({ "depth": 1, "last": "hang" })).with_id("1");
+        let batch = executor.batch(vec![call]).within(run);
+        let mut running = std::pin::pin!(executor.drive(batch));
+        assert!(futures_util::poll!(&mut running).is_pending());
+        stop.cancel();
+        assert_eq!(texts(&running.await), ["Cancelled"]);
+        executor.assert_told(["started 1", "1 > started 0", "1 > finished 0", "finished 1"]);
+    });
+}
+
+/// A batch that a call left behind.
+#[derive(Default)]
+struct Left(Arc<Mutex<Option<Batch>>>);
+
+/// Leaves a batch behind, in a run below its call.
+#[tool(register = false)]
+fn leave(cx: &ToolContext, to: &Lazy, left: &Left) -> Result<(), ToolError> {
+    let executor = to.0.get().ok_or_else(|| ToolError::failed("no executor"))?;
+    let batch = executor.batch(vec![ToolCall::new("wave", "{}").with_id("1")]);
+    *left.0.lock().unwrap() = Some(batch.within(cx.child_run("inner")?));
+    Ok(())
+}
+
+// Q23, K02
+#[test]
+fn events_of_a_run_that_outlives_its_call_are_told_to_its_own_listeners() {
+    each_way(async |way| {
+        let executor = nested(way);
+        executor.run(vec![ToolCall::new("leave", "{}").with_id("0")]).await;
+        executor.assert_told(["started 0", "finished 0"]);
+        let left = executor.tools().provided().get::<Left>().map(|left| Arc::clone(&left.0));
+        let batch = left.unwrap().lock().unwrap().take().unwrap();
+        assert_eq!(texts(&batch.run().await), ["o/"]);
+        let own = ["started 1", "updated 1", "finished 1"];
+        executor.assert_told(if way.watch == Watch::Listener { &own[..] } else { &[] });
+    });
+}
+
+// Q23, K06
+#[test]
+fn a_run_below_a_call_waits_for_the_reader_of_the_call() {
+    crate::run(async {
+        let inner = executor(Registry::builder().tool::<wave>());
+        let tools = Registry::builder().tool::<delegate>().provide(Inner(inner));
+        let executor = building(tools).event_buffer(1).build().unwrap();
+        let call = ToolCall::new("delegate", json!({ "depth": 0 })).with_id("0");
+        let mut stream = executor.stream(vec![call]);
+        let mut told = Vec::new();
+        while let Some(StreamItem::Event(event)) = stream.next().await {
+            told.push(short(&event));
+        }
+        let expected =
+            ["started 0", "0 > started 0-inner", "0 > updated 0-inner", "0 > finished 0-inner", "finished 0"];
+        assert_eq!(told, expected);
     });
 }

@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use tool_runtime::{Finish, RunContext, ToolCall, ToolEvent, prelude::*};
+use tool_runtime::{EventKind, Finish, RunContext, ToolCall, prelude::*};
 
 use super::{
     Counter, building, calls, echo, hang, texts,
@@ -31,10 +31,10 @@ fn of_two_calls_of_one_id_each_has_its_own_end_where_the_batch_is_dropped_betwee
             }
             let (mut started, mut finished) = (Vec::new(), Vec::new());
             for event in executor.events().unwrap() {
-                match event {
-                    ToolEvent::Started { call, .. } => started.push(call.name.to_string()),
-                    ToolEvent::Finished { result, title } => {
-                        assert_eq!(*title, *result.name);
+                match event.kind {
+                    EventKind::Started { call } => started.push(call.name.to_string()),
+                    EventKind::Finished { result } => {
+                        assert_eq!(*event.title, *result.name);
                         // What had ended before is told as it was where it is told at once.
                         let is_done =
                             &*result.name == "echo" && (way.size() == 1 || way.finish == Finish::AsCompleted);

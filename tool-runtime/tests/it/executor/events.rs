@@ -7,8 +7,8 @@ use std::{
 
 use tokio::sync::{Notify, oneshot};
 use tool_runtime::{
-    Content, ErrorKind, EventListener, Executor, Finish, Lagged, Permission, PermissionRequest, Progress,
-    StreamItem, ToolCall, ToolEvent, prelude::*,
+    Content, ErrorKind, EventKind, EventListener, Executor, Finish, Lagged, Permission, PermissionRequest,
+    Progress, StreamItem, ToolCall, prelude::*,
 };
 
 use super::{
@@ -82,22 +82,28 @@ fn events_are_written_as_tagged_json() {
     let executor = executor(Registry::builder().tool::<report>());
     let mut listener = executor.subscribe();
     crate::run(executor.run(one("report", "{}")));
-    let written: Vec<_> =
-        events(&mut listener).iter().map(|event| serde_json::to_value(event).unwrap()).collect();
+    let events = events(&mut listener);
+    let mut written: Vec<_> = events.iter().map(|event| serde_json::to_value(event).unwrap()).collect();
+    for (event, written) in events.iter().zip(&mut written) {
+        let time = written["time"].take();
+        let millis = event.time.duration_since(std::time::UNIX_EPOCH).unwrap().as_millis();
+        assert_eq!(time, json!(u64::try_from(millis).unwrap()));
+    }
     assert_eq!(
         written[0],
         json!({
-            "type": "started", "title": "report",
-            "call": { "id": "0", "name": "report", "arguments": "{}" },
+            "time": null, "address": { "callId": "0", "serial": 0 }, "name": "report", "title": "report",
+            "type": "started", "call": { "id": "0", "name": "report", "arguments": "{}" },
         })
     );
     assert_eq!(written[1]["type"], "updated");
-    assert_eq!((&written[1]["id"], &written[1]["name"]), (&json!("0"), &json!("report")));
+    assert_eq!((&written[1]["address"]["callId"], &written[1]["name"]), (&json!("0"), &json!("report")));
     assert_eq!(written[1]["update"]["content"], json!([{ "type": "text", "text": "half" }]));
     assert_eq!(
         written[2],
         json!({
-            "type": "progress", "id": "0", "name": "report", "title": "report",
+            "time": null, "address": { "callId": "0", "serial": 0 }, "name": "report", "title": "report",
+            "type": "progress",
             "progress": { "done": 1.0, "total": 2.0, "message": "on it" },
         })
     );
@@ -287,9 +293,9 @@ fn progress_of_parallel_calls_is_told_apart() {
     crate::run(executor.run(calls(&["step"; 2])));
     let mut seen = 0;
     for event in events(&mut listener) {
-        if let ToolEvent::Progress { id, name, progress, .. } = event {
-            assert_eq!(progress.message.unwrap(), format!("of {id}"));
-            assert_eq!(&*name, "step");
+        assert_eq!(event.name(), "step");
+        if let EventKind::Progress { progress } = &event.kind {
+            assert_eq!(progress.message.as_deref(), Some(&*format!("of {}", event.id())));
             seen += 1;
         }
     }
@@ -316,7 +322,7 @@ fn updates_and_details_are_not_for_the_model() {
         events.iter().map(short).collect::<Vec<_>>(),
         ["started 0", "updated 0", "updated 0", "finished 0"]
     );
-    let ToolEvent::Finished { result, .. } = &events[3] else { panic!() };
+    let EventKind::Finished { result, .. } = &events[3].kind else { panic!() };
     assert_eq!(result.details(), Some(&json!({ "secret": 1 })));
 }
 
@@ -349,7 +355,7 @@ fn events_have_the_title_and_an_end_has_what_goes_on() {
     }
     assert_eq!(titles.len(), 9, "{titles:?}");
     assert_eq!(executor.tools().definitions()[1].name().as_str(), "start");
-    let ends = events.iter().filter(|event| matches!(event, ToolEvent::Finished { .. }));
+    let ends = events.iter().filter(|event| matches!(event.kind, EventKind::Finished { .. }));
     let ends: Vec<_> = ends.map(|event| serde_json::to_value(event).unwrap()).collect();
     assert_eq!(ends[0]["title"], "Run it");
     assert_eq!(ends[0]["result"]["childRunId"], "r-2");
@@ -370,7 +376,7 @@ fn a_failing_tool_keeps_its_content_and_details() {
     let mut listener = executor.subscribe();
     crate::run(executor.run(one("compile", "{}")));
     let events = events(&mut listener);
-    let ToolEvent::Finished { result, .. } = &events[1] else { panic!() };
+    let EventKind::Finished { result, .. } = &events[1].kind else { panic!() };
     assert!(result.is_error());
     assert_eq!(*result.content(), [Content::text("no such luck"), Content::text("error: expected `;`")]);
     assert_eq!(result.details(), Some(&json!({ "line": 3 })));

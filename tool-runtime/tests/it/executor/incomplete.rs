@@ -1,9 +1,9 @@
 //! Calls that the end of a response cut off: F20, F21, CF14.
 
 use tool_runtime::{
-    Approval, ApprovalRequest, CallOutcome, CancellationToken, ErrorKind, ExecutionStrategy, Executor,
-    ExecutorBuilder, Finish, Incomplete, Permission, PermissionRequest, Repair, Rule, Rules, RunContext,
-    ToolCall, ToolDefinition, ToolEvent, prelude::*,
+    Approval, ApprovalRequest, CallOutcome, CancellationToken, ErrorKind, EventKind, ExecutionStrategy,
+    Executor, ExecutorBuilder, Finish, Incomplete, Permission, PermissionRequest, Repair, Rule, Rules,
+    RunContext, ToolCall, ToolDefinition, prelude::*,
 };
 
 use super::{Counter, Noting, Timeline, building, events, on_both_runtimes, short, texts, told};
@@ -118,7 +118,7 @@ fn no_hook_no_rule_no_policy_and_no_person_is_asked_about_a_call_that_was_cut_of
         heard.iter().map(short).collect::<Vec<_>>(),
         ["started 0", "started 1", "finished 0", "finished 1"]
     );
-    let ToolEvent::Started { call, .. } = &heard[0] else { panic!() };
+    let EventKind::Started { call, .. } = &heard[0].kind else { panic!() };
     assert_eq!(call.incomplete, Some(Incomplete::because("length")));
 }
 

@@ -9,6 +9,7 @@ mod context;
 mod deadlines;
 mod detached;
 mod ends;
+mod event_kinds;
 mod events;
 mod grace;
 mod hooks;
@@ -40,8 +41,8 @@ use std::{
 };
 
 use tool_runtime::{
-    Before, BeforeCall, CallOutcome, CallView, EventListener, Executor, ExecutorBuilder, Hook, Registry,
-    RegistryBuilder, Retry, Running, ToolCall, ToolEvent, ToolResult, prelude::*,
+    Before, BeforeCall, CallOutcome, CallView, EventKind, EventListener, Executor, ExecutorBuilder, Hook,
+    Registry, RegistryBuilder, Retry, Running, ToolCall, ToolEvent, ToolResult, prelude::*,
 };
 
 /// What happened, in order.
@@ -96,12 +97,15 @@ fn calls(names: &[&str]) -> Vec<ToolCall> {
 
 /// What happened, in short: `started 0`, `finished 0`.
 fn short(event: &ToolEvent) -> String {
-    let what = match event {
-        ToolEvent::Started { .. } => "started",
-        ToolEvent::Updated { .. } => "updated",
-        ToolEvent::Progress { .. } => "progress",
-        ToolEvent::ApprovalRequested { .. } => "asked",
-        ToolEvent::Finished { .. } => "finished",
+    let what = match &event.kind {
+        EventKind::Started { .. } => "started",
+        EventKind::Updated { .. } => "updated",
+        EventKind::Progress { .. } => "progress",
+        EventKind::Log { .. } => "log",
+        EventKind::Child { event: below } => return format!("{} > {}", event.id(), short(below)),
+        EventKind::External { .. } => "external",
+        EventKind::ApprovalRequested { .. } => "asked",
+        EventKind::Finished { .. } => "finished",
         _ => "?",
     };
     format!("{what} {}", event.id())

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use tool_runtime::{
-    CallOutcome, CallView, Incomplete, InputSchema, OpenCall, Repair, ToolCall, ToolEvent, prelude::*,
+    CallOutcome, CallView, EventKind, Incomplete, InputSchema, OpenCall, Repair, ToolCall, prelude::*,
 };
 
 use super::{On, building, events, ways::each_way};
@@ -31,7 +31,7 @@ fn repaired_text_is_in_every_event_and_the_repair_among_the_corrections() {
             assert_eq!(told, [repair.as_str(), r#"/days: read "3" as 3"#]);
         }
         for event in executor.events().into_iter().flatten() {
-            if let ToolEvent::Started { call, .. } = event {
+            if let EventKind::Started { call } = event.kind {
                 assert_eq!(call.arguments.as_str(), REPAIRED);
             }
         }
@@ -81,7 +81,7 @@ fn call_that_was_cut_off_is_not_repaired() {
         let result = outcomes[0].result().unwrap();
         assert!(result.is_error() && result.text().starts_with("Incomplete"), "{}", result.text());
         for event in executor.events().into_iter().flatten() {
-            if let ToolEvent::Started { call, .. } = event {
+            if let EventKind::Started { call } = event.kind {
                 assert_eq!(call.arguments.as_str(), NEARLY);
             }
         }

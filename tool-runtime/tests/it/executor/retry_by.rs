@@ -3,7 +3,7 @@
 use std::{io, sync::Arc};
 
 use tool_runtime::{
-    Arguments, InputSchema, Prepared, Retry, RetryPolicy, Tool, ToolDefinition, ToolEvent, ToolName,
+    Arguments, EventKind, InputSchema, Prepared, Retry, RetryPolicy, Tool, ToolDefinition, ToolName,
     prelude::*,
 };
 
@@ -163,7 +163,7 @@ async fn updates_do_not_stop_attempts_and_carry_their_number() {
     assert_eq!(counter.get(), 3);
     let mut updates = Vec::new();
     while let Some(Ok(event)) = listener.try_next() {
-        if let ToolEvent::Updated { attempt, update, .. } = &event {
+        if let EventKind::Updated { attempt, update } = &event.kind {
             updates.push((*attempt, update.text().into_owned()));
             assert_eq!(tool_runtime::serde_json::to_value(&event).unwrap()["attempt"], json!(attempt));
         }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tool_runtime::{ToolCall, ToolEvent, prelude::*};
+use tool_runtime::{EventKind, ToolCall, prelude::*};
 
 use super::ways::each_way;
 
@@ -56,7 +56,7 @@ fn arguments_of_a_tool_that_is_not_known_are_hidden_where_any_tool_has_a_secret(
         executor.run(vec![ToolCall::new("stroe", r#"{"tokens":{"sk-4711":1},"days":1}"#)]).await;
         for event in executor.events().into_iter().flatten() {
             assert!(!serde_json::to_string(&event).unwrap().contains(SECRET), "{event:?}");
-            if let ToolEvent::Started { call, .. } = &event {
+            if let EventKind::Started { call } = &event.kind {
                 assert_eq!(call.arguments.as_str(), r#""***""#);
             }
         }
@@ -68,7 +68,7 @@ fn arguments_of_a_tool_that_is_not_known_are_shown_where_no_tool_has_a_secret() 
     let executor = super::executor(Registry::builder().tool::<super::hang>());
     let mut listener = executor.subscribe();
     crate::run(executor.run(super::one("hnag", r#"{ "a": 1.0 }"#)));
-    let ToolEvent::Started { call, .. } = &super::events(&mut listener)[0] else { panic!() };
+    let EventKind::Started { call, .. } = &super::events(&mut listener)[0].kind else { panic!() };
     assert_eq!(call.arguments.as_str(), r#"{ "a": 1.0 }"#);
 }
 
@@ -92,7 +92,7 @@ fn the_name_of_an_argument_that_is_not_known_is_hidden_where_any_name_is_allowed
     ];
     for (name, shown) in cases {
         crate::run(executor.run(super::one(name, r#"{"pin":"1234","user":"ada","sk-4711":1}"#)));
-        let ToolEvent::Started { call, .. } = &super::events(&mut listener)[0] else { panic!() };
+        let EventKind::Started { call, .. } = &super::events(&mut listener)[0].kind else { panic!() };
         assert_eq!(call.arguments.as_str(), shown);
     }
 }

@@ -498,7 +498,7 @@ fn a_call_for_the_caller_is_skipped_like_any_other() {
     let outcomes = crate::run(executor.batch(calls(&["elsewhere"; 2])).steering(|| true).run());
     assert_eq!(texts(&outcomes), ["-", SKIPPED]);
     assert_eq!(executor.open_calls().len(), 1);
-    assert_eq!(told(&mut listener), ["started 1", "finished 1"]);
+    assert_eq!(told(&mut listener), ["external 0", "started 1", "finished 1"]);
 }
 
 // G11: what stops the batch while an earlier call of the group is prepared.

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use futures_util::{Stream, StreamExt, stream};
 use tokio::sync::mpsc;
-use tool_runtime::{RunContext, StreamItem, ToolCall, ToolEvent, prelude::*};
+use tool_runtime::{EventKind, RunContext, StreamItem, ToolCall, prelude::*};
 
 use super::{building, calls, executor, on_both_runtimes, one, short, texts, told, ways::each_way};
 
@@ -24,9 +24,9 @@ fn the_pieces_are_shown_and_their_whole_is_the_result() {
         let Some(events) = executor.events() else { return };
         let shown: Vec<_> = events
             .into_iter()
-            .map(|event| match event {
-                ToolEvent::Updated { update, .. } => update.text().into_owned(),
-                event => short(&event),
+            .map(|event| match &event.kind {
+                EventKind::Updated { update, .. } => update.text().into_owned(),
+                _ => short(&event),
             })
             .collect();
         assert_eq!(shown, ["started 0", "Oslo: ", "rain", ", then sun", "finished 0"]);
@@ -50,7 +50,7 @@ fn a_producer_waits_while_the_reader_is_behind() {
         let mut read = 0;
         while let Some(item) = stream.next().await {
             match item {
-                StreamItem::Event(ToolEvent::Updated { .. }) => read += 1,
+                StreamItem::Event(event) if matches!(event.kind, EventKind::Updated { .. }) => read += 1,
                 StreamItem::Event(_) => continue,
                 StreamItem::Outcomes(_) => break,
             }
@@ -200,7 +200,8 @@ fn a_hook_is_asked_about_an_update_while_another_one_waits_for_room() {
         let executor = building(tools).hook(hook).event_buffer(1).build().unwrap();
         let mut stream = executor.stream(calls(&["report"; 2]));
         for _ in 0..2 {
-            let Some(StreamItem::Event(ToolEvent::Started { .. })) = stream.next().await else { panic!() };
+            let Some(StreamItem::Event(event)) = stream.next().await else { panic!() };
+            assert!(matches!(event.kind, EventKind::Started { .. }));
         }
         // The second update of the first call and the first one of the second call wait for room.
         assert!(futures_util::poll!(Box::pin(stream.next())).is_pending());

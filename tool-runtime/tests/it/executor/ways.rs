@@ -5,7 +5,7 @@ use std::{cell::RefCell, collections::BTreeMap, ops::Deref, thread};
 
 use tokio::runtime::{Builder, Runtime};
 use tool_runtime::{
-    Batch, CallOutcome, EventListener, ExecutionStrategy, Executor, ExecutorBuilder, Finish, Hook,
+    Batch, CallOutcome, EventKind, EventListener, ExecutionStrategy, Executor, ExecutorBuilder, Finish, Hook,
     RegistryBuilder, StreamItem, ToolCall, ToolEvent,
 };
 
@@ -148,11 +148,13 @@ impl Observed {
         for event in &new {
             let mut open = self.open.borrow_mut();
             let open = open.entry(event.id().to_string()).or_default();
-            match event {
-                ToolEvent::Started { .. } => *open += 1,
-                event => assert!(*open > 0, "{} of a call that does not run", short(event)),
+            match &event.kind {
+                // It has no other event.
+                EventKind::External { .. } => {}
+                EventKind::Started { .. } => *open += 1,
+                _ => assert!(*open > 0, "{} of a call that does not run", short(event)),
             }
-            if let ToolEvent::Finished { .. } = event {
+            if let EventKind::Finished { .. } = event.kind {
                 *open -= 1;
             }
         }

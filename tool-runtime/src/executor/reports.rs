@@ -1,0 +1,251 @@
+//! What one call reports while it runs, and what runs below it report.
+
+use std::{
+    any::Any,
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+};
+
+use tokio::{sync::broadcast, time::Instant};
+use tokio_util::sync::CancellationToken;
+use tool_core::{
+    Arguments, CallId, CallSink, ErrorKind, LogLine, Progress, RunContext, Running, ToolContext,
+    ToolDefinition, ToolError, ToolOutput,
+};
+
+use super::{
+    Inner,
+    around::{Surroundings, unless},
+    build::Hooked,
+    outlet::{HOOK, Outlet, Room, Subject, report_panic},
+    prepare::Asked,
+};
+use crate::{EventKind, ToolEvent, hook::CallView, shield::shielded};
+
+/// What one call reports while it runs, and only then.
+pub(super) struct CallReports {
+    executor: Arc<Inner>,
+    outlet: Outlet,
+    /// Whether nobody is told, and only signs of life are waited for.
+    is_quiet: bool,
+    subject: Subject,
+    definition: ToolDefinition,
+    run: Option<Arc<RunContext>>,
+    /// As they came; for hooks.
+    arguments: Arguments<'static>,
+    /// The same in canonical form, once it is known.
+    canonical: OnceLock<Arguments<'static>>,
+    state: Mutex<State>,
+    /// Cancelled when the call has ended.
+    closed: CancellationToken,
+}
+
+pub(super) struct State {
+    /// Whether the call still runs: what is reported later is lost.
+    running: bool,
+    last_sign: Instant,
+}
+
+impl CallReports {
+    /// The reports of the call `asked`, of a tool with `definition`, which runs in `cx`.
+    pub(super) fn new(
+        executor: &Arc<Inner>,
+        around: &Surroundings,
+        asked: &Asked<'_>,
+        cx: &ToolContext,
+        definition: &ToolDefinition,
+    ) -> Self {
+        let (call, has_hooks) = (asked.call, executor.settings.has_hooks());
+        Self {
+            executor: Arc::clone(executor),
+            outlet: around.outlet.clone(),
+            is_quiet: around.is_quiet,
+            subject: Subject::new(around.address(asked), Arc::clone(&call.name), Some(definition)),
+            definition: definition.clone(),
+            run: cx.run().cloned(),
+            arguments: if has_hooks { call.arguments.clone() } else { Arguments::EMPTY },
+            canonical: OnceLock::new(),
+            state: Mutex::new(State { running: true, last_sign: Instant::now() }),
+            closed: CancellationToken::new(),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Says with which arguments the call is made, after all that may have changed them.
+    pub(super) fn are_of(&self, canonical: Arguments<'static>) {
+        let _ = self.canonical.set(canonical);
+    }
+
+    /// Ends the reports: nothing follows, whoever still holds them.
+    pub(super) fn close(&self) {
+        self.lock().running = false;
+        self.closed.cancel();
+    }
+
+    /// When the tool last gave a sign of life.
+    pub(super) fn last_sign(&self) -> Instant {
+        self.lock().last_sign
+    }
+
+    /// Starts to wait for a sign of life.
+    pub(super) fn sign(&self) -> MutexGuard<'_, State> {
+        let mut state = self.lock();
+        state.last_sign = Instant::now();
+        state
+    }
+
+    /// Whether anybody hears of the call, which still runs.
+    pub(super) fn is_heard(&self) -> bool {
+        !self.is_quiet && self.lock().running && self.outlet.is_heard()
+    }
+
+    fn id(&self) -> &CallId {
+        &self.subject.address.call_id
+    }
+
+    /// Sends an event of the call, unless it is over.
+    fn send(&self, room: Room<'_>, kind: EventKind) -> bool {
+        // Held until it is sent, so that nothing follows the end of the call.
+        let state = self.lock();
+        if state.running {
+            self.outlet.send(room, self.outlet.event(self.subject.clone(), kind));
+        }
+        state.running
+    }
+
+    /// Waits until those who hear of this call have room for an event of a run below it; there is none once the call is
+    /// over.
+    pub(super) fn room_below(&self) -> Running<'_, Room<'_>> {
+        Box::pin(async { unless(&self.closed, self.outlet.boxed_room()).await.unwrap_or_default() })
+    }
+
+    /// The room that there is now for an event of a run below this call, and whether each reader has some.
+    pub(super) fn room_below_now(&self) -> (Room<'_>, bool) {
+        self.outlet.room_now()
+    }
+
+    /// Passes on an event of a run below the call. Returns `true` if `listeners` have heard of it by this.
+    pub(super) fn pass_on(
+        &self,
+        room: Room<'_>,
+        event: &ToolEvent,
+        listeners: &broadcast::Sender<ToolEvent>,
+    ) -> bool {
+        let reaches = self.outlet.reaches(listeners);
+        self.send(room, EventKind::Child { event: Arc::new(event.clone()) }) && reaches
+    }
+
+    /// Whether what happens to this call is told to `listeners`.
+    pub(super) fn reaches(&self, listeners: &broadcast::Sender<ToolEvent>) -> bool {
+        self.outlet.reaches(listeners)
+    }
+
+    /// Reports what is not waited for.
+    fn note(&self, kind: EventKind) -> Result<(), ToolError> {
+        if !self.is_heard() {
+            return Ok(());
+        }
+        let (room, has_room) = self.outlet.room_now();
+        if self.send(room, kind) && !has_room {
+            let message = "the reader of the stream is behind, and has no room for the note";
+            return Err(ToolError::new(ErrorKind::Unavailable, message));
+        }
+        Ok(())
+    }
+
+    fn hooks(&self) -> impl Iterator<Item = &Hooked> {
+        self.executor.settings.all_hooks()
+    }
+
+    /// Asks the hooks whether the update of `view` is shown, and waits until there is room for it; `None`
+    /// where it is kept back.
+    async fn room(&self, view: &CallView<'_>, text: &str) -> Option<Room<'_>> {
+        let turn = self.outlet.turn().await;
+        for hook in self.hooks() {
+            // A hook that panics is no reason to show what it might have kept back.
+            if !shielded(self.id(), HOOK, || hook.before_update(view, text)).await.unwrap_or(false) {
+                return None;
+            }
+        }
+        drop(turn);
+        Some(self.outlet.room().await)
+    }
+
+    /// The same reports, of attempt `number`.
+    pub(super) fn of_attempt(this: &Arc<Self>, number: u32) -> Arc<dyn CallSink> {
+        Arc::new(AttemptReports { call: Arc::clone(this), number })
+    }
+
+    async fn reported(&self, attempt: u32, update: ToolOutput) {
+        if !self.sign().running || self.is_quiet {
+            return;
+        }
+        let text = update.text().into_owned();
+        let view = CallView {
+            id: self.id(),
+            tool: &self.subject.name,
+            arguments: self.canonical.get().unwrap_or(&self.arguments),
+            definition: Some(&self.definition),
+            cx: None,
+            run: self.run.as_deref(),
+        };
+        // Room first, so that what is told is told while the call runs. A task that outlives its call holds
+        // up nobody here.
+        let Some(Some(room)) = unless(&self.closed, self.room(&view, &text)).await else { return };
+        if !self.send(room, EventKind::Updated { attempt, update }) {
+            return;
+        }
+        let _turn = self.outlet.turn().await;
+        for hook in self.hooks() {
+            // It was shown; whether somebody could be told of that changes nothing.
+            if let Err(error) = shielded(self.id(), HOOK, || hook.after_update(&view, &text)).await {
+                report_panic(&view, hook, "after_update", &error);
+            }
+        }
+    }
+}
+
+impl CallSink for CallReports {
+    fn update(&self, update: ToolOutput) -> Running<'_, ()> {
+        Box::pin(self.reported(1, update))
+    }
+
+    fn progress(&self, progress: Progress) -> Result<(), ToolError> {
+        drop(self.sign());
+        self.note(EventKind::Progress { progress })
+    }
+
+    fn log(&self, line: LogLine) -> Result<(), ToolError> {
+        drop(self.sign());
+        self.note(EventKind::Log { line: Arc::new(line) })
+    }
+
+    fn as_any(&self) -> Option<&dyn Any> {
+        Some(self)
+    }
+}
+
+/// What one attempt after the first reports.
+struct AttemptReports {
+    call: Arc<CallReports>,
+    number: u32,
+}
+
+impl CallSink for AttemptReports {
+    fn update(&self, update: ToolOutput) -> Running<'_, ()> {
+        Box::pin(self.call.reported(self.number, update))
+    }
+
+    fn progress(&self, progress: Progress) -> Result<(), ToolError> {
+        self.call.progress(progress)
+    }
+    fn log(&self, line: LogLine) -> Result<(), ToolError> {
+        self.call.log(line)
+    }
+
+    fn as_any(&self) -> Option<&dyn Any> {
+        Some(&*self.call)
+    }
+}

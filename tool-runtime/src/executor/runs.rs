@@ -1,0 +1,55 @@
+//! How often a tool was run for a call, and how long that took.
+
+use std::{
+    sync::{
+        OnceLock,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+/// How often a tool was run for a call, and how long that took.
+#[derive(Debug, Default)]
+pub(super) struct Runs {
+    attempts: AtomicU32,
+    began: OnceLock<Instant>,
+    ended: OnceLock<Instant>,
+}
+
+impl Runs {
+    /// An attempt begins.
+    pub(super) fn begin(&self) {
+        self.attempts.fetch_add(1, Ordering::Relaxed);
+        self.began.get_or_init(Instant::now);
+    }
+
+    /// No other attempt follows.
+    pub(super) fn end(&self) {
+        self.ended.get_or_init(Instant::now);
+    }
+
+    pub(super) fn attempts(&self) -> u32 {
+        self.attempts.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn duration(&self) -> Duration {
+        let Some(began) = self.began.get() else { return Duration::ZERO };
+        self.ended.get().copied().unwrap_or_else(Instant::now).saturating_duration_since(*began)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Instant, Runs};
+
+    #[test]
+    fn time_that_passes_after_the_last_attempt_is_no_time_of_the_call() {
+        let runs = Runs::default();
+        runs.begin();
+        runs.end();
+        let (duration, now) = (runs.duration(), Instant::now());
+        while Instant::now() == now {}
+        runs.end();
+        assert_eq!(runs.duration(), duration);
+    }
+}
