@@ -1,3 +1,9 @@
+//! The ways in which a call fails.
+
+use std::borrow::Cow;
+
+use super::ToolError;
+
 /// Which way a call failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -30,6 +36,16 @@ pub enum ErrorKind {
     InvalidOutput,
     /// The tool said that it failed.
     Failed,
+    /// There is no such thing, other than a tool: see [`is_not_found`](Self::is_not_found).
+    NotFound,
+    /// An argument fits the input schema, and means nothing to the tool.
+    BadParameter,
+    /// The tool, or this use of it, is not implemented.
+    NotImplemented,
+    /// The call contradicts what is there already, such as a name that is taken.
+    Conflict,
+    /// The tool is broken: neither the caller nor another attempt can change anything about it.
+    Internal,
 }
 
 impl ErrorKind {
@@ -55,6 +71,68 @@ impl ErrorKind {
             Self::Panicked => "panicked",
             Self::InvalidOutput => "invalid_output",
             Self::Failed => "failed",
+            Self::NotFound => "not_found",
+            Self::BadParameter => "bad_parameter",
+            Self::NotImplemented => "not_implemented",
+            Self::Conflict => "conflict",
+            Self::Internal => "internal",
         }
+    }
+
+    /// Returns `true` if something does not exist: a tool ([`UnknownTool`](Self::UnknownTool)) or anything else
+    /// ([`NotFound`](Self::NotFound)).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use tool_core::{ErrorKind, ToolError};
+    ///
+    /// assert!(ErrorKind::UnknownTool.is_not_found());
+    /// assert!(ToolError::not_found("no order 7").kind().is_not_found());
+    /// ```
+    #[must_use]
+    pub fn is_not_found(self) -> bool {
+        matches!(self, Self::UnknownTool | Self::NotFound)
+    }
+}
+
+/// Errors that a tool gives by their kind. A model reads the message alone.
+impl ToolError {
+    /// Something that the call asks for does not exist, such as an order or a file.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use tool_core::{ErrorKind, ToolError};
+    ///
+    /// fn order(id: u32) -> Result<String, ToolError> {
+    ///     Err(ToolError::not_found(format!("there is no order {id}")))
+    /// }
+    ///
+    /// let error = order(7).unwrap_err();
+    /// assert_eq!((error.kind(), error.feedback().as_str()), (ErrorKind::NotFound, "there is no order 7"));
+    /// ```
+    pub fn not_found(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(ErrorKind::NotFound, message)
+    }
+
+    /// An argument fits the input schema, and the tool can do nothing with it.
+    pub fn bad_parameter(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(ErrorKind::BadParameter, message)
+    }
+
+    /// The tool, or this use of it, is not implemented.
+    pub fn not_implemented(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(ErrorKind::NotImplemented, message)
+    }
+
+    /// The call contradicts what is there already.
+    pub fn conflict(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(ErrorKind::Conflict, message)
+    }
+
+    /// The tool is broken; `message` is read by the model, so that it holds nothing of the program's insides.
+    pub fn internal(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(ErrorKind::Internal, message)
     }
 }

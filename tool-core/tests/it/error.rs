@@ -29,6 +29,48 @@ fn each_kind_has_its_text_for_the_model() {
     }
 }
 
+// E08
+#[test]
+fn errors_of_a_tool_are_matched_by_their_kind() {
+    type Make = fn(&'static str) -> ToolError;
+    let table: [(Make, ErrorKind, &str, &str, &str); 5] = [
+        (
+            ToolError::not_found,
+            ErrorKind::NotFound,
+            "not_found",
+            "Not found",
+            "did not find what was asked for",
+        ),
+        (
+            ToolError::bad_parameter,
+            ErrorKind::BadParameter,
+            "bad_parameter",
+            "Bad parameter",
+            "was given an argument that it cannot use",
+        ),
+        (
+            ToolError::not_implemented,
+            ErrorKind::NotImplemented,
+            "not_implemented",
+            "Not implemented",
+            "does not implement this",
+        ),
+        (ToolError::conflict, ErrorKind::Conflict, "conflict", "Conflict", "found a conflict"),
+        (ToolError::internal, ErrorKind::Internal, "internal", "Internal error", "has an internal error"),
+    ];
+    for (make, kind, name, words, log) in table {
+        let error = make("order 7").of_tool("find");
+        assert_eq!((error.kind(), error.kind().name()), (kind, name));
+        // The model reads the message, and words of the kind where there is none.
+        assert_eq!((error.feedback().as_str(), make("").feedback().as_str()), ("order 7", words));
+        assert_eq!(error.to_string(), format!("tool \"find\" {log}: order 7"));
+        assert!(!error.is_retryable() && error.violations().is_empty());
+        // A tool that is not there is not found either.
+        assert_eq!(kind.is_not_found(), kind == ErrorKind::NotFound);
+    }
+    assert!(ErrorKind::UnknownTool.is_not_found() && !ErrorKind::Failed.is_not_found());
+}
+
 // E05
 #[test]
 fn invalid_arguments_name_every_wrong_field_and_echo_what_came() {

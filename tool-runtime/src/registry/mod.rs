@@ -147,6 +147,15 @@ impl Registry {
         self.entry(name).map(Entry::tool)
     }
 
+    /// The tool of that name, as [`get`](Self::get) gives it.
+    ///
+    /// # Errors
+    ///
+    /// If there is none: of a kind that [is "not found"](ErrorKind::is_not_found), with close names.
+    pub fn lookup(&self, name: &str) -> Result<&Arc<dyn Tool>, ToolError> {
+        self.require(name).map(Entry::tool)
+    }
+
     /// What tells the set from others, and keeps nothing of it.
     pub(crate) fn identity(&self) -> Identity {
         Identity(Arc::downgrade(&self.inner))

@@ -45,6 +45,16 @@ fn an_unknown_tool_is_an_error_with_close_names() {
     assert!(feedback(tools(), &long, "{}").len() < 200);
 }
 
+// E08
+#[test]
+fn a_tool_that_is_looked_up_and_not_there_is_not_found() {
+    let tools = Registry::builder().tool::<get_weather>().build().unwrap();
+    let Err(error) = tools.lookup("get_wether") else { panic!("there is no such tool") };
+    assert!(error.kind().is_not_found());
+    assert_eq!(error.suggestions(), [tools.lookup("get_weather").unwrap().name().clone()]);
+    assert_eq!(tools.lookup("get_weather").unwrap().name().as_str(), "get_weather");
+}
+
 // E03, E05
 #[test]
 fn wrong_arguments_never_reach_the_function_and_every_wrong_field_is_named() {

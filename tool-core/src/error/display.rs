@@ -1,0 +1,163 @@
+//! The texts of an error: for a model, and for a log.
+
+use std::{borrow::Cow, fmt};
+
+use super::{ErrorKind, Inner, ToolError};
+use crate::{
+    ToolName,
+    arguments::plan::words::{beginning, grouped},
+};
+
+impl ToolError {
+    /// What a model may read: the message, never the chain of sources.
+    #[must_use]
+    pub fn feedback(&self) -> String {
+        let message = self.message();
+        let tool = &*shortened(self.tool().unwrap_or("?"), NAMED);
+        match self.kind() {
+            ErrorKind::Failed => message.into_owned(),
+            ErrorKind::NotFound => or(message, "Not found"),
+            ErrorKind::BadParameter => or(message, "Bad parameter"),
+            ErrorKind::NotImplemented => or(message, "Not implemented"),
+            ErrorKind::Conflict => or(message, "Conflict"),
+            ErrorKind::Internal => or(message, "Internal error"),
+            ErrorKind::UnknownTool => {
+                let mut text = format!("Tool not found: {tool}");
+                if !self.inner.suggestions.is_empty() {
+                    text.push_str("\nDid you mean ");
+                    text.push_str(&alternatives(&self.inner.suggestions));
+                    text.push('?');
+                }
+                text
+            }
+            ErrorKind::InvalidArguments => self.argument_feedback(&message),
+            ErrorKind::Incomplete => prefixed("Incomplete", &message) + ". Nothing was executed.",
+            ErrorKind::Cancelled => "Cancelled".to_owned(),
+            ErrorKind::Denied => prefixed("Denied", &message),
+            ErrorKind::ApprovalRequired => prefixed("Approval required", &message),
+            ErrorKind::Skipped => prefixed("Skipped", &message),
+            ErrorKind::Unavailable => prefixed("Tool unavailable", &message),
+            ErrorKind::TimedOut => prefixed("Timed out", &message),
+            ErrorKind::Panicked => prefixed(&format!("The tool {tool} panicked"), &message),
+            ErrorKind::InvalidOutput => prefixed("Invalid output", &message),
+        }
+    }
+
+    /// Why, without the words that [`feedback`](Self::feedback) puts before it.
+    #[must_use]
+    pub fn reason(&self) -> Cow<'_, str> {
+        self.message()
+    }
+
+    /// At most 8 KiB: half of them for the violations, the example only where it has room.
+    fn argument_feedback(&self, message: &str) -> String {
+        const MOST: usize = 8 * 1024;
+        const EXAMPLE: &str = "\nArguments that fit, for example: ";
+        const LAST: &str = "\nNothing was executed.";
+        let mut text = match (self.violations(), self.report().total()) {
+            ([], _) => prefixed("Invalid arguments", &shortened(message, MOST / 8)),
+            ([only], 1) => format!("Invalid arguments: {only}"),
+            _ => format!("Invalid arguments:{}", self.report().lines(MOST / 2)),
+        };
+        if let Some(arguments) = self.inner.arguments.as_ref().filter(|_| self.inner.echo) {
+            text.push_str("\nReceived: ");
+            text.push_str(&shortened(arguments, ECHOED));
+        }
+        if let Some(example) = &self.inner.example {
+            let example = example.to_string();
+            if text.len() + EXAMPLE.len() + example.len() + LAST.len() <= MOST {
+                text.push_str(EXAMPLE);
+                text.push_str(&example);
+            } else {
+                let length = grouped(example.len());
+                text.push_str(&format!(
+                    "\nAn example of arguments that fit is too long to be shown ({length} bytes)."
+                ));
+            }
+        }
+        text.push_str(LAST);
+        text
+    }
+}
+
+/// `a`, `b` or `c`, in backticks.
+fn alternatives(names: &[ToolName]) -> String {
+    let quoted: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
+    match quoted.as_slice() {
+        [first @ .., last] if !first.is_empty() => format!("{} or {last}", first.join(", ")),
+        _ => quoted.concat(),
+    }
+}
+
+/// The tool's own words, or those of the kind where it has none.
+fn or(message: Cow<'_, str>, words: &str) -> String {
+    if message.is_empty() { words.to_owned() } else { message.into_owned() }
+}
+
+fn prefixed(prefix: &str, message: &str) -> String {
+    if message.is_empty() { prefix.to_owned() } else { format!("{prefix}: {message}") }
+}
+
+/// The most characters of the arguments that are repeated.
+const ECHOED: usize = 500;
+
+/// The most characters of the name of a tool that are shown.
+const NAMED: usize = 160;
+
+/// At most about `most` characters, with a word about the rest.
+fn shortened(text: &str, most: usize) -> Cow<'_, str> {
+    match beginning(text, most) {
+        Some(start) => format!("{start}… ({} bytes in all)", text.len()).into(),
+        None => text.into(),
+    }
+}
+
+/// The text for a log, without what [`source`](Error::source) says.
+impl fmt::Display for ToolError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.tool() {
+            Some(tool) => write!(f, "tool {:?} ", shortened(tool, NAMED))?,
+            None => f.write_str("tool ")?,
+        }
+        f.write_str(match self.kind() {
+            ErrorKind::UnknownTool => "not found",
+            ErrorKind::InvalidArguments => "was given invalid arguments",
+            ErrorKind::Incomplete => "was not called completely",
+            ErrorKind::Denied => "was denied",
+            ErrorKind::ApprovalRequired => "needs an approval",
+            ErrorKind::Skipped => "was skipped",
+            ErrorKind::Unavailable => "is not available",
+            ErrorKind::Cancelled => "was cancelled",
+            ErrorKind::TimedOut => "timed out",
+            ErrorKind::Panicked => "panicked",
+            ErrorKind::InvalidOutput => "gave an invalid output",
+            ErrorKind::Failed => "failed",
+            ErrorKind::NotFound => "did not find what was asked for",
+            ErrorKind::BadParameter => "was given an argument that it cannot use",
+            ErrorKind::NotImplemented => "does not implement this",
+            ErrorKind::Conflict => "found a conflict",
+            ErrorKind::Internal => "has an internal error",
+        })?;
+        if !self.inner.message.is_empty() {
+            write!(f, ": {}", self.inner.message)?;
+        }
+        match self.report().total() {
+            0 => Ok(()),
+            _ => write!(f, ": {}", self.report()),
+        }
+    }
+}
+
+impl fmt::Debug for ToolError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Inner { kind, tool, message, source, retryable, violations, .. } = &*self.inner;
+        f.debug_struct("ToolError")
+            .field("kind", kind)
+            .field("tool", tool)
+            .field("message", message)
+            .field("source", source)
+            .field("retryable", retryable)
+            .field("violations", violations)
+            .finish_non_exhaustive()
+    }
+}
