@@ -12,6 +12,7 @@ mod provided;
 mod run;
 mod setup;
 mod sink;
+mod stop;
 
 use std::{
     any::type_name,

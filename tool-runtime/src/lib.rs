@@ -105,7 +105,7 @@ pub use self::{
     event::{EventKind, EventListener, Lagged, ToolEvent},
     executor::{
         AnswerError, Batch, CallRef, CallStream, ExecutionStrategy, Executor, ExecutorBuilder, ExecutorError,
-        Finish, InvalidStrategy, OpenCall, StreamItem,
+        Finish, InvalidStrategy, OpenCall, StreamItem, stopped,
     },
     function::{ClosureTool, InvalidTool, ToolBuilder},
     hook::{Before, BeforeCall, CallView, Hook},

@@ -1,6 +1,6 @@
 //! Runs that hang below another run, or below one of its calls.
 
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, OnceLock, RwLock};
 
 use super::{CallId, CallSink, RunContext, ToolContext};
 use crate::{ErrorKind, ToolError, ToolName};
@@ -105,6 +105,7 @@ impl RunContext {
             values: self.values.clone(),
             cancellation: self.cancellation.child_token(),
             deadline: self.deadline,
+            stopped: OnceLock::new(),
         }
     }
 }

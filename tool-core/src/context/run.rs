@@ -4,7 +4,7 @@ use std::{
     any::Any,
     collections::HashMap,
     fmt,
-    sync::{Arc, PoisonError, RwLock},
+    sync::{Arc, OnceLock, PoisonError, RwLock},
     time::Instant,
 };
 
@@ -12,7 +12,10 @@ use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
 use super::{CallId, Provided, child::Lineage};
-use crate::state::{Lifetime, is_internal, patch};
+use crate::{
+    ToolError,
+    state::{Lifetime, is_internal, patch},
+};
 
 /// The run that calls belong to: on whose behalf it is, what it brings, and what ends it.
 ///
@@ -42,6 +45,7 @@ pub struct RunContext {
     pub(super) values: Values,
     pub(super) cancellation: CancellationToken,
     pub(super) deadline: Option<Instant>,
+    pub(super) stopped: OnceLock<ToolError>,
 }
 
 /// The key of the session's id in the meta of a run.

@@ -40,6 +40,7 @@ impl ToolError {
             ErrorKind::TimedOut => prefixed("Timed out", &message),
             ErrorKind::Panicked => prefixed(&format!("The tool {tool} panicked"), &message),
             ErrorKind::InvalidOutput => prefixed("Invalid output", &message),
+            ErrorKind::Stopped => prefixed("Stopped", &message),
         }
     }
 
@@ -131,6 +132,7 @@ impl fmt::Display for ToolError {
             ErrorKind::TimedOut => "timed out",
             ErrorKind::Panicked => "panicked",
             ErrorKind::InvalidOutput => "gave an invalid output",
+            ErrorKind::Stopped => "stopped the run",
             ErrorKind::Failed => "failed",
             ErrorKind::NotFound => "did not find what was asked for",
             ErrorKind::BadParameter => "was given an argument that it cannot use",

@@ -34,6 +34,8 @@ pub enum ErrorKind {
     Panicked,
     /// The result does not fit the output schema, or cannot be written as JSON.
     InvalidOutput,
+    /// The run was ended on purpose, by [`ToolError::stop`].
+    Stopped,
     /// The tool said that it failed.
     Failed,
     /// There is no such thing, other than a tool: see [`is_not_found`](Self::is_not_found).
@@ -70,6 +72,7 @@ impl ErrorKind {
             Self::TimedOut => "timed_out",
             Self::Panicked => "panicked",
             Self::InvalidOutput => "invalid_output",
+            Self::Stopped => "stopped",
             Self::Failed => "failed",
             Self::NotFound => "not_found",
             Self::BadParameter => "bad_parameter",
@@ -93,6 +96,41 @@ impl ErrorKind {
     #[must_use]
     pub fn is_not_found(self) -> bool {
         matches!(self, Self::UnknownTool | Self::NotFound)
+    }
+}
+
+impl ToolError {
+    /// Ends the run on purpose, because of `reason`: for a tool, a hook, a policy or an approver after which no model
+    /// is to be asked again.
+    ///
+    /// It is the result of its call, whatever hooks would put in its place, and is never retried. Calls that have not
+    /// started are skipped, those that run end by themselves, and later batches of the run are not started
+    /// ([`RunContext::stopped`](crate::RunContext::stopped)).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use tool_core::ToolError;
+    ///
+    /// fn pay(balance: u32) -> Result<(), ToolError> {
+    ///     if balance == 0 {
+    ///         return Err(ToolError::stop("the account is closed"));
+    ///     }
+    ///     Ok(())
+    /// }
+    ///
+    /// let error = pay(0).unwrap_err();
+    /// assert!(error.is_stop());
+    /// assert_eq!(error.feedback(), "Stopped: the account is closed");
+    /// ```
+    pub fn stop(reason: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(ErrorKind::Stopped, reason)
+    }
+
+    /// Returns `true` if the error [ends the run](Self::stop).
+    #[must_use]
+    pub fn is_stop(&self) -> bool {
+        self.kind() == ErrorKind::Stopped
     }
 }
 

@@ -17,7 +17,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 use tool_core::{
     __private::{current_grace, patch},
-    Arguments, CallAddress, CallSink, ErrorKind, RunContext, ToolContext, ToolDefinition, ToolError,
+    Arguments, CallAddress, CallSink, RunContext, ToolContext, ToolDefinition, ToolError,
 };
 
 use super::{
@@ -28,6 +28,7 @@ use super::{
     questions::Given,
     reports::CallReports,
     runs::Runs,
+    stop::Stop,
 };
 use crate::{ApprovalRequest, CallOutcome, EventKind, ToolResult, registry::Entry};
 
@@ -37,12 +38,14 @@ pub(super) struct Surroundings {
     /// Whether nobody hears of the calls, and no hook is asked about them. Decided once: who starts to
     /// listen while a batch runs hears of the next one.
     pub(super) is_quiet: bool,
-    run: Option<Arc<RunContext>>,
+    pub(super) run: Option<Arc<RunContext>>,
     /// The state that the calls of a group read; not set where it is empty.
     state: OnceLock<Mutex<Arc<Map<String, Value>>>>,
-    token: CancellationToken,
+    pub(super) token: CancellationToken,
     /// When the run must have ended, and whether anything keeps the time.
-    end: Option<(Timed, bool)>,
+    pub(super) end: Option<(Timed, bool)>,
+    /// The error by which a batch without a run was stopped; one with a run has it there.
+    pub(super) stopped: OnceLock<ToolError>,
     /// The calls of which listeners know that they started, and not yet that they ended, by their serials.
     begun: Mutex<BTreeMap<u64, Subject>>,
     /// The grace period of hooks.
@@ -53,38 +56,6 @@ pub(super) struct Surroundings {
     hooks_end: OnceLock<Option<Timed>>,
     /// Held while the approver is asked by a body: it is never asked about two calls of a batch at once.
     asking: OnceLock<Turn<()>>,
-}
-
-/// Why calls are not run, or not to their end.
-#[derive(Debug, Clone)]
-pub(super) enum Stop {
-    Cancelled,
-    /// The run has no time left.
-    Late,
-    /// The run has a deadline, and nothing keeps the time.
-    Timeless,
-    Steered,
-    /// Nobody could say whether it should be run.
-    Unclear(String),
-}
-
-impl Stop {
-    pub(super) fn error(self) -> ToolError {
-        match self {
-            Self::Cancelled => ToolError::cancelled(),
-            Self::Late => ToolError::new(ErrorKind::TimedOut, "the run's time is over"),
-            Self::Timeless => {
-                let message = "its run has a deadline, and no tokio runtime keeps the time; \
-                               build the runtime with `enable_time` or `enable_all`";
-                ToolError::new(ErrorKind::Unavailable, message)
-            }
-            Self::Steered => ToolError::new(ErrorKind::Skipped, "a message of the user came first"),
-            Self::Unclear(message) => {
-                let message = format!("what decides whether the batch goes on panicked: {message}");
-                ToolError::new(ErrorKind::Skipped, message)
-            }
-        }
-    }
 }
 
 /// What belongs to one call of a group while it is in it.
@@ -125,6 +96,11 @@ fn after(period: Duration) -> Timed {
 const NESTED: u32 = 3;
 
 impl Place {
+    /// The stop by a hook that panicked about an update of the call.
+    pub(super) fn panic_of_hook(&self) -> Option<ToolError> {
+        self.reports.as_ref()?.panic_of_hook()
+    }
+
     /// What people have answered to questions about the call.
     pub(super) fn given(&self) -> MutexGuard<'_, Given> {
         let given = self.given.get_or_init(Box::default);
@@ -161,6 +137,7 @@ impl Surroundings {
             run,
             token,
             end,
+            stopped: OnceLock::new(),
             begun: Mutex::default(),
             grace,
             most_grace,
@@ -255,16 +232,6 @@ impl Surroundings {
     /// Whether the run has a deadline.
     pub(super) fn is_timed(&self) -> bool {
         self.end.is_some()
-    }
-
-    /// Why no call may be started any more.
-    pub(super) fn stop(&self) -> Option<Stop> {
-        match self.end {
-            _ if self.token.is_cancelled() => Some(Stop::Cancelled),
-            Some((_, false)) => Some(Stop::Timeless),
-            Some((end, true)) if end <= Timed::now() => Some(Stop::Late),
-            _ => None,
-        }
     }
 
     pub(super) fn run(&self) -> Option<&RunContext> {

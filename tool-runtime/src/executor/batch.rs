@@ -9,13 +9,14 @@ use tracing::Instrument;
 
 use super::{
     CallStream, Executor, Inner,
-    around::{Place, Stop, Surroundings},
+    around::{Place, Surroundings},
     build::ExecutionStrategy,
     finish::Finishing,
     open::{Confirmed, Resumed},
     outlet::Outlet,
     prepare::{Asked, By},
     quiet::are_quiet,
+    stop::Stop,
 };
 use crate::{
     CallOutcome, ToolCall, ToolEvent,
@@ -138,7 +139,7 @@ impl Batch {
             match &stop {
                 Some(stop) => {
                     for asked in asked {
-                        outcomes.push(Box::pin(around.stopped(executor, *asked, stop.clone())).await);
+                        outcomes.push(Box::pin(around.not_started(executor, *asked, stop.clone())).await);
                     }
                 }
                 None => {
@@ -185,7 +186,7 @@ impl Inner {
 
 impl Surroundings {
     /// Answers a call that does not even start.
-    async fn stopped(&self, executor: &Arc<Inner>, asked: Asked<'_>, stop: Stop) -> CallOutcome {
+    async fn not_started(&self, executor: &Arc<Inner>, asked: Asked<'_>, stop: Stop) -> CallOutcome {
         let place = Place::default();
         let definition = asked.entry.map(Entry::definition);
         let finishing =

@@ -124,6 +124,7 @@ pub(super) struct Settings {
     pub(super) plugins: Vec<Hooked>,
     pub(super) hooks: Vec<Hooked>,
     pub(super) after_answers: bool,
+    pub(super) stops_on_hook_panic: bool,
     pub(super) external: Option<External>,
     pub(super) rules: Option<Rules>,
     pub(super) permission: Option<Arc<dyn PermissionPolicy>>,
@@ -156,6 +157,7 @@ impl Default for Settings {
             plugins: Vec::new(),
             hooks: Vec::new(),
             after_answers: false,
+            stops_on_hook_panic: false,
             external: None,
             rules: None,
             permission: None,
@@ -274,6 +276,13 @@ impl ExecutorBuilder {
     /// is said. A call that was not permitted it never sees.
     pub fn after_answers(mut self, after_answers: bool) -> Self {
         self.settings.after_answers = after_answers;
+        self
+    }
+
+    /// Sets whether a panic of a hook [stops](tool_core::ToolError::stop) the run. Default: no; it fails the call that the hook was
+    /// asked about, and no other.
+    pub fn stop_on_hook_panic(mut self, stop: bool) -> Self {
+        self.settings.stops_on_hook_panic = stop;
         self
     }
 

@@ -11,6 +11,7 @@ use super::{
     outlet::{HOOK, report_panic},
     prepare::{Asked, By},
     questions::{Asking, question},
+    stop::stop_of,
 };
 use crate::{
     CallOutcome, EventKind, Operation, Pending, ToolCall, ToolResult, hook::CallView,
@@ -70,6 +71,9 @@ impl Finishing<'_> {
 
     /// The outcome of a call that was answered `by` somebody.
     pub(super) async fn answered(&self, by: By, mut outcome: Result<ToolOutput, ToolError>) -> CallOutcome {
+        if let (By::Tool, Some(error)) = (by, self.place.panic_of_hook()) {
+            outcome = Err(error);
+        }
         if let (By::Tool, Some(definition)) = (by, self.definition)
             && let Some(error) = question(&outcome, definition)
         {
@@ -81,7 +85,15 @@ impl Finishing<'_> {
         // What a hook gives in place of a failure is the end of it.
         let has_succeeded = by == By::Tool && outcome.is_ok();
         let mut result = self.result(outcome);
+        let stop = stop_of(&result).cloned();
         self.hooks(by, &mut result).await;
+        if let Some(stop) = stop {
+            // Nothing takes its place.
+            result.outcome = Err(stop);
+        }
+        if let Err(error) = &result.outcome {
+            self.around.stop_by(error, &self.call.name);
+        }
         self.complete(&mut result);
         if has_succeeded && result.outcome.as_ref().is_ok_and(|output| self.starts_something(output)) {
             return self.pending(result).await;
@@ -157,8 +169,11 @@ impl Finishing<'_> {
         let _turn = self.around.outlet.turn().await;
         if matches!(by, By::Tool | By::Check) {
             for hook in settings.all_hooks() {
-                let Err(error) = &result.outcome else { break };
-                match shielded(id, HOOK, || hook.recover(&view, error)).await.flatten() {
+                let Some(error) = result.outcome.as_ref().err().filter(|error| !error.is_stop()) else {
+                    break;
+                };
+                let said = shielded(id, HOOK, || hook.recover(&view, error)).await;
+                match said.map_err(|panic| settings.panic_of_hook(panic)).flatten() {
                     Ok(None) => {}
                     Ok(Some(output)) => result.outcome = Ok(output),
                     Err(error) => {
@@ -170,7 +185,8 @@ impl Finishing<'_> {
         }
         if matches!(by, By::Tool | By::Check) || by == By::Hook && settings.after_answers {
             for hook in settings.all_hooks() {
-                match shielded(id, HOOK, || hook.after(&view, result)).await.flatten() {
+                let said = shielded(id, HOOK, || hook.after(&view, result)).await;
+                match said.map_err(|panic| settings.panic_of_hook(panic)).flatten() {
                     Ok(ControlFlow::Continue(())) => {}
                     Ok(ControlFlow::Break(())) => break,
                     Err(error) => {
@@ -204,6 +220,7 @@ impl Finishing<'_> {
             // The call is over; what goes wrong now changes nothing about it.
             if let Err(error) = shielded(&self.call.id, HOOK, || hook.finished(&view, result)).await {
                 report_panic(&view, hook, "finished", &error);
+                self.around.stop_by(&self.executor.settings.panic_of_hook(error), &self.call.name);
             }
         }
     }

@@ -15,11 +15,12 @@ use tool_core::{__private::within_grace, Running, ToolError, ToolOutput};
 
 use super::{
     Inner,
-    around::{Place, Stop, Surroundings},
+    around::{Place, Surroundings},
     build::Finish,
     finish::Finishing,
     perform::perform,
     prepare::{Answer, Asked, By, Ready, Step, prepare},
+    stop::Stop,
 };
 use crate::{ApprovalRequest, CallOutcome, registry::Entry};
 
@@ -38,6 +39,7 @@ impl Surroundings {
         let mut steps = Vec::with_capacity(asked.len());
         for (asked, place) in asked.iter().zip(&mut places) {
             let step = prepare(executor, *asked, self, place).await;
+            self.stop_by_step(&step, &asked.call.name);
             if let (Step::Ready(Ready { retry: Some(_), .. }), Some(cx)) = (&step, &place.cx) {
                 place.first = Some(cx.of_attempt(1));
             }
@@ -165,7 +167,7 @@ impl<'a> Group<'a> {
         poll_fn(|task| {
             bodies.retain_mut(|body| match Pin::new(body).poll(task) {
                 Poll::Ready((at, answer)) => {
-                    ended(at, how(answer));
+                    ended(at, self.how(at, answer));
                     false
                 }
                 Poll::Pending => true,
@@ -186,7 +188,7 @@ impl<'a> Group<'a> {
         let mut bodies: FuturesUnordered<_> = bodies.into_iter().collect();
         let stop = loop {
             match self.around.unless_stopped(bodies.next()).await {
-                Ok(Some((at, answer))) => ended(at, how(answer)),
+                Ok(Some((at, answer))) => ended(at, self.how(at, answer)),
                 Ok(None) => return,
                 Err(stop) => break stop,
             }
@@ -198,23 +200,27 @@ impl<'a> Group<'a> {
         // For the late there is no time.
         let Stop::Cancelled = stop else { return };
         while let Some(Some((at, answer))) = bodies.next().now_or_never() {
-            ended(at, how(answer));
+            ended(at, self.how(at, answer));
         }
         // Those that asked for their token have time to clean up; the others are dropped.
         let in_time = |body: Held<B>| Some(timeout_at(self.places[body.at].grace_end()?, body));
         let mut bodies: FuturesUnordered<_> = bodies.into_iter().filter_map(in_time).collect();
         while let Some(answer) = bodies.next().await {
             if let Ok((at, answer)) = answer {
-                ended(at, how(answer));
+                ended(at, self.how(at, answer));
             }
         }
     }
-}
 
-/// How a body ended that gave `answer`, or was cancelled before it gave one.
-#[inline]
-fn how(answer: Option<Result<ToolOutput, ToolError>>) -> Ended {
-    answer.map_or(Ended::Stopped(Stop::Cancelled), Ended::Done)
+    /// How a body ended that gave `answer`, or was not run to its end.
+    #[inline]
+    fn how(&self, at: usize, answer: Option<Result<ToolOutput, ToolError>>) -> Ended {
+        let Some(outcome) = answer else { return Ended::Stopped(self.around.unanswered()) };
+        if let (Err(error), Some(asked)) = (&outcome, self.asked.get(at)) {
+            self.around.stop_by(error, &asked.call.name);
+        }
+        Ended::Done(outcome)
+    }
 }
 
 /// A body and its index: polled where batches that it starts see its grace period.

@@ -9,7 +9,7 @@
 //! - [`finish`]: what the output promises, hooks, `Finished`. In the order of the calls again.
 //!
 //! [`batch`] drives them: groups, steering, cancellation; [`around`] is what they share. [`outlet`] tells those who listen
-//! ([`reports`] what a call reports while it runs, [`shown`] without secrets), [`questions`] binds the answers of people
+//! ([`reports`] what a call reports while it runs, [`shown`] without secrets), [`stop`] says why calls are not run, [`questions`] binds the answers of people
 //! to what they were asked, and [`open`] remembers the calls that are answered later.
 
 mod around;
@@ -26,6 +26,7 @@ mod quiet;
 mod reports;
 mod runs;
 mod shown;
+mod stop;
 mod stream;
 
 use std::{
@@ -41,6 +42,7 @@ pub use self::{
     batch::Batch,
     build::{ExecutionStrategy, ExecutorBuilder, ExecutorError, Finish, InvalidStrategy},
     open::{AnswerError, CallRef, OpenCall},
+    stop::stopped,
     stream::{CallStream, StreamItem},
 };
 use self::{build::Settings, open::OpenCalls, outlet::Subject};

@@ -14,13 +14,14 @@ use tracing::{Instrument, Span};
 
 use super::{
     Inner,
-    around::{Place, Stop, Surroundings, unless},
+    around::{Place, Surroundings, unless},
     build::Settings,
     group::Body,
     prepare::{Asked, Ready},
     questions::{Asking, answer_of, question},
     reports::CallReports,
     shown::shown,
+    stop::Stop,
 };
 use crate::{
     ApprovalRequest, Approver, ToolCall,
@@ -170,9 +171,9 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// The end of a call that may not go on: it is cancelled, or its run has no time left.
+    /// The end of a call that may not go on: it is cancelled, or its run was stopped or has no time left.
     fn over(self) -> Option<Option<Result<ToolOutput, ToolError>>> {
-        if self.cx.should_stop() {
+        if self.cx.should_stop() || self.around.stopped().is_some() {
             return Some(None);
         }
         is_late(self.cx).then(|| Some(Err(Stop::Late.error())))
@@ -258,12 +259,13 @@ impl Again<'_> {
             // None runs now that might clean up.
             cx.forget_asked();
             // A stream has shown its items.
-            if cx.has_streamed() || cx.should_stop() {
+            if cx.has_streamed() || cx.should_stop() || self.scope.around.stopped().is_some() {
                 break;
             }
             match self.is_worth_it(retry, number, &outcome) {
                 Ok(true) => {}
                 Ok(false) => break,
+                Err(error) if error.is_stop() => return Some(Err(error)),
                 Err(error) => return Some(Err(both(outcome, &error))),
             }
             if !pause.is_zero() && !waited(pause).await || is_late(self.scope.cx) {
@@ -333,9 +335,10 @@ impl Again<'_> {
     ) -> Result<bool, ToolError> {
         let failed = match outcome {
             Ok(output) => output.is_failure(),
-            // A tool that says it was cancelled should not be run, and a question is no failure.
+            // A tool that says it was cancelled, or stops the run, should not be run, and a question is no failure.
             Err(error) => {
-                error.kind() != ErrorKind::Cancelled && question(outcome, self.entry.definition()).is_none()
+                !matches!(error.kind(), ErrorKind::Cancelled | ErrorKind::Stopped)
+                    && question(outcome, self.entry.definition()).is_none()
             }
         };
         if !failed {

@@ -10,11 +10,12 @@ use tool_core::{
 
 use super::{
     Inner,
-    around::{Place, Stop, Surroundings},
+    around::{Place, Surroundings},
     open::Confirmed,
     outlet::HOOK,
     questions::{Given, answer_of},
     shown::shown,
+    stop::Stop,
 };
 use crate::{
     Before, BeforeCall, ToolCall,
@@ -211,7 +212,8 @@ async fn gate(
 ) -> Result<(), ToolError> {
     let view = CallView { id: &call.id, tool: &call.name, arguments: &call.arguments, definition, cx, run };
     for hook in executor.settings.all_hooks() {
-        if !shielded(&call.id, HOOK, || hook.gate(&view)).await? {
+        let is_let_in = shielded(&call.id, HOOK, || hook.gate(&view)).await;
+        if !is_let_in.map_err(|panic| executor.settings.panic_of_hook(panic))? {
             return Err(ToolError::new(ErrorKind::Denied, "the call was not let in"));
         }
     }
@@ -255,7 +257,8 @@ impl<'a> Preparing<'a, '_> {
                 arguments: self.prepared.arguments(),
                 rewritten: None,
             };
-            let said = shielded(&self.call.id, HOOK, || hook.before(&mut before)).await.flatten();
+            let said = shielded(&self.call.id, HOOK, || hook.before(&mut before)).await;
+            let said = said.map_err(|panic| self.executor.settings.panic_of_hook(panic)).flatten();
             let rewritten = before.rewritten;
             match said.map_err(|error| by_hook(Err(error)))? {
                 Before::GoOn => {}

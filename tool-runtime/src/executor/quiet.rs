@@ -14,11 +14,12 @@ use tool_core::{Confirmation, ToolError, ToolOutput, WithCallId};
 
 use super::{
     Inner,
-    around::{Place, Stop, Surroundings},
+    around::{Place, Surroundings},
     build::Finish,
     group::{Ended, Group, Held},
     perform::Patience,
     prepare::{Answer, Asked, By},
+    stop::Stop,
 };
 use crate::{
     CallOutcome,
@@ -69,7 +70,7 @@ impl Surroundings {
             let began = match (asked.entry, &place.cx) {
                 (Some(entry), Some(cx)) => {
                     let running = entry.begin(asked.call.arguments.as_borrowed(), cx);
-                    running.map(|running| Quiet { entry, place, running })
+                    running.map(|running| Quiet { entry, place, around: self, running })
                 }
                 _ => Err(asked
                     .call
@@ -82,7 +83,10 @@ impl Surroundings {
                     bodies.push(Held { at, grace: place.grace, body });
                     None
                 }
-                Err(error) => Some(Ended::Answered(Answer { outcome: Err(error), by: By::Check })),
+                Err(error) => {
+                    self.stop_by(&error, &asked.call.name);
+                    Some(Ended::Answered(Answer { outcome: Err(error), by: By::Check }))
+                }
             });
         }
         let group = Group { executor, around: self, asked, places: &places };
@@ -100,6 +104,7 @@ impl Surroundings {
 struct Quiet<'a> {
     entry: &'a Entry,
     place: &'a Place,
+    around: &'a Surroundings,
     running: WithCallId<Barrier<'a, ToolOutput>>,
 }
 
@@ -110,7 +115,9 @@ impl Future for Quiet<'_> {
         let place = self.place;
         if place.runs.attempts() == 0 {
             // By what a call before this one did.
-            if place.cx.as_ref().is_some_and(tool_core::ToolContext::should_stop) {
+            if place.cx.as_ref().is_some_and(tool_core::ToolContext::should_stop)
+                || self.around.stopped().is_some()
+            {
                 return Poll::Ready(None);
             }
             place.runs.begin();

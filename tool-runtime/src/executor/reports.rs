@@ -37,6 +37,8 @@ pub(super) struct CallReports {
     state: Mutex<State>,
     /// Cancelled when the call has ended.
     closed: CancellationToken,
+    /// The stop by a hook that panicked.
+    stop: OnceLock<ToolError>,
 }
 
 pub(super) struct State {
@@ -66,6 +68,7 @@ impl CallReports {
             canonical: OnceLock::new(),
             state: Mutex::new(State { running: true, last_sign: Instant::now() }),
             closed: CancellationToken::new(),
+            stop: OnceLock::new(),
         }
     }
 
@@ -99,6 +102,19 @@ impl CallReports {
     /// Whether anybody hears of the call, which still runs.
     pub(super) fn is_heard(&self) -> bool {
         !self.is_quiet && self.lock().running && self.outlet.is_heard()
+    }
+
+    /// Keeps the stop that a panic of a hook is, where the executor is set so.
+    fn hook_panicked(&self, panic: ToolError) {
+        let error = self.executor.settings.panic_of_hook(panic);
+        if error.is_stop() {
+            let _ = self.stop.set(error);
+        }
+    }
+
+    /// The stop by a hook that panicked about an update.
+    pub(super) fn panic_of_hook(&self) -> Option<ToolError> {
+        self.stop.get().cloned()
     }
 
     fn id(&self) -> &CallId {
@@ -165,7 +181,8 @@ impl CallReports {
         let turn = self.outlet.turn().await;
         for hook in self.hooks() {
             // A hook that panics is no reason to show what it might have kept back.
-            if !shielded(self.id(), HOOK, || hook.before_update(view, text)).await.unwrap_or(false) {
+            let is_shown = shielded(self.id(), HOOK, || hook.before_update(view, text)).await;
+            if !is_shown.map_err(|panic| self.hook_panicked(panic)).unwrap_or(false) {
                 return None;
             }
         }
@@ -202,6 +219,7 @@ impl CallReports {
             // It was shown; whether somebody could be told of that changes nothing.
             if let Err(error) = shielded(self.id(), HOOK, || hook.after_update(&view, &text)).await {
                 report_panic(&view, hook, "after_update", &error);
+                self.hook_panicked(error);
             }
         }
     }

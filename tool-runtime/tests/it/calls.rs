@@ -51,8 +51,8 @@ fn a_tool_that_is_looked_up_and_not_there_is_not_found() {
     let tools = Registry::builder().tool::<get_weather>().build().unwrap();
     let Err(error) = tools.lookup("get_wether") else { panic!("there is no such tool") };
     assert!(error.kind().is_not_found());
-    assert_eq!(error.suggestions(), [tools.lookup("get_weather").unwrap().name().clone()]);
-    assert_eq!(tools.lookup("get_weather").unwrap().name().as_str(), "get_weather");
+    assert_eq!(error.suggestions(), [tools.lookup("get_weather").unwrap().definition().name().clone()]);
+    assert_eq!(tools.lookup("get_weather").unwrap().definition().name().as_str(), "get_weather");
 }
 
 // E03, E05

@@ -28,6 +28,7 @@ mod secret_names;
 mod secrets;
 mod state;
 mod steering;
+mod stops;
 mod strategies;
 mod streaming;
 mod ways;

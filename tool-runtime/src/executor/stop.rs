@@ -1,0 +1,144 @@
+//! Why calls are not run, or not to their end: the batch is cancelled, late or steered, or its run was stopped.
+
+use tokio::time::Instant as Timed;
+use tool_core::{ErrorKind, ToolError};
+
+use super::{
+    around::Surroundings,
+    build::Settings,
+    prepare::{Answer, Step},
+};
+use crate::{CallOutcome, ToolResult};
+
+/// Returns the error by which a call of a batch [stopped](ToolError::stop) the run; `None` if none did. The loop of a
+/// program asks after each batch, and ends where there is one.
+///
+/// # Examples
+///
+/// ```
+/// use tool_runtime::{Executor, ToolCall, prelude::*, stopped};
+///
+/// /// Hands over to a person.
+/// #[tool]
+/// fn hand_over() -> Result<(), ToolError> {
+///     Err(ToolError::stop("a person goes on"))
+/// }
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+/// let executor = Executor::new(Registry::builder().tool::<hand_over>().build()?);
+/// let outcomes = executor.run(vec![ToolCall::new("hand_over", "{}")]).await;
+/// assert_eq!(stopped(&outcomes).unwrap().reason(), "a person goes on");
+/// # Ok::<(), anyhow::Error>(())
+/// # })?;
+/// # Ok::<(), anyhow::Error>(())
+/// ```
+pub fn stopped<'a>(outcomes: impl IntoIterator<Item = &'a CallOutcome>) -> Option<&'a ToolError> {
+    outcomes.into_iter().find_map(|outcome| stop_of(outcome.result()?))
+}
+
+/// The error of a result that ends the run.
+pub(super) fn stop_of(result: &ToolResult) -> Option<&ToolError> {
+    result.outcome.as_ref().err().filter(|error| error.is_stop())
+}
+
+/// Why calls are not run, or not to their end.
+#[derive(Debug, Clone)]
+pub(super) enum Stop {
+    Cancelled,
+    /// The run has no time left.
+    Late,
+    /// The run has a deadline, and nothing keeps the time.
+    Timeless,
+    Steered,
+    /// The run was stopped by this.
+    Ended(ToolError),
+    /// Nobody could say whether it should be run.
+    Unclear(String),
+}
+
+impl Stop {
+    pub(super) fn error(self) -> ToolError {
+        match self {
+            Self::Cancelled => ToolError::cancelled(),
+            Self::Late => ToolError::new(ErrorKind::TimedOut, "the run's time is over"),
+            Self::Timeless => {
+                let message = "its run has a deadline, and no tokio runtime keeps the time; \
+                               build the runtime with `enable_time` or `enable_all`";
+                ToolError::new(ErrorKind::Unavailable, message)
+            }
+            Self::Steered => ToolError::new(ErrorKind::Skipped, "a message of the user came first"),
+            Self::Ended(stop) => {
+                ToolError::new(ErrorKind::Skipped, prefixed("the run was stopped", &stop.reason()))
+            }
+            Self::Unclear(message) => {
+                let message = format!("what decides whether the batch goes on panicked: {message}");
+                ToolError::new(ErrorKind::Skipped, message)
+            }
+        }
+    }
+}
+
+fn prefixed(prefix: &str, reason: &str) -> String {
+    if reason.is_empty() { prefix.to_owned() } else { format!("{prefix}: {reason}") }
+}
+
+impl Surroundings {
+    /// Why no call may be started any more.
+    pub(super) fn stop(&self) -> Option<Stop> {
+        if self.token.is_cancelled() {
+            return Some(Stop::Cancelled);
+        }
+        match (self.stopped(), self.end) {
+            (Some(stop), _) => Some(Stop::Ended(stop.clone())),
+            (None, Some((_, false))) => Some(Stop::Timeless),
+            (None, Some((end, true))) if end <= Timed::now() => Some(Stop::Late),
+            _ => None,
+        }
+    }
+
+    /// The error by which the run was stopped.
+    #[inline]
+    pub(super) fn stopped(&self) -> Option<&ToolError> {
+        match &self.run {
+            Some(run) => run.stopped(),
+            None => self.stopped.get(),
+        }
+    }
+
+    /// Stops the run, where `error` of the call of `tool` says so: no other call is started.
+    #[inline]
+    pub(super) fn stop_by(&self, error: &ToolError, tool: &str) {
+        if error.is_stop() {
+            let stop = error.clone().of_tool(tool.to_owned());
+            match &self.run {
+                Some(run) => run.stop(stop),
+                None => drop(self.stopped.set(stop)),
+            }
+        }
+    }
+
+    /// Stops the run where a step of the call of `tool` says so, before those that come after it are prepared.
+    pub(super) fn stop_by_step(&self, step: &Step<'_>, tool: &str) {
+        if let Step::Gated(error) | Step::Answered(Answer { outcome: Err(error), .. }) = step {
+            self.stop_by(error, tool);
+        }
+    }
+
+    /// Why a call has no answer that had its turn.
+    pub(super) fn unanswered(&self) -> Stop {
+        match self.stopped() {
+            Some(stop) if !self.token.is_cancelled() => Stop::Ended(stop.clone()),
+            _ => Stop::Cancelled,
+        }
+    }
+}
+
+impl Settings {
+    /// The error of a call about which a hook was asked that panicked with `error`.
+    pub(super) fn panic_of_hook(&self, error: ToolError) -> ToolError {
+        match self.stops_on_hook_panic {
+            true => ToolError::stop(error.reason().into_owned()),
+            false => error,
+        }
+    }
+}

@@ -1,0 +1,231 @@
+//! Runs that are ended on purpose.
+
+use std::{ops::ControlFlow, sync::Arc};
+
+use tool_runtime::{
+    Approval, ApprovalRequest, Approver, Before, ErrorKind, Executor, PermissionPolicy, PermissionRequest,
+    RetryInfo, RetryPolicy, RetryRule, RunContext, Running, ToolCall, prelude::*, stopped,
+};
+
+use super::{AT_ONCE, Counter, On, calls, one, texts, ways::each_way};
+
+/// Ends the run.
+#[tool(register = false, read_only)]
+fn enough(runs: &Counter) -> Result<String, ToolError> {
+    runs.count();
+    // Not worth another attempt, whatever it says of itself.
+    Err(ToolError::stop("enough").retryable(true))
+}
+
+/// Takes a moment.
+#[tool(register = false)]
+async fn slow() -> &'static str {
+    for _ in 0..3 {
+        tokio::task::yield_now().await;
+    }
+    "slow"
+}
+
+/// Counts.
+#[tool(register = false)]
+fn counted(counter: &Arc<Counter>) -> usize {
+    counter.count()
+}
+
+struct Tools {
+    stops: Counter,
+    counted: Arc<Counter>,
+}
+
+impl Tools {
+    fn new() -> Self {
+        Self { stops: Counter::default(), counted: Arc::default() }
+    }
+
+    fn registry(&self) -> tool_runtime::RegistryBuilder {
+        Registry::builder()
+            .tool::<enough>()
+            .tool::<slow>()
+            .tool::<counted>()
+            .provide(self.stops.clone())
+            .provide(Arc::clone(&self.counted))
+    }
+}
+
+const SKIPPED: &str = "Skipped: the run was stopped: enough";
+
+// E09
+#[test]
+fn a_call_that_stops_ends_the_run_and_its_siblings_keep_their_results() {
+    each_way(async |way| {
+        let tools = Tools::new();
+        let executor = way.executor(tools.registry());
+        let run = Arc::new(RunContext::new());
+        let asked = calls(&["slow", "enough", "counted", "nope", "enough"]);
+        let outcomes = executor.drive(executor.batch(asked).within(Arc::clone(&run))).await;
+        let told = texts(&outcomes);
+        assert_eq!(told[..3], ["slow", "Stopped: enough", SKIPPED]);
+        assert_eq!(told[4], SKIPPED);
+        // The calls of a group were all looked up before.
+        let looked_up = if way.size() > 3 { "Tool not found: nope" } else { SKIPPED };
+        assert_eq!(told[3], looked_up);
+        let stop = stopped(&outcomes).unwrap();
+        assert_eq!((stop.kind(), stop.tool()), (ErrorKind::Stopped, Some("enough")));
+        assert_eq!(run.stopped().map(|stop| (stop.feedback(), stop.tool().map(str::to_owned))), {
+            Some(("Stopped: enough".to_owned(), Some("enough".to_owned())))
+        });
+        // A later batch of the run is not started; one of another run is.
+        let later = executor.drive(executor.batch(calls(&["counted"])).within(Arc::clone(&run))).await;
+        assert_eq!(texts(&later), [SKIPPED]);
+        assert!(stopped(&later).is_none());
+        assert_eq!((tools.stops.get(), tools.counted.get()), (1, 0));
+        let other = executor.drive(executor.batch(calls(&["counted"])).within(RunContext::new())).await;
+        assert_eq!(texts(&other), ["1"]);
+        // Without a run, a stop is one of the batch.
+        let outcomes = executor.drive(executor.batch(calls(&["enough", "counted"]))).await;
+        assert_eq!(texts(&outcomes), ["Stopped: enough", SKIPPED]);
+        assert_eq!(texts(&executor.drive(executor.batch(calls(&["counted"]))).await), ["2"]);
+    });
+}
+
+// E09
+#[test]
+fn nothing_takes_the_place_of_a_stop_and_it_is_never_retried() {
+    each_way(async |way| {
+        let tools = Tools::new();
+        let recovered = Counter::default();
+        let counter = recovered.clone();
+        let builder = super::building(tools.registry())
+            .retry(RetryPolicy::new(AT_ONCE).any_tool().rule(|_: &RetryInfo<'_>| true))
+            .hook(On::recover(move |_| {
+                counter.count();
+                Ok(Some("all is well".into()))
+            }))
+            .hook(On::after(|result| {
+                result.outcome = Ok("all is well".into());
+                Ok(ControlFlow::Continue(()))
+            }));
+        let executor = way.of(builder);
+        let outcomes = executor.drive(executor.batch(calls(&["enough", "counted"]))).await;
+        assert_eq!(texts(&outcomes), ["Stopped: enough", SKIPPED]);
+        assert_eq!((tools.stops.get(), tools.counted.get(), recovered.get()), (1, 0, 0));
+    });
+}
+
+struct Stops;
+
+impl PermissionPolicy for Stops {
+    fn decide<'a>(
+        &'a self,
+        _: &'a PermissionRequest<'a>,
+    ) -> Running<'a, Result<tool_runtime::Permission, ToolError>> {
+        Box::pin(async { Err(ToolError::stop("enough")) })
+    }
+}
+
+impl Approver for Stops {
+    fn ask<'a>(&'a self, _: &'a ApprovalRequest) -> Running<'a, Result<Approval, ToolError>> {
+        Box::pin(async { Err(ToolError::stop("enough")) })
+    }
+}
+
+impl RetryRule for Stops {
+    fn again(&self, _: &RetryInfo<'_>) -> Result<bool, ToolError> {
+        Err(ToolError::stop("enough"))
+    }
+}
+
+// E09
+#[test]
+fn a_hook_a_policy_an_approver_and_a_retry_rule_may_stop_the_run() {
+    /// Asks first, and asks again.
+    #[tool(register = false)]
+    fn asks(cx: &ToolContext) -> Result<(), ToolError> {
+        Err(cx.request_confirmation("Really?", Value::Null))
+    }
+
+    /// Fails.
+    #[tool(register = false)]
+    fn fails() -> Result<(), ToolError> {
+        Err(ToolError::failed("no"))
+    }
+
+    /// Asks before.
+    #[tool(register = false, confirm)]
+    fn confirmed() {}
+
+    type Set = fn(tool_runtime::ExecutorBuilder) -> tool_runtime::ExecutorBuilder;
+    let table: [(&str, Set); 7] = [
+        ("counted", |it| it.hook(On::before(|_| Err(ToolError::stop("enough"))))),
+        ("counted", |it| it.permission(Stops)),
+        ("confirmed", |it| it.approver(Stops)),
+        ("asks", |it| it.approver(Stops)),
+        ("fails", |it| it.retry(RetryPolicy::new(AT_ONCE).any_tool().rule(Stops))),
+        ("fails", |it| it.hook(On::recover(|_| Err(ToolError::stop("enough"))))),
+        ("fails", |it| it.hook(On::after(|_| Err(ToolError::stop("enough"))))),
+    ];
+    each_way(async |way| {
+        for (at, (name, set)) in table.into_iter().enumerate() {
+            let tools = Tools::new();
+            let registry = tools.registry().tool::<asks>().tool::<fails>().tool::<confirmed>();
+            let executor = way.of(set(super::building(registry)));
+            let run = Arc::new(RunContext::new());
+            let outcomes = executor.drive(executor.batch(calls(&[name])).within(Arc::clone(&run))).await;
+            assert_eq!(texts(&outcomes), ["Stopped: enough"], "{at}");
+            assert_eq!(run.stopped().map(|stop| stop.reason().into_owned()).as_deref(), Some("enough"));
+            let later = executor.drive(executor.batch(calls(&["counted"])).within(run)).await;
+            assert_eq!(texts(&later), [SKIPPED], "{at}");
+            assert_eq!(tools.counted.get(), 0);
+        }
+    });
+}
+
+// CF18, H13
+#[test]
+fn a_panic_of_a_hook_ends_the_run_where_the_executor_says_so() {
+    /// Tells of itself, and fails.
+    #[tool(register = false)]
+    async fn fails(cx: &ToolContext) -> Result<(), ToolError> {
+        cx.update("half").await;
+        Err(ToolError::failed("no"))
+    }
+    fn panics() -> bool {
+        panic!("boom")
+    }
+    let hooks: [fn() -> On; 6] = [
+        || On::gate(|_| panics()),
+        || On::before(|_| Ok(if panics() { Before::GoOn } else { Before::block("") })),
+        || On::update(|_, _| panics()),
+        || On::recover(|_| Ok(panics().then(|| "never".into()))),
+        || On::after(|_| Ok(if panics() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })),
+        || On::finished(|_, _| assert!(panics())),
+    ];
+    for (at, hook) in hooks.into_iter().enumerate() {
+        let is_of_end = at == 5;
+        for stops in [false, true] {
+            let tools = Tools::new();
+            let builder = super::building(tools.registry().tool::<fails>());
+            let executor: Executor = builder.hook(hook()).stop_on_hook_panic(stops).build().unwrap();
+            let mut listener = executor.subscribe();
+            let run = Arc::new(RunContext::new());
+            let first = executor.batch(one("fails", "{}")).within(Arc::clone(&run));
+            let outcomes = crate::run(first.run());
+            let panicked = outcomes[0].result().unwrap().text().into_owned();
+            let said = match (is_of_end || at == 2 && !stops, stops) {
+                (true, _) => "no",
+                (false, true) => "Stopped: a hook panicked: boom",
+                (false, false) => "a hook panicked: boom",
+            };
+            assert_eq!((at, stops, &*panicked), (at, stops, said));
+            assert_eq!(run.stopped().is_some(), stops, "{at}");
+            while listener.try_next().is_some() {}
+            if stops {
+                let later = executor.batch(vec![ToolCall::new("counted", "{}")]).within(run);
+                let told = crate::run(later.run());
+                let skipped = "Skipped: the run was stopped: a hook panicked: boom";
+                assert_eq!(texts(&told), [skipped], "{at}");
+            }
+            assert_eq!(tools.counted.get(), 0);
+        }
+    }
+}
