@@ -8,7 +8,7 @@ use std::{error::Error, fs, future::pending, ops::ControlFlow, panic, time::Dura
 use futures_util::{StreamExt, future::join, stream};
 use tool_runtime::{
     Before, BeforeCall, CallOutcome, CallView, CancellationToken, ErrorKind, Executor, Hook, Registry,
-    RunContext, Running, ToolCall, ToolError, ToolResult, tool,
+    RunContext, ToolCall, ToolError, ToolResult, tool,
 };
 
 const CALLS: u64 = 1_000_000;
@@ -47,28 +47,24 @@ impl Drop for Fragile {
 struct Hanging;
 
 impl Hook for Hanging {
-    fn before<'a>(&'a self, call: &'a mut BeforeCall<'_>) -> Running<'a, Result<Before, ToolError>> {
+    async fn before(&self, call: &mut BeforeCall<'_>) -> Result<Before, ToolError> {
         let hangs = call.context().run().is_some_and(|run| run.user() == Some("before"));
-        Box::pin(async move {
-            if hangs {
-                pending::<()>().await;
-            }
-            Ok(Before::GoOn)
-        })
+        if hangs {
+            pending::<()>().await;
+        }
+        Ok(Before::Continue)
     }
 
-    fn after<'a>(
-        &'a self,
-        call: &'a CallView<'a>,
-        _result: &'a mut ToolResult,
-    ) -> Running<'a, Result<ControlFlow<()>, ToolError>> {
+    async fn after(
+        &self,
+        call: &CallView<'_>,
+        _result: &mut ToolResult,
+    ) -> Result<ControlFlow<()>, ToolError> {
         let hangs = call.run().is_some_and(|run| run.user() == Some("after"));
-        Box::pin(async move {
-            if hangs {
-                pending::<()>().await;
-            }
-            Ok(ControlFlow::Continue(()))
-        })
+        if hangs {
+            pending::<()>().await;
+        }
+        Ok(ControlFlow::Continue(()))
     }
 }
 

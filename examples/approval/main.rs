@@ -12,7 +12,7 @@ use std::{
 };
 
 use tool_runtime::{
-    Approval, ApprovalRequest, Approver, Executor, PathPattern, Rule, Rules, Running, ToolCall, prelude::*,
+    Approval, ApprovalHandle, Approver, Executor, PathPattern, Rule, Rules, ToolCall, prelude::*,
 };
 
 /// The files of this example are only names.
@@ -51,23 +51,21 @@ fn list(files: &Files) -> Vec<String> {
 struct Terminal;
 
 impl Approver for Terminal {
-    fn ask<'a>(&'a self, request: &'a ApprovalRequest) -> Running<'a, Result<Approval, ToolError>> {
-        Box::pin(async move {
-            let question = format!("{} {} [y/N] ", request.hint, request.call.arguments.as_str());
-            // A person takes a while: nothing else waits for the terminal meanwhile.
-            let answer = tokio::task::spawn_blocking(move || -> io::Result<String> {
-                print!("{question}");
-                io::stdout().flush()?;
-                let mut line = String::new();
-                io::stdin().read_line(&mut line)?;
-                Ok(line)
-            });
-            let answer = answer.await.map_err(ToolError::from_source)?.map_err(ToolError::from)?;
-            println!();
-            Ok(match answer.trim() {
-                "y" | "yes" => Approval::Approved,
-                _ => Approval::Rejected("the user said no".to_owned()),
-            })
+    async fn ask(&self, request: &ApprovalHandle) -> Result<Approval, ToolError> {
+        let question = format!("{} {} [y/N] ", request.hint, request.call.arguments.as_str());
+        // A person takes a while: nothing else waits for the terminal meanwhile.
+        let answer = tokio::task::spawn_blocking(move || -> io::Result<String> {
+            print!("{question}");
+            io::stdout().flush()?;
+            let mut line = String::new();
+            io::stdin().read_line(&mut line)?;
+            Ok(line)
+        });
+        let answer = answer.await.map_err(ToolError::from_source)?.map_err(ToolError::from)?;
+        println!();
+        Ok(match answer.trim() {
+            "y" | "yes" => Approval::Approved,
+            _ => Approval::Rejected("the user said no".to_owned()),
         })
     }
 }

@@ -27,7 +27,7 @@ fn show_on_map(
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
     let executor = Executor::builder(Registry::discover()?)
-        .external(|tool| tool.metadata().tags.iter().any(|tag| tag == "front_end"))
+        .external(|call| call.metadata().tags.iter().any(|tag| tag == "front_end"))
         .build()?;
 
     let oslo = json!({ "city": "Oslo" });

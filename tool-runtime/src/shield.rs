@@ -2,12 +2,42 @@
 
 use std::{
     future::Future,
+    ops::Deref,
     pin::Pin,
+    sync::Arc,
     task::{Context, Poll},
 };
 
 pub(crate) use tool_core::__private::{Guarded, caught, discard};
 use tool_core::{__private::within_call, CallId, ErrorKind, Running, ToolError, WithCallId};
+
+/// A value of the user's that several have: whoever drops it last does so inside the barrier.
+pub(crate) struct Kept<T: ?Sized> {
+    value: Arc<T>,
+    /// Dropped last.
+    _value: Guarded<Arc<T>>,
+}
+
+impl<T: ?Sized> Kept<T> {
+    pub(crate) fn new(value: Arc<T>) -> Self {
+        Self { _value: Guarded::new(Arc::clone(&value)), value }
+    }
+}
+
+impl<T: ?Sized> Clone for Kept<T> {
+    fn clone(&self) -> Self {
+        Self::new(Arc::clone(&self.value))
+    }
+}
+
+impl<T: ?Sized> Deref for Kept<T> {
+    type Target = T;
+
+    #[inline]
+    fn deref(&self) -> &T {
+        &self.value
+    }
+}
 
 /// Runs `body`, which is not async.
 ///

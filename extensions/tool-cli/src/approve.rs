@@ -7,8 +7,8 @@ use std::sync::{
 
 use clap::{Arg, builder::PossibleValue};
 use tool_runtime::{
-    Approval, ApprovalRequest, Approver, Executor, ExecutorBuilder, Permission, PermissionRequest, Registry,
-    Rule, Rules, Running, ToolError,
+    Approval, ApprovalHandle, ApprovalRequest, Approver, Executor, ExecutorBuilder, Permission,
+    PermissionRequest, Registry, Rule, Rules, ToolError,
 };
 
 use crate::{page::Page, question::Question, stage::Stage, terminal::Terminal};
@@ -107,19 +107,17 @@ struct Person {
 }
 
 impl Approver for Person {
-    fn ask<'a>(&'a self, request: &'a ApprovalRequest) -> Running<'a, Result<Approval, ToolError>> {
+    async fn ask(&self, request: &ApprovalHandle) -> Result<Approval, ToolError> {
         let rejected = |why: &str| Ok(Approval::Rejected(why.to_owned()));
-        Box::pin(async move {
-            match (self.how, &self.screen) {
-                (Approve::Always | Approve::ReadOnly, _) => Ok(Approval::Approved),
-                (Approve::Never, _) => rejected("nothing is approved (`--approve never`)"),
-                (Approve::Ask, Some(screen)) => asked(request, screen).await,
-                (Approve::Ask, None) => {
-                    self.unasked.0.store(true, Ordering::Relaxed);
-                    rejected("it requires approval, and there is no terminal to ask at")
-                }
+        match (self.how, &self.screen) {
+            (Approve::Always | Approve::ReadOnly, _) => Ok(Approval::Approved),
+            (Approve::Never, _) => rejected("nothing is approved (`--approve never`)"),
+            (Approve::Ask, Some(screen)) => asked(request, screen).await,
+            (Approve::Ask, None) => {
+                self.unasked.0.store(true, Ordering::Relaxed);
+                rejected("it requires approval, and there is no terminal to ask at")
             }
-        })
+        }
     }
 }
 

@@ -3,8 +3,8 @@
 use std::{cell::RefCell, sync::LazyLock};
 
 use tool_runtime::{
-    Arguments, Before, BeforeCall, ErrorKind, Executor, Hook, Running, ToolCall, ToolError, ToolOutput,
-    Violation, Violations,
+    Arguments, Before, BeforeCall, ErrorKind, Executor, Hook, ToolCall, ToolError, ToolOutput, Violation,
+    Violations,
     serde::de::IgnoredAny,
     serde_json::{self, Number, Value},
 };
@@ -223,9 +223,9 @@ static JUDGED: LazyLock<Executor> =
 struct Judge;
 
 impl Hook for Judge {
-    fn before<'a>(&'a self, call: &'a mut BeforeCall<'_>) -> Running<'a, Result<Before, ToolError>> {
+    async fn before(&self, call: &mut BeforeCall<'_>) -> Result<Before, ToolError> {
         SEEN.set(call.arguments().as_str().to_owned());
-        Box::pin(std::future::ready(Ok(Before::GoOn)))
+        Ok(Before::Continue)
     }
 }
 

@@ -234,8 +234,8 @@ impl Surroundings {
         self.end.is_some()
     }
 
-    pub(super) fn run(&self) -> Option<&RunContext> {
-        self.run.as_deref()
+    pub(super) fn run(&self) -> Option<&Arc<RunContext>> {
+        self.run.as_ref()
     }
 
     /// What `future` gives, unless the batch is stopped before.

@@ -1,19 +1,19 @@
 //! How an executor is set up.
 
-use std::{any::type_name, fmt, ops::Deref, sync::Arc, time::Duration};
+use std::{fmt, future::Future, sync::Arc, time::Duration};
 
 use serde::{Deserialize, Serialize};
-use tool_core::{Confirmation, Retry, ToolDefinition};
+use tool_core::{Permission, Retry, ToolError, ToolOutput};
 
-use super::Executor;
+use super::{Executor, settings::Settings};
 use crate::{
-    Hook, Notice, Registry,
+    Approval, ApprovalHandle, Before, BoxApprover, BoxHook, BoxPolicy, CallHandle, CallView, Hook, Registry,
+    ToolResult,
+    hook::stages,
     policy::{
-        Approver, CONFIRMATION_CALL, Limited, Limits, LimitsError, PermissionPolicy, ResultBudget,
+        Approver, Approves, Limited, Limits, LimitsError, PermissionPolicy, PermitsBy, ResultBudget,
         RetryPolicy, RuleProblem, Rules,
     },
-    registry::Entry,
-    shield::Guarded,
 };
 
 /// How the calls of a batch run; chosen by the program, never by the model.
@@ -91,139 +91,6 @@ impl fmt::Display for ExecutorError {
 
 impl std::error::Error for ExecutorError {}
 
-/// Decides which calls are left to the caller.
-pub(super) type External = Arc<dyn Fn(&ToolDefinition) -> bool + Send + Sync>;
-
-/// A hook, and the name of its type, for the log.
-pub(super) struct Hooked {
-    hook: Arc<dyn Hook>,
-    pub(super) name: &'static str,
-    /// Dropped last, so that a panic of the hook's `Drop` ends here.
-    _hook: Guarded<Arc<dyn Hook>>,
-}
-
-impl Hooked {
-    fn new<H: Hook + 'static>(hook: H) -> Self {
-        let hook: Arc<dyn Hook> = Arc::new(hook);
-        Self { _hook: Guarded::new(Arc::clone(&hook)), hook, name: type_name::<H>() }
-    }
-}
-
-impl Deref for Hooked {
-    type Target = dyn Hook;
-
-    fn deref(&self) -> &Self::Target {
-        &*self.hook
-    }
-}
-
-pub(super) struct Settings {
-    pub(super) strategy: ExecutionStrategy,
-    pub(super) parallel: bool,
-    pub(super) finish: Finish,
-    pub(super) plugins: Vec<Hooked>,
-    pub(super) hooks: Vec<Hooked>,
-    pub(super) after_answers: bool,
-    pub(super) stops_on_hook_panic: bool,
-    pub(super) external: Option<External>,
-    pub(super) rules: Option<Rules>,
-    pub(super) permission: Option<Arc<dyn PermissionPolicy>>,
-    pub(super) approver: Option<Arc<dyn Approver>>,
-    pub(super) ask_later: bool,
-    pub(super) confirmation_call: String,
-    pub(super) retry: Option<RetryPolicy>,
-    pub(super) budget: Option<ResultBudget>,
-    pub(super) timeout: Option<Duration>,
-    pub(super) idle_timeout: Option<Duration>,
-    pub(super) grace_period: Duration,
-    pub(super) event_buffer: usize,
-    pub(super) max_detached: usize,
-    pub(super) traces: Traces,
-}
-
-/// What spans tell beside names and ends.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Traces {
-    pub(super) arguments: bool,
-    pub(super) results: bool,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self {
-            strategy: ExecutionStrategy::default(),
-            parallel: true,
-            finish: Finish::default(),
-            plugins: Vec::new(),
-            hooks: Vec::new(),
-            after_answers: false,
-            stops_on_hook_panic: false,
-            external: None,
-            rules: None,
-            permission: None,
-            approver: None,
-            ask_later: false,
-            confirmation_call: CONFIRMATION_CALL.to_owned(),
-            retry: None,
-            budget: None,
-            timeout: None,
-            idle_timeout: None,
-            grace_period: GRACE_PERIOD,
-            event_buffer: 256,
-            max_detached: 64,
-            traces: Traces::default(),
-        }
-    }
-}
-
-impl Settings {
-    /// Whether somebody is asked about calls, whatever their tools.
-    pub(super) fn asks_of_all(&self) -> bool {
-        // An approver, since the body of any tool may ask.
-        self.external.is_some()
-            || self.rules.is_some()
-            || self.permission.is_some()
-            || self.approver.is_some()
-    }
-
-    /// The rules that do not do with `tools` what they were written for.
-    pub(super) fn notices(&self, tools: &Registry) -> Vec<Notice> {
-        let problems = self.rules.as_ref().map(|rules| rules.problems(tools));
-        problems.into_iter().flatten().map(Notice::Rule).collect()
-    }
-
-    /// Whether anything but the tool's body looks at the arguments of its calls.
-    pub(super) fn looks_at(&self, entry: &Entry) -> bool {
-        let metadata = entry.definition().metadata();
-        self.has_hooks()
-            || self.rules.is_some()
-            || self.permission.is_some()
-            || self.approver.is_some()
-            || metadata.permission
-            || metadata.confirmation != Confirmation::Never
-            || RetryPolicy::of(self.retry.as_ref(), entry).is_some()
-            || self.traces.arguments
-    }
-}
-
-impl fmt::Debug for Settings {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Settings")
-            .field("strategy", &self.strategy)
-            .field("parallel", &self.parallel)
-            .field("finish", &self.finish)
-            .field("hooks", &(self.plugins.len() + self.hooks.len()))
-            .field("retry", &self.retry)
-            .field("timeout", &self.timeout)
-            .field("idle_timeout", &self.idle_timeout)
-            .field("grace_period", &self.grace_period)
-            .finish_non_exhaustive()
-    }
-}
-
-/// The grace period where none is set.
-const GRACE_PERIOD: Duration = Duration::from_secs(3);
-
 /// The largest buffer of events: one that the memory does not hold ends the program.
 const MOST_EVENTS: usize = 1 << 16;
 
@@ -261,14 +128,16 @@ impl ExecutorBuilder {
 
     /// Adds a hook. Hooks run in the order in which they are added.
     pub fn hook(mut self, hook: impl Hook + 'static) -> Self {
-        self.settings.hooks.push(Hooked::new(hook));
+        self.settings.hooks.push(BoxHook::new(hook));
         self
     }
+
+    stages!();
 
     /// Adds a hook that runs before those added by [`hook`](Self::hook), in the whole program: what it
     /// answers, they are not asked.
     pub fn plugin(mut self, plugin: impl Hook + 'static) -> Self {
-        self.settings.plugins.push(Hooked::new(plugin));
+        self.settings.plugins.push(BoxHook::new(plugin));
         self
     }
 
@@ -286,10 +155,24 @@ impl ExecutorBuilder {
         self
     }
 
-    /// Leaves calls of the tools for which `external` returns `true` to the caller, who [answers](Executor::answer)
+    /// Leaves the calls for which `external` returns `true` to the caller, who [answers](Executor::answer)
     /// them. Such a call is neither run nor checked: no hook, permission or rule is applied to it, and its arguments are
     /// those of the model. [`Registry::check`](crate::Registry::check) validates them.
-    pub fn external(mut self, external: impl Fn(&ToolDefinition) -> bool + Send + Sync + 'static) -> Self {
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use tool_runtime::{Executor, Registry};
+    ///
+    /// let executor = Executor::builder(Registry::builder().build()?)
+    ///     .external(|call| {
+    ///         let has_front_end = call.run().is_some_and(|run| run.app() == Some("web"));
+    ///         has_front_end && call.metadata().tags.iter().any(|tag| tag == "front_end")
+    ///     })
+    ///     .build()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn external(mut self, external: impl Fn(&CallView<'_>) -> bool + Send + Sync + 'static) -> Self {
         self.settings.external = Some(Arc::new(external));
         self
     }
@@ -304,15 +187,47 @@ impl ExecutorBuilder {
     /// Sets the policy that decides which calls may run, after the `permission` of the tool. Default: all that their
     /// tools permit.
     pub fn permission(mut self, policy: impl PermissionPolicy + 'static) -> Self {
-        self.settings.permission = Some(Arc::new(policy));
+        self.settings.permission = Some(BoxPolicy::new(policy));
         self
+    }
+
+    /// Sets the [permission policy](Self::permission) to an asynchronous closure.
+    pub fn permit<F, R>(self, decides: F) -> Self
+    where
+        F: Fn(CallHandle) -> R + Send + Sync + 'static,
+        R: Future<Output = Result<Permission, ToolError>> + Send + 'static,
+    {
+        self.permission(PermitsBy(decides))
     }
 
     /// Sets the approver, which decides on required approvals while the batch waits. Default: none, as
     /// [`Approver`] describes.
     pub fn approver(mut self, approver: impl Approver + 'static) -> Self {
-        self.settings.approver = Some(Arc::new(approver));
+        self.settings.approver = Some(BoxApprover::new(approver));
         self
+    }
+
+    /// Sets the [approver](Self::approver) to an asynchronous closure.
+    ///
+    /// # Examples
+    ///
+    /// ```standalone_crate
+    /// use tool_runtime::{Approval, Executor, Registry};
+    ///
+    /// let executor = Executor::builder(Registry::builder().build()?)
+    ///     .approve(|request| async move {
+    ///         println!("{} for {:?}", request.hint, request.run().and_then(|run| run.user()));
+    ///         Ok(Approval::Approved)
+    ///     })
+    ///     .build()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn approve<F, R>(self, decides: F) -> Self
+    where
+        F: Fn(ApprovalHandle) -> R + Send + Sync + 'static,
+        R: Future<Output = Result<Approval, ToolError>> + Send + 'static,
+    {
+        self.approver(Approves(decides))
     }
 
     /// Sets whether a call is [pending](crate::Pending) if a permission or a rule is `Ask` and there is no approver.

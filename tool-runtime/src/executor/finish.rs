@@ -14,8 +14,8 @@ use super::{
     stop::stop_of,
 };
 use crate::{
-    CallOutcome, EventKind, Operation, Pending, ToolCall, ToolResult, hook::CallView,
-    policy::ApprovalRequest, shield::shielded,
+    CallOutcome, CallView, EventKind, Operation, Pending, ToolCall, ToolResult, policy::ApprovalRequest,
+    shield::shielded,
 };
 
 /// A call that is to be finished.
@@ -172,7 +172,7 @@ impl Finishing<'_> {
                 let Some(error) = result.outcome.as_ref().err().filter(|error| !error.is_stop()) else {
                     break;
                 };
-                let said = shielded(id, HOOK, || hook.recover(&view, error)).await;
+                let said = shielded(id, HOOK, || hook.dynamic().recover(&view, error)).await;
                 match said.map_err(|panic| settings.panic_of_hook(panic)).flatten() {
                     Ok(None) => {}
                     Ok(Some(output)) => result.outcome = Ok(output),
@@ -185,7 +185,7 @@ impl Finishing<'_> {
         }
         if matches!(by, By::Tool | By::Check) || by == By::Hook && settings.after_answers {
             for hook in settings.all_hooks() {
-                let said = shielded(id, HOOK, || hook.after(&view, result)).await;
+                let said = shielded(id, HOOK, || hook.dynamic().after(&view, result)).await;
                 match said.map_err(|panic| settings.panic_of_hook(panic)).flatten() {
                     Ok(ControlFlow::Continue(())) => {}
                     Ok(ControlFlow::Break(())) => break,
@@ -218,7 +218,8 @@ impl Finishing<'_> {
         let _turn = self.around.outlet.turn().await;
         for hook in self.executor.settings.all_hooks() {
             // The call is over; what goes wrong now changes nothing about it.
-            if let Err(error) = shielded(&self.call.id, HOOK, || hook.finished(&view, result)).await {
+            if let Err(error) = shielded(&self.call.id, HOOK, || hook.dynamic().finished(&view, result)).await
+            {
                 report_panic(&view, hook, "finished", &error);
                 self.around.stop_by(&self.executor.settings.panic_of_hook(error), &self.call.name);
             }

@@ -2,7 +2,7 @@
 //!
 //! A model asks for several tools at once. Each call is prepared, run and finished, in this order:
 //!
-//! - [`prepare`]: look up, leave to the caller, gate, `Started`, check, hooks, permission, confirmation.
+//! - [`prepare`]: look up, leave to the caller, admission, `Started`, check, hooks, permission, confirmation.
 //!   In the order of the calls, one after the other.
 //! - [`perform`]: limits, attempts and their deadlines, the panic barrier, the tool. Together with the
 //!   other calls of its group, in one task: nothing is spawned, so nothing is left behind.
@@ -25,6 +25,7 @@ mod questions;
 mod quiet;
 mod reports;
 mod runs;
+mod settings;
 mod shown;
 mod stop;
 mod stream;
@@ -45,7 +46,7 @@ pub use self::{
     stop::stopped,
     stream::{CallStream, StreamItem},
 };
-use self::{build::Settings, open::OpenCalls, outlet::Subject};
+use self::{open::OpenCalls, outlet::Subject, settings::Settings};
 use crate::{
     ApprovalRequest, CallOutcome, EventKind, EventListener, Notice, Registry, ToolCall, ToolEvent,
     ToolResult, blocking::Detached, policy::Limited,

@@ -9,18 +9,17 @@ use tool_core::{Arguments, CallAddress, CallSink, RunContext, Running, ToolDefin
 
 use super::{
     Inner,
-    build::{Hooked, Settings},
     reports::CallReports,
     shown::{HIDDEN, shown},
 };
-use crate::{EventKind, ToolCall, ToolEvent, hook::CallView};
+use crate::{BoxHook, CallView, EventKind, ToolCall, ToolEvent};
 
 /// Who panicked, where it was a hook.
 pub(super) const HOOK: &str = "a hook";
 
 /// Reports to the log that `hook` panicked when nobody waits for its answer.
-pub(super) fn report_panic(view: &CallView<'_>, hook: &Hooked, stage: &'static str, error: &ToolError) {
-    let (call, tool, hook, error) = (view.id, view.tool, hook.name, error.feedback());
+pub(super) fn report_panic(view: &CallView<'_>, hook: &BoxHook, stage: &'static str, error: &ToolError) {
+    let (call, tool, hook, error) = (view.id, view.tool(), hook.name(), error.feedback());
     tracing::error!(%call, tool, hook, stage, error, "a hook panicked, which changes nothing about its call");
 }
 
@@ -204,15 +203,5 @@ impl Outlet {
     /// Whether what is told here is told to `listeners`.
     pub(super) fn reaches(&self, listeners: &broadcast::Sender<ToolEvent>) -> bool {
         self.listeners.same_channel(listeners) || self.above().is_some_and(|above| above.reaches(listeners))
-    }
-}
-
-impl Settings {
-    pub(super) fn all_hooks(&self) -> impl Iterator<Item = &Hooked> {
-        self.plugins.iter().chain(&self.hooks)
-    }
-
-    pub(super) fn has_hooks(&self) -> bool {
-        !self.plugins.is_empty() || !self.hooks.is_empty()
     }
 }

@@ -6,28 +6,25 @@ use tokio::{
     runtime::Handle,
     time::{Instant, sleep, timeout_at},
 };
-use tool_core::{
-    __private::within_call, Arguments, ConfirmationAnswer, ErrorKind, Metadata, Prepared, Retry, ToolContext,
-    ToolError, ToolOutput,
-};
+use tool_core::{Arguments, ErrorKind, Metadata, Prepared, Retry, ToolContext, ToolError, ToolOutput};
 use tracing::{Instrument, Span};
 
 use super::{
     Inner,
     around::{Place, Surroundings, unless},
-    build::Settings,
     group::Body,
     prepare::{Asked, Ready},
-    questions::{Asking, answer_of, question},
+    questions::{Asking, answer_of, asked, question},
     reports::CallReports,
+    settings::Settings,
     shown::shown,
     stop::Stop,
 };
 use crate::{
-    ApprovalRequest, Approver, ToolCall,
+    Approval, ApprovalRequest, BoxApprover, ToolCall,
     policy::{Permits, RetryInfo, RetryPolicy, pauses},
     registry::Entry,
-    shield::{caught, panic_of, shielded},
+    shield::{caught, shielded},
     telemetry,
 };
 
@@ -262,7 +259,7 @@ impl Again<'_> {
             if cx.has_streamed() || cx.should_stop() || self.scope.around.stopped().is_some() {
                 break;
             }
-            match self.is_worth_it(retry, number, &outcome) {
+            match self.is_worth_it(retry, number, &outcome).await {
                 Ok(true) => {}
                 Ok(false) => break,
                 Err(error) if error.is_stop() => return Some(Err(error)),
@@ -291,9 +288,8 @@ impl Again<'_> {
             // A cancellation takes the question back at once: no body runs that might clean up.
             let token = self.scope.cx.cancellation();
             self.scope.cx.forget_asked();
-            let answered = unless(token, self.put(&*approver, &request)).await;
-            let answer = answered.ok_or(None)?.map_err(|error| Some(Err(error)))?;
-            let Some(answer) = answer else {
+            let (request, said) = unless(token, self.put(&approver, *request)).await.ok_or(None)?;
+            let Some(answer) = answer_of(said.map_err(|error| Some(Err(error)))?) else {
                 self.scope.place.given().wait_for(request);
                 return Err(Some(outcome));
             };
@@ -314,48 +310,52 @@ impl Again<'_> {
         Ok(Asking { executor, call, address, definition, arguments }.request(error))
     }
 
-    /// Waits for the answer of the approver; `None` where it is given later.
+    /// Waits for the answer of the approver; gives the question back with it.
     async fn put(
         &self,
-        approver: &dyn Approver,
-        request: &ApprovalRequest,
-    ) -> Result<Option<ConfirmationAnswer>, ToolError> {
-        let Scope { around, asked, .. } = self.scope;
+        approver: &BoxApprover,
+        request: ApprovalRequest,
+    ) -> (Box<ApprovalRequest>, Result<Approval, ToolError>) {
+        let (Scope { around, asked: Asked { call, .. }, .. }, definition) =
+            (self.scope, self.entry.definition());
         let _turn = around.turn_to_ask().await;
-        around.asking(request, self.entry.definition()).await;
-        let said = shielded(&asked.call.id, "the approver", || approver.ask(request)).await.flatten();
-        said.map(answer_of)
+        around.asking(&request, definition).await;
+        asked(approver, &call.id, request, definition, around.run()).await
     }
 
-    fn is_worth_it(
+    async fn is_worth_it(
         &self,
         retry: Retry,
         attempt: u32,
         outcome: &Result<ToolOutput, ToolError>,
     ) -> Result<bool, ToolError> {
+        let definition = self.entry.definition();
         let failed = match outcome {
             Ok(output) => output.is_failure(),
             // A tool that says it was cancelled, or stops the run, should not be run, and a question is no failure.
             Err(error) => {
                 !matches!(error.kind(), ErrorKind::Cancelled | ErrorKind::Stopped)
-                    && question(outcome, self.entry.definition()).is_none()
+                    && question(outcome, definition).is_none()
             }
         };
         if !failed {
             return Ok(false);
         }
-        let (settings, cx) = (&self.scope.executor.settings, self.scope.cx);
+        let cx = self.scope.cx;
         let info = RetryInfo {
-            tool: self.entry.definition().name().as_str(),
+            tool: definition.name().as_str(),
             id: cx.call_id(),
             arguments: &self.source,
             attempt,
             max_attempts: retry.attempts,
             outcome,
+            cx,
+            definition,
         };
-        let decides = || RetryPolicy::decides(settings.retry.as_ref(), &info);
-        caught(|| within_call(info.id.clone(), decides))
-            .unwrap_or_else(|message| Err(panic_of("it", &message)))
+        match RetryPolicy::rule_of(self.scope.executor.settings.retry.as_ref()) {
+            None => Ok(info.is_transient()),
+            Some(rule) => shielded(info.id, "it", || rule.dynamic().again(&info)).await.flatten(),
+        }
     }
 
     /// Runs the body in a context of its own, with all answers to what it has asked, as part of attempt `number`.

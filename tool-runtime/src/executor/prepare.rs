@@ -13,13 +13,12 @@ use super::{
     around::{Place, Surroundings},
     open::Confirmed,
     outlet::HOOK,
-    questions::{Given, answer_of},
+    questions::{Given, answer_of, asked},
     shown::shown,
     stop::Stop,
 };
 use crate::{
-    Before, BeforeCall, ToolCall,
-    hook::CallView,
+    Before, BeforeCall, CallView, ToolCall,
     policy::{Approval, ApprovalRequest, Cause, PermissionRequest, Question, RetryPolicy},
     registry::Entry,
     shield::{barrier, caught, panic_of, shielded},
@@ -125,7 +124,7 @@ pub(super) async fn prepare<'a>(
         return Step::stopped(stop);
     }
     if let Some(entry) = entry {
-        match caught(|| is_external(executor, entry)) {
+        match caught(|| is_external(executor, call, entry, around.run())) {
             Ok(true) => return Step::External,
             Ok(false) => {}
             Err(message) => {
@@ -144,7 +143,7 @@ pub(super) async fn prepare<'a>(
         around.started(&asked).await;
         return Step::answered(By::Permission, Err(denied));
     }
-    let admitted = gate(executor, call, definition, cx.as_ref(), around.run());
+    let admitted = admit(executor, call, definition, cx.as_ref(), around.run());
     match around.unless_stopped(admitted).await {
         Ok(Ok(())) => {}
         Ok(Err(error)) => return Step::Gated(error),
@@ -189,9 +188,11 @@ pub(super) async fn prepare<'a>(
 }
 
 /// Whether a call is left to the caller: by its tool, or by the executor.
-fn is_external(executor: &Inner, entry: &Entry) -> bool {
-    let external = executor.settings.external.as_ref();
-    entry.tool().is_external() || external.is_some_and(|external| external(entry.definition()))
+fn is_external(executor: &Inner, call: &ToolCall, entry: &Entry, run: Option<&Arc<RunContext>>) -> bool {
+    let (external, definition) = (executor.settings.external.as_ref(), Some(entry.definition()));
+    let view =
+        CallView { id: &call.id, tool: &call.name, arguments: &call.arguments, definition, cx: None, run };
+    entry.tool().is_external() || external.is_some_and(|external| external(&view))
 }
 
 /// The denial of a call by a rule that looks at nothing but its name.
@@ -203,16 +204,16 @@ fn denied_by_name(executor: &Inner, call: &ToolCall) -> Option<ToolError> {
 }
 
 /// Asks the hooks whether the call happens at all.
-async fn gate(
+async fn admit(
     executor: &Inner,
     call: &ToolCall,
     definition: Option<&ToolDefinition>,
     cx: Option<&ToolContext>,
-    run: Option<&RunContext>,
+    run: Option<&Arc<RunContext>>,
 ) -> Result<(), ToolError> {
     let view = CallView { id: &call.id, tool: &call.name, arguments: &call.arguments, definition, cx, run };
     for hook in executor.settings.all_hooks() {
-        let is_let_in = shielded(&call.id, HOOK, || hook.gate(&view)).await;
+        let is_let_in = shielded(&call.id, HOOK, || hook.dynamic().admit(&view)).await;
         if !is_let_in.map_err(|panic| executor.settings.panic_of_hook(panic))? {
             return Err(ToolError::new(ErrorKind::Denied, "the call was not let in"));
         }
@@ -257,11 +258,12 @@ impl<'a> Preparing<'a, '_> {
                 arguments: self.prepared.arguments(),
                 rewritten: None,
             };
-            let said = shielded(&self.call.id, HOOK, || hook.before(&mut before)).await;
+            let said = shielded(&self.call.id, HOOK, || hook.dynamic().before(&mut before)).await;
             let said = said.map_err(|panic| self.executor.settings.panic_of_hook(panic)).flatten();
-            let rewritten = before.rewritten;
+            let mut rewritten = before.rewritten;
             match said.map_err(|error| by_hook(Err(error)))? {
-                Before::GoOn => {}
+                Before::Continue => {}
+                Before::Rewrite(arguments) => rewritten = Some(arguments),
                 Before::Answer(output) => return Err(by_hook(Ok(output))),
                 Before::Block(reason) if reason.is_empty() => {
                     return Err(by_hook(Err(ToolError::failed("The call was blocked."))));
@@ -307,7 +309,8 @@ impl<'a> Preparing<'a, '_> {
         if let (Permission::Allow, Some(policy)) = (&permission, &self.executor.settings.permission) {
             let (definition, arguments) = (self.entry.definition(), self.prepared.arguments());
             let request = PermissionRequest::new(definition, self.cx, arguments);
-            let said = shielded(&self.call.id, "the permission policy", || policy.decide(&request)).await;
+            let said =
+                shielded(&self.call.id, "the permission policy", || policy.dynamic().decide(&request)).await;
             permission = said.flatten()?;
         }
         Ok(if permission == Permission::Allow { ruled } else { permission })
@@ -348,10 +351,11 @@ impl<'a> Preparing<'a, '_> {
         }
         self.given.has_room().map_err(by_permission)?;
         let address = self.around.address(&self.asked);
-        let request = Box::new(ApprovalRequest::new(self.shown(), address, question, hash));
+        let request = ApprovalRequest::new(self.shown(), address, question, hash);
         self.around.asking(&request, self.entry.definition()).await;
-        let Some(approver) = &settings.approver else { return Err(Step::Asked(request)) };
-        let said = shielded(&self.call.id, "the approver", || approver.ask(&request)).await.flatten();
+        let Some(approver) = &settings.approver else { return Err(Step::Asked(Box::new(request))) };
+        let (request, said) =
+            asked(approver, &self.call.id, request, self.entry.definition(), self.around.run()).await;
         let said = said.map_err(by_permission)?;
         if let Approval::Rejected(reason) = &said {
             return Err(by_permission(rejected(&self.call.name, reason)));

@@ -7,14 +7,15 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use tool_core::{
-    Arguments, CallAddress, ConfirmationAnswer, ContentHash, ErrorKind, ToolContext, ToolDefinition,
-    ToolError, ToolOutput,
+    Arguments, CallAddress, CallId, ConfirmationAnswer, ContentHash, ErrorKind, RunContext, ToolContext,
+    ToolDefinition, ToolError, ToolOutput,
 };
 
 use super::{Inner, shown::shown};
 use crate::{
-    ToolCall,
+    ApprovalHandle, BoxApprover, ToolCall,
     policy::{Approval, ApprovalRequest, Cause, Question},
+    shield::shielded,
 };
 
 /// The number of questions that may be asked about one call.
@@ -105,6 +106,19 @@ pub(super) fn answer_of(approval: Approval) -> Option<ConfirmationAnswer> {
         Approval::Rejected(reason) => answer(false, Value::String(reason)),
         Approval::Later => None,
     }
+}
+
+/// Asks the approver about the call `id`; gives the question back with what was said.
+pub(super) async fn asked(
+    approver: &BoxApprover,
+    id: &CallId,
+    request: ApprovalRequest,
+    definition: &ToolDefinition,
+    run: Option<&Arc<RunContext>>,
+) -> (Box<ApprovalRequest>, Result<Approval, ToolError>) {
+    let handle = ApprovalHandle::new(request, definition, run);
+    let said = shielded(id, "the approver", || approver.dynamic().ask(&handle)).await.flatten();
+    (handle.into_request(), said)
 }
 
 /// The error by which the body of a tool asks a person; `None` where the outcome is not one. Where the body passed on

@@ -15,11 +15,10 @@ use tool_core::{
 use super::{
     Inner,
     around::{Surroundings, unless},
-    build::Hooked,
     outlet::{HOOK, Outlet, Room, Subject, report_panic},
     prepare::Asked,
 };
-use crate::{EventKind, ToolEvent, hook::CallView, shield::shielded};
+use crate::{BoxHook, CallView, EventKind, ToolEvent, shield::shielded};
 
 /// What one call reports while it runs, and only then.
 pub(super) struct CallReports {
@@ -171,7 +170,7 @@ impl CallReports {
         Ok(())
     }
 
-    fn hooks(&self) -> impl Iterator<Item = &Hooked> {
+    fn hooks(&self) -> impl Iterator<Item = &BoxHook> {
         self.executor.settings.all_hooks()
     }
 
@@ -181,7 +180,7 @@ impl CallReports {
         let turn = self.outlet.turn().await;
         for hook in self.hooks() {
             // A hook that panics is no reason to show what it might have kept back.
-            let is_shown = shielded(self.id(), HOOK, || hook.before_update(view, text)).await;
+            let is_shown = shielded(self.id(), HOOK, || hook.dynamic().before_update(view, text)).await;
             if !is_shown.map_err(|panic| self.hook_panicked(panic)).unwrap_or(false) {
                 return None;
             }
@@ -206,7 +205,7 @@ impl CallReports {
             arguments: self.canonical.get().unwrap_or(&self.arguments),
             definition: Some(&self.definition),
             cx: None,
-            run: self.run.as_deref(),
+            run: self.run.as_ref(),
         };
         // Room first, so that what is told is told while the call runs. A task that outlives its call holds
         // up nobody here.
@@ -217,7 +216,8 @@ impl CallReports {
         let _turn = self.outlet.turn().await;
         for hook in self.hooks() {
             // It was shown; whether somebody could be told of that changes nothing.
-            if let Err(error) = shielded(self.id(), HOOK, || hook.after_update(&view, &text)).await {
+            if let Err(error) = shielded(self.id(), HOOK, || hook.dynamic().after_update(&view, &text)).await
+            {
                 report_panic(&view, hook, "after_update", &error);
                 self.hook_panicked(error);
             }

@@ -5,8 +5,8 @@ use tool_core::{ErrorKind, ToolError};
 
 use super::{
     around::Surroundings,
-    build::Settings,
     prepare::{Answer, Step},
+    settings::Settings,
 };
 use crate::{CallOutcome, ToolResult};
 

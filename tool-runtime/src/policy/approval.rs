@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json, value::RawValue};
-use tool_core::{CallAddress, ConfirmationAnswer, ContentHash, Running, ToolDefinition, ToolError};
+use tool_core::{CallAddress, ConfirmationAnswer, ContentHash, ToolDefinition};
 
 use crate::ToolCall;
 
@@ -196,55 +196,6 @@ pub enum Approval {
     Rejected(String),
     /// Undecided: the call is [pending](crate::Pending).
     Later,
-}
-
-/// Decides on calls that require an approval, for instance by asking a person, while the batch waits.
-///
-/// A function from a request to an [`Approval`] is one. Without an approver, a call with `confirm`, or whose body asks, is
-/// [pending](crate::Pending), and [`Executor::resume`](crate::Executor::resume) takes the answer. The same holds of a call
-/// for which a permission or a rule asks if [`ask_later`](crate::ExecutorBuilder::ask_later) is set; otherwise it fails.
-///
-/// # Examples
-///
-/// ```
-/// use tool_runtime::{Approval, ApprovalRequest, Cause, Executor, ToolCall, prelude::*};
-///
-/// /// Pays an amount in euros.
-/// #[tool(destructive, confirm)]
-/// fn pay(amount: u32, cx: &ToolContext) -> Result<String, ToolError> {
-///     let Some(answer) = cx.confirmation() else {
-///         return Err(cx.request_confirmation("From which account?", json!({ "amount": amount })));
-///     };
-///     Ok(format!("{amount} from {}", answer.payload))
-/// }
-///
-/// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
-/// let executor = Executor::builder(Registry::builder().tool::<pay>().build()?)
-///     .approver(|request: &ApprovalRequest| match request.cause {
-///         Cause::Tool => Approval::ApprovedWith(json!("savings")), // asked by the body
-///         _ => Approval::Approved,
-///     })
-///     .build()?;
-/// let outcomes = executor.run(vec![ToolCall::new("pay", json!({ "amount": 7 }))]).await;
-/// assert_eq!(outcomes[0].result().unwrap().text(), r#"7 from "savings""#);
-/// # Ok::<(), anyhow::Error>(())
-/// # })?;
-/// # Ok::<(), anyhow::Error>(())
-/// ```
-pub trait Approver: Send + Sync {
-    /// Decides on one request: before a call, or when the body of its tool
-    /// [asks](crate::ToolContext::request_confirmation), which then runs again with the answer. Requests of one
-    /// batch come one after the other.
-    fn ask<'a>(&'a self, request: &'a ApprovalRequest) -> Running<'a, Result<Approval, ToolError>>;
-}
-
-impl<F> Approver for F
-where
-    F: Fn(&ApprovalRequest) -> Approval + Send + Sync,
-{
-    fn ask<'a>(&'a self, request: &'a ApprovalRequest) -> Running<'a, Result<Approval, ToolError>> {
-        Box::pin(async move { Ok(self(request)) })
-    }
 }
 
 /// Reads what a front end answered: `{"confirmed": .., "payload": ..}`, or the same as JSON in a text

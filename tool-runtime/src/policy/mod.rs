@@ -5,29 +5,33 @@
 //! done about a call. None of them does the work of another.
 
 mod approval;
+mod approver;
 mod budget;
 mod limits;
 mod permission;
 mod repetition;
 mod retry;
+mod retry_rule;
 mod reveal;
 mod rules;
 mod sanitizer;
 
 pub(crate) use self::{
     approval::Question,
+    approver::Approves,
     limits::{Limited, Permits},
+    permission::PermitsBy,
     retry::pauses,
 };
 pub use self::{
-    approval::{
-        Approval, ApprovalRequest, Approver, CONFIRMATION_CALL, Cause, NotAConfirmation, confirmation_answer,
-    },
+    approval::{Approval, ApprovalRequest, CONFIRMATION_CALL, Cause, NotAConfirmation, confirmation_answer},
+    approver::{ApprovalHandle, Approver, BoxApprover},
     budget::{ResultBudget, ResultStore},
     limits::{Limits, LimitsError},
-    permission::{PermissionPolicy, PermissionRequest},
+    permission::{BoxPolicy, PermissionPolicy, PermissionRequest},
     repetition::Repetition,
-    retry::{RetryInfo, RetryPolicy, RetryRule},
+    retry::RetryPolicy,
+    retry_rule::{AttemptHandle, BoxRetryRule, RetryInfo, RetryRule},
     reveal::Reveal,
     rules::{InvalidRule, Matcher, NumberPattern, PathPattern, Rule, RuleProblem, Rules, UrlPattern},
     sanitizer::Sanitizer,

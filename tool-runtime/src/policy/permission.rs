@@ -1,11 +1,13 @@
-use std::fmt;
+use std::{any::Any, fmt, future::Future, sync::Arc};
 
 use serde_json::Value;
 use tool_core::{
     Arguments, CallId, Metadata, Permission, RunContext, Running, ToolContext, ToolDefinition, ToolError,
 };
 
-/// What is to be permitted: a call that fits, as it would run.
+use crate::{CallHandle, shield::Kept};
+
+/// A call that is to be permitted: it fits, and is as it would run.
 #[non_exhaustive]
 pub struct PermissionRequest<'a> {
     /// What the tool is.
@@ -57,6 +59,12 @@ impl<'a> PermissionRequest<'a> {
     pub fn arguments_value(&self) -> Result<Value, ToolError> {
         self.arguments.to_value()
     }
+
+    /// Returns an owned handle to the call, with a copy of its arguments.
+    #[must_use]
+    pub fn handle(&self) -> CallHandle {
+        CallHandle::new(self.id(), Some(self.definition), self.arguments, self.cx.run()).within(self.cx)
+    }
 }
 
 /// Without the arguments: there may be a secret among them.
@@ -73,34 +81,123 @@ impl fmt::Debug for PermissionRequest<'_> {
 /// Decides which calls may run, for all tools of an executor. A tool's own permission check is asked
 /// before; what it does not allow is not asked about here.
 ///
-/// A function from a request to a [`Permission`] is one.
+/// Its method can be written as an `async fn`. A function from a request to a [`Permission`] is a policy, too;
+/// [`ExecutorBuilder::permit`](crate::ExecutorBuilder::permit) takes an asynchronous closure. A policy that is chosen at
+/// run time is a [`BoxPolicy`].
 ///
 /// # Examples
 ///
 /// ```standalone_crate
-/// use tool_runtime::{Executor, Permission, PermissionRequest, Registry};
+/// use tool_runtime::{Executor, Permission, PermissionPolicy, PermissionRequest, Registry, ToolError};
 ///
-/// let read_only = |request: &PermissionRequest<'_>| match request.metadata().is_read_only() {
-///     true => Permission::Allow,
-///     false => Permission::deny("this program only reads"),
-/// };
-/// let executor = Executor::builder(Registry::builder().build()?).permission(read_only).build()?;
+/// /// Lets users do what they like, and guests read.
+/// struct Guests;
+///
+/// impl PermissionPolicy for Guests {
+///     async fn decide(&self, request: &PermissionRequest<'_>) -> Result<Permission, ToolError> {
+///         let is_user = request.run().is_some_and(|run| run.user().is_some());
+///         Ok(match is_user || request.metadata().is_read_only() {
+///             true => Permission::Allow,
+///             false => Permission::deny("guests only read"),
+///         })
+///     }
+/// }
+///
+/// let executor = Executor::builder(Registry::builder().build()?).permission(Guests).build()?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait PermissionPolicy: Send + Sync {
     /// Decides on one call. It may take its time, to ask somebody for instance.
-    fn decide<'a>(&'a self, request: &'a PermissionRequest<'a>)
-    -> Running<'a, Result<Permission, ToolError>>;
+    ///
+    /// # Errors
+    ///
+    /// The call fails with the error; it is not run.
+    fn decide(
+        &self,
+        request: &PermissionRequest<'_>,
+    ) -> impl Future<Output = Result<Permission, ToolError>> + Send;
 }
 
 impl<F> PermissionPolicy for F
 where
     F: Fn(&PermissionRequest<'_>) -> Permission + Send + Sync,
 {
+    async fn decide(&self, request: &PermissionRequest<'_>) -> Result<Permission, ToolError> {
+        Ok(self(request))
+    }
+}
+
+/// A closure that is given an owned handle.
+pub(crate) struct PermitsBy<F>(pub(crate) F);
+
+impl<F, R> PermissionPolicy for PermitsBy<F>
+where
+    F: Fn(CallHandle) -> R + Send + Sync,
+    R: Future<Output = Result<Permission, ToolError>> + Send,
+{
+    fn decide(
+        &self,
+        request: &PermissionRequest<'_>,
+    ) -> impl Future<Output = Result<Permission, ToolError>> + Send {
+        (self.0)(request.handle())
+    }
+}
+
+/// A permission policy of any type, such as one that is chosen at run time. Cheap to clone.
+///
+/// # Examples
+///
+/// ```
+/// use tool_runtime::{BoxPolicy, Executor, Permission, PermissionRequest, Registry};
+///
+/// let is_open = false;
+/// let policy = match is_open {
+///     true => BoxPolicy::new(|_: &PermissionRequest<'_>| Permission::Allow),
+///     false => BoxPolicy::new(|_: &PermissionRequest<'_>| Permission::deny("closed")),
+/// };
+/// let executor = Executor::builder(Registry::builder().build()?).permission(policy).build()?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct BoxPolicy(Kept<dyn DynPolicy>);
+
+/// [`PermissionPolicy`], with a future of one type.
+pub(crate) trait DynPolicy: Send + Sync {
+    fn decide<'a>(&'a self, request: &'a PermissionRequest<'_>)
+    -> Running<'a, Result<Permission, ToolError>>;
+}
+
+impl<P: PermissionPolicy> DynPolicy for P {
     fn decide<'a>(
         &'a self,
-        request: &'a PermissionRequest<'a>,
+        request: &'a PermissionRequest<'_>,
     ) -> Running<'a, Result<Permission, ToolError>> {
-        Box::pin(async move { Ok(self(request)) })
+        Box::pin(PermissionPolicy::decide(self, request))
+    }
+}
+
+impl BoxPolicy {
+    /// Boxes `policy`; one that is boxed already stays as it is.
+    pub fn new(policy: impl PermissionPolicy + 'static) -> Self {
+        match (&policy as &dyn Any).downcast_ref::<Self>() {
+            Some(boxed) => boxed.clone(),
+            None => Self(Kept::new(Arc::new(policy))),
+        }
+    }
+
+    pub(crate) fn dynamic(&self) -> &dyn DynPolicy {
+        &*self.0
+    }
+}
+
+impl PermissionPolicy for BoxPolicy {
+    async fn decide(&self, request: &PermissionRequest<'_>) -> Result<Permission, ToolError> {
+        self.dynamic().decide(request).await
+    }
+}
+
+impl fmt::Debug for BoxPolicy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("BoxPolicy(..)")
     }
 }

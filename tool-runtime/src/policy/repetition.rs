@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use tool_core::{ContentHash, RunContext, Running, ToolError};
+use tool_core::{ContentHash, RunContext, ToolError};
 
 use crate::{Before, BeforeCall, CallView, Hook, ToolResult};
 
@@ -123,25 +123,22 @@ impl Repetition {
 }
 
 impl Hook for Repetition {
-    fn before<'a>(&'a self, call: &'a mut BeforeCall<'_>) -> Running<'a, Result<Before, ToolError>> {
-        Box::pin(async move {
-            let hash = hash(call.tool(), call.arguments().as_str());
-            let run = call.context().run().map(AsRef::as_ref);
-            Ok(self.with_history(run, |history| match self.objection(history, hash) {
-                Some(objection) => Before::block(format!("{objection} Do something else.")),
-                None => {
-                    self.remember(history, hash);
-                    Before::GoOn
-                }
-            }))
-        })
+    async fn before(&self, call: &mut BeforeCall<'_>) -> Result<Before, ToolError> {
+        let hash = hash(call.tool(), call.arguments().as_str());
+        Ok(self.with_history(call.run(), |history| match self.objection(history, hash) {
+            Some(objection) => Before::block(format!("{objection} Do something else.")),
+            None => {
+                self.remember(history, hash);
+                Before::Continue
+            }
+        }))
     }
 
-    fn after<'a>(
-        &'a self,
-        call: &'a CallView<'a>,
-        result: &'a mut ToolResult,
-    ) -> Running<'a, Result<ControlFlow<()>, ToolError>> {
+    async fn after(
+        &self,
+        call: &CallView<'_>,
+        result: &mut ToolResult,
+    ) -> Result<ControlFlow<()>, ToolError> {
         let hash = hash(call.tool(), call.arguments().as_str());
         self.with_history(call.run(), |history| {
             // The oldest of the equal calls that has no result yet: calls of a batch end in order.
@@ -150,7 +147,7 @@ impl Hook for Repetition {
                 made.result = Some(ContentHash::of(&result.text()));
             }
         });
-        Box::pin(std::future::ready(Ok(ControlFlow::Continue(()))))
+        Ok(ControlFlow::Continue(()))
     }
 }
 

@@ -1,10 +1,14 @@
 //! Whether and when a failed attempt is repeated.
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{fmt, future::Future, time::Duration};
 
 use backon::{BackoffBuilder, ExponentialBuilder};
-use tool_core::{Arguments, CallId, ErrorKind, Metadata, Retry, ToolError, ToolOutput};
+use tool_core::{Metadata, Retry, ToolError};
 
+use super::{
+    AttemptHandle, RetryRule,
+    retry_rule::{BoxRetryRule, Retries},
+};
 use crate::{registry::Entry, shield::caught};
 
 /// When the calls of an executor are repeated.
@@ -27,7 +31,7 @@ use crate::{registry::Entry, shield::caught};
 pub struct RetryPolicy {
     retry: Retry,
     any_tool: bool,
-    rule: Option<Arc<dyn RetryRule>>,
+    rule: Option<BoxRetryRule>,
 }
 
 impl RetryPolicy {
@@ -44,11 +48,34 @@ impl RetryPolicy {
         self
     }
 
-    /// Decides by `rule` in place of [`RetryInfo::is_transient`].
+    /// Decides by `rule` in place of [`RetryInfo::is_transient`](super::RetryInfo::is_transient).
     #[must_use]
     pub fn rule(mut self, rule: impl RetryRule + 'static) -> Self {
-        self.rule = Some(Arc::new(rule));
+        self.rule = Some(BoxRetryRule::new(rule));
         self
+    }
+
+    /// Decides by an asynchronous closure in place of [`AttemptHandle::is_transient`].
+    ///
+    /// # Examples
+    ///
+    /// ```standalone_crate
+    /// use tool_runtime::{Executor, Registry, Retry, RetryPolicy};
+    ///
+    /// let policy = RetryPolicy::new(Retry::DEFAULT).retry_if(|attempt| async move {
+    ///     let is_patient = attempt.run().is_some_and(|run| run.user().is_some());
+    ///     Ok(attempt.is_transient() || is_patient && attempt.is_result_failure())
+    /// });
+    /// let executor = Executor::builder(Registry::builder().build()?).retry(policy).build()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn retry_if<F, R>(self, decides: F) -> Self
+    where
+        F: Fn(AttemptHandle) -> R + Send + Sync + 'static,
+        R: Future<Output = Result<bool, ToolError>> + Send + 'static,
+    {
+        self.rule(Retries(decides))
     }
 
     /// How calls of a tool are repeated; `None` where they are not.
@@ -61,12 +88,9 @@ impl RetryPolicy {
         retry.filter(|retry| retry.attempts > 1 && !caught(|| entry.tool().is_streaming()).unwrap_or(true))
     }
 
-    /// Whether another attempt should be made.
-    pub(crate) fn decides(policy: Option<&Self>, info: &RetryInfo<'_>) -> Result<bool, ToolError> {
-        match policy.and_then(|policy| policy.rule.as_ref()) {
-            Some(rule) => rule.again(info),
-            None => Ok(info.is_transient()),
-        }
+    /// The rule that decides in place of the default one.
+    pub(crate) fn rule_of(policy: Option<&Self>) -> Option<&BoxRetryRule> {
+        policy.and_then(|policy| policy.rule.as_ref())
     }
 }
 
@@ -83,75 +107,6 @@ impl fmt::Debug for RetryPolicy {
 
 fn repeats_safely(metadata: &Metadata) -> bool {
     metadata.is_read_only() || metadata.is_idempotent()
-}
-
-/// Decides which failures are worth another attempt.
-///
-/// A function from a [`RetryInfo`] to a `bool` is one.
-pub trait RetryRule: Send + Sync {
-    /// Whether another attempt should be made.
-    ///
-    /// # Errors
-    ///
-    /// If the rule cannot say; no attempt follows, and the call fails with both errors.
-    fn again(&self, info: &RetryInfo<'_>) -> Result<bool, ToolError>;
-}
-
-impl<F> RetryRule for F
-where
-    F: Fn(&RetryInfo<'_>) -> bool + Send + Sync,
-{
-    fn again(&self, info: &RetryInfo<'_>) -> Result<bool, ToolError> {
-        Ok(self(info))
-    }
-}
-
-/// What a rule decides on: an attempt that failed.
-#[non_exhaustive]
-pub struct RetryInfo<'a> {
-    /// The name of the tool.
-    pub tool: &'a str,
-    /// The id of the call.
-    pub id: &'a CallId,
-    /// Its arguments, in canonical form: what each attempt is given.
-    pub arguments: &'a Arguments<'a>,
-    /// Which attempt it was, from 1.
-    pub attempt: u32,
-    /// How many there are at most.
-    pub max_attempts: u32,
-    /// What the attempt gave.
-    pub outcome: &'a Result<ToolOutput, ToolError>,
-}
-
-impl RetryInfo<'_> {
-    /// Whether the tool gave a result that [tells of a failure](ToolOutput::is_failure).
-    #[must_use]
-    pub fn is_result_failure(&self) -> bool {
-        self.outcome.as_ref().is_ok_and(ToolOutput::is_failure)
-    }
-
-    /// What decides where there is no rule: whether the other side was not there, or late. Never a call
-    /// that was cancelled or ran into the framework's own deadline, nor a result that tells of a failure.
-    #[must_use]
-    pub fn is_transient(&self) -> bool {
-        self.outcome.as_ref().is_err_and(|error| {
-            error.is_retryable() && !matches!(error.kind(), ErrorKind::Cancelled | ErrorKind::TimedOut)
-        })
-    }
-}
-
-/// Without the arguments: there may be a secret among them.
-impl fmt::Debug for RetryInfo<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RetryInfo")
-            .field("tool", &self.tool)
-            .field("id", &self.id)
-            .field("arguments", &format_args!("{} bytes", self.arguments.as_str().len()))
-            .field("attempt", &self.attempt)
-            .field("max_attempts", &self.max_attempts)
-            .field("outcome", &self.outcome)
-            .finish()
-    }
 }
 
 /// The pauses before the second attempt and those that follow.

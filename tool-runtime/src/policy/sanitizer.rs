@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use tool_core::{Content, Running, ToolError};
+use tool_core::{Content, ToolError};
 
 use super::reveal::is_invisible;
 use crate::{CallView, Hook, Reveal, ToolResult};
@@ -184,11 +184,11 @@ fn skip_escape(rest: &mut std::str::Chars<'_>) {
 }
 
 impl Hook for Sanitizer {
-    fn after<'a>(
-        &'a self,
-        call: &'a CallView<'a>,
-        result: &'a mut ToolResult,
-    ) -> Running<'a, Result<ControlFlow<()>, ToolError>> {
+    async fn after(
+        &self,
+        call: &CallView<'_>,
+        result: &mut ToolResult,
+    ) -> Result<ControlFlow<()>, ToolError> {
         let trust = call.definition().and_then(|definition| definition.metadata().trust.as_deref());
         if let Some(trust) = trust.filter(|trust| *trust != "trusted") {
             let (tool, trust) = (attribute(call.tool()), attribute(trust));
@@ -200,7 +200,7 @@ impl Hook for Sanitizer {
                 result.reword(words, shows);
             }
         }
-        Box::pin(std::future::ready(Ok(ControlFlow::Continue(()))))
+        Ok(ControlFlow::Continue(()))
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::{
 
 use tool_runtime::{
     Before, BeforeCall, Content, ErrorKind, Executor, Hook, Permission, Registry, Repetition, ResultBudget,
-    ResultStore, Rule, Rules, RunContext, Running, Sanitizer, ToolCall, ToolResult, prelude::*, serde_json,
+    ResultStore, Rule, Rules, RunContext, Sanitizer, ToolCall, ToolResult, prelude::*, serde_json,
 };
 
 use crate::run;
@@ -70,17 +70,17 @@ fn text(executor: &Executor, name: &str, arguments: Value) -> String {
 struct Spy(Arc<AtomicU32>);
 
 impl Hook for Spy {
-    fn gate<'a>(&'a self, _: &'a tool_runtime::CallView<'a>) -> Running<'a, bool> {
+    async fn admit(&self, _: &tool_runtime::CallView<'_>) -> bool {
         self.0.fetch_add(1, Ordering::Relaxed);
-        Box::pin(std::future::ready(true))
+        true
     }
 
-    fn before<'a>(&'a self, call: &'a mut BeforeCall<'_>) -> Running<'a, Result<Before, ToolError>> {
+    async fn before(&self, call: &mut BeforeCall<'_>) -> Result<Before, ToolError> {
         self.0.fetch_add(1, Ordering::Relaxed);
         if call.arguments().as_str().contains("sneak") {
             call.rewrite(json!({ "command": "rm -r /" }));
         }
-        Box::pin(std::future::ready(Ok(Before::GoOn)))
+        Ok(Before::Continue)
     }
 }
 

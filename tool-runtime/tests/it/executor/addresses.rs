@@ -39,7 +39,7 @@ fn start(amount: u32) -> ToolOutput {
 
 fn executor(settings: impl FnOnce(ExecutorBuilder) -> ExecutorBuilder) -> Executor {
     let tools = Registry::builder().tool::<pay>().tool::<ask>().tool::<elsewhere>().tool::<start>();
-    let builder = building(tools).external(|it| it.name().as_str() == "elsewhere");
+    let builder = building(tools).external(|call| call.tool() == "elsewhere");
     settings(builder).build().unwrap()
 }
 

@@ -3,9 +3,9 @@
 use std::sync::{Arc, Mutex};
 
 use tool_runtime::{
-    AnswerError, Approval, ApprovalRequest, Before, CONFIRMATION_CALL, CallOutcome, Cause,
+    AnswerError, Approval, ApprovalRequest, Before, CONFIRMATION_CALL, CallOutcome, CallView, Cause,
     ConfirmationAnswer, Executor, ExecutorBuilder, OpenCall, Operation, Permission, PermissionRequest,
-    RegistryBuilder, ToolCall, ToolDefinition, confirmation_answer, prelude::*,
+    RegistryBuilder, ToolCall, confirmation_answer, prelude::*,
 };
 
 use super::{
@@ -161,7 +161,7 @@ fn a_rejected_call_is_not_run_because_it_is_permitted_by_now() {
             })
             .hook(On::before(move |call| {
                 call.rewrite(json!({ "text": rewrites.get().to_string() }));
-                Ok(Before::GoOn)
+                Ok(Before::Continue)
             }))
             .ask_later(true));
         let outcomes = executor.run(one("echo", r#"{"text":"a"}"#)).await;
@@ -211,7 +211,7 @@ fn an_answer_to_two_calls_of_one_id_counts_for_none() {
 fn answers_that_do_not_fit_change_nothing() {
     each_way(async |way| {
         let counter = Counter::default();
-        let small = |it: &ToolDefinition| it.name().as_str() == "small";
+        let small = |call: &CallView<'_>| call.tool() == "small";
         let executor = way.of(building(paying(&counter).tool::<small>()).external(small));
         let mut calls = one("pay", PAY);
         calls.push(ToolCall::new("small", r#"{"n":1}"#).with_id("1"));
@@ -240,7 +240,7 @@ fn a_call_whose_arguments_have_changed_is_asked_about_again() {
         let amounts = Arc::clone(&amount);
         let executor = way.of(building(paying(&counter)).hook(On::before(move |call| {
             call.rewrite(json!({ "amount": *amounts.lock().unwrap() }));
-            Ok(Before::GoOn)
+            Ok(Before::Continue)
         })));
         let first = executor.run(one("pay", PAY)).await;
         *amount.lock().unwrap() = 7000;
@@ -499,7 +499,7 @@ fn an_answer_to_the_body_of_a_tool_is_bound_to_what_the_body_saw() {
         let amounts = Arc::clone(&amount);
         let executor = way.of(building(Registry::builder().tool::<send>()).hook(On::before(move |call| {
             call.rewrite(json!({ "amount": *amounts.lock().unwrap() }));
-            Ok(Before::GoOn)
+            Ok(Before::Continue)
         })));
         let outcomes = executor.run(one("send", r#"{"amount":1}"#)).await;
         assert_eq!(request(&outcomes[0]).call.arguments.as_str(), r#"{"amount":7}"#);

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use tool_runtime::{
     Approval, ApprovalRequest, Before, BeforeCall, CallView, ExecutorBuilder, Hook, Permission,
-    PermissionRequest, Retry, RetryInfo, RetryPolicy, Rule, Rules, Running, ToolResult, prelude::*,
+    PermissionRequest, Retry, RetryInfo, RetryPolicy, Rule, Rules, ToolResult, prelude::*,
 };
 
 use super::{building, executor, one, texts};
@@ -158,19 +158,18 @@ fn a_property_that_the_tool_ignores_is_no_part_of_the_call() {
 struct Watching(Seen);
 
 impl Hook for Watching {
-    fn gate<'a>(&'a self, call: &'a CallView<'a>) -> Running<'a, bool> {
+    async fn admit(&self, call: &CallView<'_>) -> bool {
         self.0.note("gate", call.arguments().as_str());
-        Box::pin(async { true })
+        true
     }
 
-    fn before<'a>(&'a self, call: &'a mut BeforeCall<'_>) -> Running<'a, Result<Before, ToolError>> {
+    async fn before(&self, call: &mut BeforeCall<'_>) -> Result<Before, ToolError> {
         self.0.note("before", call.arguments().as_str());
-        Box::pin(async { Ok(Before::GoOn) })
+        Ok(Before::Continue)
     }
 
-    fn finished<'a>(&'a self, call: &'a CallView<'a>, _: &'a ToolResult) -> Running<'a, ()> {
+    async fn finished(&self, call: &CallView<'_>, _: &ToolResult) {
         self.0.note("finished", call.arguments().as_str());
-        Box::pin(async {})
     }
 }
 
@@ -347,21 +346,18 @@ fn a_hook_about_an_update_sees_the_arguments_that_the_body_has() {
     /// Reports at the door, and notes what is reported of which arguments.
     struct Reads(Seen);
     impl Hook for Reads {
-        fn gate<'a>(&'a self, call: &'a CallView<'a>) -> Running<'a, bool> {
-            Box::pin(async {
-                if let Some(cx) = call.context() {
-                    cx.update("early").await;
-                }
-                true
-            })
+        async fn admit(&self, call: &CallView<'_>) -> bool {
+            if let Some(cx) = call.context() {
+                cx.update("early").await;
+            }
+            true
         }
-        fn before_update<'a>(&'a self, call: &'a CallView<'a>, text: &'a str) -> Running<'a, bool> {
+        async fn before_update(&self, call: &CallView<'_>, text: &str) -> bool {
             self.0.note(text, call.arguments().as_str());
-            Box::pin(async { true })
+            true
         }
-        fn after_update<'a>(&'a self, call: &'a CallView<'a>, text: &'a str) -> Running<'a, ()> {
+        async fn after_update(&self, call: &CallView<'_>, text: &str) {
             self.0.note(text, call.arguments().as_str());
-            Box::pin(async {})
         }
     }
     /// Reports.

@@ -4,8 +4,8 @@ use std::sync::{Arc, Weak};
 
 use serde_json::Map;
 use tool_runtime::{
-    Approval, ApprovalRequest, Approver, Before, Permission, PermissionPolicy, PermissionRequest,
-    ReadonlyContext, Resource, ResourceBody, RunContext, Running, StreamItem, ToolCall, prelude::*,
+    Approval, ApprovalHandle, Approver, Before, Permission, PermissionPolicy, PermissionRequest,
+    ReadonlyContext, Resource, ResourceBody, RunContext, StreamItem, ToolCall, prelude::*,
 };
 
 use super::{On, Timeline, building, calls, executor, on_both_runtimes, one, texts};
@@ -18,22 +18,18 @@ fn here() -> String {
 struct Seen(Timeline);
 
 impl PermissionPolicy for Seen {
-    fn decide<'a>(&'a self, _: &'a PermissionRequest<'a>) -> Running<'a, Result<Permission, ToolError>> {
+    async fn decide(&self, _: &PermissionRequest<'_>) -> Result<Permission, ToolError> {
         self.0.note(format!("policy {}", here()));
-        Box::pin(async move {
-            tokio::task::yield_now().await;
-            self.0.note(format!("policy later {}", here()));
-            Ok(Permission::Allow)
-        })
+        tokio::task::yield_now().await;
+        self.0.note(format!("policy later {}", here()));
+        Ok(Permission::Allow)
     }
 }
 
 impl Approver for Seen {
-    fn ask<'a>(&'a self, _: &'a ApprovalRequest) -> Running<'a, Result<Approval, ToolError>> {
-        Box::pin(async move {
-            self.0.note(format!("approver {}", here()));
-            Ok(Approval::Approved)
-        })
+    async fn ask(&self, _: &ApprovalHandle) -> Result<Approval, ToolError> {
+        self.0.note(format!("approver {}", here()));
+        Ok(Approval::Approved)
     }
 }
 
@@ -68,13 +64,13 @@ fn nested_code_knows_in_which_call_it_is_wherever_that_is() {
         let (gate, before, update, after, finished) =
             (noting("gate"), noting("before"), noting("update"), noting("after"), noting("finished"));
         let hook = On {
-            gate: Some(Box::new(move |_| {
+            admit: Some(Box::new(move |_| {
                 gate();
                 true
             })),
             before: Some(Box::new(move |_| {
                 before();
-                Ok(Before::GoOn)
+                Ok(Before::Continue)
             })),
             update: Some(Box::new(move |_, _| {
                 update();
@@ -265,7 +261,7 @@ fn a_value_of_the_run_comes_before_that_of_the_program() {
     let noting = timeline.clone();
     let hook = On::before(move |call| {
         noting.note(call.context().get::<UserToken>().unwrap().0);
-        Ok(Before::GoOn)
+        Ok(Before::Continue)
     });
     let executor = building(Registry::builder().tool::<whose>().provide(UserToken("program")));
     let executor = executor.hook(hook).build().unwrap();

@@ -1,8 +1,7 @@
 //! Log lines, calls that are left to the caller, and what is sent along with a result.
 
 use tool_runtime::{
-    EventKind, LogLevel, LogLine, RunContext, ToolCall, ToolDefinition, dialect::Dialect, prelude::*,
-    serde_json,
+    EventKind, LogLevel, LogLine, RunContext, ToolCall, dialect::Dialect, prelude::*, serde_json,
 };
 
 use super::{Counter, building, calls, echo, short, texts, ways::each_way};
@@ -47,7 +46,7 @@ fn a_call_that_is_left_to_the_caller_is_an_event_without_secrets() {
     }
     each_way(async |way| {
         let tools = Registry::builder().tool::<pay>().tool::<echo>().provide(Counter::default());
-        let builder = building(tools).external(|definition: &ToolDefinition| *definition.name() == *"pay");
+        let builder = building(tools).external(|call| call.tool() == "pay");
         let executor = way.of(builder);
         let call = |id: &str| ToolCall::new("pay", json!({ "amount": 7, "pin": "4711" })).with_id(id);
         let echo = ToolCall::new("echo", r#"{"text":"a"}"#).with_id("1");

@@ -391,7 +391,7 @@ fn each_call_has_one_result_with_its_id_name_and_time() {
         .hook(super::On::before(|call| {
             Ok(match call.id().to_string().as_str() {
                 "2" => tool_runtime::Before::block("blocked"),
-                _ => tool_runtime::Before::GoOn,
+                _ => tool_runtime::Before::Continue,
             })
         }))
         .build();
@@ -453,26 +453,16 @@ fn reports_are_lost_from_the_end_of_the_body_on_also_while_others_run() {
 struct Seance(Ghost, super::Counter);
 
 impl tool_runtime::Hook for Seance {
-    fn finished<'a>(
-        &'a self,
-        call: &'a tool_runtime::CallView<'a>,
-        _result: &'a tool_runtime::ToolResult,
-    ) -> tool_runtime::Running<'a, ()> {
-        Box::pin(async move {
-            if call.tool() == "haunt" {
-                self.0.rises.notify_one();
-                self.0.rose.notified().await;
-            }
-        })
+    async fn finished(&self, call: &tool_runtime::CallView<'_>, _result: &tool_runtime::ToolResult) {
+        if call.tool() == "haunt" {
+            self.0.rises.notify_one();
+            self.0.rose.notified().await;
+        }
     }
 
-    fn before_update<'a>(
-        &'a self,
-        _call: &'a tool_runtime::CallView<'a>,
-        _text: &'a str,
-    ) -> tool_runtime::Running<'a, bool> {
+    async fn before_update(&self, _call: &tool_runtime::CallView<'_>, _text: &str) -> bool {
         self.1.count();
-        Box::pin(async { true })
+        true
     }
 }
 
@@ -504,13 +494,9 @@ fn a_hook_that_still_thinks_about_an_update_holds_up_no_call_that_has_ended() {
     /// Never decides.
     struct Undecided(Arc<Notify>);
     impl tool_runtime::Hook for Undecided {
-        fn before_update<'a>(
-            &'a self,
-            _call: &'a tool_runtime::CallView<'a>,
-            _text: &'a str,
-        ) -> tool_runtime::Running<'a, bool> {
+        async fn before_update(&self, _call: &tool_runtime::CallView<'_>, _text: &str) -> bool {
             self.0.notify_one();
-            Box::pin(std::future::pending())
+            std::future::pending().await
         }
     }
     /// Leaves a task behind that reports, and ends when a hook is asked about it.
@@ -592,16 +578,10 @@ fn an_update_that_a_hook_lets_through_after_the_end_of_the_call_is_lost() {
     /// Decides when it is told to.
     struct Thinks(Arc<Notify>, Arc<Notify>);
     impl tool_runtime::Hook for Thinks {
-        fn before_update<'a>(
-            &'a self,
-            _call: &'a tool_runtime::CallView<'a>,
-            _text: &'a str,
-        ) -> tool_runtime::Running<'a, bool> {
+        async fn before_update(&self, _call: &tool_runtime::CallView<'_>, _text: &str) -> bool {
             self.0.notify_one();
-            Box::pin(async {
-                self.1.notified().await;
-                true
-            })
+            self.1.notified().await;
+            true
         }
     }
     type Signals = [Arc<Notify>; 3];

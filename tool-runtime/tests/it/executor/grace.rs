@@ -175,7 +175,7 @@ async fn a_body_that_asked_for_its_token_has_its_grace_period_and_what_it_return
     check(|it| it.grace_period(Duration::ZERO), &[("tidy", TWO, "Cancelled", 0)]).await;
     // A token of the call, which a hook asked for, is no token of the body's.
     let asking = |it: ExecutorBuilder| {
-        it.hook(On::gate(|call| call.context().is_none_or(|cx| !cx.cancellation().is_cancelled())))
+        it.hook(On::admit(|call| call.context().is_none_or(|cx| !cx.cancellation().is_cancelled())))
     };
     check(asking, &[("ignores", "{}", "Cancelled", 0), ("tidy", TWO, "tidied for 2 s", 2)]).await;
 }
@@ -188,7 +188,7 @@ async fn a_call_that_is_cancelled_by_itself_has_the_same_time() {
     let kept = Arc::clone(&token);
     let hook = On::before(move |call| {
         *kept.lock().unwrap() = Some(call.context().cancellation().clone());
-        Ok(Before::GoOn)
+        Ok(Before::Continue)
     });
     let executor = building(tools(&begun)).hook(hook).build().unwrap();
     for (arguments, told) in [(TWO, "tidied for 2 s"), (FIVE, "Cancelled")] {
@@ -317,16 +317,12 @@ impl Hanging {
 }
 
 impl Hook for Hanging {
-    fn after<'a>(
-        &'a self,
-        _: &'a CallView<'a>,
-        _: &'a mut ToolResult,
-    ) -> Running<'a, Result<ControlFlow<()>, ToolError>> {
-        self.at("after", Ok(ControlFlow::Continue(())))
+    async fn after(&self, _: &CallView<'_>, _: &mut ToolResult) -> Result<ControlFlow<()>, ToolError> {
+        self.at("after", Ok(ControlFlow::Continue(()))).await
     }
 
-    fn finished<'a>(&'a self, _: &'a CallView<'a>, _: &'a ToolResult) -> Running<'a, ()> {
-        self.at("finished", ())
+    async fn finished(&self, _: &CallView<'_>, _: &ToolResult) {
+        self.at("finished", ()).await
     }
 }
 
@@ -376,11 +372,11 @@ impl<S: Subscriber> Layer<S> for Errors {
 struct Panicking;
 
 impl Hook for Panicking {
-    fn after_update<'a>(&'a self, _: &'a CallView<'a>, text: &'a str) -> Running<'a, ()> {
+    async fn after_update(&self, _: &CallView<'_>, text: &str) {
         panic!("no {text}")
     }
 
-    fn finished<'a>(&'a self, _: &'a CallView<'a>, _: &'a ToolResult) -> Running<'a, ()> {
+    async fn finished(&self, _: &CallView<'_>, _: &ToolResult) {
         panic!("no end")
     }
 }

@@ -6,8 +6,8 @@ use std::{
 };
 
 use tool_runtime::{
-    Actions, Arguments, Before, BeforeCall, CallView, Content, ErrorKind, Finish, Hook, RunContext, Running,
-    ToolCall, ToolResult, prelude::*,
+    Actions, Arguments, Before, BeforeCall, CallView, Content, ErrorKind, Finish, Hook, RunContext, ToolCall,
+    ToolResult, prelude::*,
 };
 
 use super::{
@@ -69,7 +69,7 @@ fn a_call_that_is_not_let_in_has_no_events_and_is_answered() {
         finished: Some(Box::new(move |_, _| {
             finishing.count();
         })),
-        ..On::gate(move |call| {
+        ..On::admit(move |call| {
             let arguments = call.arguments_value().unwrap();
             asking.note(format!("{} {} {arguments}", call.tool(), call.id()));
             call.tool() == "other"
@@ -116,15 +116,13 @@ fn an_update_that_a_hook_keeps_back_is_not_shown() {
     }
     struct Second(Timeline);
     impl Hook for Second {
-        fn before_update<'a>(&'a self, call: &'a CallView<'a>, text: &'a str) -> Running<'a, bool> {
-            Box::pin(async move {
-                let run = call.run().and_then(RunContext::user).unwrap();
-                self.0.note(format!("{} {} {} {run}", call.tool(), call.id(), call.arguments().as_str()));
-                text != "2\nof 3"
-            })
+        async fn before_update(&self, call: &CallView<'_>, text: &str) -> bool {
+            let run = call.run().and_then(RunContext::user).unwrap();
+            self.0.note(format!("{} {} {} {run}", call.tool(), call.id(), call.arguments().as_str()));
+            text != "2\nof 3"
         }
-        fn after_update<'a>(&'a self, _call: &'a CallView<'a>, text: &'a str) -> Running<'a, ()> {
-            Box::pin(async move { self.0.note(text) })
+        async fn after_update(&self, _call: &CallView<'_>, text: &str) {
+            self.0.note(text)
         }
     }
     let timeline = Timeline::default();
@@ -159,24 +157,20 @@ fn hooks_about_updates_of_two_calls_never_overlap() {
         }
     }
     impl Hook for Alone {
-        fn before_update<'a>(&'a self, _call: &'a CallView<'a>, _text: &'a str) -> Running<'a, bool> {
-            Box::pin(async move {
-                self.alone().await;
-                true
-            })
+        async fn before_update(&self, _call: &CallView<'_>, _text: &str) -> bool {
+            self.alone().await;
+            true
         }
-        fn after_update<'a>(&'a self, _call: &'a CallView<'a>, _text: &'a str) -> Running<'a, ()> {
-            Box::pin(self.alone())
+        async fn after_update(&self, _call: &CallView<'_>, _text: &str) {
+            self.alone().await
         }
-        fn after<'a>(
-            &'a self,
-            _call: &'a CallView<'a>,
-            _result: &'a mut ToolResult,
-        ) -> Running<'a, Result<ControlFlow<()>, ToolError>> {
-            Box::pin(async move {
-                self.alone().await;
-                Ok(ControlFlow::Continue(()))
-            })
+        async fn after(
+            &self,
+            _call: &CallView<'_>,
+            _result: &mut ToolResult,
+        ) -> Result<ControlFlow<()>, ToolError> {
+            self.alone().await;
+            Ok(ControlFlow::Continue(()))
         }
     }
     for finish in [Finish::InOrder, Finish::AsCompleted] {
@@ -211,7 +205,7 @@ fn hooks_see_only_calls_that_fit() {
     let asking = asked.clone();
     let hook = On::before(move |_| {
         asking.count();
-        Ok(Before::GoOn)
+        Ok(Before::Continue)
     });
     let tools = Registry::builder().tool::<echo>().provide(Counter::default());
     let executor = building(tools).hook(hook).build().unwrap();
@@ -253,11 +247,11 @@ fn a_hook_rewrites_arguments_for_the_body_and_for_the_hooks_after_it() {
         .hook(On::before(|call| {
             call.rewrite(json!({ "text": "b" }));
             assert_eq!(call.arguments_value().unwrap(), json!({ "text": "b" }));
-            Ok(Before::GoOn)
+            Ok(Before::Continue)
         }))
         .hook(On::before(move |call| {
             noting.note(call.arguments().as_str());
-            Ok(Before::GoOn)
+            Ok(Before::Continue)
         }))
         .build();
     let outcomes = crate::run(executor.unwrap().run(one("echo", r#"{"text":"a"}"#)));
@@ -273,7 +267,7 @@ fn rewritten_arguments_are_checked_like_those_of_a_model() {
     let rewriting = |arguments: Arguments<'static>| {
         On::before(move |call| {
             call.rewrite(arguments.clone());
-            Ok(Before::GoOn)
+            Ok(Before::Continue)
         })
     };
     let executor = building(tools).hook(rewriting(json!({ "txt": 1 }).into())).build().unwrap();
@@ -311,9 +305,9 @@ fn the_first_hook_that_answers_is_the_last_to_be_asked() {
         };
         let tools = Registry::builder().tool::<echo>().provide(counter.clone());
         let executor = building(tools)
-            .hook(asking(&asked, || Ok(Before::GoOn)))
+            .hook(asking(&asked, || Ok(Before::Continue)))
             .hook(asking(&asked, says))
-            .hook(asking(&asked, || Ok(Before::GoOn)))
+            .hook(asking(&asked, || Ok(Before::Continue)))
             .build();
         let outcomes = crate::run(executor.unwrap().run(one("echo", r#"{"text":"a"}"#)));
         assert_eq!(texts(&outcomes), [text]);
@@ -412,7 +406,7 @@ fn a_hook_that_panics_fails_its_call_and_no_other() {
     let hooks: [(&str, On, bool); 5] = [
         (
             "gate",
-            On::gate(|call| {
+            On::admit(|call| {
                 boom(&call.id().to_string());
                 true
             }),
@@ -422,7 +416,7 @@ fn a_hook_that_panics_fails_its_call_and_no_other() {
             "before",
             On::before(|call| {
                 boom(&call.id().to_string());
-                Ok(Before::GoOn)
+                Ok(Before::Continue)
             }),
             true,
         ),
@@ -526,7 +520,7 @@ fn a_hook_gives_a_call_values_and_its_id_stays() {
     }
     let hook = On::before(|call: &mut BeforeCall<'_>| {
         call.provide(Token("hooked"));
-        Ok(Before::GoOn)
+        Ok(Before::Continue)
     });
     let tools = Registry::builder().tool::<whose>().provide(Token("program"));
     let executor = building(tools).hook(hook).build().unwrap();

@@ -3,7 +3,7 @@
 use tool_runtime::{
     Approval, ApprovalRequest, CallOutcome, CancellationToken, ErrorKind, EventKind, ExecutionStrategy,
     Executor, ExecutorBuilder, Finish, Incomplete, Permission, PermissionRequest, Repair, Rule, Rules,
-    RunContext, ToolCall, ToolDefinition, prelude::*,
+    RunContext, ToolCall, prelude::*,
 };
 
 use super::{Counter, Noting, Timeline, building, events, on_both_runtimes, short, texts, told};
@@ -96,7 +96,7 @@ fn no_hook_no_rule_no_policy_and_no_person_is_asked_about_a_call_that_was_cut_of
     let executor = set(&counter)
         .hook(Noting(timeline.clone(), ""))
         .rules(Rules::new([Rule::deny("delete"), Rule::ask("delete_asking")]))
-        .external(move |_: &ToolDefinition| ruling.count() == 0)
+        .external(move |_| ruling.count() == 0)
         .permission(move |_: &PermissionRequest<'_>| {
             permission.count();
             Permission::Allow
@@ -126,7 +126,7 @@ fn no_hook_no_rule_no_policy_and_no_person_is_asked_about_a_call_that_was_cut_of
 #[test]
 fn a_call_that_was_cut_off_is_not_left_to_the_caller() {
     let counter = Counter::default();
-    let executor = set(&counter).external(|_: &ToolDefinition| true).build().unwrap();
+    let executor = set(&counter).external(|_| true).build().unwrap();
     let outcomes = crate::run(executor.run(vec![cut("0", "delete", "{}"), whole("1", "delete", "{}")]));
     assert_eq!(outcomes[0].result().unwrap().text(), TEXT);
     assert!(matches!(outcomes[1], CallOutcome::External(..)));

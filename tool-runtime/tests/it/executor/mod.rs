@@ -26,6 +26,7 @@ mod retry_by;
 mod run_deadlines;
 mod secret_names;
 mod secrets;
+mod stages;
 mod state;
 mod steering;
 mod stops;
@@ -187,40 +188,40 @@ impl Noting {
 }
 
 impl Hook for Noting {
-    fn gate<'a>(&'a self, call: &'a CallView<'a>) -> Running<'a, bool> {
-        self.note("gate", call.id(), true)
+    async fn admit(&self, call: &CallView<'_>) -> bool {
+        self.note("gate", call.id(), true).await
     }
 
-    fn before<'a>(&'a self, call: &'a mut BeforeCall<'_>) -> Running<'a, Result<Before, ToolError>> {
-        self.note("before", call.id(), Ok(Before::GoOn))
+    async fn before(&self, call: &mut BeforeCall<'_>) -> Result<Before, ToolError> {
+        self.note("before", call.id(), Ok(Before::Continue)).await
     }
 
-    fn before_update<'a>(&'a self, call: &'a CallView<'a>, text: &'a str) -> Running<'a, bool> {
-        self.note(&format!("before {text}"), call.id(), true)
+    async fn before_update(&self, call: &CallView<'_>, text: &str) -> bool {
+        self.note(&format!("before {text}"), call.id(), true).await
     }
 
-    fn after_update<'a>(&'a self, call: &'a CallView<'a>, text: &'a str) -> Running<'a, ()> {
-        self.note(&format!("after {text}"), call.id(), ())
+    async fn after_update(&self, call: &CallView<'_>, text: &str) {
+        self.note(&format!("after {text}"), call.id(), ()).await
     }
 
-    fn recover<'a>(
-        &'a self,
-        call: &'a CallView<'a>,
-        _error: &'a ToolError,
-    ) -> Running<'a, Result<Option<ToolOutput>, ToolError>> {
-        self.note("recover", call.id(), Ok(None))
+    async fn recover(
+        &self,
+        call: &CallView<'_>,
+        _error: &ToolError,
+    ) -> Result<Option<ToolOutput>, ToolError> {
+        self.note("recover", call.id(), Ok(None)).await
     }
 
-    fn after<'a>(
-        &'a self,
-        call: &'a CallView<'a>,
-        _result: &'a mut ToolResult,
-    ) -> Running<'a, Result<ControlFlow<()>, ToolError>> {
-        self.note("after", call.id(), Ok(ControlFlow::Continue(())))
+    async fn after(
+        &self,
+        call: &CallView<'_>,
+        _result: &mut ToolResult,
+    ) -> Result<ControlFlow<()>, ToolError> {
+        self.note("after", call.id(), Ok(ControlFlow::Continue(()))).await
     }
 
-    fn finished<'a>(&'a self, call: &'a CallView<'a>, result: &'a ToolResult) -> Running<'a, ()> {
-        self.note(if result.is_error() { "failed" } else { "done" }, call.id(), ())
+    async fn finished(&self, call: &CallView<'_>, result: &ToolResult) {
+        self.note(if result.is_error() { "failed" } else { "done" }, call.id(), ()).await
     }
 }
 
@@ -228,7 +229,7 @@ impl Hook for Noting {
 #[expect(clippy::type_complexity, reason = "the types of methods")]
 #[derive(Default)]
 struct On {
-    gate: Option<Box<dyn Fn(&CallView<'_>) -> bool + Send + Sync>>,
+    admit: Option<Box<dyn Fn(&CallView<'_>) -> bool + Send + Sync>>,
     before: Option<Box<dyn Fn(&mut BeforeCall<'_>) -> Result<Before, ToolError> + Send + Sync>>,
     update: Option<Box<dyn Fn(&CallView<'_>, &str) -> bool + Send + Sync>>,
     recover: Option<Box<dyn Fn(&ToolError) -> Result<Option<ToolOutput>, ToolError> + Send + Sync>>,
@@ -237,8 +238,8 @@ struct On {
 }
 
 impl On {
-    fn gate(asked: impl Fn(&CallView<'_>) -> bool + Send + Sync + 'static) -> Self {
-        Self { gate: Some(Box::new(asked)), ..Self::default() }
+    fn admit(asked: impl Fn(&CallView<'_>) -> bool + Send + Sync + 'static) -> Self {
+        Self { admit: Some(Box::new(asked)), ..Self::default() }
     }
 
     fn before(
@@ -269,41 +270,37 @@ impl On {
 }
 
 impl Hook for On {
-    fn gate<'a>(&'a self, call: &'a CallView<'a>) -> Running<'a, bool> {
-        Box::pin(async move { self.gate.as_ref().is_none_or(|asked| asked(call)) })
+    async fn admit(&self, call: &CallView<'_>) -> bool {
+        self.admit.as_ref().is_none_or(|asked| asked(call))
     }
 
-    fn before<'a>(&'a self, call: &'a mut BeforeCall<'_>) -> Running<'a, Result<Before, ToolError>> {
-        Box::pin(async move { self.before.as_ref().map_or(Ok(Before::GoOn), |asked| asked(call)) })
+    async fn before(&self, call: &mut BeforeCall<'_>) -> Result<Before, ToolError> {
+        self.before.as_ref().map_or(Ok(Before::Continue), |asked| asked(call))
     }
 
-    fn before_update<'a>(&'a self, call: &'a CallView<'a>, text: &'a str) -> Running<'a, bool> {
-        Box::pin(async move { self.update.as_ref().is_none_or(|asked| asked(call, text)) })
+    async fn before_update(&self, call: &CallView<'_>, text: &str) -> bool {
+        self.update.as_ref().is_none_or(|asked| asked(call, text))
     }
 
-    fn recover<'a>(
-        &'a self,
-        _call: &'a CallView<'a>,
-        error: &'a ToolError,
-    ) -> Running<'a, Result<Option<ToolOutput>, ToolError>> {
-        Box::pin(async move { self.recover.as_ref().map_or(Ok(None), |asked| asked(error)) })
+    async fn recover(
+        &self,
+        _call: &CallView<'_>,
+        error: &ToolError,
+    ) -> Result<Option<ToolOutput>, ToolError> {
+        self.recover.as_ref().map_or(Ok(None), |asked| asked(error))
     }
 
-    fn after<'a>(
-        &'a self,
-        _call: &'a CallView<'a>,
-        result: &'a mut ToolResult,
-    ) -> Running<'a, Result<ControlFlow<()>, ToolError>> {
-        Box::pin(
-            async move { self.after.as_ref().map_or(Ok(ControlFlow::Continue(())), |asked| asked(result)) },
-        )
+    async fn after(
+        &self,
+        _call: &CallView<'_>,
+        result: &mut ToolResult,
+    ) -> Result<ControlFlow<()>, ToolError> {
+        self.after.as_ref().map_or(Ok(ControlFlow::Continue(())), |asked| asked(result))
     }
 
-    fn finished<'a>(&'a self, call: &'a CallView<'a>, result: &'a ToolResult) -> Running<'a, ()> {
-        Box::pin(async move {
-            if let Some(asked) = &self.finished {
-                asked(call, result);
-            }
-        })
+    async fn finished(&self, call: &CallView<'_>, result: &ToolResult) {
+        if let Some(asked) = &self.finished {
+            asked(call, result);
+        }
     }
 }

@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex, OnceLock};
 
 use tool_runtime::{
-    AnswerError, Arguments, CallOutcome, Declaration, EventKind, Executor, InputSchema, OpenCall, Operation,
-    Permission, PermissionRequest, Prepared, Tool, ToolCall, ToolDefinition, ToolName, prelude::*,
+    AnswerError, Arguments, CallOutcome, CallView, Declaration, EventKind, Executor, InputSchema, OpenCall,
+    Operation, Permission, PermissionRequest, Prepared, Tool, ToolCall, ToolDefinition, ToolName, prelude::*,
 };
 
 use super::{
@@ -12,8 +12,8 @@ use super::{
     ways::{Watch, each_way},
 };
 
-fn is_echo(definition: &ToolDefinition) -> bool {
-    definition.name().as_str() == "echo"
+fn is_echo(call: &CallView<'_>) -> bool {
+    call.tool() == "echo"
 }
 
 const ECHO: &str = r#"{"text":"a"}"#;

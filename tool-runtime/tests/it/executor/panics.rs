@@ -233,7 +233,7 @@ const AROUND_TOOLS: [Case; 18] = [
                 if is_ours(call.definition().name()) {
                     return Ok(Before::block("wet"));
                 }
-                Ok(Before::GoOn)
+                Ok(Before::Continue)
             }))
         },
         tool: "light",
@@ -242,7 +242,7 @@ const AROUND_TOOLS: [Case; 18] = [
     },
     case(
         "once",
-        |it| it.hook(On::gate(|call| !is_ours(call.tool()) || panic!("gate"))),
+        |it| it.hook(On::admit(|call| !is_ours(call.tool()) || panic!("gate"))),
         "a hook panicked: gate",
     ),
     case(
@@ -250,7 +250,7 @@ const AROUND_TOOLS: [Case; 18] = [
         |it| {
             it.hook(On::before(|call| match is_ours(call.definition().name()) {
                 true => panic!("before"),
-                false => Ok(Before::GoOn),
+                false => Ok(Before::Continue),
             }))
         },
         "a hook panicked: before",
@@ -269,7 +269,7 @@ const AROUND_TOOLS: [Case; 18] = [
     case("once", |it| it.hook(On::finished(|_, _| panic!("finished"))), "answered"),
     case(
         "once",
-        |it| it.external(|definition| is_ours(definition.name()) && panic!("external")),
+        |it| it.external(|call| is_ours(call.tool()) && panic!("external")),
         "what decides which calls are left to the caller panicked: external",
     ),
     case(
@@ -431,12 +431,12 @@ impl Slow {
 }
 
 impl Hook for Slow {
-    fn gate<'a>(&'a self, _: &'a CallView<'a>) -> Running<'a, bool> {
-        self.at("gate", true)
+    async fn admit(&self, _: &CallView<'_>) -> bool {
+        self.at("gate", true).await
     }
 
-    fn before<'a>(&'a self, _: &'a mut BeforeCall<'_>) -> Running<'a, Result<Before, ToolError>> {
-        self.at("before", Ok(Before::GoOn))
+    async fn before(&self, _: &mut BeforeCall<'_>) -> Result<Before, ToolError> {
+        self.at("before", Ok(Before::Continue)).await
     }
 }
 

@@ -1,9 +1,7 @@
 //! Who decides which calls may run.
 
 use tokio::sync::{Mutex, oneshot};
-use tool_runtime::{
-    Permission, PermissionPolicy, PermissionRequest, RunContext, Running, merged_actions, prelude::*,
-};
+use tool_runtime::{Permission, PermissionPolicy, PermissionRequest, RunContext, merged_actions, prelude::*};
 
 use super::{Counter, Noting, On, Timeline, building, echo, one, texts, ways::each_way};
 
@@ -40,7 +38,7 @@ fn a_policy_sees_the_call_as_it_would_run() {
         let executor = way.of(building(Registry::builder().tool::<remove>())
             .hook(On::before(|call| {
                 call.rewrite(json!({ "force": "true", "path": "b" }));
-                Ok(tool_runtime::Before::GoOn)
+                Ok(tool_runtime::Before::Continue)
             }))
             .permission(policy));
         let batch = executor.batch(one("remove", r#"{"path":"a","force":false}"#));
@@ -140,12 +138,9 @@ fn the_tool_decides_first_and_what_it_does_not_allow_is_asked_nobody() {
 struct Broken(bool);
 
 impl PermissionPolicy for Broken {
-    fn decide<'a>(
-        &'a self,
-        _request: &'a PermissionRequest<'a>,
-    ) -> Running<'a, Result<Permission, ToolError>> {
+    async fn decide(&self, _request: &PermissionRequest<'_>) -> Result<Permission, ToolError> {
         assert!(!self.0, "boom");
-        Box::pin(async { Err(ToolError::failed("the directory is not there")) })
+        Err(ToolError::failed("the directory is not there"))
     }
 }
 
@@ -192,11 +187,8 @@ fn a_policy_may_take_its_time() {
     each_way(async |way| {
         struct Asks(Mutex<Option<oneshot::Receiver<Permission>>>);
         impl PermissionPolicy for Asks {
-            fn decide<'a>(
-                &'a self,
-                _request: &'a PermissionRequest<'a>,
-            ) -> Running<'a, Result<Permission, ToolError>> {
-                Box::pin(async move { Ok(self.0.lock().await.take().unwrap().await.unwrap()) })
+            async fn decide(&self, _request: &PermissionRequest<'_>) -> Result<Permission, ToolError> {
+                Ok(self.0.lock().await.take().unwrap().await.unwrap())
             }
         }
         let (answer, asked) = oneshot::channel();

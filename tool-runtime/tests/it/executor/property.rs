@@ -185,7 +185,7 @@ fn executor(case: &Case, alive: &Arc<Alive>) -> Executor {
     Executor::builder(tools)
         .strategy(case.strategy)
         .finish(case.finish)
-        .external(|definition| definition.name().as_str() == "external")
+        .external(|call| call.tool() == "external")
         .permission(|request: &PermissionRequest<'_>| {
             let denied = request.arguments.as_str().contains("Deny");
             if denied { Permission::deny("no") } else { Permission::Allow }

@@ -10,9 +10,9 @@ use std::{
 
 use tokio::sync::Semaphore;
 use tool_runtime::{
-    Approval, ApprovalRequest, Approver, CallOutcome, CancellationToken, Cause, ConfirmationAnswer,
-    ErrorKind, ExecutionStrategy, Executor, ExecutorBuilder, Finish, Limits, Operation, Permission,
-    PermissionRequest, RetryInfo, RetryPolicy, RunContext, Running, ToolCall, prelude::*,
+    Approval, ApprovalHandle, ApprovalRequest, Approver, CallOutcome, CancellationToken, Cause,
+    ConfirmationAnswer, ErrorKind, ExecutionStrategy, Executor, ExecutorBuilder, Finish, Limits, Operation,
+    Permission, PermissionRequest, RetryInfo, RetryPolicy, RunContext, ToolCall, prelude::*,
 };
 
 use super::{Counter, On, building, one, registry, texts, told};
@@ -109,15 +109,15 @@ impl Person {
 }
 
 impl Approver for Person {
-    fn ask<'a>(&'a self, request: &'a ApprovalRequest) -> Running<'a, Result<Approval, ToolError>> {
+    async fn ask(&self, request: &ApprovalHandle) -> Result<Approval, ToolError> {
         let asked = (request.cause, request.hint.clone(), request.payload.clone());
         self.asked.lock().unwrap().push(asked);
-        let mut answers = self.answers.lock().unwrap();
-        let said = if answers.len() > 1 { answers.remove(0) } else { answers[0].clone() };
-        Box::pin(async move {
-            tokio::task::yield_now().await;
-            Ok(said)
-        })
+        let said = {
+            let mut answers = self.answers.lock().unwrap();
+            if answers.len() > 1 { answers.remove(0) } else { answers[0].clone() }
+        };
+        tokio::task::yield_now().await;
+        Ok(said)
     }
 }
 
@@ -292,12 +292,10 @@ impl Meeting {
 }
 
 impl Approver for Meeting {
-    fn ask<'a>(&'a self, _: &'a ApprovalRequest) -> Running<'a, Result<Approval, ToolError>> {
-        Box::pin(async move {
-            self.asked.add_permits(1);
-            self.answers.acquire().await.unwrap().forget();
-            Ok(Approval::Approved)
-        })
+    async fn ask(&self, _: &ApprovalHandle) -> Result<Approval, ToolError> {
+        self.asked.add_permits(1);
+        self.answers.acquire().await.unwrap().forget();
+        Ok(Approval::Approved)
     }
 }
 
@@ -305,8 +303,8 @@ impl Approver for Meeting {
 struct Shared<T>(Arc<T>);
 
 impl<T: Approver> Approver for Shared<T> {
-    fn ask<'a>(&'a self, request: &'a ApprovalRequest) -> Running<'a, Result<Approval, ToolError>> {
-        self.0.ask(request)
+    async fn ask(&self, request: &ApprovalHandle) -> Result<Approval, ToolError> {
+        self.0.ask(request).await
     }
 }
 
@@ -362,16 +360,14 @@ fn an_approver_is_never_asked_about_two_calls_at_once() {
     #[derive(Default)]
     struct Alone(AtomicUsize, AtomicUsize);
     impl Approver for Alone {
-        fn ask<'a>(&'a self, _: &'a ApprovalRequest) -> Running<'a, Result<Approval, ToolError>> {
-            Box::pin(async move {
-                assert_eq!(self.0.fetch_add(1, Ordering::SeqCst), 0);
-                for _ in 0..3 {
-                    tokio::task::yield_now().await;
-                }
-                self.0.fetch_sub(1, Ordering::SeqCst);
-                self.1.fetch_add(1, Ordering::SeqCst);
-                Ok(Approval::Approved)
-            })
+        async fn ask(&self, _: &ApprovalHandle) -> Result<Approval, ToolError> {
+            assert_eq!(self.0.fetch_add(1, Ordering::SeqCst), 0);
+            for _ in 0..3 {
+                tokio::task::yield_now().await;
+            }
+            self.0.fetch_sub(1, Ordering::SeqCst);
+            self.1.fetch_add(1, Ordering::SeqCst);
+            Ok(Approval::Approved)
         }
     }
     super::on_both_runtimes(|| async {
@@ -435,11 +431,9 @@ fn the_time_in_which_a_person_is_asked_does_not_count_for_the_tool() {
     }
     struct Slow;
     impl Approver for Slow {
-        fn ask<'a>(&'a self, _: &'a ApprovalRequest) -> Running<'a, Result<Approval, ToolError>> {
-            Box::pin(async {
-                tokio::time::sleep(Duration::from_secs(3600)).await;
-                Ok(Approval::Approved)
-            })
+        async fn ask(&self, _: &ApprovalHandle) -> Result<Approval, ToolError> {
+            tokio::time::sleep(Duration::from_secs(3600)).await;
+            Ok(Approval::Approved)
         }
     }
     let executor = building(Registry::builder().tool::<brief>()).approver(Slow).build().unwrap();
@@ -530,9 +524,9 @@ fn a_question_of_another_tool_is_not_put_to_the_approver() {
 fn a_body_does_not_run_again_where_its_call_is_cancelled_with_the_answer() {
     struct Stops(CancellationToken);
     impl Approver for Stops {
-        fn ask<'a>(&'a self, _: &'a ApprovalRequest) -> Running<'a, Result<Approval, ToolError>> {
+        async fn ask(&self, _: &ApprovalHandle) -> Result<Approval, ToolError> {
             self.0.cancel();
-            Box::pin(async { Ok(Approval::Approved) })
+            Ok(Approval::Approved)
         }
     }
     /// Asks by itself, and counts.

@@ -42,7 +42,7 @@ fn repaired_text_is_in_every_event_and_the_repair_among_the_corrections() {
 fn gate_sees_the_repaired_text() {
     let seen = Arc::new(Mutex::new(Vec::new()));
     let noted = Arc::clone(&seen);
-    let hook = On::gate(move |call: &CallView<'_>| {
+    let hook = On::admit(move |call: &CallView<'_>| {
         noted.lock().unwrap().push(call.arguments().as_str().to_owned());
         true
     });

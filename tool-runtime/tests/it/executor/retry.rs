@@ -218,7 +218,7 @@ fn a_rule_that_cannot_say_is_reported_beside_the_failure() {
     each_way_paused(async |way| {
         struct Broken(bool);
         impl RetryRule for Broken {
-            fn again(&self, _info: &RetryInfo<'_>) -> Result<bool, ToolError> {
+            async fn again(&self, _info: &RetryInfo<'_>) -> Result<bool, ToolError> {
                 assert!(!self.0, "boom");
                 Err(ToolError::failed("no quota known"))
             }
@@ -333,7 +333,7 @@ fn what_is_made_again_is_the_call_as_a_hook_left_it() {
         let executor = way.of(building(Registry::builder().tool::<say>()).retry(STEADY).hook(
             super::On::before(|call| {
                 call.rewrite(json!({ "text": "b" }));
-                Ok(tool_runtime::Before::GoOn)
+                Ok(tool_runtime::Before::Continue)
             }),
         ));
         assert_eq!(texts(&executor.run(one("say", r#"{"text":"a"}"#)).await), ["b"]);

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use tokio::time::{Instant, sleep};
 use tool_runtime::{
-    Approval, ApprovalRequest, Approver, ErrorKind, Limits, Retry, RunContext, Running, ToolCall, prelude::*,
+    Approval, ApprovalHandle, Approver, ErrorKind, Limits, Retry, RunContext, ToolCall, prelude::*,
 };
 
 use super::{Counter, building, calls, echo, executor, hang, obey, texts, ways::each_way_paused};
@@ -95,8 +95,8 @@ fn a_child_of_a_run_has_no_more_time_and_a_tool_sees_the_nearer_end() {
 struct Slow;
 
 impl Approver for Slow {
-    fn ask<'a>(&'a self, _request: &'a ApprovalRequest) -> Running<'a, Result<Approval, ToolError>> {
-        Box::pin(std::future::pending())
+    async fn ask(&self, _request: &ApprovalHandle) -> Result<Approval, ToolError> {
+        std::future::pending().await
     }
 }
 

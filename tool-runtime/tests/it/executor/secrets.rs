@@ -70,7 +70,7 @@ fn executor(log: &Log, approver: bool, rewrites: Option<Value>) -> tool_runtime:
         (log.clone(), log.clone(), log.clone(), log.clone(), log.clone());
     let retry = tool_runtime::Retry { attempts: 2, initial_ms: 0, ..Default::default() };
     let hook = On {
-        gate: Some(Box::new(move |call| {
+        admit: Some(Box::new(move |call| {
             gate.note(call);
             true
         })),
@@ -79,7 +79,7 @@ fn executor(log: &Log, approver: bool, rewrites: Option<Value>) -> tool_runtime:
                 call.rewrite(arguments.clone());
             }
             before.note(call);
-            Ok(Before::GoOn)
+            Ok(Before::Continue)
         })),
         finished: Some(Box::new(move |call, result| {
             finished.note(call);

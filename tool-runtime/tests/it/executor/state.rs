@@ -132,7 +132,7 @@ fn a_call_that_is_denied_blocked_failed_or_cancelled_changes_nothing() {
     each_way(async |way| {
         let hook = On::before(|call| match call.id().to_string().as_str() {
             "blocked" => Ok(Before::block("no")),
-            _ => Ok(Before::GoOn),
+            _ => Ok(Before::Continue),
         });
         let denies = |request: &PermissionRequest<'_>| match request.id().to_string().as_str() {
             "denied" => Permission::deny("no"),

@@ -1,6 +1,7 @@
 //! What keeps the rest of a batch from being run: a message of the user, or a cancellation.
 
 use std::{
+    future::pending,
     sync::{Arc, Mutex},
     time::Duration,
 };
@@ -9,7 +10,7 @@ use tokio::{sync::Notify, time::sleep};
 use tool_runtime::{
     Approval, Approver, Before, BeforeCall, CallOutcome, CallView, CancellationToken, ErrorKind,
     ExecutionStrategy, Finish, Hook, Permission, PermissionPolicy, PermissionRequest, RetryPolicy,
-    RunContext, Running, ToolCall, prelude::*,
+    RunContext, ToolCall, prelude::*,
 };
 
 use super::{
@@ -183,7 +184,7 @@ fn no_body_begins_after_a_hook_saw_the_cancellation() {
             if call.id().to_string() == "1" {
                 call.context().run().unwrap().cancellation().cancel();
             }
-            Ok(Before::GoOn)
+            Ok(Before::Continue)
         });
         let executor = way.of(building(tools).hook(stopping));
         let echoes = ["0", "1", "2"].map(|id| ToolCall::new("echo", r#"{"text":"a"}"#).with_id(id));
@@ -207,39 +208,29 @@ enum Stuck {
     Backoff,
 }
 
-fn pending<'a, T: Send + 'a>() -> Running<'a, T> {
-    Box::pin(std::future::pending())
-}
-
 impl Hook for Stuck {
-    fn gate<'a>(&'a self, _call: &'a CallView<'a>) -> Running<'a, bool> {
-        if *self == Self::Gate { pending() } else { Box::pin(async { true }) }
+    async fn admit(&self, _call: &CallView<'_>) -> bool {
+        if *self == Self::Gate { pending().await } else { true }
     }
 
-    fn before<'a>(&'a self, _call: &'a mut BeforeCall<'_>) -> Running<'a, Result<Before, ToolError>> {
-        if *self == Self::Before { pending() } else { Box::pin(async { Ok(Before::GoOn) }) }
+    async fn before(&self, _call: &mut BeforeCall<'_>) -> Result<Before, ToolError> {
+        if *self == Self::Before { pending().await } else { Ok(Before::Continue) }
     }
 }
 
 impl PermissionPolicy for Stuck {
-    fn decide<'a>(
-        &'a self,
-        _request: &'a PermissionRequest<'a>,
-    ) -> Running<'a, Result<Permission, ToolError>> {
+    async fn decide(&self, _request: &PermissionRequest<'_>) -> Result<Permission, ToolError> {
         match self {
-            Self::Policy => pending(),
-            Self::Approver => Box::pin(async { Ok(Permission::ask("may it?")) }),
-            _ => Box::pin(async { Ok(Permission::Allow) }),
+            Self::Policy => pending().await,
+            Self::Approver => Ok(Permission::ask("may it?")),
+            _ => Ok(Permission::Allow),
         }
     }
 }
 
 impl Approver for Stuck {
-    fn ask<'a>(
-        &'a self,
-        _request: &'a tool_runtime::ApprovalRequest,
-    ) -> Running<'a, Result<Approval, ToolError>> {
-        pending()
+    async fn ask(&self, _request: &tool_runtime::ApprovalHandle) -> Result<Approval, ToolError> {
+        pending().await
     }
 }
 
@@ -294,7 +285,7 @@ fn keeping(tokens: &Arc<Mutex<Vec<CancellationToken>>>) -> On {
     let tokens = Arc::clone(tokens);
     On::before(move |call| {
         tokens.lock().unwrap().push(call.context().cancellation().clone());
-        Ok(Before::GoOn)
+        Ok(Before::Continue)
     })
 }
 
@@ -462,7 +453,7 @@ fn a_call_for_the_caller_is_answered_where_the_batch_is_stopped() {
     {
         for watched in [true, false] {
             let tools = Registry::builder().tool::<stop>().tool::<elsewhere>();
-            let external = |it: &tool_runtime::ToolDefinition| it.name().as_str() == "elsewhere";
+            let external = |call: &CallView<'_>| call.tool() == "elsewhere";
             let executor =
                 building(tools).strategy(strategy).finish(finish).external(external).build().unwrap();
             let mut listener = watched.then(|| executor.subscribe());
@@ -508,10 +499,10 @@ fn a_call_for_the_caller_is_answered_where_a_hook_stops_the_batch() {
     let stopping = token.clone();
     let hook = On::before(move |_| {
         stopping.cancel();
-        Ok(Before::GoOn)
+        Ok(Before::Continue)
     });
     let tools = Registry::builder().tool::<stop>().tool::<elsewhere>();
-    let external = |it: &tool_runtime::ToolDefinition| it.name().as_str() == "elsewhere";
+    let external = |call: &CallView<'_>| call.tool() == "elsewhere";
     let executor = building(tools).hook(hook).external(external).build().unwrap();
     let mut listener = executor.subscribe();
     let batch = executor.batch(calls(&["stop", "elsewhere"]));

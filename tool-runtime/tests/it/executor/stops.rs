@@ -3,8 +3,8 @@
 use std::{ops::ControlFlow, sync::Arc};
 
 use tool_runtime::{
-    Approval, ApprovalRequest, Approver, Before, ErrorKind, Executor, PermissionPolicy, PermissionRequest,
-    RetryInfo, RetryPolicy, RetryRule, RunContext, Running, ToolCall, prelude::*, stopped,
+    Approval, ApprovalHandle, Approver, Before, ErrorKind, Executor, PermissionPolicy, PermissionRequest,
+    RetryInfo, RetryPolicy, RetryRule, RunContext, ToolCall, prelude::*, stopped,
 };
 
 use super::{AT_ONCE, Counter, On, calls, one, texts, ways::each_way};
@@ -115,22 +115,19 @@ fn nothing_takes_the_place_of_a_stop_and_it_is_never_retried() {
 struct Stops;
 
 impl PermissionPolicy for Stops {
-    fn decide<'a>(
-        &'a self,
-        _: &'a PermissionRequest<'a>,
-    ) -> Running<'a, Result<tool_runtime::Permission, ToolError>> {
-        Box::pin(async { Err(ToolError::stop("enough")) })
+    async fn decide(&self, _: &PermissionRequest<'_>) -> Result<tool_runtime::Permission, ToolError> {
+        Err(ToolError::stop("enough"))
     }
 }
 
 impl Approver for Stops {
-    fn ask<'a>(&'a self, _: &'a ApprovalRequest) -> Running<'a, Result<Approval, ToolError>> {
-        Box::pin(async { Err(ToolError::stop("enough")) })
+    async fn ask(&self, _: &ApprovalHandle) -> Result<Approval, ToolError> {
+        Err(ToolError::stop("enough"))
     }
 }
 
 impl RetryRule for Stops {
-    fn again(&self, _: &RetryInfo<'_>) -> Result<bool, ToolError> {
+    async fn again(&self, _: &RetryInfo<'_>) -> Result<bool, ToolError> {
         Err(ToolError::stop("enough"))
     }
 }
@@ -193,8 +190,8 @@ fn a_panic_of_a_hook_ends_the_run_where_the_executor_says_so() {
         panic!("boom")
     }
     let hooks: [fn() -> On; 6] = [
-        || On::gate(|_| panics()),
-        || On::before(|_| Ok(if panics() { Before::GoOn } else { Before::block("") })),
+        || On::admit(|_| panics()),
+        || On::before(|_| Ok(if panics() { Before::Continue } else { Before::block("") })),
         || On::update(|_, _| panics()),
         || On::recover(|_| Ok(panics().then(|| "never".into()))),
         || On::after(|_| Ok(if panics() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })),

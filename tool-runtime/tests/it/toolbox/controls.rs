@@ -7,8 +7,8 @@ use std::{
 
 use tool_runtime::{
     Before, BeforeCall, CallOutcome, CallView, Executor, ExecutorBuilder, Hook, NamedTools, Operation,
-    Permission, PermissionPolicy, PermissionRequest, Running, Tool, ToolCall, ToolResult, ToolSetExt,
-    Toolbox, Visibility, prelude::*,
+    Permission, PermissionPolicy, PermissionRequest, Tool, ToolCall, ToolResult, ToolSetExt, Toolbox,
+    Visibility, prelude::*,
 };
 
 use super::{Remote, boxed, snapshot};
@@ -20,18 +20,14 @@ type Asked = Arc<Mutex<Vec<&'static str>>>;
 struct Watching(Asked);
 
 impl Hook for Watching {
-    fn before<'a>(&'a self, _: &'a mut BeforeCall<'_>) -> Running<'a, Result<Before, ToolError>> {
+    async fn before(&self, _: &mut BeforeCall<'_>) -> Result<Before, ToolError> {
         self.0.lock().unwrap().push("before");
-        Box::pin(async { Ok(Before::GoOn) })
+        Ok(Before::Continue)
     }
 
-    fn after<'a>(
-        &'a self,
-        _: &'a CallView<'a>,
-        _: &'a mut ToolResult,
-    ) -> Running<'a, Result<ControlFlow<()>, ToolError>> {
+    async fn after(&self, _: &CallView<'_>, _: &mut ToolResult) -> Result<ControlFlow<()>, ToolError> {
         self.0.lock().unwrap().push("after");
-        Box::pin(async { Ok(ControlFlow::Continue(())) })
+        Ok(ControlFlow::Continue(()))
     }
 }
 
@@ -39,8 +35,8 @@ impl Hook for Watching {
 struct Blocking;
 
 impl Hook for Blocking {
-    fn before<'a>(&'a self, _: &'a mut BeforeCall<'_>) -> Running<'a, Result<Before, ToolError>> {
-        Box::pin(async { Ok(Before::block("blocked")) })
+    async fn before(&self, _: &mut BeforeCall<'_>) -> Result<Before, ToolError> {
+        Ok(Before::block("blocked"))
     }
 }
 
@@ -48,9 +44,9 @@ impl Hook for Blocking {
 struct Policy(Asked, bool);
 
 impl PermissionPolicy for Policy {
-    fn decide<'a>(&'a self, _: &'a PermissionRequest<'_>) -> Running<'a, Result<Permission, ToolError>> {
+    async fn decide(&self, _: &PermissionRequest<'_>) -> Result<Permission, ToolError> {
         self.0.lock().unwrap().push("permission");
-        Box::pin(async { Ok(if self.1 { Permission::deny("not now") } else { Permission::Allow }) })
+        Ok(if self.1 { Permission::deny("not now") } else { Permission::Allow })
     }
 }
 

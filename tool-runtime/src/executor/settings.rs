@@ -1,0 +1,130 @@
+//! What an executor is set up with.
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use tool_core::Confirmation;
+
+use super::build::{ExecutionStrategy, Finish};
+use crate::{
+    BoxApprover, BoxHook, BoxPolicy, CallView, Notice, Registry,
+    policy::{CONFIRMATION_CALL, ResultBudget, RetryPolicy, Rules},
+    registry::Entry,
+};
+
+/// The grace period where none is set.
+const GRACE_PERIOD: Duration = Duration::from_secs(3);
+
+/// Decides which calls are left to the caller.
+pub(super) type External = Arc<dyn Fn(&CallView<'_>) -> bool + Send + Sync>;
+
+pub(super) struct Settings {
+    pub(super) strategy: ExecutionStrategy,
+    pub(super) parallel: bool,
+    pub(super) finish: Finish,
+    pub(super) plugins: Vec<BoxHook>,
+    pub(super) hooks: Vec<BoxHook>,
+    pub(super) after_answers: bool,
+    pub(super) stops_on_hook_panic: bool,
+    pub(super) external: Option<External>,
+    pub(super) rules: Option<Rules>,
+    pub(super) permission: Option<BoxPolicy>,
+    pub(super) approver: Option<BoxApprover>,
+    pub(super) ask_later: bool,
+    pub(super) confirmation_call: String,
+    pub(super) retry: Option<RetryPolicy>,
+    pub(super) budget: Option<ResultBudget>,
+    pub(super) timeout: Option<Duration>,
+    pub(super) idle_timeout: Option<Duration>,
+    pub(super) grace_period: Duration,
+    pub(super) event_buffer: usize,
+    pub(super) max_detached: usize,
+    pub(super) traces: Traces,
+}
+
+/// What spans tell beside names and ends.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Traces {
+    pub(super) arguments: bool,
+    pub(super) results: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            strategy: ExecutionStrategy::default(),
+            parallel: true,
+            finish: Finish::default(),
+            plugins: Vec::new(),
+            hooks: Vec::new(),
+            after_answers: false,
+            stops_on_hook_panic: false,
+            external: None,
+            rules: None,
+            permission: None,
+            approver: None,
+            ask_later: false,
+            confirmation_call: CONFIRMATION_CALL.to_owned(),
+            retry: None,
+            budget: None,
+            timeout: None,
+            idle_timeout: None,
+            grace_period: GRACE_PERIOD,
+            event_buffer: 256,
+            max_detached: 64,
+            traces: Traces::default(),
+        }
+    }
+}
+
+impl Settings {
+    pub(super) fn all_hooks(&self) -> impl Iterator<Item = &BoxHook> {
+        self.plugins.iter().chain(&self.hooks)
+    }
+
+    pub(super) fn has_hooks(&self) -> bool {
+        !self.plugins.is_empty() || !self.hooks.is_empty()
+    }
+
+    /// Whether somebody is asked about calls, whatever their tools.
+    pub(super) fn asks_of_all(&self) -> bool {
+        // An approver, since the body of any tool may ask.
+        self.external.is_some()
+            || self.rules.is_some()
+            || self.permission.is_some()
+            || self.approver.is_some()
+    }
+
+    /// The rules that do not do with `tools` what they were written for.
+    pub(super) fn notices(&self, tools: &Registry) -> Vec<Notice> {
+        let problems = self.rules.as_ref().map(|rules| rules.problems(tools));
+        problems.into_iter().flatten().map(Notice::Rule).collect()
+    }
+
+    /// Whether anything but the tool's body looks at the arguments of its calls.
+    pub(super) fn looks_at(&self, entry: &Entry) -> bool {
+        let metadata = entry.definition().metadata();
+        self.has_hooks()
+            || self.rules.is_some()
+            || self.permission.is_some()
+            || self.approver.is_some()
+            || metadata.permission
+            || metadata.confirmation != Confirmation::Never
+            || RetryPolicy::of(self.retry.as_ref(), entry).is_some()
+            || self.traces.arguments
+    }
+}
+
+impl fmt::Debug for Settings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Settings")
+            .field("strategy", &self.strategy)
+            .field("parallel", &self.parallel)
+            .field("finish", &self.finish)
+            .field("hooks", &(self.plugins.len() + self.hooks.len()))
+            .field("retry", &self.retry)
+            .field("timeout", &self.timeout)
+            .field("idle_timeout", &self.idle_timeout)
+            .field("grace_period", &self.grace_period)
+            .finish_non_exhaustive()
+    }
+}

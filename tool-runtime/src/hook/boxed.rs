@@ -1,0 +1,146 @@
+use std::{
+    any::{Any, type_name},
+    fmt,
+    ops::ControlFlow,
+    sync::Arc,
+};
+
+use tool_core::{Running, ToolError, ToolOutput};
+
+use super::{Before, BeforeCall, CallView, Hook};
+use crate::{ToolResult, shield::Kept};
+
+/// A hook of any type, such as one that is chosen at run time. Cheap to clone.
+///
+/// # Examples
+///
+/// ```
+/// use tool_runtime::{BoxHook, Executor, Registry, Repetition, Sanitizer};
+///
+/// let is_wary = true;
+/// let hook = if is_wary { BoxHook::new(Sanitizer) } else { BoxHook::new(Repetition::new()) };
+/// let executor = Executor::builder(Registry::builder().build()?).hook(hook).build()?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct BoxHook {
+    hook: Kept<dyn DynHook>,
+    /// The name of its type, for the log.
+    name: &'static str,
+}
+
+impl BoxHook {
+    /// Boxes `hook`; one that is boxed already stays as it is.
+    pub fn new<H: Hook + 'static>(hook: H) -> Self {
+        match (&hook as &dyn Any).downcast_ref::<Self>() {
+            Some(boxed) => boxed.clone(),
+            None => Self { hook: Kept::new(Arc::new(hook)), name: type_name::<H>() },
+        }
+    }
+
+    pub(crate) fn dynamic(&self) -> &dyn DynHook {
+        &*self.hook
+    }
+
+    /// The name of the type of the hook.
+    pub(crate) fn name(&self) -> &'static str {
+        self.name
+    }
+}
+
+impl fmt::Debug for BoxHook {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "BoxHook({})", self.name)
+    }
+}
+
+/// [`Hook`], with futures of one type.
+pub(crate) trait DynHook: Send + Sync {
+    fn admit<'a>(&'a self, call: &'a CallView<'a>) -> Running<'a, bool>;
+    fn before<'a>(&'a self, call: &'a mut BeforeCall<'_>) -> Running<'a, Result<Before, ToolError>>;
+    fn before_update<'a>(&'a self, call: &'a CallView<'a>, text: &'a str) -> Running<'a, bool>;
+    fn after_update<'a>(&'a self, call: &'a CallView<'a>, text: &'a str) -> Running<'a, ()>;
+    fn recover<'a>(
+        &'a self,
+        call: &'a CallView<'a>,
+        error: &'a ToolError,
+    ) -> Running<'a, Result<Option<ToolOutput>, ToolError>>;
+    fn after<'a>(
+        &'a self,
+        call: &'a CallView<'a>,
+        result: &'a mut ToolResult,
+    ) -> Running<'a, Result<ControlFlow<()>, ToolError>>;
+    fn finished<'a>(&'a self, call: &'a CallView<'a>, result: &'a ToolResult) -> Running<'a, ()>;
+}
+
+impl<H: Hook> DynHook for H {
+    fn admit<'a>(&'a self, call: &'a CallView<'a>) -> Running<'a, bool> {
+        Box::pin(Hook::admit(self, call))
+    }
+
+    fn before<'a>(&'a self, call: &'a mut BeforeCall<'_>) -> Running<'a, Result<Before, ToolError>> {
+        Box::pin(Hook::before(self, call))
+    }
+
+    fn before_update<'a>(&'a self, call: &'a CallView<'a>, text: &'a str) -> Running<'a, bool> {
+        Box::pin(Hook::before_update(self, call, text))
+    }
+
+    fn after_update<'a>(&'a self, call: &'a CallView<'a>, text: &'a str) -> Running<'a, ()> {
+        Box::pin(Hook::after_update(self, call, text))
+    }
+
+    fn recover<'a>(
+        &'a self,
+        call: &'a CallView<'a>,
+        error: &'a ToolError,
+    ) -> Running<'a, Result<Option<ToolOutput>, ToolError>> {
+        Box::pin(Hook::recover(self, call, error))
+    }
+
+    fn after<'a>(
+        &'a self,
+        call: &'a CallView<'a>,
+        result: &'a mut ToolResult,
+    ) -> Running<'a, Result<ControlFlow<()>, ToolError>> {
+        Box::pin(Hook::after(self, call, result))
+    }
+
+    fn finished<'a>(&'a self, call: &'a CallView<'a>, result: &'a ToolResult) -> Running<'a, ()> {
+        Box::pin(Hook::finished(self, call, result))
+    }
+}
+
+impl Hook for BoxHook {
+    async fn admit(&self, call: &CallView<'_>) -> bool {
+        self.dynamic().admit(call).await
+    }
+
+    async fn before(&self, call: &mut BeforeCall<'_>) -> Result<Before, ToolError> {
+        self.dynamic().before(call).await
+    }
+
+    async fn before_update(&self, call: &CallView<'_>, text: &str) -> bool {
+        self.dynamic().before_update(call, text).await
+    }
+
+    async fn after_update(&self, call: &CallView<'_>, text: &str) {
+        self.dynamic().after_update(call, text).await
+    }
+
+    async fn recover(&self, call: &CallView<'_>, error: &ToolError) -> Result<Option<ToolOutput>, ToolError> {
+        self.dynamic().recover(call, error).await
+    }
+
+    async fn after(
+        &self,
+        call: &CallView<'_>,
+        result: &mut ToolResult,
+    ) -> Result<ControlFlow<()>, ToolError> {
+        self.dynamic().after(call, result).await
+    }
+
+    async fn finished(&self, call: &CallView<'_>, result: &ToolResult) {
+        self.dynamic().finished(call, result).await
+    }
+}

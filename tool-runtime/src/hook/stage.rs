@@ -1,0 +1,161 @@
+//! Closures as hooks, one for each stage.
+
+use std::{future::Future, ops::ControlFlow};
+
+use tool_core::{ToolError, ToolOutput};
+
+use super::{Before, BeforeCall, CallHandle, CallView, Hook};
+use crate::ToolResult;
+
+/// See [`Hook::admit`].
+pub(crate) struct Admit<F>(pub(crate) F);
+
+impl<F, R> Hook for Admit<F>
+where
+    F: Fn(CallHandle) -> R + Send + Sync,
+    R: Future<Output = bool> + Send,
+{
+    fn admit(&self, call: &CallView<'_>) -> impl Future<Output = bool> + Send {
+        (self.0)(call.handle())
+    }
+}
+
+/// See [`Hook::before`].
+pub(crate) struct BeforeStage<F>(pub(crate) F);
+
+impl<F, R> Hook for BeforeStage<F>
+where
+    F: Fn(CallHandle) -> R + Send + Sync,
+    R: Future<Output = Result<Before, ToolError>> + Send,
+{
+    fn before(&self, call: &mut BeforeCall<'_>) -> impl Future<Output = Result<Before, ToolError>> + Send {
+        (self.0)(call.handle())
+    }
+}
+
+/// See [`Hook::before_update`].
+pub(crate) struct BeforeUpdate<F>(pub(crate) F);
+
+impl<F, R> Hook for BeforeUpdate<F>
+where
+    F: Fn(CallHandle, String) -> R + Send + Sync,
+    R: Future<Output = bool> + Send,
+{
+    fn before_update(&self, call: &CallView<'_>, text: &str) -> impl Future<Output = bool> + Send {
+        (self.0)(call.handle(), text.to_owned())
+    }
+}
+
+/// See [`Hook::after_update`].
+pub(crate) struct AfterUpdate<F>(pub(crate) F);
+
+impl<F, R> Hook for AfterUpdate<F>
+where
+    F: Fn(CallHandle, String) -> R + Send + Sync,
+    R: Future<Output = ()> + Send,
+{
+    fn after_update(&self, call: &CallView<'_>, text: &str) -> impl Future<Output = ()> + Send {
+        (self.0)(call.handle(), text.to_owned())
+    }
+}
+
+/// See [`Hook::recover`].
+pub(crate) struct Recover<F>(pub(crate) F);
+
+impl<F, R> Hook for Recover<F>
+where
+    F: Fn(CallHandle, ToolError) -> R + Send + Sync,
+    R: Future<Output = Result<Option<ToolOutput>, ToolError>> + Send,
+{
+    fn recover(
+        &self,
+        call: &CallView<'_>,
+        error: &ToolError,
+    ) -> impl Future<Output = Result<Option<ToolOutput>, ToolError>> + Send {
+        (self.0)(call.handle(), error.clone())
+    }
+}
+
+/// See [`Hook::after`].
+pub(crate) struct After<F>(pub(crate) F);
+
+impl<F, R> Hook for After<F>
+where
+    F: Fn(CallHandle, ToolResult) -> R + Send + Sync,
+    R: Future<Output = Result<ToolResult, ToolError>> + Send,
+{
+    async fn after(
+        &self,
+        call: &CallView<'_>,
+        result: &mut ToolResult,
+    ) -> Result<ControlFlow<()>, ToolError> {
+        *result = (self.0)(call.handle(), result.clone()).await?;
+        Ok(ControlFlow::Continue(()))
+    }
+}
+
+/// See [`Hook::finished`].
+pub(crate) struct Finished<F>(pub(crate) F);
+
+impl<F, R> Hook for Finished<F>
+where
+    F: Fn(CallHandle, ToolResult) -> R + Send + Sync,
+    R: Future<Output = ()> + Send,
+{
+    fn finished(&self, call: &CallView<'_>, result: &ToolResult) -> impl Future<Output = ()> + Send {
+        (self.0)(call.handle(), result.clone())
+    }
+}
+
+/// The methods of a builder that has `hook`, by which a closure is a hook of one stage.
+macro_rules! stages {
+    ($($(#[$doc:meta])+ $name:ident: $stage:ident($($given:ty),+) -> $answer:ty;)+) => { $(
+        $(#[$doc])+
+        pub fn $name<F, R>(self, $name: F) -> Self
+        where
+            F: Fn($($given),+) -> R + Send + Sync + 'static,
+            R: Future<Output = $answer> + Send + 'static,
+        {
+            self.hook($crate::hook::$stage($name))
+        }
+    )+ };
+    () => { $crate::hook::stages! {
+        /// Adds a hook that is one closure: which calls happen at all. See [`Hook::admit`](crate::Hook::admit).
+        admit: Admit(CallHandle) -> bool;
+        /// Adds a hook that is one closure: what is done before a call, whose arguments fit. See
+        /// [`Hook::before`](crate::Hook::before).
+        ///
+        /// # Examples
+        ///
+        /// ```standalone_crate
+        /// use tool_runtime::{Before, Executor, Registry};
+        ///
+        /// let executor = Executor::builder(Registry::builder().build()?)
+        ///     .before(|call| async move {
+        ///         let run = call.run().map(|run| run.id().to_string());
+        ///         println!("{} in {run:?}", call.tool());
+        ///         Ok(Before::Continue)
+        ///     })
+        ///     .build()?;
+        /// # Ok::<(), Box<dyn std::error::Error>>(())
+        /// ```
+        before: BeforeStage(CallHandle) -> Result<Before, ToolError>;
+        /// Adds a hook that is one closure: which partial results are shown. It is given their text. See
+        /// [`Hook::before_update`](crate::Hook::before_update).
+        before_update: BeforeUpdate(CallHandle, String) -> bool;
+        /// Adds a hook that is one closure: it is given the text of each partial result that was shown. See
+        /// [`Hook::after_update`](crate::Hook::after_update).
+        after_update: AfterUpdate(CallHandle, String) -> ();
+        /// Adds a hook that is one closure: the result of a call that failed. See
+        /// [`Hook::recover`](crate::Hook::recover).
+        recover: Recover(CallHandle, ToolError) -> Result<Option<ToolOutput>, ToolError>;
+        /// Adds a hook that is one closure: it is given the result of a call and gives back the one that counts. See
+        /// [`Hook::after`](crate::Hook::after).
+        after: After(CallHandle, ToolResult) -> Result<ToolResult, ToolError>;
+        /// Adds a hook that is one closure: it is told that a call is over. See
+        /// [`Hook::finished`](crate::Hook::finished).
+        finished: Finished(CallHandle, ToolResult) -> ();
+    } };
+}
+
+pub(crate) use stages;

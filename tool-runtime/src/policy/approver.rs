@@ -1,0 +1,194 @@
+//! Who decides on calls that require an approval.
+
+use std::{any::Any, fmt, future::Future, ops::Deref, sync::Arc};
+
+use tool_core::{RunContext, Running, ToolDefinition, ToolError};
+
+use super::{Approval, ApprovalRequest};
+use crate::shield::Kept;
+
+/// Decides on calls that require an approval, for instance by asking a person, while the batch waits.
+///
+/// Its method can be written as an `async fn`. A function from an [`ApprovalRequest`] to an [`Approval`] is an approver,
+/// too; [`ExecutorBuilder::approve`](crate::ExecutorBuilder::approve) takes an asynchronous closure. An approver that is
+/// chosen at run time is a [`BoxApprover`].
+///
+/// Without an approver, a call with `confirm`, or whose body asks, is
+/// [pending](crate::Pending), and [`Executor::resume`](crate::Executor::resume) takes the answer. The same holds of a call
+/// for which a permission or a rule asks if [`ask_later`](crate::ExecutorBuilder::ask_later) is set; otherwise it fails.
+///
+/// # Examples
+///
+/// ```
+/// use tool_runtime::{Approval, ApprovalHandle, Approver, Cause, Executor, ToolCall, prelude::*};
+///
+/// /// Pays an amount in euros.
+/// #[tool(destructive, confirm)]
+/// fn pay(amount: u32, cx: &ToolContext) -> Result<String, ToolError> {
+///     let Some(answer) = cx.confirmation() else {
+///         return Err(cx.request_confirmation("From which account?", json!({ "amount": amount })));
+///     };
+///     Ok(format!("{amount} from {}", answer.payload))
+/// }
+///
+/// struct Person;
+///
+/// impl Approver for Person {
+///     async fn ask(&self, request: &ApprovalHandle) -> Result<Approval, ToolError> {
+///         Ok(match request.cause {
+///             Cause::Tool => Approval::ApprovedWith(json!("savings")), // asked by the body
+///             _ => Approval::Approved,
+///         })
+///     }
+/// }
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+/// let executor = Executor::builder(Registry::builder().tool::<pay>().build()?).approver(Person).build()?;
+/// let outcomes = executor.run(vec![ToolCall::new("pay", json!({ "amount": 7 }))]).await;
+/// assert_eq!(outcomes[0].result().unwrap().text(), r#"7 from "savings""#);
+/// # Ok::<(), anyhow::Error>(())
+/// # })?;
+/// # Ok::<(), anyhow::Error>(())
+/// ```
+pub trait Approver: Send + Sync {
+    /// Decides on one request: before a call, or when the body of its tool
+    /// [asks](crate::ToolContext::request_confirmation), which then runs again with the answer. Requests of one
+    /// batch come one after the other.
+    ///
+    /// # Errors
+    ///
+    /// The call fails with the error; it is not run.
+    fn ask(&self, request: &ApprovalHandle) -> impl Future<Output = Result<Approval, ToolError>> + Send;
+}
+
+impl<F> Approver for F
+where
+    F: Fn(&ApprovalRequest) -> Approval + Send + Sync,
+{
+    async fn ask(&self, request: &ApprovalHandle) -> Result<Approval, ToolError> {
+        Ok(self(request))
+    }
+}
+
+/// An owned handle to a request for an approval, with what no request carries that is sent elsewhere: the run, and the
+/// tool. Cheap to clone.
+#[derive(Clone)]
+pub struct ApprovalHandle(Arc<Inner>);
+
+struct Inner {
+    request: ApprovalRequest,
+    definition: ToolDefinition,
+    run: Option<Arc<RunContext>>,
+}
+
+impl ApprovalHandle {
+    pub(crate) fn new(
+        request: ApprovalRequest,
+        definition: &ToolDefinition,
+        run: Option<&Arc<RunContext>>,
+    ) -> Self {
+        Self(Arc::new(Inner { request, definition: definition.clone(), run: run.cloned() }))
+    }
+
+    /// The definition of the tool.
+    #[must_use]
+    pub fn definition(&self) -> &ToolDefinition {
+        &self.0.definition
+    }
+
+    /// The run that the call belongs to.
+    #[must_use]
+    pub fn run(&self) -> Option<&Arc<RunContext>> {
+        self.0.run.as_ref()
+    }
+
+    /// The request: without a copy, where nobody else has the handle any more.
+    pub(crate) fn into_request(self) -> Box<ApprovalRequest> {
+        match Arc::try_unwrap(self.0) {
+            Ok(inner) => Box::new(inner.request),
+            Err(shared) => Box::new(shared.request.clone()),
+        }
+    }
+}
+
+impl Deref for ApprovalHandle {
+    type Target = ApprovalRequest;
+
+    fn deref(&self) -> &ApprovalRequest {
+        &self.0.request
+    }
+}
+
+impl fmt::Debug for ApprovalHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("ApprovalHandle").field(&self.0.request).finish()
+    }
+}
+
+/// A closure that is given an owned handle.
+pub(crate) struct Approves<F>(pub(crate) F);
+
+impl<F, R> Approver for Approves<F>
+where
+    F: Fn(ApprovalHandle) -> R + Send + Sync,
+    R: Future<Output = Result<Approval, ToolError>> + Send,
+{
+    fn ask(&self, request: &ApprovalHandle) -> impl Future<Output = Result<Approval, ToolError>> + Send {
+        (self.0)(request.clone())
+    }
+}
+
+/// An approver of any type, such as one that is chosen at run time. Cheap to clone.
+///
+/// # Examples
+///
+/// ```
+/// use tool_runtime::{Approval, ApprovalRequest, BoxApprover, Executor, Registry};
+///
+/// let all = std::env::args().any(|it| it == "--yes");
+/// let approver = match all {
+///     true => BoxApprover::new(|_: &ApprovalRequest| Approval::Approved),
+///     false => BoxApprover::new(|_: &ApprovalRequest| Approval::Rejected("run it with --yes".to_owned())),
+/// };
+/// let executor = Executor::builder(Registry::builder().build()?).approver(approver).build()?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct BoxApprover(Kept<dyn DynApprover>);
+
+/// [`Approver`], with a future of one type.
+pub(crate) trait DynApprover: Send + Sync {
+    fn ask<'a>(&'a self, request: &'a ApprovalHandle) -> Running<'a, Result<Approval, ToolError>>;
+}
+
+impl<A: Approver> DynApprover for A {
+    fn ask<'a>(&'a self, request: &'a ApprovalHandle) -> Running<'a, Result<Approval, ToolError>> {
+        Box::pin(Approver::ask(self, request))
+    }
+}
+
+impl BoxApprover {
+    /// Boxes `approver`; one that is boxed already stays as it is.
+    pub fn new(approver: impl Approver + 'static) -> Self {
+        match (&approver as &dyn Any).downcast_ref::<Self>() {
+            Some(boxed) => boxed.clone(),
+            None => Self(Kept::new(Arc::new(approver))),
+        }
+    }
+
+    pub(crate) fn dynamic(&self) -> &dyn DynApprover {
+        &*self.0
+    }
+}
+
+impl Approver for BoxApprover {
+    async fn ask(&self, request: &ApprovalHandle) -> Result<Approval, ToolError> {
+        self.dynamic().ask(request).await
+    }
+}
+
+impl fmt::Debug for BoxApprover {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("BoxApprover(..)")
+    }
+}

@@ -1,0 +1,245 @@
+//! Which failures are worth another attempt.
+
+use std::{any::Any, fmt, future::Future, ops::Deref, sync::Arc};
+
+use tool_core::{Arguments, CallId, ErrorKind, RunContext, Running, ToolContext, ToolError, ToolOutput};
+
+use crate::{CallHandle, shield::Kept};
+
+/// Decides which failures are worth another attempt.
+///
+/// Its method can be written as an `async fn`. A function from a [`RetryInfo`] to a `bool` is a rule, too;
+/// [`RetryPolicy::retry_if`](crate::RetryPolicy::retry_if) takes an asynchronous closure. A rule that is chosen at run
+/// time is a [`BoxRetryRule`].
+///
+/// # Examples
+///
+/// ```standalone_crate
+/// use tool_runtime::{RetryInfo, RetryRule, ToolError};
+///
+/// /// Also repeats calls whose results tell of a failure, once.
+/// struct Once;
+///
+/// impl RetryRule for Once {
+///     async fn again(&self, info: &RetryInfo<'_>) -> Result<bool, ToolError> {
+///         Ok(info.is_transient() || info.is_result_failure() && info.attempt == 1)
+///     }
+/// }
+/// ```
+pub trait RetryRule: Send + Sync {
+    /// Returns `true` if another attempt should be made.
+    ///
+    /// # Errors
+    ///
+    /// If the rule cannot say; no attempt follows, and the call fails with both errors.
+    fn again(&self, info: &RetryInfo<'_>) -> impl Future<Output = Result<bool, ToolError>> + Send;
+}
+
+impl<F> RetryRule for F
+where
+    F: Fn(&RetryInfo<'_>) -> bool + Send + Sync,
+{
+    async fn again(&self, info: &RetryInfo<'_>) -> Result<bool, ToolError> {
+        Ok(self(info))
+    }
+}
+
+/// An attempt that failed, on which a [`RetryRule`] decides.
+#[non_exhaustive]
+pub struct RetryInfo<'a> {
+    /// The name of the tool.
+    pub tool: &'a str,
+    /// The id of the call.
+    pub id: &'a CallId,
+    /// Its arguments, in canonical form: what each attempt is given.
+    pub arguments: &'a Arguments<'a>,
+    /// The number of the attempt, from 1.
+    pub attempt: u32,
+    /// The largest number of attempts.
+    pub max_attempts: u32,
+    /// The result of the attempt.
+    pub outcome: &'a Result<ToolOutput, ToolError>,
+    /// The context of the call.
+    pub cx: &'a ToolContext,
+    pub(crate) definition: &'a tool_core::ToolDefinition,
+}
+
+impl RetryInfo<'_> {
+    /// The output of the attempt, where it gave one.
+    #[must_use]
+    pub fn result(&self) -> Option<&ToolOutput> {
+        self.outcome.as_ref().ok()
+    }
+
+    /// The error of the attempt, where it gave no result.
+    #[must_use]
+    pub fn error(&self) -> Option<&ToolError> {
+        self.outcome.as_ref().err()
+    }
+
+    /// Returns `true` if the tool gave a result that [tells of a failure](ToolOutput::is_failure).
+    #[must_use]
+    pub fn is_result_failure(&self) -> bool {
+        is_result_failure(self.outcome)
+    }
+
+    /// The default rule: `true` if the other side was not there, or late. Never for a call
+    /// that was cancelled or ran into the framework's own deadline, nor for a result that tells of a failure.
+    #[must_use]
+    pub fn is_transient(&self) -> bool {
+        is_transient(self.outcome)
+    }
+
+    /// The run that the call belongs to.
+    #[must_use]
+    pub fn run(&self) -> Option<&RunContext> {
+        self.cx.run().map(AsRef::as_ref)
+    }
+
+    /// Returns an owned handle to the attempt, with a copy of its arguments and its result.
+    #[must_use]
+    pub fn handle(&self) -> AttemptHandle {
+        let call = CallHandle::new(self.id, Some(self.definition), self.arguments, self.cx.run());
+        let call = call.within(self.cx).of_attempt(self.attempt);
+        let (max_attempts, outcome) = (self.max_attempts, self.outcome.clone());
+        AttemptHandle(Arc::new(Inner { call, max_attempts, outcome }))
+    }
+}
+
+fn is_result_failure(outcome: &Result<ToolOutput, ToolError>) -> bool {
+    outcome.as_ref().is_ok_and(ToolOutput::is_failure)
+}
+
+fn is_transient(outcome: &Result<ToolOutput, ToolError>) -> bool {
+    outcome.as_ref().is_err_and(|error| {
+        error.is_retryable() && !matches!(error.kind(), ErrorKind::Cancelled | ErrorKind::TimedOut)
+    })
+}
+
+/// Without the arguments: there may be a secret among them.
+impl fmt::Debug for RetryInfo<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RetryInfo")
+            .field("tool", &self.tool)
+            .field("id", &self.id)
+            .field("arguments", &format_args!("{} bytes", self.arguments.as_str().len()))
+            .field("attempt", &self.attempt)
+            .field("max_attempts", &self.max_attempts)
+            .field("outcome", &self.outcome)
+            .finish_non_exhaustive()
+    }
+}
+
+/// An owned handle to an attempt that failed, and to its call. Cheap to clone.
+#[derive(Clone)]
+pub struct AttemptHandle(Arc<Inner>);
+
+struct Inner {
+    call: CallHandle,
+    max_attempts: u32,
+    outcome: Result<ToolOutput, ToolError>,
+}
+
+impl AttemptHandle {
+    /// The largest number of attempts.
+    #[must_use]
+    pub fn max_attempts(&self) -> u32 {
+        self.0.max_attempts
+    }
+
+    /// The output of the attempt, where it gave one.
+    #[must_use]
+    pub fn result(&self) -> Option<&ToolOutput> {
+        self.0.outcome.as_ref().ok()
+    }
+
+    /// The error of the attempt, where it gave no result.
+    #[must_use]
+    pub fn error(&self) -> Option<&ToolError> {
+        self.0.outcome.as_ref().err()
+    }
+
+    /// See [`RetryInfo::is_result_failure`].
+    #[must_use]
+    pub fn is_result_failure(&self) -> bool {
+        is_result_failure(&self.0.outcome)
+    }
+
+    /// The default rule: see [`RetryInfo::is_transient`].
+    #[must_use]
+    pub fn is_transient(&self) -> bool {
+        is_transient(&self.0.outcome)
+    }
+}
+
+impl Deref for AttemptHandle {
+    type Target = CallHandle;
+
+    fn deref(&self) -> &CallHandle {
+        &self.0.call
+    }
+}
+
+impl fmt::Debug for AttemptHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AttemptHandle")
+            .field("call", &self.0.call)
+            .field("max_attempts", &self.0.max_attempts)
+            .field("outcome", &self.0.outcome)
+            .finish()
+    }
+}
+
+/// A closure that is given an owned handle.
+pub(super) struct Retries<F>(pub(super) F);
+
+impl<F, R> RetryRule for Retries<F>
+where
+    F: Fn(AttemptHandle) -> R + Send + Sync,
+    R: Future<Output = Result<bool, ToolError>> + Send,
+{
+    fn again(&self, info: &RetryInfo<'_>) -> impl Future<Output = Result<bool, ToolError>> + Send {
+        (self.0)(info.handle())
+    }
+}
+
+/// A retry rule of any type, such as one that is chosen at run time. Cheap to clone.
+#[derive(Clone)]
+pub struct BoxRetryRule(Kept<dyn DynRule>);
+
+/// [`RetryRule`], with a future of one type.
+pub(crate) trait DynRule: Send + Sync {
+    fn again<'a>(&'a self, info: &'a RetryInfo<'_>) -> Running<'a, Result<bool, ToolError>>;
+}
+
+impl<T: RetryRule> DynRule for T {
+    fn again<'a>(&'a self, info: &'a RetryInfo<'_>) -> Running<'a, Result<bool, ToolError>> {
+        Box::pin(RetryRule::again(self, info))
+    }
+}
+
+impl BoxRetryRule {
+    /// Boxes `rule`; one that is boxed already stays as it is.
+    pub fn new(rule: impl RetryRule + 'static) -> Self {
+        match (&rule as &dyn Any).downcast_ref::<Self>() {
+            Some(boxed) => boxed.clone(),
+            None => Self(Kept::new(Arc::new(rule))),
+        }
+    }
+
+    pub(crate) fn dynamic(&self) -> &dyn DynRule {
+        &*self.0
+    }
+}
+
+impl RetryRule for BoxRetryRule {
+    async fn again(&self, info: &RetryInfo<'_>) -> Result<bool, ToolError> {
+        self.dynamic().again(info).await
+    }
+}
+
+impl fmt::Debug for BoxRetryRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("BoxRetryRule(..)")
+    }
+}

@@ -1,0 +1,428 @@
+//! Hooks, policies, approvers and retry rules as traits with `async fn`s, as closures, and chosen at run time.
+
+use std::{future::pending, ops::ControlFlow, sync::Arc};
+
+use tokio::{sync::Notify, task::yield_now};
+use tool_runtime::{
+    Approval, ApprovalHandle, Approver, Before, BeforeCall, BoxApprover, BoxHook, BoxPolicy, BoxRetryRule,
+    CallOutcome, CallView, CancellationToken, ExecutorBuilder, Hook, Permission, PermissionPolicy,
+    PermissionRequest, RegistryBuilder, RetryInfo, RetryPolicy, RetryRule, RunContext, ToolResult,
+    prelude::*,
+};
+
+use super::{
+    AT_ONCE, Counter, Timeline, building, one, texts,
+    ways::{Observed, each_way},
+};
+
+/// Reports once and fails.
+#[tool(register = false, read_only, confirm)]
+async fn work(n: u32, cx: &ToolContext) -> Result<u32, ToolError> {
+    cx.update(format!("part of {n}")).await;
+    Err(ToolError::failed(format!("no {n}")).retryable(true))
+}
+
+/// Reports nothing, and fails.
+#[tool(register = false, read_only, confirm)]
+async fn fail(n: u32) -> Result<u32, ToolError> {
+    Err(ToolError::failed(format!("no {n}")).retryable(true))
+}
+
+fn tools() -> RegistryBuilder {
+    Registry::builder().tool::<work>().tool::<fail>()
+}
+
+/// Notes each stage with the user of the run.
+#[derive(Clone, Default)]
+struct Spy(Timeline);
+
+impl Spy {
+    /// Takes its time, so that each future is suspended once.
+    async fn saw(&self, stage: &str, run: Option<&RunContext>) {
+        yield_now().await;
+        self.0.note(format!("{stage} {}", run.and_then(RunContext::user).unwrap_or("-")));
+    }
+}
+
+impl Hook for Spy {
+    async fn admit(&self, call: &CallView<'_>) -> bool {
+        self.saw("admit", call.run()).await;
+        true
+    }
+
+    async fn before(&self, call: &mut BeforeCall<'_>) -> Result<Before, ToolError> {
+        self.saw("before", call.run()).await;
+        let n = call.arguments_value()?["n"].as_u64().unwrap_or_default();
+        call.rewrite(json!({ "n": n + 1 }));
+        Ok(Before::Continue)
+    }
+
+    async fn before_update(&self, call: &CallView<'_>, text: &str) -> bool {
+        self.saw(&format!("before {text}"), call.run()).await;
+        true
+    }
+
+    async fn after_update(&self, call: &CallView<'_>, text: &str) {
+        self.saw(&format!("after {text}"), call.run()).await;
+    }
+
+    async fn recover(&self, call: &CallView<'_>, error: &ToolError) -> Result<Option<ToolOutput>, ToolError> {
+        self.saw(&format!("recover {}", error.feedback()), call.run()).await;
+        Ok(Some("recovered".into()))
+    }
+
+    async fn after(
+        &self,
+        call: &CallView<'_>,
+        result: &mut ToolResult,
+    ) -> Result<ControlFlow<()>, ToolError> {
+        self.saw(&format!("after {}", result.text()), call.run()).await;
+        result.outcome = Ok("changed".into());
+        Ok(ControlFlow::Continue(()))
+    }
+
+    async fn finished(&self, call: &CallView<'_>, result: &ToolResult) {
+        self.saw(&format!("finished {}", result.text()), call.run()).await;
+    }
+}
+
+impl PermissionPolicy for Spy {
+    async fn decide(&self, request: &PermissionRequest<'_>) -> Result<Permission, ToolError> {
+        self.saw(&format!("decide {}", request.arguments.as_str()), request.run()).await;
+        Ok(Permission::Allow)
+    }
+}
+
+impl Approver for Spy {
+    async fn ask(&self, request: &ApprovalHandle) -> Result<Approval, ToolError> {
+        assert!(request.definition().metadata().is_read_only());
+        let arguments = request.call.arguments.as_str().to_owned();
+        self.saw(&format!("ask {arguments}"), request.run().map(AsRef::as_ref)).await;
+        Ok(Approval::Approved)
+    }
+}
+
+impl RetryRule for Spy {
+    async fn again(&self, info: &RetryInfo<'_>) -> Result<bool, ToolError> {
+        assert_eq!((info.cx.call_id(), info.error().is_some()), (info.id, info.result().is_none()));
+        self.saw(&format!("again {} of {}", info.attempt, info.max_attempts), info.run()).await;
+        Ok(info.is_transient() && info.attempt < 2)
+    }
+}
+
+/// The notes of one call.
+fn noted(user: &str) -> Vec<String> {
+    let stages = [
+        "admit",
+        "before",
+        r#"decide {"n":2}"#,
+        r#"ask {"n":2}"#,
+        "before part of 2",
+        "after part of 2",
+        "again 1 of 3",
+        "before part of 2",
+        "after part of 2",
+        "again 2 of 3",
+        "recover no 2",
+        "after recovered",
+        "finished changed",
+    ];
+    stages.map(|stage| format!("{stage} {user}")).into()
+}
+
+async fn run_as(executor: &Observed, name: &str, user: &str) -> Vec<CallOutcome> {
+    let run = RunContext::new().with_user(user);
+    executor.drive(executor.batch(one(name, r#"{"n":1}"#)).within(run)).await
+}
+
+// C12, H16, H17, I08, J05
+#[test]
+fn async_fns_of_every_stage_see_the_run() {
+    each_way(async |way| {
+        let spy = Spy::default();
+        let policy = RetryPolicy::new(AT_ONCE).rule(spy.clone());
+        let builder = building(tools()).hook(spy.clone()).permission(spy.clone()).approver(spy.clone());
+        let executor = way.of(builder.retry(policy));
+        assert_eq!(texts(&run_as(&executor, "work", "u-7").await), ["changed"]);
+        assert_eq!(spy.0.all(), noted("u-7"));
+    });
+}
+
+// H16
+#[test]
+fn hook_policy_approver_and_rule_can_be_chosen_at_run_time() {
+    each_way(async |way| {
+        for is_chosen in [true, false] {
+            let (spy, quiet) = (Spy::default(), RetryPolicy::new(AT_ONCE));
+            let hook = if is_chosen { BoxHook::new(spy.clone()) } else { BoxHook::new(Plain) };
+            let policy = if is_chosen { BoxPolicy::new(spy.clone()) } else { BoxPolicy::new(Plain) };
+            let approver = if is_chosen { BoxApprover::new(spy.clone()) } else { BoxApprover::new(Plain) };
+            let rule = if is_chosen { BoxRetryRule::new(spy.clone()) } else { BoxRetryRule::new(Plain) };
+            // What is boxed once stays as it is, and implements the trait by itself.
+            let hook = Passes(BoxHook::new(hook));
+            let builder = building(tools()).hook(hook).permission(policy).approver(approver);
+            let executor = way.of(builder.retry(quiet.rule(rule)));
+            let outcomes = run_as(&executor, "work", "u-7").await;
+            assert_eq!(texts(&outcomes), [if is_chosen { "changed" } else { "no 1" }]);
+            assert_eq!(spy.0.all(), if is_chosen { noted("u-7") } else { Vec::new() });
+        }
+    });
+}
+
+/// Says yes to everything but another attempt.
+struct Plain;
+
+impl Hook for Plain {}
+
+impl PermissionPolicy for Plain {
+    async fn decide(&self, _: &PermissionRequest<'_>) -> Result<Permission, ToolError> {
+        Ok(Permission::Allow)
+    }
+}
+
+impl Approver for Plain {
+    async fn ask(&self, _: &ApprovalHandle) -> Result<Approval, ToolError> {
+        Ok(Approval::Approved)
+    }
+}
+
+impl RetryRule for Plain {
+    async fn again(&self, _: &RetryInfo<'_>) -> Result<bool, ToolError> {
+        Ok(false)
+    }
+}
+
+/// Passes everything on to a hook in it.
+struct Passes(BoxHook);
+
+impl Hook for Passes {
+    async fn admit(&self, call: &CallView<'_>) -> bool {
+        self.0.admit(call).await
+    }
+
+    async fn before(&self, call: &mut BeforeCall<'_>) -> Result<Before, ToolError> {
+        self.0.before(call).await
+    }
+
+    async fn before_update(&self, call: &CallView<'_>, text: &str) -> bool {
+        self.0.before_update(call, text).await
+    }
+
+    async fn after_update(&self, call: &CallView<'_>, text: &str) {
+        self.0.after_update(call, text).await;
+    }
+
+    async fn recover(&self, call: &CallView<'_>, error: &ToolError) -> Result<Option<ToolOutput>, ToolError> {
+        self.0.recover(call, error).await
+    }
+
+    async fn after(
+        &self,
+        call: &CallView<'_>,
+        result: &mut ToolResult,
+    ) -> Result<ControlFlow<()>, ToolError> {
+        self.0.after(call, result).await
+    }
+
+    async fn finished(&self, call: &CallView<'_>, result: &ToolResult) {
+        self.0.finished(call, result).await;
+    }
+}
+
+/// `builder` with a closure for every stage, each of which is suspended once.
+fn with_closures(builder: ExecutorBuilder, spy: &Spy) -> ExecutorBuilder {
+    // The same for each closure, which may be called many times.
+    macro_rules! saw {
+        ($spy:ident, $call:ident, $($stage:tt)+) => {{
+            let (spy, stage) = ($spy.clone(), format!($($stage)+));
+            async move {
+                spy.saw(&stage, $call.run().map(AsRef::as_ref)).await;
+                $call
+            }
+        }};
+    }
+    let [a, b, c, d, e, f, g, h, i, j] = std::array::from_fn(|_| spy.clone());
+    let policy = RetryPolicy::new(AT_ONCE).retry_if(move |attempt| {
+        let saw = saw!(a, attempt, "again {} of {}", attempt.attempt(), attempt.max_attempts());
+        async move {
+            let attempt = saw.await;
+            assert_eq!(attempt.error().unwrap().feedback(), "no 2");
+            Ok(attempt.is_transient() && !attempt.is_result_failure() && attempt.attempt() < 2)
+        }
+    });
+    builder
+        .retry(policy)
+        .admit(move |call| {
+            let saw = saw!(b, call, "admit");
+            async move { saw.await.tool() == "work" }
+        })
+        .before(move |call| {
+            let saw = saw!(c, call, "before");
+            async move {
+                let call = saw.await;
+                let n = call.arguments_value()?["n"].as_u64().unwrap_or_default();
+                assert!(call.definition().is_some() && call.get::<Counter>().is_some());
+                Ok(Before::rewrite(json!({ "n": n + 1 })))
+            }
+        })
+        .permit(move |call| {
+            let saw = saw!(d, call, "decide {}", call.arguments().as_str());
+            async move {
+                assert!(saw.await.metadata().is_read_only());
+                Ok(Permission::Allow)
+            }
+        })
+        .approve(move |request| {
+            let saw = saw!(e, request, "ask {}", request.call.arguments.as_str());
+            async move {
+                assert!(saw.await.definition().metadata().is_read_only());
+                Ok(Approval::Approved)
+            }
+        })
+        .before_update(move |call, text| {
+            let saw = saw!(f, call, "before {text}");
+            async move { saw.await.id().to_string() == "0" }
+        })
+        .after_update(move |call, text| {
+            let saw = saw!(g, call, "after {text}");
+            async move { drop(saw.await) }
+        })
+        .recover(move |call, error| {
+            let saw = saw!(h, call, "recover {}", error.feedback());
+            async move {
+                saw.await;
+                Ok(Some("recovered".into()))
+            }
+        })
+        .after(move |call, mut result| {
+            let saw = saw!(i, call, "after {}", result.text());
+            async move {
+                saw.await;
+                result.outcome = Ok("changed".into());
+                Ok(result)
+            }
+        })
+        .finished(move |call, result| {
+            let saw = saw!(j, call, "finished {}", result.text());
+            async move { drop(saw.await) }
+        })
+}
+
+// H16, H17, I08, J05
+#[test]
+fn closures_of_every_stage_are_given_a_handle_that_sees_the_run() {
+    each_way(async |way| {
+        let spy = Spy::default();
+        let executor = way.of(with_closures(building(tools().provide(Counter::default())), &spy));
+        assert_eq!(texts(&run_as(&executor, "work", "u-7").await), ["changed"]);
+        assert_eq!(spy.0.all(), noted("u-7"));
+        // A closure that does not admit a call has the name that the model wrote, also of a tool that is not there.
+        let outcomes = run_as(&executor, "unknown", "u-8").await;
+        assert_eq!(texts(&outcomes), ["Denied: the call was not let in"]);
+        assert_eq!(spy.0.all().last().unwrap(), "admit u-8");
+    });
+}
+
+// X01
+#[test]
+fn the_filter_of_external_calls_sees_the_run_and_the_arguments() {
+    each_way(async |way| {
+        let executor =
+            way.of(building(tools()).approve(|_| async { Ok(Approval::Approved) }).external(|call| {
+                assert_eq!((call.arguments().as_str(), call.tool()), (r#"{"n":1}"#, "fail"));
+                call.run().is_some_and(|run| run.user() == Some("web"))
+            }));
+        assert!(matches!(run_as(&executor, "fail", "web").await[..], [CallOutcome::External(..)]));
+        assert_eq!(texts(&run_as(&executor, "fail", "shell").await), ["no 1"]);
+    });
+}
+
+/// A closure for one of the stages, made of what it does when it was suspended once.
+type Stage = fn(ExecutorBuilder, Arc<dyn Fn() + Send + Sync>, Arc<Notify>) -> ExecutorBuilder;
+
+/// Each stage before the end of a call, with who did it in messages.
+const STAGES: [(&str, Stage); 6] = [
+    ("a hook", |builder, act, on| builder.admit(move |_| suspended(Arc::clone(&act), Arc::clone(&on), true))),
+    ("a hook", |builder, act, on| {
+        builder.before(move |_| suspended(Arc::clone(&act), Arc::clone(&on), Ok(Before::Continue)))
+    }),
+    ("the permission policy", |builder, act, on| {
+        builder.permit(move |_| suspended(Arc::clone(&act), Arc::clone(&on), Ok(Permission::Allow)))
+    }),
+    ("the approver", |builder, act, on| {
+        builder.approve(move |_| suspended(Arc::clone(&act), Arc::clone(&on), Ok(Approval::Approved)))
+    }),
+    ("it", |builder, act, on| {
+        let policy = RetryPolicy::new(AT_ONCE)
+            .retry_if(move |_| suspended(Arc::clone(&act), Arc::clone(&on), Ok(true)));
+        builder.retry(policy)
+    }),
+    ("a hook", |builder, act, on| {
+        builder.recover(move |_, _| suspended(Arc::clone(&act), Arc::clone(&on), Ok(None)))
+    }),
+];
+
+async fn suspended<T>(act: Arc<dyn Fn() + Send + Sync>, on: Arc<Notify>, value: T) -> T {
+    struct Held(Arc<dyn Fn() + Send + Sync>);
+    impl Drop for Held {
+        fn drop(&mut self) {
+            (self.0)();
+        }
+    }
+    let _held = Held(act);
+    yield_now().await;
+    on.notified().await;
+    value
+}
+
+// H13, I06, J05: the barrier is around each poll, and each drop.
+#[test]
+fn panic_while_polled_fails_only_its_call() {
+    each_way(async |way| {
+        for (at, (who, stage)) in STAGES.into_iter().enumerate() {
+            let on = Arc::new(Notify::new());
+            let boom: Arc<dyn Fn() + Send + Sync> = Arc::new(|| panic!("boom"));
+            // The first call finds a permit, and panics when what it held is dropped, within a poll.
+            on.notify_one();
+            let builder = building(tools());
+            let builder =
+                if at == 3 { builder } else { builder.approve(|_| async { Ok(Approval::Approved) }) };
+            let executor = way.of(stage(builder, boom, Arc::clone(&on)));
+            let text = texts(&run_as(&executor, "fail", "u-7").await).remove(0);
+            assert!(text.contains(&format!("{who} panicked: boom")), "{at}: {text}");
+        }
+    });
+}
+
+// G11, H13: nothing of a stage is left behind.
+#[test]
+fn suspended_stage_is_dropped_when_its_batch_is_cancelled() {
+    each_way(async |way| {
+        for (at, (_, stage)) in STAGES.into_iter().enumerate() {
+            let (dropped, token) = (Counter::default(), CancellationToken::new());
+            let (dropping, stopping) = (dropped.clone(), token.clone());
+            let held: Arc<dyn Fn() + Send + Sync> = Arc::new(move || {
+                dropping.count();
+            });
+            let builder = building(tools()).grace_period(std::time::Duration::ZERO);
+            let builder =
+                if at == 3 { builder } else { builder.approve(|_| async { Ok(Approval::Approved) }) };
+            let executor = way.of(stage(builder, held, Arc::default()));
+            let run = RunContext::new().with_cancellation(token);
+            let batch = executor.batch(one("fail", r#"{"n":1}"#)).within(run);
+            let stop = async {
+                for _ in 0..50 {
+                    yield_now().await;
+                }
+                stopping.cancel();
+                pending::<()>().await;
+            };
+            let outcomes = tokio::select! {
+                outcomes = executor.drive(batch) => outcomes,
+                () = stop => unreachable!(),
+            };
+            assert_eq!(texts(&outcomes), ["Cancelled"], "{at}");
+            assert_eq!(dropped.get(), 1, "{at}");
+        }
+    });
+}
