@@ -2,17 +2,16 @@
 
 use std::{
     borrow::Cow,
-    fmt, io,
+    fmt,
     sync::{Arc, OnceLock},
 };
 
-use hmac_sha256::Hash;
 use serde::{Serialize, Serializer, de::DeserializeOwned, ser::SerializeStruct};
-use serde_json::{Value, ser::Formatter};
+use serde_json::Value;
 
 use crate::{
-    Arguments, ErrorKind, InputSchema, Metadata, OutputSchema, Plan, ToolError, ToolName,
-    arguments::{canonical::sorted, plan::Take},
+    Arguments, ContentHash, ErrorKind, InputSchema, Metadata, OutputSchema, Plan, ToolError, ToolName,
+    arguments::plan::Take,
 };
 
 /// What is added to the description of a long-running tool.
@@ -421,95 +420,5 @@ impl fmt::Debug for ToolDefinition {
             .field("name", &self.inner.name)
             .field("input_schema", &self.inner.input_schema)
             .finish_non_exhaustive()
-    }
-}
-
-/// A SHA-256 over canonical JSON, written in hexadecimal.
-///
-/// Canonical JSON has no blanks, the properties of each object sorted by name, and each number in one
-/// spelling of its exact decimal value: `100`, `100.0` and `1e2` are one number, 9007199254740992 and
-/// 9007199254740993 are two.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct ContentHash([u8; 32]);
-
-impl ContentHash {
-    /// The hash of `value`.
-    ///
-    /// A number in a [`Value`] is an integer of 64 bits or else the nearest `f64`, so that the hash does
-    /// not depend on the features of `serde_json`; an integer of 128 bits in a type is hashed with all
-    /// of its digits. A value that cannot be written as JSON is hashed by the reason for that.
-    pub fn of<T: Serialize + ?Sized>(value: &T) -> Self {
-        let mut written = Vec::new();
-        let mut serializer = serde_json::Serializer::with_formatter(&mut written, AsHeld);
-        if let Err(error) = value.serialize(&mut serializer) {
-            return Self(Hash::hash(format!("not written: {error}").as_bytes()));
-        }
-        // A raw value that is not JSON is hashed as it is.
-        let canonical = std::str::from_utf8(&written).ok().and_then(sorted);
-        Self(Hash::hash(canonical.as_deref().map_or(&written, str::as_bytes)))
-    }
-
-    /// The hash of the value that the JSON text stands for, with all digits of its numbers; `None` if it
-    /// is not JSON.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use tool_core::ContentHash;
-    ///
-    /// let hash = |text| ContentHash::of_json(text);
-    /// assert_eq!(hash(r#"{ "b": 1e2, "a": "A" }"#), hash(r#"{"a":"\u0041","b":100.0}"#));
-    /// assert_ne!(hash("9007199254740993"), hash("9007199254740992"));
-    /// assert_eq!(hash("{"), None);
-    /// ```
-    #[must_use]
-    pub fn of_json(text: &str) -> Option<Self> {
-        sorted(text).map(|canonical| Self(Hash::hash(canonical.as_bytes())))
-    }
-
-    /// The hash over several hashes, in order.
-    #[must_use]
-    pub fn combine(hashes: impl IntoIterator<Item = Self>) -> Self {
-        let mut all = Hash::new();
-        for hash in hashes {
-            all.update(hash.0);
-        }
-        Self(all.finalize())
-    }
-}
-
-/// Writes numbers as a [`Value`] holds them that was read without `serde_json/arbitrary_precision`.
-struct AsHeld;
-
-impl Formatter for AsHeld {
-    fn write_f32<W: io::Write + ?Sized>(&mut self, writer: &mut W, value: f32) -> io::Result<()> {
-        self.write_f64(writer, value.into())
-    }
-
-    fn write_number_str<W: io::Write + ?Sized>(&mut self, writer: &mut W, value: &str) -> io::Result<()> {
-        let is_kept = value.parse::<i64>().is_ok() || value.parse::<u64>().is_ok();
-        match value.parse::<f64>() {
-            Ok(float) if !is_kept && float.is_finite() => self.write_f64(writer, float),
-            _ => writer.write_all(value.as_bytes()),
-        }
-    }
-}
-
-/// As its text.
-impl Serialize for ContentHash {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl fmt::Display for ContentHash {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
-    }
-}
-
-impl fmt::Debug for ContentHash {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{self}")
     }
 }

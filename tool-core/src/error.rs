@@ -9,6 +9,7 @@
 mod display;
 mod from;
 mod kind;
+mod wire;
 
 use std::{borrow::Cow, error::Error, fmt, io, sync::Arc};
 

@@ -16,6 +16,7 @@ mod definition;
 mod error;
 mod function;
 mod guarded;
+mod hash;
 mod merge;
 mod metadata;
 mod nearest;
@@ -25,6 +26,7 @@ mod registration;
 mod request;
 mod schema;
 mod state;
+mod stored;
 
 pub use futures_core::Stream;
 
@@ -42,9 +44,10 @@ pub use self::{
         CallAddress, CallId, CallSink, ConfirmationAnswer, LogLevel, LogLine, Needed, Progress, Provided,
         ReadonlyContext, RunContext, ToolContext, Trigger, WithCallId,
     },
-    definition::{ContentHash, ToolDefinition},
+    definition::ToolDefinition,
     error::{ErrorKind, ToolError},
     function::FunctionTool,
+    hash::{ContentHash, InvalidHash},
     merge::Merge,
     metadata::{Confirmation, Metadata, Permission, Retry},
     name::{InvalidName, ToolName},

@@ -67,6 +67,7 @@ mod event;
 mod executor;
 mod function;
 mod hook;
+mod millis;
 pub mod pin;
 mod policy;
 mod shield;
@@ -85,11 +86,11 @@ pub use tokio_util::sync::CancellationToken;
 pub use tool_core::{
     Actions, Answers, Arguments, Blob, Bytes, CallAddress, CallId, CallSink, Confirmation,
     ConfirmationAnswer, Content, ContentHash, Correction, CorrectionRule, ErrorKind, FunctionTool,
-    InputSchema, InvalidName, Lifetime, LogLevel, LogLine, Merge, Metadata, Method, ModelRequest, Needed,
-    OnRequest, OutputSchema, Permission, Plan, PrepareArguments, Prepared, Progress, Provided,
-    ReadonlyContext, Registration, Resource, ResourceBody, Retry, Run, RunContext, Running, SchemaError,
-    SchemaProblem, Site, State, StaticToolSet, Stream, Tool, ToolContext, ToolDefinition, ToolError,
-    ToolName, ToolOutput, Trigger, Violation, Violations, WithCallId, constraint,
+    InputSchema, InvalidHash, InvalidName, Lifetime, LogLevel, LogLine, Merge, Metadata, Method,
+    ModelRequest, Needed, OnRequest, OutputSchema, Permission, Plan, PrepareArguments, Prepared, Progress,
+    Provided, ReadonlyContext, Registration, Resource, ResourceBody, Retry, Run, RunContext, Running,
+    SchemaError, SchemaProblem, Site, State, StaticToolSet, Stream, Tool, ToolContext, ToolDefinition,
+    ToolError, ToolName, ToolOutput, Trigger, Violation, Violations, WithCallId, constraint,
 };
 #[doc = include_str!("docs/tool.md")]
 pub use tool_macros::tool;

@@ -49,6 +49,7 @@ pub use crate::{
     schema::{ResolvedPointer, pointer_steps},
     site,
     state::patch::apply as patch,
+    stored::{FormatVersion, present},
     to_json,
 };
 

@@ -1,6 +1,6 @@
 use std::{fmt, ops::Deref, slice, vec};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::plan::words::{beginning, grouped};
 
@@ -11,7 +11,7 @@ const LONGEST: usize = 200;
 ///
 /// Each part has at most 200 characters, whatever came: a longer pointer lacks its middle, and a
 /// longer text its end, with a note of its length.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Violation {
     /// The place: a JSON pointer into the arguments ([RFC 6901]), `""` for all of them.

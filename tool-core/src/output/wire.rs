@@ -4,15 +4,20 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use super::{Actions, Body, Content, Extras, ToolOutput};
-use crate::Correction;
+use crate::{
+    Correction,
+    stored::{FormatVersion, present},
+};
 
 #[derive(Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct Wire {
+    #[serde(rename = "v", skip_serializing)]
+    version: FormatVersion,
     content: Vec<Content>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     structured: Option<Value>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     details: Option<Value>,
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     meta: Option<Map<String, Value>>,
@@ -39,6 +44,20 @@ fn asks_nothing(actions: &Actions) -> bool {
     *actions == Actions::default()
 }
 
+impl ToolOutput {
+    /// The output that is written as `content` and `structured`.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn of_wire(content: Vec<Content>, structured: Option<Value>) -> Self {
+        Self::from(match (content.as_slice(), structured) {
+            ([], None) => Body::Empty,
+            ([Content::Text { text }], None) => Body::Text(text.clone()),
+            ([Content::Text { text }], Some(value)) if is_json_of(text, &value) => Body::Json(text.clone()),
+            (_, structured) => Body::blocks(content, structured),
+        })
+    }
+}
+
 impl Serialize for ToolOutput {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Extras { details, meta, child_run_id, operation_id, actions, corrections, failure, last } =
@@ -49,7 +68,9 @@ impl Serialize for ToolOutput {
             _ => self.structured(),
         };
         let content = self.content().into_owned();
+        let version = FormatVersion;
         Wire {
+            version,
             content,
             structured,
             details,
@@ -68,6 +89,7 @@ impl Serialize for ToolOutput {
 impl<'de> Deserialize<'de> for ToolOutput {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let Wire {
+            version: FormatVersion,
             content,
             structured,
             details,
@@ -79,12 +101,7 @@ impl<'de> Deserialize<'de> for ToolOutput {
             failure,
             last,
         } = Wire::deserialize(deserializer)?;
-        let body = match (content.as_slice(), structured) {
-            ([], None) => Body::Empty,
-            ([Content::Text { text }], None) => Body::Text(text.clone()),
-            ([Content::Text { text }], Some(value)) if is_json_of(text, &value) => Body::Json(text.clone()),
-            (_, structured) => Body::blocks(content, structured),
-        };
+        let body = Self::of_wire(content, structured).body;
         let extras =
             Extras { details, meta, child_run_id, operation_id, actions, corrections, failure, last };
         let extras = (extras != Extras::default()).then(|| Box::new(extras));

@@ -2,10 +2,11 @@
 
 mod outcome;
 mod result;
+mod wire;
 
 use std::{fmt, sync::Arc};
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 use tool_core::{Arguments, CallId, ErrorKind, Resource, ToolError};
 
@@ -26,29 +27,28 @@ pub use self::{
 /// // Arguments may hold what nobody else should read.
 /// assert_eq!(format!("{call:?}"), r#"ToolCall { id: "call_1", name: "add", arguments: 18 bytes }"#);
 /// ```
-#[derive(Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ToolCall {
     /// The id that the model gave the call, or a new one where it gave none.
-    #[serde(deserialize_with = "given_or_new", default = "CallId::generate")]
     pub id: CallId,
     /// The name of the tool, as the model wrote it.
     pub name: Arc<str>,
     /// The arguments, as the model wrote them.
-    #[serde(serialize_with = "as_text", deserialize_with = "text_or_value", default = "no_arguments")]
+    #[serde(serialize_with = "as_text")]
     pub arguments: Arguments<'static>,
     /// What the caller sent along, outside the arguments; `traceparent` is read by the framework.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub meta: Option<Map<String, Value>>,
     /// Documents that the caller sent along.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub resources: Vec<Resource>,
     /// The mark of a call that was cut off; absent in a call that is complete.
     ///
     /// An executor answers a marked call with [`ErrorKind::Incomplete`] and runs nothing. A program that calls
     /// a [`Registry`](crate::Registry) with the arguments of a call asks [`completed`](Self::completed) first.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub incomplete: Option<Incomplete>,
 }
 
@@ -176,22 +176,4 @@ impl Incomplete {
 
 fn as_text<S: Serializer>(arguments: &Arguments<'_>, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(arguments.as_str())
-}
-
-/// Some send JSON in a text, some the value itself.
-fn text_or_value<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Arguments<'static>, D::Error> {
-    Ok(match Value::deserialize(deserializer)? {
-        Value::String(text) => text.into(),
-        value => value.into(),
-    })
-}
-
-/// An empty id is none, and so is `null`.
-fn given_or_new<'de, D: Deserializer<'de>>(deserializer: D) -> Result<CallId, D::Error> {
-    let given = Option::<String>::deserialize(deserializer)?.filter(|id| !id.is_empty());
-    Ok(given.map_or_else(CallId::generate, CallId::from))
-}
-
-fn no_arguments() -> Arguments<'static> {
-    Arguments::EMPTY
 }

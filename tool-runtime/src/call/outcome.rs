@@ -1,8 +1,9 @@
 //! The outcomes of the calls of a batch.
 
+use serde::{Deserialize, Serialize};
 use tool_core::{Actions, CallAddress, CallId};
 
-use super::{ToolCall, ToolResult};
+use super::{ToolCall, ToolResult, wire::PendingWire};
 use crate::policy::ApprovalRequest;
 
 /// What became of one call of a batch.
@@ -17,7 +18,8 @@ pub enum CallOutcome {
 }
 
 /// A call whose answer is still to come.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", from = "PendingWire")]
 pub struct Pending {
     /// The call.
     pub call: ToolCall,
@@ -26,11 +28,13 @@ pub struct Pending {
     /// The operation that the call waits for.
     pub operation: Operation,
     /// The interim result for the model, such as that an approval is required; `None` if there is none yet.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub result: Option<ToolResult>,
 }
 
 /// What a pending call waits for.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum Operation {
     /// For what the tool started, under the id that the tool gave it; `None` where it gave none.
     LongRunning(Option<String>),

@@ -6,7 +6,6 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
 use tool_core::{Actions, CallId, Content, Correction, ErrorKind, ToolError, ToolOutput};
 
@@ -151,55 +150,5 @@ impl ToolResult {
     #[must_use]
     pub fn corrections(&self) -> &[Correction] {
         self.outcome.as_ref().map_or(&[], ToolOutput::corrections)
-    }
-}
-
-/// As programs exchange it: what the model reads in `content`, the rest beside it.
-impl Serialize for ToolResult {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        #[derive(Serialize)]
-        #[serde(rename_all = "camelCase")]
-        struct Wire<'a> {
-            id: &'a CallId,
-            name: &'a str,
-            is_error: bool,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            error: Option<&'static str>,
-            content: Cow<'a, [Content]>,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            structured: Option<Value>,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            details: Option<&'a Value>,
-            #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
-            meta: Option<&'a Map<String, Value>>,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            child_run_id: Option<&'a str>,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            operation_id: Option<&'a str>,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            actions: Option<&'a Actions>,
-            #[serde(skip_serializing_if = "<[Correction]>::is_empty")]
-            corrections: &'a [Correction],
-            attempts: u32,
-            duration_ms: u128,
-        }
-        let output = self.outcome.as_ref().ok();
-        Wire {
-            id: &self.id,
-            name: &self.name,
-            is_error: self.is_error(),
-            error: self.outcome.as_ref().err().map(|error| error.kind().name()),
-            content: self.content(),
-            structured: self.structured(),
-            details: self.details(),
-            meta: self.meta(),
-            child_run_id: output.and_then(ToolOutput::child_run_id),
-            operation_id: output.and_then(ToolOutput::operation_id),
-            actions: self.actions(),
-            corrections: self.corrections(),
-            attempts: self.attempts,
-            duration_ms: self.duration.as_millis(),
-        }
-        .serialize(serializer)
     }
 }

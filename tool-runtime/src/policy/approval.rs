@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json, value::RawValue};
-use tool_core::{CallAddress, ConfirmationAnswer, ContentHash, ToolDefinition};
+use tool_core::{__private::FormatVersion, CallAddress, ConfirmationAnswer, ContentHash, ToolDefinition};
 
 use crate::ToolCall;
 
@@ -16,8 +16,8 @@ pub const CONFIRMATION_CALL: &str = "request_confirmation";
 ///
 /// An answer counts for this question only, once: about this call of this tool as it is defined now, with these
 /// arguments, for this cause, with this hint and payload.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", from = "Wire")]
 #[non_exhaustive]
 pub struct ApprovalRequest {
     /// The call as it would run; values of secret parameters are replaced.
@@ -34,6 +34,26 @@ pub struct ApprovalRequest {
     /// The hash of all that the answer is bound to: the cause, the hint, the payload, the tool's definition, its
     /// arguments, and the executor that asks.
     pub hash: ContentHash,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Wire {
+    #[serde(default, rename = "v")]
+    _version: FormatVersion,
+    call: ToolCall,
+    address: CallAddress,
+    hint: String,
+    #[serde(default)]
+    payload: Value,
+    cause: Cause,
+    hash: ContentHash,
+}
+
+impl From<Wire> for ApprovalRequest {
+    fn from(Wire { call, address, hint, payload, cause, hash, .. }: Wire) -> Self {
+        Self { call, address, hint, payload, cause, hash }
+    }
 }
 
 /// A question about a call.
@@ -57,7 +77,7 @@ impl Question {
 }
 
 /// The reason for which a call requires an approval.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub enum Cause {

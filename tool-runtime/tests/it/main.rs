@@ -29,6 +29,7 @@ mod reports;
 mod returns;
 mod rules;
 mod schemas;
+mod storable;
 mod streams;
 #[cfg(feature = "testing")]
 mod testing;

@@ -2,7 +2,10 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::arguments::violation::{without_end, without_middle};
+use crate::{
+    arguments::violation::{without_end, without_middle},
+    stored::FormatVersion,
+};
 
 /// One thing that was almost right in a call's arguments, and what it was read as.
 ///
@@ -24,6 +27,7 @@ use crate::arguments::violation::{without_end, without_middle};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "Wire")]
 #[non_exhaustive]
 pub struct Correction {
     /// Where: a JSON pointer into the arguments ([RFC 6901]), `""` for all of them.
@@ -36,6 +40,22 @@ pub struct Correction {
     pub to: String,
     /// By which rule.
     pub rule: CorrectionRule,
+}
+
+#[derive(Deserialize)]
+struct Wire {
+    #[serde(default, rename = "v")]
+    _version: FormatVersion,
+    pointer: String,
+    from: String,
+    to: String,
+    rule: CorrectionRule,
+}
+
+impl From<Wire> for Correction {
+    fn from(Wire { pointer, from, to, rule, .. }: Wire) -> Self {
+        Self { pointer, from, to, rule }
+    }
 }
 
 /// How something that is almost right is read. These rules are all there are.

@@ -1,0 +1,137 @@
+//! A [`ToolError`] as JSON: what is absent is not written, and what is not written is absent.
+
+use std::{error::Error, fmt};
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::Value;
+
+use super::{ErrorKind, Source, ToolError};
+use crate::{
+    Content, ToolName, Violation, Violations,
+    guarded::caught,
+    stored::{FormatVersion, present},
+};
+
+/// The largest number of sources of which the texts are stored: a chain may be a circle.
+const SOURCES: usize = 32;
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Wire {
+    #[serde(default, rename = "v", skip_serializing)]
+    _version: FormatVersion,
+    kind: ErrorKind,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    tool: Option<String>,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    message: String,
+    /// The texts of the source, of its own source, and so on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    sources: Vec<String>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    retryable: bool,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    violations: Vec<Violation>,
+    /// The number of all violations, where not all are listed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    violations_total: Option<usize>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    arguments: Option<String>,
+    /// There is a secret among the arguments, which are not stored.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    hidden: bool,
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    example: Option<Value>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    suggestions: Vec<ToolName>,
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    details: Option<Value>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    content: Vec<Content>,
+}
+
+/// The sources are stored as their texts. Arguments among which there is a secret are not stored.
+impl Serialize for ToolError {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let violations = self.report();
+        Wire {
+            _version: FormatVersion,
+            kind: self.kind(),
+            tool: self.tool().map(str::to_owned),
+            message: self.inner.message.to_string(),
+            sources: self.inner.source.as_ref().map(Source::texts).unwrap_or_default(),
+            retryable: self.is_retryable(),
+            violations: violations.to_vec(),
+            violations_total: (violations.total() > violations.len()).then_some(violations.total()),
+            arguments: self.arguments().filter(|_| self.inner.echo).map(str::to_owned),
+            hidden: !self.inner.echo,
+            example: self.example().cloned(),
+            suggestions: self.suggestions().to_vec(),
+            details: self.details().cloned(),
+            content: self.content().to_vec(),
+        }
+        .serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for ToolError {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let wire = Wire::deserialize(deserializer)?;
+        let total = wire.violations_total.unwrap_or(wire.violations.len());
+        let mut error = Self::new(wire.kind, wire.message)
+            .with_violations(Violations::new(wire.violations, total))
+            .retryable(wire.retryable)
+            .with_example(wire.example.map(Into::into))
+            .with_content(wire.content);
+        let inner = &mut *error.inner;
+        inner.tool = wire.tool.map(Into::into);
+        inner.source = Stored::of(wire.sources).map(Source::new);
+        inner.arguments = wire.arguments;
+        inner.echo = !wire.hidden;
+        inner.suggestions = wire.suggestions;
+        inner.details = wire.details;
+        Ok(error)
+    }
+}
+
+impl Source {
+    /// The texts of the source, of its own source, and so on.
+    fn texts(&self) -> Vec<String> {
+        // The chain is the user's: where it panics, nothing more is known of it.
+        let below = || {
+            let below = self.as_error().and_then(Error::source);
+            let chain = std::iter::successors(below, |error: &&(dyn Error + 'static)| Error::source(*error));
+            chain.map(ToString::to_string).take(SOURCES - 1).collect()
+        };
+        let mut texts: Vec<String> = caught(below).unwrap_or_default();
+        texts.insert(0, self.text.to_string());
+        texts
+    }
+}
+
+/// A source that was stored: its text.
+#[derive(Debug)]
+struct Stored {
+    text: String,
+    source: Option<Box<Stored>>,
+}
+
+impl Stored {
+    fn of(texts: Vec<String>) -> Option<Box<dyn Error + Send + Sync>> {
+        let chain = texts.into_iter().take(SOURCES).rev();
+        let outermost = chain.fold(None, |source, text| Some(Box::new(Self { text, source })));
+        outermost.map(|stored| stored as Box<dyn Error + Send + Sync>)
+    }
+}
+
+impl fmt::Display for Stored {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl Error for Stored {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.source.as_deref().map(|source| source as _)
+    }
+}

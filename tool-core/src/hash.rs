@@ -1,0 +1,149 @@
+//! Hashes of definitions, arguments and questions.
+
+use std::{borrow::Cow, fmt, io, str::FromStr};
+
+use hmac_sha256::Hash;
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+use serde_json::ser::Formatter;
+
+use crate::arguments::canonical::sorted;
+
+/// A SHA-256 over canonical JSON, written in hexadecimal.
+///
+/// Canonical JSON has no blanks, the properties of each object sorted by name, and each number in one
+/// spelling of its exact decimal value: `100`, `100.0` and `1e2` are one number, 9007199254740992 and
+/// 9007199254740993 are two.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ContentHash([u8; 32]);
+
+impl ContentHash {
+    /// The hash of `value`.
+    ///
+    /// A number in a [`Value`](serde_json::Value) is an integer of 64 bits or else the nearest `f64`, so that the hash does
+    /// not depend on the features of `serde_json`; an integer of 128 bits in a type is hashed with all
+    /// of its digits. A value that cannot be written as JSON is hashed by the reason for that.
+    pub fn of<T: Serialize + ?Sized>(value: &T) -> Self {
+        let mut written = Vec::new();
+        let mut serializer = serde_json::Serializer::with_formatter(&mut written, AsHeld);
+        if let Err(error) = value.serialize(&mut serializer) {
+            return Self(Hash::hash(format!("not written: {error}").as_bytes()));
+        }
+        // A raw value that is not JSON is hashed as it is.
+        let canonical = std::str::from_utf8(&written).ok().and_then(sorted);
+        Self(Hash::hash(canonical.as_deref().map_or(&written, str::as_bytes)))
+    }
+
+    /// The hash of the value that the JSON text stands for, with all digits of its numbers; `None` if it
+    /// is not JSON.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use tool_core::ContentHash;
+    ///
+    /// let hash = |text| ContentHash::of_json(text);
+    /// assert_eq!(hash(r#"{ "b": 1e2, "a": "A" }"#), hash(r#"{"a":"\u0041","b":100.0}"#));
+    /// assert_ne!(hash("9007199254740993"), hash("9007199254740992"));
+    /// assert_eq!(hash("{"), None);
+    /// ```
+    #[must_use]
+    pub fn of_json(text: &str) -> Option<Self> {
+        sorted(text).map(|canonical| Self(Hash::hash(canonical.as_bytes())))
+    }
+
+    /// The hash over several hashes, in order.
+    #[must_use]
+    pub fn combine(hashes: impl IntoIterator<Item = Self>) -> Self {
+        let mut all = Hash::new();
+        for hash in hashes {
+            all.update(hash.0);
+        }
+        Self(all.finalize())
+    }
+}
+
+/// Writes numbers as a [`Value`](serde_json::Value) holds them that was read without `serde_json/arbitrary_precision`.
+struct AsHeld;
+
+impl Formatter for AsHeld {
+    fn write_f32<W: io::Write + ?Sized>(&mut self, writer: &mut W, value: f32) -> io::Result<()> {
+        self.write_f64(writer, value.into())
+    }
+
+    fn write_number_str<W: io::Write + ?Sized>(&mut self, writer: &mut W, value: &str) -> io::Result<()> {
+        let is_kept = value.parse::<i64>().is_ok() || value.parse::<u64>().is_ok();
+        match value.parse::<f64>() {
+            Ok(float) if !is_kept && float.is_finite() => self.write_f64(writer, float),
+            _ => writer.write_all(value.as_bytes()),
+        }
+    }
+}
+
+/// The text of a hash, which [`Display`](fmt::Display) wrote.
+impl FromStr for ContentHash {
+    type Err = InvalidHash;
+
+    fn from_str(text: &str) -> Result<Self, InvalidHash> {
+        let digit = |byte: &u8| char::from(*byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+        let mut hash = [0; 32];
+        if text.len() != 2 * hash.len() {
+            return Err(InvalidHash);
+        }
+        for (byte, digits) in hash.iter_mut().zip(text.as_bytes().chunks_exact(2)) {
+            let [high, low] = digits else { return Err(InvalidHash) };
+            *byte = digit(high).zip(digit(low)).map(|(high, low)| high << 4 | low).ok_or(InvalidHash)?;
+        }
+        Ok(Self(hash))
+    }
+}
+
+/// A text that is not a [`ContentHash`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct InvalidHash;
+
+impl fmt::Display for InvalidHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a hash has 64 hexadecimal digits")
+    }
+}
+
+impl std::error::Error for InvalidHash {}
+
+impl From<[u8; 32]> for ContentHash {
+    fn from(hash: [u8; 32]) -> Self {
+        Self(hash)
+    }
+}
+
+impl From<ContentHash> for [u8; 32] {
+    fn from(hash: ContentHash) -> Self {
+        hash.0
+    }
+}
+
+/// From its text.
+impl<'de> Deserialize<'de> for ContentHash {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = Cow::<str>::deserialize(deserializer)?;
+        text.parse().map_err(D::Error::custom)
+    }
+}
+
+/// As its text.
+impl Serialize for ContentHash {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl fmt::Display for ContentHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for ContentHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")
+    }
+}

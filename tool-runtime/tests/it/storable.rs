@@ -1,0 +1,340 @@
+//! Calls, results, errors, outcomes and questions, stored and read again.
+
+use std::{
+    error::Error,
+    fmt,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use proptest::{collection::vec, option, prelude::*, test_runner::Config};
+use serde::{Serialize, de::DeserializeOwned};
+use tool_runtime::{
+    Actions, ApprovalRequest, CallAddress, CallOutcome, Content, Correction, ErrorKind, Executor, Incomplete,
+    Operation, Pending, Resource, ResourceBody, ToolCall, ToolName, ToolResult, Violation, Violations,
+    prelude::*,
+};
+
+/// `stored` read again and stored again, which is the same text.
+fn again<T: Serialize + DeserializeOwned>(stored: &T) -> T {
+    let text = serde_json::to_string(stored).unwrap();
+    let read: T = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
+    assert_eq!(serde_json::to_string(&read).unwrap(), text);
+    // By way of a value, where numbers that a value holds stay.
+    let value: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(serde_json::to_value(serde_json::from_value::<T>(value.clone()).unwrap()).unwrap(), value);
+    // What a later version adds without a new number is ignored.
+    let mut more = value;
+    more["added later"] = json!({ "a": [1] });
+    more["v"] = json!(1);
+    serde_json::from_value::<T>(more.clone()).unwrap_or_else(|error| panic!("{error}: {text}"));
+    more["v"] = json!(2);
+    let refused = serde_json::from_value::<T>(more).err().unwrap_or_else(|| panic!("version 2: {text}"));
+    assert!(refused.to_string().starts_with("the format version 2 is not known"), "{refused}");
+    read
+}
+
+fn config() -> Config {
+    let cases = if std::env::var_os("PROPTEST_CASES").is_some() { Config::default().cases } else { 64 };
+    Config { cases, failure_persistence: None, ..Config::default() }
+}
+
+/// Any value that nests at most as deeply as it should to be read again inside of something else.
+fn value() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<u64>().prop_map(Value::from),
+        proptest::num::f64::NORMAL.prop_map(Value::from),
+        ".{0,8}".prop_map(Value::from),
+        (0..100_usize).prop_map(|depth| (0..depth).fold(json!(1), |inner, _| json!([inner]))),
+    ];
+    leaf.prop_recursive(4, 16, 4, |inner| {
+        prop_oneof![
+            vec(inner.clone(), 0..4).prop_map(Value::from),
+            vec((".{0,4}", inner), 0..4).prop_map(|members| Value::Object(members.into_iter().collect())),
+        ]
+    })
+}
+
+fn object() -> impl Strategy<Value = serde_json::Map<String, Value>> {
+    vec((".{0,4}", value()), 0..3).prop_map(|members| members.into_iter().collect())
+}
+
+fn content() -> impl Strategy<Value = Content> {
+    prop_oneof![
+        ".{0,9}".prop_map(Content::text),
+        vec(any::<u8>(), 0..9).prop_map(|data| Content::image(data, "image/png")),
+        vec(any::<u8>(), 0..9).prop_map(|data| Content::audio(data, "audio/wav")),
+        (".{0,5}", ".{0,5}").prop_map(|(uri, text)| Content::Resource {
+            resource: Resource { uri, mime_type: "text/plain".to_owned(), body: ResourceBody::Text(text) },
+        }),
+    ]
+}
+
+fn call() -> impl Strategy<Value = ToolCall> {
+    let arguments = prop_oneof![".{0,9}", value().prop_map(|value| value.to_string())];
+    ("[a-z]{1,5}", "[a-z_.]{0,9}", arguments, option::of(object()), option::of(".{0,6}")).prop_map(
+        |(id, name, arguments, meta, reason)| {
+            let call = ToolCall::new(name, arguments).with_id(id);
+            let call = meta.into_iter().fold(call, ToolCall::with_meta);
+            reason.into_iter().fold(call, |call, why| call.with_incomplete(Incomplete::because(why)))
+        },
+    )
+}
+
+fn output() -> impl Strategy<Value = ToolOutput> {
+    let body = prop_oneof![
+        Just(ToolOutput::empty()),
+        ".{0,9}".prop_map(ToolOutput::from),
+        value().prop_map(|value| ToolOutput::json(&value).unwrap()),
+        any::<u128>().prop_map(|number| ToolOutput::json(&number).unwrap()),
+        vec(content(), 0..3).prop_map(ToolOutput::new),
+        (vec(content(), 0..3), value()).prop_map(|(all, value)| ToolOutput::new(all).with_structured(value)),
+    ];
+    (body, option::of(value()), option::of(".{0,4}"), option::of(object()), any::<(bool, bool)>()).prop_map(
+        |(body, details, operation, state, (fails, last))| {
+            let output = details.into_iter().fold(body, ToolOutput::with_details);
+            let output = operation.into_iter().fold(output, ToolOutput::with_operation_id);
+            let output = state
+                .into_iter()
+                .fold(output, |output, state| output.with_actions(Actions { state, ..Actions::default() }));
+            let output = if fails { output.as_failure() } else { output };
+            if last { output.as_final() } else { output }
+        },
+    )
+}
+
+/// An error with a source of its own.
+#[derive(Debug)]
+struct Chained(String, Option<Box<Self>>);
+
+impl fmt::Display for Chained {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Error for Chained {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.1.as_deref().map(|source| source as _)
+    }
+}
+
+fn error() -> impl Strategy<Value = ToolError> {
+    let plain = prop_oneof![
+        (".{0,9}", vec(".{0,5}", 0..3)).prop_map(|(text, below)| {
+            let below = below.into_iter().fold(None, |below, text| Some(Box::new(Chained(text, below))));
+            ToolError::from_source(Chained(text, below))
+        }),
+        ".{0,9}".prop_map(ToolError::failed),
+        (vec((".{0,4}", ".{0,4}", ".{0,4}"), 0..3), 0..9_usize, ".{0,6}").prop_map(|(all, more, came)| {
+            let all: Vec<_> = all.into_iter().map(|(at, want, got)| Violation::new(at, want, got)).collect();
+            let total = all.len() + more;
+            ToolError::invalid_arguments(Violations::new(all, total), &came)
+        }),
+        Just(ToolError::new(ErrorKind::TimedOut, "late")),
+        Just(ToolError::unknown_tool("ad", vec![ToolName::new("add").unwrap()])),
+    ];
+    (plain, option::of("[a-z]{1,4}"), option::of(value()), vec(content(), 0..2), any::<(bool, bool)>())
+        .prop_map(|(error, tool, details, content, (retryable, hidden))| {
+            let error = tool.into_iter().fold(error, ToolError::with_tool);
+            let error = details.into_iter().fold(error, ToolError::with_details);
+            let error = error.with_content(content).retryable(retryable);
+            if hidden { error.without_values() } else { error }
+        })
+}
+
+fn result() -> impl Strategy<Value = ToolResult> {
+    let outcome = prop_oneof![output().prop_map(Ok), error().prop_map(Err)];
+    ("[a-z]{1,4}", ".{0,5}", outcome, any::<(u32, u32, i32)>()).prop_map(
+        |(id, name, outcome, (attempts, took, finished))| {
+            let mut result = ToolResult::new(id.into(), name, outcome);
+            result.attempts = attempts;
+            result.duration = Duration::from_micros(took.into());
+            let distance = Duration::from_millis(finished.unsigned_abs().into());
+            result.finished_at = if finished < 0 { UNIX_EPOCH - distance } else { UNIX_EPOCH + distance };
+            result
+        },
+    )
+}
+
+fn address() -> impl Strategy<Value = CallAddress> {
+    (option::of("[a-z]{1,4}"), "[a-z]{1,4}", any::<u64>()).prop_map(|(run, id, serial)| CallAddress {
+        run: run.map(Into::into),
+        call_id: id.into(),
+        serial,
+    })
+}
+
+fn outcome() -> impl Strategy<Value = CallOutcome> {
+    prop_oneof![
+        result().prop_map(CallOutcome::Finished),
+        (call(), address()).prop_map(|(call, address)| CallOutcome::External(call, address)),
+        (call(), address(), option::of(".{0,4}"), option::of(result())).prop_map(
+            |(call, address, operation, result)| {
+                let operation = Operation::LongRunning(operation);
+                CallOutcome::Pending(Pending { call, address, operation, result })
+            }
+        ),
+    ]
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    // D01
+    #[test]
+    fn a_call_is_read_as_it_was_stored(call in call()) {
+        prop_assert_eq!(again(&call), call);
+    }
+
+    #[test]
+    fn an_output_is_read_as_it_was_stored(output in output()) {
+        let read = again(&output);
+        prop_assert_eq!((read.text(), read.content()), (output.text(), output.content()));
+        // A text that is alone is its own value.
+        if let Some(value) = output.structured() {
+            prop_assert_eq!(read.structured(), Some(value));
+        }
+        prop_assert_eq!(read.details(), output.details());
+        prop_assert_eq!((read.is_failure(), read.is_final()), (output.is_failure(), output.is_final()));
+    }
+
+    #[test]
+    fn an_error_is_read_as_it_was_stored(error in error()) {
+        let read = again(&error);
+        prop_assert_eq!((read.feedback(), read.to_string()), (error.feedback(), error.to_string()));
+        prop_assert_eq!((read.kind(), read.is_retryable()), (error.kind(), error.is_retryable()));
+        prop_assert_eq!((read.report(), read.details()), (error.report(), error.details()));
+        let chain = |error: &ToolError| -> Vec<_> {
+            std::iter::successors(error.source(), |it: &&(dyn Error + 'static)| Error::source(*it))
+                .map(ToString::to_string)
+                .collect()
+        };
+        prop_assert_eq!(chain(&read), chain(&error));
+    }
+
+    // D01
+    #[test]
+    fn a_result_is_read_as_it_was_stored(result in result()) {
+        let read = again(&result);
+        prop_assert_eq!((&read.id, &read.name, read.attempts), (&result.id, &result.name, result.attempts));
+        prop_assert_eq!(read.text(), result.text());
+        let actions = |result: &ToolResult| result.actions().cloned().unwrap_or_default();
+        prop_assert_eq!((read.is_error(), actions(&read)), (result.is_error(), actions(&result)));
+        prop_assert_eq!(read.finished_at, result.finished_at);
+        prop_assert_eq!(read.duration.as_millis(), result.duration.as_millis());
+    }
+
+    #[test]
+    fn an_outcome_is_read_as_it_was_stored(outcome in outcome()) {
+        let read = again(&outcome);
+        prop_assert_eq!((read.id(), read.name()), (outcome.id(), outcome.name()));
+        prop_assert_eq!((read.address(), read.is_finished()), (outcome.address(), outcome.is_finished()));
+    }
+}
+
+// D01
+#[test]
+fn a_result_with_nothing_but_content_has_defaults() {
+    let result: ToolResult = serde_json::from_str(r#"{"content":[]}"#).unwrap();
+    assert!(!result.is_error() && result.content().is_empty() && result.outcome.unwrap().is_empty());
+    assert_eq!((&*result.name, result.attempts, result.duration), ("", 0, Duration::ZERO));
+    assert_eq!(result.finished_at, UNIX_EPOCH);
+    let failed = r#"{"content":[{"type":"text","text":"no"}],"isError":true}"#;
+    let failed: ToolResult = serde_json::from_str(failed).unwrap();
+    assert!(failed.is_error() && failed.outcome.is_ok_and(|output| output.is_failure()));
+    assert!(
+        !serde_json::to_string(&ToolResult::new("1".into(), "t", Ok("a".into()))).unwrap().contains("null")
+    );
+}
+
+// D01: numbers of more than 64 bits, and any nesting that arguments may have.
+#[test]
+fn arguments_that_come_as_an_object_keep_their_text() {
+    let deep = format!(r#"{{"a":{}1{}}}"#, "[".repeat(126), "]".repeat(126));
+    for arguments in
+        [r#"{"id":340282366920938463463374607431768211455,"x":1.10}"#, r#"{ "a" : 1e400 }"#, &*deep]
+    {
+        let call: ToolCall =
+            serde_json::from_str(&format!(r#"{{"name":"t","id":"1","arguments":{arguments}}}"#)).unwrap();
+        assert_eq!(call.arguments.as_str(), arguments);
+        assert_eq!(again(&call), call);
+    }
+    let read = |text: &str| serde_json::from_str::<ToolCall>(text).unwrap().arguments;
+    assert_eq!(read(r#"{"name":"t","arguments":"{\"a\":\"\\u00e9\"}"}"#).as_str(), r#"{"a":"\u00e9"}"#);
+    assert_eq!(read(r#"{"name":"t","arguments":null}"#).as_str(), "{}");
+    assert_eq!(read(r#"{"name":"t"}"#).as_str(), "{}");
+    // Behind a tag, where `serde` reads ahead, and from a value.
+    #[derive(serde::Deserialize)]
+    #[serde(tag = "type")]
+    enum Tagged {
+        Call { call: ToolCall },
+    }
+    for arguments in [json!({ "a": [1, "x"] }), json!(r#"{"a":[1,"x"]}"#)] {
+        let text = json!({ "type": "Call", "call": { "name": "t", "arguments": arguments } });
+        let Tagged::Call { call } = serde_json::from_str(&text.to_string()).unwrap();
+        assert_eq!(call.arguments.as_str(), r#"{"a":[1,"x"]}"#);
+        let call: ToolCall = serde_json::from_value(text["call"].clone()).unwrap();
+        assert_eq!(call.arguments.as_str(), r#"{"a":[1,"x"]}"#);
+    }
+}
+
+#[test]
+fn an_error_that_holds_a_secret_is_stored_without_the_arguments() {
+    let violation = Violation::new("/token", "text", "\"hunter2\"");
+    let error = ToolError::invalid_arguments(violation, r#"{"token":"hunter2"}"#).without_values();
+    let text = serde_json::to_string(&error).unwrap();
+    assert!(!text.contains("hunter2"), "{text}");
+    assert_eq!(again(&error).feedback(), error.feedback());
+}
+
+#[test]
+fn every_kind_of_error_is_stored_by_its_name() {
+    let kinds = ["unknown_tool", "invalid_arguments", "incomplete", "denied", "approval_required", "skipped"];
+    let others = ["unavailable", "cancelled", "timed_out", "panicked", "failed", "stopped", "invalid_output"];
+    let given = ["not_found", "bad_parameter", "not_implemented", "conflict", "internal"];
+    for name in kinds.into_iter().chain(others).chain(given) {
+        let kind: ErrorKind = serde_json::from_value(json!(name)).unwrap();
+        assert_eq!((kind.name(), json!(kind)), (name, json!(name)));
+    }
+}
+
+/// Pays.
+#[tool(register = false, confirm)]
+fn pay(amount: u128, #[arg(secret)] pin: String) -> String {
+    format!("{amount} {pin}")
+}
+
+// I15: what is stored of a question holds no secret.
+#[test]
+fn a_question_is_read_as_it_was_stored() {
+    let executor = Executor::new(Registry::builder().tool::<pay>().build().unwrap());
+    let call = ToolCall::new("pay", format!(r#"{{"amount":{},"pin":"hunter2"}}"#, u128::MAX)).with_id("0");
+    let outcomes = crate::run(executor.run(vec![call]));
+    let CallOutcome::Pending(pending) = &outcomes[0] else { panic!("{outcomes:?}") };
+    let Operation::Confirmation(request) = &pending.operation else { panic!("{pending:?}") };
+    let read: ApprovalRequest = again(&**request);
+    assert_eq!(read, **request);
+    assert!(read.call.arguments.as_str().contains(&u128::MAX.to_string()));
+    let stored = serde_json::to_string(&**request).unwrap();
+    assert!(!stored.contains("hunter2"), "{stored}");
+}
+
+#[test]
+fn a_correction_is_read_as_it_was_stored() {
+    /// Forecasts.
+    #[tool(register = false)]
+    fn forecast(days: u32) -> u32 {
+        days
+    }
+    let tools = Registry::builder().tool::<forecast>().build().unwrap();
+    let output = crate::run(tools.call("forecast", r#"{"days":"3"}"#)).unwrap();
+    let [correction] = output.corrections() else { panic!("{output:?}") };
+    let read: Correction = again(correction);
+    assert_eq!(&read, correction);
+    let result = ToolResult::new("1".into(), "forecast", Ok(output));
+    assert_eq!(again(&result).corrections(), [read]);
+    assert!(result.finished_at <= SystemTime::now());
+}
