@@ -11,13 +11,14 @@
 use std::{
     env,
     io::{self, Write},
+    sync::Arc,
 };
 
 use anyhow::{Context as _, bail};
 use futures_util::TryStreamExt as _;
 use sse_stream::SseByteStream;
 use tool_runtime::{
-    CallOutcome, Executor,
+    CallOutcome, Executor, RunContext,
     dialect::{Assembled, Bound, Delta, Dialect},
     prelude::*,
 };
@@ -75,12 +76,12 @@ async fn main() -> anyhow::Result<()> {
     let bound = dialect.bind(executor.tools());
     request["stream"] = (!has("--whole")).into();
     request["messages"] = json!([{ "role": "user", "content": words.join(" ") }]);
-    bound.pack(&mut request)?;
     let mut body = bound.body(request)?;
+    let run = Arc::new(RunContext::new().with_user_content(words.join(" ")));
 
     let client = reqwest::Client::new();
     for _ in 0..MOST_REQUESTS {
-        let request = client.post(&url).json(&body);
+        let request = client.post(&url).json(&bound.pack(body.clone(), Arc::clone(&run)).await?);
         let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, value));
         let response = request.send().await?;
         if response.status().is_client_error() || response.status().is_server_error() {
@@ -93,7 +94,7 @@ async fn main() -> anyhow::Result<()> {
         if read.calls.is_empty() {
             return Ok(());
         }
-        let outcomes = executor.run(read.calls.clone()).await;
+        let outcomes = executor.batch(read.calls.clone()).within(Arc::clone(&run)).run().await;
         for result in outcomes.iter().filter_map(CallOutcome::result) {
             println!("[{}: {}]", result.name, result.text());
         }

@@ -136,9 +136,10 @@ impl Tool for FunctionTool {
         self.spec.retry.is_some() && self.spec.fails_blindly.is_some_and(|fails_blindly| fails_blindly())
     }
 
-    fn on_request(&self, request: &mut ModelRequest<'_>) {
-        if let Some(add) = self.spec.on_request {
-            add(request);
+    fn on_request(&self, request: ModelRequest) -> Running<'_, Result<(), ToolError>> {
+        match self.spec.on_request {
+            Some(add) => add(request),
+            None => Box::pin(std::future::ready(Ok(()))),
         }
     }
 }

@@ -54,7 +54,9 @@ pub use self::{
     nearest::{Names, closest, nearest},
     output::{Actions, Blob, Bytes, Content, Resource, ResourceBody, ToolOutput},
     registration::{Method, Registration, Site},
-    request::ModelRequest,
+    request::{
+        AddedMessage, ModelRequest, RequestAdditions, RequestFn, RequestHook, SharedRequestHook, request_fn,
+    },
     schema::{InputSchema, OutputSchema, SchemaError, constraint},
     state::{Lifetime, State},
     tool::{Answers, OnRequest, PrepareArguments, Prepared, Run, Running, StaticToolSet, Tool},

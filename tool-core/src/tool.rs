@@ -23,8 +23,8 @@ pub type Running<'a, T = Result<ToolOutput, ToolError>> = Pin<Box<dyn Future<Out
 /// What may be done to arguments before they are checked: rename, drop or fill properties.
 pub type PrepareArguments = fn(&mut Map<String, Value>) -> Result<(), ToolError>;
 
-/// What a tool does to a request that is about to be sent to a model.
-pub type OnRequest = fn(&mut ModelRequest<'_>);
+/// A function that adds to a request that is about to be sent to a model.
+pub type OnRequest = fn(ModelRequest) -> Running<'static, Result<(), ToolError>>;
 
 /// Something that a model can call.
 ///
@@ -157,11 +157,18 @@ pub trait Tool: Send + Sync {
         false
     }
 
-    /// Adds to a request that is about to be sent to a model with the tool among others: instructions, or tools of
-    /// the provider's own. The tool is declared in it already.
+    /// Adds to a request that is about to be sent to a model with the tool among others: instructions, messages, or
+    /// tools of the provider's own. The tool is declared in it already.
     ///
     /// It is called for every request, and has no access to what a call has.
-    fn on_request(&self, _request: &mut ModelRequest<'_>) {}
+    ///
+    /// # Errors
+    ///
+    /// If the request must not be sent without what could not be added.
+    fn on_request(&self, request: ModelRequest) -> Running<'_, Result<(), ToolError>> {
+        let _ = request;
+        Box::pin(std::future::ready(Ok(())))
+    }
 
     /// Both halves of a call in a row, for a caller that has nothing to do between them. Nothing but
     /// the check happens until the future is polled.
@@ -224,8 +231,8 @@ impl<T: Tool + ?Sized> Tool for Arc<T> {
         (**self).retries_blindly()
     }
 
-    fn on_request(&self, request: &mut ModelRequest<'_>) {
-        (**self).on_request(request);
+    fn on_request(&self, request: ModelRequest) -> Running<'_, Result<(), ToolError>> {
+        (**self).on_request(request)
     }
 }
 

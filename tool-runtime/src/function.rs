@@ -5,8 +5,8 @@ use std::{borrow::Cow, fmt, future::Future, sync::Arc};
 use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
 use tool_core::{
-    Arguments, InputSchema, Metadata, ModelRequest, OutputSchema, Prepared, Running, Tool, ToolContext,
-    ToolDefinition, ToolError, ToolName, ToolOutput,
+    Arguments, InputSchema, Metadata, ModelRequest, OutputSchema, Prepared, Running, SharedRequestHook, Tool,
+    ToolContext, ToolDefinition, ToolError, ToolName, ToolOutput, request_fn,
 };
 
 use crate::Declaration;
@@ -179,22 +179,41 @@ type Prepare = dyn Fn(&ToolDefinition, &mut Arguments<'_>) -> Result<Body, ToolE
 /// The second half of a call.
 type Body = Box<dyn FnOnce(ToolContext) -> Running<'static> + Send>;
 
-/// What adds to a request.
-type AddTo = dyn Fn(&mut ModelRequest<'_>) + Send + Sync;
-
 /// A tool made from a closure, by a [`ToolBuilder`].
 #[derive(Clone)]
 pub struct ClosureTool {
     definition: ToolDefinition,
     prepare: Arc<Prepare>,
-    on_request: Option<Arc<AddTo>>,
+    on_request: Option<SharedRequestHook>,
 }
 
 impl ClosureTool {
-    /// Sets what the tool adds to every request that it is part of: instructions, or tools of the provider's own.
+    /// Sets what the tool adds to every request that it is part of: instructions, messages, or tools of the provider's
+    /// own.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use tool_runtime::{ToolError, prelude::*};
+    ///
+    /// #[tool_args]
+    /// struct Nothing {}
+    ///
+    /// let clock = ToolBuilder::new("now").description("Tells the time.").must(|_: Nothing, _| async {
+    ///     Ok::<_, ToolError>("noon")
+    /// });
+    /// let clock = clock.with_on_request(|request| async move {
+    ///     request.instruct("Ask for the time before you plan a day.");
+    ///     Ok(())
+    /// });
+    /// ```
     #[must_use]
-    pub fn with_on_request(mut self, add: impl Fn(&mut ModelRequest<'_>) + Send + Sync + 'static) -> Self {
-        self.on_request = Some(Arc::new(add));
+    pub fn with_on_request<F, Fut>(mut self, add: F) -> Self
+    where
+        F: Fn(ModelRequest) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<(), ToolError>> + Send,
+    {
+        self.on_request = Some(SharedRequestHook::new(request_fn(add)));
         self
     }
 }
@@ -214,9 +233,10 @@ impl Tool for ClosureTool {
         true
     }
 
-    fn on_request(&self, request: &mut ModelRequest<'_>) {
-        if let Some(add) = &self.on_request {
-            add(request);
+    fn on_request(&self, request: ModelRequest) -> Running<'_, Result<(), ToolError>> {
+        match &self.on_request {
+            Some(hook) => hook.asked(request),
+            None => Box::pin(std::future::ready(Ok(()))),
         }
     }
 }

@@ -84,13 +84,14 @@ pub use serde;
 pub use serde_json;
 pub use tokio_util::sync::CancellationToken;
 pub use tool_core::{
-    Actions, Answers, Arguments, Blob, Bytes, CallAddress, CallId, CallSink, Confirmation,
+    Actions, AddedMessage, Answers, Arguments, Blob, Bytes, CallAddress, CallId, CallSink, Confirmation,
     ConfirmationAnswer, Content, ContentHash, Correction, CorrectionRule, ErrorKind, FunctionTool,
     InputSchema, InvalidHash, InvalidName, Lifetime, LogLevel, LogLine, Merge, Metadata, Method,
     ModelRequest, Needed, OnRequest, OutputSchema, Permission, Plan, PrepareArguments, Prepared, Progress,
-    Provided, ReadonlyContext, Registration, Resource, ResourceBody, Retry, Run, RunContext, Running,
-    SchemaError, SchemaProblem, Site, State, StaticToolSet, Stream, Tool, ToolContext, ToolDefinition,
-    ToolError, ToolName, ToolOutput, Trigger, Violation, Violations, WithCallId, constraint,
+    Provided, ReadonlyContext, Registration, RequestAdditions, RequestFn, RequestHook, Resource,
+    ResourceBody, Retry, Run, RunContext, Running, SchemaError, SchemaProblem, SharedRequestHook, Site,
+    State, StaticToolSet, Stream, Tool, ToolContext, ToolDefinition, ToolError, ToolName, ToolOutput,
+    Trigger, Violation, Violations, WithCallId, constraint, request_fn,
 };
 #[doc = include_str!("docs/tool.md")]
 pub use tool_macros::tool;

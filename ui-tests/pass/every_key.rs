@@ -20,7 +20,7 @@ fn may_send(_: &ToolContext, _: &String, _: &Option<Vec<String>>, _: &f64, _: &S
     Permission::Allow
 }
 
-fn instruct(request: &mut ModelRequest<'_>) {
+async fn instruct(request: ModelRequest) {
     request.instruct("Ask before you send.");
 }
 

@@ -3,6 +3,7 @@
 //! An expansion is a table ([`Spec`]), one slot for each parameter, and a closure that calls the
 //! user's function. Everything else happens here, once for all tools.
 
+mod added;
 mod borrowed_list;
 mod constraint;
 mod decode;
@@ -25,6 +26,7 @@ pub use serde_json;
 pub use std::{sync::Arc, vec::Vec};
 
 pub use self::{
+    added::{Added, AddedLater},
     constraint::{Constraint, check},
     invocation::{
         Boxed, Call, Invocation, OwnedCall, Start, Used, Using, allow, boxed, guarded, invocation, never,

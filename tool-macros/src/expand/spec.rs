@@ -125,7 +125,16 @@ fn execution(keys: &ToolKeys, fields: &mut Fields) {
     let needs: Vec<TokenStream> =
         value(&keys.needs).into_iter().flatten().map(|ty| quote!(__tool::Needed::of::<#ty>)).collect();
     fields.list("needs", &needs);
-    fields.some("on_request", value(&keys.on_request));
+    fields.some("on_request", value(&keys.on_request).map(on_request));
+}
+
+/// The function as one that is async and may fail.
+fn on_request(path: &syn::Path) -> TokenStream {
+    quote_spanned!(path.span()=> |request| {
+        #[allow(unused_imports)]
+        use __tool::AddedLater as _;
+        __tool::Added(#path(request)).running()
+    })
 }
 
 /// Whether errors are known to be temporary, where that decides and no function says so.

@@ -17,13 +17,16 @@ use super::{DialectError, wire::Wire};
 /// # Examples
 ///
 /// ```
-/// # use tool_runtime::{dialect::Dialect, prelude::*};
+/// # use tool_runtime::{RunContext, dialect::Dialect, prelude::*};
+/// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
 /// # let tools = Registry::builder().build()?;
 /// let gemini = Dialect::gemini().bind(&tools);
 /// let mut body = gemini.body(json!({ "contents": [] }))?;
 /// body.push(&json!({ "role": "user", "parts": [{ "text": "Hello." }] }))?;
-/// gemini.pack(body.fields_mut())?;
-/// assert_eq!(json!(body)["contents"][0]["parts"][0]["text"], "Hello.");
+/// let request = gemini.pack(body.clone(), RunContext::new()).await?;
+/// assert_eq!(json!(request)["contents"][0]["parts"][0]["text"], "Hello.");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # })?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone)]
@@ -56,7 +59,7 @@ impl RequestBody {
         Ok(Self { fields, list, added: Vec::new() })
     }
 
-    /// All members, without the messages that were added; [`Bound::pack`](super::Bound::pack) adds tools to them.
+    /// All members, without the messages that were added.
     pub fn fields_mut(&mut self) -> &mut Value {
         &mut self.fields
     }
@@ -69,6 +72,13 @@ impl RequestBody {
     pub fn push<T: Serialize + ?Sized>(&mut self, message: &T) -> Result<(), serde_json::Error> {
         self.added.push(to_raw_value(message)?);
         Ok(())
+    }
+
+    /// Adds messages to those of the member.
+    pub(super) fn insert(&mut self, messages: Vec<Value>) {
+        if let Some(Value::Array(list)) = self.fields.get_mut(self.list) {
+            list.extend(messages);
+        }
     }
 
     /// Adds a message, or each one of a list.

@@ -4,14 +4,14 @@ use std::{borrow::Cow, fmt, sync::Arc};
 
 use serde::{Deserialize, Deserializer, de::MapAccess};
 use serde_json::{Value, value::RawValue};
-use tool_core::Arguments;
+use tool_core::{Arguments, RunContext};
 
 use super::{
     Assembled, Assembler, DialectError, Finding, Json, RequestBody,
     error::At,
     exports::{Exports, OutputForm},
     reading::Reading,
-    request,
+    request::{self, PackError, PackTarget},
     wire::Wire,
 };
 use crate::{CallOutcome, Registry, ToolCall, ToolResult};
@@ -35,35 +35,47 @@ impl Bound {
         &self.exports.definitions
     }
 
-    /// Puts the tools into a request, after those that it has, and then what each tool
-    /// [adds](tool_core::Tool::on_request): tools of the provider's own after them, instructions below those that
-    /// there are. What is there already is not put in again.
+    /// Returns a request with the tools, after those that it has, and with what is added to it: what each
+    /// [`RequestHook`](crate::RequestHook) adds, in the order in which the hooks were added (those of the program, of the
+    /// toolbox, of each set), and then what each tool [adds](tool_core::Tool::on_request), in the order of their names.
     ///
-    /// - OpenAI, chat completions: in the first of `messages`, if it is of the system or the developer, or else before it.
+    /// Tools of the provider's own come after the others, instructions below those that there are, messages after all
+    /// messages. Tools and instructions that are there already are not put in again. In a loop, pack a copy of the
+    /// [body](Self::body) for each request, so that what is added counts for this request alone.
+    ///
+    /// - OpenAI, chat completions: instructions are in the first of `messages`, if it is of the system or the developer, or
+    ///   else before it.
     /// - OpenAI, responses: in `instructions`. MCP: likewise, in the `_meta` of the listing; a server tells of them when it
     ///   is initialized.
     /// - Anthropic: in `system`. Gemini: in `systemInstruction`.
     ///
     /// # Errors
     ///
-    /// If the request is no object, its `tools` are no list, or instructions have no place in it; or if a tool panics.
-    /// What was put in before is not taken out.
+    /// If the request is no object, its `tools` are no list, or what is added has no place in it; if a tool or a hook fails
+    /// or panics, which the error names; or if the run is cancelled.
     ///
     /// # Examples
     ///
     /// ```
-    /// # use tool_runtime::{dialect::Dialect, prelude::*};
+    /// # use tool_runtime::{RunContext, dialect::Dialect, prelude::*};
     /// # /// Adds.
     /// # #[tool]
     /// # fn add(a: i64, b: i64) -> i64 { a + b }
+    /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
     /// let tools = Registry::builder().tool::<add>().build()?;
-    /// let mut request = json!({ "model": "claude", "messages": [] });
-    /// Dialect::anthropic().bind(&tools).pack(&mut request)?;
+    /// let request = json!({ "model": "claude", "messages": [] });
+    /// let request = Dialect::anthropic().bind(&tools).pack(request, RunContext::new()).await?;
     /// assert_eq!(request["tools"][0]["name"], "add");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn pack(&self, request: &mut Value) -> Result<(), DialectError> {
-        request::pack(self, &self.registry, request)
+    pub async fn pack<R: PackTarget>(
+        &self,
+        request: R,
+        run: impl Into<Arc<RunContext>>,
+    ) -> Result<R, PackError> {
+        request::pack(self, &self.registry, request, run.into()).await
     }
 
     /// What the dialect changed in the tools, and what it cannot carry.

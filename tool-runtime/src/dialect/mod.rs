@@ -126,6 +126,7 @@ pub use self::{
     finding::{Finding, Severity},
     json::Json,
     lint::{assert_portable, lint},
+    request::{PackError, PackTarget},
     usage::Usage,
 };
 use self::{exports::Exports, wire::Wire};

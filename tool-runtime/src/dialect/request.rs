@@ -1,33 +1,163 @@
-//! A request with tools: their declarations, and what else they add.
+//! A request with tools: their declarations, and what else is added to it.
 
-use std::collections::HashSet;
+use std::{collections::HashSet, fmt, sync::Arc};
 
 use serde_json::{Value, json};
-use tool_core::ModelRequest;
+use tool_core::{
+    AddedMessage, ModelRequest, RequestAdditions, RequestHook as _, RunContext, Running, ToolError,
+};
 
-use super::{Bound, DialectError};
-use crate::{Registry, shield::caught};
+use super::{Bound, DialectError, RequestBody};
+use crate::{Registry, shield::guarded};
 
-/// Puts `bound` into a request, and what its tools add.
-pub(super) fn pack(bound: &Bound, registry: &Registry, request: &mut Value) -> Result<(), DialectError> {
+/// Why [`Bound::pack`] failed.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum PackError {
+    /// The request has no place for what is added to it.
+    Dialect(DialectError),
+    /// A tool could not add to the request, or panicked.
+    Tool {
+        /// The name of the tool.
+        tool: String,
+        /// The reason.
+        error: ToolError,
+    },
+    /// A [`RequestHook`](crate::RequestHook) could not add to the request, or panicked.
+    Hook {
+        /// The [name](crate::RequestHook::name) of the hook.
+        hook: String,
+        /// The reason.
+        error: ToolError,
+    },
+    /// The run was cancelled.
+    Cancelled,
+}
+
+impl fmt::Display for PackError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Dialect(error) => error.fmt(f),
+            Self::Tool { tool, error } => {
+                write!(f, "the tool `{tool}` cannot add to the request: {}", error.reason())
+            }
+            Self::Hook { hook, error } => {
+                write!(f, "the hook `{hook}` cannot add to the request: {}", error.reason())
+            }
+            Self::Cancelled => f.write_str("the run was cancelled before the request was complete"),
+        }
+    }
+}
+
+impl std::error::Error for PackError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Tool { error, .. } | Self::Hook { error, .. } => error.source(),
+            Self::Dialect(_) | Self::Cancelled => None,
+        }
+    }
+}
+
+impl From<DialectError> for PackError {
+    fn from(error: DialectError) -> Self {
+        Self::Dialect(error)
+    }
+}
+
+/// A request that [`Bound::pack`] adds to: a [`RequestBody`], or the members of one as a [`Value`].
+pub trait PackTarget: sealed::Sealed + Send {
+    #[doc(hidden)]
+    fn members(&mut self) -> &mut Value;
+    #[doc(hidden)]
+    fn push_messages(&mut self, bound: &Bound, messages: Vec<Value>) -> Result<(), DialectError>;
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for serde_json::Value {}
+    impl Sealed for super::RequestBody {}
+}
+
+impl PackTarget for Value {
+    fn members(&mut self) -> &mut Value {
+        self
+    }
+
+    fn push_messages(&mut self, bound: &Bound, messages: Vec<Value>) -> Result<(), DialectError> {
+        if !messages.is_empty() {
+            let mut body = RequestBody::new(bound.wire(), std::mem::take(self))?;
+            body.insert(messages);
+            *self = std::mem::take(body.fields_mut());
+        }
+        Ok(())
+    }
+}
+
+impl PackTarget for RequestBody {
+    fn members(&mut self) -> &mut Value {
+        self.fields_mut()
+    }
+
+    fn push_messages(&mut self, _: &Bound, messages: Vec<Value>) -> Result<(), DialectError> {
+        for message in messages {
+            let written = self.push(&message);
+            written.map_err(|error| DialectError {
+                pointer: String::new(),
+                expected: "a message".to_owned(),
+                got: error.to_string(),
+            })?;
+        }
+        Ok(())
+    }
+}
+
+/// Puts `bound` into a request, and what is added to it.
+pub(super) async fn pack<R: PackTarget>(
+    bound: &Bound,
+    registry: &Registry,
+    mut request: R,
+    run: Arc<RunContext>,
+) -> Result<R, PackError> {
+    let body = request.members();
     if let Value::Array(own) = bound.definitions() {
-        add_tools(request, own)?;
+        add_tools(body, own)?;
     }
-    let mut asked = ModelRequest::new(bound.wire().name(), request);
-    for entry in registry.entries() {
-        let name = entry.definition().name();
-        asked.ask_as(bound.wire_name(name));
-        caught(|| entry.tool().on_request(&mut asked)).map_err(|message| DialectError {
-            pointer: "/tools".to_owned(),
-            expected: format!("what `{name}` adds to a request"),
-            got: format!("a panic: {message}"),
-        })?;
+    let stop = run.cancellation().clone();
+    let asked = ModelRequest::new(bound.wire().name(), std::mem::take(body), run);
+    let asking = ask(bound, registry, &asked);
+    stop.run_until_cancelled(asking).await.ok_or(PackError::Cancelled)??;
+    let (members, added) = asked.finish();
+    let RequestAdditions { instructions, native, messages, members: set, .. } = added;
+    *body = members;
+    if let Value::Object(body) = body {
+        body.extend(set);
     }
-    let (instructions, native) = asked.take_added();
-    add_tools(request, &native)?;
+    add_tools(body, &native)?;
     // Anthropic refuses an empty text (<https://github.com/anthropics/claude-code/issues/23440>).
     let mut instructions = instructions.iter().filter(|text| !text.trim().is_empty());
-    instructions.try_for_each(|text| bound.wire().instruct(request, text))
+    instructions.try_for_each(|text| bound.wire().instruct(body, text))?;
+    let messages = messages.into_iter().filter_map(|message| match message {
+        AddedMessage::Text(text) => Some(bound.wire().user_text(&text)),
+        AddedMessage::Native(message) => Some(message),
+        _ => None,
+    });
+    request.push_messages(bound, messages.collect())?;
+    Ok(request)
+}
+
+/// Asks all who may add to `request`, one after the other.
+async fn ask(bound: &Bound, registry: &Registry, request: &ModelRequest) -> Result<(), PackError> {
+    for hook in registry.request_hooks() {
+        let asked = guarded("it", || hook.asked(request.clone())).await.flatten();
+        asked.map_err(|error| PackError::Hook { hook: hook.name().to_owned(), error })?;
+    }
+    for entry in registry.entries() {
+        let name = entry.definition().name();
+        let add = || -> Running<'_, _> { entry.tool().on_request(request.of_tool(bound.wire_name(name))) };
+        let asked = guarded("it", add).await.flatten();
+        asked.map_err(|error| PackError::Tool { tool: name.to_string(), error })?;
+    }
+    Ok(())
 }
 
 /// Adds tools to those of a request, each once; declarations to the list of them, where there is one.

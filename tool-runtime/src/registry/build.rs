@@ -5,7 +5,8 @@ use std::{
 };
 
 use tool_core::{
-    __private::Handle, Method, Needed, Provided, Registration, SchemaError, Site, StaticToolSet, Tool,
+    __private::Handle, Method, Needed, Provided, Registration, RequestHook, SchemaError, SharedRequestHook,
+    Site, StaticToolSet, Tool,
 };
 
 use super::{BuildError, Facts, Problem, Registry, Terms, entry::Entry};
@@ -24,6 +25,7 @@ pub struct RegistryBuilder {
     strict: bool,
     repair: Repair,
     problems: Vec<Problem>,
+    request_hooks: Vec<SharedRequestHook>,
 }
 
 /// Whether what the tools need has to be there.
@@ -137,6 +139,32 @@ impl RegistryBuilder {
     /// Adds the methods of a value whose `impl` block has `#[toolset]`.
     pub fn toolset(mut self, set: impl StaticToolSet) -> Self {
         self.sources.extend(Arc::new(set).tools().into_iter().map(Source::Method));
+        self
+    }
+
+    /// Adds what adds to every request that is made of the tools, and is no tool itself. Hooks are asked before the tools,
+    /// in the order in which they are added; see [`Bound::pack`](crate::dialect::Bound::pack).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use tool_runtime::{RunContext, dialect::Dialect, prelude::*, request_fn};
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+    /// let polite = request_fn(|request| async move {
+    ///     request.instruct("Be kind.");
+    ///     Ok(())
+    /// });
+    /// let tools = Registry::builder().request_hook(polite).build()?;
+    /// let request = json!({ "model": "claude", "messages": [] });
+    /// let request = Dialect::anthropic().bind(&tools).pack(request, RunContext::new()).await?;
+    /// assert_eq!(request["system"], "Be kind.");
+    /// # Ok::<(), anyhow::Error>(())
+    /// # })?;
+    /// # Ok::<(), anyhow::Error>(())
+    /// ```
+    pub fn request_hook(mut self, hook: impl RequestHook + 'static) -> Self {
+        self.request_hooks.push(SharedRequestHook::new(hook));
         self
     }
 
@@ -278,7 +306,17 @@ impl RegistryBuilder {
     }
 
     fn make(self, values: Values) -> Result<Registry, BuildError> {
-        let Self { sources, replaced, provided, per_run, expected, strict, repair, mut problems } = self;
+        let Self {
+            sources,
+            replaced,
+            provided,
+            per_run,
+            expected,
+            strict,
+            repair,
+            mut problems,
+            request_hooks,
+        } = self;
         let lenience = Lenience { coercion: !strict, repair };
         let mut by_name: BTreeMap<String, Vec<Source>> = BTreeMap::new();
         for source in sources {
@@ -318,7 +356,8 @@ impl RegistryBuilder {
             return Err(BuildError { problems });
         }
         let terms = Terms { provided: Arc::new(provided), per_run, lenience };
-        Ok(Registry::new(entries.into_iter().map(Arc::new).collect(), Arc::new(terms)))
+        let entries = entries.into_iter().map(Arc::new).collect();
+        Ok(Registry::new(entries, Arc::new(terms), request_hooks))
     }
 }
 

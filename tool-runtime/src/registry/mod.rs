@@ -21,8 +21,8 @@ use foldhash::fast::FixedState;
 use serde::de::DeserializeOwned;
 use tokio_util::sync::CancellationToken;
 use tool_core::{
-    Arguments, CallId, Confirmation, ContentHash, ErrorKind, Metadata, Names, Needed, Provided, Tool,
-    ToolContext, ToolDefinition, ToolError, ToolName, ToolOutput,
+    Arguments, CallId, Confirmation, ContentHash, ErrorKind, Metadata, Names, Needed, Provided,
+    SharedRequestHook, Tool, ToolContext, ToolDefinition, ToolError, ToolName, ToolOutput,
 };
 
 pub(crate) use self::entry::{Entry, Facts};
@@ -68,6 +68,8 @@ struct Inner {
     content_hash: OnceLock<ContentHash>,
     /// By which names are found that are close to an unknown one.
     names: OnceLock<Names>,
+    /// What adds to requests beside the tools.
+    request_hooks: Vec<SharedRequestHook>,
     /// Whether arguments of some tool are repaired.
     repairs: bool,
     /// Whether some tool has a secret parameter.
@@ -109,11 +111,11 @@ impl Registry {
     pub(crate) fn none() -> Self {
         let lenience = Lenience { coercion: true, repair: Repair::default() };
         let terms = Terms { provided: Arc::default(), per_run: Vec::new(), lenience };
-        Self::new(Vec::new(), Arc::new(terms))
+        Self::new(Vec::new(), Arc::new(terms), Vec::new())
     }
 
     /// The set of `entries`, which are sorted by name.
-    fn new(entries: Vec<Arc<Entry>>, terms: Arc<Terms>) -> Self {
+    fn new(entries: Vec<Arc<Entry>>, terms: Arc<Terms>, request_hooks: Vec<SharedRequestHook>) -> Self {
         let definitions: Vec<_> = entries.iter().map(|entry| entry.definition().clone()).collect();
         let by_name = definitions.iter().enumerate().map(|(at, it)| (it.name().clone(), at)).collect();
         let aborts = cfg!(panic = "abort").then_some(Warning::PanicsAbort);
@@ -129,6 +131,7 @@ impl Registry {
                 warnings,
                 content_hash: OnceLock::new(),
                 names: OnceLock::new(),
+                request_hooks,
                 repairs,
                 has_secret,
             }),
@@ -139,6 +142,12 @@ impl Registry {
     #[must_use]
     pub fn definitions(&self) -> &[ToolDefinition] {
         &self.inner.definitions
+    }
+
+    /// Returns the [request hooks](RegistryBuilder::request_hook), in the order in which they are asked.
+    #[must_use]
+    pub fn request_hooks(&self) -> &[SharedRequestHook] {
+        &self.inner.request_hooks
     }
 
     /// The tool of that name.

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use tool_core::{Provided, Tool, ToolError};
+use tool_core::{Provided, SharedRequestHook, Tool, ToolError};
 
 use super::{BuildError, Entry, Facts, Problem, Registry, build::missing};
 use crate::{NamedTools, shield::caught};
@@ -71,7 +71,13 @@ impl Registry {
 
     /// A set of `entries`, sorted by name, on the terms of this one.
     pub(crate) fn of(&self, entries: Vec<Arc<Entry>>) -> Self {
-        Self::new(entries, Arc::clone(&self.inner.terms))
+        self.of_with(entries, &[])
+    }
+
+    /// As [`of`](Self::of), with more request hooks.
+    pub(crate) fn of_with(&self, entries: Vec<Arc<Entry>>, hooks: &[SharedRequestHook]) -> Self {
+        let hooks = [self.request_hooks(), hooks].concat();
+        Self::new(entries, Arc::clone(&self.inner.terms), hooks)
     }
 
     pub(crate) fn entries(&self) -> &[Arc<Entry>] {

@@ -19,7 +19,7 @@ use std::{
 };
 
 use tokio::sync::watch;
-use tool_core::{RunContext, Tool, ToolName};
+use tool_core::{RequestHook, RunContext, SharedRequestHook, Tool, ToolName};
 
 use self::attached::Attached;
 pub use self::{
@@ -76,6 +76,7 @@ struct State {
     visibility: Visibility,
     strict_listing: bool,
     strict_names: bool,
+    request_hooks: Vec<SharedRequestHook>,
 }
 
 #[derive(Clone)]
@@ -126,6 +127,7 @@ impl Toolbox {
             visibility: Visibility::all(),
             strict_listing: false,
             strict_names: true,
+            request_hooks: Vec::new(),
         };
         let state = RwLock::new(Arc::new(state));
         let changes = watch::Sender::new(());
@@ -239,6 +241,13 @@ impl Toolbox {
             put(&mut toolsets, Arc::new(Attached::new(set)));
         }
         self.change(|state| (state.toolsets.clone_from(&toolsets), true));
+    }
+
+    /// Adds what adds to every request of later snapshots, and is no tool itself. Hooks of the toolbox are asked after those
+    /// of the [registry](crate::RegistryBuilder::request_hook) that it is made of.
+    pub fn request_hook(&self, hook: impl RequestHook + 'static) {
+        let hook = SharedRequestHook::new(hook);
+        self.change(|state| (state.request_hooks.push(hook.clone()), true));
     }
 
     /// The sets, for whoever made them to close.

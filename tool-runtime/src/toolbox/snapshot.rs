@@ -6,10 +6,14 @@ use std::{
 };
 
 use futures_util::future::join_all;
-use tool_core::{RunContext, ToolName};
+use tool_core::{RunContext, SharedRequestHook, ToolError, ToolName};
 
 use super::{Notice, Origin, RunTools, State, attached::Listed};
-use crate::{BuildError, Problem, Registry, registry::Entry, shield::caught};
+use crate::{
+    BuildError, Problem, Registry,
+    registry::Entry,
+    shield::{caught, panic_of},
+};
 
 /// The tools of one run, as they were when it was taken.
 #[derive(Debug, Clone)]
@@ -64,6 +68,7 @@ pub(super) async fn snapshot(
         clashes: BTreeMap::new(),
         problems: Vec::new(),
         notices: Vec::new(),
+        request_hooks: state.request_hooks.clone(),
     };
     for direct in &state.tools {
         let origin = if direct.framework { Origin::Framework } else { Origin::Direct };
@@ -71,6 +76,10 @@ pub(super) async fn snapshot(
     }
     for (set, listed) in state.toolsets.iter().zip(listed) {
         gathering.listed(&set.name, &listed);
+        match caught(|| set.set.request_hooks()) {
+            Ok(hooks) => gathering.request_hooks.extend(hooks),
+            Err(message) => gathering.not_listed(&set.name, &panic_of("the set", &message), 0),
+        }
     }
     for (tools, origin) in
         [(&additions.additional, Origin::Additional), (&additions.external, Origin::External)]
@@ -96,22 +105,27 @@ struct Gathering<'a> {
     clashes: BTreeMap<ToolName, Vec<Origin>>,
     problems: Vec<Problem>,
     notices: Vec<Notice>,
+    request_hooks: Vec<SharedRequestHook>,
 }
 
 impl Gathering<'_> {
     fn listed(&mut self, name: &str, listed: &Listed) {
         let listing = &listed.listing;
         if let Some(error) = &listed.error {
-            let (toolset, error, listed_last) = (name.to_owned(), error.clone(), listing.entries.len());
-            match self.state.strict_listing {
-                true => self.problems.push(Problem::NotListed { toolset, message: error.feedback() }),
-                false => self.notices.push(Notice::NotListed { toolset, error, listed_last }),
-            }
+            self.not_listed(name, error, listing.entries.len());
         }
         let origin = Origin::ToolSet(name.to_owned());
         self.unusable(listing.problems.clone(), &origin);
         for entry in &listing.entries {
             self.offer(entry, &origin);
+        }
+    }
+
+    fn not_listed(&mut self, name: &str, error: &ToolError, listed_last: usize) {
+        let (toolset, error) = (name.to_owned(), error.clone());
+        match self.state.strict_listing {
+            true => self.problems.push(Problem::NotListed { toolset, message: error.feedback() }),
+            false => self.notices.push(Notice::NotListed { toolset, error, listed_last }),
         }
     }
 
@@ -185,6 +199,7 @@ impl Gathering<'_> {
             entries.push(entry);
             origins.insert(name, origin);
         }
-        Ok(Snapshot { tools: self.base.of(entries), notices: self.notices, origins })
+        let tools = self.base.of_with(entries, &self.request_hooks);
+        Ok(Snapshot { tools, notices: self.notices, origins })
     }
 }

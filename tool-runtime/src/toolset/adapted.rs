@@ -5,7 +5,9 @@ use std::{
 };
 
 use serde_json::Value;
-use tool_core::{ReadonlyContext, Running, Tool, ToolDefinition, ToolError, ToolName};
+use tool_core::{
+    ReadonlyContext, RequestHook, Running, SharedRequestHook, Tool, ToolDefinition, ToolError, ToolName,
+};
 
 use super::{
     ListedOnce, ToolSet,
@@ -86,6 +88,12 @@ pub trait ToolSetExt: ToolSet + Sized {
         AdaptedSet::new(self, Step::Confirm(Arc::new(asks)))
     }
 
+    /// Adds what adds to every request that is made with the set, and is no tool itself. Hooks of a set are asked after
+    /// those of the program and of the toolbox.
+    fn request_hook(self, hook: impl RequestHook + 'static) -> AdaptedSet<Self> {
+        AdaptedSet::new(self, Step::Request(SharedRequestHook::new(hook)))
+    }
+
     /// Lists the set once, for all runs, in a context of which nothing is known. A listing that fails is
     /// tried again by the next run.
     fn listed_once(self) -> ListedOnce<Self> {
@@ -107,6 +115,7 @@ enum Step {
     Rename(Box<Rename>),
     Filter(Box<Shows>),
     Confirm(Arc<Asks>),
+    Request(SharedRequestHook),
 }
 
 type Rename = dyn Fn(&str) -> Option<String> + Send + Sync;
@@ -124,6 +133,7 @@ impl<S: ToolSet> AdaptedSet<S> {
     ) -> Result<Vec<Arc<dyn Tool>>, ToolError> {
         let set = self.set.name();
         match &self.step {
+            Step::Request(_) => Ok(tools),
             Step::Prefix(_) if set.is_empty() || self.set.is_prefixed() => Ok(tools),
             Step::Prefix(separator) => self.wrappings.around(tools, |tool| {
                 named(tool, |own| self.valid(format!("{set}{separator}{own}"), own).map(Some))
@@ -167,6 +177,14 @@ impl<S: ToolSet> ToolSet for AdaptedSet<S> {
     fn is_prefixed(&self) -> bool {
         matches!(self.step, Step::Prefix(_)) || self.set.is_prefixed()
     }
+
+    fn request_hooks(&self) -> Vec<SharedRequestHook> {
+        let mut hooks = self.set.request_hooks();
+        if let Step::Request(hook) = &self.step {
+            hooks.push(hook.clone());
+        }
+        hooks
+    }
 }
 
 impl<S: ToolSet> fmt::Debug for AdaptedSet<S> {
@@ -176,6 +194,7 @@ impl<S: ToolSet> fmt::Debug for AdaptedSet<S> {
             Step::Rename(_) => "renamed",
             Step::Filter(_) => "filtered",
             Step::Confirm(_) => "confirmed",
+            Step::Request(_) => "with a request hook",
         };
         f.debug_struct("AdaptedSet").field("name", &self.name()).field("step", &step).finish_non_exhaustive()
     }

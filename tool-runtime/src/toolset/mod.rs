@@ -11,7 +11,7 @@ mod wrapped;
 
 use std::{fmt, sync::Arc};
 
-use tool_core::{ReadonlyContext, Running, Tool, ToolError};
+use tool_core::{ReadonlyContext, Running, SharedRequestHook, Tool, ToolError};
 
 pub use self::{
     adapted::{AdaptedSet, ToolSetExt},
@@ -83,6 +83,11 @@ pub trait ToolSet: Send + Sync {
     fn is_prefixed(&self) -> bool {
         false
     }
+
+    /// Returns what adds to every request that is made with the set, and is no tool. Asked for each snapshot.
+    fn request_hooks(&self) -> Vec<SharedRequestHook> {
+        Vec::new()
+    }
 }
 
 impl<S: ToolSet + ?Sized> ToolSet for Arc<S> {
@@ -100,6 +105,10 @@ impl<S: ToolSet + ?Sized> ToolSet for Arc<S> {
 
     fn is_prefixed(&self) -> bool {
         (**self).is_prefixed()
+    }
+
+    fn request_hooks(&self) -> Vec<SharedRequestHook> {
+        (**self).request_hooks()
     }
 }
 

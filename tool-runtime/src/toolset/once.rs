@@ -1,7 +1,7 @@
 use std::{fmt, sync::Arc};
 
 use tokio::sync::OnceCell;
-use tool_core::{ReadonlyContext, RunContext, Running, Tool, ToolError};
+use tool_core::{ReadonlyContext, RunContext, Running, SharedRequestHook, Tool, ToolError};
 
 use super::ToolSet;
 
@@ -40,6 +40,10 @@ impl<S: ToolSet> ToolSet for ListedOnce<S> {
 
     fn is_prefixed(&self) -> bool {
         self.set.is_prefixed()
+    }
+
+    fn request_hooks(&self) -> Vec<SharedRequestHook> {
+        self.set.request_hooks()
     }
 }
 

@@ -133,8 +133,8 @@ impl Tool for Wrapped {
         self.tool.retries_blindly()
     }
 
-    fn on_request(&self, request: &mut ModelRequest<'_>) {
-        self.tool.on_request(request);
+    fn on_request(&self, request: ModelRequest) -> Running<'_, Result<(), ToolError>> {
+        self.tool.on_request(request)
     }
 }
 

@@ -9,7 +9,7 @@ mod mcp;
 mod openai_chat;
 mod openai_responses;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use tool_core::{__private::ExactValue, ToolDefinition};
 
 use super::{
@@ -240,6 +240,14 @@ impl Wire {
             Self::Mcp => mcp::instruct(body, text),
             Self::Anthropic { .. } => instruct_in(body, "system", text, true),
             Self::Gemini { .. } => gemini::instruct(body, text),
+        }
+    }
+
+    /// A message of the user.
+    pub(super) fn user_text(self, text: &str) -> Value {
+        match self {
+            Self::Gemini { .. } => json!({ "role": "user", "parts": [{ "text": text }] }),
+            _ => json!({ "role": "user", "content": text }),
         }
     }
 

@@ -125,7 +125,7 @@ fn what_was_recorded_is_a_conversation_for_the_providers_types() {
         if provider == "anthropic" {
             fields["max_tokens"] = json!(99);
         }
-        bound.pack(&mut fields).unwrap();
+        fields = crate::run(bound.pack(fields, tool_runtime::RunContext::new())).unwrap();
         let mut body = bound.body(fields).unwrap();
         let mut responses: Vec<_> = recorded::entries()
             .into_iter()
@@ -168,7 +168,7 @@ fn what_was_recorded_is_a_conversation_for_the_providers_types() {
 fn a_response_without_calls_is_appended_alone_and_the_next_question_after_it() {
     let bound = Dialect::anthropic().bind(&tools());
     let mut body = bound.body(json!({ "model": "claude" })).unwrap();
-    bound.pack(body.fields_mut()).unwrap();
+    body = crate::run(bound.pack(body, tool_runtime::RunContext::new())).unwrap();
     body.push(&json!({ "role": "user", "content": "1.10?" })).unwrap();
     let text = r#"{"role":"assistant","content":[{"type":"text","text":"Yes.","score":1.10}]}"#;
     bound.append(&mut body, &bound.read(text).unwrap(), &[]);

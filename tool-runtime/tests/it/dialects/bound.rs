@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use tool_runtime::{
     Declaration, InputSchema, Registry, ToolDefinition, ToolName,
-    dialect::{Dialect, Severity},
+    dialect::{Dialect, PackError, Severity},
 };
 
 use super::tools;
@@ -85,14 +85,15 @@ fn a_native_tool_keeps_its_name_and_ours_gives_way() {
 #[test]
 fn tools_are_put_into_a_request_after_those_that_it_has() {
     let bound = Dialect::openai_responses().bind(&tools());
-    let mut request = json!({ "model": "gpt-5", "tools": [{ "type": "web_search" }] });
-    bound.pack(&mut request).unwrap();
+    let request = json!({ "model": "gpt-5", "tools": [{ "type": "web_search" }] });
+    let request = crate::run(bound.pack(request, tool_runtime::RunContext::new())).unwrap();
     assert_eq!(request["tools"].as_array().unwrap().len(), 3);
     assert_eq!(request["tools"][1]["name"], "add");
-    let refused = bound.pack(&mut json!({ "tools": "none" })).unwrap_err();
+    let packing = bound.pack(json!({ "tools": "none" }), tool_runtime::RunContext::new());
+    let PackError::Dialect(refused) = crate::run(packing).unwrap_err() else { panic!() };
     assert_eq!((refused.pointer.as_str(), refused.got.as_str()), ("/tools", "a text"));
-    let mut bare = json!({});
-    Dialect::mcp().bind(&Registry::builder().build().unwrap()).pack(&mut bare).unwrap();
+    let nothing = Dialect::mcp().bind(&Registry::builder().build().unwrap());
+    let bare = crate::run(nothing.pack(json!({}), tool_runtime::RunContext::new())).unwrap();
     assert_eq!(bare, json!({}));
 }
 

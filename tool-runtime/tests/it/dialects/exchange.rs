@@ -22,7 +22,10 @@ fn tools() -> Registry {
         .description("Recalls what was said.")
         .examples(vec![json!({ "topic": "the weather" })])
         .must(|it: Topic, _| async move { Ok::<_, ToolError>(it.topic) })
-        .with_on_request(|request| request.instruct("Recall what was said before you ask again."));
+        .with_on_request(|request| async move {
+            request.instruct("Recall what was said before you ask again.");
+            Ok(())
+        });
     Registry::builder().tool::<add>().tool::<draw>().add(recall).build().unwrap()
 }
 
@@ -78,7 +81,7 @@ fn request(dialect: &str, bound: &Bound, results: &[ToolResult]) -> Value {
             json!({ "model": "claude", "max_tokens": 99, "messages": messages })
         }
     };
-    bound.pack(&mut request).unwrap();
+    request = crate::run(bound.pack(request, tool_runtime::RunContext::new())).unwrap();
     request
 }
 

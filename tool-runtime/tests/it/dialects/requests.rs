@@ -1,11 +1,13 @@
 //! A request with tools: their declarations, and what else each adds to it.
 
-use std::sync::Arc;
+use std::{future::Ready, sync::Arc};
 
 use serde_json::{Value, json};
 use tool_runtime::{
-    ModelRequest, NamedTools, Registry, RunContext, ToolBuilder, ToolError, ToolSetExt, Toolbox,
-    dialect::Dialect, prelude::*,
+    ModelRequest, NamedTools, Registry, RequestHook, RunContext, ToolBuilder, ToolError, ToolSetExt, Toolbox,
+    dialect::{Dialect, PackError},
+    prelude::*,
+    request_fn,
 };
 
 #[tool_args]
@@ -17,11 +19,14 @@ fn silent(name: &'static str) -> tool_runtime::ClosureTool {
 
 /// A tool that says a text.
 fn saying(name: &'static str, text: &'static str) -> tool_runtime::ClosureTool {
-    silent(name).with_on_request(move |request| request.instruct(text))
+    silent(name).with_on_request(move |request| async move {
+        request.instruct(text);
+        Ok(())
+    })
 }
 
-fn remember(request: &mut ModelRequest<'_>) {
-    let name = request.tool_name().to_owned();
+fn remember(request: ModelRequest) {
+    let name = request.tool_name().unwrap_or_default().to_owned();
     request.instruct(format!("Call `{name}` when you are asked about the past."));
     if request.dialect().starts_with("openai-responses") {
         request.add_native(json!({ "type": "web_search" }));
@@ -37,14 +42,18 @@ fn recall(
     topic
 }
 
-fn packed(dialect: &Dialect, tools: &Registry, mut request: Value) -> Value {
-    dialect.bind(tools).pack(&mut request).unwrap();
-    request
+fn packed(dialect: &Dialect, tools: &Registry, request: Value) -> Value {
+    crate::run(dialect.bind(tools).pack(request, RunContext::new())).unwrap()
 }
 
-fn refused(dialect: &Dialect, mut request: Value) -> String {
+/// Why `request` cannot be packed.
+fn refused_with(dialect: &Dialect, tools: &Registry, request: Value) -> PackError {
+    crate::run(dialect.bind(tools).pack(request, RunContext::new())).unwrap_err()
+}
+
+fn refused(dialect: &Dialect, request: Value) -> String {
     let tools = Registry::builder().tool::<recall>().build().unwrap();
-    dialect.bind(&tools).pack(&mut request).unwrap_err().to_string()
+    refused_with(dialect, &tools, request).to_string()
 }
 
 const RECALL: &str = "Call `recall` when you are asked about the past.";
@@ -127,8 +136,15 @@ fn instructions_come_below_those_that_there_are_and_none_twice() {
 // A04, A20
 #[test]
 fn native_tools_come_after_the_declarations_and_none_twice() {
-    let search = || json!({ "googleSearch": {} });
-    let native = |name| silent(name).with_on_request(move |request| request.add_native(search()));
+    fn search() -> Value {
+        json!({ "googleSearch": {} })
+    }
+    let native = |name: &'static str| {
+        silent(name).with_on_request(move |request| async move {
+            request.add_native(search());
+            Ok(())
+        })
+    };
     let tools = Registry::builder().add(native("a")).add(native("b")).build().unwrap();
     let request = packed(&Dialect::gemini(), &tools, json!({ "contents": [] }));
     let tools = request["tools"].as_array().unwrap();
@@ -170,14 +186,17 @@ fn an_instruction_that_is_part_of_another_is_added_and_one_of_nothing_is_not() {
     assert_eq!(packed(&Dialect::anthropic(), &nothing, json!({})).get("system"), None);
 }
 
+// A20
 #[test]
-fn a_tool_sees_the_request_and_may_change_all_of_it() {
-    let tool = silent("ping").with_on_request(|request| {
+fn a_tool_sees_the_request_and_may_set_any_member_of_it() {
+    let tool = silent("ping").with_on_request(|request| async move {
         let declared = request.body()["tools"][0]["name"].clone();
-        request.body()["metadata"] = json!({ "declared": declared });
+        request.set("metadata", json!({ "declared": declared, "model": request.body()["model"] }));
+        Ok(())
     });
     let tools = Registry::builder().add(tool).build().unwrap();
-    assert_eq!(packed(&Dialect::anthropic(), &tools, json!({}))["metadata"], json!({ "declared": "ping" }));
+    let request = packed(&Dialect::anthropic(), &tools, json!({ "model": "m" }));
+    assert_eq!(request["metadata"], json!({ "declared": "ping", "model": "m" }));
 }
 
 #[test]
@@ -231,17 +250,161 @@ fn what_has_no_place_in_a_request_is_told() {
     }
 }
 
+// A20
 #[test]
-fn a_tool_that_panics_is_told_of() {
-    let tools = Registry::builder().add(silent("ping").with_on_request(|_| panic!("boom"))).build().unwrap();
-    let why = Dialect::mcp().bind(&tools).pack(&mut json!({})).unwrap_err();
-    assert_eq!(why.to_string(), "/tools: expected what `ping` adds to a request, got a panic: boom");
+fn a_tool_or_hook_that_fails_or_panics_is_named_and_nothing_is_sent() {
+    struct Late(bool);
+    impl RequestHook for Late {
+        async fn on_request(&self, _: ModelRequest) -> Result<(), ToolError> {
+            tokio::task::yield_now().await;
+            assert!(!self.0, "boom");
+            Err(ToolError::failed("no clock"))
+        }
+
+        fn name(&self) -> &str {
+            "clock"
+        }
+    }
+    let failing = || silent("ping").with_on_request(|_| async { Err(ToolError::failed("no index")) });
+    let at_once = || silent("ping").with_on_request(|_| -> Ready<Result<(), ToolError>> { panic!("boom") });
+    let later = || silent("ping").with_on_request(|_| async { panic!("boom") });
+    for (tools, expected) in [
+        (Registry::builder().add(failing()), "the tool `ping` cannot add to the request: no index"),
+        (Registry::builder().add(at_once()), "the tool `ping` cannot add to the request: it panicked: boom"),
+        (Registry::builder().add(later()), "the tool `ping` cannot add to the request: it panicked: boom"),
+        (
+            Registry::builder().request_hook(Late(false)),
+            "the hook `clock` cannot add to the request: no clock",
+        ),
+        (
+            Registry::builder().request_hook(Late(true)),
+            "the hook `clock` cannot add to the request: it panicked: boom",
+        ),
+    ] {
+        let error = refused_with(&Dialect::mcp(), &tools.build().unwrap(), json!({}));
+        assert_eq!(error.to_string(), expected);
+        assert!(matches!(error, PackError::Tool { .. } | PackError::Hook { .. }));
+    }
 }
 
 #[test]
 fn a_tool_that_leaves_no_place_for_others_is_told_of() {
-    let spoiling = silent("ping").with_on_request(|request| request.body()["tools"] = json!({}));
+    let spoiling = silent("ping").with_on_request(|request| async move {
+        request.set("tools", json!({}));
+        Ok(())
+    });
     let tools = Registry::builder().add(spoiling).tool::<recall>().build().unwrap();
-    let why = Dialect::openai_responses().bind(&tools).pack(&mut json!({})).unwrap_err();
+    let why = refused_with(&Dialect::openai_responses(), &tools, json!({}));
     assert_eq!(why.to_string(), "/tools: expected a list, got an object");
+}
+
+/// Says who talks, and what the time is.
+struct Greeting;
+
+impl RequestHook for Greeting {
+    async fn on_request(&self, request: ModelRequest) -> Result<(), ToolError> {
+        assert_eq!(request.tool_name(), None);
+        let run = request.run();
+        let plan = run.state().get("plan").cloned().unwrap_or_default();
+        tokio::task::yield_now().await;
+        let (user, text) = (run.user().unwrap_or_default(), request.user_content().unwrap_or_default());
+        request.instruct(format!("{user} of the plan {plan} asked: {text}"));
+        request.add_text("It is noon.");
+        Ok(())
+    }
+}
+
+// A20
+#[test]
+fn a_request_hook_sees_the_run_and_is_no_tool() {
+    const TEXT: &str = "ada of the plan 7 asked: the time?";
+    let tools = Registry::builder().request_hook(Greeting).add(silent("ping")).build().unwrap();
+    assert_eq!(tools.definitions().len(), 1);
+    let state = json!({ "plan": 7 }).as_object().cloned().unwrap();
+    for dialect in Dialect::all() {
+        let run = RunContext::new().with_user("ada").with_user_content("the time?").with_state(state.clone());
+        let (run, bound) = (Arc::new(run), dialect.bind(&tools));
+        let members = crate::run(bound.pack(json!({}), Arc::clone(&run)));
+        if dialect.name() == "mcp" {
+            let expected = "the root: expected a dialect whose requests have messages, got an object";
+            assert_eq!(members.unwrap_err().to_string(), expected);
+            continue;
+        }
+        let members = members.unwrap().to_string();
+        assert!(members.contains("It is noon.") && members.contains(TEXT), "{members}");
+        // In a body, to which messages were added before.
+        let mut body = bound.body(json!({})).unwrap();
+        body.push(&json!({ "role": "user" })).unwrap();
+        let packed = json!(crate::run(bound.pack(body.clone(), run)).unwrap());
+        assert!(packed.to_string().contains(TEXT), "{packed}");
+        let list = ["messages", "input", "contents"].into_iter().find_map(|name| packed[name].as_array());
+        let list = list.unwrap();
+        let user = list.iter().position(|message| *message == json!({ "role": "user" })).unwrap();
+        assert_eq!(list.len(), user + 2, "{}: {packed}", dialect.name());
+        assert_eq!(list[user + 1]["role"], "user");
+        assert!(list[user + 1].to_string().contains("It is noon."));
+        // What is added counts for one request: the body is as it was.
+        assert!(!json!(body).to_string().contains("noon"));
+    }
+}
+
+// A20
+#[test]
+fn hooks_are_asked_before_tools_in_the_order_in_which_they_were_added() {
+    fn says(text: &'static str) -> impl RequestHook {
+        request_fn(move |request| async move {
+            request.instruct(text);
+            Ok(())
+        })
+    }
+    let registry = Registry::builder().request_hook(says("1")).request_hook(says("2"));
+    let toolbox = Toolbox::over(&registry.add(saying("b", "5")).build().unwrap());
+    toolbox.request_hook(says("3"));
+    let set = NamedTools::new("x", [Arc::new(saying("a", "6")) as Arc<dyn tool_runtime::Tool>]);
+    toolbox.add_toolset(set.request_hook(says("4")).prefixed().listed_once());
+    let tools = crate::run(toolbox.snapshot(&RunContext::new())).unwrap().into_tools();
+    let request = packed(&Dialect::anthropic(), &tools, json!({}));
+    assert_eq!(request["system"], "1\n\n2\n\n3\n\n4\n\n5\n\n6");
+}
+
+// A20
+#[test]
+fn a_run_that_is_cancelled_waits_for_no_hook() {
+    let stuck = request_fn(|_| std::future::pending());
+    let tools = Registry::builder().request_hook(stuck).build().unwrap();
+    let run = RunContext::new();
+    run.cancellation().cancel();
+    let error = crate::run(Dialect::anthropic().bind(&tools).pack(json!({}), run)).unwrap_err();
+    assert!(matches!(error, PackError::Cancelled));
+}
+
+// A20: each form of function.
+#[test]
+fn the_function_of_the_attribute_may_be_async_and_may_fail() {
+    fn plain(request: ModelRequest) -> Result<(), ToolError> {
+        request.instruct("plain");
+        Ok(())
+    }
+    async fn later(request: ModelRequest) {
+        tokio::task::yield_now().await;
+        request.instruct("later");
+    }
+    async fn never(_: ModelRequest) -> Result<(), ToolError> {
+        Err(ToolError::failed("not today"))
+    }
+    /// One.
+    #[tool(register = false, on_request = plain)]
+    fn one() {}
+    /// Two.
+    #[tool(register = false, on_request = later)]
+    fn two() {}
+    /// Three.
+    #[tool(register = false, on_request = never)]
+    fn three() {}
+    let tools = Registry::builder().tool::<one>().tool::<two>();
+    let request = packed(&Dialect::anthropic(), &tools.build().unwrap(), json!({}));
+    assert_eq!(request["system"], "plain\n\nlater");
+    let tools = Registry::builder().tool::<three>().build().unwrap();
+    let error = refused_with(&Dialect::anthropic(), &tools, json!({}));
+    assert_eq!(error.to_string(), "the tool `three` cannot add to the request: not today");
 }
