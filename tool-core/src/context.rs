@@ -6,8 +6,12 @@
 
 mod address;
 mod ambient;
+mod attributes;
+mod budget;
 mod call_id;
 mod child;
+mod client;
+mod log;
 mod provided;
 mod run;
 mod setup;
@@ -34,8 +38,11 @@ pub use self::ambient::{current_grace, within_call, within_grace};
 pub use self::{
     address::CallAddress,
     ambient::WithCallId,
+    attributes::Attributes,
+    budget::{Budget, Spent},
     call_id::CallId,
     child::Trigger,
+    client::ClientInfo,
     provided::{Needed, Provided},
     run::{ReadonlyContext, RunContext},
     sink::{CallSink, LogLevel, LogLine, Progress},
@@ -96,6 +103,8 @@ struct Shared {
     asked: AtomicBool,
     /// Whether the tool gave a stream.
     streams: AtomicBool,
+    /// The attributes that the body has added to the span of the call.
+    attributes: Mutex<Attributes>,
     /// That of the whole call, where this is of one attempt.
     call: Option<Arc<Shared>>,
 }
@@ -409,13 +418,14 @@ impl ToolContext {
         self.sink.as_ref().map_or(Ok(()), |sink| sink.progress(progress.settled()))
     }
 
-    /// Writes a line to the log of the call, for those who watch and never for the model. Does nothing where nobody
-    /// listens.
+    /// Writes a line to the log of the call, for those who watch and never for the model, and to `tracing` (target `tool`,
+    /// with the tool and the call as fields; what is worse than an error is one).
     ///
     /// # Errors
     ///
     /// If somebody listens and the line could not be delivered.
     pub fn log(&self, line: LogLine) -> Result<(), ToolError> {
+        self.trace(&line);
         self.sink.as_ref().map_or(Ok(()), |sink| sink.log(line))
     }
 }

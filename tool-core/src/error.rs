@@ -53,6 +53,8 @@ struct Inner {
     suggestions: Vec<ToolName>,
     details: Option<Value>,
     content: Vec<Content>,
+    /// The text for the model, in place of that of the kind.
+    feedback: Option<String>,
 }
 
 /// What a call failed with, of a type of the user's.
@@ -99,6 +101,7 @@ impl ToolError {
                 suggestions: Vec::new(),
                 details: None,
                 content: Vec::new(),
+                feedback: None,
             }),
         }
     }
@@ -206,7 +209,11 @@ impl ToolError {
     /// Says it in other words; what the source says is kept for the log.
     #[must_use]
     pub fn with_message(mut self, message: impl Into<Cow<'static, str>>) -> Self {
-        self.inner.message = message.into();
+        let message = message.into();
+        if let Some(feedback) = &mut self.inner.feedback {
+            *feedback = message.clone().into_owned();
+        }
+        self.inner.message = message;
         self
     }
 
@@ -221,6 +228,29 @@ impl ToolError {
     #[must_use]
     pub fn with_content(mut self, content: Vec<Content>) -> Self {
         self.inner.content = content;
+        self
+    }
+
+    /// Sets the details for user interfaces and logs, or takes them away.
+    pub fn set_details(&mut self, details: Option<Value>) {
+        self.inner.details = details;
+    }
+
+    /// Sets the text that a model reads, in place of the message and of what the kind puts before it. The log keeps
+    /// those.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use tool_core::ToolError;
+    ///
+    /// let error = ToolError::failed("no route to 10.0.0.7").with_feedback("The server cannot be reached.");
+    /// assert_eq!(error.feedback(), "The server cannot be reached.");
+    /// assert_eq!(error.to_string(), "tool failed: no route to 10.0.0.7");
+    /// ```
+    #[must_use]
+    pub fn with_feedback(mut self, feedback: impl Into<String>) -> Self {
+        self.inner.feedback = Some(feedback.into());
         self
     }
 

@@ -41,8 +41,8 @@ pub use self::{
         plan::{Correction, CorrectionRule, Plan, SchemaProblem},
     },
     context::{
-        CallAddress, CallId, CallSink, ConfirmationAnswer, LogLevel, LogLine, Needed, Progress, Provided,
-        ReadonlyContext, RunContext, ToolContext, Trigger, WithCallId,
+        Budget, CallAddress, CallId, CallSink, ClientInfo, ConfirmationAnswer, LogLevel, LogLine, Needed,
+        Progress, Provided, ReadonlyContext, RunContext, Spent, ToolContext, Trigger, WithCallId,
     },
     definition::ToolDefinition,
     error::{ErrorKind, ToolError},

@@ -84,14 +84,14 @@ pub use serde;
 pub use serde_json;
 pub use tokio_util::sync::CancellationToken;
 pub use tool_core::{
-    Actions, AddedMessage, Answers, Arguments, Blob, Bytes, CallAddress, CallId, CallSink, Confirmation,
-    ConfirmationAnswer, Content, ContentHash, Correction, CorrectionRule, ErrorKind, FunctionTool,
-    InputSchema, InvalidHash, InvalidName, Lifetime, LogLevel, LogLine, Merge, Metadata, Method,
-    ModelRequest, Needed, OnRequest, OutputSchema, Permission, Plan, PrepareArguments, Prepared, Progress,
-    Provided, ReadonlyContext, Registration, RequestAdditions, RequestFn, RequestHook, Resource,
-    ResourceBody, Retry, Run, RunContext, Running, SchemaError, SchemaProblem, SharedRequestHook, Site,
-    State, StaticToolSet, Stream, Tool, ToolContext, ToolDefinition, ToolError, ToolName, ToolOutput,
-    Trigger, Violation, Violations, WithCallId, constraint, request_fn,
+    Actions, AddedMessage, Answers, Arguments, Blob, Budget, Bytes, CallAddress, CallId, CallSink,
+    ClientInfo, Confirmation, ConfirmationAnswer, Content, ContentHash, Correction, CorrectionRule,
+    ErrorKind, FunctionTool, InputSchema, InvalidHash, InvalidName, Lifetime, LogLevel, LogLine, Merge,
+    Metadata, Method, ModelRequest, Needed, OnRequest, OutputSchema, Permission, Plan, PrepareArguments,
+    Prepared, Progress, Provided, ReadonlyContext, Registration, RequestAdditions, RequestFn, RequestHook,
+    Resource, ResourceBody, Retry, Run, RunContext, Running, SchemaError, SchemaProblem, SharedRequestHook,
+    Site, Spent, State, StaticToolSet, Stream, Tool, ToolContext, ToolDefinition, ToolError, ToolName,
+    ToolOutput, Trigger, Violation, Violations, WithCallId, constraint, request_fn,
 };
 #[doc = include_str!("docs/tool.md")]
 pub use tool_macros::tool;
@@ -102,7 +102,9 @@ pub use tool_macros::toolset;
 
 pub use self::{
     arguments::{MAX_REPAIR_BYTES, Recovery, Repair, recover},
-    call::{CallOutcome, Incomplete, Operation, Pending, ToolCall, ToolResult, merged_actions},
+    call::{
+        CallOutcome, Incomplete, Operation, Pending, ResultMessage, ToolCall, ToolResult, merged_actions,
+    },
     declaration::Declaration,
     event::{EventKind, EventListener, Lagged, ToolEvent},
     executor::{

@@ -6,7 +6,9 @@
 //! [registry of attributes]: https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-spans/#execute-tool-span
 
 use serde_json::{Map, Value};
-use tool_core::{ErrorKind, RunContext, ToolContext, ToolDefinition, ToolError, ToolOutput};
+use tool_core::{
+    __private::Attributes, ErrorKind, RunContext, ToolContext, ToolDefinition, ToolError, ToolOutput,
+};
 use tracing::{Span, field::Empty, info_span};
 
 use crate::ToolCall;
@@ -47,6 +49,8 @@ pub(crate) fn call(definition: &ToolDefinition, cx: &ToolContext) -> Span {
         gen_ai.tool.r#type = "function",
         gen_ai.tool.call.arguments = Empty,
         gen_ai.tool.call.result = Empty,
+        tool.attributes = Empty,
+        tool.attributes.dropped = Empty,
     );
     if !span.is_disabled() {
         span.record("otel.name", format_args!("execute_tool {}", definition.name()));
@@ -92,6 +96,48 @@ pub(crate) fn ended(span: &Span, outcome: Option<&Result<ToolOutput, ToolError>>
     if let (Ok(output), true) = (outcome, with_result) {
         span.record("gen_ai.tool.call.result", &*output.text());
     }
+}
+
+/// Adds the attributes that the body has set: each by its name to a span of OpenTelemetry, and all as JSON in one field
+/// to any other.
+pub(crate) fn attributes(span: &Span, attributes: Attributes) {
+    let Attributes { set, dropped } = attributes;
+    if dropped > 0 {
+        span.record("tool.attributes.dropped", dropped);
+    }
+    if !set.is_empty() && !is_exported(span, &set) {
+        span.record("tool.attributes", Value::Object(set).to_string());
+    }
+}
+
+/// Adds `set` to the span of OpenTelemetry; `false` where there is none.
+#[cfg(feature = "opentelemetry")]
+fn is_exported(span: &Span, set: &Map<String, Value>) -> bool {
+    use opentelemetry::{Value as Attribute, trace::TraceContextExt as _};
+    use tracing_opentelemetry::OpenTelemetrySpanExt as _;
+
+    if !span.context().span().span_context().is_valid() {
+        return false;
+    }
+    for (name, value) in set {
+        let attribute = match value {
+            Value::Bool(value) => Attribute::from(*value),
+            Value::String(text) => Attribute::from(text.clone()),
+            Value::Number(number) => match (number.as_i64(), number.as_f64()) {
+                (Some(number), _) => Attribute::from(number),
+                (None, Some(number)) if number.is_finite() => Attribute::from(number),
+                _ => Attribute::from(number.to_string()),
+            },
+            other => Attribute::from(other.to_string()),
+        };
+        span.set_attribute(name.clone(), attribute);
+    }
+    true
+}
+
+#[cfg(not(feature = "opentelemetry"))]
+fn is_exported(_: &Span, _: &Map<String, Value>) -> bool {
+    false
 }
 
 /// What tells another program of a trace.

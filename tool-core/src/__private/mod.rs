@@ -45,7 +45,7 @@ pub use crate::{
     FunctionTool, Method, Needed, Permission, Registration, Retry, Run, Site, StaticToolSet, ToolContext,
     ToolError,
     arguments::ExactValue,
-    context::{current_grace, within_call, within_grace},
+    context::{Attributes, current_grace, within_call, within_grace},
     guarded::{Guarded, caught, discard},
     merged, outcome, outcome_sync, retried,
     schema::{ResolvedPointer, pointer_steps},

@@ -38,6 +38,17 @@ impl Default for Lineage {
     }
 }
 
+impl Lineage {
+    /// The error of a run that has as many runs above it as allowed, and one more.
+    fn too_deep(&self, of: &str) -> Option<ToolError> {
+        let (depth, most) = (self.depth, self.max_depth);
+        (depth > most).then(|| {
+            let message = format!("a run below this {of} would be on level {depth}, and {most} are allowed");
+            ToolError::new(ErrorKind::Unavailable, message)
+        })
+    }
+}
+
 impl RunContext {
     /// Sets the number of levels that runs may have below this one. Default: 16. A batch of a nested run is polled within
     /// the batch around it: without optimisation, a level takes about 30 KiB of the stack.
@@ -80,6 +91,9 @@ impl RunContext {
     /// this run cancels it, and it has no more time. It has no user content, and no state unless it is
     /// [given one](Self::state_for_child).
     ///
+    /// The child uses the [budgets](Self::with_budget) of this run. One that is deeper than
+    /// [allowed](Self::with_max_depth) is [stopped](Self::stopped) from the start: none of its calls is run.
+    ///
     /// A tool starts a run below its call by [`ToolContext::child_run`].
     #[must_use]
     pub fn child(&self, agent: impl Into<String>) -> Self {
@@ -96,6 +110,7 @@ impl RunContext {
             key: Some(format!("{agent}-{id}")),
             above: self.lineage.above.clone(),
         };
+        let stopped = lineage.too_deep("run").map_or_else(OnceLock::new, OnceLock::from);
         Self {
             identity: self.identity.child(id, agent, branch),
             lineage,
@@ -105,7 +120,9 @@ impl RunContext {
             values: self.values.clone(),
             cancellation: self.cancellation.child_token(),
             deadline: self.deadline,
-            stopped: OnceLock::new(),
+            stopped,
+            account: self.account.clone(),
+            client: self.client.clone(),
         }
     }
 }
@@ -135,10 +152,8 @@ impl ToolContext {
             Some(run) => run.child(agent),
             None => RunContext::new().child(agent),
         };
-        let (depth, most) = (child.lineage.depth, child.lineage.max_depth);
-        if depth > most {
-            let message = format!("a run below this call would be on level {depth}, and {most} are allowed");
-            return Err(ToolError::new(ErrorKind::Unavailable, message).of_tool(self.tool.to_string()));
+        if let Some(too_deep) = child.lineage.too_deep("call") {
+            return Err(too_deep.of_tool(self.tool.to_string()));
         }
         child.lineage.trigger = Some(Trigger::Call { id: self.call_id.clone(), tool: self.tool.clone() });
         if let Some(sink) = &self.sink {

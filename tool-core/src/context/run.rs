@@ -11,7 +11,7 @@ use std::{
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
-use super::{CallId, Provided, child::Lineage};
+use super::{CallId, ClientInfo, Provided, budget::Account, child::Lineage};
 use crate::{
     ToolError,
     state::{Lifetime, is_internal, patch},
@@ -46,6 +46,8 @@ pub struct RunContext {
     pub(super) cancellation: CancellationToken,
     pub(super) deadline: Option<Instant>,
     pub(super) stopped: OnceLock<ToolError>,
+    pub(super) account: Option<Arc<Account>>,
+    pub(super) client: Option<Arc<ClientInfo>>,
 }
 
 /// The key of the session's id in the meta of a run.

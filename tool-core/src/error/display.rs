@@ -12,6 +12,9 @@ impl ToolError {
     /// What a model may read: the message, never the chain of sources.
     #[must_use]
     pub fn feedback(&self) -> String {
+        if let Some(feedback) = &self.inner.feedback {
+            return feedback.clone();
+        }
         let message = self.message();
         let tool = &*shortened(self.tool().unwrap_or("?"), NAMED);
         match self.kind() {
@@ -40,6 +43,7 @@ impl ToolError {
             ErrorKind::TimedOut => prefixed("Timed out", &message),
             ErrorKind::Panicked => prefixed(&format!("The tool {tool} panicked"), &message),
             ErrorKind::InvalidOutput => prefixed("Invalid output", &message),
+            ErrorKind::OverBudget => prefixed("Over budget", &message) + ". Nothing was executed.",
             ErrorKind::Stopped => prefixed("Stopped", &message),
         }
     }
@@ -47,7 +51,7 @@ impl ToolError {
     /// Why, without the words that [`feedback`](Self::feedback) puts before it.
     #[must_use]
     pub fn reason(&self) -> Cow<'_, str> {
-        self.message()
+        self.inner.feedback.as_deref().map_or_else(|| self.message(), Cow::Borrowed)
     }
 
     /// At most 8 KiB: half of them for the violations, the example only where it has room.
@@ -132,6 +136,7 @@ impl fmt::Display for ToolError {
             ErrorKind::TimedOut => "timed out",
             ErrorKind::Panicked => "panicked",
             ErrorKind::InvalidOutput => "gave an invalid output",
+            ErrorKind::OverBudget => "was not called, since the budget of its run is used up",
             ErrorKind::Stopped => "stopped the run",
             ErrorKind::Failed => "failed",
             ErrorKind::NotFound => "did not find what was asked for",

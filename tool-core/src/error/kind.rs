@@ -37,6 +37,8 @@ pub enum ErrorKind {
     Panicked,
     /// The result does not fit the output schema, or cannot be written as JSON.
     InvalidOutput,
+    /// The run has used up its [budget](crate::Budget); the tool was not run.
+    OverBudget,
     /// The run was ended on purpose, by [`ToolError::stop`].
     Stopped,
     /// The tool said that it failed.
@@ -75,6 +77,7 @@ impl ErrorKind {
             Self::TimedOut => "timed_out",
             Self::Panicked => "panicked",
             Self::InvalidOutput => "invalid_output",
+            Self::OverBudget => "over_budget",
             Self::Stopped => "stopped",
             Self::Failed => "failed",
             Self::NotFound => "not_found",

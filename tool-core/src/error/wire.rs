@@ -25,6 +25,9 @@ struct Wire {
     tool: Option<String>,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     message: String,
+    /// The text for a model, where it is not that of the kind.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    feedback: Option<String>,
     /// The texts of the source, of its own source, and so on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     sources: Vec<String>,
@@ -59,6 +62,7 @@ impl Serialize for ToolError {
             kind: self.kind(),
             tool: self.tool().map(str::to_owned),
             message: self.inner.message.to_string(),
+            feedback: self.inner.feedback.clone(),
             sources: self.inner.source.as_ref().map(Source::texts).unwrap_or_default(),
             retryable: self.is_retryable(),
             violations: violations.to_vec(),
@@ -90,6 +94,7 @@ impl<'de> Deserialize<'de> for ToolError {
         inner.echo = !wire.hidden;
         inner.suggestions = wire.suggestions;
         inner.details = wire.details;
+        inner.feedback = wire.feedback;
         Ok(error)
     }
 }

@@ -6,6 +6,7 @@
 
 mod actions;
 mod content;
+mod set;
 mod together;
 mod wire;
 

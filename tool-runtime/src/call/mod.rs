@@ -1,6 +1,7 @@
 //! A call that a model asks for, its result, and its outcome in a batch.
 
 mod outcome;
+mod replace;
 mod result;
 mod wire;
 
@@ -12,6 +13,7 @@ use tool_core::{Arguments, CallId, ErrorKind, Resource, ToolError};
 
 pub use self::{
     outcome::{CallOutcome, Operation, Pending, merged_actions},
+    replace::ResultMessage,
     result::ToolResult,
 };
 

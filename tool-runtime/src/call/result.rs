@@ -27,6 +27,8 @@ pub struct ToolResult {
     pub finished_at: SystemTime,
     /// How long the tool ran, pauses between attempts included.
     pub duration: Duration,
+    /// The messages that follow the results of the batch, in the name of the user.
+    pub(crate) follow_ups: Vec<Vec<Content>>,
 }
 
 impl ToolResult {
@@ -39,6 +41,7 @@ impl ToolResult {
             attempts: 0,
             finished_at: SystemTime::now(),
             duration: Duration::ZERO,
+            follow_ups: Vec::new(),
         }
     }
 

@@ -143,6 +143,8 @@ impl Serialize for ToolResult {
             corrections: &'a [Correction],
             #[serde(rename = "final", skip_serializing_if = "std::ops::Not::not")]
             last: bool,
+            #[serde(skip_serializing_if = "<[Vec<Content>]>::is_empty")]
+            follow_ups: &'a [Vec<Content>],
             attempts: u32,
             duration_ms: u64,
             finished_at_ms: i64,
@@ -162,6 +164,7 @@ impl Serialize for ToolResult {
             actions: self.actions().filter(|actions| **actions != Actions::default()),
             corrections: self.corrections(),
             last: output.is_some_and(ToolOutput::is_final),
+            follow_ups: self.follow_ups(),
             attempts: self.attempts,
             duration_ms: u64::try_from(self.duration.as_millis()).unwrap_or(u64::MAX),
             finished_at_ms: millis::of(self.finished_at),
@@ -192,6 +195,7 @@ struct ResultWire {
     corrections: Vec<Correction>,
     #[serde(rename = "final")]
     last: bool,
+    follow_ups: Vec<Vec<Content>>,
     attempts: u32,
     duration_ms: u64,
     finished_at_ms: i64,
@@ -206,11 +210,12 @@ impl<'de> Deserialize<'de> for ToolResult {
             .ok_or_else(|| D::Error::custom("`finishedAtMs` is further away than the clock goes"))?;
         let (id, name) = (given_or_new(wire.id.take()), Arc::from(std::mem::take(&mut wire.name)));
         let (attempts, duration) = (wire.attempts, Duration::from_millis(wire.duration_ms));
+        let follow_ups = std::mem::take(&mut wire.follow_ups);
         let outcome = match wire.error.take() {
             Some(error) => Err(error),
             None => Ok(wire.output()),
         };
-        Ok(Self { id, name, outcome, attempts, finished_at, duration })
+        Ok(Self { id, name, outcome, attempts, finished_at, duration, follow_ups })
     }
 }
 

@@ -33,7 +33,7 @@ pub(crate) fn texts(result: &ToolResult) -> Vec<String> {
     texts.collect()
 }
 
-fn block(content: &Content) -> Block {
+pub(super) fn block(content: &Content) -> Block {
     let file = |data: &Blob, mime_type: &str, name: &str| Block::File {
         mime_type: mime_type.to_owned(),
         data: base64(data),
@@ -71,7 +71,16 @@ pub(super) fn not_shown(mime_type: &str, data: &str) -> String {
 pub(super) fn needs_sign(result: &ToolResult) -> bool {
     match &result.outcome {
         Ok(output) => output.is_failure(),
-        Err(error) => error.kind() == ErrorKind::Failed,
+        // Those whose text is the tool's own message.
+        Err(error) => matches!(
+            error.kind(),
+            ErrorKind::Failed
+                | ErrorKind::NotFound
+                | ErrorKind::BadParameter
+                | ErrorKind::NotImplemented
+                | ErrorKind::Conflict
+                | ErrorKind::Internal
+        ),
     }
 }
 

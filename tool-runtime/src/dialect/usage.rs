@@ -25,6 +25,21 @@ pub struct Usage {
     pub reasoning: Option<u64>,
 }
 
+impl Usage {
+    /// The tokens of the request and of the response.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.input.unwrap_or(0).saturating_add(self.output.unwrap_or(0))
+    }
+}
+
+/// The [total](Usage::total), as a run [counts](tool_core::RunContext::count_tokens) it.
+impl From<Usage> for u64 {
+    fn from(usage: Usage) -> Self {
+        usage.total()
+    }
+}
+
 /// The number at a path of names.
 pub(super) fn counted(value: &ExactValue<'_>, path: &[&str]) -> Option<u64> {
     path.iter().try_fold(value, |value, name| value.get(name))?.as_u64()

@@ -55,7 +55,9 @@ impl Finishing<'_> {
     /// The outcome of a call that a person has to see.
     pub(super) async fn asked(&self, request: Box<ApprovalRequest>) -> CallOutcome {
         let message = format!("requires confirmation: {}", request.hint);
-        let error = ToolError::new(ErrorKind::ApprovalRequired, message).of_tool(self.call.name.to_string());
+        let error = ToolError::new(ErrorKind::ApprovalRequired, request.hint.clone());
+        // The words for the model are these alone.
+        let error = error.with_feedback(message).of_tool(self.call.name.to_string());
         let result = self.result(Err(error));
         // Open before it is told: who hears of it may answer at once.
         let given = std::mem::take(&mut *self.place.given());

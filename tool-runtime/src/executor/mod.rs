@@ -13,6 +13,7 @@
 //! to what they were asked, and [`open`] remembers the calls that are answered later.
 
 mod around;
+mod attributes;
 mod batch;
 mod build;
 mod finish;

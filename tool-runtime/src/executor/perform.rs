@@ -12,6 +12,7 @@ use tracing::{Instrument, Span};
 use super::{
     Inner,
     around::{Place, Surroundings, unless},
+    attributes::Attributed,
     group::Body,
     prepare::{Asked, Ready},
     questions::{Asking, answer_of, asked, question},
@@ -90,6 +91,7 @@ async fn traced<'a>(scope: Scope<'a>, ready: Ready<'a>, span: Span) -> Option<Re
         let call = ToolCall::new(definition.name().as_str(), arguments);
         telemetry::arguments(&span, &shown(&call, definition));
     }
+    let _attributed = Attributed { span: span.clone(), definition, asked: scope.asked, place: scope.place };
     let outcome = performed(scope, ready).instrument(span.clone()).await;
     telemetry::ended(&span, outcome.as_ref(), traces.results);
     outcome
@@ -133,6 +135,9 @@ async fn answered<'a>(
     // Meanwhile, or by what a call before this one did.
     if let Some(outcome) = scope.over() {
         return outcome;
+    }
+    if let Some(over) = cx.run().and_then(|run| run.count_call().err()) {
+        return Some(Err(over));
     }
     let patience = Patience::new(&executor.settings, entry.definition().metadata());
     let reports = place.reports.as_deref();

@@ -13,7 +13,7 @@ use super::{
     around::{Place, Surroundings},
     open::Confirmed,
     outlet::HOOK,
-    questions::{Given, answer_of, asked},
+    questions::{Given, answer_of, asked, rejected, unanswered},
     shown::shown,
     stop::Stop,
 };
@@ -170,6 +170,10 @@ pub(super) async fn prepare<'a>(
     if !is_looked_at {
         let ready = || Step::Ready(Ready { entry, prepared, source: None, retry: None });
         return around.stop().map_or_else(ready, Step::stopped);
+    }
+    // Before a person is asked for nothing.
+    if let Some(over) = around.run().and_then(|run| run.has_call_left().err()) {
+        return Step::answered(By::Nobody, Err(over));
     }
     let given_now = &mut given;
     let preparing =
@@ -391,15 +395,4 @@ impl<'a> Preparing<'a, '_> {
     fn within<T>(&self, question: impl FnOnce() -> Result<T, ToolError>) -> Result<T, ToolError> {
         barrier(|| within_call(self.call.id.clone(), question))
     }
-}
-
-/// The refusal of a call whose tool claims a check and does not answer the question.
-fn unanswered(claim: &str) -> ToolError {
-    let message = format!("the tool claims a {claim} check, and does not answer for this call");
-    ToolError::new(ErrorKind::Denied, message)
-}
-
-fn rejected(tool: &str, reason: &str) -> ToolError {
-    let reason = if reason.is_empty() { String::new() } else { format!(": {reason}") };
-    ToolError::new(ErrorKind::Denied, format!("the \"{tool}\" call is rejected{reason}"))
 }

@@ -153,3 +153,15 @@ impl Asking<'_> {
         Box::new(ApprovalRequest::new(call, address, question, hash))
     }
 }
+
+/// The refusal of a call whose tool claims a check and does not answer the question.
+pub(super) fn unanswered(claim: &str) -> ToolError {
+    let message = format!("the tool claims a {claim} check, and does not answer for this call");
+    ToolError::new(ErrorKind::Denied, message)
+}
+
+/// The refusal of a call by a person.
+pub(super) fn rejected(tool: &str, reason: &str) -> ToolError {
+    let reason = if reason.is_empty() { String::new() } else { format!(": {reason}") };
+    ToolError::new(ErrorKind::Denied, format!("the \"{tool}\" call is rejected{reason}"))
+}

@@ -120,6 +120,9 @@ impl Future for Quiet<'_> {
             {
                 return Poll::Ready(None);
             }
+            if let Some(over) = self.around.run().and_then(|run| run.count_call().err()) {
+                return Poll::Ready(Some(Err(over)));
+            }
             place.runs.begin();
         }
         let Poll::Ready(result) = Pin::new(&mut self.running).poll(task) else { return Poll::Pending };

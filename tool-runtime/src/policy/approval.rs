@@ -107,7 +107,8 @@ impl ApprovalRequest {
     }
 
     /// The request as a call of a tool named `name` that does not exist, for front ends that answer
-    /// calls: its id is that of the original call.
+    /// calls. Its id is its own, and the same for the same question about the same call; the original call is among its
+    /// arguments, by which [`original_call`](Self::original_call) gives it back.
     ///
     /// The arguments stand in it as they are written in [`call`](Self::call), however deeply they nest and
     /// with all digits of their numbers. Such a text may be one that a parser with limits does not take.
@@ -124,7 +125,15 @@ impl ApprovalRequest {
         let arguments = format!(
             r#"{{"originalFunctionCall":{original},"toolConfirmation":{asked},"address":{address}}}"#
         );
-        ToolCall::new(name, arguments).with_id(self.call.id.to_string())
+        ToolCall::new(name, arguments).with_id(self.confirmation_id())
+    }
+
+    /// The id of the virtual call: made of the address of the original one and of the question.
+    fn confirmation_id(&self) -> String {
+        let mut id = format!("confirm_{}", ContentHash::of(&(&self.address, self.hash)));
+        // Providers take ids of at most 64 characters, some of 40.
+        id.truncate(40);
+        id
     }
 
     /// The original call in a call that [`to_call`](Self::to_call) made; values of secret parameters

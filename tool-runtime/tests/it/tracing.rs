@@ -88,8 +88,27 @@ fn spans(executor: &Executor, calls: Vec<ToolCall>) -> Vec<Span> {
     spans.0.lock().unwrap().clone()
 }
 
+/// Adds attributes to its span.
+#[tool(register = false, retry(attempts = 2, initial = "1ms"))]
+async fn attributed(cx: &ToolContext, #[arg(secret)] key: String) -> Result<(), ToolError> {
+    cx.set_attribute("rows", 3);
+    cx.set_attribute("found", json!({ "near": [1.5, "Oslo"], "with": format!("key {key}!") }));
+    cx.set_attribute("key", key.clone());
+    cx.set_attribute(format!("of {key}"), true);
+    cx.set_attribute("attempt", cx.attempt());
+    if cx.attempt() == 1 {
+        return Err(ToolError::failed("busy").retryable(true));
+    }
+    for number in 0..70 {
+        cx.clone().set_attribute(format!("number {number}"), number);
+    }
+    cx.set_attribute("long", "x".repeat(5000));
+    Ok(())
+}
+
 fn tools() -> Registry {
-    let tools = Registry::builder().tool::<add>().tool::<fail>().tool::<crash>().tool::<heavy>();
+    let tools =
+        Registry::builder().tool::<attributed>().tool::<add>().tool::<fail>().tool::<crash>().tool::<heavy>();
     tools.build().unwrap()
 }
 
@@ -126,6 +145,85 @@ fn arguments_and_results_are_told_where_that_is_asked_for_and_secrets_never() {
     assert_eq!(fields["gen_ai.tool.call.arguments"], r#"{\"a\":2,\"b\":3,\"key\":\"***\"}"#);
     assert_eq!(fields["gen_ai.tool.call.result"], "5");
     assert!(!format!("{spans:?}").contains("s3cr3t"));
+}
+
+// W01
+#[test]
+fn a_body_adds_attributes_to_the_span_of_its_call_and_none_has_a_secret() {
+    let call = ToolCall::new("attributed", json!({ "key": "s3cr3t" }));
+    let spans = spans(&Executor::new(tools()), vec![call]);
+    let span = spans.iter().find(|span| span.path.ends_with("/execute_tool")).unwrap();
+    let text = span.fields["tool.attributes"].replace("\\\"", "\"");
+    let set: Value = tool_runtime::serde_json::from_str(&text).unwrap();
+    assert_eq!((&set["rows"], &set["attempt"]), (&json!(3), &json!(2)));
+    assert_eq!(set["found"], json!({ "near": [1.5, "Oslo"], "with": "***" }));
+    assert_eq!(set["key"], "***");
+    // 64 fit, of which one is named after the secret; what is too long does not.
+    assert_eq!(set.as_object().unwrap().len(), 63);
+    assert_eq!(span.fields["tool.attributes.dropped"], "13");
+    assert!(!format!("{spans:?}").contains("s3cr3t"));
+    // No other span has any.
+    assert_eq!(spans.iter().filter(|span| span.fields.contains_key("tool.attributes")).count(), 1);
+}
+
+// W01
+#[test]
+fn the_attributes_of_a_call_that_is_dropped_are_recorded() {
+    /// Never ends.
+    #[tool(register = false)]
+    async fn hangs(cx: &ToolContext) {
+        cx.set_attribute("step", "waiting");
+        std::future::pending::<()>().await;
+    }
+    each_thread_for_itself();
+    let collected = Spans::default();
+    tracing::subscriber::with_default(tracing_subscriber::registry().with(collected.clone()), || {
+        let executor = Executor::new(Registry::builder().tool::<hangs>().build().unwrap());
+        let mut running = Box::pin(executor.run(vec![ToolCall::new("hangs", "{}")]));
+        let mut task = std::task::Context::from_waker(std::task::Waker::noop());
+        assert!(running.as_mut().poll(&mut task).is_pending());
+    });
+    let spans = collected.0.lock().unwrap().clone();
+    let span = spans.iter().find(|span| span.path.ends_with("/execute_tool")).unwrap();
+    assert!(span.fields["tool.attributes"].contains("waiting"));
+}
+
+// C12
+#[test]
+fn log_lines_of_a_call_reach_tracing_also_where_nobody_listens_to_the_executor() {
+    use tool_runtime::{LogLevel, LogLine};
+    use tracing::{Event, Level};
+
+    /// Logs.
+    #[tool(register = false)]
+    fn logs(cx: &ToolContext) -> Result<(), ToolError> {
+        for level in [LogLevel::Debug, LogLevel::Notice, LogLevel::Warning, LogLevel::Alert] {
+            cx.log(LogLine::new(level, "stale").with_data(json!({ "days": 3 })))?;
+        }
+        Ok(())
+    }
+    #[derive(Clone, Default)]
+    struct Lines(Arc<Mutex<Vec<(Level, Span)>>>);
+    impl<S: Subscriber> Layer<S> for Lines {
+        fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
+            if event.metadata().target() == "tool" {
+                let mut line = Span::default();
+                event.record(&mut line);
+                self.0.lock().unwrap().push((*event.metadata().level(), line));
+            }
+        }
+    }
+    each_thread_for_itself();
+    let lines = Lines::default();
+    tracing::subscriber::with_default(tracing_subscriber::registry().with(lines.clone()), || {
+        let executor = Executor::new(Registry::builder().tool::<logs>().build().unwrap());
+        run(executor.run(vec![ToolCall::new("logs", "{}").with_id("c1")]));
+    });
+    let lines = lines.0.lock().unwrap();
+    let levels: Vec<_> = lines.iter().map(|(level, _)| *level).collect();
+    assert_eq!(levels, [Level::DEBUG, Level::INFO, Level::WARN, Level::ERROR]);
+    let fields: Vec<_> = lines[0].1.fields.iter().map(|(name, value)| (&**name, &**value)).collect();
+    assert_eq!(fields, [("call", "c1"), ("data", r#"{"days":3}"#), ("message", "stale"), ("tool", "logs")]);
 }
 
 // W02
@@ -237,6 +335,36 @@ mod exported {
         assert_eq!(attribute("gen_ai.tool.name").as_deref(), Some("whereabouts"));
         assert_eq!(attribute("gen_ai.tool.call.id").as_deref(), Some("c1"));
         assert_eq!(attribute("gen_ai.operation.name").as_deref(), Some("execute_tool"));
+    }
+
+    // W01
+    #[test]
+    fn attributes_of_a_body_have_names_of_their_own() {
+        /// Sets some.
+        #[tool(register = false)]
+        fn sets(cx: &ToolContext) {
+            cx.set_attribute("rows", 3);
+            cx.set_attribute("ratio", 0.5);
+            cx.set_attribute("cached", true);
+            cx.set_attribute("town", "Oslo");
+            cx.set_attribute("near", json!(["Oslo"]));
+        }
+        each_thread_for_itself();
+        let exporter = InMemorySpanExporter::default();
+        let provider = SdkTracerProvider::builder().with_simple_exporter(exporter.clone()).build();
+        let layer = tracing_opentelemetry::layer().with_tracer(provider.tracer("test"));
+        let executor = Executor::new(Registry::builder().tool::<sets>().build().unwrap());
+        tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), || {
+            run(executor.run(vec![ToolCall::new("sets", "{}")]))
+        });
+        let spans = exporter.get_finished_spans().unwrap();
+        let span = spans.iter().find(|span| span.name == "execute_tool sets").unwrap();
+        let attribute = |name: &str| {
+            span.attributes.iter().find(|it| it.key.as_str() == name).map(|it| it.value.to_string())
+        };
+        let set = ["rows", "ratio", "cached", "town", "near", "tool.attributes"].map(attribute);
+        let set: Vec<_> = set.iter().map(Option::as_deref).collect();
+        assert_eq!(set, [Some("3"), Some("0.5"), Some("true"), Some("Oslo"), Some(r#"["Oslo"]"#), None]);
     }
 
     // W04

@@ -214,6 +214,15 @@ fn result(result: &ToolResult, after: &mut Vec<Value>) -> Value {
     block
 }
 
+/// A block of a message of the user.
+pub(super) fn user_part(block: Block) -> Value {
+    match block {
+        Block::Text(text) => json!({ "type": "text", "text": text }),
+        Block::File { mime_type, data, .. } => file(&mime_type, &data)
+            .unwrap_or_else(|| json!({ "type": "text", "text": not_shown(&mime_type, &data) })),
+    }
+}
+
 fn file(mime_type: &str, data: &str) -> Option<Value> {
     let kind = match mime_type {
         "image/png" | "image/jpeg" | "image/webp" | "image/gif" => "image",

@@ -292,6 +292,17 @@ pub(super) fn results(bound: &Bound, results: &[ToolResult]) -> Value {
     json!({ "role": "user", "parts": parts })
 }
 
+/// A part of a message of the user.
+pub(super) fn user_part(block: Block) -> Value {
+    match block {
+        Block::Text(text) => json!({ "text": text }),
+        Block::File { mime_type, data, .. } if is_shown(&mime_type) => {
+            json!({ "inlineData": { "mimeType": mime_type, "data": data } })
+        }
+        Block::File { mime_type, data, .. } => json!({ "text": not_shown(&mime_type, &data) }),
+    }
+}
+
 /// D06: always an object.
 fn response(result: &ToolResult, files: &mut Vec<Value>) -> Map<String, Value> {
     let mut notes = Vec::new();

@@ -10,11 +10,12 @@ mod openai_chat;
 mod openai_responses;
 
 use serde_json::{Map, Value, json};
-use tool_core::{__private::ExactValue, ToolDefinition};
+use tool_core::{__private::ExactValue, Content, ToolDefinition};
 
 use super::{
     Bound, DialectError, Usage,
     budget::Budget,
+    content::{Block, block},
     draft::Draft,
     error::At,
     exports::OutputForm,
@@ -252,6 +253,42 @@ impl Wire {
     }
 
     pub(super) fn results(self, bound: &Bound, results: &[ToolResult]) -> Value {
+        let mut messages = self.answers(bound, results);
+        for (at, result) in results.iter().enumerate().filter(|(_, result)| !result.follow_ups().is_empty()) {
+            for content in result.follow_ups() {
+                self.follow_up(&mut messages, at, content);
+            }
+        }
+        messages
+    }
+
+    /// Adds a message of the user to those of results, the one at `at` of which brought it.
+    fn follow_up(self, messages: &mut Value, at: usize, content: &[Content]) {
+        let parts = |part: fn(Block) -> Value| content.iter().map(|it| part(block(it))).collect::<Vec<_>>();
+        let (list, mut added) = match self {
+            Self::OpenAiChat { .. } => {
+                let message = json!({ "role": "user", "content": parts(openai_chat::user_part) });
+                (Some(messages), vec![message])
+            }
+            Self::OpenAiResponses { .. } => {
+                let message = json!({ "role": "user", "content": parts(openai_responses::user_part) });
+                (Some(messages), vec![message])
+            }
+            Self::Anthropic { .. } => (messages.get_mut("content"), parts(anthropic::user_part)),
+            Self::Gemini { .. } => (messages.get_mut("parts"), parts(gemini::user_part)),
+            // Nobody is told of anything but results.
+            Self::Mcp => {
+                let content = content.iter().map(|it| json!(it)).collect();
+                (messages.get_mut(at).and_then(|result| result.get_mut("content")), content)
+            }
+        };
+        if let Some(Value::Array(list)) = list {
+            list.append(&mut added);
+        }
+    }
+
+    /// A result for each call, and nothing else.
+    fn answers(self, bound: &Bound, results: &[ToolResult]) -> Value {
         match self {
             Self::OpenAiChat { .. } => openai_chat::results(bound, results),
             Self::OpenAiResponses { .. } => openai_responses::results(bound, results),

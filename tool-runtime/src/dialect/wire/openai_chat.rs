@@ -318,6 +318,15 @@ pub(super) fn results(bound: &Bound, results: &[ToolResult]) -> Value {
     messages.into()
 }
 
+/// A part of a message of the user.
+pub(super) fn user_part(block: Block) -> Value {
+    match block {
+        Block::Text(text) => json!({ "type": "text", "text": text }),
+        Block::File { mime_type, data, name } => part(&mime_type, &data, &name)
+            .unwrap_or_else(|| json!({ "type": "text", "text": not_shown(&mime_type, &data) })),
+    }
+}
+
 /// A file as a part of a message of the user.
 fn part(mime_type: &str, data: &str, name: &str) -> Option<Value> {
     let url = || format!("data:{mime_type};base64,{data}");

@@ -298,6 +298,14 @@ fn parts(blocks: Vec<Block>, result: &ToolResult) -> Value {
     parts.collect()
 }
 
+/// A part of a message of the user.
+pub(super) fn user_part(block: Block) -> Value {
+    match block {
+        Block::Text(text) => json!({ "type": "input_text", "text": text }),
+        Block::File { mime_type, data, name } => file(&mime_type, &data, &name),
+    }
+}
+
 fn file(mime_type: &str, data: &str, name: &str) -> Value {
     let url = format!("data:{mime_type};base64,{data}");
     match mime_type {

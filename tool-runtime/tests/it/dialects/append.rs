@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 use tool_runtime::{
-    CallOutcome, Declaration, Executor, InputSchema, Registry, ToolCall, ToolDefinition, ToolName,
-    ToolResult,
+    CallOutcome, Content, Declaration, Executor, InputSchema, Registry, ResultMessage, ToolCall,
+    ToolDefinition, ToolName, ToolResult,
     dialect::{Assembled, Bound, Dialect, RequestBody},
     prelude::*,
     serde_json,
@@ -111,6 +111,83 @@ async fn a_message_and_its_results_are_appended_in_the_order_of_the_calls() {
         assert_eq!(messages(&body, name), expected, "{name}");
         let text = serde_json::to_string(&body).unwrap();
         assert!(text.starts_with(r#"{"first":1,"#) && text.ends_with(r#","last":2}"#), "{name}: {text}");
+    }
+}
+
+// D16
+#[test]
+fn messages_that_stand_for_a_result_are_appended_after_the_results() {
+    let result = |id: &str| ToolResult::new(id.to_owned().into(), "add", Ok(ToolOutput::from("5")));
+    let mut shown = result("1");
+    let sky = [
+        Content::text("The sky:"),
+        Content::image(*b"png", "image/png"),
+        Content::audio(*b"PK", "application/zip"),
+    ];
+    let messages = vec![
+        ResultMessage::user(sky),
+        ResultMessage::answer("1", [Content::text("see below")]),
+        ResultMessage::user([Content::text("Blue?")]),
+    ];
+    assert!(shown.replace_by(messages));
+    let not_shown = "[application/zip, 2 bytes: not shown, since this kind of file cannot be sent here]";
+    for dialect in Dialect::all() {
+        let name = dialect.name();
+        let bound = dialect.bind(&tools());
+        let results = bound.results(&[shown.clone(), result("2")]);
+        let text = |text: &str| json!({ "type": "text", "text": text });
+        let (at, expected) = match name {
+            "openai-chat" | "openai-chat-strict" => {
+                let url =
+                    json!({ "type": "image_url", "image_url": { "url": "data:image/png;base64,cG5n" } });
+                let parts = json!([text("The sky:"), url, text(not_shown)]);
+                let blue = json!({ "role": "user", "content": [text("Blue?")] });
+                (results.as_array().unwrap(), vec![json!({ "role": "user", "content": parts }), blue])
+            }
+            "openai-responses" | "openai-responses-strict" => {
+                let text = |text: &str| json!({ "type": "input_text", "text": text });
+                let url = json!({ "type": "input_image", "image_url": "data:image/png;base64,cG5n" });
+                let parts = json!([text("The sky:"), url, text(not_shown)]);
+                let blue = json!({ "role": "user", "content": [text("Blue?")] });
+                (results.as_array().unwrap(), vec![json!({ "role": "user", "content": parts }), blue])
+            }
+            "gemini" | "gemini-schema" => {
+                let data = json!({ "inlineData": { "mimeType": "image/png", "data": "cG5n" } });
+                let parts = vec![
+                    json!({ "text": "The sky:" }),
+                    data,
+                    json!({ "text": not_shown }),
+                    json!({ "text": "Blue?" }),
+                ];
+                (results["parts"].as_array().unwrap(), parts)
+            }
+            "mcp" => {
+                assert_eq!(results[1]["content"], json!([text("5")]), "another result is as it was");
+                let image = json!({ "type": "image", "data": "cG5n", "mimeType": "image/png" });
+                let audio = json!({ "type": "audio", "data": "UEs=", "mimeType": "application/zip" });
+                let parts = vec![text("see below"), text("The sky:"), image, audio, text("Blue?")];
+                assert_eq!(results[0]["content"], json!(parts));
+                continue;
+            }
+            _ => {
+                let source = json!({ "type": "base64", "media_type": "image/png", "data": "cG5n" });
+                let image = json!({ "type": "image", "source": source });
+                let parts = vec![text("The sky:"), image, text(not_shown), text("Blue?")];
+                (results["content"].as_array().unwrap(), parts)
+            }
+        };
+        // One answer for each call, and then the messages.
+        assert_eq!(at.len(), 2 + expected.len(), "{name}: {results}");
+        assert!(at[0].to_string().contains("see below"), "{name}");
+        assert_eq!(at[2..], expected[..], "{name}");
+
+        // `append` carries them.
+        if let Ok(mut body) = bound.body(json!({})) {
+            let outcomes = [CallOutcome::Finished(shown.clone()), CallOutcome::Finished(result("2"))];
+            bound.append(&mut body, &bound.read(&response(name)).unwrap(), &outcomes);
+            let all = serde_json::to_string(&body).unwrap();
+            assert!(all.contains("Blue?") && all.contains("cG5n"), "{name}");
+        }
     }
 }
 

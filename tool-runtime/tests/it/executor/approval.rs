@@ -33,7 +33,7 @@ fn small(n: u32) -> String {
 }
 
 const PAY: &str = r#"{"amount":7}"#;
-const ASKED: &str = "Approval required: requires confirmation: May the tool pay be called?";
+const ASKED: &str = "requires confirmation: May the tool pay be called?";
 
 fn paying(counter: &Counter) -> RegistryBuilder {
     Registry::builder().tool::<pay>().provide(counter.clone())
@@ -71,7 +71,7 @@ fn a_tool_asks_always_or_when_its_arguments_say_so() {
         calls.push(ToolCall::new("small", r#"{"n":4}"#).with_id("1"));
         calls.push(ToolCall::new("small", r#"{"n":7}"#).with_id("2"));
         let outcomes = executor.run(calls).await;
-        let asked = "Approval required: requires confirmation: May the tool small be called?";
+        let asked = "requires confirmation: May the tool small be called?";
         assert_eq!(texts(&outcomes), [ASKED, asked, "ran 7"]);
     });
 }
@@ -98,7 +98,12 @@ fn a_call_that_waits_for_a_person_is_answered_for_now_and_not_run() {
         assert_eq!((call, open.as_ref()), (&one("pay", PAY)[0], request));
 
         let asking = executor.confirmation_call(request);
-        assert_eq!((&*asking.name, asking.id.to_string()), (CONFIRMATION_CALL, "0".to_owned()));
+        assert_eq!(&*asking.name, CONFIRMATION_CALL);
+        // Its id is its own, and stays the same.
+        assert!(asking.id != request.call.id && asking.id.to_string().len() == 40, "{}", asking.id);
+        assert_eq!(asking.id, executor.confirmation_call(request).id);
+        let original = ApprovalRequest::original_call(&asking).unwrap();
+        assert_eq!((original.id, &*original.name), (request.call.id.clone(), "pay"));
         assert_eq!(
             asking.arguments.to_value().unwrap(),
             json!({
@@ -303,7 +308,7 @@ fn the_results_of_others_survive_the_wait_and_nothing_runs_twice() {
         let pay = |id: &str, amount: u32| ToolCall::new("pay_all", json!({ "amount": amount })).with_id(id);
         let plain = ToolCall::new("echo", r#"{"text":"plain"}"#).with_id("b");
         let outcomes = executor.run(vec![pay("a", 1), plain, pay("c", 3), pay("d", 4)]).await;
-        let asked = "Approval required: requires confirmation: May the tool pay_all be called?";
+        let asked = "requires confirmation: May the tool pay_all be called?";
         assert_eq!(texts(&outcomes), [asked, "plain", asked, asked]);
         let open = |executor: &Executor| {
             executor.open_calls().iter().map(|it| it.call().id.to_string()).collect::<Vec<_>>()
@@ -337,7 +342,7 @@ fn the_body_of_a_tool_may_ask_by_itself() {
         let executor = way.executor(Registry::builder().tool::<transfer>());
         let answered = async |answer: ConfirmationAnswer| {
             let outcomes = executor.run(one("transfer", r#"{"amount":7}"#)).await;
-            let text = "Approval required: requires confirmation: Is this the right account?";
+            let text = "requires confirmation: Is this the right account?";
             assert_eq!(texts(&outcomes), [text]);
             let request = request(&outcomes[0]);
             assert_eq!((request.cause, &request.payload), (Cause::Tool, &json!({ "amount": 7 })));
@@ -457,7 +462,7 @@ fn a_permission_that_asks_may_wait_like_a_confirmation() {
             .permission(|_: &PermissionRequest<'_>| Permission::ask("may it?"))
             .ask_later(true));
         let outcomes = executor.run(one("echo", r#"{"text":"a"}"#)).await;
-        assert_eq!(texts(&outcomes), ["Approval required: requires confirmation: may it?"]);
+        assert_eq!(texts(&outcomes), ["requires confirmation: may it?"]);
         assert_eq!(request(&outcomes[0]).cause, Cause::Permission);
         assert_eq!(texts(&resume(&executor, "0", yes()).await), ["a"]);
         assert_eq!(counter.get(), 1);
@@ -508,7 +513,7 @@ fn an_answer_to_the_body_of_a_tool_is_bound_to_what_the_body_saw() {
         executor.run(one("send", r#"{"amount":1}"#)).await;
         *amount.lock().unwrap() = 7000;
         let outcomes = resume(&executor, "0", yes()).await;
-        assert_eq!(texts(&outcomes), ["Approval required: requires confirmation: Really?"]);
+        assert_eq!(texts(&outcomes), ["requires confirmation: Really?"]);
         assert_eq!(request(&outcomes[0]).call.arguments.as_str(), r#"{"amount":7000}"#);
         assert_eq!(texts(&resume(&executor, "0", yes()).await), ["sent 7000"]);
     });

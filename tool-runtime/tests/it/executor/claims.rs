@@ -171,7 +171,7 @@ fn a_claim_that_needs_no_answer_is_no_problem() {
     let always = Metadata { confirmation: Confirmation::Always, ..Metadata::default() };
     let tools = Registry::builder().add(ByHand::new(always, Answers::NONE)).build().unwrap();
     let outcomes = crate::run(Executor::new(tools).run(one("wipe", "{}")));
-    assert_eq!(texts(&outcomes), ["Approval required: requires confirmation: May the tool wipe be called?"]);
+    assert_eq!(texts(&outcomes), ["requires confirmation: May the tool wipe be called?"]);
     let declared = ToolBuilder::new("wipe").metadata(permitted());
     let declared = declared.input_schema(InputSchema::new(json!({ "type": "object" })).unwrap()).declare();
     assert!(Registry::builder().add(declared.unwrap()).build().is_ok());
@@ -219,7 +219,7 @@ fn a_tool_by_hand_answers_from_its_arguments_and_its_context() {
     assert_eq!(run(permitted(), "{}", "guest"), "Denied: not yours");
     assert_eq!(run(permitted(), "{}", "admin"), "wiped");
     assert_eq!(run(sometimes(), r#"{"harmless":true}"#, "guest"), "wiped");
-    let asked = "Approval required: requires confirmation: May the tool wipe be called?";
+    let asked = "requires confirmation: May the tool wipe be called?";
     assert_eq!(run(sometimes(), "{}", "admin"), asked);
 }
 

@@ -4,8 +4,9 @@ use std::sync::{Arc, Weak};
 
 use serde_json::Map;
 use tool_runtime::{
-    Approval, ApprovalHandle, Approver, Before, Permission, PermissionPolicy, PermissionRequest,
-    ReadonlyContext, Resource, ResourceBody, RunContext, StreamItem, ToolCall, prelude::*,
+    Approval, ApprovalHandle, Approver, Before, ClientInfo, LogLevel, LogLine, Permission, PermissionPolicy,
+    PermissionRequest, Progress, ReadonlyContext, Resource, ResourceBody, RunContext, StreamItem, ToolCall,
+    prelude::*,
 };
 
 use super::{On, Timeline, building, calls, executor, on_both_runtimes, one, texts};
@@ -50,6 +51,46 @@ async fn place(meeting: &tokio::sync::Barrier, timeline: &Timeline, cx: &ToolCon
     cx.update("half").await;
     meeting.wait().await;
     here()
+}
+
+// C12
+#[test]
+fn a_call_knows_its_client_and_its_session_where_there_is_one() {
+    /// Describes its session.
+    #[tool(register = false)]
+    fn describe(cx: &ToolContext) -> Result<Value, ToolError> {
+        // Always there, whoever listens.
+        cx.log(LogLine::new(LogLevel::Info, "described"))?;
+        cx.progress(Progress::new(1.0))?;
+        let title = cx.client_info().and_then(|client| client.title.clone());
+        Ok(json!([
+            cx.session_id(),
+            cx.client_info().map(|it| &*it.name),
+            title,
+            cx.client_capabilities(),
+            cx.meta()
+        ]))
+    }
+    assert!(describe(&ToolContext::for_test()).is_ok());
+    let map = |value: Value| value.as_object().cloned().unwrap_or_default();
+    super::ways::each_way(async |way| {
+        let executor = way.executor(Registry::builder().tool::<describe>());
+        let outcomes = executor.drive(executor.batch(calls(&["describe"]))).await;
+        assert_eq!(texts(&outcomes), ["[null,null,null,null,null]"]);
+        let client = ClientInfo::new("editor")
+            .with_title("The Editor")
+            .with_version("1.2")
+            .with_capabilities(map(json!({ "sampling": {} })));
+        let run = RunContext::new().with_session("s-1").with_client(client);
+        // A run below serves the same client.
+        for run in [run.child("researcher"), run] {
+            let call = ToolCall::new("describe", "{}").with_meta(map(json!({ "progressToken": 7 })));
+            let outcomes = executor.drive(executor.batch(vec![call]).within(run)).await;
+            let expected = json!(["s-1", "editor", "The Editor", { "sampling": {} }, { "progressToken": 7 }]);
+            assert_eq!(texts(&outcomes), [expected.to_string()]);
+        }
+        executor.events();
+    });
 }
 
 // C05, H17

@@ -50,7 +50,7 @@ async fn every_call_that_starts_ends_once() {
             texts[..3],
             ["disk full", "The tool crash panicked: boom", "Timed out: no result after 1s"]
         );
-        assert_eq!(texts[3], "Approval required: requires confirmation: May the tool confirmed be called?");
+        assert_eq!(texts[3], "requires confirmation: May the tool confirmed be called?");
         assert_eq!(texts[4..6], ["begun", "Tool not found: unknown"]);
         assert_eq!(texts[7..], ["a", "Denied: no"]);
         let told = told(&mut listener);

@@ -2,6 +2,7 @@
 
 mod addresses;
 mod approval;
+mod budgets;
 mod canonical;
 mod child_runs;
 mod claims;
@@ -16,6 +17,7 @@ mod hooks;
 mod incomplete;
 mod limits;
 mod open_calls;
+mod overrides;
 mod panics;
 mod permission;
 mod property;

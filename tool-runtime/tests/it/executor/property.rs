@@ -242,7 +242,7 @@ fn assert_undisturbed(kind: Kind, outcome: &CallOutcome, case: &Case) {
         Kind::Panic => "The tool act panicked: boom",
         Kind::Hang | Kind::Obey => "Timed out: no result after 500ms",
         Kind::Deny => "Denied: no",
-        Kind::Confirm => "Approval required: requires confirmation: May the tool confirmed be called?",
+        Kind::Confirm => "requires confirmation: May the tool confirmed be called?",
         Kind::Unknown => "Tool not found: nothing",
         Kind::External | Kind::LongRunning | Kind::Alone => "",
         Kind::BadArguments => return assert!(text.starts_with("Invalid arguments: "), "{text}"),

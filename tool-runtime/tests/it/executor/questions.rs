@@ -59,8 +59,8 @@ fn pay(runs: &Counter, amount: u32, cx: &ToolContext) -> Result<String, ToolErro
 }
 
 const PAY: &str = r#"{"amount":7}"#;
-const MAY: &str = "Approval required: requires confirmation: May the tool pay be called?";
-const RIGHT: &str = "Approval required: requires confirmation: Is this the right account?";
+const MAY: &str = "requires confirmation: May the tool pay be called?";
+const RIGHT: &str = "requires confirmation: Is this the right account?";
 
 // I17, I21
 #[test]
@@ -196,7 +196,7 @@ fn wipe(cx: &ToolContext) -> Result<&'static str, ToolError> {
 fn each_question_of_a_body_has_its_own_answer() {
     everywhere(|settings, _| {
         let executor = settings(building(Registry::builder().tool::<wipe>())).build().unwrap();
-        let asked = |hint: &str| format!("Approval required: requires confirmation: {hint}");
+        let asked = |hint: &str| format!("requires confirmation: {hint}");
         let resume = |said| texts(&crate::run(executor.resume([("0", said)]).unwrap().run()));
         assert_eq!(texts(&crate::run(executor.run(one("wipe", "{}")))), [asked("Is there a backup?")]);
         assert_eq!(resume(yes()), [asked("Really?")]);
@@ -267,7 +267,7 @@ fn a_permission_that_asks_something_else_by_now_is_asked_again() {
     let resume = || crate::run(executor.resume([("0", yes())]).unwrap().run());
     let first = crate::run(executor.run(one("plain", "{}")));
     let second = resume();
-    assert_eq!(texts(&second), ["Approval required: requires confirmation: costly?"]);
+    assert_eq!(texts(&second), ["requires confirmation: costly?"]);
     assert_ne!(request(&first[0]).hash, request(&second[0]).hash);
     assert_eq!(texts(&resume()), ["ran"]);
 }
@@ -480,7 +480,7 @@ fn a_question_of_the_body_is_not_retried() {
         let runs = Counter::default();
         let executor = settings(retrying(&runs)).build().unwrap();
         let outcomes = crate::run(executor.run(one("flaky", "{}")));
-        assert_eq!(texts(&outcomes), ["Approval required: requires confirmation: Really?"]);
+        assert_eq!(texts(&outcomes), ["requires confirmation: Really?"]);
         assert_eq!((runs.get(), executor.open_calls().len()), (1, 1));
         let outcomes = crate::run(executor.resume([("0", yes())]).unwrap().run());
         assert_eq!(texts(&outcomes), ["true in attempt 3"]);
@@ -515,7 +515,7 @@ fn a_question_of_another_tool_is_not_put_to_the_approver() {
     let tools = Registry::builder().tool::<errand>().provide(inner);
     let executor = building(tools).approver(person.clone()).build().unwrap();
     let outcomes = crate::run(executor.run(one("errand", "{}")));
-    assert_eq!(texts(&outcomes), ["Approval required: requires confirmation: Really?"]);
+    assert_eq!(texts(&outcomes), ["requires confirmation: Really?"]);
     assert!(outcomes[0].is_finished() && person.asked().is_empty());
 }
 

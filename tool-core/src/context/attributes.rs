@@ -1,0 +1,75 @@
+//! Attributes that a body adds to the span of its call.
+
+use std::{borrow::Cow, mem, sync::PoisonError};
+
+use serde_json::{Map, Value};
+
+use super::ToolContext;
+
+/// The most attributes of a call.
+const MOST: usize = 64;
+
+/// The most bytes of the name of one, and of its value as JSON.
+const LONGEST: (usize, usize) = (128, 4 * 1024);
+
+/// The attributes of a call so far.
+#[derive(Debug, Default)]
+#[doc(hidden)]
+pub struct Attributes {
+    /// In the order in which they were set first.
+    pub set: Map<String, Value>,
+    /// The number of those that there was no room for.
+    pub dropped: u64,
+}
+
+impl ToolContext {
+    /// Adds an attribute to the span of this call, in place of one of the same name. Does nothing where no span is
+    /// recorded.
+    ///
+    /// With the feature `opentelemetry` of `tool-runtime`, it is an attribute of that name; for other subscribers of
+    /// `tracing`, the field `tool.attributes` has all of them as a JSON object. There is room for 64, each with at most
+    /// 128 bytes of name and 4 KiB of value as JSON; the field `tool.attributes.dropped` counts the others. A value in
+    /// which the text of a secret parameter stands is replaced.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use tool_core::ToolContext;
+    ///
+    /// fn search(cx: &ToolContext, query: &str) -> usize {
+    ///     cx.set_attribute("search.words", query.split_whitespace().count());
+    ///     0
+    /// }
+    ///
+    /// search(&ToolContext::for_test(), "two words");
+    /// ```
+    pub fn set_attribute(&self, name: impl Into<Cow<'static, str>>, value: impl Into<Value>) {
+        let (name, value) = (name.into(), value.into());
+        let fits = name.len() <= LONGEST.0 && length(&value) <= LONGEST.1;
+        let call = self.shared();
+        let call = call.call.as_ref().unwrap_or(call);
+        let mut attributes = call.attributes.lock().unwrap_or_else(PoisonError::into_inner);
+        if fits && (attributes.set.len() < MOST || attributes.set.contains_key(&*name)) {
+            attributes.set.insert(name.into_owned(), value);
+        } else {
+            attributes.dropped = attributes.dropped.saturating_add(1);
+        }
+    }
+
+    /// Takes the attributes that the body of the call has set.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn take_attributes(&self) -> Option<Attributes> {
+        let shared = self.shared.get()?;
+        let call = shared.call.as_ref().unwrap_or(shared);
+        let attributes = mem::take(&mut *call.attributes.lock().unwrap_or_else(PoisonError::into_inner));
+        (!attributes.set.is_empty() || attributes.dropped > 0).then_some(attributes)
+    }
+}
+
+fn length(value: &Value) -> usize {
+    match value {
+        Value::String(text) => text.len() + 2,
+        other => serde_json::to_vec(other).map_or(usize::MAX, |json| json.len()),
+    }
+}

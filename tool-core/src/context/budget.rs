@@ -1,0 +1,220 @@
+//! What a run may use up, with all runs below it.
+
+use std::{
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use serde::{Deserialize, Serialize};
+
+use super::RunContext;
+use crate::{ErrorKind, ToolError};
+
+/// The most that a run may use, with all runs below it. `None` is no limit, which is the default of each.
+///
+/// # Examples
+///
+/// ```
+/// use tool_core::{Budget, RunContext};
+///
+/// let run = RunContext::new().with_budget(Budget { rounds: Some(2), ..Budget::default() });
+/// run.count_round()?;
+/// // A run below it uses the same rounds.
+/// run.child("researcher").count_round()?;
+/// assert_eq!(run.spent().rounds, 2);
+/// let error = run.count_round().unwrap_err();
+/// assert_eq!(error.feedback(), "Over budget: the run may take 2 rounds. Nothing was executed.");
+/// # Ok::<(), tool_core::ToolError>(())
+/// ```
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Budget {
+    /// The number of calls whose tools are run. Attempts of one call are one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub calls: Option<u64>,
+    /// The number of requests to a model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rounds: Option<u64>,
+    /// The number of tokens of requests and responses.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<u64>,
+}
+
+/// The use of a [`Budget`] so far.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct Spent {
+    /// The calls whose tools were run.
+    pub calls: u64,
+    /// The requests to a model.
+    pub rounds: u64,
+    /// The tokens of requests and responses.
+    pub tokens: u64,
+}
+
+/// A budget, its use, and the budgets of the runs above, which are used as well.
+pub(super) struct Account {
+    budget: Budget,
+    calls: AtomicU64,
+    rounds: AtomicU64,
+    tokens: AtomicU64,
+    above: Option<Arc<Account>>,
+}
+
+#[derive(Clone, Copy)]
+enum Item {
+    Call,
+    Round,
+    Tokens,
+}
+
+impl Account {
+    /// This account and those above it.
+    fn levels(&self) -> impl Iterator<Item = &Self> {
+        std::iter::successors(Some(self), |account| account.above.as_deref())
+    }
+
+    fn used(&self, item: Item) -> &AtomicU64 {
+        match item {
+            Item::Call => &self.calls,
+            Item::Round => &self.rounds,
+            Item::Tokens => &self.tokens,
+        }
+    }
+
+    fn limit(&self, item: Item) -> u64 {
+        let limit = match item {
+            Item::Call => self.budget.calls,
+            Item::Round => self.budget.rounds,
+            Item::Tokens => self.budget.tokens,
+        };
+        limit.unwrap_or(u64::MAX)
+    }
+
+    fn has_room(&self, item: Item) -> Result<(), ToolError> {
+        let is_full = |level: &&Self| level.used(item).load(Ordering::Relaxed) >= level.limit(item);
+        self.levels().find(is_full).map_or(Ok(()), |level| Err(level.over(item)))
+    }
+
+    /// Takes one `item` of every level, or of none.
+    fn take(&self, item: Item) -> Result<(), ToolError> {
+        for (number, level) in self.levels().enumerate() {
+            let one_more = |used: u64| used.checked_add(1).filter(|used| *used <= level.limit(item));
+            let taken = level.used(item).fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more);
+            if taken.is_err() {
+                for below in self.levels().take(number) {
+                    below.used(item).fetch_sub(1, Ordering::Relaxed);
+                }
+                return Err(level.over(item));
+            }
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn over(&self, item: Item) -> ToolError {
+        let limit = self.limit(item);
+        let message = match item {
+            Item::Call => format!("the run may make {limit} {}", plural(limit, "call")),
+            Item::Round => format!("the run may take {limit} {}", plural(limit, "round")),
+            Item::Tokens => {
+                let used = self.tokens.load(Ordering::Relaxed);
+                format!("the run may use {limit} {}, and has used {used}", plural(limit, "token"))
+            }
+        };
+        ToolError::new(ErrorKind::OverBudget, message)
+    }
+}
+
+fn plural(count: u64, word: &str) -> String {
+    if count == 1 { word.to_owned() } else { format!("{word}s") }
+}
+
+impl fmt::Debug for Account {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Account").field("budget", &self.budget).finish_non_exhaustive()
+    }
+}
+
+impl RunContext {
+    /// Sets the most that the run may use, with all runs below it. It is in addition to the budgets that the run has
+    /// already: a [child](Self::child) uses those of the runs above it, and may be given a smaller one of its own.
+    ///
+    /// An executor counts calls as their tools start; one too many is answered with an error of kind
+    /// [`OverBudget`](ErrorKind::OverBudget) and not run. Rounds and tokens are counted by the loop of a program.
+    #[must_use]
+    pub fn with_budget(mut self, budget: Budget) -> Self {
+        self.account = Some(Arc::new(Account {
+            budget,
+            calls: AtomicU64::new(0),
+            rounds: AtomicU64::new(0),
+            tokens: AtomicU64::new(0),
+            above: self.account.take(),
+        }));
+        self
+    }
+
+    /// Returns what was used of the [budget](Self::with_budget) that was set last; nothing where there is none.
+    #[must_use]
+    pub fn spent(&self) -> Spent {
+        let Some(account) = &self.account else { return Spent::default() };
+        let used = |item| account.used(item).load(Ordering::Relaxed);
+        Spent { calls: used(Item::Call), rounds: used(Item::Round), tokens: used(Item::Tokens) }
+    }
+
+    /// Counts a call whose tool is about to run. An executor does so for the calls that it runs.
+    ///
+    /// # Errors
+    ///
+    /// If no call is left, of kind [`OverBudget`](ErrorKind::OverBudget). Nothing is counted then.
+    #[inline]
+    pub fn count_call(&self) -> Result<(), ToolError> {
+        self.account.as_ref().map_or(Ok(()), |account| account.take(Item::Call))
+    }
+
+    /// Checks that a call is left, and counts none.
+    #[doc(hidden)]
+    #[inline]
+    pub fn has_call_left(&self) -> Result<(), ToolError> {
+        self.account.as_ref().map_or(Ok(()), |account| account.has_room(Item::Call))
+    }
+
+    /// Counts a request to a model, which the loop of a program is about to send.
+    ///
+    /// # Errors
+    ///
+    /// If the run was [stopped](Self::stopped), that error; if no round or no token is left, one of kind
+    /// [`OverBudget`](ErrorKind::OverBudget). Nothing is counted then, and no request is to be sent.
+    pub fn count_round(&self) -> Result<(), ToolError> {
+        if let Some(stop) = self.stopped() {
+            return Err(stop.clone());
+        }
+        let Some(account) = &self.account else { return Ok(()) };
+        account.has_room(Item::Tokens)?;
+        account.take(Item::Round)
+    }
+
+    /// Counts the tokens of a request and its response, such as the `Usage` of a response.
+    ///
+    /// # Errors
+    ///
+    /// If they are more than were left, of kind [`OverBudget`](ErrorKind::OverBudget). They were used, and are counted.
+    pub fn count_tokens(&self, tokens: impl Into<u64>) -> Result<(), ToolError> {
+        let Some(account) = &self.account else { return Ok(()) };
+        let tokens = tokens.into();
+        let mut over = None;
+        for level in account.levels() {
+            let more = |used: u64| Some(used.saturating_add(tokens));
+            let before = level.tokens.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
+            let used = before.unwrap_or(u64::MAX).saturating_add(tokens);
+            if used > level.limit(Item::Tokens) && over.is_none() {
+                over = Some(level.over(Item::Tokens));
+            }
+        }
+        over.map_or(Ok(()), Err)
+    }
+}

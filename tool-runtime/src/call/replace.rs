@@ -1,0 +1,146 @@
+//! Changing single parts of a result.
+
+use serde_json::Value;
+use tool_core::{CallId, Content, ToolOutput};
+
+use super::ToolResult;
+
+/// What a [`Hook::after`](crate::Hook::after) may set, each by itself: all else stays as it is.
+///
+/// # Examples
+///
+/// ```
+/// use tool_runtime::{Content, ToolError, ToolResult, prelude::*};
+///
+/// let failed = ToolError::failed("no page").with_details(json!({ "code": 404 }));
+/// let mut result = ToolResult::new("call_1".into(), "fetch", Err(failed));
+/// result.set_is_error(false);
+/// assert_eq!((result.is_error(), &*result.text()), (false, "no page"));
+/// result.set_content(vec![Content::text("The page does not exist.")]);
+/// assert_eq!(result.text(), "The page does not exist.");
+/// assert_eq!(result.details(), Some(&json!({ "code": 404 })));
+/// ```
+impl ToolResult {
+    /// Sets the content that the model reads. Of an error, the texts are its [feedback](tool_core::ToolError::feedback).
+    /// A value that the old content was made of goes with it.
+    pub fn set_content(&mut self, content: Vec<Content>) {
+        match &mut self.outcome {
+            Ok(output) => output.set_content(content),
+            Err(error) => {
+                let texts: Vec<_> = content.iter().filter_map(Content::as_text).collect();
+                let text = texts.join("\n");
+                let others = content.iter().filter(|block| block.as_text().is_none()).cloned();
+                *error = error.clone().with_feedback(text).with_content(others.collect());
+            }
+        }
+    }
+
+    /// Sets the details for user interfaces and logs, or takes them away.
+    pub fn set_details(&mut self, details: Option<Value>) {
+        match &mut self.outcome {
+            Ok(output) => output.set_details(details),
+            Err(error) => error.set_details(details),
+        }
+    }
+
+    /// Sets whether the call failed; content and details stay. A success becomes an output that
+    /// [tells of a failure](ToolOutput::is_failure), which asks nothing of the run; an error becomes an output with its
+    /// content.
+    pub fn set_is_error(&mut self, is_error: bool) {
+        match &mut self.outcome {
+            Ok(output) => output.set_failure(is_error),
+            Err(_) if is_error => {}
+            Err(error) => {
+                let details = error.details().cloned();
+                let mut output = ToolOutput::new(self.content().into_owned());
+                output.set_details(details);
+                self.outcome = Ok(output);
+            }
+        }
+    }
+
+    /// Sets whether the result asks for the end of the run ([`Actions::terminate`](tool_core::Actions::terminate)). A call
+    /// that failed never does.
+    pub fn set_terminate(&mut self, terminate: bool) {
+        if let Ok(output) = &mut self.outcome {
+            let mut actions = output.actions().cloned().unwrap_or_default();
+            if actions.terminate != terminate {
+                actions.terminate = terminate;
+                output.set_actions(actions);
+            }
+        }
+    }
+
+    /// Puts `messages` in the place of the message by which a model is given the result, and returns `true`. One of them
+    /// has to answer the call: where none does, or one answers another call, nothing is changed. What answers the call
+    /// becomes the [content](Self::set_content); messages of the user [follow](Self::follow_ups) the results of the batch.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use tool_runtime::{Content, ResultMessage, ToolResult};
+    ///
+    /// let mut result = ToolResult::new("call_1".into(), "shoot", Ok("shot.png".into()));
+    /// let picture = || ResultMessage::user(vec![Content::text("This is the screen.")]);
+    /// assert!(!result.replace_by(vec![picture()]));
+    /// assert_eq!(result.text(), "shot.png");
+    ///
+    /// let answer = ResultMessage::answer("call_1", vec![Content::text("The picture is below.")]);
+    /// assert!(result.replace_by(vec![answer, picture()]));
+    /// assert_eq!(result.text(), "The picture is below.");
+    /// assert_eq!(result.follow_ups(), [vec![Content::text("This is the screen.")]]);
+    /// ```
+    pub fn replace_by(&mut self, messages: impl IntoIterator<Item = ResultMessage>) -> bool {
+        let (mut answer, mut follow_ups) = (None::<Vec<_>>, Vec::new());
+        for message in messages {
+            match message {
+                ResultMessage::Answer { id, content } if id == self.id => {
+                    answer.get_or_insert_default().extend(content);
+                }
+                ResultMessage::Answer { .. } => return false,
+                ResultMessage::User { content } => follow_ups.push(content),
+            }
+        }
+        let Some(answer) = answer else { return false };
+        self.set_content(answer);
+        self.follow_ups = follow_ups;
+        true
+    }
+
+    /// Returns the messages that follow the results of the batch in the name of the user; none, unless a hook
+    /// [set](Self::replace_by) some.
+    #[must_use]
+    pub fn follow_ups(&self) -> &[Vec<Content>] {
+        &self.follow_ups
+    }
+}
+
+/// One of the messages that stand for a result: see [`ToolResult::replace_by`].
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum ResultMessage {
+    /// The answer to a call.
+    Answer {
+        /// The id of the call.
+        id: CallId,
+        /// The content.
+        content: Vec<Content>,
+    },
+    /// A message of the user.
+    User {
+        /// The content.
+        content: Vec<Content>,
+    },
+}
+
+impl ResultMessage {
+    /// The answer to the call `id`.
+    pub fn answer(id: impl Into<CallId>, content: impl IntoIterator<Item = Content>) -> Self {
+        Self::Answer { id: id.into(), content: content.into_iter().collect() }
+    }
+
+    /// A message of the user.
+    pub fn user(content: impl IntoIterator<Item = Content>) -> Self {
+        Self::User { content: content.into_iter().collect() }
+    }
+}

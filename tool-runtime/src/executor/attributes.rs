@@ -1,0 +1,103 @@
+//! Attributes that a body has added to the span of its call, without the values of secret parameters.
+
+use serde_json::Value;
+use tool_core::{__private::Attributes, ToolContext, ToolDefinition};
+use tracing::Span;
+
+use super::{around::Place, prepare::Asked};
+use crate::telemetry;
+
+/// What stands for a value in which that of a secret parameter stands.
+const HIDDEN: &str = "***";
+
+/// Records the attributes of a call when it is over, also where it is dropped.
+pub(super) struct Attributed<'a> {
+    pub(super) span: Span,
+    pub(super) definition: &'a ToolDefinition,
+    pub(super) asked: Asked<'a>,
+    pub(super) place: &'a Place,
+}
+
+impl Drop for Attributed<'_> {
+    fn drop(&mut self) {
+        let set = self.place.cx.as_ref().and_then(ToolContext::take_attributes);
+        if let Some(mut attributes) = set {
+            let secrets = self.secrets();
+            if !secrets.is_empty() {
+                hide(&mut attributes, &secrets);
+            }
+            telemetry::attributes(&self.span, attributes);
+        }
+    }
+}
+
+impl Attributed<'_> {
+    /// The texts of the secrets among the arguments, as they came and as the body was given them.
+    fn secrets(&self) -> Vec<String> {
+        let names = &*self.definition.metadata().secrets;
+        let mut texts = Vec::new();
+        if !names.is_empty() {
+            let given = self.place.arguments.as_ref().map(|arguments| arguments.as_str());
+            for text in given.into_iter().chain([self.asked.call.arguments.as_str()]) {
+                if let Ok(Value::Object(arguments)) = serde_json::from_str(text) {
+                    let is_secret = |name: &str| names.iter().any(|secret| *secret == *name);
+                    for (name, value) in &arguments {
+                        // A name that is not known may be another one of a secret.
+                        let within = is_secret(name) || !self.definition.knows_parameter(name);
+                        collect(value, &is_secret, within, &mut texts);
+                    }
+                }
+            }
+        }
+        texts.retain(|text| !text.is_empty());
+        texts
+    }
+}
+
+/// Adds the texts of the members that are secret, wherever they are.
+fn collect(value: &Value, is_secret: &impl Fn(&str) -> bool, within: bool, texts: &mut Vec<String>) {
+    match value {
+        Value::Object(members) => {
+            for (name, value) in members {
+                if within {
+                    texts.push(name.clone());
+                }
+                collect(value, is_secret, within || is_secret(name), texts);
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| collect(item, is_secret, within, texts)),
+        Value::String(text) if within => texts.push(text.clone()),
+        Value::Number(number) if within => texts.push(number.to_string()),
+        _ => {}
+    }
+}
+
+/// Replaces values in which a secret stands; what is named after one is dropped.
+fn hide(attributes: &mut Attributes, secrets: &[String]) {
+    let shows = |text: &str| secrets.iter().any(|secret| text.contains(secret.as_str()));
+    let before = attributes.set.len();
+    attributes.set.retain(|name, _| !shows(name));
+    let dropped = before.saturating_sub(attributes.set.len());
+    attributes.dropped = attributes.dropped.saturating_add(dropped as u64);
+    attributes.set.values_mut().for_each(|value| hide_in(value, &shows));
+}
+
+fn hide_in(value: &mut Value, shows: &impl Fn(&str) -> bool) {
+    let hidden = match value {
+        Value::String(text) => shows(text),
+        Value::Number(number) => shows(&number.to_string()),
+        Value::Object(members) if members.keys().any(|name| shows(name)) => true,
+        Value::Object(members) => {
+            members.values_mut().for_each(|value| hide_in(value, shows));
+            false
+        }
+        Value::Array(items) => {
+            items.iter_mut().for_each(|item| hide_in(item, shows));
+            false
+        }
+        _ => false,
+    };
+    if hidden {
+        *value = HIDDEN.into();
+    }
+}
