@@ -109,7 +109,7 @@ pub use self::{
     event::{EventKind, EventListener, Lagged, ToolEvent},
     executor::{
         AnswerError, Batch, CallRef, CallStream, ExecutionStrategy, Executor, ExecutorBuilder, ExecutorError,
-        Finish, InvalidStrategy, OpenCall, StreamItem, stopped,
+        Finish, InvalidStrategy, OpenCall, RunSettings, StreamItem, stopped,
     },
     function::{ClosureTool, InvalidTool, ToolBuilder},
     hook::{Before, BeforeCall, BoxHook, CallHandle, CallView, Hook},
@@ -120,7 +120,7 @@ pub use self::{
         ResultStore, RetryInfo, RetryPolicy, RetryRule, Reveal, Rule, RuleProblem, Rules, Sanitizer,
         UrlPattern, confirmation_answer,
     },
-    registry::{BuildError, Claim, Problem, Registry, RegistryBuilder, Warning},
+    registry::{AvailableTools, BuildError, Claim, Problem, Registry, RegistryBuilder, Warning},
     toolbox::{Notice, Origin, RunTools, Snapshot, Toolbox, ToolboxChanges, Visibility},
     toolset::{AdaptedSet, ListedOnce, NamedTools, ToolSet, ToolSetExt},
 };

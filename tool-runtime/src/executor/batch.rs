@@ -117,11 +117,10 @@ impl Batch {
         let outlet = Outlet::new(stream, executor, run.as_ref());
         let around = Surroundings::new(outlet, run, token, executor.settings.grace_period);
         let first = executor.arrivals.fetch_add(calls.len() as u64, Ordering::Relaxed);
-        let asked = (first..).zip(&calls).enumerate().map(|(at, (serial, call))| Asked {
-            call,
-            entry: executor.tools.entry(&call.name),
-            serial,
-            confirmed: confirmed.get(at),
+        let asked = (first..).zip(&calls).enumerate().map(|(at, (serial, call))| {
+            let confirmed = confirmed.get(at);
+            let tools = if confirmed.is_some() { &executor.known } else { &executor.tools };
+            Asked { call, entry: tools.entry(&call.name), serial, confirmed }
         });
         let asked: Vec<_> = asked.collect();
         let size = executor.group_size(&asked);

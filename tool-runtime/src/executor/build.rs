@@ -180,14 +180,14 @@ impl ExecutorBuilder {
     /// Sets the rules, which are applied before hooks and policies, and again to arguments that a hook has rewritten. An
     /// `ask` among them is a permission: see [`ask_later`](Self::ask_later).
     pub fn rules(mut self, rules: Rules) -> Self {
-        self.settings.rules = Some(rules);
+        self.settings.rules = vec![rules];
         self
     }
 
     /// Sets the policy that decides which calls may run, after the `permission` of the tool. Default: all that their
     /// tools permit.
     pub fn permission(mut self, policy: impl PermissionPolicy + 'static) -> Self {
-        self.settings.permission = Some(BoxPolicy::new(policy));
+        self.settings.policies = vec![BoxPolicy::new(policy)];
         self
     }
 
@@ -340,8 +340,8 @@ impl ExecutorBuilder {
             let what = "bodies that go on after their calls".to_owned();
             return Err(ExecutorError::Limits(LimitsError::Zero(what)));
         }
-        let problems = settings.rules.as_ref().map(|rules| rules.problems(&tools)).unwrap_or_default();
-        let errors: Vec<_> = problems.into_iter().filter(RuleProblem::is_error).collect();
+        let problems = settings.rules.iter().flat_map(|rules| rules.problems(&tools));
+        let errors: Vec<_> = problems.filter(RuleProblem::is_error).collect();
         if !errors.is_empty() {
             return Err(ExecutorError::Rules(errors));
         }

@@ -2,7 +2,7 @@
 //!
 //! A model asks for several tools at once. Each call is prepared, run and finished, in this order:
 //!
-//! - [`prepare`]: look up, leave to the caller, admission, `Started`, check, hooks, permission, confirmation.
+//! - [`admission`], [`prepare`]: look up, leave to the caller, admission, `Started`, check, hooks, permission, confirmation.
 //!   In the order of the calls, one after the other.
 //! - [`perform`]: limits, attempts and their deadlines, the panic barrier, the tool. Together with the
 //!   other calls of its group, in one task: nothing is spawned, so nothing is left behind.
@@ -12,6 +12,7 @@
 //! ([`reports`] what a call reports while it runs, [`shown`] without secrets), [`stop`] says why calls are not run, [`questions`] binds the answers of people
 //! to what they were asked, and [`open`] remembers the calls that are answered later.
 
+mod admission;
 mod around;
 mod attributes;
 mod batch;
@@ -25,6 +26,7 @@ mod prepare;
 mod questions;
 mod quiet;
 mod reports;
+mod run_settings;
 mod runs;
 mod settings;
 mod shown;
@@ -44,6 +46,7 @@ pub use self::{
     batch::Batch,
     build::{ExecutionStrategy, ExecutorBuilder, ExecutorError, Finish, InvalidStrategy},
     open::{AnswerError, CallRef, OpenCall},
+    run_settings::RunSettings,
     stop::stopped,
     stream::{CallStream, StreamItem},
 };
@@ -55,7 +58,8 @@ use crate::{
 
 /// Runs batches of calls: one [`CallOutcome`] for each call, in order, whatever happened to it. Cheap to
 /// clone; clones share limits, listeners and open calls. Each run of its own tools, or of its own calls,
-/// takes [an executor of its own](Executor::with_tools).
+/// takes [an executor of its own](Executor::with_tools), and
+/// settings of its own by [`with_settings`](Executor::with_settings).
 ///
 /// # Examples
 ///
@@ -91,10 +95,12 @@ pub struct Executor {
 
 pub(crate) struct Inner {
     tools: Registry,
+    /// The tools, with those that are not shown: an open call may be of one of them.
+    known: Registry,
     settings: Arc<Settings>,
     limits: Limited,
     listeners: broadcast::Sender<ToolEvent>,
-    open: OpenCalls,
+    open: Arc<OpenCalls>,
     /// How many calls have arrived, here and at the executors of other tools that were made of this one.
     arrivals: Arc<AtomicU64>,
     detached: Arc<Detached>,
@@ -118,12 +124,14 @@ impl Executor {
     fn assemble(tools: Registry, settings: Settings, limits: Limited) -> Self {
         let (listeners, _) = broadcast::channel(settings.event_buffer);
         let detached = Arc::new(Detached::at_most(settings.max_detached));
-        let open = OpenCalls::default();
+        let open = Arc::default();
         let salt = ContentHash::of(&[RandomState::new().hash_one(0), RandomState::new().hash_one(1)]);
         let settings = Arc::new(settings);
         let arrivals = Arc::default();
         let notices = settings.notices(&tools);
-        let inner = Inner { tools, settings, limits, listeners, open, arrivals, detached, salt, notices };
+        let known = tools.clone();
+        let inner =
+            Inner { tools, known, settings, limits, listeners, open, arrivals, detached, salt, notices };
         Self { inner: Arc::new(inner) }
     }
 
@@ -155,10 +163,11 @@ impl Executor {
         let inner = Inner {
             limits: limits.with_tools(tools.definitions().iter()).map_err(ExecutorError::Limits)?,
             notices: settings.notices(&tools),
+            known: tools.clone(),
             tools,
             settings: Arc::clone(settings),
             listeners: listeners.clone(),
-            open: OpenCalls::default(),
+            open: Arc::default(),
             arrivals: Arc::clone(arrivals),
             detached: Arc::clone(detached),
             salt: *salt,

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use serde_json::Value;
 use tool_core::{
     __private::within_call, Arguments, Confirmation, ContentHash, ErrorKind, Permission, Prepared, Retry,
-    RunContext, ToolContext, ToolDefinition, ToolError, ToolOutput,
+    ToolContext, ToolError, ToolOutput,
 };
 
 use super::{
     Inner,
+    admission::{admit, denied_by_name, is_external},
     around::{Place, Surroundings},
     open::Confirmed,
     outlet::HOOK,
@@ -18,7 +19,7 @@ use super::{
     stop::Stop,
 };
 use crate::{
-    Before, BeforeCall, CallView, ToolCall,
+    Before, BeforeCall, ToolCall,
     policy::{Approval, ApprovalRequest, Cause, PermissionRequest, Question, RetryPolicy},
     registry::Entry,
     shield::{barrier, caught, panic_of, shielded},
@@ -191,40 +192,6 @@ pub(super) async fn prepare<'a>(
     step
 }
 
-/// Whether a call is left to the caller: by its tool, or by the executor.
-fn is_external(executor: &Inner, call: &ToolCall, entry: &Entry, run: Option<&Arc<RunContext>>) -> bool {
-    let (external, definition) = (executor.settings.external.as_ref(), Some(entry.definition()));
-    let view =
-        CallView { id: &call.id, tool: &call.name, arguments: &call.arguments, definition, cx: None, run };
-    entry.tool().is_external() || external.is_some_and(|external| external(&view))
-}
-
-/// The denial of a call by a rule that looks at nothing but its name.
-fn denied_by_name(executor: &Inner, call: &ToolCall) -> Option<ToolError> {
-    match executor.settings.rules.as_ref()?.denial(&call.name)? {
-        Permission::Deny { reason } => Some(ToolError::new(ErrorKind::Denied, reason)),
-        _ => None,
-    }
-}
-
-/// Asks the hooks whether the call happens at all.
-async fn admit(
-    executor: &Inner,
-    call: &ToolCall,
-    definition: Option<&ToolDefinition>,
-    cx: Option<&ToolContext>,
-    run: Option<&Arc<RunContext>>,
-) -> Result<(), ToolError> {
-    let view = CallView { id: &call.id, tool: &call.name, arguments: &call.arguments, definition, cx, run };
-    for hook in executor.settings.all_hooks() {
-        let is_let_in = shielded(&call.id, HOOK, || hook.dynamic().admit(&view)).await;
-        if !is_let_in.map_err(|panic| executor.settings.panic_of_hook(panic))? {
-            return Err(ToolError::new(ErrorKind::Denied, "the call was not let in"));
-        }
-    }
-    Ok(())
-}
-
 impl<'a> Preparing<'a, '_> {
     /// The call, ready to run; or what is to be done about it instead.
     async fn decided(mut self) -> Result<Step<'a>, Step<'a>> {
@@ -244,11 +211,15 @@ impl<'a> Preparing<'a, '_> {
 
     /// What the rules say of the call as it is now.
     fn ruled(&self) -> Result<Permission, ToolError> {
-        let Some(rules) = &self.executor.settings.rules else { return Ok(Permission::Allow) };
-        match rules.judge_call(self.entry.definition(), self.prepared.arguments()) {
-            Permission::Deny { reason } => Err(ToolError::new(ErrorKind::Denied, reason)),
-            other => Ok(other),
+        let mut ruled = Permission::Allow;
+        for rules in &self.executor.settings.rules {
+            match rules.judge_call(self.entry.definition(), self.prepared.arguments()) {
+                Permission::Deny { reason } => return Err(ToolError::new(ErrorKind::Denied, reason)),
+                other if ruled == Permission::Allow => ruled = other,
+                _ => {}
+            }
         }
+        Ok(ruled)
     }
 
     /// Asks the hooks, in order, until one answers; says whether they rewrote the arguments.
@@ -310,14 +281,27 @@ impl<'a> Preparing<'a, '_> {
     /// for, because a rule's denial was applied before.
     async fn permission(&mut self, ruled: Permission) -> Result<Permission, ToolError> {
         let mut permission = self.own_permission()?;
-        if let (Permission::Allow, Some(policy)) = (&permission, &self.executor.settings.permission) {
-            let (definition, arguments) = (self.entry.definition(), self.prepared.arguments());
-            let request = PermissionRequest::new(definition, self.cx, arguments);
-            let said =
-                shielded(&self.call.id, "the permission policy", || policy.dynamic().decide(&request)).await;
-            permission = said.flatten()?;
+        if permission == Permission::Allow {
+            permission = self.by_policies().await?;
         }
         Ok(if permission == Permission::Allow { ruled } else { permission })
+    }
+
+    /// The decision of the policies: a denial of any, otherwise the first that is not to allow the call.
+    async fn by_policies(&mut self) -> Result<Permission, ToolError> {
+        let mut decided = Permission::Allow;
+        for policy in &self.executor.settings.policies {
+            let (definition, arguments) = (self.entry.definition(), self.prepared.arguments());
+            let request = PermissionRequest::new(definition, self.cx, arguments);
+            let decides = || policy.dynamic().decide(&request);
+            match shielded(&self.call.id, "the permission policy", decides).await.flatten()? {
+                Permission::Allow => {}
+                ask @ Permission::Ask { .. } if decided == Permission::Allow => decided = ask,
+                Permission::Ask { .. } => {}
+                denial => return Ok(denial),
+            }
+        }
+        Ok(decided)
     }
 
     /// The generic question before the call, if there is one.

@@ -17,6 +17,7 @@ const GRACE_PERIOD: Duration = Duration::from_secs(3);
 /// Decides which calls are left to the caller.
 pub(super) type External = Arc<dyn Fn(&CallView<'_>) -> bool + Send + Sync>;
 
+#[derive(Clone)]
 pub(super) struct Settings {
     pub(super) strategy: ExecutionStrategy,
     pub(super) parallel: bool,
@@ -26,8 +27,10 @@ pub(super) struct Settings {
     pub(super) after_answers: bool,
     pub(super) stops_on_hook_panic: bool,
     pub(super) external: Option<External>,
-    pub(super) rules: Option<Rules>,
-    pub(super) permission: Option<BoxPolicy>,
+    /// All of them must allow a call.
+    pub(super) rules: Vec<Rules>,
+    /// All of them must allow a call.
+    pub(super) policies: Vec<BoxPolicy>,
     pub(super) approver: Option<BoxApprover>,
     pub(super) ask_later: bool,
     pub(super) confirmation_call: String,
@@ -59,8 +62,8 @@ impl Default for Settings {
             after_answers: false,
             stops_on_hook_panic: false,
             external: None,
-            rules: None,
-            permission: None,
+            rules: Vec::new(),
+            policies: Vec::new(),
             approver: None,
             ask_later: false,
             confirmation_call: CONFIRMATION_CALL.to_owned(),
@@ -89,23 +92,22 @@ impl Settings {
     pub(super) fn asks_of_all(&self) -> bool {
         // An approver, since the body of any tool may ask.
         self.external.is_some()
-            || self.rules.is_some()
-            || self.permission.is_some()
+            || !self.rules.is_empty()
+            || !self.policies.is_empty()
             || self.approver.is_some()
     }
 
     /// The rules that do not do with `tools` what they were written for.
     pub(super) fn notices(&self, tools: &Registry) -> Vec<Notice> {
-        let problems = self.rules.as_ref().map(|rules| rules.problems(tools));
-        problems.into_iter().flatten().map(Notice::Rule).collect()
+        self.rules.iter().flat_map(|rules| rules.problems(tools)).map(Notice::Rule).collect()
     }
 
     /// Whether anything but the tool's body looks at the arguments of its calls.
     pub(super) fn looks_at(&self, entry: &Entry) -> bool {
         let metadata = entry.definition().metadata();
         self.has_hooks()
-            || self.rules.is_some()
-            || self.permission.is_some()
+            || !self.rules.is_empty()
+            || !self.policies.is_empty()
             || self.approver.is_some()
             || metadata.permission
             || metadata.confirmation != Confirmation::Never

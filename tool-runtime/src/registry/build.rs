@@ -9,7 +9,7 @@ use tool_core::{
     Site, StaticToolSet, Tool,
 };
 
-use super::{BuildError, Facts, Problem, Registry, Terms, entry::Entry};
+use super::{AvailableTools, BuildError, Facts, Problem, Registry, Terms, entry::Entry};
 use crate::arguments::{Lenience, Repair};
 use crate::shield::{caught, discard};
 
@@ -357,7 +357,7 @@ impl RegistryBuilder {
         }
         let terms = Terms { provided: Arc::new(provided), per_run, lenience };
         let entries = entries.into_iter().map(Arc::new).collect();
-        Ok(Registry::new(entries, Arc::new(terms), request_hooks))
+        Ok(Registry::new(entries, Arc::new(terms), request_hooks, None))
     }
 }
 
@@ -392,7 +392,9 @@ fn entry(
 
 /// Adds a problem for each value that `tool` takes and nobody gives.
 pub(super) fn missing(tool: &Facts, provided: &[&Provided], per_run: &[Needed], problems: &mut Vec<Problem>) {
-    for needed in &tool.needs {
+    // Every set has one of its own.
+    let available = Needed::of::<AvailableTools>();
+    for needed in tool.needs.iter().filter(|needed| **needed != available) {
         if !provided.iter().any(|it| it.contains(needed)) && !per_run.contains(needed) {
             problems.push(Problem::NotProvided {
                 tool: tool.definition.name().to_string(),

@@ -40,9 +40,9 @@ pub(crate) struct Entry {
     tool: Arc<dyn Tool>,
     facts: Facts,
     /// What arguments are held to where no plan covers their schema.
-    foreign: Option<Foreign>,
+    foreign: Option<Arc<Foreign>>,
     /// What results are held to, where they are.
-    promise: Option<Promise>,
+    promise: Option<Arc<Promise>>,
     lenience: Lenience,
     /// Dropped last, so that a panic of the tool's `Drop` ends here.
     _tool: Guarded<Arc<dyn Tool>>,
@@ -93,7 +93,24 @@ impl Entry {
         let coercion = definition.metadata().strict.map_or(coercion, |strict| !strict);
         let lenience = Lenience { coercion, ..lenience };
         let _tool = Guarded::new(Arc::clone(&tool));
+        let (foreign, promise) = (foreign.map(Arc::new), promise.map(Arc::new));
         Some(Self { tool, facts, foreign, promise, lenience, _tool })
+    }
+
+    /// The same tool, with another lenience where it does not say its own.
+    pub(super) fn with_lenience(&self, coercion: Option<bool>, repair: Option<Repair>) -> Self {
+        let coercion = coercion.filter(|_| self.definition().metadata().strict.is_none());
+        Self {
+            tool: Arc::clone(&self.tool),
+            facts: self.facts.clone(),
+            foreign: self.foreign.clone(),
+            promise: self.promise.clone(),
+            lenience: Lenience {
+                coercion: coercion.unwrap_or(self.lenience.coercion),
+                repair: repair.unwrap_or(self.lenience.repair),
+            },
+            _tool: self._tool.clone(),
+        }
     }
 
     pub(crate) fn tool(&self) -> &Arc<dyn Tool> {
@@ -111,7 +128,7 @@ impl Entry {
 
     /// Gives the arguments as they fit; decodes and runs nothing.
     pub(super) fn fit<'a>(&self, arguments: Arguments<'a>) -> Result<Arguments<'a>, ToolError> {
-        let (definition, foreign, lenience) = (self.definition(), self.foreign.as_ref(), self.lenience);
+        let (definition, foreign, lenience) = (self.definition(), self.foreign.as_deref(), self.lenience);
         let fitting = barrier(|| arguments::fit(&*self.tool, definition, foreign, arguments, lenience));
         fitting.map_err(|error| error.of_tool(self.definition().name().to_string()))
     }
@@ -238,7 +255,7 @@ impl Entry {
     /// `arguments` in the form in which the tool reads them.
     #[inline]
     fn ready<'a>(&self, arguments: Arguments<'a>) -> Result<Arguments<'a>, ToolError> {
-        arguments::ready(&*self.tool, self.definition(), self.foreign.as_ref(), arguments, self.lenience)
+        arguments::ready(&*self.tool, self.definition(), self.foreign.as_deref(), arguments, self.lenience)
     }
 
     /// The call, checked and ready to be polled.

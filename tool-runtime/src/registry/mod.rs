@@ -5,6 +5,7 @@
 //! result and stops at what a person has to decide: hooks, policies, retries and batches belong
 //! around it, not into it.
 
+mod available;
 mod build;
 mod entry;
 mod part;
@@ -25,10 +26,14 @@ use tool_core::{
     SharedRequestHook, Tool, ToolContext, ToolDefinition, ToolError, ToolName, ToolOutput,
 };
 
-pub(crate) use self::entry::{Entry, Facts};
 pub use self::{
+    available::AvailableTools,
     build::RegistryBuilder,
     problem::{BuildError, Claim, Problem, Warning},
+};
+pub(crate) use self::{
+    available::Origins,
+    entry::{Entry, Facts},
 };
 use crate::arguments::{Lenience, Repair};
 
@@ -61,7 +66,10 @@ pub struct Registry {
 struct Inner {
     /// Shared with the sets that are made of some of them.
     entries: Vec<Arc<Entry>>,
-    definitions: Vec<ToolDefinition>,
+    /// The definitions and origins, as tools see them.
+    available: Arc<AvailableTools>,
+    /// The values of the program, and what there is besides.
+    provided: Arc<Provided>,
     by_name: HashMap<ToolName, usize, FixedState>,
     terms: Arc<Terms>,
     warnings: Vec<Warning>,
@@ -111,21 +119,30 @@ impl Registry {
     pub(crate) fn none() -> Self {
         let lenience = Lenience { coercion: true, repair: Repair::default() };
         let terms = Terms { provided: Arc::default(), per_run: Vec::new(), lenience };
-        Self::new(Vec::new(), Arc::new(terms), Vec::new())
+        Self::new(Vec::new(), Arc::new(terms), Vec::new(), None)
     }
 
     /// The set of `entries`, which are sorted by name.
-    fn new(entries: Vec<Arc<Entry>>, terms: Arc<Terms>, request_hooks: Vec<SharedRequestHook>) -> Self {
+    fn new(
+        entries: Vec<Arc<Entry>>,
+        terms: Arc<Terms>,
+        request_hooks: Vec<SharedRequestHook>,
+        origins: Option<Arc<Origins>>,
+    ) -> Self {
         let definitions: Vec<_> = entries.iter().map(|entry| entry.definition().clone()).collect();
         let by_name = definitions.iter().enumerate().map(|(at, it)| (it.name().clone(), at)).collect();
         let aborts = cfg!(panic = "abort").then_some(Warning::PanicsAbort);
         let warnings = aborts.into_iter().chain(definitions.iter().filter_map(warning)).collect();
         let repairs = entries.iter().any(|entry| entry.repairs());
         let has_secret = definitions.iter().any(|it| !it.metadata().secrets.is_empty());
+        let available = Arc::new(AvailableTools::new(definitions, origins));
+        let mut provided = Provided::clone(&terms.provided);
+        provided.insert(Arc::clone(&available));
         Self {
             inner: Arc::new(Inner {
                 entries,
-                definitions,
+                available,
+                provided: Arc::new(provided),
                 by_name,
                 terms,
                 warnings,
@@ -141,7 +158,7 @@ impl Registry {
     /// What a model and a user interface see of the tools, sorted by name.
     #[must_use]
     pub fn definitions(&self) -> &[ToolDefinition] {
-        &self.inner.definitions
+        self.inner.available.definitions()
     }
 
     /// Returns the [request hooks](RegistryBuilder::request_hook), in the order in which they are asked.
@@ -191,7 +208,7 @@ impl Registry {
     /// The values that the program provides to the tools.
     #[must_use]
     pub fn provided(&self) -> &Arc<Provided> {
-        &self.inner.terms.provided
+        &self.inner.provided
     }
 
     /// A hash over all definitions: equal for equal sets, in every run and every build.

@@ -4,8 +4,12 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use tool_core::{Provided, SharedRequestHook, Tool, ToolError};
 
-use super::{BuildError, Entry, Facts, Problem, Registry, build::missing};
-use crate::{NamedTools, shield::caught};
+use super::{BuildError, Entry, Facts, Origins, Problem, Registry, Terms, build::missing};
+use crate::{
+    NamedTools,
+    arguments::{Lenience, Repair},
+    shield::caught,
+};
 
 impl Registry {
     /// The tools of these names, and an error for each name that is none, with close names.
@@ -69,15 +73,36 @@ impl Registry {
         sets.into_iter().map(|(name, tools)| NamedTools::new(name, tools)).collect()
     }
 
-    /// A set of `entries`, sorted by name, on the terms of this one.
+    /// A set of some `entries` of this one, sorted by name.
     pub(crate) fn of(&self, entries: Vec<Arc<Entry>>) -> Self {
-        self.of_with(entries, &[])
+        self.remade(entries, Arc::clone(&self.inner.terms))
     }
 
-    /// As [`of`](Self::of), with more request hooks.
-    pub(crate) fn of_with(&self, entries: Vec<Arc<Entry>>, hooks: &[SharedRequestHook]) -> Self {
+    fn remade(&self, entries: Vec<Arc<Entry>>, terms: Arc<Terms>) -> Self {
+        Self::new(entries, terms, self.request_hooks().to_vec(), self.inner.available.origins().cloned())
+    }
+
+    /// A set of `entries`, sorted by name, on the terms of this one, with more request hooks.
+    pub(crate) fn of_with(
+        &self,
+        entries: Vec<Arc<Entry>>,
+        hooks: &[SharedRequestHook],
+        origins: Origins,
+    ) -> Self {
         let hooks = [self.request_hooks(), hooks].concat();
-        Self::new(entries, Arc::clone(&self.inner.terms), hooks)
+        Self::new(entries, Arc::clone(&self.inner.terms), hooks, Some(Arc::new(origins)))
+    }
+
+    /// The same tools, with another lenience towards the arguments of those that do not say it of themselves.
+    pub(crate) fn with_lenience(&self, coercion: Option<bool>, repair: Option<Repair>) -> Self {
+        let Terms { provided, per_run, lenience } = &*self.inner.terms;
+        let lenience = Lenience {
+            coercion: coercion.unwrap_or(lenience.coercion),
+            repair: repair.unwrap_or(lenience.repair),
+        };
+        let terms = Terms { provided: Arc::clone(provided), per_run: per_run.clone(), lenience };
+        let entries = self.inner.entries.iter().map(|it| Arc::new(it.with_lenience(coercion, repair)));
+        self.remade(entries.collect(), Arc::new(terms))
     }
 
     pub(crate) fn entries(&self) -> &[Arc<Entry>] {

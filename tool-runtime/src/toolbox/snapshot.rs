@@ -11,7 +11,7 @@ use tool_core::{RunContext, SharedRequestHook, ToolError, ToolName};
 use super::{Notice, Origin, RunTools, State, attached::Listed};
 use crate::{
     BuildError, Problem, Registry,
-    registry::Entry,
+    registry::{Entry, Origins},
     shield::{caught, panic_of},
 };
 
@@ -20,7 +20,6 @@ use crate::{
 pub struct Snapshot {
     tools: Registry,
     notices: Vec<Notice>,
-    origins: HashMap<ToolName, Origin>,
 }
 
 impl Snapshot {
@@ -30,7 +29,7 @@ impl Snapshot {
         &self.tools
     }
 
-    /// The tools, without the rest.
+    /// The tools, which keep their origins.
     #[must_use]
     pub fn into_tools(self) -> Registry {
         self.tools
@@ -45,7 +44,7 @@ impl Snapshot {
     /// Where the tool of that name comes from.
     #[must_use]
     pub fn origin(&self, name: &str) -> Option<&Origin> {
-        self.origins.get(name)
+        self.tools.origin(name)
     }
 }
 
@@ -194,12 +193,12 @@ impl Gathering<'_> {
             return Err(BuildError { problems: self.problems });
         }
         let mut entries = Vec::with_capacity(self.shown.len());
-        let mut origins = HashMap::with_capacity(self.shown.len());
+        let mut origins = Origins::with_capacity(self.shown.len());
         for (name, (entry, origin)) in self.shown {
             entries.push(entry);
             origins.insert(name, origin);
         }
-        let tools = self.base.of_with(entries, &self.request_hooks);
-        Ok(Snapshot { tools, notices: self.notices, origins })
+        let tools = self.base.of_with(entries, &self.request_hooks, origins);
+        Ok(Snapshot { tools, notices: self.notices })
     }
 }

@@ -2,6 +2,9 @@ use std::{collections::BTreeSet, fmt, sync::Arc};
 
 use tool_core::{ReadonlyContext, ToolDefinition};
 
+use super::{Notice, Origin};
+use crate::{Registry, shield::caught};
+
 /// Which tools a model is shown: those that pass everything that is said here.
 ///
 /// Names are those that the model would see, with their prefixes. A tool that is hidden is unknown to a
@@ -58,6 +61,23 @@ impl Visibility {
     fn and(mut self, rule: Rule) -> Self {
         self.rules.push(rule);
         self
+    }
+
+    /// Those of `tools` that pass, and those that it is not about; a notice for each that it panicked over.
+    pub(crate) fn applied(&self, cx: ReadonlyContext<'_>, tools: &Registry) -> (Registry, Vec<Notice>) {
+        let mut notices = Vec::new();
+        let mut shows = |definition: &ToolDefinition| {
+            let name = definition.name();
+            if !tools.origin(name.as_str()).is_some_and(Origin::is_user_tool) {
+                return true;
+            }
+            caught(|| self.shows(cx, definition)).unwrap_or_else(|message| {
+                notices.push(Notice::Hidden { name: name.clone(), message });
+                false
+            })
+        };
+        let shown = tools.entries().iter().filter(|entry| shows(entry.definition())).cloned().collect();
+        (tools.of(shown), notices)
     }
 
     pub(super) fn shows(&self, cx: ReadonlyContext<'_>, definition: &ToolDefinition) -> bool {

@@ -26,6 +26,7 @@ mod repair;
 mod retry;
 mod retry_by;
 mod run_deadlines;
+mod run_settings;
 mod secret_names;
 mod secrets;
 mod stages;

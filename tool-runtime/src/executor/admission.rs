@@ -1,0 +1,47 @@
+//! Whether a call is dealt with here at all.
+
+use std::sync::Arc;
+
+use tool_core::{ErrorKind, Permission, RunContext, ToolContext, ToolDefinition, ToolError};
+
+use super::{Inner, outlet::HOOK};
+use crate::{CallView, ToolCall, registry::Entry, shield::shielded};
+
+/// Whether a call is left to the caller: by its tool, or by the executor.
+pub(super) fn is_external(
+    executor: &Inner,
+    call: &ToolCall,
+    entry: &Entry,
+    run: Option<&Arc<RunContext>>,
+) -> bool {
+    let (external, definition) = (executor.settings.external.as_ref(), Some(entry.definition()));
+    let view =
+        CallView { id: &call.id, tool: &call.name, arguments: &call.arguments, definition, cx: None, run };
+    entry.tool().is_external() || external.is_some_and(|external| external(&view))
+}
+
+/// The denial of a call by a rule that looks at nothing but its name.
+pub(super) fn denied_by_name(executor: &Inner, call: &ToolCall) -> Option<ToolError> {
+    match executor.settings.rules.iter().find_map(|rules| rules.denial(&call.name))? {
+        Permission::Deny { reason } => Some(ToolError::new(ErrorKind::Denied, reason)),
+        _ => None,
+    }
+}
+
+/// Asks the hooks whether the call happens at all.
+pub(super) async fn admit(
+    executor: &Inner,
+    call: &ToolCall,
+    definition: Option<&ToolDefinition>,
+    cx: Option<&ToolContext>,
+    run: Option<&Arc<RunContext>>,
+) -> Result<(), ToolError> {
+    let view = CallView { id: &call.id, tool: &call.name, arguments: &call.arguments, definition, cx, run };
+    for hook in executor.settings.all_hooks() {
+        let is_let_in = shielded(&call.id, HOOK, || hook.dynamic().admit(&view)).await;
+        if !is_let_in.map_err(|panic| executor.settings.panic_of_hook(panic))? {
+            return Err(ToolError::new(ErrorKind::Denied, "the call was not let in"));
+        }
+    }
+    Ok(())
+}

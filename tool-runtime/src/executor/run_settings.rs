@@ -1,0 +1,308 @@
+//! What is set for one run, over what its executor was set up with.
+
+use std::{fmt, future::Future, sync::Arc, time::Duration};
+
+use tool_core::{Permission, RunContext, ToolError, ToolOutput};
+
+use super::{
+    Executor, Inner,
+    build::{ExecutionStrategy, ExecutorError, Finish, InvalidStrategy},
+    settings::{External, Settings},
+};
+use crate::{
+    Approval, ApprovalHandle, Before, BoxApprover, BoxHook, BoxPolicy, CallHandle, CallView, Hook, Repair,
+    RuleProblem, ToolResult, Visibility,
+    hook::stages,
+    policy::{Approver, Approves, PermissionPolicy, PermitsBy, ResultBudget, RetryPolicy, Rules},
+};
+
+/// Settings of one run, over those of its executor: see [`Executor::with_settings`].
+///
+/// Rules and permission policies are asked in addition to the executor's, and both must allow a call. Hooks run after
+/// the executor's. All else replaces what the executor has. [`Limits`](crate::Limits), `max_detached` and
+/// `event_buffer` protect the process, and cannot be set for a run.
+///
+/// # Examples
+///
+/// ```standalone_crate
+/// use tool_runtime::{Executor, Registry, Repair, Rule, Rules, RunContext, RunSettings, Visibility};
+///
+/// let executor = Executor::builder(Registry::builder().build()?).build()?;
+/// let run = RunContext::new().with_user("u-7");
+/// let settings = RunSettings::new()
+///     .rules(Rules::new([Rule::ask("pay")]))
+///     .repair(Repair::ReadOnlyTools)
+///     .show(Visibility::all().except(["shell"]))
+///     .finished(|call, result| async move { println!("{}: {}", call.tool(), result.is_error()) });
+/// let of_run = executor.with_settings(&run, settings)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Default)]
+#[must_use = "it does nothing until an executor is made with it"]
+pub struct RunSettings {
+    hooks: Vec<BoxHook>,
+    rules: Vec<Rules>,
+    policies: Vec<BoxPolicy>,
+    external: Option<External>,
+    approver: Option<BoxApprover>,
+    retry: Option<RetryPolicy>,
+    confirmation_call: Option<String>,
+    visibility: Option<Visibility>,
+    repair: Option<Repair>,
+    strict: Option<bool>,
+    replaced: Replaced,
+}
+
+/// A method and a field for each setting that replaces the executor's and needs no conversion.
+macro_rules! replaced {
+    ($($(#[$doc:meta])+ $name:ident: $type:ty => |$settings:ident| $place:expr;)+) => {
+        #[derive(Clone, Default)]
+        struct Replaced {
+            $($name: Option<$type>,)+
+        }
+
+        impl Replaced {
+            fn apply(&self, settings: &mut Settings) {
+                $(if let Some(value) = &self.$name {
+                    let $settings = &mut *settings;
+                    $place = value.clone().into();
+                })+
+            }
+        }
+
+        impl RunSettings {
+            $($(#[$doc])+
+            pub fn $name(mut self, $name: $type) -> Self {
+                self.replaced.$name = Some($name);
+                self
+            })+
+        }
+    };
+}
+
+replaced! {
+    /// See [`ExecutorBuilder::strategy`](crate::ExecutorBuilder::strategy).
+    strategy: ExecutionStrategy => |it| it.strategy;
+    /// See [`ExecutorBuilder::parallel`](crate::ExecutorBuilder::parallel).
+    parallel: bool => |it| it.parallel;
+    /// See [`ExecutorBuilder::finish`](crate::ExecutorBuilder::finish).
+    finish: Finish => |it| it.finish;
+    /// See [`ExecutorBuilder::after_answers`](crate::ExecutorBuilder::after_answers).
+    after_answers: bool => |it| it.after_answers;
+    /// See [`ExecutorBuilder::stop_on_hook_panic`](crate::ExecutorBuilder::stop_on_hook_panic).
+    stop_on_hook_panic: bool => |it| it.stops_on_hook_panic;
+    /// See [`ExecutorBuilder::ask_later`](crate::ExecutorBuilder::ask_later).
+    ask_later: bool => |it| it.ask_later;
+    /// See [`ExecutorBuilder::timeout`](crate::ExecutorBuilder::timeout).
+    timeout: Duration => |it| it.timeout;
+    /// See [`ExecutorBuilder::idle_timeout`](crate::ExecutorBuilder::idle_timeout).
+    idle_timeout: Duration => |it| it.idle_timeout;
+    /// See [`ExecutorBuilder::grace_period`](crate::ExecutorBuilder::grace_period).
+    grace_period: Duration => |it| it.grace_period;
+    /// See [`ExecutorBuilder::budget`](crate::ExecutorBuilder::budget).
+    budget: ResultBudget => |it| it.budget;
+    /// See [`ExecutorBuilder::trace_arguments`](crate::ExecutorBuilder::trace_arguments).
+    trace_arguments: bool => |it| it.traces.arguments;
+    /// See [`ExecutorBuilder::trace_results`](crate::ExecutorBuilder::trace_results).
+    trace_results: bool => |it| it.traces.results;
+}
+
+impl RunSettings {
+    /// Settings that change nothing.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a hook, which runs after those of the executor. See
+    /// [`ExecutorBuilder::hook`](crate::ExecutorBuilder::hook).
+    pub fn hook(mut self, hook: impl Hook + 'static) -> Self {
+        self.hooks.push(BoxHook::new(hook));
+        self
+    }
+
+    stages!();
+
+    /// Adds rules, which must allow a call as well as the executor's. A denial of either counts, then an `ask` of either.
+    pub fn rules(mut self, rules: Rules) -> Self {
+        self.rules.push(rules);
+        self
+    }
+
+    /// Adds a permission policy, which must allow a call as well as the executor's. A denial of either counts, then an
+    /// `ask` of either.
+    pub fn permission(mut self, policy: impl PermissionPolicy + 'static) -> Self {
+        self.policies.push(BoxPolicy::new(policy));
+        self
+    }
+
+    /// As [`permission`](Self::permission), for an asynchronous closure.
+    pub fn permit<F, R>(self, decides: F) -> Self
+    where
+        F: Fn(CallHandle) -> R + Send + Sync + 'static,
+        R: Future<Output = Result<Permission, ToolError>> + Send + 'static,
+    {
+        self.permission(PermitsBy(decides))
+    }
+
+    /// See [`ExecutorBuilder::approver`](crate::ExecutorBuilder::approver).
+    pub fn approver(mut self, approver: impl Approver + 'static) -> Self {
+        self.approver = Some(BoxApprover::new(approver));
+        self
+    }
+
+    /// As [`approver`](Self::approver), for an asynchronous closure.
+    pub fn approve<F, R>(self, decides: F) -> Self
+    where
+        F: Fn(ApprovalHandle) -> R + Send + Sync + 'static,
+        R: Future<Output = Result<Approval, ToolError>> + Send + 'static,
+    {
+        self.approver(Approves(decides))
+    }
+
+    /// See [`ExecutorBuilder::external`](crate::ExecutorBuilder::external).
+    pub fn external(mut self, external: impl Fn(&CallView<'_>) -> bool + Send + Sync + 'static) -> Self {
+        self.external = Some(Arc::new(external));
+        self
+    }
+
+    /// See [`ExecutorBuilder::confirmation_call`](crate::ExecutorBuilder::confirmation_call).
+    pub fn confirmation_call(mut self, name: impl Into<String>) -> Self {
+        self.confirmation_call = Some(name.into());
+        self
+    }
+
+    /// See [`ExecutorBuilder::retry`](crate::ExecutorBuilder::retry).
+    pub fn retry(mut self, policy: impl Into<RetryPolicy>) -> Self {
+        self.retry = Some(policy.into());
+        self
+    }
+
+    /// Sets which tools may run on arguments that were repaired, in place of
+    /// [`RegistryBuilder::repair`](crate::RegistryBuilder::repair).
+    pub fn repair(mut self, repair: Repair) -> Self {
+        self.repair = Some(repair);
+        self
+    }
+
+    /// Sets whether arguments that are almost right are refused, and not corrected, in place of
+    /// [`RegistryBuilder::strict`](crate::RegistryBuilder::strict). What a tool says of itself counts more.
+    pub fn strict(mut self, strict: bool) -> Self {
+        self.strict = Some(strict);
+        self
+    }
+
+    /// Sets which tools the run has, of those of the executor: all others are unknown to a call, but to one that is
+    /// resumed. Tools of the [framework](crate::Origin::Framework) and
+    /// [external](crate::Origin::External) ones are never hidden.
+    pub fn show(mut self, visibility: Visibility) -> Self {
+        self.visibility = Some(visibility);
+        self
+    }
+
+    /// The settings of a run, where its executor has `settings`.
+    fn over(self, settings: &Settings) -> Settings {
+        let mut settings = settings.clone();
+        self.replaced.apply(&mut settings);
+        settings.hooks.extend(self.hooks);
+        settings.rules.extend(self.rules);
+        settings.policies.extend(self.policies);
+        settings.external = self.external.or(settings.external);
+        settings.approver = self.approver.or(settings.approver);
+        settings.retry = self.retry.or(settings.retry);
+        settings.confirmation_call = self.confirmation_call.unwrap_or(settings.confirmation_call);
+        settings
+    }
+}
+
+impl fmt::Debug for RunSettings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RunSettings")
+            .field("hooks", &self.hooks)
+            .field("rules", &self.rules)
+            .field("policies", &self.policies)
+            .field("visibility", &self.visibility)
+            .field("repair", &self.repair)
+            .field("strict", &self.strict)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Executor {
+    /// Returns an executor with `settings` over those of this one, for `run` or for one request of it. Both share limits,
+    /// listeners, open calls and what is [detached](Self::detached): a call that this one left open is answered or resumed
+    /// by either. [`notices`](Self::notices) lists rules that do nothing with the tools that are shown.
+    ///
+    /// # Errors
+    ///
+    /// If the strategy would keep calls from ever running, or a rule of the settings compares an argument that none of the
+    /// tools it fits has.
+    ///
+    /// # Examples
+    ///
+    /// A request for which the model has a part of the tools of its run:
+    ///
+    /// ```
+    /// use tool_runtime::{Executor, RunContext, RunSettings, ToolCall, Visibility, prelude::*};
+    ///
+    /// /// Opens a page.
+    /// #[tool(tags("front_end"))]
+    /// fn open_page(url: String) {}
+    ///
+    /// /// Adds two numbers.
+    /// #[tool]
+    /// fn add(a: i64, b: i64) -> i64 {
+    ///     a + b
+    /// }
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+    /// let tools = Registry::builder().tool::<open_page>().tool::<add>().build()?;
+    /// let executor = Executor::builder(tools).external(|call| call.tool() == "open_page").build()?;
+    /// let run = RunContext::new();
+    /// executor.run(vec![ToolCall::new("open_page", json!({ "url": "a.example" })).with_id("call_1")]).await;
+    ///
+    /// let sums = executor.with_settings(&run, RunSettings::new().show(Visibility::all().only(["add"])))?;
+    /// assert_eq!(sums.tools().len(), 1);
+    /// assert_eq!(sums.answer("call_1", Ok("opened".into()))?.text(), "opened");
+    /// assert!(executor.open_calls().is_empty());
+    /// # Ok::<(), anyhow::Error>(())
+    /// # })?;
+    /// # Ok::<(), anyhow::Error>(())
+    /// ```
+    pub fn with_settings(&self, run: &RunContext, settings: RunSettings) -> Result<Self, ExecutorError> {
+        if settings.replaced.strategy == Some(ExecutionStrategy::Batched { size: 0 }) {
+            return Err(ExecutorError::Strategy(InvalidStrategy));
+        }
+        let inner = &*self.inner;
+        let problems = settings.rules.iter().flat_map(|rules| rules.problems(&inner.tools));
+        let errors: Vec<_> = problems.filter(RuleProblem::is_error).collect();
+        if !errors.is_empty() {
+            return Err(ExecutorError::Rules(errors));
+        }
+        let (coercion, repair) = (settings.strict.map(|strict| !strict), settings.repair);
+        let is_lenient = |tools: &crate::Registry| match coercion.is_some() || repair.is_some() {
+            true => tools.with_lenience(coercion, repair),
+            false => tools.clone(),
+        };
+        let (known, all) = (is_lenient(&inner.known), is_lenient(&inner.tools));
+        let (tools, hidden) = match &settings.visibility {
+            Some(visibility) => visibility.applied(run.read_only(), &all),
+            None => (all, Vec::new()),
+        };
+        let settings = settings.over(&inner.settings);
+        let mut notices = settings.notices(&tools);
+        notices.extend(hidden);
+        let inner = Inner {
+            tools,
+            known,
+            settings: Arc::new(settings),
+            limits: inner.limits.clone(),
+            listeners: inner.listeners.clone(),
+            open: Arc::clone(&inner.open),
+            arrivals: Arc::clone(&inner.arrivals),
+            detached: Arc::clone(&inner.detached),
+            salt: inner.salt,
+            notices,
+        };
+        Ok(Self { inner: Arc::new(inner) })
+    }
+}

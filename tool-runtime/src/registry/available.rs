@@ -1,0 +1,96 @@
+//! The tools of a run, as its tools see them.
+
+use std::{collections::HashMap, fmt, sync::Arc};
+
+use tool_core::{ToolDefinition, ToolName};
+
+use super::Registry;
+use crate::Origin;
+
+/// Where tools come from, by their names.
+pub(crate) type Origins = HashMap<ToolName, Origin>;
+
+/// The tools that a call has beside it, for a tool that asks what else there is: a parameter of type `&AvailableTools`, or
+/// [`ToolContext::get`](tool_core::ToolContext::get). No program has to provide it. Cheap to clone.
+///
+/// It lists the tools of the set that makes the call: for a run, those of its snapshot that it is shown.
+///
+/// # Examples
+///
+/// ```
+/// use tool_runtime::{AvailableTools, prelude::*};
+///
+/// /// Adds two numbers.
+/// #[tool]
+/// fn add(a: i64, b: i64) -> i64 {
+///     a + b
+/// }
+///
+/// /// Lists what can be done.
+/// #[tool]
+/// fn help(tools: &AvailableTools) -> Vec<String> {
+///     tools.definitions().iter().map(|it| format!("{}: {}", it.name(), it.description())).collect()
+/// }
+///
+/// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+/// let tools = Registry::builder().tool::<add>().tool::<help>().build()?;
+/// let reply = tools.call("help", "{}").await?;
+/// assert_eq!(reply.text(), r#"["add: Adds two numbers.","help: Lists what can be done."]"#);
+/// # Ok::<(), anyhow::Error>(())
+/// # })?;
+/// # Ok::<(), anyhow::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct AvailableTools {
+    /// Sorted by name.
+    definitions: Arc<[ToolDefinition]>,
+    origins: Option<Arc<Origins>>,
+}
+
+impl AvailableTools {
+    pub(super) fn new(definitions: Vec<ToolDefinition>, origins: Option<Arc<Origins>>) -> Self {
+        Self { definitions: definitions.into(), origins }
+    }
+
+    /// The definitions, sorted by name.
+    #[must_use]
+    pub fn definitions(&self) -> &[ToolDefinition] {
+        &self.definitions
+    }
+
+    /// The definition of the tool of that name.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&ToolDefinition> {
+        let at = self.definitions.binary_search_by(|it| it.name().as_str().cmp(name)).ok()?;
+        self.definitions.get(at)
+    }
+
+    /// The origin of the tool of that name, as its [`Snapshot`](crate::Snapshot) has it. A tool of a set that no toolbox
+    /// made is [`Direct`](Origin::Direct).
+    #[must_use]
+    pub fn origin(&self, name: &str) -> Option<&Origin> {
+        const DIRECT: &Origin = &Origin::Direct;
+        self.get(name)?;
+        let known = self.origins.as_ref().and_then(|origins| origins.get(name));
+        Some(known.unwrap_or(DIRECT))
+    }
+
+    pub(super) fn origins(&self) -> Option<&Arc<Origins>> {
+        self.origins.as_ref()
+    }
+}
+
+impl Registry {
+    /// The origin of the tool of that name: as the [`Snapshot`](crate::Snapshot) has it that the set was taken of, or
+    /// [`Direct`](Origin::Direct).
+    #[must_use]
+    pub fn origin(&self, name: &str) -> Option<&Origin> {
+        self.inner.available.origin(name)
+    }
+}
+
+impl fmt::Debug for AvailableTools {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.definitions.iter().map(ToolDefinition::name)).finish()
+    }
+}
