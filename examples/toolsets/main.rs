@@ -28,7 +28,7 @@ fn opening_hours() -> &'static str {
 async fn main() -> anyhow::Result<()> {
     let catalogue = Arc::new(Catalogue::open()?);
     let toolbox = Toolbox::over(&Registry::discover()?);
-    toolbox.add_toolset(Arc::clone(&catalogue).prefixed());
+    toolbox.add_toolset(Arc::clone(&catalogue).prefixed())?;
 
     let customer = RunContext::new().with_user("Ada");
     let calls = [

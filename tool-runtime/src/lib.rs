@@ -109,7 +109,7 @@ pub use self::{
     event::{EventKind, EventListener, Lagged, ToolEvent},
     executor::{
         AnswerError, Batch, CallRef, CallStream, ExecutionStrategy, Executor, ExecutorBuilder, ExecutorError,
-        Finish, InvalidStrategy, OpenCall, RunSettings, StreamItem, stopped,
+        Finish, InvalidStrategy, OpenCall, RunSettings, Steering, StreamItem, stopped,
     },
     function::{ClosureTool, InvalidTool, ToolBuilder},
     hook::{Before, BeforeCall, BoxHook, CallHandle, CallView, Hook},
@@ -120,9 +120,15 @@ pub use self::{
         ResultStore, RetryInfo, RetryPolicy, RetryRule, Reveal, Rule, RuleProblem, Rules, Sanitizer,
         UrlPattern, confirmation_answer,
     },
-    registry::{AvailableTools, BuildError, Claim, Problem, Registry, RegistryBuilder, Warning},
-    toolbox::{Notice, Origin, RunTools, Snapshot, Toolbox, ToolboxChanges, Visibility},
-    toolset::{AdaptedSet, ListedOnce, NamedTools, ToolSet, ToolSetExt},
+    registry::{
+        AvailableTools, BuildError, Claim, OUTPUT_TOOL, Problem, RESERVED_SETS, Registry, RegistryBuilder,
+        Warning,
+    },
+    toolbox::{
+        Notice, Origin, RunTools, Snapshot, Toolbox, ToolboxChange, ToolboxChanges, ToolboxEvent,
+        ToolboxListener, Visibility,
+    },
+    toolset::{AdaptedSet, ListedOnce, NamedTools, SetAnnouncer, ToolSet, ToolSetExt},
 };
 
 /// What most programs need; nothing else is in it.

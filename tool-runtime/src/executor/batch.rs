@@ -16,14 +16,10 @@ use super::{
     outlet::Outlet,
     prepare::{Asked, By},
     quiet::are_quiet,
+    steering::{Steer, Steering},
     stop::Stop,
 };
-use crate::{
-    CallOutcome, ToolCall, ToolEvent,
-    registry::Entry,
-    shield::{Guarded, caught},
-    telemetry,
-};
+use crate::{CallOutcome, ToolCall, ToolEvent, registry::Entry, shield::Guarded, telemetry};
 
 /// Calls that are to be run together.
 ///
@@ -51,7 +47,7 @@ pub struct Batch {
     /// What a person said to each of the calls; empty where nobody was asked.
     resumed: Resumed,
     run: Option<Arc<RunContext>>,
-    steering: Option<Arc<dyn Fn() -> bool + Send + Sync>>,
+    steering: Option<Arc<dyn Steer>>,
 }
 
 impl Batch {
@@ -71,10 +67,10 @@ impl Batch {
         self
     }
 
-    /// Sets what is asked between calls, or between groups of calls: whether something has come that is
-    /// to be dealt with first, such as a message of the user. The rest of the batch is then skipped.
-    pub fn steering(mut self, steering: impl Fn() -> bool + Send + Sync + 'static) -> Self {
-        self.steering = Some(Arc::new(steering));
+    /// Sets what is asked between calls, and after the last one, for messages that come first. The rest of the batch is
+    /// then skipped, and the caller [takes](Steering::take) the messages.
+    pub fn steering<M: Send + 'static>(mut self, steering: &Steering<M>) -> Self {
+        self.steering = Some(Arc::new(steering.clone()));
         self
     }
 
@@ -126,15 +122,8 @@ impl Batch {
         let size = executor.group_size(&asked);
         let mut outcomes = Vec::with_capacity(calls.len());
         let mut stop = None;
-        for (number, asked) in asked.chunks(size).enumerate() {
+        for asked in asked.chunks(size) {
             stop = around.stop().or(stop);
-            if let (Some(steering), None, 1..) = (&steering, &stop, number) {
-                stop = match caught(|| steering()) {
-                    Ok(true) => Some(Stop::Steered),
-                    Ok(false) => None,
-                    Err(message) => Some(Stop::Unclear(message)),
-                };
-            }
             match &stop {
                 Some(stop) => {
                     for asked in asked {
@@ -152,6 +141,9 @@ impl Batch {
                         outcomes.extend(Box::pin(group).await);
                     }
                     around.end_group(outcomes.get(before..).unwrap_or_default());
+                    if let (Some(steering), None) = (&steering, around.stop()) {
+                        stop = Box::pin(around.steered(&**steering)).await;
+                    }
                 }
             }
         }

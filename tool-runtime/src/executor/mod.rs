@@ -30,6 +30,7 @@ mod run_settings;
 mod runs;
 mod settings;
 mod shown;
+mod steering;
 mod stop;
 mod stream;
 
@@ -47,6 +48,7 @@ pub use self::{
     build::{ExecutionStrategy, ExecutorBuilder, ExecutorError, Finish, InvalidStrategy},
     open::{AnswerError, CallRef, OpenCall},
     run_settings::RunSettings,
+    steering::Steering,
     stop::stopped,
     stream::{CallStream, StreamItem},
 };

@@ -5,11 +5,15 @@ use std::{
 };
 
 use tool_core::{
-    __private::Handle, Method, Needed, Provided, Registration, RequestHook, SchemaError, SharedRequestHook,
-    Site, StaticToolSet, Tool,
+    __private::Handle, Needed, Provided, Registration, RequestHook, SharedRequestHook, StaticToolSet, Tool,
 };
 
-use super::{AvailableTools, BuildError, Facts, Problem, Registry, Terms, entry::Entry};
+use super::{
+    AvailableTools, BuildError, Facts, OUTPUT_TOOL, Problem, Registry, Terms,
+    entry::Entry,
+    reserved::{refuse_output_tool, refuse_tool},
+    source::{Given, Source},
+};
 use crate::arguments::{Lenience, Repair};
 use crate::shield::{caught, discard};
 
@@ -26,6 +30,7 @@ pub struct RegistryBuilder {
     repair: Repair,
     problems: Vec<Problem>,
     request_hooks: Vec<SharedRequestHook>,
+    output_tool: Option<Given>,
 }
 
 /// Whether what the tools need has to be there.
@@ -33,63 +38,6 @@ pub struct RegistryBuilder {
 enum Values {
     Needed,
     Later,
-}
-
-/// Where a tool comes from; it is made when the set is built, so that all mistakes are found then.
-enum Source {
-    Registration(Registration),
-    Method(Method),
-    Tool(Given),
-}
-
-/// A tool that is a value, and what it said of itself when it was added.
-#[derive(Clone)]
-struct Given {
-    tool: Arc<dyn Tool>,
-    facts: Facts,
-}
-
-impl Source {
-    fn name(&self) -> String {
-        match self {
-            Self::Registration(it) => it.name().to_owned(),
-            Self::Method(it) => it.name().to_owned(),
-            Self::Tool(it) => it.facts.definition.name().to_string(),
-        }
-    }
-
-    fn site(&self) -> Option<Site> {
-        match self {
-            Self::Registration(it) => Some(it.site()),
-            Self::Method(it) => Some(it.site()),
-            Self::Tool(it) => it.facts.site,
-        }
-    }
-
-    fn tool(&self) -> Result<Arc<dyn Tool>, SchemaError> {
-        match self {
-            Self::Registration(it) => it.tool().map(|tool| Arc::new(tool) as _),
-            Self::Method(it) => it.tool().map(|tool| Arc::new(tool) as _),
-            Self::Tool(it) => Ok(Arc::clone(&it.tool)),
-        }
-    }
-
-    /// What `tool`, which this made, says of itself.
-    fn facts(&self, tool: &dyn Tool) -> Result<Facts, String> {
-        match self {
-            Self::Tool(it) => Ok(it.facts.clone()),
-            _ => Facts::of(tool),
-        }
-    }
-
-    /// Whether both are the same definition, which may come by several ways.
-    fn is(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::Registration(one), Self::Registration(other)) => one.is(other),
-            (Self::Tool(one), Self::Tool(other)) => Arc::ptr_eq(&one.tool, &other.tool),
-            _ => false,
-        }
-    }
 }
 
 impl RegistryBuilder {
@@ -119,6 +67,16 @@ impl RegistryBuilder {
     pub fn replace(mut self, tool: impl Tool + 'static) -> Self {
         let given = self.given(tool);
         self.replaced.extend(given);
+        self
+    }
+
+    /// Adds the tool by which a model gives its final output, in place of any other that was added so. Its name is
+    /// [`OUTPUT_TOOL`](crate::OUTPUT_TOOL), which no other tool may have.
+    pub fn output_tool(mut self, tool: impl Tool + 'static) -> Self {
+        if let Some(given) = self.given(tool) {
+            self.problems.extend(refuse_output_tool(given.facts.definition.name()));
+            self.output_tool = Some(given);
+        }
         self
     }
 
@@ -316,6 +274,7 @@ impl RegistryBuilder {
             repair,
             mut problems,
             request_hooks,
+            output_tool,
         } = self;
         let lenience = Lenience { coercion: !strict, repair };
         let mut by_name: BTreeMap<String, Vec<Source>> = BTreeMap::new();
@@ -331,6 +290,12 @@ impl RegistryBuilder {
             replacements.entry(source.name()).or_default().push(source);
         }
         by_name.extend(replacements);
+        if let Some(tool) = output_tool {
+            let others = by_name.insert(OUTPUT_TOOL.to_owned(), vec![Source::OutputTool(tool)]);
+            for other in others.into_iter().flatten() {
+                problems.push(Problem::ReservedName { name: OUTPUT_TOOL.to_owned(), site: other.site() });
+            }
+        }
         for name in expected.into_iter().filter(|name| !by_name.contains_key(name)) {
             problems.push(Problem::NotLinked { name });
         }
@@ -377,6 +342,9 @@ fn entry(
                 problems.push(Problem::Panicked { tool, site, message });
             });
             let facts = facts.ok()?;
+            if !matches!(source, Source::OutputTool(_)) {
+                problems.extend(refuse_tool(&facts));
+            }
             if let Some((provided, per_run)) = values {
                 missing(&facts, &[provided], per_run, problems);
             }

@@ -10,6 +10,8 @@ mod build;
 mod entry;
 mod part;
 mod problem;
+mod reserved;
+mod source;
 
 use std::{
     borrow::Cow,
@@ -30,10 +32,12 @@ pub use self::{
     available::AvailableTools,
     build::RegistryBuilder,
     problem::{BuildError, Claim, Problem, Warning},
+    reserved::{OUTPUT_TOOL, RESERVED_SETS},
 };
 pub(crate) use self::{
     available::Origins,
     entry::{Entry, Facts},
+    reserved::refuse_set,
 };
 use crate::arguments::{Lenience, Repair};
 

@@ -4,7 +4,11 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use tool_core::{Provided, SharedRequestHook, Tool, ToolError};
 
-use super::{BuildError, Entry, Facts, Origins, Problem, Registry, Terms, build::missing};
+use super::{
+    BuildError, Entry, Facts, Origins, Problem, Registry, Terms,
+    build::missing,
+    reserved::{refuse_output_tool, refuse_tool},
+};
 use crate::{
     NamedTools,
     arguments::{Lenience, Repair},
@@ -111,8 +115,24 @@ impl Registry {
 
     /// Compiles `tool` on the terms of this set.
     pub(crate) fn compile(&self, tool: &Arc<dyn Tool>) -> Result<Arc<Entry>, BuildError> {
+        self.compile_unless(tool, refuse_tool)
+    }
+
+    /// As [`compile`](Self::compile), for the output tool.
+    pub(crate) fn compile_output_tool(&self, tool: &Arc<dyn Tool>) -> Result<Arc<Entry>, BuildError> {
+        self.compile_unless(tool, |facts| refuse_output_tool(facts.definition.name()))
+    }
+
+    fn compile_unless(
+        &self,
+        tool: &Arc<dyn Tool>,
+        refuse: impl FnOnce(&Facts) -> Option<Problem>,
+    ) -> Result<Arc<Entry>, BuildError> {
         let unusable = |problem| BuildError { problems: vec![problem] };
         let facts = Facts::of(&**tool).map_err(|message| unusable(Problem::nameless(message)))?;
+        if let Some(problem) = refuse(&facts) {
+            return Err(unusable(problem));
+        }
         let (name, site) = (facts.definition.name().clone(), facts.site);
         let mut problems = Vec::new();
         let lenience = self.inner.terms.lenience;

@@ -2,6 +2,7 @@ use std::{error::Error, fmt};
 
 use tool_core::Site;
 
+use super::OUTPUT_TOOL;
 use crate::Origin;
 
 /// One reason why a set of tools cannot be built.
@@ -86,6 +87,25 @@ pub enum Problem {
         name: String,
         /// Where each of them comes from.
         origins: Vec<Origin>,
+    },
+    /// A tool has a [reserved name](crate::OUTPUT_TOOL), and is not added as what the name is for.
+    ReservedName {
+        /// The name.
+        name: String,
+        /// Where the tool is written, where that is known.
+        site: Option<Site>,
+    },
+    /// The output tool has another name than [`OUTPUT_TOOL`](crate::OUTPUT_TOOL).
+    OutputToolName {
+        /// The name that it has.
+        name: String,
+    },
+    /// A set, or a tool that says which set it belongs to, has a [reserved](crate::RESERVED_SETS) name of a set.
+    ReservedSet {
+        /// The name of the set.
+        toolset: String,
+        /// The tool, where it is one that says so.
+        tool: Option<String>,
     },
     /// A set could not list its tools.
     NotListed {
@@ -181,6 +201,23 @@ impl fmt::Display for Problem {
                     write!(f, "{}{origin}", if at == 0 { "" } else { ", " })?;
                 }
                 f.write_str("; rename one, or prefix its set")
+            }
+            Self::ReservedName { name, site } => write!(
+                f,
+                "the name `{name}`{} is reserved for the output tool; rename the tool, or add it by `output_tool`",
+                At(site)
+            ),
+            Self::OutputToolName { name } => {
+                write!(f, "the output tool must be named `{OUTPUT_TOOL}`, not `{name}`; rename it")
+            }
+            Self::ReservedSet { toolset, tool: None } => {
+                write!(f, "the name `{toolset}` of a set is reserved; rename the set")
+            }
+            Self::ReservedSet { toolset, tool: Some(tool) } => {
+                write!(
+                    f,
+                    "the tool `{tool}` is of the set `{toolset}`, whose name is reserved; rename the set"
+                )
             }
             Self::NotListed { toolset, message } => {
                 write!(f, "the set `{toolset}` could not list its tools: {message}")

@@ -35,7 +35,7 @@ fn new_of(entries: &[Arc<Entry>], others: &[Arc<Entry>]) -> usize {
 fn what_is_compiled_is_not_compiled_again() {
     let toolbox = Toolbox::new();
     toolbox.set_tools(tools()).unwrap();
-    toolbox.add_toolset(NamedTools::new("set", tools()).prefixed());
+    toolbox.add_toolset(NamedTools::new("set", tools()).prefixed()).unwrap();
     let first = entries(&toolbox, "one");
     assert_eq!((first.len(), new_of(&entries(&toolbox, "other"), &first)), (1000, 0));
     toolbox.add(declared("new")).unwrap();

@@ -10,7 +10,7 @@ use tool_core::{
 };
 
 use super::{
-    ListedOnce, ToolSet,
+    ListedOnce, SetAnnouncer, ToolSet,
     wrapped::{Asks, Wrappings, confirmed, kept, named},
 };
 
@@ -33,7 +33,7 @@ use super::{
 /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
 /// let [files] = Registry::builder().tool::<search>().build()?.toolsets().try_into().unwrap();
 /// let toolbox = Toolbox::new();
-/// toolbox.add_toolset(files.only(["search"]).prefixed());
+/// toolbox.add_toolset(files.only(["search"]).prefixed())?;
 /// let tools = toolbox.snapshot(&RunContext::new()).await?.into_tools();
 /// assert_eq!(tools.definitions()[0].name(), &"files__search");
 /// # Ok::<(), anyhow::Error>(())
@@ -95,7 +95,7 @@ pub trait ToolSetExt: ToolSet + Sized {
     }
 
     /// Lists the set once, for all runs, in a context of which nothing is known. A listing that fails is
-    /// tried again by the next run.
+    /// tried again by the next run; one that has [changed](SetAnnouncer) is made anew.
     fn listed_once(self) -> ListedOnce<Self> {
         ListedOnce::new(self)
     }
@@ -172,6 +172,10 @@ impl<S: ToolSet> ToolSet for AdaptedSet<S> {
 
     fn close(&self) -> Running<'_, Result<(), ToolError>> {
         self.set.close()
+    }
+
+    fn attached(&self, announcer: SetAnnouncer) {
+        self.set.attached(announcer);
     }
 
     fn is_prefixed(&self) -> bool {

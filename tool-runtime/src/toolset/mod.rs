@@ -6,6 +6,7 @@
 //! without a look at the name that was made up for it.
 
 mod adapted;
+mod announcer;
 mod once;
 mod wrapped;
 
@@ -15,6 +16,7 @@ use tool_core::{ReadonlyContext, Running, SharedRequestHook, Tool, ToolError};
 
 pub use self::{
     adapted::{AdaptedSet, ToolSetExt},
+    announcer::SetAnnouncer,
     once::ListedOnce,
 };
 
@@ -84,6 +86,13 @@ pub trait ToolSet: Send + Sync {
         false
     }
 
+    /// Called with an announcer when the set is added to a [`Toolbox`](crate::Toolbox), for each of them. A set whose tools
+    /// can change by themselves, as those of another program do, keeps it and
+    /// [announces](SetAnnouncer::announce) each change.
+    fn attached(&self, announcer: SetAnnouncer) {
+        let _ = announcer;
+    }
+
     /// Returns what adds to every request that is made with the set, and is no tool. Asked for each snapshot.
     fn request_hooks(&self) -> Vec<SharedRequestHook> {
         Vec::new()
@@ -105,6 +114,10 @@ impl<S: ToolSet + ?Sized> ToolSet for Arc<S> {
 
     fn is_prefixed(&self) -> bool {
         (**self).is_prefixed()
+    }
+
+    fn attached(&self, announcer: SetAnnouncer) {
+        (**self).attached(announcer);
     }
 
     fn request_hooks(&self) -> Vec<SharedRequestHook> {

@@ -1,20 +1,31 @@
-use std::{fmt, sync::Arc};
+use std::{
+    fmt,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use tokio::sync::OnceCell;
 use tool_core::{ReadonlyContext, RunContext, Running, SharedRequestHook, Tool, ToolError};
 
-use super::ToolSet;
+use super::{SetAnnouncer, ToolSet};
 
-/// A set that is listed once, for all runs, and therefore for none in particular; made by
+/// A set that is listed once, for all runs, and therefore for none in particular, and again once it
+/// [announces](super::SetAnnouncer) that its tools changed; made by
 /// [`listed_once`](super::ToolSetExt::listed_once).
 pub struct ListedOnce<S> {
     set: S,
-    tools: OnceCell<Vec<Arc<dyn Tool>>>,
+    /// Another one once the set announces that its tools changed.
+    tools: Arc<Mutex<Arc<Listed>>>,
 }
+
+type Listed = OnceCell<Vec<Arc<dyn Tool>>>;
 
 impl<S> ListedOnce<S> {
     pub(super) fn new(set: S) -> Self {
-        Self { set, tools: OnceCell::new() }
+        Self { set, tools: Arc::default() }
+    }
+
+    fn listed(&self) -> Arc<Listed> {
+        Arc::clone(&self.tools.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -30,12 +41,24 @@ impl<S: ToolSet> ToolSet for ListedOnce<S> {
                 let nobody = RunContext::new();
                 self.set.tools(nobody.read_only()).await
             };
-            self.tools.get_or_try_init(list).await.cloned()
+            self.listed().get_or_try_init(list).await.cloned()
         })
     }
 
     fn close(&self) -> Running<'_, Result<(), ToolError>> {
         self.set.close()
+    }
+
+    fn attached(&self, announcer: SetAnnouncer) {
+        let tools = Arc::downgrade(&self.tools);
+        self.set.attached(SetAnnouncer::new(move || {
+            if let Some(tools) = tools.upgrade() {
+                let new = Arc::default();
+                let _before =
+                    std::mem::replace(&mut *tools.lock().unwrap_or_else(PoisonError::into_inner), new);
+            }
+            announcer.announce();
+        }));
     }
 
     fn is_prefixed(&self) -> bool {
@@ -49,7 +72,7 @@ impl<S: ToolSet> ToolSet for ListedOnce<S> {
 
 impl<S: ToolSet> fmt::Debug for ListedOnce<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let is_listed = self.tools.initialized();
+        let is_listed = self.listed().initialized();
         f.debug_struct("ListedOnce").field("name", &self.name()).field("is_listed", &is_listed).finish()
     }
 }

@@ -204,7 +204,7 @@ fn a_tool_under_another_name_adds_what_it_added_under_its_own() {
     let toolbox = Toolbox::new();
     let recalling = Registry::builder().tool::<recall>().build().unwrap();
     let tool = Arc::clone(recalling.get("recall").unwrap());
-    toolbox.add_toolset(NamedTools::new("past", [tool]).prefixed());
+    toolbox.add_toolset(NamedTools::new("past", [tool]).prefixed()).unwrap();
     let tools = crate::run(toolbox.snapshot(&RunContext::default())).unwrap().into_tools();
     let dialect = Dialect::anthropic().with_prefix("x.");
     let request = packed(&dialect, &tools, json!({}));
@@ -361,7 +361,7 @@ fn hooks_are_asked_before_tools_in_the_order_in_which_they_were_added() {
     let toolbox = Toolbox::over(&registry.add(saying("b", "5")).build().unwrap());
     toolbox.request_hook(says("3"));
     let set = NamedTools::new("x", [Arc::new(saying("a", "6")) as Arc<dyn tool_runtime::Tool>]);
-    toolbox.add_toolset(set.request_hook(says("4")).prefixed().listed_once());
+    toolbox.add_toolset(set.request_hook(says("4")).prefixed().listed_once()).unwrap();
     let tools = crate::run(toolbox.snapshot(&RunContext::new())).unwrap().into_tools();
     let request = packed(&Dialect::anthropic(), &tools, json!({}));
     assert_eq!(request["system"], "1\n\n2\n\n3\n\n4\n\n5\n\n6");

@@ -127,7 +127,7 @@ fn a_listed_tool_whose_claim_is_not_answered_is_kept_out_with_a_notice() {
         let toolbox = Toolbox::new();
         // A wrapper answers for itself, and not in the place of a tool.
         let set = NamedTools::new("disk", [wipe, harmless]).confirmed(|_, _| false).prefixed();
-        toolbox.add_toolset(set);
+        toolbox.add_toolset(set).unwrap();
         let snapshot = crate::run(toolbox.snapshot(&RunContext::new())).unwrap();
         let names: Vec<_> = snapshot.tools().definitions().iter().map(|it| it.name().as_str()).collect();
         assert_eq!(names, ["disk__harmless"]);
@@ -154,7 +154,9 @@ fn a_wrapper_answers_for_a_tool_that_claims_nothing() {
     let tool = ToolBuilder::new("harmless").description("Does nothing.");
     let listed: Arc<dyn Tool> = Arc::new(tool.must(|it: Counted, _| async move { Ok::<_, ToolError>(it.x) }));
     let toolbox = Toolbox::new();
-    toolbox.add_toolset(NamedTools::new("set", [listed]).confirmed(|_, arguments| arguments["x"] == 1));
+    toolbox
+        .add_toolset(NamedTools::new("set", [listed]).confirmed(|_, arguments| arguments["x"] == 1))
+        .unwrap();
     let tools = crate::run(toolbox.snapshot(&RunContext::new())).unwrap().into_tools();
     let wrapped = tools.get("harmless").unwrap();
     assert_eq!(wrapped.answers(), Answers { confirmation: true, permission: false });

@@ -100,7 +100,10 @@ fn a_batch_that_is_stopped_by_a_body_begins_no_other_and_is_not_steered() {
         let mut calls = calls(&["stop"]);
         calls.extend(["1", "2", "3"].map(echo));
         let asking = asked.clone();
-        let batch = executor.batch(calls).steering(move || asking.count() > 0).within(RunContext::new());
+        let batch = executor
+            .batch(calls)
+            .steering(&super::steered(move || asking.count() > 0))
+            .within(RunContext::new());
         let outcomes = executor.drive(batch).await;
         assert_eq!(texts(&outcomes), ["stopped", "Cancelled", "Cancelled", "Cancelled"]);
         assert_eq!((ran.get(), asked.get()), (0, 0));

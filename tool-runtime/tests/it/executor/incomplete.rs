@@ -143,7 +143,7 @@ fn a_call_that_was_cut_off_says_so_in_a_batch_that_was_stopped_as_well() {
     token.cancel();
     let cancelled = executor.batch(calls()).within(RunContext::new().with_cancellation(token));
     assert_eq!(texts(&crate::run(cancelled.run())), [TEXT, TEXT, "Cancelled"]);
-    let steered = crate::run(executor.batch(calls()).steering(|| true).run());
+    let steered = crate::run(executor.batch(calls()).steering(&super::steered(|| true)).run());
     assert_eq!(texts(&steered), [TEXT, TEXT, "Skipped: a message of the user came first"]);
     assert_eq!(counter.get(), 0);
 }

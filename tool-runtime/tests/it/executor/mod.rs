@@ -38,6 +38,7 @@ mod streaming;
 mod ways;
 
 use std::{
+    future::ready,
     ops::ControlFlow,
     sync::{
         Arc, Mutex,
@@ -47,7 +48,7 @@ use std::{
 
 use tool_runtime::{
     Before, BeforeCall, CallOutcome, CallView, EventKind, EventListener, Executor, ExecutorBuilder, Hook,
-    Registry, RegistryBuilder, Retry, Running, ToolCall, ToolEvent, ToolResult, prelude::*,
+    Registry, RegistryBuilder, Retry, Running, Steering, ToolCall, ToolEvent, ToolResult, prelude::*,
 };
 
 /// What happened, in order.
@@ -140,6 +141,11 @@ const AT_ONCE: Retry = Retry { attempts: 3, initial_ms: 0, max_ms: 0, multiplier
 /// A call under the id "0".
 fn one(name: &str, arguments: &str) -> Vec<ToolCall> {
     vec![ToolCall::new(name, arguments.to_owned()).with_id("0")]
+}
+
+/// Steering with a message where `comes` says so.
+fn steered(comes: impl Fn() -> bool + Send + Sync + 'static) -> Steering<&'static str> {
+    Steering::new(move || ready(comes().then_some("stop")))
 }
 
 /// Counts.

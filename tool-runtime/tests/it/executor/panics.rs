@@ -333,12 +333,12 @@ async fn check(case: &Case) {
                 ];
                 let run = RunContext::new().provide(Bomb);
                 let bomb = Bomb;
-                let steering = move || {
+                let steering = super::steered(move || {
                     let _ = &bomb;
                     false
-                };
-                let batch = executor.batch(calls).within(run).steering(steering);
-                drop(executor);
+                });
+                let batch = executor.batch(calls).within(run).steering(&steering);
+                drop((executor, steering));
                 let outcomes = batch.run().await;
                 let context =
                     format!("{} told {:?}, {strategy:?}, {finish:?}, {watched}", case.tool, case.told);

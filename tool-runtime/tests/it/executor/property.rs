@@ -258,10 +258,10 @@ async fn hold(case: Case) {
     let run = Arc::new(RunContext::new());
     let steered = AtomicU32::new(0);
     let calls = case.kinds.iter().enumerate().map(|(at, kind)| kind.call(at)).collect();
-    let batch = executor.batch(calls).within(Arc::clone(&run)).steering({
+    let batch = executor.batch(calls).within(Arc::clone(&run)).steering(&super::steered({
         let steer_after = case.steer_after;
         move || steer_after == Some(steered.fetch_add(1, Ordering::SeqCst) + 1)
-    });
+    }));
     let (mut seen, mut outcomes) = (Vec::new(), None);
     let reading = async {
         let mut stream = batch.stream();

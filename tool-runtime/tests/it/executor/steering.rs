@@ -10,11 +10,11 @@ use tokio::{sync::Notify, time::sleep};
 use tool_runtime::{
     Approval, Approver, Before, BeforeCall, CallOutcome, CallView, CancellationToken, ErrorKind,
     ExecutionStrategy, Finish, Hook, Permission, PermissionPolicy, PermissionRequest, RetryPolicy,
-    RunContext, ToolCall, prelude::*,
+    RunContext, Steering, ToolCall, prelude::*,
 };
 
 use super::{
-    Counter, On, Timeline, building, calls, executor, hang, obey, on_both_runtimes,
+    Counter, On, Timeline, building, calls, executor, hang, obey, on_both_runtimes, steered,
     strategies::nap,
     texts, told,
     ways::{Watch, each_way, each_way_paused},
@@ -29,17 +29,20 @@ fn a_message_of_the_user_comes_before_the_calls_that_did_not_start() {
         let (expected, asked) = match way.strategy {
             ExecutionStrategy::Sequential => (["nap 0", SKIPPED, SKIPPED, SKIPPED, SKIPPED], 1),
             ExecutionStrategy::Batched { .. } => (["nap 0", "nap 1", SKIPPED, SKIPPED, SKIPPED], 1),
-            ExecutionStrategy::Parallel => (["nap 0", "nap 1", "nap 2", "nap 3", "nap 4"], 0),
+            ExecutionStrategy::Parallel => (["nap 0", "nap 1", "nap 2", "nap 3", "nap 4"], 1),
         };
         let timeline = Timeline::default();
         let executor = way.executor(Registry::builder().tool::<nap>().provide(timeline.clone()));
         let counter = Counter::default();
         let counting = counter.clone();
-        let batch = executor.batch(calls(&["nap"; 5])).steering(move || {
+        let steering = steered(move || {
             counting.count();
             true
         });
+        let batch = executor.batch(calls(&["nap"; 5])).steering(&steering);
         let outcomes = executor.drive(batch).await;
+        // For the next turn, after the results.
+        assert_eq!((steering.take(), steering.take()), (vec!["stop"], vec![]));
         assert_eq!(texts(&outcomes), expected);
         assert_eq!(counter.get(), asked);
         if let Some(mut told) = executor.told() {
@@ -64,16 +67,78 @@ fn a_batch_goes_on_while_no_message_has_come() {
         let executor = way.executor(tools);
         let counter = Counter::default();
         let counting = counter.clone();
-        let batch = executor.batch(calls(&["nap"; 5])).steering(move || counting.count() == 2);
+        let batch = executor.batch(calls(&["nap"; 5])).steering(&steered(move || counting.count() == 2));
         let (ran, asked) = match way.strategy {
             ExecutionStrategy::Sequential => (2, 2),
             ExecutionStrategy::Batched { .. } => (4, 2),
-            ExecutionStrategy::Parallel => (5, 0),
+            ExecutionStrategy::Parallel => (5, 1),
         };
         let expected: Vec<_> =
             (0..5).map(|at| if at < ran { format!("nap {at}") } else { SKIPPED.to_owned() }).collect();
         assert_eq!(texts(&executor.drive(batch).await), expected);
         assert_eq!(counter.get(), asked);
+    });
+}
+
+// G09, G10
+#[test]
+fn a_message_after_the_last_call_is_handed_over_and_skips_nothing() {
+    each_way_paused(async |way| {
+        let executor = way.executor(Registry::builder().tool::<nap>().provide(Timeline::default()));
+        let asked = Counter::default();
+        let (asking, groups) = (asked.clone(), 3_usize.div_ceil(way.size()));
+        // It is asked as often as there are groups, and waits each time.
+        let steering = Steering::new(move || {
+            let is_last = asking.count() == groups;
+            async move {
+                sleep(Duration::from_secs(1)).await;
+                is_last.then_some("and one more thing")
+            }
+        });
+        let outcomes = executor.drive(executor.batch(calls(&["nap"; 3])).steering(&steering)).await;
+        assert_eq!(texts(&outcomes), ["nap 0", "nap 1", "nap 2"]);
+        assert_eq!((asked.get(), steering.take()), (groups, vec!["and one more thing"]));
+    });
+}
+
+// G10
+#[test]
+fn no_message_is_lost_where_the_batch_ends_while_steering_waits() {
+    each_way(async |way| {
+        for dropped in [true, false] {
+            let tools = Registry::builder().tool::<super::echo>().provide(Counter::default());
+            let executor = way.executor(tools);
+            let (sender, inbox) = tokio::sync::mpsc::channel(2);
+            let inbox = Arc::new(tokio::sync::Mutex::new(inbox));
+            let steering = Steering::new(move || {
+                let inbox = Arc::clone(&inbox);
+                async move { inbox.lock().await.recv().await }
+            });
+            let run = Arc::new(RunContext::new());
+            let echoes = ["0", "1"].map(|id| ToolCall::new("echo", r#"{"text":"a"}"#).with_id(id));
+            let batch = executor.batch(echoes.into()).within(Arc::clone(&run)).steering(&steering);
+            let mut running = Box::pin(executor.drive(batch));
+            assert!(futures_util::poll!(&mut running).is_pending());
+            match dropped {
+                true => drop(running),
+                false => {
+                    run.cancellation().cancel();
+                    let second = if way.size() == 1 { "Cancelled" } else { "a" };
+                    assert_eq!(texts(&running.await), ["a", second]);
+                }
+            }
+            assert!(steering.take().is_empty());
+            // What comes afterwards is there for the next batch.
+            sender.send("stop").await.unwrap();
+            let next = executor.batch(vec![ToolCall::new("echo", r#"{"text":"b"}"#)]).steering(&steering);
+            assert_eq!(texts(&executor.drive(next).await), ["b"]);
+            // Nobody took it, so that it comes first once more.
+            let more = vec![ToolCall::new("echo", r#"{"text":"c"}"#), ToolCall::new("unknown", "{}")];
+            let outcomes = executor.drive(executor.batch(more).steering(&steering)).await;
+            let second = if way.size() == 1 { SKIPPED } else { "Tool not found: unknown" };
+            assert_eq!(texts(&outcomes), ["c", second]);
+            assert_eq!(steering.take(), ["stop"]);
+        }
     });
 }
 
@@ -83,7 +148,8 @@ fn steering_that_panics_stops_the_batch_and_not_the_program() {
     each_way_paused(async |way| {
         let tools = Registry::builder().tool::<nap>().provide(Timeline::default());
         let executor = way.of(building(tools).parallel(false));
-        let outcomes = executor.drive(executor.batch(calls(&["nap"; 2])).steering(|| panic!("boom"))).await;
+        let steering = steered(|| panic!("boom"));
+        let outcomes = executor.drive(executor.batch(calls(&["nap"; 2])).steering(&steering)).await;
         assert_eq!(
             texts(&outcomes),
             ["nap 0", "Skipped: what decides whether the batch goes on panicked: boom"]
@@ -486,7 +552,7 @@ fn a_call_for_the_caller_is_skipped_like_any_other() {
     let executor =
         building(tools).strategy(ExecutionStrategy::Sequential).external(|_| true).build().unwrap();
     let mut listener = executor.subscribe();
-    let outcomes = crate::run(executor.batch(calls(&["elsewhere"; 2])).steering(|| true).run());
+    let outcomes = crate::run(executor.batch(calls(&["elsewhere"; 2])).steering(&steered(|| true)).run());
     assert_eq!(texts(&outcomes), ["-", SKIPPED]);
     assert_eq!(executor.open_calls().len(), 1);
     assert_eq!(told(&mut listener), ["external 0", "started 1", "finished 1"]);

@@ -66,9 +66,9 @@ fn no_change_drops_a_tool_while_the_toolbox_is_locked() {
         toolbox.set_tools([Arc::new(looking(&toolbox, "b")) as Arc<dyn Tool>]).unwrap();
         assert!(toolbox.remove("b"));
         let set = |name| NamedTools::new("set", [Arc::new(looking(&toolbox, name)) as Arc<dyn Tool>]);
-        assert!(!toolbox.add_toolset(set("a")));
-        assert!(toolbox.add_toolset(set("a")));
-        toolbox.set_toolsets([Arc::new(set("a")) as Arc<dyn ToolSet>]);
+        assert!(!toolbox.add_toolset(set("a")).unwrap());
+        assert!(toolbox.add_toolset(set("a")).unwrap());
+        toolbox.set_toolsets([Arc::new(set("a")) as Arc<dyn ToolSet>]).unwrap();
         assert!(toolbox.remove_toolset("set"));
     });
 }
@@ -87,7 +87,7 @@ fn a_tool_that_panics_when_it_is_dropped_changes_nothing_about_a_toolbox() {
     // The change is announced all the same.
     assert!(changes.has_changed());
     let remote = Remote::new("remote", &[]);
-    toolbox.add_toolset(remote.clone());
+    toolbox.add_toolset(remote.clone()).unwrap();
     for name in ["b", "c", "d"] {
         *remote.tools.lock().unwrap() = vec![Arc::new(bomb(name)), tool("e", "remote")];
         let tools = snapshot(&toolbox).unwrap().into_tools();
@@ -103,7 +103,7 @@ fn a_tool_says_what_it_is_once() {
     let set = NamedTools::new("set", [quiet("a"), quiet("b")]);
     let adapted = set.filtered(|_, _| true).renamed([("a", "c")]).confirmed(|_, _| true).prefixed();
     let toolbox = Toolbox::new();
-    toolbox.add_toolset(adapted);
+    toolbox.add_toolset(adapted).unwrap();
     toolbox.add(hostile("direct", || ())).unwrap();
     for _ in 0..2 {
         let tools = crate::run(toolbox.snapshot(&RunContext::new())).unwrap().into_tools();
@@ -128,7 +128,7 @@ fn a_tool_that_cannot_say_what_it_is_is_a_problem_of_its_set_and_no_panic() {
     let toolbox = Toolbox::new();
     assert!(toolbox.add(silent()).is_err());
     let tools: [Arc<dyn Tool>; 2] = [Arc::new(silent()), Arc::new(hostile("a", || ()))];
-    toolbox.add_toolset(NamedTools::new("set", tools));
+    toolbox.add_toolset(NamedTools::new("set", tools)).unwrap();
     let snapshot = snapshot(&toolbox).unwrap();
     assert_eq!(listed(&snapshot), ["a"]);
     assert!(notices(&snapshot)[0].contains("panicked when it was made"), "{:?}", notices(&snapshot));
@@ -161,7 +161,7 @@ fn what_panics_when_it_is_dropped_is_no_panic_of_whoever_offers_or_removes_it() 
     assert!(toolbox.add(silent()).is_err());
     assert!(toolbox.replace(silent()).is_err());
     assert!(toolbox.set_tools([Arc::new(silent()) as Arc<dyn Tool>]).is_err());
-    toolbox.add_toolset(Bombs);
+    toolbox.add_toolset(Bombs).unwrap();
     let snapshot = snapshot(&toolbox).unwrap();
     assert_eq!((listed(&snapshot).len(), snapshot.notices().len()), (0, 1));
     let mut changes = toolbox.changes();

@@ -37,7 +37,7 @@ fn a_set_that_never_listed_does_not_take_the_others_down() {
     for (failure, told) in failures {
         remote.fail(Some(failure));
         let toolbox = boxed(remote.clone());
-        toolbox.add_toolset(Remote::new("other", &["b"]));
+        toolbox.add_toolset(Remote::new("other", &["b"])).unwrap();
         let snapshot = snapshot(&toolbox).unwrap();
         assert_eq!(listed(&snapshot), ["b"]);
         assert_eq!(
@@ -135,7 +135,7 @@ fn a_value_comes_from_the_program_or_from_the_run() {
 #[test]
 fn one_name_twice_is_an_error_that_names_both_origins() {
     let toolbox = boxed(Remote::new("a", &["search"]));
-    toolbox.add_toolset(Remote::new("b", &["search"]));
+    toolbox.add_toolset(Remote::new("b", &["search"])).unwrap();
     assert_eq!(
         snapshot(&toolbox).unwrap_err().to_string(),
         "the tools cannot be used: 2 tools are named `search`: a tool of the set `a`, a tool of the set `b`; \
@@ -151,7 +151,7 @@ fn one_name_twice_is_an_error_that_names_both_origins() {
 #[test]
 fn the_first_of_one_name_is_kept_where_that_is_said() {
     let toolbox = boxed(Remote::new("a", &["search"]));
-    toolbox.add_toolset(Remote::new("b", &["search"]));
+    toolbox.add_toolset(Remote::new("b", &["search"])).unwrap();
     toolbox.strict_names(false);
     let snapshot = snapshot(&toolbox).unwrap();
     assert_eq!(super::said(&snapshot, "search"), "search of a");
@@ -165,7 +165,7 @@ fn the_first_of_one_name_is_kept_where_that_is_said() {
 #[test]
 fn what_is_hidden_does_not_clash() {
     let toolbox = boxed(Remote::new("a", &["search"]));
-    toolbox.add_toolset(Remote::new("b", &["search"]));
+    toolbox.add_toolset(Remote::new("b", &["search"])).unwrap();
     toolbox.show(Visibility::all().when(|_, tool| tool.description() == "A tool of b."));
     assert_eq!(names(&toolbox), ["search"]);
     assert_eq!(super::said(&snapshot(&toolbox).unwrap(), "search"), "search of b");

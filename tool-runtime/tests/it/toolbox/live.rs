@@ -36,8 +36,8 @@ fn direct_tools_are_added_replaced_removed_and_set() {
 #[test]
 fn a_set_of_the_same_name_takes_the_place_of_the_other() {
     let toolbox = boxed(Remote::new("a", &["old"]));
-    toolbox.add_toolset(Remote::new("b", &["x"]));
-    assert!(toolbox.add_toolset(Remote::new("a", &["new"])));
+    toolbox.add_toolset(Remote::new("b", &["x"])).unwrap();
+    assert!(toolbox.add_toolset(Remote::new("a", &["new"])).unwrap());
     assert_eq!(names(&toolbox), ["new", "x"]);
     let places: Vec<_> = toolbox.toolsets().iter().map(|set| set.name().to_owned()).collect();
     assert_eq!(places, ["a", "b"]);
@@ -48,7 +48,7 @@ fn a_set_of_the_same_name_takes_the_place_of_the_other() {
         Arc::new(Remote::new("d", &["lost"])),
         Arc::new(Remote::new("d", &["d"])),
     ];
-    toolbox.set_toolsets(sets);
+    toolbox.set_toolsets(sets).unwrap();
     assert_eq!(names(&toolbox), ["c", "d"]);
 }
 
@@ -56,7 +56,7 @@ fn a_set_of_the_same_name_takes_the_place_of_the_other() {
 #[test]
 fn sets_without_a_name_stand_side_by_side() {
     let toolbox = boxed(Remote::new("", &["a"]));
-    assert!(!toolbox.add_toolset(Remote::new("", &["b"])));
+    assert!(!toolbox.add_toolset(Remote::new("", &["b"])).unwrap());
     assert_eq!(names(&toolbox), ["a", "b"]);
     assert!(toolbox.remove_toolset(""));
     assert_eq!(names(&toolbox), [""; 0]);
@@ -82,14 +82,14 @@ fn a_run_sees_one_state_whatever_others_change() {
     // Made before, so that there are many changes.
     let (made, passing) = (pairs.map(|pair| tools(&pair, "here")), tool("passing", "here"));
     toolbox.set_tools(made[0].clone()).unwrap();
-    toolbox.add_toolset(NamedTools::new("set", made[0].clone()).prefixed());
+    toolbox.add_toolset(NamedTools::new("set", made[0].clone()).prefixed()).unwrap();
     let is_over = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let changes = scope.spawn(|| {
             for at in (0..).take_while(|_| !is_over.load(Ordering::Relaxed)) {
                 let pair = &made[at % 2];
                 toolbox.set_tools(pair.clone()).unwrap();
-                toolbox.add_toolset(NamedTools::new("set", pair.clone()).prefixed());
+                toolbox.add_toolset(NamedTools::new("set", pair.clone()).prefixed()).unwrap();
                 toolbox.add(Arc::clone(&passing)).unwrap();
                 assert!(toolbox.remove("passing"));
             }
@@ -132,11 +132,11 @@ fn nobody_waits_for_a_set_that_is_being_listed() {
 fn a_set_is_closed_by_nobody_but_its_creator() {
     let remotes = [(); 3].map(|()| Remote::new("a", &["x"]));
     let toolbox = boxed(remotes[0].clone().prefixed());
-    toolbox.add_toolset(remotes[1].clone());
+    toolbox.add_toolset(remotes[1].clone()).unwrap();
     snapshot(&toolbox).unwrap();
     toolbox.remove_toolset("a");
-    toolbox.set_toolsets([Arc::new(remotes[2].clone()) as Arc<dyn ToolSet>]);
-    toolbox.set_toolsets([]);
+    toolbox.set_toolsets([Arc::new(remotes[2].clone()) as Arc<dyn ToolSet>]).unwrap();
+    toolbox.set_toolsets([]).unwrap();
     drop(toolbox);
     assert_eq!(remotes.each_ref().map(Remote::closed), [0; 3]);
     run(remotes[0].clone().prefixed().listed_once().close()).unwrap();
@@ -159,16 +159,16 @@ fn changes_are_told_and_what_changes_nothing_is_not() {
     assert!(told(&|| assert!(toolbox.replace(tool("a", "here")).unwrap())));
     assert!(told(&|| assert!(toolbox.remove("a"))));
     assert!(!told(&|| assert!(!toolbox.remove("a"))));
-    assert!(told(&|| assert!(!toolbox.add_toolset(Remote::new("a", &[])))));
+    assert!(told(&|| assert!(!toolbox.add_toolset(Remote::new("a", &[])).unwrap())));
     assert!(told(&|| assert!(toolbox.remove_toolset("a"))));
     assert!(!told(&|| assert!(!toolbox.remove_toolset("a"))));
-    assert!(told(&|| toolbox.set_toolsets([])));
+    assert!(told(&|| toolbox.set_toolsets([]).unwrap()));
     assert!(told(&|| toolbox.add_framework_tool(tool("f", "here")).unwrap()));
     assert!(told(&|| assert!(!toolbox.replace(tool("b", "here")).unwrap())));
     assert!(told(&|| toolbox.set_tools(tools(&["c"], "here")).unwrap()));
     assert!(!told(&|| assert!(toolbox.set_tools(tools(&["d", "d"], "here")).is_err())));
     assert!(!told(&|| assert!(toolbox.set_tools(tools(&["f"], "here")).is_err())));
-    assert!(told(&|| toolbox.announce()));
+    assert!(told(&|| toolbox.announce("a")));
     assert!(told(&|| toolbox.strict_listing(true)));
     assert!(told(&|| toolbox.strict_names(false)));
     assert!(told(&|| toolbox.show(tool_runtime::Visibility::default())));

@@ -1,9 +1,11 @@
 //! Tools that are resolved for each run.
 
+mod announced;
 mod controls;
 mod hostile;
 mod listing;
 mod live;
+mod reserved;
 mod runs;
 mod sets;
 mod shown;
@@ -90,7 +92,7 @@ impl ToolSet for Remote {
 
 fn boxed(set: impl ToolSet + 'static) -> Toolbox {
     let toolbox = Toolbox::new();
-    toolbox.add_toolset(set);
+    toolbox.add_toolset(set).unwrap();
     toolbox
 }
 

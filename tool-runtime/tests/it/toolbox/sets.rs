@@ -29,7 +29,7 @@ impl ToolSet for Administration {
 #[test]
 fn a_run_has_direct_tools_and_those_of_all_sets() {
     let toolbox = boxed(Remote::new("a", &["one"]));
-    toolbox.add_toolset(Remote::new("b", &["two"]));
+    toolbox.add_toolset(Remote::new("b", &["two"])).unwrap();
     toolbox.add(tool("zero", "here")).unwrap();
     assert_eq!(names(&toolbox), ["one", "two", "zero"]);
     assert_eq!(said(&snapshot(&toolbox).unwrap(), "two"), r#""two of b""#.trim_matches('"'));
@@ -50,7 +50,7 @@ fn what_a_set_lists_depends_on_the_run() {
 fn a_set_is_listed_for_each_run_or_once() {
     let (fresh, kept) = (Remote::new("fresh", &["a"]), Remote::new("kept", &["b"]));
     let toolbox = boxed(fresh.clone());
-    toolbox.add_toolset(kept.clone().listed_once());
+    toolbox.add_toolset(kept.clone().listed_once()).unwrap();
     kept.fail(Some("not yet"));
     assert_eq!(snapshot(&toolbox).unwrap().notices().len(), 1);
     kept.fail(None);
@@ -80,9 +80,9 @@ fn remote_search(place: &'static str) -> Arc<dyn Tool> {
 #[test]
 fn a_prefix_is_shown_and_the_origin_knows_its_own_name() {
     let toolbox = boxed(NamedTools::new("a", [remote_search("a")]).prefixed());
-    toolbox.add_toolset(NamedTools::new("b", [remote_search("b")]).prefixed());
-    toolbox.add_toolset(NamedTools::new("c", [remote_search("c")]).prefixed_with("_"));
-    toolbox.add_toolset(NamedTools::new("", [remote_search("nowhere")]).prefixed());
+    toolbox.add_toolset(NamedTools::new("b", [remote_search("b")]).prefixed()).unwrap();
+    toolbox.add_toolset(NamedTools::new("c", [remote_search("c")]).prefixed_with("_")).unwrap();
+    toolbox.add_toolset(NamedTools::new("", [remote_search("nowhere")]).prefixed()).unwrap();
     assert_eq!(names(&toolbox), ["a__search", "b__search", "c_search", "search"]);
     let snapshot = snapshot(&toolbox).unwrap();
     assert_eq!(said(&snapshot, "a__search"), "search of a");
@@ -165,7 +165,7 @@ fn a_tool_that_is_shown_otherwise_stays_what_it_is() {
     let inner = Arc::clone(registry.get("drop_table").unwrap());
     let toolbox = Toolbox::over(&registry);
     let set = NamedTools::new("db", [Arc::clone(&inner)]);
-    toolbox.add_toolset(set.renamed([("drop_table", "drop")]).confirmed(|_, _| false).prefixed());
+    toolbox.add_toolset(set.renamed([("drop_table", "drop")]).confirmed(|_, _| false).prefixed()).unwrap();
     let tools = snapshot(&toolbox).unwrap().into_tools();
     let outer = tools.get("db__drop").unwrap();
     let (definition, plain) = (outer.definition(), inner.definition());

@@ -1,0 +1,133 @@
+//! What comes between the calls of a batch, and first.
+
+use std::{
+    fmt,
+    future::Future,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use tool_core::Running;
+
+use super::{around::Surroundings, stop::Stop};
+use crate::shield::{Guarded, Shield, caught};
+
+/// Asks between the calls of a batch for messages that come first, such as one that the user wrote meanwhile, and keeps them
+/// for the caller. Cheap to clone; clones are one.
+///
+/// It is asked after each call where calls run one after another, after each group of a batched strategy, and after all
+/// calls where they run together. A message that comes before the last call skips the calls that did not start; they are
+/// answered with [`ErrorKind::Skipped`](crate::ErrorKind::Skipped). Nothing else is done about it: it enters the next turn,
+/// after the results.
+///
+/// # Examples
+///
+/// ```
+/// use std::sync::{Arc, Mutex};
+///
+/// use tool_runtime::{ExecutionStrategy, Executor, Steering, ToolCall, prelude::*};
+///
+/// /// Waves.
+/// #[tool]
+/// fn wave() -> &'static str {
+///     "o/"
+/// }
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+/// let inbox = Arc::new(Mutex::new(vec!["Stop, please."]));
+/// let steering = Steering::new(move || {
+///     let message = inbox.lock().ok().and_then(|mut inbox| inbox.pop());
+///     async move { message }
+/// });
+/// let tools = Registry::builder().tool::<wave>().build()?;
+/// let executor = Executor::builder(tools).strategy(ExecutionStrategy::Sequential).build()?;
+/// let calls = vec![ToolCall::new("wave", "{}"), ToolCall::new("wave", "{}")];
+/// let outcomes = executor.batch(calls).steering(&steering).run().await;
+///
+/// assert_eq!(outcomes[0].result().unwrap().text(), "o/");
+/// assert_eq!(outcomes[1].result().unwrap().text(), "Skipped: a message of the user came first");
+/// assert_eq!(steering.take(), ["Stop, please."]);
+/// # Ok::<(), anyhow::Error>(())
+/// # })?;
+/// # Ok::<(), anyhow::Error>(())
+/// ```
+pub struct Steering<M>(Arc<Inner<M>>);
+
+struct Inner<M> {
+    ask: Guarded<Box<Ask<M>>>,
+    messages: Mutex<Vec<M>>,
+}
+
+type Ask<M> = dyn Fn() -> Running<'static, Option<M>> + Send + Sync;
+
+impl<M: Send + 'static> Steering<M> {
+    /// Asks `next` for a message. Its future is dropped where the batch is cancelled or dropped while it waits, so that it
+    /// must take no message out of a queue before it gives it: `recv` of a channel does not.
+    pub fn new<F, Fut>(next: F) -> Self
+    where
+        F: Fn() -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Option<M>> + Send + 'static,
+    {
+        let ask: Box<Ask<M>> = Box::new(move || Box::pin(next()));
+        Self(Arc::new(Inner { ask: Guarded::new(ask), messages: Mutex::default() }))
+    }
+
+    /// Takes the messages that came, in order, also after a batch that was cancelled or dropped. Those that nobody takes
+    /// stop the next batch after its first calls.
+    #[must_use]
+    pub fn take(&self) -> Vec<M> {
+        std::mem::take(&mut *self.0.lock())
+    }
+}
+
+impl<M> Inner<M> {
+    /// No code of the user's runs under the lock.
+    fn lock(&self) -> MutexGuard<'_, Vec<M>> {
+        self.messages.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A [`Steering`] of messages of any type.
+pub(super) trait Steer: Send + Sync {
+    /// Waits for the answer; it is whether there is a message. An error is the message of a panic.
+    fn ask(&self) -> Running<'_, Result<bool, String>>;
+}
+
+impl<M: Send + 'static> Steer for Steering<M> {
+    fn ask(&self) -> Running<'_, Result<bool, String>> {
+        Box::pin(async move {
+            let has_message = || !self.0.lock().is_empty();
+            let Some(ask) = self.0.ask.get().filter(|_| !has_message()) else { return Ok(has_message()) };
+            if let Some(message) = Shield::new(caught(ask)?).await? {
+                self.0.lock().push(message);
+            }
+            Ok(has_message())
+        })
+    }
+}
+
+impl Surroundings {
+    /// Why the rest of the batch is not run, where something comes first.
+    pub(super) async fn steered(&self, steering: &dyn Steer) -> Option<Stop> {
+        match self.unless_stopped(steering.ask()).await {
+            Ok(Ok(false)) => None,
+            Ok(Ok(true)) => Some(Stop::Steered),
+            Ok(Err(message)) => {
+                tracing::error!(message, "what decides whether a batch goes on panicked");
+                Some(Stop::Unclear(message))
+            }
+            Err(stop) => Some(stop),
+        }
+    }
+}
+
+impl<M> Clone for Steering<M> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<M> fmt::Debug for Steering<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Steering").field("messages", &self.0.lock().len()).finish()
+    }
+}

@@ -1,0 +1,58 @@
+use std::{fmt, sync::Arc};
+
+/// Announces that a set has other tools than before; given to the set by [`attached`](super::ToolSet::attached). Cheap to
+/// clone.
+///
+/// # Examples
+///
+/// ```
+/// use std::sync::{Arc, OnceLock};
+///
+/// use tool_runtime::{ReadonlyContext, Running, SetAnnouncer, Tool, ToolSet, Toolbox, ToolError};
+///
+/// /// Tools of another program, which says when they change.
+/// #[derive(Default)]
+/// struct Remote(OnceLock<SetAnnouncer>);
+///
+/// impl ToolSet for Remote {
+///     fn name(&self) -> &str {
+///         "remote"
+///     }
+///
+///     fn tools<'a>(&'a self, _: ReadonlyContext<'a>) -> Running<'a, Result<Vec<Arc<dyn Tool>>, ToolError>> {
+///         Box::pin(async { Ok(Vec::new()) })
+///     }
+///
+///     fn attached(&self, announcer: SetAnnouncer) {
+///         let _ = self.0.set(announcer);
+///     }
+/// }
+///
+/// let (toolbox, remote) = (Toolbox::new(), Arc::new(Remote::default()));
+/// toolbox.add_toolset(Arc::clone(&remote))?;
+/// let mut listener = toolbox.subscribe();
+/// remote.0.get().unwrap().announce();
+/// assert_eq!(listener.try_next().unwrap()?.to_string(), "the tools of the set `remote` changed");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct SetAnnouncer(Arc<dyn Fn() + Send + Sync>);
+
+impl SetAnnouncer {
+    /// Calls `announce` for each change; for what stands around a set, and for tests.
+    pub fn new(announce: impl Fn() + Send + Sync + 'static) -> Self {
+        Self(Arc::new(announce))
+    }
+
+    /// Announces that the set has other tools than before. It is listed anew for the next snapshot. Does nothing once the
+    /// set is removed from the toolbox.
+    pub fn announce(&self) {
+        (self.0)();
+    }
+}
+
+impl fmt::Debug for SetAnnouncer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SetAnnouncer")
+    }
+}

@@ -1,0 +1,175 @@
+//! What becomes of a toolbox, as those hear who listen.
+
+use std::sync::{
+    Arc, Mutex,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use tool_runtime::{
+    Lagged, ReadonlyContext, Running, SetAnnouncer, Tool, ToolSet, ToolSetExt, Toolbox, ToolboxChange,
+    ToolboxEvent, ToolboxListener, Visibility, prelude::*, request_fn,
+};
+
+use super::{Remote, names, tool, tools};
+use crate::run;
+
+fn told(listener: &mut ToolboxListener) -> Vec<String> {
+    std::iter::from_fn(|| listener.try_next()).map(|event| event.unwrap().to_string()).collect()
+}
+
+// L08, U06
+#[test]
+fn each_change_is_told_by_what_became_of_what() {
+    let toolbox = Toolbox::new();
+    let mut listener = toolbox.subscribe();
+    let mut becomes = |change: &dyn Fn(), expected: &[&str]| {
+        change();
+        assert_eq!(told(&mut listener), expected);
+    };
+    becomes(&|| toolbox.add(tool("a", "here")).unwrap(), &["the tool `a` was added"]);
+    becomes(&|| assert!(toolbox.add(tool("a", "here")).is_err()), &[]);
+    becomes(&|| assert!(toolbox.replace(tool("a", "there")).unwrap()), &["the tool `a` was replaced"]);
+    becomes(&|| assert!(!toolbox.replace(tool("b", "there")).unwrap()), &["the tool `b` was added"]);
+    becomes(
+        &|| toolbox.set_tools(tools(&["b", "c"], "here")).unwrap(),
+        &["the tool `a` was removed", "the tool `b` was replaced", "the tool `c` was added"],
+    );
+    becomes(&|| assert!(toolbox.remove("c") && !toolbox.remove("c")), &["the tool `c` was removed"]);
+    becomes(
+        &|| assert!(!toolbox.set_output_tool(tool(tool_runtime::OUTPUT_TOOL, "here")).unwrap()),
+        &["the tool `submit_output` was added"],
+    );
+    let set = |name| Arc::new(Remote::new(name, &[])) as Arc<dyn ToolSet>;
+    becomes(&|| assert!(!toolbox.add_toolset(set("x")).unwrap()), &["the set `x` was added"]);
+    becomes(&|| assert!(toolbox.add_toolset(set("x")).unwrap()), &["the set `x` was replaced"]);
+    becomes(
+        &|| toolbox.set_toolsets([set("x"), set("y")]).unwrap(),
+        &["the set `x` was replaced", "the set `y` was added"],
+    );
+    becomes(
+        &|| toolbox.set_toolsets([set("y")]).unwrap(),
+        &["the set `x` was removed", "the set `y` was replaced"],
+    );
+    becomes(&|| toolbox.announce("y"), &["the tools of the set `y` changed"]);
+    becomes(&|| assert!(toolbox.remove_toolset("y")), &["the set `y` was removed"]);
+    becomes(&|| toolbox.show(Visibility::all()), &["the settings changed"]);
+    becomes(&|| toolbox.request_hook(request_fn(|_| async { Ok(()) })), &["the settings changed"]);
+}
+
+// H15
+#[test]
+fn a_listener_that_is_slow_is_told_what_it_missed_and_holds_up_nobody() {
+    let toolbox = Toolbox::new();
+    let mut listener = toolbox.subscribe();
+    for _ in 0..150 {
+        toolbox.add(tool("a", "here")).unwrap();
+        toolbox.remove("a");
+    }
+    assert_eq!(run(listener.next()).unwrap().unwrap_err(), Lagged { missed: 300 - 256 });
+    assert_eq!(told(&mut listener).len(), 256);
+    drop(toolbox);
+    assert!(run(listener.next()).is_none());
+}
+
+#[test]
+fn events_of_a_toolbox_are_written_as_tagged_json() {
+    let toolbox = Toolbox::new();
+    let mut listener = toolbox.subscribe();
+    toolbox.add(tool("a", "here")).unwrap();
+    toolbox.announce("x");
+    let event = listener.try_next().unwrap().unwrap();
+    assert_eq!(json!(event), json!({ "type": "tool", "name": "a", "change": "added" }));
+    let event = listener.try_next().unwrap().unwrap();
+    assert_eq!(event, ToolboxEvent::ToolSet { name: "x".into(), change: ToolboxChange::Changed });
+    assert_eq!(json!(event), json!({ "type": "toolSet", "name": "x", "change": "changed" }));
+}
+
+/// A set that announces its changes, and panics when it is attached where that is wanted.
+#[derive(Clone)]
+struct Live(Remote, Arc<Mutex<Vec<SetAnnouncer>>>, bool);
+
+impl Live {
+    fn new(remote: Remote) -> Self {
+        Self(remote, Arc::default(), false)
+    }
+
+    fn change(&self, tools: &[&'static str]) {
+        self.0.offer(tools);
+        let announcers: Vec<SetAnnouncer> = self.1.lock().unwrap().clone();
+        announcers.iter().for_each(SetAnnouncer::announce);
+    }
+}
+
+impl ToolSet for Live {
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    fn tools<'a>(&'a self, cx: ReadonlyContext<'a>) -> Running<'a, Result<Vec<Arc<dyn Tool>>, ToolError>> {
+        self.0.tools(cx)
+    }
+
+    fn attached(&self, announcer: SetAnnouncer) {
+        assert!(!self.2, "boom");
+        self.1.lock().unwrap().push(announcer);
+    }
+}
+
+// U06, U43, L08
+#[test]
+fn a_set_announces_by_itself_that_its_tools_changed_and_is_listed_anew() {
+    let live = Live::new(Remote::new("x", &["old"]));
+    // Around it, the announcement passes and what was listed once is listed again.
+    let toolbox = Toolbox::new();
+    toolbox.add_toolset(live.clone().filtered(|_, _| true).listed_once().prefixed()).unwrap();
+    let (mut listener, mut changes) = (toolbox.subscribe(), toolbox.changes());
+    assert_eq!((names(&toolbox), names(&toolbox)), (vec!["x__old".to_owned()], vec!["x__old".to_owned()]));
+    assert_eq!(live.0.listed(), 1);
+    live.change(&["new"]);
+    assert_eq!(told(&mut listener), ["the tools of the set `x` changed"]);
+    assert!(changes.has_changed() && run(changes.changed()));
+    assert_eq!(names(&toolbox), ["x__new"]);
+    assert_eq!(live.0.listed(), 2);
+    // A set that is in it no more is nothing to it.
+    toolbox.remove_toolset("x");
+    assert_eq!(told(&mut listener), ["the set `x` was removed"]);
+    live.change(&["newer"]);
+    assert_eq!(told(&mut listener), [""; 0]);
+    // Whoever keeps an announcer keeps no toolbox.
+    drop(toolbox);
+    assert!(run(listener.next()).is_none());
+    live.change(&["newest"]);
+}
+
+// J10
+#[test]
+fn a_set_that_panics_when_it_is_attached_is_there_all_the_same() {
+    let toolbox = Toolbox::new();
+    toolbox.add_toolset(Live(Remote::new("x", &["a"]), Arc::default(), true)).unwrap();
+    assert_eq!(names(&toolbox), ["a"]);
+}
+
+// L08: no lock is held while a set announces.
+#[test]
+fn a_set_may_announce_while_it_is_attached() {
+    struct Eager(AtomicUsize);
+    impl ToolSet for Eager {
+        fn name(&self) -> &str {
+            "eager"
+        }
+
+        fn tools<'a>(&'a self, _: ReadonlyContext<'a>) -> Running<'a, Result<Vec<Arc<dyn Tool>>, ToolError>> {
+            Box::pin(async { Ok(Vec::new()) })
+        }
+
+        fn attached(&self, announcer: SetAnnouncer) {
+            self.0.fetch_add(1, Ordering::SeqCst);
+            announcer.announce();
+        }
+    }
+    let (toolbox, eager) = (Toolbox::new(), Arc::new(Eager(AtomicUsize::new(0))));
+    let mut listener = toolbox.subscribe();
+    toolbox.add_toolset(Arc::clone(&eager)).unwrap();
+    assert_eq!(told(&mut listener), ["the set `eager` was added", "the tools of the set `eager` changed"]);
+    assert_eq!(eager.0.load(Ordering::SeqCst), 1);
+}

@@ -1,0 +1,132 @@
+//! Names that are reserved, and adding several tools at once.
+
+use std::sync::Arc;
+
+use tool_runtime::{
+    BuildError, Metadata, NamedTools, OUTPUT_TOOL, Problem, RESERVED_SETS, Registry, RunContext, RunTools,
+    Tool, ToolSet, ToolSetExt, Toolbox, Visibility, prelude::*,
+};
+
+use super::{listed, names, notices, said, snapshot, tool, tools};
+use crate::run;
+
+const OUTPUT: &str = "is reserved for the output tool; rename the tool, or add it by `output_tool`";
+
+fn told(error: BuildError) -> String {
+    error.to_string()
+}
+
+/// Gives the answer.
+#[tool(register = false, name = "submit_output")]
+fn submit() -> &'static str {
+    "by attribute"
+}
+
+/// Is of the framework's own set.
+#[tool(register = false, toolset = "builtin")]
+fn claims() {}
+
+// U31, CF35
+#[test]
+fn the_name_of_the_output_tool_is_refused_wherever_a_tool_comes_from() {
+    let own = || tool(OUTPUT_TOOL, "somewhere");
+    for builder in [
+        Registry::builder().tool::<submit>(),
+        Registry::builder().add(own()),
+        Registry::builder().replace(own()),
+    ] {
+        let error = builder.build().unwrap_err();
+        let [Problem::ReservedName { name, .. }] = &error.problems()[..] else { panic!("{error:?}") };
+        assert_eq!(name, OUTPUT_TOOL);
+        assert!(told(error).contains(OUTPUT));
+    }
+    let toolbox = Toolbox::new();
+    for refused in [
+        toolbox.add(own()),
+        toolbox.add_framework_tool(own()),
+        toolbox.replace(own()).map(drop),
+        toolbox.set_tools([own()]),
+        toolbox.add_all([own()]),
+    ] {
+        assert!(told(refused.unwrap_err()).contains(OUTPUT));
+    }
+    assert_eq!(names(&toolbox), [""; 0]);
+    // Sets from elsewhere, tools under another name, and what a run brings.
+    toolbox.add_toolset(NamedTools::new("a", [own()])).unwrap();
+    toolbox.add_toolset(NamedTools::new("b", tools(&["b"], "b")).renamed([("b", OUTPUT_TOOL)])).unwrap();
+    let additions = RunTools::new().additional([own()]);
+    let snapshot = run(toolbox.snapshot_with(&RunContext::new(), &additions)).unwrap();
+    assert_eq!((listed(&snapshot).len(), snapshot.notices().len()), (0, 3));
+    assert!(notices(&snapshot).iter().all(|notice| notice.contains(OUTPUT)), "{:?}", snapshot.notices());
+}
+
+// U31, CF35, Y04
+#[test]
+fn the_genuine_output_tool_takes_the_place_of_the_one_before() {
+    let first = || tool(OUTPUT_TOOL, "first");
+    let registry = Registry::builder().output_tool(first()).output_tool(tool(OUTPUT_TOOL, "second"));
+    let toolbox = Toolbox::over(&registry.build().unwrap());
+    assert_eq!(said(&snapshot(&toolbox).unwrap(), OUTPUT_TOOL), "submit_output of second");
+    assert!(toolbox.set_output_tool(first()).unwrap());
+    assert_eq!(said(&snapshot(&toolbox).unwrap(), OUTPUT_TOOL), "submit_output of first");
+    // It is of the framework: no visibility hides it, and no list of tools takes its place.
+    toolbox.show(Visibility::all().except([OUTPUT_TOOL]));
+    toolbox.set_tools(tools(&["a"], "here")).unwrap();
+    assert_eq!(names(&toolbox), ["a", OUTPUT_TOOL]);
+    assert!(!Toolbox::new().set_output_tool(first()).unwrap());
+    let wrong = "the output tool must be named `submit_output`, not `answer`; rename it";
+    assert!(told(toolbox.set_output_tool(tool("answer", "here")).unwrap_err()).contains(wrong));
+    let error = Registry::builder().output_tool(tool("answer", "here")).build().unwrap_err();
+    assert!(told(error).contains(wrong));
+    let error = Registry::builder().output_tool(first()).add(first()).build().unwrap_err();
+    assert!(matches!(error.problems(), [Problem::ReservedName { .. }]));
+}
+
+// U31
+#[test]
+fn the_names_of_sets_of_the_framework_and_of_users_are_refused() {
+    let toolbox = Toolbox::new();
+    for name in RESERVED_SETS {
+        let set = || NamedTools::new(name, tools(&["a"], "set"));
+        let message = format!("the name `{name}` of a set is reserved; rename the set");
+        assert!(told(toolbox.add_toolset(set()).unwrap_err()).contains(&message));
+        assert!(told(toolbox.add_toolset(set().prefixed()).unwrap_err()).contains(&message));
+        let sets: [Arc<dyn ToolSet>; 1] = [Arc::new(set())];
+        assert!(told(toolbox.set_toolsets(sets).unwrap_err()).contains(&message));
+    }
+    assert_eq!(names(&toolbox), [""; 0]);
+    let error = Registry::builder().tool::<claims>().build().unwrap_err();
+    let message = "the tool `claims` is of the set `builtin`, whose name is reserved; rename the set";
+    assert!(told(error).contains(message));
+}
+
+// U03
+#[test]
+fn of_several_tools_all_are_added_or_none() {
+    let toolbox = Toolbox::new();
+    let a = || tool("a", "here");
+    toolbox.add_all([Some(a()), None, Some(tool("b", "here"))]).unwrap();
+    assert_eq!(names(&toolbox), ["a", "b"]);
+    for (wrong, problems) in [
+        (vec![tool("c", "here"), tool("c", "there")], 1),
+        (vec![tool("c", "here"), a()], 1),
+        (vec![a(), tool("c", "here"), tool("b", "here")], 2),
+        (vec![tool("c", "here"), tool(OUTPUT_TOOL, "here"), claims_tool()], 2),
+    ] {
+        let error = toolbox.add_all(wrong).unwrap_err();
+        assert_eq!(error.problems().len(), problems, "{error}");
+        assert_eq!(names(&toolbox), ["a", "b"]);
+    }
+    toolbox.add_all::<Arc<dyn Tool>>([]).unwrap();
+    let mut listener = toolbox.subscribe();
+    toolbox.add_all(tools(&["c", "d"], "here")).unwrap();
+    let told: Vec<_> = std::iter::from_fn(|| listener.try_next()).map(|it| it.unwrap().to_string()).collect();
+    assert_eq!(told, ["the tool `c` was added", "the tool `d` was added"]);
+}
+
+/// A tool that says it is of a reserved set.
+fn claims_tool() -> Arc<dyn Tool> {
+    let metadata = Metadata { toolset: Some("user".into()), ..Metadata::default() };
+    let handler = |_: super::Nothing, _cx| async move { Ok::<_, ToolError>("") };
+    Arc::new(ToolBuilder::new("mine").description("Is mine.").metadata(metadata).must(handler))
+}
