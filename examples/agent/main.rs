@@ -18,13 +18,13 @@ use anyhow::{Context as _, bail};
 use futures_util::TryStreamExt as _;
 use sse_stream::SseByteStream;
 use tool_runtime::{
-    CallOutcome, Executor, RunContext,
+    Budget, CallOutcome, Executor, RunContext,
     dialect::{Assembled, Bound, Delta, Dialect},
     prelude::*,
 };
 
 /// The most requests for one question.
-const MOST_REQUESTS: usize = 10;
+const MOST: Budget = Budget { calls: None, rounds: Some(10), tokens: None };
 
 /// Counts the days from one date to another.
 #[tool]
@@ -77,10 +77,11 @@ async fn main() -> anyhow::Result<()> {
     request["stream"] = (!has("--whole")).into();
     request["messages"] = json!([{ "role": "user", "content": words.join(" ") }]);
     let mut body = bound.body(request)?;
-    let run = Arc::new(RunContext::new().with_user_content(words.join(" ")));
+    let run = Arc::new(RunContext::new().with_user_content(words.join(" ")).with_budget(MOST));
 
     let client = reqwest::Client::new();
-    for _ in 0..MOST_REQUESTS {
+    loop {
+        run.count_round()?; // an error where no request is left, or a tool has stopped the run
         let request = client.post(&url).json(&bound.pack(body.clone(), Arc::clone(&run)).await?);
         let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, value));
         let response = request.send().await?;
@@ -100,7 +101,6 @@ async fn main() -> anyhow::Result<()> {
         }
         bound.append(&mut body, &read, &outcomes);
     }
-    bail!("no answer after {MOST_REQUESTS} requests")
 }
 
 /// Reads the events of a response, and prints its text while it arrives.

@@ -103,7 +103,8 @@ pub use tool_macros::toolset;
 pub use self::{
     arguments::{MAX_REPAIR_BYTES, Recovery, Repair, recover},
     call::{
-        CallOutcome, Incomplete, Operation, Pending, ResultMessage, ToolCall, ToolResult, merged_actions,
+        CallOutcome, Incomplete, Operation, Pending, ResultMessage, ResultStatus, ToolCall, ToolResult,
+        merged_actions,
     },
     declaration::Declaration,
     event::{EventKind, EventListener, Lagged, ToolEvent},

@@ -121,6 +121,10 @@ fn shortened(text: &str, most: usize) -> Cow<'_, str> {
 impl fmt::Display for ToolError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.tool() {
+            // Of a run, and not of a call.
+            None if self.kind() == ErrorKind::OverBudget => {
+                return write!(f, "the budget is used up: {}", self.inner.message);
+            }
             Some(tool) => write!(f, "tool {:?} ", shortened(tool, NAMED))?,
             None => f.write_str("tool ")?,
         }

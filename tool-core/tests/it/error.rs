@@ -71,6 +71,16 @@ fn errors_of_a_tool_are_matched_by_their_kind() {
     assert!(ErrorKind::UnknownTool.is_not_found() && !ErrorKind::Failed.is_not_found());
 }
 
+#[test]
+fn what_a_run_has_used_up_is_no_failure_of_a_tool() {
+    let error = ToolError::new(ErrorKind::OverBudget, "the run may take 2 rounds");
+    assert_eq!(error.feedback(), "Over budget: the run may take 2 rounds. Nothing was executed.");
+    assert_eq!(error.to_string(), "the budget is used up: the run may take 2 rounds");
+    let log =
+        "tool \"add\" was not called, since the budget of its run is used up: the run may take 2 rounds";
+    assert_eq!(error.of_tool("add").to_string(), log);
+}
+
 // E05
 #[test]
 fn invalid_arguments_name_every_wrong_field_and_echo_what_came() {

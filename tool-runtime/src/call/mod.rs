@@ -3,6 +3,7 @@
 mod outcome;
 mod replace;
 mod result;
+mod status;
 mod wire;
 
 use std::{fmt, sync::Arc};
@@ -15,6 +16,7 @@ pub use self::{
     outcome::{CallOutcome, Operation, Pending, merged_actions},
     replace::ResultMessage,
     result::ToolResult,
+    status::ResultStatus,
 };
 
 /// One request of a model: a tool by its name, with arguments.

@@ -2,7 +2,10 @@
 
 use std::ops::ControlFlow;
 
-use tool_runtime::{Content, ErrorKind, Executor, ResultMessage, Sanitizer, ToolResult, prelude::*, stopped};
+use tool_runtime::{
+    CancellationToken, Content, ErrorKind, Executor, ResultMessage, ResultStatus, RunContext, Sanitizer,
+    ToolResult, prelude::*, stopped,
+};
 
 use super::{On, building, calls, texts, ways::each_way};
 
@@ -207,6 +210,46 @@ fn what_was_set_is_stored_and_read() {
         assert_eq!((&*read.text(), read.follow_ups()), ("a", result.follow_ups()));
         assert_eq!(tool_runtime::serde_json::to_string(&read).unwrap(), stored);
     }
+}
+
+// D15
+#[test]
+fn a_result_has_its_outcome_in_one_word_and_a_code() {
+    /// Takes too long.
+    #[tool(register = false, timeout = "1s")]
+    async fn hangs() {
+        std::future::pending::<()>().await;
+    }
+    /// Tells of a failure.
+    #[tool(register = false)]
+    fn tells() -> ToolOutput {
+        ToolOutput::from("HTTP 503").as_failure()
+    }
+    let stop = CancellationToken::new();
+    super::ways::each_way_paused(async |way| {
+        let executor = way.executor(tools().tool::<hangs>().tool::<tells>());
+        let outcomes =
+            executor.drive(executor.batch(calls(&["gives", "fails", "hangs", "tells", "nope"]))).await;
+        let words: Vec<_> = outcomes
+            .iter()
+            .filter_map(|it| it.result())
+            .map(|it| (it.status(), it.code(), it.is_error()))
+            .collect();
+        let failed = |code| (ResultStatus::Failed, Some(code), true);
+        let expected = [
+            (ResultStatus::Success, None, false),
+            failed("not_found"),
+            (ResultStatus::Timeout, Some("timed_out"), true),
+            failed("result"),
+            failed("unknown_tool"),
+        ];
+        assert_eq!(words, expected);
+        stop.cancel();
+        let run = RunContext::new().with_cancellation(stop.clone());
+        let outcomes = executor.drive(executor.batch(calls(&["gives"])).within(run)).await;
+        let result = outcomes[0].result().unwrap();
+        assert_eq!((result.status(), result.code()), (ResultStatus::Cancelled, Some("cancelled")));
+    });
 }
 
 // D16
