@@ -17,6 +17,7 @@ mod run;
 mod setup;
 mod sink;
 mod stop;
+mod update;
 
 use std::{
     any::type_name,
@@ -47,9 +48,7 @@ pub use self::{
     run::{ReadonlyContext, RunContext},
     sink::{CallSink, LogLevel, LogLine, Progress},
 };
-use crate::{
-    Actions, ContentHash, ErrorKind, Resource, State, ToolError, ToolName, ToolOutput, state::patch,
-};
+use crate::{Actions, ContentHash, ErrorKind, Resource, State, ToolError, ToolName, state::patch};
 
 /// What a tool may know of the call it answers, and what it may tell while it runs.
 ///
@@ -72,6 +71,8 @@ pub struct ToolContext {
     /// See [`CallAddress::serial`].
     serial: u64,
     attempt: u32,
+    /// Whether the body may block its thread.
+    may_block: bool,
     // Set when the attempt begins, which is after the call was prepared in this context.
     deadline: OnceLock<Instant>,
     provided: Arc<Provided>,
@@ -158,6 +159,12 @@ impl ToolContext {
     #[must_use]
     pub fn tool_name(&self) -> &ToolName {
         &self.tool
+    }
+
+    /// The name of the tool at its origin: see [`ToolName::raw`].
+    #[must_use]
+    pub fn raw_tool_name(&self) -> &str {
+        self.tool.raw()
     }
 
     /// The id of the call: the model's, or a new one where it gave none.
@@ -394,40 +401,6 @@ impl ToolContext {
     pub fn provided(&self) -> &Arc<Provided> {
         &self.provided
     }
-
-    /// Reports a partial result, for those who watch and never for the model; waits until there is
-    /// room for it. Does nothing where nobody listens.
-    pub async fn update(&self, update: impl Into<ToolOutput>) {
-        if let Some(sink) = &self.sink {
-            sink.update(update.into()).await;
-        }
-    }
-
-    /// Whether somebody listens to updates.
-    #[must_use]
-    pub fn has_sink(&self) -> bool {
-        self.sink.is_some()
-    }
-
-    /// Reports how far the call is. Does nothing where nobody listens.
-    ///
-    /// # Errors
-    ///
-    /// If somebody listens and could not be told.
-    pub fn progress(&self, progress: Progress) -> Result<(), ToolError> {
-        self.sink.as_ref().map_or(Ok(()), |sink| sink.progress(progress.settled()))
-    }
-
-    /// Writes a line to the log of the call, for those who watch and never for the model, and to `tracing` (target `tool`,
-    /// with the tool and the call as fields; what is worse than an error is one).
-    ///
-    /// # Errors
-    ///
-    /// If somebody listens and the line could not be delivered.
-    pub fn log(&self, line: LogLine) -> Result<(), ToolError> {
-        self.trace(&line);
-        self.sink.as_ref().map_or(Ok(()), |sink| sink.log(line))
-    }
 }
 
 impl ToolContext {
@@ -438,6 +411,7 @@ impl ToolContext {
             call_id: self.call_id.clone(),
             serial: self.serial,
             attempt: self.attempt,
+            may_block: self.may_block,
             deadline: self.deadline.clone(),
             provided: Arc::clone(&self.provided),
             sink: self.sink.clone(),

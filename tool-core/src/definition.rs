@@ -20,7 +20,7 @@ const LONG_RUNNING_NOTE: &str =
 
 /// What a model and a user interface see of a tool; the code behind it is a [`Tool`](crate::Tool).
 ///
-/// Cheap to clone. Serialises to `name`, `title`, `description`, `inputSchema`, `outputSchema`,
+/// Cheap to clone. Serialises to `name`, `rawName`, `title`, `description`, `inputSchema`, `outputSchema`,
 /// `metadata` and `examples`; what a tool has not is left out.
 ///
 /// # Examples
@@ -71,10 +71,11 @@ impl ToolDefinition {
         Self { inner: Arc::new(inner) }
     }
 
-    /// Sets another name by which a model calls the tool.
+    /// Sets another name by which a model calls the tool. The [raw name](Self::raw_name) stays.
     #[must_use]
     pub fn with_name(mut self, name: ToolName) -> Self {
-        self.change().name = name;
+        let inner = self.change();
+        inner.name = name.with_raw(inner.name.raw());
         self
     }
 
@@ -119,6 +120,13 @@ impl ToolDefinition {
     #[inline]
     pub fn name(&self) -> &ToolName {
         &self.inner.name
+    }
+
+    /// The name of the tool at its origin, which it has without a prefix and before it was [made
+    /// valid](ToolName::from_foreign); serialised as `rawName` where it differs from the name.
+    #[must_use]
+    pub fn raw_name(&self) -> &str {
+        self.inner.name.raw()
     }
 
     /// The name that people see: the title, or else the name.
@@ -353,8 +361,11 @@ impl Serialize for ToolDefinition {
             example: _,
             content_hash: _,
         } = &*self.inner;
-        let mut fields = serializer.serialize_struct("ToolDefinition", 7)?;
+        let mut fields = serializer.serialize_struct("ToolDefinition", 8)?;
         fields.serialize_field("name", name)?;
+        if name.raw() != name.as_str() {
+            fields.serialize_field("rawName", name.raw())?;
+        }
         if let Some(title) = title {
             fields.serialize_field("title", title)?;
         }
@@ -385,6 +396,7 @@ impl PartialEq for ToolDefinition {
 impl Inner {
     fn is_alike(&self, other: &Self) -> bool {
         self.name == other.name
+            && self.name.raw() == other.name.raw()
             && self.title == other.title
             && self.description == other.description
             && self.metadata == other.metadata

@@ -3,8 +3,8 @@
 use std::{fmt, sync::Arc};
 
 use crate::{
-    __private::{Boxed, Parameters, SlotList, Spec, Start, Used, Using, describe, output},
-    Answers, Arguments, ErrorKind, ModelRequest, Needed, OutputSchema, PrepareArguments, Prepared, Running,
+    __private::{Boxed, Parameters, SlotList, Spec, Start, Used, Using, describe, returned},
+    Answers, Arguments, ErrorKind, Metadata, ModelRequest, Needed, PrepareArguments, Prepared, Running,
     SchemaError, Site, Tool, ToolContext, ToolDefinition, ToolError, ToolName,
     registration::{Invoke, InvokeMethod},
 };
@@ -68,15 +68,15 @@ impl FunctionTool {
         });
         let (parameters, description) =
             parts.ok_or_else(|| SchemaError::new("the function has no slots"))??;
+        let returned = returned(spec)?;
+        let metadata = Metadata { streaming: returned.is_stream, ..spec.metadata() };
         let mut definition = ToolDefinition::new(name, spec.description, description.input_schema)
-            .with_metadata(spec.metadata())
+            .with_metadata(metadata)
             .with_examples(spec.examples.iter().map(|example| example()).collect());
         if let Some(title) = spec.title {
             definition = definition.with_title(title);
         }
-        if let Some(schema) = output(spec)? {
-            let promised = spec.output_override.is_some();
-            let schema = if promised { OutputSchema::new(schema)? } else { OutputSchema::derived(schema) };
+        if let Some(schema) = returned.schema {
             definition = definition.with_output_schema(schema);
         }
         Ok(Self { definition, needs: description.needs, spec, parameters, invocation })

@@ -58,6 +58,10 @@ pub struct Metadata {
     /// The items of a stream are merged into one value of their type.
     #[serde(skip_serializing_if = "is_false")]
     pub merge: bool,
+    /// It reports its result in parts, each of which is an update. Such a call is never repeated by an executor, since
+    /// what was shown cannot be taken back.
+    #[serde(skip_serializing_if = "is_false")]
+    pub streaming: bool,
     /// Whether almost-right arguments are refused instead of corrected; `None` leaves it to the
     /// registry.
     #[serde(skip_serializing_if = "Option::is_none")]

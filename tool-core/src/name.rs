@@ -15,6 +15,8 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
+use crate::ContentHash;
+
 /// The most characters that a name may have.
 const MAX_LENGTH: usize = 64;
 
@@ -40,6 +42,13 @@ pub struct ToolName(Text);
 enum Text {
     Static(&'static str),
     Shared(Arc<str>),
+    /// Another one at its origin.
+    Foreign(Arc<Foreign>),
+}
+
+struct Foreign {
+    name: Box<str>,
+    raw: Box<str>,
 }
 
 impl ToolName {
@@ -59,14 +68,118 @@ impl ToolName {
         }
     }
 
+    /// The name for a tool that another program calls `raw`, such as an MCP server or an OpenAPI document. A valid name
+    /// stays. Any other becomes its valid characters, cut where it is too long, and the first ten digits of a hash of
+    /// `raw`; it depends on `raw` alone, so that it is the same whatever other tools there are. [`raw`](Self::raw) is
+    /// the way back.
+    ///
+    /// Two raw names may give one name, if one of them is written like the hash of the other. A registry or toolbox with
+    /// both is an error that names them.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use tool_core::ToolName;
+    ///
+    /// assert_eq!(ToolName::from_foreign("get_weather").as_str(), "get_weather");
+    /// let name = ToolName::from_foreign("weather.get");
+    /// assert_eq!(name.as_str(), "weather_get_f5dd09ac87");
+    /// assert_eq!(name.raw(), "weather.get");
+    /// ```
+    #[must_use]
+    pub fn from_foreign(raw: &str) -> Self {
+        match broken_rule(raw) {
+            None => Self(Text::Shared(raw.into())),
+            Some(_) => Self::rewritten(raw, raw),
+        }
+    }
+
+    /// The same tool in a namespace: `prefix` before the name. What is no valid name then, is rewritten as by
+    /// [`from_foreign`](Self::from_foreign). The [raw](Self::raw) name stays.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use tool_core::ToolName;
+    ///
+    /// let name = ToolName::from_foreign("search").prefixed("files__");
+    /// assert_eq!((name.as_str(), name.raw()), ("files__search", "search"));
+    /// ```
+    #[must_use]
+    pub fn prefixed(&self, prefix: &str) -> Self {
+        let full = format!("{prefix}{self}");
+        match broken_rule(&full) {
+            None => Self::of_origin(full.into(), self.raw()),
+            Some(_) => Self::rewritten(&full, self.raw()),
+        }
+    }
+
+    /// The same name for a tool that is called `raw` at its origin.
+    #[must_use]
+    pub(crate) fn with_raw(self, raw: &str) -> Self {
+        match self.raw() == raw {
+            true => self,
+            false => Self::of_origin(self.as_str().into(), raw),
+        }
+    }
+
+    fn rewritten(foreign: &str, raw: &str) -> Self {
+        let allows = |it: char| it.is_ascii_alphanumeric() || it == '_' || it == '-';
+        let may_start = |it: char| it.is_ascii_alphabetic() || it == '_';
+        Self::of_origin(rewritten(foreign, 0, MAX_LENGTH, allows, may_start).into(), raw)
+    }
+
+    fn of_origin(name: Box<str>, raw: &str) -> Self {
+        Self(match *name == *raw {
+            true => Text::Shared(name.into()),
+            false => Text::Foreign(Arc::new(Foreign { name, raw: raw.into() })),
+        })
+    }
+
     /// The name as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         match &self.0 {
             Text::Static(name) => name,
             Text::Shared(name) => name,
+            Text::Foreign(foreign) => &foreign.name,
         }
     }
+
+    /// The name of the tool at its origin: by which the program that runs it knows it, without a prefix. The same as
+    /// the name where the two do not differ, and where the name was read from JSON.
+    #[must_use]
+    pub fn raw(&self) -> &str {
+        match &self.0 {
+            Text::Foreign(foreign) => &foreign.raw,
+            _ => self.as_str(),
+        }
+    }
+}
+
+/// How much of the hash is in a rewritten name.
+const HASH: usize = 10;
+
+/// `name` with `_` in place of the characters that are not allowed, and a hash at its end: two names never become one
+/// in practice, and the same name is the same in every run. The `attempt` gives another one.
+#[must_use]
+pub fn rewritten(
+    name: &str,
+    attempt: u32,
+    longest: usize,
+    allows: impl Fn(char) -> bool,
+    may_start: impl Fn(char) -> bool,
+) -> String {
+    let hash = ContentHash::of(&(name, attempt)).to_string();
+    let mut cleaned: String =
+        name.chars().take(longest).map(|it| if allows(it) { it } else { '_' }).collect();
+    if !cleaned.chars().next().is_some_and(may_start) {
+        cleaned.insert(0, '_');
+    }
+    cleaned.truncate(longest - HASH - 1);
+    cleaned.push('_');
+    cleaned.extend(hash.chars().take(HASH));
+    cleaned
 }
 
 /// Which part of the rule `name` breaks.

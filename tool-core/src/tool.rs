@@ -7,10 +7,11 @@
 
 use std::{future::Future, pin::Pin, sync::Arc};
 
+use futures_core::Stream;
 use serde_json::{Map, Value};
 
 use crate::{
-    __private::{Boxed, Call, Invocation},
+    __private::{Boxed, Call, Invocation, Merged, Outputs, Part, collect},
     Arguments, Method, ModelRequest, Needed, Permission, Site, ToolContext, ToolDefinition, ToolError,
     ToolOutput,
     arguments::Corrections,
@@ -144,13 +145,6 @@ pub trait Tool: Send + Sync {
         Answers::NONE
     }
 
-    /// Returns `true` if calls report their result in parts, so that an executor never repeats one: what was
-    /// shown cannot be taken back. Default: `false`. A stream that a function with `#[tool]` returns needs no
-    /// declaration.
-    fn is_streaming(&self) -> bool {
-        false
-    }
-
     /// Returns `true` if the tool has `retry(..)`, and none of its own errors can be known to be temporary.
     #[doc(hidden)]
     fn retries_blindly(&self) -> bool {
@@ -223,10 +217,6 @@ impl<T: Tool + ?Sized> Tool for Arc<T> {
         (**self).answers()
     }
 
-    fn is_streaming(&self) -> bool {
-        (**self).is_streaming()
-    }
-
     fn retries_blindly(&self) -> bool {
         (**self).retries_blindly()
     }
@@ -283,6 +273,43 @@ impl<'a> Prepared<'a> {
         run: impl FnOnce(Arguments<'a>, &'a ToolContext) -> Running<'a> + Send + 'a,
     ) -> Self {
         Self::of(arguments, PreparedInvocation::Custom(Box::new(run)))
+    }
+
+    /// A call with `arguments`, which fit, that a stream answers: each item is an update, and the next one is asked for
+    /// when there is room for it. The result has the blocks of all items; an item that is [final](ToolOutput::as_final)
+    /// ends the stream and stands in their place, and an error keeps them in its details. A function with `#[tool]` that
+    /// returns a stream of outputs does the same.
+    ///
+    /// An attempt that has opened its stream is never repeated. The tool's [`Metadata`](crate::Metadata) should set
+    /// [`streaming`](crate::Metadata::streaming), for those who read definitions.
+    pub fn stream<S, T>(
+        arguments: Arguments<'a>,
+        open: impl FnOnce(Arguments<'a>, &'a ToolContext) -> S + Send + 'a,
+    ) -> Self
+    where
+        S: Stream<Item = Result<T, ToolError>> + Send + 'a,
+        T: Into<ToolOutput> + 'a,
+    {
+        Self::new(arguments, |arguments, cx| {
+            let part = |item: S::Item| item.map(|item| Part::<Outputs>::from(item.into()));
+            Box::pin(async move { collect(open(arguments, cx), cx, part).await })
+        })
+    }
+
+    /// As [`stream`](Self::stream), where the values of the items are merged into one: strings, numbers and lists
+    /// are added, the later of two members of an object counts, and blocks of content are an error.
+    pub fn merged_stream<S, T>(
+        arguments: Arguments<'a>,
+        open: impl FnOnce(Arguments<'a>, &'a ToolContext) -> S + Send + 'a,
+    ) -> Self
+    where
+        S: Stream<Item = Result<T, ToolError>> + Send + 'a,
+        T: Into<ToolOutput> + 'a,
+    {
+        Self::new(arguments, |arguments, cx| {
+            let part = |item: S::Item| item.and_then(|item| Part::<Merged>::try_from(item.into()));
+            Box::pin(async move { collect(open(arguments, cx), cx, part).await })
+        })
     }
 
     /// The call of a function whose slots were filled from `arguments`, and which answers `answers`.

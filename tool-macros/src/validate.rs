@@ -34,6 +34,8 @@ pub(crate) struct Tool {
     pub(crate) result: Span,
     /// The type whose schema is the output's.
     pub(crate) output: Option<TokenStream>,
+    /// The type that may be a stream, where `output` does not tell.
+    pub(crate) streamed: Option<TokenStream>,
     /// The type that a call returns, where it is written.
     pub(crate) returned: Option<TokenStream>,
     /// One tool each; a function without type parameters has one.
@@ -113,11 +115,12 @@ fn tool(
     let description = description(&keys, &written, function.attrs, &function.sig.ident, errors);
     let parameters = parameters::read(function, keys.rename_all.as_ref(), errors);
     let instances = generics::instances(&keys, &written, function, errors);
-    let output = match (&keys.output_schema, function.returns()) {
-        (Some(_), _) | (_, Returns::Nothing | Returns::Opaque) => None,
-        (None, Returns::Value(ty)) => Some(ty.into_token_stream()),
-        (None, Returns::Items(item)) => Some(quote!(__tool::Items<#item>)),
+    let described = match function.returns() {
+        Returns::Nothing | Returns::Opaque => None,
+        Returns::Value(ty) => Some(ty.into_token_stream()),
+        Returns::Items(item) => Some(quote!(__tool::Items<#item>)),
     };
+    let (output, streamed) = output(&keys, described);
     let handle = match (&keys.handle, place) {
         (_, Place::Method(_) | Place::Struct) => None,
         _ if keys.instantiate.is_some() => None,
@@ -139,6 +142,7 @@ fn tool(
         parameters,
         result: function.result(),
         output,
+        streamed,
         returned: match function.returns() {
             Returns::Value(ty) => Some(ty.into_token_stream()),
             Returns::Nothing | Returns::Opaque | Returns::Items(_) => None,
@@ -160,18 +164,17 @@ pub(crate) fn structure(
     let description = description(&keys, &written, &item.attrs, &item.ident, errors);
     let ident = &item.ident;
     let name = name(&keys, &names::snake_case(ident), ident, errors);
-    let output = quote_spanned!(ident.span()=> <#ident as __tool::Run>::Output);
+    let returned = quote_spanned!(ident.span()=> <#ident as __tool::Run>::Output);
+    let (output, streamed) = output(&keys, Some(returned.clone()));
     errors.is_empty().then(|| Tool {
         cfgs: cfgs(&item.attrs).into_iter().cloned().collect(),
         callee: Callee::Struct { ident: ident.clone() },
         description,
         parameters: parameters::of_struct(ident),
         result: ident.span(),
-        output: match keys.output_schema {
-            Some(_) => None,
-            None => Some(output.clone()),
-        },
-        returned: Some(output),
+        output,
+        streamed,
+        returned: Some(returned),
         instances: vec![Instance::plain(name)],
         handle: Some(ident.clone()),
         toolset: keys.toolset.as_ref().map(|key| key.value.clone()),
@@ -260,6 +263,14 @@ pub(crate) fn names_differ(tools: &[Tool], errors: &Errors) {
             }
             seen.push(name.value());
         }
+    }
+}
+
+/// The type whose schema is the output's, and the one that may be a stream where there is none.
+fn output(keys: &ToolKeys, returned: Option<TokenStream>) -> (Option<TokenStream>, Option<TokenStream>) {
+    match keys.output_schema {
+        Some(_) => (None, returned),
+        None => (returned, None),
     }
 }
 

@@ -112,7 +112,7 @@ pub use self::{
         AnswerError, Batch, CallRef, CallStream, ExecutionStrategy, Executor, ExecutorBuilder, ExecutorError,
         Finish, InvalidStrategy, OpenCall, RunSettings, Steering, StreamItem, stopped,
     },
-    function::{ClosureTool, InvalidTool, ToolBuilder},
+    function::{ClosureTool, HandlerError, HandlerOutput, InvalidTool, ToolBody, ToolBuilder},
     hook::{Before, BeforeCall, BoxHook, CallHandle, CallView, Hook},
     policy::{
         Approval, ApprovalHandle, ApprovalRequest, Approver, AttemptHandle, BoxApprover, BoxPolicy,
@@ -137,7 +137,8 @@ pub mod prelude {
     pub use serde_json::{Value, json};
 
     pub use crate::{
-        Registry, Run, Tool as _, ToolBuilder, ToolContext, ToolError, ToolOutput, tool, tool_args, toolset,
+        Registry, Run, Tool as _, ToolBuilder, ToolContext, ToolError, ToolOutput, tool, tool_args,
+        tool_body, toolset,
     };
 }
 
@@ -169,5 +170,8 @@ struct Readme;
 pub mod __private {
     pub use tool_core::__private::*;
 
-    pub use crate::blocking::blocking;
+    pub use crate::{
+        blocking::blocking,
+        function::{body, one, output_of_one, output_of_two, two},
+    };
 }

@@ -2,12 +2,16 @@
 
 use std::collections::HashSet;
 
-use schemars::Schema;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
-use super::{Constraint, Parameter, Source, Spec, slot::SlotList};
+use super::{
+    Constraint, Parameter, Source, Spec,
+    of::{Described, Of},
+    slot::SlotList,
+};
 use crate::{
-    InputSchema, Needed, SchemaError,
+    InputSchema, Needed, OutputSchema, SchemaError,
     schema::{ALIASES, Closing, FILLS, Given, Purpose, canonical_output, input_generator, with_definitions},
 };
 
@@ -58,18 +62,44 @@ pub(crate) fn describe(spec: &Spec, slots: SlotList<'_, '_>) -> Result<Descripti
     Ok(Description { input_schema, needs })
 }
 
-/// The schema of what a function returns, where it says so.
-pub(crate) fn output(spec: &Spec) -> Result<Option<Value>, SchemaError> {
-    if let Some(make) = spec.output_override {
-        return make().map(Some).map_err(SchemaError::new);
+/// What a function returns.
+pub struct Returned {
+    pub schema: Option<OutputSchema>,
+    pub is_stream: bool,
+}
+
+impl Returned {
+    /// What a function returns whose result `describe` describes.
+    pub fn described(describe: impl FnOnce(&mut SchemaGenerator) -> Described) -> Self {
+        let mut generator = crate::schema::output_generator();
+        let Described { schema, is_stream } = describe(&mut generator);
+        let value = schema.map(|schema| canonical_output(with_definitions(schema.to_value(), generator)));
+        // Nothing is known of it, or there is nothing to know.
+        let says_something =
+            |value: &Value| *value != true && *value != json!({}) && *value != json!({ "type": "null" });
+        Self { schema: value.filter(says_something).map(OutputSchema::derived), is_stream }
     }
-    let Some(make) = spec.output else { return Ok(None) };
-    let mut generator = crate::schema::output_generator();
-    let Some(schema) = make(&mut generator) else { return Ok(None) };
-    let value = canonical_output(with_definitions(schema.to_value(), generator));
-    // Nothing is known of it, or there is nothing to know.
-    let says_nothing = value == json!(true) || value == json!({}) || value == json!({ "type": "null" });
-    Ok((!says_nothing).then_some(value))
+}
+
+impl Returned {
+    /// A result that is written as a `T`.
+    #[must_use]
+    pub fn value<T: JsonSchema>() -> Self {
+        Self::described(|generator| Of::<T>::new().described(Some(generator.subschema_for::<T>())))
+    }
+}
+
+/// Describes what the function of `spec` returns.
+pub(crate) fn returned(spec: &Spec) -> Result<Returned, SchemaError> {
+    let is_stream = spec.streams.is_some_and(|streams| streams());
+    Ok(match (spec.output_override, spec.output) {
+        (Some(make), _) => {
+            let schema = OutputSchema::new(make().map_err(SchemaError::new)?)?;
+            Returned { schema: Some(schema), is_stream }
+        }
+        (None, Some(describe)) => Returned::described(describe),
+        (None, None) => Returned { schema: None, is_stream },
+    })
 }
 
 /// The properties of a parameter list.

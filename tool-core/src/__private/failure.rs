@@ -30,14 +30,7 @@ pub(super) mod traits {
         E: AsRef<dyn Error + Send + Sync> + Into<Box<dyn Error + Send + Sync>>,
     {
         fn error(self, error: E) -> ToolError {
-            let view: &(dyn Error + Send + Sync) = error.as_ref();
-            if let Some(ours) = view.downcast_ref::<ToolError>() {
-                return ours.clone();
-            }
-            match ours_beneath(view) {
-                Some(ours) => ours.clone().told_as(error),
-                None => ToolError::from_source(error),
-            }
+            viewed(error)
         }
     }
 
@@ -64,6 +57,21 @@ pub(super) mod traits {
         {
             ToolError::failed(error.to_string())
         }
+    }
+}
+
+/// The error of a call that failed with `error`: one of ours inside it, if there is one.
+pub fn viewed<E>(error: E) -> ToolError
+where
+    E: AsRef<dyn Error + Send + Sync> + Into<Box<dyn Error + Send + Sync>>,
+{
+    let view: &(dyn Error + Send + Sync) = error.as_ref();
+    if let Some(ours) = view.downcast_ref::<ToolError>() {
+        return ours.clone();
+    }
+    match ours_beneath(view) {
+        Some(ours) => ours.clone().told_as(error),
+        None => ToolError::from_source(error),
     }
 }
 

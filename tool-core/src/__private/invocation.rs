@@ -25,6 +25,12 @@ impl<'a> Call<'a> {
         Self { text, cx: Cx::Borrowed(cx) }
     }
 
+    /// A call of a closure, which borrows nothing of the text.
+    #[must_use]
+    pub fn of(cx: &'a ToolContext) -> Self {
+        Self::new(Cow::Borrowed(""), cx)
+    }
+
     #[inline]
     pub(super) fn text(&self) -> &str {
         &self.text
@@ -41,7 +47,7 @@ impl<'a> Call<'a> {
     /// The same call, for a body that runs on another thread.
     #[must_use]
     pub fn into_owned(self) -> OwnedCall {
-        let cx = self.context().clone();
+        let cx = self.context().clone().on_a_thread();
         Call { text: Cow::Owned(self.text.into_owned()), cx: Cx::Owned(Box::new(cx)) }
     }
 }

@@ -10,10 +10,10 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{
-    Call, Tag,
+    Tag,
     outcome::{Output, Settled},
 };
-use crate::{ErrorKind, Merge, ToolError, ToolOutput, merge::Node, output};
+use crate::{ErrorKind, Merge, ToolContext, ToolError, ToolOutput, merge::Node, output};
 
 /// One item as an output, and as a part of `K`: what all of them become.
 pub struct Part<K> {
@@ -24,6 +24,22 @@ pub struct Part<K> {
 impl<K: Default> From<ToolOutput> for Part<K> {
     fn from(output: ToolOutput) -> Self {
         Self { output, part: K::default() }
+    }
+}
+
+impl TryFrom<ToolOutput> for Part<Merged> {
+    type Error = ToolError;
+
+    fn try_from(output: ToolOutput) -> Result<Self, ToolError> {
+        let part = match output.is_final() {
+            true => Some(Value::Null),
+            false => output::plain(&output),
+        };
+        let part = part.map(|value| Merged(value.into())).ok_or_else(|| {
+            let message = "the items of its stream cannot be merged: blocks of content have no value";
+            ToolError::new(ErrorKind::InvalidOutput, message)
+        })?;
+        Ok(Self { output, part })
     }
 }
 
@@ -231,16 +247,7 @@ pub(super) mod traits {
 
     impl<T: Into<ToolOutput>> OutputMerge<T> for &&Tag<T> {
         fn merge_part(self, item: T) -> Result<Part<Merged>, ToolError> {
-            let output = item.into();
-            let part = match output.is_final() {
-                true => Some(Value::Null),
-                false => output::plain(&output),
-            };
-            let part = part.map(|value| Merged(value.into())).ok_or_else(|| {
-                let message = "the items of its stream cannot be merged: blocks of content have no value";
-                ToolError::new(ErrorKind::InvalidOutput, message)
-            })?;
-            Ok(Part { output, part })
+            Part::try_from(item.into())
         }
     }
 
@@ -262,9 +269,9 @@ pub(super) mod traits {
 
 /// Reports each item as an update, one at a time and as soon as there is room for it, and gives
 /// them all.
-pub(super) async fn collect<S, K>(
+pub(crate) async fn collect<S, K>(
     stream: S,
-    call: &Call<'_>,
+    cx: &ToolContext,
     mut part: impl FnMut(S::Item) -> Result<Part<K>, ToolError> + Send,
 ) -> Result<ToolOutput, ToolError>
 where
@@ -273,7 +280,6 @@ where
 {
     let mut stream = pin!(stream);
     let (mut items, mut whole) = (Vec::new(), None::<K>);
-    let cx = call.context();
     cx.begin_stream();
     // Converted at once: neither an item nor its error is held while something is awaited.
     while let Some(part) =

@@ -28,18 +28,21 @@ pub use std::{sync::Arc, vec::Vec};
 pub use self::{
     added::{Added, AddedLater},
     constraint::{Constraint, check},
+    describe::Returned,
+    failure::viewed,
     invocation::{
         Boxed, Call, Invocation, OwnedCall, Start, Used, Using, allow, boxed, guarded, invocation, never,
     },
-    of::{Items, Of, Opaque},
+    of::{Described, Items, Of, Opaque},
     outcome::{Ending, Fallible, Tag, conclude, conclude_sync, json, retried, worth_retrying},
-    slot::{Owned, Provides, Slot, SlotList, Source, TheContext, TheState, Whole},
+    slot::{MayBeProvided, Owned, Provides, Refused, Slot, SlotList, Source, TheContext, TheState, Whole},
     slots::Slots,
     spec::{Handle, Hints, IntoSchema, Parameter, Spec},
 };
 pub(crate) use self::{
     decode::Parameters,
-    describe::{describe, output},
+    describe::{describe, returned},
+    items::{Merged, Outputs, Part, collect},
 };
 pub use crate::{
     FunctionTool, Method, Needed, Permission, Registration, Retry, Run, Site, StaticToolSet, ToolContext,
@@ -47,7 +50,9 @@ pub use crate::{
     arguments::ExactValue,
     context::{Attributes, current_grace, within_call, within_grace},
     guarded::{Guarded, caught, discard},
-    merged, outcome, outcome_sync, retried,
+    merged,
+    name::rewritten,
+    outcome, outcome_sync, retried,
     schema::{ResolvedPointer, pointer_steps},
     site,
     state::patch::apply as patch,

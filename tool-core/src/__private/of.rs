@@ -7,8 +7,10 @@
 
 use std::{
     borrow::Cow,
+    future::Future,
     io,
     marker::PhantomData,
+    ops::Deref,
     path::Path,
     pin::Pin,
     task::{Context, Poll},
@@ -20,19 +22,50 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use super::{
     Owned, Provides, TheContext, TheState, Whole,
     items::Piece,
-    slot::{Argument, OptionalSlice, Slice, TextSlot, TheProvided},
+    slot::{
+        AlwaysThere, Argument, MayBeProvided, OptionalSlice, Refused, Shared, Slice, TextSlot, TheProvided,
+    },
     text::{CowText, Optional, PathText, Text},
 };
 use crate::{State, ToolContext, ToolError, ToolOutput};
 
 /// Stands for the type `T`, so that it can be asked questions.
-pub struct Of<T>(PhantomData<fn() -> T>);
+pub struct Of<T> {
+    is_stream: bool,
+    of: Anything<T>,
+}
+
+/// Stands for `T` where nothing more particular fits: found last, through [`Deref`].
+pub struct Anything<T>(PhantomData<fn() -> T>);
+
+impl<T> Deref for Of<T> {
+    type Target = Anything<T>;
+
+    fn deref(&self) -> &Anything<T> {
+        &self.of
+    }
+}
 
 impl<T> Of<T> {
     #[must_use]
     #[expect(clippy::new_without_default, reason = "written by expansions only")]
     pub fn new() -> Self {
-        Self(PhantomData)
+        Self { is_stream: false, of: Anything(PhantomData) }
+    }
+
+    /// Stands for `U`, which `T` consists of.
+    fn then<U>(&self) -> Of<U> {
+        Of { is_stream: self.is_stream, ..Of::new() }
+    }
+
+    /// Returns `true` behind `items()` of a stream.
+    #[must_use]
+    pub fn is_stream(&self) -> bool {
+        self.is_stream
+    }
+
+    pub(super) fn described(&self, schema: Option<Schema>) -> Described {
+        Described { schema, is_stream: self.is_stream }
     }
 
     /// The slot of an argument struct.
@@ -42,6 +75,13 @@ impl<T> Of<T> {
     {
         Whole(None)
     }
+}
+
+/// The schema of a result, where its type has one.
+pub struct Described {
+    pub(super) schema: Option<Schema>,
+    /// Whether the result is a stream; the schema is that of its items together.
+    pub(super) is_stream: bool,
 }
 
 /// A type that has no name: `impl Trait`, of which nothing is known.
@@ -99,6 +139,22 @@ impl<T> Of<&[T]> {
     }
 }
 
+macro_rules! always_there {
+    ($($of:ty)*) => { $(
+        impl<'a> Of<Option<&'a $of>> {
+            #[must_use]
+            pub fn slot(self) -> Refused<Option<&'a $of>>
+            where
+                Option<&'a $of>: AlwaysThere,
+            {
+                Refused::new()
+            }
+        }
+    )* };
+}
+
+always_there!(ToolContext State);
+
 impl<T> Of<Option<&[T]>> {
     #[must_use]
     pub fn slot(self) -> OptionalSlice<T>
@@ -152,13 +208,49 @@ pub(super) mod traits {
         }
     }
 
+    pub trait ByOptionalReference {
+        type Value: ?Sized;
+        fn slot(self) -> MayBeProvided<Self::Value>
+        where
+            Self::Value: Provides;
+    }
+
+    impl<T: ?Sized> ByOptionalReference for Of<Option<&T>> {
+        type Value = T;
+
+        fn slot(self) -> MayBeProvided<T>
+        where
+            T: Provides,
+        {
+            MayBeProvided::new()
+        }
+    }
+
+    pub trait ByMutableReference {
+        type Reference;
+        fn slot(self) -> Refused<Self::Reference>
+        where
+            Self::Reference: Shared;
+    }
+
+    impl<'a, T: ?Sized> ByMutableReference for Of<&'a mut T> {
+        type Reference = &'a mut T;
+
+        fn slot(self) -> Refused<&'a mut T>
+        where
+            &'a mut T: Shared,
+        {
+            Refused::new()
+        }
+    }
+
     pub trait ByOption<T> {
         fn slot(self) -> Owned<Option<T>>
         where
             T: Argument;
     }
 
-    impl<T> ByOption<T> for Of<Option<T>> {
+    impl<T> ByOption<T> for &Of<Option<T>> {
         fn slot(self) -> Owned<Option<T>>
         where
             T: Argument,
@@ -173,7 +265,7 @@ pub(super) mod traits {
             T: Argument;
     }
 
-    impl<T> ByValue<T> for &Of<T> {
+    impl<T> ByValue<T> for &Anything<T> {
         fn slot(self) -> Owned<T>
         where
             T: Argument,
@@ -225,7 +317,7 @@ pub(super) mod traits {
                 type Payload = $payload;
 
                 fn payload(self) -> Of<$payload> {
-                    Of::new()
+                    self.then()
                 }
             }
         )* };
@@ -244,7 +336,29 @@ pub(super) mod traits {
 
     impl<T> Payload<T> for &Of<T> {
         fn payload(self) -> Of<T> {
-            Of::new()
+            self.then()
+        }
+    }
+
+    // The type that the body of a closure gives: that of a future's output, or its own.
+
+    pub trait OfFuture<T> {
+        fn awaited(self) -> Of<T>;
+    }
+
+    impl<F: Future> OfFuture<F::Output> for Of<F> {
+        fn awaited(self) -> Of<F::Output> {
+            self.then()
+        }
+    }
+
+    pub trait OfResult<T> {
+        fn awaited(self) -> Of<T>;
+    }
+
+    impl<T> OfResult<T> for &Of<T> {
+        fn awaited(self) -> Of<T> {
+            self.then()
         }
     }
 
@@ -254,7 +368,7 @@ pub(super) mod traits {
 
     impl<S: Stream> OfStream<S::Item> for Of<S> {
         fn items(self) -> Of<All<S::Item>> {
-            Of::new()
+            Of { is_stream: true, ..Of::new() }
         }
     }
 
@@ -264,7 +378,7 @@ pub(super) mod traits {
 
     impl<T> OfValue<T> for &Of<T> {
         fn items(self) -> Of<T> {
-            Of::new()
+            self.then()
         }
     }
 
@@ -274,7 +388,7 @@ pub(super) mod traits {
 
     impl<T> MergedItems<T> for Of<All<T>> {
         fn merged(self) -> Of<One<T>> {
-            Of::new()
+            self.then()
         }
     }
 
@@ -284,77 +398,77 @@ pub(super) mod traits {
 
     impl<T> MergedValue<T> for &Of<T> {
         fn merged(self) -> Of<T> {
-            Of::new()
+            self.then()
         }
     }
 
     // The schema of that, in the order in which `items` decides what items are together.
 
-    pub trait Described {
-        fn schema(self, generator: &mut SchemaGenerator) -> Option<Schema>;
+    pub trait OfSchema {
+        fn schema(self, generator: &mut SchemaGenerator) -> Described;
     }
 
-    impl<T: JsonSchema> Described for &&&&&Of<T> {
-        fn schema(self, generator: &mut SchemaGenerator) -> Option<Schema> {
-            Some(generator.subschema_for::<T>())
+    impl<T: JsonSchema> OfSchema for &&&&&Of<T> {
+        fn schema(self, generator: &mut SchemaGenerator) -> Described {
+            self.described(Some(generator.subschema_for::<T>()))
         }
     }
 
     pub trait OfPieces {
-        fn schema(self, generator: &mut SchemaGenerator) -> Option<Schema>;
+        fn schema(self, generator: &mut SchemaGenerator) -> Described;
     }
 
     impl<T: Piece> OfPieces for &&&&Of<All<T>> {
-        fn schema(self, generator: &mut SchemaGenerator) -> Option<Schema> {
-            Some(generator.subschema_for::<str>())
+        fn schema(self, generator: &mut SchemaGenerator) -> Described {
+            self.described(Some(generator.subschema_for::<str>()))
         }
     }
 
     impl<T: Piece> OfPieces for &&&&Of<One<T>> {
-        fn schema(self, generator: &mut SchemaGenerator) -> Option<Schema> {
-            Some(generator.subschema_for::<str>())
+        fn schema(self, generator: &mut SchemaGenerator) -> Described {
+            self.described(Some(generator.subschema_for::<str>()))
         }
     }
 
     pub trait OfOutputs {
-        fn schema(self, generator: &mut SchemaGenerator) -> Option<Schema>;
+        fn schema(self, generator: &mut SchemaGenerator) -> Described;
     }
 
     impl<T: Into<ToolOutput>> OfOutputs for &&&Of<All<T>> {
-        fn schema(self, _: &mut SchemaGenerator) -> Option<Schema> {
-            None
+        fn schema(self, _: &mut SchemaGenerator) -> Described {
+            self.described(None)
         }
     }
 
     impl<T: Into<ToolOutput>> OfOutputs for &&&Of<One<T>> {
-        fn schema(self, _: &mut SchemaGenerator) -> Option<Schema> {
-            None
+        fn schema(self, _: &mut SchemaGenerator) -> Described {
+            self.described(None)
         }
     }
 
     pub trait OfList {
-        fn schema(self, generator: &mut SchemaGenerator) -> Option<Schema>;
+        fn schema(self, generator: &mut SchemaGenerator) -> Described;
     }
 
     impl<T: JsonSchema> OfList for &&Of<All<T>> {
-        fn schema(self, generator: &mut SchemaGenerator) -> Option<Schema> {
-            Some(crate::schema::list_of(generator.subschema_for::<T>()))
+        fn schema(self, generator: &mut SchemaGenerator) -> Described {
+            self.described(Some(crate::schema::list_of(generator.subschema_for::<T>())))
         }
     }
 
     impl<T: JsonSchema> OfList for &&Of<One<T>> {
-        fn schema(self, generator: &mut SchemaGenerator) -> Option<Schema> {
-            Some(generator.subschema_for::<T>())
+        fn schema(self, generator: &mut SchemaGenerator) -> Described {
+            self.described(Some(generator.subschema_for::<T>()))
         }
     }
 
     pub trait Undescribed {
-        fn schema(self, generator: &mut SchemaGenerator) -> Option<Schema>;
+        fn schema(self, generator: &mut SchemaGenerator) -> Described;
     }
 
     impl<T> Undescribed for &Of<T> {
-        fn schema(self, _: &mut SchemaGenerator) -> Option<Schema> {
-            None
+        fn schema(self, _: &mut SchemaGenerator) -> Described {
+            self.described(None)
         }
     }
 }

@@ -6,7 +6,10 @@
 //!
 //! [`Of`]: super::Of
 
-use std::marker::PhantomData;
+use std::{
+    future::{Future, Ready, ready},
+    marker::PhantomData,
+};
 
 use futures_core::Stream;
 use serde::Serialize;
@@ -148,7 +151,7 @@ pub(super) mod traits {
             K: Together + 'c,
             F: FnMut(S::Item) -> Result<Part<K>, ToolError> + Send + 'c,
         {
-            Ending::Later(Box::pin(collect(stream, call, item)))
+            Ending::Later(Box::pin(collect(stream, call.context(), item)))
         }
     }
 
@@ -174,6 +177,28 @@ pub(super) mod traits {
             T: Output,
         {
             Ending::Now(ToolOutput::json(&value))
+        }
+    }
+
+    // The body of a closure: a future, or its result at once.
+
+    pub trait Asynchronous<F> {
+        fn future(self, body: F) -> F;
+    }
+
+    impl<F: Future> Asynchronous<F> for &&Tag<F> {
+        fn future(self, body: F) -> F {
+            body
+        }
+    }
+
+    pub trait Synchronous<T> {
+        fn future(self, body: T) -> Ready<T>;
+    }
+
+    impl<T> Synchronous<T> for &Tag<T> {
+        fn future(self, body: T) -> Ready<T> {
+            ready(body)
         }
     }
 

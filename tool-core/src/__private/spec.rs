@@ -3,7 +3,7 @@ use std::time::Duration;
 use schemars::{Schema, SchemaGenerator};
 use serde_json::Value;
 
-use super::Constraint;
+use super::{Constraint, of::Described};
 use crate::{Confirmation, Metadata, Needed, OnRequest, PrepareArguments, Registration, Retry, Site};
 
 /// A type that stands for one tool: `Registry::builder().tool::<T>()`.
@@ -26,7 +26,9 @@ pub struct Spec {
     pub description: &'static str,
     pub site: Site,
     pub parameters: &'static [Parameter],
-    pub output: Option<fn(&mut SchemaGenerator) -> Option<Schema>>,
+    pub output: Option<fn(&mut SchemaGenerator) -> Described>,
+    /// Returns `true` if the function returns a stream; given where `output` is not.
+    pub streams: Option<fn() -> bool>,
     pub input_override: Option<fn() -> Result<Value, String>>,
     pub output_override: Option<fn() -> Result<Value, String>>,
     pub hints: Hints,
@@ -130,6 +132,7 @@ impl Spec {
             site,
             parameters: &[],
             output: None,
+            streams: None,
             input_override: None,
             output_override: None,
             hints: Hints::NONE,
@@ -183,6 +186,8 @@ impl Spec {
             blocking: self.blocking,
             skip_summarization: self.skip_summarization,
             merge: self.merge,
+            // Known when the result is described.
+            streaming: false,
             strict: self.strict,
             timeout: self.timeout_ms.map(Duration::from_millis),
             idle_timeout: self.idle_timeout_ms.map(Duration::from_millis),

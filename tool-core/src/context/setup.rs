@@ -49,6 +49,7 @@ impl ToolContext {
             call_id,
             serial,
             attempt: 1,
+            may_block: false,
             deadline: OnceLock::new(),
             provided,
             sink: None,

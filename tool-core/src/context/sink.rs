@@ -1,4 +1,9 @@
-use std::any::Any;
+use std::{
+    any::Any,
+    sync::Arc,
+    task::{Context, Wake, Waker},
+    thread::{self, Thread},
+};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -13,6 +18,39 @@ pub trait CallSink: Send + Sync {
     fn update(&self, update: ToolOutput) -> Running<'_, ()> {
         let _ = update;
         Box::pin(std::future::ready(()))
+    }
+
+    /// Takes a partial result without waiting; returns `false` if there is no room for it, and then does not take it.
+    ///
+    /// The default asks [`update`](Self::update) once. A sink whose `update` waits after it has taken something has a
+    /// method of its own.
+    fn try_update(&self, update: ToolOutput) -> bool {
+        self.update(update).as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready()
+    }
+
+    /// Takes a partial result from a thread that may block; returns when there is room for the next one.
+    ///
+    /// The default blocks the thread on [`update`](Self::update).
+    ///
+    /// # Errors
+    ///
+    /// If the call is over.
+    fn blocking_update(&self, update: ToolOutput) -> Result<(), ToolError> {
+        /// Wakes a thread.
+        struct Unpark(Thread);
+
+        impl Wake for Unpark {
+            fn wake(self: Arc<Self>) {
+                self.0.unpark();
+            }
+        }
+
+        let waker = Waker::from(Arc::new(Unpark(thread::current())));
+        let mut running = self.update(update);
+        while running.as_mut().poll(&mut Context::from_waker(&waker)).is_pending() {
+            thread::park();
+        }
+        Ok(())
     }
 
     /// Takes a note on how far the call is.

@@ -182,7 +182,13 @@ fn arguments_and_result(tool: &Tool, fields: &mut Fields) {
         let of = quote_spanned!(tool.result=> __tool::Of::<#ty>::new().payload().items().payload() #merged);
         quote_spanned!(tool.result=> |__g| (&&&&&#of).schema(__g))
     });
-    fields.some("output", output);
+    match (output, &tool.streamed) {
+        (None, Some(ty)) => {
+            let of = quote_spanned!(tool.result=> __tool::Of::<#ty>::new().payload().items());
+            fields.some("streams", Some(quote_spanned!(tool.result=> || #of.is_stream())));
+        }
+        (output, _) => fields.some("output", output),
+    }
     fields.some("max_result_size", value(&keys.max_result_size));
     fields.on("merge", tool.is_merging());
     fields.on("skip_summarization", is_on(&keys.skip_summarization));

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use foldhash::fast::FixedState;
-use tool_core::ContentHash;
+use tool_core::__private::rewritten;
 
 /// What a provider takes as a name.
 #[derive(Debug, Clone, Copy)]
@@ -18,9 +18,6 @@ pub(super) struct NameRule {
     /// Whether the first character has to be a letter or `_`.
     pub(super) starts_with_letter: bool,
 }
-
-/// How much of the hash is in a name.
-const HASH: usize = 10;
 
 impl NameRule {
     pub(super) fn admits(&self, name: &str) -> bool {
@@ -39,15 +36,7 @@ impl NameRule {
 
     /// `name` as one that is admitted; the `attempt`-th, should others be taken.
     fn rewritten(&self, name: &str, attempt: u32) -> String {
-        let hash = ContentHash::of(&(name, attempt)).to_string();
-        let mut wire: String = name.chars().map(|it| if self.allows(it) { it } else { '_' }).collect();
-        if !wire.chars().next().is_some_and(|first| self.may_start(first)) {
-            wire.insert(0, '_');
-        }
-        wire.truncate(self.longest - HASH - 1);
-        wire.push('_');
-        wire.extend(hash.chars().take(HASH));
-        wire
+        rewritten(name, attempt, self.longest, |it| self.allows(it), |it| self.may_start(it))
     }
 }
 

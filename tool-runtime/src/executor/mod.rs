@@ -15,6 +15,7 @@
 mod admission;
 mod around;
 mod attributes;
+mod backlog;
 mod batch;
 mod build;
 mod finish;

@@ -149,9 +149,11 @@ async fn answered<'a>(
             false => Box::pin(patient(patience, prepared, first, reports)).await,
         }
     };
-    let outcome = match retry {
-        None => run.await,
-        Some(_) => Box::pin(run.instrument(telemetry::attempt(1))).await,
+    let outcome = match (reports.filter(|reports| !reports.is_quiet()), retry) {
+        (None, None) => run.await,
+        (None, Some(_)) => Box::pin(run.instrument(telemetry::attempt(1))).await,
+        (Some(reports), None) => Box::pin(reports.showing(run)).await,
+        (Some(reports), Some(_)) => Box::pin(reports.showing(run).instrument(telemetry::attempt(1))).await,
     };
     let outcome = entry.hold(first, outcome);
     match source {
@@ -376,10 +378,17 @@ impl Again<'_> {
     async fn attempt(&self, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
         let prepared = self.entry.prepare_again(self.source.clone())?;
         let place = self.scope.place;
+        let reports = place.reports.as_deref();
         place.runs.begin();
-        match self.patience.is_endless() {
-            true => Entry::run(prepared, cx)?.await,
-            false => patient(self.patience, prepared, cx, place.reports.as_deref()).await,
+        let run = async {
+            match self.patience.is_endless() {
+                true => Entry::run(prepared, cx)?.await,
+                false => patient(self.patience, prepared, cx, reports).await,
+            }
+        };
+        match reports.filter(|reports| !reports.is_quiet()) {
+            Some(reports) => reports.showing(run).await,
+            None => run.await,
         }
     }
 }

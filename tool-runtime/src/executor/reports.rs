@@ -15,6 +15,7 @@ use tool_core::{
 use super::{
     Inner,
     around::{Surroundings, unless},
+    backlog::Backlog,
     outlet::{HOOK, Outlet, Room, Subject, report_panic},
     prepare::Asked,
 };
@@ -38,6 +39,7 @@ pub(super) struct CallReports {
     closed: CancellationToken,
     /// The stop by a hook that panicked.
     stop: OnceLock<ToolError>,
+    backlog: Backlog,
 }
 
 pub(super) struct State {
@@ -68,6 +70,7 @@ impl CallReports {
             state: Mutex::new(State { running: true, last_sign: Instant::now() }),
             closed: CancellationToken::new(),
             stop: OnceLock::new(),
+            backlog: Backlog::default(),
         }
     }
 
@@ -84,6 +87,36 @@ impl CallReports {
     pub(super) fn close(&self) {
         self.lock().running = false;
         self.closed.cancel();
+        self.backlog.close();
+    }
+
+    pub(super) fn backlog(&self) -> &Backlog {
+        &self.backlog
+    }
+
+    /// Returns `true` if reports are only signs of life.
+    pub(super) fn is_quiet(&self) -> bool {
+        self.is_quiet
+    }
+
+    /// Shows `update` after what was reported before it.
+    async fn update_in_order(&self, attempt: u32, update: ToolOutput) {
+        self.show_kept().await;
+        self.reported(attempt, update).await;
+    }
+
+    fn try_report(&self, attempt: u32, update: ToolOutput) -> bool {
+        let is_running = self.sign().running;
+        is_running && (self.is_quiet || self.backlog.try_add(attempt, update))
+    }
+
+    fn report_blocking(&self, attempt: u32, update: ToolOutput) -> Result<(), ToolError> {
+        let is_running = self.sign().running;
+        match is_running {
+            false => Err(ToolError::cancelled()),
+            true if self.is_quiet => Ok(()),
+            true => self.backlog.add(attempt, update),
+        }
     }
 
     /// When the tool last gave a sign of life.
@@ -194,7 +227,7 @@ impl CallReports {
         Arc::new(AttemptReports { call: Arc::clone(this), number })
     }
 
-    async fn reported(&self, attempt: u32, update: ToolOutput) {
+    pub(super) async fn reported(&self, attempt: u32, update: ToolOutput) {
         if !self.sign().running || self.is_quiet {
             return;
         }
@@ -227,7 +260,15 @@ impl CallReports {
 
 impl CallSink for CallReports {
     fn update(&self, update: ToolOutput) -> Running<'_, ()> {
-        Box::pin(self.reported(1, update))
+        Box::pin(self.update_in_order(1, update))
+    }
+
+    fn try_update(&self, update: ToolOutput) -> bool {
+        self.try_report(1, update)
+    }
+
+    fn blocking_update(&self, update: ToolOutput) -> Result<(), ToolError> {
+        self.report_blocking(1, update)
     }
 
     fn progress(&self, progress: Progress) -> Result<(), ToolError> {
@@ -253,7 +294,15 @@ struct AttemptReports {
 
 impl CallSink for AttemptReports {
     fn update(&self, update: ToolOutput) -> Running<'_, ()> {
-        Box::pin(self.call.reported(self.number, update))
+        Box::pin(self.call.update_in_order(self.number, update))
+    }
+
+    fn try_update(&self, update: ToolOutput) -> bool {
+        self.call.try_report(self.number, update)
+    }
+
+    fn blocking_update(&self, update: ToolOutput) -> Result<(), ToolError> {
+        self.call.report_blocking(self.number, update)
     }
 
     fn progress(&self, progress: Progress) -> Result<(), ToolError> {

@@ -9,14 +9,14 @@ use super::{
     AttemptHandle, RetryRule,
     retry_rule::{BoxRetryRule, Retries},
 };
-use crate::{registry::Entry, shield::caught};
+use crate::registry::Entry;
 
 /// When the calls of an executor are repeated.
 ///
 /// A tool that says `retry(..)` of itself is repeated by that. Another one only by a policy, and only if
 /// it is `read_only` or `idempotent`, unless the policy is for [any tool](Self::any_tool). Only the call
 /// itself is repeated: no hook, permission or event comes twice, but for updates, which carry the number of
-/// their attempt. A stream is never repeated, nor a tool that [declares one](tool_core::Tool::is_streaming).
+/// their attempt. A stream is never repeated, nor a tool that [declares one](tool_core::Metadata::streaming).
 ///
 /// # Examples
 ///
@@ -85,7 +85,7 @@ impl RetryPolicy {
             let policy = policy.filter(|policy| policy.any_tool || repeats_safely(metadata));
             policy.map(|policy| policy.retry)
         });
-        retry.filter(|retry| retry.attempts > 1 && !caught(|| entry.tool().is_streaming()).unwrap_or(true))
+        retry.filter(|retry| retry.attempts > 1 && !metadata.streaming)
     }
 
     /// The rule that decides in place of the default one.

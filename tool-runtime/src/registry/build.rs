@@ -1,5 +1,5 @@
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, btree_map::Entry},
     fmt,
     sync::Arc,
 };
@@ -9,8 +9,7 @@ use tool_core::{
 };
 
 use super::{
-    AvailableTools, BuildError, Facts, OUTPUT_TOOL, Problem, Registry, Terms,
-    entry::Entry,
+    AvailableTools, BuildError, Facts, OUTPUT_TOOL, Problem, Registry, Terms, entry,
     reserved::{refuse_output_tool, refuse_tool},
     source::{Given, Source},
 };
@@ -22,7 +21,7 @@ use crate::shield::{caught, discard};
 #[derive(Default)]
 pub struct RegistryBuilder {
     sources: Vec<Source>,
-    replaced: Vec<Given>,
+    replacements: Vec<Source>,
     provided: Provided,
     per_run: Vec<Needed>,
     expected: BTreeSet<String>,
@@ -63,10 +62,47 @@ impl RegistryBuilder {
         self
     }
 
-    /// Adds a tool that takes the place of any other of its name.
+    /// Puts a tool that is a value in the place of the tool of the same name, wherever that one comes from. There has to
+    /// be one: a name that nothing else has is a problem of [`build`](Self::build), which a test with a stand-in notices
+    /// when the real tool is renamed.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use tool_runtime::prelude::*;
+    ///
+    /// /// Sends a letter.
+    /// #[tool]
+    /// fn send(text: String) -> String {
+    ///     format!("sent {text}")
+    /// }
+    ///
+    /// #[tool_args]
+    /// struct Letter {
+    ///     text: String,
+    /// }
+    ///
+    /// let fake = || ToolBuilder::new("send").description("Sends nothing.").body(tool_body!(|_: Letter| "not sent"));
+    /// let tools = Registry::builder().tool::<send>().replace(fake()?).build()?;
+    /// assert_eq!(tools.definitions()[0].description(), "Sends nothing.");
+    /// assert!(Registry::builder().replace(fake()?).build().is_err());
+    /// # Ok::<(), anyhow::Error>(())
+    /// ```
     pub fn replace(mut self, tool: impl Tool + 'static) -> Self {
         let given = self.given(tool);
-        self.replaced.extend(given);
+        self.replacements.extend(given.map(Source::Tool));
+        self
+    }
+
+    /// As [`replace`](Self::replace), with an annotated function or struct, by the type of its name.
+    pub fn replace_tool<T: Handle>(mut self) -> Self {
+        self.replacements.push(Source::Registration(*T::REGISTRATION));
+        self
+    }
+
+    /// As [`replace`](Self::replace), with each method of a value whose `impl` block has `#[toolset]`.
+    pub fn replace_toolset(mut self, set: impl StaticToolSet) -> Self {
+        self.replacements.extend(Arc::new(set).tools().into_iter().map(Source::Method));
         self
     }
 
@@ -266,7 +302,7 @@ impl RegistryBuilder {
     fn make(self, values: Values) -> Result<Registry, BuildError> {
         let Self {
             sources,
-            replaced,
+            replacements,
             provided,
             per_run,
             expected,
@@ -277,19 +313,13 @@ impl RegistryBuilder {
             output_tool,
         } = self;
         let lenience = Lenience { coercion: !strict, repair };
-        let mut by_name: BTreeMap<String, Vec<Source>> = BTreeMap::new();
-        for source in sources {
-            let named = by_name.entry(source.name()).or_default();
-            if !named.iter().any(|other| other.is(&source)) {
-                named.push(source);
+        let mut by_name = named(sources);
+        for (name, replacement) in named(replacements) {
+            match by_name.entry(name) {
+                Entry::Occupied(mut replaced) => drop(replaced.insert(replacement)),
+                Entry::Vacant(nothing) => problems.push(Problem::NotReplaced { name: nothing.into_key() }),
             }
         }
-        let mut replacements: BTreeMap<String, Vec<Source>> = BTreeMap::new();
-        for tool in replaced {
-            let source = Source::Tool(tool);
-            replacements.entry(source.name()).or_default().push(source);
-        }
-        by_name.extend(replacements);
         if let Some(tool) = output_tool {
             let others = by_name.insert(OUTPUT_TOOL.to_owned(), vec![Source::OutputTool(tool)]);
             for other in others.into_iter().flatten() {
@@ -305,12 +335,16 @@ impl RegistryBuilder {
                 // Sorted, so that two runs print the same.
                 let mut sites: Vec<_> = named.iter().map(Source::site).collect();
                 sites.sort_unstable();
-                problems.push(Problem::Duplicate { name, sites });
+                let raw_names: BTreeSet<_> = named.iter().map(Source::raw_name).collect();
+                problems.push(match raw_names.len() {
+                    0 | 1 => Problem::Duplicate { name, sites },
+                    _ => Problem::ForeignClash { name, raw_names: raw_names.into_iter().collect() },
+                });
                 continue;
             };
             let values = (values == Values::Needed).then_some((&provided, &*per_run));
-            let made = caught(|| entry(&name, source, values, lenience, &mut problems));
-            match made {
+            let outcome = caught(|| made(&name, source, values, lenience, &mut problems));
+            match outcome {
                 Ok(entry) => entries.extend(entry),
                 Err(message) => {
                     problems.push(Problem::Panicked { tool: name, site: source.site(), message });
@@ -326,14 +360,26 @@ impl RegistryBuilder {
     }
 }
 
+/// The sources of each name; a definition that came by several ways is there once.
+fn named(sources: Vec<Source>) -> BTreeMap<String, Vec<Source>> {
+    let mut by_name: BTreeMap<String, Vec<Source>> = BTreeMap::new();
+    for source in sources {
+        let named = by_name.entry(source.name()).or_default();
+        if !named.iter().any(|other| other.is(&source)) {
+            named.push(source);
+        }
+    }
+    by_name
+}
+
 /// Makes a tool and compiles its schemas; where `values` are given, those that it needs must be among them. All that is wrong with it is added to `problems`.
-fn entry(
+fn made(
     name: &str,
     source: &Source,
     values: Option<(&Provided, &[Needed])>,
     lenience: Lenience,
     problems: &mut Vec<Problem>,
-) -> Option<Entry> {
+) -> Option<entry::Entry> {
     match source.tool() {
         Ok(tool) => {
             let facts = source.facts(&*tool);
@@ -348,7 +394,7 @@ fn entry(
             if let Some((provided, per_run)) = values {
                 missing(&facts, &[provided], per_run, problems);
             }
-            Entry::new(tool, facts, lenience, problems)
+            entry::Entry::new(tool, facts, lenience, problems)
         }
         Err(error) => {
             let (tool, message) = (name.to_owned(), error.to_string());

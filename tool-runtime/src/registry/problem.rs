@@ -81,6 +81,19 @@ pub enum Problem {
         /// The name.
         name: String,
     },
+    /// Tools that other programs call by different names have one name here: see
+    /// [`ToolName::from_foreign`](tool_core::ToolName::from_foreign).
+    ForeignClash {
+        /// The name.
+        name: String,
+        /// The names of the tools at their origins.
+        raw_names: Vec<String>,
+    },
+    /// A tool replaces one that is not there.
+    NotReplaced {
+        /// The name.
+        name: String,
+    },
     /// Several tools of a [`Toolbox`](crate::Toolbox) have one name.
     SameName {
         /// The name.
@@ -195,6 +208,15 @@ impl fmt::Display for Problem {
                 "tool `{name}` is expected and not there; if it is in a crate that nothing else refers to, \
                  add `tool_runtime::link!(that_crate)`"
             ),
+            Self::ForeignClash { name, raw_names } => {
+                for (at, raw) in raw_names.iter().enumerate() {
+                    write!(f, "{}{raw:?}", if at == 0 { "the tools " } else { " and " })?;
+                }
+                write!(f, " are both named `{name}`; rename one at its origin, or leave one out")
+            }
+            Self::NotReplaced { name } => {
+                write!(f, "no tool is named `{name}`, so none is replaced; correct the name, or use `add`")
+            }
             Self::SameName { name, origins } => {
                 write!(f, "{} tools are named `{name}`: ", origins.len())?;
                 for (at, origin) in origins.iter().enumerate() {

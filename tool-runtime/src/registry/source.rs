@@ -30,6 +30,13 @@ impl Source {
         }
     }
 
+    pub(super) fn raw_name(&self) -> String {
+        match self {
+            Self::Tool(it) | Self::OutputTool(it) => it.facts.definition.raw_name().to_owned(),
+            _ => self.name(),
+        }
+    }
+
     pub(super) fn site(&self) -> Option<Site> {
         match self {
             Self::Registration(it) => Some(it.site()),

@@ -142,10 +142,15 @@ impl Gathering<'_> {
         if origin.is_user_tool() && !self.is_visible(entry) {
             return;
         }
-        if let Some((_, first)) = self.shown.get(name) {
-            let first = first.clone();
+        if let Some((shown, first)) = self.shown.get(name) {
+            let (shown, first) = (shown.definition().raw_name(), first.clone());
             match self.state.strict_names {
                 true => {
+                    let raw = entry.definition().raw_name();
+                    if shown != raw {
+                        let (name, raw_names) = (name.to_string(), vec![shown.to_owned(), raw.to_owned()]);
+                        self.problems.push(Problem::ForeignClash { name, raw_names });
+                    }
                     let clash = self.clashes.entry(name.clone()).or_insert_with(|| vec![first]);
                     clash.push(origin.clone());
                 }

@@ -42,7 +42,9 @@ use super::{
 /// ```
 pub trait ToolSetExt: ToolSet + Sized {
     /// Shows the tools as `<name of the set>__<name of the tool>`; under their own names where the set
-    /// has none. What has a prefix gets no second one.
+    /// has none. What has a prefix gets no second one. A name that is not valid then, for instance since it is too long,
+    /// is rewritten as [`ToolName::prefixed`] describes. The tool finds its own name in
+    /// [`raw_tool_name`](tool_core::ToolContext::raw_tool_name).
     fn prefixed(self) -> AdaptedSet<Self> {
         self.prefixed_with("__")
     }
@@ -136,7 +138,7 @@ impl<S: ToolSet> AdaptedSet<S> {
             Step::Request(_) => Ok(tools),
             Step::Prefix(_) if set.is_empty() || self.set.is_prefixed() => Ok(tools),
             Step::Prefix(separator) => self.wrappings.around(tools, |tool| {
-                named(tool, |own| self.valid(format!("{set}{separator}{own}"), own).map(Some))
+                named(tool, |own| Ok(Some(own.prefixed(&format!("{set}{separator}")))))
             }),
             Step::Rename(rename) => self.wrappings.around(tools, |tool| {
                 named(tool, |own| rename(own).map(|name| self.valid(name, own)).transpose())

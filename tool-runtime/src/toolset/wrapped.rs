@@ -125,10 +125,6 @@ impl Tool for Wrapped {
         Answers { confirmation: answers.confirmation || self.claims_alone, ..answers }
     }
 
-    fn is_streaming(&self) -> bool {
-        self.tool.is_streaming()
-    }
-
     fn retries_blindly(&self) -> bool {
         self.tool.retries_blindly()
     }

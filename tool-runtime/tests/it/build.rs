@@ -55,6 +55,38 @@ fn replacing_is_said_aloud() {
     assert_eq!(run(tools.call("twice", "")).unwrap().text(), "2");
 }
 
+// A17
+#[test]
+fn a_tool_is_replaced_by_whatever_can_be_added() {
+    struct Others;
+    #[tool_runtime::toolset]
+    impl Others {
+        /// Says 3.
+        #[tool]
+        fn twice(&self) -> u32 {
+            3
+        }
+    }
+    let tools = || Registry::builder().tool::<one::first>();
+    let by_type = tools().replace_tool::<other::second>().build().unwrap();
+    assert_eq!(run(by_type.call("twice", "")).unwrap().text(), "2");
+    let by_set = tools().replace_toolset(Others).build().unwrap();
+    assert_eq!(run(by_set.call("twice", "")).unwrap().text(), "3");
+    let before = Registry::builder().replace_tool::<other::second>().tool::<one::first>().build().unwrap();
+    assert_eq!(run(before.call("twice", "")).unwrap().text(), "2");
+    let both = tools().replace_tool::<other::second>().replace_toolset(Others).build().unwrap_err();
+    assert!(matches!(both.problems(), [Problem::Duplicate { name, .. }] if name == "twice"), "{both}");
+}
+
+// A17
+#[test]
+fn replacing_a_tool_that_is_not_there_is_an_error() {
+    let error = Registry::builder().replace_tool::<other::second>().build().unwrap_err();
+    assert_eq!(error.problems(), [Problem::NotReplaced { name: "twice".into() }]);
+    let text = "no tool is named `twice`, so none is replaced; correct the name, or use `add`";
+    assert!(error.to_string().contains(text), "{error}");
+}
+
 #[test]
 fn the_same_tool_by_two_ways_is_one_tool() {
     let tools = Registry::builder().tool::<one::first>().tool::<one::first>().build().unwrap();

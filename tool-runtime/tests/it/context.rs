@@ -88,3 +88,41 @@ fn a_tool_is_tested_as_a_function() {
     let cx = ToolContext::for_test().with_call_id("x");
     assert!(run(show(&cx)).starts_with("test x "));
 }
+
+// B13
+#[test]
+fn an_option_of_a_reference_is_what_the_program_may_have_provided() {
+    struct Clock(u32);
+    trait Store: Send + Sync {
+        fn name(&self) -> &'static str;
+    }
+    struct Disk;
+    impl Store for Disk {
+        fn name(&self) -> &'static str {
+            "disk"
+        }
+    }
+    /// Looks.
+    #[tool(register = false)]
+    fn look(
+        clock: Option<&Clock>,
+        store: Option<&dyn Store>,
+        words: Option<&[String]>,
+        text: Option<&str>,
+    ) -> String {
+        let store = store.map(Store::name);
+        format!("{:?} {store:?} {:?} {text:?}", clock.map(|clock| clock.0), words.map(<[_]>::len))
+    }
+    let without = Registry::builder().tool::<look>().build().unwrap();
+    let properties = &without.definitions()[0].input_schema().as_value()["properties"];
+    assert_eq!(properties.as_object().unwrap().keys().collect::<Vec<_>>(), ["words", "text"]);
+    assert!(without.get("look").unwrap().needs().is_empty());
+    assert_eq!(crate::run(without.call("look", "{}")).unwrap().text(), "None None None None");
+    let with = Registry::builder()
+        .tool::<look>()
+        .provide(Clock(7))
+        .provide_shared::<dyn Store>(std::sync::Arc::new(Disk));
+    let arguments = r#"{"text":"a","words":["b"]}"#;
+    let said = crate::run(with.build().unwrap().call("look", arguments)).unwrap();
+    assert_eq!(said.text(), r#"Some(7) Some("disk") Some(1) Some("a")"#);
+}

@@ -5,6 +5,7 @@
 mod agreement;
 mod arguments;
 mod attributes;
+mod bodies;
 mod build;
 mod builder;
 mod calls;
@@ -18,6 +19,7 @@ mod failures;
 mod flatten;
 #[cfg(feature = "foreign-schemas")]
 mod foreign;
+mod foreign_names;
 mod forms;
 mod fuzz_corpus;
 mod items;

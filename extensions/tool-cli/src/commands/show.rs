@@ -102,6 +102,11 @@ fn facts(definition: &ToolDefinition) -> Vec<(&'static str, String)> {
     let hints = hints(definition).join(", ");
     let all = [
         ("Hints", (!hints.is_empty()).then_some(hints)),
+        ("Streams", metadata.streaming.then(|| "its result comes in parts".to_owned())),
+        (
+            "Raw name",
+            (definition.raw_name() != definition.name().as_str()).then(|| definition.raw_name().to_owned()),
+        ),
         ("Set", metadata.toolset.as_deref().map(str::to_owned)),
         ("Tags", (!metadata.tags.is_empty()).then(|| list(&metadata.tags))),
         ("Secret", (!metadata.secrets.is_empty()).then(|| list(&metadata.secrets))),

@@ -35,6 +35,7 @@ mod steering;
 mod stops;
 mod strategies;
 mod streaming;
+mod sync_updates;
 mod ways;
 
 use std::{

@@ -3,8 +3,8 @@
 use std::{io, sync::Arc};
 
 use tool_runtime::{
-    Arguments, EventKind, InputSchema, Prepared, Retry, RetryPolicy, Tool, ToolDefinition, ToolName,
-    prelude::*,
+    Arguments, EventKind, InputSchema, Metadata, Prepared, Retry, RetryPolicy, Tool, ToolDefinition,
+    ToolName, prelude::*,
 };
 
 use super::{Counter, building, one, texts};
@@ -98,17 +98,11 @@ async fn a_function_says_which_errors_of_its_type_are_temporary() {
 struct ByHand {
     definition: ToolDefinition,
     counter: Counter,
-    /// `None` where it panics over it.
-    streams: Option<bool>,
 }
 
 impl Tool for ByHand {
     fn definition(&self) -> &ToolDefinition {
         &self.definition
-    }
-
-    fn is_streaming(&self) -> bool {
-        self.streams.expect("boom")
     }
 
     fn prepare<'a>(&'a self, arguments: Arguments<'a>) -> Result<Prepared<'a>, ToolError> {
@@ -126,11 +120,12 @@ impl Tool for ByHand {
 // J07
 #[tokio::test(start_paused = true)]
 async fn a_tool_that_declares_a_stream_is_never_made_again() {
-    for (streams, attempts) in [(Some(true), 1), (None, 1), (Some(false), 3)] {
+    for (streaming, attempts) in [(true, 1), (false, 3)] {
         let counter = Counter::default();
         let schema = InputSchema::new(json!({ "type": "object" })).unwrap();
-        let definition = ToolDefinition::new(ToolName::new("by_hand").unwrap(), "Is torn.", schema);
-        let tool = ByHand { definition, counter: counter.clone(), streams };
+        let definition = ToolDefinition::new(ToolName::new("by_hand").unwrap(), "Is torn.", schema)
+            .with_metadata(Metadata { streaming, ..Metadata::default() });
+        let tool = ByHand { definition, counter: counter.clone() };
         let policy = RetryPolicy::new(Retry { attempts: 3, ..Retry::DEFAULT }).any_tool();
         let executor = building(Registry::builder().add(Arc::new(tool))).retry(policy).build().unwrap();
         assert_eq!(texts(&executor.run(one("by_hand", "{}")).await), ["torn"]);

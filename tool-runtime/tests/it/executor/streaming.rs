@@ -4,9 +4,12 @@ use std::sync::{Arc, Mutex};
 
 use futures_util::{Stream, StreamExt, stream};
 use tokio::sync::mpsc;
-use tool_runtime::{EventKind, RunContext, StreamItem, ToolCall, prelude::*};
+use tool_runtime::{
+    Arguments, EventKind, InputSchema, Metadata, Prepared, RunContext, StreamItem, Tool, ToolCall,
+    ToolDefinition, ToolName, prelude::*,
+};
 
-use super::{building, calls, executor, on_both_runtimes, one, short, texts, told, ways::each_way};
+use super::{Counter, building, calls, executor, on_both_runtimes, one, short, texts, told, ways::each_way};
 
 /// Forecasts piece by piece.
 #[tool(register = false)]
@@ -206,5 +209,39 @@ fn a_hook_is_asked_about_an_update_while_another_one_waits_for_room() {
         // The second update of the first call and the first one of the second call wait for room.
         assert!(futures_util::poll!(Box::pin(stream.next())).is_pending());
         assert_eq!(asked.get(), 3);
+    });
+}
+
+/// A stream that is written by hand, and breaks.
+struct ByHand(ToolDefinition, Counter);
+
+impl Tool for ByHand {
+    fn definition(&self) -> &ToolDefinition {
+        &self.0
+    }
+
+    fn prepare<'a>(&'a self, arguments: Arguments<'a>) -> Result<Prepared<'a>, ToolError> {
+        Ok(Prepared::stream(arguments, |_, _| {
+            self.1.count();
+            stream::iter([Ok("a"), Ok("b"), Err(ToolError::failed("torn").retryable(true))])
+        }))
+    }
+}
+
+// J07, K07
+#[test]
+fn a_stream_written_by_hand_is_shown_item_by_item_and_never_made_again() {
+    each_way(async |way| {
+        let schema = InputSchema::new(json!({ "type": "object" })).unwrap();
+        let metadata = Metadata { retry: Some(super::AT_ONCE), ..Metadata::default() };
+        let definition = ToolDefinition::new(ToolName::new("by_hand").unwrap(), "Is torn.", schema);
+        let counter = Counter::default();
+        let tool = ByHand(definition.with_metadata(metadata), counter.clone());
+        let executor = way.executor(Registry::builder().add(tool));
+        assert_eq!(texts(&executor.run(one("by_hand", "{}")).await), ["torn"]);
+        assert_eq!(counter.get(), 1);
+        let Some(events) = executor.events() else { return };
+        let events: Vec<_> = events.iter().map(short).collect();
+        assert_eq!(events, ["started 0", "updated 0", "updated 0", "finished 0"]);
     });
 }

@@ -102,23 +102,28 @@ fn a_set_is_never_prefixed_twice() {
 // L05
 #[test]
 fn a_name_that_cannot_be_is_an_error_that_names_both() {
+    let set = NamedTools::new("a", [tool("search", "a")]).renamed([("search", "search it")]);
+    let error = run(set.tools(RunContext::new().read_only())).map(drop).unwrap_err();
+    assert_eq!(
+        error.feedback(),
+        "the tool `search` of the set `a` cannot be shown: the tool name `search it` has the character ' '; only letters, \
+         digits, `_` and `-` are allowed"
+    );
+}
+
+// L05, CF02
+#[test]
+fn a_prefix_that_no_name_can_have_is_cleaned_and_hashed() {
     let long = "search_everything_that_was_ever_written_by_anybody";
     let set = NamedTools::new("the_library_of_alexandria", [tool(long, "a")]).prefixed();
-    let error = run(set.tools(RunContext::new().read_only())).map(drop).unwrap_err();
-    assert_eq!(
-        error.feedback(),
-        "the tool `search_everything_that_was_ever_written_by_anybody` of the set \
-         `the_library_of_alexandria` cannot be shown: the tool name \
-         `the_library_of_alexandria__search_everything_that_was_ever_written_by_anybody` has 77 characters; \
-         at most 64 are allowed"
-    );
+    let names = names(&boxed(set));
+    assert_eq!(names[0].len(), 64);
+    assert!(names[0].starts_with("the_library_of_alexandria__search_everything_that_was"), "{names:?}");
     let set = NamedTools::new("my server", [tool("search", "a")]).prefixed();
-    let error = run(set.tools(RunContext::new().read_only())).map(drop).unwrap_err();
-    assert_eq!(
-        error.feedback(),
-        "the tool `search` of the set `my server` cannot be shown: the tool name `my server__search` has the \
-         character ' '; only letters, digits, `_` and `-` are allowed"
-    );
+    let [shown] = &*run(set.tools(RunContext::new().read_only())).unwrap() else { panic!() };
+    let definition = shown.definition();
+    assert!(definition.name().starts_with("my_server__search_"), "{}", definition.name());
+    assert_eq!(definition.raw_name(), "search");
 }
 
 // L05

@@ -1,0 +1,164 @@
+//! A tool that a builder has made.
+
+use std::{fmt, future::Future, sync::Arc};
+
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use tool_core::{
+    __private::Call, Answers, Arguments, ModelRequest, Needed, Permission, PrepareArguments, Prepared,
+    Running, SharedRequestHook, Tool, ToolContext, ToolDefinition, ToolError, request_fn,
+};
+
+use super::ToolBody;
+
+/// A tool made from a closure, by a [`ToolBuilder`](super::ToolBuilder).
+#[derive(Clone)]
+pub struct ClosureTool {
+    pub(super) definition: ToolDefinition,
+    pub(super) needs: Vec<Needed>,
+    pub(super) prepare: Option<PrepareArguments>,
+    pub(super) typed: Arc<dyn Closures>,
+    pub(super) on_request: Option<SharedRequestHook>,
+}
+
+impl ClosureTool {
+    /// Sets what the tool adds to every request that it is part of: instructions, messages, or tools of the provider's
+    /// own.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use tool_runtime::{ToolError, prelude::*};
+    ///
+    /// #[tool_args]
+    /// struct Nothing {}
+    ///
+    /// let clock = ToolBuilder::new("now").description("Tells the time.").must(|_: Nothing, _| async {
+    ///     Ok::<_, ToolError>("noon")
+    /// });
+    /// let clock = clock.with_on_request(|request| async move {
+    ///     request.instruct("Ask for the time before you plan a day.");
+    ///     Ok(())
+    /// });
+    /// ```
+    #[must_use]
+    pub fn with_on_request<F, Fut>(mut self, add: F) -> Self
+    where
+        F: Fn(ModelRequest) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<(), ToolError>> + Send,
+    {
+        self.on_request = Some(SharedRequestHook::new(request_fn(add)));
+        self
+    }
+}
+
+/// The closures of a tool, whatever their arguments are.
+pub(super) trait Closures: Send + Sync {
+    fn prepare<'a>(
+        &'a self,
+        definition: &ToolDefinition,
+        arguments: Arguments<'a>,
+    ) -> Result<Prepared<'a>, ToolError>;
+
+    fn answers(&self) -> Answers;
+}
+
+/// A question that is answered from the arguments.
+type Question<A, T> = dyn Fn(&A, &ToolContext) -> T + Send + Sync;
+
+/// The questions about a call that its tool answers.
+pub struct Questions<A> {
+    pub(super) confirm: Option<Arc<Question<A, bool>>>,
+    pub(super) permission: Option<Arc<Question<A, Permission>>>,
+}
+
+impl<A> Default for Questions<A> {
+    fn default() -> Self {
+        Self { confirm: None, permission: None }
+    }
+}
+
+impl<A> Clone for Questions<A> {
+    fn clone(&self) -> Self {
+        Self { confirm: self.confirm.clone(), permission: self.permission.clone() }
+    }
+}
+
+impl<A> fmt::Debug for Questions<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Questions").finish_non_exhaustive()
+    }
+}
+
+/// The closures of a tool with arguments of type `A`.
+pub(super) struct Typed<A> {
+    pub(super) body: ToolBody<A>,
+    pub(super) questions: Questions<A>,
+}
+
+impl<A: DeserializeOwned + JsonSchema + Send + 'static> Closures for Typed<A> {
+    fn prepare<'a>(
+        &'a self,
+        definition: &ToolDefinition,
+        mut arguments: Arguments<'a>,
+    ) -> Result<Prepared<'a>, ToolError> {
+        let args: A = definition.decode(&mut arguments)?;
+        // A question has arguments of its own, since the body takes them by value.
+        let again = || definition.decode::<A>(&mut arguments.as_str().to_owned().into());
+        let Questions { confirm, permission } = &self.questions;
+        let confirm = confirm.as_ref().map(|wants| again().map(|args| (wants, args))).transpose()?;
+        let permission = permission.as_ref().map(|check| again().map(|args| (check, args))).transpose()?;
+        let mut call = Prepared::new(arguments, move |_, cx| self.body.run.run(args, Call::of(cx)));
+        if let Some((wants, args)) = confirm {
+            call = call.with_confirmation(move |cx| Ok(wants(&args, cx)));
+        }
+        if let Some((check, args)) = permission {
+            call = call.with_permission(move |cx| Ok(check(&args, cx)));
+        }
+        Ok(call)
+    }
+
+    fn answers(&self) -> Answers {
+        let Questions { confirm, permission } = &self.questions;
+        Answers { confirmation: confirm.is_some(), permission: permission.is_some() }
+    }
+}
+
+impl Tool for ClosureTool {
+    fn definition(&self) -> &ToolDefinition {
+        &self.definition
+    }
+
+    fn prepare<'a>(&'a self, arguments: Arguments<'a>) -> Result<Prepared<'a>, ToolError> {
+        self.typed.prepare(&self.definition, arguments)
+    }
+
+    fn holds_arguments(&self) -> bool {
+        true
+    }
+
+    fn needs(&self) -> &[Needed] {
+        &self.needs
+    }
+
+    fn prepare_arguments(&self) -> Option<PrepareArguments> {
+        self.prepare
+    }
+
+    fn answers(&self) -> Answers {
+        self.typed.answers()
+    }
+
+    fn on_request(&self, request: ModelRequest) -> Running<'_, Result<(), ToolError>> {
+        match &self.on_request {
+            Some(hook) => hook.asked(request),
+            None => Box::pin(std::future::ready(Ok(()))),
+        }
+    }
+}
+
+impl fmt::Debug for ClosureTool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ClosureTool").field("definition", &self.definition).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,382 @@
+//! Tools without the attribute: a name, a description and a closure.
+//!
+//! A [`ToolBuilder`] says what the attribute's keys say. Which types a body may return is decided by traits where they
+//! do not overlap (`forms.rs`), and otherwise where the closure is written, by [`tool_body!`](crate::tool_body).
+
+mod body;
+mod closure;
+mod forms;
+
+use std::{borrow::Cow, fmt, future::Future, sync::Arc};
+
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use tool_core::{
+    Confirmation, InputSchema, Metadata, Needed, OutputSchema, Permission, PrepareArguments, SchemaError,
+    ToolContext, ToolDefinition, ToolName,
+};
+
+#[doc(hidden)]
+pub use self::body::{body, one, output_of_one, output_of_two, two};
+use self::closure::{Questions, Typed};
+pub use self::{
+    body::ToolBody,
+    closure::ClosureTool,
+    forms::{HandlerError, HandlerOutput},
+};
+use crate::Declaration;
+
+/// Makes a tool from a closure.
+///
+/// # Examples
+///
+/// ```
+/// use tool_runtime::prelude::*;
+///
+/// #[tool_args]
+/// struct Add {
+///     /// First number.
+///     a: i64,
+///     /// Second number.
+///     b: i64,
+/// }
+///
+/// let add = ToolBuilder::new("add")
+///     .description("Adds two numbers.")
+///     .handler(|args: Add, _cx| async move { Ok::<_, ToolError>(args.a + args.b) })?;
+/// let tools = Registry::builder().add(add).build()?;
+/// assert_eq!(tools.definitions()[0].input_schema().as_value()["required"], json!(["a", "b"]));
+/// # Ok::<(), anyhow::Error>(())
+/// ```
+///
+/// A body of another form, such as one that cannot fail, blocks its thread or gives a stream, is written with
+/// [`tool_body!`](crate::tool_body).
+#[must_use = "a builder does nothing until `handler` or `body` is called"]
+#[derive(Debug, Clone)]
+pub struct ToolBuilder<Q = NoQuestions> {
+    said: Said,
+    questions: Q,
+}
+
+/// All that is said of a tool beside its closures.
+#[derive(Debug, Clone)]
+struct Said {
+    name: Cow<'static, str>,
+    title: Option<Cow<'static, str>>,
+    description: Cow<'static, str>,
+    metadata: Metadata,
+    always_confirm: bool,
+    input_schema: Option<InputSchema>,
+    output_schema: Option<Option<OutputSchema>>,
+    examples: Vec<serde_json::Value>,
+    needs: Vec<Needed>,
+    prepare: Option<PrepareArguments>,
+}
+
+/// The state of a [`ToolBuilder`] that answers no question from the arguments.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoQuestions;
+
+/// The questions of a [`ToolBuilder`], which its body takes the same arguments for.
+#[diagnostic::on_unimplemented(
+    message = "the body of this tool takes `{A}`, and its `confirm_when` or `permission` takes another type",
+    note = "give the closures of one tool the same type of arguments"
+)]
+pub trait QuestionsOf<A>: Sized {
+    #[doc(hidden)]
+    fn questions(self) -> Questions<A>;
+}
+
+impl<A> QuestionsOf<A> for NoQuestions {
+    fn questions(self) -> Questions<A> {
+        Questions::default()
+    }
+}
+
+impl<A> QuestionsOf<A> for Questions<A> {
+    fn questions(self) -> Self {
+        self
+    }
+}
+
+impl ToolBuilder {
+    /// Starts a tool of that name.
+    pub fn new(name: impl Into<Cow<'static, str>>) -> Self {
+        let said = Said {
+            name: name.into(),
+            title: None,
+            description: Cow::Borrowed(""),
+            metadata: Metadata::default(),
+            always_confirm: false,
+            input_schema: None,
+            output_schema: None,
+            examples: Vec::new(),
+            needs: Vec::new(),
+            prepare: None,
+        };
+        Self { said, questions: NoQuestions }
+    }
+}
+
+impl<Q> ToolBuilder<Q> {
+    /// Sets what the tool does, in words for a model.
+    pub fn description(mut self, description: impl Into<Cow<'static, str>>) -> Self {
+        self.said.description = description.into();
+        self
+    }
+
+    /// Sets the name that people see.
+    pub fn title(mut self, title: impl Into<Cow<'static, str>>) -> Self {
+        self.said.title = Some(title.into());
+        self
+    }
+
+    /// Sets hints, limits and labels. Claims that follow from the body and from other methods of the builder are added:
+    /// confirmation, permission, blocking, streaming and merging.
+    pub fn metadata(mut self, metadata: Metadata) -> Self {
+        self.said.metadata = metadata;
+        self
+    }
+
+    /// Sets the schema of the arguments, in place of that of their type.
+    pub fn input_schema(mut self, schema: InputSchema) -> Self {
+        self.said.input_schema = Some(schema);
+        self
+    }
+
+    /// Sets the schema of the result, in place of that of its type; `None` for no schema.
+    pub fn output_schema(mut self, schema: impl Into<Option<OutputSchema>>) -> Self {
+        self.said.output_schema = Some(schema.into());
+        self
+    }
+
+    /// Sets examples of arguments.
+    pub fn examples(mut self, examples: Vec<serde_json::Value>) -> Self {
+        self.said.examples = examples;
+        self
+    }
+
+    /// Declares that the body takes the value of type `T` from its context, so that a registry without one is an error
+    /// of `build()`.
+    pub fn needs<T: ?Sized + Send + Sync + 'static>(mut self) -> Self {
+        self.said.needs.push(Needed::of::<T>());
+        self
+    }
+
+    /// Sets the function that may rename, drop or fill properties of the arguments before they are validated.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use tool_runtime::prelude::*;
+    ///
+    /// #[tool_args]
+    /// struct Search {
+    ///     query: String,
+    ///     limit: u8,
+    /// }
+    ///
+    /// let search = ToolBuilder::new("search")
+    ///     .description("Searches.")
+    ///     .prepare(|arguments| {
+    ///         arguments.entry("limit").or_insert(json!(10));
+    ///         Ok(())
+    ///     })
+    ///     .handler(|args: Search, _cx| async move { Ok::<_, ToolError>(args.limit) })?;
+    /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+    /// let tools = Registry::builder().add(search).build()?;
+    /// assert_eq!(tools.call("search", r#"{"query":"tea"}"#).await?.text(), "10");
+    /// # Ok::<(), anyhow::Error>(())
+    /// # })?;
+    /// # Ok::<(), anyhow::Error>(())
+    /// ```
+    pub fn prepare(mut self, prepare: PrepareArguments) -> Self {
+        self.said.prepare = Some(prepare);
+        self
+    }
+
+    /// Requires a confirmation of every call, as `#[tool(confirm)]` does.
+    pub fn confirm(mut self) -> Self {
+        self.said.always_confirm = true;
+        self
+    }
+
+    /// Requires a confirmation of the calls for which `wants` returns `true`, as `#[tool(confirm = path)]` does.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use tool_runtime::{Confirmation, prelude::*};
+    ///
+    /// #[tool_args]
+    /// struct Transfer {
+    ///     amount: u32,
+    /// }
+    ///
+    /// let transfer = ToolBuilder::new("transfer")
+    ///     .description("Sends money.")
+    ///     .confirm_when(|args: &Transfer, _cx| args.amount > 100)
+    ///     .handler(|args: Transfer, _cx| async move { Ok::<_, ToolError>(args.amount) })?;
+    /// # use tool_runtime::Tool;
+    /// assert_eq!(transfer.definition().metadata().confirmation, Confirmation::Sometimes);
+    /// # Ok::<(), anyhow::Error>(())
+    /// ```
+    pub fn confirm_when<A>(
+        self,
+        wants: impl Fn(&A, &ToolContext) -> bool + Send + Sync + 'static,
+    ) -> ToolBuilder<Questions<A>>
+    where
+        Q: QuestionsOf<A>,
+    {
+        self.asking(|questions| questions.confirm = Some(Arc::new(wants)))
+    }
+
+    /// Sets the permission check, as `#[tool(permission = path)]` does.
+    pub fn permission<A>(
+        self,
+        check: impl Fn(&A, &ToolContext) -> Permission + Send + Sync + 'static,
+    ) -> ToolBuilder<Questions<A>>
+    where
+        Q: QuestionsOf<A>,
+    {
+        self.asking(|questions| questions.permission = Some(Arc::new(check)))
+    }
+
+    fn asking<A>(self, add: impl FnOnce(&mut Questions<A>)) -> ToolBuilder<Questions<A>>
+    where
+        Q: QuestionsOf<A>,
+    {
+        let mut questions = self.questions.questions();
+        add(&mut questions);
+        ToolBuilder { said: self.said, questions }
+    }
+
+    /// Gives the tool its body: `handler` gets the decoded arguments and the context, and gives a `Result`.
+    ///
+    /// A success is a value with `Serialize` and `JsonSchema`, whose schema is that of the output, or a [`ToolOutput`],
+    /// [`Content`] and its like. An error is one that converts into [`ToolError`], or an `anyhow::Error`. Everything
+    /// else that a function with `#[tool]` may return, a stream for instance, is taken by [`body`](Self::body).
+    ///
+    /// # Errors
+    ///
+    /// If the name is not valid, or the arguments are no JSON object.
+    ///
+    /// [`ToolOutput`]: crate::ToolOutput
+    /// [`Content`]: crate::Content
+    pub fn handler<A, F, T, E, Fut, Output, Error>(self, handler: F) -> Result<ClosureTool, InvalidTool>
+    where
+        A: DeserializeOwned + JsonSchema + Send + 'static,
+        F: Fn(A, ToolContext) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<T, E>> + Send + 'static,
+        T: HandlerOutput<Output>,
+        E: HandlerError<Error>,
+        Q: QuestionsOf<A>,
+    {
+        self.body(ToolBody::of_handler(handler))
+    }
+
+    /// As [`handler`](Self::handler), for what is known when the program is written.
+    ///
+    /// # Panics
+    ///
+    /// If the name is not valid, or the arguments are no JSON object.
+    pub fn must<A, F, T, E, Fut, Output, Error>(self, handler: F) -> ClosureTool
+    where
+        A: DeserializeOwned + JsonSchema + Send + 'static,
+        F: Fn(A, ToolContext) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<T, E>> + Send + 'static,
+        T: HandlerOutput<Output>,
+        E: HandlerError<Error>,
+        Q: QuestionsOf<A>,
+    {
+        #[expect(clippy::panic, reason = "this is what the method is for")]
+        self.handler(handler).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// Gives the tool a body of any form: see [`tool_body!`](crate::tool_body).
+    ///
+    /// # Errors
+    ///
+    /// If the name is not valid, or the arguments are no JSON object.
+    pub fn body<A>(self, body: ToolBody<A>) -> Result<ClosureTool, InvalidTool>
+    where
+        A: DeserializeOwned + JsonSchema + Send + 'static,
+        Q: QuestionsOf<A>,
+    {
+        let Self { mut said, questions } = self;
+        let questions = questions.questions();
+        let metadata = &mut said.metadata;
+        metadata.confirmation = match (said.always_confirm, &questions.confirm) {
+            (true, _) => Confirmation::Always,
+            (false, Some(_)) => Confirmation::Sometimes,
+            (false, None) => metadata.confirmation,
+        };
+        metadata.permission |= questions.permission.is_some();
+        metadata.blocking |= body.blocking;
+        metadata.merge |= body.merges;
+        metadata.streaming |= body.returned.is_stream;
+        let (needs, prepare) = (std::mem::take(&mut said.needs), said.prepare);
+        let definition = said.definition(InputSchema::of::<A>, body.returned.schema.clone())?;
+        Ok(ClosureTool {
+            definition,
+            needs,
+            prepare,
+            typed: Arc::new(Typed { body, questions }),
+            on_request: None,
+        })
+    }
+}
+
+impl ToolBuilder {
+    /// Declares a tool that nothing here can run: it is listed, and a call of it is an error.
+    ///
+    /// # Errors
+    ///
+    /// If the name is not valid, or there is no input schema.
+    pub fn declare(self) -> Result<Declaration, InvalidTool> {
+        let no_schema = || Err(SchemaError::new("a declared tool needs an `input_schema`"));
+        let mut said = self.said;
+        if said.always_confirm {
+            said.metadata.confirmation = Confirmation::Always;
+        }
+        Ok(Declaration::new(said.definition(no_schema, None)?))
+    }
+}
+
+impl Said {
+    fn definition(
+        self,
+        input_schema: impl FnOnce() -> Result<InputSchema, SchemaError>,
+        output_schema: Option<OutputSchema>,
+    ) -> Result<ToolDefinition, InvalidTool> {
+        let invalid = |message: String| InvalidTool { name: self.name.to_string(), message };
+        let name = ToolName::new(self.name.clone()).map_err(|error| invalid(error.to_string()))?;
+        let input_schema = self.input_schema.map_or_else(input_schema, Ok);
+        let input_schema = input_schema.map_err(|error| invalid(error.to_string()))?;
+        let mut definition = ToolDefinition::new(name, self.description, input_schema)
+            .with_metadata(self.metadata)
+            .with_examples(self.examples);
+        if let Some(title) = self.title {
+            definition = definition.with_title(title);
+        }
+        if let Some(schema) = self.output_schema.unwrap_or(output_schema) {
+            definition = definition.with_output_schema(schema);
+        }
+        Ok(definition)
+    }
+}
+
+/// Why a tool cannot be made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InvalidTool {
+    pub(crate) name: String,
+    pub(crate) message: String,
+}
+
+impl fmt::Display for InvalidTool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "tool {:?}: {}", self.name, self.message)
+    }
+}
+
+impl std::error::Error for InvalidTool {}

@@ -1,0 +1,135 @@
+//! Updates of bodies that cannot wait.
+
+use std::sync::{Arc, Mutex, mpsc};
+
+use tool_runtime::{ErrorKind, EventKind, StreamItem, ToolEvent, prelude::*};
+
+use super::{building, one, short, texts, ways::each_way};
+
+fn shown(events: Vec<ToolEvent>) -> Vec<String> {
+    let shown = |event: ToolEvent| match &event.kind {
+        EventKind::Updated { update, .. } => update.text().into_owned(),
+        _ => short(&event),
+    };
+    events.into_iter().map(shown).collect()
+}
+
+/// Reports three times.
+#[tool(register = false)]
+fn at_once(cx: &ToolContext) -> usize {
+    (0..3).filter(|n| cx.try_update(format!("part {n}"))).count()
+}
+
+/// Reports in both ways.
+#[tool(register = false)]
+async fn in_turn(cx: &ToolContext) -> bool {
+    let first = cx.try_update("part 0");
+    cx.update("part 1").await;
+    first && cx.try_update("part 2")
+}
+
+/// Reports from a thread.
+#[tool(register = false, blocking)]
+fn on_a_thread(cx: &ToolContext) -> Result<&'static str, ToolError> {
+    for n in 0..3 {
+        cx.blocking_update(format!("part {n}"))?;
+    }
+    Ok("done")
+}
+
+// K01
+#[test]
+fn a_body_that_cannot_wait_reports_in_order_and_loses_nothing() {
+    each_way(async |way| {
+        let tools = Registry::builder().tool::<at_once>().tool::<in_turn>().tool::<on_a_thread>();
+        let executor = way.executor(tools);
+        for (tool, result) in [("at_once", "3"), ("in_turn", "true"), ("on_a_thread", "done")] {
+            assert_eq!(texts(&executor.run(one(tool, "{}")).await), [result], "{tool}");
+            let Some(events) = executor.events() else { continue };
+            assert_eq!(shown(events), ["started 0", "part 0", "part 1", "part 2", "finished 0"], "{tool}");
+        }
+    });
+}
+
+// K06
+#[test]
+fn an_update_without_room_is_refused_and_what_was_taken_is_shown() {
+    /// Reports more than anybody keeps.
+    #[tool(register = false)]
+    fn flood(cx: &ToolContext) -> usize {
+        (0..100).filter(|n| cx.try_update(n.to_string())).count()
+    }
+    each_way(async |way| {
+        let executor = way.executor(Registry::builder().tool::<flood>());
+        let outcomes = executor.run(one("flood", "{}")).await;
+        let Some(events) = executor.events() else { return assert_eq!(texts(&outcomes).len(), 1) };
+        assert_eq!(texts(&outcomes), ["64"]);
+        assert_eq!(shown(events)[1..65], std::array::from_fn::<String, 64, _>(|n| n.to_string()));
+    });
+}
+
+// K06, K11
+#[tokio::test(flavor = "multi_thread")]
+async fn a_thread_that_waits_for_room_is_let_go_when_its_batch_is_dropped() {
+    struct Ended(Mutex<mpsc::Sender<ErrorKind>>);
+    /// Reports until nobody listens.
+    #[tool(register = false, blocking)]
+    fn chatter(cx: &ToolContext, ended: &Ended) {
+        let error = (0..).find_map(|n: u32| cx.blocking_update(n.to_string()).err());
+        ended.0.lock().unwrap().send(error.unwrap().kind()).unwrap();
+    }
+    let (sender, receiver) = mpsc::channel();
+    let tools = Registry::builder().tool::<chatter>().provide(Ended(Mutex::new(sender)));
+    let executor = building(tools).event_buffer(1).build().unwrap();
+    let mut stream = executor.stream(one("chatter", "{}"));
+    let mut read = 0;
+    while read < 200 {
+        match stream.next().await {
+            Some(StreamItem::Event(event)) => {
+                if let EventKind::Updated { update, .. } = event.kind {
+                    assert_eq!(update.text(), read.to_string());
+                    read += 1;
+                }
+            }
+            Some(_) => {}
+            None => panic!("the batch ended"),
+        }
+    }
+    drop(stream);
+    let kind = tokio::task::spawn_blocking(move || receiver.recv().unwrap()).await.unwrap();
+    assert_eq!(kind, ErrorKind::Cancelled);
+}
+
+#[tokio::test]
+async fn a_body_that_holds_up_others_cannot_block() {
+    /// Blocks where it should not.
+    #[tool(register = false)]
+    async fn wrong(cx: &ToolContext) -> Result<(), ToolError> {
+        cx.blocking_update("part")
+    }
+    let executor = building(Registry::builder().tool::<wrong>()).build().unwrap();
+    let _listener = executor.subscribe();
+    let outcomes = executor.run(one("wrong", "{}")).await;
+    assert_eq!(
+        texts(&outcomes),
+        ["Tool unavailable: `blocking_update` needs a `blocking` tool; use `update` or `try_update`"]
+    );
+}
+
+// K02
+#[tokio::test]
+async fn a_report_after_the_call_is_refused() {
+    struct Kept(Mutex<Option<ToolContext>>);
+    /// Keeps its context.
+    #[tool(register = false)]
+    fn keep(cx: &ToolContext, kept: &Arc<Kept>) {
+        *kept.0.lock().unwrap() = Some(cx.clone());
+    }
+    let kept = Arc::new(Kept(Mutex::default()));
+    let executor = building(Registry::builder().tool::<keep>().provide(Arc::clone(&kept))).build().unwrap();
+    let mut listener = executor.subscribe();
+    executor.run(one("keep", "{}")).await;
+    let cx = kept.0.lock().unwrap().take().unwrap();
+    assert!(!cx.try_update("late"));
+    assert_eq!(super::told(&mut listener), ["started 0", "finished 0"]);
+}
