@@ -23,7 +23,7 @@ use tool_core::{
 use super::{
     Inner,
     outlet::{Outlet, Subject},
-    perform::{Patience, keeps_time},
+    patience::{Patience, keeps_time},
     prepare::Asked,
     questions::Given,
     reports::CallReports,

@@ -22,6 +22,7 @@ mod finish;
 mod group;
 mod open;
 mod outlet;
+mod patience;
 mod perform;
 mod prepare;
 mod questions;

@@ -17,7 +17,7 @@ use super::{
     around::{Place, Surroundings},
     build::Finish,
     group::{Ended, Group, Held},
-    perform::Patience,
+    patience::Patience,
     prepare::{Answer, Asked, By},
     stop::Stop,
 };

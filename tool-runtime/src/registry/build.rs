@@ -9,7 +9,7 @@ use tool_core::{
 };
 
 use super::{
-    AvailableTools, BuildError, Facts, OUTPUT_TOOL, Problem, Registry, Terms, entry,
+    BuildError, Facts, OUTPUT_TOOL, Problem, Registry, Terms, entry,
     reserved::{refuse_output_tool, refuse_tool},
     source::{Given, Source},
 };
@@ -392,7 +392,7 @@ fn made(
                 problems.extend(refuse_tool(&facts));
             }
             if let Some((provided, per_run)) = values {
-                missing(&facts, &[provided], per_run, problems);
+                facts.missing(&[provided], per_run, problems);
             }
             entry::Entry::new(tool, facts, lenience, problems)
         }
@@ -400,21 +400,6 @@ fn made(
             let (tool, message) = (name.to_owned(), error.to_string());
             problems.push(Problem::Schema { tool, site: source.site(), message });
             None
-        }
-    }
-}
-
-/// Adds a problem for each value that `tool` takes and nobody gives.
-pub(super) fn missing(tool: &Facts, provided: &[&Provided], per_run: &[Needed], problems: &mut Vec<Problem>) {
-    // Every set has one of its own.
-    let available = Needed::of::<AvailableTools>();
-    for needed in tool.needs.iter().filter(|needed| **needed != available) {
-        if !provided.iter().any(|it| it.contains(needed)) && !per_run.contains(needed) {
-            problems.push(Problem::NotProvided {
-                tool: tool.definition.name().to_string(),
-                site: tool.site,
-                type_name: needed.type_name(),
-            });
         }
     }
 }

@@ -2,11 +2,11 @@ use std::{future::poll_fn, sync::Arc, task::Poll, time::Duration};
 
 use tokio::{runtime::Handle, time::timeout};
 use tool_core::{
-    __private::within_call, Arguments, Confirmation, ErrorKind, Misfit, Needed, Prepared, Purpose, Running,
-    Site, Tool, ToolContext, ToolDefinition, ToolError, ToolOutput, WithCallId,
+    __private::within_call, Arguments, Confirmation, ErrorKind, Misfit, Needed, Prepared, Provided, Purpose,
+    Running, Site, Tool, ToolContext, ToolDefinition, ToolError, ToolOutput, WithCallId,
 };
 
-use super::{Claim, Guard, Problem};
+use super::{AvailableTools, Claim, Guard, Problem};
 use crate::{
     arguments::{self, Foreign, Lenience, Promise, Repair},
     shield::{Barrier, Guarded, barrier, caught, panicked},
@@ -32,6 +32,21 @@ impl Facts {
             needs: tool.needs().to_vec(),
             site: tool.site(),
         })
+    }
+
+    /// Adds a problem for each value that the tool takes and nobody gives.
+    pub(super) fn missing(&self, provided: &[&Provided], per_run: &[Needed], problems: &mut Vec<Problem>) {
+        // Every set has one of its own.
+        let available = Needed::of::<AvailableTools>();
+        for needed in self.needs.iter().filter(|needed| **needed != available) {
+            if !provided.iter().any(|it| it.contains(needed)) && !per_run.contains(needed) {
+                problems.push(Problem::NotProvided {
+                    tool: self.definition.name().to_string(),
+                    site: self.site,
+                    type_name: needed.type_name(),
+                });
+            }
+        }
     }
 }
 

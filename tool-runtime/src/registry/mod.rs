@@ -8,13 +8,13 @@
 mod available;
 mod build;
 mod entry;
+mod guard;
 mod part;
 mod problem;
 mod reserved;
 mod source;
 
 use std::{
-    borrow::Cow,
     collections::HashMap,
     fmt,
     sync::{Arc, OnceLock, Weak},
@@ -24,10 +24,11 @@ use foldhash::fast::FixedState;
 use serde::de::DeserializeOwned;
 use tokio_util::sync::CancellationToken;
 use tool_core::{
-    Arguments, CallId, Confirmation, ContentHash, ErrorKind, Metadata, Names, Needed, Provided,
-    SharedRequestHook, Tool, ToolContext, ToolDefinition, ToolError, ToolName, ToolOutput,
+    Arguments, CallId, ContentHash, ErrorKind, Names, Needed, Provided, SharedRequestHook, Tool, ToolContext,
+    ToolDefinition, ToolError, ToolName, ToolOutput,
 };
 
+use self::guard::Guard;
 pub use self::{
     available::AvailableTools,
     build::RegistryBuilder,
@@ -392,25 +393,4 @@ impl fmt::Debug for Registry {
 fn warning(definition: &ToolDefinition) -> Option<Warning> {
     let undescribed = definition.description().trim().is_empty();
     undescribed.then(|| Warning::NoDescription { tool: definition.name().to_string() })
-}
-
-/// Whether a call stops at what a person has to decide.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Guard {
-    On,
-    Off,
-}
-
-impl Guard {
-    fn admits(self, metadata: &Metadata) -> Result<(), ToolError> {
-        let asks = match (metadata.confirmation, metadata.permission) {
-            _ if self == Self::Off => return Ok(()),
-            (Confirmation::Never, false) => return Ok(()),
-            (Confirmation::Never, true) => "a permission check",
-            _ => "a confirmation",
-        };
-        let message =
-            format!("the tool asks for {asks}; call it through an executor, or with `call_unguarded`");
-        Err(ToolError::new(ErrorKind::ApprovalRequired, Cow::Owned(message)))
-    }
 }

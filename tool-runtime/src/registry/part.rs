@@ -6,7 +6,6 @@ use tool_core::{Provided, SharedRequestHook, Tool, ToolError};
 
 use super::{
     BuildError, Entry, Facts, Origins, Problem, Registry, Terms,
-    build::missing,
     reserved::{refuse_output_tool, refuse_tool},
 };
 use crate::{
@@ -147,7 +146,7 @@ impl Registry {
     /// What `entry` takes that neither the program provides, nor the run that brings `provided`.
     pub(crate) fn missing(&self, entry: &Entry, provided: &Provided) -> Vec<Problem> {
         let mut problems = Vec::new();
-        missing(entry.facts(), &[self.provided(), provided], &self.inner.terms.per_run, &mut problems);
+        entry.facts().missing(&[self.provided(), provided], &self.inner.terms.per_run, &mut problems);
         problems
     }
 }

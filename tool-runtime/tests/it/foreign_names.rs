@@ -71,8 +71,8 @@ fn a_name_that_looks_like_the_hash_of_another_is_an_error_that_names_both() {
     assert!(raws.iter().all(|raw| text.contains(&format!("{raw:?}"))), "{text}");
 
     let toolbox = Toolbox::new();
-    toolbox.add_toolset(set("", &["a.b"]));
-    toolbox.add_toolset(set("other", &[&shown("a.b")]));
+    toolbox.add_toolset(set("", &["a.b"])).unwrap();
+    toolbox.add_toolset(set("other", &[&shown("a.b")])).unwrap();
     let refused = run(toolbox.snapshot(&RunContext::new())).unwrap_err().to_string();
     assert!(raws.iter().all(|raw| refused.contains(&format!("{raw:?}"))), "{refused}");
 }
@@ -116,8 +116,8 @@ fn set(name: &str, raws: &[&str]) -> NamedTools {
 fn a_prefix_is_shown_to_the_model_and_the_raw_name_goes_to_the_origin() {
     let toolbox = Toolbox::new();
     let long = "l".repeat(64);
-    toolbox.add_toolset(set("a", &["search", "get page", &long]).prefixed().prefixed());
-    toolbox.add_toolset(set("b", &["search"]).prefixed());
+    toolbox.add_toolset(set("a", &["search", "get page", &long]).prefixed().prefixed()).unwrap();
+    toolbox.add_toolset(set("b", &["search"]).prefixed()).unwrap();
     let tools = run(toolbox.snapshot(&RunContext::new())).unwrap().into_tools();
     for (name, raw) in [
         ("a__search".to_owned(), "search"),

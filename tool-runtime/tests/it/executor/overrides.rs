@@ -261,7 +261,8 @@ fn messages_of_a_hook_stand_for_a_result_if_one_answers_the_call() {
     fn picture() -> ResultMessage {
         ResultMessage::user([Content::text("the sky"), Content::image(*b"png", "image/png")])
     }
-    let table: [(fn() -> Vec<ResultMessage>, &str, usize); 5] = [
+    type Messages = fn() -> Vec<ResultMessage>;
+    let table: [(Messages, &str, usize); 5] = [
         (|| vec![answer("0"), picture(), picture()], "see below", 2),
         (|| vec![picture(), answer("0"), answer("0")], "see below\nsee below", 1),
         (|| vec![picture()], "21 degrees", 0),

@@ -295,10 +295,8 @@ fn a_tool_sees_the_tools_of_its_run_and_where_they_come_from() {
         let toolbox = Toolbox::over(&tools);
         let named = |name: &'static str| ToolBuilder::new(name).description("Does nothing.").must(nothing);
         toolbox.add_framework_tool(named("plan")).unwrap();
-        toolbox.add_toolset(tool_runtime::NamedTools::new(
-            "files",
-            vec![std::sync::Arc::new(named("read")) as _],
-        ));
+        let files = tool_runtime::NamedTools::new("files", vec![std::sync::Arc::new(named("read")) as _]);
+        toolbox.add_toolset(files).unwrap();
         let run = RunContext::new();
         let snapshot = toolbox.snapshot(&run).await.unwrap();
         assert_eq!(snapshot.origin("plan"), Some(&Origin::Framework));

@@ -36,7 +36,7 @@ fn the_name_of_the_output_tool_is_refused_wherever_a_tool_comes_from() {
         Registry::builder().replace(own()),
     ] {
         let error = builder.build().unwrap_err();
-        let [Problem::ReservedName { name, .. }] = &error.problems()[..] else { panic!("{error:?}") };
+        let [Problem::ReservedName { name, .. }] = error.problems() else { panic!("{error:?}") };
         assert_eq!(name, OUTPUT_TOOL);
         assert!(told(error).contains(OUTPUT));
     }
