@@ -3,6 +3,7 @@
 
 mod agent;
 mod executor;
+mod ports;
 mod quickstart;
 mod toolsets;
 mod weather_cli;

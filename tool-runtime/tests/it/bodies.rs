@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use tool_runtime::{
     Arguments, Bytes, Confirmation, Content, InputSchema, Metadata, Needed, Permission, Prepared, Tool,
-    ToolDefinition, ToolName, prelude::*, tool_body,
+    ToolDefinition, ToolName, prelude::*,
 };
 
 use crate::run;

@@ -1,0 +1,57 @@
+//! The first programs of the guides of other systems, written with this project. Each is one module; without a name, this
+//! prints their lines of code.
+//!
+//! ```sh
+//! cargo run -p examples --bin ports
+//! cargo run -p examples --bin ports -- trpc_calculator
+//! ```
+
+mod adk_confirmation;
+mod or_search;
+mod phi_tool;
+mod trpc_calculator;
+mod trpc_retry;
+mod trpc_toolsets;
+
+use std::env;
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> anyhow::Result<()> {
+    match env::args().nth(1).as_deref() {
+        None => lines(),
+        Some("adk_confirmation") => adk_confirmation::main().await?,
+        Some("or_search") => or_search::main().await?,
+        Some("phi_tool") => phi_tool::main().await?,
+        Some("trpc_calculator") => trpc_calculator::main().await?,
+        Some("trpc_retry") => trpc_retry::main().await?,
+        Some("trpc_toolsets") => trpc_toolsets::main().await?,
+        Some(other) => anyhow::bail!("there is no port named `{other}`"),
+    }
+    Ok(())
+}
+
+fn lines() {
+    for (name, source) in [
+        ("adk_confirmation", include_str!("adk_confirmation.rs")),
+        ("or_search", include_str!("or_search.rs")),
+        ("phi_tool", include_str!("phi_tool.rs")),
+        ("trpc_calculator", include_str!("trpc_calculator.rs")),
+        ("trpc_retry", include_str!("trpc_retry.rs")),
+        ("trpc_toolsets", include_str!("trpc_toolsets.rs")),
+    ] {
+        println!("{name}: {} lines", code(source));
+    }
+}
+
+/// The number of lines that are neither blank, nor a comment, nor part of an import.
+fn code(source: &str) -> usize {
+    let mut imports = false;
+    let is_code = |line: &&str| {
+        let line = line.trim();
+        imports |= line.starts_with("use ");
+        let is_code = !imports && !line.is_empty() && !line.starts_with("//");
+        imports &= !line.ends_with(';');
+        is_code
+    };
+    source.lines().filter(is_code).count()
+}

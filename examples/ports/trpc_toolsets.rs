@@ -1,0 +1,60 @@
+//! tRPC-Agent-Go: sets of tools that are added, replaced and removed while the program runs, and three calls at once.
+
+use std::sync::Arc;
+
+use tokio::sync::Barrier;
+use tool_runtime::{
+    Executor, NamedTools, RunContext, Tool, ToolCall, ToolSet, ToolSetExt, Toolbox, prelude::*,
+};
+
+#[tool_args]
+struct Query {
+    text: String,
+}
+
+/// Says the time.
+#[tool]
+fn clock() -> &'static str {
+    "noon"
+}
+
+/// Fetches a page, and waits until three pages are fetched: alone it would wait for ever.
+#[tool]
+async fn fetch(page: &str, three: &Barrier) -> String {
+    three.wait().await;
+    format!("{page} is here")
+}
+
+/// A set with one tool, as an MCP server or a configuration gives it.
+fn set(name: &'static str, tool: &'static str) -> anyhow::Result<impl ToolSet + use<>> {
+    let body = tool_body!(|query: Query| format!("{name} has {}", query.text));
+    let tool: Arc<dyn Tool> = Arc::new(ToolBuilder::new(tool).description("Looks it up.").body(body)?);
+    Ok(NamedTools::new(name, [tool]).prefixed())
+}
+
+async fn list(when: &str, toolbox: &Toolbox) -> anyhow::Result<()> {
+    let tools = toolbox.snapshot(&RunContext::new()).await?.into_tools();
+    let names: Vec<_> = tools.definitions().iter().map(|it| it.name().to_string()).collect();
+    println!("{when}: {}", names.join(" "));
+    Ok(())
+}
+
+pub(crate) async fn main() -> anyhow::Result<()> {
+    let base = Registry::builder().tool::<clock>().tool::<fetch>().provide(Barrier::new(3)).build()?;
+    let toolbox = Toolbox::over(&base);
+    list("base", &toolbox).await?;
+    toolbox.add_toolset(set("mcp", "search")?)?;
+    list("added", &toolbox).await?;
+    toolbox
+        .set_toolsets([Arc::new(set("mcp", "find")?) as Arc<dyn ToolSet>, Arc::new(set("wiki", "read")?)])?;
+    list("replaced", &toolbox).await?;
+    toolbox.remove_toolset("mcp");
+    list("removed", &toolbox).await?;
+
+    let executor = Executor::new(toolbox.snapshot(&RunContext::new()).await?.into_tools());
+    let calls = ["a", "b", "c"].map(|page| ToolCall::new("fetch", json!({ "page": page })));
+    for outcome in executor.run(calls.into()).await {
+        println!("{}", outcome.result().map(|it| it.text().into_owned()).unwrap_or_default());
+    }
+    Ok(())
+}
