@@ -1,22 +1,21 @@
 //! What happens to calls, told while it happens.
 
-use std::{
-    fmt,
-    sync::Arc,
-    time::{SystemTime, UNIX_EPOCH},
-};
+mod wire;
 
-use serde::{Serialize, Serializer};
+use std::{fmt, sync::Arc, time::SystemTime};
+
+use serde::Serialize;
 use tokio::sync::broadcast::{self, error::RecvError};
 use tool_core::{CallAddress, CallId, LogLine, Progress, ToolOutput};
 
-use crate::{ToolCall, ToolResult, policy::ApprovalRequest};
+use crate::{ToolCall, ToolResult, millis, policy::ApprovalRequest};
 
 /// One thing that happened to a call: what all events have in common, and the [kind](Self::kind).
 ///
 /// A call that starts ends: after [`Started`](EventKind::Started) there is exactly one
 /// [`Finished`](EventKind::Finished), and nothing after that, except that the `Finished` of a call that is
-/// [pending](crate::Pending) with nothing to tell comes with its answer. A call that is left to the caller has one event,
+/// [pending](crate::Pending) with nothing to tell comes with its answer, and that
+/// [intermediate results](crate::Executor::update) of a long-running call may follow. A call that is left to the caller has one event,
 /// [`External`](EventKind::External); one that a hook does not let in has none. Values of parameters with `#[arg(secret)]`
 /// are in none of them.
 ///
@@ -53,7 +52,7 @@ use crate::{ToolCall, ToolResult, policy::ApprovalRequest};
 #[non_exhaustive]
 pub struct ToolEvent {
     /// The time of the event; as JSON in milliseconds since the Unix epoch.
-    #[serde(serialize_with = "as_millis")]
+    #[serde(with = "millis")]
     pub time: SystemTime,
     /// The id of the run in which it happened; `None` for a call without a run. A call that is resumed may have
     /// [arrived](CallAddress::run) in another one.
@@ -141,15 +140,6 @@ impl ToolEvent {
     pub fn title(&self) -> &str {
         &self.title
     }
-}
-
-/// Writes `time` as milliseconds since the Unix epoch; a time before it is negative.
-fn as_millis<S: Serializer>(time: &SystemTime, serializer: S) -> Result<S::Ok, S::Error> {
-    let millis = |since: std::time::Duration| i64::try_from(since.as_millis()).unwrap_or(i64::MAX);
-    serializer.serialize_i64(match time.duration_since(UNIX_EPOCH) {
-        Ok(after) => millis(after),
-        Err(before) => -millis(before.duration()),
-    })
 }
 
 /// Hears of all that an executor does, made by [`Executor::subscribe`](crate::Executor::subscribe).

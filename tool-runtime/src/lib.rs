@@ -32,6 +32,7 @@
 //! | --- | --- |
 //! | `chrono`, `jiff`, `url`, `uuid` | the types of these crates as parameters and results |
 //! | `foreign-schemas` | schemas from elsewhere that the built-in check does not cover |
+//! | `sealed-calls` | secret arguments of open calls in stores that outlive the process, encrypted |
 //! | `testing` | tools that do as they are told, a record of events, and time that does not pass, for tests |
 //! | `opentelemetry` | traces that go on from that of a caller (`traceparent`), and into other programs (`trace_context`) |
 //!
@@ -68,6 +69,7 @@ mod executor;
 mod function;
 mod hook;
 mod millis;
+mod open;
 pub mod pin;
 mod policy;
 mod shield;
@@ -114,6 +116,10 @@ pub use self::{
     },
     function::{ClosureTool, HandlerError, HandlerOutput, InvalidTool, ToolBody, ToolBuilder},
     hook::{Before, BeforeCall, BoxHook, CallHandle, CallView, Hook},
+    open::{
+        MemoryOpenCalls, OpenCallStore, OpenFilter, OpenKind, OpenRecord, OpenStoreError, ProgramKey,
+        SharedOpenCalls,
+    },
     policy::{
         Approval, ApprovalHandle, ApprovalRequest, Approver, AttemptHandle, BoxApprover, BoxPolicy,
         BoxRetryRule, CONFIRMATION_CALL, Cause, InvalidRule, Limits, LimitsError, Matcher, NotAConfirmation,

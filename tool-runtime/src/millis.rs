@@ -2,6 +2,8 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use serde::{Deserialize, Deserializer, Serializer, de::Error as _};
+
 /// The milliseconds from the Unix epoch to `time`.
 pub(crate) fn of(time: SystemTime) -> i64 {
     let millis = |period: Duration| i64::try_from(period.as_millis()).unwrap_or(i64::MAX);
@@ -15,4 +17,42 @@ pub(crate) fn of(time: SystemTime) -> i64 {
 pub(crate) fn time(millis: i64) -> Option<SystemTime> {
     let period = Duration::from_millis(millis.unsigned_abs());
     if millis < 0 { UNIX_EPOCH.checked_sub(period) } else { UNIX_EPOCH.checked_add(period) }
+}
+
+/// `time` as a stored form keeps it: without what is shorter than a millisecond.
+pub(crate) fn rounded(moment: SystemTime) -> SystemTime {
+    time(of(moment)).unwrap_or(moment)
+}
+
+pub(crate) fn serialize<S: Serializer>(time: &SystemTime, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_i64(of(*time))
+}
+
+pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SystemTime, D::Error> {
+    let millis = i64::deserialize(deserializer)?;
+    time(millis).ok_or_else(|| D::Error::custom(format!("{millis} ms since the Unix epoch is no time")))
+}
+
+/// The same, where there may be none.
+pub(crate) mod option {
+    use super::*;
+
+    #[expect(clippy::ref_option, reason = "`serde` asks for it")]
+    pub(crate) fn serialize<S: Serializer>(
+        time: &Option<SystemTime>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        match time {
+            Some(time) => super::serialize(time, serializer),
+            None => serializer.serialize_none(),
+        }
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<SystemTime>, D::Error> {
+        let millis = Option::<i64>::deserialize(deserializer)?;
+        let no_time = |millis| D::Error::custom(format!("{millis} ms since the Unix epoch is no time"));
+        millis.map(|millis| time(millis).ok_or_else(|| no_time(millis))).transpose()
+    }
 }

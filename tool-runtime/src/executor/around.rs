@@ -153,7 +153,7 @@ impl Surroundings {
             call_id: asked.call.id.clone(),
             serial: asked.serial,
         };
-        asked.confirmed.map_or_else(arrived_now, |confirmed| confirmed.address.clone())
+        asked.confirmed.map_or_else(arrived_now, |confirmed| confirmed.address().clone())
     }
 
     /// Waits for the turn to ask the approver while bodies run.
@@ -166,7 +166,7 @@ impl Surroundings {
         let call = asked.call;
         let mut cx = executor.tools.context_for(entry, (call.id.clone(), asked.serial), self.token.clone());
         if let Some(confirmed) = asked.confirmed {
-            cx.arrived_at(confirmed.address.clone());
+            cx.arrived_at(confirmed.address().clone());
         }
         if let Some(run) = &self.run {
             cx = cx.with_run(Arc::clone(run));

@@ -12,7 +12,7 @@ use super::{
     around::{Place, Surroundings},
     build::ExecutionStrategy,
     finish::Finishing,
-    open::{Confirmed, Resumed},
+    open::Confirmed,
     outlet::Outlet,
     prepare::{Asked, By},
     quiet::are_quiet,
@@ -45,19 +45,19 @@ pub struct Batch {
     executor: Executor,
     calls: Vec<ToolCall>,
     /// What a person said to each of the calls; empty where nobody was asked.
-    resumed: Resumed,
+    resumed: Vec<Confirmed>,
     run: Option<Arc<RunContext>>,
     steering: Option<Arc<dyn Steer>>,
 }
 
 impl Batch {
     pub(super) fn new(executor: Executor, calls: Vec<ToolCall>) -> Self {
-        Self { executor, calls, resumed: Resumed::default(), run: None, steering: None }
+        Self { executor, calls, resumed: Vec::new(), run: None, steering: None }
     }
 
     pub(super) fn resumed(executor: Executor, confirmed: Vec<Confirmed>) -> Self {
         let calls = confirmed.iter().map(|it| it.call.clone()).collect();
-        Self { resumed: Resumed::new(executor.clone(), confirmed), ..Self::new(executor, calls) }
+        Self { resumed: confirmed, ..Self::new(executor, calls) }
     }
 
     /// Says which run the calls belong to: whose cancellation stops them, and whose
@@ -100,8 +100,7 @@ impl Batch {
         let _executor = Guarded::new(self.executor.clone());
         let _run = self.run.clone().map(Guarded::new);
         let _steering = self.steering.clone().map(Guarded::new);
-        let Self { executor, mut calls, resumed, run, steering } = self;
-        let confirmed = resumed.take();
+        let Self { executor, mut calls, resumed: confirmed, run, steering } = self;
         let executor = &executor.inner;
         if executor.tools.repairs() {
             calls.iter_mut().for_each(|call| executor.repair(call));

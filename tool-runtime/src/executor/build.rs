@@ -74,6 +74,8 @@ pub enum ExecutorError {
     Limits(LimitsError),
     /// Rules that would not guard what they name.
     Rules(Vec<RuleProblem>),
+    /// The store of open calls outlives the process, and there is no key for it.
+    NoProgramKey,
 }
 
 impl fmt::Display for ExecutorError {
@@ -81,6 +83,9 @@ impl fmt::Display for ExecutorError {
         match self {
             Self::Strategy(error) => error.fmt(f),
             Self::Limits(error) => error.fmt(f),
+            Self::NoProgramKey => f.write_str(
+                "the store of open calls outlives the process and requires a key; set one by `program_key`",
+            ),
             Self::Rules(problems) => {
                 let all: Vec<_> = problems.iter().map(RuleProblem::to_string).collect();
                 write!(f, "{}; correct the pointer", all.join("; "))
@@ -98,7 +103,7 @@ const MOST_EVENTS: usize = 1 << 16;
 #[must_use = "nothing runs until `build`"]
 pub struct ExecutorBuilder {
     tools: Registry,
-    settings: Settings,
+    pub(super) settings: Settings,
     limits: Limits,
 }
 
@@ -330,7 +335,8 @@ impl ExecutorBuilder {
     ///
     /// If the strategy or a limit would keep calls from ever running, or the limits contradict each other; or
     /// if a rule compares an argument that none of the tools it fits has. A rule that fits no tool is one of
-    /// the [`notices`](Executor::notices): tools may come later.
+    /// the [`notices`](Executor::notices): tools may come later; or if the store of open calls outlives the process, and
+    /// there is no [`program_key`](Self::program_key).
     pub fn build(self) -> Result<Executor, ExecutorError> {
         let Self { tools, settings, limits } = self;
         if settings.strategy == (ExecutionStrategy::Batched { size: 0 }) {
@@ -340,6 +346,7 @@ impl ExecutorBuilder {
             let what = "bodies that go on after their calls".to_owned();
             return Err(ExecutorError::Limits(LimitsError::Zero(what)));
         }
+        settings.open.check()?;
         let problems = settings.rules.iter().flat_map(|rules| rules.problems(&tools));
         let errors: Vec<_> = problems.filter(RuleProblem::is_error).collect();
         if !errors.is_empty() {

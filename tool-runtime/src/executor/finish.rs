@@ -2,20 +2,20 @@
 
 use std::{ops::ControlFlow, sync::Arc};
 
-use tool_core::{Arguments, ErrorKind, ToolDefinition, ToolError, ToolOutput};
+use tool_core::{Arguments, CallAddress, ErrorKind, ToolDefinition, ToolError, ToolOutput};
 
 use super::{
     Inner,
     around::{Place, Surroundings},
-    open::OpenCall,
+    open::{Confirmed, Opening},
     outlet::{HOOK, report_panic},
     prepare::{Asked, By},
     questions::{Asking, question},
     stop::stop_of,
 };
 use crate::{
-    CallOutcome, CallView, EventKind, Operation, Pending, ToolCall, ToolResult, policy::ApprovalRequest,
-    shield::shielded,
+    CallOutcome, CallView, EventKind, Operation, Pending, ToolCall, ToolResult, open::OpenKind,
+    policy::ApprovalRequest, shield::shielded,
 };
 
 /// A call that is to be finished.
@@ -35,37 +35,77 @@ impl Finishing<'_> {
             self.around.started(&self.asked).await;
             return self.answered(By::Nobody, Err(stop.error())).await;
         }
-        let (call, address) = (self.call.clone(), self.around.address(&self.asked));
+        let address = self.around.address(&self.asked);
         // Open before it is told: who hears of it may answer at once.
-        self.executor.open.add(OpenCall::External(call.clone(), address.clone()), None);
+        if let Err(error) = self.open(OpenKind::External, &address, None, None).await {
+            self.around.started(&self.asked).await;
+            return self.ended(By::Nobody, Err(error)).await;
+        }
+        let call = self.around.outlet.shown(self.call, self.definition);
         if !self.around.is_quiet {
-            let outlet = &self.around.outlet;
-            let shown = || EventKind::External { call: Arc::new(outlet.shown(self.call, self.definition)) };
-            outlet.tell(|| (self.around.subject(&self.asked), shown())).await;
+            let shown = || EventKind::External { call: Arc::new(call.clone()) };
+            self.around.outlet.tell(|| (self.around.subject(&self.asked), shown())).await;
         }
         CallOutcome::External(call, address)
     }
 
+    /// Keeps the call open, for an answer of `kind`.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be kept, or was open before, and somebody else has answered it.
+    async fn open(
+        &self,
+        kind: OpenKind,
+        address: &CallAddress,
+        request: Option<Box<ApprovalRequest>>,
+        told: Option<bool>,
+    ) -> Result<(), ToolError> {
+        self.close().await?;
+        let given = match &request {
+            Some(_) => std::mem::take(&mut *self.place.given()).into_answers(),
+            None => Vec::new(),
+        };
+        let (call, definition) = (self.call, self.definition);
+        let opened_at = self.asked.confirmed.map(Confirmed::opened_at);
+        let opening = Opening { kind, call, address, definition, opened_at, request, given, told };
+        self.executor.open.open(opening).await
+    }
+
+    /// Closes a call that was open before, and is answered now.
+    ///
+    /// # Errors
+    ///
+    /// If somebody else has answered it.
+    async fn close(&self) -> Result<(), ToolError> {
+        let Some(confirmed) = self.asked.confirmed else { return Ok(()) };
+        let closing = Box::pin(confirmed.close(&self.executor.open));
+        let no_time = || ToolError::new(ErrorKind::Cancelled, "its store had no time to close the call");
+        self.around.in_grace(closing).await.unwrap_or_else(|| Err(no_time()))
+    }
+
     /// The outcome of a call that was not let in, of which nobody hears.
-    pub(super) fn gated(&self, error: ToolError) -> CallOutcome {
-        let error = error.of_tool(self.call.name.to_string());
+    pub(super) async fn gated(&self, error: ToolError) -> CallOutcome {
+        let error = self.close().await.err().unwrap_or(error).of_tool(self.call.name.to_string());
         CallOutcome::Finished(ToolResult::new(self.call.id.clone(), self.call.name.clone(), Err(error)))
     }
 
     /// The outcome of a call that a person has to see.
     pub(super) async fn asked(&self, request: Box<ApprovalRequest>) -> CallOutcome {
+        // Open before it is told: who hears of it may answer at once.
+        let address = request.address.clone();
+        if let Err(error) = self.open(OpenKind::Confirmation, &address, Some(request.clone()), None).await {
+            return self.ended(By::Nobody, Err(error)).await;
+        }
         let message = format!("requires confirmation: {}", request.hint);
         let error = ToolError::new(ErrorKind::ApprovalRequired, request.hint.clone());
         // The words for the model are these alone.
         let error = error.with_feedback(message).of_tool(self.call.name.to_string());
         let result = self.result(Err(error));
-        // Open before it is told: who hears of it may answer at once.
-        let given = std::mem::take(&mut *self.place.given());
-        self.executor.open.ask(self.call.clone(), request.clone(), given);
         self.told(&result).await;
         CallOutcome::Pending(Pending {
-            call: self.call.clone(),
-            address: request.address.clone(),
+            call: self.around.outlet.shown(self.call, self.definition),
+            address,
             operation: Operation::Confirmation(request),
             result: Some(result),
         })
@@ -83,6 +123,15 @@ impl Finishing<'_> {
                 Ok(request) => return self.asked(request).await,
                 Err(error) => outcome = Err(error),
             }
+        }
+        self.ended(by, outcome).await
+    }
+
+    /// The outcome of a call that asks nobody.
+    async fn ended(&self, mut by: By, mut outcome: Result<ToolOutput, ToolError>) -> CallOutcome {
+        if let Err(error) = self.close().await {
+            // The answer of somebody else counts.
+            (by, outcome) = (By::Nobody, Err(error));
         }
         // What a hook gives in place of a failure is the end of it.
         let has_succeeded = by == By::Tool && outcome.is_ok();
@@ -240,14 +289,18 @@ impl Finishing<'_> {
         let has_news = output.is_some_and(|output| !output.is_empty());
         let told = (!self.around.is_quiet).then_some(has_news);
         let address = self.around.address(&self.asked);
-        self.executor.open.add(OpenCall::LongRunning(self.call.clone(), address.clone()), told);
+        if let Err(error) = self.open(OpenKind::LongRunning, &address, None, told).await {
+            let result = self.result(Err(error));
+            self.told(&result).await;
+            return CallOutcome::Finished(result);
+        }
         match has_news {
             true => self.told(&result).await,
             // Its end comes with its answer.
             false => self.around.ended(&self.asked),
         }
         CallOutcome::Pending(Pending {
-            call: self.call.clone(),
+            call: self.around.outlet.shown(self.call, self.definition),
             address,
             operation: Operation::LongRunning(operation),
             result: has_news.then_some(result),

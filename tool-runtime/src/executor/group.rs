@@ -256,7 +256,7 @@ impl Ended {
     async fn finish(self, finishing: &Finishing<'_>) -> CallOutcome {
         match self {
             Self::External => finishing.external().await,
-            Self::Gated(error) => finishing.gated(error),
+            Self::Gated(error) => finishing.gated(error).await,
             Self::Asked(request) => finishing.asked(request).await,
             Self::Answered(Answer { outcome, by }) => finishing.answered(by, outcome).await,
             Self::Done(outcome) => finishing.answered(By::Tool, outcome).await,

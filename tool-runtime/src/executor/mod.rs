@@ -38,12 +38,10 @@ mod stream;
 
 use std::{
     fmt,
-    hash::{BuildHasher, RandomState},
     sync::{Arc, atomic::AtomicU64},
 };
 
 use tokio::sync::broadcast;
-use tool_core::{ConfirmationAnswer, ContentHash, ToolError, ToolOutput};
 
 pub use self::{
     batch::Batch,
@@ -54,10 +52,10 @@ pub use self::{
     stop::stopped,
     stream::{CallStream, StreamItem},
 };
-use self::{open::OpenCalls, outlet::Subject, settings::Settings};
+use self::{open::OpenCalls, settings::Settings};
 use crate::{
-    ApprovalRequest, CallOutcome, EventKind, EventListener, Notice, Registry, ToolCall, ToolEvent,
-    ToolResult, blocking::Detached, policy::Limited,
+    ApprovalRequest, CallOutcome, EventListener, Notice, Registry, ToolCall, ToolEvent, blocking::Detached,
+    policy::Limited,
 };
 
 /// Runs batches of calls: one [`CallOutcome`] for each call, in order, whatever happened to it. Cheap to
@@ -108,8 +106,6 @@ pub(crate) struct Inner {
     /// How many calls have arrived, here and at the executors of other tools that were made of this one.
     arrivals: Arc<AtomicU64>,
     detached: Arc<Detached>,
-    /// What nobody else knows.
-    salt: ContentHash,
     notices: Vec<Notice>,
 }
 
@@ -128,21 +124,20 @@ impl Executor {
     fn assemble(tools: Registry, settings: Settings, limits: Limited) -> Self {
         let (listeners, _) = broadcast::channel(settings.event_buffer);
         let detached = Arc::new(Detached::at_most(settings.max_detached));
-        let open = Arc::default();
-        let salt = ContentHash::of(&[RandomState::new().hash_one(0), RandomState::new().hash_one(1)]);
+        let open = Arc::new(OpenCalls::new(settings.open.clone()));
         let settings = Arc::new(settings);
-        let arrivals = Arc::default();
+        let arrivals = open.serials();
         let notices = settings.notices(&tools);
         let known = tools.clone();
-        let inner =
-            Inner { tools, known, settings, limits, listeners, open, arrivals, detached, salt, notices };
+        let inner = Inner { tools, known, settings, limits, listeners, open, arrivals, detached, notices };
         Self { inner: Arc::new(inner) }
     }
 
     /// An executor of other tools, such as the snapshot that a run takes of a
     /// [`Toolbox`](crate::Toolbox). Both share hooks, policies, limits, listeners and what is
     /// [detached](Self::detached); open calls are each one's own, so that one run cannot answer for another
-    /// whose calls have the same ids. [`notices`](Self::notices) lists rules that do nothing with these tools.
+    /// whose calls have the same ids, unless they were given a [store](ExecutorBuilder::open_calls).
+    /// [`notices`](Self::notices) lists rules that do nothing with these tools.
     ///
     /// # Errors
     ///
@@ -163,7 +158,7 @@ impl Executor {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn with_tools(&self, tools: Registry) -> Result<Self, ExecutorError> {
-        let Inner { settings, limits, listeners, arrivals, detached, salt, .. } = &*self.inner;
+        let Inner { settings, limits, listeners, arrivals, detached, .. } = &*self.inner;
         let inner = Inner {
             limits: limits.with_tools(tools.definitions().iter()).map_err(ExecutorError::Limits)?,
             notices: settings.notices(&tools),
@@ -171,10 +166,9 @@ impl Executor {
             tools,
             settings: Arc::clone(settings),
             listeners: listeners.clone(),
-            open: Arc::default(),
+            open: Arc::new(OpenCalls::new(settings.open.clone())),
             arrivals: Arc::clone(arrivals),
             detached: Arc::clone(detached),
-            salt: *salt,
         };
         Ok(Self { inner: Arc::new(inner) })
     }
@@ -226,13 +220,6 @@ impl Executor {
         EventListener::new(self.inner.listeners.subscribe())
     }
 
-    /// The calls that are not answered yet, in the order in which they came: those left to the caller,
-    /// those that go on, and those that wait for a person.
-    #[must_use]
-    pub fn open_calls(&self) -> Vec<OpenCall> {
-        self.inner.open.all()
-    }
-
     /// How many bodies of `blocking` tools still run whose calls are over: one that is late or cancelled
     /// cannot be stopped. See [`ExecutorBuilder::max_detached`].
     ///
@@ -272,116 +259,6 @@ impl Executor {
     #[must_use]
     pub fn confirmation_call(&self, request: &ApprovalRequest) -> ToolCall {
         request.to_call(&self.inner.settings.confirmation_call)
-    }
-
-    /// Takes an open call back, which will not be answered any more.
-    ///
-    /// # Errors
-    ///
-    /// If no such call is open, or `call` is an id that several open calls have.
-    pub fn forget(&self, call: impl Into<CallRef>) -> Result<OpenCall, AnswerError> {
-        self.inner.open.take(&call.into())
-    }
-
-    /// Gives the answer to an open call that was left to the caller, or that goes on after its batch.
-    /// The result is what the model reads.
-    ///
-    /// # Errors
-    ///
-    /// If no such call is open, `call` is an id that several open calls have, or it waits for a person; nothing is
-    /// changed.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use tool_runtime::{AnswerError, Executor, ToolCall, prelude::*};
-    ///
-    /// /// Opens a page.
-    /// #[tool]
-    /// fn open_page(url: String) {}
-    ///
-    /// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
-    /// let tools = Registry::builder().tool::<open_page>().build()?;
-    /// let executor = Executor::builder(tools).external(|_| true).build()?;
-    /// // A model that gives two calls the same id.
-    /// let call = |url: &str| ToolCall::new("open_page", json!({ "url": url })).with_id("call_1");
-    /// let outcomes = executor.run(vec![call("a.example"), call("b.example")]).await;
-    ///
-    /// let refused = executor.answer("call_1", Ok("opened".into())).unwrap_err();
-    /// assert!(matches!(refused, AnswerError::Ambiguous { .. }));
-    /// let second = outcomes[1].address().unwrap();
-    /// assert_eq!(executor.answer(second, Ok("opened b".into()))?.text(), "opened b");
-    /// // One is left, for which the id is enough.
-    /// assert_eq!(executor.answer("call_1", Ok("opened a".into()))?.text(), "opened a");
-    /// # Ok::<(), anyhow::Error>(())
-    /// # })?;
-    /// # Ok::<(), anyhow::Error>(())
-    /// ```
-    pub fn answer(
-        &self,
-        call: impl Into<CallRef>,
-        outcome: Result<ToolOutput, ToolError>,
-    ) -> Result<ToolResult, AnswerError> {
-        let (call, address, told) = self.inner.open.take_answerable(&call.into())?;
-        let outcome = outcome.map_err(|error| error.of_tool(call.name.to_string()));
-        let result = ToolResult::new(call.id, call.name, outcome);
-        if told == Some(false) {
-            // Nobody listening is no mistake.
-            let definition = self.inner.tools.get(&result.name).map(|tool| tool.definition());
-            let subject = Subject::new(address, Arc::clone(&result.name), definition);
-            let finished = EventKind::Finished { result: Arc::new(result.clone()) };
-            let _ = self.inner.listeners.send(subject.event(finished));
-        }
-        Ok(result)
-    }
-
-    /// A batch of the calls that wait for a person and were now answered. Its outcomes are in the order in which the
-    /// calls arrived, whatever the order of `answers`. A call that is confirmed is made as it was asked for; if it, or
-    /// its tool, has changed since, or its body asks another question, the person is asked again. The calls of a batch
-    /// that is dropped before it runs wait as before.
-    ///
-    /// # Errors
-    ///
-    /// If one of them does not wait for a person (any more), or is given by an id that several open calls have; then
-    /// none of them is run.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use tool_runtime::{ConfirmationAnswer, Executor, ToolCall, prelude::*};
-    ///
-    /// /// Removes a file.
-    /// #[tool(destructive, confirm)]
-    /// fn remove(path: String) -> String {
-    ///     format!("{path} is removed")
-    /// }
-    ///
-    /// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
-    /// let executor = Executor::new(Registry::builder().tool::<remove>().build()?);
-    /// let call = |path: &str| ToolCall::new("remove", json!({ "path": path }));
-    /// let mut outcomes = executor.run(vec![call("a"), call("b")]).await;
-    ///
-    /// // A person says yes to the first one and no to the second one.
-    /// let answer = |confirmed| ConfirmationAnswer { confirmed, payload: Value::Null };
-    /// let addresses = outcomes.iter().filter_map(|outcome| outcome.address().cloned());
-    /// let answers: Vec<_> = addresses.zip([answer(true), answer(false)]).collect();
-    /// let resumed = executor.resume(answers)?.run().await;
-    /// for (pending, outcome) in outcomes.iter_mut().filter(|it| !it.is_finished()).zip(resumed) {
-    ///     *pending = outcome;
-    /// }
-    /// assert_eq!(outcomes[0].result().unwrap().text(), "a is removed");
-    /// assert_eq!(outcomes[1].result().unwrap().text(), "Denied: the \"remove\" call is rejected");
-    /// # Ok::<(), anyhow::Error>(())
-    /// # })?;
-    /// # Ok::<(), anyhow::Error>(())
-    /// ```
-    pub fn resume<C: Into<CallRef>>(
-        &self,
-        answers: impl IntoIterator<Item = (C, ConfirmationAnswer)>,
-    ) -> Result<Batch, AnswerError> {
-        let answers = answers.into_iter().map(|(call, answer)| (call.into(), answer));
-        let confirmed = self.inner.open.take_confirmed(answers.collect())?;
-        Ok(Batch::resumed(self.clone(), confirmed))
     }
 }
 

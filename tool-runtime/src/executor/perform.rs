@@ -108,6 +108,12 @@ async fn answered<'a>(
     if let Some(outcome) = scope.over() {
         return outcome;
     }
+    // A call that was open is run at most once, here or anywhere else.
+    if let Some(confirmed) = scope.asked.confirmed
+        && let Err(error) = Box::pin(confirmed.close(&executor.open)).await
+    {
+        return Some(Err(error));
+    }
     if let Some(over) = cx.run().and_then(|run| run.count_call().err()) {
         return Some(Err(over));
     }

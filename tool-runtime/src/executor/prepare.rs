@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use tool_core::{
-    __private::within_call, Arguments, Confirmation, ContentHash, ErrorKind, Permission, Prepared, Retry,
+    __private::within_call, Arguments, CallAddress, Confirmation, ErrorKind, Permission, Prepared, Retry,
     ToolContext, ToolError, ToolOutput,
 };
 
@@ -14,7 +14,7 @@ use super::{
     around::{Place, Surroundings},
     open::Confirmed,
     outlet::HOOK,
-    questions::{Given, answer_of, asked, rejected, unanswered},
+    questions::{About, Given, answer_of, asked, rejected, unanswered},
     shown::shown,
     stop::Stop,
 };
@@ -265,12 +265,12 @@ impl<'a> Preparing<'a, '_> {
         }
         let permission = self.permission(ruled).await.map_err(by_permission)?;
         if let Some(question) = self.question(permission).map_err(by_permission)? {
-            let (definition, arguments) = (self.entry.definition(), self.prepared.arguments().as_str());
-            let hash = question.bound_to(self.executor.salt, definition, arguments);
+            let address = self.around.address(&self.asked);
             // The answer to another question than this one counts for nothing.
-            match self.given.to(hash) {
-                Some(answer) => self.cx.approve(answer.clone()),
-                None => self.ask(question, hash).await?,
+            let answer = self.given.to(&question, &self.about(&address)).cloned();
+            match answer {
+                Some(answer) => self.cx.approve(answer),
+                None => self.ask(question, &address).await?,
             }
         }
         self.hand_answers_to_body();
@@ -319,9 +319,20 @@ impl<'a> Preparing<'a, '_> {
     /// Hands the answers to questions of the tool's body to its context, where they were about this call as it is
     /// now.
     fn hand_answers_to_body(&mut self) {
-        let (salt, definition) = (self.executor.salt, self.entry.definition());
+        if self.given.is_empty() {
+            return;
+        }
+        let address = self.around.address(&self.asked);
+        let (open, definition) = (&self.executor.open, self.entry.definition());
         let arguments = self.prepared.arguments().as_str();
-        self.given.hand_to(self.cx, |request| request.is_about(salt, definition, arguments));
+        let about = About { open, address: &address, definition, arguments };
+        self.given.hand_to(self.cx, |request| about.is_of(request));
+    }
+
+    /// The call as it is now, for questions about it.
+    fn about<'q>(&'q self, address: &'q CallAddress) -> About<'q> {
+        let (open, definition) = (&self.executor.open, self.entry.definition());
+        About { open, address, definition, arguments: self.prepared.arguments().as_str() }
     }
 
     /// The call as it would run, for people.
@@ -331,15 +342,14 @@ impl<'a> Preparing<'a, '_> {
     }
 
     /// Asks a person, through the approver or later.
-    async fn ask(&mut self, question: Question, hash: ContentHash) -> Result<(), Step<'a>> {
+    async fn ask(&mut self, question: Question, address: &CallAddress) -> Result<(), Step<'a>> {
         let by_permission = |error| Step::answered(By::Permission, Err(error));
         let settings = &self.executor.settings;
         if settings.approver.is_none() && question.cause == Cause::Permission && !settings.ask_later {
             return Err(by_permission(ToolError::new(ErrorKind::ApprovalRequired, question.hint)));
         }
         self.given.has_room().map_err(by_permission)?;
-        let address = self.around.address(&self.asked);
-        let request = ApprovalRequest::new(self.shown(), address, question, hash);
+        let request = self.about(address).request(self.shown(), question);
         self.around.asking(&request, self.entry.definition()).await;
         let Some(approver) = &settings.approver else { return Err(Step::Asked(Box::new(request))) };
         let (request, said) =

@@ -3,7 +3,7 @@
 //! An answer is bound to its question: to the cause, the hint and the payload, to the definition of the tool and to
 //! the arguments. The answer to one question is none to another one of the same call.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::SystemTime};
 
 use serde_json::Value;
 use tool_core::{
@@ -11,9 +11,10 @@ use tool_core::{
     ToolDefinition, ToolError, ToolOutput,
 };
 
-use super::{Inner, shown::shown};
+use super::{Inner, open::OpenCalls, shown::shown};
 use crate::{
-    ApprovalHandle, BoxApprover, ToolCall,
+    ApprovalHandle, BoxApprover, ToolCall, millis,
+    open::{Message, addressed},
     policy::{Approval, ApprovalRequest, Cause, Question},
     shield::shielded,
 };
@@ -32,6 +33,11 @@ pub(super) struct Given {
 }
 
 impl Given {
+    /// The answers that were given before.
+    pub(super) fn new(answers: Vec<(Box<ApprovalRequest>, ConfirmationAnswer)>) -> Self {
+        Self { answers, ..Self::default() }
+    }
+
     /// Whether no question was answered.
     pub(super) fn is_empty(&self) -> bool {
         self.answers.is_empty()
@@ -41,9 +47,9 @@ impl Given {
         self.answers.push((request, answer));
     }
 
-    /// Takes the last answer away; gives its question.
-    pub(super) fn take_last(&mut self) -> Option<Box<ApprovalRequest>> {
-        self.answers.pop().map(|(request, _)| request)
+    /// The questions and answers, for a call that is opened again.
+    pub(super) fn into_answers(self) -> Vec<(Box<ApprovalRequest>, ConfirmationAnswer)> {
+        self.answers
     }
 
     pub(super) fn wait_for(&mut self, request: Box<ApprovalRequest>) {
@@ -59,9 +65,14 @@ impl Given {
         self.answers.iter().any(|(request, answer)| request.cause != Cause::Tool && !answer.confirmed)
     }
 
-    /// The answer to the question that has `hash`.
-    pub(super) fn to(&self, hash: ContentHash) -> Option<&ConfirmationAnswer> {
-        self.answers.iter().rev().find(|(request, _)| request.hash == hash).map(|(_, answer)| answer)
+    /// The answer to `question`, where it was about the call as it is now.
+    pub(super) fn to(&self, question: &Question, about: &About<'_>) -> Option<&ConfirmationAnswer> {
+        let is_it = |request: &ApprovalRequest| {
+            (request.cause, &request.hint, &request.payload)
+                == (question.cause, &question.hint, &question.payload)
+                && about.is_of(request)
+        };
+        self.answers.iter().rev().find(|(request, _)| is_it(request)).map(|(_, answer)| answer)
     }
 
     /// Hands the answers to questions of the body to `cx`, where `counts` says that they still count.
@@ -147,10 +158,56 @@ impl Asking<'_> {
         let Self { executor, call, address, definition, arguments } = self;
         let (hint, payload) = (error.reason().into_owned(), error.details().cloned().unwrap_or_default());
         let question = Question { cause: Cause::Tool, hint, payload };
-        let hash = question.bound_to(executor.salt, definition, arguments.as_str());
         let arguments = Arguments::from(arguments.as_str().to_owned());
-        let call = shown(&ToolCall { arguments, ..call.clone() }, definition);
-        Box::new(ApprovalRequest::new(call, address, question, hash))
+        let call = shown(&ToolCall { arguments: arguments.clone(), ..call.clone() }, definition);
+        let about =
+            About { open: &executor.open, address: &address, definition, arguments: arguments.as_str() };
+        Box::new(about.request(call, question))
+    }
+}
+
+/// A call as it is now: an answer counts for nothing else.
+pub(super) struct About<'a> {
+    pub(super) open: &'a OpenCalls,
+    pub(super) address: &'a CallAddress,
+    pub(super) definition: &'a ToolDefinition,
+    /// In canonical form.
+    pub(super) arguments: &'a str,
+}
+
+impl About<'_> {
+    /// The question to a person about the call, which is shown as `call`.
+    pub(super) fn request(&self, call: ToolCall, question: Question) -> ApprovalRequest {
+        let expires_at = self.open.expires_at();
+        let message = self.message((question.cause, &question.hint, &question.payload), expires_at);
+        let hash = self.open.key().sign(&message);
+        ApprovalRequest::new(call, self.address.clone(), question, expires_at, hash)
+    }
+
+    /// Returns `true` if `request` was made about the call as it is now, by this program.
+    pub(super) fn is_of(&self, request: &ApprovalRequest) -> bool {
+        let question = (request.cause, &*request.hint, &request.payload);
+        self.open.key().is_of(request.hash, &self.message(question, request.expires_at))
+    }
+
+    /// All that an answer is bound to.
+    fn message(
+        &self,
+        (cause, hint, payload): (Cause, &str, &Value),
+        expires_at: Option<SystemTime>,
+    ) -> Message {
+        let Self { open: _, address, definition, arguments } = self;
+        // As JSON, so that the order of properties and blanks do not matter, and all digits do.
+        let arguments = ContentHash::of_json(arguments).unwrap_or_else(|| ContentHash::of(arguments));
+        let expires_at = expires_at.map(|end| millis::of(end).to_le_bytes());
+        addressed(Message::new("tool-runtime approval 1"), address)
+            .field(cause.name().as_bytes())
+            .field(hint.as_bytes())
+            .hash(ContentHash::of(payload))
+            .field(definition.name().as_str().as_bytes())
+            .hash(definition.content_hash())
+            .hash(arguments)
+            .optional(expires_at.as_ref().map(<[u8; 8]>::as_slice))
     }
 }
 
@@ -164,4 +221,82 @@ pub(super) fn unanswered(claim: &str) -> ToolError {
 pub(super) fn rejected(tool: &str, reason: &str) -> ToolError {
     let reason = if reason.is_empty() { String::new() } else { format!(": {reason}") };
     ToolError::new(ErrorKind::Denied, format!("the \"{tool}\" call is rejected{reason}"))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use std::time::Duration;
+
+    use serde_json::json;
+    use tool_core::{InputSchema, ToolName};
+
+    use super::*;
+
+    fn definition(name: &'static str, description: &'static str) -> ToolDefinition {
+        let schema = InputSchema::new(json!({ "type": "object" })).unwrap();
+        ToolDefinition::new(ToolName::new(name).unwrap(), description, schema)
+    }
+
+    fn address(run: Option<&str>, id: &str, serial: u64) -> CallAddress {
+        CallAddress { run: run.map(Into::into), call_id: id.into(), serial }
+    }
+
+    // I17: an approval of a tool is none of another one that took its place, and none of another question.
+    #[test]
+    fn an_answer_is_bound_to_all_that_a_person_was_asked() {
+        let open = OpenCalls::new(Default::default());
+        let pays = definition("pay", "Pays.");
+        let about = |definition, address, arguments| About { open: &open, address, definition, arguments };
+        let asked = |cause, hint: &str, payload| Question { cause, hint: hint.to_owned(), payload };
+        let here = address(Some("r"), "c", 1);
+        let first = about(&pays, &here, r#"{"a":1,"b":2.0}"#);
+        let question = || asked(Cause::Tool, "Pay?", json!(7));
+        let request = first.request(ToolCall::new("pay", "{}"), question());
+        assert!(first.is_of(&request));
+        // I16: it is bound to what the arguments mean.
+        assert!(about(&pays, &here, r#"{ "b" : 2, "a" : 1 }"#).is_of(&request));
+
+        let elsewhere = [address(None, "c", 1), address(Some("r"), "d", 1), address(Some("r"), "c", 2)];
+        let twice = definition("pay", "Pays twice.");
+        let named = definition("play", "Pays.");
+        for other in [
+            about(&twice, &here, first.arguments),
+            about(&named, &here, first.arguments),
+            about(&pays, &here, r#"{"a":1,"b":3}"#),
+            // 128 bits are no `f64`.
+            about(&pays, &here, r#"{"a":1.00000000000000000000000000001,"b":2}"#),
+            about(&pays, &elsewhere[0], first.arguments),
+            about(&pays, &elsewhere[1], first.arguments),
+            about(&pays, &elsewhere[2], first.arguments),
+        ] {
+            assert!(!other.is_of(&request));
+        }
+        let altered: [fn(&mut ApprovalRequest); 6] = [
+            |it| it.cause = Cause::Confirmation,
+            |it| it.hint.push('!'),
+            |it| it.payload = json!(8),
+            |it| it.payload = Value::Null,
+            |it| it.expires_at = None,
+            |it| it.expires_at = it.expires_at.map(|end| end + Duration::from_secs(1)),
+        ];
+        for alter in altered {
+            let mut altered = request.clone();
+            alter(&mut altered);
+            assert!(!first.is_of(&altered), "{altered:?}");
+        }
+
+        let given = Given::new(vec![(Box::new(request), ConfirmationAnswer::default())]);
+        assert!(given.to(&question(), &first).is_some());
+        for other in [
+            asked(Cause::Permission, "Pay?", json!(7)),
+            asked(Cause::Tool, "Pay more?", json!(7)),
+            asked(Cause::Tool, "Pay?", Value::Null),
+        ] {
+            assert!(given.to(&other, &first).is_none());
+        }
+        // Another process without a key of the program.
+        let elsewhere = OpenCalls::new(Default::default());
+        assert!(given.to(&question(), &About { open: &elsewhere, ..first }).is_none());
+    }
 }

@@ -262,8 +262,8 @@ impl Executor {
     ///
     /// let sums = executor.with_settings(&run, RunSettings::new().show(Visibility::all().only(["add"])))?;
     /// assert_eq!(sums.tools().len(), 1);
-    /// assert_eq!(sums.answer("call_1", Ok("opened".into()))?.text(), "opened");
-    /// assert!(executor.open_calls().is_empty());
+    /// assert_eq!(sums.answer("call_1", Ok("opened".into())).await?.text(), "opened");
+    /// assert!(executor.open_calls().await?.is_empty());
     /// # Ok::<(), anyhow::Error>(())
     /// # })?;
     /// # Ok::<(), anyhow::Error>(())
@@ -300,7 +300,6 @@ impl Executor {
             open: Arc::clone(&inner.open),
             arrivals: Arc::clone(&inner.arrivals),
             detached: Arc::clone(&inner.detached),
-            salt: inner.salt,
             notices,
         };
         Ok(Self { inner: Arc::new(inner) })

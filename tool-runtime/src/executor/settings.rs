@@ -5,6 +5,7 @@ use std::{fmt, sync::Arc, time::Duration};
 use tool_core::Confirmation;
 
 use super::build::{ExecutionStrategy, Finish};
+use super::open::OpenSettings;
 use crate::{
     BoxApprover, BoxHook, BoxPolicy, CallView, Notice, Registry,
     policy::{CONFIRMATION_CALL, ResultBudget, RetryPolicy, Rules},
@@ -39,6 +40,7 @@ pub(super) struct Settings {
     pub(super) timeout: Option<Duration>,
     pub(super) idle_timeout: Option<Duration>,
     pub(super) grace_period: Duration,
+    pub(super) open: OpenSettings,
     pub(super) event_buffer: usize,
     pub(super) max_detached: usize,
     pub(super) traces: Traces,
@@ -72,6 +74,7 @@ impl Default for Settings {
             timeout: None,
             idle_timeout: None,
             grace_period: GRACE_PERIOD,
+            open: OpenSettings::default(),
             event_buffer: 256,
             max_detached: 64,
             traces: Traces::default(),

@@ -1,12 +1,12 @@
 //! Asking a person.
 
-use std::fmt;
+use std::{fmt, time::SystemTime};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json, value::RawValue};
-use tool_core::{__private::FormatVersion, CallAddress, ConfirmationAnswer, ContentHash, ToolDefinition};
+use tool_core::{__private::FormatVersion, CallAddress, ConfirmationAnswer, ContentHash};
 
-use crate::ToolCall;
+use crate::{ToolCall, millis};
 
 /// The name of the virtual call by which a front end is asked for a confirmation, where no other is
 /// chosen.
@@ -31,8 +31,12 @@ pub struct ApprovalRequest {
     pub payload: Value,
     /// The reason for which the call requires an approval.
     pub cause: Cause,
-    /// The hash of all that the answer is bound to: the cause, the hint, the payload, the tool's definition, its
-    /// arguments, and the executor that asks.
+    /// The time from which answers are refused, if there is one; as JSON in milliseconds since the Unix epoch.
+    #[serde(rename = "expiresAtMs", with = "millis::option", skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<SystemTime>,
+    /// The message authentication code of all that the answer is bound to, under the key of the program or, without one,
+    /// of the process: the address, the cause, the hint, the payload, the tool's name and definition, its arguments, and
+    /// the expiry.
     pub hash: ContentHash,
 }
 
@@ -47,12 +51,14 @@ struct Wire {
     #[serde(default)]
     payload: Value,
     cause: Cause,
+    #[serde(default, rename = "expiresAtMs", with = "millis::option")]
+    expires_at: Option<SystemTime>,
     hash: ContentHash,
 }
 
 impl From<Wire> for ApprovalRequest {
-    fn from(Wire { call, address, hint, payload, cause, hash, .. }: Wire) -> Self {
-        Self { call, address, hint, payload, cause, hash }
+    fn from(Wire { call, address, hint, payload, cause, expires_at, hash, .. }: Wire) -> Self {
+        Self { call, address, hint, payload, cause, expires_at, hash }
     }
 }
 
@@ -61,19 +67,6 @@ pub(crate) struct Question {
     pub(crate) cause: Cause,
     pub(crate) hint: String,
     pub(crate) payload: Value,
-}
-
-impl Question {
-    /// The hash of the question about a call of `definition` with `arguments`. `salt` keeps those who see the hash
-    /// from guessing a secret among the arguments.
-    pub(crate) fn bound_to(
-        &self,
-        salt: ContentHash,
-        definition: &ToolDefinition,
-        arguments: &str,
-    ) -> ContentHash {
-        bound_to(salt, definition, arguments, (self.cause, &self.hint, &self.payload))
-    }
 }
 
 /// The reason for which a call requires an approval.
@@ -90,20 +83,26 @@ pub enum Cause {
     Tool,
 }
 
+impl Cause {
+    /// The name by which it is authenticated; it stays as it is.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Confirmation => "confirmation",
+            Self::Permission => "permission",
+            Self::Tool => "tool",
+        }
+    }
+}
+
 impl ApprovalRequest {
     pub(crate) fn new(
         call: ToolCall,
         address: CallAddress,
         Question { cause, hint, payload }: Question,
+        expires_at: Option<SystemTime>,
         hash: ContentHash,
     ) -> Self {
-        Self { call, address, hint, payload, cause, hash }
-    }
-
-    /// Returns `true` if the question, about a call of `definition` with `arguments`, is the one that the answer is
-    /// bound to.
-    pub(crate) fn is_about(&self, salt: ContentHash, definition: &ToolDefinition, arguments: &str) -> bool {
-        self.hash == bound_to(salt, definition, arguments, (self.cause, &self.hint, &self.payload))
+        Self { call, address, hint, payload, cause, expires_at, hash }
     }
 
     /// The request as a call of a tool named `name` that does not exist, for front ends that answer
@@ -200,17 +199,6 @@ impl fmt::Display for NotAConfirmation {
 
 impl std::error::Error for NotAConfirmation {}
 
-fn bound_to(
-    salt: ContentHash,
-    definition: &ToolDefinition,
-    arguments: &str,
-    question: (Cause, &str, &Value),
-) -> ContentHash {
-    // As JSON, so that the order of properties and blanks do not matter, and all digits do.
-    let arguments = ContentHash::of_json(arguments).unwrap_or_else(|| ContentHash::of(arguments));
-    ContentHash::combine([salt, definition.content_hash(), arguments, ContentHash::of(&question)])
-}
-
 /// The decision on a request.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
@@ -237,40 +225,5 @@ pub fn confirmation_answer(value: &Value) -> Result<ConfirmationAnswer, serde_js
     match value.get("response").and_then(Value::as_str) {
         Some(text) => serde_json::from_str(text),
         None => <ConfirmationAnswer as serde::Deserialize>::deserialize(value),
-    }
-}
-
-#[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test may")]
-mod tests {
-    use tool_core::{InputSchema, ToolName};
-
-    use super::*;
-
-    // I17: an approval of a tool is none of another one that took its place, and none of another question.
-    #[test]
-    fn an_answer_is_bound_to_the_definition_and_to_the_question() {
-        let definition = |description: &'static str| {
-            let schema = InputSchema::new(json!({ "type": "object" })).unwrap();
-            ToolDefinition::new(ToolName::new("pay").unwrap(), description, schema)
-        };
-        let salt = ContentHash::of("salt");
-        let hash = |description, arguments, cause, hint: &str, payload| {
-            let question = Question { cause, hint: hint.to_owned(), payload };
-            question.bound_to(salt, &definition(description), arguments)
-        };
-        let asked = || hash("Pays.", "{}", Cause::Tool, "Pay?", json!(7));
-        assert_eq!(asked(), asked());
-        for other in [
-            hash("Pays twice.", "{}", Cause::Tool, "Pay?", json!(7)),
-            hash("Pays.", r#"{"a":1}"#, Cause::Tool, "Pay?", json!(7)),
-            hash("Pays.", "{}", Cause::Confirmation, "Pay?", json!(7)),
-            hash("Pays.", "{}", Cause::Permission, "Pay?", json!(7)),
-            hash("Pays.", "{}", Cause::Tool, "Pay more?", json!(7)),
-            hash("Pays.", "{}", Cause::Tool, "Pay?", json!(8)),
-            hash("Pays.", "{}", Cause::Tool, "Pay?", Value::Null),
-        ] {
-            assert_ne!(asked(), other);
-        }
     }
 }

@@ -49,6 +49,11 @@ fn run<F: Future>(future: F) -> F::Output {
     runtime.block_on(future)
 }
 
+/// The output of `future`, which waits for nothing, as a store in memory does.
+fn now<F: Future>(future: F) -> F::Output {
+    futures_util::FutureExt::now_or_never(future).expect("it waits for nothing")
+}
+
 /// One call of a set of tools.
 fn call(tools: RegistryBuilder, name: &str, arguments: &str) -> Result<ToolOutput, ToolError> {
     let tools = tools.build().unwrap();

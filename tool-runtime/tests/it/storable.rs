@@ -338,3 +338,26 @@ fn a_correction_is_read_as_it_was_stored() {
     assert_eq!(again(&result).corrections(), [read]);
     assert!(result.finished_at <= SystemTime::now());
 }
+
+/// Waves, and reports that it does.
+#[tool(register = false)]
+fn wave(cx: &ToolContext) -> Result<&'static str, ToolError> {
+    cx.progress(tool_runtime::Progress::new(1.0).of(2.0))?;
+    Ok("o/")
+}
+
+#[test]
+fn events_are_read_as_they_were_stored() {
+    let tools = Registry::builder().tool::<pay>().tool::<wave>().build().unwrap();
+    let executor = Executor::new(tools);
+    let mut listener = executor.subscribe();
+    let pays = ToolCall::new("pay", r#"{"amount":340282366920938463463374607431768211455,"pin":"hunter2"}"#);
+    crate::run(executor.run(vec![pays, ToolCall::new("wave", "{}")]));
+    let events: Vec<_> = std::iter::from_fn(|| listener.try_next()).map(Result::unwrap).collect();
+    assert!(events.len() >= 6, "{events:?}");
+    for event in &events {
+        let read: tool_runtime::ToolEvent = again(event);
+        assert_eq!((read.id(), read.name(), read.title()), (event.id(), event.name(), event.title()));
+        assert!(!serde_json::to_string(event).unwrap().contains("hunter2"), "{event:?}");
+    }
+}

@@ -102,7 +102,8 @@ async fn a_message_and_its_results_are_appended_in_the_order_of_the_calls() {
         expected.extend(listed(bound.results(std::slice::from_ref(&done))));
         assert_eq!(messages(&body, name), expected, "{name}");
 
-        let answer = executor.answer(outcomes[0].address().unwrap(), Ok(ToolOutput::from("yes"))).unwrap();
+        let answer =
+            executor.answer(outcomes[0].address().unwrap(), Ok(ToolOutput::from("yes"))).await.unwrap();
         outcomes[0] = CallOutcome::Finished(answer.clone());
         let mut body = begun(&bound, name);
         bound.append(&mut body, &read, &outcomes);

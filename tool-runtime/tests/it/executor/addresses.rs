@@ -79,22 +79,27 @@ fn each_answer_reaches_its_call_where_several_have_one_id() {
             let at = addresses(&outcomes);
             let serials: Vec<_> = at.iter().map(|address| address.serial).collect();
             assert_eq!(serials, [0, 1, 2, 3, 4, 5, 6]);
-            let open: Vec<_> = executor.open_calls().iter().map(|open| open.address().clone()).collect();
+            let open: Vec<_> = crate::now(executor.open_calls())
+                .unwrap()
+                .iter()
+                .map(|open| open.address().clone())
+                .collect();
             assert_eq!(open, at);
 
             // The id fits all of them, and changes none.
             let ambiguous = AnswerError::Ambiguous { id: "call_1".into(), addresses: at.clone() };
-            assert_eq!(executor.answer("call_1", Ok("lost".into())).unwrap_err(), ambiguous);
-            assert_eq!(executor.resume([("call_1", says(0))]).unwrap_err(), ambiguous);
-            assert_eq!(executor.forget("call_1").unwrap_err(), ambiguous);
-            assert_eq!(executor.open_calls().len(), 7);
+            assert_eq!(crate::now(executor.answer("call_1", Ok("lost".into()))).unwrap_err(), ambiguous);
+            assert_eq!(crate::now(executor.resume([("call_1", says(0))])).unwrap_err(), ambiguous);
+            assert_eq!(crate::now(executor.forget("call_1")).unwrap_err(), ambiguous);
+            assert_eq!(crate::now(executor.open_calls()).unwrap().len(), 7);
 
-            let answered = |at: &CallAddress, text: &str| executor.answer(at, Ok(text.into())).unwrap();
+            let answered =
+                |at: &CallAddress, text: &str| crate::now(executor.answer(at, Ok(text.into()))).unwrap();
             assert_eq!(answered(&at[5], "second").text(), "second");
             assert_eq!(answered(&at[4], "built").name.as_ref(), "start");
             // All at once, in any order.
             let answers = [6, 0, 3, 2].map(|n| (&at[n], says(format!("answer {n}"))));
-            let batch = executor.resume(answers).unwrap();
+            let batch = crate::now(executor.resume(answers)).unwrap();
             assert_eq!(
                 texts(&crate::run(batch.run())),
                 [
@@ -105,11 +110,13 @@ fn each_answer_reaches_its_call_where_several_have_one_id() {
                 ]
             );
             // One is left, for which the id is enough.
-            let [OpenCall::External(call, left)] = &executor.open_calls()[..] else { panic!() };
+            let [OpenCall::External(call, left)] = &crate::now(executor.open_calls()).unwrap()[..] else {
+                panic!()
+            };
             assert_eq!((call.arguments.to_value().unwrap(), left), (json!({ "amount": 1 }), &at[1]));
-            assert_eq!(executor.answer("call_1", Ok("first".into())).unwrap().text(), "first");
+            assert_eq!(crate::now(executor.answer("call_1", Ok("first".into()))).unwrap().text(), "first");
             // Each counts once.
-            let again = executor.answer(&at[1], Ok("again".into())).unwrap_err();
+            let again = crate::now(executor.answer(&at[1], Ok("again".into()))).unwrap_err();
             assert_eq!(again, AnswerError::NotOpen(CallRef::Address(at[1].clone())));
             assert_eq!(
                 again.to_string(),
@@ -143,7 +150,7 @@ fn all_that_waits_carries_its_address() {
     let asking = executor.confirmation_call(request).arguments.to_value().unwrap();
     let read: CallAddress = serde_json::from_value(asking["address"].clone()).unwrap();
     assert_eq!(read, address(0));
-    assert!(executor.resume([(read, says(1))]).is_ok());
+    assert!(crate::now(executor.resume([(read, says(1))])).is_ok());
 }
 
 // I20: an address is that of one call only.
@@ -159,11 +166,11 @@ fn an_address_of_another_run_or_id_is_none() {
     ];
     for address in wrong {
         assert_eq!(
-            executor.answer(&address, Ok("lost".into())).unwrap_err(),
+            crate::now(executor.answer(&address, Ok("lost".into()))).unwrap_err(),
             AnswerError::NotOpen(CallRef::Address(address))
         );
     }
-    assert!(executor.answer(right, Ok("done".into())).is_ok());
+    assert!(crate::now(executor.answer(right, Ok("done".into()))).is_ok());
 }
 
 // I20
@@ -174,10 +181,10 @@ fn a_call_is_not_answered_by_its_id_and_its_address_at_once() {
     let address = addresses(&outcomes).remove(0);
     let answers = [(CallRef::from("call_1"), says(1)), (CallRef::from(&address), says(2))];
     assert_eq!(
-        executor.resume(answers).unwrap_err(),
+        crate::now(executor.resume(answers)).unwrap_err(),
         AnswerError::AnsweredTwice(CallRef::Address(address.clone()))
     );
-    let batch = executor.resume([(&address, says(3))]).unwrap();
+    let batch = crate::now(executor.resume([(&address, says(3))])).unwrap();
     assert_eq!(texts(&crate::run(batch.run())), ["paid 0: 3"]);
 }
 
@@ -185,7 +192,7 @@ fn a_call_is_not_answered_by_its_id_and_its_address_at_once() {
 fn a_message_names_a_few_of_many_addresses() {
     let executor = executor(|builder| builder);
     crate::run(executor.run(same(&["elsewhere"; 1000])));
-    let message = executor.forget("call_1").unwrap_err().to_string();
+    let message = crate::now(executor.forget("call_1")).unwrap_err().to_string();
     assert!(
         message.starts_with("1000 open calls have the id call_1; answer each by its address: call_1#0, ")
     );
@@ -199,13 +206,13 @@ fn a_call_keeps_its_address_while_it_is_open() {
         let executor = executor(|builder| builder.strategy(strategy));
         let outcomes = crate::run(executor.run(same(&["pay", "ask", "pay"])));
         let at = addresses(&outcomes);
-        drop(executor.resume([(&at[1], says(1)), (&at[0], says(1))]).unwrap());
-        drop(executor.resume([(&at[2], says(1))]).unwrap().run());
+        drop(crate::now(executor.resume([(&at[1], says(1)), (&at[0], says(1))])).unwrap());
+        drop(crate::now(executor.resume([(&at[2], says(1))])).unwrap().run());
         let open = |executor: &Executor| -> Vec<_> {
-            executor.open_calls().iter().map(|open| open.address().clone()).collect()
+            crate::now(executor.open_calls()).unwrap().iter().map(|open| open.address().clone()).collect()
         };
         assert_eq!(open(&executor), at);
-        let batch = executor.resume([(&at[2], says("last")), (&at[1], says("own"))]).unwrap();
+        let batch = crate::now(executor.resume([(&at[2], says("last")), (&at[1], says("own"))])).unwrap();
         let other = RunContext::new();
         let resumed = crate::run(batch.within(other).run());
         assert_eq!(texts(&resumed), [r#"asked 1: "own""#, r#"paid 2: "last""#]);
@@ -260,11 +267,11 @@ fn the_idempotency_key_is_that_of_the_call_whenever_it_runs() {
     let executor = built(false);
     crate::run(executor.batch(one("noting", "{}")).within(RunContext::new()).run());
     for _ in 0..2 {
-        let batch = executor.resume([("0", says(1))]).unwrap();
+        let batch = crate::now(executor.resume([("0", says(1))])).unwrap();
         crate::run(batch.within(RunContext::new()).run());
     }
     let resumed = taken();
-    assert!(executor.open_calls().is_empty());
+    assert!(crate::now(executor.open_calls()).unwrap().is_empty());
     assert!(resumed.len() == 3 && all_equal(&resumed), "{resumed:?}");
     assert_ne!(resumed[0], first[0]);
 }

@@ -58,7 +58,7 @@ fn request(outcome: &CallOutcome) -> &ApprovalRequest {
 }
 
 async fn resume(executor: &Observed, id: &str, answer: ConfirmationAnswer) -> Vec<CallOutcome> {
-    executor.drive(executor.resume([(id, answer)]).unwrap()).await
+    executor.drive(executor.resume([(id, answer)]).await.unwrap()).await
 }
 
 // I14
@@ -94,7 +94,9 @@ fn a_call_that_waits_for_a_person_is_answered_for_now_and_not_run() {
             (Cause::Confirmation, "May the tool pay be called?")
         );
         executor.assert_told(["started 0", "asked 0", "finished 0"]);
-        let [OpenCall::Confirmation(call, open)] = &executor.open_calls()[..] else { panic!() };
+        let [OpenCall::Confirmation(call, open)] = &executor.open_calls().await.unwrap()[..] else {
+            panic!()
+        };
         assert_eq!((call, open.as_ref()), (&one("pay", PAY)[0], request));
 
         let asking = executor.confirmation_call(request);
@@ -130,7 +132,7 @@ fn a_call_runs_as_it_was_asked_for_when_the_person_agrees() {
         assert_eq!(texts(&outcomes), [r#"paid 7, Some((true, Object {"by": String("Ada")}))"#]);
         executor.assert_told(["started 0", "finished 0"]);
         assert_eq!(counter.get(), 1);
-        assert!(executor.open_calls().is_empty());
+        assert!(executor.open_calls().await.unwrap().is_empty());
     });
 }
 
@@ -184,7 +186,7 @@ fn an_answer_counts_once() {
         let executor = way.executor(paying(&counter));
         executor.run(one("pay", PAY)).await;
         resume(&executor, "0", yes()).await;
-        let error = executor.resume([("0", yes())]).unwrap_err();
+        let error = executor.resume([("0", yes())]).await.unwrap_err();
         assert_eq!(error, AnswerError::NotOpen("0".into()));
         assert_eq!(
             error.to_string(),
@@ -204,10 +206,10 @@ fn an_answer_to_two_calls_of_one_id_counts_for_none() {
         calls.extend(one("pay", r#"{"amount":7000}"#));
         let outcomes = executor.run(calls).await;
         let addresses: Vec<_> = outcomes.iter().map(|outcome| outcome.address().unwrap().clone()).collect();
-        let refused = executor.resume([("0", yes())]).unwrap_err();
+        let refused = executor.resume([("0", yes())]).await.unwrap_err();
         assert_eq!(refused.to_string(), "2 open calls have the id 0; answer each by its address: 0#0, 0#1");
         assert_eq!(refused, AnswerError::Ambiguous { id: "0".into(), addresses });
-        assert_eq!((counter.get(), executor.open_calls().len()), (0, 2));
+        assert_eq!((counter.get(), executor.open_calls().await.unwrap().len()), (0, 2));
     });
 }
 
@@ -221,16 +223,17 @@ fn answers_that_do_not_fit_change_nothing() {
         let mut calls = one("pay", PAY);
         calls.push(ToolCall::new("small", r#"{"n":1}"#).with_id("1"));
         executor.run(calls).await;
-        let refused =
-            |answers: Vec<(&str, ConfirmationAnswer)>| executor.resume(answers).unwrap_err().to_string();
+        let refused = |answers: Vec<(&str, ConfirmationAnswer)>| {
+            crate::now(executor.resume(answers)).unwrap_err().to_string()
+        };
         assert_eq!(
             refused(vec![("0", yes()), ("1", yes())]),
             "the call 1 does not wait for a person, and is answered by `answer`"
         );
         assert_eq!(refused(vec![("0", yes()), ("0", no())]), "the call 0 was answered twice at once");
-        let waits = executor.answer("0", Ok("paid".into())).unwrap_err();
+        let waits = executor.answer("0", Ok("paid".into())).await.unwrap_err();
         assert_eq!(waits.to_string(), "the call 0 waits for a person, and is answered by `resume`");
-        assert_eq!(executor.open_calls().len(), 2);
+        assert_eq!(executor.open_calls().await.unwrap().len(), 2);
         resume(&executor, "0", yes()).await;
         assert_eq!(counter.get(), 1);
     });
@@ -258,22 +261,21 @@ fn a_call_whose_arguments_have_changed_is_asked_about_again() {
     });
 }
 
-// I16, I17
+// I16, I17: the hash is made with a key, so that a secret among the arguments cannot be found out by trying, and of the
+// address, so that the answer to one call is none to another one.
 #[test]
-fn a_request_is_bound_to_the_meaning_of_its_arguments_and_to_who_asks() {
+fn no_two_requests_have_one_hash() {
     each_way(async |way| {
         let counter = Counter::default();
         let asking = || way.executor(paying(&counter));
-        let hash = async |executor: &Observed, arguments: &str| {
-            let outcomes = executor.run(one("pay", arguments)).await;
+        let hash = async |executor: &Observed| {
+            let outcomes = executor.run(one("pay", PAY)).await;
             request(&outcomes[0]).hash
         };
         let executor = asking();
-        let first = hash(&executor, PAY).await;
-        assert_eq!(first, hash(&executor, r#" { "amount" : 7.0 } "#).await);
-        assert_ne!(first, hash(&executor, r#"{"amount":8}"#).await);
-        // A secret among the arguments cannot be found out by trying.
-        assert_ne!(first, hash(&asking(), PAY).await);
+        let first = hash(&executor).await;
+        assert_ne!(first, hash(&executor).await);
+        assert_ne!(first, hash(&asking()).await);
     });
 }
 
@@ -311,11 +313,15 @@ fn the_results_of_others_survive_the_wait_and_nothing_runs_twice() {
         let asked = "requires confirmation: May the tool pay_all be called?";
         assert_eq!(texts(&outcomes), [asked, "plain", asked, asked]);
         let open = |executor: &Executor| {
-            executor.open_calls().iter().map(|it| it.call().id.to_string()).collect::<Vec<_>>()
+            crate::now(executor.open_calls())
+                .unwrap()
+                .iter()
+                .map(|it| it.call().id.to_string())
+                .collect::<Vec<_>>()
         };
         assert_eq!(open(&executor), ["a", "c", "d"]);
         // In the order of the calls, whatever that of the answers is.
-        let batch = executor.resume([("c", no()), ("a", yes())]).unwrap();
+        let batch = executor.resume([("c", no()), ("a", yes())]).await.unwrap();
         let resumed = executor.drive(batch).await;
         assert_eq!(texts(&resumed), ["paid 1", r#"Denied: the "pay_all" call is rejected"#]);
         assert_eq!((paid.get(), echoed.get()), (1, 1));
@@ -410,7 +416,7 @@ fn an_approver_answers_while_the_batch_waits() {
             assert_eq!(counter.get(), runs);
             // Asked about once, whoever answers.
             executor.assert_told(["started 0", "asked 0", "finished 0"]);
-            assert_eq!(executor.open_calls().len(), usize::from(approval == Approval::Later));
+            assert_eq!(executor.open_calls().await.unwrap().len(), usize::from(approval == Approval::Later));
         }
     });
 }
@@ -535,7 +541,7 @@ fn a_question_of_another_tool_is_a_failure_of_the_one_that_called_it() {
         ["Approval required: the tool asks for a confirmation; call it through an executor, or with \
           `call_unguarded`"]
     );
-    assert!(outcomes[0].is_finished() && executor.open_calls().is_empty());
+    assert!(outcomes[0].is_finished() && crate::now(executor.open_calls()).unwrap().is_empty());
 }
 
 // I17, I19
@@ -546,15 +552,16 @@ fn an_answer_that_is_not_acted_upon_leaves_the_call_open() {
         let executor = way.executor(paying(&counter));
         let calls = ["0", "1", "2"].map(|id| ToolCall::new("pay", PAY).with_id(id));
         executor.run(calls.into()).await;
-        let open =
-            || -> Vec<_> { executor.open_calls().iter().map(|open| open.call().id.to_string()).collect() };
-        let resumed = || executor.resume([("1", yes())]).unwrap();
+        let open = || -> Vec<_> {
+            crate::now(executor.open_calls()).unwrap().iter().map(|open| open.call().id.to_string()).collect()
+        };
+        let resumed = || crate::now(executor.resume([("1", yes())])).unwrap();
         drop(resumed());
         drop(resumed().run());
         drop(resumed().stream());
         assert_eq!(open(), ["0", "1", "2"]);
         let batch = resumed();
-        assert_eq!(open(), ["0", "2"]);
+        assert_eq!(open(), ["0", "1", "2"]);
         assert_eq!(executor.drive(batch).await.len(), 1);
         assert_eq!((open(), counter.get()), (vec!["0".to_owned(), "2".to_owned()], 1));
     });
@@ -592,17 +599,4 @@ fn a_confirmation_shows_all_of_the_arguments() {
         asked_of(ToolCall::new("name", r#"{"id":340282366920938463463374607431768211455}"#));
     assert!(asking.arguments.as_str().contains(r#""args":{"id":340282366920938463463374607431768211455}"#));
     assert_eq!(original.arguments.as_str(), r#"{"id":340282366920938463463374607431768211455}"#);
-}
-
-// I17: 128 bits are no `f64`.
-#[test]
-fn an_answer_is_bound_to_every_digit() {
-    let ask = |executor: &Executor, id: u128| {
-        let outcomes = crate::run(executor.run(vec![ToolCall::new("name", format!(r#"{{"id":{id}}}"#))]));
-        request(&outcomes[0]).hash
-    };
-    let executor = executor(Registry::builder().tool::<name>());
-    assert_ne!(ask(&executor, u128::MAX), ask(&executor, u128::MAX - 1));
-    assert_ne!(ask(&executor, 9_007_199_254_740_992), ask(&executor, 9_007_199_254_740_993));
-    assert_eq!(ask(&executor, 1 << 100), ask(&executor, 1 << 100));
 }

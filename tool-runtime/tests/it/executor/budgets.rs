@@ -106,7 +106,7 @@ fn nobody_is_asked_about_a_call_for_which_the_budget_has_no_room() {
         let run = RunContext::new().with_budget(of_calls(0));
         let outcomes = executor.drive(executor.batch(calls(&["confirmed"])).within(run)).await;
         assert_eq!(texts(&outcomes), ["Over budget: the run may make 0 calls. Nothing was executed."]);
-        assert!(executor.open_calls().is_empty());
+        assert!(executor.open_calls().await.unwrap().is_empty());
     });
 }
 

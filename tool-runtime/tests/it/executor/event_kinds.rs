@@ -64,7 +64,7 @@ fn a_call_that_is_left_to_the_caller_is_an_event_without_secrets() {
             let shown: Value = serde_json::from_str(call.arguments.as_str()).unwrap();
             assert_eq!(shown, json!({ "amount": 7, "pin": "***" }));
             assert_eq!((event.author.as_deref(), &event.address.call_id), (Some("root"), &call.id));
-            let open = executor.open_calls();
+            let open = executor.open_calls().await.unwrap();
             assert!(open.iter().any(|open| *open.address() == event.address), "{event:?}");
         }
     });

@@ -342,7 +342,7 @@ fn events_have_the_title_and_an_end_has_what_goes_on() {
     let executor = executor(Registry::builder().tool::<start>().tool::<ask>());
     let mut listener = executor.subscribe();
     crate::run(executor.run(calls(&["start", "ask", "none"])));
-    executor.answer("0", Ok("done".into())).unwrap();
+    crate::now(executor.answer("0", Ok("done".into()))).unwrap();
     let events = events(&mut listener);
     let titles: Vec<_> = events.iter().map(|event| (short(event), event.name(), event.title())).collect();
     for (what, name, title) in &titles {
@@ -535,7 +535,7 @@ fn who_begins_to_listen_while_a_batch_runs_hears_of_the_next_one() {
     let executor = late.0.get_or_init(|| executor);
     for expected in [&[][..], &["started 0", "updated 0", "progress 0", "finished 0"]] {
         crate::run(executor.run(calls(&["announce"])));
-        executor.answer("0", Ok("done".into())).unwrap();
+        crate::now(executor.answer("0", Ok("done".into()))).unwrap();
         assert_eq!(told(late.1.lock().unwrap().as_mut().unwrap()), expected);
     }
 }

@@ -130,7 +130,8 @@ fn a_call_that_was_cut_off_is_not_left_to_the_caller() {
     let outcomes = crate::run(executor.run(vec![cut("0", "delete", "{}"), whole("1", "delete", "{}")]));
     assert_eq!(outcomes[0].result().unwrap().text(), TEXT);
     assert!(matches!(outcomes[1], CallOutcome::External(..)));
-    let open: Vec<_> = executor.open_calls().iter().map(|open| open.call().id.to_string()).collect();
+    let open: Vec<_> =
+        crate::now(executor.open_calls()).unwrap().iter().map(|open| open.call().id.to_string()).collect();
     assert_eq!(open, ["1"]);
 }
 

@@ -9,6 +9,7 @@ mod claims;
 mod context;
 mod deadlines;
 mod detached;
+mod durable;
 mod ends;
 mod event_kinds;
 mod events;

@@ -66,17 +66,17 @@ fn the_caller_answers_what_was_left_to_it_once() {
             expected.sort_unstable();
             assert_eq!(*told, expected);
         }
-        let [OpenCall::External(open, _)] = &executor.open_calls()[..] else { panic!() };
+        let [OpenCall::External(open, _)] = &executor.open_calls().await.unwrap()[..] else { panic!() };
         assert_eq!((open.id.to_string(), open.arguments.as_str()), ("2".to_owned(), ECHO));
 
-        let wrong = executor.answer("7", Ok("lost".into())).unwrap_err();
+        let wrong = executor.answer("7", Ok("lost".into())).await.unwrap_err();
         assert_eq!(wrong, AnswerError::NotOpen("7".into()));
-        let answer = executor.answer("2", Ok("done there".into())).unwrap();
+        let answer = executor.answer("2", Ok("done there".into())).await.unwrap();
         assert_eq!((answer.id.to_string(), &*answer.name), ("2".to_owned(), "echo"));
         assert_eq!(answer.text(), "done there");
         assert_eq!((answer.attempts, answer.duration), (0, std::time::Duration::ZERO));
-        assert!(executor.open_calls().is_empty());
-        let again = executor.answer("2", Ok("done again".into())).unwrap_err();
+        assert!(executor.open_calls().await.unwrap().is_empty());
+        let again = executor.answer("2", Ok("done again".into())).await.unwrap_err();
         assert_eq!(
             again.to_string(),
             "no call 2 is open: there was none of that id, or it was answered before"
@@ -93,7 +93,7 @@ fn the_caller_may_answer_with_an_error() {
         let tools = Registry::builder().tool::<echo>().provide(Counter::default());
         let executor = way.of(building(tools).external(is_echo));
         executor.run(one("echo", ECHO)).await;
-        let answer = executor.answer("0", Err(ToolError::failed("the browser is closed"))).unwrap();
+        let answer = executor.answer("0", Err(ToolError::failed("the browser is closed"))).await.unwrap();
         assert!(answer.is_error());
         assert_eq!(answer.text(), "the browser is closed");
         assert_eq!(answer.outcome.unwrap_err().tool(), Some("echo"));
@@ -135,13 +135,13 @@ fn a_long_running_call_tells_what_it_has_and_is_answered_by_its_id() {
         assert!(matches!(&pending.operation, Operation::LongRunning(Some(id)) if id == "job-7"));
         assert_eq!(texts(&outcomes), ["started job-7"]);
         executor.assert_told(["started 0", "finished 0"]);
-        let [OpenCall::LongRunning(call, _)] = &executor.open_calls()[..] else { panic!() };
+        let [OpenCall::LongRunning(call, _)] = &executor.open_calls().await.unwrap()[..] else { panic!() };
         assert_eq!(call.id.to_string(), "0");
-        let answer = executor.answer("0", Ok("built".into())).unwrap();
+        let answer = executor.answer("0", Ok("built".into())).await.unwrap();
         assert_eq!((answer.id.to_string(), answer.text().as_ref()), ("0".to_owned(), "built"));
         // Its end was told with what it had.
         executor.assert_told::<&str>([]);
-        assert!(executor.open_calls().is_empty());
+        assert!(executor.open_calls().await.unwrap().is_empty());
     });
 }
 
@@ -153,14 +153,17 @@ fn a_long_running_call_with_nothing_to_tell_ends_with_its_answer() {
         let outcomes = executor.run(starting(true)).await;
         assert_eq!(texts(&outcomes), ["-"]);
         executor.assert_told(["started 0"]);
-        executor.answer("0", Ok("built".into())).unwrap();
+        executor.answer("0", Ok("built".into())).await.unwrap();
         // The stream of the batch has ended.
         if let (Watch::Listener, Some(events)) = (way.watch, executor.events()) {
             let [event] = &events[..] else { panic!("{events:?}") };
             let EventKind::Finished { result } = &event.kind else { panic!("{event:?}") };
             assert_eq!((result.text(), event.address.serial), ("built".into(), 0));
         }
-        assert_eq!(executor.answer("0", Ok("built".into())).unwrap_err(), AnswerError::NotOpen("0".into()));
+        assert_eq!(
+            executor.answer("0", Ok("built".into())).await.unwrap_err(),
+            AnswerError::NotOpen("0".into())
+        );
     });
 }
 
@@ -176,7 +179,7 @@ fn a_tool_that_failed_to_start_anything_has_failed() {
         let executor = way.executor(Registry::builder().tool::<refuse>());
         let outcomes = executor.run(calls(&["refuse"])).await;
         assert_eq!(texts(&outcomes), ["no machine is free"]);
-        assert!(outcomes[0].is_finished() && executor.open_calls().is_empty());
+        assert!(outcomes[0].is_finished() && executor.open_calls().await.unwrap().is_empty());
     });
 }
 
@@ -227,7 +230,7 @@ fn a_tool_that_a_hook_helped_out_of_a_failure_has_started_nothing() {
         let executor = way.of(building(Registry::builder().tool::<refuse>()).hook(recovers));
         let outcomes = executor.run(calls(&["refuse"])).await;
         assert_eq!(texts(&outcomes), ["try tomorrow"]);
-        assert!(outcomes[0].is_finished() && executor.open_calls().is_empty());
+        assert!(outcomes[0].is_finished() && executor.open_calls().await.unwrap().is_empty());
     });
 }
 
@@ -241,7 +244,7 @@ fn whoever_hears_that_a_call_waits_may_answer_it_at_once() {
     let executor = Arc::new(OnceLock::<Executor>::new());
     let (seen, asked) = (Arc::clone(&open), Arc::clone(&executor));
     let looks = On::finished(move |call, _| {
-        let all = asked.get().unwrap().open_calls();
+        let all = crate::now(asked.get().unwrap().open_calls()).unwrap();
         seen.lock().unwrap().push(all.iter().any(|open| open.call().id == *call.id()));
     });
     let tools = Registry::builder().tool::<remove>().tool::<start>();
@@ -293,19 +296,19 @@ fn a_run_with_an_executor_of_its_own_answers_its_own_calls_only() {
     let (one_run, other) = (of_run(), of_run());
     for executor in [&one_run, &other] {
         crate::run(executor.run(one("echo", ECHO)));
-        assert_eq!(executor.open_calls().len(), 1);
+        assert_eq!(crate::now(executor.open_calls()).unwrap().len(), 1);
     }
-    assert!(one_run.answer("0", Ok("mine".into())).is_ok());
-    assert!(one_run.answer("0", Ok("mine again".into())).is_err());
-    assert_eq!(other.open_calls().len(), 1);
-    assert!(shared.open_calls().is_empty());
+    assert!(crate::now(one_run.answer("0", Ok("mine".into()))).is_ok());
+    assert!(crate::now(one_run.answer("0", Ok("mine again".into()))).is_err());
+    assert_eq!(crate::now(other.open_calls()).unwrap().len(), 1);
+    assert!(crate::now(shared.open_calls()).unwrap().is_empty());
 }
 
 #[test]
 fn a_call_that_nobody_will_answer_is_forgotten() {
     let executor = leaving();
     crate::run(executor.run(one("echo", ECHO)));
-    assert_eq!(executor.forget("0").unwrap().call().id, "0".into());
-    assert!(executor.open_calls().is_empty());
-    assert_eq!(executor.forget("0").unwrap_err(), AnswerError::NotOpen("0".into()));
+    crate::now(executor.forget("0")).unwrap();
+    assert!(crate::now(executor.open_calls()).unwrap().is_empty());
+    assert_eq!(crate::now(executor.forget("0")).unwrap_err(), AnswerError::NotOpen("0".into()));
 }

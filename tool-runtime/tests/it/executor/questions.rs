@@ -70,7 +70,9 @@ fn the_generic_approval_is_no_answer_to_a_question_of_the_body() {
         let tools = Registry::builder().tool::<pay>().provide(runs.clone());
         let executor = settings(building(tools)).build().unwrap();
         let mut listener = is_watched.then(|| executor.subscribe());
-        let resume = |said: ConfirmationAnswer| crate::run(executor.resume([("0", said)]).unwrap().run());
+        let resume = |said: ConfirmationAnswer| {
+            crate::run(async { executor.resume([("0", said)]).await.unwrap().run().await })
+        };
         let outcomes = crate::run(executor.run(one("pay", PAY)));
         assert_eq!(
             (texts(&outcomes), request(&outcomes[0]).cause),
@@ -82,7 +84,7 @@ fn the_generic_approval_is_no_answer_to_a_question_of_the_body() {
         // And the answer to the body is none to the generic question, which was answered before.
         let outcomes = resume(answer(true, json!("own")));
         assert_eq!(texts(&outcomes), [r#"paid 7, Some("\"generic\""), true "own""#]);
-        assert!(outcomes[0].is_finished() && executor.open_calls().is_empty());
+        assert!(outcomes[0].is_finished() && crate::now(executor.open_calls()).unwrap().is_empty());
         assert_eq!(runs.get(), 2);
         if let Some(listener) = &mut listener {
             let asked = ["started 0", "asked 0", "finished 0"];
@@ -148,7 +150,7 @@ fn an_approver_is_asked_what_the_body_asks_and_the_body_runs_again_in_the_same_c
                 ]
             );
             assert_eq!((runs.get(), outcomes[0].result().unwrap().attempts), (2, 2));
-            assert!(executor.open_calls().is_empty());
+            assert!(crate::now(executor.open_calls()).unwrap().is_empty());
             if let Some(listener) = &mut listener {
                 assert_eq!(told(listener), ["started 0", "asked 0", "asked 0", "finished 0"]);
             }
@@ -170,7 +172,7 @@ fn a_question_of_the_body_that_the_approver_answers_later_is_pending() {
             // Asked about once, whoever answers.
             assert_eq!(told(listener), ["started 0", "asked 0", "asked 0", "finished 0"]);
         }
-        let outcomes = crate::run(executor.resume([("0", yes())]).unwrap().run());
+        let outcomes = crate::run(async { executor.resume([("0", yes())]).await.unwrap().run().await });
         assert_eq!(texts(&outcomes), [r#"paid 7, Some("null"), true null"#]);
         assert_eq!(person.asked().len(), 2);
     });
@@ -197,7 +199,8 @@ fn each_question_of_a_body_has_its_own_answer() {
     everywhere(|settings, _| {
         let executor = settings(building(Registry::builder().tool::<wipe>())).build().unwrap();
         let asked = |hint: &str| format!("requires confirmation: {hint}");
-        let resume = |said| texts(&crate::run(executor.resume([("0", said)]).unwrap().run()));
+        let resume =
+            |said| texts(&crate::run(async { executor.resume([("0", said)]).await.unwrap().run().await }));
         assert_eq!(texts(&crate::run(executor.run(one("wipe", "{}")))), [asked("Is there a backup?")]);
         assert_eq!(resume(yes()), [asked("Really?")]);
         assert_eq!(resume(yes()), ["wiped"]);
@@ -213,7 +216,10 @@ fn each_question_of_a_body_has_its_own_answer() {
         // What was answered at once still counts when the rest is answered later.
         let (asks, executor) = run(&Person::saying([Approval::Approved, Approval::Later]));
         assert_eq!(asks, [asked("Really?")]);
-        assert_eq!(texts(&crate::run(executor.resume([("0", yes())]).unwrap().run())), ["wiped"]);
+        assert_eq!(
+            texts(&crate::run(async { executor.resume([("0", yes())]).await.unwrap().run().await })),
+            ["wiped"]
+        );
     });
 }
 
@@ -236,19 +242,19 @@ fn at_most_eight_questions_are_asked_about_a_call() {
         let outcomes = crate::run(executor.run(one("pester", "{}")));
         assert_eq!(texts(&outcomes), [REFUSED]);
         assert_eq!((runs.get(), person.asked().len()), (9, 8));
-        assert!(outcomes[0].is_finished() && executor.open_calls().is_empty());
+        assert!(outcomes[0].is_finished() && crate::now(executor.open_calls()).unwrap().is_empty());
         if let Some(listener) = &mut listener {
             assert_eq!(told(listener), [&["started 0"][..], &["asked 0"; 8], &["finished 0"]].concat());
         }
 
         let executor = settings(building(tools())).build().unwrap();
         crate::run(executor.run(one("pester", "{}")));
-        let resume = || crate::run(executor.resume([("0", yes())]).unwrap().run());
+        let resume = || crate::run(async { executor.resume([("0", yes())]).await.unwrap().run().await });
         for _ in 1..8 {
             assert!(!resume()[0].is_finished());
         }
         assert_eq!(texts(&resume()), [REFUSED]);
-        assert!(executor.open_calls().is_empty());
+        assert!(crate::now(executor.open_calls()).unwrap().is_empty());
     });
 }
 
@@ -264,7 +270,7 @@ fn a_permission_that_asks_something_else_by_now_is_asked_again() {
         .ask_later(true)
         .build()
         .unwrap();
-    let resume = || crate::run(executor.resume([("0", yes())]).unwrap().run());
+    let resume = || crate::run(async { executor.resume([("0", yes())]).await.unwrap().run().await });
     let first = crate::run(executor.run(one("plain", "{}")));
     let second = resume();
     assert_eq!(texts(&second), ["requires confirmation: costly?"]);
@@ -410,7 +416,7 @@ fn a_call_is_stopped_while_a_person_is_asked_by_its_body() {
         });
         let text = if is_late { "Timed out: the run's time is over" } else { "Cancelled" };
         assert_eq!(texts(&outcomes), [text]);
-        assert!(executor.open_calls().is_empty());
+        assert!(crate::now(executor.open_calls()).unwrap().is_empty());
         assert_eq!(told(&mut listener), ["started 0", "asked 0", "finished 0"]);
         assert_eq!(outcomes[0].result().unwrap().attempts, 1);
     }
@@ -481,8 +487,8 @@ fn a_question_of_the_body_is_not_retried() {
         let executor = settings(retrying(&runs)).build().unwrap();
         let outcomes = crate::run(executor.run(one("flaky", "{}")));
         assert_eq!(texts(&outcomes), ["requires confirmation: Really?"]);
-        assert_eq!((runs.get(), executor.open_calls().len()), (1, 1));
-        let outcomes = crate::run(executor.resume([("0", yes())]).unwrap().run());
+        assert_eq!((runs.get(), crate::now(executor.open_calls()).unwrap().len()), (1, 1));
+        let outcomes = crate::run(async { executor.resume([("0", yes())]).await.unwrap().run().await });
         assert_eq!(texts(&outcomes), ["true in attempt 3"]);
     });
 }
@@ -497,7 +503,7 @@ fn an_approver_that_panics_over_a_question_of_the_body_fails_the_call() {
         let outcomes = crate::run(executor.run(one("flaky", "{}")));
         assert_eq!(texts(&outcomes), ["the approver panicked: boom"]);
         assert_eq!(runs.get(), 1);
-        assert!(executor.open_calls().is_empty());
+        assert!(crate::now(executor.open_calls()).unwrap().is_empty());
     });
 }
 

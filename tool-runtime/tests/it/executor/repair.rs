@@ -66,7 +66,7 @@ fn external_calls_and_open_calls_carry_the_repaired_text() {
     let outcomes = crate::run(executor.run(vec![ToolCall::new("look_up_elsewhere", "{city: 'Oslo'}")]));
     let CallOutcome::External(call, ..) = &outcomes[0] else { panic!("{outcomes:?}") };
     assert_eq!(call.arguments.as_str(), r#"{"city":"Oslo"}"#);
-    let open: Vec<OpenCall> = executor.open_calls();
+    let open: Vec<OpenCall> = crate::now(executor.open_calls()).unwrap();
     assert_eq!(open[0].call().arguments.as_str(), r#"{"city":"Oslo"}"#);
     drop(events(&mut listener));
 }

@@ -261,12 +261,12 @@ fn a_subset_of_the_tools_keeps_the_open_calls_and_the_limits() {
         // A tool that is not shown is unknown, but to a call of it that was asked about before.
         let hidden = executor.drive(narrow.batch(one("pay", r#"{"amount":8}"#))).await;
         assert_eq!(texts(&hidden), ["Tool not found: pay"]);
-        assert_eq!(narrow.open_calls().len(), 2);
-        assert_eq!(narrow.answer("1", Ok("opened".into())).unwrap().text(), "opened");
+        assert_eq!(narrow.open_calls().await.unwrap().len(), 2);
+        assert_eq!(narrow.answer("1", Ok("opened".into())).await.unwrap().text(), "opened");
         let yes = ConfirmationAnswer { confirmed: true, payload: Value::Null };
-        let resumed = executor.drive(narrow.resume([("0", yes)]).unwrap()).await;
+        let resumed = executor.drive(narrow.resume([("0", yes)]).await.unwrap()).await;
         assert_eq!(texts(&resumed), ["paid 7"]);
-        assert_eq!((executor.open_calls().len(), counter.get()), (0, 1));
+        assert_eq!((executor.open_calls().await.unwrap().len(), counter.get()), (0, 1));
         // Listeners hear of both.
         if way.watch == Watch::Listener {
             let told = executor.told().unwrap();

@@ -129,7 +129,7 @@ async fn seen(log: &Log, executor: &tool_runtime::Executor, arguments: &str) -> 
         log.json(&event);
     }
     all.iter().for_each(|outcome| log.outcome(outcome));
-    for open in executor.open_calls() {
+    for open in executor.open_calls().await.unwrap() {
         log.note(&open);
         if let tool_runtime::OpenCall::Confirmation(_, request) = open {
             log.json(&request);

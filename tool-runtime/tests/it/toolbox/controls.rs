@@ -120,7 +120,7 @@ fn a_set_asks_before_the_calls_that_its_wrapper_picks() {
     let Operation::Confirmation(request) = &pending.operation else { panic!("{pending:?}") };
     assert_eq!(request.hint, "May the tool files__remove be called?");
     let yes = tool_runtime::ConfirmationAnswer { confirmed: true, payload: Value::Null };
-    let resumed = executor.resume([(pending.call.id.clone(), yes)]).unwrap();
+    let resumed = crate::now(executor.resume([(pending.call.id.clone(), yes)])).unwrap();
     assert_eq!(run(resumed.run())[0].result().unwrap().text(), "/etc is gone");
 }
 

@@ -28,7 +28,7 @@ fn an_external_tool_is_shown_and_never_run() {
     let outcomes = run(executor.run(vec![ToolCall::new("pick_color", "{}").with_id("c1")]));
     let [CallOutcome::External(call, _)] = outcomes.as_slice() else { panic!("{outcomes:?}") };
     assert_eq!((call.id.to_string(), &*call.name), ("c1".to_owned(), "pick_color"));
-    let result = executor.answer(&call.id, Ok(ToolOutput::from("red"))).unwrap();
+    let result = crate::now(executor.answer(&call.id, Ok(ToolOutput::from("red")))).unwrap();
     assert_eq!(result.text(), "red");
 }
 

@@ -1,0 +1,223 @@
+//! The open calls of an executor, in their store.
+
+use std::{
+    sync::{Arc, OnceLock, atomic::AtomicU64},
+    time::SystemTime,
+};
+
+use tool_core::{Arguments, CallAddress, ConfirmationAnswer, ErrorKind, ToolDefinition, ToolError};
+
+use super::{AnswerError, CallRef, OpenCall, OpenSettings};
+use crate::{
+    ToolCall,
+    executor::shown::shown,
+    millis,
+    open::{Body, OpenFilter, OpenKind, OpenRecord, ProgramKey, Secret, SharedOpenCalls},
+    policy::ApprovalRequest,
+};
+
+/// All open calls of an executor.
+pub(in crate::executor) struct OpenCalls {
+    settings: OpenSettings,
+    /// The store of this executor alone, from its first open call on.
+    own: OnceLock<SharedOpenCalls>,
+}
+
+/// A call that is to be opened.
+pub(in crate::executor) struct Opening<'a> {
+    pub(in crate::executor) kind: OpenKind,
+    pub(in crate::executor) call: &'a ToolCall,
+    pub(in crate::executor) address: &'a CallAddress,
+    pub(in crate::executor) definition: Option<&'a ToolDefinition>,
+    /// When it was opened first, if it was open before.
+    pub(in crate::executor) opened_at: Option<SystemTime>,
+    /// The question, for which an answer is waited for, and those before it with their answers.
+    pub(in crate::executor) request: Option<Box<ApprovalRequest>>,
+    pub(in crate::executor) given: Vec<(Box<ApprovalRequest>, ConfirmationAnswer)>,
+    /// Whether it has had its `Finished`; `None` where it has no events, or waits for a person.
+    pub(in crate::executor) told: Option<bool>,
+}
+
+/// A record that is as it was stored, and its body.
+pub(in crate::executor) struct Found {
+    pub(super) record: OpenRecord,
+    pub(super) body: Body,
+}
+
+impl OpenCalls {
+    pub(in crate::executor) fn new(settings: OpenSettings) -> Self {
+        Self { settings, own: OnceLock::new() }
+    }
+
+    fn store(&self) -> &SharedOpenCalls {
+        self.settings.store.as_ref().unwrap_or_else(|| self.own.get_or_init(SharedOpenCalls::memory))
+    }
+
+    /// The key of the program, or one that stays in this process.
+    pub(in crate::executor) fn key(&self) -> &ProgramKey {
+        self.settings.key.as_ref().unwrap_or_else(|| self.store().key())
+    }
+
+    /// The counter of calls, which no two executors with one store have of their own.
+    pub(in crate::executor) fn serials(&self) -> Arc<AtomicU64> {
+        self.settings.store.as_ref().map(SharedOpenCalls::serials).unwrap_or_default()
+    }
+
+    /// The time from which the answer to a call is refused that is opened now.
+    pub(in crate::executor) fn expires_at(&self) -> Option<SystemTime> {
+        SystemTime::now().checked_add(self.settings.expiry?).map(millis::rounded)
+    }
+
+    /// Keeps a call until it is answered.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be kept: the answer to the call, which says why.
+    pub(in crate::executor) async fn open(&self, opening: Opening<'_>) -> Result<(), ToolError> {
+        let cannot = |why: String| {
+            let message = format!("the call cannot be kept open for its answer: {why}");
+            ToolError::new(ErrorKind::Unavailable, message)
+        };
+        let record = self.record(opening).map_err(cannot)?;
+        self.store().put(record).await.map_err(|error| cannot(error.to_string()))
+    }
+
+    fn record(&self, opening: Opening<'_>) -> Result<OpenRecord, String> {
+        let Opening { kind, call, address, definition, opened_at, request, given, told } = opening;
+        let shown = definition.map_or_else(|| call.clone(), |definition| shown(call, definition));
+        let hash = definition.map(ToolDefinition::content_hash);
+        let (mut secret, mut local) = (None, None);
+        if shown.arguments.as_str() != call.arguments.as_str() {
+            if self.store().outlives_process() {
+                let sealed = Secret::sealed(self.key(), address, hash, &call.arguments);
+                secret = Some(sealed.map_err(|why| format!("it has secret arguments, and {why}"))?);
+            } else {
+                (secret, local) = (Some(Secret::Local), Some(call.arguments.as_str().into()));
+            }
+        }
+        let expires_at = request.as_ref().map_or_else(|| self.expires_at(), |request| request.expires_at);
+        let opened_at = opened_at.unwrap_or_else(|| millis::rounded(SystemTime::now()));
+        let body = Body { call: shown, definition: hash, secret, request, given, told };
+        OpenRecord::new(self.key(), (address.clone(), kind), (opened_at, expires_at), &body, local)
+    }
+
+    /// All calls that can be answered now, in the order in which they came.
+    pub(in crate::executor) async fn all(&self) -> Result<Vec<OpenCall>, AnswerError> {
+        let records = self.store().list(&OpenFilter::default()).await?;
+        let now = SystemTime::now();
+        let mut found: Vec<_> = records
+            .into_iter()
+            .filter(|record| !record.is_expired(now))
+            .filter_map(|record| {
+                let found = self.verified(record);
+                if found.is_none() {
+                    tracing::warn!("an open call is not as it was stored, or was stored under another key");
+                }
+                found
+            })
+            .collect();
+        found.sort_by_key(|found| found.record.address.serial);
+        Ok(found.into_iter().map(Found::into_call).collect())
+    }
+
+    fn verified(&self, record: OpenRecord) -> Option<Found> {
+        let body = record.verified(self.key())?;
+        Some(Found { record, body })
+    }
+
+    /// The records that are meant, as the store has them.
+    async fn records(&self, call: &CallRef) -> Result<Vec<OpenRecord>, AnswerError> {
+        Ok(match call {
+            CallRef::Address(address) => {
+                let record = self.store().get(address).await?;
+                record.into_iter().filter(|record| record.address == *address).collect()
+            }
+            CallRef::Id(id) => {
+                let filter = OpenFilter { call_id: Some(id.clone()), ..OpenFilter::default() };
+                let mut records = self.store().list(&filter).await?;
+                records.retain(|record| record.address.call_id == *id);
+                records
+            }
+        })
+    }
+
+    /// The one open call that is meant.
+    pub(in crate::executor) async fn find(&self, call: &CallRef) -> Result<Found, AnswerError> {
+        let now = SystemTime::now();
+        let (mut open, mut refused) = (Vec::new(), AnswerError::NotOpen(call.clone()));
+        for record in self.records(call).await? {
+            match (self.verified(record), &refused) {
+                (None, AnswerError::NotOpen(_)) => refused = AnswerError::Altered(call.clone()),
+                (None, _) => {}
+                (Some(found), _) if found.record.is_expired(now) => {
+                    let at = found.record.expires_at.unwrap_or(now);
+                    refused = AnswerError::Expired { call: call.clone(), at };
+                }
+                (Some(found), _) => open.push(found),
+            }
+        }
+        if let (CallRef::Id(id), 2..) = (call, open.len()) {
+            open.sort_by_key(|found| found.record.address.serial);
+            let addresses = open.into_iter().map(|found| found.record.address).collect();
+            return Err(AnswerError::Ambiguous { id: id.clone(), addresses });
+        }
+        open.pop().ok_or(refused)
+    }
+
+    /// Removes an open call, which nobody can answer any more.
+    ///
+    /// # Errors
+    ///
+    /// If it has expired, or somebody else has removed it.
+    pub(in crate::executor) async fn consume(&self, record: &OpenRecord) -> Result<(), AnswerError> {
+        let call = || CallRef::Address(record.address.clone());
+        if let Some(at) = record.expires_at.filter(|end| *end <= SystemTime::now()) {
+            return Err(AnswerError::Expired { call: call(), at });
+        }
+        match self.store().consume(record).await? {
+            true => Ok(()),
+            false => Err(AnswerError::NotOpen(call())),
+        }
+    }
+
+    /// Removes an open call, whatever it waits for, and also if it has expired or was altered.
+    pub(in crate::executor) async fn forget(&self, call: &CallRef) -> Result<(), AnswerError> {
+        let records = self.records(call).await?;
+        let record = match (call, &records[..]) {
+            (_, [record]) => record,
+            (_, []) => return Err(AnswerError::NotOpen(call.clone())),
+            (CallRef::Id(id), _) => {
+                let mut addresses: Vec<_> = records.into_iter().map(|record| record.address).collect();
+                addresses.sort_by_key(|address| address.serial);
+                return Err(AnswerError::Ambiguous { id: id.clone(), addresses });
+            }
+            (CallRef::Address(_), [record, ..]) => record,
+        };
+        match self.store().consume(record).await? {
+            true => Ok(()),
+            false => Err(AnswerError::NotOpen(call.clone())),
+        }
+    }
+
+    /// The arguments of a call as they came.
+    pub(in crate::executor) fn arguments(
+        &self,
+        found: &Found,
+        definition: Option<&ToolDefinition>,
+    ) -> Result<Arguments<'static>, AnswerError> {
+        let arguments = found.record.arguments(self.key(), &found.body, definition);
+        let address = || found.record.address.clone();
+        arguments.ok_or_else(|| AnswerError::SecretsUnavailable(CallRef::Address(address())))
+    }
+}
+
+impl Found {
+    pub(super) fn into_call(self) -> OpenCall {
+        let Self { record: OpenRecord { address, kind, .. }, body: Body { call, request, .. } } = self;
+        match (kind, request) {
+            (OpenKind::Confirmation, Some(request)) => OpenCall::Confirmation(call, request),
+            (OpenKind::External, _) => OpenCall::External(call, address),
+            (OpenKind::LongRunning | OpenKind::Confirmation, _) => OpenCall::LongRunning(call, address),
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! The key of a program.
+
+use std::{
+    fmt,
+    hash::{BuildHasher, RandomState},
+};
+
+use hmac_sha256::HMAC;
+use tool_core::ContentHash;
+
+/// The secret key of a program, under which open calls are authenticated and secret arguments sealed.
+///
+/// All processes that answer each other's calls have the same key, which comes from where they keep secrets: 32 random
+/// bytes. Keys for each purpose are derived from it. After a rotation, the key before it is
+/// [still accepted](Self::with_previous) for calls that were opened under it.
+///
+/// # Examples
+///
+/// ```
+/// use tool_runtime::ProgramKey;
+///
+/// let (new, old) = ([7; 32], [3; 32]);
+/// let key = ProgramKey::new(new).with_previous(old);
+/// assert_eq!(format!("{key:?}"), "ProgramKey(..)");
+/// ```
+#[derive(Clone)]
+pub struct ProgramKey {
+    current: [u8; 32],
+    previous: Vec<[u8; 32]>,
+}
+
+impl ProgramKey {
+    /// The key of these bytes, which nobody else knows.
+    #[must_use]
+    pub fn new(key: [u8; 32]) -> Self {
+        Self { current: key, previous: Vec::new() }
+    }
+
+    /// Accepts what was written under `key`, too. New calls are written under the key of [`new`](Self::new).
+    #[must_use]
+    pub fn with_previous(mut self, key: [u8; 32]) -> Self {
+        self.previous.push(key);
+        self
+    }
+
+    /// A key that nobody knows, for what stays in this process.
+    pub(crate) fn of_process() -> Self {
+        let mut key = [0; 32];
+        for (at, part) in key.chunks_mut(8).enumerate() {
+            part.copy_from_slice(&RandomState::new().hash_one(at).to_le_bytes());
+        }
+        Self::new(key)
+    }
+
+    /// The authentication code of `message`.
+    pub(crate) fn sign(&self, message: &Message) -> ContentHash {
+        let code: [u8; 32] = HMAC::mac(&message.text, derived(&self.current, message.purpose));
+        code.into()
+    }
+
+    /// Returns `true` if `code` is that of `message`, under any of the keys.
+    pub(crate) fn is_of(&self, code: ContentHash, message: &Message) -> bool {
+        let code: [u8; 32] = code.into();
+        self.all().any(|key| HMAC::verify(&message.text, derived(key, message.purpose), &code))
+    }
+
+    /// The key for `purpose`, with which something new is made.
+    #[cfg(feature = "sealed-calls")]
+    pub(super) fn current_for(&self, purpose: &str) -> [u8; 32] {
+        derived(&self.current, purpose)
+    }
+
+    /// The keys for `purpose`, with which something may have been made.
+    #[cfg(feature = "sealed-calls")]
+    pub(super) fn all_for(&self, purpose: &str) -> impl Iterator<Item = [u8; 32]> {
+        self.all().map(move |key| derived(key, purpose))
+    }
+
+    fn all(&self) -> impl Iterator<Item = &[u8; 32]> {
+        std::iter::once(&self.current).chain(&self.previous)
+    }
+}
+
+/// The key for one purpose.
+fn derived(key: &[u8; 32], purpose: &str) -> [u8; 32] {
+    HMAC::mac(purpose, key)
+}
+
+/// Without the key.
+impl fmt::Debug for ProgramKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ProgramKey(..)")
+    }
+}
+
+/// A text to be authenticated: fields, each with its length before it, so that no two lists of fields are written alike.
+pub(crate) struct Message {
+    purpose: &'static str,
+    text: Vec<u8>,
+}
+
+impl Message {
+    pub(crate) fn new(purpose: &'static str) -> Self {
+        Self { purpose, text: Vec::new() }
+    }
+
+    pub(crate) fn field(mut self, field: &[u8]) -> Self {
+        self.text.extend_from_slice(&(field.len() as u64).to_le_bytes());
+        self.text.extend_from_slice(field);
+        self
+    }
+
+    pub(crate) fn hash(self, hash: ContentHash) -> Self {
+        self.field(&<[u8; 32]>::from(hash))
+    }
+
+    /// A field that may be absent, which differs from an empty one.
+    pub(crate) fn optional(mut self, field: Option<&[u8]>) -> Self {
+        self.text.push(field.is_some().into());
+        match field {
+            Some(field) => self.field(field),
+            None => self,
+        }
+    }
+
+    pub(super) fn into_text(self) -> Vec<u8> {
+        self.text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(fields: &[&str]) -> Message {
+        fields.iter().fold(Message::new("test"), |message, field| message.field(field.as_bytes()))
+    }
+
+    #[test]
+    fn no_two_lists_of_fields_have_one_code() {
+        let key = ProgramKey::new([1; 32]);
+        let codes = [
+            key.sign(&message(&["ab", "c"])),
+            key.sign(&message(&["a", "bc"])),
+            key.sign(&message(&["abc"])),
+            key.sign(&message(&["abc", ""])),
+            key.sign(&message(&["abc"]).optional(None)),
+            key.sign(&message(&["abc"]).optional(Some(b""))),
+            key.sign(&Message::new("other").field(b"abc")),
+            ProgramKey::new([2; 32]).sign(&message(&["abc"])),
+        ];
+        for (at, code) in codes.iter().enumerate() {
+            assert_eq!(codes.iter().position(|it| it == code), Some(at));
+        }
+    }
+
+    #[test]
+    fn what_was_signed_under_a_previous_key_is_accepted_and_nothing_else() {
+        let (old, new) = (ProgramKey::new([1; 32]), ProgramKey::new([2; 32]));
+        let code = old.sign(&message(&["a"]));
+        assert!(old.is_of(code, &message(&["a"])) && !old.is_of(code, &message(&["b"])));
+        assert!(!new.is_of(code, &message(&["a"])));
+        let rotated = new.clone().with_previous([1; 32]);
+        assert!(rotated.is_of(code, &message(&["a"])));
+        assert_eq!(rotated.sign(&message(&["a"])), new.sign(&message(&["a"])));
+    }
+
+    #[test]
+    fn keys_of_processes_differ() {
+        let of = |key: &ProgramKey| key.sign(&message(&[]));
+        assert_ne!(of(&ProgramKey::of_process()), of(&ProgramKey::of_process()));
+    }
+}

@@ -1,0 +1,133 @@
+//! Open calls in memory.
+
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::SystemTime,
+};
+
+use tool_core::{CallAddress, CallId};
+
+use super::{OpenCallStore, OpenFilter, OpenRecord, OpenStoreError};
+
+/// A store of open calls in the memory of the process; what executors use where they are given none.
+///
+/// It holds at most [10 000](Self::MOST) calls if nothing else is said. Calls that have expired are removed when their
+/// room is needed.
+#[derive(Debug)]
+pub struct MemoryOpenCalls {
+    records: Mutex<Records>,
+    most: usize,
+}
+
+#[derive(Debug, Default)]
+struct Records {
+    all: HashMap<CallAddress, OpenRecord>,
+    /// The addresses of each id, since most answers come by an id.
+    by_id: HashMap<CallId, BTreeSet<(Option<String>, u64)>>,
+}
+
+impl MemoryOpenCalls {
+    /// The number of calls that a store holds if nothing else is said.
+    pub const MOST: usize = 10_000;
+
+    /// An empty store.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets the number of calls that are kept; a call for which there is no room is answered with an error.
+    #[must_use]
+    pub fn at_most(mut self, calls: usize) -> Self {
+        self.most = calls;
+        self
+    }
+
+    // No user code runs under the lock, and every change is done in full before the next one.
+    fn lock(&self) -> MutexGuard<'_, Records> {
+        self.records.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Default for MemoryOpenCalls {
+    fn default() -> Self {
+        Self { records: Mutex::default(), most: Self::MOST }
+    }
+}
+
+impl OpenCallStore for MemoryOpenCalls {
+    fn outlives_process(&self) -> bool {
+        false
+    }
+
+    async fn put(&self, record: OpenRecord) -> Result<(), OpenStoreError> {
+        let mut records = self.lock();
+        if records.all.len() >= self.most {
+            records.remove_expired(SystemTime::now());
+        }
+        if records.all.len() >= self.most {
+            return Err(OpenStoreError::Full { most: self.most });
+        }
+        records.insert(record)
+    }
+
+    async fn get(&self, address: &CallAddress) -> Result<Option<OpenRecord>, OpenStoreError> {
+        Ok(self.lock().all.get(address).cloned())
+    }
+
+    async fn list(&self, filter: &OpenFilter) -> Result<Vec<OpenRecord>, OpenStoreError> {
+        let records = self.lock();
+        let Some(id) = &filter.call_id else {
+            let found = records.all.values().filter(|record| filter.admits(&record.address));
+            return Ok(found.cloned().collect());
+        };
+        let addresses = records.by_id.get(id).into_iter().flatten().map(|(run, serial)| CallAddress {
+            run: run.clone().map(CallId::from),
+            call_id: id.clone(),
+            serial: *serial,
+        });
+        let addresses = addresses.filter(|address| filter.admits(address));
+        Ok(addresses.filter_map(|address| records.all.get(&address).cloned()).collect())
+    }
+
+    async fn consume(&self, record: &OpenRecord) -> Result<bool, OpenStoreError> {
+        let mut records = self.lock();
+        let is_it = records.all.get(&record.address).is_some_and(|kept| kept.tag == record.tag);
+        Ok(is_it && records.remove(&record.address))
+    }
+}
+
+impl Records {
+    fn insert(&mut self, record: OpenRecord) -> Result<(), OpenStoreError> {
+        if self.all.contains_key(&record.address) {
+            return Err(OpenStoreError::Exists);
+        }
+        self.by_id.entry(record.address.call_id.clone()).or_default().insert(place(&record.address));
+        self.all.insert(record.address.clone(), record);
+        Ok(())
+    }
+
+    fn remove(&mut self, address: &CallAddress) -> bool {
+        if let Some(places) = self.by_id.get_mut(&address.call_id) {
+            places.remove(&place(address));
+            if places.is_empty() {
+                self.by_id.remove(&address.call_id);
+            }
+        }
+        self.all.remove(address).is_some()
+    }
+
+    fn remove_expired(&mut self, now: SystemTime) {
+        let expired = self.all.values().filter(|record| record.is_expired(now));
+        let expired: Vec<_> = expired.map(|record| record.address.clone()).collect();
+        for address in expired {
+            self.remove(&address);
+        }
+    }
+}
+
+/// The rest of an address, beside its id.
+fn place(address: &CallAddress) -> (Option<String>, u64) {
+    (address.run.as_ref().map(ToString::to_string), address.serial)
+}

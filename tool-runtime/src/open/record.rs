@@ -1,0 +1,220 @@
+//! The records of open calls.
+
+use std::{fmt, sync::Arc, time::SystemTime};
+
+use serde::{Deserialize, Serialize};
+use tool_core::{
+    __private::FormatVersion, Arguments, Blob, CallAddress, ConfirmationAnswer, ContentHash, ToolDefinition,
+};
+
+use super::{Message, ProgramKey, seal};
+use crate::{ApprovalRequest, ToolCall, millis};
+
+/// The stored form of an open call.
+///
+/// A store writes the whole record, as JSON or in columns, and gives it back as it was. Its body is a text that only
+/// executors read; the values of secret parameters are in it sealed or not at all. The [`tag`](Self::tag)
+/// authenticates all fields, so that a record that was altered is refused.
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", from = "Wire")]
+#[non_exhaustive]
+pub struct OpenRecord {
+    /// The address of the call, which no other record has.
+    pub address: CallAddress,
+    /// The kind of answer that the call waits for.
+    pub kind: OpenKind,
+    /// The time at which the call was opened; as JSON in milliseconds since the Unix epoch.
+    #[serde(rename = "openedAtMs", with = "millis")]
+    pub opened_at: SystemTime,
+    /// The time from which answers are refused, if there is one; as JSON in milliseconds since the Unix epoch. A store
+    /// may remove the record then.
+    #[serde(rename = "expiresAtMs", with = "millis::option", skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<SystemTime>,
+    /// The call, as JSON that only executors read.
+    pub body: String,
+    /// The message authentication code of all other fields. It names this record among all that ever had its address.
+    pub tag: ContentHash,
+    /// Secret arguments that do not leave the process.
+    #[serde(skip)]
+    local: Option<Arc<str>>,
+}
+
+/// The kind of answer that an open call waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub enum OpenKind {
+    /// The result, from the caller to whom the call was left.
+    External,
+    /// The result of what the tool has started.
+    LongRunning,
+    /// The answer of a person to a question about the call.
+    Confirmation,
+}
+
+impl OpenKind {
+    fn name(self) -> &'static str {
+        match self {
+            Self::External => "external",
+            Self::LongRunning => "longRunning",
+            Self::Confirmation => "confirmation",
+        }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Wire {
+    #[serde(default, rename = "v")]
+    _version: FormatVersion,
+    address: CallAddress,
+    kind: OpenKind,
+    #[serde(rename = "openedAtMs", with = "millis")]
+    opened_at: SystemTime,
+    #[serde(default, rename = "expiresAtMs", with = "millis::option")]
+    expires_at: Option<SystemTime>,
+    body: String,
+    tag: ContentHash,
+}
+
+impl From<Wire> for OpenRecord {
+    fn from(Wire { address, kind, opened_at, expires_at, body, tag, .. }: Wire) -> Self {
+        Self { address, kind, opened_at, expires_at, body, tag, local: None }
+    }
+}
+
+impl OpenRecord {
+    /// Returns `true` if the record has expired by `now`.
+    #[must_use]
+    pub fn is_expired(&self, now: SystemTime) -> bool {
+        self.expires_at.is_some_and(|end| end <= now)
+    }
+
+    /// The record of `body`, authenticated under `key`. Secret arguments that are not sealed are kept beside it.
+    pub(crate) fn new(
+        key: &ProgramKey,
+        (address, kind): (CallAddress, OpenKind),
+        (opened_at, expires_at): (SystemTime, Option<SystemTime>),
+        body: &Body,
+        local: Option<Arc<str>>,
+    ) -> Result<Self, String> {
+        let body = serde_json::to_string(body).map_err(|error| error.to_string())?;
+        // What nests too deeply would be read by nobody.
+        serde_json::from_str::<Body>(&body).map_err(|error| error.to_string())?;
+        let tag = ContentHash::from([0; 32]);
+        let mut record = Self { address, kind, opened_at, expires_at, body, tag, local };
+        record.tag = key.sign(&record.message());
+        Ok(record)
+    }
+
+    /// Returns the body; `None` where the record was altered.
+    pub(crate) fn verified(&self, key: &ProgramKey) -> Option<Body> {
+        key.is_of(self.tag, &self.message()).then(|| serde_json::from_str(&self.body).ok())?
+    }
+
+    /// All that is authenticated.
+    fn message(&self) -> Message {
+        let Self { address, kind, opened_at, expires_at, body, tag: _, local: _ } = self;
+        let time = |time: SystemTime| millis::of(time).to_le_bytes();
+        addressed(Message::new("tool-runtime open-call record 1"), address)
+            .field(kind.name().as_bytes())
+            .field(&time(*opened_at))
+            .optional(expires_at.map(time).as_ref().map(<[u8; 8]>::as_slice))
+            .field(body.as_bytes())
+    }
+
+    /// The arguments of the call as they came; `None` where they hold secrets that cannot be read: the tool is another
+    /// one by now, or they were kept by another process.
+    pub(crate) fn arguments(
+        &self,
+        key: &ProgramKey,
+        body: &Body,
+        definition: Option<&ToolDefinition>,
+    ) -> Option<Arguments<'static>> {
+        let Some(secret) = &body.secret else { return Some(body.call.arguments.clone()) };
+        let definition = definition.map(ToolDefinition::content_hash);
+        if definition != body.definition {
+            return None;
+        }
+        match secret {
+            Secret::Local => self.local.as_ref().map(|text| Arguments::from(text.to_string())),
+            Secret::Sealed(sealed) => {
+                seal::unseal(key, &sealed.0, sealed_with(&self.address, definition)).map(Arguments::from)
+            }
+        }
+    }
+}
+
+/// Without the body, in which words of people and models stand.
+impl fmt::Debug for OpenRecord {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OpenRecord")
+            .field("address", &self.address)
+            .field("kind", &self.kind)
+            .field("opened_at", &self.opened_at)
+            .field("expires_at", &self.expires_at)
+            .field("tag", &self.tag)
+            .finish_non_exhaustive()
+    }
+}
+
+/// An open call, as executors read it.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Body {
+    /// The call; values of secret parameters are replaced.
+    pub(crate) call: ToolCall,
+    /// The hash of the definition of its tool, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) definition: Option<ContentHash>,
+    /// The place of the arguments as they came, where there are secrets among them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) secret: Option<Secret>,
+    /// The question.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) request: Option<Box<ApprovalRequest>>,
+    /// Earlier questions about the call, with their answers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) given: Vec<(Box<ApprovalRequest>, ConfirmationAnswer)>,
+    /// Whether the call has had its `Finished`; `None` where it has no events, or waits for a person.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) told: Option<bool>,
+}
+
+/// The place of secret arguments.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum Secret {
+    /// Beside the record, in this process.
+    Local,
+    /// Here, encrypted.
+    Sealed(Blob),
+}
+
+impl Secret {
+    /// `arguments`, encrypted for the call at `address` of the tool with the hash `definition`.
+    pub(crate) fn sealed(
+        key: &ProgramKey,
+        address: &CallAddress,
+        definition: Option<ContentHash>,
+        arguments: &Arguments<'_>,
+    ) -> Result<Self, String> {
+        let sealed = seal::seal(key, arguments.as_str(), sealed_with(address, definition))?;
+        Ok(Self::Sealed(Blob(sealed)))
+    }
+}
+
+/// What secret arguments are sealed with: nothing but the same call of the same tool opens them.
+fn sealed_with(address: &CallAddress, definition: Option<ContentHash>) -> Vec<u8> {
+    let definition = definition.map(<[u8; 32]>::from);
+    let message = addressed(Message::new("tool-runtime open-call arguments 1"), address);
+    message.optional(definition.as_ref().map(<[u8; 32]>::as_slice)).into_text()
+}
+
+/// `message`, with the fields of `address`.
+pub(crate) fn addressed(message: Message, address: &CallAddress) -> Message {
+    let CallAddress { run, call_id, serial } = address;
+    let (run, call_id) = (run.as_ref().map(ToString::to_string), call_id.to_string());
+    let message = message.optional(run.as_deref().map(str::as_bytes));
+    message.field(call_id.as_bytes()).field(&serial.to_le_bytes())
+}

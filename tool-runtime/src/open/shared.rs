@@ -1,0 +1,184 @@
+//! A store that several executors share.
+
+use std::{
+    fmt,
+    hash::{BuildHasher, RandomState},
+    sync::{Arc, atomic::AtomicU64},
+    time::{Duration, SystemTime},
+};
+
+use tool_core::{CallAddress, Running, ToolError};
+
+use super::{MemoryOpenCalls, OpenCallStore, OpenFilter, OpenRecord, OpenStoreError, ProgramKey};
+use crate::{
+    millis,
+    shield::{Guarded, caught, guarded},
+};
+
+/// A handle to an [`OpenCallStore`] of any type; clones share the store. Executors that are given clones of one handle
+/// can answer each other's calls.
+///
+/// # Examples
+///
+/// ```
+/// use tool_runtime::{Executor, MemoryOpenCalls, Registry, SharedOpenCalls};
+///
+/// let store = SharedOpenCalls::new(MemoryOpenCalls::new().at_most(100));
+/// let tools = || Registry::builder().build();
+/// let one = Executor::builder(tools()?).open_calls(store.clone()).build()?;
+/// let other = Executor::builder(tools()?).open_calls(store).build()?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct SharedOpenCalls {
+    inner: Arc<Shared>,
+}
+
+struct Shared {
+    store: Guarded<Box<dyn Erased>>,
+    outlives_process: bool,
+    /// For a store that does not outlive the process, where the program has no key.
+    key: ProgramKey,
+    /// The serial of the next call.
+    serials: Arc<AtomicU64>,
+}
+
+impl SharedOpenCalls {
+    /// A handle to `store`.
+    #[must_use]
+    pub fn new(store: impl OpenCallStore + 'static) -> Self {
+        // One that panics over it may outlive anything.
+        let outlives_process = caught(|| store.outlives_process()).unwrap_or(true);
+        let first = if outlives_process { first_serial(SystemTime::now()) } else { 0 };
+        let inner = Shared {
+            store: Guarded::new(Box::new(store)),
+            outlives_process,
+            key: ProgramKey::of_process(),
+            serials: Arc::new(AtomicU64::new(first)),
+        };
+        Self { inner: Arc::new(inner) }
+    }
+
+    pub(crate) fn memory() -> Self {
+        Self::new(MemoryOpenCalls::new())
+    }
+
+    /// Returns `true` if the records are there when the process has ended.
+    #[must_use]
+    pub fn outlives_process(&self) -> bool {
+        self.inner.outlives_process
+    }
+
+    pub(crate) fn key(&self) -> &ProgramKey {
+        &self.inner.key
+    }
+
+    pub(crate) fn serials(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.inner.serials)
+    }
+
+    /// The store; `None` where it was taken, which it never is.
+    fn store(&self) -> Result<&dyn Erased, OpenStoreError> {
+        let gone = || OpenStoreError::Failed("the store is gone".to_owned());
+        self.inner.store.get().map(|store| &**store).ok_or_else(gone)
+    }
+
+    pub(crate) async fn put(&self, record: OpenRecord) -> Result<(), OpenStoreError> {
+        let store = self.store()?;
+        flat(guarded(WHO, || store.put(record)).await)
+    }
+
+    pub(crate) async fn get(&self, address: &CallAddress) -> Result<Option<OpenRecord>, OpenStoreError> {
+        let store = self.store()?;
+        flat(guarded(WHO, || store.get(address)).await)
+    }
+
+    pub(crate) async fn list(&self, filter: &OpenFilter) -> Result<Vec<OpenRecord>, OpenStoreError> {
+        let store = self.store()?;
+        flat(guarded(WHO, || store.list(filter)).await)
+    }
+
+    pub(crate) async fn consume(&self, record: &OpenRecord) -> Result<bool, OpenStoreError> {
+        let store = self.store()?;
+        flat(guarded(WHO, || store.consume(record)).await)
+    }
+}
+
+/// Who panicked, where it was a store.
+const WHO: &str = "the store of open calls";
+
+/// A panic of a store as one of its failures.
+fn flat<T>(done: Result<Result<T, OpenStoreError>, ToolError>) -> Result<T, OpenStoreError> {
+    done.unwrap_or_else(|panic| Err(OpenStoreError::Failed(panic.feedback())))
+}
+
+impl fmt::Debug for SharedOpenCalls {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let outlives_process = self.outlives_process();
+        f.debug_struct("SharedOpenCalls").field("outlives_process", &outlives_process).finish_non_exhaustive()
+    }
+}
+
+impl<S: OpenCallStore + 'static> From<S> for SharedOpenCalls {
+    fn from(store: S) -> Self {
+        Self::new(store)
+    }
+}
+
+/// The first serial of a process that shares its store with others: the time in its upper digits, so that serials of
+/// later processes are larger, and random ones below, so that no two processes begin alike. All have at most 53 bits,
+/// which every reader of JSON keeps.
+fn first_serial(now: SystemTime) -> u64 {
+    const RANDOM: u32 = 14;
+    /// 2020-01-01 in milliseconds since the Unix epoch.
+    const START: i64 = 1_577_836_800_000;
+    let since = u64::try_from(millis::of(now).saturating_sub(START)).unwrap_or_default();
+    let random = RandomState::new().hash_one(now.elapsed().unwrap_or(Duration::ZERO)) >> (64 - RANDOM);
+    (since & ((1 << 39) - 1)) << RANDOM | random
+}
+
+/// [`OpenCallStore`], without its types.
+trait Erased: Send + Sync {
+    fn put(&self, record: OpenRecord) -> Running<'_, Result<(), OpenStoreError>>;
+    fn get<'a>(&'a self, address: &'a CallAddress)
+    -> Running<'a, Result<Option<OpenRecord>, OpenStoreError>>;
+    fn list<'a>(&'a self, filter: &'a OpenFilter) -> Running<'a, Result<Vec<OpenRecord>, OpenStoreError>>;
+    fn consume<'a>(&'a self, record: &'a OpenRecord) -> Running<'a, Result<bool, OpenStoreError>>;
+}
+
+impl<S: OpenCallStore> Erased for S {
+    fn put(&self, record: OpenRecord) -> Running<'_, Result<(), OpenStoreError>> {
+        Box::pin(OpenCallStore::put(self, record))
+    }
+
+    fn get<'a>(
+        &'a self,
+        address: &'a CallAddress,
+    ) -> Running<'a, Result<Option<OpenRecord>, OpenStoreError>> {
+        Box::pin(OpenCallStore::get(self, address))
+    }
+
+    fn list<'a>(&'a self, filter: &'a OpenFilter) -> Running<'a, Result<Vec<OpenRecord>, OpenStoreError>> {
+        Box::pin(OpenCallStore::list(self, filter))
+    }
+
+    fn consume<'a>(&'a self, record: &'a OpenRecord) -> Running<'a, Result<bool, OpenStoreError>> {
+        Box::pin(OpenCallStore::consume(self, record))
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn serials_of_later_processes_are_larger_and_have_53_bits() {
+        let at = |millis: i64| first_serial(millis::time(millis).unwrap());
+        let now = millis::of(SystemTime::now());
+        assert!(at(now) < at(now + 1) && at(now + 1) < at(now + 1_000_000));
+        assert!(at(now + 1_000_000_000) < 1 << 53);
+        assert!((0..64).map(|_| at(now)).collect::<std::collections::HashSet<_>>().len() > 1);
+        assert!(at(-1) < 1 << 14);
+    }
+}

@@ -1,0 +1,141 @@
+//! Records that are not as they were stored.
+
+use std::fs;
+
+use tool_runtime::{
+    AnswerError, CallAddress, CallRef, ConfirmationAnswer, Executor, RunContext, ToolCall, prelude::*,
+};
+
+use super::{Folder, PAY, executor, payments};
+
+const YES: ConfirmationAnswer = ConfirmationAnswer { confirmed: true, payload: Value::Null };
+
+/// The only record of a folder.
+fn stored(folder: &Folder) -> Value {
+    let [file] = &folder.files(None).unwrap()[..] else { panic!("one file") };
+    serde_json::from_str(&fs::read_to_string(file).unwrap()).unwrap()
+}
+
+/// Puts `record` in the place of the only one, where a store would look for it.
+fn replace(folder: &Folder, record: &Value) {
+    let [file] = &folder.files(None).unwrap()[..] else { panic!("one file") };
+    fs::remove_file(file).unwrap();
+    let address: CallAddress = serde_json::from_value(record["address"].clone()).unwrap();
+    let tag = serde_json::from_value(record["tag"].clone()).unwrap();
+    fs::write(folder.path(&address, &tag), record.to_string()).unwrap();
+}
+
+/// An executor with one call that waits for a person, and its address.
+async fn asked(folder: &Folder) -> (Executor, CallAddress) {
+    let executor = executor(folder);
+    let calls = vec![ToolCall::new("pay", PAY).with_id("0")];
+    let outcomes = executor.batch(calls).within(RunContext::new()).run().await;
+    (executor, outcomes[0].address().unwrap().clone())
+}
+
+/// All values within `value`, as pointers.
+fn places(value: &Value, at: &str, all: &mut Vec<String>) {
+    match value {
+        Value::Object(members) => members.iter().for_each(|(k, v)| places(v, &format!("{at}/{k}"), all)),
+        Value::Array(items) => {
+            items.iter().enumerate().for_each(|(k, v)| places(v, &format!("{at}/{k}"), all));
+        }
+        _ => all.push(at.to_owned()),
+    }
+}
+
+/// Another value of the same type, as far as there is one.
+fn other(value: &Value) -> Value {
+    match value {
+        Value::String(text) if text == "confirmation" => json!("external"),
+        Value::String(text) if text.len() == 64 => json!(text.chars().rev().collect::<String>()),
+        Value::String(text) => json!(format!("{text} ")),
+        Value::Number(number) => json!(number.as_u64().unwrap() + 1),
+        Value::Bool(truth) => json!(!truth),
+        other => panic!("{other}"),
+    }
+}
+
+// I17, I20: each field of the record, and each value within its body.
+#[test]
+fn a_record_that_was_altered_in_any_place_is_refused() {
+    crate::run(async {
+        let folder = Folder::new();
+        let (executor, address) = asked(&folder).await;
+        let original = stored(&folder);
+        let body: Value = serde_json::from_str(original["body"].as_str().unwrap()).unwrap();
+        let (mut of_record, mut of_body) = (Vec::new(), Vec::new());
+        places(&original, "", &mut of_record);
+        places(&body, "", &mut of_body);
+        assert!(of_record.len() >= 8 && of_body.len() >= 10, "{of_record:?} {of_body:?}");
+        let mut altered = Vec::new();
+        for place in of_record {
+            let mut record = original.clone();
+            let value = record.pointer_mut(&place).unwrap();
+            *value = other(value);
+            altered.push((place, record));
+        }
+        for place in of_body {
+            let (mut record, mut body) = (original.clone(), body.clone());
+            let value = body.pointer_mut(&place).unwrap();
+            *value = other(value);
+            record["body"] = json!(body.to_string());
+            altered.push((format!("/body{place}"), record));
+        }
+        let mut endless = original.clone();
+        endless.as_object_mut().unwrap().remove("expiresAtMs");
+        altered.push(("no expiry".to_owned(), endless));
+
+        for (place, record) in altered {
+            replace(&folder, &record);
+            let at: CallAddress = serde_json::from_value(record["address"].clone()).unwrap();
+            let refused = AnswerError::Altered(CallRef::Address(at.clone()));
+            assert_eq!(executor.resume([(&at, YES)]).await.unwrap_err(), refused, "{place}");
+            assert_eq!(executor.answer(&at, Ok("x".into())).await.unwrap_err(), refused, "{place}");
+            assert_eq!(executor.open_arguments(&at).await.unwrap_err(), refused, "{place}");
+            assert!(executor.open_calls().await.unwrap().is_empty(), "{place}");
+            if at == address {
+                let by_id = executor.resume([("0", YES)]).await.unwrap_err();
+                assert_eq!(by_id, AnswerError::Altered("0".into()), "{place}");
+            }
+        }
+        assert_eq!(payments(&folder), 0);
+        // As it was.
+        replace(&folder, &original);
+        let outcomes = executor.resume([("0", YES)]).await.unwrap().run().await;
+        assert!(!outcomes[0].result().unwrap().is_error());
+        assert_eq!(payments(&folder), 1);
+    });
+}
+
+#[test]
+fn an_altered_record_can_be_forgotten_and_hides_no_other() {
+    crate::run(async {
+        let folder = Folder::new();
+        let (executor, address) = asked(&folder).await;
+        let mut record = stored(&folder);
+        record["expiresAtMs"] = json!(u64::from(u32::MAX) * 1000);
+        replace(&folder, &record);
+        let call = ToolCall::new("pay", PAY).with_id("0");
+        let outcomes = executor.run(vec![call]).await;
+        let open = executor.open_calls().await.unwrap();
+        assert_eq!(open.len(), 1);
+        assert_eq!(Some(open[0].address()), outcomes[0].address());
+        assert!(executor.resume([("0", YES)]).await.is_ok());
+        executor.forget(&address).await.unwrap();
+        assert_eq!(folder.files(None).unwrap().len(), 1);
+    });
+}
+
+#[test]
+fn a_record_of_a_later_format_is_an_error_that_says_so() {
+    crate::run(async {
+        let folder = Folder::new();
+        let (executor, address) = asked(&folder).await;
+        let mut record = stored(&folder);
+        record["v"] = json!(2);
+        replace(&folder, &record);
+        let error = executor.resume([(&address, YES)]).await.unwrap_err();
+        assert!(error.to_string().contains("the format version 2 is not known"), "{error}");
+    });
+}

@@ -1,0 +1,162 @@
+//! The same store in several processes: this test program, started again.
+
+use std::{
+    io::{BufRead, BufReader, Write, stdin},
+    process::{Child, ChildStdin, ChildStdout, Command, Stdio},
+};
+
+use tool_runtime::{AnswerError, CallAddress, ConfirmationAnswer, RunContext, ToolCall, prelude::*};
+
+use super::{Folder, PAID, PAY, executor, payments};
+
+/// The folder and the part of a process that was started by a test.
+const FOLDER: &str = "TOOL_RUNTIME_TEST_FOLDER";
+const PART: &str = "TOOL_RUNTIME_TEST_PART";
+
+/// Says something to the test that started this process.
+fn say(text: &str) {
+    println!("\n@{text}");
+}
+
+/// Waits until the test that started this process says to go on.
+fn go_on() {
+    let mut line = String::new();
+    stdin().read_line(&mut line).unwrap();
+}
+
+/// What a process does that a test below has started; nothing in any other.
+#[test]
+#[ignore = "started by other tests, as a process of its own"]
+fn process() {
+    let (Ok(folder), Ok(part)) = (std::env::var(FOLDER), std::env::var(PART)) else { return };
+    let executor = executor(&Folder(folder.into()));
+    crate::run(async {
+        if part == "open" {
+            let calls = vec![ToolCall::new("pay", PAY).with_id("call_1")];
+            let outcomes = executor.batch(calls).within(RunContext::new()).run().await;
+            say(&serde_json::to_string(outcomes[0].address().unwrap()).unwrap());
+            go_on();
+            panic!("the process should have been killed");
+        }
+        let address: CallAddress = serde_json::from_str(&part).unwrap();
+        let answer = ConfirmationAnswer { confirmed: true, payload: Value::Null };
+        match executor.resume([(&address, answer)]).await {
+            Ok(batch) => {
+                say("resumed");
+                go_on();
+                // In a run of this process.
+                let outcomes = batch.within(RunContext::new()).run().await;
+                say(&outcomes[0].result().unwrap().text());
+            }
+            Err(error) => say(&error.to_string()),
+        }
+    });
+}
+
+/// Another process.
+struct Process {
+    child: Child,
+    says: BufReader<ChildStdout>,
+    hears: ChildStdin,
+}
+
+impl Process {
+    fn start(folder: &Folder, part: &str) -> Self {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "executor::durable::processes::process", "--ignored", "--nocapture"])
+            .args(["--test-threads", "1"])
+            .env(FOLDER, &folder.0)
+            .env(PART, part)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let (says, hears) = (child.stdout.take().unwrap(), child.stdin.take().unwrap());
+        Self { child, says: BufReader::new(says), hears }
+    }
+
+    fn answering(folder: &Folder, address: &CallAddress) -> Self {
+        Self::start(folder, &serde_json::to_string(address).unwrap())
+    }
+
+    /// The next thing that the process says.
+    fn said(&mut self) -> String {
+        let mut line = String::new();
+        while self.says.read_line(&mut line).unwrap() > 0 {
+            if let Some(said) = line.trim_end().strip_prefix('@') {
+                return said.to_owned();
+            }
+            line.clear();
+        }
+        panic!("the process ended");
+    }
+
+    fn go_on(&mut self) {
+        self.hears.write_all(b"\n").unwrap();
+    }
+
+    fn killed(mut self) {
+        self.child.kill().unwrap();
+        assert!(!self.child.wait().unwrap().success());
+    }
+}
+
+/// A call that a process opened, which was killed then.
+fn opened(folder: &Folder) -> CallAddress {
+    let mut process = Process::start(folder, "open");
+    let address = serde_json::from_str(&process.said()).unwrap();
+    process.killed();
+    address
+}
+
+// I17, I20, X05: with all of its arguments, the secret ones included.
+#[test]
+fn a_call_outlives_the_process_that_opened_it_and_runs_once() {
+    let folder = Folder::new();
+    let address = opened(&folder);
+    assert!(address.run.is_some());
+    for file in std::fs::read_dir(&folder.0).unwrap() {
+        let text = std::fs::read_to_string(file.unwrap().path()).unwrap();
+        assert!(text.contains("call_1") && !text.contains("hunter2"), "{text}");
+    }
+    let mut second = Process::answering(&folder, &address);
+    assert_eq!(second.said(), "resumed");
+    assert_eq!(payments(&folder), 0);
+    second.go_on();
+    assert_eq!((second.said().as_str(), payments(&folder)), (PAID, 1));
+
+    let mut third = Process::answering(&folder, &address);
+    assert_eq!(third.said(), AnswerError::NotOpen((&address).into()).to_string());
+    assert_eq!(payments(&folder), 1);
+}
+
+// I20: nothing but a start of the body closes a call.
+#[test]
+fn a_process_that_is_killed_before_the_call_runs_leaves_it_open() {
+    let folder = Folder::new();
+    let address = opened(&folder);
+    let mut second = Process::answering(&folder, &address);
+    assert_eq!(second.said(), "resumed");
+    second.killed();
+    let mut third = Process::answering(&folder, &address);
+    assert_eq!(third.said(), "resumed");
+    third.go_on();
+    assert_eq!((third.said().as_str(), payments(&folder)), (PAID, 1));
+}
+
+// I20
+#[test]
+fn of_two_processes_that_answer_at_once_one_runs_the_call() {
+    let folder = Folder::new();
+    let address = opened(&folder);
+    let mut both = [(); 2].map(|()| Process::answering(&folder, &address));
+    for process in &mut both {
+        assert_eq!(process.said(), "resumed");
+    }
+    both.iter_mut().for_each(Process::go_on);
+    let mut said = both.each_mut().map(Process::said);
+    said.sort();
+    let refused = AnswerError::NotOpen((&address).into());
+    assert_eq!(said, [format!("Denied: {refused}"), PAID.to_owned()]);
+    assert_eq!(payments(&folder), 1);
+}

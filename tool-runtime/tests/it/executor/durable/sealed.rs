@@ -1,0 +1,75 @@
+//! Secret arguments in a store that outlives the process.
+
+use tool_runtime::{AnswerError, Approval, ConfirmationAnswer, ProgramKey, prelude::*};
+
+use super::{
+    super::{building, one, texts},
+    Folder, PAID, PAY, executor, ledger, paying, payments,
+};
+
+const YES: ConfirmationAnswer = ConfirmationAnswer { confirmed: true, payload: Value::Null };
+
+// I17: secret arguments are opened by the tool to which they were given, and by no other.
+#[test]
+fn secret_arguments_are_not_read_by_a_tool_that_was_changed() {
+    crate::run(async {
+        let folder = Folder::new();
+        let outcomes = executor(&folder).run(one("pay", PAY)).await;
+        let address = outcomes[0].address().unwrap();
+        let changed = {
+            /// Pays, and shows everything.
+            #[tool(register = false, confirm)]
+            fn pay(amount: u128, pin: String) -> String {
+                format!("{amount} {pin}")
+            }
+            let tools = Registry::builder().tool::<pay>();
+            building(tools).open_calls(folder.clone()).program_key(ProgramKey::new([7; 32])).build().unwrap()
+        };
+        let refused = changed.resume([(address, YES)]).await.unwrap_err();
+        assert_eq!(refused, AnswerError::SecretsUnavailable(address.into()));
+        assert_eq!(changed.open_arguments(address).await.unwrap_err(), refused);
+        assert_eq!(payments(&folder), 0);
+        let outcomes = executor(&folder).resume([(address, YES)]).await.unwrap().run().await;
+        assert_eq!((texts(&outcomes), payments(&folder)), (vec![PAID.to_owned()], 1));
+    });
+}
+
+#[test]
+fn a_question_of_the_body_and_the_one_before_it_outlive_the_process() {
+    /// Asks by itself, after the person has agreed to the call.
+    #[tool(register = false, confirm)]
+    fn transfer(amount: u32, #[arg(secret)] pin: String, cx: &ToolContext) -> Result<String, ToolError> {
+        match cx.confirmation() {
+            None => Err(cx.request_confirmation("Which account?", json!({ "amount": amount }))),
+            Some(answer) => Ok(format!("{amount} from {} with {}", answer.payload, pin.len())),
+        }
+    }
+    crate::run(async {
+        let folder = Folder::new();
+        let executor = || {
+            let tools = building(Registry::builder().tool::<transfer>());
+            tools.open_calls(folder.clone()).program_key(ProgramKey::new([7; 32])).build().unwrap()
+        };
+        let first = executor().run(one("transfer", r#"{"amount":7,"pin":"hunter2"}"#)).await;
+        let second = executor().resume([("0", YES)]).await.unwrap().run().await;
+        assert_eq!(first[0].address(), second[0].address());
+        assert_eq!(texts(&second), ["requires confirmation: Which account?"]);
+        let savings = ConfirmationAnswer { confirmed: true, payload: json!("savings") };
+        let third = executor().resume([("0", savings)]).await.unwrap().run().await;
+        assert_eq!(texts(&third), [r#"7 from "savings" with 7"#]);
+        assert!(executor().open_calls().await.unwrap().is_empty());
+    });
+}
+
+// I20
+#[test]
+fn a_call_of_an_approver_that_answers_later_is_resumed_elsewhere() {
+    crate::run(async {
+        let folder = Folder::new();
+        let asking = paying(&folder).approve(async |_| Ok(Approval::Later)).build().unwrap();
+        asking.run(one("pay", PAY)).await;
+        let outcomes = executor(&folder).resume([("0", YES)]).await.unwrap().run().await;
+        assert_eq!((texts(&outcomes), payments(&folder)), (vec![PAID.to_owned()], 1));
+        assert!(ledger(&folder).exists());
+    });
+}

@@ -1,0 +1,357 @@
+//! What executors do with a store.
+
+use std::time::Duration;
+
+use tool_runtime::{
+    AnswerError, ApprovalRequest, CallAddress, CallOutcome, ConfirmationAnswer, ErrorKind, ExecutorError,
+    MemoryOpenCalls, OpenCallStore, OpenFilter, OpenRecord, OpenStoreError, Operation, ProgramKey,
+    SharedOpenCalls, ToolCall, prelude::*,
+};
+
+use super::{
+    super::{Counter, building, calls, echo, one, texts, ways::each_way},
+    Folder, Ledger, pay,
+};
+
+const YES: ConfirmationAnswer = ConfirmationAnswer { confirmed: true, payload: Value::Null };
+
+#[test]
+fn a_store_that_outlives_the_process_needs_a_key() {
+    let folder = Folder::new();
+    let build = || building(Registry::builder()).open_calls(folder.clone());
+    let error = build().build().unwrap_err();
+    assert_eq!(error, ExecutorError::NoProgramKey);
+    assert!(error.to_string().ends_with("set one by `program_key`"));
+    assert!(build().program_key(ProgramKey::new([1; 32])).build().is_ok());
+    assert!(building(Registry::builder()).open_calls(MemoryOpenCalls::new()).build().is_ok());
+}
+
+/// Waits for a person.
+#[tool(register = false, confirm)]
+fn wipe(counter: &Counter) -> String {
+    counter.count();
+    "wiped".to_owned()
+}
+
+/// Goes on.
+#[tool(register = false, long_running)]
+fn start() -> ToolOutput {
+    ToolOutput::from("started").with_operation_id("job-7")
+}
+
+fn wiping(counter: &Counter) -> tool_runtime::ExecutorBuilder {
+    let tools = Registry::builder().tool::<wipe>().tool::<start>().tool::<echo>();
+    building(tools.provide(counter.clone())).external(|call| call.tool() == "echo")
+}
+
+// X05, I20: in another executor, and another run.
+#[test]
+fn executors_with_one_store_answer_each_others_calls_once() {
+    each_way(async |way| {
+        let (counter, store) = (Counter::default(), SharedOpenCalls::new(MemoryOpenCalls::new()));
+        let first = way.of(wiping(&counter).open_calls(store.clone()));
+        let second = way.of(wiping(&counter).open_calls(store.clone()));
+        // Of one id, in two executors.
+        let at = [first.run(calls(&["wipe"])).await, second.run(calls(&["wipe"])).await];
+        let at = at.map(|outcomes| outcomes[0].address().unwrap().clone());
+        assert_ne!(at[0], at[1]);
+        let refused = second.resume([("0", YES)]).await.unwrap_err();
+        assert_eq!(refused, AnswerError::Ambiguous { id: "0".into(), addresses: at.to_vec() });
+        assert_eq!(first.open_calls().await.unwrap().len(), 2);
+
+        let batch = second.resume([(&at[0], YES)]).await.unwrap();
+        let same = first.resume([(&at[0], YES)]).await.unwrap();
+        assert_eq!(texts(&second.drive(batch).await), ["wiped"]);
+        let lost = texts(&first.drive(same).await);
+        assert_eq!(lost, [format!("Denied: {}", AnswerError::NotOpen((&at[0]).into()))]);
+        assert_eq!(counter.get(), 1);
+        // An executor of other tools shares the store.
+        let derived = first.with_tools(first.tools().clone()).unwrap();
+        let outcomes = derived.resume([("0", YES)]).await.unwrap().run().await;
+        assert_eq!((texts(&outcomes), counter.get()), (vec!["wiped".to_owned()], 2));
+
+        let outcomes = first.run(one("echo", r#"{"text":"a"}"#)).await;
+        let address = outcomes[0].address().unwrap();
+        assert_eq!(second.answer(address, Ok("done".into())).await.unwrap().text(), "done");
+        let again = first.answer(address, Ok("again".into())).await.unwrap_err();
+        assert_eq!(again, AnswerError::NotOpen(address.into()));
+    });
+}
+
+// I20: until its body is about to start.
+#[test]
+fn a_call_is_closed_by_whatever_answers_it_and_by_nothing_before() {
+    each_way(async |way| {
+        let counter = Counter::default();
+        let executor = way.of(wiping(&counter));
+        executor.run(calls(&["wipe"])).await;
+        let one_batch = executor.resume([("0", YES)]).await.unwrap();
+        let no = ConfirmationAnswer { confirmed: false, payload: Value::Null };
+        let other = executor.resume([("0", no)]).await.unwrap();
+        assert_eq!(executor.open_calls().await.unwrap().len(), 1);
+        assert_eq!(texts(&executor.drive(other).await), [r#"Denied: the "wipe" call is rejected"#]);
+        assert!(executor.open_calls().await.unwrap().is_empty());
+        let lost = executor.drive(one_batch).await;
+        assert_eq!(lost[0].result().unwrap().outcome.as_ref().unwrap_err().kind(), ErrorKind::Denied);
+        assert_eq!(counter.get(), 0);
+    });
+}
+
+#[test]
+fn an_expired_call_is_refused_and_says_so() {
+    each_way(async |way| {
+        let counter = Counter::default();
+        let executor = way.of(wiping(&counter).open_calls_expire(Duration::ZERO));
+        let outcomes = executor.run(calls(&["wipe", "start", "echo"])).await;
+        assert!(executor.open_calls().await.unwrap().is_empty());
+        let address = outcomes[0].address().unwrap();
+        for call in [tool_runtime::CallRef::from(address), "0".into()] {
+            let error = executor.resume([(call.clone(), YES)]).await.unwrap_err();
+            assert!(matches!(&error, AnswerError::Expired { call: it, .. } if *it == call), "{error}");
+            let start = format!("the call {call} expired 0ns ago");
+            assert!(error.to_string().starts_with(&start), "{error}");
+        }
+        for id in ["1", "2"] {
+            let error = executor.answer(id, Ok("late".into())).await.unwrap_err();
+            assert!(matches!(error, AnswerError::Expired { .. }), "{error}");
+        }
+        executor.forget("0").await.unwrap();
+        assert_eq!(executor.forget("0").await.unwrap_err(), AnswerError::NotOpen("0".into()));
+        assert_eq!(counter.get(), 0);
+    });
+}
+
+// I20: the question says how long it can be answered.
+#[test]
+fn a_question_has_the_expiry_of_its_call() {
+    let asked = |after: Option<Duration>| -> ApprovalRequest {
+        let executor = wiping(&Counter::default()).open_calls_expire(after).build().unwrap();
+        let outcomes = crate::run(executor.run(calls(&["wipe"])));
+        let CallOutcome::Pending(pending) = &outcomes[0] else { panic!("{outcomes:?}") };
+        let Operation::Confirmation(request) = &pending.operation else { panic!("{pending:?}") };
+        (**request).clone()
+    };
+    assert_eq!(asked(None).expires_at, None);
+    let end = asked(Some(Duration::from_secs(3600))).expires_at.unwrap();
+    let left = end.duration_since(std::time::SystemTime::now()).unwrap().as_secs();
+    assert!((3000..=3600).contains(&left), "{left}");
+}
+
+#[test]
+fn a_call_for_which_there_is_no_room_is_answered_with_an_error() {
+    each_way(async |way| {
+        let counter = Counter::default();
+        let executor = way.of(wiping(&counter).open_calls(MemoryOpenCalls::new().at_most(1)));
+        executor.run(calls(&["wipe"])).await;
+        let outcomes = executor.run(calls(&["wipe", "start", "echo"])).await;
+        let full = "Tool unavailable: the call cannot be kept open for its answer: 1 calls are open, and no more are \
+                    kept; answer or forget some of them";
+        assert_eq!(texts(&outcomes), [full; 3]);
+        assert!(outcomes.iter().all(CallOutcome::is_finished));
+        executor.forget("0").await.unwrap();
+        assert!(!executor.run(calls(&["wipe"])).await[0].is_finished());
+        assert_eq!(counter.get(), 0);
+    });
+}
+
+#[test]
+fn the_memory_makes_room_for_calls_by_removing_those_that_expired() {
+    crate::run(async {
+        let (counter, store) = (Counter::default(), SharedOpenCalls::new(MemoryOpenCalls::new().at_most(1)));
+        let expiring = wiping(&counter).open_calls(store.clone()).open_calls_expire(Duration::ZERO);
+        let expiring = expiring.build().unwrap();
+        let executor = wiping(&counter).open_calls(store).open_calls_expire(None).build().unwrap();
+        for _ in 0..3 {
+            assert!(!expiring.run(calls(&["wipe"])).await[0].is_finished());
+        }
+        assert!(!executor.run(calls(&["wipe"])).await[0].is_finished());
+        assert!(executor.run(calls(&["wipe"])).await[0].is_finished());
+    });
+}
+
+// X11
+#[test]
+fn a_long_running_call_has_any_number_of_intermediate_results_and_one_that_is_final() {
+    crate::run(async {
+        let executor = wiping(&Counter::default()).build().unwrap();
+        executor.run(calls(&["start", "wipe", "echo"])).await;
+        let mut listener = executor.subscribe();
+        for text in ["a tenth", "the half"] {
+            let result = executor.update("0", text.into()).await.unwrap();
+            assert_eq!(
+                (result.id.to_string().as_str(), &*result.name, &*result.text()),
+                ("0", "start", text)
+            );
+        }
+        assert_eq!(super::super::told(&mut listener), ["updated 0", "updated 0"]);
+        assert_eq!(executor.answer("0", Ok("all".into())).await.unwrap().text(), "all");
+        let late = executor.update("0", "more".into()).await.unwrap_err();
+        assert_eq!(late, AnswerError::NotOpen("0".into()));
+        let waits = executor.update("1", "x".into()).await.unwrap_err();
+        assert_eq!(waits, AnswerError::WaitsForPerson("1".into()));
+        let external = executor.update("2", "x".into()).await.unwrap_err();
+        assert_eq!(external, AnswerError::NotLongRunning("2".into()));
+    });
+}
+
+/// A store that fails in one of its methods.
+struct Broken(&'static str, MemoryOpenCalls);
+
+impl Broken {
+    fn fails(&self, method: &str) -> Result<(), OpenStoreError> {
+        match self.0.strip_suffix(method) {
+            Some("panic ") => panic!("boom"),
+            Some(_) => Err(OpenStoreError::Failed("no connection".to_owned())),
+            None => Ok(()),
+        }
+    }
+}
+
+impl OpenCallStore for Broken {
+    fn outlives_process(&self) -> bool {
+        false
+    }
+
+    async fn put(&self, record: OpenRecord) -> Result<(), OpenStoreError> {
+        self.fails("put")?;
+        self.1.put(record).await
+    }
+
+    async fn get(&self, address: &CallAddress) -> Result<Option<OpenRecord>, OpenStoreError> {
+        self.fails("get")?;
+        self.1.get(address).await
+    }
+
+    async fn list(&self, filter: &OpenFilter) -> Result<Vec<OpenRecord>, OpenStoreError> {
+        self.fails("list")?;
+        self.1.list(filter).await
+    }
+
+    async fn consume(&self, record: &OpenRecord) -> Result<bool, OpenStoreError> {
+        self.fails("consume")?;
+        self.1.consume(record).await
+    }
+}
+
+// Nothing runs where it is not known whether it ran before.
+#[test]
+fn a_store_that_fails_or_panics_is_an_error_and_runs_nothing() {
+    each_way(async |way| {
+        for (how, why) in [("", "no connection"), ("panic ", "the store of open calls panicked: boom")] {
+            let broken = |method: &str| -> &'static str { format!("{how}{method}").leak() };
+            let counter = Counter::default();
+            let with =
+                |method| way.of(wiping(&counter).open_calls(Broken(broken(method), MemoryOpenCalls::new())));
+            let put = with("put").run(calls(&["wipe", "start", "echo"])).await;
+            let text = format!("Tool unavailable: the call cannot be kept open for its answer: {why}");
+            assert_eq!(texts(&put), [&*text; 3]);
+
+            let failed = AnswerError::Store(OpenStoreError::Failed(why.to_owned()));
+            let executor = with("consume");
+            executor.run(calls(&["wipe", "echo"])).await;
+            let batch = executor.resume([("0", YES)]).await.unwrap();
+            let outcomes = executor.drive(batch).await;
+            let text = format!("Tool unavailable: the store of open calls failed: {why}");
+            assert_eq!(texts(&outcomes), [text]);
+            assert_eq!(executor.answer("1", Ok("x".into())).await.unwrap_err(), failed);
+            assert_eq!(executor.open_calls().await.unwrap().len(), 2);
+
+            let executor = with("list");
+            let outcomes = executor.run(calls(&["wipe"])).await;
+            assert_eq!(executor.resume([("0", YES)]).await.unwrap_err(), failed);
+            assert_eq!(executor.open_calls().await.unwrap_err(), failed);
+            assert!(executor.resume([(outcomes[0].address().unwrap(), YES)]).await.is_ok());
+            assert_eq!(counter.get(), 0);
+        }
+    });
+}
+
+// I20: calls that were opened under the key before.
+#[test]
+fn a_key_is_changed_without_losing_open_calls() {
+    crate::run(async {
+        let (counter, store) = (Counter::default(), SharedOpenCalls::new(MemoryOpenCalls::new()));
+        let with = |key| wiping(&counter).open_calls(store.clone()).program_key(key).build().unwrap();
+        with(ProgramKey::new([1; 32])).run(calls(&["wipe"])).await;
+        let changed = with(ProgramKey::new([2; 32]));
+        assert_eq!(changed.resume([("0", YES)]).await.unwrap_err(), AnswerError::Altered("0".into()));
+        let both = with(ProgramKey::new([2; 32]).with_previous([1; 32]));
+        assert_eq!(texts(&both.resume([("0", YES)]).await.unwrap().run().await), ["wiped"]);
+        // What is opened now is opened under the new one.
+        both.run(calls(&["wipe"])).await;
+        assert_eq!(texts(&changed.resume([("0", YES)]).await.unwrap().run().await), ["wiped"]);
+    });
+}
+
+/// Logs in elsewhere.
+#[tool(register = false)]
+fn login(user: String, #[arg(secret)] password: String) -> String {
+    user + &password
+}
+
+/// Goes on with a secret.
+#[tool(register = false, long_running)]
+fn sync(#[arg(secret)] token: String) -> ToolOutput {
+    ToolOutput::from(format!("{} letters", token.len()))
+}
+
+// X01, X10, I15: outcomes and open calls are stored as they are.
+#[test]
+fn outcomes_and_open_calls_hold_no_secret_and_the_program_reads_the_arguments() {
+    each_way(async |way| {
+        let tools = Registry::builder().tool::<login>().tool::<sync>().tool::<pay>();
+        let tools = tools.provide(Ledger(std::path::PathBuf::new()));
+        let executor = way.of(building(tools).external(|call| call.tool() == "login"));
+        let arguments = [
+            r#"{"user":"ada","password":"hunter2"}"#,
+            r#"{"token":"hunter2"}"#,
+            r#"{"amount":7,"pin":"hunter2"}"#,
+        ];
+        let call = |(name, text): (&str, &str)| ToolCall::new(name, text.to_owned());
+        let named = ["login", "sync", "pay"].into_iter().zip(arguments);
+        let outcomes = executor.run(named.map(call).collect()).await;
+        let stored = serde_json::to_string(&outcomes).unwrap();
+        let open = executor.open_calls().await.unwrap();
+        let listed = serde_json::to_string(&open).unwrap();
+        for text in [stored, listed, format!("{outcomes:?} {open:?}")] {
+            assert!(!text.contains("hunter2"), "{text}");
+        }
+        assert!(outcomes.iter().all(|outcome| !outcome.is_finished()) && open.len() == 3);
+        for (outcome, text) in outcomes.iter().zip(arguments) {
+            let address = outcome.address().unwrap();
+            assert_eq!(executor.open_arguments(address).await.unwrap().as_str(), text);
+        }
+        assert!(executor.open_arguments("nothing").await.is_err());
+    });
+}
+
+#[test]
+fn a_call_that_cannot_be_read_again_is_not_kept() {
+    /// Asks with a payload that nests more deeply than a store reads.
+    #[tool(register = false)]
+    fn deep(cx: &ToolContext) -> Result<String, ToolError> {
+        let payload = (0..500).fold(json!(1), |inner, _| json!([inner]));
+        Err(cx.request_confirmation("Really?", payload))
+    }
+    each_way(async |way| {
+        let executor = way.executor(Registry::builder().tool::<deep>());
+        let outcomes = executor.run(calls(&["deep"])).await;
+        let text = texts(&outcomes).concat();
+        assert!(text.contains("cannot be kept open for its answer: recursion limit exceeded"), "{text}");
+        assert!(outcomes[0].is_finished() && executor.open_calls().await.unwrap().is_empty());
+    });
+}
+
+// Without the feature that encrypts them.
+#[cfg(not(feature = "sealed-calls"))]
+#[test]
+fn a_call_with_secrets_is_not_stored_outside_of_the_process() {
+    crate::run(async {
+        let folder = Folder::new();
+        let outcomes = super::executor(&folder).run(one("pay", super::PAY)).await;
+        let text = texts(&outcomes).concat();
+        assert!(text.contains("it has secret arguments, and nothing here encrypts them"), "{text}");
+        assert!(text.contains("enable the feature `sealed-calls`"), "{text}");
+        assert!(folder.files(None).unwrap().is_empty() && super::payments(&folder) == 0);
+    });
+}
