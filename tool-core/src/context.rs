@@ -13,11 +13,13 @@ mod child;
 mod client;
 mod log;
 mod provided;
+mod readonly;
 mod run;
 mod setup;
 mod sink;
 mod stop;
 mod update;
+mod values;
 
 use std::{
     any::type_name,
@@ -45,7 +47,8 @@ pub use self::{
     child::Trigger,
     client::ClientInfo,
     provided::{Needed, Provided},
-    run::{ReadonlyContext, RunContext},
+    readonly::ReadonlyContext,
+    run::RunContext,
     sink::{CallSink, LogLevel, LogLine, Progress},
 };
 use crate::{Actions, ContentHash, ErrorKind, Resource, State, ToolError, ToolName, state::patch};

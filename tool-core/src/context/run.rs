@@ -1,8 +1,6 @@
 //! What is known of the run that a call belongs to.
 
 use std::{
-    any::Any,
-    collections::HashMap,
     fmt,
     sync::{Arc, OnceLock, PoisonError, RwLock},
     time::Instant,
@@ -11,7 +9,7 @@ use std::{
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
-use super::{CallId, ClientInfo, Provided, budget::Account, child::Lineage};
+use super::{CallId, ClientInfo, Provided, ReadonlyContext, budget::Account, child::Lineage, values::Values};
 use crate::{
     ToolError,
     state::{Lifetime, is_internal, patch},
@@ -346,118 +344,5 @@ impl fmt::Debug for RunContext {
             .field("branch", branch)
             .field("cancelled", &self.cancellation.is_cancelled())
             .finish_non_exhaustive()
-    }
-}
-
-/// What runs keep for themselves, under names.
-#[derive(Default)]
-pub(super) struct Values(RwLock<HashMap<String, Arc<dyn Any + Send + Sync>>>);
-
-impl Values {
-    // A map is whole between two operations, also where a thread panicked that held the lock.
-    fn get(&self, key: &str) -> Option<Arc<dyn Any + Send + Sync>> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
-    }
-
-    fn get_or_insert_with<T: Send + Sync + 'static>(&self, key: &str, make: impl FnOnce() -> T) -> Arc<T> {
-        let kept = |value: Arc<dyn Any + Send + Sync>| value.downcast().ok();
-        if let Some(value) = self.get(key).and_then(kept) {
-            return value;
-        }
-        // Made and dropped outside the lock: both may look at the run.
-        let made = Arc::new(make());
-        let mut values = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        if let Some(value) = values.get(key).cloned().and_then(kept) {
-            return value;
-        }
-        let _before = values.insert(key.to_owned(), Arc::clone(&made) as _);
-        drop(values);
-        made
-    }
-
-    fn set(&self, key: String, value: Arc<dyn Any + Send + Sync>) {
-        // Dropped outside the lock: it may look at the run.
-        let _before = self.0.write().unwrap_or_else(PoisonError::into_inner).insert(key, value);
-    }
-}
-
-impl Clone for Values {
-    fn clone(&self) -> Self {
-        Self(RwLock::new(self.0.read().unwrap_or_else(PoisonError::into_inner).clone()))
-    }
-}
-
-/// A run as those see it who decide which tools it has: they may read and not change.
-///
-/// # Examples
-///
-/// ```
-/// use tool_core::RunContext;
-///
-/// let run = RunContext::new().with_user("u-7");
-/// assert_eq!(run.read_only().user(), Some("u-7"));
-/// ```
-#[derive(Debug, Clone, Copy)]
-pub struct ReadonlyContext<'a>(&'a RunContext);
-
-impl<'a> ReadonlyContext<'a> {
-    /// The id of the run.
-    #[must_use]
-    pub fn id(self) -> &'a CallId {
-        self.0.id()
-    }
-
-    /// The program that the run is part of.
-    #[must_use]
-    pub fn app(self) -> Option<&'a str> {
-        self.0.app()
-    }
-
-    /// The agent that runs.
-    #[must_use]
-    pub fn agent(self) -> Option<&'a str> {
-        self.0.agent()
-    }
-
-    /// The id of the user on whose behalf the run is.
-    #[must_use]
-    pub fn user(self) -> Option<&'a str> {
-        self.0.user()
-    }
-
-    /// The id of the session that the run is part of.
-    #[must_use]
-    pub fn session(self) -> Option<&'a str> {
-        self.0.session()
-    }
-
-    /// What the caller sent along with the run.
-    #[must_use]
-    pub fn meta(self) -> &'a Map<String, Value> {
-        self.0.meta()
-    }
-
-    /// Returns the session's state as it is now.
-    #[must_use]
-    pub fn state(self) -> Arc<Map<String, Value>> {
-        self.0.state()
-    }
-
-    /// When the run must have ended.
-    #[must_use]
-    pub fn deadline(self) -> Option<Instant> {
-        self.0.deadline()
-    }
-
-    /// The value that this run brings for `T`.
-    #[must_use]
-    pub fn get<T: ?Sized + Send + Sync + 'static>(self) -> Option<&'a T> {
-        self.0.provided().get()
-    }
-
-    /// What is kept under `key`; `None` if there is nothing, or something that is no `T`.
-    #[must_use]
-    pub fn value<T: Send + Sync + 'static>(self, key: &str) -> Option<Arc<T>> {
-        self.0.value(key)
     }
 }

@@ -19,6 +19,7 @@ const PLACES: &[&str] = &[
     "tool-core/src/context.rs",
     "tool-core/src/context",
     "tool-core/src/error.rs",
+    "tool-core/src/error",
     "tool-core/src/nearest.rs",
     "tool-core/src/output",
     "tool-core/src/state",
@@ -27,7 +28,7 @@ const PLACES: &[&str] = &[
     "tool-runtime/src/dialect/assembler",
     "tool-runtime/src/dialect/wire",
     "tool-runtime/src/executor",
-    "tool-runtime/src/hook.rs",
+    "tool-runtime/src/hook",
     "tool-runtime/src/policy",
     "tool-runtime/src/toolbox",
 ];
