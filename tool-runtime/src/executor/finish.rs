@@ -254,6 +254,7 @@ impl Finishing<'_> {
         if self.around.is_quiet {
             return;
         }
+        self.told_late().await;
         let finished = || EventKind::Finished { result: Arc::new(result.clone()) };
         self.around.outlet.tell(|| (self.around.subject(&self.asked), finished())).await;
         self.around.ended(&self.asked);
@@ -261,6 +262,14 @@ impl Finishing<'_> {
         {
             let (call, tool) = (&self.call.id, &*self.call.name);
             tracing::warn!(%call, tool, "hooks had no time to see the end of a call whose batch was cancelled");
+        }
+    }
+
+    /// Tells the reader the events for which there was no room when they happened.
+    async fn told_late(&self) {
+        let Some(reports) = &self.place.reports else { return };
+        for event in reports.take_late() {
+            self.around.outlet.tell_reader(event).await;
         }
     }
 
@@ -297,7 +306,10 @@ impl Finishing<'_> {
         match has_news {
             true => self.told(&result).await,
             // Its end comes with its answer.
-            false => self.around.ended(&self.asked),
+            false => {
+                self.told_late().await;
+                self.around.ended(&self.asked);
+            }
         }
         CallOutcome::Pending(Pending {
             call: self.around.outlet.shown(self.call, self.definition),

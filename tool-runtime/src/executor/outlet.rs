@@ -72,6 +72,20 @@ pub(super) struct Outlet {
 pub(super) struct Room<'a> {
     stream: Option<mpsc::Permit<'a, ToolEvent>>,
     above: Option<Box<Room<'a>>>,
+    /// Whether the readers above that have no room are told before the end of their call.
+    is_late: bool,
+}
+
+impl Room<'_> {
+    /// The same, for an event that nobody can wait with.
+    fn late(self) -> Self {
+        Self { above: self.above.map(|room| Box::new(room.late())), is_late: true, ..self }
+    }
+
+    /// Whether an event for this room is to be kept.
+    pub(super) fn is_missing(&self) -> bool {
+        self.is_late && self.stream.is_none()
+    }
 }
 
 impl Outlet {
@@ -159,7 +173,7 @@ impl Outlet {
             Some(above) => Some(Box::new(above.room_below().await)),
             None => None,
         };
-        Room { stream, above }
+        Room { stream, above, is_late: false }
     }
 
     /// As [`room`](Self::room), in a box.
@@ -178,13 +192,25 @@ impl Outlet {
             Some((room, has_room)) => (Some(Box::new(room)), has_room),
             None => (None, true),
         };
-        (Room { stream, above }, has_room && has_room_above)
+        (Room { stream, above, is_late: false }, has_room && has_room_above)
     }
 
-    /// Tells `event` to those who are not waited for, and to the readers above that have room.
+    /// Tells `event` to those who are not waited for, and to the readers above: now, or before the end of their call.
     pub(super) fn tell_listeners(&self, event: ToolEvent) {
         let (room, _) = self.room_now();
-        self.send(Room { stream: None, ..room }, event);
+        self.send(Room { stream: None, ..room.late() }, event);
+    }
+
+    /// Whether a reader is waited for.
+    pub(super) fn has_reader(&self) -> bool {
+        self.stream.as_ref().is_some_and(|stream| !stream.is_closed())
+    }
+
+    /// Tells the reader alone an event that the listeners have heard already.
+    pub(super) async fn tell_reader(&self, event: ToolEvent) {
+        if let Some(stream) = &self.stream {
+            let _ = stream.send(event).await;
+        }
     }
 
     /// Sends `event`. Listeners of this executor that hear of the call above are told there, and not a second time.

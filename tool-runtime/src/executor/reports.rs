@@ -46,6 +46,8 @@ pub(super) struct State {
     /// Whether the call still runs: what is reported later is lost.
     running: bool,
     last_sign: Instant,
+    /// For the reader, before the end of the call.
+    late: Vec<ToolEvent>,
 }
 
 impl CallReports {
@@ -67,7 +69,7 @@ impl CallReports {
             run: cx.run().cloned(),
             arguments: if has_hooks { call.arguments.clone() } else { Arguments::EMPTY },
             canonical: OnceLock::new(),
-            state: Mutex::new(State { running: true, last_sign: Instant::now() }),
+            state: Mutex::new(State { running: true, last_sign: Instant::now(), late: Vec::new() }),
             closed: CancellationToken::new(),
             stop: OnceLock::new(),
             backlog: Backlog::default(),
@@ -156,11 +158,20 @@ impl CallReports {
     /// Sends an event of the call, unless it is over.
     fn send(&self, room: Room<'_>, kind: EventKind) -> bool {
         // Held until it is sent, so that nothing follows the end of the call.
-        let state = self.lock();
+        let mut state = self.lock();
         if state.running {
-            self.outlet.send(room, self.outlet.event(self.subject.clone(), kind));
+            let event = self.outlet.event(self.subject.clone(), kind);
+            if room.is_missing() && self.outlet.has_reader() {
+                state.late.push(event.clone());
+            }
+            self.outlet.send(room, event);
         }
         state.running
+    }
+
+    /// The events for which the reader had no room when they happened.
+    pub(super) fn take_late(&self) -> Vec<ToolEvent> {
+        std::mem::take(&mut self.lock().late)
     }
 
     /// Waits until those who hear of this call have room for an event of a run below it; there is none once the call is

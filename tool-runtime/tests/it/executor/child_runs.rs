@@ -10,7 +10,7 @@ use std::{
 };
 
 use futures_util::future::join;
-use tokio::sync::Semaphore;
+use tokio::sync::{Notify, Semaphore};
 use tool_runtime::{
     Batch, CancellationToken, EventKind, Executor, RunContext, StreamItem, ToolCall, Trigger, prelude::*,
     serde_json::Map,
@@ -310,5 +310,40 @@ fn a_run_below_a_call_waits_for_the_reader_of_the_call() {
         let expected =
             ["started 0", "0 > started 0-inner", "0 > updated 0-inner", "0 > finished 0-inner", "finished 0"];
         assert_eq!(told, expected);
+    });
+}
+
+// Q23, H14
+#[test]
+fn a_run_below_a_call_that_is_dropped_while_the_reader_is_behind_ends_all_the_same() {
+    /// Gives a batch below its call up once that has begun.
+    #[tool(register = false)]
+    async fn give_up(cx: &ToolContext, to: &Inner, began: &Began) -> Result<&'static str, ToolError> {
+        let batch =
+            to.0.batch(vec![ToolCall::new("begin", "{}").with_id("1")]).within(cx.child_run("inner")?);
+        let (running, begun) = (std::pin::pin!(batch.run()), std::pin::pin!(began.0.notified()));
+        let _ = futures_util::future::select(running, begun).await;
+        Ok("gave up")
+    }
+    struct Began(Arc<Notify>);
+    /// Begins, and never ends.
+    #[tool(register = false)]
+    async fn begin(began: &Began) {
+        began.0.notify_one();
+        pending::<()>().await;
+    }
+    crate::run(async {
+        let signal = Arc::new(Notify::new());
+        let began = || Began(Arc::clone(&signal));
+        let inner = executor(Registry::builder().tool::<begin>().provide(began()));
+        let tools = Registry::builder().tool::<give_up>().provide(Inner(inner)).provide(began());
+        // Room for one event: the start of the call below, when that is dropped.
+        let executor = building(tools).event_buffer(1).build().unwrap();
+        let mut stream = executor.stream(vec![ToolCall::new("give_up", "{}").with_id("0")]);
+        let mut told = Vec::new();
+        while let Some(StreamItem::Event(event)) = stream.next().await {
+            told.push(short(&event));
+        }
+        assert_eq!(told, ["started 0", "0 > started 1", "0 > finished 1", "finished 0"]);
     });
 }
