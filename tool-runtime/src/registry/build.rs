@@ -317,6 +317,11 @@ impl RegistryBuilder {
         for (name, replacement) in named(replacements) {
             match by_name.entry(name) {
                 Entry::Occupied(mut replaced) => drop(replaced.insert(replacement)),
+                // A name that no tool may have is the mistake, and not that none has it.
+                Entry::Vacant(nothing) if nothing.key() == OUTPUT_TOOL => {
+                    let site = replacement.first().and_then(Source::site);
+                    problems.push(Problem::ReservedName { name: nothing.into_key(), site });
+                }
                 Entry::Vacant(nothing) => problems.push(Problem::NotReplaced { name: nothing.into_key() }),
             }
         }
