@@ -10,6 +10,7 @@ mod decode;
 mod describe;
 mod failure;
 mod faithful;
+mod injected;
 mod invocation;
 mod items;
 mod of;
@@ -30,12 +31,13 @@ pub use self::{
     constraint::{Constraint, check},
     describe::Returned,
     failure::viewed,
+    injected::{MayBeProvided, Refused, TheContext, TheState},
     invocation::{
         Boxed, Call, Invocation, OwnedCall, Start, Used, Using, allow, boxed, guarded, invocation, never,
     },
     of::{Described, Items, Of, Opaque},
     outcome::{Ending, Fallible, Tag, conclude, conclude_sync, json, retried, worth_retrying},
-    slot::{MayBeProvided, Owned, Provides, Refused, Slot, SlotList, Source, TheContext, TheState, Whole},
+    slot::{Owned, Provides, Slot, SlotList, Source, Whole},
     slots::Slots,
     spec::{Handle, Hints, IntoSchema, Parameter, Spec},
 };

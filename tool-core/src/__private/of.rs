@@ -20,11 +20,10 @@ use futures_core::Stream;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
 use super::{
-    Owned, Provides, TheContext, TheState, Whole,
+    MayBeProvided, Owned, Provides, Refused, TheContext, TheState, Whole,
+    injected::{AlwaysThere, Shared},
     items::Piece,
-    slot::{
-        AlwaysThere, Argument, MayBeProvided, OptionalSlice, Refused, Shared, Slice, TextSlot, TheProvided,
-    },
+    slot::{Argument, OptionalSlice, Slice, TextSlot, TheProvided},
     text::{CowText, Optional, PathText, Text},
 };
 use crate::{State, ToolContext, ToolError, ToolOutput};

@@ -4,7 +4,7 @@
 //! spelled (see [`Of`](super::Of)). A slot is filled while the arguments are decoded and emptied
 //! when the function is called.
 
-use std::{marker::PhantomData, mem::discriminant};
+use std::mem::discriminant;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{
@@ -19,7 +19,7 @@ use super::{
     text::{Borrowed, Reading, TextView},
 };
 use crate::{
-    ErrorKind, Needed, State, ToolContext, ToolError,
+    ErrorKind, Needed, ToolContext, ToolError,
     arguments::plan::{Checked, Refusal},
 };
 
@@ -121,7 +121,7 @@ impl<T> Owned<T> {
 }
 
 /// The decoder fills every slot or fails; a slot that is asked twice is a bug of the expansion.
-fn unfilled() -> ToolError {
+pub(super) fn unfilled() -> ToolError {
     ToolError::new(ErrorKind::Unavailable, "a parameter was asked for twice")
 }
 
@@ -355,109 +355,3 @@ impl<T: ?Sized> Slot for TheProvided<T> {
         true
     }
 }
-
-/// A value that the program may have provided.
-pub struct MayBeProvided<T: ?Sized>(fn(&ToolContext) -> Option<&T>);
-
-impl<T: ?Sized + Provides> MayBeProvided<T> {
-    pub(super) fn new() -> Self {
-        Self(ToolContext::get::<T>)
-    }
-}
-
-impl<T: ?Sized> MayBeProvided<T> {
-    /// The value, for the call.
-    pub fn get<'a>(&mut self, call: &'a Call<'_>) -> Result<Option<&'a T>, ToolError> {
-        self.peek(call)
-    }
-
-    /// The value, before the call.
-    pub fn peek<'a>(&self, call: &'a Call<'_>) -> Result<Option<&'a T>, ToolError> {
-        Ok((self.0)(call.context()))
-    }
-}
-
-/// A parameter that nothing can be given for: stands behind a bound that is not met.
-pub struct Refused<T>(PhantomData<fn() -> T>);
-
-impl<T> Refused<T> {
-    pub(super) fn new() -> Self {
-        Self(PhantomData)
-    }
-
-    /// Nothing, for the call.
-    pub fn get(&mut self, call: &Call<'_>) -> Result<T, ToolError> {
-        self.peek(call)
-    }
-
-    /// Nothing, before the call.
-    pub fn peek(&self, _: &Call<'_>) -> Result<T, ToolError> {
-        Err(unfilled())
-    }
-}
-
-/// A parameter that may be absent: implemented by nothing, and asked of what every call has.
-#[diagnostic::on_unimplemented(
-    message = "every call has a `ToolContext` and a `State`; remove the `Option` from `{Self}`",
-    label = "is never `None`"
-)]
-pub trait AlwaysThere {}
-
-/// A parameter that calls can share: implemented by nothing, and asked of references that they cannot.
-#[diagnostic::on_unimplemented(
-    message = "a tool cannot take `{Self}`; take a shared reference",
-    label = "calls run at once and share what they are given",
-    note = "`State` is changed through `&State`; a value that the program provides can hold a `Mutex`"
-)]
-pub trait Shared {}
-
-/// The state that the call reads and changes.
-pub struct TheState;
-
-impl TheState {
-    /// The state, for the call.
-    pub fn get<'a>(&mut self, call: &'a Call<'_>) -> Result<&'a State, ToolError> {
-        self.peek(call)
-    }
-
-    /// The state, before the call.
-    pub fn peek<'a>(&self, call: &'a Call<'_>) -> Result<&'a State, ToolError> {
-        Ok(call.context().state())
-    }
-}
-
-/// The context of the call.
-pub struct TheContext;
-
-impl TheContext {
-    /// The context, for the call.
-    pub fn get<'a>(&mut self, call: &'a Call<'_>) -> Result<&'a ToolContext, ToolError> {
-        self.peek(call)
-    }
-
-    /// The context, before the call.
-    pub fn peek<'a>(&self, call: &'a Call<'_>) -> Result<&'a ToolContext, ToolError> {
-        Ok(call.context())
-    }
-}
-
-/// The slots of what the call itself brings.
-macro_rules! of_the_call {
-    ($([$($parameter:tt)*] $slot:ty),*) => { $(
-        impl<$($parameter)*> Slot for $slot {
-            fn source(&self) -> Source {
-                Source::Call
-            }
-
-            fn decode<'t>(&mut self, _: Checked<'_, 't, '_>, _: &'t str) -> Result<(), Refusal> {
-                Err(Refusal::custom("not the model's"))
-            }
-
-            fn leave_out(&mut self) -> bool {
-                true
-            }
-        }
-    )* };
-}
-
-of_the_call!([] TheState, [] TheContext, [T: ?Sized] MayBeProvided<T>, [T] Refused<T>);
