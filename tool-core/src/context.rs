@@ -343,7 +343,7 @@ impl ToolContext {
     }
 
     /// Asks for `actions` beside the result, if the call succeeds. For a tool whose result is of any type; one that returns
-    /// a [`ToolOutput`] can also use [`with_actions`](ToolOutput::with_actions). What was asked for before is
+    /// a [`ToolOutput`](crate::ToolOutput) can also use [`with_actions`](crate::ToolOutput::with_actions). What was asked for before is
     /// [kept](Actions::follow).
     ///
     /// # Errors

@@ -117,7 +117,7 @@ fn shortened(text: &str, most: usize) -> Cow<'_, str> {
     }
 }
 
-/// The text for a log, without what [`source`](Error::source) says.
+/// The text for a log, without what [`source`](std::error::Error::source) says.
 impl fmt::Display for ToolError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.tool() {

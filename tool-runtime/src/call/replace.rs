@@ -103,7 +103,7 @@ impl ToolResult {
         }
         let Some(answer) = answer else { return false };
         self.set_content(answer);
-        self.follow_ups = follow_ups;
+        self.follow_ups = FollowUps::new(follow_ups);
         true
     }
 
@@ -111,7 +111,17 @@ impl ToolResult {
     /// [set](Self::replace_by) some.
     #[must_use]
     pub fn follow_ups(&self) -> &[Vec<Content>] {
-        &self.follow_ups
+        self.follow_ups.as_deref().map_or(&[], |messages| &messages.0)
+    }
+}
+
+/// The messages of the user that follow the results of a batch, of which there is at least one.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct FollowUps(Vec<Vec<Content>>);
+
+impl FollowUps {
+    pub(super) fn new(messages: Vec<Vec<Content>>) -> Option<Box<Self>> {
+        (!messages.is_empty()).then(|| Box::new(Self(messages)))
     }
 }
 

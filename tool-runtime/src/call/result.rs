@@ -9,6 +9,7 @@ use std::{
 use serde_json::{Map, Value, json};
 use tool_core::{Actions, CallId, Content, Correction, ErrorKind, ToolError, ToolOutput};
 
+use super::replace::FollowUps;
 use crate::dialect::content;
 
 /// The answer to one call.
@@ -27,8 +28,9 @@ pub struct ToolResult {
     pub finished_at: SystemTime,
     /// How long the tool ran, pauses between attempts included.
     pub duration: Duration,
-    /// The messages that follow the results of the batch, in the name of the user.
-    pub(crate) follow_ups: Vec<Vec<Content>>,
+    /// The messages that follow the results of the batch, in the name of the user. In a box, since a result is moved often
+    /// and hardly one has any.
+    pub(crate) follow_ups: Option<Box<FollowUps>>,
 }
 
 impl ToolResult {
@@ -41,7 +43,7 @@ impl ToolResult {
             attempts: 0,
             finished_at: SystemTime::now(),
             duration: Duration::ZERO,
-            follow_ups: Vec::new(),
+            follow_ups: None,
         }
     }
 

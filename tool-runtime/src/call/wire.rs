@@ -12,7 +12,7 @@ use tool_core::{
     Actions, Arguments, CallAddress, CallId, Content, Correction, Resource, ToolError, ToolOutput,
 };
 
-use super::{CallOutcome, Incomplete, Operation, Pending, ToolCall, ToolResult};
+use super::{CallOutcome, Incomplete, Operation, Pending, ToolCall, ToolResult, replace::FollowUps};
 use crate::millis;
 
 /// Arguments that come as a JSON text, or as the object itself, whose text is kept as it is written where the format
@@ -210,7 +210,7 @@ impl<'de> Deserialize<'de> for ToolResult {
             .ok_or_else(|| D::Error::custom("`finishedAtMs` is further away than the clock goes"))?;
         let (id, name) = (given_or_new(wire.id.take()), Arc::from(std::mem::take(&mut wire.name)));
         let (attempts, duration) = (wire.attempts, Duration::from_millis(wire.duration_ms));
-        let follow_ups = std::mem::take(&mut wire.follow_ups);
+        let follow_ups = FollowUps::new(std::mem::take(&mut wire.follow_ups));
         let outcome = match wire.error.take() {
             Some(error) => Err(error),
             None => Ok(wire.output()),

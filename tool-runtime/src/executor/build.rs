@@ -48,7 +48,7 @@ impl fmt::Display for InvalidStrategy {
 impl std::error::Error for InvalidStrategy {}
 
 /// Decides when the calls of a group are finished: when `after` hooks see their results, and
-/// [`Finished`](crate::ToolEvent::Finished) is sent. Default: [`InOrder`](Self::InOrder).
+/// [`Finished`](crate::EventKind::Finished) is sent. Default: [`InOrder`](Self::InOrder).
 ///
 /// By default, the results and the `Finished` events of a parallel batch wait for its last body: a call that takes a
 /// second is reported together with one that takes a minute, and in the order in which the model asked for them.

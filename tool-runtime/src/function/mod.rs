@@ -263,6 +263,7 @@ impl<Q> ToolBuilder<Q> {
     ///
     /// [`ToolOutput`]: crate::ToolOutput
     /// [`Content`]: crate::Content
+    /// [`ToolError`]: crate::ToolError
     pub fn handler<A, F, T, E, Fut, Output, Error>(self, handler: F) -> Result<ClosureTool, InvalidTool>
     where
         A: DeserializeOwned + JsonSchema + Send + 'static,

@@ -124,7 +124,7 @@ impl ToolboxListener {
     }
 }
 
-/// Hears of changes of a [`Toolbox`]. Several that come between two questions are one.
+/// Hears of changes of a [`Toolbox`](crate::Toolbox). Several that come between two questions are one.
 ///
 /// # Examples
 ///
