@@ -335,8 +335,8 @@ impl ToolContext {
         ContentHash::of(&self.address()).to_string()
     }
 
-    /// Returns the state of the session, which this attempt reads and changes. Without a session it is that of the run,
-    /// and without a run that of the batch.
+    /// Returns the state of the run, which this attempt reads and changes; without a run, that of the batch. The program
+    /// carries it from one run of a session to the next: [`RunContext::state`], [`RunContext::with_state`].
     #[must_use]
     pub fn state(&self) -> &State {
         &self.attempted().state

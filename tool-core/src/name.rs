@@ -210,6 +210,14 @@ pub struct InvalidName {
     rule: Rule,
 }
 
+impl InvalidName {
+    /// Returns the text.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+}
+
 impl fmt::Display for InvalidName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.rule {

@@ -99,7 +99,8 @@ pub enum EventKind {
         /// The line.
         line: Arc<LogLine>,
     },
-    /// Something happened to a call of a run [below](crate::ToolContext::child_run) this call.
+    /// Something happened to a call of a run [below](crate::ToolContext::child_run) this call. An event of a run two levels
+    /// below is a `Child` in a `Child`. Who listens to the executor of both runs hears of it in this form alone.
     Child {
         /// The event of the run below, with that run's id and agent.
         event: Arc<ToolEvent>,

@@ -32,6 +32,7 @@
 //! | --- | --- |
 //! | `chrono`, `jiff`, `url`, `uuid` | the types of these crates as parameters and results |
 //! | `foreign-schemas` | schemas from elsewhere that the built-in check does not cover |
+//! | `url-rules` | rules that compare URLs ([`UrlPattern`](crate::Rule::at)) |
 //! | `sealed-calls` | secret arguments of open calls in stores that outlive the process, encrypted |
 //! | `testing` | tools that do as they are told, a record of events, and time that does not pass, for tests |
 //! | `opentelemetry` | traces that go on from that of a caller (`traceparent`), and into other programs (`trace_context`) |

@@ -26,7 +26,8 @@ pub struct CallAddress {
     pub run: Option<CallId>,
     /// The id of the call.
     pub call_id: CallId,
-    /// The number of the call in the order of arrival at its executor, from 0.
+    /// The number of the call in the order of arrival at its executor: from 0, or, with a store of open calls that outlives
+    /// the process, from a number that other processes do not use. At most 53 bits.
     pub serial: u64,
 }
 

@@ -132,6 +132,14 @@ impl ToolContext {
     /// call has none. It ends with the call: the call's token is above its own, and it has no more time than the attempt.
     /// Its [trigger](RunContext::trigger) is this call, and whoever hears of this call hears of its calls.
     ///
+    /// A body that runs calls in it takes an executor from its context, which the program provides to the run, or to the
+    /// registry by `per_run`:
+    ///
+    /// ```text
+    /// let executor = cx.require::<Executor>()?;
+    /// let outcomes = executor.batch(calls).within(cx.child_run("researcher")?).run().await;
+    /// ```
+    ///
     /// # Errors
     ///
     /// If as many runs are above it as [allowed](RunContext::with_max_depth).

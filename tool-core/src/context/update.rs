@@ -65,8 +65,12 @@ impl ToolContext {
     ///
     /// # Errors
     ///
-    /// If somebody listens and could not be told.
+    /// If `done` is not a finite number, or if somebody listens and could not be told.
     pub fn progress(&self, progress: Progress) -> Result<(), ToolError> {
+        if !progress.done.is_finite() {
+            let message = format!("the progress of a call is a finite number, not {}", progress.done);
+            return Err(ToolError::bad_parameter(message));
+        }
         self.sink.as_ref().map_or(Ok(()), |sink| sink.progress(progress.settled()))
     }
 

@@ -111,7 +111,8 @@ impl ToolError {
     ///
     /// It is the result of its call, whatever hooks would put in its place, and is never retried. Calls that have not
     /// started are skipped, those that run end by themselves, and later batches of the run are not started
-    /// ([`RunContext::stopped`](crate::RunContext::stopped)).
+    /// ([`RunContext::stopped`](crate::RunContext::stopped)). In a [child run](crate::ToolContext::child_run) it ends that
+    /// run alone: the tool that started it sees the stop among the outcomes, and decides about its own call.
     ///
     /// # Examples
     ///

@@ -193,7 +193,9 @@ impl fmt::Debug for State {
 /// | `temp:plan` | until the run ends | the run |
 /// | `_plan` | as long as the session | the session, and not its [child runs](crate::RunContext::child) |
 ///
-/// Without a session store, all of them are kept by the run.
+/// Executors keep all of them in the run, and do not remove any. What stores sessions keeps
+/// [`RunContext::state`](crate::RunContext::state) after a run by these lifetimes, and gives it to the next run by
+/// [`RunContext::with_state`](crate::RunContext::with_state).
 ///
 /// # Examples
 ///

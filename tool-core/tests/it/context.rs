@@ -11,8 +11,8 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 use tool_core::{
     __private::{current_grace, within_grace},
-    Actions, CallAddress, CallId, CallSink, ConfirmationAnswer, Needed, Progress, Provided, Resource,
-    ResourceBody, RunContext, Running, ToolContext, ToolError, ToolOutput, WithCallId,
+    Actions, CallAddress, CallId, CallSink, ConfirmationAnswer, ErrorKind, Needed, Progress, Provided,
+    Resource, ResourceBody, RunContext, Running, ToolContext, ToolError, ToolOutput, WithCallId,
 };
 
 /// Polls what is ready at once.
@@ -87,6 +87,16 @@ fn a_total_of_zero_is_not_known() {
     }
     let progress = sink.progress.lock().unwrap();
     assert!(progress.len() == 5 && progress.iter().all(|it| it.total.is_none()), "{progress:?}");
+}
+
+#[test]
+fn progress_that_is_no_finite_number_is_refused() {
+    let sink = Arc::<Recorder>::default();
+    let cx = ToolContext::for_test().with_sink(sink.clone());
+    for done in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+        assert_eq!(cx.progress(Progress::new(done)).unwrap_err().kind(), ErrorKind::BadParameter);
+    }
+    assert!(sink.progress.lock().unwrap().is_empty());
 }
 
 // C03: the token of a call is the one that was set, and a clone shares it.

@@ -60,8 +60,9 @@ impl Batch {
         Self { resumed: confirmed, ..Self::new(executor, calls) }
     }
 
-    /// Says which run the calls belong to: whose cancellation stops them, and whose
-    /// [deadline](RunContext::with_deadline) bounds them all.
+    /// Sets the run that the calls belong to: its user, values, state and budget are theirs, its cancellation stops them, and
+    /// its [deadline](RunContext::with_deadline) bounds them all. Default: none. A run with several batches is shared as
+    /// `Arc::clone(&run)`.
     pub fn within(mut self, run: impl Into<Arc<RunContext>>) -> Self {
         self.run = Some(run.into());
         self

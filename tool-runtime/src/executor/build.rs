@@ -139,8 +139,8 @@ impl ExecutorBuilder {
 
     stages!();
 
-    /// Adds a hook that runs before those added by [`hook`](Self::hook), in the whole program: what it
-    /// answers, they are not asked.
+    /// Adds a hook that runs before those added by [`hook`](Self::hook) and by closures. If it answers a call, the others are
+    /// not asked.
     pub fn plugin(mut self, plugin: impl Hook + 'static) -> Self {
         self.settings.plugins.push(BoxHook::new(plugin));
         self
@@ -281,7 +281,8 @@ impl ExecutorBuilder {
         self
     }
 
-    /// Sets how much of a result a model is given; all of it if nothing is said.
+    /// Sets the part of a result that a model is given. Default: all of it. The [`Budget`](crate::Budget) of calls, rounds and
+    /// tokens is that of a run.
     pub fn budget(mut self, budget: ResultBudget) -> Self {
         self.settings.budget = Some(budget);
         self
@@ -333,10 +334,10 @@ impl ExecutorBuilder {
     ///
     /// # Errors
     ///
-    /// If the strategy or a limit would keep calls from ever running, or the limits contradict each other; or
-    /// if a rule compares an argument that none of the tools it fits has. A rule that fits no tool is one of
-    /// the [`notices`](Executor::notices): tools may come later; or if the store of open calls outlives the process, and
-    /// there is no [`program_key`](Self::program_key).
+    /// If the strategy or a limit would keep calls from ever running; if limits contradict each other; if a rule compares an
+    /// argument that none of the tools it fits has; or if the store of open calls outlives the process, and there is no
+    /// [`program_key`](Self::program_key). A rule that fits no tool is one of the [`notices`](Executor::notices), since tools
+    /// may come later.
     pub fn build(self) -> Result<Executor, ExecutorError> {
         let Self { tools, settings, limits } = self;
         if settings.strategy == (ExecutionStrategy::Batched { size: 0 }) {

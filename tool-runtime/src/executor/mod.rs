@@ -197,7 +197,8 @@ impl Executor {
         &self.inner.notices
     }
 
-    /// Runs `calls`: one outcome for each, in order. Dropping the future cancels them.
+    /// Runs `calls`: one outcome for each, in order. Dropping the future cancels them. They belong to no run, so that hooks,
+    /// policies and approvers see none; `executor.batch(calls).within(run)` gives them one.
     pub async fn run(&self, calls: Vec<ToolCall>) -> Vec<CallOutcome> {
         self.batch(calls).run().await
     }

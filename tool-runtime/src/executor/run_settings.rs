@@ -35,6 +35,7 @@ use crate::{
 ///     .show(Visibility::all().except(["shell"]))
 ///     .finished(|call, result| async move { println!("{}: {}", call.tool(), result.is_error()) });
 /// let of_run = executor.with_settings(&run, settings)?;
+/// let batch = of_run.batch(Vec::new()).within(run);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Default)]
@@ -228,8 +229,9 @@ impl fmt::Debug for RunSettings {
 }
 
 impl Executor {
-    /// Returns an executor with `settings` over those of this one, for `run` or for one request of it. Both share limits,
-    /// listeners, open calls and what is [detached](Self::detached): a call that this one left open is answered or resumed
+    /// Returns an executor with `settings` over those of this one, for `run` or for one request of it. The visibility of the
+    /// settings is decided for `run`; calls belong to it by [`Batch::within`](crate::Batch::within), as those of any
+    /// executor. Both share limits, listeners, open calls and what is [detached](Self::detached): a call that this one left open is answered or resumed
     /// by either. [`notices`](Self::notices) lists rules that do nothing with the tools that are shown.
     ///
     /// # Errors

@@ -35,8 +35,8 @@ use crate::shield::{Guarded, Shield, caught};
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
 /// let inbox = Arc::new(Mutex::new(vec!["Stop, please."]));
 /// let steering = Steering::new(move || {
-///     let message = inbox.lock().ok().and_then(|mut inbox| inbox.pop());
-///     async move { message }
+///     let inbox = Arc::clone(&inbox);
+///     async move { inbox.lock().ok()?.pop() }
 /// });
 /// let tools = Registry::builder().tool::<wave>().build()?;
 /// let executor = Executor::builder(tools).strategy(ExecutionStrategy::Sequential).build()?;
@@ -60,8 +60,9 @@ struct Inner<M> {
 type Ask<M> = dyn Fn() -> Running<'static, Option<M>> + Send + Sync;
 
 impl<M: Send + 'static> Steering<M> {
-    /// Asks `next` for a message. Its future is dropped where the batch is cancelled or dropped while it waits, so that it
-    /// must take no message out of a queue before it gives it: `recv` of a channel does not.
+    /// Asks `next` for the message that is there now. The batch waits for the answer: `next` gives `None` at once where there
+    /// is none, as `try_recv` of a channel does, and `recv` does not. Its future is dropped where the batch is cancelled or
+    /// dropped while it waits, so that it takes a message out of a queue after its last `.await`.
     pub fn new<F, Fut>(next: F) -> Self
     where
         F: Fn() -> Fut + Send + Sync + 'static,

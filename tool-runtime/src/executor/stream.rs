@@ -28,7 +28,6 @@ pub enum StreamItem {
 /// # Examples
 ///
 /// ```
-/// use futures_util::StreamExt;
 /// use tool_runtime::{Executor, StreamItem, ToolCall, prelude::*};
 ///
 /// /// Waves.

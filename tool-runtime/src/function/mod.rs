@@ -12,8 +12,8 @@ use std::{borrow::Cow, fmt, future::Future, sync::Arc};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use tool_core::{
-    Confirmation, InputSchema, Metadata, Needed, OutputSchema, Permission, PrepareArguments, SchemaError,
-    ToolContext, ToolDefinition, ToolName,
+    Confirmation, InputSchema, InvalidName, Metadata, Needed, OutputSchema, Permission, PrepareArguments,
+    SchemaError, ToolContext, ToolDefinition, ToolName,
 };
 
 #[doc(hidden)]
@@ -61,7 +61,7 @@ pub struct ToolBuilder<Q = NoQuestions> {
 /// All that is said of a tool beside its closures.
 #[derive(Debug, Clone)]
 struct Said {
-    name: Cow<'static, str>,
+    name: Result<ToolName, InvalidName>,
     title: Option<Cow<'static, str>>,
     description: Cow<'static, str>,
     metadata: Metadata,
@@ -102,8 +102,30 @@ impl<A> QuestionsOf<A> for Questions<A> {
 impl ToolBuilder {
     /// Starts a tool of that name.
     pub fn new(name: impl Into<Cow<'static, str>>) -> Self {
+        Self::of(ToolName::new(name))
+    }
+
+    /// Starts a tool of a valid name, such as one [from elsewhere](ToolName::from_foreign), whose raw name is kept.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use tool_runtime::{ToolName, prelude::*};
+    ///
+    /// let tool = ToolBuilder::named(ToolName::from_foreign("orders.list")).body(tool_body!(|_: NoArgs| "none"))?;
+    /// assert_eq!(tool.definition().raw_name(), "orders.list");
+    ///
+    /// #[tool_args]
+    /// struct NoArgs {}
+    /// # Ok::<(), anyhow::Error>(())
+    /// ```
+    pub fn named(name: ToolName) -> Self {
+        Self::of(Ok(name))
+    }
+
+    fn of(name: Result<ToolName, InvalidName>) -> Self {
         let said = Said {
-            name: name.into(),
+            name,
             title: None,
             description: Cow::Borrowed(""),
             metadata: Metadata::default(),
@@ -350,10 +372,10 @@ impl Said {
         input_schema: impl FnOnce() -> Result<InputSchema, SchemaError>,
         output_schema: Option<OutputSchema>,
     ) -> Result<ToolDefinition, InvalidTool> {
-        let invalid = |message: String| InvalidTool { name: self.name.to_string(), message };
-        let name = ToolName::new(self.name.clone()).map_err(|error| invalid(error.to_string()))?;
+        let invalid = |name: &str, message: String| InvalidTool { name: name.to_owned(), message };
+        let name = self.name.map_err(|error| invalid(error.name(), error.to_string()))?;
         let input_schema = self.input_schema.map_or_else(input_schema, Ok);
-        let input_schema = input_schema.map_err(|error| invalid(error.to_string()))?;
+        let input_schema = input_schema.map_err(|error| invalid(name.as_str(), error.to_string()))?;
         let mut definition = ToolDefinition::new(name, self.description, input_schema)
             .with_metadata(self.metadata)
             .with_examples(self.examples);

@@ -31,7 +31,10 @@ pub use self::{
 /// A store keeps records as they are, and decides nothing about them: executors verify each one that they read, so that
 /// a record that was altered is refused. What a store must guarantee is that of all calls of [`consume`](Self::consume)
 /// with one record, in any process, at most one returns `true`. In SQL that is `DELETE .. WHERE address = ? AND tag = ?`
-/// with a look at the number of rows; in a folder, the removal of a file by its name.
+/// with a look at the number of rows; in a folder, a `rename` of the file, whose tag is compared afterwards.
+///
+/// An address contains an id that a model has chosen, so that it is never a part of a path; the
+/// [hash](crate::ContentHash::of) of an address is a name for a file.
 ///
 /// A store that brings a consumed record back, such as one that is restored from a backup, lets the call run again.
 ///
@@ -40,7 +43,7 @@ pub use self::{
 /// ```
 /// use std::{collections::HashMap, sync::Mutex};
 ///
-/// use tool_runtime::{CallAddress, OpenCallStore, OpenFilter, OpenRecord, OpenStoreError};
+/// use tool_runtime::{CallAddress, OpenCallStore, OpenFilter, OpenRecord, OpenStoreError, serde_json};
 ///
 /// #[derive(Default)]
 /// struct Table(Mutex<HashMap<CallAddress, String>>);

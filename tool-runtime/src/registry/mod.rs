@@ -263,7 +263,7 @@ impl Registry {
         entry.call(arguments.into(), &self.context(entry), Guard::Off).await
     }
 
-    /// As [`call`](Self::call), in a context of the caller's making, which [`context`](Self::context_of)
+    /// As [`call`](Self::call), in a context of the caller's making, which [`context_of`](Self::context_of)
     /// starts.
     ///
     /// # Errors

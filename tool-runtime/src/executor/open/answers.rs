@@ -14,7 +14,8 @@ use crate::{
 impl Executor {
     /// Returns the calls that are not answered yet, in the order in which they came: those left to the caller, those that
     /// go on, and those that wait for a person. They are all that its [store](crate::ExecutorBuilder::open_calls) holds,
-    /// without those that have expired or were altered.
+    /// without those that have expired, or were altered or stored under another key; [`resume`](Self::resume) by address
+    /// says which.
     ///
     /// # Errors
     ///
@@ -151,7 +152,11 @@ impl Executor {
     /// calls arrived, whatever the order of `answers`. A call that is confirmed is made as it was asked for; if it, or
     /// its tool, has changed since, or its body asks another question, the person is asked again. The calls of a batch
     /// that is dropped before they are about to run wait as before: a call is closed then, and not here. If it was answered
-    /// meanwhile, by another batch or process, its outcome is an error, and it does not run.
+    /// meanwhile, by another batch or process, its outcome is an error, and it does not run. Answers to earlier questions
+    /// about a call stay with it, and count again if its tool is again as it was then.
+    ///
+    /// The batch belongs to no run, also if the calls arrived in one: [`within`](Batch::within) gives it one. Otherwise the
+    /// bodies see no user, and change no state that is kept. After a restart, the program makes that run from its session.
     ///
     /// # Errors
     ///
