@@ -54,7 +54,10 @@ impl RunContext {
     /// the batch around it: without optimisation, a level takes about 30 KiB of the stack.
     #[must_use]
     pub fn with_max_depth(mut self, levels: usize) -> Self {
-        self.lineage.max_depth = self.lineage.depth.saturating_add(levels);
+        let most = self.lineage.depth.saturating_add(levels);
+        // A run below another one has no more levels than that one allows.
+        self.lineage.max_depth =
+            if self.lineage.depth == 0 { most } else { most.min(self.lineage.max_depth) };
         self
     }
 

@@ -249,11 +249,11 @@ impl Surroundings {
         done.ok_or(Stop::Cancelled)
     }
 
-    /// The output of `future`, which asks hooks when a call is over. Once the batch is cancelled, all such
-    /// futures together have the grace period; `None` for one that takes longer.
+    /// The output of `future`, which asks hooks or a store when a call is over. Once the batch is cancelled or its run has no time
+    /// left, all such futures together have the grace period; `None` for one that takes longer.
     pub(super) async fn in_grace<F: Future>(&self, future: F) -> Option<F::Output> {
         let mut future = pin!(future);
-        if let Some(output) = unless(&self.token, &mut future).await {
+        if let Ok(output) = self.unless_stopped(&mut future).await {
             return Some(output);
         }
         let end = *self.hooks_end.get_or_init(|| keeps_time().then(|| after(self.grace)));

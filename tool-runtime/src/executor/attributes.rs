@@ -1,7 +1,10 @@
 //! Attributes that a body has added to the span of its call, without the values of secret parameters.
 
 use serde_json::Value;
-use tool_core::{__private::Attributes, ToolContext, ToolDefinition};
+use tool_core::{
+    __private::{Attributes, ExactValue},
+    ToolContext, ToolDefinition,
+};
 use tracing::Span;
 
 use super::{around::Place, prepare::Asked};
@@ -39,7 +42,8 @@ impl Attributed<'_> {
         if !names.is_empty() {
             let given = self.place.arguments.as_ref().map(|arguments| arguments.as_str());
             for text in given.into_iter().chain([self.asked.call.arguments.as_str()]) {
-                if let Ok(Value::Object(arguments)) = serde_json::from_str(text) {
+                // Exact, so that a number is found as it is written.
+                if let Some(ExactValue::Object(arguments)) = ExactValue::read(text) {
                     let is_secret = |name: &str| names.iter().any(|secret| *secret == *name);
                     for (name, value) in &arguments {
                         // A name that is not known may be another one of a secret.
@@ -55,19 +59,18 @@ impl Attributed<'_> {
 }
 
 /// Adds the texts of the members that are secret, wherever they are.
-fn collect(value: &Value, is_secret: &impl Fn(&str) -> bool, within: bool, texts: &mut Vec<String>) {
+fn collect(value: &ExactValue<'_>, is_secret: &impl Fn(&str) -> bool, within: bool, texts: &mut Vec<String>) {
     match value {
-        Value::Object(members) => {
+        ExactValue::Object(members) => {
             for (name, value) in members {
                 if within {
-                    texts.push(name.clone());
+                    texts.push(name.to_string());
                 }
                 collect(value, is_secret, within || is_secret(name), texts);
             }
         }
-        Value::Array(items) => items.iter().for_each(|item| collect(item, is_secret, within, texts)),
-        Value::String(text) if within => texts.push(text.clone()),
-        Value::Number(number) if within => texts.push(number.to_string()),
+        ExactValue::List(items) => items.iter().for_each(|item| collect(item, is_secret, within, texts)),
+        ExactValue::String(text) | ExactValue::Number(text) if within => texts.push(text.to_string()),
         _ => {}
     }
 }

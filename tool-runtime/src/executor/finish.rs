@@ -69,7 +69,11 @@ impl Finishing<'_> {
         let (call, definition) = (self.call, self.definition);
         let opened_at = self.asked.confirmed.map(Confirmed::opened_at);
         let opening = Opening { kind, call, address, definition, opened_at, request, given, told };
-        self.executor.open.open(opening).await
+        let opening = Box::pin(self.executor.open.open(opening));
+        match self.around.in_grace(opening).await {
+            Some(opened) => opened,
+            None => Err(ToolError::new(ErrorKind::Cancelled, "its store had no time to keep the call open")),
+        }
     }
 
     /// Closes a call that was open before, and is answered now.
@@ -138,6 +142,8 @@ impl Finishing<'_> {
         let mut result = self.result(outcome);
         let stop = stop_of(&result).cloned();
         self.hooks(by, &mut result).await;
+        // Which call a result answers is no matter of hooks.
+        (result.id, result.name) = (self.call.id.clone(), Arc::clone(&self.call.name));
         if let Some(stop) = stop {
             // Nothing takes its place.
             result.outcome = Err(stop);

@@ -101,7 +101,7 @@ impl Outlet {
             run: None,
             author: None,
             turn: executor.settings.has_hooks().then(Arc::default),
-            hides_unknown: executor.tools.has_secret(),
+            hides_unknown: executor.known.has_secret(),
         };
         match run {
             Some(run) if !outlet.is_quiet() => {

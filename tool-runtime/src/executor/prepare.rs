@@ -80,6 +80,9 @@ pub(super) struct Ready<'a> {
     pub(super) retry: Option<Retry>,
 }
 
+/// The reason of a denial by a [`Permission`] that is not known here.
+const UNKNOWN_DECISION: &str = "by a decision that is not known";
+
 impl<'a> Step<'a> {
     fn answered(by: By, outcome: Result<ToolOutput, ToolError>) -> Self {
         Self::Answered(Answer { outcome, by })
@@ -263,7 +266,9 @@ impl<'a> Preparing<'a, '_> {
         if self.given.is_refused() {
             return Err(by_permission(rejected(&self.call.name, "")));
         }
-        let permission = self.permission(ruled).await.map_err(by_permission)?;
+        let own = self.own_permission().map_err(by_permission)?;
+        let is_tool_asking = matches!(own, Permission::Ask { .. });
+        let permission = self.permission(own, ruled).await.map_err(by_permission)?;
         if let Some(question) = self.question(permission).map_err(by_permission)? {
             let address = self.around.address(&self.asked);
             // The answer to another question than this one counts for nothing.
@@ -273,18 +278,32 @@ impl<'a> Preparing<'a, '_> {
                 None => self.ask(question, &address).await?,
             }
         }
+        if is_tool_asking {
+            self.permitted_besides().await.map_err(by_permission)?;
+        }
         self.hand_answers_to_body();
         Ok(())
     }
 
-    /// The first decision that is not to allow the call: the tool's own, the executor's, and last what a rule asks
+    /// The first decision that is not to allow the call: the tool's own, the policies', and last what a rule asks
     /// for, because a rule's denial was applied before.
-    async fn permission(&mut self, ruled: Permission) -> Result<Permission, ToolError> {
-        let mut permission = self.own_permission()?;
+    async fn permission(&mut self, own: Permission, ruled: Permission) -> Result<Permission, ToolError> {
+        let mut permission = own;
         if permission == Permission::Allow {
             permission = self.by_policies().await?;
         }
         Ok(if permission == Permission::Allow { ruled } else { permission })
+    }
+
+    /// Asks the policies about a call that a person has approved because its tool asks: a tool that asks does not get
+    /// past a denial of the program.
+    async fn permitted_besides(&mut self) -> Result<(), ToolError> {
+        match self.by_policies().await? {
+            // A person has seen the call.
+            Permission::Allow | Permission::Ask { .. } => Ok(()),
+            Permission::Deny { reason } => Err(ToolError::new(ErrorKind::Denied, reason)),
+            _ => Err(ToolError::new(ErrorKind::Denied, UNKNOWN_DECISION)),
+        }
     }
 
     /// The decision of the policies: a denial of any, otherwise the first that is not to allow the call.
@@ -311,7 +330,7 @@ impl<'a> Preparing<'a, '_> {
             Permission::Allow => (Cause::Confirmation, format!("May the tool {} be called?", self.call.name)),
             Permission::Ask { reason } => (Cause::Permission, reason),
             Permission::Deny { reason } => return Err(ToolError::new(ErrorKind::Denied, reason)),
-            _ => return Err(ToolError::new(ErrorKind::Denied, "by a decision that is not known")),
+            _ => return Err(ToolError::new(ErrorKind::Denied, UNKNOWN_DECISION)),
         };
         Ok(Some(Question { cause, hint, payload: Value::Null }))
     }

@@ -79,7 +79,8 @@ impl fmt::Debug for PermissionRequest<'_> {
 }
 
 /// Decides which calls may run, for all tools of an executor. A tool's own permission check is asked
-/// before; what it does not allow is not asked about here.
+/// before; a call that it denies is not asked about here, and one about which it asks a person is once the person agreed: a
+/// denial counts then, too.
 ///
 /// Its method can be written as an `async fn`. A function from a request to a [`Permission`] is a policy, too;
 /// [`ExecutorBuilder::permit`](crate::ExecutorBuilder::permit) takes an asynchronous closure. A policy that is chosen at

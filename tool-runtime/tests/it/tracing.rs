@@ -147,6 +147,22 @@ fn arguments_and_results_are_told_where_that_is_asked_for_and_secrets_never() {
     assert!(!format!("{spans:?}").contains("s3cr3t"));
 }
 
+/// Adds its secret, a number that no `f64` holds.
+#[tool(register = false)]
+fn numbered(cx: &ToolContext, #[arg(secret)] pin: u128) {
+    cx.set_attribute("pin", format!("pin {pin}"));
+}
+
+// W01
+#[test]
+fn a_secret_number_is_found_with_all_its_digits() {
+    let executor = Executor::new(Registry::builder().tool::<numbered>().build().unwrap());
+    let call = ToolCall::new("numbered", format!(r#"{{"pin":{}}}"#, u128::MAX));
+    let spans = spans(&executor, vec![call]);
+    let span = spans.iter().find(|span| span.path.ends_with("/execute_tool")).unwrap();
+    assert_eq!(span.fields["tool.attributes"].replace("\\\"", "\""), r#"{"pin":"***"}"#);
+}
+
 // W01
 #[test]
 fn a_body_adds_attributes_to_the_span_of_its_call_and_none_has_a_secret() {

@@ -108,7 +108,7 @@ fn a_result_for_programs_is_json_with_events_beside_it() {
     let ran = weather(["call", "observe", "--output", "json"]);
     assert_eq!((ran.code, ran.err.as_str()), (2, ""));
     let result: Value = serde_json::from_str(&ran.out).unwrap();
-    assert_eq!(result["error"], "invalid_arguments");
+    assert_eq!(result["error"]["kind"], "invalid_arguments");
 }
 
 #[test]

@@ -155,6 +155,9 @@ impl Executor {
     /// meanwhile, by another batch or process, its outcome is an error, and it does not run. Answers to earlier questions
     /// about a call stay with it, and count again if its tool is again as it was then.
     ///
+    /// A question is named by its [`ApprovalRequest`](crate::ApprovalRequest), `resume([(&request, answer)])`; an id or an
+    /// address is enough for the first question about a call.
+    ///
     /// The batch belongs to no run, also if the calls arrived in one: [`within`](Batch::within) gives it one. Otherwise the
     /// bodies see no user, and change no state that is kept. After a restart, the program makes that run from its session.
     ///
@@ -204,6 +207,9 @@ impl Executor {
             let found = self.inner.open.find(&call).await?;
             if found.record.kind != OpenKind::Confirmation {
                 return Err(AnswerError::AsksNobody(call));
+            }
+            if !found.body.given.is_empty() && !matches!(call, CallRef::Question(..)) {
+                return Err(AnswerError::NeedsQuestion(call));
             }
             let address = found.record.address.clone();
             let place = (address.serial, address.run.map(|run| run.to_string()));

@@ -12,7 +12,7 @@ use crate::{
     ToolCall,
     executor::shown::shown,
     millis,
-    open::{Body, OpenFilter, OpenKind, OpenRecord, ProgramKey, Secret, SharedOpenCalls},
+    open::{Body, OpenFilter, OpenKind, OpenRecord, OpenStoreError, ProgramKey, Secret, SharedOpenCalls},
     policy::ApprovalRequest,
 };
 
@@ -79,7 +79,17 @@ impl OpenCalls {
             ToolError::new(ErrorKind::Unavailable, message)
         };
         let record = self.record(opening).map_err(cannot)?;
-        self.store().put(record).await.map_err(|error| cannot(error.to_string()))
+        self.store().put(record).await.map_err(|error| {
+            let is_own_text = matches!(error, OpenStoreError::Full { .. } | OpenStoreError::Exists);
+            let cannot = cannot(error.to_string());
+            match is_own_text {
+                true => cannot,
+                // What a store says of itself, such as where it is, is for logs.
+                false => {
+                    cannot.with_feedback("Tool unavailable: the call cannot be kept open for its answer")
+                }
+            }
+        })
     }
 
     fn record(&self, opening: Opening<'_>) -> Result<OpenRecord, String> {
@@ -128,7 +138,7 @@ impl OpenCalls {
     /// The records that are meant, as the store has them.
     async fn records(&self, call: &CallRef) -> Result<Vec<OpenRecord>, AnswerError> {
         Ok(match call {
-            CallRef::Address(address) => {
+            CallRef::Address(address) | CallRef::Question(address, _) => {
                 let record = self.store().get(address).await?;
                 record.into_iter().filter(|record| record.address == *address).collect()
             }
@@ -153,6 +163,7 @@ impl OpenCalls {
                     let at = found.record.expires_at.unwrap_or(now);
                     refused = AnswerError::Expired { call: call.clone(), at };
                 }
+                (Some(found), _) if found.asks_other_than(call) => {}
                 (Some(found), _) => open.push(found),
             }
         }
@@ -191,7 +202,7 @@ impl OpenCalls {
                 addresses.sort_by_key(|address| address.serial);
                 return Err(AnswerError::Ambiguous { id: id.clone(), addresses });
             }
-            (CallRef::Address(_), [record, ..]) => record,
+            (CallRef::Address(_) | CallRef::Question(..), [record, ..]) => record,
         };
         match self.store().consume(record).await? {
             true => Ok(()),
@@ -212,6 +223,12 @@ impl OpenCalls {
 }
 
 impl Found {
+    /// Whether `call` is a question that the call does not wait for an answer to.
+    fn asks_other_than(&self, call: &CallRef) -> bool {
+        let CallRef::Question(_, hash) = call else { return false };
+        self.body.request.as_ref().is_none_or(|request| request.hash != *hash)
+    }
+
     pub(super) fn into_call(self) -> OpenCall {
         let Self { record: OpenRecord { address, kind, .. }, body: Body { call, request, .. } } = self;
         match (kind, request) {

@@ -29,6 +29,9 @@ pub enum AnswerError {
     AsksNobody(CallRef),
     /// It is left to the caller, who gives one result; see [`Executor::answer`](crate::Executor::answer).
     NotLongRunning(CallRef),
+    /// It waits for the answer to a second or later question, which the answer has to name: by its
+    /// [`ApprovalRequest`](crate::ApprovalRequest).
+    NeedsQuestion(CallRef),
     /// The same call was answered twice at once.
     AnsweredTwice(CallRef),
     /// The time for the answer is over.
@@ -76,6 +79,12 @@ impl fmt::Display for AnswerError {
             Self::NotLongRunning(call) => {
                 write!(f, "the call {call} is not long-running, and has one result; give it by `answer`")
             }
+            Self::NeedsQuestion(call) => {
+                write!(
+                    f,
+                    "the call {call} waits for the answer to another question; answer it by its `ApprovalRequest`"
+                )
+            }
             Self::AnsweredTwice(call) => write!(f, "the call {call} was answered twice at once"),
             Self::Expired { call, at } => {
                 let ago = SystemTime::now().duration_since(*at).unwrap_or_default();
@@ -107,10 +116,11 @@ impl From<OpenStoreError> for AnswerError {
 /// The answer to a call that was to run and may not, since it is not open any more.
 impl From<AnswerError> for ToolError {
     fn from(error: AnswerError) -> Self {
-        let kind = match &error {
-            AnswerError::Store(_) => ErrorKind::Unavailable,
-            _ => ErrorKind::Denied,
-        };
-        Self::new(kind, error.to_string())
+        match &error {
+            // What a store says of itself, such as where it is, is for logs.
+            AnswerError::Store(_) => Self::new(ErrorKind::Unavailable, error.to_string())
+                .with_feedback("Tool unavailable: the store of open calls failed"),
+            _ => Self::new(ErrorKind::Denied, error.to_string()),
+        }
     }
 }

@@ -12,7 +12,7 @@ mod settings;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use tool_core::{CallAddress, CallId};
+use tool_core::{CallAddress, CallId, ContentHash};
 
 use self::calls::Found;
 pub use self::error::AnswerError;
@@ -56,23 +56,26 @@ impl OpenCall {
     }
 }
 
-/// An open call, by its address or by its id.
+/// An open call: one question about it, or the call by its address or by its id.
 ///
-/// Methods that take an open call take anything that converts into this: an id, as text or [`CallId`], or a
-/// [`CallAddress`]. An id is refused where several open calls have it.
+/// Methods that take an open call take anything that converts into this: an [`ApprovalRequest`], an id, as text or
+/// [`CallId`], or a [`CallAddress`]. An id is refused where several open calls have it. An answer by id or address counts
+/// for the first question about a call alone: one that arrives twice must not answer a question that nobody has seen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CallRef {
     /// By its id.
     Id(CallId),
     /// By its address.
     Address(CallAddress),
+    /// By its address, as long as it waits for the answer to the question that has this hash.
+    Question(CallAddress, ContentHash),
 }
 
 impl fmt::Display for CallRef {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Id(id) => id.fmt(f),
-            Self::Address(address) => address.fmt(f),
+            Self::Address(address) | Self::Question(address, _) => address.fmt(f),
         }
     }
 }
@@ -95,4 +98,10 @@ converts! {
     String => Id, CallId::from;
     CallAddress => Address, std::convert::identity;
     &CallAddress => Address, CallAddress::clone;
+}
+
+impl From<&ApprovalRequest> for CallRef {
+    fn from(request: &ApprovalRequest) -> Self {
+        Self::Question(request.address.clone(), request.hash)
+    }
 }

@@ -8,7 +8,7 @@ use tool_runtime::{
     ToolCall, prelude::*,
 };
 
-use super::{On, building, events, one, texts};
+use super::{On, answered, building, events, one, texts};
 
 /// Pays.
 #[tool(register = false, confirm)]
@@ -267,7 +267,7 @@ fn the_idempotency_key_is_that_of_the_call_whenever_it_runs() {
     let executor = built(false);
     crate::run(executor.batch(one("noting", "{}")).within(RunContext::new()).run());
     for _ in 0..2 {
-        let batch = crate::now(executor.resume([("0", says(1))])).unwrap();
+        let batch = crate::now(answered(&executor, "0", says(1)));
         crate::run(batch.within(RunContext::new()).run());
     }
     let resumed = taken();

@@ -9,7 +9,7 @@ use tool_runtime::{
 };
 
 use super::{
-    Counter, On, building, echo, executor, one, registry, texts,
+    Counter, On, answered, building, echo, executor, one, registry, texts,
     ways::{Observed, each_way},
 };
 
@@ -58,7 +58,7 @@ fn request(outcome: &CallOutcome) -> &ApprovalRequest {
 }
 
 async fn resume(executor: &Observed, id: &str, answer: ConfirmationAnswer) -> Vec<CallOutcome> {
-    executor.drive(executor.resume([(id, answer)]).await.unwrap()).await
+    executor.drive(answered(executor, id, answer).await).await
 }
 
 // I14

@@ -21,6 +21,17 @@ use super::{
     ways::{Observed, Watch, Way, each_way},
 };
 
+// Q32
+#[test]
+fn a_child_run_does_not_widen_the_depth_of_the_run_above() {
+    let run = RunContext::new().with_max_depth(1);
+    let child = run.child("one").with_max_depth(50);
+    assert!(child.stopped().is_none() && child.child("two").stopped().is_some());
+    let narrowed = RunContext::new().child("one").with_max_depth(1);
+    assert!(narrowed.child("two").stopped().is_none());
+    assert!(narrowed.child("two").child("three").stopped().is_some());
+}
+
 fn map(value: Value) -> Map<String, Value> {
     value.as_object().cloned().unwrap_or_default()
 }

@@ -49,8 +49,9 @@ use std::{
 };
 
 use tool_runtime::{
-    Before, BeforeCall, CallOutcome, CallView, EventKind, EventListener, Executor, ExecutorBuilder, Hook,
-    Registry, RegistryBuilder, Retry, Running, Steering, ToolCall, ToolEvent, ToolResult, prelude::*,
+    Batch, Before, BeforeCall, CallOutcome, CallView, ConfirmationAnswer, EventKind, EventListener, Executor,
+    ExecutorBuilder, Hook, OpenCall, Registry, RegistryBuilder, Retry, Running, Steering, ToolCall,
+    ToolEvent, ToolResult, prelude::*,
 };
 
 /// What happened, in order.
@@ -314,4 +315,14 @@ impl Hook for On {
             asked(call, result);
         }
     }
+}
+
+/// The batch of the open call `id`, whose question is answered as by a person who reads it.
+async fn answered(executor: &Executor, id: &str, answer: ConfirmationAnswer) -> Batch {
+    let open = executor.open_calls().await.unwrap();
+    let request = open.iter().find_map(|open| match open {
+        OpenCall::Confirmation(call, request) if call.id.to_string() == id => Some(&**request),
+        _ => None,
+    });
+    executor.resume([(request.unwrap(), answer)]).await.unwrap()
 }

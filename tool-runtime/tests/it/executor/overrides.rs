@@ -283,3 +283,16 @@ fn messages_of_a_hook_stand_for_a_result_if_one_answers_the_call() {
         });
     }
 }
+
+// H06: a result answers its call, whatever a hook makes of it.
+#[test]
+fn a_hook_does_not_change_which_call_a_result_answers() {
+    each_way(async |way| {
+        let tools = Registry::builder().tool::<super::echo>().provide(super::Counter::default());
+        let other = |_, _| async { Ok(ToolResult::new("other".into(), "else", Ok("x".into()))) };
+        let executor = way.of(super::building(tools).after(other));
+        let outcomes = executor.run(super::one("echo", r#"{"text":"a"}"#)).await;
+        let result = outcomes[0].result().unwrap();
+        assert_eq!((result.id.to_string().as_str(), &*result.name, &*result.text()), ("0", "echo", "x"));
+    });
+}

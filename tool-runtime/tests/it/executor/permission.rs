@@ -1,7 +1,9 @@
 //! Who decides which calls may run.
 
 use tokio::sync::{Mutex, oneshot};
-use tool_runtime::{Permission, PermissionPolicy, PermissionRequest, RunContext, merged_actions, prelude::*};
+use tool_runtime::{
+    Approval, Permission, PermissionPolicy, PermissionRequest, RunContext, merged_actions, prelude::*,
+};
 
 use super::{Counter, Noting, On, Timeline, building, echo, one, texts, ways::each_way};
 
@@ -201,4 +203,24 @@ fn a_policy_may_take_its_time() {
         answer.send(Permission::Allow).unwrap();
         assert_eq!(texts(&batch.await), ["a"]);
     });
+}
+
+// I01, I08: a tool that asks a person does not get past the program.
+#[test]
+fn a_policy_denies_a_call_that_its_tool_asks_a_person_about() {
+    each_way(async |way| {
+        let runs = Counter::default();
+        let counted = runs.clone();
+        let wipe = ToolBuilder::new("wipe")
+            .permission(|_: &Wipe, _| Permission::ask("Sure?"))
+            .body(tool_body!(move |_: Wipe| counted.count()))
+            .unwrap();
+        let executor = way.of(building(Registry::builder().add(wipe))
+            .permit(|_| async { Ok(Permission::deny("not today")) })
+            .approve(|_| async { Ok(Approval::Approved) }));
+        assert_eq!(texts(&executor.run(one("wipe", "{}")).await), ["Denied: not today"]);
+        assert_eq!(runs.get(), 0);
+    });
+    #[tool_args]
+    struct Wipe {}
 }

@@ -10,12 +10,13 @@ use std::{
 
 use tokio::sync::Semaphore;
 use tool_runtime::{
-    Approval, ApprovalHandle, ApprovalRequest, Approver, CallOutcome, CancellationToken, Cause,
-    ConfirmationAnswer, ErrorKind, ExecutionStrategy, Executor, ExecutorBuilder, Finish, Limits, Operation,
-    Permission, PermissionRequest, RetryInfo, RetryPolicy, RunContext, ToolCall, prelude::*,
+    AnswerError, Approval, ApprovalHandle, ApprovalRequest, Approver, CallOutcome, CallRef,
+    CancellationToken, Cause, ConfirmationAnswer, ErrorKind, ExecutionStrategy, Executor, ExecutorBuilder,
+    Finish, Limits, Operation, Permission, PermissionRequest, RetryInfo, RetryPolicy, RunContext, ToolCall,
+    prelude::*,
 };
 
-use super::{Counter, On, building, one, registry, texts, told};
+use super::{Counter, On, answered, building, one, registry, texts, told};
 
 /// Every strategy, both orders of results, watched by a hook and a listener or not at all.
 fn everywhere(check: impl Fn(&dyn Fn(ExecutorBuilder) -> ExecutorBuilder, bool)) {
@@ -70,9 +71,8 @@ fn the_generic_approval_is_no_answer_to_a_question_of_the_body() {
         let tools = Registry::builder().tool::<pay>().provide(runs.clone());
         let executor = settings(building(tools)).build().unwrap();
         let mut listener = is_watched.then(|| executor.subscribe());
-        let resume = |said: ConfirmationAnswer| {
-            crate::run(async { executor.resume([("0", said)]).await.unwrap().run().await })
-        };
+        let resume =
+            |said: ConfirmationAnswer| crate::run(async { answered(&executor, "0", said).await.run().await });
         let outcomes = crate::run(executor.run(one("pay", PAY)));
         assert_eq!(
             (texts(&outcomes), request(&outcomes[0]).cause),
@@ -172,7 +172,7 @@ fn a_question_of_the_body_that_the_approver_answers_later_is_pending() {
             // Asked about once, whoever answers.
             assert_eq!(told(listener), ["started 0", "asked 0", "asked 0", "finished 0"]);
         }
-        let outcomes = crate::run(async { executor.resume([("0", yes())]).await.unwrap().run().await });
+        let outcomes = crate::run(async { answered(&executor, "0", yes()).await.run().await });
         assert_eq!(texts(&outcomes), [r#"paid 7, Some("null"), true null"#]);
         assert_eq!(person.asked().len(), 2);
     });
@@ -199,8 +199,7 @@ fn each_question_of_a_body_has_its_own_answer() {
     everywhere(|settings, _| {
         let executor = settings(building(Registry::builder().tool::<wipe>())).build().unwrap();
         let asked = |hint: &str| format!("requires confirmation: {hint}");
-        let resume =
-            |said| texts(&crate::run(async { executor.resume([("0", said)]).await.unwrap().run().await }));
+        let resume = |said| texts(&crate::run(async { answered(&executor, "0", said).await.run().await }));
         assert_eq!(texts(&crate::run(executor.run(one("wipe", "{}")))), [asked("Is there a backup?")]);
         assert_eq!(resume(yes()), [asked("Really?")]);
         assert_eq!(resume(yes()), ["wiped"]);
@@ -217,9 +216,30 @@ fn each_question_of_a_body_has_its_own_answer() {
         let (asks, executor) = run(&Person::saying([Approval::Approved, Approval::Later]));
         assert_eq!(asks, [asked("Really?")]);
         assert_eq!(
-            texts(&crate::run(async { executor.resume([("0", yes())]).await.unwrap().run().await })),
+            texts(&crate::run(async { answered(&executor, "0", yes()).await.run().await })),
             ["wiped"]
         );
+    });
+}
+
+// I17: answers are delivered twice, by an impatient finger or a queue.
+#[test]
+fn an_answer_that_comes_twice_is_none_to_the_next_question() {
+    everywhere(|settings, _| {
+        let executor = settings(building(Registry::builder().tool::<wipe>())).build().unwrap();
+        let resumed = |call: CallRef| {
+            crate::run(async { Ok::<_, AnswerError>(executor.resume([(call, yes())]).await?.run().await) })
+        };
+        let first = crate::run(executor.run(one("wipe", "{}")));
+        let asked = CallRef::from(request(&first[0]));
+        let second = resumed(asked.clone()).unwrap();
+        assert_eq!(texts(&second), ["requires confirmation: Really?"]);
+        assert_eq!(resumed(asked.clone()).unwrap_err(), AnswerError::NotOpen(asked));
+        let address = CallRef::from(first[0].address().unwrap());
+        for call in [CallRef::from("0"), address] {
+            assert_eq!(resumed(call.clone()).unwrap_err(), AnswerError::NeedsQuestion(call));
+        }
+        assert_eq!(texts(&resumed(CallRef::from(request(&second[0]))).unwrap()), ["wiped"]);
     });
 }
 
@@ -249,7 +269,7 @@ fn at_most_eight_questions_are_asked_about_a_call() {
 
         let executor = settings(building(tools())).build().unwrap();
         crate::run(executor.run(one("pester", "{}")));
-        let resume = || crate::run(async { executor.resume([("0", yes())]).await.unwrap().run().await });
+        let resume = || crate::run(async { answered(&executor, "0", yes()).await.run().await });
         for _ in 1..8 {
             assert!(!resume()[0].is_finished());
         }
@@ -270,7 +290,7 @@ fn a_permission_that_asks_something_else_by_now_is_asked_again() {
         .ask_later(true)
         .build()
         .unwrap();
-    let resume = || crate::run(async { executor.resume([("0", yes())]).await.unwrap().run().await });
+    let resume = || crate::run(async { answered(&executor, "0", yes()).await.run().await });
     let first = crate::run(executor.run(one("plain", "{}")));
     let second = resume();
     assert_eq!(texts(&second), ["requires confirmation: costly?"]);
@@ -488,7 +508,7 @@ fn a_question_of_the_body_is_not_retried() {
         let outcomes = crate::run(executor.run(one("flaky", "{}")));
         assert_eq!(texts(&outcomes), ["requires confirmation: Really?"]);
         assert_eq!((runs.get(), crate::now(executor.open_calls()).unwrap().len()), (1, 1));
-        let outcomes = crate::run(async { executor.resume([("0", yes())]).await.unwrap().run().await });
+        let outcomes = crate::run(async { answered(&executor, "0", yes()).await.run().await });
         assert_eq!(texts(&outcomes), ["true in attempt 3"]);
     });
 }

@@ -1,6 +1,6 @@
 //! How long the run of a call may take: "the run's own deadline bounds all" (section 7 of the design).
 
-use std::{sync::Arc, time::Duration};
+use std::{future::pending, sync::Arc, time::Duration};
 
 use tokio::time::{Instant, sleep};
 use tool_runtime::{
@@ -203,5 +203,16 @@ fn a_call_that_ends_with_its_run_has_its_token_cancelled() {
         assert!(kept.lock().unwrap().take().unwrap().is_cancelled());
         // No other call of the run is.
         assert!(!run.cancellation().is_cancelled());
+    });
+}
+
+#[test]
+fn hooks_that_never_end_hold_up_no_run_past_its_deadline_and_the_grace_period() {
+    each_way_paused(async |way| {
+        let tools = Registry::builder().tool::<two>();
+        let executor = way.of(building(tools).grace_period(Duration::from_secs(1)).after(|_, _| pending()));
+        let start = Instant::now();
+        executor.drive(executor.batch(calls(&["two"])).within(run_of(5))).await;
+        assert_eq!(start.elapsed(), Duration::from_secs(6));
     });
 }

@@ -4,10 +4,10 @@ use std::sync::{Arc, Mutex};
 
 use tool_runtime::{
     Approval, ApprovalRequest, Before, CallOutcome, Permission, PermissionRequest, RetryInfo, RetryPolicy,
-    StreamItem, ToolCall, prelude::*,
+    RunContext, RunSettings, StreamItem, ToolCall, Visibility, prelude::*,
 };
 
-use super::{On, building, events};
+use super::{On, building, events, one, texts};
 
 const SECRET: &str = "hunter2";
 
@@ -208,4 +208,45 @@ fn a_secret_changes_no_digit_of_the_rest() {
     let CallOutcome::Pending(pending) = &outcomes[0] else { panic!() };
     let tool_runtime::Operation::Confirmation(request) = &pending.operation else { panic!() };
     assert_eq!(request.call.arguments.as_str(), arguments.replace(SECRET, "***"));
+}
+
+/// Logs in.
+#[tool(register = false)]
+fn log_in(user: String, tries: u8, #[arg(secret)] password: String) -> String {
+    drop((tries, password));
+    user
+}
+
+// E07: a call of a tool that the run does not show is one of an unknown tool.
+#[test]
+fn secrets_for_a_hidden_tool_are_hidden_in_its_events() {
+    let executor = building(Registry::builder().tool::<log_in>()).build().unwrap();
+    let hidden = RunSettings::new().show(Visibility::all().except(["log_in"]));
+    let executor = executor.with_settings(&RunContext::new(), hidden).unwrap();
+    let mut listener = executor.subscribe();
+    let call = r#"{"user":"u","tries":1,"password":"hunter2"}"#;
+    assert_eq!(texts(&crate::run(executor.run(one("log_in", call)))), ["Tool not found: log_in"]);
+    let mut events = 0;
+    while let Some(event) = listener.try_next() {
+        events += 1;
+        let event = serde_json::to_string(&event.unwrap()).unwrap();
+        assert!(!event.contains("hunter2"), "{event}");
+    }
+    assert_eq!(events, 2);
+}
+
+// X01: outcomes hold no secret, also of a call that does not fit.
+#[test]
+fn the_json_of_a_refused_call_has_no_secret() {
+    let executor = building(Registry::builder().tool::<log_in>()).build().unwrap();
+    for call in [
+        r#"{"user":"u","tries":"many","password":"hunter2"}"#,
+        r#"{"user":"u","tries":1,"password":["hunter2"]}"#,
+        r#"{"user":"u","tries":1,"pasword":"hunter2"}"#,
+        r#"{"user":"u","tries":1,"password":"hunter2""#,
+    ] {
+        let outcomes = crate::run(executor.run(one("log_in", call)));
+        let json = serde_json::to_string(&outcomes).unwrap();
+        assert!(json.contains("invalid_arguments") && !json.contains("hunter2"), "{json}");
+    }
 }

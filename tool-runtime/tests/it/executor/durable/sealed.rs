@@ -3,7 +3,7 @@
 use tool_runtime::{AnswerError, Approval, ConfirmationAnswer, ProgramKey, prelude::*};
 
 use super::{
-    super::{building, one, texts},
+    super::{answered, building, one, texts},
     Folder, PAID, PAY, executor, ledger, paying, payments,
 };
 
@@ -55,7 +55,7 @@ fn a_question_of_the_body_and_the_one_before_it_outlive_the_process() {
         assert_eq!(first[0].address(), second[0].address());
         assert_eq!(texts(&second), ["requires confirmation: Which account?"]);
         let savings = ConfirmationAnswer { confirmed: true, payload: json!("savings") };
-        let third = executor().resume([("0", savings)]).await.unwrap().run().await;
+        let third = answered(&executor(), "0", savings).await.run().await;
         assert_eq!(texts(&third), [r#"7 from "savings" with 7"#]);
         assert!(executor().open_calls().await.unwrap().is_empty());
     });
