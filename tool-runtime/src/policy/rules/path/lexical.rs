@@ -144,10 +144,14 @@ fn split_windows(text: &str) -> Option<(Root, Vec<Cow<'_, str>>)> {
 /// `server/share/..`, behind the two separators.
 fn share(text: &str) -> Option<(Root, Vec<Cow<'static, str>>)> {
     let mut parts = text.split('/').map(|part| Cow::Owned(part.to_owned()));
-    let (server, share) = (parts.next()?, parts.next()?);
+    let root = share_root(&parts.next()?, &parts.next()?)?;
+    Some((root, parts.collect()))
+}
+
+/// The root of a share; `None` where one of the names may mean another.
+fn share_root(server: &str, share: &str) -> Option<Root> {
     let is_name = |name: &str| checked(name, Style::Windows, false).is_some_and(|checked| checked == name);
-    (is_name(&server) && is_name(&share))
-        .then(|| (Root::Share(server.to_lowercase(), share.to_lowercase()), parts.collect()))
+    (is_name(server) && is_name(share)).then(|| Root::Share(server.to_lowercase(), share.to_lowercase()))
 }
 
 /// The path of a `file:` URL, behind its scheme.
@@ -163,11 +167,10 @@ fn split_url(rest: &str, style: Style) -> Option<(Root, Vec<Cow<'_, str>>)> {
     let decoded = |name| percent_decoded(name).map(Cow::<str>::Owned);
     let mut names = path.split('/').map(decoded).collect::<Option<Vec<_>>>()?;
     if !(host.is_empty() || host.eq_ignore_ascii_case("localhost")) {
-        let first = names.first()?;
-        let is_share = style == Style::Windows && !host.contains(['@', ':', '%']) && !first.is_empty();
-        let root = Root::Share(host.to_lowercase(), first.to_lowercase());
+        let is_server = style == Style::Windows && !host.contains(['@', '%']);
+        let root = share_root(host, names.first().filter(|_| is_server)?)?;
         names.remove(0);
-        return is_share.then_some((root, names));
+        return Some((root, names));
     }
     let first = names.first().map_or("", |name| &**name);
     // `C|` is how old ones write it.
