@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// What is built and run: a package, and its features.
-const PACKAGES: &[(&str, &[&str])] = &[("tool-core", &[]), ("tool-runtime", &["--features", "testing"])];
+const PACKAGES: &[(&str, &[&str])] = &[("tool-core", &[]), ("tool-runtime", &["--features", "testing,sealed-calls"])];
 
 /// A line of cargo's output.
 #[derive(Deserialize)]
