@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use tool_runtime::{Executor, Registry, Retry, RetryPolicy, ToolCall, prelude::*};
+use tool_runtime::{Executor, Registry, Retry, RetryPolicy, RunContext, RunSettings, ToolCall, prelude::*};
 use tracing::{
     Dispatch, Subscriber,
     field::{Field, Visit},
@@ -145,6 +145,26 @@ fn arguments_and_results_are_told_where_that_is_asked_for_and_secrets_never() {
     assert_eq!(fields["gen_ai.tool.call.arguments"], r#"{\"a\":2,\"b\":3,\"key\":\"***\"}"#);
     assert_eq!(fields["gen_ai.tool.call.result"], "5");
     assert!(!format!("{spans:?}").contains("s3cr3t"));
+}
+
+// W01
+#[test]
+fn the_trace_flags_of_a_run_replace_those_of_its_executor() {
+    let (arguments, results) = ("gen_ai.tool.call.arguments", "gen_ai.tool.call.result");
+    let told = |executor: &Executor| {
+        let spans = spans(executor, vec![call_of_add()]);
+        [arguments, results].map(|field| spans[1].fields.contains_key(field))
+    };
+    for flags in [[false, false], [false, true], [true, false], [true, true]] {
+        let builder = Executor::builder(tools()).trace_arguments(flags[0]).trace_results(flags[1]);
+        let executor = builder.build().unwrap();
+        let of_run = |settings| executor.with_settings(&RunContext::new(), settings).unwrap();
+        let other = RunSettings::new().trace_arguments(!flags[0]);
+        assert_eq!(told(&of_run(other)), [!flags[0], flags[1]]);
+        let other = RunSettings::new().trace_results(!flags[1]);
+        assert_eq!(told(&of_run(other)), [flags[0], !flags[1]]);
+        assert_eq!(told(&executor), flags);
+    }
 }
 
 /// Adds its secret, a number that no `f64` holds.

@@ -24,6 +24,7 @@ mod permission;
 mod property;
 mod questions;
 mod repair;
+mod replaced_settings;
 mod retry;
 mod retry_by;
 mod run_deadlines;

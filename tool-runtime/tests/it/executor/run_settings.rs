@@ -1,6 +1,12 @@
 //! Settings of one run over those of its executor.
 
-use std::time::Duration;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
 
 use tool_runtime::{
     Approval, AvailableTools, Before, CallOutcome, ConfirmationAnswer, ErrorKind, ExecutionStrategy,
@@ -34,7 +40,11 @@ fn echoing() -> tool_runtime::RegistryBuilder {
 }
 
 /// What becomes of `calls` in a run with `settings`.
-async fn run(executor: &Observed, settings: RunSettings, calls: Vec<ToolCall>) -> Vec<CallOutcome> {
+pub(super) async fn run(
+    executor: &Observed,
+    settings: RunSettings,
+    calls: Vec<ToolCall>,
+) -> Vec<CallOutcome> {
     let run = RunContext::new().with_user("u-7");
     let of_run = executor.with_settings(&run, settings).unwrap();
     executor.drive(of_run.batch(calls).within(run)).await
@@ -241,12 +251,24 @@ fn settings_that_guard_nothing_or_run_nothing_are_refused() {
     assert!(of_run.notices()[0].to_string().ends_with("could not be decided: boom"));
 }
 
-// I12, I17, X06
+/// Returns the number of calls that run at once as it begins.
+#[tool(register = false)]
+async fn crowd(running: &Arc<AtomicUsize>) -> usize {
+    let now = running.fetch_add(1, Ordering::SeqCst) + 1;
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
+    running.fetch_sub(1, Ordering::SeqCst);
+    now
+}
+
+// G13, I12, I17, X06
 #[test]
 fn a_subset_of_the_tools_keeps_the_open_calls_and_the_limits() {
     each_way(async |way| {
         let counter = Counter::default();
-        let tools = Registry::builder().tool::<echo>().tool::<pay>().tool::<flaky>().provide(counter.clone());
+        let tools = Registry::builder().tool::<echo>().tool::<pay>().tool::<flaky>().tool::<crowd>();
+        let tools = tools.provide(counter.clone()).provide(Arc::<AtomicUsize>::default());
         let builder =
             building(tools).external(|call| call.tool() == "flaky").limits(Limits::new().overall(1));
         let executor = way.of(builder);
@@ -256,7 +278,7 @@ fn a_subset_of_the_tools_keeps_the_open_calls_and_the_limits() {
         assert!(outcomes.iter().all(|outcome| !outcome.is_finished()));
 
         let run = RunContext::new();
-        let only = Visibility::all().only(["echo"]);
+        let only = Visibility::all().only(["echo", "crowd"]);
         let narrow = executor.with_settings(&run, RunSettings::new().show(only)).unwrap();
         // A tool that is not shown is unknown, but to a call of it that was asked about before.
         let hidden = executor.drive(narrow.batch(one("pay", r#"{"amount":8}"#))).await;
@@ -272,6 +294,10 @@ fn a_subset_of_the_tools_keeps_the_open_calls_and_the_limits() {
             let told = executor.told().unwrap();
             assert_eq!(told.iter().filter(|it| *it == "finished 0").count(), 3, "{told:?}");
         }
+        // A call of either waits for the calls of the other.
+        let crowds = |by: &Executor| executor.drive(by.batch(vec![ToolCall::new("crowd", "{}")]));
+        let (wide, narrow) = futures_util::join!(crowds(&executor), crowds(&narrow));
+        assert_eq!([texts(&wide), texts(&narrow)], [["1"], ["1"]]);
     });
 }
 
