@@ -42,7 +42,8 @@ use super::{
 /// ```
 pub trait ToolSetExt: ToolSet + Sized {
     /// Shows the tools as `<name of the set>__<name of the tool>`; under their own names where the set
-    /// has none. What has a prefix gets no second one. A name that is not valid then, for instance since it is too long,
+    /// has none. A set that has a prefix gets no second one; a tool whose own name starts with the same text gets one, since
+    /// names are never parsed. A name that is not valid then, for instance since it is too long,
     /// is rewritten as [`ToolName::prefixed`] describes. The tool finds its own name in
     /// [`raw_tool_name`](tool_core::ToolContext::raw_tool_name).
     fn prefixed(self) -> AdaptedSet<Self> {

@@ -99,6 +99,23 @@ fn a_set_is_never_prefixed_twice() {
     assert_eq!(names(&boxed(set)), ["a__a__find", "a__search"]);
 }
 
+// U03, CF02: a namespace is written with a dot, which no name has. A name that looks prefixed is an ordinary one.
+#[test]
+fn a_name_with_a_namespace_is_refused_and_one_that_looks_prefixed_is_not() {
+    let refused =
+        "the tool name `files.read` has the character '.'; only letters, digits, `_` and `-` are allowed";
+    let builder = ToolBuilder::new("files.read").description("Reads.");
+    let error = builder.body(tool_body!(|_: super::Nothing| "")).unwrap_err();
+    assert!(error.to_string().ends_with(refused), "{error}");
+    let set = NamedTools::new("files", [tool("read", "a")]).renamed([("read", "files.read")]);
+    let error = run(set.tools(RunContext::new().read_only())).map(drop).unwrap_err();
+    assert!(error.feedback().ends_with(refused), "{error}");
+
+    let toolbox = boxed(NamedTools::new("files", tools(&["files__read", "write"], "a")).prefixed());
+    toolbox.add(tool("files__read", "here")).unwrap();
+    assert_eq!(names(&toolbox), ["files__files__read", "files__read", "files__write"]);
+}
+
 // L05
 #[test]
 fn a_name_that_cannot_be_is_an_error_that_names_both() {
