@@ -78,10 +78,6 @@ struct Said {
 pub struct NoQuestions;
 
 /// The questions of a [`ToolBuilder`], which its body takes the same arguments for.
-#[diagnostic::on_unimplemented(
-    message = "the body of this tool takes `{A}`, and its `confirm_when` or `permission` takes another type",
-    note = "give the closures of one tool the same type of arguments"
-)]
 pub trait QuestionsOf<A>: Sized {
     #[doc(hidden)]
     fn questions(self) -> Questions<A>;
