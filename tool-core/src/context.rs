@@ -11,6 +11,7 @@ mod budget;
 mod call_id;
 mod child;
 mod client;
+mod confirmation;
 mod log;
 mod provided;
 mod readonly;
@@ -23,7 +24,6 @@ mod values;
 
 use std::{
     any::type_name,
-    borrow::Cow,
     fmt,
     sync::{
         Arc, Mutex, MutexGuard, OnceLock, PoisonError,
@@ -32,12 +32,12 @@ use std::{
     time::Instant,
 };
 
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
 #[doc(hidden)]
 pub use self::ambient::{current_grace, within_call, within_grace};
+use self::confirmation::Confirmation;
 pub use self::{
     address::CallAddress,
     ambient::WithCallId,
@@ -46,6 +46,7 @@ pub use self::{
     call_id::CallId,
     child::Trigger,
     client::ClientInfo,
+    confirmation::ConfirmationAnswer,
     provided::{Needed, Provided},
     readonly::ReadonlyContext,
     run::RunContext,
@@ -136,27 +137,6 @@ struct Carried {
     address: Option<CallAddress>,
 }
 
-/// An answer to a question of a tool's body.
-#[derive(Clone)]
-struct Confirmation {
-    /// The hint and the payload of the question; `None` where they are not known.
-    question: Option<(String, Value)>,
-    answer: ConfirmationAnswer,
-}
-
-/// The answer of a person to a question about a call.
-///
-/// A tool reads the answer to its own question by [`ToolContext::confirmation`], and the answer to the generic
-/// question before a call by [`ToolContext::approval`].
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct ConfirmationAnswer {
-    /// Whether the person agreed.
-    pub confirmed: bool,
-    /// What else the person said, in a form that the tool and the program agree on.
-    #[serde(default, skip_serializing_if = "Value::is_null")]
-    pub payload: Value,
-}
-
 impl ToolContext {
     /// The name of the tool that was called.
     #[must_use]
@@ -236,84 +216,6 @@ impl ToolContext {
     #[must_use]
     pub fn run(&self) -> Option<&Arc<RunContext>> {
         self.run.as_ref()
-    }
-
-    /// The answer to the generic question before this call, which the tool's `confirm`, a permission or a rule
-    /// required; `None` if nothing did.
-    ///
-    /// It is no answer to a [question of the tool's body](Self::request_confirmation).
-    #[must_use]
-    pub fn approval(&self) -> Option<&ConfirmationAnswer> {
-        self.carried.as_ref()?.approval.as_ref()
-    }
-
-    /// The answer to the last question of the tool's own body; `None` if the body has not
-    /// [asked](Self::request_confirmation) yet. A body with several questions reads the answer to each by
-    /// [`confirmation_of`](Self::confirmation_of).
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use serde_json::json;
-    /// use tool_core::{ToolContext, ToolError};
-    ///
-    /// fn transfer(amount: u32, cx: &ToolContext) -> Result<String, ToolError> {
-    ///     let Some(answer) = cx.confirmation() else {
-    ///         return Err(cx.request_confirmation("Is this the right account?", json!({ "amount": amount })));
-    ///     };
-    ///     Ok(if answer.confirmed { "sent".to_owned() } else { "not sent".to_owned() })
-    /// }
-    ///
-    /// let asked = transfer(7, &ToolContext::for_test()).unwrap_err();
-    /// assert_eq!(asked.feedback(), "Approval required: Is this the right account?");
-    /// ```
-    #[must_use]
-    pub fn confirmation(&self) -> Option<&ConfirmationAnswer> {
-        self.carried.as_ref()?.confirmations.last().map(|it| &it.answer)
-    }
-
-    /// The answer to the question that the tool's body asked with this `hint` and `payload`; `None` if it has not
-    /// asked it yet.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use serde_json::Value;
-    /// use tool_core::{ConfirmationAnswer, ToolContext, ToolError};
-    ///
-    /// fn wipe(cx: &ToolContext) -> Result<&'static str, ToolError> {
-    ///     for question in ["Is there a backup?", "Really wipe the disk?"] {
-    ///         match cx.confirmation_of(question, &Value::Null) {
-    ///             None => return Err(cx.request_confirmation(question, Value::Null)),
-    ///             Some(answer) if !answer.confirmed => return Ok("not wiped"),
-    ///             Some(_) => {}
-    ///         }
-    ///     }
-    ///     Ok("wiped")
-    /// }
-    ///
-    /// let yes = ConfirmationAnswer { confirmed: true, payload: Value::Null };
-    /// let cx = ToolContext::for_test().with_confirmation_of("Is there a backup?", Value::Null, yes.clone());
-    /// assert_eq!(wipe(&cx).unwrap_err().feedback(), "Approval required: Really wipe the disk?");
-    /// let cx = cx.with_confirmation_of("Really wipe the disk?", Value::Null, yes);
-    /// assert_eq!(wipe(&cx).unwrap(), "wiped");
-    /// ```
-    #[must_use]
-    pub fn confirmation_of(&self, hint: &str, payload: &Value) -> Option<&ConfirmationAnswer> {
-        let is_meant = |it: &&Confirmation| {
-            it.question.as_ref().is_some_and(|(asked, with)| asked == hint && with == payload)
-        };
-        self.carried.as_ref()?.confirmations.iter().rev().find(is_meant).map(|it| &it.answer)
-    }
-
-    /// The error by which a tool asks a person: `hint` is the question, `payload` is shown beside it by the program.
-    ///
-    /// The tool is called again with the [answer](Self::confirmation): within the same call where the program has an
-    /// approver, otherwise when the call is resumed. At most eight questions are asked about a call.
-    #[must_use]
-    pub fn request_confirmation(&self, hint: impl Into<Cow<'static, str>>, payload: Value) -> ToolError {
-        let error = ToolError::new(ErrorKind::ApprovalRequired, hint).of_tool(self.tool.to_string());
-        error.with_details(payload)
     }
 
     /// The address of the call. It stays the same when the call is retried or resumed.

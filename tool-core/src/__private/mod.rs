@@ -15,6 +15,7 @@ mod invocation;
 mod items;
 mod of;
 mod outcome;
+mod retried;
 mod slot;
 mod slots;
 mod spec;
@@ -36,7 +37,8 @@ pub use self::{
         Boxed, Call, Invocation, OwnedCall, Start, Used, Using, allow, boxed, guarded, invocation, never,
     },
     of::{Described, Items, Of, Opaque},
-    outcome::{Ending, Fallible, Tag, conclude, conclude_sync, json, retried, worth_retrying},
+    outcome::{Ending, Tag, conclude, conclude_sync, json},
+    retried::{Fallible, retried, worth_retrying},
     slot::{Owned, Provides, Slot, SlotList, Source, Whole},
     slots::Slots,
     spec::{Handle, Hints, IntoSchema, Parameter, Spec},
@@ -44,7 +46,7 @@ pub use self::{
 pub(crate) use self::{
     decode::Parameters,
     describe::{describe, returned},
-    items::{Merged, Outputs, Part, collect},
+    items::{Merged, Outputs, Part, Together, collect},
 };
 pub use crate::{
     FunctionTool, Method, Needed, Permission, Registration, Retry, Run, Site, StaticToolSet, ToolContext,

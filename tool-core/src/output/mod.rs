@@ -6,6 +6,7 @@
 
 mod actions;
 mod content;
+mod read;
 mod set;
 mod together;
 mod wire;
@@ -220,109 +221,6 @@ impl ToolOutput {
     pub fn as_final(mut self) -> Self {
         self.extras().last = true;
         self
-    }
-
-    /// What a model reads: plain text as it is, any other value as compact JSON, the texts of
-    /// several blocks one below the other. Blocks that are no text are not in it.
-    #[must_use]
-    pub fn text(&self) -> Cow<'_, str> {
-        match &self.body {
-            Body::Empty => Cow::Borrowed(""),
-            Body::Text(text) | Body::Json(text) => Cow::Borrowed(text),
-            Body::Blocks(blocks) => match blocks.content.as_slice() {
-                [Content::Text { text }] => Cow::Borrowed(text),
-                blocks => {
-                    let texts: Vec<_> = blocks.iter().filter_map(Content::as_text).collect();
-                    Cow::Owned(texts.join("\n"))
-                }
-            },
-        }
-    }
-
-    /// Whether a model reads more than the text blocks: other content that is read as text, or the value
-    /// where there is no content.
-    #[doc(hidden)]
-    #[must_use]
-    pub fn needs_words(&self) -> bool {
-        match &self.body {
-            Body::Empty | Body::Text(_) | Body::Json(_) => false,
-            Body::Blocks(blocks) => {
-                blocks.content.is_empty() || blocks.content.iter().any(|block| block.as_text().is_none())
-            }
-        }
-    }
-
-    /// The blocks of content.
-    #[must_use]
-    pub fn content(&self) -> Cow<'_, [Content]> {
-        match &self.body {
-            Body::Empty => Cow::Borrowed(&[]),
-            Body::Text(text) | Body::Json(text) => Cow::Owned(vec![Content::text(text.as_str())]),
-            Body::Blocks(blocks) => Cow::Borrowed(&blocks.content),
-        }
-    }
-
-    /// The result as a value, for programs; `None` where there is only content.
-    #[must_use]
-    pub fn structured(&self) -> Option<Value> {
-        match &self.body {
-            Body::Empty => None,
-            Body::Text(text) => Some(Value::String(text.clone())),
-            // Written by `serde_json`, hence read by it, but for numbers it cannot hold.
-            Body::Json(json) => serde_json::from_str(json).ok(),
-            Body::Blocks(blocks) => blocks.structured.clone(),
-        }
-    }
-
-    /// Whether there is neither content nor a value.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        match &self.body {
-            Body::Empty => true,
-            Body::Text(_) | Body::Json(_) => false,
-            Body::Blocks(blocks) => blocks.content.is_empty() && blocks.structured.is_none(),
-        }
-    }
-
-    /// The result as a JSON object, as function responses want it: an object as it is, anything
-    /// else under `result`, nothing as `{}`.
-    #[must_use]
-    pub fn to_map(&self) -> Map<String, Value> {
-        let value = match self.structured() {
-            Some(Value::Object(map)) => return map,
-            Some(value) => value,
-            None if self.is_empty() => return Map::new(),
-            None => Value::String(self.text().into_owned()),
-        };
-        Map::from_iter([("result".to_owned(), value)])
-    }
-
-    /// The result as a document named after the tool, without the namespace before its last dot.
-    ///
-    /// A text is `text/plain`, a value `application/json`; a resource, a picture or a sound is
-    /// itself. `None` where there is no output.
-    #[must_use]
-    pub fn to_resource(&self, tool: &str) -> Option<Resource> {
-        let name = tool.rsplit('.').next().unwrap_or(tool).to_owned();
-        let document =
-            |mime_type: &str, body| Resource { uri: name.clone(), mime_type: mime_type.to_owned(), body };
-        Some(match &self.body {
-            Body::Empty => return None,
-            Body::Text(text) => document("text/plain", ResourceBody::Text(text.clone())),
-            Body::Json(json) => document("application/json", ResourceBody::Text(json.clone())),
-            Body::Blocks(blocks) => match (blocks.content.as_slice(), &blocks.structured) {
-                ([], None) => return None,
-                (_, Some(value)) => document("application/json", ResourceBody::Text(value.to_string())),
-                ([Content::Resource { resource }], None) => {
-                    let uri = if resource.uri.is_empty() { name } else { resource.uri.clone() };
-                    Resource { uri, ..resource.clone() }
-                }
-                ([Content::Image { data, mime_type } | Content::Audio { data, mime_type }], None) => {
-                    document(mime_type, ResourceBody::Blob(data.clone()))
-                }
-                _ => document("text/plain", ResourceBody::Text(self.text().into_owned())),
-            },
-        })
     }
 
     /// Details for user interfaces and logs; never for a model.

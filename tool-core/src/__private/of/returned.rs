@@ -1,0 +1,135 @@
+//! What a function gives: whether it may fail, and the type of its success.
+
+use std::future::Future;
+
+use futures_core::Stream;
+
+use super::{All, Of, One};
+
+// Whether a failure of a function can be known to be temporary.
+
+pub trait Failing {
+    fn fails_blindly(self) -> bool;
+}
+
+impl<T, E> Failing for Of<Result<T, E>> {
+    fn fails_blindly(self) -> bool {
+        true
+    }
+}
+
+impl<T, E> Failing for Of<Option<Result<T, E>>> {
+    fn fails_blindly(self) -> bool {
+        true
+    }
+}
+
+pub trait Unfailing {
+    fn fails_blindly(self) -> bool;
+}
+
+impl<T> Unfailing for &Of<T> {
+    fn fails_blindly(self) -> bool {
+        false
+    }
+}
+
+// The type of a success, as `outcome` splits what a function gives. One trait and no inherent
+// method, so that a type which is not known yet (since something else is wrong) has one
+// `payload` and not two.
+
+pub trait PayloadOfResult {
+    type Payload;
+    fn payload(self) -> Of<Self::Payload>;
+}
+
+macro_rules! payloads {
+    ($($result:ty => $payload:ty;)*) => { $(
+        impl<T, E> PayloadOfResult for Of<$result> {
+            type Payload = $payload;
+
+            fn payload(self) -> Of<$payload> {
+                self.then()
+            }
+        }
+    )* };
+}
+
+payloads! {
+    Result<T, E> => T;
+    Option<Result<T, E>> => Option<T>;
+    All<Result<T, E>> => All<T>;
+    All<Option<Result<T, E>>> => All<Option<T>>;
+}
+
+pub trait Payload<T> {
+    fn payload(self) -> Of<T>;
+}
+
+impl<T> Payload<T> for &Of<T> {
+    fn payload(self) -> Of<T> {
+        self.then()
+    }
+}
+
+// The type that the body of a closure gives: that of a future's output, or its own.
+
+pub trait OfFuture<T> {
+    fn awaited(self) -> Of<T>;
+}
+
+impl<F: Future> OfFuture<F::Output> for Of<F> {
+    fn awaited(self) -> Of<F::Output> {
+        self.then()
+    }
+}
+
+pub trait OfResult<T> {
+    fn awaited(self) -> Of<T>;
+}
+
+impl<T> OfResult<T> for &Of<T> {
+    fn awaited(self) -> Of<T> {
+        self.then()
+    }
+}
+
+pub trait OfStream<T> {
+    fn items(self) -> Of<All<T>>;
+}
+
+impl<S: Stream> OfStream<S::Item> for Of<S> {
+    fn items(self) -> Of<All<S::Item>> {
+        Of { is_stream: true, ..Of::new() }
+    }
+}
+
+pub trait OfValue<T> {
+    fn items(self) -> Of<T>;
+}
+
+impl<T> OfValue<T> for &Of<T> {
+    fn items(self) -> Of<T> {
+        self.then()
+    }
+}
+
+pub trait MergedItems<T> {
+    fn merged(self) -> Of<One<T>>;
+}
+
+impl<T> MergedItems<T> for Of<All<T>> {
+    fn merged(self) -> Of<One<T>> {
+        self.then()
+    }
+}
+
+pub trait MergedValue<T> {
+    fn merged(self) -> Of<T>;
+}
+
+impl<T> MergedValue<T> for &Of<T> {
+    fn merged(self) -> Of<T> {
+        self.then()
+    }
+}
