@@ -1,12 +1,10 @@
 //! From a call that a model asked for to one that is ready to run, or to its answer.
 
+mod permission;
+
 use std::sync::Arc;
 
-use serde_json::Value;
-use tool_core::{
-    __private::within_call, Arguments, CallAddress, Confirmation, ErrorKind, Permission, Prepared, Retry,
-    ToolContext, ToolError, ToolOutput,
-};
+use tool_core::{Arguments, ErrorKind, Permission, Prepared, Retry, ToolContext, ToolError, ToolOutput};
 
 use super::{
     Inner,
@@ -14,15 +12,14 @@ use super::{
     around::{Place, Surroundings},
     open::Confirmed,
     outlet::HOOK,
-    questions::{About, Given, answer_of, asked, rejected, unanswered},
-    shown::shown,
+    questions::Given,
     stop::Stop,
 };
 use crate::{
     Before, BeforeCall, ToolCall,
-    policy::{Approval, ApprovalRequest, Cause, PermissionRequest, Question, RetryPolicy},
+    policy::{ApprovalRequest, RetryPolicy},
     registry::Entry,
-    shield::{barrier, caught, panic_of, shielded},
+    shield::{caught, panic_of, shielded},
 };
 
 /// A call, with the tool that it asks for, if there is one.
@@ -79,9 +76,6 @@ pub(super) struct Ready<'a> {
     pub(super) source: Option<Arguments<'a>>,
     pub(super) retry: Option<Retry>,
 }
-
-/// The reason of a denial by a [`Permission`] that is not known here.
-const UNKNOWN_DECISION: &str = "by a decision that is not known";
 
 impl<'a> Step<'a> {
     fn answered(by: By, outcome: Result<ToolOutput, ToolError>) -> Self {
@@ -257,155 +251,5 @@ impl<'a> Preparing<'a, '_> {
             }
         }
         Ok(is_rewritten)
-    }
-
-    /// Asks for permission: the tool, the executor's policy, a person.
-    async fn permitted(&mut self, ruled: Permission) -> Result<(), Step<'a>> {
-        let by_permission = |error| Step::answered(By::Permission, Err(error));
-        // A "no" counts whatever has changed since.
-        if self.given.is_refused() {
-            return Err(by_permission(rejected(&self.call.name, "")));
-        }
-        let own = self.own_permission().map_err(by_permission)?;
-        let is_tool_asking = matches!(own, Permission::Ask { .. });
-        let permission = self.permission(own, ruled).await.map_err(by_permission)?;
-        if let Some(question) = self.question(permission).map_err(by_permission)? {
-            let address = self.around.address(&self.asked);
-            // The answer to another question than this one counts for nothing.
-            let answer = self.given.to(&question, &self.about(&address)).cloned();
-            match answer {
-                Some(answer) => self.cx.approve(answer),
-                None => self.ask(question, &address).await?,
-            }
-        }
-        if is_tool_asking {
-            self.permitted_besides().await.map_err(by_permission)?;
-        }
-        self.hand_answers_to_body();
-        Ok(())
-    }
-
-    /// The first decision that is not to allow the call: the tool's own, the policies', and last what a rule asks
-    /// for, because a rule's denial was applied before.
-    async fn permission(&mut self, own: Permission, ruled: Permission) -> Result<Permission, ToolError> {
-        let mut permission = own;
-        if permission == Permission::Allow {
-            permission = self.by_policies().await?;
-        }
-        Ok(if permission == Permission::Allow { ruled } else { permission })
-    }
-
-    /// Asks the policies about a call that a person has approved because its tool asks: a tool that asks does not get
-    /// past a denial of the program.
-    async fn permitted_besides(&mut self) -> Result<(), ToolError> {
-        match self.by_policies().await? {
-            // A person has seen the call.
-            Permission::Allow | Permission::Ask { .. } => Ok(()),
-            Permission::Deny { reason } => Err(ToolError::new(ErrorKind::Denied, reason)),
-            _ => Err(ToolError::new(ErrorKind::Denied, UNKNOWN_DECISION)),
-        }
-    }
-
-    /// The decision of the policies: a denial of any, otherwise the first that is not to allow the call.
-    async fn by_policies(&mut self) -> Result<Permission, ToolError> {
-        let mut decided = Permission::Allow;
-        for policy in &self.executor.settings.policies {
-            let (definition, arguments) = (self.entry.definition(), self.prepared.arguments());
-            let request = PermissionRequest::new(definition, self.cx, arguments);
-            let decides = || policy.dynamic().decide(&request);
-            match shielded(&self.call.id, "the permission policy", decides).await.flatten()? {
-                Permission::Allow => {}
-                ask @ Permission::Ask { .. } if decided == Permission::Allow => decided = ask,
-                Permission::Ask { .. } => {}
-                denial => return Ok(denial),
-            }
-        }
-        Ok(decided)
-    }
-
-    /// The generic question before the call, if there is one.
-    fn question(&self, permission: Permission) -> Result<Option<Question>, ToolError> {
-        let (cause, hint) = match permission {
-            Permission::Allow if !self.wants_confirmation()? => return Ok(None),
-            Permission::Allow => (Cause::Confirmation, format!("May the tool {} be called?", self.call.name)),
-            Permission::Ask { reason } => (Cause::Permission, reason),
-            Permission::Deny { reason } => return Err(ToolError::new(ErrorKind::Denied, reason)),
-            _ => return Err(ToolError::new(ErrorKind::Denied, UNKNOWN_DECISION)),
-        };
-        Ok(Some(Question { cause, hint, payload: Value::Null }))
-    }
-
-    /// Hands the answers to questions of the tool's body to its context, where they were about this call as it is
-    /// now.
-    fn hand_answers_to_body(&mut self) {
-        if self.given.is_empty() {
-            return;
-        }
-        let address = self.around.address(&self.asked);
-        let (open, definition) = (&self.executor.open, self.entry.definition());
-        let arguments = self.prepared.arguments().as_str();
-        let about = About { open, address: &address, definition, arguments };
-        self.given.hand_to(self.cx, |request| about.is_of(request));
-    }
-
-    /// The call as it is now, for questions about it.
-    fn about<'q>(&'q self, address: &'q CallAddress) -> About<'q> {
-        let (open, definition) = (&self.executor.open, self.entry.definition());
-        About { open, address, definition, arguments: self.prepared.arguments().as_str() }
-    }
-
-    /// The call as it would run, for people.
-    fn shown(&self) -> ToolCall {
-        let arguments = Arguments::from(self.prepared.arguments().as_str().to_owned());
-        shown(&ToolCall { arguments, ..self.call.clone() }, self.entry.definition())
-    }
-
-    /// Asks a person, through the approver or later.
-    async fn ask(&mut self, question: Question, address: &CallAddress) -> Result<(), Step<'a>> {
-        let by_permission = |error| Step::answered(By::Permission, Err(error));
-        let settings = &self.executor.settings;
-        if settings.approver.is_none() && question.cause == Cause::Permission && !settings.ask_later {
-            return Err(by_permission(ToolError::new(ErrorKind::ApprovalRequired, question.hint)));
-        }
-        self.given.has_room().map_err(by_permission)?;
-        let request = self.about(address).request(self.shown(), question);
-        self.around.asking(&request, self.entry.definition()).await;
-        let Some(approver) = &settings.approver else { return Err(Step::Asked(Box::new(request))) };
-        let (request, said) =
-            asked(approver, &self.call.id, request, self.entry.definition(), self.around.run()).await;
-        let said = said.map_err(by_permission)?;
-        if let Approval::Rejected(reason) = &said {
-            return Err(by_permission(rejected(&self.call.name, reason)));
-        }
-        let Some(answer) = answer_of(said) else { return Err(Step::Asked(request)) };
-        self.cx.approve(answer.clone());
-        self.given.add(request, answer);
-        Ok(())
-    }
-
-    /// The answer of the tool's own permission check.
-    fn own_permission(&self) -> Result<Permission, ToolError> {
-        match self.entry.definition().metadata().permission {
-            true => {
-                self.within(|| self.prepared.permission(self.cx))?.ok_or_else(|| unanswered("permission"))
-            }
-            false => Ok(Permission::Allow),
-        }
-    }
-
-    fn wants_confirmation(&self) -> Result<bool, ToolError> {
-        match self.entry.definition().metadata().confirmation {
-            Confirmation::Never => Ok(false),
-            Confirmation::Sometimes => {
-                let wants = self.within(|| self.prepared.wants_confirmation(self.cx))?;
-                wants.ok_or_else(|| unanswered("confirmation"))
-            }
-            _ => Ok(true),
-        }
-    }
-
-    /// What the tool says about this call.
-    fn within<T>(&self, question: impl FnOnce() -> Result<T, ToolError>) -> Result<T, ToolError> {
-        barrier(|| within_call(self.call.id.clone(), question))
     }
 }

@@ -6,23 +6,28 @@
 mod body;
 mod closure;
 mod forms;
+mod said;
 
-use std::{borrow::Cow, fmt, future::Future, sync::Arc};
+use std::{borrow::Cow, future::Future, sync::Arc};
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use tool_core::{
     Confirmation, InputSchema, InvalidName, Metadata, Needed, OutputSchema, Permission, PrepareArguments,
-    SchemaError, ToolContext, ToolDefinition, ToolName,
+    SchemaError, ToolContext, ToolName,
 };
 
 #[doc(hidden)]
 pub use self::body::{body, one, output_of_one, output_of_two, two};
-use self::closure::{Questions, Typed};
 pub use self::{
     body::ToolBody,
     closure::ClosureTool,
     forms::{HandlerError, HandlerOutput},
+    said::InvalidTool,
+};
+use self::{
+    closure::{Questions, Typed},
+    said::Said,
 };
 use crate::Declaration;
 
@@ -56,21 +61,6 @@ use crate::Declaration;
 pub struct ToolBuilder<Q = NoQuestions> {
     said: Said,
     questions: Q,
-}
-
-/// All that is said of a tool beside its closures.
-#[derive(Debug, Clone)]
-struct Said {
-    name: Result<ToolName, InvalidName>,
-    title: Option<Cow<'static, str>>,
-    description: Cow<'static, str>,
-    metadata: Metadata,
-    always_confirm: bool,
-    input_schema: Option<InputSchema>,
-    output_schema: Option<Option<OutputSchema>>,
-    examples: Vec<serde_json::Value>,
-    needs: Vec<Needed>,
-    prepare: Option<PrepareArguments>,
 }
 
 /// The state of a [`ToolBuilder`] that answers no question from the arguments.
@@ -120,19 +110,7 @@ impl ToolBuilder {
     }
 
     fn of(name: Result<ToolName, InvalidName>) -> Self {
-        let said = Said {
-            name,
-            title: None,
-            description: Cow::Borrowed(""),
-            metadata: Metadata::default(),
-            always_confirm: false,
-            input_schema: None,
-            output_schema: None,
-            examples: Vec::new(),
-            needs: Vec::new(),
-            prepare: None,
-        };
-        Self { said, questions: NoQuestions }
+        Self { said: Said::of(name), questions: NoQuestions }
     }
 }
 
@@ -361,41 +339,3 @@ impl ToolBuilder {
         Ok(Declaration::new(said.definition(no_schema, None)?))
     }
 }
-
-impl Said {
-    fn definition(
-        self,
-        input_schema: impl FnOnce() -> Result<InputSchema, SchemaError>,
-        output_schema: Option<OutputSchema>,
-    ) -> Result<ToolDefinition, InvalidTool> {
-        let invalid = |name: &str, message: String| InvalidTool { name: name.to_owned(), message };
-        let name = self.name.map_err(|error| invalid(error.name(), error.to_string()))?;
-        let input_schema = self.input_schema.map_or_else(input_schema, Ok);
-        let input_schema = input_schema.map_err(|error| invalid(name.as_str(), error.to_string()))?;
-        let mut definition = ToolDefinition::new(name, self.description, input_schema)
-            .with_metadata(self.metadata)
-            .with_examples(self.examples);
-        if let Some(title) = self.title {
-            definition = definition.with_title(title);
-        }
-        if let Some(schema) = self.output_schema.unwrap_or(output_schema) {
-            definition = definition.with_output_schema(schema);
-        }
-        Ok(definition)
-    }
-}
-
-/// Why a tool cannot be made.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct InvalidTool {
-    pub(crate) name: String,
-    pub(crate) message: String,
-}
-
-impl fmt::Display for InvalidTool {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "tool {:?}: {}", self.name, self.message)
-    }
-}
-
-impl std::error::Error for InvalidTool {}

@@ -9,6 +9,7 @@ mod available;
 mod build;
 mod entry;
 mod guard;
+mod make;
 mod part;
 mod problem;
 mod reserved;

@@ -1,0 +1,155 @@
+#![allow(clippy::panic, reason = "a test may")]
+
+use proptest::prelude::*;
+use regex_syntax::hir::{Class as HirClass, HirKind};
+
+use super::{Reveal, is_invisible};
+
+fn is_of(property: &str) -> impl Fn(char) -> bool {
+    let parsed = regex_syntax::parse(property).map(regex_syntax::hir::Hir::into_kind);
+    let Ok(HirKind::Class(HirClass::Unicode(class))) = parsed else { panic!("{property}") };
+    move |character| {
+        let ranges = class.ranges();
+        let after = ranges.partition_point(|range| range.start() <= character);
+        after > 0 && character <= ranges[after - 1].end()
+    }
+}
+
+#[test]
+fn what_is_invisible_is_what_unicode_says() {
+    let unicode = is_of(r"[[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u{2800}\u{1d159}]--\p{PCM}]");
+    for character in '\0'..=char::MAX {
+        assert_eq!(is_invisible(character), unicode(character), "{}", character.escape_unicode());
+    }
+}
+
+#[test]
+fn what_unicode_does_not_print_is_written_out() {
+    let unseen = is_of(r"[[\p{C}\p{Z}\p{Bidi_Control}\p{Variation_Selector}]--[\p{PCM}\p{Cn} ]]");
+    for character in ('\0'..=char::MAX).filter(|character| unseen(*character)) {
+        let shown = Reveal::LINE.text(&format!("a{character}b"));
+        assert!(shown.starts_with("a\\") && shown.is_ascii(), "{}", character.escape_unicode());
+    }
+}
+
+#[test]
+fn words_of_all_scripts_stay_as_they_are() {
+    for text in [
+        "Zürich",
+        "e\u{301}te\u{301}",
+        "नमस्ते दुनिया",
+        "שָׁלוֹם",
+        "السَّلامُ",
+        "ภาษาไทยที่ดี",
+        "日本語 が",
+        "🇳🇴 👍🏽 ✓ │",
+        "C:\\a",
+    ] {
+        assert_eq!(Reveal::LINE.text(text), text);
+    }
+}
+
+#[test]
+fn marks_without_a_base_or_without_end_are_written_out() {
+    assert_eq!(Reveal::LINE.text("\u{338}a"), "\\u{338}a");
+    assert_eq!(Reveal::LINE.text("a \u{338}"), "a \\u{338}");
+    let flood = format!("a{}", "\u{301}".repeat(6));
+    assert_eq!(Reveal::LINE.text(&flood), format!("a{}\\u{{301}}\\u{{301}}", "\u{301}".repeat(4)));
+}
+
+#[test]
+fn a_mark_on_a_sign_is_written_out() {
+    assert_eq!(Reveal::LINE.text("!\u{338}"), "!\\u{338}");
+    assert_eq!(Reveal::LINE.text("✓\u{338}"), "✓\u{338}");
+    assert_eq!(Reveal::LINE.text("a\u{200b}\u{301}"), "a\\u{200b}\\u{301}");
+}
+
+#[test]
+fn ends_of_lines_are_written_out_in_one_line_and_a_return_alone_in_all() {
+    assert_eq!(Reveal::LINE.text("a\r\nb\tc"), r"a\r\nb\tc");
+    assert_eq!(Reveal::LINES.text("a\r\nb\rc\r"), "a\nb\\rc\\r");
+    for (text, shown) in [("\n", r"\n"), ("\r", r"\r"), ("\t", r"\t"), ("\u{7}", r"\u{7}")] {
+        assert_eq!(Reveal::LINE.at_most(shown.len()).text(text), shown);
+        let left_out = "… [1 more characters]";
+        assert_eq!(Reveal::LINE.at_most(shown.len() - 1).text(text), left_out);
+    }
+}
+
+#[test]
+fn json_stays_equal_and_is_printable() {
+    let text = "{\"a\": \"\u{9b}\u{e0041}é\u{202e}\"}\n";
+    let shown = Reveal::json(text);
+    assert_eq!(shown, "{\"a\": \"\\u009b\\udb40\\udc41é\\u202e\"}\n");
+    let value = |text: &str| serde_json::from_str::<serde_json::Value>(text).ok();
+    assert_eq!(value(&shown), value(text));
+}
+
+#[test]
+fn what_is_left_out_is_counted_with_its_blanks_and_ends_of_lines() {
+    let shown = |most: usize, text: &str| Reveal::LINES.at_most(most).text(text);
+    assert_eq!(shown(5, "abcdefgh"), "abcde… [3 more characters]");
+    assert_eq!(shown(3, "ab\n\ncdef"), "ab… [6 more characters]");
+    assert_eq!(shown(3, "ab  cdef"), "ab… [6 more characters]");
+    assert_eq!(shown(3, "ab  \ncd"), "ab… [5 more characters]");
+    assert_eq!(shown(1, "a"), "a");
+    assert_eq!(shown(0, "a"), "… [1 more characters]");
+}
+
+#[test]
+fn tabs_end_at_stops_and_blanks_at_the_end_of_a_line_stay() {
+    assert_eq!(Reveal::LINES.text("\ta\tb"), "        a       b");
+    assert_eq!(Reveal::LINES.text("abcdefgh\ti\n\tj"), "abcdefgh        i\n        j");
+    assert_eq!(Reveal::LINES.text("a  \nb"), "a  \nb");
+    assert_eq!(Reveal::LINES.text("a\n\tj\tk"), "a\n        j       k");
+}
+
+#[test]
+fn a_character_is_seen_that_takes_room_and_changes_nothing() {
+    for (character, is_seen) in
+        [('a', true), ('界', true), ('\u{200b}', false), ('\u{301}', false), ('\n', false)]
+    {
+        assert_eq!(Reveal::is_seen(character), is_seen, "{character:?}");
+    }
+}
+
+#[test]
+fn runs_of_blanks_are_counted() {
+    let text = format!("a{}b\n{}c{}", " ".repeat(101), " \n".repeat(30), "\n".repeat(50));
+    assert_eq!(Reveal::LINES.text(&text), "a[101 blanks]b\n[30 blank lines]\nc\n[49 blank lines]\n");
+    assert_eq!(Reveal::LINES.text("\n\n  a\n\nb\n"), "\n\n  a\n\nb\n");
+    assert_eq!(Reveal::LINE.text(&" ".repeat(17)), "[17 blanks]");
+    assert_eq!(Reveal::LINE.at_most(5).text(&format!("abc{}", " ".repeat(16))), "abc… [16 more characters]");
+}
+
+proptest! {
+    #[test]
+    fn what_is_shown_holds_nothing_that_is_not_seen(
+        parts in prop::collection::vec(prop_oneof![
+            any::<String>(),
+            any::<char>().prop_map(String::from),
+            "[\u{0}-\u{9f}]{0,40}",
+            "[\u{300}-\u{36f}\u{200b}-\u{206f}\u{fe00}-\u{fe0f}\u{e0000}-\u{e01ef}]{0,40}",
+            "[ \t\r\n]{0,300}",
+        ], 0..12),
+        most in 0_usize..400,
+    ) {
+        let text = parts.concat();
+        for how in [Reveal::LINE, Reveal::LINES] {
+            let shown = how.at_most(most).text(&text);
+            prop_assert!(shown.chars().count() <= most + 45, "{shown}");
+            for shown in [shown, how.text(&text), Reveal::json(&text)] {
+                prop_assert!(shown.chars().all(|it| it == '\n' || !it.is_control() && !is_invisible(it)), "{shown:?}");
+            }
+            let whole = how.text(&text);
+            prop_assert!(how == Reveal::LINES || !whole.contains('\n'));
+            prop_assert_eq!(how.text(&whole), whole);
+        }
+    }
+
+    #[test]
+    fn json_stays_the_same_value(text in any::<String>()) {
+        let json = serde_json::json!({ &text: [&text] }).to_string();
+        let shown: serde_json::Value = serde_json::from_str(&Reveal::json(&json)).unwrap_or_default();
+        prop_assert_eq!(shown.to_string(), json);
+    }
+}

@@ -1,0 +1,132 @@
+//! From what a builder has collected to a registry, or to all that is wrong with it.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, btree_map::Entry},
+    sync::Arc,
+};
+
+use tool_core::{Needed, Provided};
+
+use super::{
+    BuildError, OUTPUT_TOOL, Problem, Registry, RegistryBuilder, Terms, entry, reserved::refuse_tool,
+    source::Source,
+};
+use crate::{arguments::Lenience, shield::caught};
+
+/// Whether what the tools need has to be there.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Values {
+    Needed,
+    Later,
+}
+
+impl RegistryBuilder {
+    pub(super) fn make(self, values: Values) -> Result<Registry, BuildError> {
+        let Self {
+            sources,
+            replacements,
+            provided,
+            per_run,
+            expected,
+            strict,
+            repair,
+            mut problems,
+            request_hooks,
+            output_tool,
+        } = self;
+        let lenience = Lenience { coercion: !strict, repair };
+        let mut by_name = named(sources);
+        for (name, replacement) in named(replacements) {
+            match by_name.entry(name) {
+                Entry::Occupied(mut replaced) => drop(replaced.insert(replacement)),
+                // A name that no tool may have is the mistake, and not that none has it.
+                Entry::Vacant(nothing) if nothing.key() == OUTPUT_TOOL => {
+                    let site = replacement.first().and_then(Source::site);
+                    problems.push(Problem::ReservedName { name: nothing.into_key(), site });
+                }
+                Entry::Vacant(nothing) => problems.push(Problem::NotReplaced { name: nothing.into_key() }),
+            }
+        }
+        if let Some(tool) = output_tool {
+            let others = by_name.insert(OUTPUT_TOOL.to_owned(), vec![Source::OutputTool(tool)]);
+            for other in others.into_iter().flatten() {
+                problems.push(Problem::ReservedName { name: OUTPUT_TOOL.to_owned(), site: other.site() });
+            }
+        }
+        for name in expected.into_iter().filter(|name| !by_name.contains_key(name)) {
+            problems.push(Problem::NotLinked { name });
+        }
+        let mut entries = Vec::with_capacity(by_name.len());
+        for (name, named) in by_name {
+            let [source] = named.as_slice() else {
+                // Sorted, so that two runs print the same.
+                let mut sites: Vec<_> = named.iter().map(Source::site).collect();
+                sites.sort_unstable();
+                let raw_names: BTreeSet<_> = named.iter().map(Source::raw_name).collect();
+                problems.push(match raw_names.len() {
+                    0 | 1 => Problem::Duplicate { name, sites },
+                    _ => Problem::ForeignClash { name, raw_names: raw_names.into_iter().collect() },
+                });
+                continue;
+            };
+            let values = (values == Values::Needed).then_some((&provided, &*per_run));
+            let outcome = caught(|| made(&name, source, values, lenience, &mut problems));
+            match outcome {
+                Ok(entry) => entries.extend(entry),
+                Err(message) => {
+                    problems.push(Problem::Panicked { tool: name, site: source.site(), message });
+                }
+            }
+        }
+        if !problems.is_empty() {
+            return Err(BuildError { problems });
+        }
+        let terms = Terms { provided: Arc::new(provided), per_run, lenience };
+        let entries = entries.into_iter().map(Arc::new).collect();
+        Ok(Registry::new(entries, Arc::new(terms), request_hooks, None))
+    }
+}
+
+/// The sources of each name; a definition that came by several ways is there once.
+fn named(sources: Vec<Source>) -> BTreeMap<String, Vec<Source>> {
+    let mut by_name: BTreeMap<String, Vec<Source>> = BTreeMap::new();
+    for source in sources {
+        let named = by_name.entry(source.name()).or_default();
+        if !named.iter().any(|other| other.is(&source)) {
+            named.push(source);
+        }
+    }
+    by_name
+}
+
+/// Makes a tool and compiles its schemas; where `values` are given, those that it needs must be among them. All that is wrong with it is added to `problems`.
+fn made(
+    name: &str,
+    source: &Source,
+    values: Option<(&Provided, &[Needed])>,
+    lenience: Lenience,
+    problems: &mut Vec<Problem>,
+) -> Option<entry::Entry> {
+    match source.tool() {
+        Ok(tool) => {
+            let facts = source.facts(&*tool);
+            let facts = facts.map_err(|message| {
+                let (tool, site) = (name.to_owned(), source.site());
+                problems.push(Problem::Panicked { tool, site, message });
+            });
+            let facts = facts.ok()?;
+            if !matches!(source, Source::OutputTool(_)) {
+                problems.extend(refuse_tool(&facts));
+            }
+            if let Some((provided, per_run)) = values {
+                facts.missing(&[provided], per_run, problems);
+            }
+            entry::Entry::new(tool, facts, lenience, problems)
+        }
+        Err(error) => {
+            let (tool, message) = (name.to_owned(), error.to_string());
+            problems.push(Problem::Schema { tool, site: source.site(), message });
+            None
+        }
+    }
+}
