@@ -1,7 +1,7 @@
-//! What takes a while, and what goes wrong.
+//! Tools that stream, draw images, or take a secret.
 
 use futures_util::{Stream, StreamExt, stream};
-use tool_runtime::{Progress, prelude::*};
+use tool_runtime::{Content, Progress, prelude::*};
 
 /// Observes a city, hour by hour.
 #[tool(read_only)]
@@ -18,14 +18,14 @@ fn observe<'c>(
         let line = format!("{city}, hour {hour}: {} °C\n", 14 + hour % 5);
         async move {
             let progress = Progress::new(f64::from(hour)).of(f64::from(hours));
-            // Who watches may be behind, and sees the next note then: no reason to stop.
+            // Progress that cannot be delivered is no reason to stop.
             let _ = cx.progress(progress.message(format!("hour {hour}")));
             line
         }
     })
 }
 
-/// Waits for the rain, which may take longer than anybody waits.
+/// Waits for the rain, for at most 20 seconds.
 #[tool(read_only, timeout = "20s")]
 async fn wait_for_rain(
     /// City name.
@@ -42,15 +42,45 @@ async fn send_report(
     /// What happened.
     #[schemars(length(min = 3, max = 200))]
     text: String,
-    /// Numbers of the forms that it belongs to.
+    /// Numbers of the forms that the report belongs to.
     #[serde(default)]
     forms: Vec<u32>,
     /// The password of the office.
     #[arg(secret)]
-    password: Option<String>,
+    password: String,
 ) -> Result<String, String> {
-    match password {
-        Some(_) => Ok(format!("{} characters and {} forms were sent", text.chars().count(), forms.len())),
-        None => Err("the office wants a password".to_owned()),
+    if password.is_empty() {
+        return Err("the password of the office is empty".to_owned());
     }
+    Ok(format!("{} characters and {} forms were sent", text.chars().count(), forms.len()))
+}
+
+/// Draws the rain radar of a city.
+#[tool(read_only)]
+fn radar(
+    /// City name.
+    city: String,
+    /// Number of images, an hour apart.
+    #[schemars(range(min = 1, max = 3))]
+    #[arg(default = 1)]
+    frames: u8,
+) -> ToolOutput {
+    let images = (0..frames).map(|hour| Content::image(bitmap(hour), "image/bmp"));
+    ToolOutput::new([Content::text(format!("Rain over {city}:"))].into_iter().chain(images))
+}
+
+/// A bitmap file of 16 by 16 pixels with 24 bits each.
+fn bitmap(hour: u8) -> Vec<u8> {
+    const SIDE: u32 = 16;
+    const HEADER: u32 = 54;
+    let size = HEADER + SIDE * SIDE * 3;
+    let mut file = b"BM".to_vec();
+    for field in [size, 0, HEADER, 40, SIDE, SIDE, 1 | 24 << 16, 0, 0, 0, 0, 0, 0] {
+        file.extend(field.to_le_bytes());
+    }
+    for pixel in 0..SIDE * SIDE {
+        let rain = (pixel % SIDE + u32::from(hour)) * 8 % 256;
+        file.extend([rain as u8, 0x40, 0x20]);
+    }
+    file
 }

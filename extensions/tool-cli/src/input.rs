@@ -68,6 +68,11 @@ pub(crate) fn calls(bound: &Bound, text: &str) -> Result<Vec<ToolCall>, Failure>
     Ok(assembler.finish().calls)
 }
 
+/// Returns `true` if `text` is JSON, or a stream of events.
+pub(crate) fn is_json(text: &str) -> bool {
+    serde_json::from_str::<IgnoredAny>(text).is_ok() || events(text).is_some()
+}
+
 fn unlike(error: &DialectError) -> Failure {
     Failure::usage(format!("this is no response of that dialect: {}", in_a_line(&error.to_string())))
 }

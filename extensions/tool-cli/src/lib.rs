@@ -6,9 +6,9 @@
 //! /// Adds two numbers.
 //! #[tool(read_only)]
 //! fn add(
-//!     /// The one.
+//!     /// First number.
 //!     a: i64,
-//!     /// The other.
+//!     /// Second number.
 //!     b: i64,
 //! ) -> i64 {
 //!     a + b
@@ -28,69 +28,86 @@
 //!
 //! | command | does |
 //! | --- | --- |
-//! | `list` | lists the tools |
-//! | `show NAME` | says all of one tool; `--dialect` as a provider is told it |
-//! | `call NAME ..` | calls one tool: flags made of its schema, or `--json`, or JSON after the name; `-` is the standard input, `@file` a file |
-//! | `run FILE` | runs the calls of a provider's response, whole or streamed, and writes what the provider is answered |
-//! | `lint` | lists what dialects lose of the tools |
-//! | `export` | writes the tools as a provider wants them |
-//! | `pin FILE`, `check FILE` | write down what the tools are; say what changed since |
-//! | `completions` | writes what bash, zsh or fish need to complete all of it |
+//! | `list` (`ls`) | lists the tools |
+//! | `show NAME` (`s`) | shows one tool; `--dialect` writes its definition in a dialect |
+//! | `call NAME ..` (`c`) | calls one tool, with flags, with `--json`, or with JSON after the name; `-` reads the standard input, `@file` a file |
+//! | `run FILE` (`r`) | runs the calls of a response, whole or streamed, and writes their results for the provider; detects the dialect if only one fits |
+//! | `lint` | lists parts of definitions that dialects cannot carry |
+//! | `export` | writes all definitions in a dialect |
+//! | `pin FILE`, `check FILE` | write the definitions to a file; compare the tools with that file |
+//! | `completions` | writes a completion script for bash, zsh or fish |
 //!
-//! [`main_with`] and [`Cli::provide_with`] give tools their values; commands that call nothing do without.
+//! [`main_with`] and [`Cli::provide_with`] provide the values that tools need; only commands that call tools use them.
 //! [`Command`] adds a command.
 //!
 //! # Flags of tools and options of the program
 //!
-//! The flags of a tool are its properties: `--city`, `--address.city` for what is nested, `--tag a --tag b` for a
+//! The flags of a tool are its properties: `--city`, `--address.city` for a nested property, `--tag a --tag b` for a
 //! list, `--urgent` or `--urgent=false` for a boolean; an underscore may be written as a dash. Options of the
-//! program stand before the name of the tool, always; after it, too, but for those that a property of the tool is
-//! called like: `call --output json settings --json compact`. `call --help NAME` says the flags of any tool.
+//! program stand before the name of the tool, or after it unless the tool has a property of that name:
+//! `call --output json settings --json compact`. `call --help NAME` lists the flags of a tool.
 //!
-//! Tuples, maps, choices between types, items that are objects and what is nested more than four levels deep are
-//! written as JSON: `--stops '{"city": "Oslo"}'`. A property whose name is no word of a command line, such as `a b`,
-//! is reached by JSON only. A value that begins with a dash and is no number is written with its flag: `--city=-x`.
+//! Tuples, maps, choices between types, items that are objects, and objects below four levels are written as JSON:
+//! `--stops '{"city": "Oslo"}'`; `show` and `--help` list the properties inside. A property whose name is not a valid flag,
+//! such as `a b`, can only be given as JSON. A value that begins with a dash and is not a number is written with its flag:
+//! `--city=-x`.
 //!
-//! # Who decides
+//! # Secrets
 //!
-//! `--approve` says what becomes of a call that wants to be approved: by its tool (`confirm`, `permission`), or in `run`,
-//! where a model wants it, because the tool says that it is destructive. `ask` asks at the terminal, and approves
-//! nothing where there is none; `never` approves nothing; `read-only` runs tools that say that they only read, and
-//! no others; `always` approves everything.
+//! A secret (`#[arg(secret)]`) is never part of the command line, which other programs of the machine and the history of
+//! the shell can read. Its flag takes a source of the value: `--password env:NAME` reads an environment variable,
+//! `--password @FILE` a file without the line end, and `--password -` asks at the terminal without echo, or reads a line
+//! of the standard input if that is no terminal. A value, or JSON on the command line that contains a secret, is refused
+//! with exit code 2; JSON from a file or the standard input may contain secrets. A required secret that is missing is
+//! asked for at the terminal.
 //!
-//! # What is written where
+//! # Images and files
 //!
-//! Results go to the standard output; what happens meanwhile goes to the standard error: bars on a terminal, lines
-//! in a pipe, JSON with `call --output json` and `run --events json`. There are colours on a terminal, unless
-//! `NO_COLOR` is set or `TERM` is `dumb`, which has no bars either. Tables are as wide as `COLUMNS`, the terminal, or
-//! else 80 columns.
+//! For an image, audio or a file in a result, `call` writes a line with its kind, media type and size. `--save DIR/` saves
+//! them as `DIR/<tool>-<number>.<extension>`, with the next free number; `--save FILE` saves one as `FILE`, and several with
+//! a number before the extension. The extension follows from the media type; no text of a result is part of a path. An
+//! existing file is refused before the call, and replaced only with `--force`. `--output json` contains the data as base64,
+//! which a terminal shows as a number of characters.
 //!
-//! # Words of tools and models
+//! # Approval
 //!
-//! Names, descriptions, arguments, results, errors, updates and messages of progress are shown as [`Reveal`] shows them:
-//! escape sequences, control characters, and all that cannot be seen or changes the direction of text, are written out,
-//! such as `\u{202e}`; joiners and variation selectors of emoji are, too. Colours come from the command line alone. What
-//! stands within a line has at most 300 characters, and messages have at most 8000 in 60 lines; the number of those that
-//! are left out follows. Only a result, and JSON, are written in full: a result to a terminal as described and to a pipe
-//! as the tool gave it, JSON with what cannot be seen as escapes, such as `\u202e`, which is the same value.
+//! `--approve` decides on a call that requires approval: because of its tool (`confirm`, `permission`), or, in `run`,
+//! because the tool is declared as destructive. `ask` asks at the terminal, and rejects the call without one; `never`
+//! rejects it; `read-only` runs tools that are declared as read-only, and no others; `always` approves it. Default: `ask`.
 //!
-//! A question stands last: below the arguments that it is about, which are shortened where they do not fit a screen, and
-//! nothing else is written before it is answered. Keys that were pressed before it do not answer it.
+//! # Output
+//!
+//! Results go to the standard output. Events go to the standard error: as bars on a terminal, as lines in a pipe, as JSON
+//! with `call --output json` and `run --events json`. The text of a streaming tool is written once: to a terminal line by
+//! line as it arrives, to a pipe as a whole. A terminal has colours unless `NO_COLOR` is set or `TERM` is `dumb`; `dumb` also
+//! disables bars. The width of tables is `COLUMNS`, or the width of the terminal. Default: 80 columns.
+//!
+//! # Text of tools and models
+//!
+//! Names, descriptions, arguments, results, errors, updates and progress messages are shown by [`Reveal`]: escape sequences,
+//! control characters, and invisible characters or those that change the direction of text are escaped, such as
+//! `\u{202e}`; joiners and variation selectors outside of emoji are, too. Only the command line itself adds colours. Text
+//! within a line is limited to 300 characters, and a message to 8000 characters in 60 lines, followed by the number of
+//! those that are left out. Results and JSON are written in full: a result to a terminal as described and to a pipe
+//! unchanged, JSON with invisible characters as JSON escapes, such as `\u202e`, which is the same value.
+//!
+//! A question is the last text on the terminal, below the arguments of the call, which are shortened to fit a screen;
+//! nothing else is written before the answer. Keys that were pressed before the question do not answer it.
 //!
 //! [`Reveal`]: tool_runtime::Reveal
 //!
 //! # Exit codes
 //!
-//! | code | says |
+//! | code | meaning |
 //! | --- | --- |
-//! | 0 | all is well; also where whoever reads the output has gone |
-//! | 1 | a tool failed; `lint` or `check` found something, or a tool cannot be sent; an output cannot be written |
-//! | 2 | the command line is wrong, arguments were refused, an input cannot be read; nothing was run, but for the other calls of `run` |
+//! | 0 | success; also if the reader of the output closed it |
+//! | 1 | a tool failed; `lint` or `check` found a problem, or a tool cannot be sent; an output cannot be written |
+//! | 2 | the command line or the arguments are invalid, or an input cannot be read; nothing was run, except other calls of `run` |
 //! | 3 | a call was not permitted or not approved |
 //! | 4 | the program's tools cannot be used |
-//! | 130 | the call was cancelled, by Ctrl-C; a second one ends the program, whatever its tools do |
+//! | 130 | the call was cancelled by Ctrl-C; a second Ctrl-C ends the program |
 //!
-//! Of several calls, the first of 130, 3, 2 and 1 that fits one of them counts.
+//! For several calls, the first of 130, 3, 2 and 1 that one of them ended with.
 
 mod cli;
 mod command;
@@ -106,7 +123,10 @@ mod input;
 mod page;
 mod question;
 mod refused;
+mod save;
+mod secret;
 mod stage;
+mod streamed;
 mod terminal;
 mod watch;
 
@@ -121,15 +141,16 @@ pub use self::{
     program::{Program, Provides},
 };
 
-/// The command line of all tools that this program was linked with.
+/// Runs the command line of all tools that this program is linked with.
 #[must_use]
 pub fn main() -> ExitCode {
     Cli::new().main()
 }
 
-/// As [`main`](fn@main), where tools need values: `provide` is asked for them before a tool is called, and only then.
+/// Runs the command line as [`main`](fn@main) does, for tools that need values: `provide` is called before a tool is
+/// called, at most once.
 ///
-/// Tools that are no functions, such as the methods of a `#[toolset]`, are added by [`Cli::tools`].
+/// [`Cli::tools`] adds tools that are not functions, such as the methods of a `#[toolset]`.
 ///
 /// # Examples
 ///

@@ -161,7 +161,8 @@ impl Program {
             .arg_required_else_help(true);
         let commands: Vec<_> = self.commands.iter().map(|command| command.grammar()).collect();
         let helps = commands.iter().any(|it| it.get_name() == "help");
-        all.disable_help_subcommand(helps).subcommands(commands)
+        let all = all.disable_help_subcommand(helps);
+        (0..commands.len()).fold(all, |all, at| all.subcommand(with_free_aliases(&commands, at)))
     }
 
     pub(crate) fn carry_out(&self, arguments: Vec<OsString>) -> Result<Exit, Failure> {
@@ -218,6 +219,22 @@ impl Drop for Program {
             runtime.shutdown_background();
         }
     }
+}
+
+/// The command at `at` without the aliases that another command has as its name, or a later one as its alias: commands of
+/// the program come after those that are built in, and take precedence.
+fn with_free_aliases(commands: &[clap::Command], at: usize) -> clap::Command {
+    let is_taken = |alias: &str| {
+        let (name, later) = (|it: &clap::Command| it.get_name() == alias, commands.iter().skip(at + 1));
+        commands.iter().any(name) || later.flat_map(clap::Command::get_all_aliases).any(|it| it == alias)
+    };
+    let command = &commands[at];
+    if !command.get_all_aliases().any(is_taken) {
+        return command.clone();
+    }
+    let kept: Vec<_> =
+        command.get_visible_aliases().filter(|alias| !is_taken(alias)).map(str::to_owned).collect();
+    command.clone().visible_alias(None).visible_aliases(kept)
 }
 
 /// A part of a message of `clap`, in which the command line may be repeated.

@@ -24,7 +24,14 @@ pub(crate) fn report(
     let tool = in_a_line(error.tool().unwrap_or("the tool"));
     let mut page = terminal.error_page();
     page.paint(Look::Bad, "error:").add(&format!(" `{tool}` refuses these arguments; nothing was run\n"));
+    let mut shown: Vec<(&str, String)> = Vec::new();
     for violation in error.violations() {
+        // Several branches of a schema may report the same problem.
+        let key = (&*violation.pointer, format!("{} {}", violation.expected, violation.received));
+        if shown.contains(&key) {
+            continue;
+        }
+        shown.push(key);
         page.add("\n");
         add(&mut page, terminal.width(), properties, violation, given, hide);
     }
@@ -59,7 +66,7 @@ fn add(
     let around = properties.iter().filter(|it| steps.starts_with(&it.path));
     if let Some(property) = around.max_by_key(|it| it.path.len()) {
         let about = property.line();
-        let placeholder = property.kind.placeholder();
+        let placeholder = property.placeholder();
         let flag = if property.has_flag {
             format!("{} <{placeholder}>", flag(property))
         } else {

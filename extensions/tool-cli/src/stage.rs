@@ -50,6 +50,15 @@ impl Stage {
         }
     }
 
+    /// Runs `body`, which writes to the terminal, while no bar is drawn.
+    pub(crate) fn aside<T>(&self, body: impl FnOnce() -> T) -> T {
+        let state = self.lock();
+        match &state.bars {
+            Some(bars) if !state.is_asking => bars.suspend(body),
+            _ => body(),
+        }
+    }
+
     /// Opens a question, until what this gives is dropped.
     pub(crate) fn open(self: &Arc<Self>) -> Open {
         let mut state = self.lock();

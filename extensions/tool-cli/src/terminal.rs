@@ -92,9 +92,11 @@ impl Terminal {
         if self.is_terminal { write_out(&Reveal::LINES.text(text)) } else { write_out(text) }
     }
 
-    /// Writes JSON to the standard output, with what cannot be seen as escapes of JSON.
+    /// Writes JSON to the standard output, with invisible characters as escapes. On a terminal, the number of characters
+    /// takes the place of long base64.
     pub(crate) fn print_json(&self, json: &str) -> Result<(), Failure> {
-        write_out(&Reveal::json(json))
+        let json = Reveal::json(json);
+        if self.is_terminal { write_out(&without_base64(&json)) } else { write_out(&json) }
     }
 
     /// Writes to the standard error; that it cannot be written is no reason to stop.
@@ -134,8 +136,41 @@ fn write_out(text: &str) -> Result<(), Failure> {
     Ok(out.flush()?)
 }
 
-/// The width of the first of the two that is a terminal.
+/// The limit of base64 that is shown on a terminal, in characters.
+const BASE64: usize = 256;
+
+/// `json` with a note in place of each string that is longer than [`BASE64`] and looks like base64.
+fn without_base64(json: &str) -> String {
+    let is_base64 = |text: &str| {
+        text.len() > BASE64
+            && text
+                .bytes()
+                .all(|it| it.is_ascii_alphanumeric() || matches!(it, b'+' | b'/' | b'-' | b'_' | b'='))
+    };
+    // No character of base64 is escaped in JSON: a quotation mark ends the string.
+    let parts = json.split('"').map(|part| match is_base64(part) {
+        true => format!("[{} characters of base64; write the output to a file]", part.len()),
+        false => part.to_owned(),
+    });
+    parts.collect::<Vec<_>>().join("\"")
+}
+
+/// The width of the standard output, or else of the standard error, if it is a terminal.
 fn terminal_width() -> Option<usize> {
     let of = |term: console::Term| term.size_checked().map(|(_, columns)| usize::from(columns));
     of(console::Term::stdout()).or_else(|| of(console::Term::stderr()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_base64;
+
+    #[test]
+    fn long_base64_is_replaced_and_other_text_stays() {
+        let data = "iVBORw0KGgo+/".repeat(100);
+        let words = "words with blanks ".repeat(100);
+        let json = format!("{{\"a\": \"{data}==\", \"b\": \"{words}\", \"c\": \"short\", \"d\\\"\": 1}}");
+        let note = "[1302 characters of base64; write the output to a file]";
+        assert_eq!(without_base64(&json), json.replace(&format!("{data}=="), note));
+    }
 }

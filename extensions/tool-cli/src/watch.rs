@@ -1,4 +1,4 @@
-//! Telling what happens to calls while it happens.
+//! Events of running calls on the standard error, and Ctrl-C.
 
 use std::{
     collections::HashMap,
@@ -18,21 +18,22 @@ use crate::{
     Exit,
     harmless::{in_a_line, inset},
     page::Look,
+    streamed::Streamed,
     terminal::Terminal,
 };
 
-/// How it is told, on the standard error.
+/// The form of events on the standard error.
 pub(crate) enum Watch<'t> {
-    /// Bars, and lines above them.
+    /// Progress bars, with lines above them.
     Bars {
         terminal: &'t Terminal,
         all: MultiProgress,
         by_call: HashMap<CallId, ProgressBar>,
         ended: Vec<CallId>,
     },
-    /// A line for each thing.
+    /// A line for each event.
     Lines(&'t Terminal),
-    /// An event of JSON in each line.
+    /// An event as JSON in each line.
     Json(&'t Terminal),
 }
 
@@ -48,15 +49,20 @@ impl<'t> Watch<'t> {
         }
     }
 
-    fn event(&mut self, event: &ToolEvent) {
+    fn event(&mut self, event: &ToolEvent, streamed: Option<&mut Streamed<'_>>) {
         let name = event.name();
+        if let (EventKind::Updated { attempt, update }, Some(streamed)) = (&event.kind, streamed)
+            && streamed.push(*attempt, update)
+        {
+            return;
+        }
         match (self, &event.kind) {
             (Self::Json(terminal), _) => {
-                // There is nothing in an event that cannot be written.
+                // Every event can be written as JSON.
                 terminal.tell_json(&serde_json::to_string(event).unwrap_or_default());
             }
             (Self::Lines(terminal), EventKind::Progress { progress }) => {
-                tell(terminal, name, &far(progress));
+                tell(terminal, name, &status(progress));
             }
             (Self::Lines(terminal) | Self::Bars { terminal, .. }, EventKind::Updated { update, .. }) => {
                 tell(terminal, name, &inset(&update.text()));
@@ -68,7 +74,7 @@ impl<'t> Watch<'t> {
                 if let EventKind::Finished { result } = kind {
                     ended.push(result.id.clone());
                 }
-                // A bar that is drawn now would be drawn over the question.
+                // A bar would be drawn over the question.
                 if terminal.stage().is_asking() {
                     return;
                 }
@@ -83,7 +89,7 @@ impl<'t> Watch<'t> {
         }
     }
 
-    /// Ends the line in which a question or `^C` stands.
+    /// Ends the line of a question or of `^C`.
     fn interrupted(&self) {
         if let Self::Bars { terminal, .. } = self {
             terminal.tell(terminal.error_page().add("\n"));
@@ -91,13 +97,19 @@ impl<'t> Watch<'t> {
     }
 }
 
-fn tell(terminal: &Terminal, name: &str, text: &str) {
+/// Writes `text` to the standard error, after the name of the tool.
+pub(crate) fn tell(terminal: &Terminal, name: &str, text: &str) {
     let name = format!("{}:", in_a_line(name));
     terminal.tell(terminal.error_page().paint(Look::Faint, &name).add(" ").add(text).add("\n"));
 }
 
-/// The outcomes of `batch`; Ctrl-C cancels it, and a second one ends the program.
-pub(crate) async fn watched(batch: Batch, mut watch: Watch<'_>) -> Vec<CallOutcome> {
+/// Runs `batch` and returns its outcomes. Ctrl-C cancels the batch, and a second one ends the program. Updates that are
+/// parts of a text go to `streamed`.
+pub(crate) async fn watched(
+    batch: Batch,
+    mut watch: Watch<'_>,
+    mut streamed: Option<&mut Streamed<'_>>,
+) -> Vec<CallOutcome> {
     let stop = CancellationToken::new();
     let mut stream = batch.within(RunContext::new().with_cancellation(stop.clone())).stream();
     let mut interrupted = pin!(ctrl_c());
@@ -105,10 +117,10 @@ pub(crate) async fn watched(batch: Batch, mut watch: Watch<'_>) -> Vec<CallOutco
     let (mut listening, mut outcomes) = (true, Vec::new());
     loop {
         let next = poll_fn(|cx| {
-            // Asked first, so that it is listened to before anything runs.
-            if listening && let Poll::Ready(heard) = interrupted.as_mut().poll(cx) {
+            // Polled first: the signal is handled before anything runs.
+            if listening && let Poll::Ready(received) = interrupted.as_mut().poll(cx) {
                 listening = false;
-                if heard.is_ok() {
+                if received.is_ok() {
                     watch.interrupted();
                     stop.cancel();
                 }
@@ -116,32 +128,27 @@ pub(crate) async fn watched(batch: Batch, mut watch: Watch<'_>) -> Vec<CallOutco
             Pin::new(&mut stream).poll_next(cx)
         });
         match next.await {
-            Some(StreamItem::Event(event)) => watch.event(&event),
+            Some(StreamItem::Event(event)) => watch.event(&event, streamed.as_deref_mut()),
             Some(StreamItem::Outcomes(all)) => outcomes = all,
             None => return outcomes,
         }
     }
 }
 
-/// Ends the program at the second Ctrl-C, whatever does not end by itself: a tool may block the thread that hears of
-/// the first one.
+/// Ends the program at the second Ctrl-C. A tool may block the thread that handles the first one.
 async fn end_at_once() {
     if ctrl_c().await.is_ok() && ctrl_c().await.is_ok() {
         std::process::exit(i32::from(Exit::Cancelled.code()));
     }
 }
 
-/// A bar that is not drawn before it is one of several.
+/// A bar that is not drawn before it is added to the other bars.
 fn bar(name: &str) -> ProgressBar {
     ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden()).with_prefix(in_a_line(name))
 }
 
-/// How far a call is, which may begin to know how far it is to go.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "what is less than nothing is nothing"
-)]
+/// Updates `bar`. The total may become known while the call runs.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "negative values become 0")]
 fn show(bar: &ProgressBar, progress: &Progress) {
     const STEPS: f64 = 1000.0;
     let template = match progress.total {
@@ -153,12 +160,12 @@ fn show(bar: &ProgressBar, progress: &Progress) {
         bar.set_length(STEPS as u64);
         bar.set_position((progress.done / total * STEPS) as u64);
     }
-    bar.set_message(far(progress));
+    bar.set_message(status(progress));
     bar.tick();
 }
 
-/// `3 of 5 file c`.
-fn far(progress: &Progress) -> String {
+/// A text such as `3 of 5 file c`.
+fn status(progress: &Progress) -> String {
     let total = progress.total.map(|total| format!(" of {total}")).unwrap_or_default();
     let message = progress.message.as_ref().map(|message| format!(" {message}")).unwrap_or_default();
     in_a_line(&format!("{}{total}{message}", progress.done))

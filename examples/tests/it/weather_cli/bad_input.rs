@@ -21,7 +21,7 @@ fn an_unknown_command_is_answered_with_close_names() {
     let err = weather(["lsit"]).failed(2);
     assert!(err.contains("similar subcommands exist") && err.contains("'list'"), "{err}");
     assert_eq!(weather([]).failed(2).lines().next(), Some("Asks the weather of a few cities."));
-    assert!(weather(["call"]).failed(2).starts_with("error: which tool?"));
+    assert!(weather(["call"]).failed(2).starts_with("error: the name of a tool is missing; "));
 }
 
 #[test]
@@ -114,11 +114,44 @@ fn a_file_that_is_not_there_is_named() {
 // A secret among the arguments is not repeated, whatever is wrong with the others.
 #[test]
 fn arguments_with_a_secret_are_not_shown() {
-    let err = weather(["call", "send_report", "--text", "hi", "--password", "hunter2"]).failed(2);
+    let json = r#"{"text": "hi", "password": "hunter2"}"#;
+    let err = weather_with(json, ["call", "send_report", "-"]).failed(2);
     assert!(err.contains("/text: expected at least 3 characters"), "{err}");
     assert!(!err.contains("hunter2"), "{err}");
     let err = weather(["call", "send_report", r#"{"password": "hunter2""#]).failed(2);
     assert_eq!(err, "error: the arguments are no JSON: EOF while parsing an object\n");
+}
+
+// Other programs of the machine, and the history of the shell, can read a command line.
+#[test]
+fn a_secret_on_the_command_line_is_refused_and_not_repeated() {
+    let err = weather(["call", "send_report", "--text", "hello", "--password", "hunter2"]).failed(2);
+    assert_eq!(
+        err,
+        "error: invalid value '***' for '--password <SOURCE>': a secret must not be part of the command line; \
+         use env:NAME, @FILE, or - to enter it\n"
+    );
+    let json = r#"{"text": "hello", "password": "hunter2"}"#;
+    for arguments in [["call", "send_report", json, "-"], ["call", "--json", json, "send_report"]] {
+        let arguments = arguments.into_iter().filter(|it| *it != "-");
+        let err = finish(program().args(arguments)).failed(2);
+        assert!(
+            err.starts_with("error: the secret `password` must not be part of the command line\n"),
+            "{err}"
+        );
+        assert!(!err.contains("hunter2"), "{err}");
+    }
+}
+
+#[test]
+fn each_violation_is_printed_once() {
+    let trip = r#"{"from": {}, "stops": [], "means": "boat", "fast": true}"#;
+    let err = weather(["call", "plan_trip", trip]).failed(2);
+    for place in ["/from/city", "/stops", "/means", "/fast"] {
+        assert_eq!(err.matches(&format!("  {place}: expected")).count(), 1, "{place}: {err}");
+    }
+    let err = weather(["call", "plan_trip", "--from.nights", "31"]).failed(2);
+    assert_eq!(err.matches("31").count(), 1, "{err}");
 }
 
 #[test]

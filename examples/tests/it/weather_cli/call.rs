@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tool_runtime::serde_json;
 
-use super::{fixture, weather, weather_with};
+use super::{finish, fixture, program, weather, weather_with};
 
 // Z19
 #[test]
@@ -112,13 +112,12 @@ fn a_result_for_programs_is_json_with_events_beside_it() {
 }
 
 #[test]
-fn progress_and_updates_are_lines_in_a_pipe() {
+fn progress_is_lines_in_a_pipe_and_streamed_text_is_written_once() {
     let ran = weather(["call", "observe", "--city", "Oslo", "--hours", "2"]);
     assert_eq!(ran.out, "Oslo, hour 1: 15 °C\nOslo, hour 2: 16 °C\n");
     assert_eq!(
-        ran.err,
-        "observe: 1 of 2 hour 1\nobserve: Oslo, hour 1: 15 °C\n\
-         observe: 2 of 2 hour 2\nobserve: Oslo, hour 2: 16 °C\n"
+        ran.err, "observe: 1 of 2 hour 1\nobserve: 2 of 2 hour 2\n",
+        "the text of the stream is on the standard output only"
     );
 }
 
@@ -152,4 +151,69 @@ fn approval_is_asked_for_given_beforehand_or_refused() {
     assert_eq!(out, "the station in Oslo is gone\n");
     let err = weather(["call", "--approve", "maybe", "cities"]).failed(2);
     assert!(err.contains("[possible values: ask, never, read-only, always]"), "{err}");
+}
+
+/// A new, empty folder for the test `name`.
+fn folder(name: &str) -> String {
+    let folder = format!("{}/weather-{name}", env!("CARGO_TARGET_TMPDIR"));
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+#[test]
+fn images_are_described_or_saved_and_never_written_as_base64() {
+    let image = "[image: image/bmp, 822 bytes; ";
+    let hint = format!("Rain over Oslo:\n{image}`--save DIR/` saves it]\n");
+    assert_eq!(weather(["call", "radar", "--city", "Oslo"]).fine(), hint);
+    let folder = folder("images");
+    let arguments = ["call", "radar", "--city", "Oslo", "--frames", "2", "--save", &folder];
+    let file = |number: u8| format!("{folder}/radar-{number}.bmp");
+    let saved = |one: u8, other: u8| {
+        format!("Rain over Oslo:\n{image}saved as {}]\n{image}saved as {}]\n", file(one), file(other))
+    };
+    assert_eq!(weather(arguments).fine(), saved(1, 2));
+    assert!(std::fs::read(file(1)).unwrap().starts_with(b"BM"));
+    // The next results get the next numbers.
+    assert_eq!(weather(arguments).fine(), saved(3, 4));
+}
+
+#[test]
+fn an_existing_file_is_refused_before_the_call_unless_force_is_given() {
+    let path = format!("{}/chart.bmp", folder("force"));
+    let save = ["call", "radar", "--city", "Oslo", "--save", &path];
+    assert!(weather(save).fine().ends_with(&format!("saved as {path}]\n")));
+    std::fs::write(&path, "mine").unwrap();
+    let err = weather(save).failed(2);
+    assert_eq!(err, format!("error: {path} exists; name another file, or replace it with `--force`\n"));
+    assert_eq!(std::fs::read(&path).unwrap(), b"mine");
+    weather(["call", "--force", "radar", "--city", "Oslo", "--save", &path]).fine();
+    assert_eq!(std::fs::read(&path).unwrap().len(), 822);
+    let err = weather(["call", "radar", "--city", "Oslo", "--force"]).failed(2);
+    assert_eq!(err, "error: `--force` requires `--save`\n");
+    let err = weather(["call", "radar", "--city", "Oslo", "--output", "json", "--save", &path]).failed(2);
+    assert_eq!(err, "error: `--save` requires `--output text`\n");
+}
+
+#[test]
+fn a_secret_comes_from_the_environment_a_file_or_the_standard_input() {
+    let sent = "5 characters and 0 forms were sent\n";
+    let call = ["call", "send_report", "--text", "hello", "--password"];
+    let from = |source: &str| {
+        let mut program = program();
+        finish(program.args(call).arg(source).env("OFFICE_PASSWORD", "hunter2"))
+    };
+    assert_eq!(from("env:OFFICE_PASSWORD").fine(), sent);
+    let path = format!("{}/password", folder("secret"));
+    std::fs::write(&path, "hunter2\n").unwrap();
+    assert_eq!(from(&format!("@{path}")).fine(), sent);
+    let input = ["call", "send_report", "--text", "hello", "--password", "-"];
+    assert_eq!(weather_with("hunter2\n", input).fine(), sent);
+    let json = r#"{"text": "hello", "password": "hunter2"}"#;
+    assert_eq!(weather_with(json, ["call", "send_report", "-"]).fine(), sent);
+    // A source without a value.
+    let err = from("env:NO_SUCH_VARIABLE").failed(2);
+    assert_eq!(err, "error: the secret `password`: `NO_SUCH_VARIABLE`: environment variable not found\n");
+    let err = weather_with("", input).failed(2);
+    assert_eq!(err, "error: the secret `password` is missing: the standard input ended before it\n");
 }

@@ -65,6 +65,31 @@ fn an_argument_that_is_called_help_is_no_question_for_help() {
 }
 
 #[test]
+fn every_line_of_every_help_page_fits_80_columns() {
+    let page = |arguments: &[&str]| finish(program().args(arguments)).fine();
+    let help = page(&["--help"]);
+    let commands =
+        help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+    let commands: Vec<_> = commands.filter(|line| !line.starts_with("   ")).collect();
+    let commands: Vec<_> = commands.iter().filter_map(|line| line.split_whitespace().next()).collect();
+    assert_eq!(commands.len(), 10, "{help}");
+    let list = page(&["list"]);
+    let tools: Vec<_> = list.lines().skip(1).filter(|line| !line.starts_with(' ')).collect();
+    let tools: Vec<_> = tools.iter().filter_map(|line| line.split_whitespace().next()).collect();
+    assert_eq!(tools.len(), 13, "{list}");
+    let mut pages = vec![help.clone(), page(&["-h"]), page(&["help"])];
+    for command in commands.iter().filter(|it| **it != "help") {
+        pages.extend([page(&[command, "--help"]), page(&[command, "-h"]), page(&["help", command])]);
+    }
+    for tool in tools {
+        pages.extend([page(&["call", "-h", tool]), page(&["call", "--help", tool]), page(&["show", tool])]);
+    }
+    for line in pages.iter().flat_map(|page| page.lines()) {
+        assert!(line.chars().count() <= 80, "{line}");
+    }
+}
+
+#[test]
 fn what_is_wrong_is_marked_in_the_line_in_which_it_stands() {
     at_both_widths("refused_flags", &["call", "convert", "--celsius", "-300.5", "--to", "celsius"]);
     at_both_widths("refused_file", &["call", "forecast", "@tests/it/weather_cli/fixtures/forecast.json"]);

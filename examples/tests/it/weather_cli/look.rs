@@ -5,7 +5,7 @@ use std::process::Command;
 use serde_json::Value;
 use tool_runtime::serde_json;
 
-use super::{finish, program, weather};
+use super::{finish, fixture, program, weather};
 
 fn json(text: &str) -> Value {
     serde_json::from_str(text).unwrap()
@@ -25,6 +25,7 @@ fn a_list_for_programs_is_the_definitions() {
             "forecast",
             "observe",
             "plan_trip",
+            "radar",
             "remove_station",
             "send_report",
             "set_alarm",
@@ -52,11 +53,11 @@ fn a_schema_is_printed_for_programs_and_for_providers() {
 #[test]
 fn an_export_is_all_tools_as_a_provider_wants_them() {
     let tools = json(&weather(["export", "--dialect", "anthropic"]).fine());
-    assert_eq!(tools.as_array().unwrap().len(), 12);
+    assert_eq!(tools.as_array().unwrap().len(), 13);
     assert_eq!(tools[3]["input_schema"]["properties"]["city"]["type"], "string");
     let ran = weather(["export", "--dialect", "gemini-schema"]);
     assert_eq!(ran.code, 1);
-    assert_eq!(json(&ran.out)[0]["functionDeclarations"].as_array().unwrap().len(), 11);
+    assert_eq!(json(&ran.out)[0]["functionDeclarations"].as_array().unwrap().len(), 12);
     assert!(ran.err.contains("`settings`: the tool is left out"), "{}", ran.err);
     let err = weather(["export"]).failed(2);
     assert!(err.contains("--dialect <DIALECT>"), "{err}");
@@ -107,6 +108,15 @@ fn offered(words: &str, count: usize) -> Vec<String> {
     let program = env!("CARGO_BIN_EXE_weather-cli");
     let output = bash.args(["-c", script, "bash", program, words, &count.to_string()]).output().unwrap();
     String::from_utf8(output.stdout).unwrap().split_whitespace().map(str::to_owned).collect()
+}
+
+#[test]
+fn commands_have_short_aliases() {
+    assert_eq!(weather(["ls"]).fine(), weather(["list"]).fine());
+    assert_eq!(weather(["s", "forecast"]).fine(), weather(["show", "forecast"]).fine());
+    assert_eq!(weather(["c", "temperature", "--city", "Oslo"]).fine(), "9.5\n");
+    let run = ["r", &fixture("openai_chat.sse")];
+    assert_eq!(weather(run).fine(), weather(["run", &fixture("openai_chat.sse")]).fine());
 }
 
 #[test]

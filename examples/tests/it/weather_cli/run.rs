@@ -97,8 +97,45 @@ fn what_is_no_response_is_said() {
     let ran = weather_with(r#"{"content": []}"#, ["run", "--dialect", "anthropic"]);
     assert_eq!(
         (ran.code, ran.err.as_str()),
-        (0, "note: there are no calls in the response, read as one of anthropic\n")
+        (0, "note: the response contains no calls (dialect: anthropic)\n")
     );
+}
+
+// A provider's dialect and its strict form read and answer this response alike.
+#[test]
+fn the_dialect_of_a_response_is_detected_if_it_is_unambiguous() {
+    let named = weather(["run", "--dialect", "openai-chat", &fixture("openai_chat.sse")]).fine();
+    assert_eq!(weather(["run", &fixture("openai_chat.sse")]).fine(), named);
+    let named = weather(["run", "--dialect", "anthropic", &fixture("anthropic.json")]);
+    let detected = weather(["run", &fixture("anthropic.json")]);
+    assert_eq!((detected.code, detected.out, detected.err), (named.code, named.out, named.err));
+    let call = json!({ "functionCall": { "name": "temperature", "args": { "city": "Oslo" } } });
+    let gemini = json!({ "candidates": [{ "content": { "parts": [call] }, "finishReason": "STOP" }] });
+    assert!(weather_with(&gemini.to_string(), ["run"]).fine().contains("functionResponse"));
+    let item = json!({ "type": "function_call", "call_id": "1", "name": "temperature",
+        "arguments": "{\"city\": \"Oslo\"}", "status": "completed" });
+    let responses = json!({ "object": "response", "status": "completed", "output": [item] });
+    assert!(weather_with(&responses.to_string(), ["run"]).fine().contains("function_call_output"));
+    let params = json!({ "name": "temperature", "arguments": { "city": "Oslo" } });
+    let mcp = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
+    assert!(weather_with(&mcp.to_string(), ["run"]).fine().contains("\"result\""));
+}
+
+#[test]
+fn a_response_of_no_or_several_dialects_is_refused_with_the_candidates() {
+    let call = json!({ "type": "tool_use", "id": "1", "name": "cities", "input": {} });
+    let function = json!({ "name": "forecast", "arguments": "{\"city\": \"Oslo\"}" });
+    let message = json!({ "role": "assistant", "tool_calls": [{ "id": "1", "type": "function", "function": function }] });
+    let choice = json!({ "message": message, "finish_reason": "tool_calls" });
+    let response = json!({ "choices": [choice], "content": [call], "stop_reason": "tool_use" }).to_string();
+    let err = weather_with(&response, ["run"]).failed(2);
+    let several = "several dialects read this response: openai-chat, anthropic";
+    assert_eq!(err, format!("error: {several}; name its dialect with `--dialect`\n"));
+    let err = weather_with(r#"{"content": []}"#, ["run"]).failed(2);
+    assert!(err.starts_with("error: the response contains no calls, as read by: anthropic, "), "{err}");
+    let err = weather_with("{\"candidates\": 7}", ["run"]).failed(2);
+    assert_eq!(err, "error: no dialect reads this response; name its dialect with `--dialect`\n");
+    assert!(weather_with("hello", ["run"]).failed(2).contains("neither JSON nor a stream of events"));
 }
 
 #[test]

@@ -3,12 +3,12 @@ use clap::ArgMatches;
 use super::{hints, json, pretty, summary};
 use crate::{Command, Exit, Failure, Program, page::Look};
 
-/// Lists the tools.
+/// The command `list`, which lists the tools.
 pub(super) struct List;
 
 impl Command for List {
     fn grammar(&self) -> clap::Command {
-        clap::Command::new("list").about("List the tools").arg(json())
+        clap::Command::new("list").visible_alias("ls").about("List the tools").arg(json())
     }
 
     fn run(&self, program: &Program, matches: &ArgMatches) -> Result<Exit, Failure> {
@@ -19,8 +19,8 @@ impl Command for List {
         }
         if tools.is_empty() {
             program.print("There are no tools.\n")?;
-            let why = "tools in a library that nothing refers to are left out: `tool_runtime::link!` keeps \
-                       them; methods and values are added by `Cli::tools`";
+            let why = "the linker drops tools of a library that the program does not refer to: keep them with \
+                       `tool_runtime::link!`; add methods with `Cli::tools`";
             program.terminal().note(why);
             return Ok(Exit::Done);
         }
@@ -28,12 +28,12 @@ impl Command for List {
             let of: &tool_runtime::ToolDefinition = definition;
             let look = if of.metadata().destructive == Some(true) { Look::Odd } else { Look::Faint };
             let name = of.name().as_str();
-            // The name first: it is what a model calls, and a title may be anything.
+            // The name comes first: a model calls the tool by it. A title may be any text.
             let named = if of.title() == name { name.to_owned() } else { format!("{name} ({})", of.title()) };
             [(Look::Name, named), (Look::Plain, summary(of)), (look, hints(of).join(", "))]
         };
         let (terminal, rows) = (program.terminal(), tools.definitions().iter().map(row));
-        terminal.print(terminal.page().add_table(["Tool", "What it does", "Hints"], rows))?;
+        terminal.print(terminal.page().add_table(["Tool", "Description", "Hints"], rows))?;
         Ok(Exit::Done)
     }
 }

@@ -1,10 +1,12 @@
 //! The commands that are built in, one file each.
 
+mod answer;
 mod call;
 mod completions;
 mod export;
 mod lint;
 mod list;
+mod options;
 mod pin;
 mod run;
 mod show;
@@ -29,7 +31,7 @@ pub(crate) fn built_in() -> Vec<Box<dyn Command>> {
     ]
 }
 
-pub(crate) use self::call::{NAME as CALL, grammar_of};
+pub(crate) use self::{call::NAME as CALL, options::grammar_of};
 
 /// The option for programs that read the output.
 fn json() -> Arg {

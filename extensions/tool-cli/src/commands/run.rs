@@ -11,25 +11,29 @@ use crate::{
     watch::{Watch, watched},
 };
 
-/// Runs the calls of a response.
+/// The command `run`, which runs the calls of a response.
 pub(super) struct Run;
 
 impl Command for Run {
     fn grammar(&self) -> clap::Command {
         clap::Command::new("run")
-            .about("Run the calls of a provider's response, and write what the provider is answered")
+            .visible_alias("r")
+            .about("Run the calls of a response, and write their results for the provider")
             .long_about(
-                "Run the calls of a provider's response, and write what the provider is answered.\n\n\
-                 The response is JSON, or the events of a stream: server-sent events, or a JSON value in each line.",
+                "Run the calls of a response, and write their results for the provider.\n\n\
+                 The response is JSON or a stream: server-sent events, or one JSON value per line.",
             )
-            .arg(dialects::option().required(true).help("Whose response it is"))
+            .arg(
+                dialects::option()
+                    .help("The dialect of the response. Default: detected, if it is unambiguous"),
+            )
             .arg(
                 Arg::new("strategy")
                     .long("strategy")
                     .value_name("HOW")
                     .value_parser(strategy)
                     .default_value("parallel")
-                    .help("parallel, sequential, or so many at once: batched=4"),
+                    .help("parallel, sequential, or a number of calls at once: batched=4"),
             )
             .arg(approve::option())
             .arg(
@@ -38,7 +42,7 @@ impl Command for Run {
                     .value_name("FORM")
                     .value_parser(["text", "json"])
                     .default_value("text")
-                    .help("How the standard error tells what happens meanwhile"),
+                    .help("The form of events on the standard error"),
             )
             .arg(
                 Arg::new("response")
@@ -52,9 +56,14 @@ impl Command for Run {
     fn run(&self, program: &Program, matches: &ArgMatches) -> Result<Exit, Failure> {
         let path = matches.get_one::<String>("response").map_or("-", String::as_str);
         let text = input::file(path)?;
-        let Some(dialect) = dialects::chosen(matches).pop() else { return Err(Failure::usage("no dialect")) };
-        let calls = input::calls(&dialect.bind(program.tools()?), &text)?;
-        // Values are made for calls alone.
+        let (dialect, calls) = match dialects::chosen(matches).pop() {
+            Some(dialect) => {
+                let calls = input::calls(&dialect.bind(program.tools()?), &text)?;
+                (dialect, calls)
+            }
+            None => dialects::detected(program.tools()?, &text)?,
+        };
+        // Values are provided only for calls.
         let tools = if calls.is_empty() { program.tools()? } else { program.callable()? };
         let strategy = matches.get_one::<ExecutionStrategy>("strategy").copied().unwrap_or_default();
         let terminal = program.terminal();
@@ -63,7 +72,7 @@ impl Command for Run {
         let executor =
             builder.strategy(strategy).build().map_err(|error| Failure::usage(error.to_string()))?;
         let json = matches.get_one::<String>("events").is_some_and(|form| form == "json");
-        let running = watched(executor.batch(calls), Watch::new(terminal, json));
+        let running = watched(executor.batch(calls), Watch::new(terminal, json), None);
         let outcomes = program.block_on(running)?;
 
         let results: Vec<_> = outcomes.iter().filter_map(|outcome| outcome.result().cloned()).collect();
@@ -74,14 +83,11 @@ impl Command for Run {
         }
         unasked.remark(terminal);
         if outcomes.is_empty() {
-            terminal.note(&format!("there are no calls in the response, read as one of {}", dialect.name()));
+            terminal.note(&format!("the response contains no calls (dialect: {})", dialect.name()));
         }
         for outcome in &outcomes {
             if let CallOutcome::External(call, _) = outcome {
-                terminal.note(&format!(
-                    "{}: the call is left to whoever runs the program",
-                    in_a_line(&call.name)
-                ));
+                terminal.note(&format!("{}: the call must be executed by the caller", in_a_line(&call.name)));
             }
         }
         let ends = results.iter().map(exit_of);
@@ -89,7 +95,7 @@ impl Command for Run {
     }
 }
 
-/// Which of several ends is told.
+/// The rank of an exit code: of several calls, the highest one counts.
 fn gravity(exit: Exit) -> u8 {
     [Exit::Done, Exit::Failed, Exit::Usage, Exit::Refused]
         .iter()

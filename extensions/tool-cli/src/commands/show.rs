@@ -5,19 +5,24 @@ use tool_runtime::ToolDefinition;
 use super::{definition, hints, json, pretty};
 use crate::{
     Command, Exit, Failure, Program, dialects,
-    flags::{self, Property, properties},
+    flags::{self, Inner, Property, properties, properties_of},
     harmless::in_a_line,
     page::{Look, Page},
 };
 
-/// Says all of one tool.
+/// The command `show`, which shows one tool.
 pub(super) struct Show;
 
 impl Command for Show {
     fn grammar(&self) -> clap::Command {
         clap::Command::new("show")
-            .about("Say all of one tool")
-            .arg(dialects::option().help("Write it as a provider is told it, as JSON").conflicts_with("json"))
+            .visible_alias("s")
+            .about("Show one tool")
+            .arg(
+                dialects::option()
+                    .help("Write the definition in this dialect, as JSON")
+                    .conflicts_with("json"),
+            )
             .arg(json())
             .arg(Arg::new("name").value_name("NAME").required(true).help("The name of the tool"))
     }
@@ -55,14 +60,16 @@ fn described(program: &Program, definition: &ToolDefinition) -> Page {
             page.paint(Look::Name, what).add(&format!(": {}\n", in_a_line(&value)));
         }
     }
-    let arguments = properties(definition.input_schema().as_value());
+    let arguments = properties_of(definition);
     page.add("\n");
     if arguments.is_empty() {
-        page.add("It takes no arguments.\n");
+        page.add("No arguments.\n");
     } else {
-        let rows =
-            arguments.iter().map(|it| [(Look::Name, shown_flag(it)), taken(it), (Look::Plain, it.line())]);
-        page.add_table(["Argument", "Takes", "What it is"], rows);
+        let rows = arguments.iter().flat_map(|it| {
+            let row = [(Look::Name, shown_flag(it)), taken(it), (Look::Plain, it.line())];
+            [row].into_iter().chain(it.shape.iter().map(inner))
+        });
+        page.add_table(["Argument", "Takes", "Description"], rows);
     }
     page.add("\n");
     add_output(&mut page, definition);
@@ -76,6 +83,12 @@ fn described(program: &Program, definition: &ToolDefinition) -> Page {
     page
 }
 
+/// The row of a property inside the value above it, indented.
+fn inner(inner: &Inner) -> [(Look, String); 3] {
+    let name = format!("{}{}", "  ".repeat(inner.depth + 1), inner.name);
+    [(Look::Plain, name), (Look::Plain, inner.takes.clone()), (Look::Plain, inner.about.clone())]
+}
+
 fn shown_flag(property: &Property) -> String {
     if property.has_flag {
         flags::flag(property)
@@ -84,7 +97,7 @@ fn shown_flag(property: &Property) -> String {
     }
 }
 
-/// What an argument takes, and whether it may be left out.
+/// The type of an argument, with its default or `required`.
 fn taken(property: &Property) -> (Look, String) {
     let kind = property.kind.words();
     let text = match (&property.default, property.required) {
@@ -95,14 +108,14 @@ fn taken(property: &Property) -> (Look, String) {
     (Look::Plain, text)
 }
 
-/// Hints and limits, each with its name.
+/// Hints and limits with their labels.
 fn facts(definition: &ToolDefinition) -> Vec<(&'static str, String)> {
     let metadata = definition.metadata();
     let list = |words: &[std::borrow::Cow<'static, str>]| words.join(", ");
     let hints = hints(definition).join(", ");
     let all = [
         ("Hints", (!hints.is_empty()).then_some(hints)),
-        ("Streams", metadata.streaming.then(|| "its result comes in parts".to_owned())),
+        ("Streams", metadata.streaming.then(|| "the result arrives in parts".to_owned())),
         (
             "Raw name",
             (definition.raw_name() != definition.name().as_str()).then(|| definition.raw_name().to_owned()),
@@ -115,11 +128,11 @@ fn facts(definition: &ToolDefinition) -> Vec<(&'static str, String)> {
     all.into_iter().filter_map(|(what, value)| value.map(|value| (what, value))).collect()
 }
 
-/// Adds what comes back: a table of its properties where it is an object, or a list of such.
+/// Adds the output: a table of properties for an object or a list of objects, otherwise its type.
 fn add_output(page: &mut Page, definition: &ToolDefinition) {
     page.paint(Look::Name, "Output").add(": ");
     let Some(schema) = definition.output_schema().map(tool_runtime::OutputSchema::as_value) else {
-        page.add("not said\n");
+        page.add("not declared\n");
         return;
     };
     let items = schema.get("items").filter(|_| schema.get("type") == Some(&Value::from("array")));
@@ -128,10 +141,10 @@ fn add_output(page: &mut Page, definition: &ToolDefinition) {
         page.add(&in_a_line(&flags::kind_of(schema).words())).add("\n");
         return;
     }
-    let rows = fields.iter().map(|it| {
-        let name = it.path.join(".");
-        [(Look::Name, name), (Look::Plain, it.kind.words()), (Look::Plain, it.line())]
+    let rows = fields.iter().flat_map(|it| {
+        let row = [(Look::Name, it.path.join(".")), (Look::Plain, it.kind.words()), (Look::Plain, it.line())];
+        [row].into_iter().chain(it.shape.iter().map(inner))
     });
     page.add(if items.is_some() { "a list of objects\n\n" } else { "an object\n\n" });
-    page.add_table(["Property", "Is", "What it is"], rows);
+    page.add_table(["Property", "Type", "Description"], rows);
 }

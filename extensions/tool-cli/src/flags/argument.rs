@@ -3,7 +3,10 @@
 use tool_runtime::Reveal;
 
 use super::{Kind, Property, kind::shown};
-use crate::harmless::{in_a_line, is_plain};
+use crate::{
+    harmless::{in_a_line, is_plain},
+    secret::{SOURCES, is_source},
+};
 
 /// How many choices are listed and completed.
 const CHOICES: usize = 100;
@@ -13,7 +16,7 @@ pub(super) fn argument(property: &Property) -> clap::Arg {
     let kind = &property.kind;
     let argument = clap::Arg::new(property.id())
         .long(property.flag.clone())
-        .value_name(kind.placeholder())
+        .value_name(property.placeholder())
         .help_heading("Arguments")
         .help(in_a_line(&help(property, false)))
         .long_help(Reveal::LINES.text(&help(property, true)));
@@ -21,6 +24,14 @@ pub(super) fn argument(property: &Property) -> clap::Arg {
         Some(alias) => argument.alias(alias.clone()),
         None => argument,
     };
+    if property.secret {
+        let problem = || format!("a secret must not be part of the command line; use {SOURCES}");
+        let source = move |text: &str| match is_source(text) {
+            true => Ok(text.to_owned()),
+            false => Err(problem()),
+        };
+        return argument.value_parser(source);
+    }
     let argument = match kind {
         Kind::List(_) => argument.action(clap::ArgAction::Append).allow_negative_numbers(true),
         Kind::Switch => argument.num_args(0..=1).require_equals(true).default_missing_value("true"),
@@ -62,11 +73,22 @@ fn help(property: &Property, long: bool) -> String {
         notes.insert(0, "required".to_owned());
     }
     notes.extend(property.default.as_ref().map(|value| format!("default: {}", shown(value))));
-    match notes.as_slice() {
+    if property.secret {
+        notes.push(format!("secret: {SOURCES}"));
+    }
+    let text = match notes.as_slice() {
         [] => about.to_owned(),
         notes => {
             let between = if about.contains('\n') { '\n' } else { ' ' };
             format!("{about}{between}[{}]", notes.join("; ")).trim_start().to_owned()
         }
+    };
+    if !long || property.shape.is_empty() {
+        return text;
     }
+    let inner = property.shape.iter().map(|it| {
+        let about = if it.about.is_empty() { String::new() } else { format!(". {}", it.about) };
+        format!("\n{}{}: {}{about}", "  ".repeat(it.depth + 1), in_a_line(&it.name), it.takes)
+    });
+    inner.fold(text, |text, line| text + &line)
 }

@@ -20,6 +20,7 @@ pub(crate) fn collect(
     properties: &[Property],
     matches: &ArgMatches,
     json: Option<Given>,
+    secret: &dyn Fn(&Property, &str) -> Result<Value, Failure>,
 ) -> Result<Given, Failure> {
     let mut arguments = Map::new();
     let flags: Vec<_> = properties.iter().filter(|it| it.has_flag && is_given(it, matches)).collect();
@@ -45,7 +46,11 @@ pub(crate) fn collect(
     for property in flags {
         let texts = matches.get_many::<String>(&property.id()).into_iter().flatten();
         let of = |error: String| Failure::usage(format!("{}: {}", flag(property), in_a_line(&error)));
-        let values = texts.map(|text| property.kind.read(text)).collect::<Result<Vec<_>, _>>().map_err(of)?;
+        let read = |text: &String| match property.secret {
+            true => secret(property, text),
+            false => property.kind.read(text).map_err(of),
+        };
+        let values = texts.map(read).collect::<Result<Vec<_>, _>>()?;
         let value = match property.kind {
             Kind::List(_) => Some(Value::Array(values)),
             _ => values.into_iter().next_back(),

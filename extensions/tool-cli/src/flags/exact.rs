@@ -11,7 +11,7 @@ use serde_json::{Value, value::RawValue};
 ///
 /// If it is no JSON, or a value would say less than it: a property that is there twice, a whole number of more than
 /// 64 bits.
-pub(super) fn exact(text: &str) -> Result<Value, String> {
+pub(crate) fn exact(text: &str) -> Result<Value, String> {
     let value = serde_json::from_str(text).map_err(|error| error.to_string())?;
     let raw: &RawValue = serde_json::from_str(text).map_err(|error| error.to_string())?;
     keeps(raw.get())?;

@@ -9,16 +9,18 @@ mod exact;
 mod kind;
 mod property;
 mod schema;
+mod shape;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test may")]
 mod tests;
 
 pub(crate) use self::{
     collect::{Given, collect},
-    exact::members,
+    exact::{exact, members},
     kind::{Kind, shown},
-    property::{Property, properties},
+    property::{Property, properties, properties_of},
     schema::kind_of,
+    shape::Inner,
 };
 
 /// A flag as it is written: `--days`.

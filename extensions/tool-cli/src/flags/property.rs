@@ -3,10 +3,12 @@
 use std::collections::HashSet;
 
 use serde_json::{Map, Value};
+use tool_runtime::ToolDefinition;
 
 use super::{
     Kind,
     schema::{DEEPEST, kind, limits, members, resolve, says_something},
+    shape::{Inner, shape},
 };
 use crate::harmless::is_plain;
 
@@ -25,6 +27,10 @@ pub(crate) struct Property {
     /// Whether it can be written on a command line.
     pub(crate) has_flag: bool,
     pub(crate) kind: Kind,
+    /// Whether its value is secret: the flag takes a source of the value.
+    pub(crate) secret: bool,
+    /// The properties inside a value that is written as JSON.
+    pub(crate) shape: Vec<Inner>,
     /// Whether it has to be there, where what it stands in is there.
     pub(crate) required: bool,
     /// Whether it has to be there in any case.
@@ -53,6 +59,16 @@ pub(crate) fn properties(schema: &Value) -> Vec<Property> {
         }
     }
     found
+}
+
+/// The properties of the arguments of a tool, with its secrets marked.
+pub(crate) fn properties_of(definition: &ToolDefinition) -> Vec<Property> {
+    let secrets = &definition.metadata().secrets;
+    let mut properties = properties(definition.input_schema().as_value());
+    for property in &mut properties {
+        property.secret = property.path.first().is_some_and(|name| secrets.iter().any(|it| it == name));
+    }
+    properties
 }
 
 /// Finds the flag of `property`: with dashes, unless that is the name of another one.
@@ -110,6 +126,8 @@ impl<'s> Walk<'s> {
                 let is_recursive = inner.iter().any(|it| outer.contains(it));
                 if opens && !is_recursive {
                     self.object(target, &path, seen);
+                } else if let Some(described) = self.found.last_mut() {
+                    described.shape = shape(self.root, target);
                 }
             }
             seen.truncate(depth);
@@ -138,6 +156,8 @@ fn read(root: &Value, schema: &Value, target: &Value, path: &[String], required:
         alias: None,
         has_flag: false,
         kind: kind(root, target, 0),
+        secret: false,
+        shape: Vec::new(),
         required,
         indispensable: false,
         opens: false,
@@ -148,6 +168,11 @@ fn read(root: &Value, schema: &Value, target: &Value, path: &[String], required:
 }
 
 impl Property {
+    /// The placeholder of its value in help.
+    pub(crate) fn placeholder(&self) -> &'static str {
+        if self.secret { "SOURCE" } else { self.kind.placeholder() }
+    }
+
     /// The first line of what it is, with its limits, for a table.
     pub(crate) fn line(&self) -> String {
         let about = self.about.lines().next().unwrap_or_default();
@@ -163,7 +188,7 @@ impl Property {
     }
 
     /// Writes `value` into `arguments`, at the place of the property.
-    pub(super) fn put(&self, arguments: &mut Map<String, Value>, value: Value) -> Result<(), String> {
+    pub(crate) fn put(&self, arguments: &mut Map<String, Value>, value: Value) -> Result<(), String> {
         let Some((last, path)) = self.path.split_last() else { return Ok(()) };
         let mut object = arguments;
         for name in path {

@@ -189,6 +189,33 @@ fn negative_numbers_are_values() {
     let program = Program::new("program".into(), None, Terminal::new(), Vec::new(), None, Vec::new());
     let written = "tool --list -1 --list -2 --any -3 --text -4.5 --choice -1 --pair -6";
     let matches = grammar_of(&program, &definition).try_get_matches_from(written.split(' ')).unwrap();
-    let given = collect(&properties(&schema), &matches, None).unwrap();
+    let given = collect(&properties(&schema), &matches, None, &|_, _| unreachable!()).unwrap();
     assert_eq!(given.text, r#"{"list":[-1,-2],"any":-3,"text":"-4.5","choice":-1,"pair":-6}"#);
+}
+
+#[test]
+fn the_properties_inside_json_are_listed_once_and_to_a_bounded_depth() {
+    let schema = json!({
+        "type": "object",
+        "properties": { "trees": { "type": "array", "items": { "$ref": "#/$defs/tree" } } },
+        "$defs": { "tree": object(json!({
+            "name": { "type": "string", "description": "Its name.", "maxLength": 9 },
+            "below": { "type": "array", "items": { "$ref": "#/$defs/tree" } },
+        })) },
+    });
+    let lines = |schema: &Value| {
+        let lines = properties(schema).into_iter().flat_map(|it| it.shape);
+        lines.map(|it| format!("{} {}: {} {}", it.depth, it.name, it.takes, it.about)).collect::<Vec<_>>()
+    };
+    assert_eq!(lines(&schema), ["0 name: text Its name. [at most 9 characters]", "0 below: list of object "]);
+    let mut deep = json!({ "type": "string" });
+    for _ in 0..10 {
+        deep = object(json!({ "a": deep }));
+    }
+    let deep = object(json!({ "list": { "type": "array", "items": deep } }));
+    let depths: Vec<_> = lines(&deep).iter().map(|it| it[..1].to_owned()).collect();
+    assert_eq!(depths, ["0", "1", "2", "3"]);
+    let names = (0..100).map(|at| (format!("p{at}"), json!({}))).collect::<serde_json::Map<_, _>>();
+    let wide = object(json!({ "map": { "type": "object", "additionalProperties": object(names.into()) } }));
+    assert_eq!(lines(&wide).len(), 40);
 }

@@ -1,0 +1,149 @@
+//! The command line of `call`: its own options, and the flags of a tool.
+
+use clap::{Arg, ArgAction, ArgMatches, parser::ValueSource};
+use tool_runtime::{Reveal, ToolDefinition};
+
+use super::{CALL, summary};
+use crate::{
+    Failure, Program,
+    approve::{self, Approve},
+    flags::{self, Given, Property, properties_of},
+    harmless::in_a_line,
+    input,
+    save::Destination,
+};
+
+/// The options of `call` itself, without those that have the name of a property of `tool`.
+pub(super) fn own(tool: Option<&[Property]>) -> Vec<Arg> {
+    let is =
+        |it: &Property, name: &str| it.has_flag && (it.flag == name || it.alias.as_deref() == Some(name));
+    let is_free = |name: &str| !tool.unwrap_or_default().iter().any(|it| is(it, name));
+    let json = Arg::new("own json")
+        .long("json")
+        .value_name("JSON")
+        .help("The arguments as JSON; @FILE reads a file, - the standard input. Flags override it");
+    let output = Arg::new("own output")
+        .long("output")
+        .value_name("FORM")
+        .value_parser(["text", "json"])
+        .help("The form of the result. Default: text");
+    let save = Arg::new("own save")
+        .long("save")
+        .value_name("PATH")
+        .help("Save images and files of the result in a folder (DIR/) or as a file");
+    let force = Arg::new("own force")
+        .long("force")
+        .action(ArgAction::SetTrue)
+        .help("Replace existing files when saving");
+    let options = [json, output, save, force, approve::option()].into_iter();
+    // The help of a tool describes the tool: its own options are brief there.
+    let is_brief = tool.is_some();
+    let free = options.filter(|it| it.get_long().is_none_or(is_free));
+    let free = free.map(|it| match it.get_action().takes_values() {
+        true => it.hide_possible_values(is_brief).hide_default_value(is_brief),
+        false => it,
+    });
+    let help = Arg::new("help").short('h').action(ArgAction::SetTrue).help("Print help");
+    let help = if is_free("help") { help.long("help") } else { help };
+    free.chain([help]).map(|it| it.help_heading("Options of the program")).collect()
+}
+
+/// The grammar of one tool.
+pub(crate) fn grammar_of(program: &Program, definition: &ToolDefinition) -> clap::Command {
+    let name = definition.name().to_string();
+    let properties = properties_of(definition);
+    let unwritable = properties.iter().filter(|it| !it.has_flag).map(|it| format!("{:?}", it.path.join(".")));
+    let unwritable: Vec<_> = unwritable.collect();
+    let grammar = clap::Command::new(name)
+        .about(in_a_line(&summary(definition)))
+        .long_about(Reveal::LINES.text(definition.description().trim()))
+        .override_usage(usage(program, definition, &properties))
+        .term_width(program.terminal().width())
+        .disable_help_flag(true)
+        .args(flags::arguments(&properties))
+        .args(own(Some(&properties)))
+        .arg(
+            Arg::new("own arguments")
+                .value_name("ARGUMENTS")
+                .help("The arguments as JSON; @FILE reads a file, - the standard input")
+                .help_heading("Options of the program"),
+        );
+    if unwritable.is_empty() {
+        grammar
+    } else {
+        grammar.after_help(in_a_line(&format!("Only as JSON: {}", unwritable.join(", "))))
+    }
+}
+
+/// The usage of a tool with its required flags, in lines that fit the terminal.
+fn usage(program: &Program, definition: &ToolDefinition, properties: &[Property]) -> String {
+    // `clap` writes "Usage: " before the first line.
+    const BEFORE: usize = "Usage: ".len();
+    let required = properties.iter().filter(|it| it.indispensable && !it.opens && it.has_flag);
+    let required = required.map(|it| format!("{} <{}>", flags::flag(it), it.placeholder()));
+    let words = required.chain(["[OPTIONS]".to_owned()]);
+    let mut usage = format!("{} {CALL} {}", program.name(), definition.name());
+    let mut column = BEFORE + console::measure_text_width(&usage);
+    for word in words {
+        let word = in_a_line(&word);
+        let width = console::measure_text_width(&word);
+        if column + 1 + width > program.terminal().width() {
+            column = BEFORE + 4;
+            usage.push_str(&format!("\n{}", " ".repeat(column)));
+        } else {
+            usage.push(' ');
+            column += 1;
+        }
+        usage.push_str(&word);
+        column += width;
+    }
+    usage
+}
+
+/// The options before the name of the tool, and those after it, which take precedence.
+pub(super) struct Options<'m> {
+    pub(super) before: &'m ArgMatches,
+    pub(super) after: &'m ArgMatches,
+}
+
+impl Options<'_> {
+    fn get(&self, id: &str) -> Option<&str> {
+        let of = |matches: &'_ ArgMatches| {
+            matches.try_get_one::<String>(id).ok().flatten().is_some()
+                && matches.value_source(id) == Some(ValueSource::CommandLine)
+        };
+        let chosen = if of(self.after) { self.after } else { self.before };
+        chosen.try_get_one::<String>(id).ok().flatten().map(String::as_str)
+    }
+
+    /// The arguments that are given as JSON.
+    pub(super) fn json(&self) -> Result<Option<Given>, Failure> {
+        let text = |matches: &'_ ArgMatches, id| matches.try_get_one::<String>(id).ok().flatten().cloned();
+        let all =
+            [text(self.before, "own json"), text(self.after, "own json"), text(self.after, "own arguments")];
+        let mut all = all.into_iter().flatten();
+        match (all.next(), all.next()) {
+            (Some(_), Some(_)) => Err(Failure::usage("the arguments are given twice as JSON")),
+            (text, _) => text.map(|text| input::arguments(&text)).transpose(),
+        }
+    }
+
+    /// The destination of images and files.
+    pub(super) fn save(&self) -> Result<Option<Destination>, Failure> {
+        let is_set = |it: &ArgMatches| it.try_get_one::<bool>("own force").ok().flatten() == Some(&true);
+        let force = is_set(self.before) || is_set(self.after);
+        match self.get("own save") {
+            Some(_) if self.wants_json() => Err(Failure::usage("`--save` requires `--output text`")),
+            None if force => Err(Failure::usage("`--force` requires `--save`")),
+            path => path.map(|path| Destination::new(path, force)).transpose(),
+        }
+    }
+
+    pub(super) fn wants_json(&self) -> bool {
+        self.get("own output") == Some("json")
+    }
+
+    pub(super) fn approve(&self) -> Approve {
+        Approve::named(self.get("approve"))
+    }
+}

@@ -1,0 +1,198 @@
+//! Values of secret arguments, which are never part of the command line: other programs of the machine, and the history
+//! of the shell, can read that.
+//!
+//! A secret comes from an environment variable (`env:NAME`), from a file (`@FILE`), or from a prompt without echo (`-`;
+//! without a terminal, a line of the standard input). Messages never contain the value.
+
+use std::{
+    env, fs,
+    io::{self, IsTerminal},
+};
+
+use serde_json::{Map, Value};
+
+use crate::{
+    Failure,
+    flags::{Given, Property, exact, flag, members},
+    harmless::in_a_line,
+    page::Look,
+    terminal::Terminal,
+};
+
+/// The sources of a secret, for messages and help.
+pub(crate) const SOURCES: &str = "env:NAME, @FILE, or - to enter it";
+
+/// Returns `true` if `text` names a source of a secret.
+pub(crate) fn is_source(text: &str) -> bool {
+    text == "-"
+        || [text.strip_prefix('@'), text.strip_prefix("env:")].iter().flatten().any(|it| !it.is_empty())
+}
+
+/// Reads the secret `property` from `source`.
+///
+/// # Errors
+///
+/// If the source cannot be read, or the value does not have the type of the property.
+pub(crate) fn read(terminal: &Terminal, property: &Property, source: &str) -> Result<Value, Failure> {
+    let name = in_a_line(&property.path.join("."));
+    let text = if source == "-" {
+        entered(terminal, &name)?
+    } else if let Some(path) = source.strip_prefix('@') {
+        let unread = |error| Failure::usage(format!("{} cannot be read: {error}", in_a_line(path)));
+        without_line_end(fs::read_to_string(path).map_err(unread)?)
+    } else {
+        let variable = source.strip_prefix("env:").unwrap_or_default();
+        let unset =
+            |error| Failure::usage(format!("the secret `{name}`: `{}`: {error}", in_a_line(variable)));
+        env::var(variable).map_err(unset)?
+    };
+    value(property, &text)
+}
+
+fn value(property: &Property, text: &str) -> Result<Value, Failure> {
+    // The error of the property may contain the value.
+    property.kind.read(text).map_err(|_| {
+        let name = in_a_line(&property.path.join("."));
+        Failure::usage(format!("the secret `{name}` is not valid; expected {}", property.kind.words()))
+    })
+}
+
+/// Refuses JSON on the command line that contains a secret.
+pub(crate) fn refuse_in_json(properties: &[Property], text: &str) -> Result<(), Failure> {
+    let given = members(text).unwrap_or_default();
+    let is_given = |it: &&Property| {
+        let is_it = |(name, value): &(String, &serde_json::value::RawValue)| {
+            it.path.as_slice() == [name.as_str()] && value.get() != "null"
+        };
+        it.secret && given.iter().any(is_it)
+    };
+    match properties.iter().find(is_given) {
+        None => Ok(()),
+        Some(property) => {
+            let name = in_a_line(&property.path.join("."));
+            let flag = if property.has_flag {
+                format!(", or the secret alone with `{}` and {SOURCES}", in_a_line(&flag(property)))
+            } else {
+                String::new()
+            };
+            Err(Failure::usage(format!(
+                "the secret `{name}` must not be part of the command line\n\n\
+                 Give the JSON as @FILE or on the standard input (-){flag}"
+            )))
+        }
+    }
+}
+
+/// Asks for each required secret that `given` lacks, if there is a terminal.
+pub(crate) fn ask_for_missing(
+    terminal: &Terminal,
+    properties: &[Property],
+    given: Given,
+) -> Result<Given, Failure> {
+    let present = members(&given.text);
+    let is_missing = |it: &&Property| {
+        let has = |members: &Vec<(String, _)>| members.iter().any(|(name, _)| it.path.first() == Some(name));
+        it.secret && it.path.len() == 1 && it.required && present.as_ref().is_some_and(|all| !has(all))
+    };
+    let missing: Vec<_> = properties.iter().filter(is_missing).collect();
+    if missing.is_empty() || terminal.screen().is_none() {
+        return Ok(given);
+    }
+    let object = |text: &str| match exact(text) {
+        Ok(Value::Object(object)) => Some(object),
+        _ => None,
+    };
+    let Some(mut arguments): Option<Map<String, Value>> = object(&given.text) else { return Ok(given) };
+    for property in missing {
+        let value = read(terminal, property, "-")?;
+        property.put(&mut arguments, value).map_err(Failure::usage)?;
+    }
+    Ok(Given { text: Value::Object(arguments).to_string(), origin: None })
+}
+
+/// A line from the person at the terminal, without echo; without a terminal, a line of the standard input.
+fn entered(terminal: &Terminal, name: &str) -> Result<String, Failure> {
+    let unread = |error: io::Error| Failure::usage(format!("the secret `{name}` cannot be read: {error}"));
+    if !io::stdin().is_terminal() {
+        let mut line = String::new();
+        if io::stdin().read_line(&mut line).map_err(unread)? == 0 {
+            let end = "the standard input ended before it";
+            return Err(Failure::usage(format!("the secret `{name}` is missing: {end}")));
+        }
+        return Ok(without_line_end(line));
+    }
+    let mut page = terminal.error_page();
+    page.paint(Look::Name, &format!("Secret `{name}`:")).add(" ");
+    hidden::line(|| terminal.tell(&page)).map_err(unread).and_then(|line| {
+        terminal.tell(terminal.error_page().add("\n"));
+        line.ok_or_else(|| Failure::new(crate::Exit::Cancelled, "no secret was entered"))
+    })
+}
+
+fn without_line_end(mut text: String) -> String {
+    if text.ends_with('\n') {
+        text.pop();
+        if text.ends_with('\r') {
+            text.pop();
+        }
+    }
+    text
+}
+
+#[cfg(unix)]
+mod hidden {
+    use std::io::{self, BufRead};
+
+    use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr};
+
+    /// The byte of Ctrl-C.
+    const INTERRUPT: u8 = 3;
+
+    /// Restores the terminal.
+    struct Restore(Termios);
+
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            let _ = tcsetattr(io::stdin(), OptionalActions::Flush, &self.0);
+        }
+    }
+
+    /// Reads a line without echo after `prompt`; `None` if it ends with Ctrl-C or without a line.
+    pub(super) fn line(prompt: impl FnOnce()) -> io::Result<Option<String>> {
+        let before = tcgetattr(io::stdin())?;
+        let mut silent = before.clone();
+        // Ctrl-C arrives as the end of a line: as a signal, it would end the program without restoring the terminal.
+        silent.local_modes.remove(LocalModes::ECHO | LocalModes::ECHONL | LocalModes::ISIG);
+        silent.special_codes[SpecialCodeIndex::VEOL] = INTERRUPT;
+        let _restore = Restore(before);
+        // Drops keys that were pressed before the prompt.
+        tcsetattr(io::stdin(), OptionalActions::Flush, &silent)?;
+        prompt();
+        let mut line = Vec::new();
+        let mut stdin = io::stdin().lock();
+        while !matches!(line.last(), Some(b'\n' | &INTERRUPT)) {
+            let read = stdin.fill_buf()?;
+            let count = read.len();
+            line.extend_from_slice(read);
+            stdin.consume(count);
+            if count == 0 {
+                return Ok(None);
+            }
+        }
+        match line.pop() {
+            Some(b'\n') => String::from_utf8(line).map(Some).map_err(|_| io::ErrorKind::InvalidData.into()),
+            _ => Ok(None),
+        }
+    }
+}
+
+#[cfg(not(unix))]
+mod hidden {
+    use std::io;
+
+    /// Reads a line without echo after `prompt`.
+    pub(super) fn line(prompt: impl FnOnce()) -> io::Result<Option<String>> {
+        prompt();
+        console::Term::stderr().read_secure_line().map(Some)
+    }
+}
