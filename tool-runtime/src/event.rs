@@ -1,13 +1,15 @@
 //! What happens to calls, told while it happens.
 
+mod receiver;
 mod wire;
 
 use std::{fmt, sync::Arc, time::SystemTime};
 
 use serde::Serialize;
-use tokio::sync::broadcast::{self, error::RecvError};
+use tokio::sync::broadcast;
 use tool_core::{CallAddress, CallId, LogLine, Progress, ToolOutput};
 
+pub(crate) use self::receiver::Receiver;
 use crate::{ToolCall, ToolResult, millis, policy::ApprovalRequest};
 
 /// One thing that happened to a call: what all events have in common, and the [kind](Self::kind).
@@ -149,7 +151,7 @@ impl ToolEvent {
 /// how many events it missed.
 #[derive(Debug)]
 pub struct EventListener {
-    receiver: broadcast::Receiver<ToolEvent>,
+    receiver: Receiver<ToolEvent>,
 }
 
 /// A listener was too slow for its buffer.
@@ -169,7 +171,7 @@ impl std::error::Error for Lagged {}
 
 impl EventListener {
     pub(crate) fn new(receiver: broadcast::Receiver<ToolEvent>) -> Self {
-        Self { receiver }
+        Self { receiver: Receiver::new(receiver) }
     }
 
     /// The next event; `None` once the executor is gone. May be dropped and asked again: nothing is lost.
@@ -178,11 +180,7 @@ impl EventListener {
     ///
     /// If events were missed; those that follow are there.
     pub async fn next(&mut self) -> Option<Result<ToolEvent, Lagged>> {
-        match self.receiver.recv().await {
-            Ok(event) => Some(Ok(event)),
-            Err(RecvError::Lagged(missed)) => Some(Err(Lagged { missed })),
-            Err(RecvError::Closed) => None,
-        }
+        self.receiver.next().await
     }
 
     /// The next event that has happened already; `None` if there is none.
@@ -191,10 +189,6 @@ impl EventListener {
     ///
     /// If events were missed; those that follow are there.
     pub fn try_next(&mut self) -> Option<Result<ToolEvent, Lagged>> {
-        match self.receiver.try_recv() {
-            Ok(event) => Some(Ok(event)),
-            Err(broadcast::error::TryRecvError::Lagged(missed)) => Some(Err(Lagged { missed })),
-            Err(_) => None,
-        }
+        self.receiver.try_next()
     }
 }

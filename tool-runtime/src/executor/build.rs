@@ -11,8 +11,8 @@ use crate::{
     ToolResult,
     hook::stages,
     policy::{
-        Approver, Approves, Limited, Limits, LimitsError, PermissionPolicy, PermitsBy, ResultBudget,
-        RetryPolicy, RuleProblem, Rules,
+        Approver, Limited, Limits, LimitsError, PermissionPolicy, ResultBudget, RetryPolicy, RuleProblem,
+        Rules, decider,
     },
 };
 
@@ -196,13 +196,9 @@ impl ExecutorBuilder {
         self
     }
 
-    /// Sets the [permission policy](Self::permission) to an asynchronous closure.
-    pub fn permit<F, R>(self, decides: F) -> Self
-    where
-        F: Fn(CallHandle) -> R + Send + Sync + 'static,
-        R: Future<Output = Result<Permission, ToolError>> + Send + 'static,
-    {
-        self.permission(PermitsBy(decides))
+    decider! {
+        /// Sets the [permission policy](Self::permission) to an asynchronous closure.
+        permit: permission(PermitsBy, CallHandle) -> Permission
     }
 
     /// Sets the approver, which decides on required approvals while the batch waits. Default: none, as
@@ -212,27 +208,23 @@ impl ExecutorBuilder {
         self
     }
 
-    /// Sets the [approver](Self::approver) to an asynchronous closure.
-    ///
-    /// # Examples
-    ///
-    /// ```standalone_crate
-    /// use tool_runtime::{Approval, Executor, Registry};
-    ///
-    /// let executor = Executor::builder(Registry::builder().build()?)
-    ///     .approve(|request| async move {
-    ///         println!("{} for {:?}", request.hint, request.run().and_then(|run| run.user()));
-    ///         Ok(Approval::Approved)
-    ///     })
-    ///     .build()?;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn approve<F, R>(self, decides: F) -> Self
-    where
-        F: Fn(ApprovalHandle) -> R + Send + Sync + 'static,
-        R: Future<Output = Result<Approval, ToolError>> + Send + 'static,
-    {
-        self.approver(Approves(decides))
+    decider! {
+        /// Sets the [approver](Self::approver) to an asynchronous closure.
+        ///
+        /// # Examples
+        ///
+        /// ```standalone_crate
+        /// use tool_runtime::{Approval, Executor, Registry};
+        ///
+        /// let executor = Executor::builder(Registry::builder().build()?)
+        ///     .approve(|request| async move {
+        ///         println!("{} for {:?}", request.hint, request.run().and_then(|run| run.user()));
+        ///         Ok(Approval::Approved)
+        ///     })
+        ///     .build()?;
+        /// # Ok::<(), Box<dyn std::error::Error>>(())
+        /// ```
+        approve: approver(Approves, ApprovalHandle) -> Approval
     }
 
     /// Sets whether a call is [pending](crate::Pending) if a permission or a rule is `Ask` and there is no approver.

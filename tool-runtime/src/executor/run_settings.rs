@@ -13,7 +13,7 @@ use crate::{
     Approval, ApprovalHandle, Before, BoxApprover, BoxHook, BoxPolicy, CallHandle, CallView, Hook, Repair,
     RuleProblem, ToolResult, Visibility,
     hook::stages,
-    policy::{Approver, Approves, PermissionPolicy, PermitsBy, ResultBudget, RetryPolicy, Rules},
+    policy::{Approver, PermissionPolicy, ResultBudget, RetryPolicy, Rules, decider},
 };
 
 /// Settings of one run, over those of its executor: see [`Executor::with_settings`].
@@ -136,13 +136,9 @@ impl RunSettings {
         self
     }
 
-    /// As [`permission`](Self::permission), for an asynchronous closure.
-    pub fn permit<F, R>(self, decides: F) -> Self
-    where
-        F: Fn(CallHandle) -> R + Send + Sync + 'static,
-        R: Future<Output = Result<Permission, ToolError>> + Send + 'static,
-    {
-        self.permission(PermitsBy(decides))
+    decider! {
+        /// As [`permission`](Self::permission), for an asynchronous closure.
+        permit: permission(PermitsBy, CallHandle) -> Permission
     }
 
     /// See [`ExecutorBuilder::approver`](crate::ExecutorBuilder::approver).
@@ -151,13 +147,9 @@ impl RunSettings {
         self
     }
 
-    /// As [`approver`](Self::approver), for an asynchronous closure.
-    pub fn approve<F, R>(self, decides: F) -> Self
-    where
-        F: Fn(ApprovalHandle) -> R + Send + Sync + 'static,
-        R: Future<Output = Result<Approval, ToolError>> + Send + 'static,
-    {
-        self.approver(Approves(decides))
+    decider! {
+        /// As [`approver`](Self::approver), for an asynchronous closure.
+        approve: approver(Approves, ApprovalHandle) -> Approval
     }
 
     /// See [`ExecutorBuilder::external`](crate::ExecutorBuilder::external).

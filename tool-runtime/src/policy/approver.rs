@@ -1,10 +1,10 @@
 //! Who decides on calls that require an approval.
 
-use std::{any::Any, fmt, future::Future, ops::Deref, sync::Arc};
+use std::{fmt, future::Future, ops::Deref, sync::Arc};
 
 use tool_core::{RunContext, Running, ToolDefinition, ToolError};
 
-use super::{Approval, ApprovalRequest};
+use super::{Approval, ApprovalRequest, boxed};
 use crate::shield::Kept;
 
 /// Decides on calls that require an approval, for instance by asking a person, while the batch waits.
@@ -167,28 +167,10 @@ impl<A: Approver> DynApprover for A {
     }
 }
 
-impl BoxApprover {
-    /// Boxes `approver`; one that is boxed already stays as it is.
-    pub fn new(approver: impl Approver + 'static) -> Self {
-        match (&approver as &dyn Any).downcast_ref::<Self>() {
-            Some(boxed) => boxed.clone(),
-            None => Self(Kept::new(Arc::new(approver))),
-        }
-    }
-
-    pub(crate) fn dynamic(&self) -> &dyn DynApprover {
-        &*self.0
-    }
-}
+boxed!(BoxApprover(approver: Approver) as DynApprover);
 
 impl Approver for BoxApprover {
     async fn ask(&self, request: &ApprovalHandle) -> Result<Approval, ToolError> {
         self.dynamic().ask(request).await
-    }
-}
-
-impl fmt::Debug for BoxApprover {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("BoxApprover(..)")
     }
 }

@@ -6,6 +6,7 @@
 
 mod approval;
 mod approver;
+mod boxed;
 mod budget;
 mod limits;
 mod permission;
@@ -19,6 +20,7 @@ mod sanitizer;
 pub(crate) use self::{
     approval::Question,
     approver::Approves,
+    boxed::{boxed, decider},
     limits::{Limited, Permits},
     permission::PermitsBy,
     retry::pauses,

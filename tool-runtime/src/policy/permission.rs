@@ -1,10 +1,11 @@
-use std::{any::Any, fmt, future::Future, sync::Arc};
+use std::{fmt, future::Future};
 
 use serde_json::Value;
 use tool_core::{
     Arguments, CallId, Metadata, Permission, RunContext, Running, ToolContext, ToolDefinition, ToolError,
 };
 
+use super::boxed;
 use crate::{CallHandle, shield::Kept};
 
 /// A call that is to be permitted: it fits, and is as it would run.
@@ -177,28 +178,10 @@ impl<P: PermissionPolicy> DynPolicy for P {
     }
 }
 
-impl BoxPolicy {
-    /// Boxes `policy`; one that is boxed already stays as it is.
-    pub fn new(policy: impl PermissionPolicy + 'static) -> Self {
-        match (&policy as &dyn Any).downcast_ref::<Self>() {
-            Some(boxed) => boxed.clone(),
-            None => Self(Kept::new(Arc::new(policy))),
-        }
-    }
-
-    pub(crate) fn dynamic(&self) -> &dyn DynPolicy {
-        &*self.0
-    }
-}
+boxed!(BoxPolicy(policy: PermissionPolicy) as DynPolicy);
 
 impl PermissionPolicy for BoxPolicy {
     async fn decide(&self, request: &PermissionRequest<'_>) -> Result<Permission, ToolError> {
         self.dynamic().decide(request).await
-    }
-}
-
-impl fmt::Debug for BoxPolicy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("BoxPolicy(..)")
     }
 }

@@ -1,9 +1,10 @@
 //! Which failures are worth another attempt.
 
-use std::{any::Any, fmt, future::Future, ops::Deref, sync::Arc};
+use std::{fmt, future::Future, ops::Deref, sync::Arc};
 
 use tool_core::{Arguments, CallId, ErrorKind, RunContext, Running, ToolContext, ToolError, ToolOutput};
 
+use super::boxed;
 use crate::{CallHandle, shield::Kept};
 
 /// Decides which failures are worth another attempt.
@@ -218,28 +219,10 @@ impl<T: RetryRule> DynRule for T {
     }
 }
 
-impl BoxRetryRule {
-    /// Boxes `rule`; one that is boxed already stays as it is.
-    pub fn new(rule: impl RetryRule + 'static) -> Self {
-        match (&rule as &dyn Any).downcast_ref::<Self>() {
-            Some(boxed) => boxed.clone(),
-            None => Self(Kept::new(Arc::new(rule))),
-        }
-    }
-
-    pub(crate) fn dynamic(&self) -> &dyn DynRule {
-        &*self.0
-    }
-}
+boxed!(BoxRetryRule(rule: RetryRule) as DynRule);
 
 impl RetryRule for BoxRetryRule {
     async fn again(&self, info: &RetryInfo<'_>) -> Result<bool, ToolError> {
         self.dynamic().again(info).await
-    }
-}
-
-impl fmt::Debug for BoxRetryRule {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("BoxRetryRule(..)")
     }
 }

@@ -3,16 +3,10 @@
 use std::fmt;
 
 use serde::Serialize;
-use tokio::sync::{
-    broadcast::{
-        self,
-        error::{RecvError, TryRecvError},
-    },
-    watch,
-};
+use tokio::sync::{broadcast, watch};
 use tool_core::ToolName;
 
-use crate::Lagged;
+use crate::{Lagged, event::Receiver};
 
 /// Something that became of a [`Toolbox`](crate::Toolbox).
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
@@ -89,12 +83,12 @@ pub(super) const KEPT: usize = 256;
 /// keeps 256 events, and one that falls behind by more than that is told how many events it missed.
 #[derive(Debug)]
 pub struct ToolboxListener {
-    receiver: broadcast::Receiver<ToolboxEvent>,
+    receiver: Receiver<ToolboxEvent>,
 }
 
 impl ToolboxListener {
     pub(super) fn new(receiver: broadcast::Receiver<ToolboxEvent>) -> Self {
-        Self { receiver }
+        Self { receiver: Receiver::new(receiver) }
     }
 
     /// Waits for the next event; `None` once the toolbox is gone. May be dropped and asked again: nothing is lost.
@@ -103,11 +97,7 @@ impl ToolboxListener {
     ///
     /// If events were missed; those that follow are there.
     pub async fn next(&mut self) -> Option<Result<ToolboxEvent, Lagged>> {
-        match self.receiver.recv().await {
-            Ok(event) => Some(Ok(event)),
-            Err(RecvError::Lagged(missed)) => Some(Err(Lagged { missed })),
-            Err(RecvError::Closed) => None,
-        }
+        self.receiver.next().await
     }
 
     /// Returns the next event that has happened already; `None` if there is none.
@@ -116,11 +106,7 @@ impl ToolboxListener {
     ///
     /// If events were missed; those that follow are there.
     pub fn try_next(&mut self) -> Option<Result<ToolboxEvent, Lagged>> {
-        match self.receiver.try_recv() {
-            Ok(event) => Some(Ok(event)),
-            Err(TryRecvError::Lagged(missed)) => Some(Err(Lagged { missed })),
-            Err(_) => None,
-        }
+        self.receiver.try_next()
     }
 }
 
