@@ -4,19 +4,19 @@ use std::sync::{Mutex, PoisonError};
 
 use tool_runtime::prelude::*;
 
-/// The alarms that were set; they ring as long as the program runs.
+/// The alarms, kept while the program runs.
 #[derive(Default)]
 pub(crate) struct Alarms(Mutex<Vec<String>>);
 
 #[toolset(name = "alarms")]
 impl Alarms {
-    /// Sets an alarm for when a temperature is passed.
+    /// Sets an alarm for a low temperature.
     #[tool(idempotent, destructive = false)]
     async fn set_alarm(
         &self,
         /// City name.
         city: String,
-        /// Degrees Celsius; below zero for frost.
+        /// Limit in degrees Celsius.
         #[schemars(range(min = -60.0, max = 60.0))]
         below: f64,
     ) -> String {

@@ -1,4 +1,4 @@
-//! A program that is only tools: its command line is made of them.
+//! A program that consists of tools: `tool-cli` makes its command line.
 //!
 //! ```sh
 //! cargo run -p examples --bin weather-cli -- list

@@ -8,7 +8,7 @@ use tool_runtime::{Content, Progress, prelude::*};
 fn observe<'c>(
     /// City name.
     city: String,
-    /// How many hours.
+    /// Number of hours.
     #[schemars(range(min = 1, max = 24))]
     #[arg(default = 3)]
     hours: u8,
@@ -39,7 +39,7 @@ async fn wait_for_rain(
 /// Sends a report to the office.
 #[tool(open_world, destructive = false)]
 async fn send_report(
-    /// What happened.
+    /// Text of the report.
     #[schemars(length(min = 3, max = 200))]
     text: String,
     /// Numbers of the forms that the report belongs to.

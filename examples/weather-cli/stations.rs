@@ -1,10 +1,10 @@
-//! What needs the stations: a value that the program opens when a tool is called, and only then.
+//! Tools that need a value, which the program opens only for calls.
 
 use std::{env, io};
 
 use tool_runtime::prelude::*;
 
-/// The stations there are; a database, in a program that is in earnest.
+/// All stations; a database in a larger program.
 pub(crate) struct Stations(Vec<Station>);
 
 struct Station {
@@ -57,7 +57,7 @@ struct Day {
     day: u8,
     /// The highest temperature.
     high: f64,
-    /// How likely it is to rain, from 0 to 1.
+    /// Probability of rain, from 0 to 1.
     rain: f64,
 }
 
@@ -82,13 +82,13 @@ async fn forecast(
     Ok((1..=days).map(day).collect())
 }
 
-/// Says how warm it is now.
+/// Returns the current temperature.
 #[tool(read_only)]
 fn temperature(
     stations: &Stations,
     /// City name.
     city: &str,
-    /// Whether only a whole number is given.
+    /// Rounds to an integer.
     #[serde(default)]
     rounded: bool,
 ) -> Result<f64, String> {
@@ -102,7 +102,7 @@ fn cities(stations: &Stations) -> Vec<&'static str> {
     stations.0.iter().map(|station| station.city).collect()
 }
 
-/// Takes a station down for good.
+/// Removes a station permanently.
 #[tool(destructive, confirm)]
 fn remove_station(
     stations: &Stations,

@@ -1,4 +1,4 @@
-//! Arguments with more shape than a list of parameters.
+//! Nested arguments, and names that are also options of the program.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use tool_runtime::prelude::*;
 
 use crate::stations::Unit;
 
-/// How to travel.
+/// Means of transport.
 #[tool_args]
 #[serde(rename_all = "snake_case")]
 enum Means {
@@ -15,29 +15,29 @@ enum Means {
     Sailboat,
 }
 
-/// A place on the way.
+/// A stop of the trip.
 #[tool_args]
 struct Stop {
     /// City name.
     city: String,
-    /// Nights to stay.
+    /// Number of nights.
     #[schemars(range(max = 30))]
     #[serde(default)]
     nights: u8,
 }
 
-/// Who travels.
+/// A traveller.
 #[tool_args]
 struct Traveller {
-    /// Their name.
+    /// Name.
     name: String,
-    /// Where they can be reached.
+    /// Contact data.
     contact: Option<Contact>,
 }
 
 #[tool_args]
 struct Contact {
-    /// Address for mail.
+    /// E-mail address.
     #[schemars(email)]
     mail: Option<String>,
     /// Telephone number, digits only.
@@ -47,28 +47,28 @@ struct Contact {
 
 #[tool_args]
 struct Trip {
-    /// Where to start.
+    /// Start of the trip.
     from: Stop,
-    /// Where to go, in this order; as JSON, such as {"city": "Oslo", "nights": 2}.
+    /// Stops in their order; as JSON, such as {"city": "Oslo", "nights": 2}.
     #[schemars(length(min = 1))]
     stops: Vec<Stop>,
-    /// How to travel.
+    /// Means of transport.
     means: Means,
-    /// Who travels.
+    /// The traveller.
     traveller: Option<Traveller>,
-    /// The least temperature, to stay at home below it.
+    /// Lowest temperature of the trip, in degrees Celsius.
     least_celsius: Option<f32>,
-    /// Words to find the trip by.
+    /// Labels of the trip.
     #[serde(default)]
     tags: Vec<String>,
-    /// Whether rain is no matter.
+    /// Includes rainy days.
     #[serde(default)]
     rain_or_shine: bool,
 }
 
 /// Plans a trip by the weather.
 ///
-/// Rain is avoided where that is possible, unless it does not matter. Nothing is booked.
+/// Avoids rainy days unless they are included. Books nothing.
 #[tool(read_only)]
 async fn plan_trip(#[args] trip: Trip) -> String {
     let Trip { from, stops, means, traveller, least_celsius, tags, rain_or_shine } = trip;
@@ -96,17 +96,17 @@ async fn plan_trip(#[args] trip: Trip) -> String {
     tags.iter().fold(plan, |plan, tag| format!("{plan} #{tag}"))
 }
 
-/// Keeps settings.
+/// Shows settings.
 ///
-/// Its arguments are called like options of the command line, and are not mixed up with them.
+/// Its arguments have the names of options of the command line.
 #[tool(idempotent, destructive = false)]
 fn settings(
-    /// How compact the JSON of a report is.
+    /// JSON format of a report.
     json: Option<String>,
-    /// Whether help is shown beside a report.
+    /// Shows help beside a report.
     #[serde(default)]
     help: bool,
-    /// What a report is called in each language.
+    /// Title of a report in each language.
     #[serde(default)]
     titles: BTreeMap<String, String>,
 ) -> String {
@@ -119,7 +119,7 @@ struct Convert {
     /// Degrees Celsius.
     #[schemars(range(min = -273.15))]
     celsius: f64,
-    /// Into which unit.
+    /// Target unit.
     to: Unit,
 }
 

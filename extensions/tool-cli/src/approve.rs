@@ -1,4 +1,4 @@
-//! Who decides about calls that want to be approved.
+//! Approval of calls, by `--approve` or by a person at the terminal.
 
 use std::sync::{
     Arc,
@@ -13,7 +13,7 @@ use tool_runtime::{
 
 use crate::{page::Page, question::Question, stage::Stage, terminal::Terminal};
 
-/// What `--approve` says.
+/// The value of `--approve`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Approve {
     Ask,
@@ -22,25 +22,24 @@ pub(crate) enum Approve {
     ReadOnly,
 }
 
-/// The option by which it is said.
+/// The option `--approve`.
 pub(crate) fn option() -> Arg {
     let values = [
-        PossibleValue::new("ask").help("Ask at the terminal; without one, nothing is approved"),
-        PossibleValue::new("never").help("Approve nothing: what wants an approval is refused"),
-        PossibleValue::new("read-only")
-            .help("Run tools that say they only read, without asking, and no others"),
-        PossibleValue::new("always").help("Approve everything, without asking"),
+        PossibleValue::new("ask").help("Ask at the terminal; without one, reject"),
+        PossibleValue::new("never").help("Reject every call that requires approval"),
+        PossibleValue::new("read-only").help("Run read-only tools without asking, and no others"),
+        PossibleValue::new("always").help("Approve every call without asking"),
     ];
     Arg::new("approve")
         .long("approve")
         .value_name("HOW")
         .value_parser(values)
         .default_value("ask")
-        .help("What becomes of calls that want to be approved")
+        .help("The decision on calls that require approval")
 }
 
 impl Approve {
-    /// What the value of the option says.
+    /// Parses the value of the option. Default: `Ask`.
     pub(crate) fn named(name: Option<&str>) -> Self {
         match name {
             Some("always") => Self::Always,
@@ -50,24 +49,24 @@ impl Approve {
         }
     }
 
-    /// Starts an executor of `tools` that decides like this. `wary`: a person is also asked about tools that may destroy
-    /// something and do not ask by themselves.
+    /// Creates a builder for an executor of `tools` with this decision. `wary`: destructive tools require approval, also if
+    /// they do not ask for it themselves.
     pub(crate) fn executor(
         self,
         tools: Registry,
         wary: bool,
         screen: Option<Screen>,
     ) -> (ExecutorBuilder, Unasked) {
-        // A rule, and not a policy: that is not asked about what the tool itself asks a person.
+        // A rule, since a policy is not consulted if the tool itself requires confirmation.
         let writing =
             tools.definitions().iter().filter(|it| self == Self::ReadOnly && !it.metadata().is_read_only());
-        let why = "only tools that say they read may run (`--approve read-only`)";
+        let why = "only read-only tools may run (`--approve read-only`)";
         let rules: Vec<_> = writing.map(|it| Rule::deny(it.name().as_str()).because(why)).collect();
         let permission = move |request: &PermissionRequest<'_>| {
             let metadata = request.metadata();
             match self {
                 Self::Ask | Self::Never if wary && metadata.destructive == Some(true) => {
-                    Permission::ask(format!("{} may destroy something.", request.tool()))
+                    Permission::ask(format!("`{}` is destructive.", request.tool()))
                 }
                 _ => Permission::Allow,
             }
@@ -79,27 +78,27 @@ impl Approve {
     }
 }
 
-/// The terminal at which a question is asked.
+/// The terminal for questions.
 pub(crate) struct Screen {
-    /// An empty page of it.
+    /// An empty page for the terminal.
     pub(crate) page: Page,
     pub(crate) stage: Arc<Stage>,
 }
 
-/// Remembers that a question could not be asked.
+/// A flag for a question that could not be asked.
 #[derive(Clone, Default)]
 pub(crate) struct Unasked(Arc<AtomicBool>);
 
 impl Unasked {
-    /// Tells the person, and no model, what can be done about it.
+    /// Writes a note with the fix, which is for the person and not for the model.
     pub(crate) fn remark(&self, terminal: &Terminal) {
         if self.0.load(Ordering::Relaxed) {
-            terminal.note("there is no terminal to ask at; `--approve always` approves beforehand");
+            terminal.note("stdin is not a terminal, so that no question can be asked; `--approve always` approves the call");
         }
     }
 }
 
-/// Answers for the person, or asks them.
+/// An approver that decides by the option, or asks at the terminal.
 struct Person {
     how: Approve,
     screen: Option<Screen>,
@@ -111,11 +110,11 @@ impl Approver for Person {
         let rejected = |why: &str| Ok(Approval::Rejected(why.to_owned()));
         match (self.how, &self.screen) {
             (Approve::Always | Approve::ReadOnly, _) => Ok(Approval::Approved),
-            (Approve::Never, _) => rejected("nothing is approved (`--approve never`)"),
+            (Approve::Never, _) => rejected("no call is approved (`--approve never`)"),
             (Approve::Ask, Some(screen)) => asked(request, screen).await,
             (Approve::Ask, None) => {
                 self.unasked.0.store(true, Ordering::Relaxed);
-                rejected("it requires approval, and there is no terminal to ask at")
+                rejected("it requires approval, and stdin is not a terminal")
             }
         }
     }
@@ -123,12 +122,12 @@ impl Approver for Person {
 
 async fn asked(request: &ApprovalRequest, screen: &Screen) -> Result<Approval, ToolError> {
     let question = Question::new(request, &screen.page);
-    // Closed when the call is cancelled, too.
+    // Closed on cancellation, too.
     let _open = screen.stage.open();
-    // A person takes a while: no thread waits that others wait for, and nothing is locked that Ctrl-C is told on.
+    // An answer takes time: it blocks no thread of the runtime, and holds no lock that Ctrl-C requires.
     let answer = tokio::task::spawn_blocking(move || question.ask());
     let answer = answer.await.map_err(ToolError::from_source)?.map_err(ToolError::from)?;
-    Ok(if answer { Approval::Approved } else { Approval::Rejected("you said no".to_owned()) })
+    Ok(if answer { Approval::Approved } else { Approval::Rejected("the person said no".to_owned()) })
 }
 
 #[cfg(test)]
@@ -141,7 +140,7 @@ mod tests {
     #[tool_args]
     struct Nothing {}
 
-    /// What a call of a tool is answered that may destroy something and does not ask.
+    /// The result of a destructive tool that does not ask for approval.
     fn answer(how: Approve, wary: bool) -> String {
         let metadata = Metadata { destructive: Some(true), ..Metadata::default() };
         let wipe = ToolBuilder::new("wipe").description("Wipes.").metadata(metadata);
@@ -166,7 +165,7 @@ mod tests {
     fn shut() {}
 
     #[test]
-    fn what_could_be_approved_is_told_from_what_is_not_permitted() {
+    fn the_note_follows_a_missing_approval_and_no_denial() {
         let tools = Registry::builder().tool::<shop>().tool::<shut>().build().unwrap();
         let (builder, unasked) = Approve::Ask.executor(tools, false, None);
         let executor = builder.build().unwrap();
@@ -178,17 +177,13 @@ mod tests {
         assert!(unasked.0.load(Ordering::Relaxed));
     }
 
-    // A model's wish to destroy something is a person's to grant, whether or not the tool asks.
+    // A destructive call of a model requires approval, also if the tool does not ask for it.
     #[test]
-    fn who_is_wary_asks_about_what_may_destroy_something() {
+    fn destructive_tools_require_approval_if_wary() {
         assert_eq!(answer(Approve::Ask, false), "wiped");
-        assert!(
-            answer(Approve::Ask, true).ends_with("it requires approval, and there is no terminal to ask at")
-        );
-        assert!(answer(Approve::Never, true).ends_with("nothing is approved (`--approve never`)"));
-        assert!(
-            answer(Approve::ReadOnly, false).starts_with("Denied: only tools that say they read may run")
-        );
+        assert!(answer(Approve::Ask, true).ends_with("it requires approval, and stdin is not a terminal"));
+        assert!(answer(Approve::Never, true).ends_with("no call is approved (`--approve never`)"));
+        assert!(answer(Approve::ReadOnly, false).starts_with("Denied: only read-only tools may run"));
         assert_eq!(answer(Approve::Always, true), "wiped");
     }
 
@@ -208,16 +203,16 @@ mod tests {
         "looked"
     }
 
-    // What a tool asks by itself makes no reader of it.
+    // A tool that asks for permission itself is not thereby read-only.
     #[test]
-    fn read_only_runs_no_tool_that_asks_by_itself_and_writes() {
+    fn read_only_refuses_a_writing_tool_that_asks_itself() {
         let tools = Registry::builder().tool::<lock>().tool::<look>().build().unwrap();
         let executor = Approve::ReadOnly.executor(tools, true, None).0.build().unwrap();
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let calls = vec![ToolCall::new("lock", "{}"), ToolCall::new("look", "{}")];
         let outcomes = runtime.block_on(executor.run(calls));
         let text = |at: usize| outcomes[at].result().unwrap().text().into_owned();
-        assert_eq!(text(0), "Denied: only tools that say they read may run (`--approve read-only`)");
+        assert_eq!(text(0), "Denied: only read-only tools may run (`--approve read-only`)");
         assert_eq!(text(1), "looked");
     }
 }

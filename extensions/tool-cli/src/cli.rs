@@ -1,4 +1,4 @@
-//! A command line, and what is said of it beforehand.
+//! A command line and its configuration.
 
 use std::{
     backtrace::{Backtrace, BacktraceStatus},
@@ -20,7 +20,7 @@ use crate::{
     terminal::Terminal,
 };
 
-/// The command line of a program with tools, to say more about it than [`main`](fn@crate::main) does.
+/// A builder for the command line of a program with tools. [`main`](fn@crate::main) runs one with default settings.
 ///
 /// # Examples
 ///
@@ -49,7 +49,7 @@ use crate::{
 /// // In a program: `fn main() -> ExitCode { cli.main() }`.
 /// assert_eq!(cli.run(["notes", "call", "notes"]), Exit::Done);
 /// ```
-#[must_use = "nothing is done until `main` or `run`"]
+#[must_use = "a command line does nothing until `main` or `run`"]
 #[derive(Default)]
 pub struct Cli {
     about: Option<String>,
@@ -59,45 +59,45 @@ pub struct Cli {
 }
 
 impl Cli {
-    /// A command line of all tools that this program was linked with.
+    /// Creates a command line of all tools that this program is linked with.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Says what the program is for.
+    /// Sets the description of the program in its help. Default: `The tools of NAME`.
     pub fn about(mut self, about: impl Into<String>) -> Self {
         self.about = Some(about.into());
         self
     }
 
-    /// Adds tools that are not discovered, such as the methods of a `#[toolset]`. It is called for each set of tools
-    /// that is made, also where they are only listed: what is costly belongs to [`provide_with`](Self::provide_with).
+    /// Adds tools that are not discovered, such as the methods of a `#[toolset]`. `add` is called for each registry that is
+    /// built, also by commands that only list tools: expensive work belongs to [`provide_with`](Self::provide_with).
     pub fn tools(mut self, add: impl Fn(RegistryBuilder) -> RegistryBuilder + 'static) -> Self {
         self.tools.push(Box::new(add));
         self
     }
 
-    /// Gives tools their values. It is called before a tool is called, at most once, and by no command that calls none;
-    /// a `tokio` runtime is there, so that `tokio::runtime::Handle::current().block_on(..)` waits for what is opened.
+    /// Provides the values that tools need. `provide` is called before a tool is called, at most once, and only by commands
+    /// that call tools. It runs within a `tokio` runtime: `tokio::runtime::Handle::current().block_on(..)` waits for a future.
     pub fn provide_with<P: Provides>(mut self, provide: impl FnOnce(RegistryBuilder) -> P + 'static) -> Self {
         self.provide = Some(Box::new(move |builder| provide(builder).provided()));
         self
     }
 
-    /// Adds a command; it takes the place of one of the same name, which may be built in.
+    /// Adds a command, which replaces a command of the same name, also a built-in one.
     pub fn command(mut self, command: impl Command + 'static) -> Self {
         self.commands.push(Box::new(command));
         self
     }
 
-    /// Does what the program's own arguments say.
+    /// Runs the command line of the process, and returns its exit code.
     ///
-    /// The panic hook of the process is replaced, since a tool may panic with words of a model: the message is shown
-    /// like all words of tools, with a backtrace where `RUST_BACKTRACE` asks for one. [`run`](Self::run) leaves it alone.
-    #[must_use = "it is what `main` returns"]
+    /// Replaces the panic hook of the process, since the message of a panic may contain text of a model: control characters
+    /// in it are escaped. `RUST_BACKTRACE` adds a backtrace. [`run`](Self::run) does not replace the hook.
+    #[must_use = "return the exit code from `main`"]
     pub fn main(self) -> ExitCode {
         panic::set_hook(Box::new(|info| {
-            write(&told(&info.to_string()));
+            write(&escaped(&info.to_string()));
             let backtrace = Backtrace::capture();
             if backtrace.status() == BacktraceStatus::Captured {
                 write(&Reveal::LINES.text(&format!("{backtrace}\n")));
@@ -106,7 +106,7 @@ impl Cli {
         self.run(env::args_os()).code().into()
     }
 
-    /// Does what `arguments` say, of which the first is the name of the program.
+    /// Runs the command line `arguments`; the first one is the name of the program.
     pub fn run<A: Into<OsString>>(self, arguments: impl IntoIterator<Item = A>) -> Exit {
         let arguments: Vec<OsString> = arguments.into_iter().map(Into::into).collect();
         let name = arguments.first().and_then(|path| Path::new(path).file_name());
@@ -120,26 +120,26 @@ impl Cli {
             commands.push(command);
         }
         let program = Program::new(name, about, Terminal::new(), tools, provide, commands);
-        program.carry_out(arguments).unwrap_or_else(|Failure { exit, message }| {
+        program.execute(arguments).unwrap_or_else(|Failure { exit, message }| {
             program.terminal().error(&message);
             exit
         })
     }
 }
 
-/// A panic, as it is shown.
-fn told(panic: &str) -> String {
+/// The message of a panic, with control characters escaped.
+fn escaped(panic: &str) -> String {
     format!("{}\n", inset(panic))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::told;
+    use super::escaped;
 
     #[test]
-    fn a_panic_with_words_of_a_model_steers_no_terminal() {
+    fn control_characters_in_a_panic_message_are_escaped() {
         let panic = "panicked at src/main.rs:3:5:\nno city \u{1b}[8m\u{202e}\nerror: b";
         let shown = "panicked at src/main.rs:3:5:\n    no city \\u{1b}[8m\\u{202e}\n    error: b\n";
-        assert_eq!(told(panic), shown);
+        assert_eq!(escaped(panic), shown);
     }
 }

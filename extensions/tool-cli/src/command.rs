@@ -2,7 +2,7 @@ use clap::ArgMatches;
 
 use crate::{Exit, Failure, Program};
 
-/// A command of the command line. Those that are built in are made in the same way.
+/// A command of the command line. Built-in commands implement this trait, too.
 ///
 /// # Examples
 ///
@@ -26,13 +26,13 @@ use crate::{Exit, Failure, Program};
 /// assert_eq!(exit, Exit::Done);
 /// ```
 pub trait Command {
-    /// Its name, options and help.
+    /// Returns the name, the options and the help of the command.
     fn grammar(&self) -> clap::Command;
 
-    /// Carries it out.
+    /// Runs the command.
     ///
     /// # Errors
     ///
-    /// If it cannot be carried out; the message is told to the person.
+    /// If the command cannot be run. The message is written to the standard error.
     fn run(&self, program: &Program, matches: &ArgMatches) -> Result<Exit, Failure>;
 }

@@ -1,19 +1,19 @@
-//! How a command ends.
+//! The exit code and the error of a command.
 
 use std::{
     fmt, io,
     process::{ExitCode, Termination},
 };
 
-/// How a command ended, as its exit code says it.
+/// The exit code of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Exit {
-    /// All is well: 0.
+    /// Success: 0.
     Done,
-    /// A tool failed, a check found something, or an output cannot be written: 1.
+    /// A tool failed, a check found a problem, or an output cannot be written: 1.
     Failed,
-    /// What was asked for is wrong, and was not run: 2.
+    /// The command line or the arguments are invalid, and nothing was run: 2.
     Usage,
     /// A call was not permitted or not approved: 3.
     Refused,
@@ -24,7 +24,7 @@ pub enum Exit {
 }
 
 impl Exit {
-    /// The exit code.
+    /// Returns the exit code.
     #[must_use]
     pub fn code(self) -> u8 {
         match self {
@@ -44,21 +44,21 @@ impl Termination for Exit {
     }
 }
 
-/// Why a command was not carried out: what a person is told, and how the program ends.
+/// The error of a command: a message for the standard error, and an exit code.
 #[derive(Debug)]
 pub struct Failure {
     pub(crate) exit: Exit,
-    /// Empty where there is nobody to be told.
+    /// The message; empty for a closed output.
     pub(crate) message: String,
 }
 
 impl Failure {
-    /// A failure that ends the program as `exit` says.
+    /// Creates a failure with an exit code.
     pub fn new(exit: Exit, message: impl Into<String>) -> Self {
         Self { exit, message: message.into() }
     }
 
-    /// What was asked for is wrong.
+    /// Creates a failure for an invalid command line or input, with the exit code 2.
     pub fn usage(message: impl Into<String>) -> Self {
         Self::new(Exit::Usage, message)
     }
@@ -72,7 +72,7 @@ impl fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
-/// An output that cannot be written; whoever has gone away needs no more of it.
+/// An output that cannot be written. A closed output is not a failure.
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         match error.kind() {

@@ -1,4 +1,4 @@
-//! What is read: a text, the standard input, a file; a response, whole or in pieces.
+//! Inputs: text, the standard input or a file; a response, whole or streamed.
 
 use std::{
     fs,
@@ -14,7 +14,7 @@ use tool_runtime::{
 
 use crate::{Failure, flags::Given, harmless::in_a_line};
 
-/// The arguments that `text` stands for: `-` is the standard input, `@file` a file, anything else itself.
+/// Reads arguments: `-` from the standard input, `@file` from a file, any other text as JSON.
 pub(crate) fn arguments(text: &str) -> Result<Given, Failure> {
     if text == "-" {
         return Ok(Given { text: standard_input()?, origin: Some("standard input".to_owned()) });
@@ -25,7 +25,7 @@ pub(crate) fn arguments(text: &str) -> Result<Given, Failure> {
     }
 }
 
-/// What `path` holds; `-` is the standard input.
+/// Reads the file `path`; `-` is the standard input.
 pub(crate) fn file(path: &str) -> Result<String, Failure> {
     if path == "-" {
         return standard_input();
@@ -41,15 +41,15 @@ fn standard_input() -> Result<String, Failure> {
     Ok(text)
 }
 
-/// The calls of a response: one JSON value, or the events of a stream, as server-sent events, a line each, or a list.
+/// The calls of a response: one JSON value, or the events of a stream as server-sent events, as lines, or as a list.
 ///
-/// All of it is read as text, so that numbers keep their digits.
+/// Values stay JSON text, so that numbers keep their digits.
 pub(crate) fn calls(bound: &Bound, text: &str) -> Result<Vec<ToolCall>, Failure> {
     let events = match serde_json::from_str::<&RawValue>(text) {
         Ok(response) => {
             let events = serde_json::from_str::<Vec<&RawValue>>(text).unwrap_or_default();
             match bound.calls(response) {
-                // A stream that was read to its end as a list of its events, which some take for a response without calls.
+                // A list of events, which some dialects read as a response without calls.
                 read if !events.is_empty() && read.as_ref().map_or(true, Vec::is_empty) => {
                     events.into_iter().map(RawValue::get).collect()
                 }
@@ -74,10 +74,10 @@ pub(crate) fn is_json(text: &str) -> bool {
 }
 
 fn unlike(error: &DialectError) -> Failure {
-    Failure::usage(format!("this is no response of that dialect: {}", in_a_line(&error.to_string())))
+    Failure::usage(format!("the response is not valid in this dialect: {}", in_a_line(&error.to_string())))
 }
 
-/// The events of a stream; `None` where a line is none.
+/// The events of a stream; `None` if a line is not an event.
 fn events(text: &str) -> Option<Vec<&str>> {
     let mut events = Vec::new();
     for line in text.lines().map(str::trim) {
@@ -100,9 +100,9 @@ mod tests {
 
     use super::*;
 
-    // What providers sent, in each form in which somebody may have kept it.
+    // Recorded responses, in each form of a file.
     #[test]
-    fn responses_that_providers_sent_are_read_in_every_form() {
+    fn recorded_responses_are_read_in_every_form() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tool-runtime/tests/it/dialects/recorded");
         let tools = Registry::builder().build().unwrap();
         let mut read = 0;

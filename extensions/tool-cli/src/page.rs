@@ -1,4 +1,4 @@
-//! Text that can be written to a terminal: styles come from the command line, and from nowhere else.
+//! Text for a terminal. Only the command line itself adds styles.
 
 use anstyle::{AnsiColor, Style};
 use comfy_table::{
@@ -6,10 +6,10 @@ use comfy_table::{
 };
 use tool_runtime::Reveal;
 
-/// How many characters of a cell are shown.
+/// The limit of a cell, in characters.
 const CELL: usize = 600;
 
-/// The look of a word.
+/// The style of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Look {
     Plain,
@@ -45,8 +45,8 @@ impl Look {
     }
 }
 
-/// Text for a terminal. Whatever is added to it as a text can be seen and has no effect: there is no other way for
-/// words of tools and models to be written for a person.
+/// Text for a terminal. Control characters and invisible characters of any text that is added are escaped; all text of
+/// tools and models passes through a page.
 #[derive(Debug, Clone)]
 pub(crate) struct Page {
     colours: bool,
@@ -64,25 +64,25 @@ impl Page {
         &self.text
     }
 
-    /// Adds text in its lines.
+    /// Adds text with its line breaks.
     pub(crate) fn add(&mut self, text: &str) -> &mut Self {
         self.text.push_str(&Reveal::LINES.text(text));
         self
     }
 
-    /// Adds blanks of the command line's own, however many.
+    /// Adds blanks, without the limit for blanks in a text.
     pub(crate) fn add_blanks(&mut self, count: usize) -> &mut Self {
         self.text.extend(std::iter::repeat_n(' ', count));
         self
     }
 
-    /// Adds text in its lines, broken between words.
+    /// Adds text with its line breaks, and breaks long lines between words.
     pub(crate) fn add_wrapped(&mut self, text: &str) -> &mut Self {
-        // Before it is broken: what is written out takes more room.
+        // Escaped before it is broken: escapes are wider.
         self.add(&wrapped(&Reveal::LINES.text(text), self.width, ""))
     }
 
-    /// Adds a text within a line.
+    /// Adds a text as a part of a line.
     pub(crate) fn paint(&mut self, look: Look, text: &str) -> &mut Self {
         let (text, style) = (Reveal::LINE.text(text), look.style());
         if self.colours && !text.is_empty() && look != Look::Plain {
@@ -93,7 +93,7 @@ impl Page {
         self
     }
 
-    /// Adds a line that begins with blanks and a word of that look, broken between words.
+    /// Adds an indented line that begins with a styled word, and breaks it between words.
     pub(crate) fn add_item(&mut self, look: Look, word: &str, rest: &str) -> &mut Self {
         let line = wrapped(&Reveal::LINE.text(&format!("  {word}{rest}")), self.width, "      ");
         let rest = line.strip_prefix("  ").and_then(|line| line.strip_prefix(word));
@@ -104,13 +104,13 @@ impl Page {
         .add("\n")
     }
 
-    /// Adds a line that belongs to the item before it.
+    /// Adds an indented line below an item.
     pub(crate) fn add_under(&mut self, text: &str) -> &mut Self {
         let line = wrapped(&Reveal::LINE.text(&format!("    {text}")), self.width, "      ");
         self.add(&line).add("\n")
     }
 
-    /// Adds an error of `clap`, with styles of our own.
+    /// Adds an error of `clap`, with the styles of the page.
     pub(crate) fn add_usage_error(&mut self, text: &str) -> &mut Self {
         match text.strip_prefix("error:") {
             Some(rest) => self.paint(Look::Bad, "error:").add_help(rest),
@@ -118,8 +118,8 @@ impl Page {
         }
     }
 
-    /// Adds help that `clap` made, with styles of our own: of headings and flags. Descriptions of tools are among it, so
-    /// that no line of it looks like an error.
+    /// Adds help of `clap`, with the styles of the page for headings and flags. It contains descriptions of tools: no line
+    /// has the style of an error.
     pub(crate) fn add_help(&mut self, text: &str) -> &mut Self {
         for line in text.trim_end().lines() {
             let (indent, words) = line.split_at(line.len() - line.trim_start().len());
@@ -140,7 +140,7 @@ impl Page {
         self
     }
 
-    /// Adds a table as wide as there is room, or less. Columns of names keep theirs whole; words are wrapped.
+    /// Adds a table that is at most as wide as the page. Text is wrapped; the first column takes at most half of the width.
     pub(crate) fn add_table<const N: usize>(
         &mut self,
         header: [&str; N],
@@ -154,7 +154,7 @@ impl Page {
             table.force_no_tty()
         };
         table.style_text_only();
-        // Two blanks stand after each column, and after the last there is no need of them.
+        // Each column has a padding of two blanks; the padding of the last one does not count.
         table.set_width(u16::try_from(self.width + 2).unwrap_or(u16::MAX));
         table.set_header(header.map(|name| Look::Heading.cell(name)));
         for row in rows {
@@ -172,7 +172,7 @@ impl Page {
     }
 }
 
-/// Breaks lines between words, and begins what is broken with `indent`; lines that are broken already stay so.
+/// Breaks long lines between words, and begins each new line with `indent`; existing line breaks are kept.
 fn wrapped(text: &str, width: usize, indent: &str) -> String {
     let mut lines = Vec::new();
     for paragraph in text.lines() {
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn styles_are_those_of_the_page_alone() {
+    fn a_text_adds_no_styles_to_a_page() {
         let mut page = Page::new(true, 60);
         page.add(HOSTILE).add_wrapped(HOSTILE).add_item(Look::Plain, "note", HOSTILE).add_item(
             Look::Plain,

@@ -1,4 +1,4 @@
-//! A program with tools, as commands see it.
+//! The program as commands use it: tools with and without values, and output.
 
 use std::{
     cell::{OnceCell, RefCell},
@@ -15,18 +15,18 @@ use tool_runtime::{BuildError, Registry, RegistryBuilder, Reveal};
 
 use crate::{Command, Exit, Failure, harmless::in_a_line, terminal::Terminal};
 
-/// Adds tools.
+/// A closure that adds tools.
 pub(crate) type Tools = Box<dyn Fn(RegistryBuilder) -> RegistryBuilder>;
-/// Gives tools their values.
+/// A closure that provides the values that tools need.
 pub(crate) type Provide = Box<dyn FnOnce(RegistryBuilder) -> Result<RegistryBuilder, Box<dyn Error>>>;
 
-/// What comes of giving tools their values: the builder, or why there is none.
+/// The return type of a closure that provides values: a builder, or a `Result` of one.
 pub trait Provides {
-    /// The builder with the values.
+    /// Returns the builder with the values.
     ///
     /// # Errors
     ///
-    /// If a value could not be made.
+    /// If a value could not be created.
     fn provided(self) -> Result<RegistryBuilder, Box<dyn Error>>;
 }
 
@@ -42,7 +42,7 @@ impl<E: Into<Box<dyn Error>>> Provides for Result<RegistryBuilder, E> {
     }
 }
 
-/// A program with tools, as a [`Command`] sees it.
+/// The program that a [`Command`] runs in: its tools, its runtime and its output.
 pub struct Program {
     name: String,
     about: Option<String>,
@@ -55,12 +55,12 @@ pub struct Program {
     runtime: OnceCell<Runtime>,
 }
 
-/// How a program ends, as its help says it.
+/// The exit codes, for the help of the program.
 const EXIT_CODES: &str = "\
 Exit codes:
-  0    done
-  1    a tool failed, or a check found something
-  2    the command line is wrong, or arguments were refused
+  0    success
+  1    a tool failed, or a check found a problem
+  2    the command line or the arguments are invalid
   3    a call was not permitted or not approved
   4    the tools cannot be used
   130  the call was cancelled";
@@ -79,17 +79,17 @@ impl Program {
         Self { name, about, terminal, add, provide, commands, described, callable, runtime }
     }
 
-    /// What the program is called.
+    /// Returns the name of the program, as in its help.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The tools, to look at: the values that they need may be missing.
+    /// Returns the tools without the values that they need: they can be listed and validated, not called.
     ///
     /// # Errors
     ///
-    /// If something is wrong with the tools.
+    /// If a definition is invalid.
     pub fn tools(&self) -> Result<&Registry, Failure> {
         match self.described.get() {
             Some(tools) => Ok(tools),
@@ -100,11 +100,11 @@ impl Program {
         }
     }
 
-    /// The tools, to call: with the values that the program provides, which are made now.
+    /// Returns the tools with the values that they need. The first call creates the values.
     ///
     /// # Errors
     ///
-    /// If something is wrong with the tools, or a value is missing or could not be made.
+    /// If a definition is invalid, or a value is missing or could not be created.
     pub fn callable(&self) -> Result<&Registry, Failure> {
         if let Some(tools) = self.callable.get() {
             return Ok(tools);
@@ -113,7 +113,7 @@ impl Program {
         if let Some(provide) = self.provide.take() {
             let _entered = self.runtime()?.enter();
             builder = provide(builder).map_err(|error| {
-                Failure::new(Exit::Unusable, in_full("what the tools need is not there", &*error))
+                Failure::new(Exit::Unusable, in_full("the values of the tools cannot be provided", &*error))
             })?;
         }
         let tools = builder.build().map_err(unusable)?;
@@ -121,27 +121,27 @@ impl Program {
         let is_late = |name: &&str| described.get(name).is_none();
         if let Some(late) = tools.definitions().iter().map(|it| it.name().as_str()).find(is_late) {
             let message =
-                format!("the tool `{late}` is added where values are provided, so that no list has it");
-            return Err(Failure::new(Exit::Unusable, format!("{message}; add it by `Cli::tools`")));
+                format!("the tool `{late}` is added by `Cli::provide_with`, so that no command can list it");
+            return Err(Failure::new(Exit::Unusable, format!("{message}; add it with `Cli::tools`")));
         }
         Ok(self.callable.get_or_init(|| tools))
     }
 
-    /// Waits for `future`, in a `tokio` runtime that is started by this.
+    /// Runs `future` to its end, in a multi-threaded `tokio` runtime that the first call starts.
     ///
     /// # Errors
     ///
-    /// If no runtime can be started.
+    /// If the runtime cannot be started.
     pub fn block_on<F: Future>(&self, future: F) -> Result<F::Output, Failure> {
         Ok(self.runtime()?.block_on(future))
     }
 
-    /// Writes `text` to the standard output: to a terminal with all written out that cannot be seen, escape sequences
-    /// among it, and to another program as it is.
+    /// Writes `text` to the standard output. Escape sequences and invisible characters are escaped on a terminal, and
+    /// unchanged in a pipe.
     ///
     /// # Errors
     ///
-    /// If it cannot be written. Where nobody reads it any more, the failure ends the program in silence.
+    /// If the output cannot be written. If the reader closed it, the failure has no message and the exit code 0.
     pub fn print(&self, text: &str) -> Result<(), Failure> {
         self.terminal.print_text(text)
     }
@@ -150,7 +150,7 @@ impl Program {
         &self.terminal
     }
 
-    /// All commands, their options and help.
+    /// The grammar of all commands.
     pub(crate) fn grammar(&self) -> clap::Command {
         let about = self.about.clone().unwrap_or_else(|| format!("The tools of {}", self.name));
         let all = clap::Command::new(self.name.clone())
@@ -165,7 +165,7 @@ impl Program {
         (0..commands.len()).fold(all, |all, at| all.subcommand(with_free_aliases(&commands, at)))
     }
 
-    pub(crate) fn carry_out(&self, arguments: Vec<OsString>) -> Result<Exit, Failure> {
+    pub(crate) fn execute(&self, arguments: Vec<OsString>) -> Result<Exit, Failure> {
         let matches = match self.grammar().try_get_matches_from(arguments) {
             Ok(matches) => matches,
             Err(error) => return self.explain(error),
@@ -174,17 +174,17 @@ impl Program {
             let command = self.commands.iter().find(|it| it.grammar().get_name() == name)?;
             Some((command, matches))
         });
-        let Some((command, matches)) = chosen else { return Err(Failure::usage("no command was given")) };
+        let Some((command, matches)) = chosen else { return Err(Failure::usage("the command is missing")) };
         command.run(self, matches)
     }
 
-    /// Writes what `clap` has to say: help, or what is wrong with the command line, of which it repeats parts.
+    /// Writes a message of `clap`: help, or an error that may repeat parts of the command line.
     pub(crate) fn explain(&self, mut error: clap::Error) -> Result<Exit, Failure> {
-        let repeated: Vec<_> = error.context().map(|(kind, value)| (kind, shown(kind, value))).collect();
+        let repeated: Vec<_> = error.context().map(|(kind, value)| (kind, escaped(kind, value))).collect();
         for (kind, value) in repeated {
             error.insert(kind, value);
         }
-        // Without the styles: those that are seen are the page's own.
+        // Without styles: the page adds its own.
         let text = error.render().to_string();
         if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
             self.terminal.print(self.terminal.page().add_help(&text))?;
@@ -204,7 +204,7 @@ impl Program {
             None => {
                 let started = tokio::runtime::Builder::new_multi_thread().enable_all().build();
                 let none =
-                    |error| Failure::new(Exit::Unusable, format!("no runtime can be started: {error}"));
+                    |error| Failure::new(Exit::Unusable, format!("the runtime cannot be started: {error}"));
                 let started = started.map_err(none)?;
                 Ok(self.runtime.get_or_init(|| started))
             }
@@ -212,7 +212,7 @@ impl Program {
     }
 }
 
-/// What still blocks a thread, such as a question that nobody answers, holds up no exit.
+/// Does not wait for threads that are blocked, such as by a question without an answer.
 impl Drop for Program {
     fn drop(&mut self) {
         if let Some(runtime) = self.runtime.take() {
@@ -237,8 +237,8 @@ fn with_free_aliases(commands: &[clap::Command], at: usize) -> clap::Command {
     command.clone().visible_alias(None).visible_aliases(kept)
 }
 
-/// A part of a message of `clap`, in which the command line may be repeated.
-fn shown(kind: ContextKind, value: &ContextValue) -> ContextValue {
+/// A part of a message of `clap`, with control characters escaped: it may repeat the command line.
+fn escaped(kind: ContextKind, value: &ContextValue) -> ContextValue {
     let text = |text: &StyledStr| match kind {
         ContextKind::Usage => Reveal::LINES.text(&text.to_string()),
         _ => in_a_line(&text.to_string()),
@@ -260,9 +260,9 @@ fn unusable(error: BuildError) -> Failure {
     Failure::new(Exit::Unusable, error.to_string())
 }
 
-/// An error with all that lies beneath it.
-fn in_full(what: &str, error: &dyn Error) -> String {
-    let mut text = format!("{what}: {error}");
+/// The text of an error with its sources.
+fn in_full(context: &str, error: &dyn Error) -> String {
+    let mut text = format!("{context}: {error}");
     let mut source = error.source();
     while let Some(error) = source {
         text.push_str(&format!(": {error}"));
@@ -277,7 +277,7 @@ mod tests {
     use super::*;
     use crate::commands::built_in;
 
-    // Z19: to list is no reason to start threads.
+    // Z19: commands that list tools start no threads.
     #[test]
     fn no_runtime_is_started_before_a_call() {
         let terminal = Terminal::new();

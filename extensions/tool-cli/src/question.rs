@@ -1,8 +1,8 @@
-//! The question about a call, as a person reads it.
+//! The approval question for a call.
 //!
-//! The call comes first and the question last, on a line of its own in which only the name of the tool is not the
-//! command line's: whatever the arguments hold, they neither ask nor push the question away. What is shortened can be
-//! read in full before an answer.
+//! The arguments come first and the question last, on a line of its own with no text of others but the name of the tool:
+//! arguments can neither imitate the question nor push it off the screen. Shortened arguments can be shown in full before
+//! the answer.
 
 use std::io;
 
@@ -15,22 +15,22 @@ use crate::{
     stage::write,
 };
 
-/// How many characters of all arguments are shown, which is less than a screen.
+/// The limit of all arguments, in characters; less than a screen.
 const ARGUMENTS: usize = 1000;
-/// How many of one argument.
+/// The limit of one argument, in characters.
 const ARGUMENT: usize = 240;
-/// How many arguments.
+/// The limit of arguments.
 const COUNT: usize = 12;
 
-/// A question, with all that it is about.
+/// A question with the arguments of the call.
 pub(crate) struct Question {
     brief: Page,
-    /// The same in full, where that is more.
+    /// The text in full, if it is longer.
     full: Option<Page>,
 }
 
 impl Question {
-    /// The question that `request` asks; `page` is empty.
+    /// Creates the question of `request`; `page` is empty.
     pub(crate) fn new(request: &ApprovalRequest, page: &Page) -> Self {
         let brief = described(request, page.clone(), false);
         let full = described(request, page.clone(), true);
@@ -47,7 +47,7 @@ impl Question {
         Self { brief: asked(brief, "; all = show everything"), full: Some(asked(full, "")) }
     }
 
-    /// Asks at the terminal, which is [open](crate::stage::Stage::open), and waits; returns `true` where the answer is yes.
+    /// Asks at the terminal, which is [open](crate::stage::Stage::open), and waits. Returns `true` if the answer is yes.
     ///
     /// # Errors
     ///
@@ -70,17 +70,17 @@ impl Question {
     }
 }
 
-/// Keys that were pressed before a question was there answer none.
+/// Drops keys that were pressed before the question.
 fn forget_keys() {
     #[cfg(unix)]
     {
         use rustix::termios::{QueueSelector, tcflush};
-        // An input that is no terminal has no keys.
+        // Fails if the input is not a terminal, which has no keys.
         let _ = tcflush(io::stdin(), QueueSelector::IFlush);
     }
 }
 
-/// The call, with the words of its tool; all of it where `in_full`.
+/// The call with the hint of its tool; `in_full` without limits.
 fn described(request: &ApprovalRequest, mut page: Page, in_full: bool) -> Page {
     let name = in_a_line(&request.call.name);
     page.add("The call of ").paint(Look::Name, &format!("`{name}`")).add(match request.cause {
@@ -91,7 +91,7 @@ fn described(request: &ApprovalRequest, mut page: Page, in_full: bool) -> Page {
         let how = if in_full { Reveal::LINE } else { Reveal::LINE.at_most(most) };
         how.text(text)
     };
-    // Of a tool that is always confirmed, the question is all that there is to say.
+    // A tool that always requires confirmation has no hint of its own.
     if request.cause != Cause::Confirmation {
         page.add(&format!("  {}\n", shown(&request.hint, ARGUMENT)));
     }

@@ -1,4 +1,4 @@
-//! Arguments that do not fit: where, in which line, and what to do.
+//! Messages about invalid arguments, with the line and the flag of each violation.
 
 use std::{collections::BTreeMap, ops::Range};
 
@@ -13,7 +13,7 @@ use crate::{
     terminal::Terminal,
 };
 
-/// A message about what is wrong with `given`.
+/// The message about all violations of `given`.
 pub(crate) fn report(
     terminal: &Terminal,
     properties: &[Property],
@@ -23,7 +23,8 @@ pub(crate) fn report(
 ) -> Page {
     let tool = in_a_line(error.tool().unwrap_or("the tool"));
     let mut page = terminal.error_page();
-    page.paint(Look::Bad, "error:").add(&format!(" `{tool}` refuses these arguments; nothing was run\n"));
+    page.paint(Look::Bad, "error:")
+        .add(&format!(" `{tool}` does not accept these arguments; nothing was run\n"));
     let mut shown: Vec<(&str, String)> = Vec::new();
     for violation in error.violations() {
         // Several branches of a schema may report the same problem.
@@ -40,7 +41,7 @@ pub(crate) fn report(
     }
     if let Some(example) = error.example() {
         let example = in_a_line(&example.to_string());
-        page.add(&format!("\n  Arguments that fit, for example: {example}\n"));
+        page.add(&format!("\n  Example of valid arguments: {example}\n"));
     }
     page
 }
@@ -80,7 +81,7 @@ fn steps(pointer: &str) -> Vec<String> {
     pointer.split('/').skip(1).map(|step| step.replace("~1", "/").replace("~0", "~")).collect()
 }
 
-/// Where in `text` the value at `pointer` is; where there is none, what it is missing in.
+/// The range of the value at `pointer` in `text`; if it is missing, the end of the object or list around it.
 pub(crate) fn place(text: &str, pointer: &str) -> Option<Range<usize>> {
     let mut here = serde_json::from_str::<&RawValue>(text).ok()?.get();
     for step in steps(pointer) {
@@ -92,18 +93,18 @@ pub(crate) fn place(text: &str, pointer: &str) -> Option<Range<usize>> {
             _ => None,
         };
         let Some(inner) = inner else {
-            // Before the brace at its end is where it is missing.
+            // The closing bracket: a missing value would stand before it.
             let end = here.as_ptr().addr().checked_sub(text.as_ptr().addr())? + here.len();
             return Some(end.saturating_sub(1)..end);
         };
         here = inner.get();
     }
-    // Borrowed from the text, so that their addresses tell how far they are apart.
+    // Borrowed from the text: the difference of the addresses is the offset.
     let start = here.as_ptr().addr().checked_sub(text.as_ptr().addr())?;
     Some(start..start + here.len())
 }
 
-/// Adds the line in which `range` starts, with a mark under it.
+/// Adds the line in which `range` starts, with a mark below.
 fn mark(page: &mut Page, width: usize, given: &Given, range: Range<usize>) {
     let text = &given.text;
     let start = text[..range.start].rfind('\n').map_or(0, |at| at + 1);
@@ -119,16 +120,16 @@ fn mark(page: &mut Page, width: usize, given: &Given, range: Range<usize>) {
     };
     let place = in_a_line(&place);
     let room = width.saturating_sub(4 + measure_text_width(&place)).max(20);
-    // What is written out takes more room than it did.
-    let seen = |text: &str| Reveal::LINE.text(&text.replace('\t', " "));
-    let (before, value, after) = window(&seen(before), &seen(value), &seen(after), room);
+    // Escapes are wider than the characters.
+    let escaped = |text: &str| Reveal::LINE.text(&text.replace('\t', " "));
+    let (before, value, after) = window(&escaped(before), &escaped(value), &escaped(after), room);
     let blanks = 4 + measure_text_width(&place) + measure_text_width(&before);
     let marks = "^".repeat(measure_text_width(&value).max(1));
     page.add("    ").paint(Look::Faint, &place).add(&format!("{before}{value}{after}\n"));
     page.add_blanks(blanks).paint(Look::Bad, &marks).add("\n");
 }
 
-/// At most `room` columns, of which the value's are the most important.
+/// Shortens the line to `room` columns, and keeps at least a part of the value.
 fn window(before: &str, value: &str, after: &str, room: usize) -> (String, String, String) {
     let before = before.trim_start();
     if measure_text_width(before) + measure_text_width(value) + measure_text_width(after) <= room {
@@ -141,7 +142,7 @@ fn window(before: &str, value: &str, after: &str, room: usize) -> (String, Strin
     (before, value, cut(after.chars(), right).into_iter().collect())
 }
 
-/// All of `text`, or what is at most that wide of it, with an ellipsis.
+/// Shortens `text` to `most` columns, with an ellipsis.
 fn cut(text: impl Iterator<Item = char> + Clone, most: usize) -> Vec<char> {
     let width = |c: char| measure_text_width(c.encode_utf8(&mut [0; 4]));
     if text.clone().map(width).sum::<usize>() <= most {
@@ -152,12 +153,13 @@ fn cut(text: impl Iterator<Item = char> + Clone, most: usize) -> Vec<char> {
     text.take_while(fits).chain(['…']).collect()
 }
 
-/// A message about the place where JSON is broken, in a text that should be JSON.
+/// The message about arguments that are not valid JSON.
 pub(crate) fn broken(terminal: &Terminal, given: &Given, error: &serde_json::Error, hide: bool) -> Page {
-    let what = error.to_string();
-    let what = what.split(" at line ").next().unwrap_or_default();
+    let problem = error.to_string();
+    let problem = problem.split(" at line ").next().unwrap_or_default();
     let mut page = terminal.error_page();
-    page.paint(Look::Bad, "error:").add(&format!(" the arguments are no JSON: {}\n", in_a_line(what)));
+    page.paint(Look::Bad, "error:")
+        .add(&format!(" the arguments are not valid JSON: {}\n", in_a_line(problem)));
     if hide {
         return page;
     }
@@ -178,7 +180,7 @@ mod tests {
     use super::window;
 
     #[test]
-    fn a_line_is_cut_to_the_columns_that_it_takes() {
+    fn a_long_line_is_shortened_to_the_width() {
         let wide = "東京".repeat(20);
         for (before, value, after) in
             [("", &*wide, "}"), (&wide, "1", &wide), (&wide, &wide, &wide), ("abc", "d", "e")]

@@ -1,7 +1,7 @@
-//! The standard error, on which what happens and questions take turns.
+//! The standard error, which messages, bars and questions share.
 //!
-//! While a question is open, nothing is written below it: what happens meanwhile is held back, up to a bound, and
-//! written when the question has been answered. The bars of running calls are taken away before it.
+//! While a question is open, messages are held back, up to a limit, and written after the answer. Bars are cleared before
+//! a question.
 
 use std::{
     io::{self, Write},
@@ -10,7 +10,7 @@ use std::{
 
 use indicatif::MultiProgress;
 
-/// How many bytes are held back.
+/// The limit of messages that are held back, in bytes.
 const HELD: usize = 64 * 1024;
 
 #[derive(Default)]
@@ -21,7 +21,7 @@ struct State {
     bars: Option<MultiProgress>,
     is_asking: bool,
     held: String,
-    /// How many texts there was no room for.
+    /// The number of messages beyond the limit.
     left_out: usize,
 }
 
@@ -30,7 +30,7 @@ impl Stage {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes the bars that a question takes away.
+    /// Returns the bars, which a question clears.
     pub(crate) fn bars(&self) -> MultiProgress {
         self.lock().bars.get_or_insert_with(MultiProgress::new).clone()
     }
@@ -59,7 +59,7 @@ impl Stage {
         }
     }
 
-    /// Opens a question, until what this gives is dropped.
+    /// Opens a question, until the returned guard is dropped.
     pub(crate) fn open(self: &Arc<Self>) -> Open {
         let mut state = self.lock();
         state.is_asking = true;
@@ -70,7 +70,7 @@ impl Stage {
     }
 }
 
-/// A question that is open.
+/// An open question.
 #[must_use = "the question is closed when this is dropped"]
 pub(crate) struct Open(Arc<Stage>);
 
@@ -86,7 +86,7 @@ impl Drop for Open {
     }
 }
 
-/// That it cannot be written is no reason to stop.
+/// Writes to the standard error. A failure is ignored.
 pub(crate) fn write(text: &str) {
     let mut out = io::stderr().lock();
     let _ = out.write_all(text.as_bytes());
@@ -100,7 +100,7 @@ mod tests {
     use super::{HELD, Stage};
 
     #[test]
-    fn what_happens_while_a_question_is_open_is_held_back() {
+    fn messages_are_held_back_while_a_question_is_open() {
         let stage = Arc::<Stage>::default();
         let open = stage.open();
         stage.tell("a");

@@ -1,4 +1,4 @@
-//! The outputs of a program: their widths and colours, and what may be written where.
+//! The outputs of the program: width, colours, and escaping.
 
 use std::{
     env,
@@ -23,7 +23,7 @@ pub(crate) struct Terminal {
     colours: bool,
     error_colours: bool,
     error_is_terminal: bool,
-    /// Whether a line can be written over.
+    /// `true` if bars can be drawn.
     draws: bool,
     stage: Arc<Stage>,
 }
@@ -50,7 +50,7 @@ impl Terminal {
         self.width
     }
 
-    /// Returns `true` if results are for a person, and not for another program.
+    /// Returns `true` if the standard output is a terminal.
     pub(crate) fn is_read_by_a_person(&self) -> bool {
         self.is_terminal
     }
@@ -60,13 +60,13 @@ impl Terminal {
         self.error_is_terminal && self.draws
     }
 
-    /// The place for questions; `None` where they could not be seen or answered.
+    /// The terminal for questions; `None` unless the standard input and the standard error are terminals.
     pub(crate) fn screen(&self) -> Option<Screen> {
         let can_ask = self.error_is_terminal && io::stdin().is_terminal();
         can_ask.then(|| Screen { page: self.error_page(), stage: Arc::clone(&self.stage) })
     }
 
-    /// The standard error, as it is shared with questions.
+    /// The standard error, shared with questions.
     pub(crate) fn stage(&self) -> &Arc<Stage> {
         &self.stage
     }
@@ -86,8 +86,7 @@ impl Terminal {
         write_out(page.as_str())
     }
 
-    /// Writes a text to the standard output: to another program as it is, and to a terminal with all written out that
-    /// cannot be seen.
+    /// Writes a text to the standard output: escaped on a terminal, unchanged in a pipe.
     pub(crate) fn print_text(&self, text: &str) -> Result<(), Failure> {
         if self.is_terminal { write_out(&Reveal::LINES.text(text)) } else { write_out(text) }
     }
@@ -99,7 +98,7 @@ impl Terminal {
         if self.is_terminal { write_out(&without_base64(&json)) } else { write_out(&json) }
     }
 
-    /// Writes to the standard error; that it cannot be written is no reason to stop.
+    /// Writes to the standard error. A failure is ignored.
     pub(crate) fn tell(&self, page: &Page) {
         self.stage.tell(page.as_str());
     }
@@ -109,8 +108,7 @@ impl Terminal {
         self.stage.tell(&(Reveal::json(json) + "\n"));
     }
 
-    /// Tells what went wrong. A message of several lines is the command line's own; what others said in it is
-    /// [inset](crate::harmless::inset) before.
+    /// Writes an error. Text of others in `message` must be [inset](crate::harmless::inset) by the caller.
     pub(crate) fn error(&self, message: &str) {
         if !message.is_empty() {
             self.tell(
@@ -119,12 +117,12 @@ impl Terminal {
         }
     }
 
-    /// As [`error`](Self::error), with a message that may be anything.
+    /// Writes an error with a message that may contain any text.
     pub(crate) fn error_of(&self, message: &str) {
         self.error(&inset(message));
     }
 
-    /// Tells what is worth knowing.
+    /// Writes a note.
     pub(crate) fn note(&self, message: &str) {
         self.tell(self.error_page().paint(Look::Odd, "note:").add(" ").add(&inset(message)).add("\n"));
     }

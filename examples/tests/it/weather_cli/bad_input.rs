@@ -1,4 +1,4 @@
-//! What a person gets wrong, and what they are told.
+//! Messages about invalid command lines and inputs.
 
 use std::io;
 
@@ -8,7 +8,7 @@ use super::{finish, program, weather, weather_with};
 #[test]
 fn an_unknown_tool_is_answered_with_close_names() {
     let expected =
-        "error: there is no tool `forcast`; did you mean `forecast`?\n\n`weather-cli list` lists them all\n";
+        "error: there is no tool `forcast`; did you mean `forecast`?\n\n`weather-cli list` lists all tools\n";
     assert_eq!(weather(["call", "forcast", "--city", "Oslo"]).failed(2), expected);
     assert_eq!(weather(["show", "forcast"]).failed(2), expected);
     assert_eq!(weather(["call", "--help", "forcast"]).failed(2), expected);
@@ -48,7 +48,7 @@ fn a_wrong_value_is_answered_with_what_is_allowed() {
 }
 
 #[test]
-fn a_value_that_looks_like_a_flag_is_told_how_to_be_written() {
+fn the_error_for_a_value_that_looks_like_a_flag_shows_the_syntax() {
     let err = weather(["call", "temperature", "--city", "-oslo"]).failed(2);
     assert!(err.contains("tip: a value that begins with a dash is written as '--FLAG=VALUE'\n"), "{err}");
     let err = weather(["call", "temperature", "--city=-oslo"]).failed(1);
@@ -56,62 +56,65 @@ fn a_value_that_looks_like_a_flag_is_told_how_to_be_written() {
 }
 
 #[test]
-fn a_boolean_without_its_sign_is_told_how_to_be_written() {
+fn the_error_for_a_boolean_without_its_sign_shows_the_syntax() {
     for value in ["false", "no"] {
         let err = weather(["call", "temperature", "--city", "Oslo", "--rounded", value]).failed(2);
-        assert!(err.ends_with("; true or false is written as `--rounded=true`\n"), "{err}");
+        assert!(err.ends_with("; write a boolean as `--rounded=true`\n"), "{err}");
     }
 }
 
 #[test]
-fn a_missing_argument_is_told_with_its_flag() {
+fn a_missing_argument_is_reported_with_its_flag() {
     let err = weather(["call", "temperature", "--rounded"]).failed(2);
-    assert!(err.starts_with("error: `temperature` refuses these arguments; nothing was run\n"), "{err}");
+    assert!(
+        err.starts_with("error: `temperature` does not accept these arguments; nothing was run\n"),
+        "{err}"
+    );
     assert!(err.contains("/city: expected the property `city`, which is required"), "{err}");
     assert!(err.contains("    --city <TEXT> City name.\n"), "{err}");
 }
 
 #[test]
-fn json_that_is_none_is_told_with_its_line_and_column() {
+fn invalid_json_is_reported_with_its_line_and_column() {
     let err = weather_with("{\"city\": \"Oslo\",\n  \"days\": three}", ["call", "forecast", "-"]).failed(2);
     assert_eq!(
         err,
-        "error: the arguments are no JSON: expected ident\n\n    \
+        "error: the arguments are not valid JSON: expected ident\n\n    \
          standard input:2:12: \"days\": three}\n                                  ^\n"
     );
     let err = weather(["call", "forecast", "Oslo"]).failed(2);
     assert!(
-        err.starts_with("error: the arguments are no JSON: expected value\n\n    Oslo\n    ^\n"),
+        err.starts_with("error: the arguments are not valid JSON: expected value\n\n    Oslo\n    ^\n"),
         "{err}"
     );
     let err = weather(["call", "forecast", "{\"city\":\té}"]).failed(2);
     assert!(err.ends_with("\n\n    {\"city\": é}\n             ^\n"), "{err}");
     let err = weather_with("", ["call", "forecast", "-"]).failed(2);
-    assert!(err.starts_with("error: the arguments are no JSON: EOF while parsing"), "{err}");
+    assert!(err.starts_with("error: the arguments are not valid JSON: EOF while parsing"), "{err}");
 }
 
 #[test]
-fn arguments_that_are_given_twice_or_lose_something_are_refused() {
+fn arguments_that_are_given_twice_or_lose_precision_are_refused() {
     let err = weather(["call", "--json", "{}", "forecast", "{}"]).failed(2);
     assert_eq!(err, "error: the arguments are given twice as JSON\n");
     assert_eq!(weather(["call", "--json", "{}", "forecast", "--json", "{}"]).failed(2), err);
     let err = weather(["call", "forecast", r#"{"city": "Oslo", "city": "Rome"}"#, "--days", "1"]).failed(2);
-    assert_eq!(err, "error: the arguments: the property `city` is there twice\n");
+    assert_eq!(err, "error: the arguments: the property `city` is duplicated\n");
     let err = weather(["call", "forecast", "[1]", "--days", "1"]).failed(2);
-    assert_eq!(err, "error: flags can only be added to a JSON object, and the arguments are none\n");
+    assert_eq!(err, "error: flags require a JSON object as the other arguments\n");
     let err = weather(["call", "--json", "cities"]).failed(2);
     assert_eq!(err, "error: `--json` takes the arguments; `--output json` writes the result as JSON\n");
 }
 
 #[test]
-fn a_file_that_is_not_there_is_named() {
+fn a_missing_file_is_named() {
     let err = weather(["call", "forecast", "@/no/such/file"]).failed(2);
     assert!(err.starts_with("error: /no/such/file cannot be read: "), "{err}");
     let err = weather(["run", "--dialect", "mcp", "/no/such/file"]).failed(2);
     assert!(err.starts_with("error: /no/such/file cannot be read: "), "{err}");
 }
 
-// A secret among the arguments is not repeated, whatever is wrong with the others.
+// A message about other arguments does not repeat a secret.
 #[test]
 fn arguments_with_a_secret_are_not_shown() {
     let json = r#"{"text": "hi", "password": "hunter2"}"#;
@@ -119,7 +122,7 @@ fn arguments_with_a_secret_are_not_shown() {
     assert!(err.contains("/text: expected at least 3 characters"), "{err}");
     assert!(!err.contains("hunter2"), "{err}");
     let err = weather(["call", "send_report", r#"{"password": "hunter2""#]).failed(2);
-    assert_eq!(err, "error: the arguments are no JSON: EOF while parsing an object\n");
+    assert_eq!(err, "error: the arguments are not valid JSON: EOF while parsing an object\n");
 }
 
 // Other programs of the machine, and the history of the shell, can read a command line.
@@ -155,7 +158,7 @@ fn each_violation_is_printed_once() {
 }
 
 #[test]
-fn a_reader_that_has_gone_ends_the_program_in_silence() {
+fn a_closed_output_ends_the_program_without_a_message() {
     for arguments in [&["list"][..], &["--help"], &["completions", "bash"], &["call", "cities"]] {
         let (reader, writer) = io::pipe().unwrap();
         drop(reader);

@@ -81,7 +81,7 @@ fn flags_stand_over_json_and_inner_ones_over_outer_ones() {
     assert_eq!(out, "Bo: Oslo by train, Rome (0 nights), if it is dry\n");
 }
 
-// Options of the program stand before the name; after it a property has its name to itself.
+// After the name of the tool, a property takes precedence over an option of the program.
 #[test]
 fn properties_called_json_and_help_are_reached_by_their_flags() {
     let out = weather(["call", "settings", "--json", "compact", "--help"]).fine();
@@ -96,7 +96,7 @@ fn properties_called_json_and_help_are_reached_by_their_flags() {
 }
 
 #[test]
-fn a_result_for_programs_is_json_with_events_beside_it() {
+fn a_result_as_json_has_events_on_the_standard_error() {
     let ran = weather(["call", "--output", "json", "observe", "--city", "Oslo", "--hours", "1"]);
     assert_eq!(ran.code, 0);
     let result: Value = serde_json::from_str(&ran.out).unwrap();
@@ -104,7 +104,7 @@ fn a_result_for_programs_is_json_with_events_beside_it() {
     let events = ran.err.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     let kinds: Vec<_> = events.map(|event| event["type"].as_str().unwrap().to_owned()).collect();
     assert_eq!(kinds, ["started", "progress", "updated", "finished"]);
-    // What was refused, too.
+    // Refused arguments, too.
     let ran = weather(["call", "observe", "--output", "json"]);
     assert_eq!((ran.code, ran.err.as_str()), (2, ""));
     let result: Value = serde_json::from_str(&ran.out).unwrap();
@@ -121,31 +121,31 @@ fn progress_is_lines_in_a_pipe_and_streamed_text_is_written_once() {
     );
 }
 
-// F: what was almost right is told of.
+// F: coerced values are reported.
 #[test]
-fn corrections_are_told() {
+fn corrections_are_reported() {
     let ran = weather(["call", "forecast", r#"{"city": "Oslo", "days": "1"}"#]);
     assert_eq!((ran.code, ran.err.as_str()), (0, "note: /days: read \"1\" as 1\n"));
 }
 
 #[test]
-fn a_tool_that_fails_ends_with_1() {
+fn a_failing_tool_exits_with_1() {
     let err = weather(["call", "temperature", "--city", "Rome"]).failed(1);
     assert_eq!(err, "error: `temperature`: there is no station in Rome\n");
 }
 
 #[test]
-fn approval_is_asked_for_given_beforehand_or_refused() {
+fn approval_is_given_by_the_option_or_refused_without_a_terminal() {
     let err = weather(["call", "remove_station", "--city", "Oslo"]).failed(3);
-    assert!(err.contains("it requires approval, and there is no terminal to ask at"), "{err}");
+    assert!(err.contains("it requires approval, and stdin is not a terminal"), "{err}");
     assert!(
-        err.ends_with("note: there is no terminal to ask at; `--approve always` approves beforehand\n"),
+        err.ends_with("note: stdin is not a terminal, so that no question can be asked; `--approve always` approves the call\n"),
         "{err}"
     );
     let err = weather(["call", "--approve", "never", "remove_station", "--city", "Oslo"]).failed(3);
-    assert!(err.contains("nothing is approved (`--approve never`)"), "{err}");
+    assert!(err.contains("no call is approved (`--approve never`)"), "{err}");
     let err = weather(["call", "remove_station", "--city", "Oslo", "--approve", "read-only"]).failed(3);
-    assert!(err.contains("only tools that say they read may run"), "{err}");
+    assert!(err.contains("only read-only tools may run"), "{err}");
     assert_eq!(weather(["call", "--approve", "read-only", "temperature", "--city", "Oslo"]).fine(), "9.5\n");
     let out = weather(["call", "--approve", "always", "remove_station", "--city", "Oslo"]).fine();
     assert_eq!(out, "the station in Oslo is gone\n");

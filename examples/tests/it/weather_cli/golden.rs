@@ -1,10 +1,10 @@
-//! What people see, whole: `UPDATE=1` writes it anew, and somebody has to look at it.
+//! Complete outputs. `UPDATE=1` rewrites them, for review.
 
 use std::{env, fs};
 
 use super::{finish, program};
 
-/// Holds what the program writes, both outputs after one another, to a file.
+/// Compares the standard output, followed by the standard error, with a file.
 #[track_caller]
 fn golden(name: &str, columns: &str, arguments: &[&str]) {
     let ran =
@@ -12,12 +12,12 @@ fn golden(name: &str, columns: &str, arguments: &[&str]) {
     let seen = format!("{}{}exit code {}\n", ran.out, ran.err, ran.code);
     hold(&format!("{name}.{columns}"), &seen);
     let width = seen.lines().map(|line| line.chars().count()).max().unwrap_or_default();
-    // What cannot be broken may be longer: a message, a line of the input.
+    // Messages and lines of the input are not wrapped.
     let is_table = matches!(arguments[0], "list" | "show" | "--help");
     assert!(!is_table || width <= columns.parse().unwrap(), "{width} columns in {name}");
 }
 
-/// Holds `seen` to a file.
+/// Compares `seen` with a file.
 #[track_caller]
 pub(super) fn hold(name: &str, seen: &str) {
     let path = format!("{}/tests/it/weather_cli/golden/{name}.txt", env!("CARGO_MANIFEST_DIR"));
@@ -60,7 +60,7 @@ fn the_help_of_a_tool_is_made_of_its_documentation() {
 }
 
 #[test]
-fn an_argument_that_is_called_help_is_no_question_for_help() {
+fn an_argument_named_help_does_not_print_help() {
     at_both_widths("call_help_settings", &["call", "--help", "settings"]);
 }
 
@@ -90,7 +90,7 @@ fn every_line_of_every_help_page_fits_80_columns() {
 }
 
 #[test]
-fn what_is_wrong_is_marked_in_the_line_in_which_it_stands() {
+fn each_violation_is_marked_in_its_line() {
     at_both_widths("refused_flags", &["call", "convert", "--celsius", "-300.5", "--to", "celsius"]);
     at_both_widths("refused_file", &["call", "forecast", "@tests/it/weather_cli/fixtures/forecast.json"]);
     let trip = r#"{"from":{"city":"Oslo"},"stops":[{"city":"Rome","nights":31},{"nights":1}],"mean":"train",
@@ -99,6 +99,6 @@ fn what_is_wrong_is_marked_in_the_line_in_which_it_stands() {
 }
 
 #[test]
-fn lint_tells_tool_by_tool_what_is_lost() {
+fn lint_lists_findings_by_tool() {
     at_both_widths("lint", &["lint", "--show", "note"]);
 }

@@ -1,4 +1,4 @@
-//! Commands that call nothing.
+//! Commands without calls.
 
 use std::process::Command;
 
@@ -13,7 +13,7 @@ fn json(text: &str) -> Value {
 
 // Z19
 #[test]
-fn a_list_for_programs_is_the_definitions() {
+fn a_list_as_json_contains_the_definitions() {
     let tools = json(&weather(["list", "--json"]).fine());
     let names: Vec<_> = tools.as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
     assert_eq!(
@@ -39,7 +39,7 @@ fn a_list_for_programs_is_the_definitions() {
 
 // Z19
 #[test]
-fn a_schema_is_printed_for_programs_and_for_providers() {
+fn a_schema_is_printed_as_json_and_in_a_dialect() {
     let canonical = json(&weather(["show", "forecast", "--json"]).fine());
     assert_eq!(canonical["inputSchema"]["required"], serde_json::json!(["city"]));
     let strict = json(&weather(["show", "forecast", "--dialect", "openai-chat-strict"]).fine());
@@ -51,7 +51,7 @@ fn a_schema_is_printed_for_programs_and_for_providers() {
 
 // A04
 #[test]
-fn an_export_is_all_tools_as_a_provider_wants_them() {
+fn an_export_contains_all_tools_in_the_dialect() {
     let tools = json(&weather(["export", "--dialect", "anthropic"]).fine());
     assert_eq!(tools.as_array().unwrap().len(), 13);
     assert_eq!(tools[3]["input_schema"]["properties"]["city"]["type"], "string");
@@ -78,9 +78,9 @@ fn the_exit_code_of_lint_is_by_severity() {
     assert_eq!(findings.as_array().unwrap().len(), 1);
 }
 
-// Z19: without the values, all but calls works.
+// Z19
 #[test]
-fn what_calls_nothing_needs_no_values() {
+fn commands_without_calls_need_no_values() {
     let offline = |arguments: &[&str]| finish(program().env("WEATHER_OFFLINE", "1").args(arguments));
     for arguments in [
         &["list"][..],
@@ -92,14 +92,14 @@ fn what_calls_nothing_needs_no_values() {
     ] {
         assert_eq!(offline(arguments).code, 0, "{arguments:?}");
     }
-    // What does not fit costs nobody a connection.
+    // Invalid arguments are refused before values are provided.
     assert_eq!(offline(&["call", "temperature"]).code, 2);
     let ran = offline(&["call", "cities"]);
     assert_eq!(ran.code, 4);
-    assert_eq!(ran.err, "error: what the tools need is not there: the stations are offline\n");
+    assert_eq!(ran.err, "error: the values of the tools cannot be provided: the stations are offline\n");
 }
 
-/// What bash offers for the last of `words`.
+/// The completions of bash for the last of `words`.
 fn offered(words: &str, count: usize) -> Vec<String> {
     let script = "source <(\"$1\" completions bash); read -ra COMP_WORDS <<< \"$2\"; COMP_CWORD=$3; \
                   function=$(complete -p weather-cli | sed 's/.*-F \\([^ ]*\\).*/\\1/'); \
@@ -129,7 +129,7 @@ fn bash_completes_commands_tools_flags_and_their_values() {
 }
 
 #[test]
-fn zsh_and_fish_are_told_of_tools_and_flags() {
+fn scripts_for_zsh_and_fish_contain_tools_and_flags() {
     for shell in ["zsh", "fish"] {
         let script = weather(["completions", shell]).fine();
         for word in ["forecast", "unit", "fahrenheit", "traveller.contact.phone"] {

@@ -1,4 +1,4 @@
-//! The command line of a program that is only tools, as a person or a script uses it.
+//! Tests of the command line of `weather-cli`, for people and scripts.
 
 mod bad_input;
 mod call;
@@ -14,7 +14,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-/// How one run of the program ended.
+/// The result of one run of the program.
 pub(crate) struct Ran {
     pub(crate) code: i32,
     pub(crate) out: String,
@@ -22,14 +22,14 @@ pub(crate) struct Ran {
 }
 
 impl Ran {
-    /// The standard output of a run that went well and told nothing else.
+    /// The standard output of a successful run without messages.
     #[track_caller]
     fn fine(self) -> String {
         assert_eq!((self.code, self.err.as_str()), (0, ""), "{}", self.out);
         self.out
     }
 
-    /// The standard error of a run that ended with `code` and wrote nothing else.
+    /// The standard error of a run with the exit code `code` and no other output.
     #[track_caller]
     fn failed(self, code: i32) -> String {
         assert_eq!((self.code, self.out.as_str()), (code, ""), "{}", self.err);
@@ -37,7 +37,7 @@ impl Ran {
     }
 }
 
-/// The program in surroundings that are always the same.
+/// The program with fixed environment variables.
 fn program() -> Command {
     let mut program = Command::new(env!("CARGO_BIN_EXE_weather-cli"));
     program.env("COLUMNS", "80").env("TERM", "xterm").env_remove("NO_COLOR").env_remove("WEATHER_OFFLINE");
@@ -55,10 +55,10 @@ fn weather<const N: usize>(arguments: [&str; N]) -> Ran {
     finish(program().args(arguments))
 }
 
-/// The same with something on its standard input.
+/// Runs the program with `input` as its standard input.
 fn weather_with<const N: usize>(input: &str, arguments: [&str; N]) -> Ran {
     let mut child = program().args(arguments).stdin(Stdio::piped()).spawn().unwrap();
-    // Who refuses the command line reads nothing.
+    // A program that refuses the command line does not read.
     let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
     let output = child.wait_with_output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();

@@ -1,4 +1,4 @@
-//! What the tools were when somebody last looked at them.
+//! The commands `pin` and `check`.
 
 use std::fs;
 
@@ -11,33 +11,35 @@ use super::{weather, weather_with};
 fn tools_are_pinned_and_checked() {
     let path = format!("{}/weather-pins.json", env!("CARGO_TARGET_TMPDIR"));
     assert_eq!(weather(["pin", &path]).fine(), format!("13 tools are pinned in {path}\n"));
-    assert_eq!(weather(["check", &path]).fine(), "13 tools are as they are pinned\n");
+    assert_eq!(weather(["check", &path]).fine(), "13 tools are unchanged\n");
     assert_eq!(weather(["check", "--json", &path]).fine(), "[]\n");
     assert_eq!(fs::read_to_string(&path).unwrap(), weather(["pin", "-"]).fine());
 }
 
 #[test]
-fn pins_take_the_place_of_pins_and_of_nothing_else() {
+fn pin_replaces_pins_and_no_other_file() {
     let path = format!("{}/weather-no-pins.json", env!("CARGO_TARGET_TMPDIR"));
     for other in ["{}", "[package]\nname = \"mine\"\n", "{\"version\": 3, \"tools\": {}}"] {
         fs::write(&path, other).unwrap();
         let err = weather(["pin", &path]).failed(2);
-        assert!(err.ends_with("; nothing was written, remove it or name another file\n"), "{err}");
+        assert!(err.ends_with("; nothing was written; remove the file or name another one\n"), "{err}");
         assert_eq!(fs::read_to_string(&path).unwrap(), other);
     }
     fs::write(&path, b"\xff\xfe").unwrap();
-    assert!(weather(["pin", &path]).failed(2).contains("this is no file of pins; nothing was written"));
+    assert!(
+        weather(["pin", &path]).failed(2).contains("the file does not contain pins; nothing was written")
+    );
     let pins = weather(["pin", "-"]).fine();
-    for before in ["\n", &pins, &pins.replace("Keeps settings.", "Keeps secrets.")] {
+    for before in ["\n", &pins, &pins.replace("Shows settings.", "Shows secrets.")] {
         fs::write(&path, before).unwrap();
         weather(["pin", &path]).fine();
         assert_eq!(fs::read_to_string(&path).unwrap(), pins);
     }
 }
 
-// What differs is told by its place; a tool that is gone or new, by its name.
+// A change is listed with its place, an added or removed tool with its name.
 #[test]
-fn what_changed_is_told_and_ends_with_1() {
+fn check_lists_changes_and_exits_with_1() {
     let mut pins: Value = serde_json::from_str(&weather(["pin", "-"]).fine()).unwrap();
     let tools = pins["tools"].as_object_mut().unwrap();
     tools.remove("cities").unwrap();
@@ -53,7 +55,7 @@ fn what_changed_is_told_and_ends_with_1() {
 fn a_file_that_holds_no_pins_is_refused() {
     let err = weather_with("{}", ["check", "-"]).failed(2);
     assert!(err.starts_with("error: -: this is no file of pins: missing field `version`"), "{err}");
-    let edited = weather(["pin", "-"]).fine().replace("Keeps settings.", "Keeps secrets.");
+    let edited = weather(["pin", "-"]).fine().replace("Shows settings.", "Shows secrets.");
     let err = weather_with(&edited, ["check", "-"]).failed(2);
     assert!(err.contains("the pins were edited by hand") && err.contains("`settings`"), "{err}");
     let err = weather(["check", "/no/such/file"]).failed(2);

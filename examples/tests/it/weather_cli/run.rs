@@ -1,4 +1,4 @@
-//! A provider's response in, what it is answered out.
+//! The command `run`: calls of a response, and their results.
 
 use serde_json::{Value, json};
 use tool_runtime::serde_json;
@@ -13,7 +13,7 @@ fn json_of(text: &str) -> Value {
 #[test]
 fn the_calls_of_a_response_are_answered_in_its_dialect() {
     let ran = weather(["run", "--dialect", "anthropic", &fixture("anthropic.json")]);
-    // Nobody can be asked about the second call, which weighs more than the unknown tool of the third.
+    // The exit code of the second call, a missing approval, outranks the unknown tool of the third.
     assert_eq!(ran.code, 3);
     let message = json_of(&ran.out);
     let results = message["content"].as_array().unwrap();
@@ -23,7 +23,7 @@ fn the_calls_of_a_response_are_answered_in_its_dialect() {
     });
     assert_eq!(results[0], first);
     assert_eq!(results[1]["is_error"], true);
-    // What to type is for the person, not for the model.
+    // The note with the option is for the person, not for the model.
     assert!(
         !ran.out.contains("--approve always") && ran.err.contains("`--approve always` approves"),
         "{}",
@@ -62,16 +62,16 @@ fn a_stream_is_put_together() {
 }
 
 #[test]
-fn a_name_that_a_model_made_up_is_told_in_one_line() {
+fn an_unknown_name_of_a_model_is_escaped_in_one_line() {
     let call = json!({ "type": "tool_use", "id": "1", "name": "a\nerror: b", "input": {} });
     let response = json!({ "content": [call] }).to_string();
     let err = weather_with(&response, ["run", "--dialect", "anthropic"]).err;
     assert_eq!(err, "error: a\\nerror: b: Tool not found: a error: b\n");
 }
 
-// What says that it reads runs without a question, and nothing else does.
+// A read-only tool runs without a question.
 #[test]
-fn only_what_reads_runs_where_only_that_may() {
+fn read_only_approval_runs_read_only_tools_alone() {
     let call =
         |name: &str| json!({ "type": "tool_use", "id": name, "name": name, "input": { "city": "Oslo" } });
     let response = json!({ "content": [call("temperature"), call("remove_station")] }).to_string();
@@ -80,18 +80,18 @@ fn only_what_reads_runs_where_only_that_may() {
     let results = json_of(&ran.out);
     assert_eq!(results["content"][0]["content"][0]["text"], "9.5");
     let said = results["content"][1]["content"][0]["text"].as_str().unwrap();
-    assert!(said.contains("only tools that say they read may run"), "{said}");
+    assert!(said.contains("only read-only tools may run"), "{said}");
 }
 
 #[test]
-fn what_is_no_response_is_said() {
+fn an_invalid_response_is_reported() {
     let err = weather_with("hello", ["run", "--dialect", "anthropic"]).failed(2);
     assert!(
         err.starts_with("error: the response is neither JSON nor a stream of events: expected value"),
         "{err}"
     );
     let err = weather_with("{}", ["run", "--dialect", "anthropic"]).failed(2);
-    assert!(err.contains("this is no response of that dialect: /content: expected"), "{err}");
+    assert!(err.contains("the response is not valid in this dialect: /content: expected"), "{err}");
     let err = weather_with("{}", ["run", "--dialect", "anthropic", "--strategy", "batched=0"]).failed(2);
     assert!(err.contains("expected `parallel`, `sequential`, or `batched=4`"), "{err}");
     let ran = weather_with(r#"{"content": []}"#, ["run", "--dialect", "anthropic"]);
@@ -139,7 +139,7 @@ fn a_response_of_no_or_several_dialects_is_refused_with_the_candidates() {
 }
 
 #[test]
-fn events_are_told_in_json_where_that_is_asked_for() {
+fn events_are_json_with_events_json() {
     let arguments = ["run", "--dialect", "openai-chat", "--events", "json", &fixture("openai_chat.sse")];
     let ran = weather(arguments);
     let kinds: Vec<_> =

@@ -1,4 +1,4 @@
-//! What is different on a terminal: colours, bars, questions, Ctrl-C.
+//! Behaviour on a terminal: colours, bars, questions, prompts, Ctrl-C.
 
 use std::{
     fs::{File, OpenOptions},
@@ -18,19 +18,19 @@ use tool_runtime::serde_json;
 
 use super::{finish, program};
 
-/// A terminal of its own, of that many columns.
+/// A pseudo-terminal.
 struct Terminal {
     keyboard: File,
     screen: File,
 }
 
 impl Terminal {
-    /// Starts `program` at a terminal.
+    /// Starts `program` at a terminal of `columns`.
     fn start(program: &mut Command, columns: u16) -> (Self, Child) {
         Self::start_after(program, columns, "")
     }
 
-    /// The same, where `keys` were pressed before.
+    /// Starts `program` after `keys` were pressed.
     fn start_after(program: &mut Command, columns: u16, keys: &str) -> (Self, Child) {
         let terminal: OwnedFd = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
         grantpt(&terminal).unwrap();
@@ -43,12 +43,12 @@ impl Terminal {
         let mut keyboard = screen.try_clone().unwrap();
         keyboard.write_all(keys.as_bytes()).unwrap();
         let child = program.spawn().unwrap();
-        // Or the program's ends stay open with ours.
+        // The command keeps its ends of the terminal open otherwise.
         program.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         (Self { keyboard, screen }, child)
     }
 
-    /// What is seen up to and including `text`.
+    /// Reads up to and including `text`.
     fn read_until(&mut self, text: &str) -> String {
         let mut seen = Vec::new();
         while !String::from_utf8_lossy(&seen).contains(text) {
@@ -59,10 +59,10 @@ impl Terminal {
         String::from_utf8(seen).unwrap()
     }
 
-    /// What is seen until the program has gone.
+    /// Reads until the program ends.
     fn read_to_end(&mut self) -> String {
         let mut seen = Vec::new();
-        // The end of a terminal is an error.
+        // The end of a pseudo-terminal is an error.
         let _ = self.screen.read_to_end(&mut seen);
         String::from_utf8(seen).unwrap().replace("\r\n", "\n")
     }
@@ -83,14 +83,14 @@ fn there_are_colours_and_all_columns_on_a_terminal() {
     let plain = console_text(&list);
     assert!(plain.lines().all(|line| line.chars().count() <= 60), "{plain}");
     assert!(plain.lines().any(|line| line.trim_end().chars().count() > 40), "{plain}");
-    // NO_COLOR, and a terminal that knows none.
+    // NO_COLOR, and a terminal without colours.
     assert!(!seen(program().arg("list").env("NO_COLOR", "1"), 60, 0).contains('\u{1b}'));
     assert!(!seen(program().arg("list").env("TERM", "dumb"), 60, 0).contains('\u{1b}'));
     assert!(seen(program().args(["show", "none"]), 60, 2).contains("\u{1b}[31merror:"), "{list}");
     assert!(!seen(program().args(["show", "none"]).env("NO_COLOR", "1"), 60, 2).contains('\u{1b}'));
 }
 
-/// `text` without what steers the terminal.
+/// `text` without escape sequences for styles.
 fn console_text(text: &str) -> String {
     let mut parts = text.split('\u{1b}');
     let first = parts.next().unwrap_or_default().to_owned();
@@ -98,7 +98,7 @@ fn console_text(text: &str) -> String {
 }
 
 #[test]
-fn a_result_is_spread_out_for_a_person() {
+fn a_json_result_is_indented_on_a_terminal() {
     let out = seen(program().args(["call", "forecast", "--city", "Oslo", "--days", "1"]), 80, 0);
     assert_eq!(out, "[\n  {\n    \"day\": 1,\n    \"high\": 10.0,\n    \"rain\": 0.6\n  }\n]\n");
 }
@@ -110,7 +110,7 @@ fn progress_is_a_bar_and_streamed_text_is_written_once() {
     for line in ["Oslo, hour 1: 15 °C\n", "Oslo, hour 2: 16 °C\n", "Oslo, hour 3: 17 °C\n"] {
         assert_eq!(out.matches(line).count(), 1, "{line} in {out}");
     }
-    // One that can draw none is told in lines.
+    // A terminal without bars receives lines.
     let out = seen(
         program().args(["call", "observe", "--city", "Oslo", "--hours", "1"]).env("TERM", "dumb"),
         80,
@@ -119,7 +119,7 @@ fn progress_is_a_bar_and_streamed_text_is_written_once() {
     assert_eq!(out, "observe: 1 of 1 hour 1\nOslo, hour 1: 15 °C\n");
 }
 
-// The prompt is the place to read a secret at a terminal; its text is on no screen.
+// A secret is entered at a prompt and not shown.
 #[test]
 fn a_secret_is_entered_without_echo() {
     for arguments in [&["--password", "-"][..], &[]] {
@@ -160,7 +160,7 @@ fn a_terminal_shows_no_base64() {
 }
 
 #[test]
-fn what_comes_from_tools_moves_no_cursor() {
+fn control_characters_of_tools_are_escaped_on_a_terminal() {
     let city = "Oslo\u{1b}[2J\u{9b}H\r\u{7}";
     let seen_as = "Oslo\\u{1b}[2J\\u{9b}H\\r\\u{7}";
     let out = seen(program().args(["call", "set_alarm", "--below", "1", "--city", city]), 80, 0);
@@ -169,19 +169,19 @@ fn what_comes_from_tools_moves_no_cursor() {
     assert!(out.ends_with(&format!(" there is no station in {seen_as}\n")), "{out}");
     let out = seen(program().args(["call", "observe", "--hours", "1", "--city", city]), 80, 0);
     assert!(out.contains(&format!("{seen_as}, hour 1: 15 °C")) && !out.contains("\u{1b}[2J"), "{out:?}");
-    // A pipe is given what the tool gave.
+    // A pipe receives the text unchanged.
     let out = finish(program().args(["call", "set_alarm", "--below", "1", "--city", city])).fine();
     assert_eq!(out, format!("{city} below 1 °C\n"));
 }
 
 #[test]
-fn a_person_is_asked_and_decides() {
+fn the_answer_at_the_terminal_decides() {
     for (answer, code, end) in [
         ("y\n", 0, "the station in Oslo is gone\n"),
-        ("n\n", 3, "is rejected: you said no\n"),
-        ("\n", 3, "is rejected: you said no\n"),
+        ("n\n", 3, "is rejected: the person said no\n"),
+        ("\n", 3, "is rejected: the person said no\n"),
         // The end of the input.
-        ("\u{4}", 3, "is rejected: you said no\n"),
+        ("\u{4}", 3, "is rejected: the person said no\n"),
     ] {
         let mut program = program();
         let (mut terminal, mut child) =
@@ -200,7 +200,7 @@ fn a_person_is_asked_and_decides() {
 }
 
 #[test]
-fn ctrl_c_ends_a_question_that_nobody_answers() {
+fn ctrl_c_ends_an_open_question() {
     let mut program = program();
     let (mut terminal, mut child) =
         Terminal::start(program.args(["call", "remove_station", "--city", "Oslo"]), 80);
@@ -212,7 +212,7 @@ fn ctrl_c_ends_a_question_that_nobody_answers() {
 }
 
 #[test]
-fn ctrl_c_cancels_the_call_and_says_so() {
+fn ctrl_c_cancels_the_call_with_a_message() {
     let mut child = program().args(["call", "wait_for_rain", "--city", "Oslo"]).spawn().unwrap();
     let mut err = BufReader::new(child.stderr.take().unwrap());
     let mut line = String::new();
@@ -225,7 +225,7 @@ fn ctrl_c_cancels_the_call_and_says_so() {
     assert_eq!(child.wait().unwrap().code(), Some(130));
 }
 
-/// The calls of a model that wants to remove `city`.
+/// A response with a call that removes `city`.
 fn removing(name: &str, city: &str) -> String {
     let input = json!({ "city": city });
     let call = json!({ "type": "tool_use", "id": "1", "name": "remove_station", "input": input });
@@ -234,7 +234,7 @@ fn removing(name: &str, city: &str) -> String {
     path
 }
 
-// What a model writes neither pushes the question away nor looks like it, and can be read in full before the answer.
+// Arguments neither push the question off the screen nor imitate it, and can be shown in full before the answer.
 #[test]
 fn a_question_stands_last_whatever_a_model_writes() {
     let fake = format!(
@@ -252,7 +252,7 @@ fn a_question_stands_last_whatever_a_model_writes() {
     let rows = |text: &str| text.lines().map(|line| line.chars().count().div_ceil(80).max(1)).sum::<usize>();
     assert!(rows(&console_text(&asked)) < 20, "{asked}");
     terminal.keyboard.write_all(b"all\n").unwrap();
-    // That of the model, and that of the command line.
+    // The imitation in the arguments, and the question.
     let all = read(&mut terminal, "[y/N] ") + &read(&mut terminal, "[y/N] ");
     terminal.keyboard.write_all(b"n\n").unwrap();
     let rest = terminal.read_to_end();
@@ -264,7 +264,7 @@ fn a_question_stands_last_whatever_a_model_writes() {
     super::golden::hold("question.80", &console_text(&seen));
 }
 
-// A person who is shown something else before does not answer what is asked afterwards.
+// Keys that were pressed for an earlier text do not answer the question.
 #[test]
 fn keys_that_were_pressed_before_a_question_do_not_answer_it() {
     let mut program = program();
@@ -277,7 +277,7 @@ fn keys_that_were_pressed_before_a_question_do_not_answer_it() {
 }
 
 #[test]
-fn a_command_line_that_is_wrong_is_repeated_without_what_it_hides() {
+fn hidden_characters_of_an_invalid_command_line_are_escaped() {
     let hidden = "--ci\u{1b}[8mt\u{202e}y\u{200b}\nerror: all is well";
     for arguments in [
         &["call", "forecast", hidden][..],

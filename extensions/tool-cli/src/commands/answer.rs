@@ -76,7 +76,7 @@ fn written(
 ) -> Result<String, Failure> {
     let text = output.text();
     // Text that differs from the value was written to be read.
-    let is_all = |value: &Value| serde_json::from_str::<Value>(&text).is_ok_and(|said| said == *value);
+    let is_all = |value: &Value| serde_json::from_str::<Value>(&text).is_ok_and(|read| read == *value);
     let content = output.content();
     let structured = output.structured().filter(|value| value.is_object() || value.is_array());
     if let Some(value) = structured.filter(|value| for_a_person && is_all(value)) {

@@ -4,18 +4,16 @@ use clap_complete::{Shell, generate};
 use super::{CALL, grammar_of};
 use crate::{Command, Exit, Failure, Program};
 
-/// Writes what a shell needs to complete commands, tools and their flags.
+/// The command `completions`, which writes a completion script.
 pub(super) struct Completions;
 
 impl Command for Completions {
     fn grammar(&self) -> clap::Command {
         let shells = PossibleValuesParser::new(["bash", "zsh", "fish"]);
         clap::Command::new("completions")
-            .about("Write what a shell needs to complete commands, tools and flags")
+            .about("Write a completion script for commands, tools and flags")
             .after_help("For bash: source <(PROGRAM completions bash)")
-            .arg(
-                Arg::new("shell").value_name("SHELL").required(true).value_parser(shells).help("Which shell"),
-            )
+            .arg(Arg::new("shell").value_name("SHELL").required(true).value_parser(shells).help("The shell"))
     }
 
     fn run(&self, program: &Program, matches: &ArgMatches) -> Result<Exit, Failure> {
@@ -36,14 +34,14 @@ fn script(program: &Program, shell: Shell) -> Result<String, Failure> {
             .subcommands(definitions.iter().map(|it| of_words(&grammar_of(program, it))))
     });
     let names: Vec<_> = definitions.iter().map(|it| it.name().to_string()).collect();
-    // A command that a program put in the place of ours may know no name.
+    // A command of the program that replaces `show` may have no such argument.
     grammar = grammar.mut_subcommand("show", |show| {
         show.mut_args(|it| {
             if it.get_id() == "name" { it.value_parser(PossibleValuesParser::new(names.clone())) } else { it }
         })
     });
-    // The script for bash finds no command of a program with a dash in its name (clap-rs/clap#6421): it is made for
-    // another name, and registered for the right one.
+    // The script for bash does not work for a program with a dash in its name (clap-rs/clap#6421): it is generated for
+    // another name, and registered for the actual one.
     let name = program.name();
     let alias = if shell == Shell::Bash { name.replace('-', "_") } else { name.to_owned() };
     grammar = grammar.name(alias.clone());
@@ -57,8 +55,7 @@ fn script(program: &Program, shell: Shell) -> Result<String, Failure> {
     Ok(script.lines().map(line).collect())
 }
 
-/// A grammar without the flags and values that a shell takes for anything else than a word: in the script, they stand
-/// where a shell would read them.
+/// A grammar without flags and values that are not plain words: a shell would interpret them in the script.
 fn of_words(grammar: &clap::Command) -> clap::Command {
     let options = grammar.get_arguments().filter(|it| it.get_long().is_none_or(is_word)).map(|option| {
         let mut values = option.get_possible_values();
@@ -84,9 +81,9 @@ mod tests {
     use super::*;
     use crate::{commands::built_in, terminal::Terminal};
 
-    // What a schema says may be anybody's, and a shell runs the script.
+    // A schema may come from another program, and a shell runs the script.
     #[test]
-    fn a_script_holds_no_flag_and_no_value_that_is_no_word() {
+    fn a_script_contains_only_flags_and_values_that_are_words() {
         let schema = json!({ "type": "object", "properties": {
             "$(boom)": { "type": "string" }, "it's;boom": { "type": "string" },
             "size": { "enum": ["$(boom)", "`boom`", "a boom", "\"boom", "small-1"] },

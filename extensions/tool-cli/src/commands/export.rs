@@ -4,14 +4,14 @@ use tool_runtime::dialect::{Bound, Severity};
 use super::pretty;
 use crate::{Command, Exit, Failure, Program, dialects};
 
-/// Writes the tools as a provider wants them.
+/// The command `export`, which writes the definitions in a dialect.
 pub(super) struct Export;
 
 impl Command for Export {
     fn grammar(&self) -> clap::Command {
         clap::Command::new("export")
-            .about("Write the tools as a provider wants them in a request")
-            .arg(dialects::option().required(true).help("Whose form"))
+            .about("Write the definitions of all tools in a dialect")
+            .arg(dialects::option().required(true).help("The dialect of the definitions"))
     }
 
     fn run(&self, program: &Program, matches: &ArgMatches) -> Result<Exit, Failure> {
@@ -26,7 +26,7 @@ impl Command for Export {
     }
 }
 
-/// Says which tools cannot be sent.
+/// Writes an error for each tool that the dialect cannot carry.
 pub(super) fn left_out(program: &Program, bound: &Bound) -> Exit {
     let errors = bound.findings().iter().filter(|finding| finding.severity == Severity::Error);
     let mut exit = Exit::Done;

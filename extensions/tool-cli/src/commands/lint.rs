@@ -9,7 +9,7 @@ use crate::{
     page::{Look, Page},
 };
 
-/// Lists what dialects lose of the tools.
+/// The command `lint`, which lists findings of dialects.
 pub(super) struct Lint;
 
 impl Command for Lint {
@@ -22,14 +22,14 @@ impl Command for Lint {
                 .default_value(default)
         };
         clap::Command::new("lint")
-            .about("List what providers cannot be told of the tools, and what is not described")
+            .about("List parts of definitions that dialects cannot carry, and missing descriptions")
             .arg(
                 dialects::option()
                     .action(clap::ArgAction::Append)
-                    .help("Only of this dialect; may be repeated"),
+                    .help("Only findings of this dialect; may be repeated"),
             )
-            .arg(severity("show", "warning").help("The least that is listed"))
-            .arg(severity("deny", "error").help("The least that makes the exit code 1"))
+            .arg(severity("show", "warning").help("The lowest severity that is listed"))
+            .arg(severity("deny", "error").help("The lowest severity with the exit code 1"))
             .arg(json())
     }
 
@@ -59,7 +59,7 @@ fn severity(name: &str) -> Severity {
     }
 }
 
-/// The findings tool by tool; what several dialects have in common is said once.
+/// The findings by tool; a finding of several dialects is listed once.
 fn listed(program: &Program, shown: &[&Finding], all: &[Finding]) -> Page {
     let mut by_place: BTreeMap<_, Vec<(&Finding, Vec<&str>)>> = BTreeMap::new();
     for finding in shown {

@@ -1,4 +1,4 @@
-//! The commands that are built in, one file each.
+//! The built-in commands, one file each.
 
 mod answer;
 mod call;
@@ -33,17 +33,18 @@ pub(crate) fn built_in() -> Vec<Box<dyn Command>> {
 
 pub(crate) use self::{call::NAME as CALL, options::grammar_of};
 
-/// The option for programs that read the output.
+/// The option `--json`.
 fn json() -> Arg {
-    Arg::new("json").long("json").action(ArgAction::SetTrue).help("Write JSON, for programs")
+    Arg::new("json").long("json").action(ArgAction::SetTrue).help("Write JSON")
 }
 
 fn pretty<T: Serialize + ?Sized>(value: &T) -> Result<String, Failure> {
-    let unwritable = |error| Failure::new(Exit::Failed, format!("it cannot be written as JSON: {error}"));
+    let unwritable =
+        |error| Failure::new(Exit::Failed, format!("the output cannot be written as JSON: {error}"));
     serde_json::to_string_pretty(value).map(|text| text + "\n").map_err(unwritable)
 }
 
-/// The definition of the tool `name`; else close names.
+/// The definition of the tool `name`, or an error with similar names.
 fn definition<'p>(program: &Program, tools: &'p Registry, name: &str) -> Result<&'p ToolDefinition, Failure> {
     if let Some(tool) = tools.get(name) {
         return Ok(tool.definition());
@@ -57,11 +58,11 @@ fn definition<'p>(program: &Program, tools: &'p Registry, name: &str) -> Result<
         Some((last, others)) => format!("; did you mean {} or {last}?", others.join(", ")),
     };
     let name = in_a_line(name);
-    let message = format!("there is no tool `{name}`{meant}\n\n`{} list` lists them all", program.name());
+    let message = format!("there is no tool `{name}`{meant}\n\n`{} list` lists all tools", program.name());
     Err(Failure::usage(message))
 }
 
-/// How a call ended.
+/// The exit code for a result.
 fn exit_of(result: &ToolResult) -> Exit {
     match &result.outcome {
         Ok(_) if !result.is_error() => Exit::Done,
@@ -75,10 +76,10 @@ fn exit_of(result: &ToolResult) -> Exit {
     }
 }
 
-/// What a tool says of itself in few words.
+/// The hints of a tool, one word each.
 fn hints(definition: &ToolDefinition) -> Vec<&'static str> {
     let metadata = definition.metadata();
-    let said = [
+    let hints = [
         (metadata.read_only == Some(true), "read-only"),
         (metadata.destructive == Some(true), "destructive"),
         (metadata.idempotent == Some(true), "idempotent"),
@@ -90,7 +91,7 @@ fn hints(definition: &ToolDefinition) -> Vec<&'static str> {
         (metadata.sequential, "sequential"),
         (metadata.blocking, "blocking"),
     ];
-    said.into_iter().filter(|(holds, _)| *holds).map(|(_, word)| word).collect()
+    hints.into_iter().filter(|(holds, _)| *holds).map(|(_, word)| word).collect()
 }
 
 /// The first paragraph of a description, as one line.

@@ -6,14 +6,14 @@ use tool_runtime::pin::{ChangeKind, Pins, PinsError};
 use super::{json, pretty};
 use crate::{Command, Exit, Failure, Program, harmless::in_a_line, input, page::Look};
 
-/// Writes down what the tools are.
+/// The command `pin`, which writes the definitions to a file.
 pub(super) struct Pin;
 
 impl Command for Pin {
     fn grammar(&self) -> clap::Command {
         clap::Command::new("pin")
-            .about("Write down what the tools are now, for `check` to tell what changed")
-            .arg(file("Where to, in place of the pins that are there; - is the standard output"))
+            .about("Write the definitions of all tools to a file, for `check`")
+            .arg(file("The file, which replaces existing pins; - is the standard output"))
     }
 
     fn run(&self, program: &Program, matches: &ArgMatches) -> Result<Exit, Failure> {
@@ -34,34 +34,36 @@ impl Command for Pin {
     }
 }
 
-/// Refuses to write over anything but pins.
+/// Refuses to replace a file that does not contain pins.
 fn replaceable(path: &str) -> Result<(), Failure> {
     let why = match fs::read_to_string(path) {
         Ok(text) if text.trim().is_empty() => return Ok(()),
         Ok(text) => match Pins::parse(&text) {
-            // What was edited by hand is written anew by this.
+            // Pins that were edited by hand are replaced.
             Ok(_) | Err(PinsError::Edited { .. }) => return Ok(()),
             Err(error) => error.to_string(),
         },
-        Err(error) if error.kind() == io::ErrorKind::InvalidData => "this is no file of pins".to_owned(),
-        // Whether it can be written is seen when it is.
+        Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+            "the file does not contain pins".to_owned()
+        }
+        // Other errors are reported when the file is written.
         Err(_) => return Ok(()),
     };
     Err(Failure::usage(format!(
-        "{}: {why}; nothing was written, remove it or name another file",
+        "{}: {why}; nothing was written; remove the file or name another one",
         in_a_line(path)
     )))
 }
 
-/// Says what changed since then.
+/// The command `check`, which compares the tools with pins.
 pub(super) struct Check;
 
 impl Command for Check {
     fn grammar(&self) -> clap::Command {
         clap::Command::new("check")
-            .about("Say what of the tools changed since `pin`; the exit code is 1 where something did")
+            .about("Compare the tools with pins; the exit code is 1 if a tool changed")
             .arg(json())
-            .arg(file("What `pin` wrote; - is the standard input"))
+            .arg(file("The file that `pin` wrote; - is the standard input"))
     }
 
     fn run(&self, program: &Program, matches: &ArgMatches) -> Result<Exit, Failure> {
@@ -69,8 +71,7 @@ impl Command for Check {
         let pins = Pins::parse(&input::file(path)?)
             .map_err(|error| Failure::usage(format!("{}: {error}", in_a_line(path))))?;
         if pins.is_outdated() {
-            let note =
-                "is of an older version, whose hashes do not tell integers beyond 2^53 apart; pin again";
+            let note = "has an older version, whose hashes are equal for some integers above 2^53; pin again";
             program.terminal().note(&format!("{path} {note}"));
         }
         let tools = program.tools()?;
@@ -80,7 +81,7 @@ impl Command for Check {
         if matches.get_flag("json") {
             terminal.print_json(&pretty(&changes)?)?;
         } else if changes.is_empty() {
-            page.add(&counted(tools.len(), "is as it is pinned", "are as they are pinned")).add("\n");
+            page.add(&counted(tools.len(), "is unchanged", "are unchanged")).add("\n");
         } else {
             for change in &changes {
                 let text = change.to_string();

@@ -1,4 +1,4 @@
-//! A property as an argument of `clap`.
+//! The argument of `clap` for a property.
 
 use tool_runtime::Reveal;
 
@@ -8,7 +8,7 @@ use crate::{
     secret::{SOURCES, is_source},
 };
 
-/// How many choices are listed and completed.
+/// The limit of choices that are listed and completed.
 const CHOICES: usize = 100;
 
 /// The argument of `clap` for one property.
@@ -39,7 +39,7 @@ pub(super) fn argument(property: &Property) -> clap::Arg {
     };
     let parser = kind.clone();
     match choices(kind) {
-        // The parser that knows its values tells them, and completes them.
+        // This parser lists its values in messages and completions.
         Some(values) => argument.value_parser(clap::builder::PossibleValuesParser::new(values)),
         None => argument.value_parser(move |text: &str| {
             parser.read(text).map(|_| text.to_owned()).map_err(|error| in_a_line(&error))
@@ -47,7 +47,7 @@ pub(super) fn argument(property: &Property) -> clap::Arg {
     }
 }
 
-/// All choices, where they can be listed.
+/// All choices, if they can be listed.
 fn choices(kind: &Kind) -> Option<Vec<String>> {
     match kind {
         Kind::Choice(values) if values.len() <= CHOICES => {
@@ -59,7 +59,7 @@ fn choices(kind: &Kind) -> Option<Vec<String>> {
     }
 }
 
-/// What help says of a property: the first line of what it is, or all of it.
+/// The help of a property: the first line of its description, or all of it with the properties inside JSON.
 fn help(property: &Property, long: bool) -> String {
     let about =
         if long { property.about.as_str() } else { property.about.lines().next().unwrap_or_default() };
@@ -68,7 +68,7 @@ fn help(property: &Property, long: bool) -> String {
         notes.push("repeat for each item".to_owned());
     }
     if property.opens {
-        notes.push("as a whole".to_owned());
+        notes.push("the whole object".to_owned());
     } else if property.indispensable {
         notes.insert(0, "required".to_owned());
     }

@@ -1,4 +1,4 @@
-//! From flags to arguments.
+//! JSON arguments from flags.
 
 use clap::{ArgMatches, parser::ValueSource};
 use serde_json::{Map, Value};
@@ -6,16 +6,16 @@ use serde_json::{Map, Value};
 use super::{Kind, Property, exact::exact, flag};
 use crate::{Failure, harmless::in_a_line};
 
-/// The arguments of a call, and where they are from.
+/// The arguments of a call, with their origin.
 #[derive(Debug)]
 pub(crate) struct Given {
-    /// As JSON: what was written, where nothing was added by a flag.
+    /// The arguments as JSON; unchanged if no flag was added.
     pub(crate) text: String,
-    /// What the text is called in messages: a file, or nothing where flags made it.
+    /// The file of the arguments, for messages; `None` for flags.
     pub(crate) origin: Option<String>,
 }
 
-/// The arguments that `matches` say, over those of `json`.
+/// Reads the flags in `matches`, which override `json`. `secret` reads a secret from its source.
 pub(crate) fn collect(
     properties: &[Property],
     matches: &ArgMatches,
@@ -33,13 +33,13 @@ pub(crate) fn collect(
                 arguments = given;
                 None
             }
-            Ok(_) => Some("flags can only be added to a JSON object, and the arguments are none".to_owned()),
+            Ok(_) => Some("flags require a JSON object as the other arguments".to_owned()),
             Err(error) => Some(format!("the arguments: {}", in_a_line(&error))),
         };
         if let Some(why) = why {
-            // What was meant for a flag that takes none may have been read as all arguments.
+            // The value of a boolean flag without `=` is read as the arguments.
             let switch = flags.iter().find(|it| it.kind == Kind::Switch);
-            let how = switch.map(|it| format!("; true or false is written as `{}=true`", flag(it)));
+            let how = switch.map(|it| format!("; write a boolean as `{}=true`", flag(it)));
             return Err(Failure::usage(why + &how.unwrap_or_default()));
         }
     }

@@ -1,15 +1,15 @@
-//! JSON as a value, where that loses nothing.
+//! JSON as a value without loss.
 
 use std::{collections::HashSet, fmt};
 
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::{Value, value::RawValue};
 
-/// The value of `text`.
+/// Parses `text`.
 ///
 /// # Errors
 ///
-/// If it is no JSON, or a value would say less than it: a property that is there twice, a whole number of more than
+/// If `text` is not valid JSON, or a value would lose a part of it: a duplicate property, or an integer of more than
 /// 64 bits.
 pub(crate) fn exact(text: &str) -> Result<Value, String> {
     let value = serde_json::from_str(text).map_err(|error| error.to_string())?;
@@ -18,12 +18,12 @@ pub(crate) fn exact(text: &str) -> Result<Value, String> {
     Ok(value)
 }
 
-/// The properties of an object as they are written, in their order; `None` where `text` is no object.
+/// The properties of an object, unparsed and in their order; `None` if `text` is not an object.
 pub(crate) fn members(text: &str) -> Option<Vec<(String, &RawValue)>> {
     serde_json::from_str::<Pairs<'_>>(text).ok().map(|Pairs(pairs)| pairs)
 }
 
-/// Whether a value keeps all that `text`, which is JSON, says. It is no deeper than a value can be.
+/// Fails if a value would lose a part of the JSON `text`, whose depth `serde_json` has limited before.
 fn keeps(text: &str) -> Result<(), String> {
     let error = |error: serde_json::Error| error.to_string();
     match text.as_bytes().first() {
@@ -32,7 +32,7 @@ fn keeps(text: &str) -> Result<(), String> {
             let mut names = HashSet::with_capacity(pairs.len());
             for (name, inner) in &pairs {
                 if !names.insert(name) {
-                    return Err(format!("the property `{name}` is there twice"));
+                    return Err(format!("the property `{name}` is duplicated"));
                 }
                 keeps(inner.get())?;
             }
@@ -50,10 +50,10 @@ fn keeps(text: &str) -> Result<(), String> {
     }
 }
 
-/// What is wrong with a whole number that no value holds.
+/// The problem of an integer that a value cannot hold.
 pub(super) const TOO_LONG: &str = "more than 64 bits; give all arguments as JSON, without flags";
 
-/// The properties of an object as they come.
+/// The properties of an object, duplicates included.
 struct Pairs<'t>(Vec<(String, &'t RawValue)>);
 
 impl<'de: 't, 't> Deserialize<'de> for Pairs<'t> {
@@ -84,12 +84,9 @@ mod tests {
     use super::exact;
 
     #[test]
-    fn what_a_value_would_lose_is_refused() {
+    fn json_that_a_value_would_change_is_refused() {
         assert!(exact(r#"{"a": [1, -2.5e300, {"b": 18446744073709551615}]}"#).is_ok());
-        assert_eq!(
-            exact(r#"{"a": [{"b": 1, "\u0062": 2}]}"#).unwrap_err(),
-            "the property `b` is there twice"
-        );
+        assert_eq!(exact(r#"{"a": [{"b": 1, "\u0062": 2}]}"#).unwrap_err(), "the property `b` is duplicated");
         let error = exact(r#"{"a": 18446744073709551616}"#).unwrap_err();
         assert!(error.starts_with("18446744073709551616 has more than 64 bits"), "{error}");
         assert!(exact(&"[".repeat(100_000)).is_err());

@@ -1,33 +1,33 @@
-//! What a flag takes.
+//! The type of the value of a flag.
 
 use serde::de::IgnoredAny;
 use serde_json::{Number, Value};
 
 use super::exact::{TOO_LONG, exact};
 
-/// What a value is, as a person writes it.
+/// The type of a value on a command line.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Kind {
-    /// As it stands.
+    /// Text, unchanged.
     Text,
-    /// A whole number, with the bounds that a schema gives it.
+    /// An integer with the bounds of its schema.
     Integer { least: Option<Value>, most: Option<Value> },
-    /// A number, with its bounds.
+    /// A number with the bounds of its schema.
     Number { least: Option<Value>, most: Option<Value> },
-    /// Yes or no.
+    /// A boolean.
     Switch,
-    /// One of these.
+    /// One of several values.
     Choice(Vec<Value>),
-    /// Several of these.
+    /// A list.
     List(Box<Self>),
-    /// Properties that have flags of their own, written as JSON.
+    /// An object, written as JSON; its properties have flags of their own.
     Object,
-    /// Anything else, as JSON; what is no JSON is a text where `text` says so.
+    /// Any other value, as JSON; with `text`, other text is a string.
     Json { text: bool },
 }
 
 impl Kind {
-    /// What stands for a value in help: `<INTEGER>`.
+    /// The placeholder of a value in help, such as `INTEGER`.
     pub(crate) fn placeholder(&self) -> &'static str {
         match self {
             Self::Text => "TEXT",
@@ -40,7 +40,7 @@ impl Kind {
         }
     }
 
-    /// In words, as tables have it.
+    /// The name of the type in tables.
     pub(crate) fn words(&self) -> String {
         match self {
             Self::Text => "text".to_owned(),
@@ -54,7 +54,7 @@ impl Kind {
         }
     }
 
-    /// Reads what was written.
+    /// Parses the value of a flag.
     pub(crate) fn read(&self, text: &str) -> Result<Value, String> {
         match self {
             Self::Text => Ok(text.into()),
@@ -88,19 +88,19 @@ impl Kind {
                 object @ Value::Object(_) => Ok(object),
                 _ => Err("expected a JSON object".to_owned()),
             },
-            // What looks like JSON and is none is a text as well: `[draft] report`.
+            // Text that only looks like JSON is a string: `[draft] report`.
             Self::Json { text: true } if serde_json::from_str::<IgnoredAny>(text).is_err() => Ok(text.into()),
             Self::Json { .. } => exact(text).map_err(|error| format!("expected JSON: {error}")),
         }
     }
 }
 
-/// A value as a person writes it: a text without quotes.
+/// A value on a command line: a string has no quotes.
 pub(crate) fn shown(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// ` from 1 to 14`, ` of at least 1`; nothing where there are no bounds.
+/// The bounds as text, such as ` from 1 to 14` or ` of at least 1`; empty without bounds.
 pub(crate) fn bounds(least: Option<&Value>, most: Option<&Value>) -> String {
     match (least, most) {
         (Some(least), Some(most)) => format!(" from {least} to {most}"),
@@ -110,7 +110,7 @@ pub(crate) fn bounds(least: Option<&Value>, most: Option<&Value>) -> String {
     }
 }
 
-/// A whole number that a value can hold as it is.
+/// An integer that a value can hold exactly.
 fn whole(text: &str) -> Option<Number> {
     let unsigned = || text.parse::<u64>().ok().map(Number::from);
     text.parse::<i64>().ok().map(Number::from).or_else(unsigned)
@@ -121,7 +121,7 @@ fn is_whole(text: &str) -> bool {
     !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit())
 }
 
-/// Bounds beyond what is compared here are left to the check of the call.
+/// Compares with the bounds as `f64`; the call is validated exactly.
 fn within(number: &Number, least: Option<&Value>, most: Option<&Value>) -> bool {
     let Some(number) = number.as_f64() else { return true };
     least.and_then(Value::as_f64).is_none_or(|least| number >= least)

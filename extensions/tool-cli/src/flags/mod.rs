@@ -1,7 +1,7 @@
-//! The flags of a tool, made of its schema.
+//! The flags of a tool, derived from its schema.
 //!
-//! A flag is read as what the schema says of its property and written into a JSON object, which is then checked like
-//! the arguments of any call: what a flag checks by itself is only what makes for a better message.
+//! The value of a flag is parsed by the type of its property and written into a JSON object, which is then validated like
+//! the arguments of any call. A flag validates its value only for a better message.
 
 mod argument;
 mod collect;
@@ -23,7 +23,7 @@ pub(crate) use self::{
     shape::Inner,
 };
 
-/// A flag as it is written: `--days`.
+/// The flag with its dashes, such as `--days`.
 pub(crate) fn flag(property: &Property) -> String {
     format!("--{}", property.flag)
 }

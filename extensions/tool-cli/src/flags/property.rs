@@ -1,4 +1,4 @@
-//! The properties of a schema, those of nested objects among them.
+//! The properties of a schema, also of nested objects.
 
 use std::collections::HashSet;
 
@@ -7,7 +7,7 @@ use tool_runtime::ToolDefinition;
 
 use super::{
     Kind,
-    schema::{DEEPEST, kind, limits, members, resolve, says_something},
+    schema::{DEEPEST, is_notable, kind, limits, members, resolve},
     shape::{Inner, shape},
 };
 use crate::harmless::is_plain;
@@ -24,23 +24,23 @@ pub(crate) struct Property {
     pub(crate) flag: String,
     /// The flag with the property's own spelling, where that differs.
     pub(crate) alias: Option<String>,
-    /// Whether it can be written on a command line.
+    /// `true` if the property can be given as a flag.
     pub(crate) has_flag: bool,
     pub(crate) kind: Kind,
-    /// Whether its value is secret: the flag takes a source of the value.
+    /// `true` if the value is secret: the flag takes a source of the value.
     pub(crate) secret: bool,
     /// The properties inside a value that is written as JSON.
     pub(crate) shape: Vec<Inner>,
-    /// Whether it has to be there, where what it stands in is there.
+    /// `true` if the object around it requires the property.
     pub(crate) required: bool,
-    /// Whether it has to be there in any case.
+    /// `true` if every call requires the property.
     pub(crate) indispensable: bool,
-    /// Whether its own properties have flags.
+    /// `true` if the properties inside have flags.
     pub(crate) opens: bool,
-    /// What it is, in words for a model.
+    /// The description.
     pub(crate) about: String,
     pub(crate) default: Option<Value>,
-    /// What else holds of it, in words.
+    /// Other constraints, as text.
     pub(crate) limits: Vec<String>,
 }
 
@@ -71,7 +71,7 @@ pub(crate) fn properties_of(definition: &ToolDefinition) -> Vec<Property> {
     properties
 }
 
-/// Finds the flag of `property`: with dashes, unless that is the name of another one.
+/// Sets the flag of `property`: with dashes for underscores, unless another property has that name.
 fn name(property: &mut Property, names: &HashSet<String>, taken: &mut HashSet<String>) {
     let exact = property.path.join(".");
     let dashed = exact.replace('_', "-");
@@ -83,7 +83,7 @@ fn name(property: &mut Property, names: &HashSet<String>, taken: &mut HashSet<St
     }
 }
 
-/// Finds out what `property` means to the one that it stands in.
+/// Sets whether every call requires `property`, and whether the object around it has properties with flags.
 fn stand_in(property: &mut Property, before: &mut [Property]) {
     let path = property.path.split_last().map_or(&[][..], |(_, path)| path);
     let outer = before.iter_mut().find(|it| it.path == path);
@@ -93,7 +93,7 @@ fn stand_in(property: &mut Property, before: &mut [Property]) {
     }
 }
 
-/// Returns `true` if a shell and a parser of flags take the name as it is, and a person can read it.
+/// Returns `true` if the name is a valid and readable flag.
 fn is_writable(name: &str) -> bool {
     !name.is_empty()
         && !name.starts_with('-')
@@ -108,7 +108,7 @@ struct Walk<'s> {
 }
 
 impl<'s> Walk<'s> {
-    /// Adds the properties of an object, those of its branches included.
+    /// Adds the properties of an object, also of its branches.
     fn object(&mut self, schema: &'s Value, path: &[String], seen: &mut Vec<&'s str>) {
         for (name, property, required) in members(self.root, schema, 0) {
             let mut path = path.to_vec();
@@ -116,7 +116,7 @@ impl<'s> Walk<'s> {
             let depth = seen.len();
             let target = resolve(self.root, property, seen);
             if let Some(known) = self.found.iter_mut().find(|it| it.path == path) {
-                // Of branches, each has its own: what they have in common is what a flag can hold to.
+                // Branches may differ: the flag accepts every branch.
                 known.merge(kind(self.root, target, 0), required);
             } else {
                 let described = read(self.root, property, target, &path, required);
@@ -162,7 +162,7 @@ fn read(root: &Value, schema: &Value, target: &Value, path: &[String], required:
         indispensable: false,
         opens: false,
         about: word("description").and_then(Value::as_str).unwrap_or_default().trim().to_owned(),
-        default: word("default").filter(|value| says_something(value)).cloned(),
+        default: word("default").filter(|value| is_notable(value)).cloned(),
         limits: limits(target),
     }
 }
@@ -173,7 +173,7 @@ impl Property {
         if self.secret { "SOURCE" } else { self.kind.placeholder() }
     }
 
-    /// The first line of what it is, with its limits, for a table.
+    /// The first line of the description with the constraints, for a table.
     pub(crate) fn line(&self) -> String {
         let about = self.about.lines().next().unwrap_or_default();
         match self.limits.as_slice() {
@@ -182,7 +182,7 @@ impl Property {
         }
     }
 
-    /// What it is to `clap`: no name of an option of ours begins like this.
+    /// The id for `clap`, which no option of the program can have.
     pub(super) fn id(&self) -> String {
         format!("\u{0}{}", self.path.join("\u{0}"))
     }
@@ -193,12 +193,12 @@ impl Property {
         let mut object = arguments;
         for name in path {
             let inner = object.entry(name.clone()).or_insert_with(|| Value::Object(Map::new()));
-            // As if it were not there.
+            // `null` counts as absent.
             if inner.is_null() {
                 *inner = Value::Object(Map::new());
             }
             let Value::Object(inner) = inner else {
-                return Err(format!("`{name}` is given as something else"));
+                return Err(format!("`{name}` is given as another value than an object"));
             };
             object = inner;
         }

@@ -1,5 +1,5 @@
-//! What a schema says, as far as a command line has words for it. A reader of schemas, not a judge: what is not
-//! understood here is written as JSON, and checked with the call.
+//! Types and constraints of a schema, as far as flags support them. Other values are written as JSON, and validated with
+//! the call.
 
 use serde_json::Value;
 
@@ -8,10 +8,10 @@ use super::{
     kind::{bounds, shown},
 };
 
-/// How deep flags go; what is deeper is written as JSON.
+/// The depth limit of flags; deeper objects are written as JSON.
 pub(super) const DEEPEST: usize = 4;
 
-/// Name, schema and whether it is required, of each property of an object or of its branches.
+/// The properties of an object or of its branches: name, schema, and `true` if required.
 pub(super) fn members<'s>(
     root: &'s Value,
     schema: &'s Value,
@@ -41,10 +41,10 @@ pub(super) fn members<'s>(
     all
 }
 
-/// What a reference stands for; a schema without one is itself. The name of the definition is added to `seen`.
+/// Resolves references of `schema`, and adds them to `seen`. A schema without a reference is returned unchanged.
 pub(super) fn resolve<'s>(root: &'s Value, schema: &'s Value, seen: &mut Vec<&'s str>) -> &'s Value {
     let mut schema = schema;
-    // A chain of references that goes round ends somewhere.
+    // The limit ends circular references.
     for _ in 0..16 {
         let Some(reference) = schema.get("$ref").and_then(Value::as_str) else { break };
         let Some(target) = reference.strip_prefix('#').and_then(|pointer| root.pointer(pointer)) else {
@@ -56,8 +56,8 @@ pub(super) fn resolve<'s>(root: &'s Value, schema: &'s Value, seen: &mut Vec<&'s
     schema
 }
 
-/// Whether a default is other than what everybody expects of an argument that is not there.
-pub(super) fn says_something(default: &Value) -> bool {
+/// Returns `true` if a default is worth showing: `null`, `false` and empty values are not.
+pub(super) fn is_notable(default: &Value) -> bool {
     match default {
         Value::Null | Value::Bool(false) => false,
         Value::Array(items) => !items.is_empty(),
@@ -66,14 +66,14 @@ pub(super) fn says_something(default: &Value) -> bool {
     }
 }
 
-/// What a value of a whole schema is.
+/// The type of a complete schema.
 pub(crate) fn kind_of(schema: &Value) -> Kind {
     kind(schema, schema, 0)
 }
 
-/// What a value of `schema` is.
+/// The type of `schema`.
 pub(super) fn kind(root: &Value, schema: &Value, depth: usize) -> Kind {
-    // What goes round is written as JSON.
+    // Recursive values are written as JSON.
     if depth > DEEPEST {
         return Kind::Json { text: true };
     }
@@ -105,7 +105,7 @@ pub(super) fn kind(root: &Value, schema: &Value, depth: usize) -> Kind {
     }
 }
 
-/// What a choice between schemas is: the only one that is not `null`, or one of documented constants.
+/// The type of a choice between schemas: the only one that is not `null`, or a choice of documented constants.
 fn branches(root: &Value, schema: &Value, depth: usize) -> Kind {
     let all = schema.get("oneOf").or_else(|| schema.get("anyOf")).and_then(Value::as_array);
     let all: Vec<_> = all.into_iter().flatten().filter(|it| it.get("type") != Some(&"null".into())).collect();
@@ -124,7 +124,7 @@ fn branches(root: &Value, schema: &Value, depth: usize) -> Kind {
     }
 }
 
-/// The types of a schema but `null`, which no flag says.
+/// The types of a schema without `null`, which a flag cannot express.
 fn types(schema: &Value) -> Vec<&str> {
     match schema.get("type") {
         Some(Value::String(name)) => vec![name],
@@ -135,7 +135,7 @@ fn types(schema: &Value) -> Vec<&str> {
     }
 }
 
-/// What holds of a value beside its type.
+/// The constraints of a value, as text.
 pub(super) fn limits(schema: &Value) -> Vec<String> {
     let range = |least: &str, most: &str, what: &str| {
         let words = bounds(schema.get(least), schema.get(most));
@@ -156,7 +156,7 @@ pub(super) fn limits(schema: &Value) -> Vec<String> {
         word("pattern", "matches "),
         word("format", "format: "),
         range("minItems", "maxItems", "item"),
-        schema.get("uniqueItems").filter(|it| **it == true).map(|_| "no item twice".to_owned()),
+        schema.get("uniqueItems").filter(|it| **it == true).map(|_| "unique items".to_owned()),
     ];
     all.into_iter().flatten().collect()
 }

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{
     kind::shown,
-    schema::{DEEPEST, kind, limits, members, resolve, says_something},
+    schema::{DEEPEST, is_notable, kind, limits, members, resolve},
 };
 
 /// The limit of properties that are listed for one value.
@@ -60,7 +60,7 @@ fn inner(root: &Value, name: &str, schema: &Value, required: bool, depth: usize)
     let target = resolve(root, schema, &mut Vec::new());
     let word = |keyword: &str| schema.get(keyword).or_else(|| target.get(keyword));
     let mut takes = kind(root, target, 0).words();
-    match word("default").filter(|value| says_something(value)) {
+    match word("default").filter(|value| is_notable(value)) {
         Some(default) => takes.push_str(&format!(" = {}", shown(default))),
         None if required => takes.push_str(", required"),
         None => {}

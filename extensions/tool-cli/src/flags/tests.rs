@@ -1,4 +1,4 @@
-//! Flags of schemas of many shapes.
+//! Tests of flags for schemas of many types.
 
 use serde_json::{Value, json};
 use tool_runtime::{
@@ -19,7 +19,7 @@ fn flags(schema: &Value) -> Vec<(String, String)> {
     properties(schema).iter().map(flag).collect()
 }
 
-/// Holds the flags of `schema` to what is `expected`, and `clap` to taking them.
+/// Asserts the flags of `schema`, and that `clap` accepts them.
 #[track_caller]
 fn check(schema: Value, expected: &[(&str, &str)]) {
     let expected: Vec<_> =
@@ -76,7 +76,7 @@ fn each_type_has_its_kind() {
 }
 
 #[test]
-fn names_that_no_command_line_takes_are_left_to_json() {
+fn names_that_are_no_valid_flags_are_given_as_json() {
     let text = json!({ "type": "string" });
     check(
         object(json!({
@@ -113,7 +113,7 @@ fn names_that_no_command_line_takes_are_left_to_json() {
 }
 
 #[test]
-fn what_goes_round_ends_and_what_is_deep_is_json() {
+fn recursion_ends_and_deep_objects_are_json() {
     let tree = json!({
         "type": "object",
         "properties": { "tree": { "$ref": "#/$defs/tree" }, "json": { "$ref": "#/$defs/json" } },
@@ -134,8 +134,8 @@ fn what_goes_round_ends_and_what_is_deep_is_json() {
 }
 
 #[test]
-fn the_branches_of_a_choice_have_their_flags_together() {
-    /// Where to look.
+fn branches_of_a_choice_share_their_flags() {
+    /// A place.
     #[derive(Deserialize, Serialize, JsonSchema)]
     #[serde(crate = "tool_runtime::serde", tag = "kind", rename_all = "lowercase")]
     #[schemars(crate = "tool_runtime::schemars")]
@@ -153,7 +153,7 @@ fn the_branches_of_a_choice_have_their_flags_together() {
 }
 
 #[test]
-fn what_is_written_is_read_as_the_schema_says() {
+fn values_are_parsed_by_the_type_of_the_schema() {
     let integer = Kind::Integer { least: Some(json!(1)), most: Some(json!(14)) };
     assert_eq!(integer.read("14"), Ok(json!(14)));
     for wrong in ["0", "15", "1.0", "", "x", "18446744073709551616"] {
@@ -176,7 +176,7 @@ fn what_is_written_is_read_as_the_schema_says() {
     assert_eq!(Kind::Choice(vec![json!(1), json!("a")]).read("1"), Ok(json!(1)));
 }
 
-// What begins with a dash and is a number is no flag, whatever takes it.
+// A number that begins with a dash is a value of every type.
 #[test]
 fn negative_numbers_are_values() {
     let integer = json!({ "type": "integer" });

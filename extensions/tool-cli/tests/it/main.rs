@@ -1,4 +1,4 @@
-//! What a program says of its command line. What people see of one is tested with the example `weather-cli`.
+//! Tests of the library. Tests of the output are in the example `weather-cli`.
 #![allow(clippy::unwrap_used, reason = "a test may")]
 
 use std::{
@@ -33,7 +33,7 @@ impl Notes {
     }
 }
 
-/// What a command does with a program.
+/// The body of a command.
 type Body = Box<dyn Fn(&Program) -> Result<Exit, Failure>>;
 
 struct Look(Body);
@@ -48,7 +48,7 @@ impl Command for Look {
     }
 }
 
-/// What `look` ends with in `cli`, and why, as it does what `body` says.
+/// The exit code of `look` in `cli` with this body, and the message of its failure.
 fn look(cli: Cli, body: impl Fn(&Program) -> Result<Exit, Failure> + 'static) -> (Exit, String) {
     let why = Rc::new(RefCell::new(String::new()));
     let told = Rc::clone(&why);
@@ -89,7 +89,7 @@ fn a_command_sees_the_tools_without_their_values() {
 }
 
 #[test]
-fn a_value_is_opened_where_a_runtime_waits_for_it() {
+fn values_are_provided_within_a_runtime() {
     let cli = Cli::new().provide_with(|builder| {
         let open = async { io::Result::Ok(Database(4)) };
         tokio::runtime::Handle::current().block_on(open).map(|database| builder.provide(database))
@@ -103,7 +103,7 @@ fn a_value_is_opened_where_a_runtime_waits_for_it() {
 }
 
 #[test]
-fn a_program_whose_tools_cannot_be_called_says_why_and_ends_with_4() {
+fn unusable_tools_are_reported_with_exit_code_4() {
     let callable = |program: &Program| program.callable().map(|_| Exit::Done);
     let (exit, why) = look(Cli::new(), callable);
     assert_eq!((exit, exit.code()), (Exit::Unusable, 4));
@@ -113,15 +113,15 @@ fn a_program_whose_tools_cannot_be_called_says_why_and_ends_with_4() {
         Cli::new().provide_with(|_| Err(anyhow::anyhow!("locked").context("the database is not there")));
     let (exit, why) = look(cli, callable);
     assert_eq!(exit, Exit::Unusable);
-    assert_eq!(why, "what the tools need is not there: the database is not there: locked");
+    assert_eq!(why, "the values of the tools cannot be provided: the database is not there: locked");
 
-    // What only comes with the values would be in no list.
+    // A tool that is added with the values would be missing in lists.
     let cli = Cli::new().provide_with(|builder| builder.provide(Database(3)).toolset(Notes));
     let (exit, why) = look(cli, callable);
     assert_eq!(exit, Exit::Unusable);
     assert_eq!(
         why,
-        "the tool `notes` is added where values are provided, so that no list has it; add it by `Cli::tools`"
+        "the tool `notes` is added by `Cli::provide_with`, so that no command can list it; add it with `Cli::tools`"
     );
 
     let cli = Cli::new().tools(|builder| builder.expect(["absent"]));
@@ -131,7 +131,7 @@ fn a_program_whose_tools_cannot_be_called_says_why_and_ends_with_4() {
 }
 
 #[test]
-fn values_are_made_for_calls_alone() {
+fn values_are_provided_only_for_calls() {
     let run = |response: &str| {
         let path = format!("{}/response.json", env!("CARGO_TARGET_TMPDIR"));
         std::fs::write(&path, response).unwrap();
@@ -143,7 +143,7 @@ fn values_are_made_for_calls_alone() {
     assert_eq!(run(call), Exit::Unusable);
 }
 
-/// Says that the test is the program that it starts.
+/// The variable that makes the test the program that it starts.
 #[cfg(unix)]
 const AS_PROGRAM: &str = "TOOL_CLI_TEST_AS_PROGRAM";
 
@@ -170,17 +170,17 @@ fn a_program_whose_tool_blocks() -> ! {
 
 #[cfg(unix)]
 #[test]
-fn ctrl_c_ends_a_call_that_blocks_at_the_second_time() {
+fn a_second_ctrl_c_ends_a_call_that_blocks() {
     if env::var_os(AS_PROGRAM).is_some() {
         a_program_whose_tool_blocks();
     }
     let mut program = process::Command::new(env::current_exe().unwrap());
-    let this = "ctrl_c_ends_a_call_that_blocks_at_the_second_time";
+    let this = "a_second_ctrl_c_ends_a_call_that_blocks";
     let program = program.args(["--exact", this, "--nocapture"]).env(AS_PROGRAM, "");
     let mut child = program.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     let mut told = BufReader::new(child.stderr.take().unwrap()).lines();
     assert_eq!(told.next().unwrap().unwrap(), "blocked");
-    // How often it was heard by now is not to be seen from outside.
+    // The number of signals that the program handled is not observable.
     let ended = (0..2000).find_map(|_| {
         let kill = process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
         assert!(kill.unwrap().success());
@@ -191,7 +191,7 @@ fn ctrl_c_ends_a_call_that_blocks_at_the_second_time() {
 }
 
 #[test]
-fn a_command_takes_the_place_of_one_of_the_same_name() {
+fn a_command_replaces_one_of_the_same_name() {
     struct Own(&'static str, Exit);
     impl Command for Own {
         fn grammar(&self) -> clap::Command {
@@ -209,6 +209,6 @@ fn a_command_takes_the_place_of_one_of_the_same_name() {
     for (name, exit) in [("list", Exit::Refused), ("help", Exit::Refused), ("own", Exit::Failed)] {
         assert_eq!(cli().run(["program", name]), exit, "{name}");
     }
-    // Completions, too, hold none of what is no longer there.
+    // Completions contain no replaced command.
     assert_eq!(cli().run(["program", "completions", "bash"]), Exit::Done);
 }
