@@ -147,3 +147,29 @@ impl fmt::Debug for ContentHash {
         write!(f, "{self}")
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use super::*;
+
+    // As `serde_json/arbitrary_precision` writes them, which this program does not enable.
+    #[test]
+    fn a_number_that_kept_its_spelling_is_written_as_one_that_did_not() {
+        for (kept, held) in [
+            ("1", "1"),
+            ("-9223372036854775808", "-9223372036854775808"),
+            ("18446744073709551615", "18446744073709551615"),
+            ("18446744073709551616", "1.8446744073709552e+19"),
+            ("1.10", "1.1"),
+            ("1e2", "100.0"),
+            ("1e400", "1e400"),
+        ] {
+            let mut written = Vec::new();
+            AsHeld.write_number_str(&mut written, kept).unwrap();
+            assert_eq!(String::from_utf8(written).unwrap(), held, "{kept}");
+            let value: serde_json::Value = serde_json::from_str(held).unwrap_or_default();
+            assert!(value.is_null() || value.to_string() == held, "{held}");
+        }
+    }
+}

@@ -1,9 +1,10 @@
 use std::{
-    future::Future,
+    future::{Future, poll_fn},
     hash::{BuildHasher, BuildHasherDefault, DefaultHasher},
     pin::pin,
     sync::{Arc, Mutex},
     task::{Context, Poll, Waker},
+    thread,
     time::{Duration, Instant},
 };
 
@@ -11,8 +12,9 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 use tool_core::{
     __private::{current_grace, within_grace},
-    Actions, CallAddress, CallId, CallSink, ConfirmationAnswer, ErrorKind, Needed, Progress, Provided,
-    Resource, ResourceBody, RunContext, Running, ToolContext, ToolError, ToolOutput, WithCallId,
+    Actions, CallAddress, CallId, CallSink, ConfirmationAnswer, ErrorKind, LogLevel, LogLine, Needed,
+    Progress, Provided, Resource, ResourceBody, RunContext, Running, ToolContext, ToolError, ToolOutput,
+    WithCallId,
 };
 
 /// Polls what is ready at once.
@@ -175,6 +177,35 @@ fn a_sink_that_takes_nothing_does_nothing() {
     let cx = ToolContext::for_test().with_sink(Arc::new(Deaf));
     now(cx.update("half"));
     assert!(cx.has_sink() && cx.progress(Progress::new(1.0)).is_ok());
+    assert!(cx.try_update("half") && cx.log(LogLine::new(LogLevel::Info, "here")).is_ok());
+}
+
+// K01
+#[test]
+fn a_sink_that_knows_only_how_to_wait_is_asked_once_or_waited_for() {
+    /// Has room when it was asked often enough.
+    struct Slow(Arc<Mutex<u32>>);
+    impl CallSink for Slow {
+        fn update(&self, _: ToolOutput) -> Running<'_, ()> {
+            Box::pin(poll_fn(|task| {
+                let mut left = self.0.lock().unwrap();
+                if *left == 0 {
+                    return Poll::Ready(());
+                }
+                *left -= 1;
+                let waker = task.waker().clone();
+                thread::spawn(move || waker.wake());
+                Poll::Pending
+            }))
+        }
+    }
+    let left = Arc::new(Mutex::new(1));
+    let sink = Slow(Arc::clone(&left));
+    assert!(!sink.try_update("half".into()));
+    assert!(sink.try_update("half".into()));
+    *left.lock().unwrap() = 3;
+    sink.blocking_update("half".into()).unwrap();
+    assert_eq!(*left.lock().unwrap(), 0);
 }
 
 fn answer(confirmed: bool) -> ConfirmationAnswer {
