@@ -42,11 +42,15 @@ impl Backlog {
 
     /// Keeps `update`, if there is room and its call runs.
     pub(super) fn try_add(&self, attempt: u32, update: ToolOutput) -> bool {
-        let mut kept = self.lock();
-        let has_room = !kept.is_over && kept.updates.len() < ROOM;
+        let has_room = {
+            let mut kept = self.lock();
+            let has_room = !kept.is_over && kept.updates.len() < ROOM;
+            if has_room {
+                kept.updates.push_back((attempt, update));
+            }
+            has_room
+        };
         if has_room {
-            kept.updates.push_back((attempt, update));
-            drop(kept);
             self.news.notify_one();
         }
         has_room
@@ -59,12 +63,13 @@ impl Backlog {
     /// If the call is over.
     pub(super) fn add(&self, attempt: u32, update: ToolOutput) -> Result<(), ToolError> {
         let is_full = |kept: &mut Kept| !kept.is_over && kept.updates.len() >= ROOM;
-        let mut kept = self.room.wait_while(self.lock(), is_full).unwrap_or_else(PoisonError::into_inner);
-        if kept.is_over {
-            return Err(ToolError::cancelled());
+        {
+            let mut kept = self.room.wait_while(self.lock(), is_full).unwrap_or_else(PoisonError::into_inner);
+            if kept.is_over {
+                return Err(ToolError::cancelled());
+            }
+            kept.updates.push_back((attempt, update));
         }
-        kept.updates.push_back((attempt, update));
-        drop(kept);
         self.news.notify_one();
         Ok(())
     }

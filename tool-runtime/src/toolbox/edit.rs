@@ -333,9 +333,11 @@ fn put_or_added(is_replaced: bool) -> ToolboxChange {
 
 /// Where the same thing was removed and added, it was replaced; nothing at all is a change of the settings.
 fn settled(events: Vec<ToolboxEvent>) -> Vec<ToolboxEvent> {
-    let is = |event: &ToolboxEvent, as_change| match event {
-        ToolboxEvent::Tool { change, .. } | ToolboxEvent::ToolSet { change, .. } => *change == as_change,
-        ToolboxEvent::Settings => false,
+    let is = |event: &ToolboxEvent, expected| {
+        matches!(
+            event,
+            ToolboxEvent::Tool { change, .. } | ToolboxEvent::ToolSet { change, .. } if *change == expected
+        )
     };
     let with = |event: &ToolboxEvent, change| match event {
         ToolboxEvent::Tool { name, .. } => ToolboxEvent::tool(name, change),
