@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use tool_runtime::{
-    AnswerError, ApprovalRequest, CallAddress, CallOutcome, ConfirmationAnswer, ErrorKind, ExecutorError,
-    MemoryOpenCalls, OpenCallStore, OpenFilter, OpenRecord, OpenStoreError, Operation, ProgramKey,
-    SharedOpenCalls, ToolCall, prelude::*,
+    AnswerError, ApprovalRequest, CallAddress, CallOutcome, ConfirmationAnswer, ContentHash, ErrorKind,
+    ExecutorError, MemoryOpenCalls, OpenCallStore, OpenFilter, OpenRecord, OpenStoreError, Operation,
+    ProgramKey, SharedOpenCalls, ToolCall, prelude::*,
 };
 
 use super::{
@@ -24,6 +24,96 @@ fn a_store_that_outlives_the_process_needs_a_key() {
     assert!(error.to_string().ends_with("set one by `program_key`"));
     assert!(build().program_key(ProgramKey::new([1; 32])).build().is_ok());
     assert!(building(Registry::builder()).open_calls(MemoryOpenCalls::new()).build().is_ok());
+}
+
+fn record(run: Option<&str>, call_id: &str, serial: u64) -> OpenRecord {
+    let address = CallAddress { run: run.map(Into::into), call_id: call_id.into(), serial };
+    let tag = ContentHash::of(&address);
+    let record = json!({ "address": address, "kind": "external", "openedAtMs": 0, "body": "", "tag": tag });
+    serde_json::from_value(record).unwrap()
+}
+
+// X05
+#[test]
+fn a_store_lists_the_records_of_a_run_or_of_an_id_and_removes_each_once() {
+    async fn check(store: impl OpenCallStore) {
+        let all = [record(Some("r"), "a", 0), record(Some("r"), "b", 1), record(Some("s"), "a", 2)];
+        let all = all.into_iter().chain([record(None, "a", 3), record(None, "a", 4)]);
+        let all: Vec<_> = all.collect();
+        for record in &all {
+            store.put(record.clone()).await.unwrap();
+            assert_eq!(store.put(record.clone()).await, Err(OpenStoreError::Exists));
+        }
+        let listed = async |run: Option<&str>, call_id: Option<&str>| {
+            let mut filter = OpenFilter::default();
+            (filter.run, filter.call_id) = (run.map(Into::into), call_id.map(Into::into));
+            let mut serials: Vec<_> =
+                store.list(&filter).await.unwrap().iter().map(|it| it.address.serial).collect();
+            serials.sort_unstable();
+            serials
+        };
+        assert_eq!(listed(None, None).await, [0, 1, 2, 3, 4]);
+        assert_eq!(listed(Some("r"), None).await, [0, 1]);
+        assert_eq!(listed(None, Some("a")).await, [0, 2, 3, 4]);
+        assert_eq!(listed(Some("r"), Some("a")).await, [0]);
+        assert_eq!(listed(Some("s"), Some("b")).await, [0; 0]);
+        assert_eq!(listed(Some("t"), None).await, [0; 0]);
+
+        let mut other = all[3].clone();
+        other.tag = ContentHash::of("another record of the address");
+        assert!(!store.consume(&other).await.unwrap());
+        assert_eq!(store.get(&other.address).await.unwrap(), Some(all[3].clone()));
+        assert!(store.consume(&all[3]).await.unwrap() && !store.consume(&all[3]).await.unwrap());
+        assert_eq!(store.get(&other.address).await.unwrap(), None);
+        assert_eq!(listed(None, Some("a")).await, [0, 2, 4]);
+        assert!(!store.consume(&record(None, "z", 9)).await.unwrap());
+    }
+    crate::run(async {
+        check(MemoryOpenCalls::new()).await;
+        check(Folder::new()).await;
+    });
+}
+
+// D02: two processes with one store give no two calls one address.
+#[test]
+fn calls_are_numbered_from_zero_unless_their_store_outlives_the_process() {
+    crate::run(async {
+        let serial = async |builder: tool_runtime::ExecutorBuilder| {
+            let outcomes = builder.build().unwrap().run(calls(&["wipe"])).await;
+            outcomes[0].address().unwrap().serial
+        };
+        let counter = Counter::default();
+        assert_eq!(serial(wiping(&counter)).await, 0);
+        assert_eq!(serial(wiping(&counter).open_calls(MemoryOpenCalls::new())).await, 0);
+        let folder = Folder::new();
+        let durable = || wiping(&counter).open_calls(folder.clone()).program_key(ProgramKey::new([1; 32]));
+        let (first, second) = (serial(durable()).await, serial(durable()).await);
+        assert!(first > 1 << 14 && second > 1 << 14 && first != second, "{first} {second}");
+    });
+}
+
+// I17
+#[test]
+fn secret_arguments_in_memory_are_not_read_by_a_tool_that_was_changed() {
+    let changed = {
+        /// Goes on, and shows everything.
+        #[tool(register = false, long_running)]
+        fn sync(token: String) -> ToolOutput {
+            ToolOutput::from(token)
+        }
+        Registry::builder().tool::<sync>()
+    };
+    crate::run(async {
+        let store = SharedOpenCalls::new(MemoryOpenCalls::new());
+        let of = |tools| building(tools).open_calls(store.clone()).build().unwrap();
+        let executor = of(Registry::builder().tool::<sync>());
+        let outcomes = executor.run(one("sync", r#"{"token":"hunter2"}"#)).await;
+        let address = outcomes[0].address().unwrap();
+        let refused = AnswerError::SecretsUnavailable(address.into());
+        assert_eq!(of(changed).open_arguments(address).await.unwrap_err(), refused);
+        assert_eq!(of(Registry::builder()).open_arguments(address).await.unwrap_err(), refused);
+        assert!(executor.open_arguments(address).await.unwrap().as_str().contains("hunter2"));
+    });
 }
 
 /// Waits for a person.
