@@ -43,6 +43,9 @@ fn two_tools_of_one_name_are_reported_with_both_places() {
     let lines: Vec<_> = sites.iter().flatten().map(ToString::to_string).collect();
     assert!(text.starts_with("the tools cannot be used: 2 tools are named `twice`: "), "{text}");
     assert!(lines.iter().all(|line| line.contains("build.rs:") && text.contains(line)), "{text}");
+    let named = ": 2 tools are named `twice`: ";
+    let fix = "; rename one, or say `replace` for the one to keep";
+    assert_eq!(text, format!("the tools cannot be used{named}{}{fix}", lines.join(", ")));
 }
 
 // A17

@@ -41,6 +41,7 @@ fn an_unknown_tool_is_an_error_with_close_names() {
     assert_eq!(error.feedback(), "Tool not found: get_wether\nDid you mean `get_weather` or `get_water`?");
     assert_eq!(feedback(tools(), "weather", "{}"), "Tool not found: weather\nDid you mean `get_weather`?");
     assert_eq!(feedback(tools(), "zzz", "{}"), "Tool not found: zzz");
+    assert_eq!(feedback(tools(), " zz\n\n z  z ", "{}"), "Tool not found: zz z z");
     let long = "a b\n".repeat(200);
     assert!(feedback(tools(), &long, "{}").len() < 200);
 }

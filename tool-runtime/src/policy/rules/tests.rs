@@ -257,6 +257,10 @@ fn a_pointer_goes_into_every_item_of_a_list() {
     let first = Rules::new([Rule::deny("t").at("/files/0", etc())]);
     assert!(denies(&first, json!({ "files": ["/etc", "/tmp"] })));
     assert!(!denies(&first, json!({ "files": ["/tmp", "/etc"] })));
+    let second = Rules::new([Rule::deny("t").at("/files/1/path", etc())]);
+    assert!(denies(&second, json!({ "files": [{ "path": "/tmp" }, { "path": "/etc" }] })));
+    assert!(!denies(&second, json!({ "files": [{ "path": "/etc" }, { "path": "/tmp" }] })));
+    assert!(!denies(&second, json!({ "files": [{ "path": "/etc" }] })));
 }
 
 #[test]

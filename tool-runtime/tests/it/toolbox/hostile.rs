@@ -157,6 +157,15 @@ fn what_panics_when_it_is_dropped_is_no_panic_of_whoever_offers_or_removes_it() 
         silent.asked.store(1, Ordering::SeqCst);
         silent
     }
+    let registries = [
+        Registry::builder().add(silent()),
+        Registry::builder().replace(silent()),
+        Registry::builder().output_tool(silent()),
+    ];
+    for registry in registries {
+        let text = registry.build().unwrap_err().to_string();
+        assert!(text.contains("Hostile` panicked when it was made: assertion"), "{text}");
+    }
     let toolbox = Toolbox::new();
     assert!(toolbox.add(silent()).is_err());
     assert!(toolbox.replace(silent()).is_err());

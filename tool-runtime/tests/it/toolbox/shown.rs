@@ -36,6 +36,25 @@ fn a_tool_must_pass_all_that_is_said() {
 
 // I10
 #[test]
+fn a_tool_is_hidden_however_it_was_added_unless_it_is_part_of_the_framework() {
+    let toolbox = Toolbox::new();
+    toolbox.add(tool("a", "here")).unwrap();
+    toolbox.add_all(tools(&["b", "c"], "here")).unwrap();
+    toolbox.replace(tool("d", "here")).unwrap();
+    toolbox.replace(tool("a", "there")).unwrap();
+    toolbox.add_framework_tool(tool("e", "here")).unwrap();
+    toolbox.set_output_tool(tool(tool_runtime::OUTPUT_TOOL, "here")).unwrap();
+    let framework = ["e", tool_runtime::OUTPUT_TOOL];
+    assert_eq!(shown(&toolbox, Visibility::all().only(["x"])), framework);
+    // One that takes the place of such a tool is one itself.
+    toolbox.replace(tool("e", "there")).unwrap();
+    toolbox.set_tools(tools(&["a", "f"], "here")).unwrap();
+    assert_eq!(shown(&toolbox, Visibility::all().only(["x"])), framework);
+    assert_eq!(shown(&toolbox, Visibility::all()), ["a", "e", "f", tool_runtime::OUTPUT_TOOL]);
+}
+
+// I10
+#[test]
 fn a_predicate_sees_the_run() {
     let toolbox = toolbox();
     toolbox.show(Visibility::all().when(|cx, tool| cx.agent() == Some("coder") || tool.name() != "shell"));
