@@ -10,8 +10,8 @@ use proptest::{collection::vec, option, prelude::*, test_runner::Config};
 use serde::{Serialize, de::DeserializeOwned};
 use tool_runtime::{
     Actions, ApprovalRequest, CallAddress, CallOutcome, Content, Correction, ErrorKind, Executor, Incomplete,
-    Operation, Pending, Resource, ResourceBody, ToolCall, ToolName, ToolResult, Violation, Violations,
-    prelude::*,
+    Operation, Pending, Resource, ResourceBody, ResultMessage, ToolCall, ToolName, ToolResult, Violation,
+    Violations, prelude::*,
 };
 
 /// `stored` read again and stored again, which is the same text.
@@ -92,17 +92,19 @@ fn output() -> impl Strategy<Value = ToolOutput> {
         vec(content(), 0..3).prop_map(ToolOutput::new),
         (vec(content(), 0..3), value()).prop_map(|(all, value)| ToolOutput::new(all).with_structured(value)),
     ];
-    (body, option::of(value()), option::of(".{0,4}"), option::of(object()), any::<(bool, bool)>()).prop_map(
-        |(body, details, operation, state, (fails, last))| {
+    let ids = (option::of(".{0,4}"), option::of(".{0,4}"));
+    (body, option::of(value()), ids, (option::of(object()), option::of(object())), any::<(bool, bool)>())
+        .prop_map(|(body, details, (operation, child_run), (meta, state), (fails, last))| {
             let output = details.into_iter().fold(body, ToolOutput::with_details);
+            let output = meta.into_iter().fold(output, ToolOutput::with_meta);
             let output = operation.into_iter().fold(output, ToolOutput::with_operation_id);
+            let output = child_run.into_iter().fold(output, ToolOutput::with_child_run_id);
             let output = state
                 .into_iter()
                 .fold(output, |output, state| output.with_actions(Actions { state, ..Actions::default() }));
             let output = if fails { output.as_failure() } else { output };
             if last { output.as_final() } else { output }
-        },
-    )
+        })
 }
 
 /// An error with a source of its own.
@@ -147,9 +149,14 @@ fn error() -> impl Strategy<Value = ToolError> {
 
 fn result() -> impl Strategy<Value = ToolResult> {
     let outcome = prop_oneof![output().prop_map(Ok), error().prop_map(Err)];
-    ("[a-z]{1,4}", ".{0,5}", outcome, any::<(u32, u32, i32)>()).prop_map(
-        |(id, name, outcome, (attempts, took, finished))| {
-            let mut result = ToolResult::new(id.into(), name, outcome);
+    ("[a-z]{1,4}", ".{0,5}", outcome, vec(vec(content(), 0..2), 0..2), any::<(u32, u32, i32)>()).prop_map(
+        |(id, name, outcome, follow_ups, (attempts, took, finished))| {
+            let mut result = ToolResult::new(id.clone().into(), name, outcome);
+            if !follow_ups.is_empty() {
+                let answer = ResultMessage::answer(id, result.content().into_owned());
+                let messages = follow_ups.into_iter().map(ResultMessage::user);
+                assert!(result.replace_by(std::iter::once(answer).chain(messages)));
+            }
             result.attempts = attempts;
             result.duration = Duration::from_micros(took.into());
             let distance = Duration::from_millis(finished.unsigned_abs().into());
@@ -199,6 +206,13 @@ proptest! {
         }
         prop_assert_eq!(read.details(), output.details());
         prop_assert_eq!((read.is_failure(), read.is_final()), (output.is_failure(), output.is_final()));
+        prop_assert_eq!(read.meta(), output.meta());
+        let actions = |output: &ToolOutput| output.actions().cloned().unwrap_or_default();
+        prop_assert_eq!(actions(&read), actions(&output));
+        prop_assert_eq!(
+            (read.child_run_id(), read.operation_id()),
+            (output.child_run_id(), output.operation_id())
+        );
     }
 
     #[test]
@@ -223,7 +237,7 @@ proptest! {
         prop_assert_eq!(read.text(), result.text());
         let actions = |result: &ToolResult| result.actions().cloned().unwrap_or_default();
         prop_assert_eq!((read.is_error(), actions(&read)), (result.is_error(), actions(&result)));
-        prop_assert_eq!(read.finished_at, result.finished_at);
+        prop_assert_eq!((read.finished_at, read.follow_ups()), (result.finished_at, result.follow_ups()));
         prop_assert_eq!(read.duration.as_millis(), result.duration.as_millis());
     }
 

@@ -286,10 +286,15 @@ fn failures_and_panics_mark_the_span_and_end_it() {
 #[test]
 fn each_of_several_attempts_has_a_span() {
     let executor = Executor::builder(tools()).retry(RetryPolicy::new(Retry::DEFAULT)).build().unwrap();
-    let spans = spans(&executor, vec![ToolCall::new("fail", "{}")]);
-    let attempts: Vec<_> = spans.iter().filter_map(|span| span.fields.get("attempt")).collect();
-    assert_eq!(attempts, ["1", "2"]);
-    assert_eq!(spans[0].path, "execute_tools/execute_tool/attempt");
+    let attempts = || {
+        let spans = spans(&executor, vec![ToolCall::new("fail", "{}")]);
+        assert_eq!(spans[0].path, "execute_tools/execute_tool/attempt");
+        spans.iter().filter_map(|span| span.fields.get("attempt").cloned()).collect::<Vec<_>>()
+    };
+    assert_eq!(attempts(), ["1", "2"]);
+    // The same where somebody listens.
+    let _listener = executor.subscribe();
+    assert_eq!(attempts(), ["1", "2"]);
 }
 
 // W06

@@ -304,6 +304,14 @@ fn items_of_a_stream_without_their_end_or_their_beginning_are_kept() {
     // No event tells that it begins.
     let made = json!({ "type": "message", "id": "msg_1", "role": "assistant", "content": [{ "type": "output_text", "text": "Hi" }] });
     assert_eq!(told(std::slice::from_ref(&delta)), json!([made]));
+    // Its end brings it as a whole, whether or not an event told that it begins.
+    let mut done = item.clone();
+    done["status"] = "completed".into();
+    done["content"] = json!([{ "type": "output_text", "text": "Hi", "annotations": [] }]);
+    let added = event("output_item.added", json!({ "output_index": 0, "item": item }));
+    let ended = event("output_item.done", json!({ "output_index": 0, "item": done }));
+    assert_eq!(told(&[added, ended.clone()]), json!([done]));
+    assert_eq!(told(&[ended]), json!([done]));
     // The end of the response brings it as a whole, and its text is told once.
     let whole = json!({ "type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": [{ "type": "output_text", "text": "Hi", "annotations": [] }] });
     let thought = json!({ "type": "reasoning", "id": "rs_1", "summary": [{ "type": "summary_text", "text": "Hm." }], "encrypted_content": "gAAA" });

@@ -4,7 +4,7 @@ use proptest::{collection::vec, option, prelude::*, sample::select, test_runner:
 use serde_json::{Value, json};
 use tool_runtime::dialect::Dialect;
 
-use super::{assembled, bound, call, cut_off, told};
+use super::{assembled, assistant::message, bound, call, cut_off, told};
 
 /// A chunk with one part of a call; `null` and what is absent are the same.
 fn chunk(index: Value, id: Value, name: Value, arguments: &str) -> Value {
@@ -204,6 +204,8 @@ fn a_custom_tool_is_called_in_a_stream_as_in_a_whole_response() {
     let done = assembled(&Dialect::openai_chat(), &events);
     assert_eq!(told(&done.calls), [call("1", "run", "1 + 1")]);
     assert!(cut_off(&done.calls).is_empty());
+    let whole = json!({ "id": "1", "type": "custom", "custom": { "name": "run", "input": "1 + 1" } });
+    assert_eq!(message(&done)["tool_calls"], json!([whole]));
 }
 
 #[test]
