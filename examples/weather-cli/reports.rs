@@ -3,7 +3,7 @@
 use futures_util::{Stream, StreamExt, stream};
 use tool_runtime::{Content, Progress, prelude::*};
 
-/// Observes a city, hour by hour.
+/// Observes a city, hour by hour, until the station closes after 20 hours.
 #[tool(read_only)]
 fn observe<'c>(
     /// City name.
@@ -13,9 +13,12 @@ fn observe<'c>(
     #[arg(default = 3)]
     hours: u8,
     cx: &'c ToolContext,
-) -> impl Stream<Item = String> + use<'c> {
+) -> impl Stream<Item = Result<String, String>> + use<'c> {
     stream::iter(1..=hours).then(move |hour| {
-        let line = format!("{city}, hour {hour}: {} °C\n", 14 + hour % 5);
+        let line = match hour {
+            21.. => Err("the station is closed".to_owned()),
+            _ => Ok(format!("{city}, hour {hour}: {} °C\n", 14 + hour % 5)),
+        };
         async move {
             let progress = Progress::new(f64::from(hour)).of(f64::from(hours));
             // Progress that cannot be delivered is no reason to stop.

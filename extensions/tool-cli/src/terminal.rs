@@ -108,7 +108,7 @@ impl Terminal {
         self.stage.tell(&(Reveal::json(json) + "\n"));
     }
 
-    /// Writes an error. Text of others in `message` must be [inset](crate::harmless::inset) by the caller.
+    /// Writes an error. Text of others in `message` must be [inset] by the caller.
     pub(crate) fn error(&self, message: &str) {
         if !message.is_empty() {
             self.tell(

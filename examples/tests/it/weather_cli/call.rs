@@ -121,6 +121,15 @@ fn progress_is_lines_in_a_pipe_and_streamed_text_is_written_once() {
     );
 }
 
+// K10: the parts that arrived are shown, and are no result.
+#[test]
+fn the_parts_of_a_failed_stream_are_on_the_standard_error() {
+    let err = weather(["call", "observe", "--city", "Oslo", "--hours", "24"]).failed(1);
+    assert_eq!(err.matches("Oslo, hour 1: 15 °C\n").count(), 1, "{err}");
+    assert_eq!(err.matches("Oslo, hour 20: 14 °C\n").count(), 1, "{err}");
+    assert!(err.ends_with("the station is closed\n"), "{err}");
+}
+
 // F: coerced values are reported.
 #[test]
 fn corrections_are_reported() {

@@ -110,6 +110,11 @@ fn progress_is_a_bar_and_streamed_text_is_written_once() {
     for line in ["Oslo, hour 1: 15 °C\n", "Oslo, hour 2: 16 °C\n", "Oslo, hour 3: 17 °C\n"] {
         assert_eq!(out.matches(line).count(), 1, "{line} in {out}");
     }
+    // K10
+    let out = seen(program().args(["call", "observe", "--city", "Oslo", "--hours", "24"]), 80, 1);
+    for line in ["Oslo, hour 1: 15 °C\n", "Oslo, hour 20: 14 °C\n", "the station is closed\n"] {
+        assert_eq!(out.matches(line).count(), 1, "{line} in {out}");
+    }
     // A terminal without bars receives lines.
     let out = seen(
         program().args(["call", "observe", "--city", "Oslo", "--hours", "1"]).env("TERM", "dumb"),
