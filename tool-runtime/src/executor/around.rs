@@ -305,7 +305,7 @@ impl Surroundings {
 impl Drop for Surroundings {
     fn drop(&mut self) {
         let begun = self.begun.get_mut().unwrap_or_else(PoisonError::into_inner);
-        for subject in std::mem::take(begun).into_values() {
+        while let Some((_, subject)) = begun.pop_first() {
             let error = ToolError::cancelled().of_tool(subject.name.to_string());
             let id = subject.address.call_id.clone();
             let result = Arc::new(ToolResult::new(id, Arc::clone(&subject.name), Err(error)));

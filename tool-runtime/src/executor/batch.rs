@@ -107,11 +107,11 @@ impl Batch {
             calls.iter_mut().for_each(|call| executor.repair(call));
         }
         let token = run.as_ref().map_or_else(CancellationToken::new, |run| run.cancellation().child_token());
-        // Whoever drops the batch cancels its calls; whoever waits for its end does not cancel what they
-        // have started.
-        let guard = token.clone().drop_guard();
         let outlet = Outlet::new(stream, executor, run.as_ref());
         let around = Surroundings::new(outlet, run, token, executor.settings.grace_period);
+        // Whoever drops the batch cancels its calls; whoever waits for its end does not cancel what they
+        // have started.
+        let guard = around.token.drop_guard_ref();
         let first = executor.arrivals.fetch_add(calls.len() as u64, Ordering::Relaxed);
         let asked = (first..).zip(&calls).enumerate().map(|(at, (serial, call))| {
             let confirmed = confirmed.get(at);
@@ -141,7 +141,9 @@ impl Batch {
                         outcomes.extend(Box::pin(group).await);
                     }
                     around.end_group(outcomes.get(before..).unwrap_or_default());
-                    if let (Some(steering), None) = (&steering, around.stop()) {
+                    if let Some(steering) = &steering
+                        && around.stop().is_none()
+                    {
                         stop = Box::pin(around.steered(&**steering)).await;
                     }
                 }
