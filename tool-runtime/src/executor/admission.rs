@@ -21,8 +21,13 @@ pub(super) fn is_external(
 }
 
 /// The denial of a call by a rule that looks at nothing but its name.
-pub(super) fn denied_by_name(executor: &Inner, call: &ToolCall) -> Option<ToolError> {
-    match executor.settings.rules.iter().find_map(|rules| rules.denial(&call.name))? {
+pub(super) fn denied_by_name(
+    executor: &Inner,
+    call: &ToolCall,
+    definition: Option<&ToolDefinition>,
+) -> Option<ToolError> {
+    let raw = definition.map_or(&*call.name, ToolDefinition::raw_name);
+    match executor.settings.rules.iter().find_map(|rules| rules.denial(&call.name, raw))? {
         Permission::Deny { reason } => Some(ToolError::new(ErrorKind::Denied, reason)),
         _ => None,
     }

@@ -11,10 +11,13 @@ use std::{
     task::Poll,
 };
 
-use tokio::sync::Notify;
-use tool_core::{ToolError, ToolOutput};
+use tokio::{
+    sync::Notify,
+    time::{Instant, timeout_at},
+};
+use tool_core::{ToolContext, ToolError, ToolOutput};
 
-use super::reports::CallReports;
+use super::{patience::Patience, reports::CallReports};
 
 /// The most updates of one call.
 const ROOM: usize = 64;
@@ -95,8 +98,14 @@ impl Backlog {
 }
 
 impl CallReports {
-    /// Runs `body`, and shows what it reports without waiting: meanwhile, and all of it before this ends.
-    pub(super) async fn showing<T>(&self, body: impl Future<Output = T>) -> T {
+    /// Runs `body`, and shows what it reports without waiting: meanwhile, and all of it before this ends, as far as
+    /// `patience` with an attempt in `cx` goes.
+    pub(super) async fn showing<T>(
+        &self,
+        patience: Patience,
+        cx: &ToolContext,
+        body: impl Future<Output = T>,
+    ) -> T {
         let is_over = AtomicBool::new(false);
         let mut body = pin!(body);
         let mut showing = pin!(async {
@@ -119,6 +128,18 @@ impl CallReports {
         let result = result.await;
         is_over.store(true, Ordering::Release);
         self.backlog().news.notify_one();
+        // The result counts: what is late are those who look at the updates.
+        while let Some(end) = patience.end(cx, self) {
+            if timeout_at(end, showing.as_mut()).await.is_ok() {
+                return result;
+            }
+            // Unless another update was looked at meanwhile, which is a sign of life.
+            if patience.end(cx, self).is_some_and(|end| end <= Instant::now()) {
+                let (call, tool) = (cx.call_id(), cx.tool_name().as_str());
+                tracing::warn!(%call, tool, "updates were not shown before the timeout of their call");
+                return result;
+            }
+        }
         showing.await;
         result
     }

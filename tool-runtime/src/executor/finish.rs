@@ -11,6 +11,7 @@ use super::{
     outlet::{HOOK, report_panic},
     prepare::{Asked, By},
     questions::{Asking, question},
+    settings::Settings,
     stop::stop_of,
 };
 use crate::{
@@ -179,13 +180,7 @@ impl Finishing<'_> {
 
     /// What the tool and the executor say of every result.
     fn complete(&self, result: &mut ToolResult) {
-        let Some(metadata) = self.definition.map(ToolDefinition::metadata) else { return };
-        if metadata.skip_summarization {
-            skip_summarization(result);
-        }
-        if let Some(budget) = &self.executor.settings.budget {
-            budget.hold(result, metadata.max_result_size);
-        }
+        complete(&self.executor.settings, self.definition, result);
     }
 
     fn result(&self, outcome: Result<ToolOutput, ToolError>) -> ToolResult {
@@ -347,6 +342,17 @@ impl Finishing<'_> {
         let request = Asking { executor, call, address, definition, arguments: &arguments }.request(error);
         self.around.asking(&request, definition).await;
         Ok(request)
+    }
+}
+
+/// Applies what the tool and the executor say of every result: who reads it, and how much of it.
+pub(super) fn complete(settings: &Settings, definition: Option<&ToolDefinition>, result: &mut ToolResult) {
+    let Some(metadata) = definition.map(ToolDefinition::metadata) else { return };
+    if metadata.skip_summarization {
+        skip_summarization(result);
+    }
+    if let Some(budget) = &settings.budget {
+        budget.hold(result, metadata.max_result_size);
     }
 }
 

@@ -34,6 +34,16 @@ impl Patience {
     pub(super) fn is_endless(self) -> bool {
         self.total.is_none() && self.idle.is_none()
     }
+
+    /// When an attempt in `cx` has taken too long; `None` for one that may take any time.
+    pub(super) fn end(self, cx: &ToolContext, reports: &CallReports) -> Option<Instant> {
+        if self.is_endless() || !keeps_time() {
+            return None;
+        }
+        let total = self.total.and_then(|_| cx.deadline()).map(Instant::from_std);
+        let idle = self.idle.and_then(|idle| reports.last_sign().checked_add(idle));
+        total.into_iter().chain(idle).min()
+    }
 }
 
 /// Runs `prepared`, unless it takes too long, or gives no sign of life for too long.

@@ -130,8 +130,11 @@ async fn answered<'a>(
     let outcome = match (reports.filter(|reports| !reports.is_quiet()), retry) {
         (None, None) => run.await,
         (None, Some(_)) => Box::pin(run.instrument(telemetry::attempt(1))).await,
-        (Some(reports), None) => Box::pin(reports.showing(run)).await,
-        (Some(reports), Some(_)) => Box::pin(reports.showing(run).instrument(telemetry::attempt(1))).await,
+        (Some(reports), None) => Box::pin(reports.showing(patience, first, run)).await,
+        (Some(reports), Some(_)) => {
+            let shown = reports.showing(patience, first, run);
+            Box::pin(shown.instrument(telemetry::attempt(1))).await
+        }
     };
     let outcome = entry.hold(first, outcome);
     match source {
@@ -319,7 +322,7 @@ impl Again<'_> {
             }
         };
         match reports.filter(|reports| !reports.is_quiet()) {
-            Some(reports) => reports.showing(run).await,
+            Some(reports) => reports.showing(self.patience, cx, run).await,
             None => run.await,
         }
     }

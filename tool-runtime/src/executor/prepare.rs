@@ -137,7 +137,7 @@ pub(super) async fn prepare<'a>(
     }
     let mut given = asked.confirmed.map(|confirmed| confirmed.given.clone()).unwrap_or_default();
     let Place { cx, arguments: canonical, reports, .. } = &mut *place;
-    if let Some(denied) = denied_by_name(executor, call) {
+    if let Some(denied) = denied_by_name(executor, call, definition) {
         around.started(&asked).await;
         return Step::answered(By::Permission, Err(denied));
     }

@@ -18,6 +18,7 @@ use tool_core::{CallAddress, CallId};
 pub(crate) use self::{
     key::Message,
     record::{Body, Secret, addressed},
+    shared::serials,
 };
 pub use self::{
     key::ProgramKey,

@@ -49,12 +49,11 @@ impl SharedOpenCalls {
     pub fn new(store: impl OpenCallStore + 'static) -> Self {
         // One that panics over it may outlive anything.
         let outlives_process = caught(|| store.outlives_process()).unwrap_or(true);
-        let first = if outlives_process { first_serial(SystemTime::now()) } else { 0 };
         let inner = Shared {
             store: Guarded::new(Box::new(store)),
             outlives_process,
             key: ProgramKey::of_process(),
-            serials: Arc::new(AtomicU64::new(first)),
+            serials: serials(),
         };
         Self { inner: Arc::new(inner) }
     }
@@ -125,9 +124,14 @@ impl<S: OpenCallStore + 'static> From<S> for SharedOpenCalls {
     }
 }
 
-/// The first serial of a process that shares its store with others: the time in its upper digits, so that serials of
-/// later processes are larger, and random ones below, so that no two processes begin alike. All have at most 53 bits,
-/// which every reader of JSON keeps.
+/// A new counter of calls.
+pub(crate) fn serials() -> Arc<AtomicU64> {
+    Arc::new(AtomicU64::new(first_serial(SystemTime::now())))
+}
+
+/// The first serial of a counter: the time in its upper digits, so that serials of later counters are larger, and random
+/// ones below, so that no two counters begin alike: an address that was given out before a restart is that of no call
+/// after it. All have at most 53 bits, which every reader of JSON keeps.
 fn first_serial(now: SystemTime) -> u64 {
     const RANDOM: u32 = 14;
     /// 2020-01-01 in milliseconds since the Unix epoch.

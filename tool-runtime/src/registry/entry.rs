@@ -148,6 +148,11 @@ impl Entry {
         fitting.map_err(|error| error.of_tool(self.definition().name().to_string()))
     }
 
+    /// Whether the tool has a secret parameter.
+    pub(crate) fn has_secret(&self) -> bool {
+        !self.definition().metadata().secrets.is_empty()
+    }
+
     /// Whether arguments that are not JSON are repaired.
     pub(super) fn repairs(&self) -> bool {
         self.lenience.repair != Repair::Off

@@ -86,7 +86,7 @@ struct Inner {
     request_hooks: Vec<SharedRequestHook>,
     /// Whether arguments of some tool are repaired.
     repairs: bool,
-    /// Whether some tool has a secret parameter.
+    /// Whether some tool has a secret parameter, also one that was left out of the set: a model may call it all the same.
     has_secret: bool,
 }
 
@@ -125,22 +125,24 @@ impl Registry {
     pub(crate) fn none() -> Self {
         let lenience = Lenience { coercion: true, repair: Repair::default() };
         let terms = Terms { provided: Arc::default(), per_run: Vec::new(), lenience };
-        Self::new(Vec::new(), Arc::new(terms), Vec::new(), None)
+        Self::new(Vec::new(), Arc::new(terms), Vec::new(), None, false)
     }
 
-    /// The set of `entries`, which are sorted by name.
+    /// The set of `entries`, which are sorted by name; `hides_secret` says whether a tool that is left out has a secret
+    /// parameter.
     fn new(
         entries: Vec<Arc<Entry>>,
         terms: Arc<Terms>,
         request_hooks: Vec<SharedRequestHook>,
         origins: Option<Arc<Origins>>,
+        hides_secret: bool,
     ) -> Self {
         let definitions: Vec<_> = entries.iter().map(|entry| entry.definition().clone()).collect();
         let by_name = definitions.iter().enumerate().map(|(at, it)| (it.name().clone(), at)).collect();
         let aborts = cfg!(panic = "abort").then_some(Warning::PanicsAbort);
         let warnings = aborts.into_iter().chain(definitions.iter().filter_map(warning)).collect();
         let repairs = entries.iter().any(|entry| entry.repairs());
-        let has_secret = definitions.iter().any(|it| !it.metadata().secrets.is_empty());
+        let has_secret = hides_secret || entries.iter().any(|entry| entry.has_secret());
         let available = Arc::new(AvailableTools::new(definitions, origins));
         let mut provided = Provided::clone(&terms.provided);
         provided.insert(Arc::clone(&available));
@@ -358,7 +360,7 @@ impl Registry {
         self.inner.repairs
     }
 
-    /// Whether some tool has a secret parameter.
+    /// Whether some tool has a secret parameter, also one that was left out of the set.
     pub(crate) fn has_secret(&self) -> bool {
         self.inner.has_secret
     }

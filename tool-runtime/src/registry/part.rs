@@ -82,18 +82,22 @@ impl Registry {
     }
 
     fn remade(&self, entries: Vec<Arc<Entry>>, terms: Arc<Terms>) -> Self {
-        Self::new(entries, terms, self.request_hooks().to_vec(), self.inner.available.origins().cloned())
+        let (hooks, origins) = (self.request_hooks().to_vec(), self.inner.available.origins().cloned());
+        Self::new(entries, terms, hooks, origins, self.has_secret())
     }
 
-    /// A set of `entries`, sorted by name, on the terms of this one, with more request hooks.
+    /// A set of `entries`, sorted by name, on the terms of this one, with more request hooks; `hides_secret` says whether
+    /// a tool that is left out has a secret parameter.
     pub(crate) fn of_with(
         &self,
         entries: Vec<Arc<Entry>>,
         hooks: &[SharedRequestHook],
         origins: Origins,
+        hides_secret: bool,
     ) -> Self {
         let hooks = [self.request_hooks(), hooks].concat();
-        Self::new(entries, Arc::clone(&self.inner.terms), hooks, Some(Arc::new(origins)))
+        let (terms, hides_secret) = (Arc::clone(&self.inner.terms), hides_secret || self.has_secret());
+        Self::new(entries, terms, hooks, Some(Arc::new(origins)), hides_secret)
     }
 
     /// The same tools, with another lenience towards the arguments of those that do not say it of themselves.

@@ -68,6 +68,16 @@ pub enum Notice {
         /// Where the one comes from that has the name.
         taken_by: Origin,
     },
+    /// A tool is shown under the name of another one that is hidden: rules and other settings that name the hidden tool
+    /// apply to the one that is shown.
+    NameOfHidden {
+        /// The name.
+        name: ToolName,
+        /// Where the tool comes from that is shown.
+        origin: Origin,
+        /// Where the tool comes from that is hidden.
+        hidden: Origin,
+    },
     /// A tool was dropped, since it cannot be used.
     Unusable {
         /// Where it comes from.
@@ -99,6 +109,9 @@ impl fmt::Display for Notice {
             }
             Self::Dropped { name, origin, taken_by } => {
                 write!(f, "{origin} was dropped, since its name `{name}` is taken by {taken_by}")
+            }
+            Self::NameOfHidden { name, origin, hidden } => {
+                write!(f, "{origin} is shown as `{name}`, which is also the name of {hidden} that is hidden")
             }
             Self::Unusable { origin, problem } => write!(f, "{origin} was dropped: {problem}"),
             Self::Hidden { name, message } => {

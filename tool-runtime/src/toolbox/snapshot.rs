@@ -63,6 +63,8 @@ pub(super) async fn snapshot(
         run,
         additions,
         taken: HashMap::new(),
+        hidden: HashMap::new(),
+        has_secret: false,
         shown: BTreeMap::new(),
         clashes: BTreeMap::new(),
         problems: Vec::new(),
@@ -100,6 +102,10 @@ struct Gathering<'a> {
     additions: &'a RunTools,
     /// All names, also of tools that are hidden.
     taken: HashMap<ToolName, Origin>,
+    /// The names of tools that are hidden.
+    hidden: HashMap<ToolName, Origin>,
+    /// Whether some tool has a secret parameter, shown or not.
+    has_secret: bool,
     shown: BTreeMap<ToolName, (Arc<Entry>, Origin)>,
     clashes: BTreeMap<ToolName, Vec<Origin>>,
     problems: Vec<Problem>,
@@ -131,6 +137,7 @@ impl Gathering<'_> {
     /// Takes one tool, if it may be shown and can be used.
     fn offer(&mut self, entry: &Arc<Entry>, origin: &Origin) {
         let name = entry.definition().name();
+        self.has_secret |= entry.has_secret();
         let taken = match self.taken.get(name) {
             Some(taken_by) if !origin.is_of_toolbox() => Some(taken_by.clone()),
             _ => None,
@@ -140,6 +147,7 @@ impl Gathering<'_> {
         }
         self.taken.entry(name.clone()).or_insert_with(|| origin.clone());
         if origin.is_user_tool() && !self.is_visible(entry) {
+            self.hidden.entry(name.clone()).or_insert_with(|| origin.clone());
             return;
         }
         if let Some((shown, first)) = self.shown.get(name) {
@@ -191,7 +199,19 @@ impl Gathering<'_> {
         })
     }
 
+    /// Notices of tools that have the name of one that is hidden: what was written for that one, such as rules, applies
+    /// to them.
+    fn names_of_hidden(&mut self) {
+        for (name, (_, origin)) in &self.shown {
+            if let Some(hidden) = self.hidden.get(name) {
+                let (name, origin, hidden) = (name.clone(), origin.clone(), hidden.clone());
+                self.notices.push(Notice::NameOfHidden { name, origin, hidden });
+            }
+        }
+    }
+
     fn finish(mut self) -> Result<Snapshot, BuildError> {
+        self.names_of_hidden();
         let clash = |(name, origins): (ToolName, _)| Problem::SameName { name: name.to_string(), origins };
         self.problems.extend(self.clashes.into_iter().map(clash));
         if !self.problems.is_empty() {
@@ -203,7 +223,7 @@ impl Gathering<'_> {
             entries.push(entry);
             origins.insert(name, origin);
         }
-        let tools = self.base.of_with(entries, &self.request_hooks, origins);
+        let tools = self.base.of_with(entries, &self.request_hooks, origins, self.has_secret);
         Ok(Snapshot { tools, notices: self.notices })
     }
 }

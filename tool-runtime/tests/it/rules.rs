@@ -1,8 +1,8 @@
 //! Rules, around the calls of an executor.
 
 use tool_runtime::{
-    Executor, ExecutorError, InputSchema, Matcher, Notice, NumberPattern, PathPattern, Registry, Rule,
-    RuleProblem, Rules, RunContext, ToolCall, Toolbox, prelude::*,
+    Executor, ExecutorError, InputSchema, Matcher, Notice, NumberPattern, PathPattern, Permission, Registry,
+    Rule, RuleProblem, Rules, RunContext, ToolCall, ToolName, Toolbox, prelude::*, serde_json,
 };
 
 use crate::run;
@@ -259,4 +259,61 @@ fn rules_without_tools_are_notices() {
     let outcomes = run(of_run.run(vec![ToolCall::new("read", json!({ "path": "/tmp/a" }))]));
     assert_eq!(outcomes[0].result().unwrap().text(), "Denied: a rule denies it: read");
     assert!(Executor::new(tools()).notices().is_empty());
+}
+
+#[tool_args]
+struct Mail {
+    to: String,
+}
+
+/// A tool of another program.
+fn remote(raw: &str, prefix: &str) -> Registry {
+    let name = ToolName::from_foreign(raw).prefixed(prefix);
+    let handler = |mail: Mail, _cx| async move { Ok::<_, ToolError>(format!("sent to {}", mail.to)) };
+    let tool = ToolBuilder::named(name).description("Is elsewhere.").must(handler);
+    Registry::builder().add(tool).build().unwrap()
+}
+
+// I13: the names of other programs, as a person reads them there.
+#[test]
+fn a_rule_denies_and_asks_by_the_name_that_a_tool_has_at_its_origin() {
+    let cases = [
+        ("mail.send", "", "mail.send"),
+        ("mail.send", "post__", "mail.*"),
+        ("mail:send", "", "mail:send"),
+        ("mail:send", "", "mail:*"),
+        ("send", "post__", "send"),
+        ("send", "post__", "post__send"),
+    ];
+    for (raw, prefix, pattern) in cases {
+        let tools = remote(raw, prefix);
+        let name = tools.definitions()[0].name().to_string();
+        let said = |rules: Vec<Rule>| {
+            let executor = Executor::builder(tools.clone()).rules(Rules::new(rules)).build().unwrap();
+            let outcomes = run(executor.run(vec![ToolCall::new(name.as_str(), json!({ "to": "ada" }))]));
+            (outcomes[0].result().unwrap().text().into_owned(), executor.notices().len())
+        };
+        assert_eq!(said(vec![Rule::deny(pattern)]), (format!("Denied: a rule denies it: {pattern}"), 0));
+        let (text, notices) = said(vec![Rule::ask(pattern)]);
+        assert!(text.contains(&format!("a rule asks for it: {pattern}")) && notices == 0, "{text}");
+        // Any server may call a tool what it likes.
+        let is_own = pattern == name;
+        let (text, notices) = said(vec![Rule::deny("*"), Rule::allow(pattern)]);
+        assert_eq!((text == "sent to ada", notices == 0), (is_own, is_own), "{pattern}: {text}");
+        // The name that a model sees takes it back, and arguments count as ever.
+        assert_eq!(said(vec![Rule::deny(pattern), Rule::allow(&name)]), ("sent to ada".to_owned(), 0));
+        let to = |whom: &str| said(vec![Rule::deny(pattern).at("/to", whom)]).0;
+        assert_eq!(
+            (to("ada"), to("bob")),
+            (format!("Denied: a rule denies it: {pattern}"), "sent to ada".to_owned())
+        );
+    }
+    // A text with a `:` is about arguments as before, and is read and written as it is.
+    let rules: Rules = serde_json::from_value(json!(["deny mail:send", "deny bash:*"])).unwrap();
+    assert_eq!(
+        rules.judge("mail", &json!({ "action": "send" })),
+        Permission::deny("a rule denies it: mail:send")
+    );
+    assert_eq!(rules.judge("mail", &json!({ "action": "read" })), Permission::Allow);
+    assert_eq!(serde_json::from_value::<Rules>(serde_json::to_value(&rules).unwrap()).unwrap(), rules);
 }

@@ -7,7 +7,7 @@ use tool_core::{Arguments, CallAddress, ConfirmationAnswer, ToolDefinition, Tool
 use super::{AnswerError, CallRef, Confirmed, Found, OpenCall};
 use crate::{
     Batch, EventKind, Executor, ToolCall, ToolResult,
-    executor::{outlet::Subject, questions::Given},
+    executor::{finish::complete, outlet::Subject, questions::Given},
     open::{Body, OpenKind},
 };
 
@@ -29,7 +29,7 @@ impl Executor {
     ///
     /// # Errors
     ///
-    /// If no such call is open, `call` is an id that several open calls have, or the secrets cannot be read.
+    /// If no such call is open, `call` is an id that [does not name one call](CallRef), or the secrets cannot be read.
     pub async fn open_arguments(&self, call: impl Into<CallRef>) -> Result<Arguments<'static>, AnswerError> {
         let found = self.inner.open.find(&call.into()).await?;
         self.inner.open.arguments(&found, self.definition_of(&found.body))
@@ -40,7 +40,7 @@ impl Executor {
     ///
     /// # Errors
     ///
-    /// If no such call is open, or `call` is an id that several open calls have.
+    /// If no such call is open, or `call` is an id that [does not name one call](CallRef).
     pub async fn forget(&self, call: impl Into<CallRef>) -> Result<(), AnswerError> {
         self.inner.open.forget(&call.into()).await
     }
@@ -48,9 +48,13 @@ impl Executor {
     /// Gives the answer to an open call that was left to the caller, or that goes on after its batch: its final result,
     /// which closes the call. The result is what the model reads. Of several answers at once, in any process, one counts.
     ///
+    /// The [`ResultBudget`](crate::ResultBudget) and `skip_summarization` apply as to the result of a body. Hooks do not
+    /// see the answer: it is that of the program, which no tool of the executor gave. A program that changes results by
+    /// hooks, such as a [`Sanitizer`](crate::Sanitizer), changes the answer before it gives it.
+    ///
     /// # Errors
     ///
-    /// If no such call is open (any more), `call` is an id that several open calls have, or it waits for a person; nothing
+    /// If no such call is open (any more), `call` is an id that [does not name one call](CallRef), or it waits for a person; nothing
     /// is changed.
     ///
     /// # Examples
@@ -94,7 +98,7 @@ impl Executor {
             done => done?,
         }
         let Body { call, told, .. } = found.body;
-        let result = result_of(&call, outcome);
+        let result = self.result_of(&call, outcome);
         if told == Some(false) {
             self.tell(&found.record.address, &call, EventKind::Finished { result: Arc::new(result.clone()) });
         }
@@ -103,11 +107,12 @@ impl Executor {
 
     /// Gives an intermediate result of a call that goes on after its batch. The call stays open: any number of them may
     /// come before its final result, which [`answer`](Self::answer) gives. The result has the id of the call and is for the
-    /// model, if the program tells it; those who listen get it as an [`Updated`](EventKind::Updated).
+    /// model, if the program tells it, with what [`answer`](Self::answer) applies to a final one; those who listen get
+    /// `output` as it is, as an [`Updated`](EventKind::Updated).
     ///
     /// # Errors
     ///
-    /// If no such call is open (any more), `call` is an id that several open calls have, or it is no long-running call.
+    /// If no such call is open (any more), `call` is an id that [does not name one call](CallRef), or it is no long-running call.
     ///
     /// # Examples
     ///
@@ -145,7 +150,7 @@ impl Executor {
         }
         let event = EventKind::Updated { attempt: 1, update: output.clone() };
         self.tell(&found.record.address, &found.body.call, event);
-        Ok(result_of(&found.body.call, Ok(output)))
+        Ok(self.result_of(&found.body.call, Ok(output)))
     }
 
     /// A batch of the calls that wait for a person and were now answered. Its outcomes are in the order in which the
@@ -163,8 +168,8 @@ impl Executor {
     ///
     /// # Errors
     ///
-    /// If one of them does not wait for a person (any more), is given by an id that several open calls have, has expired, or
-    /// was altered in its store; then none of them is run.
+    /// If one of them does not wait for a person (any more), is given by an id that [does not name one call](CallRef), has
+    /// expired, or was altered in its store; then none of them is run.
     ///
     /// # Examples
     ///
@@ -243,13 +248,16 @@ impl Executor {
         let _ = self.inner.listeners.send(subject.event(kind));
     }
 
+    /// The result of `call` for the model.
+    fn result_of(&self, call: &ToolCall, outcome: Result<ToolOutput, ToolError>) -> ToolResult {
+        let outcome = outcome.map_err(|error| error.of_tool(call.name.to_string()));
+        let mut result = ToolResult::new(call.id.clone(), Arc::clone(&call.name), outcome);
+        let definition = self.inner.known.get(&call.name).map(|tool| tool.definition());
+        complete(&self.inner.settings, definition, &mut result);
+        result
+    }
+
     fn definition_of(&self, body: &Body) -> Option<&ToolDefinition> {
         self.inner.known.get(&body.call.name).map(|tool| tool.definition())
     }
-}
-
-/// The result of `call`, which ends now.
-fn result_of(call: &ToolCall, outcome: Result<ToolOutput, ToolError>) -> ToolResult {
-    let outcome = outcome.map_err(|error| error.of_tool(call.name.to_string()));
-    ToolResult::new(call.id.clone(), Arc::clone(&call.name), outcome)
 }

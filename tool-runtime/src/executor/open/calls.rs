@@ -12,7 +12,9 @@ use crate::{
     ToolCall,
     executor::shown::shown,
     millis,
-    open::{Body, OpenFilter, OpenKind, OpenRecord, OpenStoreError, ProgramKey, Secret, SharedOpenCalls},
+    open::{
+        Body, OpenFilter, OpenKind, OpenRecord, OpenStoreError, ProgramKey, Secret, SharedOpenCalls, serials,
+    },
     policy::ApprovalRequest,
 };
 
@@ -58,9 +60,9 @@ impl OpenCalls {
         self.settings.key.as_ref().unwrap_or_else(|| self.store().key())
     }
 
-    /// The counter of calls, which no two executors with one store have of their own.
+    /// The counter of calls: that of the program's store, or a new one.
     pub(in crate::executor) fn serials(&self) -> Arc<AtomicU64> {
-        self.settings.store.as_ref().map(SharedOpenCalls::serials).unwrap_or_default()
+        self.settings.store.as_ref().map_or_else(serials, SharedOpenCalls::serials)
     }
 
     /// The time from which the answer to a call is refused that is opened now.
@@ -136,11 +138,18 @@ impl OpenCalls {
     }
 
     /// The records that are meant, as the store has them.
+    ///
+    /// # Errors
+    ///
+    /// If the store fails, or the program gave it and `call` is an id: nothing says of which run it is.
     async fn records(&self, call: &CallRef) -> Result<Vec<OpenRecord>, AnswerError> {
         Ok(match call {
             CallRef::Address(address) | CallRef::Question(address, _) => {
                 let record = self.store().get(address).await?;
                 record.into_iter().filter(|record| record.address == *address).collect()
+            }
+            CallRef::Id(id) if self.settings.store.is_some() => {
+                return Err(AnswerError::NeedsAddress(id.clone()));
             }
             CallRef::Id(id) => {
                 let filter = OpenFilter { call_id: Some(id.clone()), ..OpenFilter::default() };

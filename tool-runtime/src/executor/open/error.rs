@@ -23,6 +23,9 @@ pub enum AnswerError {
         /// The addresses of the calls, in the order in which they came.
         addresses: Vec<CallAddress>,
     },
+    /// The executor was given a [store](crate::ExecutorBuilder::open_calls), which others may share, and the call is
+    /// named by an id, which calls of others may have; it is named by its address or its question.
+    NeedsAddress(CallId),
     /// It waits for a person; see [`Executor::resume`](crate::Executor::resume).
     WaitsForPerson(CallRef),
     /// It does not wait for a person; see [`Executor::answer`](crate::Executor::answer).
@@ -70,6 +73,11 @@ impl fmt::Display for AnswerError {
                     more => write!(f, ", and {more} more"),
                 }
             }
+            Self::NeedsAddress(id) => write!(
+                f,
+                "the id {id} does not name a call in a store that others may share; name the call by its \
+                 `CallAddress` or its `ApprovalRequest`"
+            ),
             Self::WaitsForPerson(call) => {
                 write!(f, "the call {call} waits for a person, and is answered by `resume`")
             }

@@ -1,7 +1,7 @@
 //! Calls that are answered later.
 //!
-//! A call is open under its address, by which it is answered. Its id is enough where no other open call has the
-//! same one: models repeat ids, and an answer must not reach another call than was meant.
+//! A call is open under its address, by which it is answered. Its id is enough where the executor keeps its open calls
+//! by itself and no other one has the same id: models repeat ids, and an answer must not reach another call than was meant.
 
 mod answers;
 mod calls;
@@ -59,8 +59,13 @@ impl OpenCall {
 /// An open call: one question about it, or the call by its address or by its id.
 ///
 /// Methods that take an open call take anything that converts into this: an [`ApprovalRequest`], an id, as text or
-/// [`CallId`], or a [`CallAddress`]. An id is refused where several open calls have it. An answer by id or address counts
-/// for the first question about a call alone: one that arrives twice must not answer a question that nobody has seen.
+/// [`CallId`], or a [`CallAddress`]. An answer by id or address counts for the first question about a call alone: one that
+/// arrives twice must not answer a question that nobody has seen.
+///
+/// An id is for an executor of one run. It is refused where several open calls have it, and by an executor that was given
+/// a [store](crate::ExecutorBuilder::open_calls): models repeat ids, so that the call may be that of another run or user.
+/// An executor without a store that runs the calls of several runs cannot tell them apart by an id either; such a program
+/// uses addresses, or an [executor for each run](crate::Executor::with_tools).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CallRef {
     /// By its id.

@@ -41,8 +41,9 @@ impl ExecutorBuilder {
     /// [`SharedOpenCalls`], or any [`OpenCallStore`](crate::OpenCallStore). Default: each executor keeps its own in
     /// memory, at most [10 000](crate::MemoryOpenCalls::MOST).
     ///
-    /// In a store that users or runs share, a call is answered by its [address](crate::CallAddress) or its question: models
-    /// repeat ids, so that the id of an answer that comes late may be that of a call of somebody else.
+    /// A call in such a store is answered, updated and forgotten by its [address](crate::CallAddress) or its question; an
+    /// id is refused as [`NeedsAddress`](crate::AnswerError::NeedsAddress). Models repeat ids, so that the id of an answer
+    /// that comes late may be that of a call of another run or user.
     ///
     /// A store that [outlives the process](crate::OpenCallStore::outlives_process) needs a
     /// [`program_key`](Self::program_key). Calls with secret arguments are kept in it with the feature `sealed-calls`

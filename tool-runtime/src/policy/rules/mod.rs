@@ -32,6 +32,10 @@ pub use self::{
 /// Rules over names and arguments, read from a configuration. They stand above hooks and policies: what
 /// they deny, no hook is asked about.
 ///
+/// A rule names a tool by the name that a model sees, with its prefix. A `deny` or `ask` also applies to a tool of that
+/// [raw name](tool_core::ToolDefinition::raw_name), the one that it has at its origin, such as an MCP server: of all
+/// tools that have it, from wherever. An `allow` does not: any server may call a tool what it likes.
+///
 /// The last rule that fits a call decides; a call that no rule fits is allowed. To allow only some calls, deny all of
 /// them first. An `allow` takes back a `deny` or `ask` of an earlier rule, and nothing else: the
 /// [permissions](crate::PermissionPolicy) and the `confirm` of the tool apply all the same. A denial cannot be
@@ -184,10 +188,11 @@ impl Rules {
         rule.map_or(Permission::Allow, Rule::permission)
     }
 
-    /// Returns the denial of every call of `tool`, whatever its arguments, if there is one.
-    pub(crate) fn denial(&self, tool: &str) -> Option<Permission> {
+    /// Returns the denial of every call of `tool`, whatever its arguments, if there is one; `raw` is its name at its
+    /// origin.
+    pub(crate) fn denial(&self, tool: &str, raw: &str) -> Option<Permission> {
         let mut deciding = None;
-        for rule in self.0.iter().filter(|rule| rule.calls.tool.fits(tool)) {
+        for rule in self.0.iter().filter(|rule| rule.calls.fits_tool(tool, raw, rule.verdict)) {
             match (rule.verdict, rule.looks_at_arguments()) {
                 (Verdict::Deny, false) => deciding = Some(rule),
                 // Another denial of some calls leaves those denied that were.
@@ -264,13 +269,14 @@ impl Rule {
     }
 
     fn fits(&self, call: &Judged<'_>) -> bool {
-        if !self.calls.tool.fits(call.tool) {
+        if !self.calls.fits_tool(call.tool, call.raw(), self.verdict) {
             return false;
         }
         let Some(arguments) = &call.arguments else {
             return !self.looks_at_arguments() || self.verdict.applies(Fit::Unclear);
         };
-        self.calls.fits_arguments(arguments, call.definition, self.verdict)
+        (self.calls.is_raw(call.raw(), self.verdict)
+            || self.calls.fits_arguments(arguments, call.definition, self.verdict))
             && self
                 .arguments
                 .iter()
@@ -333,6 +339,11 @@ struct Judged<'a> {
 }
 
 impl<'a> Judged<'a> {
+    /// The name of the tool at its origin.
+    fn raw(&self) -> &'a str {
+        self.definition.map_or(self.tool, ToolDefinition::raw_name)
+    }
+
     fn new(tool: &'a str, definition: Option<&'a ToolDefinition>, arguments: &'a str) -> Self {
         Self { tool, definition, arguments: ExactValue::read(arguments) }
     }

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use serde::Serialize;
+use tool_core::ToolDefinition;
 
 use super::{Rule, Rules, Verdict};
 use crate::Registry;
@@ -96,7 +97,8 @@ impl Rules {
 
 impl Rule {
     fn problems(&self, tools: &Registry) -> Vec<RuleProblem> {
-        let fitting = tools.definitions().iter().filter(|it| self.calls.tool.fits(it.name()));
+        let fits = |it: &&ToolDefinition| self.calls.fits_tool(it.name(), it.raw_name(), self.verdict);
+        let fitting = tools.definitions().iter().filter(fits);
         let fitting: Vec<_> = fitting.collect();
         if fitting.is_empty() {
             return vec![RuleProblem::NoTool { rule: self.to_string() }];

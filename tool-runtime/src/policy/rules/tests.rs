@@ -128,7 +128,7 @@ fn a_pattern_is_written_as_it_was_read() {
 
 #[test]
 fn only_a_denial_of_all_calls_that_no_later_rule_takes_back_is_one_of_the_tool() {
-    let denial = |rules: &[Rule]| Rules::new(rules.iter().cloned()).denial("t");
+    let denial = |rules: &[Rule]| Rules::new(rules.iter().cloned()).denial("t", "t");
     let all = || Rule::deny("t").because("all");
     assert_eq!(denial(&[all()]), Some(Permission::deny("all")));
     assert_eq!(denial(&[Rule::deny("*").because("any"), all()]), Some(Permission::deny("all")));

@@ -142,6 +142,8 @@ pub(super) struct CallPattern {
     /// The pattern of some text among the arguments, or of all of them where that is allowed: of what a
     /// model writes, a part that is harmless does not make the rest so.
     pub(super) arguments: Option<TextPattern>,
+    /// The whole text, where it has a `:`, which may be a part of a raw name.
+    whole: Option<TextPattern>,
 }
 
 impl CallPattern {
@@ -152,7 +154,18 @@ impl CallPattern {
             Some((tool, arguments)) => (tool, Some(TextPattern(arguments.to_owned()))),
             None => (text, None),
         };
-        Self { tool: TextPattern(tool.to_owned()), arguments }
+        let whole = text.contains(':').then(|| TextPattern(text.to_owned()));
+        Self { tool: TextPattern(tool.to_owned()), arguments, whole }
+    }
+
+    /// Returns `true` if the pattern may be about the tool `name`, which is called `raw` at its origin.
+    pub(super) fn fits_tool(&self, name: &str, raw: &str, verdict: Verdict) -> bool {
+        self.tool.fits(name) || verdict != Verdict::Allow && self.tool.fits(raw) || self.is_raw(raw, verdict)
+    }
+
+    /// Returns `true` if the whole pattern is that of the raw name, which has a `:`.
+    pub(super) fn is_raw(&self, raw: &str, verdict: Verdict) -> bool {
+        verdict != Verdict::Allow && self.whole.as_ref().is_some_and(|whole| whole.fits(raw))
     }
 
     /// Returns `true` if the arguments of a call fit; the name was compared before.
@@ -173,7 +186,6 @@ impl CallPattern {
 
 impl fmt::Display for CallPattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.tool.0)?;
-        self.arguments.as_ref().map_or(Ok(()), |arguments| write!(f, ":{}", arguments.0))
+        f.write_str(&self.whole.as_ref().unwrap_or(&self.tool).0)
     }
 }

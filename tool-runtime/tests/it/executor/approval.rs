@@ -111,7 +111,7 @@ fn a_call_that_waits_for_a_person_is_answered_for_now_and_not_run() {
             json!({
                 "originalFunctionCall": { "id": "0", "name": "pay", "args": { "amount": 7 } },
                 "toolConfirmation": { "hint": "May the tool pay be called?", "payload": null, "confirmed": false },
-                "address": { "callId": "0", "serial": 0 },
+                "address": { "callId": "0", "serial": request.address.serial },
             })
         );
         let named = way.of(building(paying(&counter)).confirmation_call("adk_request_confirmation"));
@@ -207,7 +207,9 @@ fn an_answer_to_two_calls_of_one_id_counts_for_none() {
         let outcomes = executor.run(calls).await;
         let addresses: Vec<_> = outcomes.iter().map(|outcome| outcome.address().unwrap().clone()).collect();
         let refused = executor.resume([("0", yes())]).await.unwrap_err();
-        assert_eq!(refused.to_string(), "2 open calls have the id 0; answer each by its address: 0#0, 0#1");
+        let [one, other] = &addresses[..] else { panic!("{addresses:?}") };
+        let message = format!("2 open calls have the id 0; answer each by its address: {one}, {other}");
+        assert_eq!(refused.to_string(), message);
         assert_eq!(refused, AnswerError::Ambiguous { id: "0".into(), addresses });
         assert_eq!((counter.get(), executor.open_calls().await.unwrap().len()), (0, 2));
     });

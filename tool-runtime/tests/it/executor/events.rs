@@ -92,7 +92,7 @@ fn events_are_written_as_tagged_json() {
     assert_eq!(
         written[0],
         json!({
-            "time": null, "address": { "callId": "0", "serial": 0 }, "name": "report", "title": "report",
+            "time": null, "address": { "callId": "0", "serial": events[0].address.serial }, "name": "report", "title": "report",
             "type": "started", "call": { "id": "0", "name": "report", "arguments": "{}" },
         })
     );
@@ -102,7 +102,7 @@ fn events_are_written_as_tagged_json() {
     assert_eq!(
         written[2],
         json!({
-            "time": null, "address": { "callId": "0", "serial": 0 }, "name": "report", "title": "report",
+            "time": null, "address": { "callId": "0", "serial": events[0].address.serial }, "name": "report", "title": "report",
             "type": "progress",
             "progress": { "done": 1.0, "total": 2.0, "message": "on it" },
         })

@@ -4,7 +4,8 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use tool_runtime::{
     AnswerError, Arguments, CallOutcome, CallView, Declaration, EventKind, Executor, InputSchema, OpenCall,
-    Operation, Permission, PermissionRequest, Prepared, Tool, ToolCall, ToolDefinition, ToolName, prelude::*,
+    Operation, Permission, PermissionRequest, Prepared, ResultBudget, Tool, ToolCall, ToolDefinition,
+    ToolName, prelude::*,
 };
 
 use super::{
@@ -158,12 +159,64 @@ fn a_long_running_call_with_nothing_to_tell_ends_with_its_answer() {
         if let (Watch::Listener, Some(events)) = (way.watch, executor.events()) {
             let [event] = &events[..] else { panic!("{events:?}") };
             let EventKind::Finished { result } = &event.kind else { panic!("{event:?}") };
-            assert_eq!((result.text(), event.address.serial), ("built".into(), 0));
+            assert_eq!((result.text(), Some(&event.address)), ("built".into(), outcomes[0].address()));
         }
         assert_eq!(
             executor.answer("0", Ok("built".into())).await.unwrap_err(),
             AnswerError::NotOpen("0".into())
         );
+    });
+}
+
+// X05, X11: what a model is given is cut, whoever gave it.
+#[test]
+fn answers_and_intermediate_results_are_held_to_the_budget() {
+    /// Runs elsewhere.
+    #[tool(register = false, max_result_size = 20)]
+    fn elsewhere() {}
+    /// Starts a job, whose result a person reads.
+    #[tool(register = false, long_running, skip_summarization)]
+    fn begin() -> &'static str {
+        "started"
+    }
+    each_way(async |way| {
+        let builder = building(Registry::builder().tool::<elsewhere>().tool::<begin>());
+        let builder = builder.budget(ResultBudget::new(40)).external(|call| call.tool() == "elsewhere");
+        let executor = way.of(builder);
+        let cut = |most: usize| {
+            let half = "x".repeat(most / 2);
+            format!("{half}\n[.. {} of 1000 bytes left out ..]\n{half}", 1000 - most)
+        };
+        let long = || ToolOutput::from("x".repeat(1000));
+        let outcomes = executor.run(calls(&["elsewhere", "begin", "elsewhere"])).await;
+        let [external, begun, failed] = [0, 1, 2].map(|n: usize| outcomes[n].address().unwrap());
+        assert_eq!(executor.answer(external, Ok(long())).await.unwrap().text(), cut(20));
+        let error = ToolError::failed("x".repeat(1000));
+        assert_eq!(executor.answer(failed, Err(error)).await.unwrap().text(), cut(20));
+        executor.events();
+        assert_eq!(executor.update(begun, long()).await.unwrap().text(), cut(40));
+        // Those who listen see all of it.
+        if let (Watch::Listener, Some(events)) = (way.watch, executor.events()) {
+            let [event] = &events[..] else { panic!("{events:?}") };
+            let EventKind::Updated { update, .. } = &event.kind else { panic!("{event:?}") };
+            assert_eq!(update, &long());
+        }
+        let end = executor.answer(begun, Ok(long())).await.unwrap();
+        assert_eq!(end.text(), cut(40));
+        assert!(end.outcome.unwrap().actions().unwrap().skip_summarization);
+    });
+}
+
+// X05, H09: no tool of the executor gave it.
+#[test]
+fn no_hook_sees_an_answer() {
+    each_way(async |way| {
+        let timeline = Timeline::default();
+        let tools = Registry::builder().tool::<echo>().provide(Counter::default());
+        let executor = way.of(building(tools).external(is_echo).hook(Noting(timeline.clone(), "")));
+        executor.run(one("echo", ECHO)).await;
+        assert_eq!(executor.answer("0", Ok("done there".into())).await.unwrap().text(), "done there");
+        assert!(timeline.all().is_empty());
     });
 }
 

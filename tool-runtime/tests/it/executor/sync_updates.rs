@@ -1,10 +1,19 @@
 //! Updates of bodies that cannot wait.
 
-use std::sync::{Arc, Mutex, mpsc};
+use std::{
+    sync::{Arc, Mutex, mpsc},
+    time::Duration,
+};
 
-use tool_runtime::{ErrorKind, EventKind, StreamItem, ToolEvent, prelude::*};
+use tokio::time::{Instant, timeout};
+use tool_runtime::{
+    CallView, ErrorKind, EventKind, ExecutorBuilder, Hook, RetryPolicy, StreamItem, ToolEvent, prelude::*,
+};
 
-use super::{building, one, short, texts, ways::each_way};
+use super::{
+    building, one, short, texts,
+    ways::{each_way, each_way_paused},
+};
 
 fn shown(events: Vec<ToolEvent>) -> Vec<String> {
     let shown = |event: ToolEvent| match &event.kind {
@@ -67,6 +76,41 @@ fn an_update_without_room_is_refused_and_what_was_taken_is_shown() {
         assert_eq!(shown(events)[1..65], std::array::from_fn::<String, 64, _>(|n| n.to_string()));
     });
 }
+
+/// A hook that never decides about an update.
+struct Undecided;
+
+impl Hook for Undecided {
+    async fn before_update(&self, _call: &CallView<'_>, _text: &str) -> bool {
+        std::future::pending().await
+    }
+}
+
+// J09, K06
+#[test]
+fn a_timeout_also_bounds_the_time_in_which_updates_are_shown() {
+    each_way_paused(async |way| {
+        let limits: [(&str, fn(ExecutorBuilder) -> ExecutorBuilder); 3] = [
+            ("timeout", |it| it.timeout(LIMIT)),
+            ("idle timeout", |it| it.idle_timeout(LIMIT)),
+            ("retries", |it| it.timeout(LIMIT).retry(RetryPolicy::new(super::AT_ONCE))),
+        ];
+        for (name, limit) in limits {
+            let executor = way.of(limit(building(Registry::builder().tool::<at_once>())).hook(Undecided));
+            let began = Instant::now();
+            let outcomes = timeout(LIMIT * 10, executor.run(one("at_once", "{}"))).await.expect(name);
+            // The body was in time, and says so.
+            assert_eq!(
+                (texts(&outcomes), began.elapsed() / 10),
+                (vec!["3".to_owned()], LIMIT / 10),
+                "{name}"
+            );
+            executor.assert_told(["started 0", "finished 0"]);
+        }
+    });
+}
+
+const LIMIT: Duration = Duration::from_secs(10);
 
 // K06, K11
 #[tokio::test(flavor = "multi_thread")]

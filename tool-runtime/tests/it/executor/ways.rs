@@ -5,8 +5,8 @@ use std::{cell::RefCell, collections::BTreeMap, ops::Deref, thread};
 
 use tokio::runtime::{Builder, Runtime};
 use tool_runtime::{
-    Batch, CallOutcome, EventKind, EventListener, ExecutionStrategy, Executor, ExecutorBuilder, Finish, Hook,
-    RegistryBuilder, StreamItem, ToolCall, ToolEvent,
+    Batch, CallAddress, CallOutcome, CallStream, EventKind, EventListener, ExecutionStrategy, Executor,
+    ExecutorBuilder, Finish, Hook, Operation, Pending, RegistryBuilder, StreamItem, ToolCall, ToolEvent,
 };
 
 use super::{building, events, short};
@@ -97,7 +97,14 @@ impl Way {
         let builder = if self.watch == Watch::Hook { builder.hook(Follows) } else { builder };
         let executor = builder.build().unwrap();
         let listener = (self.watch == Watch::Listener).then(|| RefCell::new(executor.subscribe()));
-        Observed { executor, way: self, listener, streamed: RefCell::default(), open: RefCell::default() }
+        Observed {
+            executor,
+            way: self,
+            listener,
+            streamed: RefCell::default(),
+            open: RefCell::default(),
+            goes_on: RefCell::default(),
+        }
     }
 }
 
@@ -109,6 +116,8 @@ pub(super) struct Observed {
     streamed: RefCell<Vec<ToolEvent>>,
     /// How many calls of an id have started and not finished.
     open: RefCell<BTreeMap<String, usize>>,
+    /// The calls that go on after their batch, and may have updates then.
+    goes_on: RefCell<Vec<CallAddress>>,
 }
 
 impl Deref for Observed {
@@ -126,10 +135,21 @@ impl Observed {
 
     /// Runs `batch`, which is of this executor.
     pub(super) async fn drive(&self, batch: Batch) -> Vec<CallOutcome> {
-        if self.way.watch != Watch::Stream {
-            return batch.run().await;
-        }
-        let mut stream = batch.stream();
+        let outcomes = match self.way.watch {
+            Watch::Stream => self.read(batch.stream()).await,
+            _ => batch.run().await,
+        };
+        let goes_on = outcomes.iter().filter_map(|outcome| match outcome {
+            CallOutcome::Pending(Pending { address, operation: Operation::LongRunning(_), .. }) => {
+                Some(address)
+            }
+            _ => None,
+        });
+        self.goes_on.borrow_mut().extend(goes_on.cloned());
+        outcomes
+    }
+
+    async fn read(&self, mut stream: CallStream) -> Vec<CallOutcome> {
         loop {
             match stream.next().await.unwrap() {
                 StreamItem::Event(event) => self.streamed.borrow_mut().push(event),
@@ -152,6 +172,7 @@ impl Observed {
                 // It has no other event.
                 EventKind::External { .. } => {}
                 EventKind::Started { .. } => *open += 1,
+                EventKind::Updated { .. } if self.goes_on.borrow().contains(&event.address) => {}
                 _ => assert!(*open > 0, "{} of a call that does not run", short(event)),
             }
             if let EventKind::Finished { .. } = event.kind {

@@ -1,7 +1,8 @@
 //! Which of the tools a run is shown.
 
 use tool_runtime::{
-    Declaration, Executor, RunContext, RunTools, ToolCall, ToolSetExt, Toolbox, Visibility, prelude::*,
+    Declaration, Executor, RunContext, RunSettings, RunTools, ToolCall, ToolSetExt, Toolbox, Visibility,
+    prelude::*, serde_json,
 };
 
 use super::{Remote, boxed, listed, names, notices, snapshot, tool, tools};
@@ -114,6 +115,60 @@ fn a_hidden_tool_that_is_called_is_unknown() {
     let result = outcomes[0].result().unwrap();
     assert!(result.is_error());
     assert_eq!(result.text(), "Tool not found: shell");
+}
+
+/// Logs in.
+#[tool(register = false)]
+fn login(user: String, #[arg(secret)] pin: String) -> String {
+    user + &pin
+}
+
+// I12, H14: a model may know the name of a tool that it is not shown, or misspell it.
+#[test]
+fn a_call_of_a_hidden_tool_shows_none_of_its_secrets() {
+    let arguments = || json!({ "user": "ada", "pin": "hunter2" });
+    let toolbox = toolbox();
+    let login = Registry::builder().tool::<login>().build().unwrap();
+    toolbox.add_all([login.get("login").unwrap().clone()]).unwrap();
+    let others = Visibility::all().except(["login"]);
+    let settings = RunSettings::new().show(Visibility::all().only(["calculator"]));
+    for (of_toolbox, of_run) in [(others.clone(), Visibility::all()), (Visibility::all(), others)] {
+        toolbox.show(of_toolbox);
+        let additions = RunTools::new().show(of_run);
+        let snapshot = run(toolbox.snapshot_with(&RunContext::new(), &additions)).unwrap();
+        let (some, _) = snapshot.tools().resolve(["calculator"]);
+        let executor = Executor::new(snapshot.into_tools());
+        let narrowed = executor.with_settings(&RunContext::new(), settings.clone()).unwrap();
+        for executor in [Executor::new(some), narrowed, executor] {
+            let mut listener = executor.subscribe();
+            let calls = ["login", "log_in"].map(|name| ToolCall::new(name, arguments()));
+            let outcomes = run(executor.run(calls.into()));
+            assert_eq!(outcomes[0].result().unwrap().text(), "Tool not found: login");
+            let events: Vec<_> = std::iter::from_fn(|| listener.try_next()).map(Result::unwrap).collect();
+            assert_eq!(events.len(), 4);
+            let written = serde_json::to_string(&events).unwrap();
+            assert_eq!(written.matches("***").count(), 2, "{written}");
+            assert!(!format!("{written} {events:?}").contains("hunter2"), "{written}");
+        }
+    }
+}
+
+// X04: what was written for the hidden tool applies to the one that is shown.
+#[test]
+fn a_tool_with_the_name_of_a_hidden_one_is_shown_with_a_notice() {
+    let toolbox = boxed(Remote::new("files", &["shell", "read"]));
+    toolbox.set_tools(tools(&["shell"], "here")).unwrap();
+    toolbox.show(Visibility::all().when(|_, tool| tool.description() != "A tool of here."));
+    for strict in [true, false] {
+        toolbox.strict_names(strict);
+        let snapshot = snapshot(&toolbox).unwrap();
+        assert_eq!(listed(&snapshot), ["read", "shell"]);
+        let said = "a tool of the set `files` is shown as `shell`, which is also the name of a direct tool that is hidden";
+        assert_eq!(notices(&snapshot), [said]);
+    }
+    // Nobody has the name of a tool where all are hidden.
+    toolbox.show(Visibility::all().except(["shell"]));
+    assert_eq!(names(&toolbox), ["read"]);
 }
 
 // I13

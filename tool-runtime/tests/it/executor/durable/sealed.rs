@@ -51,7 +51,7 @@ fn a_question_of_the_body_and_the_one_before_it_outlive_the_process() {
             tools.open_calls(folder.clone()).program_key(ProgramKey::new([7; 32])).build().unwrap()
         };
         let first = executor().run(one("transfer", r#"{"amount":7,"pin":"hunter2"}"#)).await;
-        let second = executor().resume([("0", YES)]).await.unwrap().run().await;
+        let second = executor().resume([(first[0].address().unwrap(), YES)]).await.unwrap().run().await;
         assert_eq!(first[0].address(), second[0].address());
         assert_eq!(texts(&second), ["requires confirmation: Which account?"]);
         let savings = ConfirmationAnswer { confirmed: true, payload: json!("savings") };
@@ -67,8 +67,9 @@ fn a_call_of_an_approver_that_answers_later_is_resumed_elsewhere() {
     crate::run(async {
         let folder = Folder::new();
         let asking = paying(&folder).approve(async |_| Ok(Approval::Later)).build().unwrap();
-        asking.run(one("pay", PAY)).await;
-        let outcomes = executor(&folder).resume([("0", YES)]).await.unwrap().run().await;
+        let outcomes = asking.run(one("pay", PAY)).await;
+        let address = outcomes[0].address().unwrap();
+        let outcomes = executor(&folder).resume([(address, YES)]).await.unwrap().run().await;
         assert_eq!((texts(&outcomes), payments(&folder)), (vec![PAID.to_owned()], 1));
         assert!(ledger(&folder).exists());
     });

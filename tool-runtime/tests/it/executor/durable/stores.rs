@@ -5,11 +5,14 @@ use std::time::Duration;
 use tool_runtime::{
     AnswerError, ApprovalRequest, CallAddress, CallOutcome, ConfirmationAnswer, ContentHash, ErrorKind,
     ExecutorError, MemoryOpenCalls, OpenCallStore, OpenFilter, OpenRecord, OpenStoreError, Operation,
-    ProgramKey, SharedOpenCalls, ToolCall, prelude::*,
+    ProgramKey, RunContext, SharedOpenCalls, ToolCall, prelude::*,
 };
 
 use super::{
-    super::{Counter, building, calls, echo, one, texts, ways::each_way},
+    super::{
+        Counter, building, calls, echo, one, texts,
+        ways::{Watch, each_way},
+    },
     Folder, Ledger, pay,
 };
 
@@ -145,8 +148,6 @@ fn executors_with_one_store_answer_each_others_calls_once() {
         let at = [first.run(calls(&["wipe"])).await, second.run(calls(&["wipe"])).await];
         let at = at.map(|outcomes| outcomes[0].address().unwrap().clone());
         assert_ne!(at[0], at[1]);
-        let refused = second.resume([("0", YES)]).await.unwrap_err();
-        assert_eq!(refused, AnswerError::Ambiguous { id: "0".into(), addresses: at.to_vec() });
         assert_eq!(first.open_calls().await.unwrap().len(), 2);
 
         let batch = second.resume([(&at[0], YES)]).await.unwrap();
@@ -157,7 +158,7 @@ fn executors_with_one_store_answer_each_others_calls_once() {
         assert_eq!(counter.get(), 1);
         // An executor of other tools shares the store.
         let derived = first.with_tools(first.tools().clone()).unwrap();
-        let outcomes = derived.resume([("0", YES)]).await.unwrap().run().await;
+        let outcomes = derived.resume([(&at[1], YES)]).await.unwrap().run().await;
         assert_eq!((texts(&outcomes), counter.get()), (vec!["wiped".to_owned()], 2));
 
         let outcomes = first.run(one("echo", r#"{"text":"a"}"#)).await;
@@ -165,6 +166,35 @@ fn executors_with_one_store_answer_each_others_calls_once() {
         assert_eq!(second.answer(address, Ok("done".into())).await.unwrap().text(), "done");
         let again = first.answer(address, Ok("again".into())).await.unwrap_err();
         assert_eq!(again, AnswerError::NotOpen(address.into()));
+    });
+}
+
+// X05, I20: where several runs share a store, and the call of one has the id of another one's.
+#[test]
+fn an_id_names_no_call_in_a_store_of_the_program() {
+    each_way(async |way| {
+        let (counter, store) = (Counter::default(), SharedOpenCalls::new(MemoryOpenCalls::new()));
+        let executor = way.of(wiping(&counter).open_calls(store));
+        let run = |names| executor.drive(executor.batch(calls(names)).within(RunContext::new()));
+        let (closed, open) = (run(&["wipe"]).await, run(&["wipe", "start", "echo"]).await);
+        executor.forget(closed[0].address().unwrap()).await.unwrap();
+        // An answer that comes late would reach the call of the other run.
+        let refused = |id: &str| AnswerError::NeedsAddress(id.into());
+        assert_eq!(executor.resume([("0", YES)]).await.unwrap_err(), refused("0"));
+        assert_eq!(executor.forget("0").await.unwrap_err(), refused("0"));
+        assert_eq!(executor.open_arguments("0").await.unwrap_err(), refused("0"));
+        assert_eq!(executor.update("1", "half".into()).await.unwrap_err(), refused("1"));
+        let error = executor.answer("2", Ok("late".into())).await.unwrap_err();
+        assert_eq!(error, refused("2"));
+        let says = "the id 2 does not name a call in a store that others may share; name the call by its \
+                    `CallAddress` or its `ApprovalRequest`";
+        assert_eq!(error.to_string(), says);
+        assert_eq!((executor.open_calls().await.unwrap().len(), counter.get()), (3, 0));
+        let [wipe, start, echo] = [0, 1, 2].map(|n: usize| open[n].address().unwrap());
+        let resumed = executor.resume([(wipe, YES)]).await.unwrap();
+        assert_eq!(texts(&executor.drive(resumed).await), ["wiped"]);
+        executor.forget(start).await.unwrap();
+        assert!(executor.answer(echo, Ok("done".into())).await.is_ok());
     });
 }
 
@@ -232,13 +262,13 @@ fn a_call_for_which_there_is_no_room_is_answered_with_an_error() {
     each_way(async |way| {
         let counter = Counter::default();
         let executor = way.of(wiping(&counter).open_calls(MemoryOpenCalls::new().at_most(1)));
-        executor.run(calls(&["wipe"])).await;
+        let first = executor.run(calls(&["wipe"])).await;
         let outcomes = executor.run(calls(&["wipe", "start", "echo"])).await;
         let full = "Tool unavailable: the call cannot be kept open for its answer: 1 calls are open, and no more are \
                     kept; answer or forget some of them";
         assert_eq!(texts(&outcomes), [full; 3]);
         assert!(outcomes.iter().all(CallOutcome::is_finished));
-        executor.forget("0").await.unwrap();
+        executor.forget(first[0].address().unwrap()).await.unwrap();
         assert!(!executor.run(calls(&["wipe"])).await[0].is_finished());
         assert_eq!(counter.get(), 0);
     });
@@ -262,10 +292,10 @@ fn the_memory_makes_room_for_calls_by_removing_those_that_expired() {
 // X11
 #[test]
 fn a_long_running_call_has_any_number_of_intermediate_results_and_one_that_is_final() {
-    crate::run(async {
-        let executor = wiping(&Counter::default()).build().unwrap();
+    each_way(async |way| {
+        let executor = way.of(wiping(&Counter::default()));
         executor.run(calls(&["start", "wipe", "echo"])).await;
-        let mut listener = executor.subscribe();
+        executor.events();
         for text in ["a tenth", "the half"] {
             let result = executor.update("0", text.into()).await.unwrap();
             assert_eq!(
@@ -273,7 +303,10 @@ fn a_long_running_call_has_any_number_of_intermediate_results_and_one_that_is_fi
                 ("0", "start", text)
             );
         }
-        assert_eq!(super::super::told(&mut listener), ["updated 0", "updated 0"]);
+        // The stream of the batch has ended.
+        if way.watch == Watch::Listener {
+            executor.assert_told(["updated 0", "updated 0"]);
+        }
         assert_eq!(executor.answer("0", Ok("all".into())).await.unwrap().text(), "all");
         let late = executor.update("0", "more".into()).await.unwrap_err();
         assert_eq!(late, AnswerError::NotOpen("0".into()));
@@ -340,16 +373,16 @@ fn a_store_that_fails_or_panics_is_an_error_and_runs_nothing() {
 
             let failed = AnswerError::Store(OpenStoreError::Failed(why.to_owned()));
             let executor = with("consume");
-            executor.run(calls(&["wipe", "echo"])).await;
-            let batch = executor.resume([("0", YES)]).await.unwrap();
+            let outcomes = executor.run(calls(&["wipe", "echo"])).await;
+            let [wipe, echo] = [0, 1].map(|n: usize| outcomes[n].address().unwrap());
+            let batch = executor.resume([(wipe, YES)]).await.unwrap();
             let outcomes = executor.drive(batch).await;
             assert_eq!(texts(&outcomes), ["Tool unavailable: the store of open calls failed"]);
-            assert_eq!(executor.answer("1", Ok("x".into())).await.unwrap_err(), failed);
+            assert_eq!(executor.answer(echo, Ok("x".into())).await.unwrap_err(), failed);
             assert_eq!(executor.open_calls().await.unwrap().len(), 2);
 
             let executor = with("list");
             let outcomes = executor.run(calls(&["wipe"])).await;
-            assert_eq!(executor.resume([("0", YES)]).await.unwrap_err(), failed);
             assert_eq!(executor.open_calls().await.unwrap_err(), failed);
             assert!(executor.resume([(outcomes[0].address().unwrap(), YES)]).await.is_ok());
             assert_eq!(counter.get(), 0);
@@ -363,14 +396,16 @@ fn a_key_is_changed_without_losing_open_calls() {
     crate::run(async {
         let (counter, store) = (Counter::default(), SharedOpenCalls::new(MemoryOpenCalls::new()));
         let with = |key| wiping(&counter).open_calls(store.clone()).program_key(key).build().unwrap();
-        with(ProgramKey::new([1; 32])).run(calls(&["wipe"])).await;
+        let opened = with(ProgramKey::new([1; 32])).run(calls(&["wipe"])).await;
+        let old = opened[0].address().unwrap();
         let changed = with(ProgramKey::new([2; 32]));
-        assert_eq!(changed.resume([("0", YES)]).await.unwrap_err(), AnswerError::Altered("0".into()));
+        assert_eq!(changed.resume([(old, YES)]).await.unwrap_err(), AnswerError::Altered(old.into()));
         let both = with(ProgramKey::new([2; 32]).with_previous([1; 32]));
-        assert_eq!(texts(&both.resume([("0", YES)]).await.unwrap().run().await), ["wiped"]);
+        assert_eq!(texts(&both.resume([(old, YES)]).await.unwrap().run().await), ["wiped"]);
         // What is opened now is opened under the new one.
-        both.run(calls(&["wipe"])).await;
-        assert_eq!(texts(&changed.resume([("0", YES)]).await.unwrap().run().await), ["wiped"]);
+        let opened = both.run(calls(&["wipe"])).await;
+        let new = opened[0].address().unwrap();
+        assert_eq!(texts(&changed.resume([(new, YES)]).await.unwrap().run().await), ["wiped"]);
     });
 }
 
