@@ -46,7 +46,8 @@ pub(super) struct State {
     /// Whether the call still runs: what is reported later is lost.
     running: bool,
     last_sign: Instant,
-    /// For the reader, before the end of the call.
+    /// For the reader, before the end of the call: the ends of calls below it whose batches were dropped. At most one for
+    /// each of their starts, with which they wait for the reader.
     late: Vec<ToolEvent>,
 }
 

@@ -116,6 +116,10 @@ impl RunSettings {
 
     /// Adds a hook, which runs after those of the executor. See
     /// [`ExecutorBuilder::hook`](crate::ExecutorBuilder::hook).
+    ///
+    /// It may rewrite arguments after the hooks of the executor have seen them. Guards of the executor belong into its
+    /// [rules](crate::ExecutorBuilder::rules) and [policies](crate::ExecutorBuilder::permission), which judge the arguments
+    /// that run: see [`Hook::before`].
     pub fn hook(mut self, hook: impl Hook + 'static) -> Self {
         self.hooks.push(BoxHook::new(hook));
         self

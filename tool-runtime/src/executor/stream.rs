@@ -23,7 +23,8 @@ pub enum StreamItem {
 /// A batch that runs as it is read: all events, and then the outcomes.
 ///
 /// A reader that is slow holds up the calls, which wait with their updates until there is room. Dropping
-/// the stream cancels the calls.
+/// the stream cancels the calls. Kept beside the room are the ends of calls below a call whose batches were dropped: at
+/// most one for each start of such a call, which waited for room itself.
 ///
 /// # Examples
 ///

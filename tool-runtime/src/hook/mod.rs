@@ -70,6 +70,11 @@ pub trait Hook: Send + Sync {
     /// Asked when the arguments fit. May [rewrite](BeforeCall::rewrite) them, answer in place of the tool,
     /// or block the call; the first that answers or blocks is the last to be asked.
     ///
+    /// A hook sees the arguments as the hooks before it left them. One that comes later may rewrite them, also a hook of
+    /// the [run](crate::RunSettings::hook), and those before are not asked again. A guard therefore belongs into
+    /// [`Rules`](crate::Rules) or a [`PermissionPolicy`](crate::PermissionPolicy), those of the executor and of the run:
+    /// they judge what runs, after all hooks, and so does the check of the arguments.
+    ///
     /// # Errors
     ///
     /// The call fails with the error; it is not run.
@@ -79,6 +84,8 @@ pub trait Hook: Send + Sync {
     }
 
     /// Decides on showing a partial result to those who watch; `text` is its text.
+    ///
+    /// A [timeout](crate::ExecutorBuilder::timeout) of the call includes the time for this.
     fn before_update(&self, call: &CallView<'_>, text: &str) -> impl Future<Output = bool> + Send {
         let _ = (call, text);
         Unchanged(|| true)

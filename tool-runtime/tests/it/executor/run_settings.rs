@@ -10,12 +10,13 @@ use std::{
 
 use tool_runtime::{
     Approval, AvailableTools, Before, CallOutcome, ConfirmationAnswer, ErrorKind, ExecutionStrategy,
-    Executor, ExecutorError, Limits, Origin, PathPattern, Permission, Repair, ResultBudget, RetryPolicy,
-    Rule, Rules, RunContext, RunSettings, ToolCall, Toolbox, Visibility, prelude::*,
+    Executor, ExecutorError, Limits, Origin, PathPattern, Permission, PermissionRequest, Repair,
+    ResultBudget, RetryPolicy, Rule, Rules, RunContext, RunSettings, ToolCall, Toolbox, Visibility,
+    prelude::*,
 };
 
 use super::{
-    AT_ONCE, Counter, Noting, Timeline, building, calls, echo, obey, one, texts,
+    AT_ONCE, Counter, Noting, On, Timeline, building, calls, echo, obey, one, texts,
     ways::{Observed, Watch, each_way, each_way_paused},
 };
 
@@ -128,6 +129,38 @@ fn hooks_of_the_run_follow_those_of_the_executor() {
             "run done 0",
         ];
         assert_eq!(timeline.all(), expected);
+    });
+}
+
+// I06, I25: what the executor checks, permits and denies is what runs.
+#[test]
+fn arguments_that_a_hook_of_the_run_rewrites_are_judged_by_the_executor() {
+    each_way(async |way| {
+        let cases = [
+            (json!({ "text": "secret" }), "Denied: a rule denies it: echo"),
+            (json!({ "text": "private" }), "Denied: the policy saw private"),
+            (json!({ "text": 7, "more": [] }), "Invalid arguments:"),
+            (json!({ "text": "fine" }), "fine"),
+        ];
+        for (rewritten, said) in cases {
+            let counter = Counter::default();
+            let builder = building(Registry::builder().tool::<echo>().provide(counter.clone()))
+                .rules(Rules::new([Rule::deny("echo").at("/text", "secret")]))
+                .permission(|request: &PermissionRequest<'_>| {
+                    match request.arguments.as_str().contains("private") {
+                        true => Permission::deny("the policy saw private"),
+                        false => Permission::Allow,
+                    }
+                });
+            let executor = way.of(builder.hook(On::before(|call| {
+                assert_eq!(call.arguments().as_str(), ECHO);
+                Ok(Before::Continue)
+            })));
+            let rewrites = On::before(move |_| Ok(Before::rewrite(rewritten.clone())));
+            let told = echoed(&executor, RunSettings::new().hook(rewrites)).await;
+            assert!(told.starts_with(said), "{told}");
+            assert_eq!(counter.get(), usize::from(said == "fine"));
+        }
     });
 }
 
