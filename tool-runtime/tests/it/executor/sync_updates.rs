@@ -90,7 +90,8 @@ impl Hook for Undecided {
 #[test]
 fn a_timeout_also_bounds_the_time_in_which_updates_are_shown() {
     each_way_paused(async |way| {
-        let limits: [(&str, fn(ExecutorBuilder) -> ExecutorBuilder); 3] = [
+        type Limit = fn(ExecutorBuilder) -> ExecutorBuilder;
+        let limits: [(&str, Limit); 3] = [
             ("timeout", |it| it.timeout(LIMIT)),
             ("idle timeout", |it| it.idle_timeout(LIMIT)),
             ("retries", |it| it.timeout(LIMIT).retry(RetryPolicy::new(super::AT_ONCE))),
