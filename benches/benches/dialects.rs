@@ -10,15 +10,18 @@ use std::{
 };
 
 use tool_runtime::{
-    BuildError, Declaration, InputSchema, Registry, ToolDefinition, ToolName,
+    Registry, ToolDefinition, ToolName,
+    builder::Declaration,
     dialect::{Dialect, lint},
     pin::Pins,
+    registry::BuildError,
+    schema::InputSchema,
     serde_json::json,
 };
 
 #[allow(missing_docs, unreachable_pub, dropping_copy_types, reason = "generated")]
 mod tools {
-    use tool_runtime::{RegistryBuilder, tool};
+    use tool_runtime::{registry::RegistryBuilder, tool};
 
     include!(concat!(env!("OUT_DIR"), "/tools.rs"));
 }

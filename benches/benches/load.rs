@@ -7,8 +7,10 @@ use std::{error::Error, fs, future::pending, ops::ControlFlow, panic, time::Dura
 
 use futures_util::{StreamExt, future::join, stream};
 use tool_runtime::{
-    Before, BeforeCall, CallOutcome, CallView, CancellationToken, ErrorKind, Executor, Hook, Registry,
-    RunContext, ToolCall, ToolError, ToolResult, tool,
+    CallOutcome, CancellationToken, ErrorKind, Executor, Registry, RunContext, ToolCall, ToolError,
+    ToolResult,
+    hook::{Before, BeforeCall, CallView, Hook},
+    tool,
 };
 
 const CALLS: u64 = 1_000_000;

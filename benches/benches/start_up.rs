@@ -3,11 +3,11 @@
 use std::{collections::HashMap, error::Error, hint::black_box};
 
 use benches::{Workload, measure};
-use tool_runtime::{BuildError, Registry, ToolBuilder, ToolError, tool_args};
+use tool_runtime::{Registry, ToolBuilder, ToolError, registry::BuildError, tool_args};
 
 #[allow(missing_docs, unreachable_pub, dropping_copy_types, reason = "generated")]
 mod tools {
-    use tool_runtime::{RegistryBuilder, tool};
+    use tool_runtime::{registry::RegistryBuilder, tool};
 
     include!(concat!(env!("OUT_DIR"), "/tools.rs"));
 }

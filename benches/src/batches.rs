@@ -9,8 +9,11 @@ use std::{
 
 use futures_util::{StreamExt, future::join_all};
 use tool_runtime::{
-    Approval, ApprovalRequest, BuildError, CallOutcome, Executor, Hook, Registry, Rule, Rules, StreamItem,
-    ToolCall,
+    CallOutcome, Executor, Registry, ToolCall,
+    executor::StreamItem,
+    hook::Hook,
+    policy::{Approval, ApprovalRequest, Rule, Rules},
+    registry::BuildError,
 };
 
 use crate::{Workload, calls, now, order};

@@ -3,7 +3,7 @@
 use std::{collections::HashMap, future::Future, hint::black_box, pin::Pin};
 
 use serde::{Deserialize, de::DeserializeOwned};
-use tool_runtime::{BuildError, Registry, tool};
+use tool_runtime::{Registry, registry::BuildError, tool};
 
 use crate::{
     Side, Workload, now,

@@ -6,7 +6,7 @@
 use std::{hint::black_box, sync::OnceLock};
 
 use serde_json::{Value, json};
-use tool_runtime::{ClosureTool, InputSchema, Registry, ToolBuilder, ToolError};
+use tool_runtime::{Registry, ToolBuilder, ToolError, builder::ClosureTool, schema::InputSchema};
 
 use crate::{Workload, now};
 

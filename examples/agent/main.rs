@@ -18,7 +18,8 @@ use anyhow::{Context as _, bail};
 use futures_util::TryStreamExt as _;
 use sse_stream::SseByteStream;
 use tool_runtime::{
-    Budget, CallOutcome, Executor, RunContext,
+    CallOutcome, Executor, RunContext,
+    context::Budget,
     dialect::{Assembled, Bound, Delta, Dialect},
     prelude::*,
 };

@@ -12,7 +12,9 @@ use std::{
 };
 
 use tool_runtime::{
-    Approval, ApprovalHandle, Approver, Executor, PathPattern, Rule, Rules, ToolCall, prelude::*,
+    Executor, ToolCall,
+    policy::{Approval, ApprovalHandle, Approver, PathPattern, Rule, Rules},
+    prelude::*,
 };
 
 /// The files of this example are only names.

@@ -1,6 +1,6 @@
 //! ADK-Go: function tools with typed input and output, a static and a computed confirmation, and callbacks.
 
-use tool_runtime::{Approval, Before, Executor, ToolCall, prelude::*};
+use tool_runtime::{Executor, ToolCall, hook::Before, policy::Approval, prelude::*};
 
 #[tool_args]
 struct Transfer {

@@ -1,6 +1,6 @@
 //! `or`: a search with limits and a default, a tool that runs alone, one that ends the run and one that panics.
 
-use tool_runtime::{Actions, Executor, ToolCall, merged_actions, prelude::*, serde_json::Map};
+use tool_runtime::{Executor, ToolCall, call::merged_actions, output::Actions, prelude::*, serde_json::Map};
 
 const DOCS: [&str; 3] = ["registry: a set of tools", "executor: batches of tools", "hook: around a call"];
 

@@ -7,8 +7,13 @@ use std::sync::{
 };
 
 use tool_runtime::{
-    Arguments, Before, ExecutionStrategy, Executor, InputSchema, Prepared, Progress, Steering, Tool,
-    ToolCall, ToolDefinition, ToolName, prelude::*,
+    Executor, Tool, ToolCall, ToolDefinition, ToolName,
+    context::Progress,
+    definition::Prepared,
+    executor::{ExecutionStrategy, Steering},
+    hook::Before,
+    prelude::*,
+    schema::{Arguments, InputSchema},
 };
 
 /// Indexes a file, part by part.

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use tokio::sync::Barrier;
 use tool_runtime::{
-    Executor, NamedTools, RunContext, Tool, ToolCall, ToolSet, ToolSetExt, Toolbox, prelude::*,
+    Executor, RunContext, Tool, ToolCall, ToolSet, Toolbox,
+    prelude::*,
+    toolset::{NamedTools, ToolSetExt},
 };
 
 #[tool_args]

@@ -13,7 +13,10 @@ use std::{
 
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use tokio::time::sleep;
-use tool_runtime::{CallId, EventKind, Executor, Progress, StreamItem, ToolCall, ToolResult, prelude::*};
+use tool_runtime::{
+    Executor, ToolCall, ToolResult, call::CallId, context::Progress, event::EventKind, executor::StreamItem,
+    prelude::*,
+};
 
 /// Copies a number of files, one after the other.
 #[tool]

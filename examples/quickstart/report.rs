@@ -1,7 +1,8 @@
 //! What a person reads of all this.
 
 use tool_runtime::{
-    CallSink, Registry, Running, ToolCall, ToolError, ToolOutput,
+    Registry, Running, ToolCall, ToolError, ToolOutput,
+    context::CallSink,
     serde_json::{self, Value},
 };
 

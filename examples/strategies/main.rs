@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use tokio::time::sleep;
-use tool_runtime::{ExecutionStrategy, Executor, ToolCall, prelude::*};
+use tool_runtime::{Executor, ToolCall, executor::ExecutionStrategy, prelude::*};
 
 /// Asks a station for the temperature, which takes its time.
 #[tool(read_only)]

@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-use tool_runtime::{ReadonlyContext, Running, Tool, ToolSet, prelude::*};
+use tool_runtime::{Running, Tool, ToolSet, context::ReadonlyContext, prelude::*};
 
 pub(crate) struct Basket {
     customer: String,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tool_runtime::{ReadonlyContext, Running, Tool, ToolSet, prelude::*};
+use tool_runtime::{Running, Tool, ToolSet, context::ReadonlyContext, prelude::*};
 
 pub(crate) struct Catalogue {
     find: Arc<dyn Tool>,

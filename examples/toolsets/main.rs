@@ -13,7 +13,10 @@ mod catalogue;
 use std::sync::Arc;
 
 use tool_runtime::{
-    Executor, RunContext, RunTools, Snapshot, ToolCall, ToolSet as _, ToolSetExt as _, Toolbox, prelude::*,
+    Executor, RunContext, ToolCall, ToolSet as _, Toolbox,
+    prelude::*,
+    toolbox::{RunTools, Snapshot},
+    toolset::ToolSetExt as _,
 };
 
 use self::{basket::Basket, catalogue::Catalogue};
@@ -74,7 +77,7 @@ async fn answer_with(
     let snapshot = toolbox.snapshot_with(&run, &RunTools::new().additional(tools)).await?;
     show(&snapshot);
     // In order, so that the basket is full when it is looked at.
-    let strategy = tool_runtime::ExecutionStrategy::Sequential;
+    let strategy = tool_runtime::executor::ExecutionStrategy::Sequential;
     let executor = Executor::builder(snapshot.into_tools()).strategy(strategy).build()?;
     for outcome in executor.batch(calls).within(run).run().await {
         let text = outcome.result().map(|result| result.text().into_owned()).unwrap_or_default();

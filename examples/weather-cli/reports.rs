@@ -1,7 +1,7 @@
 //! Tools that stream, draw images, or take a secret.
 
 use futures_util::{Stream, StreamExt, stream};
-use tool_runtime::{Content, Progress, prelude::*};
+use tool_runtime::{Content, context::Progress, prelude::*};
 
 /// Observes a city, hour by hour, until the station closes after 20 hours.
 #[tool(read_only)]

@@ -16,7 +16,7 @@ use crate::{ToolCall, ToolResult, millis, policy::ApprovalRequest};
 ///
 /// A call that starts ends: after [`Started`](EventKind::Started) there is exactly one
 /// [`Finished`](EventKind::Finished), and nothing after that, except that the `Finished` of a call that is
-/// [pending](crate::Pending) with nothing to tell comes with its answer, and that
+/// [pending](crate::call::Pending) with nothing to tell comes with its answer, and that
 /// [intermediate results](crate::Executor::update) of a long-running call may follow. A call that is left to the caller has one event,
 /// [`External`](EventKind::External); one that a hook does not let in has none. Values of parameters with `#[arg(secret)]`
 /// are in none of them.
@@ -24,7 +24,7 @@ use crate::{ToolCall, ToolResult, millis, policy::ApprovalRequest};
 /// # Examples
 ///
 /// ```
-/// use tool_runtime::{EventKind, Executor, RunContext, ToolCall, prelude::*};
+/// use tool_runtime::{Executor, RunContext, ToolCall, event::EventKind, prelude::*};
 ///
 /// /// Waves.
 /// #[tool(title = "Wave a hand")]

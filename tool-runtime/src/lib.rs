@@ -58,27 +58,31 @@
 //! With it or without, nothing is fetched: a `$ref` that leaves the schema is an error of `build()`,
 //! and so is a `$schema` that is not known.
 
-mod registry;
+pub mod registry;
 
 mod arguments;
 mod blocking;
-mod call;
-mod declaration;
+pub mod builder;
+pub mod call;
+pub mod context;
+pub mod definition;
 pub mod dialect;
-mod event;
-mod executor;
-mod function;
-mod hook;
+pub mod event;
+pub mod executor;
+pub mod hook;
 mod millis;
-mod open;
+pub mod open_calls;
+pub mod output;
 pub mod pin;
-mod policy;
+pub mod policy;
+pub mod request;
+pub mod schema;
 mod shield;
 mod telemetry;
 #[cfg(feature = "testing")]
 pub mod testing;
-mod toolbox;
-mod toolset;
+pub mod toolbox;
+pub mod toolset;
 
 #[cfg(feature = "opentelemetry")]
 pub use self::telemetry::trace_context;
@@ -86,15 +90,10 @@ pub use schemars;
 pub use serde;
 pub use serde_json;
 pub use tokio_util::sync::CancellationToken;
+#[doc(inline)]
 pub use tool_core::{
-    Actions, AddedMessage, Answers, Arguments, Blob, Budget, Bytes, CallAddress, CallId, CallSink,
-    ClientInfo, Confirmation, ConfirmationAnswer, Content, ContentHash, Correction, CorrectionRule,
-    ErrorKind, FunctionTool, InputSchema, InvalidHash, InvalidName, Lifetime, LogLevel, LogLine, Merge,
-    Metadata, Method, ModelRequest, Needed, OnRequest, OutputSchema, Permission, Plan, PrepareArguments,
-    Prepared, Progress, Provided, ReadonlyContext, Registration, RequestAdditions, RequestFn, RequestHook,
-    Resource, ResourceBody, Retry, Run, RunContext, Running, SchemaError, SchemaProblem, SharedRequestHook,
-    Site, Spent, State, StaticToolSet, Stream, Tool, ToolContext, ToolDefinition, ToolError, ToolName,
-    ToolOutput, Trigger, Violation, Violations, WithCallId, constraint, request_fn,
+    Content, ErrorKind, Run, RunContext, Running, State, Tool, ToolContext, ToolDefinition, ToolError,
+    ToolName, ToolOutput,
 };
 #[doc = include_str!("docs/tool.md")]
 pub use tool_macros::tool;
@@ -103,40 +102,15 @@ pub use tool_macros::tool_args;
 #[doc = include_str!("docs/toolset.md")]
 pub use tool_macros::toolset;
 
+#[doc(inline)]
 pub use self::{
-    arguments::{MAX_REPAIR_BYTES, Recovery, Repair, recover},
-    call::{
-        CallOutcome, Incomplete, Operation, Pending, ResultMessage, ResultStatus, ToolCall, ToolResult,
-        merged_actions,
-    },
-    declaration::Declaration,
-    event::{EventKind, EventListener, Lagged, ToolEvent},
-    executor::{
-        AnswerError, Batch, CallRef, CallStream, ExecutionStrategy, Executor, ExecutorBuilder, ExecutorError,
-        Finish, InvalidStrategy, OpenCall, RunSettings, Steering, StreamItem, stopped,
-    },
-    function::{ClosureTool, HandlerError, HandlerOutput, InvalidTool, ToolBody, ToolBuilder},
-    hook::{Before, BeforeCall, BoxHook, CallHandle, CallView, Hook},
-    open::{
-        MemoryOpenCalls, OpenCallStore, OpenFilter, OpenKind, OpenRecord, OpenStoreError, ProgramKey,
-        SharedOpenCalls,
-    },
-    policy::{
-        Approval, ApprovalHandle, ApprovalRequest, Approver, AttemptHandle, BoxApprover, BoxPolicy,
-        BoxRetryRule, CONFIRMATION_CALL, Cause, InvalidRule, Limits, LimitsError, Matcher, NotAConfirmation,
-        NumberPattern, PathPattern, PermissionPolicy, PermissionRequest, Repetition, ResultBudget,
-        ResultStore, RetryInfo, RetryPolicy, RetryRule, Reveal, Rule, RuleProblem, Rules, Sanitizer,
-        UrlPattern, confirmation_answer,
-    },
-    registry::{
-        AvailableTools, BuildError, Claim, OUTPUT_TOOL, Problem, RESERVED_SETS, Registry, RegistryBuilder,
-        Warning,
-    },
-    toolbox::{
-        Notice, Origin, RunTools, Snapshot, Toolbox, ToolboxChange, ToolboxChanges, ToolboxEvent,
-        ToolboxListener, Visibility,
-    },
-    toolset::{AdaptedSet, ListedOnce, NamedTools, SetAnnouncer, ToolSet, ToolSetExt},
+    builder::ToolBuilder,
+    call::{CallOutcome, ToolCall, ToolResult},
+    dialect::Dialect,
+    executor::Executor,
+    registry::Registry,
+    toolbox::Toolbox,
+    toolset::ToolSet,
 };
 
 /// What most programs need; nothing else is in it.
@@ -179,6 +153,6 @@ pub mod __private {
 
     pub use crate::{
         blocking::blocking,
-        function::{body, one, output_of_one, output_of_two, two},
+        builder::{body, one, output_of_one, output_of_two, two},
     };
 }

@@ -45,7 +45,10 @@ use tool_core::{
     ToolName, ToolOutput,
 };
 
-use crate::{EventKind, EventListener, Executor, Lagged, ToolEvent};
+use crate::{
+    Executor,
+    event::{EventKind, EventListener, Lagged, ToolEvent},
+};
 
 /// Runs `future` on a runtime of its own whose clock stands still while anything can be done, and jumps to
 /// the next timer when nothing can: an hour of waiting takes no time.
@@ -268,7 +271,7 @@ pub struct Recorder(Mutex<EventListener>);
 
 impl Recorder {
     /// Records, from now on, what `executor` tells; as much as its
-    /// [`event_buffer`](crate::ExecutorBuilder::event_buffer) holds between two looks.
+    /// [`event_buffer`](crate::executor::ExecutorBuilder::event_buffer) holds between two looks.
     #[must_use]
     pub fn of(executor: &Executor) -> Self {
         Self(Mutex::new(executor.subscribe()))

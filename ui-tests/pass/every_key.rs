@@ -4,7 +4,7 @@
 #![allow(clippy::too_many_arguments)]
 
 use tool_runtime::serde_json::{Map, Value, json};
-use tool_runtime::{ModelRequest, Permission, ToolContext, ToolError, tool};
+use tool_runtime::{ToolContext, ToolError, definition::Permission, request::ModelRequest, tool};
 
 const MAX: usize = 9;
 const DOC: &str = "from a constant";

@@ -2,7 +2,7 @@
 
 #![deny(warnings)]
 
-use tool_runtime::{Permission, tool, toolset};
+use tool_runtime::{definition::Permission, tool, toolset};
 
 macro_rules! tools {
     ($name:ident, $set:ident, $ty:ty, $asks:path, $default:expr, $text:literal) => {

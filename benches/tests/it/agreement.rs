@@ -1,7 +1,7 @@
 //! What is compared does the same work.
 
 use benches::{Side, calls};
-use tool_runtime::BuildError;
+use tool_runtime::registry::BuildError;
 
 fn answers(side: &Side) -> Vec<String> {
     let mut answers = Vec::new();

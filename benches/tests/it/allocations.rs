@@ -2,7 +2,7 @@
 
 use allocation_counter::{AllocationInfo, measure};
 use benches::{calls, now};
-use tool_runtime::{BuildError, Registry};
+use tool_runtime::{Registry, registry::BuildError};
 
 /// The allocations of one call that answers `expected`.
 fn check(tools: &Registry, arguments: &str, expected: &str) -> AllocationInfo {

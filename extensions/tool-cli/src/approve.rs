@@ -7,8 +7,10 @@ use std::sync::{
 
 use clap::{Arg, builder::PossibleValue};
 use tool_runtime::{
-    Approval, ApprovalHandle, ApprovalRequest, Approver, Executor, ExecutorBuilder, Permission,
-    PermissionRequest, Registry, Rule, Rules, ToolError,
+    Executor, Registry, ToolError,
+    definition::Permission,
+    executor::ExecutorBuilder,
+    policy::{Approval, ApprovalHandle, ApprovalRequest, Approver, PermissionRequest, Rule, Rules},
 };
 
 use crate::{page::Page, question::Question, stage::Stage, terminal::Terminal};
@@ -133,7 +135,11 @@ async fn asked(request: &ApprovalRequest, screen: &Screen) -> Result<Approval, T
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test may")]
 mod tests {
-    use tool_runtime::{Metadata, Permission, Registry, ToolBuilder, ToolCall, tool, tool_args};
+    use tool_runtime::{
+        Registry, ToolBuilder, ToolCall,
+        definition::{Metadata, Permission},
+        tool, tool_args,
+    };
 
     use super::{Approve, Ordering};
 

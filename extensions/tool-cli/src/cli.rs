@@ -9,7 +9,7 @@ use std::{
     process::ExitCode,
 };
 
-use tool_runtime::{RegistryBuilder, Reveal};
+use tool_runtime::{policy::Reveal, registry::RegistryBuilder};
 
 use crate::{
     Command, Exit, Failure, Program, Provides,

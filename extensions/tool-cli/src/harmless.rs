@@ -2,7 +2,7 @@
 //!
 //! [`Reveal`] escapes characters, and a [`Page`](crate::page::Page) applies it to all text; this module limits the length.
 
-use tool_runtime::Reveal;
+use tool_runtime::policy::Reveal;
 
 /// The limit of a name, a value or a message within a line, in characters.
 const IN_A_LINE: usize = 300;

@@ -94,7 +94,7 @@
 //! A question is the last text on the terminal, below the arguments of the call, which are shortened to fit a screen;
 //! nothing else is written before the answer. Keys that were pressed before the question do not answer it.
 //!
-//! [`Reveal`]: tool_runtime::Reveal
+//! [`Reveal`]: tool_runtime::policy::Reveal
 //!
 //! # Exit codes
 //!
@@ -163,7 +163,7 @@ pub fn main() -> ExitCode {
 /// ```
 #[must_use]
 pub fn main_with<P: Provides>(
-    provide: impl FnOnce(tool_runtime::RegistryBuilder) -> P + 'static,
+    provide: impl FnOnce(tool_runtime::registry::RegistryBuilder) -> P + 'static,
 ) -> ExitCode {
     Cli::new().provide_with(provide).main()
 }

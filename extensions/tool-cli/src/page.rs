@@ -4,7 +4,7 @@ use anstyle::{AnsiColor, Style};
 use comfy_table::{
     Attribute, Cell, Color, ColumnConstraint, ContentArrangement, Table, Width, presets::NOTHING,
 };
-use tool_runtime::Reveal;
+use tool_runtime::policy::Reveal;
 
 /// The limit of a cell, in characters.
 const CELL: usize = 600;

@@ -11,7 +11,11 @@ use clap::{
     error::{ContextKind, ContextValue, ErrorKind},
 };
 use tokio::runtime::Runtime;
-use tool_runtime::{BuildError, Registry, RegistryBuilder, Reveal};
+use tool_runtime::{
+    Registry,
+    policy::Reveal,
+    registry::{BuildError, RegistryBuilder},
+};
 
 use crate::{Command, Exit, Failure, harmless::in_a_line, terminal::Terminal};
 

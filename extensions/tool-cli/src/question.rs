@@ -6,7 +6,7 @@
 
 use std::io;
 
-use tool_runtime::{ApprovalRequest, Cause, Reveal};
+use tool_runtime::policy::{ApprovalRequest, Cause, Reveal};
 
 use crate::{
     flags::members,

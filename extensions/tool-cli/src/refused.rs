@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, ops::Range};
 
 use console::measure_text_width;
 use serde_json::value::RawValue;
-use tool_runtime::{Reveal, ToolError, Violation};
+use tool_runtime::{ToolError, policy::Reveal, schema::Violation};
 
 use crate::{
     flags::{Given, Property, flag},

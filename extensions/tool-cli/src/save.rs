@@ -9,7 +9,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use tool_runtime::{Content, ResourceBody};
+use tool_runtime::{Content, output::ResourceBody};
 
 use crate::{Exit, Failure, harmless::in_a_line};
 
@@ -237,7 +237,7 @@ impl Destination {
 mod tests {
     use std::{env, process};
 
-    use tool_runtime::{Blob, Resource};
+    use tool_runtime::output::{Blob, Resource};
 
     use super::*;
 

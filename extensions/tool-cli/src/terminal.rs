@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use tool_runtime::Reveal;
+use tool_runtime::policy::Reveal;
 
 use crate::{
     Failure,

@@ -10,8 +10,12 @@ use std::{
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use tokio::signal::ctrl_c;
 use tool_runtime::{
-    Batch, CallId, CallOutcome, CancellationToken, EventKind, Progress, RunContext, Stream, StreamItem,
-    ToolEvent,
+    CallOutcome, CancellationToken, RunContext,
+    call::CallId,
+    context::Progress,
+    event::{EventKind, ToolEvent},
+    executor::{Batch, StreamItem},
+    output::Stream,
 };
 
 use crate::{

@@ -3,8 +3,9 @@
 use std::{cell::RefCell, sync::LazyLock};
 
 use tool_runtime::{
-    Arguments, Before, BeforeCall, ErrorKind, Executor, Hook, ToolCall, ToolError, ToolOutput, Violation,
-    Violations,
+    ErrorKind, Executor, ToolCall, ToolError, ToolOutput,
+    hook::{Before, BeforeCall, Hook},
+    schema::{Arguments, Violation, Violations},
     serde::de::IgnoredAny,
     serde_json::{self, Number, Value},
 };

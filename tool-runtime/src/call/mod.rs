@@ -10,7 +10,10 @@ use std::{fmt, sync::Arc};
 
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
-use tool_core::{Arguments, CallId, ErrorKind, Resource, ToolError};
+use tool_core::{Arguments, ErrorKind, Resource, ToolError};
+
+#[doc(inline)]
+pub use tool_core::{CallAddress, CallId};
 
 pub use self::{
     outcome::{CallOutcome, Operation, Pending, merged_actions},
@@ -134,7 +137,7 @@ impl fmt::Debug for ToolCall {
 /// # Examples
 ///
 /// ```
-/// use tool_runtime::{Incomplete, ToolCall};
+/// use tool_runtime::{ToolCall, call::Incomplete};
 ///
 /// let call = ToolCall::new("delete", "{}").with_incomplete(Incomplete::because("length"));
 /// assert_eq!(

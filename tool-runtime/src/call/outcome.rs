@@ -98,7 +98,7 @@ impl CallOutcome {
 /// # Examples
 ///
 /// ```
-/// use tool_runtime::{Actions, ToolOutput, ToolResult, CallOutcome, merged_actions};
+/// use tool_runtime::{CallOutcome, ToolOutput, ToolResult, call::merged_actions, output::Actions};
 ///
 /// let asks = Actions { terminate: true, ..Actions::default() };
 /// let result = |output| CallOutcome::Finished(ToolResult::new("id".into(), "tool", Ok(output)));

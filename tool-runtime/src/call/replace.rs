@@ -5,7 +5,7 @@ use tool_core::{CallId, Content, ToolOutput};
 
 use super::ToolResult;
 
-/// What a [`Hook::after`](crate::Hook::after) may set, each by itself: all else stays as it is.
+/// What a [`Hook::after`](crate::hook::Hook::after) may set, each by itself: all else stays as it is.
 ///
 /// # Examples
 ///
@@ -78,7 +78,7 @@ impl ToolResult {
     /// # Examples
     ///
     /// ```
-    /// use tool_runtime::{Content, ResultMessage, ToolResult};
+    /// use tool_runtime::{Content, ToolResult, call::ResultMessage};
     ///
     /// let mut result = ToolResult::new("call_1".into(), "shoot", Ok("shot.png".into()));
     /// let picture = || ResultMessage::user(vec![Content::text("This is the screen.")]);

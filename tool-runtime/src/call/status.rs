@@ -26,7 +26,7 @@ impl ToolResult {
     /// # Examples
     ///
     /// ```
-    /// use tool_runtime::{ErrorKind, ResultStatus, ToolError, ToolResult};
+    /// use tool_runtime::{ErrorKind, ToolError, ToolResult, call::ResultStatus};
     ///
     /// let late = ToolError::new(ErrorKind::TimedOut, "no result after 5s");
     /// let result = ToolResult::new("call_1".into(), "fetch", Err(late));

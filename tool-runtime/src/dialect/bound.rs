@@ -36,7 +36,7 @@ impl Bound {
     }
 
     /// Returns a request with the tools, after those that it has, and with what is added to it: what each
-    /// [`RequestHook`](crate::RequestHook) adds, in the order in which the hooks were added (those of the program, of the
+    /// [`RequestHook`](crate::request::RequestHook) adds, in the order in which the hooks were added (those of the program, of the
     /// toolbox, of each set), and then what each tool [adds](tool_core::Tool::on_request), in the order of their names.
     ///
     /// Tools of the provider's own come after the others, instructions below those that there are, messages after all
@@ -98,7 +98,7 @@ impl Bound {
     /// let tools = Registry::builder().tool::<add>().build()?;
     /// let bound = Dialect::anthropic().bind(&tools);
     /// assert!((20..100).contains(&bound.tokens()));
-    /// # Ok::<(), tool_runtime::BuildError>(())
+    /// # Ok::<(), tool_runtime::registry::BuildError>(())
     /// ```
     #[must_use]
     pub fn tokens(&self) -> usize {
@@ -200,7 +200,7 @@ impl Bound {
 
     /// Adds the assistant message of a response to a request, unchanged, and after it the [results](Self::results) of its
     /// calls, in the order of `outcomes`. An outcome [without a result](CallOutcome::result) adds nothing, and a pending
-    /// one adds its [interim result](crate::Pending::result). Providers require exactly one result for each call: put
+    /// one adds its [interim result](crate::call::Pending::result). Providers require exactly one result for each call: put
     /// [`CallOutcome::Finished`] with the result of [`Executor::answer`](crate::Executor::answer), or the outcome of
     /// [`Executor::resume`](crate::Executor::resume), in the place of such an outcome before it is added.
     ///

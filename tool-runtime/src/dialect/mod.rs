@@ -187,7 +187,7 @@ impl Dialect {
     /// // What comes back as `null` is absent.
     /// let fits = tools.check("forecast", r#"{ "city": "Paris", "days": null }"#);
     /// assert!(fits.is_ok());
-    /// # Ok::<(), tool_runtime::BuildError>(())
+    /// # Ok::<(), tool_runtime::registry::BuildError>(())
     /// ```
     pub fn openai_chat_strict() -> Self {
         Self::new(Wire::OpenAiChat { strict: true })
@@ -268,7 +268,7 @@ impl Dialect {
     /// let bound = Dialect::anthropic().with_prefix("math__").bind(&tools);
     /// assert_eq!(bound.definitions()[0]["name"], "math__add");
     /// assert_eq!(bound.tool_name("math__add"), "add");
-    /// # Ok::<(), tool_runtime::BuildError>(())
+    /// # Ok::<(), tool_runtime::registry::BuildError>(())
     /// ```
     #[must_use]
     pub fn with_prefix(self, prefix: impl Into<Arc<str>>) -> Self {
@@ -288,7 +288,7 @@ impl Dialect {
     /// let gemini = Dialect::gemini().with_native(json!({ "googleSearch": {} })).bind(&tools);
     /// assert_eq!(gemini.definitions()[0]["functionDeclarations"][0]["name"], "add");
     /// assert_eq!(gemini.definitions()[1], json!({ "googleSearch": {} }));
-    /// # Ok::<(), tool_runtime::BuildError>(())
+    /// # Ok::<(), tool_runtime::registry::BuildError>(())
     /// ```
     #[must_use]
     pub fn with_native(self, tool: Value) -> Self {

@@ -23,9 +23,9 @@ pub enum PackError {
         /// The reason.
         error: ToolError,
     },
-    /// A [`RequestHook`](crate::RequestHook) could not add to the request, or panicked.
+    /// A [`RequestHook`](crate::request::RequestHook) could not add to the request, or panicked.
     Hook {
-        /// The [name](crate::RequestHook::name) of the hook.
+        /// The [name](crate::request::RequestHook::name) of the hook.
         hook: String,
         /// The reason.
         error: ToolError,

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use tool_core::{__private::ExactValue, Arguments};
 
 use super::{Bound, DialectError, error::At, stop::Stop};
-use crate::{Incomplete, ToolCall};
+use crate::{ToolCall, call::Incomplete};
 
 /// The calls of a response that is being read.
 #[derive(Default)]

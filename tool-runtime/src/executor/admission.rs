@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tool_core::{ErrorKind, Permission, RunContext, ToolContext, ToolDefinition, ToolError};
 
 use super::{Inner, outlet::HOOK};
-use crate::{CallView, ToolCall, registry::Entry, shield::shielded};
+use crate::{ToolCall, hook::CallView, registry::Entry, shield::shielded};
 
 /// Whether a call is left to the caller: by its tool, or by the executor.
 pub(super) fn is_external(

@@ -30,7 +30,7 @@ use super::{
     runs::Runs,
     stop::Stop,
 };
-use crate::{ApprovalRequest, CallOutcome, EventKind, ToolResult, registry::Entry};
+use crate::{CallOutcome, ToolResult, event::EventKind, policy::ApprovalRequest, registry::Entry};
 
 /// What is around all calls of a batch.
 pub(super) struct Surroundings {

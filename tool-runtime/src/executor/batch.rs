@@ -19,7 +19,7 @@ use super::{
     steering::{Steer, Steering},
     stop::Stop,
 };
-use crate::{CallOutcome, ToolCall, ToolEvent, registry::Entry, shield::Guarded, telemetry};
+use crate::{CallOutcome, ToolCall, event::ToolEvent, registry::Entry, shield::Guarded, telemetry};
 
 /// Calls that are to be run together.
 ///

@@ -7,12 +7,11 @@ use tool_core::{Permission, Retry, ToolError, ToolOutput};
 
 use super::{Executor, settings::Settings};
 use crate::{
-    Approval, ApprovalHandle, Before, BoxApprover, BoxHook, BoxPolicy, CallHandle, CallView, Hook, Registry,
-    ToolResult,
-    hook::stages,
+    Registry, ToolResult,
+    hook::{Before, BoxHook, CallHandle, CallView, Hook, stages},
     policy::{
-        Approver, Limited, Limits, LimitsError, PermissionPolicy, ResultBudget, RetryPolicy, RuleProblem,
-        Rules, decider,
+        Approval, ApprovalHandle, Approver, BoxApprover, BoxPolicy, Limited, Limits, LimitsError,
+        PermissionPolicy, ResultBudget, RetryPolicy, RuleProblem, Rules, decider,
     },
 };
 
@@ -48,7 +47,7 @@ impl fmt::Display for InvalidStrategy {
 impl std::error::Error for InvalidStrategy {}
 
 /// Decides when the calls of a group are finished: when `after` hooks see their results, and
-/// [`Finished`](crate::EventKind::Finished) is sent. Default: [`InOrder`](Self::InOrder).
+/// [`Finished`](crate::event::EventKind::Finished) is sent. Default: [`InOrder`](Self::InOrder).
 ///
 /// By default, the results and the `Finished` events of a parallel batch wait for its last body: a call that takes a
 /// second is reported together with one that takes a minute, and in the order in which the model asked for them.
@@ -214,7 +213,7 @@ impl ExecutorBuilder {
         /// # Examples
         ///
         /// ```standalone_crate
-        /// use tool_runtime::{Approval, Executor, Registry};
+        /// use tool_runtime::{Executor, Registry, policy::Approval};
         ///
         /// let executor = Executor::builder(Registry::builder().build()?)
         ///     .approve(|request| async move {
@@ -227,7 +226,7 @@ impl ExecutorBuilder {
         approve: approver(Approves, ApprovalHandle) -> Approval
     }
 
-    /// Sets whether a call is [pending](crate::Pending) if a permission or a rule is `Ask` and there is no approver.
+    /// Sets whether a call is [pending](crate::call::Pending) if a permission or a rule is `Ask` and there is no approver.
     /// Default: `false`; the call is finished with the error
     /// [`ApprovalRequired`](tool_core::ErrorKind::ApprovalRequired), and cannot be resumed. A `confirm` and a question of
     /// the tool's body make a call pending in either case.
@@ -273,7 +272,7 @@ impl ExecutorBuilder {
         self
     }
 
-    /// Sets the part of a result that a model is given. Default: all of it. The [`Budget`](crate::Budget) of calls, rounds and
+    /// Sets the part of a result that a model is given. Default: all of it. The [`Budget`](crate::context::Budget) of calls, rounds and
     /// tokens is that of a run.
     pub fn budget(mut self, budget: ResultBudget) -> Self {
         self.settings.budget = Some(budget);

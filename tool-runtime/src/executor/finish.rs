@@ -15,8 +15,13 @@ use super::{
     stop::stop_of,
 };
 use crate::{
-    CallOutcome, CallView, EventKind, Operation, Pending, ToolCall, ToolResult, open::OpenKind,
-    policy::ApprovalRequest, shield::shielded,
+    CallOutcome, ToolCall, ToolResult,
+    call::{Operation, Pending},
+    event::EventKind,
+    hook::CallView,
+    open_calls::OpenKind,
+    policy::ApprovalRequest,
+    shield::shielded,
 };
 
 /// A call that is to be finished.

@@ -22,7 +22,7 @@ use super::{
     prepare::{Answer, Asked, By, Ready, Step, prepare},
     stop::Stop,
 };
-use crate::{ApprovalRequest, CallOutcome, registry::Entry};
+use crate::{CallOutcome, policy::ApprovalRequest, registry::Entry};
 
 /// Calls that run together, each with its place and, in the end, with how it ended.
 pub(super) struct Group<'a> {

@@ -20,7 +20,7 @@ mod batch;
 mod build;
 mod finish;
 mod group;
-mod open;
+pub(crate) mod open;
 mod outlet;
 mod patience;
 mod perform;
@@ -46,7 +46,6 @@ use tokio::sync::broadcast;
 pub use self::{
     batch::Batch,
     build::{ExecutionStrategy, ExecutorBuilder, ExecutorError, Finish, InvalidStrategy},
-    open::{AnswerError, CallRef, OpenCall},
     run_settings::RunSettings,
     steering::Steering,
     stop::stopped,
@@ -54,8 +53,11 @@ pub use self::{
 };
 use self::{open::OpenCalls, settings::Settings};
 use crate::{
-    ApprovalRequest, CallOutcome, EventListener, Notice, Registry, ToolCall, ToolEvent, blocking::Detached,
-    policy::Limited,
+    CallOutcome, Registry, ToolCall,
+    blocking::Detached,
+    event::{EventListener, ToolEvent},
+    policy::{ApprovalRequest, Limited},
+    toolbox::Notice,
 };
 
 /// Runs batches of calls: one [`CallOutcome`] for each call, in order, whatever happened to it. Cheap to
@@ -185,7 +187,7 @@ impl Executor {
     /// # Examples
     ///
     /// ```
-    /// use tool_runtime::{Executor, Registry, Rule, Rules};
+    /// use tool_runtime::{Executor, Registry, policy::{Rule, Rules}};
     ///
     /// let rules = Rules::new([Rule::deny("bash")]);
     /// let executor = Executor::builder(Registry::builder().build()?).rules(rules).build()?;
@@ -255,7 +257,7 @@ impl Executor {
     }
 
     /// `request` as a virtual call, by which a front end that answers calls is asked; its name is
-    /// [`CONFIRMATION_CALL`](crate::CONFIRMATION_CALL), or what
+    /// [`CONFIRMATION_CALL`](crate::policy::CONFIRMATION_CALL), or what
     /// [`ExecutorBuilder::confirmation_call`] says.
     #[must_use]
     pub fn confirmation_call(&self, request: &ApprovalRequest) -> ToolCall {

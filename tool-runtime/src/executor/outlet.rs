@@ -12,7 +12,11 @@ use super::{
     reports::CallReports,
     shown::{HIDDEN, shown},
 };
-use crate::{BoxHook, CallView, EventKind, ToolCall, ToolEvent};
+use crate::{
+    ToolCall,
+    event::{EventKind, ToolEvent},
+    hook::{BoxHook, CallView},
+};
 
 /// Who panicked, where it was a hook.
 pub(super) const HOOK: &str = "a hook";

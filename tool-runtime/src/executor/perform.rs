@@ -19,8 +19,8 @@ use super::{
     stop::Stop,
 };
 use crate::{
-    Approval, ApprovalRequest, BoxApprover, ToolCall,
-    policy::{Permits, RetryInfo, RetryPolicy, pauses},
+    ToolCall,
+    policy::{Approval, ApprovalRequest, BoxApprover, Permits, RetryInfo, RetryPolicy, pauses},
     registry::Entry,
     shield::shielded,
     telemetry,

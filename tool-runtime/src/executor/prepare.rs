@@ -16,7 +16,8 @@ use super::{
     stop::Stop,
 };
 use crate::{
-    Before, BeforeCall, ToolCall,
+    ToolCall,
+    hook::{Before, BeforeCall},
     policy::{ApprovalRequest, RetryPolicy},
     registry::Entry,
     shield::{caught, panic_of, shielded},

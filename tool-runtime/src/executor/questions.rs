@@ -13,9 +13,9 @@ use tool_core::{
 
 use super::{Inner, open::OpenCalls, shown::shown};
 use crate::{
-    ApprovalHandle, BoxApprover, ToolCall, millis,
-    open::{Message, addressed},
-    policy::{Approval, ApprovalRequest, Cause, Question},
+    ToolCall, millis,
+    open_calls::{Message, addressed},
+    policy::{Approval, ApprovalHandle, ApprovalRequest, BoxApprover, Cause, Question},
     shield::shielded,
 };
 

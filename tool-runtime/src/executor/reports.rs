@@ -19,7 +19,11 @@ use super::{
     outlet::{HOOK, Outlet, Room, Subject, report_panic},
     prepare::Asked,
 };
-use crate::{BoxHook, CallView, EventKind, ToolEvent, shield::shielded};
+use crate::{
+    event::{EventKind, ToolEvent},
+    hook::{BoxHook, CallView},
+    shield::shielded,
+};
 
 /// What one call reports while it runs, and only then.
 pub(super) struct CallReports {

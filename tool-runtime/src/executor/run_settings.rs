@@ -10,22 +10,30 @@ use super::{
     settings::{External, Settings},
 };
 use crate::{
-    Approval, ApprovalHandle, Before, BoxApprover, BoxHook, BoxPolicy, CallHandle, CallView, Hook, Repair,
-    RuleProblem, ToolResult, Visibility,
-    hook::stages,
-    policy::{Approver, PermissionPolicy, ResultBudget, RetryPolicy, Rules, decider},
+    ToolResult,
+    hook::{Before, BoxHook, CallHandle, CallView, Hook, stages},
+    policy::{
+        Approval, ApprovalHandle, Approver, BoxApprover, BoxPolicy, PermissionPolicy, ResultBudget,
+        RetryPolicy, RuleProblem, Rules, decider,
+    },
+    schema::Repair,
+    toolbox::Visibility,
 };
 
 /// Settings of one run, over those of its executor: see [`Executor::with_settings`].
 ///
 /// Rules and permission policies are asked in addition to the executor's, and both must allow a call. Hooks run after
-/// the executor's. All else replaces what the executor has. [`Limits`](crate::Limits), `max_detached` and
+/// the executor's. All else replaces what the executor has. [`Limits`](crate::policy::Limits), `max_detached` and
 /// `event_buffer` protect the process, and cannot be set for a run.
 ///
 /// # Examples
 ///
 /// ```standalone_crate
-/// use tool_runtime::{Executor, Registry, Repair, Rule, Rules, RunContext, RunSettings, Visibility};
+/// use tool_runtime::{
+///     Executor, Registry, RunContext, executor::RunSettings,
+///     policy::{Rule, Rules},
+///     schema::Repair, toolbox::Visibility,
+/// };
 ///
 /// let executor = Executor::builder(Registry::builder().build()?).build()?;
 /// let run = RunContext::new().with_user("u-7");
@@ -82,29 +90,29 @@ macro_rules! replaced {
 }
 
 replaced! {
-    /// See [`ExecutorBuilder::strategy`](crate::ExecutorBuilder::strategy).
+    /// See [`ExecutorBuilder::strategy`](crate::executor::ExecutorBuilder::strategy).
     strategy: ExecutionStrategy => |it| it.strategy;
-    /// See [`ExecutorBuilder::parallel`](crate::ExecutorBuilder::parallel).
+    /// See [`ExecutorBuilder::parallel`](crate::executor::ExecutorBuilder::parallel).
     parallel: bool => |it| it.parallel;
-    /// See [`ExecutorBuilder::finish`](crate::ExecutorBuilder::finish).
+    /// See [`ExecutorBuilder::finish`](crate::executor::ExecutorBuilder::finish).
     finish: Finish => |it| it.finish;
-    /// See [`ExecutorBuilder::after_answers`](crate::ExecutorBuilder::after_answers).
+    /// See [`ExecutorBuilder::after_answers`](crate::executor::ExecutorBuilder::after_answers).
     after_answers: bool => |it| it.after_answers;
-    /// See [`ExecutorBuilder::stop_on_hook_panic`](crate::ExecutorBuilder::stop_on_hook_panic).
+    /// See [`ExecutorBuilder::stop_on_hook_panic`](crate::executor::ExecutorBuilder::stop_on_hook_panic).
     stop_on_hook_panic: bool => |it| it.stops_on_hook_panic;
-    /// See [`ExecutorBuilder::ask_later`](crate::ExecutorBuilder::ask_later).
+    /// See [`ExecutorBuilder::ask_later`](crate::executor::ExecutorBuilder::ask_later).
     ask_later: bool => |it| it.ask_later;
-    /// See [`ExecutorBuilder::timeout`](crate::ExecutorBuilder::timeout).
+    /// See [`ExecutorBuilder::timeout`](crate::executor::ExecutorBuilder::timeout).
     timeout: Duration => |it| it.timeout;
-    /// See [`ExecutorBuilder::idle_timeout`](crate::ExecutorBuilder::idle_timeout).
+    /// See [`ExecutorBuilder::idle_timeout`](crate::executor::ExecutorBuilder::idle_timeout).
     idle_timeout: Duration => |it| it.idle_timeout;
-    /// See [`ExecutorBuilder::grace_period`](crate::ExecutorBuilder::grace_period).
+    /// See [`ExecutorBuilder::grace_period`](crate::executor::ExecutorBuilder::grace_period).
     grace_period: Duration => |it| it.grace_period;
-    /// See [`ExecutorBuilder::budget`](crate::ExecutorBuilder::budget).
+    /// See [`ExecutorBuilder::budget`](crate::executor::ExecutorBuilder::budget).
     budget: ResultBudget => |it| it.budget;
-    /// See [`ExecutorBuilder::trace_arguments`](crate::ExecutorBuilder::trace_arguments).
+    /// See [`ExecutorBuilder::trace_arguments`](crate::executor::ExecutorBuilder::trace_arguments).
     trace_arguments: bool => |it| it.traces.arguments;
-    /// See [`ExecutorBuilder::trace_results`](crate::ExecutorBuilder::trace_results).
+    /// See [`ExecutorBuilder::trace_results`](crate::executor::ExecutorBuilder::trace_results).
     trace_results: bool => |it| it.traces.results;
 }
 
@@ -115,10 +123,10 @@ impl RunSettings {
     }
 
     /// Adds a hook, which runs after those of the executor. See
-    /// [`ExecutorBuilder::hook`](crate::ExecutorBuilder::hook).
+    /// [`ExecutorBuilder::hook`](crate::executor::ExecutorBuilder::hook).
     ///
     /// It may rewrite arguments after the hooks of the executor have seen them. Guards of the executor belong into its
-    /// [rules](crate::ExecutorBuilder::rules) and [policies](crate::ExecutorBuilder::permission), which judge the arguments
+    /// [rules](crate::executor::ExecutorBuilder::rules) and [policies](crate::executor::ExecutorBuilder::permission), which judge the arguments
     /// that run: see [`Hook::before`].
     pub fn hook(mut self, hook: impl Hook + 'static) -> Self {
         self.hooks.push(BoxHook::new(hook));
@@ -145,7 +153,7 @@ impl RunSettings {
         permit: permission(PermitsBy, CallHandle) -> Permission
     }
 
-    /// See [`ExecutorBuilder::approver`](crate::ExecutorBuilder::approver).
+    /// See [`ExecutorBuilder::approver`](crate::executor::ExecutorBuilder::approver).
     pub fn approver(mut self, approver: impl Approver + 'static) -> Self {
         self.approver = Some(BoxApprover::new(approver));
         self
@@ -156,41 +164,41 @@ impl RunSettings {
         approve: approver(Approves, ApprovalHandle) -> Approval
     }
 
-    /// See [`ExecutorBuilder::external`](crate::ExecutorBuilder::external).
+    /// See [`ExecutorBuilder::external`](crate::executor::ExecutorBuilder::external).
     pub fn external(mut self, external: impl Fn(&CallView<'_>) -> bool + Send + Sync + 'static) -> Self {
         self.external = Some(Arc::new(external));
         self
     }
 
-    /// See [`ExecutorBuilder::confirmation_call`](crate::ExecutorBuilder::confirmation_call).
+    /// See [`ExecutorBuilder::confirmation_call`](crate::executor::ExecutorBuilder::confirmation_call).
     pub fn confirmation_call(mut self, name: impl Into<String>) -> Self {
         self.confirmation_call = Some(name.into());
         self
     }
 
-    /// See [`ExecutorBuilder::retry`](crate::ExecutorBuilder::retry).
+    /// See [`ExecutorBuilder::retry`](crate::executor::ExecutorBuilder::retry).
     pub fn retry(mut self, policy: impl Into<RetryPolicy>) -> Self {
         self.retry = Some(policy.into());
         self
     }
 
     /// Sets which tools may run on arguments that were repaired, in place of
-    /// [`RegistryBuilder::repair`](crate::RegistryBuilder::repair).
+    /// [`RegistryBuilder::repair`](crate::registry::RegistryBuilder::repair).
     pub fn repair(mut self, repair: Repair) -> Self {
         self.repair = Some(repair);
         self
     }
 
     /// Sets whether arguments that are almost right are refused, and not corrected, in place of
-    /// [`RegistryBuilder::strict`](crate::RegistryBuilder::strict). What a tool says of itself counts more.
+    /// [`RegistryBuilder::strict`](crate::registry::RegistryBuilder::strict). What a tool says of itself counts more.
     pub fn strict(mut self, strict: bool) -> Self {
         self.strict = Some(strict);
         self
     }
 
     /// Sets which tools the run has, of those of the executor: all others are unknown to a call, but to one that is
-    /// resumed. Tools of the [framework](crate::Origin::Framework) and
-    /// [external](crate::Origin::External) ones are never hidden.
+    /// resumed. Tools of the [framework](crate::toolbox::Origin::Framework) and
+    /// [external](crate::toolbox::Origin::External) ones are never hidden.
     pub fn show(mut self, visibility: Visibility) -> Self {
         self.visibility = Some(visibility);
         self
@@ -226,7 +234,7 @@ impl fmt::Debug for RunSettings {
 
 impl Executor {
     /// Returns an executor with `settings` over those of this one, for `run` or for one request of it. The visibility of the
-    /// settings is decided for `run`; calls belong to it by [`Batch::within`](crate::Batch::within), as those of any
+    /// settings is decided for `run`; calls belong to it by [`Batch::within`](crate::executor::Batch::within), as those of any
     /// executor. Both share limits, listeners, open calls and what is [detached](Self::detached): a call that this one left open is answered or resumed
     /// by either. [`notices`](Self::notices) lists rules that do nothing with the tools that are shown.
     ///
@@ -240,7 +248,9 @@ impl Executor {
     /// A request for which the model has a part of the tools of its run:
     ///
     /// ```
-    /// use tool_runtime::{Executor, RunContext, RunSettings, ToolCall, Visibility, prelude::*};
+    /// use tool_runtime::{
+    ///     Executor, RunContext, ToolCall, executor::RunSettings, prelude::*, toolbox::Visibility,
+    /// };
     ///
     /// /// Opens a page.
     /// #[tool(tags("front_end"))]

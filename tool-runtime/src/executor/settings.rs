@@ -7,9 +7,11 @@ use tool_core::Confirmation;
 use super::build::{ExecutionStrategy, Finish};
 use super::open::OpenSettings;
 use crate::{
-    BoxApprover, BoxHook, BoxPolicy, CallView, Notice, Registry,
-    policy::{CONFIRMATION_CALL, ResultBudget, RetryPolicy, Rules},
+    Registry,
+    hook::{BoxHook, CallView},
+    policy::{BoxApprover, BoxPolicy, CONFIRMATION_CALL, ResultBudget, RetryPolicy, Rules},
     registry::Entry,
+    toolbox::Notice,
 };
 
 /// The grace period where none is set.

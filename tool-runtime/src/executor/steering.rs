@@ -24,7 +24,7 @@ use crate::shield::{Guarded, Shield, caught};
 /// ```
 /// use std::sync::{Arc, Mutex};
 ///
-/// use tool_runtime::{ExecutionStrategy, Executor, Steering, ToolCall, prelude::*};
+/// use tool_runtime::{Executor, ToolCall, executor::{ExecutionStrategy, Steering}, prelude::*};
 ///
 /// /// Waves.
 /// #[tool]

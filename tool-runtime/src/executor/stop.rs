@@ -16,7 +16,7 @@ use crate::{CallOutcome, ToolResult};
 /// # Examples
 ///
 /// ```
-/// use tool_runtime::{Executor, ToolCall, prelude::*, stopped};
+/// use tool_runtime::{Executor, ToolCall, executor::stopped, prelude::*};
 ///
 /// /// Hands over to a person.
 /// #[tool]

@@ -9,7 +9,7 @@ use std::{
 use tokio::sync::mpsc;
 use tool_core::{Running, Stream};
 
-use crate::{CallOutcome, ToolEvent};
+use crate::{CallOutcome, event::ToolEvent};
 
 /// What a [`CallStream`] gives.
 #[derive(Debug, Clone)]
@@ -29,7 +29,7 @@ pub enum StreamItem {
 /// # Examples
 ///
 /// ```
-/// use tool_runtime::{Executor, StreamItem, ToolCall, prelude::*};
+/// use tool_runtime::{Executor, ToolCall, executor::StreamItem, prelude::*};
 ///
 /// /// Waves.
 /// #[tool]

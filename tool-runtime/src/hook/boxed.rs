@@ -15,7 +15,7 @@ use crate::{ToolResult, shield::Kept};
 /// # Examples
 ///
 /// ```
-/// use tool_runtime::{BoxHook, Executor, Registry, Repetition, Sanitizer};
+/// use tool_runtime::{Executor, Registry, hook::{BoxHook, Repetition, Sanitizer}};
 ///
 /// let is_wary = true;
 /// let hook = if is_wary { BoxHook::new(Sanitizer) } else { BoxHook::new(Repetition::new()) };

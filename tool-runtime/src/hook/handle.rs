@@ -11,7 +11,7 @@ use tool_core::{
 /// # Examples
 ///
 /// ```standalone_crate
-/// use tool_runtime::{Executor, Permission, Registry};
+/// use tool_runtime::{Executor, Registry, definition::Permission};
 ///
 /// let executor = Executor::builder(Registry::builder().build()?)
 ///     .permit(|call| async move {
@@ -97,7 +97,7 @@ impl CallHandle {
     }
 
     /// The arguments as they are at this step: as the model sent them, or, once they were found to fit, in
-    /// [canonical form](crate::BeforeCall::arguments).
+    /// [canonical form](crate::hook::BeforeCall::arguments).
     #[must_use]
     pub fn arguments(&self) -> &Arguments<'static> {
         &self.0.arguments

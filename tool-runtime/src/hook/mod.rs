@@ -2,6 +2,8 @@
 
 mod boxed;
 mod handle;
+mod repetition;
+mod sanitizer;
 mod stage;
 mod view;
 
@@ -19,6 +21,8 @@ pub(crate) use self::stage::*;
 pub use self::{
     boxed::BoxHook,
     handle::CallHandle,
+    repetition::Repetition,
+    sanitizer::Sanitizer,
     view::{BeforeCall, CallView},
 };
 use crate::ToolResult;
@@ -29,17 +33,17 @@ use crate::ToolResult;
 /// in a batch. One that panics fails the call that it was asked about, and no other.
 ///
 /// For one stage, a closure suffices, which is given an owned [`CallHandle`]: see
-/// [`ExecutorBuilder::before`](crate::ExecutorBuilder::before) and its neighbours. A hook that is chosen at run time is a
+/// [`ExecutorBuilder::before`](crate::executor::ExecutorBuilder::before) and its neighbours. A hook that is chosen at run time is a
 /// [`BoxHook`].
 ///
 /// A hook that decides by arguments sees the text that the tool receives: see
-/// [`BeforeCall::arguments`]. Paths, URLs and numbers are for [`Rules`](crate::Rules), which compare them by
+/// [`BeforeCall::arguments`]. Paths, URLs and numbers are for [`Rules`](crate::policy::Rules), which compare them by
 /// what they mean.
 ///
 /// # Examples
 ///
 /// ```standalone_crate
-/// use tool_runtime::{Before, BeforeCall, Executor, Hook, Registry, ToolError};
+/// use tool_runtime::{Executor, Registry, ToolError, hook::{Before, BeforeCall, Hook}};
 ///
 /// /// Runs only what reads.
 /// struct Dry;
@@ -71,8 +75,8 @@ pub trait Hook: Send + Sync {
     /// or block the call; the first that answers or blocks is the last to be asked.
     ///
     /// A hook sees the arguments as the hooks before it left them. One that comes later may rewrite them, also a hook of
-    /// the [run](crate::RunSettings::hook), and those before are not asked again. A guard therefore belongs into
-    /// [`Rules`](crate::Rules) or a [`PermissionPolicy`](crate::PermissionPolicy), those of the executor and of the run:
+    /// the [run](crate::executor::RunSettings::hook), and those before are not asked again. A guard therefore belongs into
+    /// [`Rules`](crate::policy::Rules) or a [`PermissionPolicy`](crate::policy::PermissionPolicy), those of the executor and of the run:
     /// they judge what runs, after all hooks, and so does the check of the arguments.
     ///
     /// # Errors
@@ -85,7 +89,7 @@ pub trait Hook: Send + Sync {
 
     /// Decides on showing a partial result to those who watch; `text` is its text.
     ///
-    /// A [timeout](crate::ExecutorBuilder::timeout) of the call includes the time for this.
+    /// A [timeout](crate::executor::ExecutorBuilder::timeout) of the call includes the time for this.
     fn before_update(&self, call: &CallView<'_>, text: &str) -> impl Future<Output = bool> + Send {
         let _ = (call, text);
         Unchanged(|| true)

@@ -120,15 +120,15 @@ macro_rules! stages {
         }
     )+ };
     () => { $crate::hook::stages! {
-        /// Adds a hook that is one closure: which calls happen at all. See [`Hook::admit`](crate::Hook::admit).
+        /// Adds a hook that is one closure: which calls happen at all. See [`Hook::admit`](crate::hook::Hook::admit).
         admit: Admit(CallHandle) -> bool;
         /// Adds a hook that is one closure: what is done before a call, whose arguments fit. See
-        /// [`Hook::before`](crate::Hook::before).
+        /// [`Hook::before`](crate::hook::Hook::before).
         ///
         /// # Examples
         ///
         /// ```standalone_crate
-        /// use tool_runtime::{Before, Executor, Registry};
+        /// use tool_runtime::{Executor, Registry, hook::Before};
         ///
         /// let executor = Executor::builder(Registry::builder().build()?)
         ///     .before(|call| async move {
@@ -141,19 +141,19 @@ macro_rules! stages {
         /// ```
         before: BeforeStage(CallHandle) -> Result<Before, ToolError>;
         /// Adds a hook that is one closure: which partial results are shown. It is given their text. See
-        /// [`Hook::before_update`](crate::Hook::before_update).
+        /// [`Hook::before_update`](crate::hook::Hook::before_update).
         before_update: BeforeUpdate(CallHandle, String) -> bool;
         /// Adds a hook that is one closure: it is given the text of each partial result that was shown. See
-        /// [`Hook::after_update`](crate::Hook::after_update).
+        /// [`Hook::after_update`](crate::hook::Hook::after_update).
         after_update: AfterUpdate(CallHandle, String) -> ();
         /// Adds a hook that is one closure: the result of a call that failed. See
-        /// [`Hook::recover`](crate::Hook::recover).
+        /// [`Hook::recover`](crate::hook::Hook::recover).
         recover: Recover(CallHandle, ToolError) -> Result<Option<ToolOutput>, ToolError>;
         /// Adds a hook that is one closure: it is given the result of a call and gives back the one that counts. See
-        /// [`Hook::after`](crate::Hook::after).
+        /// [`Hook::after`](crate::hook::Hook::after).
         after: After(CallHandle, ToolResult) -> Result<ToolResult, ToolError>;
         /// Adds a hook that is one closure: it is told that a call is over. See
-        /// [`Hook::finished`](crate::Hook::finished).
+        /// [`Hook::finished`](crate::hook::Hook::finished).
         finished: Finished(CallHandle, ToolResult) -> ();
     } };
 }

@@ -31,7 +31,7 @@ impl<'a> CallView<'a> {
         self.tool
     }
 
-    /// The arguments as they are at this step: as the model sent them, or, from [`before`](crate::Hook::before) on, in
+    /// The arguments as they are at this step: as the model sent them, or, from [`before`](crate::hook::Hook::before) on, in
     /// canonical form (see [`BeforeCall::arguments`]).
     #[must_use]
     pub fn arguments(&self) -> &'a Arguments<'a> {

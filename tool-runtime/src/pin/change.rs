@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::{compare::compare, shown};
-use crate::Sanitizer;
+use crate::hook::Sanitizer;
 
 /// What became of a tool since it was pinned.
 ///

@@ -10,7 +10,7 @@
 //! #[tool_args]
 //! struct Nothing {}
 //!
-//! fn tools(description: &'static str) -> Result<Registry, tool_runtime::BuildError> {
+//! fn tools(description: &'static str) -> Result<Registry, tool_runtime::registry::BuildError> {
 //!     let ping = ToolBuilder::new("ping").description(description);
 //!     let ping = ping.must(|_: Nothing, _| async { Ok::<_, ToolError>("pong") });
 //!     Registry::builder().add(ping).build()
@@ -49,7 +49,7 @@ use serde_json::Value;
 use tool_core::ContentHash;
 
 pub use self::change::{Change, ChangeKind, Difference, Part};
-use crate::{Registry, Sanitizer};
+use crate::{Registry, hook::Sanitizer};
 
 /// The form of file that is written, and the newest that is read.
 const VERSION: u64 = 2;

@@ -145,7 +145,7 @@ impl ApprovalRequest {
     /// # Examples
     ///
     /// ```
-    /// use tool_runtime::{ApprovalRequest, ToolCall, prelude::*};
+    /// use tool_runtime::{ToolCall, policy::ApprovalRequest, prelude::*};
     ///
     /// let asking = ToolCall::new(
     ///     "request_confirmation",
@@ -211,7 +211,7 @@ pub enum Approval {
     /// It must not run, for this reason, which the model reads. Where its body asked, the body runs again and reads an
     /// answer that is not `confirmed`, with the reason as payload.
     Rejected(String),
-    /// Undecided: the call is [pending](crate::Pending).
+    /// Undecided: the call is [pending](crate::call::Pending).
     Later,
 }
 

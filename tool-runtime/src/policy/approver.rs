@@ -10,17 +10,21 @@ use crate::shield::Kept;
 /// Decides on calls that require an approval, for instance by asking a person, while the batch waits.
 ///
 /// Its method can be written as an `async fn`. A function from an [`ApprovalRequest`] to an [`Approval`] is an approver,
-/// too; [`ExecutorBuilder::approve`](crate::ExecutorBuilder::approve) takes an asynchronous closure. An approver that is
+/// too; [`ExecutorBuilder::approve`](crate::executor::ExecutorBuilder::approve) takes an asynchronous closure. An approver that is
 /// chosen at run time is a [`BoxApprover`].
 ///
 /// Without an approver, a call with `confirm`, or whose body asks, is
-/// [pending](crate::Pending), and [`Executor::resume`](crate::Executor::resume) takes the answer. The same holds of a call
-/// for which a permission or a rule asks if [`ask_later`](crate::ExecutorBuilder::ask_later) is set; otherwise it fails.
+/// [pending](crate::call::Pending), and [`Executor::resume`](crate::Executor::resume) takes the answer. The same holds of a call
+/// for which a permission or a rule asks if [`ask_later`](crate::executor::ExecutorBuilder::ask_later) is set; otherwise it fails.
 ///
 /// # Examples
 ///
 /// ```
-/// use tool_runtime::{Approval, ApprovalHandle, Approver, Cause, Executor, ToolCall, prelude::*};
+/// use tool_runtime::{
+///     Executor, ToolCall,
+///     policy::{Approval, ApprovalHandle, Approver, Cause},
+///     prelude::*,
+/// };
 ///
 /// /// Pays an amount in euros.
 /// #[tool(destructive, confirm)]
@@ -143,7 +147,7 @@ where
 /// # Examples
 ///
 /// ```
-/// use tool_runtime::{Approval, ApprovalRequest, BoxApprover, Executor, Registry};
+/// use tool_runtime::{Executor, Registry, policy::{Approval, ApprovalRequest, BoxApprover}};
 ///
 /// let all = std::env::args().any(|it| it == "--yes");
 /// let approver = match all {

@@ -11,7 +11,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use tool_core::{Metadata, ToolError};
 
-use crate::{ClosureTool, InvalidTool, ToolBuilder, ToolResult};
+use crate::{
+    ToolBuilder, ToolResult,
+    builder::{ClosureTool, InvalidTool},
+};
 
 /// The most bytes of a result that a model is given, and where the rest goes.
 ///
@@ -25,7 +28,7 @@ use crate::{ClosureTool, InvalidTool, ToolBuilder, ToolResult};
 ///
 /// ```
 /// use std::sync::Arc;
-/// use tool_runtime::{Executor, Registry, ResultBudget, ResultStore};
+/// use tool_runtime::{Executor, Registry, policy::{ResultBudget, ResultStore}};
 ///
 /// let store = Arc::new(ResultStore::new(64 << 20));
 /// let tools = Registry::builder().add(ResultStore::tool(&store)?).build()?;

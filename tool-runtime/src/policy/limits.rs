@@ -17,7 +17,7 @@ use tool_core::ToolDefinition;
 /// # Examples
 ///
 /// ```
-/// use tool_runtime::Limits;
+/// use tool_runtime::policy::Limits;
 ///
 /// let limits = Limits::new().overall(8).tool("search", 2).group("database", 1, ["insert", "update"]);
 /// ```

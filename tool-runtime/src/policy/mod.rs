@@ -1,7 +1,7 @@
 //! What stands between a call that fits and a tool that runs.
 //!
 //! Four controls, each with its own purpose: a filter decides what a model *sees*, an external
-//! execution what is run *here*, a permission what *may* run, and a [`Hook`](crate::Hook) what else is
+//! execution what is run *here*, a permission what *may* run, and a [`Hook`](crate::hook::Hook) what else is
 //! done about a call. None of them does the work of another.
 
 mod approval;
@@ -10,13 +10,12 @@ mod boxed;
 mod budget;
 mod limits;
 mod permission;
-mod repetition;
 mod retry;
 mod retry_rule;
 mod reveal;
 mod rules;
-mod sanitizer;
 
+pub(crate) use self::reveal::is_invisible;
 pub(crate) use self::{
     approval::Question,
     approver::Approves,
@@ -31,10 +30,8 @@ pub use self::{
     budget::{ResultBudget, ResultStore},
     limits::{Limits, LimitsError},
     permission::{BoxPolicy, PermissionPolicy, PermissionRequest},
-    repetition::Repetition,
     retry::RetryPolicy,
     retry_rule::{AttemptHandle, BoxRetryRule, RetryInfo, RetryRule},
     reveal::Reveal,
     rules::{InvalidRule, Matcher, NumberPattern, PathPattern, Rule, RuleProblem, Rules, UrlPattern},
-    sanitizer::Sanitizer,
 };

@@ -6,7 +6,7 @@ use tool_core::{
 };
 
 use super::boxed;
-use crate::{CallHandle, shield::Kept};
+use crate::{hook::CallHandle, shield::Kept};
 
 /// A call that is to be permitted: it fits, and is as it would run.
 #[non_exhaustive]
@@ -84,13 +84,16 @@ impl fmt::Debug for PermissionRequest<'_> {
 /// denial counts then, too.
 ///
 /// Its method can be written as an `async fn`. A function from a request to a [`Permission`] is a policy, too;
-/// [`ExecutorBuilder::permit`](crate::ExecutorBuilder::permit) takes an asynchronous closure. A policy that is chosen at
+/// [`ExecutorBuilder::permit`](crate::executor::ExecutorBuilder::permit) takes an asynchronous closure. A policy that is chosen at
 /// run time is a [`BoxPolicy`].
 ///
 /// # Examples
 ///
 /// ```standalone_crate
-/// use tool_runtime::{Executor, Permission, PermissionPolicy, PermissionRequest, Registry, ToolError};
+/// use tool_runtime::{
+///     Executor, Registry, ToolError, definition::Permission,
+///     policy::{PermissionPolicy, PermissionRequest},
+/// };
 ///
 /// /// Lets users do what they like, and guests read.
 /// struct Guests;
@@ -150,7 +153,10 @@ where
 /// # Examples
 ///
 /// ```
-/// use tool_runtime::{BoxPolicy, Executor, Permission, PermissionRequest, Registry};
+/// use tool_runtime::{
+///     Executor, Registry, definition::Permission,
+///     policy::{BoxPolicy, PermissionRequest},
+/// };
 ///
 /// let is_open = false;
 /// let policy = match is_open {

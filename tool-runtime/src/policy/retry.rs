@@ -21,7 +21,7 @@ use crate::registry::Entry;
 /// # Examples
 ///
 /// ```standalone_crate
-/// use tool_runtime::{Executor, Registry, Retry, RetryPolicy};
+/// use tool_runtime::{Executor, Registry, definition::Retry, policy::RetryPolicy};
 ///
 /// let twice = RetryPolicy::new(Retry { attempts: 2, ..Retry::DEFAULT });
 /// let executor = Executor::builder(Registry::builder().build()?).retry(twice).build()?;
@@ -60,7 +60,7 @@ impl RetryPolicy {
     /// # Examples
     ///
     /// ```standalone_crate
-    /// use tool_runtime::{Executor, Registry, Retry, RetryPolicy};
+    /// use tool_runtime::{Executor, Registry, definition::Retry, policy::RetryPolicy};
     ///
     /// let policy = RetryPolicy::new(Retry::DEFAULT).retry_if(|attempt| async move {
     ///     let is_patient = attempt.run().is_some_and(|run| run.user().is_some());

@@ -5,18 +5,18 @@ use std::{fmt, future::Future, ops::Deref, sync::Arc};
 use tool_core::{Arguments, CallId, ErrorKind, RunContext, Running, ToolContext, ToolError, ToolOutput};
 
 use super::boxed;
-use crate::{CallHandle, shield::Kept};
+use crate::{hook::CallHandle, shield::Kept};
 
 /// Decides which failures are worth another attempt.
 ///
 /// Its method can be written as an `async fn`. A function from a [`RetryInfo`] to a `bool` is a rule, too;
-/// [`RetryPolicy::retry_if`](crate::RetryPolicy::retry_if) takes an asynchronous closure. A rule that is chosen at run
+/// [`RetryPolicy::retry_if`](crate::policy::RetryPolicy::retry_if) takes an asynchronous closure. A rule that is chosen at run
 /// time is a [`BoxRetryRule`].
 ///
 /// # Examples
 ///
 /// ```standalone_crate
-/// use tool_runtime::{RetryInfo, RetryRule, ToolError};
+/// use tool_runtime::{ToolError, policy::{RetryInfo, RetryRule}};
 ///
 /// /// Also repeats calls whose results tell of a failure, once.
 /// struct Once;

@@ -6,7 +6,7 @@ mod characters;
 #[cfg(test)]
 mod tests;
 
-pub(super) use self::characters::is_invisible;
+pub(crate) use self::characters::is_invisible;
 use self::characters::{Class, Marks, class};
 
 /// How many blanks in a row are kept in a line.
@@ -29,7 +29,7 @@ const TAB: usize = 8;
 /// # Examples
 ///
 /// ```
-/// use tool_runtime::Reveal;
+/// use tool_runtime::policy::Reveal;
 ///
 /// assert_eq!(Reveal::LINE.text("pay\u{200b} Bob\n\u{1b}[8m"), r"pay\u{200b} Bob\n\u{1b}[8m");
 /// assert_eq!(Reveal::LINE.text(&format!("no{}yes", " ".repeat(500))), "no[500 blanks]yes");
@@ -83,7 +83,7 @@ impl Reveal {
     /// # Examples
     ///
     /// ```
-    /// use tool_runtime::Reveal;
+    /// use tool_runtime::policy::Reveal;
     ///
     /// assert_eq!(Reveal::json("{\"a\": \"\u{9b}\u{e0041}é\"}\n"), "{\"a\": \"\\u009b\\udb40\\udc41é\"}\n");
     /// ```

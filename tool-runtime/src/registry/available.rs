@@ -5,7 +5,7 @@ use std::{collections::HashMap, fmt, sync::Arc};
 use tool_core::{ToolDefinition, ToolName};
 
 use super::Registry;
-use crate::Origin;
+use crate::toolbox::Origin;
 
 /// Where tools come from, by their names.
 pub(crate) type Origins = HashMap<ToolName, Origin>;
@@ -18,7 +18,7 @@ pub(crate) type Origins = HashMap<ToolName, Origin>;
 /// # Examples
 ///
 /// ```
-/// use tool_runtime::{AvailableTools, prelude::*};
+/// use tool_runtime::{prelude::*, registry::AvailableTools};
 ///
 /// /// Adds two numbers.
 /// #[tool]
@@ -65,7 +65,7 @@ impl AvailableTools {
         self.definitions.get(at)
     }
 
-    /// The origin of the tool of that name, as its [`Snapshot`](crate::Snapshot) has it. A tool of a set that no toolbox
+    /// The origin of the tool of that name, as its [`Snapshot`](crate::toolbox::Snapshot) has it. A tool of a set that no toolbox
     /// made is [`Direct`](Origin::Direct).
     #[must_use]
     pub fn origin(&self, name: &str) -> Option<&Origin> {
@@ -81,7 +81,7 @@ impl AvailableTools {
 }
 
 impl Registry {
-    /// The origin of the tool of that name: as the [`Snapshot`](crate::Snapshot) has it that the set was taken of, or
+    /// The origin of the tool of that name: as the [`Snapshot`](crate::toolbox::Snapshot) has it that the set was taken of, or
     /// [`Direct`](Origin::Direct).
     #[must_use]
     pub fn origin(&self, name: &str) -> Option<&Origin> {

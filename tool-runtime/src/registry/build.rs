@@ -96,7 +96,7 @@ impl RegistryBuilder {
     }
 
     /// Adds the tool by which a model gives its final output, in place of any other that was added so. Its name is
-    /// [`OUTPUT_TOOL`](crate::OUTPUT_TOOL), which no other tool may have.
+    /// [`OUTPUT_TOOL`](crate::registry::OUTPUT_TOOL), which no other tool may have.
     pub fn output_tool(mut self, tool: impl Tool + 'static) -> Self {
         if let Some(given) = self.given(tool) {
             self.problems.extend(refuse_output_tool(given.facts.definition.name()));
@@ -131,7 +131,7 @@ impl RegistryBuilder {
     /// # Examples
     ///
     /// ```
-    /// use tool_runtime::{RunContext, dialect::Dialect, prelude::*, request_fn};
+    /// use tool_runtime::{RunContext, dialect::Dialect, prelude::*, request::request_fn};
     ///
     /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
     /// let polite = request_fn(|request| async move {
@@ -181,7 +181,7 @@ impl RegistryBuilder {
     /// said. What a tool says of itself, by `strict` or `strict = false`, counts more.
     ///
     /// What is corrected, and under which conditions, is listed at
-    /// [`CorrectionRule`](crate::CorrectionRule); what was, at
+    /// [`CorrectionRule`](crate::schema::CorrectionRule); what was, at
     /// [`ToolOutput::corrections`](crate::ToolOutput::corrections).
     ///
     /// # Examples
@@ -223,7 +223,7 @@ impl RegistryBuilder {
     /// # Examples
     ///
     /// ```
-    /// use tool_runtime::{Repair, prelude::*};
+    /// use tool_runtime::{prelude::*, schema::Repair};
     ///
     /// /// Forecasts the weather.
     /// #[tool(read_only)]
@@ -244,7 +244,7 @@ impl RegistryBuilder {
     /// # Ok::<(), anyhow::Error>(())
     /// ```
     ///
-    /// [`recover`]: crate::recover
+    /// [`recover`]: crate::schema::recover
     pub fn repair(mut self, repair: Repair) -> Self {
         self.repair = repair;
         self
@@ -282,7 +282,7 @@ impl RegistryBuilder {
     /// assert!(Registry::builder().tool::<count>().build().is_err());
     /// let tools = Registry::builder().tool::<count>().build_without_values()?;
     /// assert_eq!(tools.definitions()[0].description(), "Counts the rows.");
-    /// # Ok::<(), tool_runtime::BuildError>(())
+    /// # Ok::<(), tool_runtime::registry::BuildError>(())
     /// ```
     pub fn build_without_values(self) -> Result<Registry, BuildError> {
         self.make(Values::Later)

@@ -30,6 +30,9 @@ use tool_core::{
 };
 
 use self::guard::Guard;
+#[doc(inline)]
+pub use tool_core::{Registration, Site, StaticToolSet};
+
 pub use self::{
     available::AvailableTools,
     build::RegistryBuilder,

@@ -9,9 +9,9 @@ use super::{
     reserved::{refuse_output_tool, refuse_tool},
 };
 use crate::{
-    NamedTools,
     arguments::{Lenience, Repair},
     shield::caught,
+    toolset::NamedTools,
 };
 
 impl Registry {

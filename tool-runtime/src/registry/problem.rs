@@ -3,7 +3,7 @@ use std::{error::Error, fmt};
 use tool_core::Site;
 
 use super::OUTPUT_TOOL;
-use crate::Origin;
+use crate::toolbox::Origin;
 
 /// One reason why a set of tools cannot be built.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -101,19 +101,19 @@ pub enum Problem {
         /// Where each of them comes from.
         origins: Vec<Origin>,
     },
-    /// A tool has a [reserved name](crate::OUTPUT_TOOL), and is not added as what the name is for.
+    /// A tool has a [reserved name](crate::registry::OUTPUT_TOOL), and is not added as what the name is for.
     ReservedName {
         /// The name.
         name: String,
         /// Where the tool is written, where that is known.
         site: Option<Site>,
     },
-    /// The output tool has another name than [`OUTPUT_TOOL`](crate::OUTPUT_TOOL).
+    /// The output tool has another name than [`OUTPUT_TOOL`](crate::registry::OUTPUT_TOOL).
     OutputToolName {
         /// The name that it has.
         name: String,
     },
-    /// A set, or a tool that says which set it belongs to, has a [reserved](crate::RESERVED_SETS) name of a set.
+    /// A set, or a tool that says which set it belongs to, has a [reserved](crate::registry::RESERVED_SETS) name of a set.
     ReservedSet {
         /// The name of the set.
         toolset: String,
@@ -136,7 +136,7 @@ impl Problem {
     }
 }
 
-/// A check before each call of a tool that its [`Metadata`](crate::Metadata) claims.
+/// A check before each call of a tool that its [`Metadata`](crate::definition::Metadata) claims.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Claim {

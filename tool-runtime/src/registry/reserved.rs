@@ -5,7 +5,7 @@ use tool_core::ToolName;
 use super::{Facts, Problem};
 
 /// The name of the tool by which a model gives its final, structured output. It is reserved for the genuine one, added by
-/// [`RegistryBuilder::output_tool`](crate::RegistryBuilder::output_tool) or
+/// [`RegistryBuilder::output_tool`](crate::registry::RegistryBuilder::output_tool) or
 /// [`Toolbox::set_output_tool`](crate::Toolbox::set_output_tool).
 pub const OUTPUT_TOOL: &str = "submit_output";
 

@@ -8,8 +8,8 @@ use std::{
 use tool_core::{ReadonlyContext, Tool, ToolError};
 
 use crate::{
-    Problem, Registry, ToolSet,
-    registry::Entry,
+    Registry, ToolSet,
+    registry::{Entry, Problem},
     shield::{discard, guarded},
     toolset::identity,
 };

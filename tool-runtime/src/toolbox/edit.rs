@@ -9,9 +9,10 @@ use tool_core::{RequestHook, SharedRequestHook, Tool, ToolName};
 
 use super::{Attached, Direct, Origin, State, Toolbox, ToolboxChange, ToolboxEvent, Visibility};
 use crate::{
-    BuildError, Problem, SetAnnouncer, ToolSet,
-    registry::{Entry, refuse_set},
+    ToolSet,
+    registry::{BuildError, Entry, Problem, refuse_set},
     shield::{caught, discard},
+    toolset::SetAnnouncer,
 };
 
 impl Toolbox {
@@ -48,7 +49,7 @@ impl Toolbox {
     /// let toolbox = Toolbox::new();
     /// assert!(toolbox.add_all([add.clone(), add.clone()]).is_err());
     /// toolbox.add_all([add, None])?;
-    /// # Ok::<(), tool_runtime::BuildError>(())
+    /// # Ok::<(), tool_runtime::registry::BuildError>(())
     /// ```
     pub fn add_all<T: Into<Option<Arc<dyn Tool>>>>(
         &self,
@@ -68,7 +69,7 @@ impl Toolbox {
     }
 
     /// Adds the tool by which a model gives its final output, in place of the one that is there, and returns `true` if there
-    /// was one. Its name is [`OUTPUT_TOOL`](crate::OUTPUT_TOOL), which no other tool may have, and no [`Visibility`] hides
+    /// was one. Its name is [`OUTPUT_TOOL`](crate::registry::OUTPUT_TOOL), which no other tool may have, and no [`Visibility`] hides
     /// it.
     ///
     /// # Errors
@@ -150,7 +151,7 @@ impl Toolbox {
     ///
     /// # Errors
     ///
-    /// If the name is [reserved](crate::RESERVED_SETS); nothing is changed.
+    /// If the name is [reserved](crate::registry::RESERVED_SETS); nothing is changed.
     pub fn add_toolset(&self, set: impl ToolSet + 'static) -> Result<bool, BuildError> {
         let attached = self.attach(Arc::new(set))?;
         let is_replaced = self.changed(|state| {
@@ -175,7 +176,7 @@ impl Toolbox {
     ///
     /// # Errors
     ///
-    /// If a name is [reserved](crate::RESERVED_SETS); nothing is changed.
+    /// If a name is [reserved](crate::registry::RESERVED_SETS); nothing is changed.
     pub fn set_toolsets(&self, sets: impl IntoIterator<Item = Arc<dyn ToolSet>>) -> Result<(), BuildError> {
         let mut toolsets = Vec::new();
         for set in sets {
@@ -216,7 +217,7 @@ impl Toolbox {
     }
 
     /// Adds what adds to every request of later snapshots, and is no tool itself. Hooks of the toolbox are asked after those
-    /// of the [registry](crate::RegistryBuilder::request_hook) that it is made of.
+    /// of the [registry](crate::registry::RegistryBuilder::request_hook) that it is made of.
     pub fn request_hook(&self, hook: impl RequestHook + 'static) {
         let hook = SharedRequestHook::new(hook);
         self.set(|state| state.request_hooks.push(hook.clone()));

@@ -6,7 +6,7 @@ use serde::Serialize;
 use tokio::sync::{broadcast, watch};
 use tool_core::ToolName;
 
-use crate::{Lagged, event::Receiver};
+use crate::event::{Lagged, Receiver};
 
 /// Something that became of a [`Toolbox`](crate::Toolbox).
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
@@ -115,7 +115,7 @@ impl ToolboxListener {
 /// # Examples
 ///
 /// ```
-/// use tool_runtime::{NamedTools, Toolbox};
+/// use tool_runtime::{Toolbox, toolset::NamedTools};
 ///
 /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
 /// let toolbox = Toolbox::new();
@@ -125,7 +125,7 @@ impl ToolboxListener {
 ///
 /// drop(toolbox);
 /// assert!(!changes.changed().await);
-/// # Ok::<(), tool_runtime::BuildError>(())
+/// # Ok::<(), tool_runtime::registry::BuildError>(())
 /// # })?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

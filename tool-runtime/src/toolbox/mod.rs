@@ -31,7 +31,10 @@ pub use self::{
     snapshot::Snapshot,
     visibility::Visibility,
 };
-use crate::{BuildError, OUTPUT_TOOL, Registry, ToolSet, registry::Entry};
+use crate::{
+    Registry, ToolSet,
+    registry::{BuildError, Entry, OUTPUT_TOOL},
+};
 
 /// A live collection of tools and of sets of tools. Cheap to clone; clones are one collection.
 ///
@@ -163,7 +166,7 @@ impl Toolbox {
     /// # Examples
     ///
     /// ```
-    /// use tool_runtime::{NamedTools, Toolbox};
+    /// use tool_runtime::{Toolbox, toolset::NamedTools};
     ///
     /// let toolbox = Toolbox::new();
     /// let mut listener = toolbox.subscribe();

@@ -2,9 +2,9 @@ use std::fmt;
 
 use tool_core::{ToolError, ToolName};
 
-use crate::{Problem, RuleProblem};
+use crate::{policy::RuleProblem, registry::Problem};
 
-/// Where a tool of a [`Snapshot`](crate::Snapshot) comes from.
+/// Where a tool of a [`Snapshot`](crate::toolbox::Snapshot) comes from.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Origin {
@@ -85,7 +85,7 @@ pub enum Notice {
         /// What is wrong with it.
         problem: Problem,
     },
-    /// A tool was hidden, since a [`Visibility`](crate::Visibility) panicked over it.
+    /// A tool was hidden, since a [`Visibility`](crate::toolbox::Visibility) panicked over it.
     Hidden {
         /// The tool.
         name: ToolName,

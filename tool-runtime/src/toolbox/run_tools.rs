@@ -3,18 +3,21 @@ use std::{fmt, sync::Arc};
 use tool_core::Tool;
 
 use super::Visibility;
-use crate::Declaration;
+use crate::builder::Declaration;
 
 /// What one run has beside the tools of its [`Toolbox`](crate::Toolbox), and which of all of them it is
 /// shown. It is gone in the next run.
 ///
-/// A tool whose name is taken is dropped, and the [`Snapshot`](crate::Snapshot) says so: first come the
+/// A tool whose name is taken is dropped, and the [`Snapshot`](crate::toolbox::Snapshot) says so: first come the
 /// tools of the toolbox, hidden or not, then the additional ones, then the external ones.
 ///
 /// # Examples
 ///
 /// ```
-/// use tool_runtime::{Declaration, RunContext, RunTools, Toolbox, Visibility, prelude::*};
+/// use tool_runtime::{
+///     RunContext, Toolbox, builder::Declaration, prelude::*,
+///     toolbox::{RunTools, Visibility},
+/// };
 ///
 /// let (front_end, _) = Declaration::list(&json!([{ "name": "pick_color" }]));
 /// let additions = RunTools::new().external(front_end).show(Visibility::all().except(["shell"]));

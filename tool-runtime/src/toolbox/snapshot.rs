@@ -10,8 +10,8 @@ use tool_core::{RunContext, SharedRequestHook, ToolError, ToolName};
 
 use super::{Notice, Origin, RunTools, State, attached::Listed};
 use crate::{
-    BuildError, Problem, Registry,
-    registry::{Entry, Origins},
+    Registry,
+    registry::{BuildError, Entry, Origins, Problem},
     shield::{caught, panic_of},
 };
 

@@ -8,7 +8,12 @@ use futures_util::FutureExt;
 use serde_json::json;
 use tool_core::{InputSchema, Metadata, RunContext, Tool, ToolDefinition, ToolName};
 
-use crate::{Declaration, NamedTools, Registry, Toolbox, registry::Entry, toolset::ToolSetExt};
+use crate::{
+    Registry, Toolbox,
+    builder::Declaration,
+    registry::Entry,
+    toolset::{NamedTools, ToolSetExt},
+};
 
 fn declared(name: &str) -> Declaration {
     let name = ToolName::new(name.to_owned()).unwrap();

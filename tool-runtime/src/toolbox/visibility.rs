@@ -13,7 +13,7 @@ use crate::{Registry, shield::caught};
 /// # Examples
 ///
 /// ```
-/// use tool_runtime::Visibility;
+/// use tool_runtime::toolbox::Visibility;
 ///
 /// let shown = Visibility::all()
 ///     .except(["files__remove"])

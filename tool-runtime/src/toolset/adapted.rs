@@ -22,7 +22,7 @@ use super::{
 /// ```
 /// use std::sync::Arc;
 ///
-/// use tool_runtime::{RunContext, Toolbox, ToolSetExt, prelude::*};
+/// use tool_runtime::{RunContext, Toolbox, prelude::*, toolset::ToolSetExt};
 ///
 /// /// Searches the files.
 /// #[tool(toolset = "files")]

@@ -8,7 +8,9 @@ use std::{fmt, sync::Arc};
 /// ```
 /// use std::sync::{Arc, OnceLock};
 ///
-/// use tool_runtime::{ReadonlyContext, Running, SetAnnouncer, Tool, ToolSet, Toolbox, ToolError};
+/// use tool_runtime::{
+///     Running, Tool, ToolError, ToolSet, Toolbox, context::ReadonlyContext, toolset::SetAnnouncer,
+/// };
 ///
 /// /// Tools of another program, which says when they change.
 /// #[derive(Default)]

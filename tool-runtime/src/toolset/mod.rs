@@ -27,7 +27,7 @@ pub use self::{
 /// ```
 /// use std::sync::Arc;
 ///
-/// use tool_runtime::{ReadonlyContext, Running, Tool, ToolSet, prelude::*};
+/// use tool_runtime::{Running, Tool, ToolSet, context::ReadonlyContext, prelude::*};
 ///
 /// /// Removes a user.
 /// #[tool(register = false)]
@@ -132,7 +132,7 @@ impl<S: ToolSet + ?Sized> ToolSet for Arc<S> {
 /// ```
 /// use std::sync::Arc;
 ///
-/// use tool_runtime::{NamedTools, ToolSet, prelude::*};
+/// use tool_runtime::{ToolSet, prelude::*, toolset::NamedTools};
 ///
 /// /// Adds two numbers.
 /// #[tool]

@@ -46,7 +46,7 @@ fn ask(#[args] query: Query) -> String {
     format!("{} {unit} {} {sum}", query.city, query.days)
 }
 
-fn tools() -> tool_runtime::RegistryBuilder {
+fn tools() -> tool_runtime::registry::RegistryBuilder {
     Registry::builder().tool::<ask>()
 }
 

@@ -3,7 +3,11 @@
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
-use tool_runtime::{Confirmation, ErrorKind, Permission, Retry, Tool, prelude::*};
+use tool_runtime::{
+    ErrorKind, Tool,
+    definition::{Confirmation, Permission, Retry},
+    prelude::*,
+};
 
 use crate::{call, definition, feedback, schema, text};
 
@@ -278,7 +282,7 @@ fn a_parameter_is_described_as_schemars_describes_a_field() {
     ) {
         let _ = (text, number, list, mail, part, old);
     }
-    let by_schemars = tool_runtime::InputSchema::of::<Fields>().unwrap();
+    let by_schemars = tool_runtime::schema::InputSchema::of::<Fields>().unwrap();
     assert_eq!(schema(Registry::builder().tool::<parameters>()), *by_schemars.as_value());
 }
 

@@ -9,8 +9,12 @@ use futures_util::{Stream, stream};
 use schemars::JsonSchema;
 use serde::Serialize;
 use tool_runtime::{
-    Arguments, Bytes, Confirmation, Content, InputSchema, Metadata, Needed, Permission, Prepared, Tool,
-    ToolDefinition, ToolName, prelude::*,
+    Content, Tool, ToolDefinition, ToolName,
+    context::Needed,
+    definition::{Confirmation, Metadata, Permission, Prepared},
+    output::Bytes,
+    prelude::*,
+    schema::{Arguments, InputSchema},
 };
 
 use crate::run;
@@ -215,7 +219,7 @@ fn a_blocking_closure_is_the_same_as_a_blocking_function() {
 // A12
 #[test]
 fn a_handler_returns_values_and_outputs_and_fails_with_errors_and_anyhow() {
-    let n = |arguments: &str, tool: tool_runtime::ClosureTool| {
+    let n = |arguments: &str, tool: tool_runtime::builder::ClosureTool| {
         let tools = Registry::builder().add(tool).build().unwrap();
         let schema = tools.definitions()[0].output_schema().map(|schema| schema.as_value().clone());
         let result = run(tools.call("it", arguments));

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
 use serde_json::json;
-use tool_runtime::{Problem, Retry, Tool, prelude::*};
+use tool_runtime::{Tool, definition::Retry, prelude::*, registry::Problem};
 
 use crate::run;
 
@@ -52,8 +52,9 @@ fn two_tools_of_one_name_are_reported_with_both_places() {
 #[test]
 fn replacing_is_said_aloud() {
     let tools = Registry::builder().tool::<one::first>();
-    let second =
-        tool_runtime::Registration::tool(<other::second as tool_runtime::__private::Handle>::REGISTRATION);
+    let second = tool_runtime::registry::Registration::tool(
+        <other::second as tool_runtime::__private::Handle>::REGISTRATION,
+    );
     let tools = tools.replace(second.unwrap()).build().unwrap();
     assert_eq!(run(tools.call("twice", "")).unwrap().text(), "2");
 }
@@ -292,7 +293,7 @@ fn an_example_that_does_not_fit_is_a_problem() {
 }
 
 /// What is wrong with the only tool of a set.
-fn problems(tools: tool_runtime::RegistryBuilder) -> Vec<String> {
+fn problems(tools: tool_runtime::registry::RegistryBuilder) -> Vec<String> {
     let error = tools.build().unwrap_err();
     error.problems().iter().map(ToString::to_string).collect()
 }

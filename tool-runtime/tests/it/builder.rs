@@ -4,8 +4,11 @@ use std::sync::Arc;
 
 use serde_json::json;
 use tool_runtime::{
-    Arguments, ErrorKind, InputSchema, Metadata, Prepared, Tool, ToolDefinition, ToolName, Warning,
+    ErrorKind, Tool, ToolDefinition, ToolName,
+    definition::{Metadata, Prepared},
     prelude::*,
+    registry::Warning,
+    schema::{Arguments, InputSchema},
 };
 
 use crate::run;

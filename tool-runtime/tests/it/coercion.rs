@@ -4,8 +4,11 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use tool_runtime::{
-    Arguments, Correction, CorrectionRule, ErrorKind, InputSchema, Prepared, RegistryBuilder, Tool,
-    ToolDefinition, ToolName, prelude::*,
+    ErrorKind, Tool, ToolDefinition, ToolName,
+    definition::Prepared,
+    prelude::*,
+    registry::RegistryBuilder,
+    schema::{Arguments, Correction, CorrectionRule, InputSchema},
 };
 
 use crate::{call, feedback, run, text};

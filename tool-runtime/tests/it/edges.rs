@@ -41,7 +41,7 @@ fn say(
     parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
-fn tools() -> tool_runtime::RegistryBuilder {
+fn tools() -> tool_runtime::registry::RegistryBuilder {
     Registry::builder().tool::<say>()
 }
 

@@ -4,7 +4,7 @@ use std::{cell::Cell, error::Error, fmt, io, rc::Rc};
 
 use serde::Serialize;
 use serde_json::json;
-use tool_runtime::{ErrorKind, RegistryBuilder, prelude::*};
+use tool_runtime::{ErrorKind, prelude::*, registry::RegistryBuilder};
 
 use crate::{call, definition, text};
 
@@ -221,7 +221,8 @@ fn the_schema_of_a_success_is_known_beside_an_error_without_a_name() {
 /// Promises a number, and says that there is none.
 #[tool(register = false, output_schema = json!({ "type": "integer" }), skip_summarization)]
 fn promises(wrong: bool) -> ToolOutput {
-    let actions = tool_runtime::Actions { terminate: true, ..tool_runtime::Actions::default() };
+    let actions =
+        tool_runtime::output::Actions { terminate: true, ..tool_runtime::output::Actions::default() };
     let output = ToolOutput::from(if wrong { "the other side said no" } else { "7" });
     let output = if wrong { output.as_failure() } else { output };
     output.with_actions(actions)
@@ -230,7 +231,7 @@ fn promises(wrong: bool) -> ToolOutput {
 // E, D14: the words of a failure reach the model, and ask nothing of the run
 #[test]
 fn a_failure_is_not_held_to_the_schema_of_results() {
-    use tool_runtime::{Executor, ToolCall, merged_actions};
+    use tool_runtime::{Executor, ToolCall, call::merged_actions};
 
     let tools = Registry::builder().tool::<promises>().build().unwrap();
     let output = crate::run(tools.call("promises", r#"{ "wrong": true }"#)).unwrap();
@@ -246,7 +247,7 @@ fn a_failure_is_not_held_to_the_schema_of_results() {
         assert!(result.is_error());
         assert_eq!(result.text(), "the other side said no");
         assert!(result.actions().is_none());
-        assert_eq!(merged_actions(&outcomes), tool_runtime::Actions::default());
+        assert_eq!(merged_actions(&outcomes), tool_runtime::output::Actions::default());
         drop(listener);
     }
 }

@@ -4,8 +4,11 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tool_runtime::{
-    Arguments, ErrorKind, InputSchema, Metadata, OutputSchema, Prepared, Problem, Tool, ToolDefinition,
-    ToolName, prelude::*,
+    ErrorKind, Tool, ToolDefinition, ToolName,
+    definition::{Metadata, Prepared},
+    prelude::*,
+    registry::Problem,
+    schema::{Arguments, InputSchema, OutputSchema},
 };
 
 use crate::{

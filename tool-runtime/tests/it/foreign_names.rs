@@ -4,8 +4,12 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use proptest::{collection::btree_set, prelude::*};
 use tool_runtime::{
-    Arguments, InputSchema, NamedTools, Prepared, Problem, RunContext, Tool, ToolDefinition, ToolName,
-    ToolSetExt, Toolbox, prelude::*,
+    RunContext, Tool, ToolDefinition, ToolName, Toolbox,
+    definition::Prepared,
+    prelude::*,
+    registry::Problem,
+    schema::{Arguments, InputSchema},
+    toolset::{NamedTools, ToolSetExt},
 };
 
 use crate::run;
@@ -56,7 +60,7 @@ fn a_valid_name_stays_and_any_other_is_cleaned_and_hashed() {
     assert_ne!(shown("a.b"), shown("a b"));
 }
 
-fn registry(raws: &BTreeSet<String>) -> Result<Registry, tool_runtime::BuildError> {
+fn registry(raws: &BTreeSet<String>) -> Result<Registry, tool_runtime::registry::BuildError> {
     raws.iter().fold(Registry::builder(), |tools, raw| tools.add(Remote::new(raw))).build()
 }
 

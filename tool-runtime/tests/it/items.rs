@@ -9,7 +9,13 @@ use futures_util::{
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
-use tool_runtime::{Actions, Content, ErrorKind, RegistryBuilder, Stream, prelude::*, schemars, serde};
+use tool_runtime::{
+    Content, ErrorKind,
+    output::{Actions, Stream},
+    prelude::*,
+    registry::RegistryBuilder,
+    schemars, serde,
+};
 
 use crate::{call, definition, failures::Unprintable};
 

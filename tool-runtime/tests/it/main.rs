@@ -41,7 +41,7 @@ mod uncovered;
 
 use std::future::Future;
 
-use tool_runtime::{Registry, RegistryBuilder, ToolError, ToolOutput};
+use tool_runtime::{Registry, ToolError, ToolOutput, registry::RegistryBuilder};
 
 /// Runs `future` to its end.
 fn run<F: Future>(future: F) -> F::Output {

@@ -7,7 +7,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 use tool_runtime::{
-    Actions, Content, ErrorKind, EventKind, Executor, Merge, RegistryBuilder, Stream, ToolCall, prelude::*,
+    Content, ErrorKind, Executor, ToolCall,
+    definition::Merge,
+    event::EventKind,
+    output::{Actions, Stream},
+    prelude::*,
+    registry::RegistryBuilder,
     schemars, serde,
 };
 

@@ -3,8 +3,11 @@
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 use tool_runtime::{
-    Declaration, InputSchema, Metadata, OutputSchema, Registry, ToolDefinition, ToolName,
+    Registry, ToolDefinition, ToolName,
+    builder::Declaration,
+    definition::Metadata,
     pin::{ChangeKind, Part, Pins, PinsError},
+    schema::{InputSchema, OutputSchema},
 };
 
 fn definition(name: &str, description: &str, schema: Value) -> ToolDefinition {

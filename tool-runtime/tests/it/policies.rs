@@ -6,8 +6,12 @@ use std::sync::{
 };
 
 use tool_runtime::{
-    Before, BeforeCall, Content, ErrorKind, Executor, Hook, Permission, Registry, Repetition, ResultBudget,
-    ResultStore, Rule, Rules, RunContext, Sanitizer, ToolCall, ToolResult, prelude::*, serde_json,
+    Content, ErrorKind, Executor, Registry, RunContext, ToolCall, ToolResult,
+    definition::Permission,
+    hook::{Before, BeforeCall, Hook, Repetition, Sanitizer},
+    policy::{ResultBudget, ResultStore, Rule, Rules},
+    prelude::*,
+    serde_json,
 };
 
 use crate::run;
@@ -70,7 +74,7 @@ fn text(executor: &Executor, name: &str, arguments: Value) -> String {
 struct Spy(Arc<AtomicU32>);
 
 impl Hook for Spy {
-    async fn admit(&self, _: &tool_runtime::CallView<'_>) -> bool {
+    async fn admit(&self, _: &tool_runtime::hook::CallView<'_>) -> bool {
         self.0.fetch_add(1, Ordering::Relaxed);
         true
     }

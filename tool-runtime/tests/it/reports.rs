@@ -2,7 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use tool_runtime::{Content, InputSchema, Resource, ResourceBody, ToolResult, dialect::Dialect, prelude::*};
+use tool_runtime::{
+    Content, ToolResult,
+    dialect::Dialect,
+    output::{Resource, ResourceBody},
+    prelude::*,
+    schema::InputSchema,
+};
 
 /// Notes names.
 #[tool(register = false)]

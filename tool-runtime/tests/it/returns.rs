@@ -5,7 +5,12 @@ use std::{collections::BTreeMap, fmt};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{json, value::RawValue};
-use tool_runtime::{Bytes, Content, ErrorKind, Resource, ResourceBody, prelude::*, schemars, serde};
+use tool_runtime::{
+    Content, ErrorKind,
+    output::{Bytes, Resource, ResourceBody},
+    prelude::*,
+    schemars, serde,
+};
 
 use crate::{call, definition, feedback, text};
 
@@ -88,11 +93,11 @@ macro_rules! of {
     };
 }
 
-fn said((tools, name, arguments): (tool_runtime::RegistryBuilder, &str, &str)) -> String {
+fn said((tools, name, arguments): (tool_runtime::registry::RegistryBuilder, &str, &str)) -> String {
     text(tools, name, arguments)
 }
 
-fn failed((tools, name, arguments): (tool_runtime::RegistryBuilder, &str, &str)) -> ToolError {
+fn failed((tools, name, arguments): (tool_runtime::registry::RegistryBuilder, &str, &str)) -> ToolError {
     call(tools, name, arguments).unwrap_err()
 }
 

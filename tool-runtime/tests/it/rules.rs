@@ -1,8 +1,14 @@
 //! Rules, around the calls of an executor.
 
 use tool_runtime::{
-    Executor, ExecutorError, InputSchema, Matcher, Notice, NumberPattern, PathPattern, Permission, Registry,
-    Rule, RuleProblem, Rules, RunContext, ToolCall, ToolName, Toolbox, prelude::*, serde_json,
+    Executor, Registry, RunContext, ToolCall, ToolName, Toolbox,
+    definition::Permission,
+    executor::ExecutorError,
+    policy::{Matcher, NumberPattern, PathPattern, Rule, RuleProblem, Rules},
+    prelude::*,
+    schema::InputSchema,
+    serde_json,
+    toolbox::Notice,
 };
 
 use crate::run;

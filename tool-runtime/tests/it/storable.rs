@@ -9,9 +9,12 @@ use std::{
 use proptest::{collection::vec, option, prelude::*, test_runner::Config};
 use serde::{Serialize, de::DeserializeOwned};
 use tool_runtime::{
-    Actions, ApprovalRequest, CallAddress, CallOutcome, Content, Correction, ErrorKind, Executor, Incomplete,
-    Operation, Pending, Resource, ResourceBody, ResultMessage, ToolCall, ToolName, ToolResult, Violation,
-    Violations, prelude::*,
+    CallOutcome, Content, ErrorKind, Executor, ToolCall, ToolName, ToolResult,
+    call::{CallAddress, Incomplete, Operation, Pending, ResultMessage},
+    output::{Actions, Resource, ResourceBody},
+    policy::ApprovalRequest,
+    prelude::*,
+    schema::{Correction, Violation, Violations},
 };
 
 /// `stored` read again and stored again, which is the same text.
@@ -356,7 +359,7 @@ fn a_correction_is_read_as_it_was_stored() {
 /// Waves, and reports that it does.
 #[tool(register = false)]
 fn wave(cx: &ToolContext) -> Result<&'static str, ToolError> {
-    cx.progress(tool_runtime::Progress::new(1.0).of(2.0))?;
+    cx.progress(tool_runtime::context::Progress::new(1.0).of(2.0))?;
     Ok("o/")
 }
 
@@ -370,7 +373,7 @@ fn events_are_read_as_they_were_stored() {
     let events: Vec<_> = std::iter::from_fn(|| listener.try_next()).map(Result::unwrap).collect();
     assert!(events.len() >= 6, "{events:?}");
     for event in &events {
-        let read: tool_runtime::ToolEvent = again(event);
+        let read: tool_runtime::event::ToolEvent = again(event);
         assert_eq!((read.id(), read.name(), read.title()), (event.id(), event.name(), event.title()));
         assert!(!serde_json::to_string(event).unwrap().contains("hunter2"), "{event:?}");
     }

@@ -6,7 +6,7 @@ use std::{
 use futures_util::{FutureExt, Stream, StreamExt, stream};
 use serde_json::json;
 use tokio::sync::Semaphore;
-use tool_runtime::{CallSink, Running, prelude::*};
+use tool_runtime::{Running, context::CallSink, prelude::*};
 
 use crate::{definition, run, text};
 

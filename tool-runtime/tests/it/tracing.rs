@@ -6,7 +6,10 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use tool_runtime::{Executor, Registry, Retry, RetryPolicy, RunContext, RunSettings, ToolCall, prelude::*};
+use tool_runtime::{
+    Executor, Registry, RunContext, ToolCall, definition::Retry, executor::RunSettings, policy::RetryPolicy,
+    prelude::*,
+};
 use tracing::{
     Dispatch, Subscriber,
     field::{Field, Visit},
@@ -227,7 +230,7 @@ fn the_attributes_of_a_call_that_is_dropped_are_recorded() {
 // C12
 #[test]
 fn log_lines_of_a_call_reach_tracing_also_where_nobody_listens_to_the_executor() {
-    use tool_runtime::{LogLevel, LogLine};
+    use tool_runtime::context::{LogLevel, LogLine};
     use tracing::{Event, Level};
 
     /// Logs.
@@ -273,7 +276,7 @@ fn nobody_needs_to_listen() {
 #[test]
 fn failures_and_panics_mark_the_span_and_end_it() {
     let calls = vec![ToolCall::new("fail", "{}"), ToolCall::new("crash", "{}")];
-    let executor = Executor::builder(tools()).strategy(tool_runtime::ExecutionStrategy::Sequential);
+    let executor = Executor::builder(tools()).strategy(tool_runtime::executor::ExecutionStrategy::Sequential);
     let spans = spans(&executor.build().unwrap(), calls);
     let ends: Vec<_> = spans
         .iter()

@@ -1,7 +1,7 @@
 //! Schemas that the built-in check does not cover, when a tool with one is added.
 
 use serde_json::{Value, json};
-use tool_runtime::{ClosureTool, InputSchema, Problem, prelude::*};
+use tool_runtime::{builder::ClosureTool, prelude::*, registry::Problem, schema::InputSchema};
 
 /// A tool that takes whatever its schema admits.
 pub(crate) fn taking(schema: Value) -> ClosureTool {
@@ -50,7 +50,7 @@ fn a_schema_that_is_not_covered_is_refused_with_the_place_and_the_feature() {
 #[cfg(not(feature = "foreign-schemas"))]
 #[test]
 fn an_output_schema_that_is_not_covered_is_refused() {
-    let promise = tool_runtime::OutputSchema::new(json!({"dependencies": {}})).unwrap();
+    let promise = tool_runtime::schema::OutputSchema::new(json!({"dependencies": {}})).unwrap();
     let tool = ToolBuilder::new("give")
         .output_schema(promise)
         .must(|_: Nothing, _cx| async { Ok::<_, ToolError>("") });

@@ -106,7 +106,7 @@ fn written(
 #[allow(clippy::unwrap_used, reason = "a test may")]
 mod tests {
     use serde_json::json;
-    use tool_runtime::{Resource, ResourceBody};
+    use tool_runtime::output::{Resource, ResourceBody};
 
     use super::*;
 

@@ -4,7 +4,7 @@ use clap::{
     ArgMatches,
     error::{ContextKind, ContextValue},
 };
-use tool_runtime::{CallId, CallOutcome, ErrorKind, ToolCall, ToolDefinition, ToolResult};
+use tool_runtime::{CallOutcome, ErrorKind, ToolCall, ToolDefinition, ToolResult, call::CallId};
 
 use super::{
     answer::{Form, answer},
@@ -191,7 +191,7 @@ fn print_help(program: &Program, grammar: &mut clap::Command) -> Result<Exit, Fa
 #[allow(clippy::unwrap_used, reason = "a test may")]
 mod tests {
     use serde_json::json;
-    use tool_runtime::{InputSchema, Metadata, ToolName};
+    use tool_runtime::{ToolName, definition::Metadata, schema::InputSchema};
 
     use super::*;
     use crate::terminal::Terminal;

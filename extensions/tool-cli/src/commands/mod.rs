@@ -85,7 +85,7 @@ fn hints(definition: &ToolDefinition) -> Vec<&'static str> {
         (metadata.idempotent == Some(true), "idempotent"),
         (metadata.open_world == Some(true), "open-world"),
         (metadata.is_long_running(), "long-running"),
-        (metadata.confirmation != tool_runtime::Confirmation::Never, "confirm"),
+        (metadata.confirmation != tool_runtime::definition::Confirmation::Never, "confirm"),
         (metadata.permission, "permission"),
         (metadata.strict == Some(true), "strict"),
         (metadata.sequential, "sequential"),

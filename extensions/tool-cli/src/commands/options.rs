@@ -1,7 +1,7 @@
 //! The command line of `call`: its own options, and the flags of a tool.
 
 use clap::{Arg, ArgAction, ArgMatches, parser::ValueSource};
-use tool_runtime::{Reveal, ToolDefinition};
+use tool_runtime::{ToolDefinition, policy::Reveal};
 
 use super::{CALL, summary};
 use crate::{

@@ -1,5 +1,5 @@
 use clap::{Arg, ArgMatches, value_parser};
-use tool_runtime::{CallOutcome, ExecutionStrategy};
+use tool_runtime::{CallOutcome, executor::ExecutionStrategy};
 
 use super::{exit_of, pretty};
 use crate::{

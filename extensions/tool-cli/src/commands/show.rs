@@ -131,7 +131,7 @@ fn facts(definition: &ToolDefinition) -> Vec<(&'static str, String)> {
 /// Adds the output: a table of properties for an object or a list of objects, otherwise its type.
 fn add_output(page: &mut Page, definition: &ToolDefinition) {
     page.paint(Look::Name, "Output").add(": ");
-    let Some(schema) = definition.output_schema().map(tool_runtime::OutputSchema::as_value) else {
+    let Some(schema) = definition.output_schema().map(tool_runtime::schema::OutputSchema::as_value) else {
         page.add("not declared\n");
         return;
     };

@@ -1,6 +1,6 @@
 //! The argument of `clap` for a property.
 
-use tool_runtime::Reveal;
+use tool_runtime::policy::Reveal;
 
 use super::{Kind, Property, kind::shown};
 use crate::{

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 use tool_runtime::{
-    InputSchema, ToolDefinition, ToolName,
+    ToolDefinition, ToolName,
+    schema::InputSchema,
     schemars::JsonSchema,
     serde::{Deserialize, Serialize},
 };

@@ -135,7 +135,7 @@ fn values_are_provided_only_for_calls() {
     let run = |response: &str| {
         let path = format!("{}/response.json", env!("CARGO_TARGET_TMPDIR"));
         std::fs::write(&path, response).unwrap();
-        let cli = Cli::new().provide_with(|_| Err::<tool_runtime::RegistryBuilder, _>("locked"));
+        let cli = Cli::new().provide_with(|_| Err::<tool_runtime::registry::RegistryBuilder, _>("locked"));
         cli.run(["program", "run", "--dialect", "anthropic", &path])
     };
     assert_eq!(run(r#"{ "role": "assistant", "content": [] }"#), Exit::Done);

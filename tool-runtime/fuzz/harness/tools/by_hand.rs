@@ -3,8 +3,10 @@
 use std::{collections::BTreeMap, fmt};
 
 use tool_runtime::{
-    Arguments, InputSchema, Prepared, Tool, ToolDefinition, ToolName,
+    Tool, ToolDefinition, ToolName,
+    definition::Prepared,
     prelude::*,
+    schema::{Arguments, InputSchema},
     serde_json::{self, Map, Number, Value},
     tool, tool_args,
 };

@@ -9,7 +9,9 @@ mod parameters;
 use std::{cell::Cell, fmt::Debug, sync::LazyLock};
 
 use tool_runtime::{
-    Registry, RegistryBuilder, Repair,
+    Registry,
+    registry::RegistryBuilder,
+    schema::Repair,
     serde::de::DeserializeOwned,
     serde_json::{self, Error},
 };

@@ -31,7 +31,7 @@ pub const MAX_REPAIR_BYTES: usize = 1 << 20;
 /// # Examples
 ///
 /// ```
-/// use tool_runtime::{Repair, recover};
+/// use tool_runtime::schema::{Repair, recover};
 ///
 /// let repaired = recover("{city: 'Oslo'}");
 /// assert!(!Repair::Off.permits(true, &repaired));
@@ -174,7 +174,7 @@ impl Recovery<'_> {
 /// # Examples
 ///
 /// ```
-/// use tool_runtime::{Recovery, recover};
+/// use tool_runtime::schema::{Recovery, recover};
 ///
 /// assert_eq!(recover(r#"{"a": 1}"#), Recovery::Strict(r#"{"a": 1}"#));
 ///

@@ -85,7 +85,7 @@ pub fn lint(registry: &Registry) -> Vec<Finding> {
 /// ```
 /// # let registry = tool_runtime::Registry::builder().build()?;
 /// tool_runtime::dialect::assert_portable(&registry);
-/// # Ok::<(), tool_runtime::BuildError>(())
+/// # Ok::<(), tool_runtime::registry::BuildError>(())
 /// ```
 #[track_caller]
 pub fn assert_portable(registry: &Registry) {

@@ -6,14 +6,15 @@ use tool_core::{Arguments, CallAddress, ConfirmationAnswer, ToolDefinition, Tool
 
 use super::{AnswerError, CallRef, Confirmed, Found, OpenCall};
 use crate::{
-    Batch, EventKind, Executor, ToolCall, ToolResult,
-    executor::{finish::complete, outlet::Subject, questions::Given},
-    open::{Body, OpenKind},
+    Executor, ToolCall, ToolResult,
+    event::EventKind,
+    executor::{Batch, finish::complete, outlet::Subject, questions::Given},
+    open_calls::{Body, OpenKind},
 };
 
 impl Executor {
     /// Returns the calls that are not answered yet, in the order in which they came: those left to the caller, those that
-    /// go on, and those that wait for a person. They are all that its [store](crate::ExecutorBuilder::open_calls) holds,
+    /// go on, and those that wait for a person. They are all that its [store](crate::executor::ExecutorBuilder::open_calls) holds,
     /// without those that have expired, or were altered or stored under another key; [`resume`](Self::resume) by address
     /// says which.
     ///
@@ -48,9 +49,9 @@ impl Executor {
     /// Gives the answer to an open call that was left to the caller, or that goes on after its batch: its final result,
     /// which closes the call. The result is what the model reads. Of several answers at once, in any process, one counts.
     ///
-    /// The [`ResultBudget`](crate::ResultBudget) and `skip_summarization` apply as to the result of a body. Hooks do not
+    /// The [`ResultBudget`](crate::policy::ResultBudget) and `skip_summarization` apply as to the result of a body. Hooks do not
     /// see the answer: it is that of the program, which no tool of the executor gave. A program that changes results by
-    /// hooks, such as a [`Sanitizer`](crate::Sanitizer), changes the answer before it gives it.
+    /// hooks, such as a [`Sanitizer`](crate::hook::Sanitizer), changes the answer before it gives it.
     ///
     /// # Errors
     ///
@@ -60,7 +61,7 @@ impl Executor {
     /// # Examples
     ///
     /// ```
-    /// use tool_runtime::{AnswerError, Executor, ToolCall, prelude::*};
+    /// use tool_runtime::{Executor, ToolCall, open_calls::AnswerError, prelude::*};
     ///
     /// /// Opens a page.
     /// #[tool]
@@ -160,7 +161,7 @@ impl Executor {
     /// meanwhile, by another batch or process, its outcome is an error, and it does not run. Answers to earlier questions
     /// about a call stay with it, and count again if its tool is again as it was then.
     ///
-    /// A question is named by its [`ApprovalRequest`](crate::ApprovalRequest), `resume([(&request, answer)])`; an id or an
+    /// A question is named by its [`ApprovalRequest`](crate::policy::ApprovalRequest), `resume([(&request, answer)])`; an id or an
     /// address is enough for the first question about a call.
     ///
     /// The batch belongs to no run, also if the calls arrived in one: [`within`](Batch::within) gives it one. Otherwise the
@@ -174,7 +175,7 @@ impl Executor {
     /// # Examples
     ///
     /// ```
-    /// use tool_runtime::{ConfirmationAnswer, Executor, ToolCall, prelude::*};
+    /// use tool_runtime::{Executor, ToolCall, context::ConfirmationAnswer, prelude::*};
     ///
     /// /// Removes a file.
     /// #[tool(destructive, confirm)]

@@ -12,7 +12,7 @@ use crate::{
     ToolCall,
     executor::shown::shown,
     millis,
-    open::{
+    open_calls::{
         Body, OpenFilter, OpenKind, OpenRecord, OpenStoreError, ProgramKey, Secret, SharedOpenCalls, serials,
     },
     policy::ApprovalRequest,

@@ -6,7 +6,7 @@ use tokio::sync::OnceCell;
 use tool_core::{CallAddress, ToolError};
 
 use super::OpenCalls;
-use crate::{ToolCall, executor::questions::Given, open::OpenRecord};
+use crate::{ToolCall, executor::questions::Given, open_calls::OpenRecord};
 
 /// A call to whose last question there is an answer now. It is open until it is about to run, or is answered otherwise.
 pub(in crate::executor) struct Confirmed {

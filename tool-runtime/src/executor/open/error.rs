@@ -8,7 +8,7 @@ use std::{
 use tool_core::{CallAddress, CallId, ErrorKind, ToolError};
 
 use super::CallRef;
-use crate::OpenStoreError;
+use crate::open_calls::OpenStoreError;
 
 /// Why an answer was refused. Nothing was run or changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub enum AnswerError {
         /// The addresses of the calls, in the order in which they came.
         addresses: Vec<CallAddress>,
     },
-    /// The executor was given a [store](crate::ExecutorBuilder::open_calls), which others may share, and the call is
+    /// The executor was given a [store](crate::executor::ExecutorBuilder::open_calls), which others may share, and the call is
     /// named by an id, which calls of others may have; it is named by its address or its question.
     NeedsAddress(CallId),
     /// It waits for a person; see [`Executor::resume`](crate::Executor::resume).
@@ -33,7 +33,7 @@ pub enum AnswerError {
     /// It is left to the caller, who gives one result; see [`Executor::answer`](crate::Executor::answer).
     NotLongRunning(CallRef),
     /// It waits for the answer to a second or later question, which the answer has to name: by its
-    /// [`ApprovalRequest`](crate::ApprovalRequest).
+    /// [`ApprovalRequest`](crate::policy::ApprovalRequest).
     NeedsQuestion(CallRef),
     /// The same call was answered twice at once.
     AnsweredTwice(CallRef),

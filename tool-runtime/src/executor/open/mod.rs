@@ -63,7 +63,7 @@ impl OpenCall {
 /// arrives twice must not answer a question that nobody has seen.
 ///
 /// An id is for an executor of one run. It is refused where several open calls have it, and by an executor that was given
-/// a [store](crate::ExecutorBuilder::open_calls): models repeat ids, so that the call may be that of another run or user.
+/// a [store](crate::executor::ExecutorBuilder::open_calls): models repeat ids, so that the call may be that of another run or user.
 /// An executor without a store that runs the calls of several runs cannot tell them apart by an id either; such a program
 /// uses addresses, or an [executor for each run](crate::Executor::with_tools).
 #[derive(Debug, Clone, PartialEq, Eq)]

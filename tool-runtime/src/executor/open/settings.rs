@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use crate::{
-    ExecutorBuilder, ExecutorError,
-    open::{ProgramKey, SharedOpenCalls},
+    executor::{ExecutorBuilder, ExecutorError},
+    open_calls::{ProgramKey, SharedOpenCalls},
 };
 
 /// The settings of open calls.
@@ -38,14 +38,14 @@ impl Default for OpenSettings {
 
 impl ExecutorBuilder {
     /// Sets the store of open calls, which all executors and runs share that are given it: a
-    /// [`SharedOpenCalls`], or any [`OpenCallStore`](crate::OpenCallStore). Default: each executor keeps its own in
-    /// memory, at most [10 000](crate::MemoryOpenCalls::MOST).
+    /// [`SharedOpenCalls`], or any [`OpenCallStore`](crate::open_calls::OpenCallStore). Default: each executor keeps its own in
+    /// memory, at most [10 000](crate::open_calls::MemoryOpenCalls::MOST).
     ///
-    /// A call in such a store is answered, updated and forgotten by its [address](crate::CallAddress) or its question; an
-    /// id is refused as [`NeedsAddress`](crate::AnswerError::NeedsAddress). Models repeat ids, so that the id of an answer
+    /// A call in such a store is answered, updated and forgotten by its [address](crate::call::CallAddress) or its question; an
+    /// id is refused as [`NeedsAddress`](crate::open_calls::AnswerError::NeedsAddress). Models repeat ids, so that the id of an answer
     /// that comes late may be that of a call of another run or user.
     ///
-    /// A store that [outlives the process](crate::OpenCallStore::outlives_process) needs a
+    /// A store that [outlives the process](crate::open_calls::OpenCallStore::outlives_process) needs a
     /// [`program_key`](Self::program_key). Calls with secret arguments are kept in it with the feature `sealed-calls`
     /// only, encrypted; without the feature such a call is answered with an error that says so.
     pub fn open_calls(mut self, store: impl Into<SharedOpenCalls>) -> Self {
@@ -60,7 +60,7 @@ impl ExecutorBuilder {
         self
     }
 
-    /// Sets the time for which a call stays open; a later answer is [refused](crate::AnswerError::Expired). `None` for
+    /// Sets the time for which a call stays open; a later answer is [refused](crate::open_calls::AnswerError::Expired). `None` for
     /// as long as its store keeps it. Default: 24 hours.
     pub fn open_calls_expire(mut self, after: impl Into<Option<Duration>>) -> Self {
         self.settings.open.expiry = after.into();

@@ -58,7 +58,7 @@ pub(super) fn class(character: char) -> Class {
 
 /// Returns `true` for what a person cannot see, and software reads: controls, format characters but those that are
 /// seen, default-ignorable characters, and two that are drawn as nothing.
-pub(in crate::policy) fn is_invisible(character: char) -> bool {
+pub(crate) fn is_invisible(character: char) -> bool {
     let after = INVISIBLE.partition_point(|(first, _)| *first <= character);
     after.checked_sub(1).is_some_and(|at| character <= INVISIBLE[at].1)
 }

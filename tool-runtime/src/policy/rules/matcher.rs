@@ -13,11 +13,11 @@ use super::{Fit, NumberPattern, PathPattern, UrlPattern, Verdict, text::TextPatt
 /// # Examples
 ///
 /// ```
-/// use tool_runtime::{Matcher, PathPattern};
+/// use tool_runtime::policy::{Matcher, PathPattern};
 ///
 /// let text = Matcher::from("git *");
 /// let path = Matcher::from(PathPattern::new("/etc/**")?);
-/// # Ok::<(), tool_runtime::InvalidRule>(())
+/// # Ok::<(), tool_runtime::policy::InvalidRule>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Matcher(pub(super) Kind);

@@ -38,9 +38,9 @@ pub use self::{
 ///
 /// The last rule that fits a call decides; a call that no rule fits is allowed. To allow only some calls, deny all of
 /// them first. An `allow` takes back a `deny` or `ask` of an earlier rule, and nothing else: the
-/// [permissions](crate::PermissionPolicy) and the `confirm` of the tool apply all the same. A denial cannot be
+/// [permissions](crate::policy::PermissionPolicy) and the `confirm` of the tool apply all the same. A denial cannot be
 /// taken back by a hook: arguments that a hook has rewritten are judged again. Rules do not apply to calls that are
-/// [left to the caller](crate::ExecutorBuilder::external).
+/// [left to the caller](crate::executor::ExecutorBuilder::external).
 ///
 /// # Matchers
 ///
@@ -80,7 +80,7 @@ pub use self::{
 /// # Examples
 ///
 /// ```
-/// use tool_runtime::{Permission, Rules, prelude::*};
+/// use tool_runtime::{definition::Permission, policy::Rules, prelude::*};
 ///
 /// let rules: Rules = tool_runtime::serde_json::from_value(json!([
 ///     { "deny": "bash", "reason": "no shell here" },
@@ -101,7 +101,7 @@ pub use self::{
 /// Paths below one directory, and no others:
 ///
 /// ```
-/// use tool_runtime::{PathPattern, Permission, Rule, Rules, prelude::*};
+/// use tool_runtime::{definition::Permission, policy::{PathPattern, Rule, Rules}, prelude::*};
 ///
 /// let rules = Rules::new([
 ///     Rule::deny("read").because("outside of /srv/app"),
@@ -237,7 +237,7 @@ impl Rule {
     /// # Examples
     ///
     /// ```
-    /// use tool_runtime::{NumberPattern, PathPattern, Rule};
+    /// use tool_runtime::policy::{NumberPattern, PathPattern, Rule};
     ///
     /// let secrets = PathPattern::new("secrets/**")?.base("/srv/app")?;
     /// let rules = [
@@ -245,7 +245,7 @@ impl Rule {
     ///     Rule::ask("pay").at("/amount", NumberPattern::new("> 100")?),
     ///     Rule::deny("mail").at("/to", "*@example.com"),
     /// ];
-    /// # Ok::<(), tool_runtime::InvalidRule>(())
+    /// # Ok::<(), tool_runtime::policy::InvalidRule>(())
     /// ```
     #[must_use]
     pub fn at(mut self, pointer: impl Into<String>, matcher: impl Into<Matcher>) -> Self {

@@ -22,13 +22,13 @@ use super::{Fit, InvalidRule};
 /// # Examples
 ///
 /// ```
-/// use tool_runtime::{NumberPattern, Permission, Rule, Rules, prelude::*};
+/// use tool_runtime::{definition::Permission, policy::{NumberPattern, Rule, Rules}, prelude::*};
 ///
 /// let rules = Rules::new([Rule::deny("pay").at("/amount", NumberPattern::new("> 100")?)]);
 /// assert_eq!(rules.judge("pay", &json!({ "amount": 100 })), Permission::Allow);
 /// assert!(matches!(rules.judge("pay", &json!({ "amount": 100.5 })), Permission::Deny { .. }));
 /// assert!(matches!(rules.judge("pay", &json!({ "amount": "12" })), Permission::Deny { .. }));
-/// # Ok::<(), tool_runtime::InvalidRule>(())
+/// # Ok::<(), tool_runtime::policy::InvalidRule>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NumberPattern {

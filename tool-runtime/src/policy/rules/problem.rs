@@ -75,7 +75,7 @@ impl Rules {
     /// # Examples
     ///
     /// ```
-    /// use tool_runtime::{PathPattern, Rule, Rules, prelude::*};
+    /// use tool_runtime::{policy::{PathPattern, Rule, Rules}, prelude::*};
     ///
     /// /// Reads a file.
     /// #[tool]

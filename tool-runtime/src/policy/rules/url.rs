@@ -34,7 +34,7 @@ use super::{Fit, InvalidRule};
 ///
 #[cfg_attr(feature = "url-rules", doc = "```")]
 #[cfg_attr(not(feature = "url-rules"), doc = "```ignore")]
-/// use tool_runtime::{Permission, Rule, Rules, UrlPattern, prelude::*};
+/// use tool_runtime::{definition::Permission, policy::{Rule, Rules, UrlPattern}, prelude::*};
 ///
 /// let rules = Rules::new([
 ///     Rule::deny("fetch"),
@@ -45,7 +45,7 @@ use super::{Fit, InvalidRule};
 /// for url in ["http://www.example.com/docs/a", "https://www.example.com@evil.net/docs/a"] {
 ///     assert!(matches!(judge(url), Permission::Deny { .. }));
 /// }
-/// # Ok::<(), tool_runtime::InvalidRule>(())
+/// # Ok::<(), tool_runtime::policy::InvalidRule>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UrlPattern {

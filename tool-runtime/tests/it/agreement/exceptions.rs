@@ -11,7 +11,7 @@ use std::{
 };
 
 use serde::{Deserialize, Deserializer, de::DeserializeOwned, de::Error as _};
-use tool_runtime::{InputSchema, ToolDefinition, tool_args};
+use tool_runtime::{ToolDefinition, schema::InputSchema, tool_args};
 
 use super::{In, admitted, definition};
 

@@ -1,7 +1,7 @@
 //! What was once found here, one text for each.
 
 use serde_json::json;
-use tool_runtime::{InputSchema, Registry, tool, tool_args};
+use tool_runtime::{Registry, schema::InputSchema, tool, tool_args};
 
 use super::{In, definition};
 

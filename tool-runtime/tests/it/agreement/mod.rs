@@ -22,7 +22,11 @@ use std::fmt::Debug;
 
 use serde::de::DeserializeOwned;
 use serde_json::{Number, Value};
-use tool_runtime::{Arguments, InputSchema, ToolDefinition, ToolError, ToolName, schemars::JsonSchema};
+use tool_runtime::{
+    ToolDefinition, ToolError, ToolName,
+    schema::{Arguments, InputSchema},
+    schemars::JsonSchema,
+};
 
 use self::{dice::Dice, instances::Instances};
 

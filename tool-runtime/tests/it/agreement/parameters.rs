@@ -3,7 +3,7 @@
 
 use std::{borrow::Cow, collections::BTreeMap, path::Path};
 
-use tool_runtime::{RegistryBuilder, prelude::*};
+use tool_runtime::{prelude::*, registry::RegistryBuilder};
 
 use super::admitted;
 

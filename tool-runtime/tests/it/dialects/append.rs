@@ -2,10 +2,12 @@
 
 use serde_json::Value;
 use tool_runtime::{
-    CallOutcome, Content, Declaration, Executor, InputSchema, Registry, ResultMessage, ToolCall,
-    ToolDefinition, ToolName, ToolResult,
+    CallOutcome, Content, Executor, Registry, ToolCall, ToolDefinition, ToolName, ToolResult,
+    builder::Declaration,
+    call::ResultMessage,
     dialect::{Assembled, Bound, Dialect, RequestBody},
     prelude::*,
+    schema::InputSchema,
     serde_json,
 };
 

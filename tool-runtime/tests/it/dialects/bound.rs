@@ -4,8 +4,10 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 use tool_runtime::{
-    Declaration, InputSchema, Registry, ToolDefinition, ToolName,
+    Registry, ToolDefinition, ToolName,
+    builder::Declaration,
     dialect::{Dialect, PackError, Severity},
+    schema::InputSchema,
 };
 
 use super::tools;

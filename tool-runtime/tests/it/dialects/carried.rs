@@ -7,7 +7,8 @@ use std::fmt::Debug;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use tool_runtime::{
-    Declaration, Registry, ToolDefinition,
+    Registry, ToolDefinition,
+    builder::Declaration,
     dialect::{Bound, Dialect, Severity},
 };
 

@@ -1,7 +1,9 @@
 //! Schemas of earlier drafts: providers read 2020-12.
 
 use serde_json::{Value, json};
-use tool_runtime::{Declaration, InputSchema, Registry, ToolDefinition, ToolName, dialect::Dialect};
+use tool_runtime::{
+    Registry, ToolDefinition, ToolName, builder::Declaration, dialect::Dialect, schema::InputSchema,
+};
 
 fn registry<'t>(schemas: impl IntoIterator<Item = (&'t str, &'t Value)>) -> Registry {
     let tool = |(name, schema): (&str, &Value)| {

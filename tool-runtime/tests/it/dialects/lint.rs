@@ -2,8 +2,10 @@
 
 use serde_json::json;
 use tool_runtime::{
-    Declaration, InputSchema, Registry, ToolDefinition, ToolName,
+    Registry, ToolDefinition, ToolName,
+    builder::Declaration,
     dialect::{Dialect, Severity, assert_portable, lint},
+    schema::InputSchema,
 };
 
 use super::tools;

@@ -127,7 +127,8 @@ fn a_result_that_is_held_in_an_object_keeps_its_definitions() {
     let place = json!({ "type": "object", "properties": { "within": { "$ref": "#/$defs/Place" } } });
     let schema =
         json!({ "type": "array", "items": { "$ref": "#/$defs/Place" }, "$defs": { "Place": place.clone() } });
-    let places = ToolBuilder::new("places").output_schema(tool_runtime::OutputSchema::new(schema).unwrap());
+    let places =
+        ToolBuilder::new("places").output_schema(tool_runtime::schema::OutputSchema::new(schema).unwrap());
     let tools = Registry::builder()
         .add(places.must(async |_: serde_json::Map<String, Value>, _| Ok::<_, ToolError>(json!([]))))
         .build()
@@ -140,7 +141,8 @@ fn a_result_that_is_held_in_an_object_keeps_its_definitions() {
 #[test]
 fn a_result_that_is_held_in_an_object_is_referred_to_where_it_is() {
     let schema = json!({ "type": "array", "items": { "$ref": "#" } });
-    let lists = ToolBuilder::new("lists").output_schema(tool_runtime::OutputSchema::new(schema).unwrap());
+    let lists =
+        ToolBuilder::new("lists").output_schema(tool_runtime::schema::OutputSchema::new(schema).unwrap());
     let lists = lists.must(async |_: serde_json::Map<String, Value>, _| Ok::<_, ToolError>(json!([])));
     let tools = Registry::builder().add(lists).build().unwrap();
     let output = dialect().bind(&tools).definitions()[0]["outputSchema"].clone();

@@ -29,8 +29,9 @@ mod world;
 
 use serde_json::Value;
 use tool_runtime::{
-    Blob, Content, Registry, Resource, ResourceBody, ToolCall, ToolError, ToolOutput, ToolResult,
+    Content, Registry, ToolCall, ToolError, ToolOutput, ToolResult,
     dialect::{Assembled, Bound, Dialect},
+    output::{Blob, Resource, ResourceBody},
     prelude::*,
 };
 

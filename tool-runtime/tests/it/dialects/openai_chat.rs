@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use tool_runtime::{CallId, ErrorKind, ToolOutput, ToolResult, dialect::Dialect};
+use tool_runtime::{ErrorKind, ToolOutput, ToolResult, call::CallId, dialect::Dialect};
 
 use super::{
     add, assembled, bound, call, calls, cut_off, document, of_all_kinds, refused, told, tools, whole,

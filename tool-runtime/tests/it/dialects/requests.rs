@@ -4,21 +4,22 @@ use std::{future::Ready, sync::Arc};
 
 use serde_json::{Value, json};
 use tool_runtime::{
-    ModelRequest, NamedTools, Registry, RequestHook, RunContext, ToolBuilder, ToolError, ToolSetExt, Toolbox,
+    Registry, RunContext, ToolBuilder, ToolError, Toolbox,
     dialect::{Dialect, PackError},
     prelude::*,
-    request_fn,
+    request::{ModelRequest, RequestHook, request_fn},
+    toolset::{NamedTools, ToolSetExt},
 };
 
 #[tool_args]
 struct Nothing {}
 
-fn silent(name: &'static str) -> tool_runtime::ClosureTool {
+fn silent(name: &'static str) -> tool_runtime::builder::ClosureTool {
     ToolBuilder::new(name).description("Answers.").must(|_: Nothing, _| async { Ok::<_, ToolError>("pong") })
 }
 
 /// A tool that says a text.
-fn saying(name: &'static str, text: &'static str) -> tool_runtime::ClosureTool {
+fn saying(name: &'static str, text: &'static str) -> tool_runtime::builder::ClosureTool {
     silent(name).with_on_request(move |request| async move {
         request.instruct(text);
         Ok(())

@@ -4,9 +4,12 @@ mod similar;
 
 use serde_json::{Value, json};
 use tool_runtime::{
-    Declaration, InputSchema, Metadata, Registry, ToolDefinition, ToolName,
+    Registry, ToolDefinition, ToolName,
+    builder::Declaration,
+    definition::Metadata,
     dialect::{Dialect, lint},
     prelude::*,
+    schema::InputSchema,
 };
 
 fn definition(name: &str, description: &str, properties: Value) -> ToolDefinition {

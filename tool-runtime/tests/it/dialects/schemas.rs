@@ -2,9 +2,11 @@
 
 use serde_json::{Value, json};
 use tool_runtime::{
-    Declaration, InputSchema, Registry, ToolDefinition, ToolName,
+    Registry, ToolDefinition, ToolName,
+    builder::Declaration,
     dialect::{Bound, Dialect, Severity},
     prelude::*,
+    schema::InputSchema,
 };
 
 /// Answers.

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 use tool_runtime::{
-    CallOutcome, Declaration, Executor, InputSchema, ToolCall, ToolDefinition, ToolName, dialect::Dialect,
-    prelude::*,
+    CallOutcome, Executor, ToolCall, ToolDefinition, ToolName, builder::Declaration, dialect::Dialect,
+    prelude::*, schema::InputSchema,
 };
 
 /// Deletes one file, or all.

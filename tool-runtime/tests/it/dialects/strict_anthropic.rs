@@ -3,8 +3,10 @@
 
 use serde_json::{Value, json};
 use tool_runtime::{
-    Declaration, InputSchema, Registry, ToolDefinition, ToolName,
+    Registry, ToolDefinition, ToolName,
+    builder::Declaration,
     dialect::{Bound, Dialect},
+    schema::InputSchema,
 };
 
 fn definition(name: &str, schema: Value) -> ToolDefinition {

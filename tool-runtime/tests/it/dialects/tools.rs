@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 use tool_runtime::{
-    Declaration, InputSchema, OutputSchema, Registry, ToolDefinition, ToolName, schemars::JsonSchema,
+    Registry, ToolDefinition, ToolName,
+    builder::Declaration,
+    schema::{InputSchema, OutputSchema},
+    schemars::JsonSchema,
     tool_args,
 };
 

@@ -14,8 +14,11 @@ use std::{
 
 use serde_json::{Value, json};
 use tool_runtime::{
-    BuildError, Declaration, InputSchema, OutputSchema, Registry, ToolDefinition, ToolName,
+    Registry, ToolDefinition, ToolName,
+    builder::Declaration,
     dialect::{Bound, Dialect, Finding, Severity},
+    registry::BuildError,
+    schema::{InputSchema, OutputSchema},
 };
 
 /// One definition of a package.

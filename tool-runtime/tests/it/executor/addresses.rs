@@ -3,9 +3,14 @@
 use std::sync::{Arc, Mutex};
 
 use tool_runtime::{
-    AnswerError, Approval, ApprovalRequest, CallAddress, CallOutcome, CallRef, ConfirmationAnswer, ErrorKind,
-    EventKind, ExecutionStrategy, Executor, ExecutorBuilder, OpenCall, Operation, RetryPolicy, RunContext,
-    ToolCall, prelude::*,
+    CallOutcome, ErrorKind, Executor, RunContext, ToolCall,
+    call::{CallAddress, Operation},
+    context::ConfirmationAnswer,
+    event::EventKind,
+    executor::{ExecutionStrategy, ExecutorBuilder},
+    open_calls::{AnswerError, CallRef, OpenCall},
+    policy::{Approval, ApprovalRequest, RetryPolicy},
+    prelude::*,
 };
 
 use super::{On, answered, building, events, one, texts, ways::each_way};

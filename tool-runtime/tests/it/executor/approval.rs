@@ -3,9 +3,16 @@
 use std::sync::{Arc, Mutex};
 
 use tool_runtime::{
-    AnswerError, Approval, ApprovalRequest, Before, CONFIRMATION_CALL, CallOutcome, CallView, Cause,
-    ConfirmationAnswer, Executor, ExecutorBuilder, OpenCall, Operation, Permission, PermissionRequest,
-    RegistryBuilder, ToolCall, confirmation_answer, prelude::*,
+    CallOutcome, Executor, ToolCall,
+    call::Operation,
+    context::ConfirmationAnswer,
+    definition::Permission,
+    executor::ExecutorBuilder,
+    hook::{Before, CallView},
+    open_calls::{AnswerError, OpenCall},
+    policy::{Approval, ApprovalRequest, CONFIRMATION_CALL, Cause, PermissionRequest, confirmation_answer},
+    prelude::*,
+    registry::RegistryBuilder,
 };
 
 use super::{
@@ -355,7 +362,7 @@ fn the_body_of_a_tool_may_ask_by_itself() {
             let request = request(&outcomes[0]);
             assert_eq!((request.cause, &request.payload), (Cause::Tool, &json!({ "amount": 7 })));
             executor.assert_told(["started 0", "asked 0", "finished 0"]);
-            assert!(!tool_runtime::merged_actions(&outcomes).terminate);
+            assert!(!tool_runtime::call::merged_actions(&outcomes).terminate);
             let text = texts(&resume(&executor, "0", answer).await).concat();
             executor.assert_told(["started 0", "finished 0"]);
             text

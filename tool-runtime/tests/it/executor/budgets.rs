@@ -2,7 +2,13 @@
 
 use std::sync::Arc;
 
-use tool_runtime::{Budget, ErrorKind, RetryPolicy, RunContext, Spent, ToolCall, dialect::Usage, prelude::*};
+use tool_runtime::{
+    ErrorKind, RunContext, ToolCall,
+    context::{Budget, Spent},
+    dialect::Usage,
+    policy::RetryPolicy,
+    prelude::*,
+};
 
 use super::{AT_ONCE, Counter, building, calls, texts, ways::each_way};
 
@@ -19,7 +25,7 @@ fn busy(counter: &Counter) -> Result<(), ToolError> {
     Err(ToolError::failed("busy").retryable(true))
 }
 
-fn tools(counter: &Counter) -> tool_runtime::RegistryBuilder {
+fn tools(counter: &Counter) -> tool_runtime::registry::RegistryBuilder {
     Registry::builder().tool::<counted>().tool::<busy>().tool::<child>().provide(counter.clone())
 }
 

@@ -3,8 +3,12 @@
 use std::sync::{Arc, Mutex};
 
 use tool_runtime::{
-    Approval, ApprovalRequest, Before, BeforeCall, CallView, ExecutorBuilder, Hook, Permission,
-    PermissionRequest, Retry, RetryInfo, RetryPolicy, Rule, Rules, ToolResult, prelude::*,
+    ToolResult,
+    definition::{Permission, Retry},
+    executor::ExecutorBuilder,
+    hook::{Before, BeforeCall, CallView, Hook},
+    policy::{Approval, ApprovalRequest, PermissionRequest, RetryInfo, RetryPolicy, Rule, Rules},
+    prelude::*,
 };
 
 use super::{building, executor, one, texts};
@@ -96,7 +100,7 @@ struct Hidden {
     path: Option<String>,
 }
 
-fn tools() -> tool_runtime::RegistryBuilder {
+fn tools() -> tool_runtime::registry::RegistryBuilder {
     Registry::builder().tool::<read>().tool::<collect>().tool::<pay>().tool::<open>().provide(Seen::default())
 }
 
@@ -224,7 +228,7 @@ fn all_that_look_at_a_call_see_one_text() {
     assert_eq!(all[7..], [format!("finished {CANONICAL}")]);
     let started = events.try_next().unwrap().unwrap();
     match started.kind {
-        tool_runtime::EventKind::Started { call } => assert_eq!(call.arguments.as_str(), sent),
+        tool_runtime::event::EventKind::Started { call } => assert_eq!(call.arguments.as_str(), sent),
         other => panic!("{other:?}"),
     }
 }
@@ -238,7 +242,7 @@ fn an_answer_that_comes_later_is_for_the_text_that_was_shown() {
         let outcomes = crate::run(executor.run(one("transfer", arguments)));
         match &outcomes[0] {
             tool_runtime::CallOutcome::Pending(pending) => match &pending.operation {
-                tool_runtime::Operation::Confirmation(request) => (**request).clone(),
+                tool_runtime::call::Operation::Confirmation(request) => (**request).clone(),
                 other => panic!("{other:?}"),
             },
             other => panic!("{other:?}"),
@@ -247,7 +251,7 @@ fn an_answer_that_comes_later_is_for_the_text_that_was_shown() {
     let request = ask(r#"{"file":"a","n":1e2}"#);
     assert_eq!(request.call.arguments.as_str(), CANONICAL);
     seen.all();
-    let yes = tool_runtime::ConfirmationAnswer { confirmed: true, payload: Value::Null };
+    let yes = tool_runtime::context::ConfirmationAnswer { confirmed: true, payload: Value::Null };
     let outcomes = crate::run(async { executor.resume([("0", yes)]).await.unwrap().run().await });
     assert_eq!(texts(&outcomes), ["moved"]);
     assert!(seen.all().contains(&"body a 100".to_owned()));
@@ -333,9 +337,9 @@ fn the_question_of_a_body_shows_the_text_to_which_its_answer_is_bound() {
         let executor = way.executor(Registry::builder().tool::<remove>());
         let outcomes = executor.run(one("remove", r#"{ "file": "a", "n": 1e2 }"#)).await;
         let tool_runtime::CallOutcome::Pending(pending) = &outcomes[0] else { panic!("{outcomes:?}") };
-        let tool_runtime::Operation::Confirmation(request) = &pending.operation else { panic!() };
+        let tool_runtime::call::Operation::Confirmation(request) = &pending.operation else { panic!() };
         assert_eq!(request.call.arguments.as_str(), CANONICAL);
-        let yes = tool_runtime::ConfirmationAnswer { confirmed: true, payload: Value::Null };
+        let yes = tool_runtime::context::ConfirmationAnswer { confirmed: true, payload: Value::Null };
         let outcomes = executor.drive(executor.resume([("0", yes)]).await.unwrap()).await;
         assert_eq!(texts(&outcomes), ["removed a 100"]);
     });

@@ -12,7 +12,11 @@ use std::{
 use futures_util::future::join;
 use tokio::sync::{Notify, Semaphore};
 use tool_runtime::{
-    Batch, CancellationToken, EventKind, Executor, RunContext, StreamItem, ToolCall, Trigger, prelude::*,
+    CancellationToken, Executor, RunContext, ToolCall,
+    context::Trigger,
+    event::EventKind,
+    executor::{Batch, StreamItem},
+    prelude::*,
     serde_json::Map,
 };
 

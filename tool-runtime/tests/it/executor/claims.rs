@@ -6,9 +6,14 @@ use std::sync::{
 };
 
 use tool_runtime::{
-    Answers, Arguments, Claim, Confirmation, ExecutionStrategy, Executor, InputSchema, Metadata, NamedTools,
-    Notice, Permission, Prepared, Problem, RunContext, Tool, ToolBuilder, ToolDefinition, ToolName,
-    ToolSetExt, Toolbox, prelude::*,
+    Executor, RunContext, Tool, ToolBuilder, ToolDefinition, ToolName, Toolbox,
+    definition::{Answers, Confirmation, Metadata, Permission, Prepared},
+    executor::ExecutionStrategy,
+    prelude::*,
+    registry::{Claim, Problem},
+    schema::{Arguments, InputSchema},
+    toolbox::Notice,
+    toolset::{NamedTools, ToolSetExt},
 };
 
 use super::{Counter, On, building, executor, one, registry, texts, told};

@@ -4,8 +4,13 @@ use std::sync::{Arc, Weak};
 
 use serde_json::Map;
 use tool_runtime::{
-    Approval, ApprovalHandle, Approver, Before, ClientInfo, LogLevel, LogLine, Permission, PermissionPolicy,
-    PermissionRequest, Progress, ReadonlyContext, Resource, ResourceBody, RunContext, StreamItem, ToolCall,
+    RunContext, ToolCall,
+    context::{ClientInfo, LogLevel, LogLine, Progress, ReadonlyContext},
+    definition::Permission,
+    executor::StreamItem,
+    hook::Before,
+    output::{Resource, ResourceBody},
+    policy::{Approval, ApprovalHandle, Approver, PermissionPolicy, PermissionRequest},
     prelude::*,
 };
 
@@ -186,7 +191,7 @@ fn a_tool_reports_whether_or_not_somebody_listens() {
     #[tool(register = false)]
     async fn report(cx: &ToolContext) -> String {
         cx.update("half").await;
-        cx.progress(tool_runtime::Progress::new(1.0)).unwrap();
+        cx.progress(tool_runtime::context::Progress::new(1.0)).unwrap();
         format!("{}", cx.has_sink())
     }
     let executor = executor(Registry::builder().tool::<report>());

@@ -4,7 +4,13 @@ use std::{future::pending, time::Duration};
 
 use tokio::time::{Instant, sleep};
 use tool_runtime::{
-    ErrorKind, ExecutionStrategy, Limits, Metadata, Progress, RegistryBuilder, Retry, prelude::*,
+    ErrorKind,
+    context::Progress,
+    definition::{Metadata, Retry},
+    executor::ExecutionStrategy,
+    policy::Limits,
+    prelude::*,
+    registry::RegistryBuilder,
     serde_json::Map,
 };
 

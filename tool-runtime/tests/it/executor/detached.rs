@@ -12,7 +12,7 @@ use std::{
 use futures_util::{FutureExt, future::join};
 use tokio::{sync::Semaphore, task::yield_now};
 use tool_runtime::{
-    CallOutcome, CancellationToken, ErrorKind, Executor, ExecutorBuilder, RunContext, prelude::*,
+    CallOutcome, CancellationToken, ErrorKind, Executor, RunContext, executor::ExecutorBuilder, prelude::*,
 };
 use tracing::{
     Event, Subscriber,

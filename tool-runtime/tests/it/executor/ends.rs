@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use tool_runtime::{EventKind, Finish, RunContext, ToolCall, prelude::*};
+use tool_runtime::{RunContext, ToolCall, event::EventKind, executor::Finish, prelude::*};
 
 use super::{
     Counter, building, calls, echo, hang, texts,

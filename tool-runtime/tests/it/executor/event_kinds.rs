@@ -1,7 +1,12 @@
 //! Log lines, calls that are left to the caller, and what is sent along with a result.
 
 use tool_runtime::{
-    EventKind, LogLevel, LogLine, RunContext, ToolCall, dialect::Dialect, prelude::*, serde_json,
+    RunContext, ToolCall,
+    context::{LogLevel, LogLine},
+    dialect::Dialect,
+    event::EventKind,
+    prelude::*,
+    serde_json,
 };
 
 use super::{Counter, building, calls, echo, short, texts, ways::each_way};

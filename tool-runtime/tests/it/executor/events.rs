@@ -7,8 +7,13 @@ use std::{
 
 use tokio::sync::{Notify, oneshot};
 use tool_runtime::{
-    Content, ErrorKind, EventKind, EventListener, Executor, Finish, Lagged, Permission, PermissionRequest,
-    Progress, StreamItem, ToolCall, prelude::*,
+    Content, ErrorKind, Executor, ToolCall,
+    context::Progress,
+    definition::Permission,
+    event::{EventKind, EventListener, Lagged},
+    executor::{Finish, StreamItem},
+    policy::PermissionRequest,
+    prelude::*,
 };
 
 use super::{
@@ -390,8 +395,8 @@ fn each_call_has_one_result_with_its_id_name_and_time() {
     let executor = building(tools)
         .hook(super::On::before(|call| {
             Ok(match call.id().to_string().as_str() {
-                "2" => tool_runtime::Before::block("blocked"),
-                _ => tool_runtime::Before::Continue,
+                "2" => tool_runtime::hook::Before::block("blocked"),
+                _ => tool_runtime::hook::Before::Continue,
             })
         }))
         .build();
@@ -452,15 +457,15 @@ fn reports_are_lost_from_the_end_of_the_body_on_also_while_others_run() {
 /// Waits at one stage until the ghost has risen.
 struct Seance(Ghost, super::Counter);
 
-impl tool_runtime::Hook for Seance {
-    async fn finished(&self, call: &tool_runtime::CallView<'_>, _result: &tool_runtime::ToolResult) {
+impl tool_runtime::hook::Hook for Seance {
+    async fn finished(&self, call: &tool_runtime::hook::CallView<'_>, _result: &tool_runtime::ToolResult) {
         if call.tool() == "haunt" {
             self.0.rises.notify_one();
             self.0.rose.notified().await;
         }
     }
 
-    async fn before_update(&self, _call: &tool_runtime::CallView<'_>, _text: &str) -> bool {
+    async fn before_update(&self, _call: &tool_runtime::hook::CallView<'_>, _text: &str) -> bool {
         self.1.count();
         true
     }
@@ -493,8 +498,8 @@ fn reports_after_the_last_event_of_a_call_are_lost_and_no_hook_is_asked_about_th
 fn a_hook_that_still_thinks_about_an_update_holds_up_no_call_that_has_ended() {
     /// Never decides.
     struct Undecided(Arc<Notify>);
-    impl tool_runtime::Hook for Undecided {
-        async fn before_update(&self, _call: &tool_runtime::CallView<'_>, _text: &str) -> bool {
+    impl tool_runtime::hook::Hook for Undecided {
+        async fn before_update(&self, _call: &tool_runtime::hook::CallView<'_>, _text: &str) -> bool {
             self.0.notify_one();
             std::future::pending().await
         }
@@ -577,8 +582,8 @@ fn who_begins_to_listen_while_a_body_runs_hears_no_question_of_it() {
 fn an_update_that_a_hook_lets_through_after_the_end_of_the_call_is_lost() {
     /// Decides when it is told to.
     struct Thinks(Arc<Notify>, Arc<Notify>);
-    impl tool_runtime::Hook for Thinks {
-        async fn before_update(&self, _call: &tool_runtime::CallView<'_>, _text: &str) -> bool {
+    impl tool_runtime::hook::Hook for Thinks {
+        async fn before_update(&self, _call: &tool_runtime::hook::CallView<'_>, _text: &str) -> bool {
             self.0.notify_one();
             self.1.notified().await;
             true

@@ -7,7 +7,11 @@ use tokio::{
     sync::Semaphore,
     time::{Instant, sleep},
 };
-use tool_runtime::{CancellationToken, ExecutionStrategy, Finish, RunContext, prelude::*};
+use tool_runtime::{
+    CancellationToken, RunContext,
+    executor::{ExecutionStrategy, Finish},
+    prelude::*,
+};
 use tracing::{
     Event, Subscriber,
     field::{Field, Visit},
@@ -418,8 +422,8 @@ async fn a_body_that_goes_on_after_an_answer_and_asks_for_no_token_is_dropped_at
     for watched in [false, true] {
         let (begun, stop) = (begun(), CancellationToken::new());
         let tools = Registry::builder().tool::<hangs>().provide(Arc::clone(&begun));
-        let builder =
-            building(tools).approver(|_: &tool_runtime::ApprovalRequest| tool_runtime::Approval::Approved);
+        let builder = building(tools)
+            .approver(|_: &tool_runtime::policy::ApprovalRequest| tool_runtime::policy::Approval::Approved);
         let builder = if watched { builder.hook(On::default()) } else { builder };
         let executor = builder.build().unwrap();
         let start = Instant::now();

@@ -6,8 +6,12 @@ use std::{
 };
 
 use tool_runtime::{
-    Actions, Arguments, Before, BeforeCall, CallView, Content, ErrorKind, Finish, Hook, RunContext, ToolCall,
-    ToolResult, prelude::*,
+    Content, ErrorKind, RunContext, ToolCall, ToolResult,
+    executor::Finish,
+    hook::{Before, BeforeCall, CallView, Hook},
+    output::Actions,
+    prelude::*,
+    schema::Arguments,
 };
 
 use super::{
@@ -234,7 +238,7 @@ fn a_result_is_changed_field_by_field() {
     let outcomes = crate::run(executor.run(one("detailed", "{}")));
     let result = outcomes[0].result().unwrap();
     assert_eq!((result.text().as_ref(), result.details()), ("second", Some(&json!({ "line": 3 }))));
-    assert!(tool_runtime::merged_actions(&outcomes).terminate);
+    assert!(tool_runtime::call::merged_actions(&outcomes).terminate);
 }
 
 // H07

@@ -1,9 +1,14 @@
 //! Calls that the end of a response cut off: F20, F21, CF14.
 
 use tool_runtime::{
-    Approval, ApprovalRequest, CallOutcome, CancellationToken, ErrorKind, EventKind, ExecutionStrategy,
-    Executor, ExecutorBuilder, Finish, Incomplete, Permission, PermissionRequest, Repair, Rule, Rules,
-    RunContext, ToolCall, prelude::*,
+    CallOutcome, CancellationToken, ErrorKind, Executor, RunContext, ToolCall,
+    call::Incomplete,
+    definition::Permission,
+    event::EventKind,
+    executor::{ExecutionStrategy, ExecutorBuilder, Finish},
+    policy::{Approval, ApprovalRequest, PermissionRequest, Rule, Rules},
+    prelude::*,
+    schema::Repair,
 };
 
 use super::{Counter, Noting, Timeline, building, events, on_both_runtimes, short, texts, told};

@@ -9,7 +9,12 @@ use std::{
 };
 
 use tokio::time::sleep;
-use tool_runtime::{CancellationToken, Executor, ExecutorError, Limits, LimitsError, RunContext, prelude::*};
+use tool_runtime::{
+    CancellationToken, Executor, RunContext,
+    executor::ExecutorError,
+    policy::{Limits, LimitsError},
+    prelude::*,
+};
 
 use super::{Timeline, building, calls, hang, texts, told};
 

@@ -50,9 +50,15 @@ use std::{
 };
 
 use tool_runtime::{
-    Batch, Before, BeforeCall, CallOutcome, CallView, ConfirmationAnswer, EventKind, EventListener, Executor,
-    ExecutorBuilder, Hook, OpenCall, Registry, RegistryBuilder, Retry, Running, Steering, ToolCall,
-    ToolEvent, ToolResult, prelude::*,
+    CallOutcome, Executor, Registry, Running, ToolCall, ToolResult,
+    context::ConfirmationAnswer,
+    definition::Retry,
+    event::{EventKind, EventListener, ToolEvent},
+    executor::{Batch, ExecutorBuilder, Steering},
+    hook::{Before, BeforeCall, CallView, Hook},
+    open_calls::OpenCall,
+    prelude::*,
+    registry::RegistryBuilder,
 };
 
 /// What happened, in order.

@@ -3,9 +3,16 @@
 use std::sync::{Arc, Mutex, OnceLock};
 
 use tool_runtime::{
-    AnswerError, Arguments, CallOutcome, CallView, Declaration, EventKind, Executor, InputSchema, OpenCall,
-    Operation, Permission, PermissionRequest, Prepared, ResultBudget, Tool, ToolCall, ToolDefinition,
-    ToolName, prelude::*,
+    CallOutcome, Executor, Tool, ToolCall, ToolDefinition, ToolName,
+    builder::Declaration,
+    call::Operation,
+    definition::{Permission, Prepared},
+    event::EventKind,
+    hook::CallView,
+    open_calls::{AnswerError, OpenCall},
+    policy::{PermissionRequest, ResultBudget},
+    prelude::*,
+    schema::{Arguments, InputSchema},
 };
 
 use super::{

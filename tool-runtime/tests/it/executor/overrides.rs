@@ -3,8 +3,11 @@
 use std::ops::ControlFlow;
 
 use tool_runtime::{
-    CancellationToken, Content, ErrorKind, Executor, ResultMessage, ResultStatus, RunContext, Sanitizer,
-    ToolResult, prelude::*, stopped,
+    CancellationToken, Content, ErrorKind, Executor, RunContext, ToolResult,
+    call::{ResultMessage, ResultStatus},
+    executor::stopped,
+    hook::Sanitizer,
+    prelude::*,
 };
 
 use super::{On, building, calls, texts, ways::each_way};
@@ -21,7 +24,7 @@ fn fails() -> Result<(), ToolError> {
     Err(ToolError::not_found("no station").with_details(json!({ "code": 404 })))
 }
 
-fn tools() -> tool_runtime::RegistryBuilder {
+fn tools() -> tool_runtime::registry::RegistryBuilder {
     Registry::builder().tool::<gives>().tool::<fails>()
 }
 

@@ -13,9 +13,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio::sync::Semaphore;
 use tool_runtime::{
-    Approval, ApprovalRequest, Arguments, CancellationToken, ExecutionStrategy, Finish, InputSchema,
-    Permission, PermissionRequest, Prepared, ResultBudget, RetryInfo, RetryPolicy, RunContext, Tool,
-    ToolDefinition, ToolName,
+    CancellationToken, RunContext, Tool, ToolDefinition, ToolName,
+    definition::{Permission, Prepared},
+    executor::{ExecutionStrategy, Finish},
+    policy::{Approval, ApprovalRequest, PermissionRequest, ResultBudget, RetryInfo, RetryPolicy},
+    schema::{Arguments, InputSchema},
 };
 
 use super::*;
@@ -297,7 +299,7 @@ const AROUND_TOOLS: [Case; 18] = [
         "fails",
         |it| {
             it.retry(
-                RetryPolicy::new(tool_runtime::Retry::DEFAULT)
+                RetryPolicy::new(tool_runtime::definition::Retry::DEFAULT)
                     .rule(|info: &RetryInfo<'_>| -> bool { panic!("rule of {}", info.tool) }),
             )
         },

@@ -2,14 +2,18 @@
 
 use tokio::sync::{Mutex, oneshot};
 use tool_runtime::{
-    Approval, Permission, PermissionPolicy, PermissionRequest, RunContext, merged_actions, prelude::*,
+    RunContext,
+    call::merged_actions,
+    definition::Permission,
+    policy::{Approval, PermissionPolicy, PermissionRequest},
+    prelude::*,
 };
 
 use super::{Counter, Noting, On, Timeline, building, echo, one, texts, ways::each_way};
 
 const ECHO: &str = r#"{"text":"a"}"#;
 
-fn echoing(counter: &Counter) -> tool_runtime::RegistryBuilder {
+fn echoing(counter: &Counter) -> tool_runtime::registry::RegistryBuilder {
     Registry::builder().tool::<echo>().provide(counter.clone())
 }
 
@@ -40,7 +44,7 @@ fn a_policy_sees_the_call_as_it_would_run() {
         let executor = way.of(building(Registry::builder().tool::<remove>())
             .hook(On::before(|call| {
                 call.rewrite(json!({ "force": "true", "path": "b" }));
-                Ok(tool_runtime::Before::Continue)
+                Ok(tool_runtime::hook::Before::Continue)
             }))
             .permission(policy));
         let batch = executor.batch(one("remove", r#"{"path":"a","force":false}"#));

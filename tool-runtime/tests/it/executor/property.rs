@@ -12,8 +12,12 @@ use std::{
 use proptest::prelude::*;
 use tokio::time::sleep;
 use tool_runtime::{
-    CallOutcome, EventKind, ExecutionStrategy, Executor, Finish, Permission, PermissionRequest, RunContext,
-    StreamItem, ToolCall, ToolEvent, prelude::*,
+    CallOutcome, Executor, RunContext, ToolCall,
+    definition::Permission,
+    event::{EventKind, ToolEvent},
+    executor::{ExecutionStrategy, Finish, StreamItem},
+    policy::PermissionRequest,
+    prelude::*,
 };
 
 /// What a call does.
@@ -86,7 +90,7 @@ async fn act(alive: &Alive, kind: String, cx: &ToolContext) -> Result<String, To
         "Report" => {
             cx.update("half").await;
             tokio::task::yield_now().await;
-            let _ = cx.progress(tool_runtime::Progress::new(1.0));
+            let _ = cx.progress(tool_runtime::context::Progress::new(1.0));
             let late = cx.clone();
             tokio::spawn(async move {
                 tokio::task::yield_now().await;

@@ -10,9 +10,16 @@ use std::{
 
 use tokio::sync::Semaphore;
 use tool_runtime::{
-    AnswerError, Approval, ApprovalHandle, ApprovalRequest, Approver, CallOutcome, CallRef,
-    CancellationToken, Cause, ConfirmationAnswer, ErrorKind, ExecutionStrategy, Executor, ExecutorBuilder,
-    Finish, Limits, Operation, Permission, PermissionRequest, RetryInfo, RetryPolicy, RunContext, ToolCall,
+    CallOutcome, CancellationToken, ErrorKind, Executor, RunContext, ToolCall,
+    call::Operation,
+    context::ConfirmationAnswer,
+    definition::Permission,
+    executor::{ExecutionStrategy, ExecutorBuilder, Finish},
+    open_calls::{AnswerError, CallRef},
+    policy::{
+        Approval, ApprovalHandle, ApprovalRequest, Approver, Cause, Limits, PermissionRequest, RetryInfo,
+        RetryPolicy,
+    },
     prelude::*,
 };
 

@@ -3,7 +3,13 @@
 use std::sync::{Arc, Mutex};
 
 use tool_runtime::{
-    CallOutcome, CallView, EventKind, Incomplete, InputSchema, OpenCall, Repair, ToolCall, prelude::*,
+    CallOutcome, ToolCall,
+    call::Incomplete,
+    event::EventKind,
+    hook::CallView,
+    open_calls::OpenCall,
+    prelude::*,
+    schema::{InputSchema, Repair},
 };
 
 use super::{On, building, events, ways::each_way};

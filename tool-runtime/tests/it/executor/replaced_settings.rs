@@ -5,8 +5,12 @@ use std::{future::ready, ops::ControlFlow, time::Duration};
 use futures_util::future::join;
 use tokio::time::{Instant, sleep};
 use tool_runtime::{
-    Before, CallOutcome, CancellationToken, ErrorKind, Executor, Finish, Operation, Permission, RunContext,
-    RunSettings, ToolCall, prelude::*,
+    CallOutcome, CancellationToken, ErrorKind, Executor, RunContext, ToolCall,
+    call::Operation,
+    definition::Permission,
+    executor::{Finish, RunSettings},
+    hook::Before,
+    prelude::*,
 };
 
 use super::{
@@ -18,7 +22,7 @@ use super::{
 
 const ECHO: &str = r#"{"text":"a"}"#;
 
-fn echoing() -> tool_runtime::RegistryBuilder {
+fn echoing() -> tool_runtime::registry::RegistryBuilder {
     Registry::builder().tool::<echo>().provide(Counter::default())
 }
 

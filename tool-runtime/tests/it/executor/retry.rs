@@ -9,8 +9,11 @@ use std::{
 use futures_util::{Stream, StreamExt, stream};
 use tokio::time::Instant;
 use tool_runtime::{
-    CancellationToken, ErrorKind, Permission, PermissionRequest, RegistryBuilder, Retry, RetryInfo,
-    RetryPolicy, RetryRule, ToolCall, prelude::*,
+    CancellationToken, ErrorKind, ToolCall,
+    definition::{Permission, Retry},
+    policy::{PermissionRequest, RetryInfo, RetryPolicy, RetryRule},
+    prelude::*,
+    registry::RegistryBuilder,
 };
 
 use super::{
@@ -333,7 +336,7 @@ fn what_is_made_again_is_the_call_as_a_hook_left_it() {
         let executor = way.of(building(Registry::builder().tool::<say>()).retry(STEADY).hook(
             super::On::before(|call| {
                 call.rewrite(json!({ "text": "b" }));
-                Ok(tool_runtime::Before::Continue)
+                Ok(tool_runtime::hook::Before::Continue)
             }),
         ));
         assert_eq!(texts(&executor.run(one("say", r#"{"text":"a"}"#)).await), ["b"]);

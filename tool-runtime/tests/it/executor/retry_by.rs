@@ -3,8 +3,12 @@
 use std::{io, sync::Arc};
 
 use tool_runtime::{
-    Arguments, EventKind, InputSchema, Metadata, Prepared, Retry, RetryPolicy, Tool, ToolDefinition,
-    ToolName, prelude::*,
+    Tool, ToolDefinition, ToolName,
+    definition::{Metadata, Prepared, Retry},
+    event::EventKind,
+    policy::RetryPolicy,
+    prelude::*,
+    schema::{Arguments, InputSchema},
 };
 
 use super::{Counter, building, one, texts};

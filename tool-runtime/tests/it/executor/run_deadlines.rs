@@ -4,7 +4,10 @@ use std::{future::pending, sync::Arc, time::Duration};
 
 use tokio::time::{Instant, sleep};
 use tool_runtime::{
-    Approval, ApprovalHandle, Approver, ErrorKind, Limits, Retry, RunContext, ToolCall, prelude::*,
+    ErrorKind, RunContext, ToolCall,
+    definition::Retry,
+    policy::{Approval, ApprovalHandle, Approver, Limits},
+    prelude::*,
 };
 
 use super::{Counter, building, calls, echo, executor, hang, obey, texts, ways::each_way_paused};

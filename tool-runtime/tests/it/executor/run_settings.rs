@@ -9,10 +9,16 @@ use std::{
 };
 
 use tool_runtime::{
-    Approval, AvailableTools, Before, CallOutcome, ConfirmationAnswer, ErrorKind, ExecutionStrategy,
-    Executor, ExecutorError, Limits, Origin, PathPattern, Permission, PermissionRequest, Repair,
-    ResultBudget, RetryPolicy, Rule, Rules, RunContext, RunSettings, ToolCall, Toolbox, Visibility,
+    CallOutcome, ErrorKind, Executor, RunContext, ToolCall, Toolbox,
+    context::ConfirmationAnswer,
+    definition::Permission,
+    executor::{ExecutionStrategy, ExecutorError, RunSettings},
+    hook::Before,
+    policy::{Approval, Limits, PathPattern, PermissionRequest, ResultBudget, RetryPolicy, Rule, Rules},
     prelude::*,
+    registry::AvailableTools,
+    schema::Repair,
+    toolbox::{Origin, Visibility},
 };
 
 use super::{
@@ -36,7 +42,7 @@ fn pay(counter: &Counter, amount: u32) -> String {
 
 const ECHO: &str = r#"{"text":"a"}"#;
 
-fn echoing() -> tool_runtime::RegistryBuilder {
+fn echoing() -> tool_runtime::registry::RegistryBuilder {
     Registry::builder().tool::<echo>().provide(Counter::default())
 }
 
@@ -219,7 +225,7 @@ fn all_else_replaces_what_the_executor_has() {
                 Ok(Approval::Approved)
             })
             .external(|call| call.tool() == "flaky" && call.run().is_none())
-            .retry(RetryPolicy::new(tool_runtime::Retry { attempts: 2, ..AT_ONCE }))
+            .retry(RetryPolicy::new(tool_runtime::definition::Retry { attempts: 2, ..AT_ONCE }))
             .budget(ResultBudget::new(100));
         let three = || {
             let mut all = one("pay", r#"{"amount":7}"#);
@@ -354,7 +360,8 @@ fn a_tool_sees_the_tools_of_its_run_and_where_they_come_from() {
         let toolbox = Toolbox::over(&tools);
         let named = |name: &'static str| ToolBuilder::new(name).description("Does nothing.").must(nothing);
         toolbox.add_framework_tool(named("plan")).unwrap();
-        let files = tool_runtime::NamedTools::new("files", vec![std::sync::Arc::new(named("read")) as _]);
+        let files =
+            tool_runtime::toolset::NamedTools::new("files", vec![std::sync::Arc::new(named("read")) as _]);
         toolbox.add_toolset(files).unwrap();
         let run = RunContext::new();
         let snapshot = toolbox.snapshot(&run).await.unwrap();

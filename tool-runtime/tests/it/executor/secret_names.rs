@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tool_runtime::{EventKind, ToolCall, prelude::*};
+use tool_runtime::{ToolCall, event::EventKind, prelude::*};
 
 use super::ways::each_way;
 

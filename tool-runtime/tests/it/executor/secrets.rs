@@ -3,8 +3,13 @@
 use std::sync::{Arc, Mutex};
 
 use tool_runtime::{
-    Approval, ApprovalRequest, Before, CallOutcome, Permission, PermissionRequest, RetryInfo, RetryPolicy,
-    RunContext, RunSettings, StreamItem, ToolCall, Visibility, prelude::*,
+    CallOutcome, RunContext, ToolCall,
+    definition::Permission,
+    executor::{RunSettings, StreamItem},
+    hook::Before,
+    policy::{Approval, ApprovalRequest, PermissionRequest, RetryInfo, RetryPolicy},
+    prelude::*,
+    toolbox::Visibility,
 };
 
 use super::{On, building, events, one, texts};
@@ -68,7 +73,7 @@ impl Log {
 fn executor(log: &Log, approver: bool, rewrites: Option<Value>) -> tool_runtime::Executor {
     let (before, gate, policy, rule, finished) =
         (log.clone(), log.clone(), log.clone(), log.clone(), log.clone());
-    let retry = tool_runtime::Retry { attempts: 2, initial_ms: 0, ..Default::default() };
+    let retry = tool_runtime::definition::Retry { attempts: 2, initial_ms: 0, ..Default::default() };
     let hook = On {
         admit: Some(Box::new(move |call| {
             gate.note(call);
@@ -131,7 +136,7 @@ async fn seen(log: &Log, executor: &tool_runtime::Executor, arguments: &str) -> 
     all.iter().for_each(|outcome| log.outcome(outcome));
     for open in executor.open_calls().await.unwrap() {
         log.note(&open);
-        if let tool_runtime::OpenCall::Confirmation(_, request) = open {
+        if let tool_runtime::open_calls::OpenCall::Confirmation(_, request) = open {
             log.json(&request);
             log.json(&executor.confirmation_call(&request));
         }
@@ -188,7 +193,7 @@ fn a_person_sees_the_rest_of_a_call_with_a_secret() {
     let executor = executor(&log, false, None);
     let outcomes = crate::run(seen(&log, &executor, ARGUMENTS[1]));
     let CallOutcome::Pending(pending) = &outcomes[0] else { panic!() };
-    let tool_runtime::Operation::Confirmation(request) = &pending.operation else { panic!() };
+    let tool_runtime::call::Operation::Confirmation(request) = &pending.operation else { panic!() };
     assert_eq!(request.call.arguments.to_value().unwrap(), json!({ "user": "ada", "pin": "***" }));
 }
 
@@ -206,7 +211,7 @@ fn a_secret_changes_no_digit_of_the_rest() {
         r#"{"to":340282366920938463463374607431768211455,"amount":3.00000000000000000001,"pin":"hunter2"}"#;
     let outcomes = crate::run(executor.run(super::one("send", arguments)));
     let CallOutcome::Pending(pending) = &outcomes[0] else { panic!() };
-    let tool_runtime::Operation::Confirmation(request) = &pending.operation else { panic!() };
+    let tool_runtime::call::Operation::Confirmation(request) = &pending.operation else { panic!() };
     assert_eq!(request.call.arguments.as_str(), arguments.replace(SECRET, "***"));
 }
 

@@ -4,10 +4,16 @@ use std::{future::pending, ops::ControlFlow, sync::Arc};
 
 use tokio::{sync::Notify, task::yield_now};
 use tool_runtime::{
-    Approval, ApprovalHandle, Approver, Before, BeforeCall, BoxApprover, BoxHook, BoxPolicy, BoxRetryRule,
-    CallOutcome, CallView, CancellationToken, ExecutorBuilder, Hook, Permission, PermissionPolicy,
-    PermissionRequest, RegistryBuilder, RetryInfo, RetryPolicy, RetryRule, RunContext, ToolResult,
+    CallOutcome, CancellationToken, RunContext, ToolResult,
+    definition::Permission,
+    executor::ExecutorBuilder,
+    hook::{Before, BeforeCall, BoxHook, CallView, Hook},
+    policy::{
+        Approval, ApprovalHandle, Approver, BoxApprover, BoxPolicy, BoxRetryRule, PermissionPolicy,
+        PermissionRequest, RetryInfo, RetryPolicy, RetryRule,
+    },
     prelude::*,
+    registry::RegistryBuilder,
 };
 
 use super::{

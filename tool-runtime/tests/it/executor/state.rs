@@ -3,9 +3,14 @@
 use std::sync::Arc;
 
 use tool_runtime::{
-    Actions, Before, Permission, PermissionRequest, RegistryBuilder, RunContext, State, ToolCall,
-    merged_actions,
+    RunContext, State, ToolCall,
+    call::merged_actions,
+    definition::Permission,
+    hook::Before,
+    output::Actions,
+    policy::PermissionRequest,
     prelude::*,
+    registry::RegistryBuilder,
     serde_json::{Map, Value},
 };
 

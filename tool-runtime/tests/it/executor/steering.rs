@@ -8,9 +8,12 @@ use std::{
 
 use tokio::{sync::Notify, time::sleep};
 use tool_runtime::{
-    Approval, Approver, Before, BeforeCall, CallOutcome, CallView, CancellationToken, ErrorKind,
-    ExecutionStrategy, Finish, Hook, Permission, PermissionPolicy, PermissionRequest, RetryPolicy,
-    RunContext, Steering, ToolCall, prelude::*,
+    CallOutcome, CancellationToken, ErrorKind, RunContext, ToolCall,
+    definition::Permission,
+    executor::{ExecutionStrategy, Finish, Steering},
+    hook::{Before, BeforeCall, CallView, Hook},
+    policy::{Approval, Approver, PermissionPolicy, PermissionRequest, RetryPolicy},
+    prelude::*,
 };
 
 use super::{
@@ -295,7 +298,7 @@ impl PermissionPolicy for Stuck {
 }
 
 impl Approver for Stuck {
-    async fn ask(&self, _request: &tool_runtime::ApprovalHandle) -> Result<Approval, ToolError> {
+    async fn ask(&self, _request: &tool_runtime::policy::ApprovalHandle) -> Result<Approval, ToolError> {
         pending().await
     }
 }
@@ -399,8 +402,12 @@ fn the_token_of_a_call_reaches_every_attempt_and_the_pauses_between() {
             }
             std::future::pending().await
         }
-        let retry =
-            tool_runtime::Retry { attempts: 4, initial_ms: 1000, jitter: false, ..Default::default() };
+        let retry = tool_runtime::definition::Retry {
+            attempts: 4,
+            initial_ms: 1000,
+            jitter: false,
+            ..Default::default()
+        };
         // During a pause, and during the third attempt.
         for (seconds, attempts) in [(2, 2), (10, 3)] {
             let tokens = Arc::default();

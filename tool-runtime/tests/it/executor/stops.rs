@@ -3,8 +3,14 @@
 use std::{ops::ControlFlow, sync::Arc};
 
 use tool_runtime::{
-    Approval, ApprovalHandle, Approver, Before, ErrorKind, Executor, PermissionPolicy, PermissionRequest,
-    RetryInfo, RetryPolicy, RetryRule, RunContext, ToolCall, prelude::*, stopped,
+    ErrorKind, Executor, RunContext, ToolCall,
+    executor::stopped,
+    hook::Before,
+    policy::{
+        Approval, ApprovalHandle, Approver, PermissionPolicy, PermissionRequest, RetryInfo, RetryPolicy,
+        RetryRule,
+    },
+    prelude::*,
 };
 
 use super::{AT_ONCE, Counter, On, calls, one, texts, ways::each_way};
@@ -42,7 +48,7 @@ impl Tools {
         Self { stops: Counter::default(), counted: Arc::default() }
     }
 
-    fn registry(&self) -> tool_runtime::RegistryBuilder {
+    fn registry(&self) -> tool_runtime::registry::RegistryBuilder {
         Registry::builder()
             .tool::<enough>()
             .tool::<slow>()
@@ -115,7 +121,10 @@ fn nothing_takes_the_place_of_a_stop_and_it_is_never_retried() {
 struct Stops;
 
 impl PermissionPolicy for Stops {
-    async fn decide(&self, _: &PermissionRequest<'_>) -> Result<tool_runtime::Permission, ToolError> {
+    async fn decide(
+        &self,
+        _: &PermissionRequest<'_>,
+    ) -> Result<tool_runtime::definition::Permission, ToolError> {
         Err(ToolError::stop("enough"))
     }
 }
@@ -151,7 +160,7 @@ fn a_hook_a_policy_an_approver_and_a_retry_rule_may_stop_the_run() {
     #[tool(register = false, confirm)]
     fn confirmed() {}
 
-    type Set = fn(tool_runtime::ExecutorBuilder) -> tool_runtime::ExecutorBuilder;
+    type Set = fn(tool_runtime::executor::ExecutorBuilder) -> tool_runtime::executor::ExecutorBuilder;
     let table: [(&str, Set); 7] = [
         ("counted", |it| it.hook(On::before(|_| Err(ToolError::stop("enough"))))),
         ("counted", |it| it.permission(Stops)),

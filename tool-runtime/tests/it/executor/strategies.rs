@@ -10,8 +10,13 @@ use std::{
 
 use tokio::{sync::Barrier, time::sleep};
 use tool_runtime::{
-    Actions, ErrorKind, ExecutionStrategy, Executor, ExecutorError, Finish, InvalidStrategy, Retry, ToolCall,
-    merged_actions, prelude::*, serde_json,
+    ErrorKind, Executor, ToolCall,
+    call::merged_actions,
+    definition::Retry,
+    executor::{ExecutionStrategy, ExecutorError, Finish, InvalidStrategy},
+    output::Actions,
+    prelude::*,
+    serde_json,
 };
 
 use super::{
@@ -197,7 +202,7 @@ fn a_body_that_blocks_its_thread_holds_up_nobody() {
 #[test]
 fn a_tool_that_is_only_declared_is_answered_and_the_batch_goes_on() {
     each_way(async |way| {
-        let schema = tool_runtime::InputSchema::new(json!({ "type": "object" })).unwrap();
+        let schema = tool_runtime::schema::InputSchema::new(json!({ "type": "object" })).unwrap();
         let declared = ToolBuilder::new("declared").description("Elsewhere.").input_schema(schema).declare();
         let tools = Registry::builder().add(declared.unwrap()).tool::<fail>();
         let outcomes = way.executor(tools).run(calls(&["declared", "fail"])).await;

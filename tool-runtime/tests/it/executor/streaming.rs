@@ -5,8 +5,12 @@ use std::sync::{Arc, Mutex};
 use futures_util::{Stream, StreamExt, stream};
 use tokio::sync::mpsc;
 use tool_runtime::{
-    Arguments, EventKind, InputSchema, Metadata, Prepared, RunContext, StreamItem, Tool, ToolCall,
-    ToolDefinition, ToolName, prelude::*,
+    RunContext, Tool, ToolCall, ToolDefinition, ToolName,
+    definition::{Metadata, Prepared},
+    event::EventKind,
+    executor::StreamItem,
+    prelude::*,
+    schema::{Arguments, InputSchema},
 };
 
 use super::{Counter, building, calls, executor, on_both_runtimes, one, short, texts, told, ways::each_way};

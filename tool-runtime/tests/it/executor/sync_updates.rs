@@ -7,7 +7,12 @@ use std::{
 
 use tokio::time::{Instant, timeout};
 use tool_runtime::{
-    CallView, ErrorKind, EventKind, ExecutorBuilder, Hook, RetryPolicy, StreamItem, ToolEvent, prelude::*,
+    ErrorKind,
+    event::{EventKind, ToolEvent},
+    executor::{ExecutorBuilder, StreamItem},
+    hook::{CallView, Hook},
+    policy::RetryPolicy,
+    prelude::*,
 };
 
 use super::{

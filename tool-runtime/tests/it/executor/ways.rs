@@ -5,8 +5,12 @@ use std::{cell::RefCell, collections::BTreeMap, ops::Deref, thread};
 
 use tokio::runtime::{Builder, Runtime};
 use tool_runtime::{
-    Batch, CallAddress, CallOutcome, CallStream, EventKind, EventListener, ExecutionStrategy, Executor,
-    ExecutorBuilder, Finish, Hook, Operation, Pending, RegistryBuilder, StreamItem, ToolCall, ToolEvent,
+    CallOutcome, Executor, ToolCall,
+    call::{CallAddress, Operation, Pending},
+    event::{EventKind, EventListener, ToolEvent},
+    executor::{Batch, CallStream, ExecutionStrategy, ExecutorBuilder, Finish, StreamItem},
+    hook::Hook,
+    registry::RegistryBuilder,
 };
 
 use super::{building, events, short};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use tool_runtime::{InvalidTool, prelude::*};
+use tool_runtime::{builder::InvalidTool, prelude::*};
 
 use super::{External, OrNothing, Tagged, agree, id, objects, registry, tagged, tool, unknown, x};
 

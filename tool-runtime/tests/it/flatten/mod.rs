@@ -11,7 +11,11 @@ use std::fmt;
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
-use tool_runtime::{ClosureTool, InvalidTool, prelude::*, schemars::JsonSchema};
+use tool_runtime::{
+    builder::{ClosureTool, InvalidTool},
+    prelude::*,
+    schemars::JsonSchema,
+};
 
 /// How many objects were admitted, decoded, and looked at.
 #[derive(Debug, PartialEq)]

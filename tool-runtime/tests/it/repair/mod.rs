@@ -8,7 +8,7 @@ mod refused;
 mod wired;
 
 use serde_json::{Map, Value};
-use tool_runtime::{Recovery, recover};
+use tool_runtime::schema::{Recovery, recover};
 
 /// What `text` is read as, being repaired.
 fn repaired(text: &str) -> String {

@@ -1,6 +1,6 @@
 //! F17, F18, F21: which outcome may run, and what is said of it.
 
-use tool_runtime::{Recovery, Repair, recover};
+use tool_runtime::schema::{Recovery, Repair, recover};
 
 const ALL: [Repair; 3] = [Repair::Off, Repair::ReadOnlyTools, Repair::AllTools];
 

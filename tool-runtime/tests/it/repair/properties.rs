@@ -7,7 +7,7 @@ use proptest::{
     test_runner::Config,
 };
 use serde_json::{Value, json};
-use tool_runtime::{Recovery, recover};
+use tool_runtime::schema::{Recovery, recover};
 
 use super::object;
 

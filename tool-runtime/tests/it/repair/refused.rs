@@ -1,6 +1,6 @@
 //! F18: what cannot be read with certainty is kept as it was.
 
-use tool_runtime::{MAX_REPAIR_BYTES, Recovery, recover};
+use tool_runtime::schema::{MAX_REPAIR_BYTES, Recovery, recover};
 
 use super::{refused, repaired};
 

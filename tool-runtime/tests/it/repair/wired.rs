@@ -1,6 +1,6 @@
 //! F01, F17, F18, F20, F21: repair as a step of a call.
 
-use tool_runtime::{ErrorKind, Repair, Tool as _, prelude::*};
+use tool_runtime::{ErrorKind, Tool as _, prelude::*, schema::Repair};
 
 use crate::run;
 

@@ -6,8 +6,13 @@ use std::sync::{
 };
 
 use tool_runtime::{
-    Lagged, ReadonlyContext, Running, SetAnnouncer, Tool, ToolSet, ToolSetExt, Toolbox, ToolboxChange,
-    ToolboxEvent, ToolboxListener, Visibility, prelude::*, request_fn,
+    Running, Tool, ToolSet, Toolbox,
+    context::ReadonlyContext,
+    event::Lagged,
+    prelude::*,
+    request::request_fn,
+    toolbox::{ToolboxChange, ToolboxEvent, ToolboxListener, Visibility},
+    toolset::{SetAnnouncer, ToolSetExt},
 };
 
 use super::{Remote, names, tool, tools};
@@ -36,7 +41,7 @@ fn each_change_is_told_by_what_became_of_what() {
     );
     becomes(&|| assert!(toolbox.remove("c") && !toolbox.remove("c")), &["the tool `c` was removed"]);
     becomes(
-        &|| assert!(!toolbox.set_output_tool(tool(tool_runtime::OUTPUT_TOOL, "here")).unwrap()),
+        &|| assert!(!toolbox.set_output_tool(tool(tool_runtime::registry::OUTPUT_TOOL, "here")).unwrap()),
         &["the tool `submit_output` was added"],
     );
     let set = |name| Arc::new(Remote::new(name, &[])) as Arc<dyn ToolSet>;

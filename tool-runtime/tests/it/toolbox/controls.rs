@@ -6,9 +6,15 @@ use std::{
 };
 
 use tool_runtime::{
-    Before, BeforeCall, CallOutcome, CallView, Executor, ExecutorBuilder, Hook, NamedTools, Operation,
-    Permission, PermissionPolicy, PermissionRequest, Tool, ToolCall, ToolResult, ToolSetExt, Toolbox,
-    Visibility, prelude::*,
+    CallOutcome, Executor, Tool, ToolCall, ToolResult, Toolbox,
+    call::Operation,
+    definition::Permission,
+    executor::ExecutorBuilder,
+    hook::{Before, BeforeCall, CallView, Hook},
+    policy::{PermissionPolicy, PermissionRequest},
+    prelude::*,
+    toolbox::Visibility,
+    toolset::{NamedTools, ToolSetExt},
 };
 
 use super::{Remote, boxed, snapshot};
@@ -102,7 +108,7 @@ fn remove(path: String) -> String {
 fn guarded() -> Toolbox {
     let registry = Registry::builder().tool::<remove>().build().unwrap();
     let remove = Arc::clone(registry.get("remove").unwrap());
-    let (declared, _) = tool_runtime::Declaration::list(&json!([{ "name": "pick" }]));
+    let (declared, _) = tool_runtime::builder::Declaration::list(&json!([{ "name": "pick" }]));
     let pick: Arc<dyn Tool> = Arc::new(declared[0].clone());
     let asks = |name: &str, arguments: &Value| name != "remove" || arguments["path"] != "/tmp/x";
     boxed(NamedTools::new("files", [remove, pick]).confirmed(asks).prefixed())
@@ -119,7 +125,7 @@ fn a_set_asks_before_the_calls_that_its_wrapper_picks() {
     let CallOutcome::Pending(pending) = &outcomes[1] else { panic!("{outcomes:?}") };
     let Operation::Confirmation(request) = &pending.operation else { panic!("{pending:?}") };
     assert_eq!(request.hint, "May the tool files__remove be called?");
-    let yes = tool_runtime::ConfirmationAnswer { confirmed: true, payload: Value::Null };
+    let yes = tool_runtime::context::ConfirmationAnswer { confirmed: true, payload: Value::Null };
     let resumed = crate::now(executor.resume([(pending.call.id.clone(), yes)])).unwrap();
     assert_eq!(run(resumed.run())[0].result().unwrap().text(), "/etc is gone");
 }
@@ -129,7 +135,7 @@ fn a_set_asks_before_the_calls_that_its_wrapper_picks() {
 fn what_runs_elsewhere_asks_nobody_here() {
     let tools = snapshot(&guarded()).unwrap().into_tools();
     let pick = tools.get("files__pick").unwrap();
-    assert_eq!(pick.definition().metadata().confirmation, tool_runtime::Confirmation::Never);
+    assert_eq!(pick.definition().metadata().confirmation, tool_runtime::definition::Confirmation::Never);
     let outcomes = run(Executor::new(tools).run(vec![ToolCall::new("files__pick", "{}")]));
     assert!(matches!(outcomes[0], CallOutcome::External(..)), "{outcomes:?}");
 }

@@ -3,7 +3,10 @@
 use std::{sync::mpsc::channel, thread, time::Duration};
 
 use tool_runtime::{
-    Arguments, InputSchema, NamedTools, Prepared, Registry, RunContext, ToolDefinition, ToolName, ToolSetExt,
+    Registry, RunContext, ToolDefinition, ToolName,
+    definition::Prepared,
+    schema::{Arguments, InputSchema},
+    toolset::{NamedTools, ToolSetExt},
 };
 
 use super::*;

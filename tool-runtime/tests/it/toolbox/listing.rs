@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use tool_runtime::{
-    Declaration, InputSchema, NamedTools, RunContext, Tool, ToolDefinition, ToolName, Toolbox, Visibility,
-    prelude::*,
+    RunContext, Tool, ToolDefinition, ToolName, Toolbox, builder::Declaration, prelude::*,
+    schema::InputSchema, toolbox::Visibility, toolset::NamedTools,
 };
 
 use super::{Remote, boxed, listed, names, notices, snapshot, tool};

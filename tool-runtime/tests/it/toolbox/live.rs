@@ -6,7 +6,11 @@ use std::sync::{
 };
 
 use futures_util::FutureExt;
-use tool_runtime::{NamedTools, Origin, RunContext, ToolSet, ToolSetExt, Toolbox};
+use tool_runtime::{
+    RunContext, ToolSet, Toolbox,
+    toolbox::Origin,
+    toolset::{NamedTools, ToolSetExt},
+};
 
 use super::{Remote, boxed, listed, names, said, snapshot, tool, tools};
 use crate::run;
@@ -171,7 +175,7 @@ fn changes_are_told_and_what_changes_nothing_is_not() {
     assert!(told(&|| toolbox.announce("a")));
     assert!(told(&|| toolbox.strict_listing(true)));
     assert!(told(&|| toolbox.strict_names(false)));
-    assert!(told(&|| toolbox.show(tool_runtime::Visibility::default())));
+    assert!(told(&|| toolbox.show(tool_runtime::toolbox::Visibility::default())));
     assert!(!told(&|| drop(snapshot(&toolbox))));
     drop(toolbox);
     assert!(!changes.has_changed());
@@ -182,7 +186,7 @@ fn changes_are_told_and_what_changes_nothing_is_not() {
 fn a_direct_tool_is_none_of_the_framework_however_it_came() {
     let toolbox = Toolbox::new();
     toolbox.add(tool("added", "here")).unwrap();
-    toolbox.show(tool_runtime::Visibility::all().except(["added", "replaced", "set"]));
+    toolbox.show(tool_runtime::toolbox::Visibility::all().except(["added", "replaced", "set"]));
     assert!(!toolbox.replace(tool("replaced", "here")).unwrap());
     assert_eq!(names(&toolbox), [""; 0]);
     toolbox.set_tools(tools(&["set", "kept"], "here")).unwrap();

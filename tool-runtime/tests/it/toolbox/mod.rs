@@ -16,7 +16,8 @@ use std::sync::{
 };
 
 use tool_runtime::{
-    BuildError, ReadonlyContext, RunContext, Running, Snapshot, Tool, ToolSet, Toolbox, prelude::*,
+    RunContext, Running, Tool, ToolSet, Toolbox, context::ReadonlyContext, prelude::*, registry::BuildError,
+    toolbox::Snapshot,
 };
 
 /// A tool that says its own name, in the words of its place.

@@ -3,8 +3,12 @@
 use std::sync::Arc;
 
 use tool_runtime::{
-    BuildError, Metadata, NamedTools, OUTPUT_TOOL, Problem, RESERVED_SETS, Registry, RunContext, RunTools,
-    Tool, ToolSet, ToolSetExt, Toolbox, Visibility, prelude::*,
+    Registry, RunContext, Tool, ToolSet, Toolbox,
+    definition::Metadata,
+    prelude::*,
+    registry::{BuildError, OUTPUT_TOOL, Problem, RESERVED_SETS},
+    toolbox::{RunTools, Visibility},
+    toolset::{NamedTools, ToolSetExt},
 };
 
 use super::{listed, names, notices, said, snapshot, tool, tools};

@@ -1,8 +1,10 @@
 //! What a run brings for itself.
 
 use tool_runtime::{
-    CallOutcome, Declaration, Executor, Origin, RunContext, RunTools, Snapshot, Tool, ToolCall, Toolbox,
+    CallOutcome, Executor, RunContext, Tool, ToolCall, Toolbox,
+    builder::Declaration,
     prelude::*,
+    toolbox::{Origin, RunTools, Snapshot},
 };
 
 use super::{Remote, boxed, listed, names, notices, said, snapshot, tool, tools};
@@ -87,7 +89,7 @@ fn a_name_that_is_taken_stays_with_whoever_had_it() {
 #[test]
 fn a_name_that_is_hidden_is_taken_all_the_same() {
     let toolbox = boxed(Remote::new("a", &["shell"]));
-    toolbox.show(tool_runtime::Visibility::all().except(["shell"]));
+    toolbox.show(tool_runtime::toolbox::Visibility::all().except(["shell"]));
     let snapshot = with(&toolbox, &RunTools::new().external(external(&["shell"])));
     assert_eq!((listed(&snapshot), snapshot.notices().len()), (vec![], 1));
 }

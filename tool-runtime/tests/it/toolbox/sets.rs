@@ -4,8 +4,11 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use tool_runtime::{
-    Confirmation, ErrorKind, NamedTools, ReadonlyContext, RunContext, Running, Tool, ToolSet, ToolSetExt,
-    Toolbox, prelude::*,
+    ErrorKind, RunContext, Running, Tool, ToolSet, Toolbox,
+    context::ReadonlyContext,
+    definition::Confirmation,
+    prelude::*,
+    toolset::{NamedTools, ToolSetExt},
 };
 
 use super::{Remote, boxed, listed, names, said, snapshot, tool, tools};
@@ -156,10 +159,10 @@ struct Door {
     is_open: bool,
 }
 
-fn only_when_open(table: &String, door: &Door) -> tool_runtime::Permission {
+fn only_when_open(table: &String, door: &Door) -> tool_runtime::definition::Permission {
     match door.is_open {
-        true => tool_runtime::Permission::Allow,
-        false => tool_runtime::Permission::deny(format!("the door to {table} is shut")),
+        true => tool_runtime::definition::Permission::Allow,
+        false => tool_runtime::definition::Permission::deny(format!("the door to {table} is shut")),
     }
 }
 
@@ -203,7 +206,7 @@ fn a_tool_that_is_shown_otherwise_stays_what_it_is() {
     assert_eq!(fitting.as_str(), r#"{"table":"users"}"#);
     let cx = tools.context_of("db__drop").unwrap();
     let permission = outer.prepare(fitting).unwrap().permission(&cx).unwrap();
-    assert_eq!(permission, Some(tool_runtime::Permission::deny("the door to users is shut")));
+    assert_eq!(permission, Some(tool_runtime::definition::Permission::deny("the door to users is shut")));
 }
 
 // L06
@@ -211,7 +214,7 @@ fn a_tool_that_is_shown_otherwise_stays_what_it_is() {
 fn a_stream_streams_whatever_it_is_called() {
     /// Counts.
     #[tool(register = false)]
-    fn count() -> impl tool_runtime::Stream<Item = u8> {
+    fn count() -> impl tool_runtime::output::Stream<Item = u8> {
         futures_util::stream::iter([1, 2])
     }
     let registry = Registry::builder().tool::<count>().build().unwrap();

@@ -1,8 +1,13 @@
 //! Which of the tools a run is shown.
 
 use tool_runtime::{
-    Declaration, Executor, RunContext, RunSettings, RunTools, ToolCall, ToolSetExt, Toolbox, Visibility,
-    prelude::*, serde_json,
+    Executor, RunContext, ToolCall, Toolbox,
+    builder::Declaration,
+    executor::RunSettings,
+    prelude::*,
+    serde_json,
+    toolbox::{RunTools, Visibility},
+    toolset::ToolSetExt,
 };
 
 use super::{Remote, boxed, listed, names, notices, snapshot, tool, tools};
@@ -44,14 +49,14 @@ fn a_tool_is_hidden_however_it_was_added_unless_it_is_part_of_the_framework() {
     toolbox.replace(tool("d", "here")).unwrap();
     toolbox.replace(tool("a", "there")).unwrap();
     toolbox.add_framework_tool(tool("e", "here")).unwrap();
-    toolbox.set_output_tool(tool(tool_runtime::OUTPUT_TOOL, "here")).unwrap();
-    let framework = ["e", tool_runtime::OUTPUT_TOOL];
+    toolbox.set_output_tool(tool(tool_runtime::registry::OUTPUT_TOOL, "here")).unwrap();
+    let framework = ["e", tool_runtime::registry::OUTPUT_TOOL];
     assert_eq!(shown(&toolbox, Visibility::all().only(["x"])), framework);
     // One that takes the place of such a tool is one itself.
     toolbox.replace(tool("e", "there")).unwrap();
     toolbox.set_tools(tools(&["a", "f"], "here")).unwrap();
     assert_eq!(shown(&toolbox, Visibility::all().only(["x"])), framework);
-    assert_eq!(shown(&toolbox, Visibility::all()), ["a", "e", "f", tool_runtime::OUTPUT_TOOL]);
+    assert_eq!(shown(&toolbox, Visibility::all()), ["a", "e", "f", tool_runtime::registry::OUTPUT_TOOL]);
 }
 
 // I10

@@ -45,14 +45,14 @@ use crate::policy::reveal::is_invisible;
 /// # Examples
 ///
 /// ```
-/// use tool_runtime::{PathPattern, Permission, Rule, Rules, prelude::*};
+/// use tool_runtime::{definition::Permission, policy::{PathPattern, Rule, Rules}, prelude::*};
 ///
 /// let rules = Rules::new([Rule::deny("read").at("/path", PathPattern::new("/etc/**")?)]);
 /// for path in ["/etc/shadow", "//etc/shadow", "/tmp/../etc/shadow", "file:///%65tc/shadow"] {
 ///     assert!(matches!(rules.judge("read", &json!({ "path": path })), Permission::Deny { .. }));
 /// }
 /// assert_eq!(rules.judge("read", &json!({ "path": "/tmp/etc" })), Permission::Allow);
-/// # Ok::<(), tool_runtime::InvalidRule>(())
+/// # Ok::<(), tool_runtime::policy::InvalidRule>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PathPattern {

@@ -3,7 +3,11 @@
 use std::fs;
 
 use tool_runtime::{
-    AnswerError, CallAddress, CallRef, ConfirmationAnswer, Executor, RunContext, ToolCall, prelude::*,
+    Executor, RunContext, ToolCall,
+    call::CallAddress,
+    context::ConfirmationAnswer,
+    open_calls::{AnswerError, CallRef},
+    prelude::*,
 };
 
 use super::{Folder, PAY, executor, payments};

@@ -14,8 +14,12 @@ use std::{
 };
 
 use tool_runtime::{
-    CallAddress, ContentHash, Executor, ExecutorBuilder, OpenCallStore, OpenFilter, OpenRecord,
-    OpenStoreError, ProgramKey, prelude::*,
+    Executor,
+    call::CallAddress,
+    definition::ContentHash,
+    executor::ExecutorBuilder,
+    open_calls::{OpenCallStore, OpenFilter, OpenRecord, OpenStoreError, ProgramKey},
+    prelude::*,
 };
 
 use super::building;
@@ -31,7 +35,7 @@ fn failed(error: impl ToString) -> OpenStoreError {
 impl Folder {
     /// An empty folder of its own.
     fn new() -> Self {
-        let name = format!("tool-runtime-open-calls-{}", tool_runtime::CallId::generate());
+        let name = format!("tool-runtime-open-calls-{}", tool_runtime::call::CallId::generate());
         let path = std::env::temp_dir().join(name);
         fs::create_dir_all(&path).unwrap();
         Self(path)

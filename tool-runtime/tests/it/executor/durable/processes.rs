@@ -5,7 +5,9 @@ use std::{
     process::{Child, ChildStdin, ChildStdout, Command, Stdio},
 };
 
-use tool_runtime::{AnswerError, CallAddress, ConfirmationAnswer, RunContext, ToolCall, prelude::*};
+use tool_runtime::{
+    RunContext, ToolCall, call::CallAddress, context::ConfirmationAnswer, open_calls::AnswerError, prelude::*,
+};
 
 use super::{Folder, PAID, PAY, executor, payments};
 

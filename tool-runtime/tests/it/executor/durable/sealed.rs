@@ -1,6 +1,11 @@
 //! Secret arguments in a store that outlives the process.
 
-use tool_runtime::{AnswerError, Approval, ConfirmationAnswer, ProgramKey, prelude::*};
+use tool_runtime::{
+    context::ConfirmationAnswer,
+    open_calls::{AnswerError, ProgramKey},
+    policy::Approval,
+    prelude::*,
+};
 
 use super::{
     super::{answered, building, one, texts},

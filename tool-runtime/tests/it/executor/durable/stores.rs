@@ -3,9 +3,17 @@
 use std::time::Duration;
 
 use tool_runtime::{
-    AnswerError, ApprovalRequest, CallAddress, CallOutcome, ConfirmationAnswer, ContentHash, ErrorKind,
-    ExecutorError, MemoryOpenCalls, OpenCallStore, OpenFilter, OpenRecord, OpenStoreError, Operation,
-    ProgramKey, RunContext, SharedOpenCalls, ToolCall, prelude::*,
+    CallOutcome, ErrorKind, RunContext, ToolCall,
+    call::{CallAddress, Operation},
+    context::ConfirmationAnswer,
+    definition::ContentHash,
+    executor::ExecutorError,
+    open_calls::{
+        AnswerError, MemoryOpenCalls, OpenCallStore, OpenFilter, OpenRecord, OpenStoreError, ProgramKey,
+        SharedOpenCalls,
+    },
+    policy::ApprovalRequest,
+    prelude::*,
 };
 
 use super::{
@@ -81,7 +89,7 @@ fn a_store_lists_the_records_of_a_run_or_of_an_id_and_removes_each_once() {
 #[test]
 fn calls_are_numbered_from_zero_unless_their_store_outlives_the_process() {
     crate::run(async {
-        let serial = async |builder: tool_runtime::ExecutorBuilder| {
+        let serial = async |builder: tool_runtime::executor::ExecutorBuilder| {
             let outcomes = builder.build().unwrap().run(calls(&["wipe"])).await;
             outcomes[0].address().unwrap().serial
         };
@@ -132,7 +140,7 @@ fn start() -> ToolOutput {
     ToolOutput::from("started").with_operation_id("job-7")
 }
 
-fn wiping(counter: &Counter) -> tool_runtime::ExecutorBuilder {
+fn wiping(counter: &Counter) -> tool_runtime::executor::ExecutorBuilder {
     let tools = Registry::builder().tool::<wipe>().tool::<start>().tool::<echo>();
     building(tools.provide(counter.clone())).external(|call| call.tool() == "echo")
 }
@@ -225,7 +233,7 @@ fn an_expired_call_is_refused_and_says_so() {
         let outcomes = executor.run(calls(&["wipe", "start", "echo"])).await;
         assert!(executor.open_calls().await.unwrap().is_empty());
         let address = outcomes[0].address().unwrap();
-        for call in [tool_runtime::CallRef::from(address), "0".into()] {
+        for call in [tool_runtime::open_calls::CallRef::from(address), "0".into()] {
             let error = executor.resume([(call.clone(), YES)]).await.unwrap_err();
             assert!(matches!(&error, AnswerError::Expired { call: it, .. } if *it == call), "{error}");
             let start = format!("the call {call} expired 0ns ago");

@@ -8,7 +8,7 @@ use tool_core::{
 };
 
 use super::{Message, ProgramKey, seal};
-use crate::{ApprovalRequest, ToolCall, millis};
+use crate::{ToolCall, millis, policy::ApprovalRequest};
 
 /// The stored form of an open call.
 ///

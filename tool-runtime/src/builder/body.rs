@@ -113,7 +113,7 @@ pub fn output_of_two<A, T, F: Fn(A, ToolContext) -> T>(_: &Arc<F>) -> Of<T> {
 ///
 /// The closure takes the arguments, whose type is written, and the context if it wants it. It gives its result at once or
 /// as a future (`async move { .. }`): a value, `()`, an `Option`, a [`ToolOutput`](crate::ToolOutput), a
-/// [`Stream`](crate::Stream), or a `Result` of those with any error that has `Display`. `blocking` before the closure runs
+/// [`Stream`](crate::output::Stream), or a `Result` of those with any error that has `Display`. `blocking` before the closure runs
 /// it on a thread that may block; `merge` merges the items of a stream into one value of their type. `move` may stand
 /// before the closure. A body with `?` whose error nothing else tells names it: `Ok::<_, ToolError>(value)`.
 ///

@@ -21,7 +21,7 @@ use crate::{
 /// # Examples
 ///
 /// ```
-/// use tool_runtime::{Executor, MemoryOpenCalls, Registry, SharedOpenCalls};
+/// use tool_runtime::{Executor, Registry, open_calls::{MemoryOpenCalls, SharedOpenCalls}};
 ///
 /// let store = SharedOpenCalls::new(MemoryOpenCalls::new().at_most(100));
 /// let tools = || Registry::builder().build();

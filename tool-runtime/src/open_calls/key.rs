@@ -17,7 +17,7 @@ use tool_core::ContentHash;
 /// # Examples
 ///
 /// ```
-/// use tool_runtime::ProgramKey;
+/// use tool_runtime::open_calls::ProgramKey;
 ///
 /// let (new, old) = ([7; 32], [3; 32]);
 /// let key = ProgramKey::new(new).with_previous(old);

@@ -4,8 +4,12 @@ use std::ops::ControlFlow;
 
 use tool_core::{Content, ToolError};
 
-use super::reveal::is_invisible;
-use crate::{CallView, Hook, Reveal, ToolResult};
+use crate::policy::is_invisible;
+use crate::{
+    ToolResult,
+    hook::{CallView, Hook},
+    policy::Reveal,
+};
 
 /// Removes from results what a person would not see and a model would read, and marks whose words they are.
 ///
@@ -21,7 +25,7 @@ use crate::{CallView, Hook, Reveal, ToolResult};
 /// # Examples
 ///
 /// ```
-/// use tool_runtime::Sanitizer;
+/// use tool_runtime::hook::Sanitizer;
 ///
 /// assert_eq!(Sanitizer::clean("a\u{1b}[31mb\u{200b}c\u{e0041}\n"), "abc\n");
 /// ```
@@ -62,7 +66,7 @@ impl Sanitizer {
     /// # Examples
     ///
     /// ```
-    /// use tool_runtime::Sanitizer;
+    /// use tool_runtime::hook::Sanitizer;
     ///
     /// assert_eq!(Sanitizer::reveal("pay\u{200b} Bob\n"), r"pay\u{200b} Bob\n");
     /// ```

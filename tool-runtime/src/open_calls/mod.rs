@@ -26,6 +26,7 @@ pub use self::{
     record::{OpenKind, OpenRecord},
     shared::SharedOpenCalls,
 };
+pub use crate::executor::open::{AnswerError, CallRef, OpenCall};
 
 /// A store of open calls. Methods can be written as `async fn`.
 ///
@@ -35,7 +36,7 @@ pub use self::{
 /// with a look at the number of rows; in a folder, a `rename` of the file, whose tag is compared afterwards.
 ///
 /// An address contains an id that a model has chosen, so that it is never a part of a path; the
-/// [hash](crate::ContentHash::of) of an address is a name for a file.
+/// [hash](crate::definition::ContentHash::of) of an address is a name for a file.
 ///
 /// A store that brings a consumed record back, such as one that is restored from a backup, lets the call run again.
 ///
@@ -44,7 +45,11 @@ pub use self::{
 /// ```
 /// use std::{collections::HashMap, sync::Mutex};
 ///
-/// use tool_runtime::{CallAddress, OpenCallStore, OpenFilter, OpenRecord, OpenStoreError, serde_json};
+/// use tool_runtime::{
+///     call::CallAddress,
+///     open_calls::{OpenCallStore, OpenFilter, OpenRecord, OpenStoreError},
+///     serde_json,
+/// };
 ///
 /// #[derive(Default)]
 /// struct Table(Mutex<HashMap<CallAddress, String>>);
@@ -87,7 +92,7 @@ pub use self::{
 /// ```
 pub trait OpenCallStore: Send + Sync {
     /// Returns `true` if records are there when the process has ended, or are read by another one. Such a store needs
-    /// a [program key](crate::ExecutorBuilder::program_key). Default: `true`.
+    /// a [program key](crate::executor::ExecutorBuilder::program_key). Default: `true`.
     fn outlives_process(&self) -> bool {
         true
     }

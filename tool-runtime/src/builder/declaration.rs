@@ -7,7 +7,7 @@ use tool_core::{
     Answers, Arguments, ErrorKind, InputSchema, Prepared, Tool, ToolDefinition, ToolError, ToolName,
 };
 
-use crate::InvalidTool;
+use crate::builder::InvalidTool;
 
 /// A tool that nothing here can run. It is listed; a call of it is an error of the kind
 /// [`Unavailable`](ErrorKind::Unavailable), or, where it is [external](Self::external), is left to the
@@ -16,7 +16,9 @@ use crate::InvalidTool;
 /// # Examples
 ///
 /// ```
-/// use tool_runtime::{Declaration, ErrorKind, InputSchema, ToolDefinition, ToolName, prelude::*};
+/// use tool_runtime::{
+///     ErrorKind, ToolDefinition, ToolName, builder::Declaration, prelude::*, schema::InputSchema,
+/// };
 ///
 /// let schema = InputSchema::new(json!({ "type": "object" }))?;
 /// let print = ToolDefinition::new(ToolName::new("print")?, "Prints the page.", schema);
@@ -54,7 +56,7 @@ impl Declaration {
     /// # Examples
     ///
     /// ```
-    /// use tool_runtime::{Declaration, Tool, prelude::*};
+    /// use tool_runtime::{Tool, builder::Declaration, prelude::*};
     ///
     /// let (tools, invalid) = Declaration::list(&json!([
     ///     { "name": "pick_color", "description": "Asks the user.", "parameters": { "type": "object" } },

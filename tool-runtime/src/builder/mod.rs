@@ -5,6 +5,7 @@
 
 mod body;
 mod closure;
+mod declaration;
 mod forms;
 mod said;
 
@@ -18,10 +19,12 @@ use tool_core::{
 };
 
 #[doc(hidden)]
+#[doc(hidden)]
 pub use self::body::{body, one, output_of_one, output_of_two, two};
 pub use self::{
     body::ToolBody,
     closure::ClosureTool,
+    declaration::Declaration,
     forms::{HandlerError, HandlerOutput},
     said::InvalidTool,
 };
@@ -29,7 +32,6 @@ use self::{
     closure::{Questions, Typed},
     said::Said,
 };
-use crate::Declaration;
 
 /// Makes a tool from a closure.
 ///
@@ -202,7 +204,7 @@ impl<Q> ToolBuilder<Q> {
     /// # Examples
     ///
     /// ```
-    /// use tool_runtime::{Confirmation, prelude::*};
+    /// use tool_runtime::{definition::Confirmation, prelude::*};
     ///
     /// #[tool_args]
     /// struct Transfer {

@@ -8,7 +8,10 @@ use std::{
 
 use tool_core::{ContentHash, RunContext, ToolError};
 
-use crate::{Before, BeforeCall, CallView, Hook, ToolResult};
+use crate::{
+    ToolResult,
+    hook::{Before, BeforeCall, CallView, Hook},
+};
 
 /// Blocks calls that repeat what was done already, and tells the model so.
 ///
@@ -18,7 +21,7 @@ use crate::{Before, BeforeCall, CallView, Hook, ToolResult};
 /// # Examples
 ///
 /// ```
-/// use tool_runtime::{Executor, Registry, Repetition};
+/// use tool_runtime::{Executor, Registry, hook::Repetition};
 ///
 /// let executor = Executor::builder(Registry::builder().build()?).hook(Repetition::new()).build()?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -1,0 +1,10 @@
+//! The context of a call and of its run: identity, cancellation, provided values, state, progress and log lines.
+//!
+//! A tool receives its context by a parameter of type [`&ToolContext`](crate::ToolContext); the program makes a
+//! [`RunContext`](crate::RunContext) for each run of a model.
+
+#[doc(inline)]
+pub use tool_core::{
+    Budget, CallSink, ClientInfo, ConfirmationAnswer, Lifetime, LogLevel, LogLine, Needed, Progress,
+    Provided, ReadonlyContext, RunContext, Spent, State, ToolContext, Trigger, WithCallId,
+};
