@@ -11,7 +11,7 @@ use std::{
 
 use tool_runtime::{
     Registry, ToolDefinition, ToolName,
-    builder::Declaration,
+    builder::ExternalTool,
     dialect::{Dialect, lint},
     pin::Pins,
     registry::BuildError,
@@ -32,7 +32,7 @@ const TOOLS: usize = 1_000;
 const TIMES: usize = 7;
 
 /// A tool as a remote server lists it.
-fn listed(at: usize) -> Result<Declaration, Box<dyn Error>> {
+fn listed(at: usize) -> Result<ExternalTool, Box<dyn Error>> {
     let schema = json!({
         "type": "object",
         "properties": {
@@ -50,7 +50,7 @@ fn listed(at: usize) -> Result<Declaration, Box<dyn Error>> {
     let name = ToolName::new(format!("search_{at}"))?;
     let description =
         format!("Searches table {at} for the rows that hold all of the given words, in any order.");
-    Ok(Declaration::new(ToolDefinition::new(name, description, InputSchema::new(schema)?)))
+    Ok(ExternalTool::new(ToolDefinition::new(name, description, InputSchema::new(schema)?)))
 }
 
 fn registry() -> Result<Registry, Box<dyn Error>> {
@@ -84,12 +84,13 @@ fn main() -> Result<(), Box<dyn Error>> {
         let name = dialect.name();
         // One that was bound to nothing yet.
         let fresh = || Ok((Dialect::all().into_iter().find(|it| it.name() == name), registry()?));
-        let first = fastest(fresh, |(dialect, tools)| dialect.as_ref().map(|dialect| dialect.bind(tools)))?;
-        let bound = dialect.bind(&same);
-        let again = fastest(|| Ok(()), |()| dialect.bind(&same))?;
-        let anew = fastest(registry, |anew| dialect.bind(anew))?;
+        let first =
+            fastest(fresh, |(dialect, tools)| dialect.as_ref().map(|dialect| dialect.bind_tools(tools)))?;
+        let bound = dialect.bind_tools(&same);
+        let again = fastest(|| Ok(()), |()| dialect.bind_tools(&same))?;
+        let anew = fastest(registry, |anew| dialect.bind_tools(anew))?;
         let [first, again, anew] = [first, again, anew].map(millis);
-        println!("{name:<24} {first:>12} {again:>12} {anew:>12} {:>10}", bound.tokens());
+        println!("{name:<24} {first:>12} {again:>12} {anew:>12} {:>10}", bound.estimated_tokens());
     }
     let pins = Pins::of(&same);
     println!("\n{:<24} {:>12}", "lint, in all dialects", millis(fastest(registry, lint)?));

@@ -20,7 +20,7 @@ fn cancelled(size: usize) -> Result<Duration, Box<dyn Error>> {
     runtime.block_on(async {
         let token = CancellationToken::new();
         let run = RunContext::new().with_cancellation(token.clone());
-        let batch = executor.batch(vec![ToolCall::new("sleep", "{}"); size]).within(run).run();
+        let batch = executor.batch(vec![ToolCall::new("sleep", "{}"); size]).with_run(run).run();
         let batch = runtime.spawn(batch);
         // Long enough for all of them to sleep.
         tokio::time::sleep(Duration::from_millis(300)).await;

@@ -121,7 +121,7 @@ async fn call(executor: &Executor, number: u64) -> Vec<CallOutcome> {
         tokio::time::sleep(Duration::from_millis(1)).await;
         stop.cancel();
     };
-    join(batch.within(run).run(), cancelled).await.0
+    join(batch.with_run(run).run(), cancelled).await.0
 }
 
 fn main() -> Result<(), Box<dyn Error>> {

@@ -28,7 +28,7 @@ fn build(name: &'static str, count: usize) -> Workload {
 fn made(count: usize) -> Result<Registry, BuildError> {
     let tools = (0..count).map(|at| {
         let args = |args: Args, _| async move { Ok::<_, ToolError>(args.limit) };
-        ToolBuilder::new(format!("made_{at}")).description("Does nothing.").must(args)
+        ToolBuilder::new(format!("made_{at}")).description("Does nothing.").expect_handler(args)
     });
     tools.fold(Registry::builder(), |builder, tool| builder.add(tool)).build()
 }

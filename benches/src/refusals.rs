@@ -62,7 +62,7 @@ fn tool(name: &str, schema: Value) -> ClosureTool {
         Ok(schema) => builder.input_schema(schema),
         Err(_) => builder,
     };
-    builder.must(|_: Value, _| async { Ok::<_, ToolError>(()) })
+    builder.expect_handler(|_: Value, _| async { Ok::<_, ToolError>(()) })
 }
 
 fn listed() -> Option<Registry> {

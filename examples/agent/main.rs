@@ -20,7 +20,7 @@ use sse_stream::SseByteStream;
 use tool_runtime::{
     CallOutcome, Executor, RunContext,
     context::Budget,
-    dialect::{Assembled, Bound, Delta, Dialect},
+    dialect::{AssembledResponse, BoundTools, Delta, Dialect},
     prelude::*,
 };
 
@@ -74,7 +74,7 @@ async fn main() -> anyhow::Result<()> {
     let (dialect, url, headers, mut request) = provider(name)?;
 
     let executor = Executor::new(Registry::discover()?);
-    let bound = dialect.bind(executor.tools());
+    let bound = dialect.bind_tools(executor.tools());
     request["stream"] = (!has("--whole")).into();
     request["messages"] = json!([{ "role": "user", "content": words.join(" ") }]);
     let mut body = bound.body(request)?;
@@ -83,7 +83,7 @@ async fn main() -> anyhow::Result<()> {
     let client = reqwest::Client::new();
     loop {
         run.count_round()?; // an error where no request is left, or a tool has stopped the run
-        let request = client.post(&url).json(&bound.pack(body.clone(), Arc::clone(&run)).await?);
+        let request = client.post(&url).json(&bound.build_request(body.clone(), Arc::clone(&run)).await?);
         let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, value));
         let response = request.send().await?;
         if response.status().is_client_error() || response.status().is_server_error() {
@@ -96,7 +96,7 @@ async fn main() -> anyhow::Result<()> {
         if read.calls.is_empty() {
             return Ok(());
         }
-        let outcomes = executor.batch(read.calls.clone()).within(Arc::clone(&run)).run().await;
+        let outcomes = executor.batch(read.calls.clone()).with_run(Arc::clone(&run)).run().await;
         for result in outcomes.iter().filter_map(CallOutcome::result) {
             println!("[{}: {}]", result.name, result.text());
         }
@@ -105,7 +105,7 @@ async fn main() -> anyhow::Result<()> {
 }
 
 /// Reads the events of a response, and prints its text while it arrives.
-async fn streamed(bound: &Bound, response: reqwest::Response) -> anyhow::Result<Assembled> {
+async fn streamed(bound: &BoundTools, response: reqwest::Response) -> anyhow::Result<AssembledResponse> {
     let mut events = SseByteStream::new(response.bytes_stream());
     let mut assembler = bound.assembler();
     while let Some(event) = events.try_next().await? {

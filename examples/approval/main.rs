@@ -78,7 +78,7 @@ async fn main() -> anyhow::Result<()> {
     let tools = Registry::builder().discover().provide(Files(Mutex::new(files.into()))).build()?;
     // What a rule denies, nobody is asked about.
     let rules =
-        Rules::new([Rule::deny("remove").at("/path", PathPattern::new("secrets*")?).because("secrets stay")]);
+        Rules::new([Rule::deny("remove").at("/path", PathPattern::new("secrets*")?).reason("secrets stay")]);
     let executor = Executor::builder(tools).rules(rules).approver(Terminal).build()?;
 
     let remove = |path: &str| ToolCall::new("remove", json!({ "path": path }));

@@ -47,11 +47,11 @@ async fn main() -> anyhow::Result<()> {
     }
 
     println!("The front end answers:");
-    let result = executor.answer("call_2", Ok(ToolOutput::from("The map shows Oslo."))).await?;
+    let result = executor.submit_result("call_2", Ok(ToolOutput::from("The map shows Oslo."))).await?;
     println!("  {}: {}", result.id, result.text());
 
     println!("And once more, by mistake:");
-    if let Err(error) = executor.answer("call_2", Ok(ToolOutput::empty())).await {
+    if let Err(error) = executor.submit_result("call_2", Ok(ToolOutput::empty())).await {
         println!("  {error}");
     }
     Ok(())

@@ -32,7 +32,7 @@ pub(crate) async fn main() -> anyhow::Result<()> {
         .confirm()
         .body(tool_body!(|account: Account| format!("{} is closed", account.name)))?;
     let executor = Executor::builder(Registry::builder().add(transfer).add(close).build()?)
-        .approve(|request| async move {
+        .approver_fn(|request| async move {
             println!("  asked: {}", request.call.arguments.as_str());
             Ok(if &*request.call.name == "close" {
                 Approval::Rejected("not today".into())

@@ -43,7 +43,7 @@ async fn list(when: &str, toolbox: &Toolbox) -> anyhow::Result<()> {
 
 pub(crate) async fn main() -> anyhow::Result<()> {
     let base = Registry::builder().tool::<clock>().tool::<fetch>().provide(Barrier::new(3)).build()?;
-    let toolbox = Toolbox::over(&base);
+    let toolbox = Toolbox::from_registry(&base);
     list("base", &toolbox).await?;
     toolbox.add_toolset(set("mcp", "search")?)?;
     list("added", &toolbox).await?;

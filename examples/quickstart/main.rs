@@ -33,7 +33,7 @@ async fn main() -> anyhow::Result<()> {
         .build()?;
 
     // What stands between the tools and the JSON of this API; there is one for each of the others.
-    let openai = Dialect::openai_chat().bind(&tools);
+    let openai = Dialect::openai_chat().bind_tools(&tools);
     if env::args().any(|argument| argument == "--definitions") {
         println!("{}", serde_json::to_string_pretty(openai.definitions())?);
         return Ok(());
@@ -67,6 +67,6 @@ async fn main() -> anyhow::Result<()> {
 /// and somebody who watches while it runs. A call that the end of the response cut off is refused first.
 async fn answer(tools: &Registry, call: &ToolCall) -> Result<ToolOutput, ToolError> {
     call.completed()?;
-    let cx = tools.context_of(&call.name)?.with_call_id(call.id.clone()).with_sink(Arc::new(Watcher));
+    let cx = tools.context_for(&call.name)?.with_call_id(call.id.clone()).with_sink(Arc::new(Watcher));
     tools.call_in(&cx, call.arguments.clone()).await
 }

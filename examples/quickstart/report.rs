@@ -1,7 +1,7 @@
 //! What a person reads of all this.
 
 use tool_runtime::{
-    Registry, Running, ToolCall, ToolError, ToolOutput,
+    BoxFuture, Registry, ToolCall, ToolError, ToolOutput,
     context::CallSink,
     serde_json::{self, Value},
 };
@@ -62,7 +62,7 @@ fn summary(output: &ToolOutput) -> String {
 pub(crate) struct Watcher;
 
 impl CallSink for Watcher {
-    fn update(&self, update: ToolOutput) -> Running<'_, ()> {
+    fn update(&self, update: ToolOutput) -> BoxFuture<'_, ()> {
         println!("   … {}", one_line(&update.text()));
         Box::pin(async {})
     }

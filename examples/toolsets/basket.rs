@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-use tool_runtime::{Running, Tool, ToolSet, context::ReadonlyContext, prelude::*};
+use tool_runtime::{BoxFuture, Tool, ToolSet, context::ReadonlyContext, prelude::*};
 
 pub(crate) struct Basket {
     customer: String,
@@ -48,12 +48,12 @@ impl ToolSet for Basket {
         "basket"
     }
 
-    fn tools<'a>(&'a self, _: ReadonlyContext<'a>) -> Running<'a, Result<Vec<Arc<dyn Tool>>, ToolError>> {
+    fn tools<'a>(&'a self, _: ReadonlyContext<'a>) -> BoxFuture<'a, Result<Vec<Arc<dyn Tool>>, ToolError>> {
         Box::pin(async { Ok(self.tools.clone()) })
     }
 
     /// A second time, it does nothing.
-    fn close(&self) -> Running<'_, Result<(), ToolError>> {
+    fn close(&self) -> BoxFuture<'_, Result<(), ToolError>> {
         if !self.is_closed.swap(true, Ordering::Relaxed) {
             println!("  basket of {}: closed", self.customer);
         }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tool_runtime::{Running, Tool, ToolSet, context::ReadonlyContext, prelude::*};
+use tool_runtime::{BoxFuture, Tool, ToolSet, context::ReadonlyContext, prelude::*};
 
 pub(crate) struct Catalogue {
     find: Arc<dyn Tool>,
@@ -34,7 +34,7 @@ impl ToolSet for Catalogue {
     }
 
     /// Only those who work here may order.
-    fn tools<'a>(&'a self, cx: ReadonlyContext<'a>) -> Running<'a, Result<Vec<Arc<dyn Tool>>, ToolError>> {
+    fn tools<'a>(&'a self, cx: ReadonlyContext<'a>) -> BoxFuture<'a, Result<Vec<Arc<dyn Tool>>, ToolError>> {
         let mut tools = vec![Arc::clone(&self.find)];
         if cx.state().get("staff") == Some(&json!(true)) {
             tools.push(Arc::clone(&self.order));
@@ -42,7 +42,7 @@ impl ToolSet for Catalogue {
         Box::pin(async { Ok(tools) })
     }
 
-    fn close(&self) -> Running<'_, Result<(), ToolError>> {
+    fn close(&self) -> BoxFuture<'_, Result<(), ToolError>> {
         println!("catalogue: closed");
         Box::pin(async { Ok(()) })
     }

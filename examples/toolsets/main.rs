@@ -30,7 +30,7 @@ fn opening_hours() -> &'static str {
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
     let catalogue = Arc::new(Catalogue::open()?);
-    let toolbox = Toolbox::over(&Registry::discover()?);
+    let toolbox = Toolbox::from_registry(&Registry::discover()?);
     toolbox.add_toolset(Arc::clone(&catalogue).prefixed())?;
 
     let customer = RunContext::new().with_user("Ada");
@@ -79,7 +79,7 @@ async fn answer_with(
     // In order, so that the basket is full when it is looked at.
     let strategy = tool_runtime::executor::ExecutionStrategy::Sequential;
     let executor = Executor::builder(snapshot.into_tools()).strategy(strategy).build()?;
-    for outcome in executor.batch(calls).within(run).run().await {
+    for outcome in executor.batch(calls).with_run(run).run().await {
         let text = outcome.result().map(|result| result.text().into_owned()).unwrap_or_default();
         println!("  {}: {text}", outcome.name());
     }

@@ -42,12 +42,12 @@ pub use self::{
     address::CallAddress,
     ambient::WithCallId,
     attributes::Attributes,
-    budget::{Budget, Spent},
+    budget::{Budget, BudgetUsage},
     call_id::CallId,
     child::Trigger,
     client::ClientInfo,
     confirmation::ConfirmationAnswer,
-    provided::{Needed, Provided},
+    provided::{Dependency, ProvidedValues},
     readonly::ReadonlyContext,
     run::RunContext,
     sink::{CallSink, LogLevel, LogLine, Progress},
@@ -79,7 +79,7 @@ pub struct ToolContext {
     may_block: bool,
     // Set when the attempt begins, which is after the call was prepared in this context.
     deadline: OnceLock<Instant>,
-    provided: Arc<Provided>,
+    provided: Arc<ProvidedValues>,
     sink: Option<Arc<dyn CallSink>>,
     run: Option<Arc<RunContext>>,
     carried: Option<Box<Carried>>,
@@ -303,7 +303,7 @@ impl ToolContext {
 
     /// All that the program provided.
     #[must_use]
-    pub fn provided(&self) -> &Arc<Provided> {
+    pub fn provided(&self) -> &Arc<ProvidedValues> {
         &self.provided
     }
 }

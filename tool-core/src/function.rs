@@ -4,8 +4,8 @@ use std::{fmt, sync::Arc};
 
 use crate::{
     __private::{Boxed, Parameters, SlotList, Spec, Start, Used, Using, describe, returned},
-    Answers, Arguments, ErrorKind, Metadata, ModelRequest, Needed, PrepareArguments, Prepared, Running,
-    SchemaError, Site, Tool, ToolContext, ToolDefinition, ToolError, ToolName,
+    Arguments, BoxFuture, Checks, Dependency, ErrorKind, Metadata, ModelRequest, PrepareArguments, Prepared,
+    SchemaError, SourceLocation, Tool, ToolContext, ToolDefinition, ToolError, ToolName,
     registration::{Invoke, InvokeMethod},
 };
 
@@ -13,7 +13,7 @@ use crate::{
 #[derive(Clone)]
 pub struct FunctionTool {
     definition: ToolDefinition,
-    needs: Vec<Needed>,
+    needs: Vec<Dependency>,
     spec: &'static Spec,
     parameters: Parameters,
     invocation: Make,
@@ -42,7 +42,7 @@ impl Make {
     fn kept(&self) -> Option<Boxed> {
         match self.invoke(Using::Keep) {
             Used::Kept(invocation) => Some(invocation),
-            Used::Running(_) => None,
+            Used::BoxFuture(_) => None,
         }
     }
 }
@@ -102,12 +102,16 @@ impl Tool for FunctionTool {
         let mut invocation = self.invocation.kept().ok_or_else(not_kept)?;
         let mut filled = Ok(());
         invocation.slots(&mut |slots| filled = self.fill(slots, &mut arguments));
-        filled.map(|()| Prepared::function(arguments, invocation, self.answers()))
+        filled.map(|()| Prepared::function(arguments, invocation, self.checks()))
     }
 
-    fn start<'a>(&'a self, arguments: Arguments<'a>, cx: &'a ToolContext) -> Result<Running<'a>, ToolError> {
+    fn start<'a>(
+        &'a self,
+        arguments: Arguments<'a>,
+        cx: &'a ToolContext,
+    ) -> Result<BoxFuture<'a>, ToolError> {
         match self.invocation.invoke(Using::Run(Start { tool: self, arguments, cx })) {
-            Used::Running(running) => running,
+            Used::BoxFuture(running) => running,
             Used::Kept(_) => Err(ToolError::new(ErrorKind::Unavailable, "it was kept where it should run")),
         }
     }
@@ -116,7 +120,7 @@ impl Tool for FunctionTool {
         true
     }
 
-    fn needs(&self) -> &[Needed] {
+    fn needs(&self) -> &[Dependency] {
         &self.needs
     }
 
@@ -124,19 +128,19 @@ impl Tool for FunctionTool {
         self.spec.prepare
     }
 
-    fn site(&self) -> Option<Site> {
+    fn site(&self) -> Option<SourceLocation> {
         Some(self.spec.site)
     }
 
-    fn answers(&self) -> Answers {
-        Answers { confirmation: self.spec.confirm_when, permission: self.spec.has_permission }
+    fn checks(&self) -> Checks {
+        Checks { confirmation: self.spec.confirm_when, permission: self.spec.has_permission }
     }
 
     fn retries_blindly(&self) -> bool {
         self.spec.retry.is_some() && self.spec.fails_blindly.is_some_and(|fails_blindly| fails_blindly())
     }
 
-    fn on_request(&self, request: ModelRequest) -> Running<'_, Result<(), ToolError>> {
+    fn on_request(&self, request: ModelRequest) -> BoxFuture<'_, Result<(), ToolError>> {
         match self.spec.on_request {
             Some(add) => add(request),
             None => Box::pin(std::future::ready(Ok(()))),

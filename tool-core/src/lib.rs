@@ -41,8 +41,9 @@ pub use self::{
         plan::{Correction, CorrectionRule, Plan, SchemaProblem},
     },
     context::{
-        Budget, CallAddress, CallId, CallSink, ClientInfo, ConfirmationAnswer, LogLevel, LogLine, Needed,
-        Progress, Provided, ReadonlyContext, RunContext, Spent, ToolContext, Trigger, WithCallId,
+        Budget, BudgetUsage, CallAddress, CallId, CallSink, ClientInfo, ConfirmationAnswer, Dependency,
+        LogLevel, LogLine, Progress, ProvidedValues, ReadonlyContext, RunContext, ToolContext, Trigger,
+        WithCallId,
     },
     definition::ToolDefinition,
     error::{ErrorKind, ToolError},
@@ -53,11 +54,11 @@ pub use self::{
     name::{InvalidName, ToolName},
     nearest::{Names, closest, nearest},
     output::{Actions, Blob, Bytes, Content, Resource, ResourceBody, ToolOutput},
-    registration::{Method, Registration, Site},
+    registration::{Method, Registration, SourceLocation},
     request::{
         AddedMessage, ModelRequest, RequestAdditions, RequestFn, RequestHook, SharedRequestHook, request_fn,
     },
     schema::{InputSchema, OutputSchema, SchemaError, constraint},
-    state::{Lifetime, State},
-    tool::{Answers, OnRequest, PrepareArguments, Prepared, Run, Running, StaticToolSet, Tool},
+    state::{State, StateScope},
+    tool::{BoxFuture, Checks, OnRequest, PrepareArguments, Prepared, Run, StaticToolSet, Tool},
 };

@@ -12,7 +12,7 @@ use crate::{
 
 /// Where a tool is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Site {
+pub struct SourceLocation {
     /// The file, as the compiler was given it.
     pub file: &'static str,
     /// The line, from 1.
@@ -21,7 +21,7 @@ pub struct Site {
     pub module: &'static str,
 }
 
-impl fmt::Display for Site {
+impl fmt::Display for SourceLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.file, self.line)
     }
@@ -60,7 +60,7 @@ impl Registration {
 
     /// Where the tool is written.
     #[must_use]
-    pub fn site(&self) -> Site {
+    pub fn site(&self) -> SourceLocation {
         self.spec.site
     }
 
@@ -113,7 +113,7 @@ impl Method {
 
     /// Where the tool is written.
     #[must_use]
-    pub fn site(&self) -> Site {
+    pub fn site(&self) -> SourceLocation {
         self.spec.site
     }
 

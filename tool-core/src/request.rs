@@ -9,7 +9,7 @@ use std::{
 
 use serde_json::{Map, Value};
 
-use crate::{RunContext, Running, ToolError, guarded::Guarded};
+use crate::{BoxFuture, RunContext, ToolError, guarded::Guarded};
 
 /// A request that is about to be sent to a model, as those see it who may add to it: the tools of the request, by
 /// [`Tool::on_request`](crate::Tool::on_request), and each [`RequestHook`]. A handle that is cheap to clone.
@@ -252,12 +252,12 @@ impl<F> fmt::Debug for RequestFn<F> {
 pub struct SharedRequestHook(Arc<Guarded<Box<dyn Erased>>>);
 
 trait Erased: Send + Sync {
-    fn add(&self, request: ModelRequest) -> Running<'_, Result<(), ToolError>>;
+    fn add(&self, request: ModelRequest) -> BoxFuture<'_, Result<(), ToolError>>;
     fn called(&self) -> &str;
 }
 
 impl<H: RequestHook> Erased for H {
-    fn add(&self, request: ModelRequest) -> Running<'_, Result<(), ToolError>> {
+    fn add(&self, request: ModelRequest) -> BoxFuture<'_, Result<(), ToolError>> {
         Box::pin(self.on_request(request))
     }
 
@@ -273,7 +273,7 @@ impl SharedRequestHook {
     }
 
     /// As [`RequestHook::on_request`], in a box.
-    pub fn asked(&self, request: ModelRequest) -> Running<'_, Result<(), ToolError>> {
+    pub fn asked(&self, request: ModelRequest) -> BoxFuture<'_, Result<(), ToolError>> {
         match self.0.get() {
             Some(hook) => hook.add(request),
             // It is taken nowhere.

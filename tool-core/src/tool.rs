@@ -14,17 +14,18 @@ use serde_json::{Map, Value};
 pub use self::prepared::Prepared;
 pub(crate) use self::prepared::corrected;
 use crate::{
-    Arguments, Method, ModelRequest, Needed, Site, ToolContext, ToolDefinition, ToolError, ToolOutput,
+    Arguments, Dependency, Method, ModelRequest, SourceLocation, ToolContext, ToolDefinition, ToolError,
+    ToolOutput,
 };
 
 /// A future in a box.
-pub type Running<'a, T = Result<ToolOutput, ToolError>> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+pub type BoxFuture<'a, T = Result<ToolOutput, ToolError>> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// What may be done to arguments before they are checked: rename, drop or fill properties.
 pub type PrepareArguments = fn(&mut Map<String, Value>) -> Result<(), ToolError>;
 
 /// A function that adds to a request that is about to be sent to a model.
-pub type OnRequest = fn(ModelRequest) -> Running<'static, Result<(), ToolError>>;
+pub type OnRequest = fn(ModelRequest) -> BoxFuture<'static, Result<(), ToolError>>;
 
 /// Something that a model can call.
 ///
@@ -74,7 +75,7 @@ pub trait Tool: Send + Sync {
     }
 
     /// The types whose values the tool takes from the context.
-    fn needs(&self) -> &[Needed] {
+    fn needs(&self) -> &[Dependency] {
         &[]
     }
 
@@ -85,7 +86,7 @@ pub trait Tool: Send + Sync {
     }
 
     /// Where the tool is written, where that is known.
-    fn site(&self) -> Option<Site> {
+    fn site(&self) -> Option<SourceLocation> {
         None
     }
 
@@ -105,7 +106,7 @@ pub trait Tool: Send + Sync {
     /// ```
     /// use serde_json::json;
     /// use tool_core::{
-    ///     Answers, Arguments, InputSchema, Metadata, Permission, Prepared, Tool, ToolDefinition, ToolError, ToolName,
+    ///     Checks, Arguments, InputSchema, Metadata, Permission, Prepared, Tool, ToolDefinition, ToolError, ToolName,
     ///     ToolOutput,
     /// };
     ///
@@ -124,8 +125,8 @@ pub trait Tool: Send + Sync {
     ///         }))
     ///     }
     ///
-    ///     fn answers(&self) -> Answers {
-    ///         Answers { permission: true, ..Answers::NONE }
+    ///     fn checks(&self) -> Checks {
+    ///         Checks { permission: true, ..Checks::NONE }
     ///     }
     /// }
     ///
@@ -140,8 +141,8 @@ pub trait Tool: Send + Sync {
     /// ```
     ///
     /// [`Confirmation::Sometimes`]: crate::Confirmation::Sometimes
-    fn answers(&self) -> Answers {
-        Answers::NONE
+    fn checks(&self) -> Checks {
+        Checks::NONE
     }
 
     /// Returns `true` if the tool has `retry(..)`, and none of its own errors can be known to be temporary.
@@ -158,7 +159,7 @@ pub trait Tool: Send + Sync {
     /// # Errors
     ///
     /// If the request must not be sent without what could not be added.
-    fn on_request(&self, request: ModelRequest) -> Running<'_, Result<(), ToolError>> {
+    fn on_request(&self, request: ModelRequest) -> BoxFuture<'_, Result<(), ToolError>> {
         let _ = request;
         Box::pin(std::future::ready(Ok(())))
     }
@@ -169,12 +170,16 @@ pub trait Tool: Send + Sync {
     /// # Errors
     ///
     /// If the arguments do not fit.
-    fn start<'a>(&'a self, arguments: Arguments<'a>, cx: &'a ToolContext) -> Result<Running<'a>, ToolError> {
+    fn start<'a>(
+        &'a self,
+        arguments: Arguments<'a>,
+        cx: &'a ToolContext,
+    ) -> Result<BoxFuture<'a>, ToolError> {
         Ok(self.prepare(arguments)?.run(cx))
     }
 
     /// As [`start`](Self::start), where an error is a result like any other.
-    fn call<'a>(&'a self, arguments: Arguments<'a>, cx: &'a ToolContext) -> Running<'a> {
+    fn call<'a>(&'a self, arguments: Arguments<'a>, cx: &'a ToolContext) -> BoxFuture<'a> {
         self.start(arguments, cx).unwrap_or_else(|error| Box::pin(std::future::ready(Err(error))))
     }
 }
@@ -188,7 +193,11 @@ impl<T: Tool + ?Sized> Tool for Arc<T> {
         (**self).prepare(arguments)
     }
 
-    fn start<'a>(&'a self, arguments: Arguments<'a>, cx: &'a ToolContext) -> Result<Running<'a>, ToolError> {
+    fn start<'a>(
+        &'a self,
+        arguments: Arguments<'a>,
+        cx: &'a ToolContext,
+    ) -> Result<BoxFuture<'a>, ToolError> {
         (**self).start(arguments, cx)
     }
 
@@ -196,7 +205,7 @@ impl<T: Tool + ?Sized> Tool for Arc<T> {
         (**self).holds_arguments()
     }
 
-    fn needs(&self) -> &[Needed] {
+    fn needs(&self) -> &[Dependency] {
         (**self).needs()
     }
 
@@ -204,7 +213,7 @@ impl<T: Tool + ?Sized> Tool for Arc<T> {
         (**self).prepare_arguments()
     }
 
-    fn site(&self) -> Option<Site> {
+    fn site(&self) -> Option<SourceLocation> {
         (**self).site()
     }
 
@@ -212,29 +221,29 @@ impl<T: Tool + ?Sized> Tool for Arc<T> {
         (**self).is_external()
     }
 
-    fn answers(&self) -> Answers {
-        (**self).answers()
+    fn checks(&self) -> Checks {
+        (**self).checks()
     }
 
     fn retries_blindly(&self) -> bool {
         (**self).retries_blindly()
     }
 
-    fn on_request(&self, request: ModelRequest) -> Running<'_, Result<(), ToolError>> {
+    fn on_request(&self, request: ModelRequest) -> BoxFuture<'_, Result<(), ToolError>> {
         (**self).on_request(request)
     }
 }
 
-/// The questions that each call of a tool answers by itself: see [`Tool::answers`].
+/// The questions that each call of a tool answers by itself: see [`Tool::checks`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Answers {
+pub struct Checks {
     /// [`Prepared::wants_confirmation`].
     pub confirmation: bool,
     /// [`Prepared::permission`].
     pub permission: bool,
 }
 
-impl Answers {
+impl Checks {
     /// No question.
     pub const NONE: Self = Self { confirmation: false, permission: false };
 

@@ -108,7 +108,7 @@ impl Detached {
 enum Stage {
     /// It waits for a thread.
     Waiting,
-    Running,
+    BoxFuture,
     Over,
     /// Nobody waits for it any more.
     Left,
@@ -144,7 +144,7 @@ impl Drop for Waiting {
     fn drop(&mut self) {
         let mut stage = self.body.stage();
         let was = std::mem::replace(&mut *stage, Stage::Left);
-        if was != Stage::Running {
+        if was != Stage::BoxFuture {
             return;
         }
         let detached = self.body.detached.as_ref().map(|it| {
@@ -171,7 +171,7 @@ impl OnThread {
         if *stage == Stage::Left {
             return None;
         }
-        *stage = Stage::Running;
+        *stage = Stage::BoxFuture;
         drop(stage);
         Some(Self(body))
     }

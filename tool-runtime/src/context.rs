@@ -5,6 +5,6 @@
 
 #[doc(inline)]
 pub use tool_core::{
-    Budget, CallSink, ClientInfo, ConfirmationAnswer, Lifetime, LogLevel, LogLine, Needed, Progress,
-    Provided, ReadonlyContext, RunContext, Spent, State, ToolContext, Trigger, WithCallId,
+    Budget, BudgetUsage, CallSink, ClientInfo, ConfirmationAnswer, Dependency, LogLevel, LogLine, Progress,
+    ProvidedValues, ReadonlyContext, RunContext, State, StateScope, ToolContext, Trigger, WithCallId,
 };

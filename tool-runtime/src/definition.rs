@@ -6,6 +6,6 @@
 
 #[doc(inline)]
 pub use tool_core::{
-    Answers, Confirmation, ContentHash, FunctionTool, InvalidHash, InvalidName, Merge, Metadata, Method,
+    Checks, Confirmation, ContentHash, FunctionTool, InvalidHash, InvalidName, Merge, Metadata, Method,
     Permission, PrepareArguments, Prepared, Retry, Tool, ToolDefinition, ToolName,
 };

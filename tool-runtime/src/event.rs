@@ -36,7 +36,7 @@ use crate::{ToolCall, ToolResult, millis, policy::ApprovalRequest};
 /// let executor = Executor::new(Registry::builder().tool::<wave>().build()?);
 /// let mut listener = executor.subscribe();
 /// let run = RunContext::new().with_agent("greeter");
-/// executor.batch(vec![ToolCall::new("wave", "{}")]).within(run).run().await;
+/// executor.batch(vec![ToolCall::new("wave", "{}")]).with_run(run).run().await;
 ///
 /// while let Some(event) = listener.try_next() {
 ///     let event = event?;
@@ -107,7 +107,7 @@ pub enum EventKind {
         /// The event of the run below, with that run's id and agent.
         event: Arc<ToolEvent>,
     },
-    /// The call is left to the caller, who answers it by [`answer`](crate::Executor::answer).
+    /// The call is left to the caller, who answers it by [`answer`](crate::Executor::submit_result).
     External {
         /// The call; values of secret parameters are replaced.
         call: Arc<ToolCall>,

@@ -73,11 +73,11 @@ pub mod hook;
 mod millis;
 pub mod open_calls;
 pub mod output;
+mod panic_barrier;
 pub mod pin;
 pub mod policy;
 pub mod request;
 pub mod schema;
-mod shield;
 mod telemetry;
 #[cfg(feature = "testing")]
 pub mod testing;
@@ -92,7 +92,7 @@ pub use serde_json;
 pub use tokio_util::sync::CancellationToken;
 #[doc(inline)]
 pub use tool_core::{
-    Content, ErrorKind, Run, RunContext, Running, State, Tool, ToolContext, ToolDefinition, ToolError,
+    BoxFuture, Content, ErrorKind, Run, RunContext, State, Tool, ToolContext, ToolDefinition, ToolError,
     ToolName, ToolOutput,
 };
 #[doc = include_str!("docs/tool.md")]

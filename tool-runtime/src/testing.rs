@@ -41,7 +41,7 @@ use std::{
 use serde_json::json;
 use tokio::sync::Semaphore;
 use tool_core::{
-    Arguments, InputSchema, Metadata, Prepared, Running, Tool, ToolContext, ToolDefinition, ToolError,
+    Arguments, BoxFuture, InputSchema, Metadata, Prepared, Tool, ToolContext, ToolDefinition, ToolError,
     ToolName, ToolOutput,
 };
 
@@ -180,7 +180,7 @@ impl Tool for ScriptedTool {
 }
 
 impl Step {
-    fn run(self, cx: &ToolContext) -> Running<'_> {
+    fn run(self, cx: &ToolContext) -> BoxFuture<'_> {
         match self {
             Self::Give(output) => Box::pin(ready(Ok(output))),
             Self::Update(updates, output) => Box::pin(async move {

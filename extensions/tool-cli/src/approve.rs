@@ -63,7 +63,7 @@ impl Approve {
         let writing =
             tools.definitions().iter().filter(|it| self == Self::ReadOnly && !it.metadata().is_read_only());
         let why = "only read-only tools may run (`--approve read-only`)";
-        let rules: Vec<_> = writing.map(|it| Rule::deny(it.name().as_str()).because(why)).collect();
+        let rules: Vec<_> = writing.map(|it| Rule::deny(it.name().as_str()).reason(why)).collect();
         let permission = move |request: &PermissionRequest<'_>| {
             let metadata = request.metadata();
             match self {

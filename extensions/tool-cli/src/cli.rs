@@ -9,7 +9,7 @@ use std::{
     process::ExitCode,
 };
 
-use tool_runtime::{policy::Reveal, registry::RegistryBuilder};
+use tool_runtime::{policy::Escape, registry::RegistryBuilder};
 
 use crate::{
     Command, Exit, Failure, Program, Provides,
@@ -100,7 +100,7 @@ impl Cli {
             write(&escaped(&info.to_string()));
             let backtrace = Backtrace::capture();
             if backtrace.status() == BacktraceStatus::Captured {
-                write(&Reveal::LINES.text(&format!("{backtrace}\n")));
+                write(&Escape::LINES.text(&format!("{backtrace}\n")));
             }
         }));
         self.run(env::args_os()).code().into()

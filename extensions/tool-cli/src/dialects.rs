@@ -31,7 +31,7 @@ pub(crate) fn detected(tools: &Registry, text: &str) -> Result<(Dialect, Vec<Too
     let mut unreadable = None;
     let mut candidates: Vec<(Dialect, Vec<ToolCall>)> = Vec::new();
     for dialect in Dialect::all() {
-        match input::calls(&dialect.bind(tools), text) {
+        match input::calls(&dialect.bind_tools(tools), text) {
             Ok(calls) => candidates.push((dialect, calls)),
             Err(failure) => unreadable = Some(failure),
         }
@@ -70,6 +70,6 @@ fn is_same(tools: &Registry, one: &(Dialect, Vec<ToolCall>), other: &(Dialect, V
     };
     let results: Vec<_> =
         one.1.iter().map(|call| ToolResult::new(call.id.clone(), &*call.name, Ok("".into()))).collect();
-    let written = |dialect: &Dialect| -> Value { dialect.bind(tools).results(&results) };
+    let written = |dialect: &Dialect| -> Value { dialect.bind_tools(tools).results(&results) };
     calls(&one.1) == calls(&other.1) && written(&one.0) == written(&other.0)
 }

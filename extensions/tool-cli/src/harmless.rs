@@ -1,8 +1,8 @@
 //! Limits for text of tools and models in messages.
 //!
-//! [`Reveal`] escapes characters, and a [`Page`](crate::page::Page) applies it to all text; this module limits the length.
+//! [`Escape`] escapes characters, and a [`Page`](crate::page::Page) applies it to all text; this module limits the length.
 
-use tool_runtime::policy::Reveal;
+use tool_runtime::policy::Escape;
 
 /// The limit of a name, a value or a message within a line, in characters.
 const IN_A_LINE: usize = 300;
@@ -13,13 +13,13 @@ const LINES: usize = 60;
 
 /// Escapes and shortens `text` to a part of one line.
 pub(crate) fn in_a_line(text: &str) -> String {
-    Reveal::LINE.at_most(IN_A_LINE).text(text)
+    Escape::LINE.at_most(IN_A_LINE).text(text)
 }
 
 /// Escapes and shortens `text` with its line breaks. Lines after the first are indented, so that none of them looks like
 /// a message of the command line itself.
 pub(crate) fn inset(text: &str) -> String {
-    let shown = Reveal::LINES.at_most(IN_LINES).text(text.trim_end());
+    let shown = Escape::LINES.at_most(IN_LINES).text(text.trim_end());
     let count = shown.lines().count();
     let mut lines: Vec<_> = shown.lines().take(LINES).collect();
     let more = format!("[{} more lines]", count.saturating_sub(LINES));
@@ -31,7 +31,7 @@ pub(crate) fn inset(text: &str) -> String {
 
 /// Returns `true` if `text` is shown unchanged.
 pub(crate) fn is_plain(text: &str) -> bool {
-    Reveal::LINE.text(text) == text
+    Escape::LINE.text(text) == text
 }
 
 #[cfg(test)]

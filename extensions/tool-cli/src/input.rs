@@ -9,7 +9,7 @@ use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 use tool_runtime::{
     ToolCall,
-    dialect::{Bound, DialectError},
+    dialect::{BoundTools, DialectError},
 };
 
 use crate::{Failure, flags::Given, harmless::in_a_line};
@@ -44,7 +44,7 @@ fn standard_input() -> Result<String, Failure> {
 /// The calls of a response: one JSON value, or the events of a stream as server-sent events, as lines, or as a list.
 ///
 /// Values stay JSON text, so that numbers keep their digits.
-pub(crate) fn calls(bound: &Bound, text: &str) -> Result<Vec<ToolCall>, Failure> {
+pub(crate) fn calls(bound: &BoundTools, text: &str) -> Result<Vec<ToolCall>, Failure> {
     let events = match serde_json::from_str::<&RawValue>(text) {
         Ok(response) => {
             let events = serde_json::from_str::<Vec<&RawValue>>(text).unwrap_or_default();
@@ -109,7 +109,7 @@ mod tests {
         for name in ["anthropic", "gemini", "mcp", "openai-chat", "openai-responses"] {
             let text = fs::read_to_string(format!("{folder}/{name}.json")).unwrap();
             let dialect = Dialect::all().into_iter().find(|it| it.name() == name).unwrap();
-            let bound = dialect.bind(&tools);
+            let bound = dialect.bind_tools(&tools);
             for case in serde_json::from_str::<Vec<Value>>(&text).unwrap() {
                 let mut forms = vec![case.get("response").or(case.get("events")).unwrap().to_string()];
                 if let Some(events) = case.get("events").and_then(Value::as_array) {
@@ -137,7 +137,7 @@ mod tests {
         let call = r#"{"functionCall": {"name": "add", "args": {"a": 1.10, "b": 12345678901234567890123}}}"#;
         let response =
             format!(r#"{{"candidates": [{{"content": {{"parts": [{call}]}}, "finishReason": "STOP"}}]}}"#);
-        let bound = Dialect::gemini().bind(&Registry::builder().build().unwrap());
+        let bound = Dialect::gemini().bind_tools(&Registry::builder().build().unwrap());
         for form in [response.clone(), format!("[{response}]"), format!("data: {response}\n\n")] {
             let calls = calls(&bound, &form).unwrap();
             assert_eq!(calls[0].arguments.as_str(), r#"{"a":1.10,"b":12345678901234567890123}"#, "{form}");

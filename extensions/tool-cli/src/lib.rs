@@ -84,7 +84,7 @@
 //!
 //! # Text of tools and models
 //!
-//! Names, descriptions, arguments, results, errors, updates and progress messages are shown by [`Reveal`]: escape sequences,
+//! Names, descriptions, arguments, results, errors, updates and progress messages are shown by [`Escape`]: escape sequences,
 //! control characters, and invisible characters or those that change the direction of text are escaped, such as
 //! `\u{202e}`; joiners and variation selectors outside of emoji are, too. Only the command line itself adds colours. Text
 //! within a line is limited to 300 characters, and a message to 8000 characters in 60 lines, followed by the number of
@@ -94,7 +94,7 @@
 //! A question is the last text on the terminal, below the arguments of the call, which are shortened to fit a screen;
 //! nothing else is written before the answer. Keys that were pressed before the question do not answer it.
 //!
-//! [`Reveal`]: tool_runtime::policy::Reveal
+//! [`Escape`]: tool_runtime::policy::Escape
 //!
 //! # Exit codes
 //!

@@ -4,7 +4,7 @@ use anstyle::{AnsiColor, Style};
 use comfy_table::{
     Attribute, Cell, Color, ColumnConstraint, ContentArrangement, Table, Width, presets::NOTHING,
 };
-use tool_runtime::policy::Reveal;
+use tool_runtime::policy::Escape;
 
 /// The limit of a cell, in characters.
 const CELL: usize = 600;
@@ -33,7 +33,7 @@ impl Look {
     }
 
     fn cell(self, text: &str) -> Cell {
-        let cell = Cell::new(Reveal::LINE.at_most(CELL).text(text));
+        let cell = Cell::new(Escape::LINE.at_most(CELL).text(text));
         match self {
             Self::Plain => cell,
             Self::Heading => cell.add_attributes(vec![Attribute::Bold, Attribute::Underlined]),
@@ -66,7 +66,7 @@ impl Page {
 
     /// Adds text with its line breaks.
     pub(crate) fn add(&mut self, text: &str) -> &mut Self {
-        self.text.push_str(&Reveal::LINES.text(text));
+        self.text.push_str(&Escape::LINES.text(text));
         self
     }
 
@@ -79,12 +79,12 @@ impl Page {
     /// Adds text with its line breaks, and breaks long lines between words.
     pub(crate) fn add_wrapped(&mut self, text: &str) -> &mut Self {
         // Escaped before it is broken: escapes are wider.
-        self.add(&wrapped(&Reveal::LINES.text(text), self.width, ""))
+        self.add(&wrapped(&Escape::LINES.text(text), self.width, ""))
     }
 
     /// Adds a text as a part of a line.
     pub(crate) fn paint(&mut self, look: Look, text: &str) -> &mut Self {
-        let (text, style) = (Reveal::LINE.text(text), look.style());
+        let (text, style) = (Escape::LINE.text(text), look.style());
         if self.colours && !text.is_empty() && look != Look::Plain {
             self.text.push_str(&format!("{style}{text}{style:#}"));
         } else {
@@ -95,7 +95,7 @@ impl Page {
 
     /// Adds an indented line that begins with a styled word, and breaks it between words.
     pub(crate) fn add_item(&mut self, look: Look, word: &str, rest: &str) -> &mut Self {
-        let line = wrapped(&Reveal::LINE.text(&format!("  {word}{rest}")), self.width, "      ");
+        let line = wrapped(&Escape::LINE.text(&format!("  {word}{rest}")), self.width, "      ");
         let rest = line.strip_prefix("  ").and_then(|line| line.strip_prefix(word));
         match rest {
             Some(rest) => self.add("  ").paint(look, word).add(rest),
@@ -106,7 +106,7 @@ impl Page {
 
     /// Adds an indented line below an item.
     pub(crate) fn add_under(&mut self, text: &str) -> &mut Self {
-        let line = wrapped(&Reveal::LINE.text(&format!("    {text}")), self.width, "      ");
+        let line = wrapped(&Escape::LINE.text(&format!("    {text}")), self.width, "      ");
         self.add(&line).add("\n")
     }
 

@@ -13,7 +13,7 @@ use clap::{
 use tokio::runtime::Runtime;
 use tool_runtime::{
     Registry,
-    policy::Reveal,
+    policy::Escape,
     registry::{BuildError, RegistryBuilder},
 };
 
@@ -244,7 +244,7 @@ fn with_free_aliases(commands: &[clap::Command], at: usize) -> clap::Command {
 /// A part of a message of `clap`, with control characters escaped: it may repeat the command line.
 fn escaped(kind: ContextKind, value: &ContextValue) -> ContextValue {
     let text = |text: &StyledStr| match kind {
-        ContextKind::Usage => Reveal::LINES.text(&text.to_string()),
+        ContextKind::Usage => Escape::LINES.text(&text.to_string()),
         _ => in_a_line(&text.to_string()),
     };
     match value {

@@ -6,7 +6,7 @@
 
 use std::io;
 
-use tool_runtime::policy::{ApprovalRequest, Cause, Reveal};
+use tool_runtime::policy::{ApprovalCause, ApprovalRequest, Escape};
 
 use crate::{
     flags::members,
@@ -37,7 +37,7 @@ impl Question {
         let is_brief = brief.as_str() == full.as_str();
         let asked = |mut page: Page, more: &str| {
             let name = in_a_line(&request.call.name);
-            let what = if request.cause == Cause::Tool { "Answer yes to" } else { "Run" };
+            let what = if request.cause == ApprovalCause::Tool { "Answer yes to" } else { "Run" };
             page.paint(Look::Name, &format!("{what} `{name}`?")).add(&format!(" [y/N{more}] "));
             page
         };
@@ -84,15 +84,15 @@ fn forget_keys() {
 fn described(request: &ApprovalRequest, mut page: Page, in_full: bool) -> Page {
     let name = in_a_line(&request.call.name);
     page.add("The call of ").paint(Look::Name, &format!("`{name}`")).add(match request.cause {
-        Cause::Tool => " asks:\n",
+        ApprovalCause::Tool => " asks:\n",
         _ => " requires approval:\n",
     });
     let shown = |text: &str, most: usize| {
-        let how = if in_full { Reveal::LINE } else { Reveal::LINE.at_most(most) };
+        let how = if in_full { Escape::LINE } else { Escape::LINE.at_most(most) };
         how.text(text)
     };
     // A tool that always requires confirmation has no hint of its own.
-    if request.cause != Cause::Confirmation {
+    if request.cause != ApprovalCause::Confirmation {
         page.add(&format!("  {}\n", shown(&request.hint, ARGUMENT)));
     }
     let mut room = ARGUMENTS;

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, ops::Range};
 
 use console::measure_text_width;
 use serde_json::value::RawValue;
-use tool_runtime::{ToolError, policy::Reveal, schema::Violation};
+use tool_runtime::{ToolError, policy::Escape, schema::Violation};
 
 use crate::{
     flags::{Given, Property, flag},
@@ -121,7 +121,7 @@ fn mark(page: &mut Page, width: usize, given: &Given, range: Range<usize>) {
     let place = in_a_line(&place);
     let room = width.saturating_sub(4 + measure_text_width(&place)).max(20);
     // Escapes are wider than the characters.
-    let escaped = |text: &str| Reveal::LINE.text(&text.replace('\t', " "));
+    let escaped = |text: &str| Escape::LINE.text(&text.replace('\t', " "));
     let (before, value, after) = window(&escaped(before), &escaped(value), &escaped(after), room);
     let blanks = 4 + measure_text_width(&place) + measure_text_width(&before);
     let marks = "^".repeat(measure_text_width(&value).max(1));

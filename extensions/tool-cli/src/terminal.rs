@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use tool_runtime::policy::Reveal;
+use tool_runtime::policy::Escape;
 
 use crate::{
     Failure,
@@ -88,13 +88,13 @@ impl Terminal {
 
     /// Writes a text to the standard output: escaped on a terminal, unchanged in a pipe.
     pub(crate) fn print_text(&self, text: &str) -> Result<(), Failure> {
-        if self.is_terminal { write_out(&Reveal::LINES.text(text)) } else { write_out(text) }
+        if self.is_terminal { write_out(&Escape::LINES.text(text)) } else { write_out(text) }
     }
 
     /// Writes JSON to the standard output, with invisible characters as escapes. On a terminal, the number of characters
     /// takes the place of long base64.
     pub(crate) fn print_json(&self, json: &str) -> Result<(), Failure> {
-        let json = Reveal::json(json);
+        let json = Escape::json(json);
         if self.is_terminal { write_out(&without_base64(&json)) } else { write_out(&json) }
     }
 
@@ -105,7 +105,7 @@ impl Terminal {
 
     /// Writes JSON to the standard error.
     pub(crate) fn tell_json(&self, json: &str) {
-        self.stage.tell(&(Reveal::json(json) + "\n"));
+        self.stage.tell(&(Escape::json(json) + "\n"));
     }
 
     /// Writes an error. Text of others in `message` must be [inset] by the caller.

@@ -115,7 +115,7 @@ pub(crate) async fn watched(
     mut streamed: Option<&mut Streamed<'_>>,
 ) -> Vec<CallOutcome> {
     let stop = CancellationToken::new();
-    let mut stream = batch.within(RunContext::new().with_cancellation(stop.clone())).stream();
+    let mut stream = batch.with_run(RunContext::new().with_cancellation(stop.clone())).stream();
     let mut interrupted = pin!(ctrl_c());
     tokio::spawn(end_at_once());
     let (mut listening, mut outcomes) = (true, Vec::new());

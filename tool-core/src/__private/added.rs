@@ -2,7 +2,7 @@
 
 use std::future::{Future, ready};
 
-use crate::{Running, ToolError};
+use crate::{BoxFuture, ToolError};
 
 /// What the function gave: decided by its type, as the result of a tool is.
 pub struct Added<T>(pub T);
@@ -26,27 +26,27 @@ impl<E: Into<ToolError>> Addition for Result<(), E> {
 
 impl Added<()> {
     #[must_use]
-    pub fn running(self) -> Running<'static, Result<(), ToolError>> {
+    pub fn running(self) -> BoxFuture<'static, Result<(), ToolError>> {
         Box::pin(ready(Ok(())))
     }
 }
 
 impl<E: Into<ToolError>> Added<Result<(), E>> {
-    pub fn running(self) -> Running<'static, Result<(), ToolError>> {
+    pub fn running(self) -> BoxFuture<'static, Result<(), ToolError>> {
         Box::pin(ready(self.0.added()))
     }
 }
 
 /// A function that is `async`.
 pub trait AddedLater {
-    fn running(self) -> Running<'static, Result<(), ToolError>>;
+    fn running(self) -> BoxFuture<'static, Result<(), ToolError>>;
 }
 
 impl<F> AddedLater for Added<F>
 where
     F: Future<Output: Addition> + Send + 'static,
 {
-    fn running(self) -> Running<'static, Result<(), ToolError>> {
+    fn running(self) -> BoxFuture<'static, Result<(), ToolError>> {
         Box::pin(async move { self.0.await.added() })
     }
 }

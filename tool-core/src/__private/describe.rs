@@ -11,14 +11,14 @@ use super::{
     slot::SlotList,
 };
 use crate::{
-    InputSchema, Needed, OutputSchema, SchemaError,
+    Dependency, InputSchema, OutputSchema, SchemaError,
     schema::{ALIASES, Closing, FILLS, Given, Purpose, canonical_output, input_generator, with_definitions},
 };
 
 /// What a function takes: from the model, and from the program.
 pub(crate) struct Description {
     pub(crate) input_schema: InputSchema,
-    pub(crate) needs: Vec<Needed>,
+    pub(crate) needs: Vec<Dependency>,
 }
 
 /// Describes a function from its `slots`, which belong to the parameters of `spec`, in that order.

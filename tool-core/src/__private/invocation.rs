@@ -4,7 +4,7 @@ use std::{borrow::Cow, future::Future};
 
 use super::{Slots, slot::Slot};
 use crate::{
-    Arguments, FunctionTool, Permission, Running, ToolContext, ToolError, ToolOutput, tool::corrected,
+    Arguments, BoxFuture, FunctionTool, Permission, ToolContext, ToolError, ToolOutput, tool::corrected,
 };
 
 /// What a running function may reach: the text that its borrowed parameters point into, and the
@@ -64,7 +64,7 @@ pub trait Invocation: Send {
 
     fn permission(&self, call: &Call<'_>) -> Result<Permission, ToolError>;
 
-    fn run<'a>(self: Box<Self>, call: Call<'a>) -> Running<'a>;
+    fn run<'a>(self: Box<Self>, call: Call<'a>) -> BoxFuture<'a>;
 }
 
 pub type Boxed = Box<dyn Invocation>;
@@ -87,7 +87,7 @@ pub struct Start<'u, 'a> {
 /// What became of it.
 pub enum Used<'a> {
     Kept(Boxed),
-    Running(Result<Running<'a>, ToolError>),
+    BoxFuture(Result<BoxFuture<'a>, ToolError>),
 }
 
 /// An [`Invocation`] made of slots and a closure.
@@ -105,7 +105,7 @@ type Question<S, T> = fn(&S, &Call<'_>) -> Result<T, ToolError>;
 pub fn invocation<'a, S, R>(using: Using<'_, 'a>, slots: S, run: R) -> Used<'a>
 where
     S: Slots,
-    R: for<'r> FnOnce(S, Call<'r>) -> Running<'r> + Send + 'static,
+    R: for<'r> FnOnce(S, Call<'r>) -> BoxFuture<'r> + Send + 'static,
 {
     guarded(using, slots, run, never, allow)
 }
@@ -120,13 +120,13 @@ pub fn guarded<'a, S, R>(
 ) -> Used<'a>
 where
     S: Slots,
-    R: for<'r> FnOnce(S, Call<'r>) -> Running<'r> + Send + 'static,
+    R: for<'r> FnOnce(S, Call<'r>) -> BoxFuture<'r> + Send + 'static,
 {
     match using {
         Using::Keep => Used::Kept(Box::new(Function { slots, run, confirm, permission })),
         Using::Run(Start { tool, mut arguments, cx }) => {
             let filled = slots.visit(|slots| tool.fill(slots, &mut arguments));
-            Used::Running(filled.map(|()| {
+            Used::BoxFuture(filled.map(|()| {
                 let (text, corrections) = arguments.into_parts();
                 corrected(run(slots, Call::new(text, cx)), corrections)
             }))
@@ -147,7 +147,7 @@ pub fn allow<S>(_: &S, _: &Call<'_>) -> Result<Permission, ToolError> {
 impl<S, R> Invocation for Function<S, R>
 where
     S: Slots,
-    R: for<'a> FnOnce(S, Call<'a>) -> Running<'a> + Send + 'static,
+    R: for<'a> FnOnce(S, Call<'a>) -> BoxFuture<'a> + Send + 'static,
 {
     fn slots(&mut self, visit: &mut dyn FnMut(&mut [&mut dyn Slot])) {
         self.slots.visit(visit);
@@ -161,13 +161,13 @@ where
         (self.permission)(&self.slots, call)
     }
 
-    fn run<'a>(self: Box<Self>, call: Call<'a>) -> Running<'a> {
+    fn run<'a>(self: Box<Self>, call: Call<'a>) -> BoxFuture<'a> {
         (self.run)(self.slots, call)
     }
 }
 
 /// Boxes the future of a call. A future that is not `Send` is reported here.
-pub fn boxed<'a, F>(future: F) -> Running<'a>
+pub fn boxed<'a, F>(future: F) -> BoxFuture<'a>
 where
     F: Future<Output = Result<ToolOutput, ToolError>> + Send + 'a,
 {

@@ -49,8 +49,8 @@ pub(crate) use self::{
     items::{Merged, Outputs, Part, Together, collect},
 };
 pub use crate::{
-    FunctionTool, Method, Needed, Permission, Registration, Retry, Run, Site, StaticToolSet, ToolContext,
-    ToolError,
+    Dependency, FunctionTool, Method, Permission, Registration, Retry, Run, SourceLocation, StaticToolSet,
+    ToolContext, ToolError,
     arguments::ExactValue,
     context::{Attributes, current_grace, within_call, within_grace},
     guarded::{Guarded, caught, discard},

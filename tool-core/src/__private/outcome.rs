@@ -19,7 +19,7 @@ use super::{
     Call,
     items::{Part, Together, collect},
 };
-use crate::{Running, ToolError, ToolOutput};
+use crate::{BoxFuture, ToolError, ToolOutput};
 
 /// A result on its way: stands for its type, so that the value can be moved.
 pub struct Tag<T>(PhantomData<fn() -> T>);
@@ -228,7 +228,7 @@ pub(super) mod traits {
 /// What a success became, whatever its type: so that what awaits it is `Send` for every type.
 pub enum Ending<'c> {
     Now(Result<ToolOutput, ToolError>),
-    Later(Running<'c>),
+    Later(BoxFuture<'c>),
 }
 
 /// What is done with an item where there are none: never called.

@@ -19,7 +19,7 @@ use super::{
     text::{Borrowed, Reading, TextView},
 };
 use crate::{
-    ErrorKind, Needed, ToolContext, ToolError,
+    Dependency, ErrorKind, ToolContext, ToolError,
     arguments::plan::{Checked, Refusal},
 };
 
@@ -37,7 +37,7 @@ pub enum Source {
         fills: Option<bool>,
     },
     /// The program.
-    Program(Needed),
+    Program(Dependency),
     /// The call itself.
     Call,
 }
@@ -321,12 +321,12 @@ impl<T: Argument> Slot for OptionalSlice<T> {
 /// program can provide is one message, at the place where the slot is made.
 pub struct TheProvided<T: ?Sized> {
     find: fn(&ToolContext) -> Result<&T, ToolError>,
-    needed: fn() -> Needed,
+    needed: fn() -> Dependency,
 }
 
 impl<T: ?Sized + Provides> TheProvided<T> {
     pub(super) fn new() -> Self {
-        Self { find: ToolContext::require::<T>, needed: Needed::of::<T> }
+        Self { find: ToolContext::require::<T>, needed: Dependency::of::<T> }
     }
 }
 

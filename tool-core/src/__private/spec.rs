@@ -4,7 +4,9 @@ use schemars::{Schema, SchemaGenerator};
 use serde_json::Value;
 
 use super::{Constraint, of::Described};
-use crate::{Confirmation, Metadata, Needed, OnRequest, PrepareArguments, Registration, Retry, Site};
+use crate::{
+    Confirmation, Dependency, Metadata, OnRequest, PrepareArguments, Registration, Retry, SourceLocation,
+};
 
 /// A type that stands for one tool: `Registry::builder().tool::<T>()`.
 #[diagnostic::on_unimplemented(
@@ -24,7 +26,7 @@ pub struct Spec {
     pub name: &'static str,
     pub title: Option<&'static str>,
     pub description: &'static str,
-    pub site: Site,
+    pub site: SourceLocation,
     pub parameters: &'static [Parameter],
     pub output: Option<fn(&mut SchemaGenerator) -> Described>,
     /// Returns `true` if the function returns a stream; given where `output` is not.
@@ -54,7 +56,7 @@ pub struct Spec {
     pub trust: Option<&'static str>,
     pub meta: &'static [(&'static str, MakeValue)],
     pub examples: &'static [MakeValue],
-    pub needs: &'static [fn() -> Needed],
+    pub needs: &'static [fn() -> Dependency],
     pub prepare: Option<PrepareArguments>,
     pub on_request: Option<OnRequest>,
 }
@@ -121,7 +123,7 @@ impl Spec {
     /// At compile time, if the description is empty.
     #[must_use]
     #[expect(clippy::panic, reason = "evaluated by the compiler, in an expansion")]
-    pub const fn new(name: &'static str, description: &'static str, site: Site) -> Self {
+    pub const fn new(name: &'static str, description: &'static str, site: SourceLocation) -> Self {
         if description.is_empty() {
             panic!("a tool needs a description; this one is empty");
         }
@@ -241,6 +243,10 @@ impl IntoSchema for &str {
 #[macro_export]
 macro_rules! site {
     () => {
-        $crate::Site { file: ::core::file!(), line: ::core::line!(), module: ::core::module_path!() }
+        $crate::SourceLocation {
+            file: ::core::file!(),
+            line: ::core::line!(),
+            module: ::core::module_path!(),
+        }
     };
 }

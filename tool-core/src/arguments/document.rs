@@ -10,7 +10,7 @@ use serde_json::{Map, Number, Value, map::Entry};
 use super::{
     Violation,
     json::{Fault, Numeral, Reader},
-    plan::place::Place,
+    plan::place::Location,
     violation::Findings,
 };
 
@@ -44,7 +44,7 @@ impl<'t> Document<'t> {
         };
         let room = text.len().saturating_mul(32);
         let mut reading = Reading { room, reader: Reader::new(text), document };
-        let value = reading.value(&Place::ROOT)?;
+        let value = reading.value(&Location::ROOT)?;
         if reading.reader.is_at_end() { Ok(Self { value, ..reading.document }) } else { Err(Fault::Syntax) }
     }
 
@@ -78,7 +78,7 @@ struct Reading<'t> {
 }
 
 impl<'t> Reading<'t> {
-    fn value(&mut self, at: &Place<'_>) -> Result<Value, Fault> {
+    fn value(&mut self, at: &Location<'_>) -> Result<Value, Fault> {
         match self.reader.peek().ok_or(Fault::Syntax)? {
             b'{' => self.object(at),
             b'[' => self.list(at),
@@ -95,7 +95,7 @@ impl<'t> Reading<'t> {
         }
     }
 
-    fn number(&mut self, numeral: Numeral<'t>, start: usize, at: &Place<'_>) -> Value {
+    fn number(&mut self, numeral: Numeral<'t>, start: usize, at: &Location<'_>) -> Value {
         let text = self.reader.part(start..self.reader.position());
         let Some((number, is_rounded)) = numeral.rounded() else {
             let expected = "a number between -1.8e308 and 1.8e308";
@@ -116,7 +116,7 @@ impl<'t> Reading<'t> {
         Value::Number(number)
     }
 
-    fn list(&mut self, at: &Place<'_>) -> Result<Value, Fault> {
+    fn list(&mut self, at: &Location<'_>) -> Result<Value, Fault> {
         self.reader.open()?;
         let mut items = Vec::new();
         while self.reader.next_item(items.is_empty(), b']')? {
@@ -125,7 +125,7 @@ impl<'t> Reading<'t> {
         Ok(Value::Array(items))
     }
 
-    fn object(&mut self, at: &Place<'_>) -> Result<Value, Fault> {
+    fn object(&mut self, at: &Location<'_>) -> Result<Value, Fault> {
         self.reader.open()?;
         let mut map = Map::new();
         // Where each name stands; known once one of them is repeated.

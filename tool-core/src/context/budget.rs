@@ -47,7 +47,7 @@ pub struct Budget {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
-pub struct Spent {
+pub struct BudgetUsage {
     /// The calls whose tools were run.
     pub calls: u64,
     /// The requests to a model.
@@ -160,10 +160,10 @@ impl RunContext {
 
     /// Returns what was used of the [budget](Self::with_budget) that was set last; nothing where there is none.
     #[must_use]
-    pub fn spent(&self) -> Spent {
-        let Some(account) = &self.account else { return Spent::default() };
+    pub fn spent(&self) -> BudgetUsage {
+        let Some(account) = &self.account else { return BudgetUsage::default() };
         let used = |item| account.used(item).load(Ordering::Relaxed);
-        Spent { calls: used(Item::Call), rounds: used(Item::Round), tokens: used(Item::Tokens) }
+        BudgetUsage { calls: used(Item::Call), rounds: used(Item::Round), tokens: used(Item::Tokens) }
     }
 
     /// Counts a call whose tool is about to run. An executor does so for the calls that it runs.

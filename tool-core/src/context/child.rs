@@ -136,7 +136,7 @@ impl ToolContext {
     /// Its [trigger](RunContext::trigger) is this call, and whoever hears of this call hears of its calls.
     ///
     /// A body that runs calls in it takes an executor from its context, which the program provides to the run, or to the
-    /// registry by `per_run`:
+    /// registry by `provide_per_run`:
     ///
     /// ```text
     /// let executor = cx.require::<Executor>()?;

@@ -11,10 +11,10 @@ use std::{
 /// A value is kept behind an [`Arc`], so that a trait object is provided as easily as a struct.
 /// A set may stand over another one: what it lacks is looked up below.
 #[derive(Default, Clone)]
-pub struct Provided {
+pub struct ProvidedValues {
     /// Each holds an `Arc<T>` under the id of `T`.
     values: HashMap<TypeId, Entry, BuildHasherDefault<TypeIdHasher>>,
-    below: Option<Arc<Provided>>,
+    below: Option<Arc<ProvidedValues>>,
 }
 
 #[derive(Clone)]
@@ -23,7 +23,7 @@ struct Entry {
     value: Arc<dyn Any + Send + Sync>,
 }
 
-impl Provided {
+impl ProvidedValues {
     /// A set over `below`.
     #[must_use]
     pub fn over(below: Arc<Self>) -> Self {
@@ -60,13 +60,13 @@ impl Provided {
 
     /// Whether there is a value for what is needed.
     #[must_use]
-    pub fn contains(&self, needed: &Needed) -> bool {
+    pub fn contains(&self, needed: &Dependency) -> bool {
         self.values.contains_key(&needed.type_id)
             || self.below.as_ref().is_some_and(|below| below.contains(needed))
     }
 }
 
-impl fmt::Debug for Provided {
+impl fmt::Debug for ProvidedValues {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut names: Vec<_> = self.values.values().map(|entry| entry.type_name).collect();
         names.sort_unstable();
@@ -76,12 +76,12 @@ impl fmt::Debug for Provided {
 
 /// A type whose value a tool needs from the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Needed {
+pub struct Dependency {
     type_id: TypeId,
     type_name: &'static str,
 }
 
-impl Needed {
+impl Dependency {
     /// The type `T`, which may be a trait object.
     #[must_use]
     pub fn of<T: ?Sized + 'static>() -> Self {

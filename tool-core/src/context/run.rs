@@ -9,10 +9,12 @@ use std::{
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
-use super::{CallId, ClientInfo, Provided, ReadonlyContext, budget::Account, child::Lineage, values::Values};
+use super::{
+    CallId, ClientInfo, ProvidedValues, ReadonlyContext, budget::Account, child::Lineage, values::Values,
+};
 use crate::{
     ToolError,
-    state::{Lifetime, is_internal, patch},
+    state::{StateScope, is_internal, patch},
 };
 
 /// The run that calls belong to: on whose behalf it is, what it brings, and what ends it.
@@ -39,7 +41,7 @@ pub struct RunContext {
     pub(super) lineage: Lineage,
     pub(super) meta: Map<String, Value>,
     pub(super) state: RwLock<Arc<Map<String, Value>>>,
-    pub(super) provided: Provided,
+    pub(super) provided: ProvidedValues,
     pub(super) values: Values,
     pub(super) cancellation: CancellationToken,
     pub(super) deadline: Option<Instant>,
@@ -275,7 +277,7 @@ impl RunContext {
     /// ```
     #[must_use]
     pub fn state_for_child(&self) -> Map<String, Value> {
-        let lasts = |name: &str| Lifetime::of(name) != Lifetime::Temp && !is_internal(name);
+        let lasts = |name: &str| StateScope::of(name) != StateScope::Temp && !is_internal(name);
         let state = self.state();
         state
             .iter()
@@ -286,7 +288,7 @@ impl RunContext {
 
     /// The values that this run brings.
     #[must_use]
-    pub fn provided(&self) -> &Provided {
+    pub fn provided(&self) -> &ProvidedValues {
         &self.provided
     }
 

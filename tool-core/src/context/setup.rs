@@ -9,8 +9,8 @@ use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Attempted, CallAddress, CallId, CallSink, Confirmation, ConfirmationAnswer, Provided, RunContext, Shared,
-    ToolContext, lock,
+    Attempted, CallAddress, CallId, CallSink, Confirmation, ConfirmationAnswer, ProvidedValues, RunContext,
+    Shared, ToolContext, lock,
 };
 use crate::{Actions, Resource, State, ToolError, ToolName, ToolOutput, state::patch};
 
@@ -18,7 +18,7 @@ impl ToolContext {
     /// The context of a call of `tool`, with `provided` values and a new id.
     #[must_use]
     #[inline]
-    pub fn new(tool: ToolName, provided: Arc<Provided>) -> Self {
+    pub fn new(tool: ToolName, provided: Arc<ProvidedValues>) -> Self {
         Self::with_id(tool, provided, CallId::generate(), 0, None)
     }
 
@@ -29,7 +29,7 @@ impl ToolContext {
     #[inline]
     pub fn of_call(
         tool: ToolName,
-        provided: Arc<Provided>,
+        provided: Arc<ProvidedValues>,
         (id, serial): (CallId, u64),
         above: CancellationToken,
     ) -> Self {
@@ -39,7 +39,7 @@ impl ToolContext {
     #[inline]
     fn with_id(
         tool: ToolName,
-        provided: Arc<Provided>,
+        provided: Arc<ProvidedValues>,
         call_id: CallId,
         serial: u64,
         above: Option<CancellationToken>,
@@ -133,7 +133,7 @@ impl ToolContext {
 
     /// As [`with_shared`](Self::with_shared), in place.
     pub fn provide<T: ?Sized + Send + Sync + 'static>(&mut self, value: Arc<T>) {
-        let mut provided = Provided::over(Arc::clone(&self.provided));
+        let mut provided = ProvidedValues::over(Arc::clone(&self.provided));
         provided.insert(value);
         self.provided = Arc::new(provided);
     }

@@ -8,14 +8,14 @@ use std::{
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{ToolError, ToolOutput, tool::Running};
+use crate::{ToolError, ToolOutput, tool::BoxFuture};
 
 /// Takes what a running call reports.
 ///
 /// All methods do nothing by default: a tool reports whether or not somebody listens.
 pub trait CallSink: Send + Sync {
     /// Takes a partial result. The future ends when there is room for the next one.
-    fn update(&self, update: ToolOutput) -> Running<'_, ()> {
+    fn update(&self, update: ToolOutput) -> BoxFuture<'_, ()> {
         let _ = update;
         Box::pin(std::future::ready(()))
     }

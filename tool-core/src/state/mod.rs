@@ -33,7 +33,7 @@ use crate::ToolError;
 /// A tool that computes a value from the one before, such as a counter or a list that grows, loses changes if calls run in
 /// parallel: each of them sees the value before. Such a tool is `sequential`.
 ///
-/// The prefix of a name says how long a value lasts: see [`Lifetime`].
+/// The prefix of a name says how long a value lasts: see [`StateScope`].
 ///
 /// # Examples
 ///
@@ -200,14 +200,14 @@ impl fmt::Debug for State {
 /// # Examples
 ///
 /// ```
-/// use tool_core::Lifetime;
+/// use tool_core::StateScope;
 ///
-/// assert_eq!(Lifetime::of("user:language"), Lifetime::User);
-/// assert_eq!(Lifetime::of("users"), Lifetime::Session);
+/// assert_eq!(StateScope::of("user:language"), StateScope::User);
+/// assert_eq!(StateScope::of("users"), StateScope::Session);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Lifetime {
+pub enum StateScope {
     /// Until the run ends: `temp:`.
     Temp,
     /// As long as the session: no prefix.
@@ -218,7 +218,7 @@ pub enum Lifetime {
     App,
 }
 
-impl Lifetime {
+impl StateScope {
     /// Returns the lifetime of the value `name`.
     #[must_use]
     pub fn of(name: &str) -> Self {

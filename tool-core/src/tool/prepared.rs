@@ -2,7 +2,7 @@
 
 use futures_core::Stream;
 
-use super::{Answers, Running};
+use super::{BoxFuture, Checks};
 use crate::{
     __private::{Boxed, Call, Invocation, Merged, Outputs, Part, Together, collect},
     Arguments, Permission, ToolContext, ToolError, ToolOutput,
@@ -25,11 +25,11 @@ pub struct Prepared<'a> {
 type Question<'a, T> = dyn Fn(&ToolContext) -> Result<T, ToolError> + Send + 'a;
 
 /// A call of a tool that is written by hand.
-type Custom<'a> = dyn FnOnce(Arguments<'a>, &'a ToolContext) -> Running<'a> + Send + 'a;
+type Custom<'a> = dyn FnOnce(Arguments<'a>, &'a ToolContext) -> BoxFuture<'a> + Send + 'a;
 
 enum PreparedInvocation<'a> {
     /// A function, and the questions that it answers.
-    Function(Boxed, Answers),
+    Function(Boxed, Checks),
     Custom(Box<Custom<'a>>),
 }
 
@@ -37,7 +37,7 @@ impl<'a> Prepared<'a> {
     /// A call with `arguments`, which fit, that `run` answers.
     pub fn new(
         arguments: Arguments<'a>,
-        run: impl FnOnce(Arguments<'a>, &'a ToolContext) -> Running<'a> + Send + 'a,
+        run: impl FnOnce(Arguments<'a>, &'a ToolContext) -> BoxFuture<'a> + Send + 'a,
     ) -> Self {
         Self::of(arguments, PreparedInvocation::Custom(Box::new(run)))
     }
@@ -85,7 +85,7 @@ impl<'a> Prepared<'a> {
     }
 
     /// The call of a function whose slots were filled from `arguments`, and which answers `answers`.
-    pub(crate) fn function(arguments: Arguments<'a>, invocation: Boxed, answers: Answers) -> Self {
+    pub(crate) fn function(arguments: Arguments<'a>, invocation: Boxed, answers: Checks) -> Self {
         Self::of(arguments, PreparedInvocation::Function(invocation, answers))
     }
 
@@ -128,7 +128,7 @@ impl<'a> Prepared<'a> {
 
     /// Runs the call. Nothing happens until the future is polled, and dropping it cancels. The output
     /// says what was corrected in the arguments.
-    pub fn run(self, cx: &'a ToolContext) -> Running<'a> {
+    pub fn run(self, cx: &'a ToolContext) -> BoxFuture<'a> {
         let Self { arguments, mut invocation, .. } = self;
         match invocation.take() {
             Some(PreparedInvocation::Function(invocation, _)) => {
@@ -176,7 +176,7 @@ impl<'a> Prepared<'a> {
     /// The answer of a function's own attribute, if it has one.
     fn own<T>(
         &self,
-        answers: impl FnOnce(Answers) -> bool,
+        answers: impl FnOnce(Checks) -> bool,
         question: impl FnOnce(&dyn Invocation, &Call<'_>) -> Result<T, ToolError>,
         cx: &ToolContext,
     ) -> Result<Option<T>, ToolError> {
@@ -191,7 +191,7 @@ impl<'a> Prepared<'a> {
 
 /// As `running`, with what was corrected in the arguments beside its output.
 #[inline]
-pub(crate) fn corrected<'a>(running: Running<'a>, corrections: Corrections) -> Running<'a> {
+pub(crate) fn corrected<'a>(running: BoxFuture<'a>, corrections: Corrections) -> BoxFuture<'a> {
     match corrections {
         None => running,
         Some(corrections) => {

@@ -12,9 +12,9 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 use tool_core::{
     __private::{current_grace, within_grace},
-    Actions, CallAddress, CallId, CallSink, ConfirmationAnswer, ErrorKind, LogLevel, LogLine, Needed,
-    Progress, Provided, Resource, ResourceBody, RunContext, Running, ToolContext, ToolError, ToolOutput,
-    WithCallId,
+    Actions, BoxFuture, CallAddress, CallId, CallSink, ConfirmationAnswer, Dependency, ErrorKind, LogLevel,
+    LogLine, Progress, ProvidedValues, Resource, ResourceBody, RunContext, ToolContext, ToolError,
+    ToolOutput, WithCallId,
 };
 
 /// Polls what is ready at once.
@@ -32,7 +32,7 @@ struct Recorder {
 }
 
 impl CallSink for Recorder {
-    fn update(&self, update: ToolOutput) -> Running<'_, ()> {
+    fn update(&self, update: ToolOutput) -> BoxFuture<'_, ()> {
         self.updates.lock().unwrap().push(update.text().into_owned());
         Box::pin(std::future::ready(()))
     }
@@ -186,7 +186,7 @@ fn a_sink_that_knows_only_how_to_wait_is_asked_once_or_waited_for() {
     /// Has room when it was asked often enough.
     struct Slow(Arc<Mutex<u32>>);
     impl CallSink for Slow {
-        fn update(&self, _: ToolOutput) -> Running<'_, ()> {
+        fn update(&self, _: ToolOutput) -> BoxFuture<'_, ()> {
             Box::pin(poll_fn(|task| {
                 let mut left = self.0.lock().unwrap();
                 if *left == 0 {
@@ -327,17 +327,19 @@ fn values_of_the_run_come_before_those_of_the_program() {
 
 #[test]
 fn a_set_of_values_is_looked_up_before_the_one_below() {
-    let mut below = Provided::default();
+    let mut below = ProvidedValues::default();
     assert!(below.is_empty() && !below.insert(Arc::new(1_u8)) && !below.insert(Arc::new('b')));
     assert!(!below.is_empty() && below.insert(Arc::new(2_u8)));
     let below = Arc::new(below);
-    let mut over = Provided::over(Arc::clone(&below));
-    assert!(over.is_empty() && over.contains(&Needed::of::<u8>()) && !over.contains(&Needed::of::<str>()));
-    assert!(!over.insert(Arc::new(3_u8)) && over.contains(&Needed::of::<u8>()));
+    let mut over = ProvidedValues::over(Arc::clone(&below));
+    assert!(
+        over.is_empty() && over.contains(&Dependency::of::<u8>()) && !over.contains(&Dependency::of::<str>())
+    );
+    assert!(!over.insert(Arc::new(3_u8)) && over.contains(&Dependency::of::<u8>()));
     assert_eq!((over.get::<u8>(), over.get::<char>(), below.get::<u8>()), (Some(&3), Some(&'b'), Some(&2)));
     let other = over.on(Arc::default());
     assert_eq!((other.get::<u8>(), other.get::<char>()), (Some(&3), None));
-    assert_eq!(Needed::of::<u8>().type_name(), "u8");
+    assert_eq!(Dependency::of::<u8>().type_name(), "u8");
 }
 
 #[test]

@@ -123,7 +123,7 @@ fn execution(keys: &ToolKeys, fields: &mut Fields) {
     }
     fields.on("has_permission", keys.permission.is_some());
     let needs: Vec<TokenStream> =
-        value(&keys.needs).into_iter().flatten().map(|ty| quote!(__tool::Needed::of::<#ty>)).collect();
+        value(&keys.needs).into_iter().flatten().map(|ty| quote!(__tool::Dependency::of::<#ty>)).collect();
     fields.list("needs", &needs);
     fields.some("on_request", value(&keys.on_request).map(on_request));
 }

@@ -174,7 +174,7 @@ fn prepared(case: &Case, text: &str, output: &ToolOutput) {
     if !tool.holds_arguments() || tool.prepare_arguments().is_some() {
         return;
     }
-    let cx = REGISTRY.context_of(case.name).unwrap();
+    let cx = REGISTRY.context_for(case.name).unwrap();
     let prepared = tool
         .prepare(Arguments::from(text).lenient(true))
         .unwrap_or_else(|error| panic!("not prepared: {error}"));

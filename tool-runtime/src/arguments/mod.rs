@@ -12,7 +12,7 @@ use tool_core::{
 };
 
 pub(crate) use self::foreign::Foreign;
-pub use self::repair::{MAX_REPAIR_BYTES, Recovery, Repair, recover};
+pub use self::repair::{MAX_REPAIR_BYTES, Repair, RepairOutcome, recover};
 
 /// What is done about arguments that do not fit as they came.
 #[derive(Debug, Clone, Copy)]
@@ -87,15 +87,17 @@ pub(crate) fn repaired(
     let recovery = recover(arguments.as_str());
     let read_only = definition.metadata().read_only == Some(true);
     let (why, what) = match &recovery {
-        Recovery::Strict(_) => return Ok(None),
-        Recovery::Repaired { text, .. } if repair.permits(read_only, &recovery) => {
+        RepairOutcome::Strict(_) => return Ok(None),
+        RepairOutcome::Repaired { text, .. } if repair.permits(read_only, &recovery) => {
             let (from, to) = (shortened(arguments.as_str()), shortened(text));
             let correction = Correction::new("", from, to, CorrectionRule::Repaired);
             return Ok(Some((text.clone(), correction)));
         }
-        Recovery::Repaired { error, .. } => (error, "is not JSON, and the tool is not read-only".to_owned()),
-        Recovery::Partial { error, .. } => (error, "was cut off".to_owned()),
-        Recovery::Invalid { error, reason, .. } => {
+        RepairOutcome::Repaired { error, .. } => {
+            (error, "is not JSON, and the tool is not read-only".to_owned())
+        }
+        RepairOutcome::Partial { error, .. } => (error, "was cut off".to_owned()),
+        RepairOutcome::Invalid { error, reason, .. } => {
             (error, format!("is not JSON, and cannot be repaired: {reason}"))
         }
     };

@@ -5,7 +5,7 @@ use std::{fmt, future::Future, sync::Arc};
 use schemars::SchemaGenerator;
 use tool_core::{
     __private::{Call, Described, Of, Returned},
-    Running, ToolContext,
+    BoxFuture, ToolContext,
 };
 
 use super::{HandlerError, HandlerOutput};
@@ -27,7 +27,7 @@ impl<A> fmt::Debug for ToolBody<A> {
 
 /// A body, with whatever it captures.
 pub(super) trait RunBody<A>: Send + Sync {
-    fn run<'a>(&'a self, args: A, call: Call<'a>) -> Running<'a>;
+    fn run<'a>(&'a self, args: A, call: Call<'a>) -> BoxFuture<'a>;
 }
 
 /// A closure of the user's, and how it is called.
@@ -39,9 +39,9 @@ struct Called<F, R> {
 impl<A, F, R> RunBody<A> for Called<F, R>
 where
     F: Send + Sync,
-    R: for<'a> Fn(&'a F, A, Call<'a>) -> Running<'a> + Send + Sync,
+    R: for<'a> Fn(&'a F, A, Call<'a>) -> BoxFuture<'a> + Send + Sync,
 {
-    fn run<'a>(&'a self, args: A, call: Call<'a>) -> Running<'a> {
+    fn run<'a>(&'a self, args: A, call: Call<'a>) -> BoxFuture<'a> {
         (self.call)(&self.closure, args, call)
     }
 }
@@ -50,7 +50,7 @@ fn called<A, F, R>(closure: F, call: R) -> Box<dyn RunBody<A>>
 where
     A: 'static,
     F: Send + Sync + 'static,
-    R: for<'a> Fn(&'a F, A, Call<'a>) -> Running<'a> + Send + Sync + 'static,
+    R: for<'a> Fn(&'a F, A, Call<'a>) -> BoxFuture<'a> + Send + Sync + 'static,
 {
     Box::new(Called { closure, call })
 }
@@ -65,7 +65,7 @@ pub fn body<A, F, R>(
 where
     A: 'static,
     F: Send + Sync + 'static,
-    R: for<'a> Fn(&'a F, A, Call<'a>) -> Running<'a> + Send + Sync + 'static,
+    R: for<'a> Fn(&'a F, A, Call<'a>) -> BoxFuture<'a> + Send + Sync + 'static,
 {
     ToolBody { run: called(closure, call), returned: Returned::described(describe), blocking, merges }
 }

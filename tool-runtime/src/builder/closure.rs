@@ -5,8 +5,8 @@ use std::{fmt, future::Future, sync::Arc};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use tool_core::{
-    __private::Call, Answers, Arguments, ModelRequest, Needed, Permission, PrepareArguments, Prepared,
-    Running, SharedRequestHook, Tool, ToolContext, ToolDefinition, ToolError, request_fn,
+    __private::Call, Arguments, BoxFuture, Checks, Dependency, ModelRequest, Permission, PrepareArguments,
+    Prepared, SharedRequestHook, Tool, ToolContext, ToolDefinition, ToolError, request_fn,
 };
 
 use super::ToolBody;
@@ -15,7 +15,7 @@ use super::ToolBody;
 #[derive(Clone)]
 pub struct ClosureTool {
     pub(super) definition: ToolDefinition,
-    pub(super) needs: Vec<Needed>,
+    pub(super) needs: Vec<Dependency>,
     pub(super) prepare: Option<PrepareArguments>,
     pub(super) typed: Arc<dyn Closures>,
     pub(super) on_request: Option<SharedRequestHook>,
@@ -33,7 +33,7 @@ impl ClosureTool {
     /// #[tool_args]
     /// struct Nothing {}
     ///
-    /// let clock = ToolBuilder::new("now").description("Tells the time.").must(|_: Nothing, _| async {
+    /// let clock = ToolBuilder::new("now").description("Tells the time.").expect_handler(|_: Nothing, _| async {
     ///     Ok::<_, ToolError>("noon")
     /// });
     /// let clock = clock.with_on_request(|request| async move {
@@ -60,31 +60,31 @@ pub(super) trait Closures: Send + Sync {
         arguments: Arguments<'a>,
     ) -> Result<Prepared<'a>, ToolError>;
 
-    fn answers(&self) -> Answers;
+    fn checks(&self) -> Checks;
 }
 
 /// A question that is answered from the arguments.
 type Question<A, T> = dyn Fn(&A, &ToolContext) -> T + Send + Sync;
 
 /// The questions about a call that its tool answers.
-pub struct Questions<A> {
+pub struct Guards<A> {
     pub(super) confirm: Option<Arc<Question<A, bool>>>,
     pub(super) permission: Option<Arc<Question<A, Permission>>>,
 }
 
-impl<A> Default for Questions<A> {
+impl<A> Default for Guards<A> {
     fn default() -> Self {
         Self { confirm: None, permission: None }
     }
 }
 
-impl<A> Clone for Questions<A> {
+impl<A> Clone for Guards<A> {
     fn clone(&self) -> Self {
         Self { confirm: self.confirm.clone(), permission: self.permission.clone() }
     }
 }
 
-impl<A> fmt::Debug for Questions<A> {
+impl<A> fmt::Debug for Guards<A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Questions").finish_non_exhaustive()
     }
@@ -93,7 +93,7 @@ impl<A> fmt::Debug for Questions<A> {
 /// The closures of a tool with arguments of type `A`.
 pub(super) struct Typed<A> {
     pub(super) body: ToolBody<A>,
-    pub(super) questions: Questions<A>,
+    pub(super) questions: Guards<A>,
 }
 
 impl<A: DeserializeOwned + JsonSchema + Send + 'static> Closures for Typed<A> {
@@ -105,7 +105,7 @@ impl<A: DeserializeOwned + JsonSchema + Send + 'static> Closures for Typed<A> {
         let args: A = definition.decode(&mut arguments)?;
         // A question has arguments of its own, since the body takes them by value.
         let again = || definition.decode::<A>(&mut arguments.as_str().to_owned().into());
-        let Questions { confirm, permission } = &self.questions;
+        let Guards { confirm, permission } = &self.questions;
         let confirm = confirm.as_ref().map(|wants| again().map(|args| (wants, args))).transpose()?;
         let permission = permission.as_ref().map(|check| again().map(|args| (check, args))).transpose()?;
         let mut call = Prepared::new(arguments, move |_, cx| self.body.run.run(args, Call::of(cx)));
@@ -118,9 +118,9 @@ impl<A: DeserializeOwned + JsonSchema + Send + 'static> Closures for Typed<A> {
         Ok(call)
     }
 
-    fn answers(&self) -> Answers {
-        let Questions { confirm, permission } = &self.questions;
-        Answers { confirmation: confirm.is_some(), permission: permission.is_some() }
+    fn checks(&self) -> Checks {
+        let Guards { confirm, permission } = &self.questions;
+        Checks { confirmation: confirm.is_some(), permission: permission.is_some() }
     }
 }
 
@@ -137,7 +137,7 @@ impl Tool for ClosureTool {
         true
     }
 
-    fn needs(&self) -> &[Needed] {
+    fn needs(&self) -> &[Dependency] {
         &self.needs
     }
 
@@ -145,11 +145,11 @@ impl Tool for ClosureTool {
         self.prepare
     }
 
-    fn answers(&self) -> Answers {
-        self.typed.answers()
+    fn checks(&self) -> Checks {
+        self.typed.checks()
     }
 
-    fn on_request(&self, request: ModelRequest) -> Running<'_, Result<(), ToolError>> {
+    fn on_request(&self, request: ModelRequest) -> BoxFuture<'_, Result<(), ToolError>> {
         match &self.on_request {
             Some(hook) => hook.asked(request),
             None => Box::pin(std::future::ready(Ok(()))),

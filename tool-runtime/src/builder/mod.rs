@@ -5,7 +5,7 @@
 
 mod body;
 mod closure;
-mod declaration;
+mod external;
 mod forms;
 mod said;
 
@@ -14,7 +14,7 @@ use std::{borrow::Cow, future::Future, sync::Arc};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use tool_core::{
-    Confirmation, InputSchema, InvalidName, Metadata, Needed, OutputSchema, Permission, PrepareArguments,
+    Confirmation, Dependency, InputSchema, InvalidName, Metadata, OutputSchema, Permission, PrepareArguments,
     SchemaError, ToolContext, ToolName,
 };
 
@@ -24,12 +24,12 @@ pub use self::body::{body, one, output_of_one, output_of_two, two};
 pub use self::{
     body::ToolBody,
     closure::ClosureTool,
-    declaration::Declaration,
+    external::ExternalTool,
     forms::{HandlerError, HandlerOutput},
     said::InvalidTool,
 };
 use self::{
-    closure::{Questions, Typed},
+    closure::{Guards, Typed},
     said::Said,
 };
 
@@ -60,28 +60,28 @@ use self::{
 /// [`tool_body!`](crate::tool_body).
 #[must_use = "a builder does nothing until `handler` or `body` is called"]
 #[derive(Debug, Clone)]
-pub struct ToolBuilder<Q = NoQuestions> {
+pub struct ToolBuilder<Q = NoGuards> {
     said: Said,
     questions: Q,
 }
 
 /// The state of a [`ToolBuilder`] that answers no question from the arguments.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct NoQuestions;
+pub struct NoGuards;
 
 /// The questions of a [`ToolBuilder`], which its body takes the same arguments for.
-pub trait QuestionsOf<A>: Sized {
+pub trait GuardsFor<A>: Sized {
     #[doc(hidden)]
-    fn questions(self) -> Questions<A>;
+    fn questions(self) -> Guards<A>;
 }
 
-impl<A> QuestionsOf<A> for NoQuestions {
-    fn questions(self) -> Questions<A> {
-        Questions::default()
+impl<A> GuardsFor<A> for NoGuards {
+    fn questions(self) -> Guards<A> {
+        Guards::default()
     }
 }
 
-impl<A> QuestionsOf<A> for Questions<A> {
+impl<A> GuardsFor<A> for Guards<A> {
     fn questions(self) -> Self {
         self
     }
@@ -112,7 +112,7 @@ impl ToolBuilder {
     }
 
     fn of(name: Result<ToolName, InvalidName>) -> Self {
-        Self { said: Said::of(name), questions: NoQuestions }
+        Self { said: Said::of(name), questions: NoGuards }
     }
 }
 
@@ -157,7 +157,7 @@ impl<Q> ToolBuilder<Q> {
     /// Declares that the body takes the value of type `T` from its context, so that a registry without one is an error
     /// of `build()`.
     pub fn needs<T: ?Sized + Send + Sync + 'static>(mut self) -> Self {
-        self.said.needs.push(Needed::of::<T>());
+        self.said.needs.push(Dependency::of::<T>());
         self
     }
 
@@ -222,9 +222,9 @@ impl<Q> ToolBuilder<Q> {
     pub fn confirm_when<A>(
         self,
         wants: impl Fn(&A, &ToolContext) -> bool + Send + Sync + 'static,
-    ) -> ToolBuilder<Questions<A>>
+    ) -> ToolBuilder<Guards<A>>
     where
-        Q: QuestionsOf<A>,
+        Q: GuardsFor<A>,
     {
         self.asking(|questions| questions.confirm = Some(Arc::new(wants)))
     }
@@ -233,16 +233,16 @@ impl<Q> ToolBuilder<Q> {
     pub fn permission<A>(
         self,
         check: impl Fn(&A, &ToolContext) -> Permission + Send + Sync + 'static,
-    ) -> ToolBuilder<Questions<A>>
+    ) -> ToolBuilder<Guards<A>>
     where
-        Q: QuestionsOf<A>,
+        Q: GuardsFor<A>,
     {
         self.asking(|questions| questions.permission = Some(Arc::new(check)))
     }
 
-    fn asking<A>(self, add: impl FnOnce(&mut Questions<A>)) -> ToolBuilder<Questions<A>>
+    fn asking<A>(self, add: impl FnOnce(&mut Guards<A>)) -> ToolBuilder<Guards<A>>
     where
-        Q: QuestionsOf<A>,
+        Q: GuardsFor<A>,
     {
         let mut questions = self.questions.questions();
         add(&mut questions);
@@ -269,7 +269,7 @@ impl<Q> ToolBuilder<Q> {
         Fut: Future<Output = Result<T, E>> + Send + 'static,
         T: HandlerOutput<Output>,
         E: HandlerError<Error>,
-        Q: QuestionsOf<A>,
+        Q: GuardsFor<A>,
     {
         self.body(ToolBody::of_handler(handler))
     }
@@ -279,14 +279,14 @@ impl<Q> ToolBuilder<Q> {
     /// # Panics
     ///
     /// If the name is not valid, or the arguments are no JSON object.
-    pub fn must<A, F, T, E, Fut, Output, Error>(self, handler: F) -> ClosureTool
+    pub fn expect_handler<A, F, T, E, Fut, Output, Error>(self, handler: F) -> ClosureTool
     where
         A: DeserializeOwned + JsonSchema + Send + 'static,
         F: Fn(A, ToolContext) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<T, E>> + Send + 'static,
         T: HandlerOutput<Output>,
         E: HandlerError<Error>,
-        Q: QuestionsOf<A>,
+        Q: GuardsFor<A>,
     {
         #[expect(clippy::panic, reason = "this is what the method is for")]
         self.handler(handler).unwrap_or_else(|error| panic!("{error}"))
@@ -300,7 +300,7 @@ impl<Q> ToolBuilder<Q> {
     pub fn body<A>(self, body: ToolBody<A>) -> Result<ClosureTool, InvalidTool>
     where
         A: DeserializeOwned + JsonSchema + Send + 'static,
-        Q: QuestionsOf<A>,
+        Q: GuardsFor<A>,
     {
         let Self { mut said, questions } = self;
         let questions = questions.questions();
@@ -332,12 +332,12 @@ impl ToolBuilder {
     /// # Errors
     ///
     /// If the name is not valid, or there is no input schema.
-    pub fn declare(self) -> Result<Declaration, InvalidTool> {
+    pub fn external(self) -> Result<ExternalTool, InvalidTool> {
         let no_schema = || Err(SchemaError::new("a declared tool needs an `input_schema`"));
         let mut said = self.said;
         if said.always_confirm {
             said.metadata.confirmation = Confirmation::Always;
         }
-        Ok(Declaration::new(said.definition(no_schema, None)?))
+        Ok(ExternalTool::new(said.definition(no_schema, None)?))
     }
 }

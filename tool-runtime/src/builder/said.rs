@@ -3,8 +3,8 @@
 use std::{borrow::Cow, fmt};
 
 use tool_core::{
-    InputSchema, InvalidName, Metadata, Needed, OutputSchema, PrepareArguments, SchemaError, ToolDefinition,
-    ToolName,
+    Dependency, InputSchema, InvalidName, Metadata, OutputSchema, PrepareArguments, SchemaError,
+    ToolDefinition, ToolName,
 };
 
 /// All that is said of a tool beside its closures.
@@ -18,7 +18,7 @@ pub(super) struct Said {
     pub(super) input_schema: Option<InputSchema>,
     pub(super) output_schema: Option<Option<OutputSchema>>,
     pub(super) examples: Vec<serde_json::Value>,
-    pub(super) needs: Vec<Needed>,
+    pub(super) needs: Vec<Dependency>,
     pub(super) prepare: Option<PrepareArguments>,
 }
 

@@ -139,7 +139,7 @@ impl fmt::Debug for ToolCall {
 /// ```
 /// use tool_runtime::{ToolCall, call::Incomplete};
 ///
-/// let call = ToolCall::new("delete", "{}").with_incomplete(Incomplete::because("length"));
+/// let call = ToolCall::new("delete", "{}").with_incomplete(Incomplete::new("length"));
 /// assert_eq!(
 ///     call.completed().unwrap_err().feedback(),
 ///     "Incomplete: the response ended (`length`) before this call did. Nothing was executed.",
@@ -156,7 +156,7 @@ pub struct Incomplete {
 
 impl Incomplete {
     /// The mark for a response that ended with the stop reason `reason`.
-    pub fn because(reason: impl Into<Arc<str>>) -> Self {
+    pub fn new(reason: impl Into<Arc<str>>) -> Self {
         Self { reason: Some(reason.into()) }
     }
 

@@ -11,7 +11,7 @@ use crate::policy::ApprovalRequest;
 pub enum CallOutcome {
     /// It was answered.
     Finished(ToolResult),
-    /// It is left to the caller, who answers by [`Executor::answer`](crate::Executor::answer) to this address.
+    /// It is left to the caller, who answers by [`Executor::submit_result`](crate::Executor::submit_result) to this address.
     External(ToolCall, CallAddress),
     /// Its answer is still to come.
     Pending(Pending),

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde_json::value::RawValue;
 
-use super::{Bound, DialectError, Json, Usage, error::At, reading::Reading};
+use super::{BoundTools, DialectError, Json, Usage, error::At, reading::Reading};
 use crate::ToolCall;
 
 /// Puts a response together from the events of a stream.
@@ -20,7 +20,7 @@ use crate::ToolCall;
 /// # #[tool]
 /// # fn add(a: i64, b: i64) -> i64 { a + b }
 /// # let tools = Registry::builder().tool::<add>().build()?;
-/// let mut assembler = Dialect::openai_chat().bind(&tools).assembler();
+/// let mut assembler = Dialect::openai_chat().bind_tools(&tools).assembler();
 /// let event = json!({ "choices": [{ "index": 0, "delta": { "role": "assistant", "content": "I add." } }] });
 /// assert_eq!(assembler.push(&event)?, [Delta::Text("I add.".to_owned())]);
 /// for delta in [
@@ -40,14 +40,14 @@ use crate::ToolCall;
 /// ```
 #[must_use = "an assembler gives its response when it is finished"]
 pub struct Assembler {
-    bound: Bound,
+    bound: BoundTools,
     reading: Reading,
 }
 
-/// One response of a model, [whole](Bound::read) or [assembled](Assembler) from a stream.
+/// One response of a model, [whole](BoundTools::read) or [assembled](Assembler) from a stream.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub struct Assembled {
+pub struct AssembledResponse {
     /// All calls, in the order in which the model began them. Those that were cut off are
     /// [marked](ToolCall::incomplete); an executor answers them and does not run them.
     pub calls: Vec<ToolCall>,
@@ -86,7 +86,7 @@ pub enum Delta {
 }
 
 impl Assembler {
-    pub(super) fn new(bound: Bound) -> Self {
+    pub(super) fn new(bound: BoundTools) -> Self {
         Self { bound, reading: Reading::default() }
     }
 
@@ -107,7 +107,7 @@ impl Assembler {
 
     /// Returns the response. Without the event that ends a response, the last call counts as cut off.
     #[must_use]
-    pub fn finish(self) -> Assembled {
+    pub fn finish(self) -> AssembledResponse {
         let Self { bound, reading } = self;
         reading.finish(&bound)
     }

@@ -11,7 +11,7 @@ use serde_json::{
 
 use super::{DialectError, wire::Wire};
 
-/// The body of a request in one dialect, made by [`Bound::body`](super::Bound::body). It is sent as the JSON that it
+/// The body of a request in one dialect, made by [`BoundTools::body`](super::BoundTools::body). It is sent as the JSON that it
 /// serializes as.
 ///
 /// # Examples
@@ -20,10 +20,10 @@ use super::{DialectError, wire::Wire};
 /// # use tool_runtime::{RunContext, dialect::Dialect, prelude::*};
 /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
 /// # let tools = Registry::builder().build()?;
-/// let gemini = Dialect::gemini().bind(&tools);
+/// let gemini = Dialect::gemini().bind_tools(&tools);
 /// let mut body = gemini.body(json!({ "contents": [] }))?;
 /// body.push(&json!({ "role": "user", "parts": [{ "text": "Hello." }] }))?;
-/// let request = gemini.pack(body.clone(), RunContext::new()).await?;
+/// let request = gemini.build_request(body.clone(), RunContext::new()).await?;
 /// assert_eq!(json!(request)["contents"][0]["parts"][0]["text"], "Hello.");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// # })?;

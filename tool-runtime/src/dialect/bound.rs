@@ -7,24 +7,24 @@ use serde_json::{Value, value::RawValue};
 use tool_core::{Arguments, RunContext};
 
 use super::{
-    Assembled, Assembler, DialectError, Finding, Json, RequestBody,
+    AssembledResponse, Assembler, DialectError, Finding, Json, RequestBody,
     error::At,
     exports::{Exports, OutputForm},
     reading::Reading,
-    request::{self, PackError, PackTarget},
+    request::{self, RequestError, RequestTarget},
     wire::Wire,
 };
 use crate::{CallOutcome, Registry, ToolCall, ToolResult};
 
 /// The tools of a registry in a [`Dialect`](super::Dialect). Cheap to clone.
 #[derive(Clone)]
-pub struct Bound {
+pub struct BoundTools {
     wire: Wire,
     exports: Arc<Exports>,
     registry: Registry,
 }
 
-impl Bound {
+impl BoundTools {
     pub(super) fn new(wire: Wire, exports: Arc<Exports>, registry: Registry) -> Self {
         Self { wire, exports, registry }
     }
@@ -64,18 +64,18 @@ impl Bound {
     /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
     /// let tools = Registry::builder().tool::<add>().build()?;
     /// let request = json!({ "model": "claude", "messages": [] });
-    /// let request = Dialect::anthropic().bind(&tools).pack(request, RunContext::new()).await?;
+    /// let request = Dialect::anthropic().bind_tools(&tools).build_request(request, RunContext::new()).await?;
     /// assert_eq!(request["tools"][0]["name"], "add");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// # })?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub async fn pack<R: PackTarget>(
+    pub async fn build_request<R: RequestTarget>(
         &self,
         request: R,
         run: impl Into<Arc<RunContext>>,
-    ) -> Result<R, PackError> {
-        request::pack(self, &self.registry, request, run.into()).await
+    ) -> Result<R, RequestError> {
+        request::build_request(self, &self.registry, request, run.into()).await
     }
 
     /// What the dialect changed in the tools, and what it cannot carry.
@@ -96,12 +96,12 @@ impl Bound {
     /// # #[tool]
     /// # fn add(a: i64, b: i64) -> i64 { a + b }
     /// let tools = Registry::builder().tool::<add>().build()?;
-    /// let bound = Dialect::anthropic().bind(&tools);
-    /// assert!((20..100).contains(&bound.tokens()));
+    /// let bound = Dialect::anthropic().bind_tools(&tools);
+    /// assert!((20..100).contains(&bound.estimated_tokens()));
     /// # Ok::<(), tool_runtime::registry::BuildError>(())
     /// ```
     #[must_use]
-    pub fn tokens(&self) -> usize {
+    pub fn estimated_tokens(&self) -> usize {
         self.exports.tokens
     }
 
@@ -128,7 +128,7 @@ impl Bound {
     ///     "content": [{ "type": "tool_use", "id": "toolu_1", "name": "delete", "input": {} }],
     ///     "stop_reason": "max_tokens",
     /// });
-    /// let calls = Dialect::anthropic().bind(&tools).calls(&response)?;
+    /// let calls = Dialect::anthropic().bind_tools(&tools).calls(&response)?;
     /// let outcomes = Executor::new(tools).run(calls).await;
     /// assert_eq!(
     ///     outcomes[0].result().unwrap().text(),
@@ -159,14 +159,14 @@ impl Bound {
     ///     "stop_reason": "end_turn",
     ///     "usage": { "input_tokens": 12, "output_tokens": 3 }
     /// }"#;
-    /// let read = Dialect::anthropic().bind(&tools).read(response)?;
+    /// let read = Dialect::anthropic().bind_tools(&tools).read(response)?;
     /// assert_eq!((read.text.as_str(), read.stop_reason.as_deref()), ("Hello.", Some("end_turn")));
     /// assert_eq!(read.usage.and_then(|usage| usage.output), Some(3));
     /// let message = r#"{"role":"assistant","content":[{"type":"text","text":"Hello."}]}"#;
     /// assert_eq!(read.message.unwrap().get(), message);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn read<J: Json + ?Sized>(&self, response: &J) -> Result<Assembled, DialectError> {
+    pub fn read<J: Json + ?Sized>(&self, response: &J) -> Result<AssembledResponse, DialectError> {
         let mut reading = Reading::default();
         self.wire.read(&At::root(&response.exact()?), &mut reading)?;
         reading.slots.end();
@@ -201,7 +201,7 @@ impl Bound {
     /// Adds the assistant message of a response to a request, unchanged, and after it the [results](Self::results) of its
     /// calls, in the order of `outcomes`. An outcome [without a result](CallOutcome::result) adds nothing, and a pending
     /// one adds its [interim result](crate::call::Pending::result). Providers require exactly one result for each call: put
-    /// [`CallOutcome::Finished`] with the result of [`Executor::answer`](crate::Executor::answer), or the outcome of
+    /// [`CallOutcome::Finished`] with the result of [`Executor::submit_result`](crate::Executor::submit_result), or the outcome of
     /// [`Executor::resume`](crate::Executor::resume), in the place of such an outcome before it is added.
     ///
     /// # Examples
@@ -213,7 +213,7 @@ impl Bound {
     /// # fn add(a: i64, b: i64) -> i64 { a + b }
     /// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
     /// let tools = Registry::builder().tool::<add>().build()?;
-    /// let anthropic = Dialect::anthropic().bind(&tools);
+    /// let anthropic = Dialect::anthropic().bind_tools(&tools);
     /// let mut body = anthropic.body(json!({ "messages": [{ "role": "user", "content": "2 + 3?" }] }))?;
     /// let response = anthropic.read(&json!({
     ///     "role": "assistant",
@@ -227,7 +227,7 @@ impl Bound {
     /// # })?;
     /// # Ok::<(), anyhow::Error>(())
     /// ```
-    pub fn append(&self, body: &mut RequestBody, response: &Assembled, outcomes: &[CallOutcome]) {
+    pub fn append(&self, body: &mut RequestBody, response: &AssembledResponse, outcomes: &[CallOutcome]) {
         let results: Vec<_> = outcomes.iter().filter_map(|outcome| outcome.result().cloned()).collect();
         body.add(response.message.as_deref());
         if !results.is_empty() {
@@ -272,7 +272,7 @@ impl Bound {
     }
 }
 
-impl fmt::Debug for Bound {
+impl fmt::Debug for BoundTools {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Bound")
             .field("dialect", &self.wire.name())

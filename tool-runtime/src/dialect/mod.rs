@@ -1,8 +1,8 @@
 //! The wires of providers: how tools are told to a model, how it calls them, how it is answered.
 //!
-//! A [`Dialect`] is bound to a registry; what comes of it is [`Bound`]: [definitions](Bound::definitions) out,
-//! responses in, [whole](Bound::read) or [assembled](Bound::assembler) from a stream, and
-//! [messages](Bound::append) out. All of it is JSON, so that any HTTP client or SDK will do.
+//! A [`Dialect`] is bound to a registry; what comes of it is [`BoundTools`]: [definitions](BoundTools::definitions) out,
+//! responses in, [whole](BoundTools::read) or [assembled](BoundTools::assembler) from a stream, and
+//! [messages](BoundTools::append) out. All of it is JSON, so that any HTTP client or SDK will do.
 //!
 //! ```
 //! use tool_runtime::{Executor, dialect::Dialect, prelude::*};
@@ -20,7 +20,7 @@
 //!
 //! # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
 //! let tools = Registry::builder().tool::<add>().build()?;
-//! let openai = Dialect::openai_chat().bind(&tools);
+//! let openai = Dialect::openai_chat().bind_tools(&tools);
 //! assert_eq!(openai.definitions()[0]["function"]["name"], "add");
 //!
 //! // What the provider answers to a request with these `tools`.
@@ -119,14 +119,14 @@ use std::{
 use serde_json::Value;
 
 pub use self::{
-    assembler::{Assembled, Assembler, Delta},
+    assembler::{AssembledResponse, Assembler, Delta},
     body::RequestBody,
-    bound::Bound,
+    bound::BoundTools,
     error::DialectError,
     finding::{Finding, Severity},
     json::Json,
     lint::{assert_portable, lint},
-    request::{PackError, PackTarget},
+    request::{RequestError, RequestTarget},
     usage::Usage,
 };
 use self::{exports::Exports, wire::Wire};
@@ -180,7 +180,7 @@ impl Dialect {
     /// }
     ///
     /// let tools = Registry::builder().tool::<forecast>().build()?;
-    /// let strict = Dialect::openai_chat_strict().bind(&tools);
+    /// let strict = Dialect::openai_chat_strict().bind_tools(&tools);
     /// let parameters = &strict.definitions()[0]["function"]["parameters"];
     /// assert_eq!(parameters["required"], json!(["city", "days"]));
     /// assert_eq!(parameters["properties"]["days"]["type"], json!(["integer", "null"]));
@@ -265,7 +265,7 @@ impl Dialect {
     /// # #[tool]
     /// # fn add(a: i64, b: i64) -> i64 { a + b }
     /// let tools = Registry::builder().tool::<add>().build()?;
-    /// let bound = Dialect::anthropic().with_prefix("math__").bind(&tools);
+    /// let bound = Dialect::anthropic().with_prefix("math__").bind_tools(&tools);
     /// assert_eq!(bound.definitions()[0]["name"], "math__add");
     /// assert_eq!(bound.tool_name("math__add"), "add");
     /// # Ok::<(), tool_runtime::registry::BuildError>(())
@@ -285,7 +285,7 @@ impl Dialect {
     /// # #[tool]
     /// # fn add(a: i64, b: i64) -> i64 { a + b }
     /// let tools = Registry::builder().tool::<add>().build()?;
-    /// let gemini = Dialect::gemini().with_native(json!({ "googleSearch": {} })).bind(&tools);
+    /// let gemini = Dialect::gemini().with_native(json!({ "googleSearch": {} })).bind_tools(&tools);
     /// assert_eq!(gemini.definitions()[0]["functionDeclarations"][0]["name"], "add");
     /// assert_eq!(gemini.definitions()[1], json!({ "googleSearch": {} }));
     /// # Ok::<(), tool_runtime::registry::BuildError>(())
@@ -298,7 +298,7 @@ impl Dialect {
 
     /// Brings the tools of `registry` into this dialect.
     #[must_use]
-    pub fn bind(&self, registry: &Registry) -> Bound {
+    pub fn bind_tools(&self, registry: &Registry) -> BoundTools {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         let exports = match &*last {
             // To be the same set takes no look at what is in it.
@@ -312,7 +312,7 @@ impl Dialect {
         };
         *last = Some(Last { of: registry.identity(), exports: Arc::clone(&exports) });
         drop(last);
-        Bound::new(self.wire, exports, registry.clone())
+        BoundTools::new(self.wire, exports, registry.clone())
     }
 }
 

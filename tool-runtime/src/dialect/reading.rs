@@ -4,7 +4,7 @@ use serde_json::value::RawValue;
 use tool_core::__private::ExactValue;
 
 use super::{
-    Assembled, Bound, Delta, Usage,
+    AssembledResponse, BoundTools, Delta, Usage,
     draft::{Draft, Members, join},
     error::At,
     slots::Slots,
@@ -69,7 +69,7 @@ impl Reading {
     }
 
     /// Returns the response.
-    pub(super) fn finish(self, bound: &Bound) -> Assembled {
+    pub(super) fn finish(self, bound: &BoundTools) -> AssembledResponse {
         let Self { slots, mut draft, text, reasoning, stop_reason, usage, .. } = self;
         let wire = bound.wire();
         wire.complete(&mut draft, &slots);
@@ -80,6 +80,6 @@ impl Reading {
         }
         let message = wire.message(draft).and_then(|it| RawValue::from_string(it.to_string()).ok());
         let usage = Some(wire.usage(&ExactValue::Object(usage))).filter(|usage| *usage != Usage::default());
-        Assembled { calls, ended, message, text, reasoning, stop_reason, usage }
+        AssembledResponse { calls, ended, message, text, reasoning, stop_reason, usage }
     }
 }

@@ -4,16 +4,16 @@ use std::{collections::HashSet, fmt, sync::Arc};
 
 use serde_json::{Value, json};
 use tool_core::{
-    AddedMessage, ModelRequest, RequestAdditions, RequestHook as _, RunContext, Running, ToolError,
+    AddedMessage, BoxFuture, ModelRequest, RequestAdditions, RequestHook as _, RunContext, ToolError,
 };
 
-use super::{Bound, DialectError, RequestBody};
-use crate::{Registry, shield::guarded};
+use super::{BoundTools, DialectError, RequestBody};
+use crate::{Registry, panic_barrier::guarded};
 
-/// Why [`Bound::pack`] failed.
+/// Why [`BoundTools::build_request`] failed.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub enum PackError {
+pub enum RequestError {
     /// The request has no place for what is added to it.
     Dialect(DialectError),
     /// A tool could not add to the request, or panicked.
@@ -34,7 +34,7 @@ pub enum PackError {
     Cancelled,
 }
 
-impl fmt::Display for PackError {
+impl fmt::Display for RequestError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Dialect(error) => error.fmt(f),
@@ -49,7 +49,7 @@ impl fmt::Display for PackError {
     }
 }
 
-impl std::error::Error for PackError {
+impl std::error::Error for RequestError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Tool { error, .. } | Self::Hook { error, .. } => error.source(),
@@ -58,18 +58,18 @@ impl std::error::Error for PackError {
     }
 }
 
-impl From<DialectError> for PackError {
+impl From<DialectError> for RequestError {
     fn from(error: DialectError) -> Self {
         Self::Dialect(error)
     }
 }
 
-/// A request that [`Bound::pack`] adds to: a [`RequestBody`], or the members of one as a [`Value`].
-pub trait PackTarget: sealed::Sealed + Send {
+/// A request that [`BoundTools::build_request`] adds to: a [`RequestBody`], or the members of one as a [`Value`].
+pub trait RequestTarget: sealed::Sealed + Send {
     #[doc(hidden)]
     fn members(&mut self) -> &mut Value;
     #[doc(hidden)]
-    fn push_messages(&mut self, bound: &Bound, messages: Vec<Value>) -> Result<(), DialectError>;
+    fn push_messages(&mut self, bound: &BoundTools, messages: Vec<Value>) -> Result<(), DialectError>;
 }
 
 mod sealed {
@@ -78,12 +78,12 @@ mod sealed {
     impl Sealed for super::RequestBody {}
 }
 
-impl PackTarget for Value {
+impl RequestTarget for Value {
     fn members(&mut self) -> &mut Value {
         self
     }
 
-    fn push_messages(&mut self, bound: &Bound, messages: Vec<Value>) -> Result<(), DialectError> {
+    fn push_messages(&mut self, bound: &BoundTools, messages: Vec<Value>) -> Result<(), DialectError> {
         if !messages.is_empty() {
             let mut body = RequestBody::new(bound.wire(), std::mem::take(self))?;
             body.insert(messages);
@@ -93,12 +93,12 @@ impl PackTarget for Value {
     }
 }
 
-impl PackTarget for RequestBody {
+impl RequestTarget for RequestBody {
     fn members(&mut self) -> &mut Value {
         self.fields_mut()
     }
 
-    fn push_messages(&mut self, _: &Bound, messages: Vec<Value>) -> Result<(), DialectError> {
+    fn push_messages(&mut self, _: &BoundTools, messages: Vec<Value>) -> Result<(), DialectError> {
         for message in messages {
             let written = self.push(&message);
             written.map_err(|error| DialectError {
@@ -112,12 +112,12 @@ impl PackTarget for RequestBody {
 }
 
 /// Puts `bound` into a request, and what is added to it.
-pub(super) async fn pack<R: PackTarget>(
-    bound: &Bound,
+pub(super) async fn build_request<R: RequestTarget>(
+    bound: &BoundTools,
     registry: &Registry,
     mut request: R,
     run: Arc<RunContext>,
-) -> Result<R, PackError> {
+) -> Result<R, RequestError> {
     let body = request.members();
     if let Value::Array(own) = bound.definitions() {
         add_tools(body, own)?;
@@ -125,7 +125,7 @@ pub(super) async fn pack<R: PackTarget>(
     let stop = run.cancellation().clone();
     let asked = ModelRequest::new(bound.wire().name(), std::mem::take(body), run);
     let asking = ask(bound, registry, &asked);
-    stop.run_until_cancelled(asking).await.ok_or(PackError::Cancelled)??;
+    stop.run_until_cancelled(asking).await.ok_or(RequestError::Cancelled)??;
     let (members, added) = asked.finish();
     let RequestAdditions { instructions, native, messages, members: set, .. } = added;
     *body = members;
@@ -146,16 +146,16 @@ pub(super) async fn pack<R: PackTarget>(
 }
 
 /// Asks all who may add to `request`, one after the other.
-async fn ask(bound: &Bound, registry: &Registry, request: &ModelRequest) -> Result<(), PackError> {
+async fn ask(bound: &BoundTools, registry: &Registry, request: &ModelRequest) -> Result<(), RequestError> {
     for hook in registry.request_hooks() {
         let asked = guarded("it", || hook.asked(request.clone())).await.flatten();
-        asked.map_err(|error| PackError::Hook { hook: hook.name().to_owned(), error })?;
+        asked.map_err(|error| RequestError::Hook { hook: hook.name().to_owned(), error })?;
     }
     for entry in registry.entries() {
         let name = entry.definition().name();
-        let add = || -> Running<'_, _> { entry.tool().on_request(request.of_tool(bound.wire_name(name))) };
+        let add = || -> BoxFuture<'_, _> { entry.tool().on_request(request.of_tool(bound.wire_name(name))) };
         let asked = guarded("it", add).await.flatten();
-        asked.map_err(|error| PackError::Tool { tool: name.to_string(), error })?;
+        asked.map_err(|error| RequestError::Tool { tool: name.to_string(), error })?;
     }
     Ok(())
 }

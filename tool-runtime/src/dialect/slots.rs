@@ -8,7 +8,7 @@ use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 use tool_core::{__private::ExactValue, Arguments};
 
-use super::{Bound, DialectError, error::At, stop::Stop};
+use super::{BoundTools, DialectError, error::At, stop::Stop};
 use crate::{ToolCall, call::Incomplete};
 
 /// The calls of a response that is being read.
@@ -114,8 +114,8 @@ impl Slot {
                 Stop::Unsaid | Stop::Unfinished(_) => !self.custom && !self.is_object(),
             };
         cut.then(|| match (stop, &self.status) {
-            (Stop::Unfinished(Some(reason)), _) => Incomplete::because(reason.clone()),
-            (_, Some(status)) => Incomplete::because(status.as_str()),
+            (Stop::Unfinished(Some(reason)), _) => Incomplete::new(reason.clone()),
+            (_, Some(status)) => Incomplete::new(status.as_str()),
             _ => Incomplete::without_reason(),
         })
     }
@@ -204,7 +204,7 @@ impl Slots {
     }
 
     /// All calls, in the order in which the model began them; those that were cut off are marked.
-    pub(super) fn into_calls(self, bound: &Bound) -> Vec<ToolCall> {
+    pub(super) fn into_calls(self, bound: &BoundTools) -> Vec<ToolCall> {
         let Self { all, stop, ended, .. } = self;
         let stop = if ended { stop } else { stop.broken_off() };
         let count = all.len();

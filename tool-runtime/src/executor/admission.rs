@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use tool_core::{ErrorKind, Permission, RunContext, ToolContext, ToolDefinition, ToolError};
 
-use super::{Inner, outlet::HOOK};
-use crate::{ToolCall, hook::CallView, registry::Entry, shield::shielded};
+use super::{Inner, event_sink::HOOK};
+use crate::{ToolCall, hook::CallView, panic_barrier::shielded, registry::Entry};
 
 /// Whether a call is left to the caller: by its tool, or by the executor.
 pub(super) fn is_external(

@@ -7,7 +7,7 @@ use tool_core::{
 };
 use tracing::Span;
 
-use super::{around::Place, prepare::Asked};
+use super::{prepare::Request, scope::CallPosition};
 use crate::telemetry;
 
 /// What stands for a value in which that of a secret parameter stands.
@@ -17,8 +17,8 @@ const HIDDEN: &str = "***";
 pub(super) struct Attributed<'a> {
     pub(super) span: Span,
     pub(super) definition: &'a ToolDefinition,
-    pub(super) asked: Asked<'a>,
-    pub(super) place: &'a Place,
+    pub(super) asked: Request<'a>,
+    pub(super) place: &'a CallPosition,
 }
 
 impl Drop for Attributed<'_> {

@@ -9,17 +9,17 @@ use tracing::Instrument;
 
 use super::{
     CallStream, Executor, Inner,
-    around::{Place, Surroundings},
     build::ExecutionStrategy,
+    event_sink::EventSink,
     finish::Finishing,
     open::Confirmed,
-    outlet::Outlet,
-    prepare::{Asked, By},
+    prepare::{AnsweredBy, Request},
     quiet::are_quiet,
+    scope::{CallPosition, CallScope},
     steering::{Steer, Steering},
     stop::Stop,
 };
-use crate::{CallOutcome, ToolCall, event::ToolEvent, registry::Entry, shield::Guarded, telemetry};
+use crate::{CallOutcome, ToolCall, event::ToolEvent, panic_barrier::Guarded, registry::Entry, telemetry};
 
 /// Calls that are to be run together.
 ///
@@ -34,7 +34,7 @@ use crate::{CallOutcome, ToolCall, event::ToolEvent, registry::Entry, shield::Gu
 /// let run = RunContext::new().with_user("u-7").with_cancellation(stop.clone());
 ///
 /// stop.cancel();
-/// let outcomes = executor.batch(vec![ToolCall::new("add", "{}")]).within(run).run().await;
+/// let outcomes = executor.batch(vec![ToolCall::new("add", "{}")]).with_run(run).run().await;
 /// assert_eq!(outcomes[0].result().unwrap().text(), "Cancelled");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// # })?;
@@ -63,7 +63,7 @@ impl Batch {
     /// Sets the run that the calls belong to: its user, values, state and budget are theirs, its cancellation stops them, and
     /// its [deadline](RunContext::with_deadline) bounds them all. Default: none. A run with several batches is shared as
     /// `Arc::clone(&run)`.
-    pub fn within(mut self, run: impl Into<Arc<RunContext>>) -> Self {
+    pub fn with_run(mut self, run: impl Into<Arc<RunContext>>) -> Self {
         self.run = Some(run.into());
         self
     }
@@ -107,8 +107,8 @@ impl Batch {
             calls.iter_mut().for_each(|call| executor.repair(call));
         }
         let token = run.as_ref().map_or_else(CancellationToken::new, |run| run.cancellation().child_token());
-        let outlet = Outlet::new(stream, executor, run.as_ref());
-        let around = Surroundings::new(outlet, run, token, executor.settings.grace_period);
+        let outlet = EventSink::new(stream, executor, run.as_ref());
+        let around = CallScope::new(outlet, run, token, executor.settings.grace_period);
         // Whoever drops the batch cancels its calls; whoever waits for its end does not cancel what they
         // have started.
         let guard = around.token.drop_guard_ref();
@@ -116,7 +116,7 @@ impl Batch {
         let asked = (first..).zip(&calls).enumerate().map(|(at, (serial, call))| {
             let confirmed = confirmed.get(at);
             let tools = if confirmed.is_some() { &executor.known } else { &executor.tools };
-            Asked { call, entry: tools.entry(&call.name), serial, confirmed }
+            Request { call, entry: tools.entry(&call.name), serial, confirmed }
         });
         let asked: Vec<_> = asked.collect();
         let size = executor.group_size(&asked);
@@ -165,9 +165,9 @@ impl Inner {
     }
 
     /// How many calls run together.
-    fn group_size(&self, asked: &[Asked<'_>]) -> usize {
+    fn group_size(&self, asked: &[Request<'_>]) -> usize {
         let is_sequential =
-            |asked: &Asked<'_>| asked.entry.is_some_and(|entry| entry.definition().metadata().sequential);
+            |asked: &Request<'_>| asked.entry.is_some_and(|entry| entry.definition().metadata().sequential);
         let size = match self.settings.strategy {
             ExecutionStrategy::Sequential => 1,
             ExecutionStrategy::Batched { size } => size,
@@ -177,16 +177,16 @@ impl Inner {
     }
 }
 
-impl Surroundings {
+impl CallScope {
     /// Answers a call that does not even start.
-    async fn not_started(&self, executor: &Arc<Inner>, asked: Asked<'_>, stop: Stop) -> CallOutcome {
-        let place = Place::default();
+    async fn not_started(&self, executor: &Arc<Inner>, asked: Request<'_>, stop: Stop) -> CallOutcome {
+        let place = CallPosition::default();
         let definition = asked.entry.map(Entry::definition);
         let finishing =
             Finishing { executor, around: self, asked, call: asked.call, definition, place: &place };
         self.started(&asked).await;
         let error = asked.call.completed().err().unwrap_or_else(|| stop.error());
-        finishing.answered(By::Nobody, Err(error)).await
+        finishing.answered(AnsweredBy::Nobody, Err(error)).await
     }
 }
 

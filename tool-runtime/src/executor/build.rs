@@ -159,7 +159,7 @@ impl ExecutorBuilder {
         self
     }
 
-    /// Leaves the calls for which `external` returns `true` to the caller, who [answers](Executor::answer)
+    /// Leaves the calls for which `external` returns `true` to the caller, who [answers](Executor::submit_result)
     /// them. Such a call is neither run nor checked: no hook, permission or rule is applied to it, and its arguments are
     /// those of the model. [`Registry::check`](crate::Registry::check) validates them.
     ///
@@ -182,7 +182,7 @@ impl ExecutorBuilder {
     }
 
     /// Sets the rules, which are applied before hooks and policies, and again to arguments that a hook has rewritten. An
-    /// `ask` among them is a permission: see [`ask_later`](Self::ask_later).
+    /// `ask` among them is a permission: see [`pending_approvals`](Self::pending_approvals).
     pub fn rules(mut self, rules: Rules) -> Self {
         self.settings.rules = vec![rules];
         self
@@ -197,7 +197,7 @@ impl ExecutorBuilder {
 
     decider! {
         /// Sets the [permission policy](Self::permission) to an asynchronous closure.
-        permit: permission(PermitsBy, CallHandle) -> Permission
+        permission_fn: permission(PermitsBy, CallHandle) -> Permission
     }
 
     /// Sets the approver, which decides on required approvals while the batch waits. Default: none, as
@@ -216,22 +216,22 @@ impl ExecutorBuilder {
         /// use tool_runtime::{Executor, Registry, policy::Approval};
         ///
         /// let executor = Executor::builder(Registry::builder().build()?)
-        ///     .approve(|request| async move {
+        ///     .approver_fn(|request| async move {
         ///         println!("{} for {:?}", request.hint, request.run().and_then(|run| run.user()));
         ///         Ok(Approval::Approved)
         ///     })
         ///     .build()?;
         /// # Ok::<(), Box<dyn std::error::Error>>(())
         /// ```
-        approve: approver(Approves, ApprovalHandle) -> Approval
+        approver_fn: approver(Approves, ApprovalHandle) -> Approval
     }
 
     /// Sets whether a call is [pending](crate::call::Pending) if a permission or a rule is `Ask` and there is no approver.
     /// Default: `false`; the call is finished with the error
     /// [`ApprovalRequired`](tool_core::ErrorKind::ApprovalRequired), and cannot be resumed. A `confirm` and a question of
     /// the tool's body make a call pending in either case.
-    pub fn ask_later(mut self, ask_later: bool) -> Self {
-        self.settings.ask_later = ask_later;
+    pub fn pending_approvals(mut self, pending_approvals: bool) -> Self {
+        self.settings.pending_approvals = pending_approvals;
         self
     }
 

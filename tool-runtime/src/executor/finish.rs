@@ -6,11 +6,11 @@ use tool_core::{Arguments, CallAddress, ErrorKind, ToolDefinition, ToolError, To
 
 use super::{
     Inner,
-    around::{Place, Surroundings},
+    event_sink::{HOOK, report_panic},
     open::{Confirmed, Opening},
-    outlet::{HOOK, report_panic},
-    prepare::{Asked, By},
+    prepare::{AnsweredBy, Request},
     questions::{Asking, question},
+    scope::{CallPosition, CallScope},
     settings::Settings,
     stop::stop_of,
 };
@@ -20,18 +20,18 @@ use crate::{
     event::EventKind,
     hook::CallView,
     open_calls::OpenKind,
+    panic_barrier::shielded,
     policy::ApprovalRequest,
-    shield::shielded,
 };
 
 /// A call that is to be finished.
 pub(super) struct Finishing<'a> {
     pub(super) executor: &'a Arc<Inner>,
-    pub(super) around: &'a Surroundings,
-    pub(super) asked: Asked<'a>,
+    pub(super) around: &'a CallScope,
+    pub(super) asked: Request<'a>,
     pub(super) call: &'a ToolCall,
     pub(super) definition: Option<&'a ToolDefinition>,
-    pub(super) place: &'a Place,
+    pub(super) place: &'a CallPosition,
 }
 
 impl Finishing<'_> {
@@ -39,13 +39,13 @@ impl Finishing<'_> {
     pub(super) async fn external(&self) -> CallOutcome {
         if let Some(stop) = self.around.stop() {
             self.around.started(&self.asked).await;
-            return self.answered(By::Nobody, Err(stop.error())).await;
+            return self.answered(AnsweredBy::Nobody, Err(stop.error())).await;
         }
         let address = self.around.address(&self.asked);
         // Open before it is told: who hears of it may answer at once.
         if let Err(error) = self.open(OpenKind::External, &address, None, None).await {
             self.around.started(&self.asked).await;
-            return self.ended(By::Nobody, Err(error)).await;
+            return self.ended(AnsweredBy::Nobody, Err(error)).await;
         }
         let call = self.around.outlet.shown(self.call, self.definition);
         if !self.around.is_quiet {
@@ -105,7 +105,7 @@ impl Finishing<'_> {
         // Open before it is told: who hears of it may answer at once.
         let address = request.address.clone();
         if let Err(error) = self.open(OpenKind::Confirmation, &address, Some(request.clone()), None).await {
-            return self.ended(By::Nobody, Err(error)).await;
+            return self.ended(AnsweredBy::Nobody, Err(error)).await;
         }
         let message = format!("requires confirmation: {}", request.hint);
         let error = ToolError::new(ErrorKind::ApprovalRequired, request.hint.clone());
@@ -122,11 +122,15 @@ impl Finishing<'_> {
     }
 
     /// The outcome of a call that was answered `by` somebody.
-    pub(super) async fn answered(&self, by: By, mut outcome: Result<ToolOutput, ToolError>) -> CallOutcome {
-        if let (By::Tool, Some(error)) = (by, self.place.panic_of_hook()) {
+    pub(super) async fn answered(
+        &self,
+        by: AnsweredBy,
+        mut outcome: Result<ToolOutput, ToolError>,
+    ) -> CallOutcome {
+        if let (AnsweredBy::Tool, Some(error)) = (by, self.place.panic_of_hook()) {
             outcome = Err(error);
         }
-        if let (By::Tool, Some(definition)) = (by, self.definition)
+        if let (AnsweredBy::Tool, Some(definition)) = (by, self.definition)
             && let Some(error) = question(&outcome, definition)
         {
             match self.question_of_body(definition, error).await {
@@ -138,13 +142,13 @@ impl Finishing<'_> {
     }
 
     /// The outcome of a call that asks nobody.
-    async fn ended(&self, mut by: By, mut outcome: Result<ToolOutput, ToolError>) -> CallOutcome {
+    async fn ended(&self, mut by: AnsweredBy, mut outcome: Result<ToolOutput, ToolError>) -> CallOutcome {
         if let Err(error) = self.close().await {
             // The answer of somebody else counts.
-            (by, outcome) = (By::Nobody, Err(error));
+            (by, outcome) = (AnsweredBy::Nobody, Err(error));
         }
         // What a hook gives in place of a failure is the end of it.
-        let has_succeeded = by == By::Tool && outcome.is_ok();
+        let has_succeeded = by == AnsweredBy::Tool && outcome.is_ok();
         let mut result = self.result(outcome);
         let stop = stop_of(&result).cloned();
         self.hooks(by, &mut result).await;
@@ -211,7 +215,7 @@ impl Finishing<'_> {
 
     /// Shows the result to the hooks that may change it. What they did not see to the end, since the batch was
     /// cancelled, is not given out.
-    async fn hooks(&self, by: By, result: &mut ToolResult) {
+    async fn hooks(&self, by: AnsweredBy, result: &mut ToolResult) {
         if self.executor.settings.has_hooks()
             && self.around.in_grace(self.ask_hooks(by, result)).await.is_none()
         {
@@ -220,11 +224,11 @@ impl Finishing<'_> {
         }
     }
 
-    async fn ask_hooks(&self, by: By, result: &mut ToolResult) {
+    async fn ask_hooks(&self, by: AnsweredBy, result: &mut ToolResult) {
         let settings = &self.executor.settings;
         let (id, view) = (&self.call.id, self.view());
         let _turn = self.around.outlet.turn().await;
-        if matches!(by, By::Tool | By::Check) {
+        if matches!(by, AnsweredBy::Tool | AnsweredBy::Check) {
             for hook in settings.all_hooks() {
                 let Some(error) = result.outcome.as_ref().err().filter(|error| !error.is_stop()) else {
                     break;
@@ -240,7 +244,9 @@ impl Finishing<'_> {
                 }
             }
         }
-        if matches!(by, By::Tool | By::Check) || by == By::Hook && settings.after_answers {
+        if matches!(by, AnsweredBy::Tool | AnsweredBy::Check)
+            || by == AnsweredBy::Hook && settings.after_answers
+        {
             for hook in settings.all_hooks() {
                 let said = shielded(id, HOOK, || hook.dynamic().after(&view, result)).await;
                 match said.map_err(|panic| settings.panic_of_hook(panic)).flatten() {

@@ -11,15 +11,15 @@ use std::{
 
 use futures_util::{FutureExt, StreamExt, future::join, stream::FuturesUnordered};
 use tokio::{sync::mpsc, time::timeout_at};
-use tool_core::{__private::within_grace, Running, ToolError, ToolOutput};
+use tool_core::{__private::within_grace, BoxFuture, ToolError, ToolOutput};
 
 use super::{
     Inner,
-    around::{Place, Surroundings},
     build::Finish,
     finish::Finishing,
     perform::perform,
-    prepare::{Answer, Asked, By, Ready, Step, prepare},
+    prepare::{Answer, AnsweredBy, Ready, Request, Step, prepare},
+    scope::{CallPosition, CallScope},
     stop::Stop,
 };
 use crate::{CallOutcome, policy::ApprovalRequest, registry::Entry};
@@ -27,15 +27,15 @@ use crate::{CallOutcome, policy::ApprovalRequest, registry::Entry};
 /// Calls that run together, each with its place and, in the end, with how it ended.
 pub(super) struct Group<'a> {
     pub(super) executor: &'a Arc<Inner>,
-    pub(super) around: &'a Surroundings,
-    pub(super) asked: &'a [Asked<'a>],
-    pub(super) places: &'a [Place],
+    pub(super) around: &'a CallScope,
+    pub(super) asked: &'a [Request<'a>],
+    pub(super) places: &'a [CallPosition],
 }
 
-impl Surroundings {
+impl CallScope {
     /// Prepares, runs and finishes calls that run together.
-    pub(super) async fn group(&self, executor: &Arc<Inner>, asked: &[Asked<'_>]) -> Vec<CallOutcome> {
-        let mut places: Vec<_> = iter::repeat_with(Place::default).take(asked.len()).collect();
+    pub(super) async fn group(&self, executor: &Arc<Inner>, asked: &[Request<'_>]) -> Vec<CallOutcome> {
+        let mut places: Vec<_> = iter::repeat_with(CallPosition::default).take(asked.len()).collect();
         let mut steps = Vec::with_capacity(asked.len());
         for (asked, place) in asked.iter().zip(&mut places) {
             let step = prepare(executor, *asked, self, place).await;
@@ -54,7 +54,7 @@ impl Surroundings {
                 Step::External => Some(Ended::External),
                 Step::Gated(error) => Some(Ended::Gated(error)),
                 Step::Answered(answer) => Some(Ended::Answered(answer)),
-                Step::Asked(request) => Some(Ended::Asked(request)),
+                Step::Request(request) => Some(Ended::Request(request)),
                 Step::Ready(ready) => {
                     let body = perform(executor, self, asked, ready, place);
                     bodies.extend(body.map(|body| Held { at, grace: place.grace, body }));
@@ -138,13 +138,13 @@ impl<'a> Group<'a> {
     /// Finishes a call of which nobody hears; gives back how it ended where that is not the end of it.
     pub(super) fn finish_quietly(&self, at: usize, ended: Ended) -> Result<CallOutcome, Ended> {
         let (by, outcome) = match ended {
-            Ended::Done(outcome) => (By::Tool, outcome),
+            Ended::Done(outcome) => (AnsweredBy::Tool, outcome),
             Ended::Answered(Answer { outcome, by }) => (by, outcome),
             other => return Err(other),
         };
         let finishing = self.finishing(at);
         finishing.answered_quietly(outcome).map_err(|outcome| match by {
-            By::Tool => Ended::Done(outcome),
+            AnsweredBy::Tool => Ended::Done(outcome),
             by => Ended::Answered(Answer { outcome, by }),
         })
     }
@@ -240,14 +240,14 @@ impl<B: Future + Unpin> Future for Held<B> {
 }
 
 /// A call that runs; `None` where it was cancelled before it answered.
-pub(super) type Body<'a> = Running<'a, Option<Result<ToolOutput, ToolError>>>;
+pub(super) type Body<'a> = BoxFuture<'a, Option<Result<ToolOutput, ToolError>>>;
 
 /// How a call came to its end.
 pub(super) enum Ended {
     External,
     Gated(ToolError),
     Answered(Answer),
-    Asked(Box<ApprovalRequest>),
+    Request(Box<ApprovalRequest>),
     Done(Result<ToolOutput, ToolError>),
     Stopped(Stop),
 }
@@ -257,10 +257,10 @@ impl Ended {
         match self {
             Self::External => finishing.external().await,
             Self::Gated(error) => finishing.gated(error).await,
-            Self::Asked(request) => finishing.asked(request).await,
+            Self::Request(request) => finishing.asked(request).await,
             Self::Answered(Answer { outcome, by }) => finishing.answered(by, outcome).await,
-            Self::Done(outcome) => finishing.answered(By::Tool, outcome).await,
-            Self::Stopped(stop) => finishing.answered(By::Nobody, Err(stop.error())).await,
+            Self::Done(outcome) => finishing.answered(AnsweredBy::Tool, outcome).await,
+            Self::Stopped(stop) => finishing.answered(AnsweredBy::Nobody, Err(stop.error())).await,
         }
     }
 }

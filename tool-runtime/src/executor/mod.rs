@@ -13,15 +13,14 @@
 //! to what they were asked, and [`open`] remembers the calls that are answered later.
 
 mod admission;
-mod around;
 mod attributes;
 mod backlog;
 mod batch;
 mod build;
+mod event_sink;
 mod finish;
 mod group;
 pub(crate) mod open;
-mod outlet;
 mod patience;
 mod perform;
 mod prepare;
@@ -30,6 +29,7 @@ mod quiet;
 mod reports;
 mod run_settings;
 mod runs;
+mod scope;
 mod settings;
 mod shown;
 mod steering;
@@ -48,7 +48,7 @@ pub use self::{
     build::{ExecutionStrategy, ExecutorBuilder, ExecutorError, Finish, InvalidStrategy},
     run_settings::RunSettings,
     steering::Steering,
-    stop::stopped,
+    stop::stop_error,
     stream::{CallStream, StreamItem},
 };
 use self::{open::OpenCalls, settings::Settings};
@@ -200,7 +200,7 @@ impl Executor {
     }
 
     /// Runs `calls`: one outcome for each, in order. Dropping the future cancels them. They belong to no run, so that hooks,
-    /// policies and approvers see none; `executor.batch(calls).within(run)` gives them one.
+    /// policies and approvers see none; `executor.batch(calls).with_run(run)` gives them one.
     pub async fn run(&self, calls: Vec<ToolCall>) -> Vec<CallOutcome> {
         self.batch(calls).run().await
     }
@@ -211,7 +211,7 @@ impl Executor {
         self.batch(calls).stream()
     }
 
-    /// A batch of `calls` that can be configured before it is run: its run ([`within`](Batch::within)) and
+    /// A batch of `calls` that can be configured before it is run: its run ([`with_run`](Batch::with_run)) and
     /// [`steering`](Batch::steering).
     pub fn batch(&self, calls: Vec<ToolCall>) -> Batch {
         Batch::new(self.clone(), calls)

@@ -9,7 +9,7 @@ use tokio::{
 use tool_core::{ErrorKind, Metadata, Prepared, ToolContext, ToolError, ToolOutput};
 
 use super::{reports::CallReports, settings::Settings};
-use crate::{registry::Entry, shield::caught};
+use crate::{panic_barrier::caught, registry::Entry};
 
 /// How long an attempt may take in all, and without a sign of life.
 #[derive(Debug, Clone, Copy)]

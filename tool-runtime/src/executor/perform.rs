@@ -8,31 +8,31 @@ use tracing::{Instrument, Span};
 
 use super::{
     Inner,
-    around::{Place, Surroundings, unless},
     attributes::Attributed,
     group::Body,
     patience::{Patience, patient, waited},
-    prepare::{Asked, Ready},
+    prepare::{Ready, Request},
     questions::{Asking, answer_of, asked, question},
     reports::CallReports,
+    scope::{CallPosition, CallScope, unless},
     shown::shown,
     stop::Stop,
 };
 use crate::{
     ToolCall,
+    panic_barrier::shielded,
     policy::{Approval, ApprovalRequest, BoxApprover, Permits, RetryInfo, RetryPolicy, pauses},
     registry::Entry,
-    shield::shielded,
     telemetry,
 };
 
 /// Runs a call that is ready, in a span; `None` where it has no place, which every call has.
 pub(super) fn perform<'a>(
     executor: &'a Arc<Inner>,
-    around: &'a Surroundings,
-    asked: Asked<'a>,
+    around: &'a CallScope,
+    asked: Request<'a>,
     ready: Ready<'a>,
-    place: &'a Place,
+    place: &'a CallPosition,
 ) -> Option<Body<'a>> {
     let cx = place.cx.as_ref()?;
     let definition = ready.entry.definition();
@@ -48,11 +48,11 @@ pub(super) fn perform<'a>(
 #[derive(Clone, Copy)]
 struct Scope<'a> {
     executor: &'a Arc<Inner>,
-    around: &'a Surroundings,
-    asked: Asked<'a>,
+    around: &'a CallScope,
+    asked: Request<'a>,
     /// The context of the whole call.
     cx: &'a ToolContext,
-    place: &'a Place,
+    place: &'a CallPosition,
 }
 
 async fn traced<'a>(scope: Scope<'a>, ready: Ready<'a>, span: Span) -> Option<Result<ToolOutput, ToolError>> {
@@ -258,7 +258,7 @@ impl Again<'_> {
         approver: &BoxApprover,
         request: ApprovalRequest,
     ) -> (Box<ApprovalRequest>, Result<Approval, ToolError>) {
-        let (Scope { around, asked: Asked { call, .. }, .. }, definition) =
+        let (Scope { around, asked: Request { call, .. }, .. }, definition) =
             (self.scope, self.entry.definition());
         let _turn = around.turn_to_ask().await;
         around.asking(&request, definition).await;

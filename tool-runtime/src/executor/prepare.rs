@@ -9,23 +9,23 @@ use tool_core::{Arguments, ErrorKind, Permission, Prepared, Retry, ToolContext, 
 use super::{
     Inner,
     admission::{admit, denied_by_name, is_external},
-    around::{Place, Surroundings},
+    event_sink::HOOK,
     open::Confirmed,
-    outlet::HOOK,
     questions::Given,
+    scope::{CallPosition, CallScope},
     stop::Stop,
 };
 use crate::{
     ToolCall,
     hook::{Before, BeforeCall},
+    panic_barrier::{caught, panic_of, shielded},
     policy::{ApprovalRequest, RetryPolicy},
     registry::Entry,
-    shield::{caught, panic_of, shielded},
 };
 
 /// A call, with the tool that it asks for, if there is one.
 #[derive(Clone, Copy)]
-pub(super) struct Asked<'a> {
+pub(super) struct Request<'a> {
     pub(super) call: &'a ToolCall,
     pub(super) entry: Option<&'a Entry>,
     /// The number of the call in the order of arrival.
@@ -43,7 +43,7 @@ pub(super) enum Step<'a> {
     /// It is answered already.
     Answered(Answer),
     /// A person is to be asked.
-    Asked(Box<ApprovalRequest>),
+    Request(Box<ApprovalRequest>),
     /// It runs.
     Ready(Ready<'a>),
 }
@@ -51,12 +51,12 @@ pub(super) enum Step<'a> {
 /// An answer without a run.
 pub(super) struct Answer {
     pub(super) outcome: Result<ToolOutput, ToolError>,
-    pub(super) by: By,
+    pub(super) by: AnsweredBy,
 }
 
 /// Who answered a call, which decides who else hears of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum By {
+pub(super) enum AnsweredBy {
     /// The tool, by running.
     Tool,
     /// The check: of the name, or of the arguments.
@@ -79,22 +79,22 @@ pub(super) struct Ready<'a> {
 }
 
 impl<'a> Step<'a> {
-    fn answered(by: By, outcome: Result<ToolOutput, ToolError>) -> Self {
+    fn answered(by: AnsweredBy, outcome: Result<ToolOutput, ToolError>) -> Self {
         Self::Answered(Answer { outcome, by })
     }
 
     fn stopped(stop: Stop) -> Self {
-        Self::answered(By::Nobody, Err(stop.error()))
+        Self::answered(AnsweredBy::Nobody, Err(stop.error()))
     }
 }
 
 /// A call on its way through the steps.
 struct Preparing<'a, 'c> {
     executor: &'a Arc<Inner>,
-    asked: Asked<'a>,
+    asked: Request<'a>,
     call: &'a ToolCall,
     entry: &'a Entry,
-    around: &'c Surroundings,
+    around: &'c CallScope,
     cx: &'c mut ToolContext,
     /// What people have answered to questions about the call.
     given: &'c mut Given,
@@ -106,16 +106,16 @@ struct Preparing<'a, 'c> {
 /// Prepares `call`; `place` is where its context is kept.
 pub(super) async fn prepare<'a>(
     executor: &'a Arc<Inner>,
-    asked: Asked<'a>,
-    around: &Surroundings,
-    place: &mut Place,
+    asked: Request<'a>,
+    around: &CallScope,
+    place: &mut CallPosition,
 ) -> Step<'a> {
-    let Asked { call, entry, .. } = asked;
+    let Request { call, entry, .. } = asked;
     let definition = entry.map(Entry::definition);
     // Before all else: a call that was cut off is neither run nor left to the caller, and is judged by no one.
     if let Err(incomplete) = call.completed() {
         around.started(&asked).await;
-        return Step::answered(By::Nobody, Err(incomplete));
+        return Step::answered(AnsweredBy::Nobody, Err(incomplete));
     }
     // Before it may be left to the caller: of a batch that was stopped, nothing is.
     if let Some(stop) = around.stop() {
@@ -129,7 +129,7 @@ pub(super) async fn prepare<'a>(
             Err(message) => {
                 around.started(&asked).await;
                 let error = panic_of("what decides which calls are left to the caller", &message);
-                return Step::answered(By::Nobody, Err(error));
+                return Step::answered(AnsweredBy::Nobody, Err(error));
             }
         }
     }
@@ -137,10 +137,10 @@ pub(super) async fn prepare<'a>(
         *place = around.place(executor, entry, &asked);
     }
     let mut given = asked.confirmed.map(|confirmed| confirmed.given.clone()).unwrap_or_default();
-    let Place { cx, arguments: canonical, reports, .. } = &mut *place;
+    let CallPosition { cx, arguments: canonical, reports, .. } = &mut *place;
     if let Some(denied) = denied_by_name(executor, call, definition) {
         around.started(&asked).await;
-        return Step::answered(By::Permission, Err(denied));
+        return Step::answered(AnsweredBy::Permission, Err(denied));
     }
     let admitted = admit(executor, call, definition, cx.as_ref(), around.run());
     match around.unless_stopped(admitted).await {
@@ -153,7 +153,7 @@ pub(super) async fn prepare<'a>(
     }
     around.started(&asked).await;
     let (Some(entry), Some(cx)) = (entry, cx) else {
-        return Step::answered(By::Check, Err(executor.tools.unknown(&call.name)));
+        return Step::answered(AnsweredBy::Check, Err(executor.tools.unknown(&call.name)));
     };
     let arguments = call.arguments.as_borrowed();
     let is_looked_at = asked.confirmed.is_some() || executor.settings.looks_at(entry);
@@ -164,7 +164,7 @@ pub(super) async fn prepare<'a>(
     };
     let prepared = match prepared {
         Ok(prepared) => prepared,
-        Err(error) => return Step::answered(By::Check, Err(error)),
+        Err(error) => return Step::answered(AnsweredBy::Check, Err(error)),
     };
     if !is_looked_at {
         let ready = || Step::Ready(Ready { entry, prepared, source: None, retry: None });
@@ -172,7 +172,7 @@ pub(super) async fn prepare<'a>(
     }
     // Before a person is asked for nothing.
     if let Some(over) = around.run().and_then(|run| run.has_call_left().err()) {
-        return Step::answered(By::Nobody, Err(over));
+        return Step::answered(AnsweredBy::Nobody, Err(over));
     }
     let given_now = &mut given;
     let preparing =
@@ -193,7 +193,7 @@ pub(super) async fn prepare<'a>(
 impl<'a> Preparing<'a, '_> {
     /// The call, ready to run; or what is to be done about it instead.
     async fn decided(mut self) -> Result<Step<'a>, Step<'a>> {
-        let by_rule = |error| Step::answered(By::Permission, Err(error));
+        let by_rule = |error| Step::answered(AnsweredBy::Permission, Err(error));
         let mut ruled = self.ruled().map_err(by_rule)?;
         if self.hooks().await? {
             ruled = self.ruled().map_err(by_rule)?;
@@ -222,7 +222,7 @@ impl<'a> Preparing<'a, '_> {
 
     /// Asks the hooks, in order, until one answers; says whether they rewrote the arguments.
     async fn hooks(&mut self) -> Result<bool, Step<'a>> {
-        let by_hook = |outcome| Step::answered(By::Hook, outcome);
+        let by_hook = |outcome| Step::answered(AnsweredBy::Hook, outcome);
         let mut is_rewritten = false;
         for hook in self.executor.settings.all_hooks() {
             let mut before = BeforeCall {
@@ -247,7 +247,7 @@ impl<'a> Preparing<'a, '_> {
                 self.prepared = self
                     .entry
                     .prepare_canonical(arguments)
-                    .map_err(|error| Step::answered(By::Check, Err(error)))?;
+                    .map_err(|error| Step::answered(AnsweredBy::Check, Err(error)))?;
                 is_rewritten = true;
             }
         }

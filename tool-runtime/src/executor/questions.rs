@@ -15,8 +15,8 @@ use super::{Inner, open::OpenCalls, shown::shown};
 use crate::{
     ToolCall, millis,
     open_calls::{Message, addressed},
-    policy::{Approval, ApprovalHandle, ApprovalRequest, BoxApprover, Cause, Question},
-    shield::shielded,
+    panic_barrier::shielded,
+    policy::{Approval, ApprovalCause, ApprovalHandle, ApprovalRequest, BoxApprover, Question},
 };
 
 /// The number of questions that may be asked about one call.
@@ -62,7 +62,7 @@ impl Given {
 
     /// Whether a person has refused the call, other than by an answer that is the body's to read.
     pub(super) fn is_refused(&self) -> bool {
-        self.answers.iter().any(|(request, answer)| request.cause != Cause::Tool && !answer.confirmed)
+        self.answers.iter().any(|(request, answer)| request.cause != ApprovalCause::Tool && !answer.confirmed)
     }
 
     /// The answer to `question`, where it was about the call as it is now.
@@ -77,7 +77,10 @@ impl Given {
 
     /// Hands the answers to questions of the body to `cx`, where `counts` says that they still count.
     pub(super) fn hand_to(&mut self, cx: &mut ToolContext, counts: impl Fn(&ApprovalRequest) -> bool) {
-        let own = self.answers.iter().filter(|(request, _)| request.cause == Cause::Tool && counts(request));
+        let own = self
+            .answers
+            .iter()
+            .filter(|(request, _)| request.cause == ApprovalCause::Tool && counts(request));
         for (request, answer) in own {
             cx.confirm(&request.hint, &request.payload, answer.clone());
         }
@@ -115,7 +118,7 @@ pub(super) fn answer_of(approval: Approval) -> Option<ConfirmationAnswer> {
         Approval::ApprovedWith(payload) => answer(true, payload),
         Approval::Rejected(reason) if reason.is_empty() => answer(false, Value::Null),
         Approval::Rejected(reason) => answer(false, Value::String(reason)),
-        Approval::Later => None,
+        Approval::Pending => None,
     }
 }
 
@@ -157,7 +160,7 @@ impl Asking<'_> {
     pub(super) fn request(self, error: &ToolError) -> Box<ApprovalRequest> {
         let Self { executor, call, address, definition, arguments } = self;
         let (hint, payload) = (error.reason().into_owned(), error.details().cloned().unwrap_or_default());
-        let question = Question { cause: Cause::Tool, hint, payload };
+        let question = Question { cause: ApprovalCause::Tool, hint, payload };
         let arguments = Arguments::from(arguments.as_str().to_owned());
         let call = shown(&ToolCall { arguments: arguments.clone(), ..call.clone() }, definition);
         let about =
@@ -193,7 +196,7 @@ impl About<'_> {
     /// All that an answer is bound to.
     fn message(
         &self,
-        (cause, hint, payload): (Cause, &str, &Value),
+        (cause, hint, payload): (ApprovalCause, &str, &Value),
         expires_at: Option<SystemTime>,
     ) -> Message {
         let Self { open: _, address, definition, arguments } = self;
@@ -251,7 +254,7 @@ mod tests {
         let asked = |cause, hint: &str, payload| Question { cause, hint: hint.to_owned(), payload };
         let here = address(Some("r"), "c", 1);
         let first = about(&pays, &here, r#"{"a":1,"b":2.0}"#);
-        let question = || asked(Cause::Tool, "Pay?", json!(7));
+        let question = || asked(ApprovalCause::Tool, "Pay?", json!(7));
         let request = first.request(ToolCall::new("pay", "{}"), question());
         assert!(first.is_of(&request));
         // I16: it is bound to what the arguments mean.
@@ -273,7 +276,7 @@ mod tests {
             assert!(!other.is_of(&request));
         }
         let altered: [fn(&mut ApprovalRequest); 6] = [
-            |it| it.cause = Cause::Confirmation,
+            |it| it.cause = ApprovalCause::Confirmation,
             |it| it.hint.push('!'),
             |it| it.payload = json!(8),
             |it| it.payload = Value::Null,
@@ -289,9 +292,9 @@ mod tests {
         let given = Given::new(vec![(Box::new(request), ConfirmationAnswer::default())]);
         assert!(given.to(&question(), &first).is_some());
         for other in [
-            asked(Cause::Permission, "Pay?", json!(7)),
-            asked(Cause::Tool, "Pay more?", json!(7)),
-            asked(Cause::Tool, "Pay?", Value::Null),
+            asked(ApprovalCause::Permission, "Pay?", json!(7)),
+            asked(ApprovalCause::Tool, "Pay more?", json!(7)),
+            asked(ApprovalCause::Tool, "Pay?", Value::Null),
         ] {
             assert!(given.to(&other, &first).is_none());
         }

@@ -14,23 +14,23 @@ use tool_core::{Confirmation, ToolError, ToolOutput, WithCallId};
 
 use super::{
     Inner,
-    around::{Place, Surroundings},
     build::Finish,
     group::{Ended, Group, Held},
     patience::Patience,
-    prepare::{Answer, Asked, By},
+    prepare::{Answer, AnsweredBy, Request},
+    scope::{CallPosition, CallScope},
     stop::Stop,
 };
 use crate::{
     CallOutcome,
+    panic_barrier::{Barrier, caught},
     policy::RetryPolicy,
     registry::Entry,
-    shield::{Barrier, caught},
     telemetry,
 };
 
 /// Whether `asked` are such calls.
-pub(super) fn are_quiet(executor: &Inner, around: &Surroundings, asked: &[Asked<'_>]) -> bool {
+pub(super) fn are_quiet(executor: &Inner, around: &CallScope, asked: &[Request<'_>]) -> bool {
     let settings = &executor.settings;
     let is_plain = |entry: &Entry| {
         let definition = entry.definition();
@@ -51,17 +51,17 @@ pub(super) fn are_quiet(executor: &Inner, around: &Surroundings, asked: &[Asked<
         && asked.iter().all(|asked| asked.entry.is_none_or(is_plain))
 }
 
-impl Surroundings {
+impl CallScope {
     /// Prepares, runs and finishes calls that [are quiet](are_quiet).
     pub(super) async fn quiet_group(
         &self,
         executor: &Arc<Inner>,
-        asked: &[Asked<'_>],
+        asked: &[Request<'_>],
         outcomes: &mut Vec<CallOutcome>,
     ) {
-        let place = |asked: &Asked<'_>| match asked.entry {
+        let place = |asked: &Request<'_>| match asked.entry {
             Some(entry) if asked.call.incomplete.is_none() => self.place(executor, entry, asked),
-            _ => Place::default(),
+            _ => CallPosition::default(),
         };
         let places: Vec<_> = asked.iter().map(place).collect();
         let mut ended = Vec::with_capacity(asked.len());
@@ -85,7 +85,7 @@ impl Surroundings {
                 }
                 Err(error) => {
                     self.stop_by(&error, &asked.call.name);
-                    Some(Ended::Answered(Answer { outcome: Err(error), by: By::Check }))
+                    Some(Ended::Answered(Answer { outcome: Err(error), by: AnsweredBy::Check }))
                 }
             });
         }
@@ -103,8 +103,8 @@ impl Surroundings {
 /// Such a call, which runs.
 struct Quiet<'a> {
     entry: &'a Entry,
-    place: &'a Place,
-    around: &'a Surroundings,
+    place: &'a CallPosition,
+    around: &'a CallScope,
     running: WithCallId<Barrier<'a, ToolOutput>>,
 }
 

@@ -8,27 +8,27 @@ use std::{
 use tokio::{sync::broadcast, time::Instant};
 use tokio_util::sync::CancellationToken;
 use tool_core::{
-    Arguments, CallId, CallSink, ErrorKind, LogLine, Progress, RunContext, Running, ToolContext,
+    Arguments, BoxFuture, CallId, CallSink, ErrorKind, LogLine, Progress, RunContext, ToolContext,
     ToolDefinition, ToolError, ToolOutput,
 };
 
 use super::{
     Inner,
-    around::{Surroundings, unless},
     backlog::Backlog,
-    outlet::{HOOK, Outlet, Room, Subject, report_panic},
-    prepare::Asked,
+    event_sink::{EventSink, HOOK, Room, Subject, report_panic},
+    prepare::Request,
+    scope::{CallScope, unless},
 };
 use crate::{
     event::{EventKind, ToolEvent},
     hook::{BoxHook, CallView},
-    shield::shielded,
+    panic_barrier::shielded,
 };
 
 /// What one call reports while it runs, and only then.
 pub(super) struct CallReports {
     executor: Arc<Inner>,
-    outlet: Outlet,
+    outlet: EventSink,
     /// Whether nobody is told, and only signs of life are waited for.
     is_quiet: bool,
     subject: Subject,
@@ -59,8 +59,8 @@ impl CallReports {
     /// The reports of the call `asked`, of a tool with `definition`, which runs in `cx`.
     pub(super) fn new(
         executor: &Arc<Inner>,
-        around: &Surroundings,
-        asked: &Asked<'_>,
+        around: &CallScope,
+        asked: &Request<'_>,
         cx: &ToolContext,
         definition: &ToolDefinition,
     ) -> Self {
@@ -181,7 +181,7 @@ impl CallReports {
 
     /// Waits until those who hear of this call have room for an event of a run below it; there is none once the call is
     /// over.
-    pub(super) fn room_below(&self) -> Running<'_, Room<'_>> {
+    pub(super) fn room_below(&self) -> BoxFuture<'_, Room<'_>> {
         Box::pin(async { unless(&self.closed, self.outlet.boxed_room()).await.unwrap_or_default() })
     }
 
@@ -275,7 +275,7 @@ impl CallReports {
 }
 
 impl CallSink for CallReports {
-    fn update(&self, update: ToolOutput) -> Running<'_, ()> {
+    fn update(&self, update: ToolOutput) -> BoxFuture<'_, ()> {
         Box::pin(self.update_in_order(1, update))
     }
 
@@ -309,7 +309,7 @@ struct AttemptReports {
 }
 
 impl CallSink for AttemptReports {
-    fn update(&self, update: ToolOutput) -> Running<'_, ()> {
+    fn update(&self, update: ToolOutput) -> BoxFuture<'_, ()> {
         Box::pin(self.call.update_in_order(self.number, update))
     }
 

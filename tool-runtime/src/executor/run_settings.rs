@@ -43,7 +43,7 @@ use crate::{
 ///     .show(Visibility::all().except(["shell"]))
 ///     .finished(|call, result| async move { println!("{}: {}", call.tool(), result.is_error()) });
 /// let of_run = executor.with_settings(&run, settings)?;
-/// let batch = of_run.batch(Vec::new()).within(run);
+/// let batch = of_run.batch(Vec::new()).with_run(run);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Default)]
@@ -100,8 +100,8 @@ replaced! {
     after_answers: bool => |it| it.after_answers;
     /// See [`ExecutorBuilder::stop_on_hook_panic`](crate::executor::ExecutorBuilder::stop_on_hook_panic).
     stop_on_hook_panic: bool => |it| it.stops_on_hook_panic;
-    /// See [`ExecutorBuilder::ask_later`](crate::executor::ExecutorBuilder::ask_later).
-    ask_later: bool => |it| it.ask_later;
+    /// See [`ExecutorBuilder::pending_approvals`](crate::executor::ExecutorBuilder::pending_approvals).
+    pending_approvals: bool => |it| it.pending_approvals;
     /// See [`ExecutorBuilder::timeout`](crate::executor::ExecutorBuilder::timeout).
     timeout: Duration => |it| it.timeout;
     /// See [`ExecutorBuilder::idle_timeout`](crate::executor::ExecutorBuilder::idle_timeout).
@@ -150,7 +150,7 @@ impl RunSettings {
 
     decider! {
         /// As [`permission`](Self::permission), for an asynchronous closure.
-        permit: permission(PermitsBy, CallHandle) -> Permission
+        permission_fn: permission(PermitsBy, CallHandle) -> Permission
     }
 
     /// See [`ExecutorBuilder::approver`](crate::executor::ExecutorBuilder::approver).
@@ -161,7 +161,7 @@ impl RunSettings {
 
     decider! {
         /// As [`approver`](Self::approver), for an asynchronous closure.
-        approve: approver(Approves, ApprovalHandle) -> Approval
+        approver_fn: approver(Approves, ApprovalHandle) -> Approval
     }
 
     /// See [`ExecutorBuilder::external`](crate::executor::ExecutorBuilder::external).
@@ -234,7 +234,7 @@ impl fmt::Debug for RunSettings {
 
 impl Executor {
     /// Returns an executor with `settings` over those of this one, for `run` or for one request of it. The visibility of the
-    /// settings is decided for `run`; calls belong to it by [`Batch::within`](crate::executor::Batch::within), as those of any
+    /// settings is decided for `run`; calls belong to it by [`Batch::with_run`](crate::executor::Batch::with_run), as those of any
     /// executor. Both share limits, listeners, open calls and what is [detached](Self::detached): a call that this one left open is answered or resumed
     /// by either. [`notices`](Self::notices) lists rules that do nothing with the tools that are shown.
     ///
@@ -270,7 +270,7 @@ impl Executor {
     ///
     /// let sums = executor.with_settings(&run, RunSettings::new().show(Visibility::all().only(["add"])))?;
     /// assert_eq!(sums.tools().len(), 1);
-    /// assert_eq!(sums.answer("call_1", Ok("opened".into())).await?.text(), "opened");
+    /// assert_eq!(sums.submit_result("call_1", Ok("opened".into())).await?.text(), "opened");
     /// assert!(executor.open_calls().await?.is_empty());
     /// # Ok::<(), anyhow::Error>(())
     /// # })?;

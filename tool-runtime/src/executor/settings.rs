@@ -35,7 +35,7 @@ pub(super) struct Settings {
     /// All of them must allow a call.
     pub(super) policies: Vec<BoxPolicy>,
     pub(super) approver: Option<BoxApprover>,
-    pub(super) ask_later: bool,
+    pub(super) pending_approvals: bool,
     pub(super) confirmation_call: String,
     pub(super) retry: Option<RetryPolicy>,
     pub(super) budget: Option<ResultBudget>,
@@ -69,7 +69,7 @@ impl Default for Settings {
             rules: Vec::new(),
             policies: Vec::new(),
             approver: None,
-            ask_later: false,
+            pending_approvals: false,
             confirmation_call: CONFIRMATION_CALL.to_owned(),
             retry: None,
             budget: None,

@@ -6,10 +6,10 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use tool_core::Running;
+use tool_core::BoxFuture;
 
-use super::{around::Surroundings, stop::Stop};
-use crate::shield::{Guarded, Shield, caught};
+use super::{scope::CallScope, stop::Stop};
+use crate::panic_barrier::{Guarded, Shield, caught};
 
 /// Asks between the calls of a batch for messages that come first, such as one that the user wrote meanwhile, and keeps them
 /// for the caller. Cheap to clone; clones are one.
@@ -57,7 +57,7 @@ struct Inner<M> {
     messages: Mutex<Vec<M>>,
 }
 
-type Ask<M> = dyn Fn() -> Running<'static, Option<M>> + Send + Sync;
+type Ask<M> = dyn Fn() -> BoxFuture<'static, Option<M>> + Send + Sync;
 
 impl<M: Send + 'static> Steering<M> {
     /// Asks `next` for the message that is there now. The batch waits for the answer: `next` gives `None` at once where there
@@ -90,11 +90,11 @@ impl<M> Inner<M> {
 /// A [`Steering`] of messages of any type.
 pub(super) trait Steer: Send + Sync {
     /// Waits for the answer; it is whether there is a message. An error is the message of a panic.
-    fn ask(&self) -> Running<'_, Result<bool, String>>;
+    fn ask(&self) -> BoxFuture<'_, Result<bool, String>>;
 }
 
 impl<M: Send + 'static> Steer for Steering<M> {
-    fn ask(&self) -> Running<'_, Result<bool, String>> {
+    fn ask(&self) -> BoxFuture<'_, Result<bool, String>> {
         Box::pin(async move {
             let has_message = || !self.0.lock().is_empty();
             let Some(ask) = self.0.ask.get().filter(|_| !has_message()) else { return Ok(has_message()) };
@@ -106,7 +106,7 @@ impl<M: Send + 'static> Steer for Steering<M> {
     }
 }
 
-impl Surroundings {
+impl CallScope {
     /// Why the rest of the batch is not run, where something comes first.
     pub(super) async fn steered(&self, steering: &dyn Steer) -> Option<Stop> {
         match self.unless_stopped(steering.ask()).await {

@@ -4,8 +4,8 @@ use tokio::time::Instant as Timed;
 use tool_core::{ErrorKind, ToolError};
 
 use super::{
-    around::Surroundings,
     prepare::{Answer, Step},
+    scope::CallScope,
     settings::Settings,
 };
 use crate::{CallOutcome, ToolResult};
@@ -16,7 +16,7 @@ use crate::{CallOutcome, ToolResult};
 /// # Examples
 ///
 /// ```
-/// use tool_runtime::{Executor, ToolCall, executor::stopped, prelude::*};
+/// use tool_runtime::{Executor, ToolCall, executor::stop_error, prelude::*};
 ///
 /// /// Hands over to a person.
 /// #[tool]
@@ -27,12 +27,12 @@ use crate::{CallOutcome, ToolResult};
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
 /// let executor = Executor::new(Registry::builder().tool::<hand_over>().build()?);
 /// let outcomes = executor.run(vec![ToolCall::new("hand_over", "{}")]).await;
-/// assert_eq!(stopped(&outcomes).unwrap().reason(), "a person goes on");
+/// assert_eq!(stop_error(&outcomes).unwrap().reason(), "a person goes on");
 /// # Ok::<(), anyhow::Error>(())
 /// # })?;
 /// # Ok::<(), anyhow::Error>(())
 /// ```
-pub fn stopped<'a>(outcomes: impl IntoIterator<Item = &'a CallOutcome>) -> Option<&'a ToolError> {
+pub fn stop_error<'a>(outcomes: impl IntoIterator<Item = &'a CallOutcome>) -> Option<&'a ToolError> {
     outcomes.into_iter().find_map(|outcome| stop_of(outcome.result()?))
 }
 
@@ -82,7 +82,7 @@ fn prefixed(prefix: &str, reason: &str) -> String {
     if reason.is_empty() { prefix.to_owned() } else { format!("{prefix}: {reason}") }
 }
 
-impl Surroundings {
+impl CallScope {
     /// Why no call may be started any more.
     pub(super) fn stop(&self) -> Option<Stop> {
         if self.token.is_cancelled() {

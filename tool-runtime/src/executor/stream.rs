@@ -7,7 +7,7 @@ use std::{
 };
 
 use tokio::sync::mpsc;
-use tool_core::{Running, Stream};
+use tool_core::{BoxFuture, Stream};
 
 use crate::{CallOutcome, event::ToolEvent};
 
@@ -57,7 +57,7 @@ pub struct CallStream {
 }
 
 enum State {
-    Running(Running<'static, Vec<CallOutcome>>),
+    BoxFuture(BoxFuture<'static, Vec<CallOutcome>>),
     Ended(Vec<CallOutcome>),
     Read,
 }
@@ -65,9 +65,9 @@ enum State {
 impl CallStream {
     pub(super) fn new(
         events: mpsc::Receiver<ToolEvent>,
-        running: Running<'static, Vec<CallOutcome>>,
+        running: BoxFuture<'static, Vec<CallOutcome>>,
     ) -> Self {
-        Self { events, state: State::Running(running) }
+        Self { events, state: State::BoxFuture(running) }
     }
 
     /// The next item; `None` after the outcomes.
@@ -87,7 +87,7 @@ impl Stream for CallStream {
                 return Poll::Ready(Some(StreamItem::Event(event)));
             }
             match &mut this.state {
-                State::Running(running) => match running.as_mut().poll(cx) {
+                State::BoxFuture(running) => match running.as_mut().poll(cx) {
                     // Its events may have come with its end.
                     Poll::Ready(outcomes) => this.state = State::Ended(outcomes),
                     // What it told wakes the reader.

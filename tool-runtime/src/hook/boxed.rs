@@ -5,20 +5,20 @@ use std::{
     sync::Arc,
 };
 
-use tool_core::{Running, ToolError, ToolOutput};
+use tool_core::{BoxFuture, ToolError, ToolOutput};
 
 use super::{Before, BeforeCall, CallView, Hook};
-use crate::{ToolResult, shield::Kept};
+use crate::{ToolResult, panic_barrier::Kept};
 
 /// A hook of any type, such as one that is chosen at run time. Cheap to clone.
 ///
 /// # Examples
 ///
 /// ```
-/// use tool_runtime::{Executor, Registry, hook::{BoxHook, Repetition, Sanitizer}};
+/// use tool_runtime::{Executor, Registry, hook::{BoxHook, RepetitionGuard, Sanitizer}};
 ///
 /// let is_wary = true;
-/// let hook = if is_wary { BoxHook::new(Sanitizer) } else { BoxHook::new(Repetition::new()) };
+/// let hook = if is_wary { BoxHook::new(Sanitizer) } else { BoxHook::new(RepetitionGuard::new()) };
 /// let executor = Executor::builder(Registry::builder().build()?).hook(hook).build()?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -56,37 +56,37 @@ impl fmt::Debug for BoxHook {
 
 /// [`Hook`], with futures of one type.
 pub(crate) trait DynHook: Send + Sync {
-    fn admit<'a>(&'a self, call: &'a CallView<'a>) -> Running<'a, bool>;
-    fn before<'a>(&'a self, call: &'a mut BeforeCall<'_>) -> Running<'a, Result<Before, ToolError>>;
-    fn before_update<'a>(&'a self, call: &'a CallView<'a>, text: &'a str) -> Running<'a, bool>;
-    fn after_update<'a>(&'a self, call: &'a CallView<'a>, text: &'a str) -> Running<'a, ()>;
+    fn admit<'a>(&'a self, call: &'a CallView<'a>) -> BoxFuture<'a, bool>;
+    fn before<'a>(&'a self, call: &'a mut BeforeCall<'_>) -> BoxFuture<'a, Result<Before, ToolError>>;
+    fn before_update<'a>(&'a self, call: &'a CallView<'a>, text: &'a str) -> BoxFuture<'a, bool>;
+    fn after_update<'a>(&'a self, call: &'a CallView<'a>, text: &'a str) -> BoxFuture<'a, ()>;
     fn recover<'a>(
         &'a self,
         call: &'a CallView<'a>,
         error: &'a ToolError,
-    ) -> Running<'a, Result<Option<ToolOutput>, ToolError>>;
+    ) -> BoxFuture<'a, Result<Option<ToolOutput>, ToolError>>;
     fn after<'a>(
         &'a self,
         call: &'a CallView<'a>,
         result: &'a mut ToolResult,
-    ) -> Running<'a, Result<ControlFlow<()>, ToolError>>;
-    fn finished<'a>(&'a self, call: &'a CallView<'a>, result: &'a ToolResult) -> Running<'a, ()>;
+    ) -> BoxFuture<'a, Result<ControlFlow<()>, ToolError>>;
+    fn finished<'a>(&'a self, call: &'a CallView<'a>, result: &'a ToolResult) -> BoxFuture<'a, ()>;
 }
 
 impl<H: Hook> DynHook for H {
-    fn admit<'a>(&'a self, call: &'a CallView<'a>) -> Running<'a, bool> {
+    fn admit<'a>(&'a self, call: &'a CallView<'a>) -> BoxFuture<'a, bool> {
         Box::pin(Hook::admit(self, call))
     }
 
-    fn before<'a>(&'a self, call: &'a mut BeforeCall<'_>) -> Running<'a, Result<Before, ToolError>> {
+    fn before<'a>(&'a self, call: &'a mut BeforeCall<'_>) -> BoxFuture<'a, Result<Before, ToolError>> {
         Box::pin(Hook::before(self, call))
     }
 
-    fn before_update<'a>(&'a self, call: &'a CallView<'a>, text: &'a str) -> Running<'a, bool> {
+    fn before_update<'a>(&'a self, call: &'a CallView<'a>, text: &'a str) -> BoxFuture<'a, bool> {
         Box::pin(Hook::before_update(self, call, text))
     }
 
-    fn after_update<'a>(&'a self, call: &'a CallView<'a>, text: &'a str) -> Running<'a, ()> {
+    fn after_update<'a>(&'a self, call: &'a CallView<'a>, text: &'a str) -> BoxFuture<'a, ()> {
         Box::pin(Hook::after_update(self, call, text))
     }
 
@@ -94,7 +94,7 @@ impl<H: Hook> DynHook for H {
         &'a self,
         call: &'a CallView<'a>,
         error: &'a ToolError,
-    ) -> Running<'a, Result<Option<ToolOutput>, ToolError>> {
+    ) -> BoxFuture<'a, Result<Option<ToolOutput>, ToolError>> {
         Box::pin(Hook::recover(self, call, error))
     }
 
@@ -102,11 +102,11 @@ impl<H: Hook> DynHook for H {
         &'a self,
         call: &'a CallView<'a>,
         result: &'a mut ToolResult,
-    ) -> Running<'a, Result<ControlFlow<()>, ToolError>> {
+    ) -> BoxFuture<'a, Result<ControlFlow<()>, ToolError>> {
         Box::pin(Hook::after(self, call, result))
     }
 
-    fn finished<'a>(&'a self, call: &'a CallView<'a>, result: &'a ToolResult) -> Running<'a, ()> {
+    fn finished<'a>(&'a self, call: &'a CallView<'a>, result: &'a ToolResult) -> BoxFuture<'a, ()> {
         Box::pin(Hook::finished(self, call, result))
     }
 }

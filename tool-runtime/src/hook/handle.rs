@@ -3,7 +3,7 @@ use std::{fmt, sync::Arc};
 use super::NOTHING_CLAIMED;
 use serde_json::Value;
 use tool_core::{
-    Arguments, CallId, Metadata, Provided, RunContext, ToolContext, ToolDefinition, ToolError, ToolName,
+    Arguments, CallId, Metadata, ProvidedValues, RunContext, ToolContext, ToolDefinition, ToolError, ToolName,
 };
 
 /// An owned handle to a call, for closures that decide about calls. Cheap to clone.
@@ -14,7 +14,7 @@ use tool_core::{
 /// use tool_runtime::{Executor, Registry, definition::Permission};
 ///
 /// let executor = Executor::builder(Registry::builder().build()?)
-///     .permit(|call| async move {
+///     .permission_fn(|call| async move {
 ///         let is_guest = call.run().is_none_or(|run| run.user().is_none());
 ///         Ok(match call.metadata().is_read_only() || !is_guest {
 ///             true => Permission::Allow,
@@ -35,7 +35,7 @@ struct Inner {
     arguments: Arguments<'static>,
     definition: Option<ToolDefinition>,
     run: Option<Arc<RunContext>>,
-    provided: Option<Arc<Provided>>,
+    provided: Option<Arc<ProvidedValues>>,
     attempt: u32,
 }
 
@@ -58,7 +58,7 @@ impl CallHandle {
     }
 
     /// The same call, which runs in `cx`.
-    pub(crate) fn within(self, cx: &ToolContext) -> Self {
+    pub(crate) fn with_context(self, cx: &ToolContext) -> Self {
         self.with(|inner| {
             inner.provided = Some(Arc::clone(cx.provided()));
             inner.attempt = cx.attempt();

@@ -21,7 +21,7 @@ pub(crate) use self::stage::*;
 pub use self::{
     boxed::BoxHook,
     handle::CallHandle,
-    repetition::Repetition,
+    repetition::RepetitionGuard,
     sanitizer::Sanitizer,
     view::{BeforeCall, CallView},
 };

@@ -21,13 +21,13 @@ use crate::{
 /// # Examples
 ///
 /// ```
-/// use tool_runtime::{Executor, Registry, hook::Repetition};
+/// use tool_runtime::{Executor, Registry, hook::RepetitionGuard};
 ///
-/// let executor = Executor::builder(Registry::builder().build()?).hook(Repetition::new()).build()?;
+/// let executor = Executor::builder(Registry::builder().build()?).hook(RepetitionGuard::new()).build()?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
-pub struct Repetition {
+pub struct RepetitionGuard {
     same_call: usize,
     same_result: usize,
     cycles: usize,
@@ -52,13 +52,13 @@ struct Made {
     result: Option<ContentHash>,
 }
 
-impl Default for Repetition {
+impl Default for RepetitionGuard {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl Repetition {
+impl RepetitionGuard {
     /// Blocks the sixth of equal calls in a row, the fourth where the results were equal, too, and the
     /// fourth round of a cycle of at most four calls.
     #[must_use]
@@ -125,7 +125,7 @@ impl Repetition {
     }
 }
 
-impl Hook for Repetition {
+impl Hook for RepetitionGuard {
     async fn before(&self, call: &mut BeforeCall<'_>) -> Result<Before, ToolError> {
         let hash = hash(call.tool(), call.arguments().as_str());
         Ok(self.with_history(call.run(), |history| match self.objection(history, hash) {
@@ -165,7 +165,7 @@ mod tests {
     use super::*;
 
     /// How many of `calls` are made before one is blocked, and why.
-    fn made(limits: &Repetition, calls: impl IntoIterator<Item = u32>) -> (usize, Option<String>) {
+    fn made(limits: &RepetitionGuard, calls: impl IntoIterator<Item = u32>) -> (usize, Option<String>) {
         let mut history = History::default();
         for (at, call) in calls.into_iter().enumerate() {
             let call = ContentHash::of(&call);
@@ -179,7 +179,7 @@ mod tests {
 
     #[test]
     fn each_cycle_of_at_most_four_calls_is_noticed_and_no_longer_one() {
-        let limits = Repetition::new();
+        let limits = RepetitionGuard::new();
         for length in 2..=4 {
             let (at, objection) = made(&limits, (0..100).map(|at| at % length));
             let expected = format!("The same {length} calls were made 3 times in turn.");
@@ -187,8 +187,8 @@ mod tests {
         }
         // Only as much is remembered as is of use.
         assert_eq!(made(&limits, (0..100).map(|at| at % 5)), (3 * 4, None));
-        assert_eq!(made(&Repetition::new().cycles(1), (0..100).map(|at| at % 5)), (5, None));
-        assert_eq!(made(&Repetition::new().cycles(1).same_result(9), 0..100), (9, None));
+        assert_eq!(made(&RepetitionGuard::new().cycles(1), (0..100).map(|at| at % 5)), (5, None));
+        assert_eq!(made(&RepetitionGuard::new().cycles(1).same_result(9), 0..100), (9, None));
         assert_eq!(made(&limits.same_call(50), 0..100), (50, None));
     }
 
@@ -196,17 +196,17 @@ mod tests {
     fn at_least_one_call_is_made_and_at_most_a_thousand_are_remembered() {
         for least in [0, 1] {
             let expected = (1, Some("The same call was made 1 times in a row.".to_owned()));
-            assert_eq!(made(&Repetition::new().same_call(least), [7, 7]), expected);
-            let (at, objection) = made(&Repetition::new().cycles(least), (0..9).map(|at| at % 2));
+            assert_eq!(made(&RepetitionGuard::new().same_call(least), [7, 7]), expected);
+            let (at, objection) = made(&RepetitionGuard::new().cycles(least), (0..9).map(|at| at % 2));
             assert_eq!((at, objection.is_some()), (2, true));
-            let limits = Repetition::new().same_result(least);
+            let limits = RepetitionGuard::new().same_result(least);
             let (call, result) = (ContentHash::of(&7), Some(ContentHash::of(&1)));
             let history = History([Made { call, result }].into());
             let objection = limits.objection(&history, call);
             assert_eq!(objection.as_deref(), Some("The same call gave the same result 1 times in a row."));
             assert_eq!(limits.objection(&History([Made { call, result: None }].into()), call), None);
         }
-        let most = Repetition::new().same_call(usize::MAX).same_result(usize::MAX).cycles(1);
+        let most = RepetitionGuard::new().same_call(usize::MAX).same_result(usize::MAX).cycles(1);
         assert_eq!(made(&most, 0..1500), (1000, None));
     }
 }

@@ -8,7 +8,7 @@ use crate::policy::is_invisible;
 use crate::{
     ToolResult,
     hook::{CallView, Hook},
-    policy::Reveal,
+    policy::Escape,
 };
 
 /// Removes from results what a person would not see and a model would read, and marks whose words they are.
@@ -61,7 +61,7 @@ impl Sanitizer {
         clean
     }
 
-    /// Returns `text` on one line, with all that cannot be seen in it written out, as [`Reveal::LINE`] does it.
+    /// Returns `text` on one line, with all that cannot be seen in it written out, as [`Escape::LINE`] does it.
     ///
     /// # Examples
     ///
@@ -72,7 +72,7 @@ impl Sanitizer {
     /// ```
     #[must_use]
     pub fn reveal(text: &str) -> String {
-        Reveal::LINE.text(text)
+        Escape::LINE.text(text)
     }
 }
 

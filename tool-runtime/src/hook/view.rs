@@ -77,7 +77,7 @@ impl<'a> CallView<'a> {
     pub fn handle(&self) -> CallHandle {
         let handle = CallHandle::new(self.id, self.definition, self.arguments, self.run);
         match self.cx {
-            Some(cx) => handle.within(cx),
+            Some(cx) => handle.with_context(cx),
             None => handle,
         }
         .named(self.tool)
@@ -165,7 +165,7 @@ impl BeforeCall<'_> {
     #[must_use]
     pub fn handle(&self) -> CallHandle {
         let arguments = self.arguments();
-        CallHandle::new(self.id(), Some(self.definition), arguments, self.cx.run()).within(self.cx)
+        CallHandle::new(self.id(), Some(self.definition), arguments, self.cx.run()).with_context(self.cx)
     }
 }
 

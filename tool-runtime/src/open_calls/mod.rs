@@ -26,7 +26,7 @@ pub use self::{
     record::{OpenKind, OpenRecord},
     shared::SharedOpenCalls,
 };
-pub use crate::executor::open::{AnswerError, CallRef, OpenCall};
+pub use crate::executor::open::{CallRef, OpenCall, OpenCallError};
 
 /// A store of open calls. Methods can be written as `async fn`.
 ///

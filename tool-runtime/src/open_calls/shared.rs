@@ -7,12 +7,12 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use tool_core::{CallAddress, Running, ToolError};
+use tool_core::{BoxFuture, CallAddress, ToolError};
 
 use super::{MemoryOpenCalls, OpenCallStore, OpenFilter, OpenRecord, OpenStoreError, ProgramKey};
 use crate::{
     millis,
-    shield::{Guarded, caught, guarded},
+    panic_barrier::{Guarded, caught, guarded},
 };
 
 /// A handle to an [`OpenCallStore`] of any type; clones share the store. Executors that are given clones of one handle
@@ -143,30 +143,32 @@ fn first_serial(now: SystemTime) -> u64 {
 
 /// [`OpenCallStore`], without its types.
 trait Erased: Send + Sync {
-    fn put(&self, record: OpenRecord) -> Running<'_, Result<(), OpenStoreError>>;
-    fn get<'a>(&'a self, address: &'a CallAddress)
-    -> Running<'a, Result<Option<OpenRecord>, OpenStoreError>>;
-    fn list<'a>(&'a self, filter: &'a OpenFilter) -> Running<'a, Result<Vec<OpenRecord>, OpenStoreError>>;
-    fn consume<'a>(&'a self, record: &'a OpenRecord) -> Running<'a, Result<bool, OpenStoreError>>;
+    fn put(&self, record: OpenRecord) -> BoxFuture<'_, Result<(), OpenStoreError>>;
+    fn get<'a>(
+        &'a self,
+        address: &'a CallAddress,
+    ) -> BoxFuture<'a, Result<Option<OpenRecord>, OpenStoreError>>;
+    fn list<'a>(&'a self, filter: &'a OpenFilter) -> BoxFuture<'a, Result<Vec<OpenRecord>, OpenStoreError>>;
+    fn consume<'a>(&'a self, record: &'a OpenRecord) -> BoxFuture<'a, Result<bool, OpenStoreError>>;
 }
 
 impl<S: OpenCallStore> Erased for S {
-    fn put(&self, record: OpenRecord) -> Running<'_, Result<(), OpenStoreError>> {
+    fn put(&self, record: OpenRecord) -> BoxFuture<'_, Result<(), OpenStoreError>> {
         Box::pin(OpenCallStore::put(self, record))
     }
 
     fn get<'a>(
         &'a self,
         address: &'a CallAddress,
-    ) -> Running<'a, Result<Option<OpenRecord>, OpenStoreError>> {
+    ) -> BoxFuture<'a, Result<Option<OpenRecord>, OpenStoreError>> {
         Box::pin(OpenCallStore::get(self, address))
     }
 
-    fn list<'a>(&'a self, filter: &'a OpenFilter) -> Running<'a, Result<Vec<OpenRecord>, OpenStoreError>> {
+    fn list<'a>(&'a self, filter: &'a OpenFilter) -> BoxFuture<'a, Result<Vec<OpenRecord>, OpenStoreError>> {
         Box::pin(OpenCallStore::list(self, filter))
     }
 
-    fn consume<'a>(&'a self, record: &'a OpenRecord) -> Running<'a, Result<bool, OpenStoreError>> {
+    fn consume<'a>(&'a self, record: &'a OpenRecord) -> BoxFuture<'a, Result<bool, OpenStoreError>> {
         Box::pin(OpenCallStore::consume(self, record))
     }
 }

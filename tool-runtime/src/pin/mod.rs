@@ -12,7 +12,7 @@
 //!
 //! fn tools(description: &'static str) -> Result<Registry, tool_runtime::registry::BuildError> {
 //!     let ping = ToolBuilder::new("ping").description(description);
-//!     let ping = ping.must(|_: Nothing, _| async { Ok::<_, ToolError>("pong") });
+//!     let ping = ping.expect_handler(|_: Nothing, _| async { Ok::<_, ToolError>("pong") });
 //!     Registry::builder().add(ping).build()
 //! }
 //!

@@ -30,7 +30,7 @@ pub struct ApprovalRequest {
     #[serde(skip_serializing_if = "Value::is_null")]
     pub payload: Value,
     /// The reason for which the call requires an approval.
-    pub cause: Cause,
+    pub cause: ApprovalCause,
     /// The time from which answers are refused, if there is one; as JSON in milliseconds since the Unix epoch.
     #[serde(rename = "expiresAtMs", with = "millis::option", skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<SystemTime>,
@@ -50,7 +50,7 @@ struct Wire {
     hint: String,
     #[serde(default)]
     payload: Value,
-    cause: Cause,
+    cause: ApprovalCause,
     #[serde(default, rename = "expiresAtMs", with = "millis::option")]
     expires_at: Option<SystemTime>,
     hash: ContentHash,
@@ -64,7 +64,7 @@ impl From<Wire> for ApprovalRequest {
 
 /// A question about a call.
 pub(crate) struct Question {
-    pub(crate) cause: Cause,
+    pub(crate) cause: ApprovalCause,
     pub(crate) hint: String,
     pub(crate) payload: Value,
 }
@@ -73,7 +73,7 @@ pub(crate) struct Question {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
-pub enum Cause {
+pub enum ApprovalCause {
     /// The `confirm` of the tool, before the call.
     Confirmation,
     /// A permission that is `Ask`, before the call: the tool's, the policy's or that of a rule.
@@ -83,7 +83,7 @@ pub enum Cause {
     Tool,
 }
 
-impl Cause {
+impl ApprovalCause {
     /// The name by which it is authenticated; it stays as it is.
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -155,10 +155,10 @@ impl ApprovalRequest {
     /// assert!(ApprovalRequest::original_call(&ToolCall::new("remove", "{}")).is_err());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn original_call(call: &ToolCall) -> Result<ToolCall, NotAConfirmation> {
+    pub fn original_call(call: &ToolCall) -> Result<ToolCall, InvalidConfirmation> {
         let asking: Asking = serde_json::from_str(call.arguments.as_str())
-            .map_err(|error| NotAConfirmation(error.to_string()))?;
-        let missing = |what: &str| NotAConfirmation(format!("it has no {what}"));
+            .map_err(|error| InvalidConfirmation(error.to_string()))?;
+        let missing = |what: &str| InvalidConfirmation(format!("it has no {what}"));
         let original = asking.original_function_call.ok_or_else(|| missing("`originalFunctionCall`"))?;
         let name = original.name.ok_or_else(|| missing("name of a tool"))?;
         let id = original.id.ok_or_else(|| missing("id of a call"))?;
@@ -189,15 +189,15 @@ fn quoted(text: &str) -> Box<RawValue> {
 
 /// A call that does not hold another one to be confirmed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NotAConfirmation(String);
+pub struct InvalidConfirmation(String);
 
-impl fmt::Display for NotAConfirmation {
+impl fmt::Display for InvalidConfirmation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "the call does not ask for a confirmation of another one: {}", self.0)
     }
 }
 
-impl std::error::Error for NotAConfirmation {}
+impl std::error::Error for InvalidConfirmation {}
 
 /// The decision on a request.
 #[derive(Debug, Clone, PartialEq)]
@@ -212,7 +212,7 @@ pub enum Approval {
     /// answer that is not `confirmed`, with the reason as payload.
     Rejected(String),
     /// Undecided: the call is [pending](crate::call::Pending).
-    Later,
+    Pending,
 }
 
 /// Reads what a front end answered: `{"confirmed": .., "payload": ..}`, or the same as JSON in a text

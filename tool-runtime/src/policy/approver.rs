@@ -2,27 +2,27 @@
 
 use std::{fmt, future::Future, ops::Deref, sync::Arc};
 
-use tool_core::{RunContext, Running, ToolDefinition, ToolError};
+use tool_core::{BoxFuture, RunContext, ToolDefinition, ToolError};
 
 use super::{Approval, ApprovalRequest, boxed};
-use crate::shield::Kept;
+use crate::panic_barrier::Kept;
 
 /// Decides on calls that require an approval, for instance by asking a person, while the batch waits.
 ///
 /// Its method can be written as an `async fn`. A function from an [`ApprovalRequest`] to an [`Approval`] is an approver,
-/// too; [`ExecutorBuilder::approve`](crate::executor::ExecutorBuilder::approve) takes an asynchronous closure. An approver that is
+/// too; [`ExecutorBuilder::approver_fn`](crate::executor::ExecutorBuilder::approver_fn) takes an asynchronous closure. An approver that is
 /// chosen at run time is a [`BoxApprover`].
 ///
 /// Without an approver, a call with `confirm`, or whose body asks, is
 /// [pending](crate::call::Pending), and [`Executor::resume`](crate::Executor::resume) takes the answer. The same holds of a call
-/// for which a permission or a rule asks if [`ask_later`](crate::executor::ExecutorBuilder::ask_later) is set; otherwise it fails.
+/// for which a permission or a rule asks if [`pending_approvals`](crate::executor::ExecutorBuilder::pending_approvals) is set; otherwise it fails.
 ///
 /// # Examples
 ///
 /// ```
 /// use tool_runtime::{
 ///     Executor, ToolCall,
-///     policy::{Approval, ApprovalHandle, Approver, Cause},
+///     policy::{Approval, ApprovalHandle, Approver, ApprovalCause},
 ///     prelude::*,
 /// };
 ///
@@ -40,7 +40,7 @@ use crate::shield::Kept;
 /// impl Approver for Person {
 ///     async fn ask(&self, request: &ApprovalHandle) -> Result<Approval, ToolError> {
 ///         Ok(match request.cause {
-///             Cause::Tool => Approval::ApprovedWith(json!("savings")), // asked by the body
+///             ApprovalCause::Tool => Approval::ApprovedWith(json!("savings")), // asked by the body
 ///             _ => Approval::Approved,
 ///         })
 ///     }
@@ -162,11 +162,11 @@ pub struct BoxApprover(Kept<dyn DynApprover>);
 
 /// [`Approver`], with a future of one type.
 pub(crate) trait DynApprover: Send + Sync {
-    fn ask<'a>(&'a self, request: &'a ApprovalHandle) -> Running<'a, Result<Approval, ToolError>>;
+    fn ask<'a>(&'a self, request: &'a ApprovalHandle) -> BoxFuture<'a, Result<Approval, ToolError>>;
 }
 
 impl<A: Approver> DynApprover for A {
-    fn ask<'a>(&'a self, request: &'a ApprovalHandle) -> Running<'a, Result<Approval, ToolError>> {
+    fn ask<'a>(&'a self, request: &'a ApprovalHandle) -> BoxFuture<'a, Result<Approval, ToolError>> {
         Box::pin(Approver::ask(self, request))
     }
 }

@@ -51,7 +51,7 @@ impl ResultBudget {
 
     /// At most what each tool says by `max_result_size`; all, of those that say nothing.
     #[must_use]
-    pub fn of_tools() -> Self {
+    pub fn from_tools() -> Self {
         Self::default()
     }
 
@@ -282,7 +282,7 @@ mod tests {
         let handle = store.keep(&"a".repeat(10_000)).unwrap();
         let page = || store.read(handle, 0, 9_000).unwrap().split('\n').next().unwrap().len();
         let budget = |bytes: Option<u64>| {
-            let budget = bytes.map_or_else(ResultBudget::of_tools, ResultBudget::new);
+            let budget = bytes.map_or_else(ResultBudget::from_tools, ResultBudget::new);
             drop(budget.with_store(Arc::clone(&store)));
         };
         assert_eq!(page(), 9_000);

@@ -8,14 +8,14 @@ mod approval;
 mod approver;
 mod boxed;
 mod budget;
+mod escape;
 mod limits;
 mod permission;
 mod retry;
 mod retry_rule;
-mod reveal;
 mod rules;
 
-pub(crate) use self::reveal::is_invisible;
+pub(crate) use self::escape::is_invisible;
 pub(crate) use self::{
     approval::Question,
     approver::Approves,
@@ -25,13 +25,15 @@ pub(crate) use self::{
     retry::pauses,
 };
 pub use self::{
-    approval::{Approval, ApprovalRequest, CONFIRMATION_CALL, Cause, NotAConfirmation, confirmation_answer},
+    approval::{
+        Approval, ApprovalCause, ApprovalRequest, CONFIRMATION_CALL, InvalidConfirmation, confirmation_answer,
+    },
     approver::{ApprovalHandle, Approver, BoxApprover},
     budget::{ResultBudget, ResultStore},
+    escape::Escape,
     limits::{Limits, LimitsError},
     permission::{BoxPolicy, PermissionPolicy, PermissionRequest},
     retry::RetryPolicy,
     retry_rule::{AttemptHandle, BoxRetryRule, RetryInfo, RetryRule},
-    reveal::Reveal,
     rules::{InvalidRule, Matcher, NumberPattern, PathPattern, Rule, RuleProblem, Rules, UrlPattern},
 };

@@ -2,11 +2,11 @@ use std::{fmt, future::Future};
 
 use serde_json::Value;
 use tool_core::{
-    Arguments, CallId, Metadata, Permission, RunContext, Running, ToolContext, ToolDefinition, ToolError,
+    Arguments, BoxFuture, CallId, Metadata, Permission, RunContext, ToolContext, ToolDefinition, ToolError,
 };
 
 use super::boxed;
-use crate::{hook::CallHandle, shield::Kept};
+use crate::{hook::CallHandle, panic_barrier::Kept};
 
 /// A call that is to be permitted: it fits, and is as it would run.
 #[non_exhaustive]
@@ -64,7 +64,7 @@ impl<'a> PermissionRequest<'a> {
     /// Returns an owned handle to the call, with a copy of its arguments.
     #[must_use]
     pub fn handle(&self) -> CallHandle {
-        CallHandle::new(self.id(), Some(self.definition), self.arguments, self.cx.run()).within(self.cx)
+        CallHandle::new(self.id(), Some(self.definition), self.arguments, self.cx.run()).with_context(self.cx)
     }
 }
 
@@ -84,7 +84,7 @@ impl fmt::Debug for PermissionRequest<'_> {
 /// denial counts then, too.
 ///
 /// Its method can be written as an `async fn`. A function from a request to a [`Permission`] is a policy, too;
-/// [`ExecutorBuilder::permit`](crate::executor::ExecutorBuilder::permit) takes an asynchronous closure. A policy that is chosen at
+/// [`ExecutorBuilder::permission_fn`](crate::executor::ExecutorBuilder::permission_fn) takes an asynchronous closure. A policy that is chosen at
 /// run time is a [`BoxPolicy`].
 ///
 /// # Examples
@@ -171,15 +171,17 @@ pub struct BoxPolicy(Kept<dyn DynPolicy>);
 
 /// [`PermissionPolicy`], with a future of one type.
 pub(crate) trait DynPolicy: Send + Sync {
-    fn decide<'a>(&'a self, request: &'a PermissionRequest<'_>)
-    -> Running<'a, Result<Permission, ToolError>>;
+    fn decide<'a>(
+        &'a self,
+        request: &'a PermissionRequest<'_>,
+    ) -> BoxFuture<'a, Result<Permission, ToolError>>;
 }
 
 impl<P: PermissionPolicy> DynPolicy for P {
     fn decide<'a>(
         &'a self,
         request: &'a PermissionRequest<'_>,
-    ) -> Running<'a, Result<Permission, ToolError>> {
+    ) -> BoxFuture<'a, Result<Permission, ToolError>> {
         Box::pin(PermissionPolicy::decide(self, request))
     }
 }

@@ -2,10 +2,10 @@
 
 use std::{fmt, future::Future, ops::Deref, sync::Arc};
 
-use tool_core::{Arguments, CallId, ErrorKind, RunContext, Running, ToolContext, ToolError, ToolOutput};
+use tool_core::{Arguments, BoxFuture, CallId, ErrorKind, RunContext, ToolContext, ToolError, ToolOutput};
 
 use super::boxed;
-use crate::{hook::CallHandle, shield::Kept};
+use crate::{hook::CallHandle, panic_barrier::Kept};
 
 /// Decides which failures are worth another attempt.
 ///
@@ -101,7 +101,7 @@ impl RetryInfo<'_> {
     #[must_use]
     pub fn handle(&self) -> AttemptHandle {
         let call = CallHandle::new(self.id, Some(self.definition), self.arguments, self.cx.run());
-        let call = call.within(self.cx).of_attempt(self.attempt);
+        let call = call.with_context(self.cx).of_attempt(self.attempt);
         let (max_attempts, outcome) = (self.max_attempts, self.outcome.clone());
         AttemptHandle(Arc::new(Inner { call, max_attempts, outcome }))
     }
@@ -210,11 +210,11 @@ pub struct BoxRetryRule(Kept<dyn DynRule>);
 
 /// [`RetryRule`], with a future of one type.
 pub(crate) trait DynRule: Send + Sync {
-    fn again<'a>(&'a self, info: &'a RetryInfo<'_>) -> Running<'a, Result<bool, ToolError>>;
+    fn again<'a>(&'a self, info: &'a RetryInfo<'_>) -> BoxFuture<'a, Result<bool, ToolError>>;
 }
 
 impl<T: RetryRule> DynRule for T {
-    fn again<'a>(&'a self, info: &'a RetryInfo<'_>) -> Running<'a, Result<bool, ToolError>> {
+    fn again<'a>(&'a self, info: &'a RetryInfo<'_>) -> BoxFuture<'a, Result<bool, ToolError>> {
         Box::pin(RetryRule::again(self, info))
     }
 }

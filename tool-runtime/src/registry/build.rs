@@ -1,7 +1,8 @@
 use std::{collections::BTreeSet, fmt, sync::Arc};
 
 use tool_core::{
-    __private::Handle, Needed, Provided, Registration, RequestHook, SharedRequestHook, StaticToolSet, Tool,
+    __private::Handle, Dependency, ProvidedValues, Registration, RequestHook, SharedRequestHook,
+    StaticToolSet, Tool,
 };
 
 use super::{
@@ -10,7 +11,7 @@ use super::{
     reserved::refuse_output_tool,
     source::{Given, Source},
 };
-use crate::{arguments::Repair, shield::discard};
+use crate::{arguments::Repair, panic_barrier::discard};
 
 /// Collects tools and what they need, and makes a [`Registry`] of them.
 #[must_use = "a builder does nothing until `build` is called"]
@@ -18,8 +19,8 @@ use crate::{arguments::Repair, shield::discard};
 pub struct RegistryBuilder {
     pub(super) sources: Vec<Source>,
     pub(super) replacements: Vec<Source>,
-    pub(super) provided: Provided,
-    pub(super) per_run: Vec<Needed>,
+    pub(super) provided: ProvidedValues,
+    pub(super) per_run: Vec<Dependency>,
     pub(super) expected: BTreeSet<String>,
     pub(super) strict: bool,
     pub(super) repair: Repair,
@@ -126,7 +127,7 @@ impl RegistryBuilder {
     }
 
     /// Adds what adds to every request that is made of the tools, and is no tool itself. Hooks are asked before the tools,
-    /// in the order in which they are added; see [`Bound::pack`](crate::dialect::Bound::pack).
+    /// in the order in which they are added; see [`BoundTools::build_request`](crate::dialect::BoundTools::build_request).
     ///
     /// # Examples
     ///
@@ -140,7 +141,7 @@ impl RegistryBuilder {
     /// });
     /// let tools = Registry::builder().request_hook(polite).build()?;
     /// let request = json!({ "model": "claude", "messages": [] });
-    /// let request = Dialect::anthropic().bind(&tools).pack(request, RunContext::new()).await?;
+    /// let request = Dialect::anthropic().bind_tools(&tools).build_request(request, RunContext::new()).await?;
     /// assert_eq!(request["system"], "Be kind.");
     /// # Ok::<(), anyhow::Error>(())
     /// # })?;
@@ -166,8 +167,8 @@ impl RegistryBuilder {
     }
 
     /// Says that each run brings its own value of type `T`, so that its absence is no mistake here.
-    pub fn per_run<T: ?Sized + Send + Sync + 'static>(mut self) -> Self {
-        self.per_run.push(Needed::of::<T>());
+    pub fn provide_per_run<T: ?Sized + Send + Sync + 'static>(mut self) -> Self {
+        self.per_run.push(Dependency::of::<T>());
         self
     }
 
@@ -244,7 +245,7 @@ impl RegistryBuilder {
     /// # Ok::<(), anyhow::Error>(())
     /// ```
     ///
-    /// [`recover`]: crate::schema::recover
+    /// [`recover`]: crate::schema::repair
     pub fn repair(mut self, repair: Repair) -> Self {
         self.repair = repair;
         self
@@ -256,7 +257,7 @@ impl RegistryBuilder {
     ///
     /// If anything is wrong with the tools; the error lists all of it.
     pub fn build(self) -> Result<Registry, BuildError> {
-        self.make(Values::Needed)
+        self.make(Values::Dependency)
     }
 
     /// As [`build`](Self::build), for a program that only looks at its tools: a value that they need and

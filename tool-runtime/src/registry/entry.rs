@@ -2,22 +2,23 @@ use std::{future::poll_fn, sync::Arc, task::Poll, time::Duration};
 
 use tokio::{runtime::Handle, time::timeout};
 use tool_core::{
-    __private::within_call, Arguments, Confirmation, ErrorKind, Misfit, Needed, Prepared, Provided, Purpose,
-    Running, Site, Tool, ToolContext, ToolDefinition, ToolError, ToolOutput, WithCallId,
+    __private::within_call, Arguments, BoxFuture, Confirmation, Dependency, ErrorKind, Misfit, Prepared,
+    ProvidedValues, Purpose, SourceLocation, Tool, ToolContext, ToolDefinition, ToolError, ToolOutput,
+    WithCallId,
 };
 
-use super::{AvailableTools, Claim, Guard, Problem};
+use super::{AvailableTools, Check, Guard, Problem};
 use crate::{
     arguments::{self, Foreign, Lenience, Promise, Repair},
-    shield::{Barrier, Guarded, barrier, caught, panicked},
+    panic_barrier::{Barrier, Guarded, barrier, caught, panicked},
 };
 
 /// What a tool says of itself, asked once.
 #[derive(Clone)]
 pub(crate) struct Facts {
     pub(super) definition: ToolDefinition,
-    pub(super) needs: Vec<Needed>,
-    pub(super) site: Option<Site>,
+    pub(super) needs: Vec<Dependency>,
+    pub(super) site: Option<SourceLocation>,
 }
 
 impl Facts {
@@ -35,9 +36,14 @@ impl Facts {
     }
 
     /// Adds a problem for each value that the tool takes and nobody gives.
-    pub(super) fn missing(&self, provided: &[&Provided], per_run: &[Needed], problems: &mut Vec<Problem>) {
+    pub(super) fn missing(
+        &self,
+        provided: &[&ProvidedValues],
+        per_run: &[Dependency],
+        problems: &mut Vec<Problem>,
+    ) {
         // Every set has one of its own.
-        let available = Needed::of::<AvailableTools>();
+        let available = Dependency::of::<AvailableTools>();
         for needed in self.needs.iter().filter(|needed| **needed != available) {
             if !provided.iter().any(|it| it.contains(needed)) && !per_run.contains(needed) {
                 problems.push(Problem::NotProvided {
@@ -285,7 +291,7 @@ impl Entry {
         arguments: Arguments<'a>,
         cx: &'a ToolContext,
         guard: Guard,
-    ) -> Result<Running<'a>, ToolError> {
+    ) -> Result<BoxFuture<'a>, ToolError> {
         let (tool, metadata) = (&*self.tool, self.definition().metadata());
         let ready = self.ready(arguments)?;
         // A call that does not fit costs nobody an approval.
@@ -300,19 +306,19 @@ impl Entry {
     }
 }
 
-/// A problem for each claim of `tool` that its calls do not answer. Calls that are left to the caller are not checked
+/// A problem for each check of `tool` that its calls do not answer. Calls that are left to the caller are not checked
 /// here.
 fn unanswered(tool: &dyn Tool, facts: &Facts) -> Vec<Problem> {
-    let (metadata, answers) = (facts.definition.metadata(), tool.answers());
+    let (metadata, answers) = (facts.definition.metadata(), tool.checks());
     let sometimes = metadata.confirmation == Confirmation::Sometimes;
     let claims = [
-        (metadata.permission && !answers.permission, Claim::Permission),
-        (sometimes && !answers.confirmation, Claim::Confirmation),
+        (metadata.permission && !answers.permission, Check::Permission),
+        (sometimes && !answers.confirmation, Check::Confirmation),
     ];
     let claims = claims.into_iter().filter(|(open, _)| *open && !tool.is_external());
-    let problem = |(_, claim)| {
+    let problem = |(_, check)| {
         let name = facts.definition.name().to_string();
-        Problem::Unanswered { tool: name, site: facts.site, claim }
+        Problem::MissingCheck { tool: name, site: facts.site, check }
     };
     claims.map(problem).collect()
 }
@@ -339,7 +345,7 @@ fn unfit(facts: &Facts, misfit: &Misfit) -> Problem {
 }
 
 /// As `running`, unless it takes longer than `limit`.
-async fn within(limit: Duration, running: Running<'_>) -> Result<ToolOutput, ToolError> {
+async fn within(limit: Duration, running: BoxFuture<'_>) -> Result<ToolOutput, ToolError> {
     // Whether a runtime keeps the time is nowhere to be asked: a timer panics where none does.
     let running = Barrier::new(running);
     let timed = Handle::try_current().ok().and_then(|_| caught(|| timeout(limit, running)).ok());

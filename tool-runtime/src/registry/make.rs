@@ -5,18 +5,18 @@ use std::{
     sync::Arc,
 };
 
-use tool_core::{Needed, Provided};
+use tool_core::{Dependency, ProvidedValues};
 
 use super::{
     BuildError, OUTPUT_TOOL, Problem, Registry, RegistryBuilder, Terms, entry, reserved::refuse_tool,
     source::Source,
 };
-use crate::{arguments::Lenience, shield::caught};
+use crate::{arguments::Lenience, panic_barrier::caught};
 
 /// Whether what the tools need has to be there.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Values {
-    Needed,
+    Dependency,
     Later,
 }
 
@@ -69,7 +69,7 @@ impl RegistryBuilder {
                 });
                 continue;
             };
-            let values = (values == Values::Needed).then_some((&provided, &*per_run));
+            let values = (values == Values::Dependency).then_some((&provided, &*per_run));
             let outcome = caught(|| made(&name, source, values, lenience, &mut problems));
             match outcome {
                 Ok(entry) => entries.extend(entry),
@@ -103,7 +103,7 @@ fn named(sources: Vec<Source>) -> BTreeMap<String, Vec<Source>> {
 fn made(
     name: &str,
     source: &Source,
-    values: Option<(&Provided, &[Needed])>,
+    values: Option<(&ProvidedValues, &[Dependency])>,
     lenience: Lenience,
     problems: &mut Vec<Problem>,
 ) -> Option<entry::Entry> {

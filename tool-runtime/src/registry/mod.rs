@@ -25,18 +25,18 @@ use foldhash::fast::FixedState;
 use serde::de::DeserializeOwned;
 use tokio_util::sync::CancellationToken;
 use tool_core::{
-    Arguments, CallId, ContentHash, ErrorKind, Names, Needed, Provided, SharedRequestHook, Tool, ToolContext,
-    ToolDefinition, ToolError, ToolName, ToolOutput,
+    Arguments, CallId, ContentHash, Dependency, ErrorKind, Names, ProvidedValues, SharedRequestHook, Tool,
+    ToolContext, ToolDefinition, ToolError, ToolName, ToolOutput,
 };
 
 use self::guard::Guard;
 #[doc(inline)]
-pub use tool_core::{Registration, Site, StaticToolSet};
+pub use tool_core::{Registration, SourceLocation, StaticToolSet};
 
 pub use self::{
     available::AvailableTools,
     build::RegistryBuilder,
-    problem::{BuildError, Claim, Problem, Warning},
+    problem::{BuildError, Check, Problem, Warning},
     reserved::{OUTPUT_TOOL, RESERVED_SETS},
 };
 pub(crate) use self::{
@@ -78,7 +78,7 @@ struct Inner {
     /// The definitions and origins, as tools see them.
     available: Arc<AvailableTools>,
     /// The values of the program, and what there is besides.
-    provided: Arc<Provided>,
+    provided: Arc<ProvidedValues>,
     by_name: HashMap<ToolName, usize, FixedState>,
     terms: Arc<Terms>,
     warnings: Vec<Warning>,
@@ -95,8 +95,8 @@ struct Inner {
 
 /// What holds for all tools of a set.
 struct Terms {
-    provided: Arc<Provided>,
-    per_run: Vec<Needed>,
+    provided: Arc<ProvidedValues>,
+    per_run: Vec<Dependency>,
     lenience: Lenience,
 }
 
@@ -147,7 +147,7 @@ impl Registry {
         let repairs = entries.iter().any(|entry| entry.repairs());
         let has_secret = hides_secret || entries.iter().any(|entry| entry.has_secret());
         let available = Arc::new(AvailableTools::new(definitions, origins));
-        let mut provided = Provided::clone(&terms.provided);
+        let mut provided = ProvidedValues::clone(&terms.provided);
         provided.insert(Arc::clone(&available));
         Self {
             inner: Arc::new(Inner {
@@ -218,7 +218,7 @@ impl Registry {
 
     /// The values that the program provides to the tools.
     #[must_use]
-    pub fn provided(&self) -> &Arc<Provided> {
+    pub fn provided(&self) -> &Arc<ProvidedValues> {
         &self.inner.provided
     }
 
@@ -269,7 +269,7 @@ impl Registry {
         entry.call(arguments.into(), &self.context(entry), Guard::Off).await
     }
 
-    /// As [`call`](Self::call), in a context of the caller's making, which [`context_of`](Self::context_of)
+    /// As [`call`](Self::call), in a context of the caller's making, which [`context_for`](Self::context_for)
     /// starts.
     ///
     /// # Errors
@@ -334,7 +334,7 @@ impl Registry {
     /// # Errors
     ///
     /// If there is no such tool.
-    pub fn context_of(&self, name: &str) -> Result<ToolContext, ToolError> {
+    pub fn context_for(&self, name: &str) -> Result<ToolContext, ToolError> {
         Ok(self.context(self.require(name)?))
     }
 
@@ -344,7 +344,7 @@ impl Registry {
     }
 
     /// A context for the call `id` that arrived as number `serial`, under `token`.
-    pub(crate) fn context_for(
+    pub(crate) fn call_context(
         &self,
         entry: &Entry,
         (id, serial): (CallId, u64),

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use tool_core::{Provided, SharedRequestHook, Tool, ToolError};
+use tool_core::{ProvidedValues, SharedRequestHook, Tool, ToolError};
 
 use super::{
     BuildError, Entry, Facts, Origins, Problem, Registry, Terms,
@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     arguments::{Lenience, Repair},
-    shield::caught,
+    panic_barrier::caught,
     toolset::NamedTools,
 };
 
@@ -148,7 +148,7 @@ impl Registry {
     }
 
     /// What `entry` takes that neither the program provides, nor the run that brings `provided`.
-    pub(crate) fn missing(&self, entry: &Entry, provided: &Provided) -> Vec<Problem> {
+    pub(crate) fn missing(&self, entry: &Entry, provided: &ProvidedValues) -> Vec<Problem> {
         let mut problems = Vec::new();
         entry.facts().missing(&[self.provided(), provided], &self.inner.terms.per_run, &mut problems);
         problems

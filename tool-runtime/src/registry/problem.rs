@@ -1,6 +1,6 @@
 use std::{error::Error, fmt};
 
-use tool_core::Site;
+use tool_core::SourceLocation;
 
 use super::OUTPUT_TOOL;
 use crate::toolbox::Origin;
@@ -14,14 +14,14 @@ pub enum Problem {
         /// The name.
         name: String,
         /// Where each of them is written, where that is known.
-        sites: Vec<Option<Site>>,
+        sites: Vec<Option<SourceLocation>>,
     },
     /// A tool takes a value that the program does not provide.
     NotProvided {
         /// The tool.
         tool: String,
         /// Where it is written.
-        site: Option<Site>,
+        site: Option<SourceLocation>,
         /// The type of the value.
         type_name: &'static str,
     },
@@ -35,7 +35,7 @@ pub enum Problem {
         /// The tool.
         tool: String,
         /// Where it is written.
-        site: Option<Site>,
+        site: Option<SourceLocation>,
         /// What is wrong.
         message: String,
     },
@@ -44,7 +44,7 @@ pub enum Problem {
         /// The tool.
         tool: String,
         /// Where it is written.
-        site: Option<Site>,
+        site: Option<SourceLocation>,
         /// What is wrong.
         message: String,
     },
@@ -53,26 +53,26 @@ pub enum Problem {
         /// The tool.
         tool: String,
         /// Where it is written.
-        site: Option<Site>,
+        site: Option<SourceLocation>,
         /// What is wrong.
         message: String,
     },
-    /// The metadata of a tool claims a check before its calls, and the tool does not [answer](tool_core::Tool::answers)
+    /// The metadata of a tool claims a check before its calls, and the tool does not [answer](tool_core::Tool::checks)
     /// the question.
-    Unanswered {
+    MissingCheck {
         /// The tool.
         tool: String,
         /// Where it is written.
-        site: Option<Site>,
-        /// The claim.
-        claim: Claim,
+        site: Option<SourceLocation>,
+        /// The check.
+        check: Check,
     },
     /// A tool panicked when it was made: its schemas, or what it has for defaults, examples or labels.
     Panicked {
         /// The tool.
         tool: String,
         /// Where it is written.
-        site: Option<Site>,
+        site: Option<SourceLocation>,
         /// The message of the panic.
         message: String,
     },
@@ -106,7 +106,7 @@ pub enum Problem {
         /// The name.
         name: String,
         /// Where the tool is written, where that is known.
-        site: Option<Site>,
+        site: Option<SourceLocation>,
     },
     /// The output tool has another name than [`OUTPUT_TOOL`](crate::registry::OUTPUT_TOOL).
     OutputToolName {
@@ -139,15 +139,15 @@ impl Problem {
 /// A check before each call of a tool that its [`Metadata`](crate::definition::Metadata) claims.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Claim {
+pub enum Check {
     /// `permission: true`.
     Permission,
     /// `confirmation: Confirmation::Sometimes`.
     Confirmation,
 }
 
-impl Claim {
-    /// The claim, and the method that answers it.
+impl Check {
+    /// The check, and the method that answers it.
     fn words(self) -> (&'static str, &'static str) {
         match self {
             Self::Permission => ("permission: true", "Prepared::with_permission"),
@@ -156,7 +156,7 @@ impl Claim {
     }
 }
 
-impl fmt::Display for Claim {
+impl fmt::Display for Check {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.words().0)
     }
@@ -178,7 +178,7 @@ impl fmt::Display for Problem {
             }
             Self::NotProvided { tool, site, type_name } => {
                 write!(f, "tool `{tool}`{} takes a `&{type_name}`, ", At(site))?;
-                f.write_str("which is not provided; add `.provide(..)`, or `.per_run::<..>()` if each run brings its own")
+                f.write_str("which is not provided; add `.provide(..)`, or `.provide_per_run::<..>()` if each run brings its own")
             }
             Self::ProvidedTwice { type_name } => {
                 write!(
@@ -191,12 +191,12 @@ impl fmt::Display for Problem {
             | Self::DefaultValue { tool, site, message } => {
                 write!(f, "tool `{tool}`{}: {message}", At(site))
             }
-            Self::Unanswered { tool, site, claim } => {
-                let (claim, method) = claim.words();
+            Self::MissingCheck { tool, site, check } => {
+                let (check, method) = check.words();
                 write!(
                     f,
-                    "tool `{tool}`{} claims `{claim}`, and its calls do not answer; implement `Tool::answers` and use \
-                     `{method}`, or remove the claim",
+                    "tool `{tool}`{} claims `{check}`, and its calls do not answer; implement `Tool::checks` and use \
+                     `{method}`, or remove the check",
                     At(site)
                 )
             }
@@ -249,7 +249,7 @@ impl fmt::Display for Problem {
 }
 
 /// ` (file:line)`, where that is known.
-struct At<'a>(&'a Option<Site>);
+struct At<'a>(&'a Option<SourceLocation>);
 
 impl fmt::Display for At<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

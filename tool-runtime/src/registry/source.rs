@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tool_core::{Method, Registration, SchemaError, Site, Tool};
+use tool_core::{Method, Registration, SchemaError, SourceLocation, Tool};
 
 use super::Facts;
 
@@ -37,7 +37,7 @@ impl Source {
         }
     }
 
-    pub(super) fn site(&self) -> Option<Site> {
+    pub(super) fn site(&self) -> Option<SourceLocation> {
         match self {
             Self::Registration(it) => Some(it.site()),
             Self::Method(it) => Some(it.site()),

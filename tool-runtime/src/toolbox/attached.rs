@@ -9,8 +9,8 @@ use tool_core::{ReadonlyContext, Tool, ToolError};
 
 use crate::{
     Registry, ToolSet,
+    panic_barrier::{discard, guarded},
     registry::{Entry, Problem},
-    shield::{discard, guarded},
     toolset::identity,
 };
 

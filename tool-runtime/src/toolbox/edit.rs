@@ -10,9 +10,9 @@ use tool_core::{RequestHook, SharedRequestHook, Tool, ToolName};
 use super::{Attached, Direct, Origin, State, Toolbox, ToolboxChange, ToolboxEvent, Visibility};
 use crate::{
     ToolSet,
+    panic_barrier::{caught, discard},
     registry::{BuildError, Entry, Problem, refuse_set},
-    shield::{caught, discard},
-    toolset::SetAnnouncer,
+    toolset::ToolSetNotifier,
 };
 
 impl Toolbox {
@@ -202,7 +202,7 @@ impl Toolbox {
     /// Gives a set the means to announce its changes, which keep neither the toolbox nor the set.
     fn introduce(&self, attached: &Arc<Attached>) {
         let (toolbox, set) = (Arc::downgrade(&self.inner), Arc::downgrade(attached));
-        let announcer = SetAnnouncer::new(move || {
+        let announcer = ToolSetNotifier::new(move || {
             if let (Some(inner), Some(set)) = (toolbox.upgrade(), set.upgrade()) {
                 let toolbox = Self { inner };
                 if toolbox.state().toolsets.iter().any(|it| Arc::ptr_eq(it, &set)) {
@@ -241,7 +241,7 @@ impl Toolbox {
     }
 
     /// Tells those who [listen](Self::subscribe) that the set `toolset` has other tools than before. A set does so by itself
-    /// with a [`SetAnnouncer`].
+    /// with a [`ToolSetNotifier`].
     pub fn announce(&self, toolset: &str) {
         self.tell(vec![ToolboxEvent::set(toolset, ToolboxChange::Changed)]);
     }

@@ -50,7 +50,7 @@ use crate::{
 /// }
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
-/// let toolbox = Toolbox::over(&Registry::builder().tool::<add>().build()?);
+/// let toolbox = Toolbox::from_registry(&Registry::builder().tool::<add>().build()?);
 /// let run = RunContext::new();
 /// let executor = Executor::new(toolbox.snapshot(&run).await?.into_tools());
 ///
@@ -100,7 +100,7 @@ impl Direct {
 
 impl Default for Toolbox {
     fn default() -> Self {
-        Self::over(&Registry::none())
+        Self::from_registry(&Registry::none())
     }
 }
 
@@ -115,7 +115,7 @@ impl Toolbox {
     /// Tools that say which set they belong to come as that [set](Registry::toolsets), the others as
     /// direct tools.
     #[must_use]
-    pub fn over(tools: &Registry) -> Self {
+    pub fn from_registry(tools: &Registry) -> Self {
         let mut direct = Vec::new();
         let mut by_set: BTreeMap<String, Vec<Arc<Entry>>> = BTreeMap::new();
         for entry in tools.entries() {

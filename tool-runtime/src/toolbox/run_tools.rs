@@ -3,7 +3,7 @@ use std::{fmt, sync::Arc};
 use tool_core::Tool;
 
 use super::Visibility;
-use crate::builder::Declaration;
+use crate::builder::ExternalTool;
 
 /// What one run has beside the tools of its [`Toolbox`](crate::Toolbox), and which of all of them it is
 /// shown. It is gone in the next run.
@@ -15,11 +15,11 @@ use crate::builder::Declaration;
 ///
 /// ```
 /// use tool_runtime::{
-///     RunContext, Toolbox, builder::Declaration, prelude::*,
+///     RunContext, Toolbox, builder::ExternalTool, prelude::*,
 ///     toolbox::{RunTools, Visibility},
 /// };
 ///
-/// let (front_end, _) = Declaration::list(&json!([{ "name": "pick_color" }]));
+/// let (front_end, _) = ExternalTool::list(&json!([{ "name": "pick_color" }]));
 /// let additions = RunTools::new().external(front_end).show(Visibility::all().except(["shell"]));
 /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
 /// let run = RunContext::new();
@@ -50,7 +50,7 @@ impl RunTools {
     }
 
     /// Adds tools that are declared here and run elsewhere. No visibility hides them.
-    pub fn external(mut self, tools: impl IntoIterator<Item = Declaration>) -> Self {
+    pub fn external(mut self, tools: impl IntoIterator<Item = ExternalTool>) -> Self {
         self.external.extend(tools.into_iter().map(|tool| Arc::new(tool.external()) as Arc<dyn Tool>));
         self
     }

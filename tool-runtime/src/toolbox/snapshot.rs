@@ -11,8 +11,8 @@ use tool_core::{RunContext, SharedRequestHook, ToolError, ToolName};
 use super::{Notice, Origin, RunTools, State, attached::Listed};
 use crate::{
     Registry,
+    panic_barrier::{caught, panic_of},
     registry::{BuildError, Entry, Origins, Problem},
-    shield::{caught, panic_of},
 };
 
 /// The tools of one run, as they were when it was taken.

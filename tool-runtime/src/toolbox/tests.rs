@@ -10,15 +10,15 @@ use tool_core::{InputSchema, Metadata, RunContext, Tool, ToolDefinition, ToolNam
 
 use crate::{
     Registry, Toolbox,
-    builder::Declaration,
+    builder::ExternalTool,
     registry::Entry,
     toolset::{NamedTools, ToolSetExt},
 };
 
-fn declared(name: &str) -> Declaration {
+fn declared(name: &str) -> ExternalTool {
     let name = ToolName::new(name.to_owned()).unwrap();
     let schema = InputSchema::new(json!({ "properties": { "a": { "type": "integer" } } })).unwrap();
-    Declaration::new(ToolDefinition::new(name, "One of many.", schema))
+    ExternalTool::new(ToolDefinition::new(name, "One of many.", schema))
 }
 
 fn tools() -> Vec<Arc<dyn Tool>> {
@@ -51,7 +51,7 @@ fn what_is_compiled_is_not_compiled_again() {
 #[test]
 fn a_toolbox_over_a_registry_uses_what_that_compiled() {
     let metadata = Metadata { toolset: Some("set".into()), ..Metadata::default() };
-    let tool = Declaration::new(declared("tool").definition().clone().with_metadata(metadata));
+    let tool = ExternalTool::new(declared("tool").definition().clone().with_metadata(metadata));
     let registry = Registry::builder().add(tool).build().unwrap();
-    assert_eq!(new_of(&entries(&Toolbox::over(&registry), "one"), registry.entries()), 0);
+    assert_eq!(new_of(&entries(&Toolbox::from_registry(&registry), "one"), registry.entries()), 0);
 }

@@ -3,7 +3,7 @@ use std::{collections::BTreeSet, fmt, sync::Arc};
 use tool_core::{ReadonlyContext, ToolDefinition};
 
 use super::{Notice, Origin};
-use crate::{Registry, shield::caught};
+use crate::{Registry, panic_barrier::caught};
 
 /// Which tools a model is shown: those that pass everything that is said here.
 ///

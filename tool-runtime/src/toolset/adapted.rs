@@ -6,11 +6,11 @@ use std::{
 
 use serde_json::Value;
 use tool_core::{
-    ReadonlyContext, RequestHook, Running, SharedRequestHook, Tool, ToolDefinition, ToolError, ToolName,
+    BoxFuture, ReadonlyContext, RequestHook, SharedRequestHook, Tool, ToolDefinition, ToolError, ToolName,
 };
 
 use super::{
-    ListedOnce, SetAnnouncer, ToolSet,
+    CachedToolSet, ToolSet, ToolSetNotifier,
     wrapped::{Asks, Wrappings, confirmed, kept, named},
 };
 
@@ -99,8 +99,8 @@ pub trait ToolSetExt: ToolSet + Sized {
 
     /// Lists the set once, for all runs, in a context of which nothing is known. A listing that fails is
     /// tried again by the next run; one that has [changed](SetAnnouncer) is made anew.
-    fn listed_once(self) -> ListedOnce<Self> {
-        ListedOnce::new(self)
+    fn listed_once(self) -> CachedToolSet<Self> {
+        CachedToolSet::new(self)
     }
 }
 
@@ -169,15 +169,15 @@ impl<S: ToolSet> ToolSet for AdaptedSet<S> {
         self.set.name()
     }
 
-    fn tools<'a>(&'a self, cx: ReadonlyContext<'a>) -> Running<'a, Result<Vec<Arc<dyn Tool>>, ToolError>> {
+    fn tools<'a>(&'a self, cx: ReadonlyContext<'a>) -> BoxFuture<'a, Result<Vec<Arc<dyn Tool>>, ToolError>> {
         Box::pin(async move { self.adapt(cx, self.set.tools(cx).await?) })
     }
 
-    fn close(&self) -> Running<'_, Result<(), ToolError>> {
+    fn close(&self) -> BoxFuture<'_, Result<(), ToolError>> {
         self.set.close()
     }
 
-    fn attached(&self, announcer: SetAnnouncer) {
+    fn attached(&self, announcer: ToolSetNotifier) {
         self.set.attached(announcer);
     }
 

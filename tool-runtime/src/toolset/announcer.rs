@@ -9,23 +9,23 @@ use std::{fmt, sync::Arc};
 /// use std::sync::{Arc, OnceLock};
 ///
 /// use tool_runtime::{
-///     Running, Tool, ToolError, ToolSet, Toolbox, context::ReadonlyContext, toolset::SetAnnouncer,
+///     BoxFuture, Tool, ToolError, ToolSet, Toolbox, context::ReadonlyContext, toolset::ToolSetNotifier,
 /// };
 ///
 /// /// Tools of another program, which says when they change.
 /// #[derive(Default)]
-/// struct Remote(OnceLock<SetAnnouncer>);
+/// struct Remote(OnceLock<ToolSetNotifier>);
 ///
 /// impl ToolSet for Remote {
 ///     fn name(&self) -> &str {
 ///         "remote"
 ///     }
 ///
-///     fn tools<'a>(&'a self, _: ReadonlyContext<'a>) -> Running<'a, Result<Vec<Arc<dyn Tool>>, ToolError>> {
+///     fn tools<'a>(&'a self, _: ReadonlyContext<'a>) -> BoxFuture<'a, Result<Vec<Arc<dyn Tool>>, ToolError>> {
 ///         Box::pin(async { Ok(Vec::new()) })
 ///     }
 ///
-///     fn attached(&self, announcer: SetAnnouncer) {
+///     fn attached(&self, announcer: ToolSetNotifier) {
 ///         let _ = self.0.set(announcer);
 ///     }
 /// }
@@ -38,9 +38,9 @@ use std::{fmt, sync::Arc};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone)]
-pub struct SetAnnouncer(Arc<dyn Fn() + Send + Sync>);
+pub struct ToolSetNotifier(Arc<dyn Fn() + Send + Sync>);
 
-impl SetAnnouncer {
+impl ToolSetNotifier {
     /// Calls `announce` for each change; for what stands around a set, and for tests.
     pub fn new(announce: impl Fn() + Send + Sync + 'static) -> Self {
         Self(Arc::new(announce))
@@ -53,7 +53,7 @@ impl SetAnnouncer {
     }
 }
 
-impl fmt::Debug for SetAnnouncer {
+impl fmt::Debug for ToolSetNotifier {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("SetAnnouncer")
     }

@@ -12,12 +12,12 @@ mod wrapped;
 
 use std::{fmt, sync::Arc};
 
-use tool_core::{ReadonlyContext, Running, SharedRequestHook, Tool, ToolError};
+use tool_core::{BoxFuture, ReadonlyContext, SharedRequestHook, Tool, ToolError};
 
 pub use self::{
     adapted::{AdaptedSet, ToolSetExt},
-    announcer::SetAnnouncer,
-    once::ListedOnce,
+    announcer::ToolSetNotifier,
+    once::CachedToolSet,
 };
 
 /// A named group of tools, which may depend on the run that asks for them.
@@ -27,7 +27,7 @@ pub use self::{
 /// ```
 /// use std::sync::Arc;
 ///
-/// use tool_runtime::{Running, Tool, ToolSet, context::ReadonlyContext, prelude::*};
+/// use tool_runtime::{BoxFuture, Tool, ToolSet, context::ReadonlyContext, prelude::*};
 ///
 /// /// Removes a user.
 /// #[tool(register = false)]
@@ -46,7 +46,7 @@ pub use self::{
 ///     fn tools<'a>(
 ///         &'a self,
 ///         cx: ReadonlyContext<'a>,
-///     ) -> Running<'a, Result<Vec<Arc<dyn Tool>>, ToolError>> {
+///     ) -> BoxFuture<'a, Result<Vec<Arc<dyn Tool>>, ToolError>> {
 ///         let is_admin = cx.state().get("role") == Some(&json!("admin"));
 ///         let tools = if is_admin { vec![Arc::clone(&self.0)] } else { Vec::new() };
 ///         Box::pin(async { Ok(tools) })
@@ -69,7 +69,7 @@ pub trait ToolSet: Send + Sync {
     /// # Errors
     ///
     /// If they cannot be listed, for instance since another program does not answer.
-    fn tools<'a>(&'a self, cx: ReadonlyContext<'a>) -> Running<'a, Result<Vec<Arc<dyn Tool>>, ToolError>>;
+    fn tools<'a>(&'a self, cx: ReadonlyContext<'a>) -> BoxFuture<'a, Result<Vec<Arc<dyn Tool>>, ToolError>>;
 
     /// Gives up what the set holds: connections, processes. Called by whoever made the set, and by nobody
     /// else; a second time, it does nothing.
@@ -77,7 +77,7 @@ pub trait ToolSet: Send + Sync {
     /// # Errors
     ///
     /// If something could not be given up.
-    fn close(&self) -> Running<'_, Result<(), ToolError>> {
+    fn close(&self) -> BoxFuture<'_, Result<(), ToolError>> {
         Box::pin(std::future::ready(Ok(())))
     }
 
@@ -88,8 +88,8 @@ pub trait ToolSet: Send + Sync {
 
     /// Called with an announcer when the set is added to a [`Toolbox`](crate::Toolbox), for each of them. A set whose tools
     /// can change by themselves, as those of another program do, keeps it and
-    /// [announces](SetAnnouncer::announce) each change.
-    fn attached(&self, announcer: SetAnnouncer) {
+    /// [announces](ToolSetNotifier::announce) each change.
+    fn attached(&self, announcer: ToolSetNotifier) {
         let _ = announcer;
     }
 
@@ -104,11 +104,11 @@ impl<S: ToolSet + ?Sized> ToolSet for Arc<S> {
         (**self).name()
     }
 
-    fn tools<'a>(&'a self, cx: ReadonlyContext<'a>) -> Running<'a, Result<Vec<Arc<dyn Tool>>, ToolError>> {
+    fn tools<'a>(&'a self, cx: ReadonlyContext<'a>) -> BoxFuture<'a, Result<Vec<Arc<dyn Tool>>, ToolError>> {
         (**self).tools(cx)
     }
 
-    fn close(&self) -> Running<'_, Result<(), ToolError>> {
+    fn close(&self) -> BoxFuture<'_, Result<(), ToolError>> {
         (**self).close()
     }
 
@@ -116,7 +116,7 @@ impl<S: ToolSet + ?Sized> ToolSet for Arc<S> {
         (**self).is_prefixed()
     }
 
-    fn attached(&self, announcer: SetAnnouncer) {
+    fn attached(&self, announcer: ToolSetNotifier) {
         (**self).attached(announcer);
     }
 
@@ -163,7 +163,7 @@ impl ToolSet for NamedTools {
         &self.name
     }
 
-    fn tools<'a>(&'a self, _: ReadonlyContext<'a>) -> Running<'a, Result<Vec<Arc<dyn Tool>>, ToolError>> {
+    fn tools<'a>(&'a self, _: ReadonlyContext<'a>) -> BoxFuture<'a, Result<Vec<Arc<dyn Tool>>, ToolError>> {
         Box::pin(std::future::ready(Ok(self.tools.clone())))
     }
 }

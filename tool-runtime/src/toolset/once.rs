@@ -4,14 +4,14 @@ use std::{
 };
 
 use tokio::sync::OnceCell;
-use tool_core::{ReadonlyContext, RunContext, Running, SharedRequestHook, Tool, ToolError};
+use tool_core::{BoxFuture, ReadonlyContext, RunContext, SharedRequestHook, Tool, ToolError};
 
-use super::{SetAnnouncer, ToolSet};
+use super::{ToolSet, ToolSetNotifier};
 
 /// A set that is listed once, for all runs, and therefore for none in particular, and again once it
-/// [announces](super::SetAnnouncer) that its tools changed; made by
+/// [announces](super::ToolSetNotifier) that its tools changed; made by
 /// [`listed_once`](super::ToolSetExt::listed_once).
-pub struct ListedOnce<S> {
+pub struct CachedToolSet<S> {
     set: S,
     /// Another one once the set announces that its tools changed.
     tools: Arc<Mutex<Arc<Listed>>>,
@@ -19,7 +19,7 @@ pub struct ListedOnce<S> {
 
 type Listed = OnceCell<Vec<Arc<dyn Tool>>>;
 
-impl<S> ListedOnce<S> {
+impl<S> CachedToolSet<S> {
     pub(super) fn new(set: S) -> Self {
         Self { set, tools: Arc::default() }
     }
@@ -29,12 +29,12 @@ impl<S> ListedOnce<S> {
     }
 }
 
-impl<S: ToolSet> ToolSet for ListedOnce<S> {
+impl<S: ToolSet> ToolSet for CachedToolSet<S> {
     fn name(&self) -> &str {
         self.set.name()
     }
 
-    fn tools<'a>(&'a self, _: ReadonlyContext<'a>) -> Running<'a, Result<Vec<Arc<dyn Tool>>, ToolError>> {
+    fn tools<'a>(&'a self, _: ReadonlyContext<'a>) -> BoxFuture<'a, Result<Vec<Arc<dyn Tool>>, ToolError>> {
         Box::pin(async move {
             // What one user may see must not be kept for another one.
             let list = || async {
@@ -45,13 +45,13 @@ impl<S: ToolSet> ToolSet for ListedOnce<S> {
         })
     }
 
-    fn close(&self) -> Running<'_, Result<(), ToolError>> {
+    fn close(&self) -> BoxFuture<'_, Result<(), ToolError>> {
         self.set.close()
     }
 
-    fn attached(&self, announcer: SetAnnouncer) {
+    fn attached(&self, announcer: ToolSetNotifier) {
         let tools = Arc::downgrade(&self.tools);
-        self.set.attached(SetAnnouncer::new(move || {
+        self.set.attached(ToolSetNotifier::new(move || {
             if let Some(tools) = tools.upgrade() {
                 let new = Arc::default();
                 let _before =
@@ -70,7 +70,7 @@ impl<S: ToolSet> ToolSet for ListedOnce<S> {
     }
 }
 
-impl<S: ToolSet> fmt::Debug for ListedOnce<S> {
+impl<S: ToolSet> fmt::Debug for CachedToolSet<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let is_listed = self.listed().initialized();
         f.debug_struct("ListedOnce").field("name", &self.name()).field("is_listed", &is_listed).finish()

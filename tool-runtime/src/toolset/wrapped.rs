@@ -7,12 +7,12 @@ use std::{
 
 use serde_json::Value;
 use tool_core::{
-    Answers, Arguments, Confirmation, ModelRequest, Needed, PrepareArguments, Prepared, Running, Site, Tool,
-    ToolContext, ToolDefinition, ToolError, ToolName,
+    Arguments, BoxFuture, Checks, Confirmation, Dependency, ModelRequest, PrepareArguments, Prepared,
+    SourceLocation, Tool, ToolContext, ToolDefinition, ToolError, ToolName,
 };
 
 use super::identity;
-use crate::shield::discard;
+use crate::panic_barrier::discard;
 
 /// Whether a person is to be asked before a call of the tool, with arguments.
 pub(super) type Asks = dyn Fn(&str, &Value) -> bool + Send + Sync;
@@ -96,7 +96,11 @@ impl Tool for Wrapped {
         Ok(if asks || self.claims_alone { prepared.with_confirmation(move |_| Ok(asks)) } else { prepared })
     }
 
-    fn start<'a>(&'a self, arguments: Arguments<'a>, cx: &'a ToolContext) -> Result<Running<'a>, ToolError> {
+    fn start<'a>(
+        &'a self,
+        arguments: Arguments<'a>,
+        cx: &'a ToolContext,
+    ) -> Result<BoxFuture<'a>, ToolError> {
         self.tool.start(arguments, cx).map_err(|error| self.known(error))
     }
 
@@ -104,7 +108,7 @@ impl Tool for Wrapped {
         self.tool.holds_arguments()
     }
 
-    fn needs(&self) -> &[Needed] {
+    fn needs(&self) -> &[Dependency] {
         self.tool.needs()
     }
 
@@ -112,7 +116,7 @@ impl Tool for Wrapped {
         self.tool.prepare_arguments()
     }
 
-    fn site(&self) -> Option<Site> {
+    fn site(&self) -> Option<SourceLocation> {
         self.tool.site()
     }
 
@@ -120,16 +124,16 @@ impl Tool for Wrapped {
         self.tool.is_external()
     }
 
-    fn answers(&self) -> Answers {
-        let answers = self.tool.answers();
-        Answers { confirmation: answers.confirmation || self.claims_alone, ..answers }
+    fn checks(&self) -> Checks {
+        let answers = self.tool.checks();
+        Checks { confirmation: answers.confirmation || self.claims_alone, ..answers }
     }
 
     fn retries_blindly(&self) -> bool {
         self.tool.retries_blindly()
     }
 
-    fn on_request(&self, request: ModelRequest) -> Running<'_, Result<(), ToolError>> {
+    fn on_request(&self, request: ModelRequest) -> BoxFuture<'_, Result<(), ToolError>> {
         self.tool.on_request(request)
     }
 }

@@ -140,7 +140,7 @@ fn arguments_are_checked_before_anybody_is_asked() {
 fn a_prepared_call_answers_from_its_typed_arguments() {
     let tools = Registry::builder().tool::<pay>().build().unwrap();
     let tool = tools.get("pay").unwrap();
-    let cx = tools.context_of("pay").unwrap();
+    let cx = tools.context_for("pay").unwrap();
     let ask = |text: &'static str| {
         let prepared = tool.prepare(text.into()).unwrap();
         (prepared.wants_confirmation(&cx).unwrap(), prepared.permission(&cx).unwrap())

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use tool_runtime::{
     Content, Tool, ToolDefinition, ToolName,
-    context::Needed,
+    context::Dependency,
     definition::{Confirmation, Metadata, Permission, Prepared},
     output::Bytes,
     prelude::*,
@@ -226,23 +226,26 @@ fn a_handler_returns_values_and_outputs_and_fails_with_errors_and_anyhow() {
         (schema, result.map_or_else(|error| error.feedback(), |output| output.text().into_owned()))
     };
     let tool = || ToolBuilder::new("it").description("Does it.");
-    let given =
-        n(r#"{"n":1}"#, tool().must(|_: Times, _| async { Ok::<_, ToolError>(ToolOutput::from("given")) }));
+    let given = n(
+        r#"{"n":1}"#,
+        tool().expect_handler(|_: Times, _| async { Ok::<_, ToolError>(ToolOutput::from("given")) }),
+    );
     assert_eq!(given, (None, "given".into()));
-    let bytes = tool().must(|_: Times, _| async { Ok::<_, String>(Bytes(b"x".to_vec())) });
+    let bytes = tool().expect_handler(|_: Times, _| async { Ok::<_, String>(Bytes(b"x".to_vec())) });
     assert_eq!(n(r#"{"n":1}"#, bytes).0, None);
-    let nothing = n(r#"{"n":1}"#, tool().must(|_: Times, _| async { Ok::<_, ToolError>(()) }));
+    let nothing = n(r#"{"n":1}"#, tool().expect_handler(|_: Times, _| async { Ok::<_, ToolError>(()) }));
     assert_eq!(nothing, (None, String::new()));
-    let anyhow = tool().must(|_: Times, _| async { Err::<u32, _>(anyhow::Error::from(Broken)) });
+    let anyhow = tool().expect_handler(|_: Times, _| async { Err::<u32, _>(anyhow::Error::from(Broken)) });
     assert_eq!(n(r#"{"n":1}"#, anyhow).1, "broken");
     let beneath = ToolError::new(tool_runtime::ErrorKind::Unavailable, "off");
-    let seen = tool().must(move |_: Times, _| {
+    let seen = tool().expect_handler(move |_: Times, _| {
         let error = anyhow::Error::from(beneath.clone()).context("asked");
         async { Err::<u32, _>(error) }
     });
     assert_eq!(n(r#"{"n":1}"#, seen).1, "Tool unavailable: asked");
-    let boxed = tool()
-        .must(|_: Times, _| async { Err::<u32, Box<dyn std::error::Error + Send + Sync>>("no".into()) });
+    let boxed = tool().expect_handler(|_: Times, _| async {
+        Err::<u32, Box<dyn std::error::Error + Send + Sync>>("no".into())
+    });
     assert_eq!(n(r#"{"n":1}"#, boxed).1, "no");
 }
 
@@ -286,7 +289,7 @@ fn a_builder_says_what_the_keys_of_the_attribute_say() {
             Ok::<_, ToolError>(format!("{}{}", cx.require::<Prefix>()?.0, args.n))
         })
         .unwrap();
-    assert_eq!(built.needs(), [Needed::of::<Prefix>()]);
+    assert_eq!(built.needs(), [Dependency::of::<Prefix>()]);
     let by_macro = Registry::builder().tool::<say>().provide(Prefix("> ")).build().unwrap();
     assert!(Registry::builder().add(built.clone()).build().is_err());
     let by_hand = Registry::builder().add(built).provide(Prefix("> ")).build().unwrap();

@@ -138,7 +138,8 @@ fn needs_line(problems: &[Problem]) -> String {
 
 #[test]
 fn a_value_that_each_run_brings_need_not_be_provided() {
-    let builder = Registry::builder().tool::<needs>().per_run::<Database>().per_run::<Vec<u8>>();
+    let builder =
+        Registry::builder().tool::<needs>().provide_per_run::<Database>().provide_per_run::<Vec<u8>>();
     let tools = builder.build().unwrap();
     let error = run(tools.call("needs", "")).unwrap_err();
     assert_eq!(
@@ -146,7 +147,7 @@ fn a_value_that_each_run_brings_need_not_be_provided() {
         "tool \"needs\" is not available: no value of type `it::build::Database` was provided"
     );
     run(async {
-        let cx = tools.context_of("needs").unwrap().with(Database).with(vec![1_u8]);
+        let cx = tools.context_for("needs").unwrap().with(Database).with(vec![1_u8]);
         assert!(tools.call_in(&cx, "").await.is_ok());
     });
 }

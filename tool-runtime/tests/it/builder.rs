@@ -60,9 +60,9 @@ fn a_name_that_is_not_valid_is_an_error_or_a_panic_as_asked() {
     let handler = |args: Sum, _cx: ToolContext| async move { Ok::<_, ToolError>(args.a) };
     let error = ToolBuilder::new(" ").handler(handler).unwrap_err().to_string();
     assert_eq!(error, "tool \" \": the tool name ` ` must start with a letter or `_`");
-    let panic = std::panic::catch_unwind(|| ToolBuilder::new(" ").must(handler)).unwrap_err();
+    let panic = std::panic::catch_unwind(|| ToolBuilder::new(" ").expect_handler(handler)).unwrap_err();
     assert!(panic.downcast_ref::<String>().unwrap().contains("must start with a letter"));
-    let _fine = ToolBuilder::new("x").must(handler);
+    let _fine = ToolBuilder::new("x").expect_handler(handler);
 }
 
 // A11
@@ -77,7 +77,7 @@ fn arguments_that_are_no_object_are_refused_when_the_tool_is_made() {
 #[test]
 fn a_tool_without_a_description_is_a_warning() {
     let handler = |args: Sum, _cx: ToolContext| async move { Ok::<_, ToolError>(args.a) };
-    let tools = Registry::builder().add(ToolBuilder::new("mute").must(handler)).build().unwrap();
+    let tools = Registry::builder().add(ToolBuilder::new("mute").expect_handler(handler)).build().unwrap();
     assert_eq!(tools.warnings(), [Warning::NoDescription { tool: "mute".into() }]);
     assert_eq!(tools.warnings()[0].to_string(), "tool `mute` has no description");
 }
@@ -87,12 +87,12 @@ fn a_tool_without_a_description_is_a_warning() {
 fn a_declared_tool_is_listed_and_calling_it_is_an_error() {
     let schema = InputSchema::new(json!({ "type": "object" })).unwrap();
     let declared = ToolBuilder::new("elsewhere").description("Runs elsewhere.").input_schema(schema);
-    let tools = Registry::builder().add(declared.declare().unwrap()).build().unwrap();
+    let tools = Registry::builder().add(declared.external().unwrap()).build().unwrap();
     assert_eq!(tools.definitions()[0].name().as_str(), "elsewhere");
     let error = run(tools.call("elsewhere", "{}")).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unavailable);
     assert_eq!(error.feedback(), "Tool unavailable: it is declared, and nothing here can run it");
-    let error = ToolBuilder::new("x").declare().unwrap_err().to_string();
+    let error = ToolBuilder::new("x").external().unwrap_err().to_string();
     assert_eq!(error, "tool \"x\": a declared tool needs an `input_schema`");
 }
 
@@ -105,7 +105,7 @@ fn a_closure_gets_the_context_and_may_capture() {
         .metadata(Metadata { read_only: Some(true), ..Metadata::default() })
         .examples(vec![json!({ "a": 1, "b": 2 })])
         .output_schema(None)
-        .must(move |args: Sum, cx: ToolContext| {
+        .expect_handler(move |args: Sum, cx: ToolContext| {
             let prefix = Arc::clone(&prefix);
             async move { Ok::<_, ToolError>(format!("{prefix}{} {}", args.a, cx.tool_name())) }
         });
@@ -153,7 +153,7 @@ fn a_tool_written_by_hand_that_panics_before_its_future_is_an_error() {
 fn implementing_the_trait_is_enough_to_be_listed_and_called() {
     let made = ToolBuilder::new("add")
         .description("Adds.")
-        .must(|args: Sum, _cx| async move { Ok::<_, ToolError>(args.a + args.b) });
+        .expect_handler(|args: Sum, _cx| async move { Ok::<_, ToolError>(args.a + args.b) });
     let tools: Vec<Arc<dyn Tool>> = vec![Arc::new(echo("echo")), Arc::new(made)];
     let cx = ToolContext::for_test();
     let outputs: Vec<_> = tools

@@ -481,7 +481,7 @@ fn tools_written_by_hand_and_closures_get_corrected_arguments_too() {
     }
     let closure = ToolBuilder::new("where")
         .description("Says.")
-        .must(|at: Point, _cx| async move { Ok::<_, ToolError>(at.lat + at.lon) });
+        .expect_handler(|at: Point, _cx| async move { Ok::<_, ToolError>(at.lat + at.lon) });
     let reply =
         run(Registry::builder().add(closure).build().unwrap().call("where", r#"{"lat":"1","lon":1.5}"#));
     let reply = reply.unwrap();

@@ -20,7 +20,7 @@ async fn show(cx: &ToolContext) -> String {
 fn a_tool_and_what_it_calls_know_the_id_of_the_call() {
     let tools = Registry::builder().tool::<show>().build().unwrap();
     let said = run(async {
-        let cx = tools.context_of("show").unwrap().with_call_id("call_7");
+        let cx = tools.context_for("show").unwrap().with_call_id("call_7");
         let output = tools.call_in(&cx, "").await.unwrap();
         assert_eq!(two_levels_down().await, "none");
         output.text().into_owned()
@@ -44,7 +44,7 @@ fn a_blocking_body_knows_the_id_of_the_call_and_its_thread_forgets_it() {
     // One thread for all that blocks, so that what one leaves behind the next would find.
     let runtime = tokio::runtime::Builder::new_current_thread().max_blocking_threads(1).build().unwrap();
     let (said, left) = runtime.block_on(async {
-        let cx = tools.context_of("elsewhere").unwrap().with_call_id("call_7");
+        let cx = tools.context_for("elsewhere").unwrap().with_call_id("call_7");
         let said = tools.call_in(&cx, r#"{"fail":false}"#).await.unwrap();
         let before = tokio::task::spawn_blocking(here).await.unwrap();
         tools.call_in(&cx, r#"{"fail":true}"#).await.unwrap_err();
@@ -75,7 +75,7 @@ fn a_tool_sees_that_its_call_is_cancelled() {
     }
     let tools = Registry::builder().tool::<wait>().build().unwrap();
     let said = run(async {
-        let cx = tools.context_of("wait").unwrap();
+        let cx = tools.context_for("wait").unwrap();
         cx.cancellation().cancel();
         tools.call_in(&cx, "").await.unwrap().text().into_owned()
     });

@@ -499,7 +499,7 @@ fn an_example_that_does_not_fit_is_a_problem() {
     let tool = ToolBuilder::new("take")
         .input_schema(InputSchema::new(foreign(json!({"type": "integer"}))).unwrap())
         .examples(vec![json!({"it": 1}), json!({"it": "x"})])
-        .must(|args: Value, _cx| async move { Ok::<_, ToolError>(args) });
+        .expect_handler(|args: Value, _cx| async move { Ok::<_, ToolError>(args) });
     let error = Registry::builder().add(tool).build().unwrap_err();
     assert!(matches!(error.problems(), [Problem::Example { .. }]), "{error}");
     assert!(error.to_string().ends_with("example 2: /it: expected an integer, got \"x\""), "{error}");
@@ -596,7 +596,7 @@ fn a_promise_is_held_in_the_same_way() {
         let give = ToolBuilder::new("give")
             .input_schema(InputSchema::new(json!({"properties": {"value": {}}})).unwrap())
             .output_schema(promise)
-            .must(|args: Value, _cx| async move { Ok::<_, ToolError>(args["value"].clone()) });
+            .expect_handler(|args: Value, _cx| async move { Ok::<_, ToolError>(args["value"].clone()) });
         Registry::builder().add(give)
     };
     assert_eq!(text(tools(), "give", r#"{"value":["a",1]}"#), r#"["a",1]"#);
@@ -606,7 +606,7 @@ fn a_promise_is_held_in_the_same_way() {
     let schema = OutputSchema::new(json!({"$schema": FOUR, "type": 7})).unwrap();
     let tool = ToolBuilder::new("give").output_schema(schema);
     let tool = tool.input_schema(InputSchema::new(json!({})).unwrap());
-    let tool = tool.must(|_: Value, _cx| async { Ok::<_, ToolError>("") });
+    let tool = tool.expect_handler(|_: Value, _cx| async { Ok::<_, ToolError>("") });
     let error = Registry::builder().add(tool).build().unwrap_err().to_string();
     assert!(error.contains("output schema: at /type: expected any of: "), "{error}");
 }

@@ -267,7 +267,7 @@ fn sum<T: std::iter::Sum<T>>(numbers: Vec<T>) -> T {
 
 #[test]
 fn a_generic_function_is_one_tool_for_each_instantiation() {
-    let tools = Registry::builder().discover().per_run::<Memory>().build().unwrap();
+    let tools = Registry::builder().discover().provide_per_run::<Memory>().build().unwrap();
     assert_eq!(run(tools.call("sum_int", r#"{"numbers":[1,2]}"#)).unwrap().text(), "3");
     assert_eq!(run(tools.call("sum_float", r#"{"numbers":[0.5,1]}"#)).unwrap().text(), "1.5");
     assert!(run(tools.call("sum_int", r#"{"numbers":[0.5]}"#)).is_err());

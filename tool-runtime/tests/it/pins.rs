@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 use tool_runtime::{
     Registry, ToolDefinition, ToolName,
-    builder::Declaration,
+    builder::ExternalTool,
     definition::Metadata,
     pin::{ChangeKind, Part, Pins, PinsError},
     schema::{InputSchema, OutputSchema},
@@ -16,7 +16,7 @@ fn definition(name: &str, description: &str, schema: Value) -> ToolDefinition {
 }
 
 fn registry(tools: impl IntoIterator<Item = ToolDefinition>) -> Registry {
-    let tools = tools.into_iter().map(Declaration::new);
+    let tools = tools.into_iter().map(ExternalTool::new);
     tools.fold(Registry::builder(), |builder, tool| builder.add(tool)).build().unwrap()
 }
 

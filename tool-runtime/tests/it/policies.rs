@@ -8,7 +8,7 @@ use std::sync::{
 use tool_runtime::{
     Content, ErrorKind, Executor, Registry, RunContext, ToolCall, ToolResult,
     definition::Permission,
-    hook::{Before, BeforeCall, Hook, Repetition, Sanitizer},
+    hook::{Before, BeforeCall, Hook, RepetitionGuard, Sanitizer},
     policy::{ResultBudget, ResultStore, Rule, Rules},
     prelude::*,
     serde_json,
@@ -92,7 +92,7 @@ impl Hook for Spy {
 #[test]
 fn what_a_rule_denies_no_hook_is_asked_about() {
     let asked = Arc::new(AtomicU32::new(0));
-    let rules = Rules::new([Rule::deny("bash:*").because("no shell here")]);
+    let rules = Rules::new([Rule::deny("bash:*").reason("no shell here")]);
     let executor = Executor::builder(tools()).rules(rules).hook(Spy(Arc::clone(&asked))).build().unwrap();
     let mut events = executor.subscribe();
     assert_eq!(text(&executor, "bash", json!({ "command": "ls" })), "Denied: no shell here");
@@ -114,7 +114,7 @@ fn a_hook_cannot_rewrite_a_call_into_one_that_a_rule_denies() {
 
 #[test]
 fn a_rule_may_have_a_person_asked() {
-    let rules = Rules::new([Rule::ask("bash").because("shells bite")]);
+    let rules = Rules::new([Rule::ask("bash").reason("shells bite")]);
     let executor = Executor::builder(tools()).rules(rules).build().unwrap();
     assert_eq!(text(&executor, "bash", json!({ "command": "ls" })), "Approval required: shells bite");
 }
@@ -170,7 +170,7 @@ fn rules_are_read_and_written_as_data() {
 // R03: cut between characters
 #[test]
 fn a_long_result_is_cut_between_characters_with_a_note() {
-    let executor = Executor::builder(tools()).budget(ResultBudget::of_tools()).build().unwrap();
+    let executor = Executor::builder(tools()).budget(ResultBudget::from_tools()).build().unwrap();
     let cut = text(&executor, "short_of_long", json!({}));
     assert_eq!(cut, format!("{0}\n[.. 180 of 200 bytes left out ..]\n{0}", "ä".repeat(5)));
     let executor = Executor::builder(tools()).budget(ResultBudget::new(10)).build().unwrap();
@@ -259,7 +259,7 @@ fn handle(cut: &str) -> u64 {
 
 #[test]
 fn a_call_that_is_made_again_and_again_is_blocked() {
-    let executor = Executor::builder(tools()).hook(Repetition::new()).build().unwrap();
+    let executor = Executor::builder(tools()).hook(RepetitionGuard::new()).build().unwrap();
     let constant = |of: u32| text(&executor, "constant", json!({ "of": of }));
     assert_eq!([constant(1), constant(1), constant(1)], ["1", "1", "1"]);
     let blocked = "The same call gave the same result 3 times in a row. Do something else.";
@@ -274,7 +274,7 @@ fn a_call_that_is_made_again_and_again_is_blocked() {
 
 #[test]
 fn calls_that_go_round_in_a_circle_are_blocked() {
-    let executor = Executor::builder(tools()).hook(Repetition::new()).build().unwrap();
+    let executor = Executor::builder(tools()).hook(RepetitionGuard::new()).build().unwrap();
     let round: Vec<_> = (0..8).map(|at| text(&executor, "constant", json!({ "of": at % 2 }))).collect();
     assert_eq!(round[..6], ["0", "1", "0", "1", "0", "1"]);
     assert_eq!(round[6], "The same 2 calls were made 3 times in turn. Do something else.");
@@ -282,7 +282,7 @@ fn calls_that_go_round_in_a_circle_are_blocked() {
 
 #[test]
 fn a_circle_may_be_allowed_but_one_round() {
-    let executor = Executor::builder(tools()).hook(Repetition::new().cycles(1)).build().unwrap();
+    let executor = Executor::builder(tools()).hook(RepetitionGuard::new().cycles(1)).build().unwrap();
     let round: Vec<_> = (0..3).map(|at| text(&executor, "constant", json!({ "of": at % 2 }))).collect();
     assert_eq!(round[..2], ["0", "1"]);
     assert_eq!(round[2], "The same 2 calls were made 1 times in turn. Do something else.");
@@ -290,10 +290,10 @@ fn a_circle_may_be_allowed_but_one_round() {
 
 #[test]
 fn repetition_is_counted_for_each_run() {
-    let executor = Executor::builder(tools()).hook(Repetition::new().same_call(1)).build().unwrap();
+    let executor = Executor::builder(tools()).hook(RepetitionGuard::new().same_call(1)).build().unwrap();
     let in_run = |run_context: &Arc<RunContext>| {
         let calls = vec![ToolCall::new("constant", "{}")];
-        let outcomes = run(executor.batch(calls).within(Arc::clone(run_context)).run());
+        let outcomes = run(executor.batch(calls).with_run(Arc::clone(run_context)).run());
         outcomes[0].result().unwrap().is_error()
     };
     let (one, other) = (Arc::new(RunContext::new()), Arc::new(RunContext::new()));
@@ -451,7 +451,7 @@ fn what_others_drew_or_left_behind_is_marked_and_kept() {
 
 #[test]
 fn what_may_be_repeated_without_end_is_not_remembered_without_end() {
-    let endless = Repetition::new().same_call(usize::MAX).same_result(usize::MAX).cycles(usize::MAX);
+    let endless = RepetitionGuard::new().same_call(usize::MAX).same_result(usize::MAX).cycles(usize::MAX);
     let executor = Executor::builder(tools()).hook(endless).build().unwrap();
     for _ in 0..20 {
         assert_eq!(text(&executor, "constant", json!({})), "0");
@@ -461,7 +461,7 @@ fn what_may_be_repeated_without_end_is_not_remembered_without_end() {
 // I25
 #[test]
 fn what_a_rule_allows_is_allowed_by_all_of_its_arguments() {
-    let rules = Rules::new([Rule::deny("bash").because("no"), Rule::allow("bash:git *")]);
+    let rules = Rules::new([Rule::deny("bash").reason("no"), Rule::allow("bash:git *")]);
     let judge = |arguments: Value| rules.judge("bash", &arguments);
     assert_eq!(judge(json!({ "command": "git log", "why": null })), Permission::Allow);
     // A model that may write a word of its own beside the command may not allow itself another command.

@@ -58,7 +58,7 @@ fn close_name_is_found_among_ten_thousand() {
         ToolBuilder::new(name)
             .description("Nothing.")
             .input_schema(schema)
-            .must(|_: Value, _| async { Ok::<_, ToolError>(()) })
+            .expect_handler(|_: Value, _| async { Ok::<_, ToolError>(()) })
     };
     let builder = (0..10_000).fold(Registry::builder(), |builder, at| builder.add(tool(at)));
     let tools = builder.build().unwrap();
@@ -92,7 +92,7 @@ fn text_of_a_result_is_what_a_model_reads_with_every_provider() {
     for outcome in results {
         let result = ToolResult::new("c1".into(), "t", outcome);
         for (dialect, place) in &places {
-            let wire = dialect.bind(&tools).results(std::slice::from_ref(&result));
+            let wire = dialect.bind_tools(&tools).results(std::slice::from_ref(&result));
             let sent = wire.pointer(place).unwrap_or_else(|| panic!("{wire}"));
             let read = read(sent);
             // The sign of those that have no other.

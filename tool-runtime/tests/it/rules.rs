@@ -253,7 +253,7 @@ fn rules_without_tools_are_notices() {
     ]);
     let executor = Executor::builder(Registry::builder().build().unwrap()).rules(rules).build().unwrap();
     assert_eq!(executor.notices().len(), 3);
-    let snapshot = run(Toolbox::over(&tools()).snapshot(&RunContext::new())).unwrap();
+    let snapshot = run(Toolbox::from_registry(&tools()).snapshot(&RunContext::new())).unwrap();
     let of_run = executor.with_tools(snapshot.into_tools()).unwrap();
     let [Notice::Rule(RuleProblem::NoTool { rule }), Notice::Rule(RuleProblem::NoProperty { pointer, .. })] =
         of_run.notices()
@@ -276,7 +276,7 @@ struct Mail {
 fn remote(raw: &str, prefix: &str) -> Registry {
     let name = ToolName::from_foreign(raw).prefixed(prefix);
     let handler = |mail: Mail, _cx| async move { Ok::<_, ToolError>(format!("sent to {}", mail.to)) };
-    let tool = ToolBuilder::named(name).description("Is elsewhere.").must(handler);
+    let tool = ToolBuilder::named(name).description("Is elsewhere.").expect_handler(handler);
     Registry::builder().add(tool).build().unwrap()
 }
 

@@ -81,7 +81,7 @@ fn call() -> impl Strategy<Value = ToolCall> {
         |(id, name, arguments, meta, reason)| {
             let call = ToolCall::new(name, arguments).with_id(id);
             let call = meta.into_iter().fold(call, ToolCall::with_meta);
-            reason.into_iter().fold(call, |call, why| call.with_incomplete(Incomplete::because(why)))
+            reason.into_iter().fold(call, |call, why| call.with_incomplete(Incomplete::new(why)))
         },
     )
 }

@@ -6,7 +6,7 @@ use std::{
 use futures_util::{FutureExt, Stream, StreamExt, stream};
 use serde_json::json;
 use tokio::sync::Semaphore;
-use tool_runtime::{Running, context::CallSink, prelude::*};
+use tool_runtime::{BoxFuture, context::CallSink, prelude::*};
 
 use crate::{definition, run, text};
 
@@ -96,7 +96,7 @@ struct Gate {
 }
 
 impl CallSink for Gate {
-    fn update(&self, update: ToolOutput) -> Running<'_, ()> {
+    fn update(&self, update: ToolOutput) -> BoxFuture<'_, ()> {
         self.seen.lock().unwrap().push(update.text().into_owned());
         self.next.add_permits(1);
         Box::pin(std::future::ready(()))
@@ -119,7 +119,7 @@ fn gated(gate: &Arc<Gate>) -> impl Stream<Item = u32> + '_ {
 fn an_early_item_is_seen_before_a_late_one_is_made() {
     let gate = Arc::new(Gate { seen: Mutex::default(), next: Semaphore::new(0) });
     let tools = Registry::builder().tool::<gated>().provide(Arc::clone(&gate)).build().unwrap();
-    let cx = tools.context_of("gated").unwrap().with_sink(Arc::clone(&gate) as Arc<dyn CallSink>);
+    let cx = tools.context_for("gated").unwrap().with_sink(Arc::clone(&gate) as Arc<dyn CallSink>);
     // Nothing has to be waited for, unless an item is not seen in time.
     let output = tools.call_in(&cx, "{}").now_or_never().unwrap().unwrap();
     assert_eq!(output.text(), "[0,1,2]");

@@ -352,7 +352,7 @@ mod exported {
         let tools = Registry::builder().tool::<whereabouts>().tool::<delegate>();
         let executor = Executor::new(tools.build().unwrap());
         let outcomes = tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), || {
-            run(executor.batch(calls).within(run_context).run())
+            run(executor.batch(calls).with_run(run_context).run())
         });
         let text = outcomes[0].result().unwrap().text().into_owned();
         (exporter.get_finished_spans().unwrap(), text)
@@ -425,7 +425,7 @@ mod exported {
     async fn delegate(cx: &ToolContext) -> Result<String, ToolError> {
         let executor = Executor::new(Registry::builder().tool::<whereabouts>().build().unwrap());
         let batch = executor.batch(vec![ToolCall::new("whereabouts", "{}")]);
-        Ok(batch.within(cx.child_run("researcher")?).run().await[0].result().unwrap().text().into_owned())
+        Ok(batch.with_run(cx.child_run("researcher")?).run().await[0].result().unwrap().text().into_owned())
     }
 
     // W04

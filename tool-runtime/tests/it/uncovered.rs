@@ -8,7 +8,7 @@ pub(crate) fn taking(schema: Value) -> ClosureTool {
     ToolBuilder::new("take")
         .description("Takes.")
         .input_schema(InputSchema::new(schema).unwrap())
-        .must(|args: Value, _cx| async move { Ok::<_, ToolError>(args.to_string()) })
+        .expect_handler(|args: Value, _cx| async move { Ok::<_, ToolError>(args.to_string()) })
 }
 
 /// What is wrong with the schema of a tool.
@@ -53,7 +53,7 @@ fn an_output_schema_that_is_not_covered_is_refused() {
     let promise = tool_runtime::schema::OutputSchema::new(json!({"dependencies": {}})).unwrap();
     let tool = ToolBuilder::new("give")
         .output_schema(promise)
-        .must(|_: Nothing, _cx| async { Ok::<_, ToolError>("") });
+        .expect_handler(|_: Nothing, _cx| async { Ok::<_, ToolError>("") });
     let error = Registry::builder().add(tool).build().unwrap_err().to_string();
     let expected = "tool `give`: output schema: at the root: `dependencies` is not covered by the built-in check; \
                     enable the feature `foreign-schemas` of `tool-runtime`";

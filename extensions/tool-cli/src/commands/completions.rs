@@ -76,7 +76,7 @@ fn is_word(text: &str) -> bool {
 #[allow(clippy::unwrap_used, reason = "a test may")]
 mod tests {
     use serde_json::json;
-    use tool_runtime::{ToolDefinition, ToolName, builder::Declaration, schema::InputSchema};
+    use tool_runtime::{ToolDefinition, ToolName, builder::ExternalTool, schema::InputSchema};
 
     use super::*;
     use crate::{commands::built_in, terminal::Terminal};
@@ -92,7 +92,7 @@ mod tests {
         let tool =
             ToolDefinition::new(ToolName::new("a__b").unwrap(), "Does.", InputSchema::new(schema).unwrap());
         let add = Box::new(move |it: tool_runtime::registry::RegistryBuilder| {
-            it.add(Declaration::new(tool.clone()))
+            it.add(ExternalTool::new(tool.clone()))
         });
         let program = Program::new("it".into(), None, Terminal::new(), vec![add], None, built_in());
         for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {

@@ -1,5 +1,5 @@
 use clap::ArgMatches;
-use tool_runtime::dialect::{Bound, Severity};
+use tool_runtime::dialect::{BoundTools, Severity};
 
 use super::pretty;
 use crate::{Command, Exit, Failure, Program, dialects};
@@ -18,7 +18,7 @@ impl Command for Export {
         let tools = program.tools()?;
         let mut exit = Exit::Done;
         if let Some(dialect) = dialects::chosen(matches).first() {
-            let bound = dialect.bind(tools);
+            let bound = dialect.bind_tools(tools);
             program.terminal().print_json(&pretty(bound.definitions())?)?;
             exit = left_out(program, &bound);
         }
@@ -27,7 +27,7 @@ impl Command for Export {
 }
 
 /// Writes an error for each tool that the dialect cannot carry.
-pub(super) fn left_out(program: &Program, bound: &Bound) -> Exit {
+pub(super) fn left_out(program: &Program, bound: &BoundTools) -> Exit {
     let errors = bound.findings().iter().filter(|finding| finding.severity == Severity::Error);
     let mut exit = Exit::Done;
     for finding in errors {

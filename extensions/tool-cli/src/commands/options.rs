@@ -1,7 +1,7 @@
 //! The command line of `call`: its own options, and the flags of a tool.
 
 use clap::{Arg, ArgAction, ArgMatches, parser::ValueSource};
-use tool_runtime::{ToolDefinition, policy::Reveal};
+use tool_runtime::{ToolDefinition, policy::Escape};
 
 use super::{CALL, summary};
 use crate::{
@@ -56,7 +56,7 @@ pub(crate) fn grammar_of(program: &Program, definition: &ToolDefinition) -> clap
     let unwritable: Vec<_> = unwritable.collect();
     let grammar = clap::Command::new(name)
         .about(in_a_line(&summary(definition)))
-        .long_about(Reveal::LINES.text(definition.description().trim()))
+        .long_about(Escape::LINES.text(definition.description().trim()))
         .override_usage(usage(program, definition, &properties))
         .term_width(program.terminal().width())
         .disable_help_flag(true)

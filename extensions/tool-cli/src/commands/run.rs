@@ -58,7 +58,7 @@ impl Command for Run {
         let text = input::file(path)?;
         let (dialect, calls) = match dialects::chosen(matches).pop() {
             Some(dialect) => {
-                let calls = input::calls(&dialect.bind(program.tools()?), &text)?;
+                let calls = input::calls(&dialect.bind_tools(program.tools()?), &text)?;
                 (dialect, calls)
             }
             None => dialects::detected(program.tools()?, &text)?,
@@ -76,7 +76,7 @@ impl Command for Run {
         let outcomes = program.block_on(running)?;
 
         let results: Vec<_> = outcomes.iter().filter_map(|outcome| outcome.result().cloned()).collect();
-        terminal.print_json(&pretty(&dialect.bind(tools).results(&results))?)?;
+        terminal.print_json(&pretty(&dialect.bind_tools(tools).results(&results))?)?;
         for result in results.iter().filter(|result| result.is_error()) {
             let first = result.text().lines().next().unwrap_or_default().to_owned();
             terminal.error(&format!("{}: {}", in_a_line(&result.name), in_a_line(&first)));

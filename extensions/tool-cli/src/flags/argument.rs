@@ -1,6 +1,6 @@
 //! The argument of `clap` for a property.
 
-use tool_runtime::policy::Reveal;
+use tool_runtime::policy::Escape;
 
 use super::{Kind, Property, kind::shown};
 use crate::{
@@ -19,7 +19,7 @@ pub(super) fn argument(property: &Property) -> clap::Arg {
         .value_name(property.placeholder())
         .help_heading("Arguments")
         .help(in_a_line(&help(property, false)))
-        .long_help(Reveal::LINES.text(&help(property, true)));
+        .long_help(Escape::LINES.text(&help(property, true)));
     let argument = match &property.alias {
         Some(alias) => argument.alias(alias.clone()),
         None => argument,

@@ -8,7 +8,7 @@ use super::{
     branches::Branches,
     compile::Compiler,
     node::{Node, NodeId},
-    place::Place,
+    place::Location,
 };
 
 /// How many schemas may apply to a value one within the other, such as an `allOf` in an `anyOf`.
@@ -27,7 +27,7 @@ impl Compiler<'_> {
         }
         if longest > LONGEST && !self.has_mistake() {
             let message = format!("more than {LONGEST} schemas apply to the same value one within the other");
-            self.problem(&Place::ROOT, message);
+            self.problem(&Location::ROOT, message);
         }
         longest
     }

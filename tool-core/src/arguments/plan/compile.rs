@@ -13,7 +13,7 @@ use super::{
     dialect::{Draft, differs},
     node::{Combined, Condition, Contains, Count, Node, NodeId, Rest, Types, Unevaluated},
     pattern::Pattern,
-    place::Place,
+    place::Location,
     references::{Anchor, Reference, Resource},
     table::{Property, Table},
     values::Values,
@@ -27,7 +27,7 @@ const ANY: &Value = &Value::Bool(true);
 
 pub(super) fn compile(schema: &Value, origin: Origin) -> Result<Plan, Vec<SchemaProblem>> {
     let mut compiler = Compiler::of(schema, origin);
-    compiler.node(schema, &Place::ROOT);
+    compiler.node(schema, &Location::ROOT);
     compiler.finish()
 }
 
@@ -37,7 +37,7 @@ pub(super) fn compile_objects(schema: &Value, origin: Origin) -> Result<Plan, Ve
     let mut compiler = Compiler::of(schema, origin);
     compiler.nodes.push(Node { types: Types::OBJECT, ..Node::ANYTHING });
     compiler.sources.push(ANY);
-    let root = compiler.node(schema, &Place::ROOT);
+    let root = compiler.node(schema, &Location::ROOT);
     if let Some(entry) = compiler.nodes.first_mut() {
         combined(entry).all = [root].into();
     }
@@ -92,13 +92,13 @@ impl<'s> Compiler<'s> {
         self.origin == Origin::Own
     }
 
-    pub(super) fn problem(&mut self, at: &Place<'_>, message: impl Into<String>) {
+    pub(super) fn problem(&mut self, at: &Location<'_>, message: impl Into<String>) {
         let (pointer, message) = (at.pointer(), message.into());
         self.problems.push(SchemaProblem { pointer, message, uncovered: false });
     }
 
     /// Adds the node of `schema`, and all nodes below it.
-    pub(super) fn node(&mut self, schema: &'s Value, at: &Place<'_>) -> NodeId {
+    pub(super) fn node(&mut self, schema: &'s Value, at: &Location<'_>) -> NodeId {
         let id = NodeId(u32::try_from(self.nodes.len()).unwrap_or(u32::MAX));
         // Until its rules are known, the node holds its number.
         self.nodes.push(Node::NOTHING);
@@ -131,7 +131,7 @@ impl<'s> Compiler<'s> {
         id
     }
 
-    fn rules(&mut self, id: NodeId, keywords: &'s Map<String, Value>, at: &Place<'_>) -> Node {
+    fn rules(&mut self, id: NodeId, keywords: &'s Map<String, Value>, at: &Location<'_>) -> Node {
         let draft = self.draft();
         if draft == Draft::Other {
             return Node::NOTHING;
@@ -225,7 +225,7 @@ impl<'s> Compiler<'s> {
     }
 
     /// Writes down what could be checked and is not.
-    pub(super) fn uncovered(&mut self, what: &str, at: &Place<'_>) {
+    pub(super) fn uncovered(&mut self, what: &str, at: &Location<'_>) {
         let (pointer, message) = (at.pointer(), uncovered(what));
         self.problems.push(SchemaProblem { pointer, message, uncovered: true });
     }
@@ -236,12 +236,12 @@ impl<'s> Compiler<'s> {
     }
 
     /// The schema under a keyword.
-    fn under(&mut self, key: &str, value: &'s Value, at: &Place<'_>) -> NodeId {
+    fn under(&mut self, key: &str, value: &'s Value, at: &Location<'_>) -> NodeId {
         self.node(value, &at.keyword(key))
     }
 
     /// The schemas under a keyword that has a list of them.
-    fn listed(&mut self, key: &str, value: &'s Value, at: &Place<'_>) -> Vec<NodeId> {
+    fn listed(&mut self, key: &str, value: &'s Value, at: &Location<'_>) -> Vec<NodeId> {
         let Some(list) = value.as_array().filter(|list| !list.is_empty()) else {
             self.refuse(key, value, "a list of schemas that is not empty", at);
             return Vec::new();
@@ -251,7 +251,7 @@ impl<'s> Compiler<'s> {
     }
 
     /// The schemas under a keyword that has an object of them.
-    fn named(&mut self, key: &str, value: &'s Value, at: &Place<'_>) -> Vec<(&'s str, NodeId)> {
+    fn named(&mut self, key: &str, value: &'s Value, at: &Location<'_>) -> Vec<(&'s str, NodeId)> {
         let Some(map) = value.as_object() else {
             self.refuse(key, value, "an object of schemas", at);
             return Vec::new();
@@ -260,7 +260,7 @@ impl<'s> Compiler<'s> {
         map.iter().map(|(name, schema)| (name.as_str(), self.node(schema, &here.keyword(name)))).collect()
     }
 
-    fn rest(&mut self, key: &str, value: &'s Value, at: &Place<'_>) -> Rest {
+    fn rest(&mut self, key: &str, value: &'s Value, at: &Location<'_>) -> Rest {
         match value {
             Value::Bool(true) => Rest::Anything,
             Value::Bool(false) => Rest::Nothing,
@@ -268,7 +268,7 @@ impl<'s> Compiler<'s> {
         }
     }
 
-    fn items(&mut self, value: &'s Value, at: &Place<'_>) -> Rest {
+    fn items(&mut self, value: &'s Value, at: &Location<'_>) -> Rest {
         if value.is_array() {
             self.problem(at, "`items` is a list; since draft 2020-12 that is `prefixItems`");
             return Rest::Nothing;
@@ -276,7 +276,7 @@ impl<'s> Compiler<'s> {
         self.rest("items", value, at)
     }
 
-    fn contains(&mut self, value: &'s Value, keywords: &Map<String, Value>, at: &Place<'_>) -> Contains {
+    fn contains(&mut self, value: &'s Value, keywords: &Map<String, Value>, at: &Location<'_>) -> Contains {
         let mut count = Count { least: 1, ..Count::ANY };
         if let Some(value) = keywords.get("minContains") {
             count.least = self.count("minContains", value, at);
@@ -287,7 +287,12 @@ impl<'s> Compiler<'s> {
         Contains { node: self.under("contains", value, at), count }
     }
 
-    fn condition(&mut self, value: &'s Value, keywords: &'s Map<String, Value>, at: &Place<'_>) -> Condition {
+    fn condition(
+        &mut self,
+        value: &'s Value,
+        keywords: &'s Map<String, Value>,
+        at: &Location<'_>,
+    ) -> Condition {
         Condition {
             test: self.under("if", value, at),
             then: keywords.get("then").map(|value| self.under("then", value, at)),
@@ -296,7 +301,7 @@ impl<'s> Compiler<'s> {
     }
 
     /// `properties` and `required` in one table.
-    fn properties(&mut self, keywords: &'s Map<String, Value>, at: &Place<'_>) -> Table {
+    fn properties(&mut self, keywords: &'s Map<String, Value>, at: &Location<'_>) -> Table {
         let required =
             keywords.get("required").map(|value| self.names("required", value, at)).unwrap_or_default();
         let mut sorted = required.clone();
@@ -322,7 +327,7 @@ impl<'s> Compiler<'s> {
         Table::new(table).with_aliases(properties.filter(|_| self.is_own()).map(aliases).unwrap_or_default())
     }
 
-    fn patterns(&mut self, value: &'s Value, at: &Place<'_>) -> Box<[(Pattern, NodeId)]> {
+    fn patterns(&mut self, value: &'s Value, at: &Location<'_>) -> Box<[(Pattern, NodeId)]> {
         let named = self.named("patternProperties", value, at);
         let here = at.keyword("patternProperties");
         named.into_iter().filter_map(|(source, node)| Some((self.pattern_of(source, &here)?, node))).collect()

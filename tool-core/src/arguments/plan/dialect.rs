@@ -6,7 +6,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{compile::Compiler, place::Place, words::quoted};
+use super::{compile::Compiler, place::Location, words::quoted};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Draft {
@@ -51,7 +51,7 @@ pub(super) fn differs(key: &str, value: &Value, keywords: &Map<String, Value>) -
 
 impl Compiler<'_> {
     /// The draft that a `$schema` names.
-    pub(super) fn draft_of(&mut self, value: &Value, at: &Place<'_>) -> Draft {
+    pub(super) fn draft_of(&mut self, value: &Value, at: &Location<'_>) -> Draft {
         let Some(uri) = value.as_str() else {
             self.refuse("$schema", value, "the URI of a draft", at);
             return Draft::Other;

@@ -8,19 +8,19 @@ use super::{
     node::{Beside, Types},
     number::{Divisor, Exact},
     pattern::{Pattern, Refusal},
-    place::Place,
+    place::Location,
     values::Values,
     words::{quoted, received},
 };
 
 impl<'s> Compiler<'s> {
     /// Writes down that a keyword is malformed.
-    pub(super) fn refuse(&mut self, key: &str, value: &Value, wanted: &str, at: &Place<'_>) {
+    pub(super) fn refuse(&mut self, key: &str, value: &Value, wanted: &str, at: &Location<'_>) {
         self.problem(at, format!("`{key}` must be {wanted}, not {}", received(value)));
     }
 
     /// `type`, a name or a list of names.
-    pub(super) fn types(&mut self, value: &Value, at: &Place<'_>) -> Types {
+    pub(super) fn types(&mut self, value: &Value, at: &Location<'_>) -> Types {
         let names = match value {
             Value::Array(names) => names.as_slice(),
             name => std::slice::from_ref(name),
@@ -44,7 +44,12 @@ impl<'s> Compiler<'s> {
     }
 
     /// `enum`, and `const` beside it.
-    pub(super) fn values(&mut self, value: &Value, only: Option<&Value>, at: &Place<'_>) -> Option<Values> {
+    pub(super) fn values(
+        &mut self,
+        value: &Value,
+        only: Option<&Value>,
+        at: &Location<'_>,
+    ) -> Option<Values> {
         let Some(values) = value.as_array() else {
             self.refuse("enum", value, "a list of values", at);
             return None;
@@ -53,7 +58,7 @@ impl<'s> Compiler<'s> {
         Some(Values::new(values.iter().filter(is_meant).cloned().collect()))
     }
 
-    pub(super) fn number(&mut self, key: &str, value: &Value, at: &Place<'_>) -> Option<Exact> {
+    pub(super) fn number(&mut self, key: &str, value: &Value, at: &Location<'_>) -> Option<Exact> {
         if let Value::Number(number) = value {
             return Some(Exact::from(number));
         }
@@ -61,7 +66,7 @@ impl<'s> Compiler<'s> {
         None
     }
 
-    pub(super) fn divisor(&mut self, value: &Value, at: &Place<'_>) -> Option<Divisor> {
+    pub(super) fn divisor(&mut self, value: &Value, at: &Location<'_>) -> Option<Divisor> {
         let divisor = if let Value::Number(number) = value { Divisor::new(number) } else { None };
         if divisor.is_none() {
             self.refuse("multipleOf", value, "a number greater than 0", at);
@@ -70,7 +75,7 @@ impl<'s> Compiler<'s> {
     }
 
     /// A length or a number of things.
-    pub(super) fn count(&mut self, key: &str, value: &Value, at: &Place<'_>) -> usize {
+    pub(super) fn count(&mut self, key: &str, value: &Value, at: &Location<'_>) -> usize {
         if let Value::Number(number) = value {
             match Exact::from(number) {
                 // What no memory holds is as good as no limit.
@@ -83,7 +88,7 @@ impl<'s> Compiler<'s> {
         0
     }
 
-    pub(super) fn boolean(&mut self, key: &str, value: &Value, at: &Place<'_>) -> bool {
+    pub(super) fn boolean(&mut self, key: &str, value: &Value, at: &Location<'_>) -> bool {
         value.as_bool().unwrap_or_else(|| {
             self.refuse(key, value, "a boolean", at);
             false
@@ -91,7 +96,7 @@ impl<'s> Compiler<'s> {
     }
 
     /// A list of names, none of them twice.
-    pub(super) fn names(&mut self, key: &str, value: &'s Value, at: &Place<'_>) -> Vec<&'s str> {
+    pub(super) fn names(&mut self, key: &str, value: &'s Value, at: &Location<'_>) -> Vec<&'s str> {
         let names: Option<Vec<_>> =
             value.as_array().and_then(|list| list.iter().map(Value::as_str).collect());
         let Some(names) = names else {
@@ -108,7 +113,7 @@ impl<'s> Compiler<'s> {
     }
 
     /// `dependentRequired`.
-    pub(super) fn required_beside(&mut self, value: &'s Value, at: &Place<'_>) -> Box<[Beside]> {
+    pub(super) fn required_beside(&mut self, value: &'s Value, at: &Location<'_>) -> Box<[Beside]> {
         let Some(map) = value.as_object() else {
             self.refuse("dependentRequired", value, "an object of lists of names", at);
             return Box::default();
@@ -124,7 +129,7 @@ impl<'s> Compiler<'s> {
         found.into()
     }
 
-    pub(super) fn pattern(&mut self, key: &str, value: &Value, at: &Place<'_>) -> Option<Pattern> {
+    pub(super) fn pattern(&mut self, key: &str, value: &Value, at: &Location<'_>) -> Option<Pattern> {
         match value.as_str() {
             Some(source) => self.pattern_of(source, at),
             None => {
@@ -134,7 +139,7 @@ impl<'s> Compiler<'s> {
         }
     }
 
-    pub(super) fn pattern_of(&mut self, source: &str, at: &Place<'_>) -> Option<Pattern> {
+    pub(super) fn pattern_of(&mut self, source: &str, at: &Location<'_>) -> Option<Pattern> {
         match Pattern::new(source) {
             Ok(pattern) => return Some(pattern),
             Err(Refusal::Mistake(reason)) => {

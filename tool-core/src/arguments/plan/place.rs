@@ -7,8 +7,8 @@ use crate::pointer::push_step;
 
 /// A place in a document, which is an instance or a schema.
 #[derive(Debug)]
-pub(in crate::arguments) struct Place<'a> {
-    parent: Option<&'a Place<'a>>,
+pub(in crate::arguments) struct Location<'a> {
+    parent: Option<&'a Location<'a>>,
     step: Step<'a>,
     /// The how-manieth child of its parent this is.
     position: usize,
@@ -24,9 +24,9 @@ enum Step<'a> {
     Index(usize),
 }
 
-impl<'a> Place<'a> {
+impl<'a> Location<'a> {
     /// The whole document.
-    pub(in crate::arguments) const ROOT: Place<'static> = Place::at("");
+    pub(in crate::arguments) const ROOT: Location<'static> = Location::at("");
 
     /// The place that a JSON pointer names.
     pub(in crate::arguments) const fn at(pointer: &'a str) -> Self {
@@ -65,7 +65,7 @@ impl<'a> Place<'a> {
 
     /// The JSON pointer (RFC 6901).
     pub(in crate::arguments) fn pointer(&self) -> String {
-        let mut pointer = self.parent.map(Place::pointer).unwrap_or_default();
+        let mut pointer = self.parent.map(Location::pointer).unwrap_or_default();
         match self.step {
             Step::Start(start) => pointer.push_str(start),
             Step::Name(name) => push_step(&mut pointer, name),

@@ -13,7 +13,7 @@ use super::{
     compile::{Compiler, combined, uncovered},
     dialect::Draft,
     node::{Node, NodeId, Rest},
-    place::Place,
+    place::Location,
     uri::resolve,
     words::quoted,
 };
@@ -80,7 +80,12 @@ struct Target<'s> {
 
 impl<'s> Compiler<'s> {
     /// Reads `$schema`, `$id` and the anchors of a schema, before any of its other keywords.
-    pub(super) fn identify(&mut self, schema: &'s Value, keywords: &'s Map<String, Value>, at: &Place<'_>) {
+    pub(super) fn identify(
+        &mut self,
+        schema: &'s Value,
+        keywords: &'s Map<String, Value>,
+        at: &Location<'_>,
+    ) {
         // Four questions to every schema are many, and most have nothing of the kind.
         if !keywords.keys().any(|key| key.starts_with('$')) {
             return;
@@ -118,7 +123,7 @@ impl<'s> Compiler<'s> {
         }
     }
 
-    fn open_resource(&mut self, id: &'s Value, schema: &'s Value, at: &Place<'_>) {
+    fn open_resource(&mut self, id: &'s Value, schema: &'s Value, at: &Location<'_>) {
         let Some(id) = id.as_str() else { return self.refuse("$id", id, "a URI", at) };
         let id = id.strip_suffix('#').unwrap_or(id);
         if id.contains('#') {
@@ -148,7 +153,7 @@ impl<'s> Compiler<'s> {
     }
 
     /// Reads a `$ref` or a `$dynamicRef`.
-    pub(super) fn reference(&mut self, from: NodeId, key: &'s str, value: &'s Value, at: &Place<'_>) {
+    pub(super) fn reference(&mut self, from: NodeId, key: &'s str, value: &'s Value, at: &Location<'_>) {
         match value.as_str() {
             Some(text) => {
                 let (place, resource) = (at.pointer(), self.resource);
@@ -203,7 +208,7 @@ impl<'s> Compiler<'s> {
                 Some(&id) => id,
                 None => {
                     self.resource = target.resource;
-                    self.node(target.schema, &Place::at(&target.place))
+                    self.node(target.schema, &Location::at(&target.place))
                 }
             };
             self.link(reference.from, id);

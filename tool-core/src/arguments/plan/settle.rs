@@ -18,7 +18,7 @@ use super::{
     coerce::Corrector,
     node::{Combined, ListRules, Node, NodeId, ObjectRules, Rest, Types},
     number::integer_in,
-    place::Place,
+    place::Location,
     table::Property,
 };
 
@@ -29,7 +29,7 @@ const PATIENCE: (usize, usize) = (250_000, 64);
 
 /// Settles `value`, to which `node` applies; returns whether anything changed.
 pub(super) fn settle(plan: &Plan, node: &Node, value: &mut Value) -> bool {
-    Settler::new(plan, value, None).node(node, value, None, &Place::ROOT)
+    Settler::new(plan, value, None).node(node, value, None, &Location::ROOT)
 }
 
 /// Brings `value`, which fits, to the form that all values of one call have: settled, and without the
@@ -37,7 +37,7 @@ pub(super) fn settle(plan: &Plan, node: &Node, value: &mut Value) -> bool {
 pub(super) fn canonical(plan: &Plan, value: &mut Value) -> Option<()> {
     let drops = plan.ignores_some();
     let mut settler = Settler { drops, fills: true, ..Settler::new(plan, value, None) };
-    settler.node(plan.root(), value, None, &Place::ROOT);
+    settler.node(plan.root(), value, None, &Location::ROOT);
     (!settler.is_spent).then_some(())
 }
 
@@ -57,7 +57,7 @@ pub(super) fn is_settled(value: &Value) -> bool {
 /// and what was corrected.
 pub(super) fn correct(plan: &Plan, value: &mut Value, corrector: Corrector<'_>) -> (bool, Vec<Correction>) {
     let mut settler = Settler::new(plan, value, Some(corrector));
-    let changed = settler.node(plan.root(), value, None, &Place::ROOT);
+    let changed = settler.node(plan.root(), value, None, &Location::ROOT);
     (changed, settler.corrector.map(Corrector::into_corrections).unwrap_or_default())
 }
 
@@ -97,7 +97,13 @@ impl<'p> Settler<'p> {
     }
 
     /// Settles `value`, to which `node` applies and, where `outer` is given, those nodes too.
-    fn node(&mut self, node: &'p Node, value: &mut Value, outer: Option<&Via<'_>>, at: &Place<'_>) -> bool {
+    fn node(
+        &mut self,
+        node: &'p Node,
+        value: &mut Value,
+        outer: Option<&Via<'_>>,
+        at: &Location<'_>,
+    ) -> bool {
         if !self.spend(own_weight(value)) {
             return false;
         }
@@ -129,11 +135,11 @@ impl<'p> Settler<'p> {
     }
 
     /// Settles a part of a value, to which `id` alone applies.
-    fn part(&mut self, id: NodeId, value: &mut Value, at: &Place<'_>) -> bool {
+    fn part(&mut self, id: NodeId, value: &mut Value, at: &Location<'_>) -> bool {
         self.node(self.plan.node(id), value, None, at)
     }
 
-    fn list(&mut self, rules: &'p ListRules, items: &mut [Value], at: &Place<'_>) -> bool {
+    fn list(&mut self, rules: &'p ListRules, items: &mut [Value], at: &Location<'_>) -> bool {
         let mut changed = false;
         for (index, item) in items.iter_mut().enumerate() {
             let here = at.item(index);
@@ -151,7 +157,7 @@ impl<'p> Settler<'p> {
         rules: &'p ObjectRules,
         map: &mut Map<String, Value>,
         via: &Via<'_>,
-        at: &Place<'_>,
+        at: &Location<'_>,
     ) -> bool {
         let before = map.len();
         map.retain(|name, value| {
@@ -209,7 +215,13 @@ impl<'p> Settler<'p> {
         map.len() != before
     }
 
-    fn combined(&mut self, combined: &'p Combined, value: &mut Value, via: &Via<'_>, at: &Place<'_>) -> bool {
+    fn combined(
+        &mut self,
+        combined: &'p Combined,
+        value: &mut Value,
+        via: &Via<'_>,
+        at: &Location<'_>,
+    ) -> bool {
         let mut changed = false;
         for node in &combined.all {
             changed |= self.node(self.plan.node(*node), value, Some(via), at);
@@ -231,7 +243,7 @@ impl<'p> Settler<'p> {
         exactly_one: bool,
         value: &mut Value,
         via: &Via<'_>,
-        at: &Place<'_>,
+        at: &Location<'_>,
     ) -> bool {
         if !self.spend(weight(value).saturating_mul(branches.list.len())) {
             return false;
@@ -259,7 +271,7 @@ impl<'p> Settler<'p> {
         exactly_one: bool,
         value: &mut Value,
         via: &Via<'_>,
-        at: &Place<'_>,
+        at: &Location<'_>,
     ) -> bool {
         let plan = self.plan;
         let admits = |node: &NodeId, value: &Value| Walk::new(plan).admits(*node, value);

@@ -22,7 +22,7 @@ pub(crate) fn cases() -> Vec<Case> {
         Case::new::<Sent>(b'z', "closure", |it| {
             it.add(
                 ToolBuilder::new("closure")
-                    .must(|args: Sent, _cx| async move { Ok::<_, ToolError>(ran(&args)) }),
+                    .expect_handler(|args: Sent, _cx| async move { Ok::<_, ToolError>(ran(&args)) }),
             )
         }),
         Case::new::<Struct>(b'A', "struct_tool", |it| it.tool::<Struct>()),

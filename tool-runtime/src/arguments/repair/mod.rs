@@ -60,12 +60,12 @@ impl Repair {
     /// No tool runs on a text that was cut off, not even one that is `read_only`: fields may be missing,
     /// and the last one may be shorter than it was meant to be.
     #[must_use]
-    pub fn permits(self, read_only: bool, recovery: &Recovery<'_>) -> bool {
+    pub fn permits(self, read_only: bool, recovery: &RepairOutcome<'_>) -> bool {
         match (recovery, self) {
-            (Recovery::Strict(_), _) => true,
-            (Recovery::Invalid { .. } | Recovery::Partial { .. }, _) | (_, Self::Off) => false,
-            (Recovery::Repaired { .. }, Self::AllTools) => true,
-            (Recovery::Repaired { .. }, _) => read_only,
+            (RepairOutcome::Strict(_), _) => true,
+            (RepairOutcome::Invalid { .. } | RepairOutcome::Partial { .. }, _) | (_, Self::Off) => false,
+            (RepairOutcome::Repaired { .. }, Self::AllTools) => true,
+            (RepairOutcome::Repaired { .. }, _) => read_only,
         }
     }
 }
@@ -75,7 +75,7 @@ impl Repair {
 /// A repair is never silent: [`note`](Self::note) is what the model should be told of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Recovery<'a> {
+pub enum RepairOutcome<'a> {
     /// It is JSON, byte for byte as it came. A blank text counts as such: it is no arguments at all.
     Strict(&'a str),
     /// It was not JSON, and could be read all the same, to its end.
@@ -106,7 +106,7 @@ pub enum Recovery<'a> {
     },
 }
 
-impl Recovery<'_> {
+impl RepairOutcome<'_> {
     /// The text to go on with: as it was read, or as it came where it could not be read.
     #[must_use]
     pub fn text(&self) -> &str {
@@ -174,16 +174,16 @@ impl Recovery<'_> {
 /// # Examples
 ///
 /// ```
-/// use tool_runtime::schema::{Recovery, recover};
+/// use tool_runtime::schema::{RepairOutcome, recover};
 ///
-/// assert_eq!(recover(r#"{"a": 1}"#), Recovery::Strict(r#"{"a": 1}"#));
+/// assert_eq!(recover(r#"{"a": 1}"#), RepairOutcome::Strict(r#"{"a": 1}"#));
 ///
 /// let repaired = recover("```json\n{a: 'x', b: [1, 2,],}\n```");
-/// assert!(matches!(repaired, Recovery::Repaired { .. }));
+/// assert!(matches!(repaired, RepairOutcome::Repaired { .. }));
 /// assert_eq!(repaired.text(), r#"{"a":"x","b":[1,2]}"#);
 ///
 /// let cut_off = recover(r#"{"city":"Par"#);
-/// assert!(matches!(cut_off, Recovery::Partial { .. }));
+/// assert!(matches!(cut_off, RepairOutcome::Partial { .. }));
 /// assert_eq!(
 ///     cut_off.note().as_deref(),
 ///     Some(
@@ -193,22 +193,22 @@ impl Recovery<'_> {
 /// );
 ///
 /// let refused = recover(r#"{"a":2}foo"#);
-/// assert!(matches!(refused, Recovery::Invalid { .. }));
+/// assert!(matches!(refused, RepairOutcome::Invalid { .. }));
 /// assert_eq!(refused.text(), r#"{"a":2}foo"#);
 /// ```
 #[must_use]
-pub fn recover(text: &str) -> Recovery<'_> {
+pub fn recover(text: &str) -> RepairOutcome<'_> {
     if text.trim_ascii().is_empty() {
-        return Recovery::Strict(text);
+        return RepairOutcome::Strict(text);
     }
     let error = match serde_json::from_str::<IgnoredAny>(text) {
-        Ok(_) => return Recovery::Strict(text),
+        Ok(_) => return RepairOutcome::Strict(text),
         Err(error) => error.to_string(),
     };
     match read(text) {
-        Ok(Reading { object, cut_off: false }) => Recovery::Repaired { text: object, error },
-        Ok(Reading { object, cut_off: true }) => Recovery::Partial { text: object, error },
-        Err(reason) => Recovery::Invalid { text, error, reason },
+        Ok(Reading { object, cut_off: false }) => RepairOutcome::Repaired { text: object, error },
+        Ok(Reading { object, cut_off: true }) => RepairOutcome::Partial { text: object, error },
+        Err(reason) => RepairOutcome::Invalid { text, error, reason },
     }
 }
 

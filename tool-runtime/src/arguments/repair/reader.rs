@@ -51,7 +51,7 @@ struct OddClosers {
 /// An object or a list that has begun and not ended.
 struct Container {
     is_list: bool,
-    place: Place,
+    place: Position,
     /// Whether it has an entry.
     is_filled: bool,
     /// Whether a comma stands before what comes next.
@@ -61,7 +61,7 @@ struct Container {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum Position {
     /// Before an entry, or after the last.
     Between,
     /// After a colon.
@@ -74,10 +74,10 @@ impl Reader<'_, '_> {
             return self.end(next);
         }
         match self.open.last().map(|top| top.place) {
-            Some(Place::AfterColon) if next == ',' => {
+            Some(Position::AfterColon) if next == ',' => {
                 Err(Doubt::new("a key without a value", self.cursor.at()))
             }
-            Some(Place::AfterColon) => self.value(next, false),
+            Some(Position::AfterColon) => self.value(next, false),
             _ if next == ',' => self.comma(),
             _ if self.skip_ellipsis()? => Ok(()),
             _ => self.entry(next, gap),
@@ -104,7 +104,7 @@ impl Reader<'_, '_> {
 
     fn key(&mut self, next: char) -> Result<(), Doubt> {
         self.separate();
-        self.mark(Place::AfterColon);
+        self.mark(Position::AfterColon);
         let at = self.cursor.at();
         let is_whole = if quoted::is_quote(next) {
             quoted::read(self.cursor, &mut self.out, Role::Key)?
@@ -138,7 +138,7 @@ impl Reader<'_, '_> {
         if quoted::is_quote(next) {
             self.separate_item();
             quoted::read(self.cursor, &mut self.out, role)?;
-            self.mark(Place::Between);
+            self.mark(Position::Between);
             return Ok(());
         }
         match bare::value(self.cursor, beside)? {
@@ -147,7 +147,7 @@ impl Reader<'_, '_> {
             Word::Written(value) => {
                 self.separate_item();
                 self.out.push_str(&value);
-                self.mark(Place::Between);
+                self.mark(Position::Between);
             }
         }
         Ok(())
@@ -158,14 +158,14 @@ impl Reader<'_, '_> {
             return Err(Doubt::new("too many levels", self.cursor.at()));
         }
         self.separate_item();
-        self.mark(Place::Between);
+        self.mark(Position::Between);
         self.cursor.bump();
         self.out.push(bracket);
         let is_list = bracket == '[';
         let written = self.out.len();
         self.open.push(Container {
             is_list,
-            place: Place::Between,
+            place: Position::Between,
             is_filled: false,
             has_comma: false,
             written,
@@ -175,7 +175,7 @@ impl Reader<'_, '_> {
 
     /// A closer ends all that was opened since its own bracket; without one it is surplus.
     fn end(&mut self, closer: char) -> Result<(), Doubt> {
-        if self.open.last().is_some_and(|top| top.place == Place::AfterColon) {
+        if self.open.last().is_some_and(|top| top.place == Position::AfterColon) {
             return Err(Doubt::new("a key without a value", self.cursor.at()));
         }
         match self.open.iter().rposition(|it| it.is_list == (closer == ']')) {
@@ -217,7 +217,7 @@ impl Reader<'_, '_> {
         if let Some(comment) = self.cursor.swallowed() {
             return Err(Doubt::new("a comment that may have the end of the object in it", comment));
         }
-        if let Some(top) = self.open.last().filter(|top| top.place == Place::AfterColon) {
+        if let Some(top) = self.open.last().filter(|top| top.place == Position::AfterColon) {
             self.out.truncate(top.written);
         }
         self.odd_closers.missing = true;
@@ -271,7 +271,7 @@ impl Reader<'_, '_> {
     }
 
     /// Notes that an entry has come as far as `place`.
-    fn mark(&mut self, place: Place) {
+    fn mark(&mut self, place: Position) {
         self.entries += 1;
         if let Some(top) = self.open.last_mut() {
             top.place = place;

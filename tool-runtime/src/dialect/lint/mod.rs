@@ -28,7 +28,7 @@ use crate::Registry;
 /// | any other tool that does not say whether it changes anything | note |
 ///
 /// What is found in one dialect stands at [`Dialect`] and its methods; the most that the definitions should
-/// come to, at [`Bound::tokens`](super::Bound::tokens). No provider publishes a limit for the length of
+/// come to, at [`BoundTools::estimated_tokens`](super::BoundTools::estimated_tokens). No provider publishes a limit for the length of
 /// the texts and lists that are arguments; what has none is therefore not found.
 ///
 /// # Examples
@@ -69,7 +69,7 @@ pub fn lint(registry: &Registry) -> Vec<Finding> {
     }
     similar::check(registry.definitions(), &mut findings);
     for dialect in Dialect::all() {
-        findings.extend_from_slice(dialect.bind(registry).findings());
+        findings.extend_from_slice(dialect.bind_tools(registry).findings());
     }
     findings
 }

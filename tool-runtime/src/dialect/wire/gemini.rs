@@ -7,7 +7,7 @@ use super::Definition;
 use crate::{
     ToolResult,
     dialect::{
-        Bound, DialectError, Usage,
+        BoundTools, DialectError, Usage,
         content::{Block, blocks, not_shown},
         draft::{Draft, Members, Part, add, join, put},
         error::At,
@@ -276,7 +276,7 @@ pub(super) fn instruct(body: &mut Value, text: &str) -> Result<(), DialectError>
 }
 
 /// One content with a part for each result; pictures and other files are parts after them.
-pub(super) fn results(bound: &Bound, results: &[ToolResult]) -> Value {
+pub(super) fn results(bound: &BoundTools, results: &[ToolResult]) -> Value {
     let mut parts = Vec::new();
     let mut files = Vec::new();
     for result in results {

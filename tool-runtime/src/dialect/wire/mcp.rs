@@ -7,7 +7,7 @@ use super::{Definition, object};
 use crate::{
     ToolResult,
     dialect::{
-        Bound, DialectError,
+        BoundTools, DialectError,
         error::At,
         exports::OutputForm,
         request::instruct_in,
@@ -130,7 +130,7 @@ pub(super) fn instruct(body: &mut Value, text: &str) -> Result<(), DialectError>
     }
 }
 
-pub(super) fn results(bound: &Bound, results: &[ToolResult]) -> Value {
+pub(super) fn results(bound: &BoundTools, results: &[ToolResult]) -> Value {
     results.iter().map(|it| result(it, bound.output_form(&it.name))).collect()
 }
 

@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 use tool_core::{__private::ExactValue, Content, ToolDefinition};
 
 use super::{
-    Bound, DialectError, Usage,
+    BoundTools, DialectError, Usage,
     budget::Budget,
     content::{Block, block},
     draft::Draft,
@@ -252,7 +252,7 @@ impl Wire {
         }
     }
 
-    pub(super) fn results(self, bound: &Bound, results: &[ToolResult]) -> Value {
+    pub(super) fn results(self, bound: &BoundTools, results: &[ToolResult]) -> Value {
         let mut messages = self.answers(bound, results);
         for (at, result) in results.iter().enumerate().filter(|(_, result)| !result.follow_ups().is_empty()) {
             for content in result.follow_ups() {
@@ -288,7 +288,7 @@ impl Wire {
     }
 
     /// A result for each call, and nothing else.
-    fn answers(self, bound: &Bound, results: &[ToolResult]) -> Value {
+    fn answers(self, bound: &BoundTools, results: &[ToolResult]) -> Value {
         match self {
             Self::OpenAiChat { .. } => openai_chat::results(bound, results),
             Self::OpenAiResponses { .. } => openai_responses::results(bound, results),

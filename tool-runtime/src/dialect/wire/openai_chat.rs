@@ -10,7 +10,7 @@ use super::{Definition, object};
 use crate::{
     ToolResult,
     dialect::{
-        Bound, DialectError, Usage,
+        BoundTools, DialectError, Usage,
         content::{Block, blocks, not_shown, signed},
         draft::Part as Piece,
         error::At,
@@ -290,7 +290,7 @@ pub(super) fn instruct(body: &mut Value, text: &str) -> Result<(), DialectError>
 }
 
 /// A message for each result. Only the user shows pictures and plays sounds: they are in one message after.
-pub(super) fn results(bound: &Bound, results: &[ToolResult]) -> Value {
+pub(super) fn results(bound: &BoundTools, results: &[ToolResult]) -> Value {
     let mut messages = Vec::new();
     let mut shown = Vec::new();
     for result in results {

@@ -10,7 +10,7 @@ use super::{Definition, object};
 use crate::{
     ToolResult,
     dialect::{
-        Bound, DialectError, Usage,
+        BoundTools, DialectError, Usage,
         content::{Block, blocks, not_shown, signed},
         error::At,
         reading::Reading,
@@ -263,7 +263,7 @@ fn whole(event: &At<'_>, field: &str, slots: &mut Slots) -> Result<(), DialectEr
     Ok(())
 }
 
-pub(super) fn results(bound: &Bound, results: &[ToolResult]) -> Value {
+pub(super) fn results(bound: &BoundTools, results: &[ToolResult]) -> Value {
     let output = |it: &ToolResult| {
         let is_custom = bound.is_custom(&it.name);
         result(it, if is_custom { "custom_tool_call_output" } else { "function_call_output" })

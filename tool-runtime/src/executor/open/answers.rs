@@ -4,11 +4,11 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use tool_core::{Arguments, CallAddress, ConfirmationAnswer, ToolDefinition, ToolError, ToolOutput};
 
-use super::{AnswerError, CallRef, Confirmed, Found, OpenCall};
+use super::{CallRef, Confirmed, Found, OpenCall, OpenCallError};
 use crate::{
     Executor, ToolCall, ToolResult,
     event::EventKind,
-    executor::{Batch, finish::complete, outlet::Subject, questions::Given},
+    executor::{Batch, event_sink::Subject, finish::complete, questions::Given},
     open_calls::{Body, OpenKind},
 };
 
@@ -21,7 +21,7 @@ impl Executor {
     /// # Errors
     ///
     /// If the store fails.
-    pub async fn open_calls(&self) -> Result<Vec<OpenCall>, AnswerError> {
+    pub async fn open_calls(&self) -> Result<Vec<OpenCall>, OpenCallError> {
         self.inner.open.all().await
     }
 
@@ -31,7 +31,10 @@ impl Executor {
     /// # Errors
     ///
     /// If no such call is open, `call` is an id that [does not name one call](CallRef), or the secrets cannot be read.
-    pub async fn open_arguments(&self, call: impl Into<CallRef>) -> Result<Arguments<'static>, AnswerError> {
+    pub async fn open_arguments(
+        &self,
+        call: impl Into<CallRef>,
+    ) -> Result<Arguments<'static>, OpenCallError> {
         let found = self.inner.open.find(&call.into()).await?;
         self.inner.open.arguments(&found, self.definition_of(&found.body))
     }
@@ -42,8 +45,8 @@ impl Executor {
     /// # Errors
     ///
     /// If no such call is open, or `call` is an id that [does not name one call](CallRef).
-    pub async fn forget(&self, call: impl Into<CallRef>) -> Result<(), AnswerError> {
-        self.inner.open.forget(&call.into()).await
+    pub async fn discard(&self, call: impl Into<CallRef>) -> Result<(), OpenCallError> {
+        self.inner.open.discard(&call.into()).await
     }
 
     /// Gives the answer to an open call that was left to the caller, or that goes on after its batch: its final result,
@@ -61,7 +64,7 @@ impl Executor {
     /// # Examples
     ///
     /// ```
-    /// use tool_runtime::{Executor, ToolCall, open_calls::AnswerError, prelude::*};
+    /// use tool_runtime::{Executor, ToolCall, open_calls::OpenCallError, prelude::*};
     ///
     /// /// Opens a page.
     /// #[tool]
@@ -74,28 +77,28 @@ impl Executor {
     /// let call = |url: &str| ToolCall::new("open_page", json!({ "url": url })).with_id("call_1");
     /// let outcomes = executor.run(vec![call("a.example"), call("b.example")]).await;
     ///
-    /// let refused = executor.answer("call_1", Ok("opened".into())).await.unwrap_err();
-    /// assert!(matches!(refused, AnswerError::Ambiguous { .. }));
+    /// let refused = executor.submit_result("call_1", Ok("opened".into())).await.unwrap_err();
+    /// assert!(matches!(refused, OpenCallError::Ambiguous { .. }));
     /// let second = outcomes[1].address().unwrap();
-    /// assert_eq!(executor.answer(second, Ok("opened b".into())).await?.text(), "opened b");
+    /// assert_eq!(executor.submit_result(second, Ok("opened b".into())).await?.text(), "opened b");
     /// // One is left, for which the id is enough.
-    /// assert_eq!(executor.answer("call_1", Ok("opened a".into())).await?.text(), "opened a");
+    /// assert_eq!(executor.submit_result("call_1", Ok("opened a".into())).await?.text(), "opened a");
     /// # Ok::<(), anyhow::Error>(())
     /// # })?;
     /// # Ok::<(), anyhow::Error>(())
     /// ```
-    pub async fn answer(
+    pub async fn submit_result(
         &self,
         call: impl Into<CallRef>,
         outcome: Result<ToolOutput, ToolError>,
-    ) -> Result<ToolResult, AnswerError> {
+    ) -> Result<ToolResult, OpenCallError> {
         let call = call.into();
         let found = self.inner.open.find(&call).await?;
         if found.record.kind == OpenKind::Confirmation {
-            return Err(AnswerError::WaitsForPerson(call));
+            return Err(OpenCallError::WaitsForPerson(call));
         }
         match self.inner.open.consume(&found.record).await {
-            Err(AnswerError::NotOpen(_)) => return Err(AnswerError::NotOpen(call)),
+            Err(OpenCallError::NotOpen(_)) => return Err(OpenCallError::NotOpen(call)),
             done => done?,
         }
         let Body { call, told, .. } = found.body;
@@ -107,8 +110,8 @@ impl Executor {
     }
 
     /// Gives an intermediate result of a call that goes on after its batch. The call stays open: any number of them may
-    /// come before its final result, which [`answer`](Self::answer) gives. The result has the id of the call and is for the
-    /// model, if the program tells it, with what [`answer`](Self::answer) applies to a final one; those who listen get
+    /// come before its final result, which [`answer`](Self::submit_result) gives. The result has the id of the call and is for the
+    /// model, if the program tells it, with what [`answer`](Self::submit_result) applies to a final one; those who listen get
     /// `output` as it is, as an [`Updated`](EventKind::Updated).
     ///
     /// # Errors
@@ -131,7 +134,7 @@ impl Executor {
     /// let outcomes = executor.run(vec![ToolCall::new("build", "{}")]).await;
     /// let address = outcomes[0].address().unwrap();
     /// assert_eq!(executor.update(address, "half of it is built".into()).await?.text(), "half of it is built");
-    /// assert_eq!(executor.answer(address, Ok("built".into())).await?.text(), "built");
+    /// assert_eq!(executor.submit_result(address, Ok("built".into())).await?.text(), "built");
     /// assert!(executor.update(address, "too late".into()).await.is_err());
     /// # Ok::<(), anyhow::Error>(())
     /// # })?;
@@ -141,13 +144,13 @@ impl Executor {
         &self,
         call: impl Into<CallRef>,
         output: ToolOutput,
-    ) -> Result<ToolResult, AnswerError> {
+    ) -> Result<ToolResult, OpenCallError> {
         let call = call.into();
         let found = self.inner.open.find(&call).await?;
         match found.record.kind {
             OpenKind::LongRunning => {}
-            OpenKind::Confirmation => return Err(AnswerError::WaitsForPerson(call)),
-            OpenKind::External => return Err(AnswerError::NotLongRunning(call)),
+            OpenKind::Confirmation => return Err(OpenCallError::WaitsForPerson(call)),
+            OpenKind::External => return Err(OpenCallError::NotLongRunning(call)),
         }
         let event = EventKind::Updated { attempt: 1, update: output.clone() };
         self.tell(&found.record.address, &found.body.call, event);
@@ -164,7 +167,7 @@ impl Executor {
     /// A question is named by its [`ApprovalRequest`](crate::policy::ApprovalRequest), `resume([(&request, answer)])`; an id or an
     /// address is enough for the first question about a call.
     ///
-    /// The batch belongs to no run, also if the calls arrived in one: [`within`](Batch::within) gives it one. Otherwise the
+    /// The batch belongs to no run, also if the calls arrived in one: [`with_run`](Batch::with_run) gives it one. Otherwise the
     /// bodies see no user, and change no state that is kept. After a restart, the program makes that run from its session.
     ///
     /// # Errors
@@ -205,22 +208,22 @@ impl Executor {
     pub async fn resume<C: Into<CallRef>>(
         &self,
         answers: impl IntoIterator<Item = (C, ConfirmationAnswer)>,
-    ) -> Result<Batch, AnswerError> {
+    ) -> Result<Batch, OpenCallError> {
         let answers = answers.into_iter().map(|(call, answer)| (call.into(), answer));
         let answers: Vec<(CallRef, _)> = answers.collect();
         let mut confirmed = BTreeMap::new();
         for (call, answer) in answers {
             let found = self.inner.open.find(&call).await?;
             if found.record.kind != OpenKind::Confirmation {
-                return Err(AnswerError::AsksNobody(call));
+                return Err(OpenCallError::AsksNobody(call));
             }
             if !found.body.given.is_empty() && !matches!(call, CallRef::Question(..)) {
-                return Err(AnswerError::NeedsQuestion(call));
+                return Err(OpenCallError::NeedsQuestion(call));
             }
             let address = found.record.address.clone();
             let place = (address.serial, address.run.map(|run| run.to_string()));
             if confirmed.insert(place, self.confirmed(&call, found, answer)?).is_some() {
-                return Err(AnswerError::AnsweredTwice(call));
+                return Err(OpenCallError::AnsweredTwice(call));
             }
         }
         Ok(Batch::resumed(self.clone(), confirmed.into_values().collect()))
@@ -232,10 +235,10 @@ impl Executor {
         call: &CallRef,
         found: Found,
         answer: ConfirmationAnswer,
-    ) -> Result<Confirmed, AnswerError> {
+    ) -> Result<Confirmed, OpenCallError> {
         let arguments = self.inner.open.arguments(&found, self.definition_of(&found.body))?;
         let Found { record, body } = found;
-        let request = body.request.ok_or_else(|| AnswerError::Altered(call.clone()))?;
+        let request = body.request.ok_or_else(|| OpenCallError::Altered(call.clone()))?;
         let mut given = Given::new(body.given);
         given.add(request, answer);
         Ok(Confirmed::new(ToolCall { arguments, ..body.call }, given, record))

@@ -7,7 +7,7 @@ use std::{
 
 use tool_core::{Arguments, CallAddress, ConfirmationAnswer, ErrorKind, ToolDefinition, ToolError};
 
-use super::{AnswerError, CallRef, OpenCall, OpenSettings};
+use super::{CallRef, OpenCall, OpenCallError, OpenSettings};
 use crate::{
     ToolCall,
     executor::shown::shown,
@@ -114,7 +114,7 @@ impl OpenCalls {
     }
 
     /// All calls that can be answered now, in the order in which they came.
-    pub(in crate::executor) async fn all(&self) -> Result<Vec<OpenCall>, AnswerError> {
+    pub(in crate::executor) async fn all(&self) -> Result<Vec<OpenCall>, OpenCallError> {
         let records = self.store().list(&OpenFilter::default()).await?;
         let now = SystemTime::now();
         let mut found: Vec<_> = records
@@ -142,14 +142,14 @@ impl OpenCalls {
     /// # Errors
     ///
     /// If the store fails, or the program gave it and `call` is an id: nothing says of which run it is.
-    async fn records(&self, call: &CallRef) -> Result<Vec<OpenRecord>, AnswerError> {
+    async fn records(&self, call: &CallRef) -> Result<Vec<OpenRecord>, OpenCallError> {
         Ok(match call {
             CallRef::Address(address) | CallRef::Question(address, _) => {
                 let record = self.store().get(address).await?;
                 record.into_iter().filter(|record| record.address == *address).collect()
             }
             CallRef::Id(id) if self.settings.store.is_some() => {
-                return Err(AnswerError::NeedsAddress(id.clone()));
+                return Err(OpenCallError::NeedsAddress(id.clone()));
             }
             CallRef::Id(id) => {
                 let filter = OpenFilter { call_id: Some(id.clone()), ..OpenFilter::default() };
@@ -161,16 +161,16 @@ impl OpenCalls {
     }
 
     /// The one open call that is meant.
-    pub(in crate::executor) async fn find(&self, call: &CallRef) -> Result<Found, AnswerError> {
+    pub(in crate::executor) async fn find(&self, call: &CallRef) -> Result<Found, OpenCallError> {
         let now = SystemTime::now();
-        let (mut open, mut refused) = (Vec::new(), AnswerError::NotOpen(call.clone()));
+        let (mut open, mut refused) = (Vec::new(), OpenCallError::NotOpen(call.clone()));
         for record in self.records(call).await? {
             match (self.verified(record), &refused) {
-                (None, AnswerError::NotOpen(_)) => refused = AnswerError::Altered(call.clone()),
+                (None, OpenCallError::NotOpen(_)) => refused = OpenCallError::Altered(call.clone()),
                 (None, _) => {}
                 (Some(found), _) if found.record.is_expired(now) => {
                     let at = found.record.expires_at.unwrap_or(now);
-                    refused = AnswerError::Expired { call: call.clone(), at };
+                    refused = OpenCallError::Expired { call: call.clone(), at };
                 }
                 (Some(found), _) if found.asks_other_than(call) => {}
                 (Some(found), _) => open.push(found),
@@ -179,7 +179,7 @@ impl OpenCalls {
         if let (CallRef::Id(id), 2..) = (call, open.len()) {
             open.sort_by_key(|found| found.record.address.serial);
             let addresses = open.into_iter().map(|found| found.record.address).collect();
-            return Err(AnswerError::Ambiguous { id: id.clone(), addresses });
+            return Err(OpenCallError::Ambiguous { id: id.clone(), addresses });
         }
         open.pop().ok_or(refused)
     }
@@ -189,33 +189,33 @@ impl OpenCalls {
     /// # Errors
     ///
     /// If it has expired, or somebody else has removed it.
-    pub(in crate::executor) async fn consume(&self, record: &OpenRecord) -> Result<(), AnswerError> {
+    pub(in crate::executor) async fn consume(&self, record: &OpenRecord) -> Result<(), OpenCallError> {
         let call = || CallRef::Address(record.address.clone());
         if let Some(at) = record.expires_at.filter(|end| *end <= SystemTime::now()) {
-            return Err(AnswerError::Expired { call: call(), at });
+            return Err(OpenCallError::Expired { call: call(), at });
         }
         match self.store().consume(record).await? {
             true => Ok(()),
-            false => Err(AnswerError::NotOpen(call())),
+            false => Err(OpenCallError::NotOpen(call())),
         }
     }
 
     /// Removes an open call, whatever it waits for, and also if it has expired or was altered.
-    pub(in crate::executor) async fn forget(&self, call: &CallRef) -> Result<(), AnswerError> {
+    pub(in crate::executor) async fn discard(&self, call: &CallRef) -> Result<(), OpenCallError> {
         let records = self.records(call).await?;
         let record = match (call, &records[..]) {
             (_, [record]) => record,
-            (_, []) => return Err(AnswerError::NotOpen(call.clone())),
+            (_, []) => return Err(OpenCallError::NotOpen(call.clone())),
             (CallRef::Id(id), _) => {
                 let mut addresses: Vec<_> = records.into_iter().map(|record| record.address).collect();
                 addresses.sort_by_key(|address| address.serial);
-                return Err(AnswerError::Ambiguous { id: id.clone(), addresses });
+                return Err(OpenCallError::Ambiguous { id: id.clone(), addresses });
             }
             (CallRef::Address(_) | CallRef::Question(..), [record, ..]) => record,
         };
         match self.store().consume(record).await? {
             true => Ok(()),
-            false => Err(AnswerError::NotOpen(call.clone())),
+            false => Err(OpenCallError::NotOpen(call.clone())),
         }
     }
 
@@ -224,10 +224,10 @@ impl OpenCalls {
         &self,
         found: &Found,
         definition: Option<&ToolDefinition>,
-    ) -> Result<Arguments<'static>, AnswerError> {
+    ) -> Result<Arguments<'static>, OpenCallError> {
         let arguments = found.record.arguments(self.key(), &found.body, definition);
         let address = || found.record.address.clone();
-        arguments.ok_or_else(|| AnswerError::SecretsUnavailable(CallRef::Address(address())))
+        arguments.ok_or_else(|| OpenCallError::SecretsUnavailable(CallRef::Address(address())))
     }
 }
 

@@ -13,7 +13,7 @@ use crate::open_calls::OpenStoreError;
 /// Why an answer was refused. Nothing was run or changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum AnswerError {
+pub enum OpenCallError {
     /// No such call is open: there was none, or it was answered before.
     NotOpen(CallRef),
     /// Several open calls have this id; each is answered by its address.
@@ -28,9 +28,9 @@ pub enum AnswerError {
     NeedsAddress(CallId),
     /// It waits for a person; see [`Executor::resume`](crate::Executor::resume).
     WaitsForPerson(CallRef),
-    /// It does not wait for a person; see [`Executor::answer`](crate::Executor::answer).
+    /// It does not wait for a person; see [`Executor::submit_result`](crate::Executor::submit_result).
     AsksNobody(CallRef),
-    /// It is left to the caller, who gives one result; see [`Executor::answer`](crate::Executor::answer).
+    /// It is left to the caller, who gives one result; see [`Executor::submit_result`](crate::Executor::submit_result).
     NotLongRunning(CallRef),
     /// It waits for the answer to a second or later question, which the answer has to name: by its
     /// [`ApprovalRequest`](crate::policy::ApprovalRequest).
@@ -56,7 +56,7 @@ pub enum AnswerError {
 /// The number of addresses that a message shows.
 const SHOWN: usize = 8;
 
-impl fmt::Display for AnswerError {
+impl fmt::Display for OpenCallError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotOpen(call) => {
@@ -113,20 +113,20 @@ impl fmt::Display for AnswerError {
     }
 }
 
-impl std::error::Error for AnswerError {}
+impl std::error::Error for OpenCallError {}
 
-impl From<OpenStoreError> for AnswerError {
+impl From<OpenStoreError> for OpenCallError {
     fn from(error: OpenStoreError) -> Self {
         Self::Store(error)
     }
 }
 
 /// The answer to a call that was to run and may not, since it is not open any more.
-impl From<AnswerError> for ToolError {
-    fn from(error: AnswerError) -> Self {
+impl From<OpenCallError> for ToolError {
+    fn from(error: OpenCallError) -> Self {
         match &error {
             // What a store says of itself, such as where it is, is for logs.
-            AnswerError::Store(_) => Self::new(ErrorKind::Unavailable, error.to_string())
+            OpenCallError::Store(_) => Self::new(ErrorKind::Unavailable, error.to_string())
                 .with_feedback("Tool unavailable: the store of open calls failed"),
             _ => Self::new(ErrorKind::Denied, error.to_string()),
         }

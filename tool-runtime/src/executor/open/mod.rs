@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use tool_core::{CallAddress, CallId, ContentHash};
 
 use self::calls::Found;
-pub use self::error::AnswerError;
+pub use self::error::OpenCallError;
 pub(super) use self::{
     calls::{OpenCalls, Opening},
     confirmed::Confirmed,

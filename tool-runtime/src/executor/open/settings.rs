@@ -42,7 +42,7 @@ impl ExecutorBuilder {
     /// memory, at most [10 000](crate::open_calls::MemoryOpenCalls::MOST).
     ///
     /// A call in such a store is answered, updated and forgotten by its [address](crate::call::CallAddress) or its question; an
-    /// id is refused as [`NeedsAddress`](crate::open_calls::AnswerError::NeedsAddress). Models repeat ids, so that the id of an answer
+    /// id is refused as [`NeedsAddress`](crate::open_calls::OpenCallError::NeedsAddress). Models repeat ids, so that the id of an answer
     /// that comes late may be that of a call of another run or user.
     ///
     /// A store that [outlives the process](crate::open_calls::OpenCallStore::outlives_process) needs a
@@ -60,7 +60,7 @@ impl ExecutorBuilder {
         self
     }
 
-    /// Sets the time for which a call stays open; a later answer is [refused](crate::open_calls::AnswerError::Expired). `None` for
+    /// Sets the time for which a call stays open; a later answer is [refused](crate::open_calls::OpenCallError::Expired). `None` for
     /// as long as its store keeps it. Default: 24 hours.
     pub fn open_calls_expire(mut self, after: impl Into<Option<Duration>>) -> Self {
         self.settings.open.expiry = after.into();

@@ -5,15 +5,15 @@ use tool_core::{
     __private::within_call, Arguments, CallAddress, Confirmation, ErrorKind, Permission, ToolError,
 };
 
-use super::{By, Preparing, Step};
+use super::{AnsweredBy, Preparing, Step};
 use crate::{
     ToolCall,
     executor::{
         questions::{About, answer_of, asked, rejected, unanswered},
         shown::shown,
     },
-    policy::{Approval, Cause, PermissionRequest, Question},
-    shield::{barrier, shielded},
+    panic_barrier::{barrier, shielded},
+    policy::{Approval, ApprovalCause, PermissionRequest, Question},
 };
 
 /// The reason of a denial by a [`Permission`] that is not known here.
@@ -22,7 +22,7 @@ const UNKNOWN_DECISION: &str = "by a decision that is not known";
 impl<'a> Preparing<'a, '_> {
     /// Asks for permission: the tool, the executor's policy, a person.
     pub(super) async fn permitted(&mut self, ruled: Permission) -> Result<(), Step<'a>> {
-        let by_permission = |error| Step::answered(By::Permission, Err(error));
+        let by_permission = |error| Step::answered(AnsweredBy::Permission, Err(error));
         // A "no" counts whatever has changed since.
         if self.given.is_refused() {
             return Err(by_permission(rejected(&self.call.name, "")));
@@ -88,8 +88,10 @@ impl<'a> Preparing<'a, '_> {
     fn question(&self, permission: Permission) -> Result<Option<Question>, ToolError> {
         let (cause, hint) = match permission {
             Permission::Allow if !self.wants_confirmation()? => return Ok(None),
-            Permission::Allow => (Cause::Confirmation, format!("May the tool {} be called?", self.call.name)),
-            Permission::Ask { reason } => (Cause::Permission, reason),
+            Permission::Allow => {
+                (ApprovalCause::Confirmation, format!("May the tool {} be called?", self.call.name))
+            }
+            Permission::Ask { reason } => (ApprovalCause::Permission, reason),
             Permission::Deny { reason } => return Err(ToolError::new(ErrorKind::Denied, reason)),
             _ => return Err(ToolError::new(ErrorKind::Denied, UNKNOWN_DECISION)),
         };
@@ -123,22 +125,25 @@ impl<'a> Preparing<'a, '_> {
 
     /// Asks a person, through the approver or later.
     async fn ask(&mut self, question: Question, address: &CallAddress) -> Result<(), Step<'a>> {
-        let by_permission = |error| Step::answered(By::Permission, Err(error));
+        let by_permission = |error| Step::answered(AnsweredBy::Permission, Err(error));
         let settings = &self.executor.settings;
-        if settings.approver.is_none() && question.cause == Cause::Permission && !settings.ask_later {
+        if settings.approver.is_none()
+            && question.cause == ApprovalCause::Permission
+            && !settings.pending_approvals
+        {
             return Err(by_permission(ToolError::new(ErrorKind::ApprovalRequired, question.hint)));
         }
         self.given.has_room().map_err(by_permission)?;
         let request = self.about(address).request(self.shown(), question);
         self.around.asking(&request, self.entry.definition()).await;
-        let Some(approver) = &settings.approver else { return Err(Step::Asked(Box::new(request))) };
+        let Some(approver) = &settings.approver else { return Err(Step::Request(Box::new(request))) };
         let (request, said) =
             asked(approver, &self.call.id, request, self.entry.definition(), self.around.run()).await;
         let said = said.map_err(by_permission)?;
         if let Approval::Rejected(reason) = &said {
             return Err(by_permission(rejected(&self.call.name, reason)));
         }
-        let Some(answer) = answer_of(said) else { return Err(Step::Asked(request)) };
+        let Some(answer) = answer_of(said) else { return Err(Step::Request(request)) };
         self.cx.approve(answer.clone());
         self.given.add(request, answer);
         Ok(())
@@ -147,9 +152,9 @@ impl<'a> Preparing<'a, '_> {
     /// The answer of the tool's own permission check.
     fn own_permission(&self) -> Result<Permission, ToolError> {
         match self.entry.definition().metadata().permission {
-            true => {
-                self.within(|| self.prepared.permission(self.cx))?.ok_or_else(|| unanswered("permission"))
-            }
+            true => self
+                .run_guarded(|| self.prepared.permission(self.cx))?
+                .ok_or_else(|| unanswered("permission")),
             false => Ok(Permission::Allow),
         }
     }
@@ -158,7 +163,7 @@ impl<'a> Preparing<'a, '_> {
         match self.entry.definition().metadata().confirmation {
             Confirmation::Never => Ok(false),
             Confirmation::Sometimes => {
-                let wants = self.within(|| self.prepared.wants_confirmation(self.cx))?;
+                let wants = self.run_guarded(|| self.prepared.wants_confirmation(self.cx))?;
                 wants.ok_or_else(|| unanswered("confirmation"))
             }
             _ => Ok(true),
@@ -166,7 +171,7 @@ impl<'a> Preparing<'a, '_> {
     }
 
     /// What the tool says about this call.
-    fn within<T>(&self, question: impl FnOnce() -> Result<T, ToolError>) -> Result<T, ToolError> {
+    fn run_guarded<T>(&self, question: impl FnOnce() -> Result<T, ToolError>) -> Result<T, ToolError> {
         barrier(|| within_call(self.call.id.clone(), question))
     }
 }

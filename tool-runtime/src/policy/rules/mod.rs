@@ -67,7 +67,7 @@ pub use self::{
 /// | --- | --- |
 /// | `allow`, `ask` or `deny` | the pattern of the calls, as in [`Rule::allow`]; exactly one of the three |
 /// | `where` | an object of JSON pointers and matchers, as in [`Rule::at`] |
-/// | `reason` | the reason, as in [`Rule::because`] |
+/// | `reason` | the reason, as in [`Rule::reason`] |
 ///
 /// A matcher is a text pattern (`"git *"`), or one of these objects; a list of matchers has to fit as a whole.
 ///
@@ -104,7 +104,7 @@ pub use self::{
 /// use tool_runtime::{definition::Permission, policy::{PathPattern, Rule, Rules}, prelude::*};
 ///
 /// let rules = Rules::new([
-///     Rule::deny("read").because("outside of /srv/app"),
+///     Rule::deny("read").reason("outside of /srv/app"),
 ///     Rule::allow("read").at("/path", PathPattern::new("/srv/app/**")?.base("/srv/app")?),
 /// ]);
 /// let data = r#"[
@@ -255,7 +255,7 @@ impl Rule {
 
     /// Sets the reason, for the model or the person.
     #[must_use]
-    pub fn because(mut self, reason: impl Into<String>) -> Self {
+    pub fn reason(mut self, reason: impl Into<String>) -> Self {
         self.reason = Some(reason.into());
         self
     }

@@ -120,7 +120,7 @@ fn a_pattern_is_written_as_it_was_read() {
     {
         assert_eq!(text.parse(), Ok(rule));
     }
-    assert_eq!(Rule::ask("a:b").because("so").to_string(), "ask a:b");
+    assert_eq!(Rule::ask("a:b").reason("so").to_string(), "ask a:b");
     for wrong in ["deny", "", "forbid a", "denya"] {
         assert!(wrong.parse::<Rule>().is_err(), "{wrong}");
     }
@@ -129,9 +129,9 @@ fn a_pattern_is_written_as_it_was_read() {
 #[test]
 fn only_a_denial_of_all_calls_that_no_later_rule_takes_back_is_one_of_the_tool() {
     let denial = |rules: &[Rule]| Rules::new(rules.iter().cloned()).denial("t", "t");
-    let all = || Rule::deny("t").because("all");
+    let all = || Rule::deny("t").reason("all");
     assert_eq!(denial(&[all()]), Some(Permission::deny("all")));
-    assert_eq!(denial(&[Rule::deny("*").because("any"), all()]), Some(Permission::deny("all")));
+    assert_eq!(denial(&[Rule::deny("*").reason("any"), all()]), Some(Permission::deny("all")));
     for some in [Rule::deny("t:x"), Rule::deny("t").at("/p", "x"), Rule::allow("u"), Rule::ask("u")] {
         assert_eq!(denial(&[all(), some.clone()]), Some(Permission::deny("all")), "{some}");
         assert_eq!(denial(std::slice::from_ref(&some)), None, "{some}");

@@ -3,9 +3,9 @@
 use serde_json::Value;
 use tool_runtime::{
     CallOutcome, Content, Executor, Registry, ToolCall, ToolDefinition, ToolName, ToolResult,
-    builder::Declaration,
+    builder::ExternalTool,
     call::ResultMessage,
-    dialect::{Assembled, Bound, Dialect, RequestBody},
+    dialect::{AssembledResponse, BoundTools, Dialect, RequestBody},
     prelude::*,
     schema::InputSchema,
     serde_json,
@@ -22,7 +22,7 @@ use super::{
 fn tools() -> Registry {
     let schema = InputSchema::new(json!({ "type": "object" })).unwrap();
     let asked = ToolDefinition::new(ToolName::new("ask").unwrap(), "Asks a person.", schema);
-    Registry::builder().tool::<add>().add(Declaration::new(asked).external()).build().unwrap()
+    Registry::builder().tool::<add>().add(ExternalTool::new(asked).external()).build().unwrap()
 }
 
 /// A response with two calls, of which the first is left to the program.
@@ -67,7 +67,7 @@ fn with_messages() -> impl Iterator<Item = Dialect> {
     Dialect::all().into_iter().filter(|dialect| dialect.name() != "mcp")
 }
 
-fn begun(bound: &Bound, dialect: &str) -> RequestBody {
+fn begun(bound: &BoundTools, dialect: &str) -> RequestBody {
     bound.body(json!({ "first": 1, list(dialect): [{ "role": "user" }], "last": 2 })).unwrap()
 }
 
@@ -89,7 +89,7 @@ fn listed(messages: Value) -> Vec<Value> {
 async fn a_message_and_its_results_are_appended_in_the_order_of_the_calls() {
     for dialect in with_messages() {
         let name = dialect.name();
-        let bound = dialect.bind(&tools());
+        let bound = dialect.bind_tools(&tools());
         let read = bound.read(&response(name)).unwrap();
         let executor = Executor::new(tools());
         let mut outcomes = executor.run(read.calls.clone()).await;
@@ -104,8 +104,10 @@ async fn a_message_and_its_results_are_appended_in_the_order_of_the_calls() {
         expected.extend(listed(bound.results(std::slice::from_ref(&done))));
         assert_eq!(messages(&body, name), expected, "{name}");
 
-        let answer =
-            executor.answer(outcomes[0].address().unwrap(), Ok(ToolOutput::from("yes"))).await.unwrap();
+        let answer = executor
+            .submit_result(outcomes[0].address().unwrap(), Ok(ToolOutput::from("yes")))
+            .await
+            .unwrap();
         outcomes[0] = CallOutcome::Finished(answer.clone());
         let mut body = begun(&bound, name);
         bound.append(&mut body, &read, &outcomes);
@@ -136,7 +138,7 @@ fn messages_that_stand_for_a_result_are_appended_after_the_results() {
     let not_shown = "[application/zip, 2 bytes: not shown, since this kind of file cannot be sent here]";
     for dialect in Dialect::all() {
         let name = dialect.name();
-        let bound = dialect.bind(&tools());
+        let bound = dialect.bind_tools(&tools());
         let results = bound.results(&[shown.clone(), result("2")]);
         let text = |text: &str| json!({ "type": "text", "text": text });
         let (at, expected) = match name {
@@ -200,12 +202,12 @@ fn what_was_recorded_is_a_conversation_for_the_providers_types() {
     for dialect in with_messages() {
         let name = dialect.name();
         let provider = name.trim_end_matches("-strict").trim_end_matches("-schema");
-        let bound = dialect.bind(&tools());
+        let bound = dialect.bind_tools(&tools());
         let mut fields = json!({ "model": "some" });
         if provider == "anthropic" {
             fields["max_tokens"] = json!(99);
         }
-        fields = crate::run(bound.pack(fields, tool_runtime::RunContext::new())).unwrap();
+        fields = crate::run(bound.build_request(fields, tool_runtime::RunContext::new())).unwrap();
         let mut body = bound.body(fields).unwrap();
         let mut responses: Vec<_> = recorded::entries()
             .into_iter()
@@ -246,9 +248,9 @@ fn what_was_recorded_is_a_conversation_for_the_providers_types() {
 
 #[test]
 fn a_response_without_calls_is_appended_alone_and_the_next_question_after_it() {
-    let bound = Dialect::anthropic().bind(&tools());
+    let bound = Dialect::anthropic().bind_tools(&tools());
     let mut body = bound.body(json!({ "model": "claude" })).unwrap();
-    body = crate::run(bound.pack(body, tool_runtime::RunContext::new())).unwrap();
+    body = crate::run(bound.build_request(body, tool_runtime::RunContext::new())).unwrap();
     body.push(&json!({ "role": "user", "content": "1.10?" })).unwrap();
     let text = r#"{"role":"assistant","content":[{"type":"text","text":"Yes.","score":1.10}]}"#;
     bound.append(&mut body, &bound.read(text).unwrap(), &[]);
@@ -268,7 +270,7 @@ fn a_response_without_calls_is_appended_alone_and_the_next_question_after_it() {
 #[test]
 fn a_body_without_a_place_for_messages_is_refused() {
     let refused = |dialect: Dialect, fields: Value| {
-        dialect.bind(&tools()).body(fields).err().map(|why| why.to_string()).unwrap_or_default()
+        dialect.bind_tools(&tools()).body(fields).err().map(|why| why.to_string()).unwrap_or_default()
     };
     assert_eq!(refused(Dialect::anthropic(), json!(1)), "the root: expected an object, got a number");
     assert_eq!(
@@ -284,7 +286,7 @@ fn a_body_without_a_place_for_messages_is_refused() {
         "the root: expected a dialect whose requests have messages, got an object"
     );
     // Responses take a text for one message of the user.
-    let bound = Dialect::openai_responses().bind(&tools());
+    let bound = Dialect::openai_responses().bind_tools(&tools());
     let mut body = bound.body(json!({ "input": "Hi." })).unwrap();
     assert_eq!(json!(body), json!({ "input": [{ "role": "user", "content": "Hi." }] }));
     body.fields_mut()["input"] = json!(null);
@@ -298,8 +300,8 @@ fn a_call_without_an_id_is_sent_back_with_that_of_its_result() {
     let blocks = json!({ "content": [{ "type": "tool_use", "id": "", "name": "add", "input": {} }] });
     let parts =
         json!({ "candidates": [{ "content": { "parts": [{ "functionCall": { "name": "add" } }] } }] });
-    let read = |dialect: Dialect, response: &Value| -> (Assembled, Value) {
-        let read = dialect.bind(&tools()).read(response).unwrap();
+    let read = |dialect: Dialect, response: &Value| -> (AssembledResponse, Value) {
+        let read = dialect.bind_tools(&tools()).read(response).unwrap();
         let message = message(&read);
         (read, message)
     };

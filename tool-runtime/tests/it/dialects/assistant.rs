@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use tool_runtime::{
-    dialect::{Assembled, Delta, Dialect, Usage},
+    dialect::{AssembledResponse, Delta, Dialect, Usage},
     prelude::*,
     serde_json,
 };
@@ -10,11 +10,11 @@ use tool_runtime::{
 use super::{assembled, bound, cut_off, recorded, told, whole};
 
 /// The assistant message, as a value.
-pub(super) fn message(assembled: &Assembled) -> Value {
+pub(super) fn message(assembled: &AssembledResponse) -> Value {
     assembled.message.as_ref().map_or(Value::Null, |message| serde_json::from_str(message.get()).unwrap())
 }
 
-pub(super) fn read(dialect: &Dialect, response: &Value) -> Assembled {
+pub(super) fn read(dialect: &Dialect, response: &Value) -> AssembledResponse {
     bound(dialect).read(response).unwrap()
 }
 
@@ -31,15 +31,16 @@ fn sent(dialect: &str, response: &Value) -> Value {
 
 /// All of a response but ids that were made up.
 #[track_caller]
-fn same(one: &Assembled, other: &Assembled, name: &str) {
-    let text = |it: &Assembled| it.message.as_ref().map(|message| message.get().to_owned());
+fn same(one: &AssembledResponse, other: &AssembledResponse, name: &str) {
+    let text = |it: &AssembledResponse| it.message.as_ref().map(|message| message.get().to_owned());
     assert_eq!(text(one), text(other), "{name}");
     assert_eq!((&one.text, &one.reasoning), (&other.text, &other.reasoning), "{name}");
     assert_eq!((&one.stop_reason, one.usage), (&other.stop_reason, other.usage), "{name}");
     // Blanks of arguments that come as a value are nobody's.
     let value = |text: String| serde_json::from_str::<Value>(&text).unwrap_or(Value::String(text));
-    let calls =
-        |it: &Assembled| whole(&it.calls).into_iter().map(|it| (it.1, value(it.2))).collect::<Vec<_>>();
+    let calls = |it: &AssembledResponse| {
+        whole(&it.calls).into_iter().map(|it| (it.1, value(it.2))).collect::<Vec<_>>()
+    };
     assert_eq!(calls(one), calls(other), "{name}");
 }
 

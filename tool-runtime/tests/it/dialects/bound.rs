@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use tool_runtime::{
     Registry, ToolDefinition, ToolName,
-    builder::Declaration,
-    dialect::{Dialect, PackError, Severity},
+    builder::ExternalTool,
+    dialect::{Dialect, RequestError, Severity},
     schema::InputSchema,
 };
 
@@ -19,7 +19,7 @@ fn many(count: usize, description: &'static str) -> Registry {
     let tool = |at| {
         let name = ToolName::new(format!("tool_{at:04}")).unwrap();
         let schema = InputSchema::new(schema.clone()).unwrap();
-        Declaration::new(ToolDefinition::new(name, description, schema))
+        ExternalTool::new(ToolDefinition::new(name, description, schema))
     };
     (0..count).fold(Registry::builder(), |builder, at| builder.add(tool(at))).build().unwrap()
 }
@@ -28,13 +28,13 @@ fn many(count: usize, description: &'static str) -> Registry {
 fn a_registry_that_was_bound_before_is_not_brought_over_again() {
     let dialect = Dialect::openai_chat_strict();
     let tools = many(1_000, "One.");
-    let first = dialect.bind(&tools);
+    let first = dialect.bind_tools(&tools);
     // One that was built anew is looked at once.
     for tools in [tools, many(1_000, "One.")] {
-        drop(dialect.bind(&tools));
+        drop(dialect.bind_tools(&tools));
         let fastest = (0..5).map(|_| {
             let start = Instant::now();
-            let again = dialect.bind(&tools);
+            let again = dialect.bind_tools(&tools);
             assert!(std::ptr::eq(first.definitions(), again.definitions()));
             start.elapsed()
         });
@@ -46,9 +46,9 @@ fn a_registry_that_was_bound_before_is_not_brought_over_again() {
 #[test]
 fn a_registry_with_another_tool_of_that_name_is_brought_over() {
     let dialect = Dialect::anthropic();
-    assert_eq!(dialect.bind(&many(2, "One.")).definitions()[1]["description"], "One.");
-    assert_eq!(dialect.bind(&many(2, "Two.")).definitions()[1]["description"], "Two.");
-    assert_eq!(dialect.bind(&many(3, "Two.")).definitions().as_array().unwrap().len(), 3);
+    assert_eq!(dialect.bind_tools(&many(2, "One.")).definitions()[1]["description"], "One.");
+    assert_eq!(dialect.bind_tools(&many(2, "Two.")).definitions()[1]["description"], "Two.");
+    assert_eq!(dialect.bind_tools(&many(3, "Two.")).definitions().as_array().unwrap().len(), 3);
 }
 
 // WHAT-USERS-ASK 19
@@ -57,7 +57,7 @@ fn every_dialect_takes_long_prefixes_and_gives_the_own_names_back() {
     for dialect in Dialect::all() {
         let bound = dialect
             .with_prefix("a server with a very long name, of 70 characters at the least: ")
-            .bind(&tools());
+            .bind_tools(&tools());
         let wire = bound.wire_name("add").to_owned();
         let longest =
             if ["anthropic", "anthropic-strict", "mcp"].contains(&dialect_of(&bound)) { 128 } else { 64 };
@@ -70,14 +70,14 @@ fn every_dialect_takes_long_prefixes_and_gives_the_own_names_back() {
     }
 }
 
-fn dialect_of(bound: &tool_runtime::dialect::Bound) -> &'static str {
+fn dialect_of(bound: &tool_runtime::dialect::BoundTools) -> &'static str {
     bound.findings()[0].dialect
 }
 
 #[test]
 fn a_native_tool_keeps_its_name_and_ours_gives_way() {
     let native = json!({ "type": "web_search_20250305", "name": "add" });
-    let bound = Dialect::anthropic().with_native(native.clone()).bind(&tools());
+    let bound = Dialect::anthropic().with_native(native.clone()).bind_tools(&tools());
     assert_eq!(bound.definitions()[2], native);
     assert_ne!(bound.definitions()[0]["name"], "add");
     assert_eq!(bound.tool_name("add"), "add");
@@ -86,16 +86,16 @@ fn a_native_tool_keeps_its_name_and_ours_gives_way() {
 // A04
 #[test]
 fn tools_are_put_into_a_request_after_those_that_it_has() {
-    let bound = Dialect::openai_responses().bind(&tools());
+    let bound = Dialect::openai_responses().bind_tools(&tools());
     let request = json!({ "model": "gpt-5", "tools": [{ "type": "web_search" }] });
-    let request = crate::run(bound.pack(request, tool_runtime::RunContext::new())).unwrap();
+    let request = crate::run(bound.build_request(request, tool_runtime::RunContext::new())).unwrap();
     assert_eq!(request["tools"].as_array().unwrap().len(), 3);
     assert_eq!(request["tools"][1]["name"], "add");
-    let packing = bound.pack(json!({ "tools": "none" }), tool_runtime::RunContext::new());
-    let PackError::Dialect(refused) = crate::run(packing).unwrap_err() else { panic!() };
+    let packing = bound.build_request(json!({ "tools": "none" }), tool_runtime::RunContext::new());
+    let RequestError::Dialect(refused) = crate::run(packing).unwrap_err() else { panic!() };
     assert_eq!((refused.pointer.as_str(), refused.got.as_str()), ("/tools", "a text"));
-    let nothing = Dialect::mcp().bind(&Registry::builder().build().unwrap());
-    let bare = crate::run(nothing.pack(json!({}), tool_runtime::RunContext::new())).unwrap();
+    let nothing = Dialect::mcp().bind_tools(&Registry::builder().build().unwrap());
+    let bare = crate::run(nothing.build_request(json!({}), tool_runtime::RunContext::new())).unwrap();
     assert_eq!(bare, json!({}));
 }
 

@@ -8,8 +8,8 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use tool_runtime::{
     Registry, ToolDefinition,
-    builder::Declaration,
-    dialect::{Bound, Dialect, Severity},
+    builder::ExternalTool,
+    dialect::{BoundTools, Dialect, Severity},
 };
 
 /// Holds every dialect to carrying `texts`, as far as they fit, and to giving them back.
@@ -17,7 +17,7 @@ pub(crate) fn carries<T: DeserializeOwned + PartialEq + Debug>(
     definition: &ToolDefinition,
     texts: &[String],
 ) {
-    let registry = Registry::builder().add(Declaration::new(definition.clone())).build().unwrap();
+    let registry = Registry::builder().add(ExternalTool::new(definition.clone())).build().unwrap();
     let fitting: Vec<(Value, T)> = texts
         .iter()
         .filter_map(|text| {
@@ -29,7 +29,7 @@ pub(crate) fn carries<T: DeserializeOwned + PartialEq + Debug>(
         })
         .collect();
     for dialect in Dialect::all() {
-        let bound = dialect.bind(&registry);
+        let bound = dialect.bind_tools(&registry);
         let Some(schema) = sent(dialect.name(), &bound) else {
             assert!(bound.findings().iter().any(|finding| finding.severity == Severity::Error));
             continue;
@@ -61,7 +61,7 @@ pub(crate) fn carries<T: DeserializeOwned + PartialEq + Debug>(
 }
 
 /// The parameters of the only tool, as JSON Schema.
-fn sent(dialect: &str, bound: &Bound) -> Option<Value> {
+fn sent(dialect: &str, bound: &BoundTools) -> Option<Value> {
     let tool = bound.definitions().get(0)?;
     Some(match dialect {
         "openai-chat" | "openai-chat-strict" => tool["function"]["parameters"].clone(),

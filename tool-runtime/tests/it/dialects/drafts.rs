@@ -2,21 +2,21 @@
 
 use serde_json::{Value, json};
 use tool_runtime::{
-    Registry, ToolDefinition, ToolName, builder::Declaration, dialect::Dialect, schema::InputSchema,
+    Registry, ToolDefinition, ToolName, builder::ExternalTool, dialect::Dialect, schema::InputSchema,
 };
 
 fn registry<'t>(schemas: impl IntoIterator<Item = (&'t str, &'t Value)>) -> Registry {
     let tool = |(name, schema): (&str, &Value)| {
         let (name, schema) =
             (ToolName::new(name.to_owned()).unwrap(), InputSchema::new(schema.clone()).unwrap());
-        Declaration::new(ToolDefinition::new(name, "Is old.", schema))
+        ExternalTool::new(ToolDefinition::new(name, "Is old.", schema))
     };
     schemas.into_iter().fold(Registry::builder(), |builder, it| builder.add(tool(it))).build().unwrap()
 }
 
 /// The arguments of the only tool.
 fn sent(dialect: &Dialect, schema: &Value) -> Value {
-    let definition = dialect.bind(&registry([("old", schema)])).definitions()[0].clone();
+    let definition = dialect.bind_tools(&registry([("old", schema)])).definitions()[0].clone();
     let keys =
         ["/input_schema", "/inputSchema", "/parameters", "/functionDeclarations/0/parametersJsonSchema"];
     keys.iter().find_map(|key| definition.pointer(key)).unwrap().clone()
@@ -118,7 +118,7 @@ fn schemas_of_earlier_drafts_are_sent_as_those_of_2020_12() {
     }
     let registry = registry(schemas.iter().map(|(name, schema)| (*name, schema)));
     for dialect in Dialect::all() {
-        let bound = dialect.bind(&registry);
+        let bound = dialect.bind_tools(&registry);
         super::accepted::accepted(dialect.name(), bound.definitions());
         super::world::write_bound("earlier-drafts", dialect.name(), &registry, &bound);
     }

@@ -4,7 +4,7 @@
 
 use tool_runtime::{
     Content, Registry, ToolBuilder, ToolError, ToolOutput, ToolResult,
-    dialect::{Bound, Dialect},
+    dialect::{BoundTools, Dialect},
     prelude::*,
 };
 
@@ -21,7 +21,7 @@ fn tools() -> Registry {
     let recall = ToolBuilder::new("recall")
         .description("Recalls what was said.")
         .examples(vec![json!({ "topic": "the weather" })])
-        .must(|it: Topic, _| async move { Ok::<_, ToolError>(it.topic) })
+        .expect_handler(|it: Topic, _| async move { Ok::<_, ToolError>(it.topic) })
         .with_on_request(|request| async move {
             request.instruct("Recall what was said before you ask again.");
             Ok(())
@@ -46,7 +46,7 @@ fn results() -> Vec<ToolResult> {
 }
 
 /// The request after the model asked for the calls of `results`.
-fn request(dialect: &str, bound: &Bound, results: &[ToolResult]) -> Value {
+fn request(dialect: &str, bound: &BoundTools, results: &[ToolResult]) -> Value {
     let sent = bound.results(results);
     let list =
         |one: &dyn Fn(&str) -> Value| results.iter().map(|it| one(&it.id.to_string())).collect::<Vec<_>>();
@@ -81,7 +81,7 @@ fn request(dialect: &str, bound: &Bound, results: &[ToolResult]) -> Value {
             json!({ "model": "claude", "max_tokens": 99, "messages": messages })
         }
     };
-    request = crate::run(bound.pack(request, tool_runtime::RunContext::new())).unwrap();
+    request = crate::run(bound.build_request(request, tool_runtime::RunContext::new())).unwrap();
     request
 }
 
@@ -97,7 +97,7 @@ fn after(mut before: Vec<Value>, results: Value) -> Vec<Value> {
 fn a_whole_exchange_is_written_for_the_providers_types() {
     let results = results();
     for dialect in Dialect::all() {
-        let bound = dialect.bind(&tools());
+        let bound = dialect.bind_tools(&tools());
         let request = request(dialect.name(), &bound, &results);
         assert_eq!(request["tools"], *bound.definitions());
         assert!(request.to_string().contains("before you ask again"), "{request}");

@@ -30,7 +30,7 @@ fn all_functions_are_in_one_list_and_native_tools_beside_it() {
     assert_eq!(definitions[0]["functionDeclarations"].as_array().unwrap().len(), 2);
     assert_eq!(definitions[1], json!({ "googleSearch": {} }));
     let none = Registry::builder().build().unwrap();
-    assert_eq!(*native.bind(&none).definitions(), json!([{ "googleSearch": {} }]));
+    assert_eq!(*native.bind_tools(&none).definitions(), json!([{ "googleSearch": {} }]));
 }
 
 // A22
@@ -272,7 +272,7 @@ fn all_results_are_in_one_content_each_an_object() {
 
 #[test]
 fn an_id_that_the_provider_did_not_give_is_not_sent() {
-    let bound = Dialect::gemini().with_prefix("my.").bind(&tools());
+    let bound = Dialect::gemini().with_prefix("my.").bind_tools(&tools());
     let bare = response(&json!([{ "functionCall": { "name": "my.add" } }]));
     let call = bound.calls(&bare).unwrap().remove(0);
     assert_eq!(&*call.name, "add");

@@ -14,7 +14,7 @@ fn every_tool_is_sent_as_the_golden_file_of_its_dialect_says() {
     let tools = tools();
     let mut differing = Vec::new();
     for dialect in Dialect::all() {
-        let bound = dialect.bind(&tools);
+        let bound = dialect.bind_tools(&tools);
         let found = json!({
             "tools": bound.definitions(),
             "findings": by_tool(bound.findings()),

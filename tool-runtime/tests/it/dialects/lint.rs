@@ -3,7 +3,7 @@
 use serde_json::json;
 use tool_runtime::{
     Registry, ToolDefinition, ToolName,
-    builder::Declaration,
+    builder::ExternalTool,
     dialect::{Dialect, Severity, assert_portable, lint},
     schema::InputSchema,
 };
@@ -13,11 +13,11 @@ use super::tools;
 fn of(schema: serde_json::Value) -> Registry {
     let schema = InputSchema::new(schema).unwrap();
     let tool = ToolDefinition::new(ToolName::new("tool").unwrap(), "Takes what is given.", schema);
-    Registry::builder().add(Declaration::new(tool)).build().unwrap()
+    Registry::builder().add(ExternalTool::new(tool)).build().unwrap()
 }
 
 fn found(dialect: &Dialect, schema: serde_json::Value) -> Vec<String> {
-    dialect.bind(&of(schema)).findings().iter().map(ToString::to_string).collect()
+    dialect.bind_tools(&of(schema)).findings().iter().map(ToString::to_string).collect()
 }
 
 #[test]
@@ -44,7 +44,7 @@ fn a_parameter_without_a_description_is_found() {
 #[test]
 fn a_tool_with_a_map_is_sent_without_strict() {
     let schema = json!({ "type": "object", "properties": { "map": { "type": "object", "additionalProperties": { "type": "string" } } } });
-    let bound = Dialect::openai_chat_strict().bind(&of(schema.clone()));
+    let bound = Dialect::openai_chat_strict().bind_tools(&of(schema.clone()));
     assert_eq!(bound.definitions()[0]["function"]["strict"], false);
     assert_eq!(bound.definitions()[0]["function"]["parameters"], schema);
     let finding = &bound.findings()[0];
@@ -124,7 +124,7 @@ fn properties_without_a_type_are_sent_as_an_object_and_that_is_told() {
 #[test]
 fn a_root_that_says_nothing_of_itself_is_an_object_everywhere() {
     for dialect in Dialect::all() {
-        let definitions = dialect.bind(&of(json!({}))).definitions().to_string();
+        let definitions = dialect.bind_tools(&of(json!({}))).definitions().to_string();
         let is_object = definitions.contains(r#""type":"object""#);
         // Of parameters that there are not, Gemini's own form says nothing.
         assert!(is_object || dialect.name() == "gemini-schema", "{definitions}");
@@ -141,7 +141,7 @@ fn a_pattern_that_looks_around_is_said_in_words_where_it_is_not_taken() {
         "required": ["a"],
         "additionalProperties": false,
     });
-    let sent = Dialect::openai_responses_strict().bind(&of(schema)).definitions()[0]["parameters"]["properties"]["a"].clone();
+    let sent = Dialect::openai_responses_strict().bind_tools(&of(schema)).definitions()[0]["parameters"]["properties"]["a"].clone();
     assert_eq!(sent, json!({ "type": "string", "description": "Must match the pattern `^(?!x)`." }));
 }
 
@@ -198,7 +198,7 @@ fn references_that_would_be_written_out_without_end_stop() {
 fn a_long_description_and_many_tools_are_found_where_they_are_refused() {
     let tool = |at: usize, description: String| {
         let schema = InputSchema::new(json!({ "type": "object" })).unwrap();
-        Declaration::new(ToolDefinition::new(
+        ExternalTool::new(ToolDefinition::new(
             ToolName::new(format!("t{at:03}")).unwrap(),
             description,
             schema,
@@ -206,26 +206,26 @@ fn a_long_description_and_many_tools_are_found_where_they_are_refused() {
     };
     let tools = (0..129).map(|at| tool(at, if at == 7 { "é".repeat(1_025) } else { "Short.".to_owned() }));
     let registry = tools.fold(Registry::builder(), |builder, tool| builder.add(tool)).build().unwrap();
-    let bound = Dialect::openai_responses().bind(&registry);
+    let bound = Dialect::openai_responses().bind_tools(&registry);
     let found: Vec<_> = bound.findings().iter().map(ToString::to_string).collect();
     let long = "warning: `t007` in openai-responses, at ``: the description has 1025 characters; more than 1024 are refused \
                 for some models; shorten it, or say more of it where the parameters are described";
     let many = "warning: `t128` in openai-responses, at ``: there are 129 tools; a request with more than 128 is refused; \
                 show a run fewer of them";
     assert_eq!(found, [long, many]);
-    assert!(Dialect::anthropic().bind(&registry).findings().is_empty());
+    assert!(Dialect::anthropic().bind_tools(&registry).findings().is_empty());
 }
 
 #[test]
 fn more_declarations_than_gemini_takes_are_found() {
     let tool = |at: usize| {
         let schema = InputSchema::new(json!({ "type": "object" })).unwrap();
-        Declaration::new(ToolDefinition::new(ToolName::new(format!("t{at:03}")).unwrap(), "Short.", schema))
+        ExternalTool::new(ToolDefinition::new(ToolName::new(format!("t{at:03}")).unwrap(), "Short.", schema))
     };
     let found = |count: usize| {
         let registry = (0..count).map(tool).fold(Registry::builder(), |builder, tool| builder.add(tool));
         let gemini = Dialect::gemini().with_native(json!({ "googleSearch": {} }));
-        let bound = gemini.bind(&registry.build().unwrap());
+        let bound = gemini.bind_tools(&registry.build().unwrap());
         let found = bound.findings().iter().filter(|finding| finding.message.contains("is refused"));
         found.map(ToString::to_string).collect::<Vec<_>>()
     };
@@ -235,8 +235,8 @@ fn more_declarations_than_gemini_takes_are_found() {
     assert_eq!(found(513), [text]);
     let of_anything = InputSchema::new(json!({ "type": "object", "properties": { "any": {} } })).unwrap();
     let left_out = ToolDefinition::new(ToolName::new("left_out").unwrap(), "Short.", of_anything);
-    let all = Registry::builder().add(Declaration::new(left_out));
+    let all = Registry::builder().add(ExternalTool::new(left_out));
     let all = (0..512).map(tool).fold(all, |builder, tool| builder.add(tool)).build().unwrap();
-    let bound = Dialect::gemini_schema().bind(&all);
+    let bound = Dialect::gemini_schema().bind_tools(&all);
     assert!(!bound.findings().iter().any(|finding| finding.message.contains("is refused")));
 }

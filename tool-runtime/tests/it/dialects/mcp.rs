@@ -35,7 +35,7 @@ fn find(name: String) -> Option<Place> {
 #[test]
 fn definitions_have_titles_hints_and_both_schemas() {
     let tools = Registry::builder().tool::<count>().build().unwrap();
-    let definition = dialect().bind(&tools).definitions()[0].clone();
+    let definition = dialect().bind_tools(&tools).definitions()[0].clone();
     assert_eq!(definition["title"], "Counts words");
     assert_eq!(definition["annotations"], json!({ "readOnlyHint": true }));
     assert_eq!(definition["inputSchema"]["required"], json!(["text"]));
@@ -113,7 +113,7 @@ fn results_have_content_a_structured_value_where_it_is_an_object_and_say_whether
 #[test]
 fn a_result_that_may_be_null_fits_the_schema_that_is_sent() {
     let tools = Registry::builder().tool::<find>().build().unwrap();
-    let bound = dialect().bind(&tools);
+    let bound = dialect().bind_tools(&tools);
     let schema = &bound.definitions()[0]["outputSchema"];
     for outcome in [ToolOutput::json(&Place { x: 1 }), Ok(ToolOutput::empty())] {
         let result = ToolResult::new("1".to_owned().into(), "find", outcome);
@@ -130,10 +130,12 @@ fn a_result_that_is_held_in_an_object_keeps_its_definitions() {
     let places =
         ToolBuilder::new("places").output_schema(tool_runtime::schema::OutputSchema::new(schema).unwrap());
     let tools = Registry::builder()
-        .add(places.must(async |_: serde_json::Map<String, Value>, _| Ok::<_, ToolError>(json!([]))))
+        .add(
+            places.expect_handler(async |_: serde_json::Map<String, Value>, _| Ok::<_, ToolError>(json!([]))),
+        )
         .build()
         .unwrap();
-    let output = dialect().bind(&tools).definitions()[0]["outputSchema"].clone();
+    let output = dialect().bind_tools(&tools).definitions()[0]["outputSchema"].clone();
     assert_eq!(output["properties"]["result"]["items"], json!({ "$ref": "#/$defs/Place" }));
     assert_eq!(output["$defs"]["Place"], place);
 }
@@ -143,9 +145,10 @@ fn a_result_that_is_held_in_an_object_is_referred_to_where_it_is() {
     let schema = json!({ "type": "array", "items": { "$ref": "#" } });
     let lists =
         ToolBuilder::new("lists").output_schema(tool_runtime::schema::OutputSchema::new(schema).unwrap());
-    let lists = lists.must(async |_: serde_json::Map<String, Value>, _| Ok::<_, ToolError>(json!([])));
+    let lists =
+        lists.expect_handler(async |_: serde_json::Map<String, Value>, _| Ok::<_, ToolError>(json!([])));
     let tools = Registry::builder().add(lists).build().unwrap();
-    let output = dialect().bind(&tools).definitions()[0]["outputSchema"].clone();
+    let output = dialect().bind_tools(&tools).definitions()[0]["outputSchema"].clone();
     assert_eq!(output["properties"]["result"]["items"], json!({ "$ref": "#/properties/result" }));
     assert!(jsonschema::is_valid(&output, &json!({ "result": [[], [[]]] })));
     assert!(!jsonschema::is_valid(&output, &json!({ "result": [{}] })));

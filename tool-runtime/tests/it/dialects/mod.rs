@@ -30,7 +30,7 @@ mod world;
 use serde_json::Value;
 use tool_runtime::{
     Content, Registry, ToolCall, ToolError, ToolOutput, ToolResult,
-    dialect::{Assembled, Bound, Dialect},
+    dialect::{AssembledResponse, BoundTools, Dialect},
     output::{Blob, Resource, ResourceBody},
     prelude::*,
 };
@@ -67,8 +67,8 @@ fn tools() -> Registry {
     Registry::builder().tool::<add>().tool::<draw>().build().unwrap()
 }
 
-fn bound(dialect: &Dialect) -> Bound {
-    dialect.bind(&tools())
+fn bound(dialect: &Dialect) -> BoundTools {
+    dialect.bind_tools(&tools())
 }
 
 /// Calls as ids, names and arguments.
@@ -102,7 +102,7 @@ fn refused(dialect: &Dialect, response: &Value) -> String {
 }
 
 /// What is assembled of the events of a stream.
-fn assembled(dialect: &Dialect, events: &[Value]) -> Assembled {
+fn assembled(dialect: &Dialect, events: &[Value]) -> AssembledResponse {
     let mut assembler = bound(dialect).assembler();
     for event in events {
         assembler.push(event).unwrap();

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use proptest::{collection::vec, prelude::*};
 use serde_json::{Value, json};
-use tool_runtime::dialect::{Assembled, Delta, Dialect};
+use tool_runtime::dialect::{AssembledResponse, Delta, Dialect};
 
 use super::{
     assembled,
@@ -62,7 +62,7 @@ fn cut(dialect: &str, events: &[Value], cuts: &[prop::sample::Index]) -> Vec<Val
     events.iter().flat_map(of).collect()
 }
 
-fn of_text(dialect: &Dialect, events: &[Value]) -> (Assembled, String) {
+fn of_text(dialect: &Dialect, events: &[Value]) -> (AssembledResponse, String) {
     let mut assembler = bound(dialect).assembler();
     let mut text = String::new();
     for event in events {
@@ -133,7 +133,7 @@ proptest! {
         for (dialect, events) in streams() {
             let one = assembled(&dialect, &events);
             let (other, text) = of_text(&dialect, &cut(dialect.name(), &events, &cuts));
-            let bare = |it: &Assembled| {
+            let bare = |it: &AssembledResponse| {
                 // Ids that were made up differ.
                 let made = it.calls.iter().filter(|call| call.id.is_generated());
                 let text = message(it).to_string();
@@ -144,7 +144,7 @@ proptest! {
             prop_assert_eq!(&one.text, &other.text);
             prop_assert_eq!(&one.reasoning, &other.reasoning);
             prop_assert_eq!((&one.stop_reason, one.usage), (&other.stop_reason, other.usage));
-            let calls = |it: &Assembled| told(&it.calls).into_iter().map(|it| (it.1, it.2)).collect::<Vec<_>>();
+            let calls = |it: &AssembledResponse| told(&it.calls).into_iter().map(|it| (it.1, it.2)).collect::<Vec<_>>();
             prop_assert_eq!(calls(&one), calls(&other));
         }
     }

@@ -5,7 +5,7 @@ use std::{future::Ready, sync::Arc};
 use serde_json::{Value, json};
 use tool_runtime::{
     Registry, RunContext, ToolBuilder, ToolError, Toolbox,
-    dialect::{Dialect, PackError},
+    dialect::{Dialect, RequestError},
     prelude::*,
     request::{ModelRequest, RequestHook, request_fn},
     toolset::{NamedTools, ToolSetExt},
@@ -15,7 +15,9 @@ use tool_runtime::{
 struct Nothing {}
 
 fn silent(name: &'static str) -> tool_runtime::builder::ClosureTool {
-    ToolBuilder::new(name).description("Answers.").must(|_: Nothing, _| async { Ok::<_, ToolError>("pong") })
+    ToolBuilder::new(name)
+        .description("Answers.")
+        .expect_handler(|_: Nothing, _| async { Ok::<_, ToolError>("pong") })
 }
 
 /// A tool that says a text.
@@ -44,12 +46,12 @@ fn recall(
 }
 
 fn packed(dialect: &Dialect, tools: &Registry, request: Value) -> Value {
-    crate::run(dialect.bind(tools).pack(request, RunContext::new())).unwrap()
+    crate::run(dialect.bind_tools(tools).build_request(request, RunContext::new())).unwrap()
 }
 
 /// Why `request` cannot be packed.
-fn refused_with(dialect: &Dialect, tools: &Registry, request: Value) -> PackError {
-    crate::run(dialect.bind(tools).pack(request, RunContext::new())).unwrap_err()
+fn refused_with(dialect: &Dialect, tools: &Registry, request: Value) -> RequestError {
+    crate::run(dialect.bind_tools(tools).build_request(request, RunContext::new())).unwrap_err()
 }
 
 fn refused(dialect: &Dialect, request: Value) -> String {
@@ -284,7 +286,7 @@ fn a_tool_or_hook_that_fails_or_panics_is_named_and_nothing_is_sent() {
     ] {
         let error = refused_with(&Dialect::mcp(), &tools.build().unwrap(), json!({}));
         assert_eq!(error.to_string(), expected);
-        assert!(matches!(error, PackError::Tool { .. } | PackError::Hook { .. }));
+        assert!(matches!(error, RequestError::Tool { .. } | RequestError::Hook { .. }));
     }
 }
 
@@ -324,8 +326,8 @@ fn a_request_hook_sees_the_run_and_is_no_tool() {
     let state = json!({ "plan": 7 }).as_object().cloned().unwrap();
     for dialect in Dialect::all() {
         let run = RunContext::new().with_user("ada").with_user_content("the time?").with_state(state.clone());
-        let (run, bound) = (Arc::new(run), dialect.bind(&tools));
-        let members = crate::run(bound.pack(json!({}), Arc::clone(&run)));
+        let (run, bound) = (Arc::new(run), dialect.bind_tools(&tools));
+        let members = crate::run(bound.build_request(json!({}), Arc::clone(&run)));
         if dialect.name() == "mcp" {
             let expected = "the root: expected a dialect whose requests have messages, got an object";
             assert_eq!(members.unwrap_err().to_string(), expected);
@@ -336,7 +338,7 @@ fn a_request_hook_sees_the_run_and_is_no_tool() {
         // In a body, to which messages were added before.
         let mut body = bound.body(json!({})).unwrap();
         body.push(&json!({ "role": "user" })).unwrap();
-        let packed = json!(crate::run(bound.pack(body.clone(), run)).unwrap());
+        let packed = json!(crate::run(bound.build_request(body.clone(), run)).unwrap());
         assert!(packed.to_string().contains(TEXT), "{packed}");
         let list = ["messages", "input", "contents"].into_iter().find_map(|name| packed[name].as_array());
         let list = list.unwrap();
@@ -359,7 +361,7 @@ fn hooks_are_asked_before_tools_in_the_order_in_which_they_were_added() {
         })
     }
     let registry = Registry::builder().request_hook(says("1")).request_hook(says("2"));
-    let toolbox = Toolbox::over(&registry.add(saying("b", "5")).build().unwrap());
+    let toolbox = Toolbox::from_registry(&registry.add(saying("b", "5")).build().unwrap());
     toolbox.request_hook(says("3"));
     let set = NamedTools::new("x", [Arc::new(saying("a", "6")) as Arc<dyn tool_runtime::Tool>]);
     toolbox.add_toolset(set.request_hook(says("4")).prefixed().listed_once()).unwrap();
@@ -375,8 +377,9 @@ fn a_run_that_is_cancelled_waits_for_no_hook() {
     let tools = Registry::builder().request_hook(stuck).build().unwrap();
     let run = RunContext::new();
     run.cancellation().cancel();
-    let error = crate::run(Dialect::anthropic().bind(&tools).pack(json!({}), run)).unwrap_err();
-    assert!(matches!(error, PackError::Cancelled));
+    let error =
+        crate::run(Dialect::anthropic().bind_tools(&tools).build_request(json!({}), run)).unwrap_err();
+    assert!(matches!(error, RequestError::Cancelled));
 }
 
 // A20: each form of function.

@@ -5,7 +5,7 @@ mod similar;
 use serde_json::{Value, json};
 use tool_runtime::{
     Registry, ToolDefinition, ToolName,
-    builder::Declaration,
+    builder::ExternalTool,
     definition::Metadata,
     dialect::{Dialect, lint},
     prelude::*,
@@ -21,7 +21,7 @@ fn definition(name: &str, description: &str, properties: Value) -> ToolDefinitio
 }
 
 fn registry(tools: impl IntoIterator<Item = ToolDefinition>) -> Registry {
-    let tools = tools.into_iter().map(Declaration::new);
+    let tools = tools.into_iter().map(ExternalTool::new);
     tools.fold(Registry::builder(), |builder, tool| builder.add(tool)).build().unwrap()
 }
 
@@ -72,7 +72,7 @@ enum Wanted {
 /// A bound, on either side.
 #[tool_args]
 #[serde(rename_all = "lowercase")]
-enum Bound {
+enum BoundTools {
     /// No line before it.
     From(u32),
     /// No line after it.
@@ -96,7 +96,7 @@ fn search(
     /// The folders to look in.
     places: Vec<Place>,
     /// Which lines.
-    bound: Option<Bound>,
+    bound: Option<BoundTools>,
     /// What is there.
     tree: Option<Tree>,
 ) -> String {
@@ -140,13 +140,13 @@ fn bounds_that_no_number_reaches_are_not_told() {
         let number =
             json!({ "description": "How many.", "type": "integer", "minimum": -most, "maximum": most });
         let tool = definition("count", "Counts up.", json!({ "n": number }));
-        Dialect::anthropic_strict().bind(&registry([tool])).findings().len()
+        Dialect::anthropic_strict().bind_tools(&registry([tool])).findings().len()
     };
     assert_eq!((bound_to(9_007_199_254_740_991), bound_to(9_007_199_254_740_992)), (2, 0));
     // Those that are no integers go on.
     for kind in [json!("number"), json!(["integer", "number"])] {
         let number = json!({ "description": "How much.", "type": kind, "maximum": 1e20 });
-        let bound = Dialect::anthropic_strict().bind(&registry([definition(
+        let bound = Dialect::anthropic_strict().bind_tools(&registry([definition(
             "count",
             "Counts up.",
             json!({ "n": number }),
@@ -281,9 +281,9 @@ fn definitions_that_fill_the_context_are_found_by_the_largest() {
         })
     };
     let dialect = Dialect::anthropic();
-    let bound = dialect.bind(&registry(tools(3_900)));
-    assert!(bound.tokens() < 10_000 && bound.findings().is_empty(), "{:?}", bound.findings());
-    let bound = dialect.bind(&registry((0..2).flat_map(|set| {
+    let bound = dialect.bind_tools(&registry(tools(3_900)));
+    assert!(bound.estimated_tokens() < 10_000 && bound.findings().is_empty(), "{:?}", bound.findings());
+    let bound = dialect.bind_tools(&registry((0..2).flat_map(|set| {
         tools(3_900).map(move |tool| {
             let name = format!("{}_{set}", tool.name());
             tool.with_name(ToolName::new(name).unwrap())
@@ -293,7 +293,7 @@ fn definitions_that_fill_the_context_are_found_by_the_largest() {
     let text = format!(
         "warning: `t07_1` in anthropic, at ``: the definitions of all tools are about {} tokens of every request, and \
          more than 10000 are a lot; this one is the largest, with 1006; show a run fewer tools, or say less of each",
-        bound.tokens()
+        bound.estimated_tokens()
     );
     assert_eq!(found, [text]);
 }
@@ -301,13 +301,15 @@ fn definitions_that_fill_the_context_are_found_by_the_largest() {
 #[test]
 fn an_estimate_counts_what_is_not_ascii_one_by_one() {
     let tokens = |description: &str| {
-        Dialect::openai_responses().bind(&registry([definition("t", description, json!({}))])).tokens()
+        Dialect::openai_responses()
+            .bind_tools(&registry([definition("t", description, json!({}))]))
+            .estimated_tokens()
     };
     assert_eq!(tokens(&"x".repeat(400)) - tokens(""), 100);
     assert_eq!(tokens(&"天".repeat(400)) - tokens(""), 400);
-    assert_eq!(Dialect::gemini().bind(&registry([])).tokens(), 0);
+    assert_eq!(Dialect::gemini().bind_tools(&registry([])).estimated_tokens(), 0);
     let native = Dialect::openai_responses().with_native(json!({ "type": "web_search" }));
-    assert_eq!(native.bind(&registry([])).tokens(), 6);
+    assert_eq!(native.bind_tools(&registry([])).estimated_tokens(), 6);
 }
 
 #[derive(Debug)]

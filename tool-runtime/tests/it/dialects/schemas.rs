@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 use tool_runtime::{
     Registry, ToolDefinition, ToolName,
-    builder::Declaration,
-    dialect::{Bound, Dialect, Severity},
+    builder::ExternalTool,
+    dialect::{BoundTools, Dialect, Severity},
     prelude::*,
     schema::InputSchema,
 };
@@ -16,18 +16,18 @@ fn ping() -> &'static str {
 }
 
 /// A tool of that schema in a dialect.
-fn of(dialect: &Dialect, schema: Value) -> Bound {
+fn of(dialect: &Dialect, schema: Value) -> BoundTools {
     let name = ToolName::new("take").unwrap();
     let definition = ToolDefinition::new(name, "Takes.", InputSchema::new(schema).unwrap());
-    dialect.bind(&Registry::builder().add(Declaration::new(definition)).build().unwrap())
+    dialect.bind_tools(&Registry::builder().add(ExternalTool::new(definition)).build().unwrap())
 }
 
-fn is_strict(bound: &Bound) -> bool {
+fn is_strict(bound: &BoundTools) -> bool {
     let tool = &bound.definitions()[0];
     tool["strict"] == true || tool["function"]["strict"] == true
 }
 
-fn found(bound: &Bound) -> Vec<(String, Severity)> {
+fn found(bound: &BoundTools) -> Vec<(String, Severity)> {
     bound.findings().iter().map(|it| (it.pointer.clone(), it.severity)).collect()
 }
 
@@ -36,7 +36,7 @@ fn a_tool_without_parameters_stays_strict() {
     for dialect in
         [Dialect::openai_chat_strict(), Dialect::openai_responses_strict(), Dialect::anthropic_strict()]
     {
-        let written = dialect.bind(&Registry::builder().tool::<ping>().build().unwrap());
+        let written = dialect.bind_tools(&Registry::builder().tool::<ping>().build().unwrap());
         assert!(is_strict(&written) && written.findings().is_empty(), "{:?}", written.findings());
         // As MCP servers write it, with or without a list of no properties.
         for schema in [

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use tool_runtime::{
-    CallOutcome, Executor, ToolCall, ToolDefinition, ToolName, builder::Declaration, dialect::Dialect,
+    CallOutcome, Executor, ToolCall, ToolDefinition, ToolName, builder::ExternalTool, dialect::Dialect,
     prelude::*, schema::InputSchema,
 };
 
@@ -14,28 +14,28 @@ fn delete(file: Option<String>) -> String {
 
 /// A call in a response: its name, its arguments, and what else is said of it.
 #[derive(Clone, Copy)]
-struct Asked {
+struct Request {
     arguments: &'static str,
     /// That of an item.
     status: &'static str,
 }
 
-const NONE: Asked = asked("");
-const EMPTY: Asked = asked("{}");
-const FULL: Asked = asked(r#"{"file":"a"}"#);
-const HALF: Asked = asked(r#"{"file":"a"#);
+const NONE: Request = asked("");
+const EMPTY: Request = asked("{}");
+const FULL: Request = asked(r#"{"file":"a"}"#);
+const HALF: Request = asked(r#"{"file":"a"#);
 
-const fn asked(arguments: &'static str) -> Asked {
-    Asked { arguments, status: "completed" }
+const fn asked(arguments: &'static str) -> Request {
+    Request { arguments, status: "completed" }
 }
 
 /// What becomes of the calls of a response: what was deleted, or `cut` with the reason.
 fn became(
     dialect: &Dialect,
-    calls: impl FnOnce(&tool_runtime::dialect::Bound) -> Vec<ToolCall>,
+    calls: impl FnOnce(&tool_runtime::dialect::BoundTools) -> Vec<ToolCall>,
 ) -> Vec<String> {
     let tools = Registry::builder().tool::<delete>().build().unwrap();
-    let calls = calls(&dialect.bind(&tools));
+    let calls = calls(&dialect.bind_tools(&tools));
     let outcomes = crate::run(Executor::new(tools).run(calls));
     let text = |it: &CallOutcome| it.result().unwrap().text().into_owned();
     let shortened = |text: String| {
@@ -64,13 +64,13 @@ fn streamed(dialect: &Dialect, events: &[Value]) -> Vec<String> {
     })
 }
 
-fn chat(calls: &[Asked], reason: Value) -> Value {
-    let call = |(at, it): (usize, &Asked)| json!({ "id": format!("c{at}"), "type": "function", "function": { "name": "delete", "arguments": it.arguments } });
+fn chat(calls: &[Request], reason: Value) -> Value {
+    let call = |(at, it): (usize, &Request)| json!({ "id": format!("c{at}"), "type": "function", "function": { "name": "delete", "arguments": it.arguments } });
     let calls: Vec<_> = calls.iter().enumerate().map(call).collect();
     json!({ "choices": [{ "index": 0, "finish_reason": reason, "message": { "role": "assistant", "tool_calls": calls } }] })
 }
 
-fn chat_events(calls: &[Asked], reason: Value) -> Vec<Value> {
+fn chat_events(calls: &[Request], reason: Value) -> Vec<Value> {
     let chunk = |delta: Value, reason: Value| json!({ "choices": [{ "index": 0, "delta": delta, "finish_reason": reason }] });
     let mut events = Vec::new();
     for (at, it) in calls.iter().enumerate() {
@@ -84,12 +84,12 @@ fn chat_events(calls: &[Asked], reason: Value) -> Vec<Value> {
     events
 }
 
-fn function_call(it: Asked, reason: Value) -> Value {
+fn function_call(it: Request, reason: Value) -> Value {
     let call = json!({ "name": "delete", "arguments": it.arguments });
     json!({ "choices": [{ "finish_reason": reason, "message": { "role": "assistant", "function_call": call } }] })
 }
 
-fn function_call_events(it: Asked, reason: Value) -> Vec<Value> {
+fn function_call_events(it: Request, reason: Value) -> Vec<Value> {
     let call = json!({ "name": "delete", "arguments": it.arguments });
     vec![
         json!({ "choices": [{ "index": 0, "delta": { "function_call": call }, "finish_reason": null }] }),
@@ -97,7 +97,7 @@ fn function_call_events(it: Asked, reason: Value) -> Vec<Value> {
     ]
 }
 
-fn item(at: usize, it: &Asked) -> Value {
+fn item(at: usize, it: &Request) -> Value {
     json!({
         "type": "function_call", "id": format!("fc{at}"), "call_id": format!("c{at}"), "name": "delete",
         "arguments": it.arguments, "status": it.status,
@@ -105,15 +105,15 @@ fn item(at: usize, it: &Asked) -> Value {
 }
 
 /// A response of that status, and why it is incomplete.
-fn responses(calls: &[Asked], status: Value, reason: Value) -> Value {
+fn responses(calls: &[Request], status: Value, reason: Value) -> Value {
     let output: Vec<_> = calls.iter().enumerate().map(|(at, it)| item(at, it)).collect();
     json!({ "status": status, "incomplete_details": { "reason": reason }, "error": null, "output": output })
 }
 
-fn responses_events(calls: &[Asked], last: &str, reason: Value) -> Vec<Value> {
+fn responses_events(calls: &[Request], last: &str, reason: Value) -> Vec<Value> {
     let mut events = Vec::new();
     for (at, it) in calls.iter().enumerate() {
-        let begins = item(at, &Asked { arguments: "", status: "in_progress" });
+        let begins = item(at, &Request { arguments: "", status: "in_progress" });
         events.push(json!({ "type": "response.output_item.added", "output_index": at, "item": begins }));
         events.push(json!({
             "type": "response.function_call_arguments.delta", "output_index": at, "item_id": format!("fc{at}"),
@@ -132,7 +132,7 @@ fn anthropic(inputs: &[Value], reason: Value) -> Value {
     json!({ "type": "message", "content": content, "stop_reason": reason })
 }
 
-fn anthropic_events(calls: &[Asked], reason: Value) -> Vec<Value> {
+fn anthropic_events(calls: &[Request], reason: Value) -> Vec<Value> {
     let mut events = Vec::new();
     for (at, it) in calls.iter().enumerate() {
         let block = json!({ "type": "tool_use", "id": format!("c{at}"), "name": "delete", "input": {} });
@@ -162,7 +162,7 @@ fn a_chat_that_was_cut_off_loses_its_last_call_and_those_that_are_no_object() {
     let dialect = Dialect::openai_chat();
     for reason in UNFINISHED {
         let cut = format!("cut (`{reason}`)");
-        let cases: [(&[Asked], Vec<&str>); 5] = [
+        let cases: [(&[Request], Vec<&str>); 5] = [
             (&[EMPTY], vec![&cut]),
             (&[NONE], vec![&cut]),
             (&[FULL, EMPTY], vec!["a", &cut]),
@@ -249,7 +249,7 @@ fn that_a_response_was_cut_off_is_never_taken_back() {
 #[test]
 fn a_response_of_items_is_cut_off_by_its_status_and_by_theirs() {
     let dialect = Dialect::openai_responses();
-    let incomplete = |it: Asked| Asked { status: "incomplete", ..it };
+    let incomplete = |it: Request| Request { status: "incomplete", ..it };
     let calls = [FULL, incomplete(FULL), EMPTY];
     let cases = [
         ("incomplete", json!("max_output_tokens"), "max_output_tokens"),
@@ -325,8 +325,10 @@ fn a_candidate_is_finished_by_stop_alone() {
         assert_eq!(whole(&dialect, &gemini(&args, "STOP".into())), ["a", "all"]);
         assert_eq!(streamed(&dialect, &[gemini(&args, "STOP".into())]), ["a", "all"]);
         // Nothing but the reason tells of a call that is not in the response.
-        let why =
-            dialect.bind(&super::tools()).assembler().push(&gemini(&[], "MALFORMED_FUNCTION_CALL".into()));
+        let why = dialect
+            .bind_tools(&super::tools())
+            .assembler()
+            .push(&gemini(&[], "MALFORMED_FUNCTION_CALL".into()));
         assert_eq!(why.unwrap_err().pointer, "/candidates/0/finishReason");
     }
 }
@@ -338,7 +340,7 @@ fn a_request_of_a_client_is_whole() {
     assert_eq!(whole(&Dialect::mcp(), &request), ["all"]);
     assert_eq!(whole(&Dialect::mcp(), &json!([request.clone(), request])), ["all", "all"]);
     assert_eq!(streamed(&Dialect::mcp(), &[request.clone(), request.clone()]), ["all", "all"]);
-    let mut assembler = Dialect::mcp().bind(&super::tools()).assembler();
+    let mut assembler = Dialect::mcp().bind_tools(&super::tools()).assembler();
     assembler.push(&request).unwrap();
     assert_eq!(assembler.finish().calls[0].meta.as_ref().unwrap()["a"], 1);
 }
@@ -348,12 +350,12 @@ fn a_request_of_a_client_is_whole() {
 fn an_external_call_that_was_cut_off_is_not_left_to_the_caller() {
     let schema = InputSchema::new(json!({ "type": "object", "properties": {} })).unwrap();
     let definition = ToolDefinition::new(ToolName::new("show").unwrap(), "Shows.", schema);
-    let tools = Registry::builder().add(Declaration::new(definition).external()).build().unwrap();
+    let tools = Registry::builder().add(ExternalTool::new(definition).external()).build().unwrap();
     let call = json!({ "id": "c0", "type": "function", "function": { "name": "show", "arguments": "{}" } });
     for (reason, external) in [("length", false), ("tool_calls", true)] {
         let response =
             json!({ "choices": [{ "finish_reason": reason, "message": { "tool_calls": [call] } }] });
-        let calls = Dialect::openai_chat().bind(&tools).calls(&response).unwrap();
+        let calls = Dialect::openai_chat().bind_tools(&tools).calls(&response).unwrap();
         let executor = Executor::new(tools.clone());
         let outcomes = crate::run(executor.run(calls));
         assert_eq!(matches!(outcomes[0], CallOutcome::External(..)), external);

@@ -4,8 +4,8 @@
 use serde_json::{Value, json};
 use tool_runtime::{
     Registry, ToolDefinition, ToolName,
-    builder::Declaration,
-    dialect::{Bound, Dialect},
+    builder::ExternalTool,
+    dialect::{BoundTools, Dialect},
     schema::InputSchema,
 };
 
@@ -14,12 +14,12 @@ fn definition(name: &str, schema: Value) -> ToolDefinition {
     ToolDefinition::new(ToolName::new(name.to_owned()).unwrap(), "Takes what is given.", schema)
 }
 
-fn bound(dialect: &Dialect, tools: impl IntoIterator<Item = ToolDefinition>) -> Bound {
-    let tools = tools.into_iter().map(Declaration::new);
-    dialect.bind(&tools.fold(Registry::builder(), |builder, tool| builder.add(tool)).build().unwrap())
+fn bound(dialect: &Dialect, tools: impl IntoIterator<Item = ToolDefinition>) -> BoundTools {
+    let tools = tools.into_iter().map(ExternalTool::new);
+    dialect.bind_tools(&tools.fold(Registry::builder(), |builder, tool| builder.add(tool)).build().unwrap())
 }
 
-fn found(bound: &Bound) -> Vec<String> {
+fn found(bound: &BoundTools) -> Vec<String> {
     bound.findings().iter().map(ToString::to_string).collect()
 }
 

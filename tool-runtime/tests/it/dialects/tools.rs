@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use tool_runtime::{
     Registry, ToolDefinition, ToolName,
-    builder::Declaration,
+    builder::ExternalTool,
     schema::{InputSchema, OutputSchema},
     schemars::JsonSchema,
     tool_args,
@@ -255,6 +255,6 @@ pub(super) fn tools() -> Registry {
         of::<OddNames>("odd_names"),
         by_hand("open", open),
     ];
-    let tools = definitions.into_iter().map(Declaration::new);
+    let tools = definitions.into_iter().map(ExternalTool::new);
     tools.fold(Registry::builder(), |builder, tool| builder.add(tool)).build().unwrap()
 }

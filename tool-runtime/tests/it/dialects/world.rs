@@ -15,8 +15,8 @@ use std::{
 use serde_json::{Value, json};
 use tool_runtime::{
     Registry, ToolDefinition, ToolName,
-    builder::Declaration,
-    dialect::{Bound, Dialect, Finding, Severity},
+    builder::ExternalTool,
+    dialect::{BoundTools, Dialect, Finding, Severity},
     registry::BuildError,
     schema::{InputSchema, OutputSchema},
 };
@@ -105,7 +105,7 @@ fn definition(name: ToolName, given: Given) -> Result<ToolDefinition, String> {
 }
 
 fn built(tools: &[ToolDefinition]) -> Result<Registry, BuildError> {
-    let tools = tools.iter().map(|tool| Declaration::new(tool.clone()));
+    let tools = tools.iter().map(|tool| ExternalTool::new(tool.clone()));
     tools.fold(Registry::builder(), |builder, tool| builder.add(tool)).build()
 }
 
@@ -140,8 +140,8 @@ fn definitions_of_public_packages_go_through_every_dialect_and_nothing_is_lost_i
     let (registry, time) = timed(|| built(&tools).unwrap());
     println!("  registry built in {time:?}");
     for dialect in Dialect::all() {
-        let (bound, first) = timed(|| dialect.bind(&registry));
-        let (_, again) = timed(|| dialect.bind(&registry));
+        let (bound, first) = timed(|| dialect.bind_tools(&registry));
+        let (_, again) = timed(|| dialect.bind_tools(&registry));
         let sent = sent(&bound);
         println!(
             "  {}: {} sent, {} left out and found; bound in {first:?}, again in {again:?}",
@@ -187,7 +187,7 @@ fn timed<T>(make: impl FnOnce() -> T) -> (T, Duration) {
 }
 
 /// What is sent of each tool, by its name.
-fn sent(bound: &Bound) -> BTreeMap<String, Value> {
+fn sent(bound: &BoundTools) -> BTreeMap<String, Value> {
     let tools = bound.definitions().as_array().unwrap().iter();
     let tools = tools.flat_map(|tool| match tool.get("functionDeclarations") {
         Some(list) => list.as_array().unwrap().iter().collect(),
@@ -197,7 +197,7 @@ fn sent(bound: &Bound) -> BTreeMap<String, Value> {
 }
 
 /// Writes all tools, those that are left out by their names, for `check.py` to look at.
-pub(super) fn write_bound(folder: &str, dialect: &str, registry: &Registry, bound: &Bound) {
+pub(super) fn write_bound(folder: &str, dialect: &str, registry: &Registry, bound: &BoundTools) {
     let names: Vec<_> = registry.definitions().iter().map(|tool| tool.name().as_str()).collect();
     let findings = super::golden::by_tool(bound.findings());
     write(folder, dialect, &json!({ "names": names, "tools": bound.definitions(), "findings": findings }));

@@ -8,7 +8,7 @@ use tool_runtime::{
     context::ConfirmationAnswer,
     event::EventKind,
     executor::{ExecutionStrategy, ExecutorBuilder},
-    open_calls::{AnswerError, CallRef, OpenCall},
+    open_calls::{CallRef, OpenCall, OpenCallError},
     policy::{Approval, ApprovalRequest, RetryPolicy},
     prelude::*,
 };
@@ -91,14 +91,18 @@ fn each_answer_reaches_its_call_where_several_have_one_id() {
             assert_eq!(open, at);
 
             // The id fits all of them, and changes none.
-            let ambiguous = AnswerError::Ambiguous { id: "call_1".into(), addresses: at.clone() };
-            assert_eq!(crate::now(executor.answer("call_1", Ok("lost".into()))).unwrap_err(), ambiguous);
+            let ambiguous = OpenCallError::Ambiguous { id: "call_1".into(), addresses: at.clone() };
+            assert_eq!(
+                crate::now(executor.submit_result("call_1", Ok("lost".into()))).unwrap_err(),
+                ambiguous
+            );
             assert_eq!(crate::now(executor.resume([("call_1", says(0))])).unwrap_err(), ambiguous);
-            assert_eq!(crate::now(executor.forget("call_1")).unwrap_err(), ambiguous);
+            assert_eq!(crate::now(executor.discard("call_1")).unwrap_err(), ambiguous);
             assert_eq!(crate::now(executor.open_calls()).unwrap().len(), 7);
 
-            let answered =
-                |at: &CallAddress, text: &str| crate::now(executor.answer(at, Ok(text.into()))).unwrap();
+            let answered = |at: &CallAddress, text: &str| {
+                crate::now(executor.submit_result(at, Ok(text.into()))).unwrap()
+            };
             assert_eq!(answered(&at[5], "second").text(), "second");
             assert_eq!(answered(&at[4], "built").name.as_ref(), "start");
             // All at once, in any order.
@@ -118,10 +122,13 @@ fn each_answer_reaches_its_call_where_several_have_one_id() {
                 panic!()
             };
             assert_eq!((call.arguments.to_value().unwrap(), left), (json!({ "amount": 1 }), &at[1]));
-            assert_eq!(crate::now(executor.answer("call_1", Ok("first".into()))).unwrap().text(), "first");
+            assert_eq!(
+                crate::now(executor.submit_result("call_1", Ok("first".into()))).unwrap().text(),
+                "first"
+            );
             // Each counts once.
-            let again = crate::now(executor.answer(&at[1], Ok("again".into()))).unwrap_err();
-            assert_eq!(again, AnswerError::NotOpen(CallRef::Address(at[1].clone())));
+            let again = crate::now(executor.submit_result(&at[1], Ok("again".into()))).unwrap_err();
+            assert_eq!(again, OpenCallError::NotOpen(CallRef::Address(at[1].clone())));
             assert_eq!(
                 again.to_string(),
                 format!(
@@ -140,7 +147,7 @@ fn all_that_waits_carries_its_address() {
     let mut listener = executor.subscribe();
     let run = Arc::new(RunContext::new());
     let calls = same(&["pay", "elsewhere", "start"]);
-    let outcomes = crate::run(executor.batch(calls).within(Arc::clone(&run)).run());
+    let outcomes = crate::run(executor.batch(calls).with_run(Arc::clone(&run)).run());
     let CallOutcome::Pending(pending) = &outcomes[0] else { panic!() };
     let address = |n| CallAddress {
         run: Some(run.id().clone()),
@@ -177,11 +184,11 @@ fn an_address_of_another_run_or_id_is_none() {
     ];
     for address in wrong {
         assert_eq!(
-            crate::now(executor.answer(&address, Ok("lost".into()))).unwrap_err(),
-            AnswerError::NotOpen(CallRef::Address(address))
+            crate::now(executor.submit_result(&address, Ok("lost".into()))).unwrap_err(),
+            OpenCallError::NotOpen(CallRef::Address(address))
         );
     }
-    assert!(crate::now(executor.answer(right, Ok("done".into()))).is_ok());
+    assert!(crate::now(executor.submit_result(right, Ok("done".into()))).is_ok());
 }
 
 // X08, I20: calls of no run, whose addresses differ by their serials alone.
@@ -195,10 +202,10 @@ fn an_address_from_before_a_restart_is_that_of_no_call_after_it() {
         let after = started();
         after.run(calls()).await;
         for old in before {
-            let refused = AnswerError::NotOpen((&old).into());
-            assert_eq!(after.answer(&old, Ok("late".into())).await.unwrap_err(), refused);
+            let refused = OpenCallError::NotOpen((&old).into());
+            assert_eq!(after.submit_result(&old, Ok("late".into())).await.unwrap_err(), refused);
             assert_eq!(after.resume([(&old, says(0))]).await.unwrap_err(), refused);
-            assert_eq!(after.forget(&old).await.unwrap_err(), refused);
+            assert_eq!(after.discard(&old).await.unwrap_err(), refused);
         }
         assert_eq!(after.open_calls().await.unwrap().len(), 2);
     });
@@ -213,7 +220,7 @@ fn a_call_is_not_answered_by_its_id_and_its_address_at_once() {
     let answers = [(CallRef::from("call_1"), says(1)), (CallRef::from(&address), says(2))];
     assert_eq!(
         crate::now(executor.resume(answers)).unwrap_err(),
-        AnswerError::AnsweredTwice(CallRef::Address(address.clone()))
+        OpenCallError::AnsweredTwice(CallRef::Address(address.clone()))
     );
     let batch = crate::now(executor.resume([(&address, says(3))])).unwrap();
     assert_eq!(texts(&crate::run(batch.run())), ["paid 0: 3"]);
@@ -223,7 +230,7 @@ fn a_call_is_not_answered_by_its_id_and_its_address_at_once() {
 fn a_message_names_a_few_of_many_addresses() {
     let executor = executor(|builder| builder);
     let at = addresses(&crate::run(executor.run(same(&["elsewhere"; 1000]))));
-    let message = crate::now(executor.forget("call_1")).unwrap_err().to_string();
+    let message = crate::now(executor.discard("call_1")).unwrap_err().to_string();
     let start = format!("1000 open calls have the id call_1; answer each by its address: {}, ", at[0]);
     assert!(message.starts_with(&start), "{message}");
     assert!(message.ends_with(&format!("{}, and 992 more", at[7])), "{message}");
@@ -244,7 +251,7 @@ fn a_call_keeps_its_address_while_it_is_open() {
         assert_eq!(open(&executor), at);
         let batch = crate::now(executor.resume([(&at[2], says("last")), (&at[1], says("own"))])).unwrap();
         let other = RunContext::new();
-        let resumed = crate::run(batch.within(other).run());
+        let resumed = crate::run(batch.with_run(other).run());
         assert_eq!(texts(&resumed), [r#"asked 1: "own""#, r#"paid 2: "last""#]);
         assert_eq!(open(&executor), at[..1]);
     }
@@ -278,27 +285,27 @@ fn the_idempotency_key_is_that_of_the_call_whenever_it_runs() {
     // Asked, answered, retried: all in one call.
     let executor = built(true);
     let run = Arc::new(RunContext::new());
-    let batch = executor.batch(one("noting", "{}")).within(Arc::clone(&run));
+    let batch = executor.batch(one("noting", "{}")).with_run(Arc::clone(&run));
     assert_eq!(texts(&crate::run(batch.run())), ["done"]);
     let first = taken();
     assert!(first.len() == 3 && all_equal(&first), "{first:?}");
     // Another call of the same run, which the model gave the same id.
-    let batch = executor.batch(one("noting", "{}")).within(Arc::clone(&run));
+    let batch = executor.batch(one("noting", "{}")).with_run(Arc::clone(&run));
     crate::run(batch.run());
     let second = taken();
     assert!(all_equal(&second) && second[0] != first[0]);
     // And one of an executor that was made for other tools.
     let derived = executor.with_tools(executor.tools().clone()).unwrap();
-    crate::run(derived.batch(one("noting", "{}")).within(run).run());
+    crate::run(derived.batch(one("noting", "{}")).with_run(run).run());
     let third = taken();
     assert!(third[0] != first[0] && third[0] != second[0]);
 
     // Open, and resumed in runs of their own.
     let executor = built(false);
-    crate::run(executor.batch(one("noting", "{}")).within(RunContext::new()).run());
+    crate::run(executor.batch(one("noting", "{}")).with_run(RunContext::new()).run());
     for _ in 0..2 {
         let batch = crate::now(answered(&executor, "0", says(1)));
-        crate::run(batch.within(RunContext::new()).run());
+        crate::run(batch.with_run(RunContext::new()).run());
     }
     let resumed = taken();
     assert!(crate::now(executor.open_calls()).unwrap().is_empty());

@@ -9,8 +9,10 @@ use tool_runtime::{
     definition::Permission,
     executor::ExecutorBuilder,
     hook::{Before, CallView},
-    open_calls::{AnswerError, OpenCall},
-    policy::{Approval, ApprovalRequest, CONFIRMATION_CALL, Cause, PermissionRequest, confirmation_answer},
+    open_calls::{OpenCall, OpenCallError},
+    policy::{
+        Approval, ApprovalCause, ApprovalRequest, CONFIRMATION_CALL, PermissionRequest, confirmation_answer,
+    },
     prelude::*,
     registry::RegistryBuilder,
 };
@@ -98,7 +100,7 @@ fn a_call_that_waits_for_a_person_is_answered_for_now_and_not_run() {
         let request = request(&outcomes[0]);
         assert_eq!(
             (request.cause, request.hint.as_str()),
-            (Cause::Confirmation, "May the tool pay be called?")
+            (ApprovalCause::Confirmation, "May the tool pay be called?")
         );
         executor.assert_told(["started 0", "asked 0", "finished 0"]);
         let [OpenCall::Confirmation(call, open)] = &executor.open_calls().await.unwrap()[..] else {
@@ -177,9 +179,9 @@ fn a_rejected_call_is_not_run_because_it_is_permitted_by_now() {
                 call.rewrite(json!({ "text": rewrites.get().to_string() }));
                 Ok(Before::Continue)
             }))
-            .ask_later(true));
+            .pending_approvals(true));
         let outcomes = executor.run(one("echo", r#"{"text":"a"}"#)).await;
-        assert_eq!(request(&outcomes[0]).cause, Cause::Permission);
+        assert_eq!(request(&outcomes[0]).cause, ApprovalCause::Permission);
         assert_eq!(texts(&resume(&executor, "0", no()).await), [r#"Denied: the "echo" call is rejected"#]);
         assert_eq!(counter.get(), 0);
     });
@@ -194,7 +196,7 @@ fn an_answer_counts_once() {
         executor.run(one("pay", PAY)).await;
         resume(&executor, "0", yes()).await;
         let error = executor.resume([("0", yes())]).await.unwrap_err();
-        assert_eq!(error, AnswerError::NotOpen("0".into()));
+        assert_eq!(error, OpenCallError::NotOpen("0".into()));
         assert_eq!(
             error.to_string(),
             "no call 0 is open: there was none of that id, or it was answered before"
@@ -217,7 +219,7 @@ fn an_answer_to_two_calls_of_one_id_counts_for_none() {
         let [one, other] = &addresses[..] else { panic!("{addresses:?}") };
         let message = format!("2 open calls have the id 0; answer each by its address: {one}, {other}");
         assert_eq!(refused.to_string(), message);
-        assert_eq!(refused, AnswerError::Ambiguous { id: "0".into(), addresses });
+        assert_eq!(refused, OpenCallError::Ambiguous { id: "0".into(), addresses });
         assert_eq!((counter.get(), executor.open_calls().await.unwrap().len()), (0, 2));
     });
 }
@@ -240,7 +242,7 @@ fn answers_that_do_not_fit_change_nothing() {
             "the call 1 does not wait for a person, and is answered by `answer`"
         );
         assert_eq!(refused(vec![("0", yes()), ("0", no())]), "the call 0 was answered twice at once");
-        let waits = executor.answer("0", Ok("paid".into())).await.unwrap_err();
+        let waits = executor.submit_result("0", Ok("paid".into())).await.unwrap_err();
         assert_eq!(waits.to_string(), "the call 0 waits for a person, and is answered by `resume`");
         assert_eq!(executor.open_calls().await.unwrap().len(), 2);
         resume(&executor, "0", yes()).await;
@@ -360,7 +362,7 @@ fn the_body_of_a_tool_may_ask_by_itself() {
             let text = "requires confirmation: Is this the right account?";
             assert_eq!(texts(&outcomes), [text]);
             let request = request(&outcomes[0]);
-            assert_eq!((request.cause, &request.payload), (Cause::Tool, &json!({ "amount": 7 })));
+            assert_eq!((request.cause, &request.payload), (ApprovalCause::Tool, &json!({ "amount": 7 })));
             executor.assert_told(["started 0", "asked 0", "finished 0"]);
             assert!(!tool_runtime::call::merged_actions(&outcomes).terminate);
             let text = texts(&resume(&executor, "0", answer).await).concat();
@@ -411,7 +413,7 @@ fn an_approver_answers_while_the_batch_waits() {
             (Approval::ApprovedWith(json!(3)), "paid 7, Some((true, Number(3)))", 1),
             (Approval::Rejected(String::new()), r#"Denied: the "pay" call is rejected"#, 0),
             (Approval::Rejected("too much".into()), r#"Denied: the "pay" call is rejected: too much"#, 0),
-            (Approval::Later, ASKED, 0),
+            (Approval::Pending, ASKED, 0),
         ];
         for (approval, text, runs) in cases {
             let said = approval.clone();
@@ -425,7 +427,10 @@ fn an_approver_answers_while_the_batch_waits() {
             assert_eq!(counter.get(), runs);
             // Asked about once, whoever answers.
             executor.assert_told(["started 0", "asked 0", "finished 0"]);
-            assert_eq!(executor.open_calls().await.unwrap().len(), usize::from(approval == Approval::Later));
+            assert_eq!(
+                executor.open_calls().await.unwrap().len(),
+                usize::from(approval == Approval::Pending)
+            );
         }
     });
 }
@@ -459,10 +464,13 @@ fn a_permission_is_asked_before_a_confirmation() {
         };
         let ran = "paid 7, Some((true, Null))".to_owned();
         let question = "May the tool pay be called?".to_owned();
-        assert_eq!(says(Permission::Allow).await, (ran.clone(), vec![(Cause::Confirmation, question)]));
+        assert_eq!(
+            says(Permission::Allow).await,
+            (ran.clone(), vec![(ApprovalCause::Confirmation, question)])
+        );
         assert_eq!(
             says(Permission::ask("costly")).await,
-            (ran, vec![(Cause::Permission, "costly".to_owned())])
+            (ran, vec![(ApprovalCause::Permission, "costly".to_owned())])
         );
         assert_eq!(says(Permission::deny("no")).await, ("Denied: no".to_owned(), vec![]));
     });
@@ -475,10 +483,10 @@ fn a_permission_that_asks_may_wait_like_a_confirmation() {
         let counter = Counter::default();
         let executor = way.of(building(Registry::builder().tool::<echo>().provide(counter.clone()))
             .permission(|_: &PermissionRequest<'_>| Permission::ask("may it?"))
-            .ask_later(true));
+            .pending_approvals(true));
         let outcomes = executor.run(one("echo", r#"{"text":"a"}"#)).await;
         assert_eq!(texts(&outcomes), ["requires confirmation: may it?"]);
-        assert_eq!(request(&outcomes[0]).cause, Cause::Permission);
+        assert_eq!(request(&outcomes[0]).cause, ApprovalCause::Permission);
         assert_eq!(texts(&resume(&executor, "0", yes()).await), ["a"]);
         assert_eq!(counter.get(), 1);
     });

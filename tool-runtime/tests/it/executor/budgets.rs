@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tool_runtime::{
     ErrorKind, RunContext, ToolCall,
-    context::{Budget, Spent},
+    context::{Budget, BudgetUsage},
     dialect::Usage,
     policy::RetryPolicy,
     prelude::*,
@@ -34,7 +34,7 @@ fn tools(counter: &Counter) -> tool_runtime::registry::RegistryBuilder {
 async fn child(counter: &Counter, cx: &ToolContext) -> Result<Vec<String>, ToolError> {
     let executor = super::executor(tools(counter));
     let run = cx.child_run("child")?.with_budget(Budget { calls: Some(2), ..Budget::default() });
-    let outcomes = executor.batch(calls(&["counted"; 3])).within(run).run().await;
+    let outcomes = executor.batch(calls(&["counted"; 3])).with_run(run).run().await;
     Ok(texts(&outcomes))
 }
 
@@ -53,17 +53,17 @@ fn a_call_above_the_budget_is_answered_and_not_run() {
         // Calls that do not fit, or are of no tool, cost nothing.
         let mut asked = calls(&["counted", "nope", "counted"]);
         asked.push(ToolCall::new("counted", r#"{"a":1}"#).with_id("3"));
-        let first = executor.drive(executor.batch(asked).within(Arc::clone(&run))).await;
+        let first = executor.drive(executor.batch(asked).with_run(Arc::clone(&run))).await;
         assert_eq!(texts(&first)[0], "1");
         assert_eq!((counter.get(), run.spent().calls), (2, 2));
         let asked = calls(&["counted", "counted", "counted"]);
-        let outcomes = executor.drive(executor.batch(asked).within(Arc::clone(&run))).await;
+        let outcomes = executor.drive(executor.batch(asked).with_run(Arc::clone(&run))).await;
         assert_eq!(texts(&outcomes), ["3", OVER, OVER]);
         let error = outcomes[1].result().unwrap().outcome.as_ref().unwrap_err();
         assert_eq!((error.kind(), error.kind().name()), (ErrorKind::OverBudget, "over_budget"));
         assert_eq!((counter.get(), run.spent().calls), (3, 3));
         // Another run has none.
-        let other = executor.drive(executor.batch(calls(&["counted"])).within(RunContext::new())).await;
+        let other = executor.drive(executor.batch(calls(&["counted"])).with_run(RunContext::new())).await;
         assert_eq!(texts(&other), ["4"]);
     });
 }
@@ -75,7 +75,7 @@ fn attempts_of_a_call_are_one_call_of_the_budget() {
         let executor = way.of(building(tools(&counter)).retry(RetryPolicy::new(AT_ONCE).any_tool()));
         let run = Arc::new(RunContext::new().with_budget(of_calls(1)));
         let outcomes =
-            executor.drive(executor.batch(calls(&["busy", "busy"])).within(Arc::clone(&run))).await;
+            executor.drive(executor.batch(calls(&["busy", "busy"])).with_run(Arc::clone(&run))).await;
         let over = "Over budget: the run may make 1 call. Nothing was executed.";
         assert_eq!(texts(&outcomes), ["busy", over]);
         assert_eq!((counter.get(), run.spent().calls), (3, 1));
@@ -89,12 +89,12 @@ fn a_run_below_uses_the_budget_of_the_run_above_and_its_own() {
         let executor = way.executor(tools(&counter));
         // Three calls: that of the child, and the two that its own budget has.
         let run = Arc::new(RunContext::new().with_budget(of_calls(4)));
-        let outcomes = executor.drive(executor.batch(calls(&["child"])).within(Arc::clone(&run))).await;
+        let outcomes = executor.drive(executor.batch(calls(&["child"])).with_run(Arc::clone(&run))).await;
         let own = "Over budget: the run may make 2 calls. Nothing was executed.";
         assert_eq!(texts(&outcomes), [json!(["1", "2", own]).to_string()]);
         assert_eq!((run.spent().calls, counter.get()), (3, 2));
         // One is left: that of the child itself.
-        let outcomes = executor.drive(executor.batch(calls(&["child"])).within(Arc::clone(&run))).await;
+        let outcomes = executor.drive(executor.batch(calls(&["child"])).with_run(Arc::clone(&run))).await;
         let above = "Over budget: the run may make 4 calls. Nothing was executed.";
         assert_eq!(texts(&outcomes), [json!([above, above, above]).to_string()]);
         assert_eq!((run.spent().calls, counter.get()), (4, 2));
@@ -110,7 +110,7 @@ fn nobody_is_asked_about_a_call_for_which_the_budget_has_no_room() {
     each_way(async |way| {
         let executor = way.executor(Registry::builder().tool::<confirmed>());
         let run = RunContext::new().with_budget(of_calls(0));
-        let outcomes = executor.drive(executor.batch(calls(&["confirmed"])).within(run)).await;
+        let outcomes = executor.drive(executor.batch(calls(&["confirmed"])).with_run(run)).await;
         assert_eq!(texts(&outcomes), ["Over budget: the run may make 0 calls. Nothing was executed."]);
         assert!(executor.open_calls().await.unwrap().is_empty());
     });
@@ -142,7 +142,7 @@ fn rounds_and_tokens_are_counted_by_the_loop_for_all_runs_above() {
     // Without a budget nothing is counted.
     let free = RunContext::new();
     free.count_round().and_then(|()| free.count_tokens(7_u64)).and_then(|()| free.count_call()).unwrap();
-    assert_eq!(free.spent(), Spent::default());
+    assert_eq!(free.spent(), BudgetUsage::default());
     // A run that was stopped sends no request.
     free.stop(ToolError::stop("enough"));
     assert_eq!(free.count_round().unwrap_err().kind(), ErrorKind::Stopped);
@@ -179,7 +179,7 @@ fn a_run_that_is_nested_too_deeply_without_a_call_runs_nothing() {
         let too_deep = below.child("b");
         let message = "a run below this run would be on level 2, and 1 are allowed";
         assert_eq!(&*too_deep.count_round().unwrap_err().reason(), message);
-        let outcomes = executor.drive(executor.batch(calls(&["counted"])).within(too_deep)).await;
+        let outcomes = executor.drive(executor.batch(calls(&["counted"])).with_run(too_deep)).await;
         assert_eq!(texts(&outcomes), [format!("Skipped: the run was stopped: {message}")]);
         assert_eq!(counter.get(), 0);
     });

@@ -113,7 +113,7 @@ fn ruled(rule: Rule, name: &str, arguments: &str) -> String {
 // F20, I01: an alias is no way around a rule.
 #[test]
 fn an_alias_is_judged_by_the_name_that_it_stands_for() {
-    let rule = || Rule::deny("read").at("/path", "/etc/*").because("no");
+    let rule = || Rule::deny("read").at("/path", "/etc/*").reason("no");
     for arguments in
         [r#"{"path":"/etc/shadow"}"#, r#"{"file":"/etc/shadow"}"#, r#"{"file":"/etc/\u0073hadow"}"#]
     {
@@ -133,7 +133,7 @@ fn an_alias_is_judged_wherever_it_stands() {
         ("/target/url", r#"{"path":"b","target":{"kind":"remote","address":"/etc/a"}}"#),
     ];
     for (pointer, arguments) in denied {
-        let rule = Rule::deny("collect").at(pointer, "/etc/*").because("no");
+        let rule = Rule::deny("collect").at(pointer, "/etc/*").reason("no");
         assert_eq!(ruled(rule, "collect", arguments), "Denied: no", "{arguments}");
     }
 }
@@ -142,7 +142,7 @@ fn an_alias_is_judged_wherever_it_stands() {
 #[test]
 fn a_number_is_judged_by_its_value_however_it_is_written() {
     for amount in ["100", "100.0", "1e2", "1E+2", "1000e-1", "100.000"] {
-        let rule = Rule::deny("pay").at("/amount", "100").because("no");
+        let rule = Rule::deny("pay").at("/amount", "100").reason("no");
         assert_eq!(ruled(rule, "pay", &format!(r#"{{"amount":{amount}}}"#)), "Denied: no", "{amount}");
     }
     assert_eq!(ruled(Rule::deny("pay").at("/amount", "100"), "pay", r#"{"amount":1e3}"#), "1000");
@@ -317,7 +317,7 @@ fn a_default_is_a_part_of_the_call() {
     let tools = Registry::builder().tool::<list>().build().unwrap();
     let schema = tools.definitions()[0].input_schema().as_value().to_string();
     assert!(!schema.contains("x-tool"), "{schema}");
-    let rules = Rules::new([Rule::deny("list").at("/path", "/etc*").because("no")]);
+    let rules = Rules::new([Rule::deny("list").at("/path", "/etc*").reason("no")]);
     let executor = building(Registry::builder().tool::<list>()).rules(rules).build().unwrap();
     assert_eq!(super::texts(&crate::run(executor.run(one("list", "{}")))), ["Denied: no"]);
 }

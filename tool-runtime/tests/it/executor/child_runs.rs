@@ -77,7 +77,7 @@ fn a_run_below_a_call_has_what_its_own_run_has_and_knows_its_call() {
         run.set("attempts", 3_u32);
         let calls =
             vec![ToolCall::new("descend", "{}").with_id("0"), ToolCall::new("descend", "{}").with_id("1")];
-        let outcomes = executor.drive(executor.batch(calls).within(run)).await;
+        let outcomes = executor.drive(executor.batch(calls).with_run(run)).await;
         for (id, outcome) in ["0", "1"].into_iter().zip(&outcomes) {
             let expected = json!({
                 "of": ["shop", "u-7", "s-1", "root.researcher", null],
@@ -113,7 +113,7 @@ async fn nest(cx: &ToolContext, to: &Nesting, levels: usize) -> Result<String, T
     let run = cx.child_run("inner")?;
     let executor = to.executor.get().expect("it is set before it runs");
     let call = ToolCall::new("nest", json!({ "levels": levels - 1 }));
-    let outcomes = executor.batch(vec![call]).within(run).run().await;
+    let outcomes = executor.batch(vec![call]).with_run(run).run().await;
     Ok(texts(&outcomes).concat())
 }
 
@@ -137,7 +137,7 @@ fn cancel_a_hundred_nested_runs() {
             nesting.arrived.acquire().await.expect("it is never closed").forget();
             stop.cancel();
         };
-        let (outcomes, ()) = join(executor.drive(executor.batch(vec![call]).within(run)), stopping).await;
+        let (outcomes, ()) = join(executor.drive(executor.batch(vec![call]).with_run(run)), stopping).await;
         assert_eq!(texts(&outcomes), ["Cancelled"]);
         assert_eq!(nesting.deepest.load(Ordering::Relaxed), 100);
         executor.events();
@@ -153,7 +153,7 @@ fn runs_that_nest_too_deeply_are_an_error_of_the_call() {
         assert!(nesting.executor.set(executor.clone()).is_ok());
         for (run, most) in [(RunContext::new(), 16), (RunContext::new().with_max_depth(2), 2)] {
             let call = ToolCall::new("nest", json!({ "levels": 100 }));
-            let outcomes = executor.drive(executor.batch(vec![call]).within(run)).await;
+            let outcomes = executor.drive(executor.batch(vec![call]).with_run(run)).await;
             let expected = format!(
                 "Tool unavailable: a run below this call would be on level {}, and {most} are allowed",
                 most + 1
@@ -182,14 +182,14 @@ async fn delegate(cx: &ToolContext, to: &Inner, depth: usize) -> Result<String, 
         0 => ToolCall::new("wave", "{}"),
         _ => ToolCall::new("delegate", json!({ "depth": depth - 1 })),
     };
-    let outcomes = to.0.batch(vec![call.with_id(format!("{depth}-inner"))]).within(run).run().await;
+    let outcomes = to.0.batch(vec![call.with_id(format!("{depth}-inner"))]).with_run(run).run().await;
     Ok(texts(&outcomes).concat())
 }
 
 /// Calls of `delegate` in a run of the agent `root`.
 fn delegating(executor: &Observed, depth: usize) -> Batch {
     let call = ToolCall::new("delegate", json!({ "depth": depth })).with_id("0");
-    executor.batch(vec![call]).within(RunContext::new().with_agent("root").with_id("r-1"))
+    executor.batch(vec![call]).with_run(RunContext::new().with_agent("root").with_id("r-1"))
 }
 
 // Q23
@@ -226,7 +226,7 @@ fn who_hears_of_a_call_hears_of_each_event_below_it_once() {
         // The same executor on each level: its listeners hear of all levels through the first one.
         let executor = nested(way);
         let call = ToolCall::new("again", json!({ "depth": 2, "last": "wave" })).with_id("2");
-        let batch = executor.batch(vec![call]).within(RunContext::new());
+        let batch = executor.batch(vec![call]).with_run(RunContext::new());
         assert_eq!(texts(&executor.drive(batch).await), ["o/"]);
         executor.assert_told([
             "started 2",
@@ -262,7 +262,7 @@ async fn again(cx: &ToolContext, to: &Lazy, depth: usize, last: String) -> Resul
         _ => ToolCall::new("again", json!({ "depth": depth, "last": last })),
     };
     let batch = executor.batch(vec![call.with_id(depth.to_string())]);
-    Ok(texts(&batch.within(cx.child_run("inner")?).run().await).concat())
+    Ok(texts(&batch.with_run(cx.child_run("inner")?).run().await).concat())
 }
 
 // H14, Q23
@@ -272,7 +272,7 @@ fn a_run_below_a_call_that_is_dropped_with_it_ends_within_it() {
         let (executor, stop) = (nested(way), CancellationToken::new());
         let run = RunContext::new().with_cancellation(stop.clone());
         let call = ToolCall::new("again", json!({ "depth": 1, "last": "hang" })).with_id("1");
-        let batch = executor.batch(vec![call]).within(run);
+        let batch = executor.batch(vec![call]).with_run(run);
         let mut running = std::pin::pin!(executor.drive(batch));
         assert!(futures_util::poll!(&mut running).is_pending());
         stop.cancel();
@@ -290,7 +290,7 @@ struct Left(Arc<Mutex<Option<Batch>>>);
 fn leave(cx: &ToolContext, to: &Lazy, left: &Left) -> Result<(), ToolError> {
     let executor = to.0.get().ok_or_else(|| ToolError::failed("no executor"))?;
     let batch = executor.batch(vec![ToolCall::new("wave", "{}").with_id("1")]);
-    *left.0.lock().unwrap() = Some(batch.within(cx.child_run("inner")?));
+    *left.0.lock().unwrap() = Some(batch.with_run(cx.child_run("inner")?));
     Ok(())
 }
 
@@ -335,7 +335,7 @@ fn a_run_below_a_call_that_is_dropped_while_the_reader_is_behind_ends_all_the_sa
     #[tool(register = false)]
     async fn give_up(cx: &ToolContext, to: &Inner, began: &Began) -> Result<&'static str, ToolError> {
         let batch =
-            to.0.batch(vec![ToolCall::new("begin", "{}").with_id("1")]).within(cx.child_run("inner")?);
+            to.0.batch(vec![ToolCall::new("begin", "{}").with_id("1")]).with_run(cx.child_run("inner")?);
         let (running, begun) = (std::pin::pin!(batch.run()), std::pin::pin!(began.0.notified()));
         let _ = futures_util::future::select(running, begun).await;
         Ok("gave up")

@@ -7,10 +7,10 @@ use std::sync::{
 
 use tool_runtime::{
     Executor, RunContext, Tool, ToolBuilder, ToolDefinition, ToolName, Toolbox,
-    definition::{Answers, Confirmation, Metadata, Permission, Prepared},
+    definition::{Checks, Confirmation, Metadata, Permission, Prepared},
     executor::ExecutionStrategy,
     prelude::*,
-    registry::{Claim, Problem},
+    registry::{Check, Problem},
     schema::{Arguments, InputSchema},
     toolbox::Notice,
     toolset::{NamedTools, ToolSetExt},
@@ -22,13 +22,13 @@ use super::{Counter, On, building, executor, one, registry, texts, told};
 struct ByHand {
     definition: ToolDefinition,
     ran: Counter,
-    says: Answers,
+    says: Checks,
     /// Whether calls in fact answer what `says` promises.
     answering: Arc<AtomicBool>,
 }
 
 impl ByHand {
-    fn new(metadata: Metadata, says: Answers) -> Self {
+    fn new(metadata: Metadata, says: Checks) -> Self {
         let schema = InputSchema::new(json!({ "type": "object" })).unwrap();
         let name = ToolName::new("wipe").unwrap();
         let definition = ToolDefinition::new(name, "Wipes the disk.", schema).with_metadata(metadata);
@@ -56,7 +56,7 @@ impl Tool for ByHand {
         })
     }
 
-    fn answers(&self) -> Answers {
+    fn checks(&self) -> Checks {
         self.says
     }
 }
@@ -69,8 +69,8 @@ fn sometimes() -> Metadata {
     Metadata { confirmation: Confirmation::Sometimes, ..Metadata::default() }
 }
 
-fn claims() -> [(Metadata, Claim); 2] {
-    [(permitted(), Claim::Permission), (sometimes(), Claim::Confirmation)]
+fn claims() -> [(Metadata, Check); 2] {
+    [(permitted(), Check::Permission), (sometimes(), Check::Confirmation)]
 }
 
 #[tool_args]
@@ -78,12 +78,12 @@ struct Nothing {}
 
 fn closure(metadata: Metadata) -> impl Tool {
     let builder = ToolBuilder::new("wipe").description("Wipes the disk.").metadata(metadata);
-    builder.must(|_: Nothing, _| async { Ok::<_, ToolError>("wiped") })
+    builder.expect_handler(|_: Nothing, _| async { Ok::<_, ToolError>("wiped") })
 }
 
-fn unanswered(problems: &[Problem]) -> Vec<Claim> {
+fn unanswered(problems: &[Problem]) -> Vec<Check> {
     let claim = |problem: &Problem| match problem {
-        Problem::Unanswered { tool, claim, .. } if tool == "wipe" => *claim,
+        Problem::MissingCheck { tool, check, .. } if tool == "wipe" => *check,
         other => panic!("{other}"),
     };
     problems.iter().map(claim).collect()
@@ -93,17 +93,17 @@ fn unanswered(problems: &[Problem]) -> Vec<Claim> {
 #[test]
 fn a_claim_that_no_call_answers_is_an_error_of_the_build() {
     for (metadata, claim) in claims() {
-        let by_hand = Registry::builder().add(ByHand::new(metadata.clone(), Answers::NONE)).build();
+        let by_hand = Registry::builder().add(ByHand::new(metadata.clone(), Checks::NONE)).build();
         let closure = Registry::builder().add(closure(metadata)).build();
         for refused in [by_hand.unwrap_err(), closure.unwrap_err()] {
             assert_eq!(unanswered(refused.problems()), [claim]);
         }
     }
     let both = Metadata { confirmation: Confirmation::Sometimes, ..permitted() };
-    let refused = Registry::builder().add(ByHand::new(both, Answers::NONE)).build().unwrap_err();
-    assert_eq!(unanswered(refused.problems()), [Claim::Permission, Claim::Confirmation]);
+    let refused = Registry::builder().add(ByHand::new(both, Checks::NONE)).build().unwrap_err();
+    assert_eq!(unanswered(refused.problems()), [Check::Permission, Check::Confirmation]);
     assert!(refused.to_string().contains(
-        "tool `wipe` claims `permission: true`, and its calls do not answer; implement `Tool::answers` and use \
+        "tool `wipe` claims `permission: true`, and its calls do not answer; implement `Tool::checks` and use \
          `Prepared::with_permission`, or remove the claim"
     ));
 }
@@ -113,7 +113,7 @@ fn a_claim_that_no_call_answers_is_an_error_of_the_build() {
 fn a_toolbox_takes_no_tool_whose_claim_is_not_answered() {
     for (metadata, claim) in claims() {
         let toolbox = Toolbox::new();
-        let tool = || ByHand::new(metadata.clone(), Answers::NONE);
+        let tool = || ByHand::new(metadata.clone(), Checks::NONE);
         assert_eq!(unanswered(toolbox.add(tool()).unwrap_err().problems()), [claim]);
         assert_eq!(unanswered(toolbox.replace(tool()).unwrap_err().problems()), [claim]);
         let tools: [Arc<dyn Tool>; 1] = [Arc::new(tool())];
@@ -127,7 +127,7 @@ fn a_toolbox_takes_no_tool_whose_claim_is_not_answered() {
 #[test]
 fn a_listed_tool_whose_claim_is_not_answered_is_kept_out_with_a_notice() {
     for (metadata, claim) in claims() {
-        let wipe: Arc<dyn Tool> = Arc::new(ByHand::new(metadata, Answers::NONE));
+        let wipe: Arc<dyn Tool> = Arc::new(ByHand::new(metadata, Checks::NONE));
         let harmless: Arc<dyn Tool> = Arc::new(harmless());
         let toolbox = Toolbox::new();
         // A wrapper answers for itself, and not in the place of a tool.
@@ -138,7 +138,7 @@ fn a_listed_tool_whose_claim_is_not_answered_is_kept_out_with_a_notice() {
         assert_eq!(names, ["disk__harmless"]);
         let [Notice::Unusable { problem, .. }] = snapshot.notices() else { panic!() };
         assert!(
-            matches!(problem, Problem::Unanswered { tool, claim: c, .. } if tool == "disk__wipe" && *c == claim)
+            matches!(problem, Problem::MissingCheck { tool, check: c, .. } if tool == "disk__wipe" && *c == claim)
         );
     }
 }
@@ -146,7 +146,7 @@ fn a_listed_tool_whose_claim_is_not_answered_is_kept_out_with_a_notice() {
 fn harmless() -> impl Tool {
     ToolBuilder::new("harmless")
         .description("Does nothing.")
-        .must(|_: Nothing, _| async { Ok::<_, ToolError>("nothing") })
+        .expect_handler(|_: Nothing, _| async { Ok::<_, ToolError>("nothing") })
 }
 
 // I23: a wrapper's own answer is an answer.
@@ -157,16 +157,17 @@ fn a_wrapper_answers_for_a_tool_that_claims_nothing() {
         x: u8,
     }
     let tool = ToolBuilder::new("harmless").description("Does nothing.");
-    let listed: Arc<dyn Tool> = Arc::new(tool.must(|it: Counted, _| async move { Ok::<_, ToolError>(it.x) }));
+    let listed: Arc<dyn Tool> =
+        Arc::new(tool.expect_handler(|it: Counted, _| async move { Ok::<_, ToolError>(it.x) }));
     let toolbox = Toolbox::new();
     toolbox
         .add_toolset(NamedTools::new("set", [listed]).confirmed(|_, arguments| arguments["x"] == 1))
         .unwrap();
     let tools = crate::run(toolbox.snapshot(&RunContext::new())).unwrap().into_tools();
     let wrapped = tools.get("harmless").unwrap();
-    assert_eq!(wrapped.answers(), Answers { confirmation: true, permission: false });
+    assert_eq!(wrapped.checks(), Checks { confirmation: true, permission: false });
     let wants = |arguments: &'static str| {
-        let cx = tools.context_of("harmless").unwrap();
+        let cx = tools.context_for("harmless").unwrap();
         wrapped.prepare(arguments.into()).unwrap().wants_confirmation(&cx).unwrap()
     };
     assert_eq!((wants(r#"{"x":0}"#), wants(r#"{"x":1}"#)), (Some(false), Some(true)));
@@ -176,11 +177,11 @@ fn a_wrapper_answers_for_a_tool_that_claims_nothing() {
 #[test]
 fn a_claim_that_needs_no_answer_is_no_problem() {
     let always = Metadata { confirmation: Confirmation::Always, ..Metadata::default() };
-    let tools = Registry::builder().add(ByHand::new(always, Answers::NONE)).build().unwrap();
+    let tools = Registry::builder().add(ByHand::new(always, Checks::NONE)).build().unwrap();
     let outcomes = crate::run(Executor::new(tools).run(one("wipe", "{}")));
     assert_eq!(texts(&outcomes), ["requires confirmation: May the tool wipe be called?"]);
     let declared = ToolBuilder::new("wipe").metadata(permitted());
-    let declared = declared.input_schema(InputSchema::new(json!({ "type": "object" })).unwrap()).declare();
+    let declared = declared.input_schema(InputSchema::new(json!({ "type": "object" })).unwrap()).external();
     assert!(Registry::builder().add(declared.unwrap()).build().is_ok());
 }
 
@@ -193,7 +194,7 @@ fn a_call_that_does_not_answer_is_refused() {
         claims().into_iter().flat_map(|claim| strategies.map(|it| (claim.clone(), it)))
     {
         for is_watched in [false, true] {
-            let tool = ByHand::new(metadata.clone(), Answers::ALL);
+            let tool = ByHand::new(metadata.clone(), Checks::ALL);
             let (ran, answering) = (tool.ran.clone(), Arc::clone(&tool.answering));
             let mut building = building(Registry::builder().add(tool)).strategy(strategy);
             if is_watched {
@@ -203,7 +204,7 @@ fn a_call_that_does_not_answer_is_refused() {
             answering.store(false, Ordering::SeqCst);
             let mut listener = is_watched.then(|| executor.subscribe());
             let outcomes = crate::run(executor.run(one("wipe", r#"{"harmless":true}"#)));
-            let claim = if claim == Claim::Permission { "permission" } else { "confirmation" };
+            let claim = if claim == Check::Permission { "permission" } else { "confirmation" };
             let refused =
                 format!("Denied: the tool claims a {claim} check, and does not answer for this call");
             assert_eq!(texts(&outcomes), [refused]);
@@ -219,8 +220,8 @@ fn a_call_that_does_not_answer_is_refused() {
 #[test]
 fn a_tool_by_hand_answers_from_its_arguments_and_its_context() {
     let run = |metadata: Metadata, arguments: &str, user: &str| {
-        let executor = executor(Registry::builder().add(ByHand::new(metadata, Answers::ALL)));
-        let batch = executor.batch(one("wipe", arguments)).within(RunContext::new().with_user(user));
+        let executor = executor(Registry::builder().add(ByHand::new(metadata, Checks::ALL)));
+        let batch = executor.batch(one("wipe", arguments)).with_run(RunContext::new().with_user(user));
         texts(&crate::run(batch.run())).concat()
     };
     assert_eq!(run(permitted(), "{}", "guest"), "Denied: not yours");
@@ -243,7 +244,7 @@ fn no_answer_takes_back_another_one() {
         Permission::deny("shut")
     }
     let tools = registry(Registry::builder().tool::<vault>());
-    let cx = tools.context_of("vault").unwrap();
+    let cx = tools.context_for("vault").unwrap();
     let call = || tools.get("vault").unwrap().prepare(Arguments::from("{}")).unwrap();
     let softened = call().with_confirmation(|_| Ok(false)).with_permission(|_| Ok(Permission::Allow));
     assert_eq!(softened.wants_confirmation(&cx).unwrap(), Some(true));

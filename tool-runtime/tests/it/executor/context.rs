@@ -90,7 +90,7 @@ fn a_call_knows_its_client_and_its_session_where_there_is_one() {
         // A run below serves the same client.
         for run in [run.child("researcher"), run] {
             let call = ToolCall::new("describe", "{}").with_meta(map(json!({ "progressToken": 7 })));
-            let outcomes = executor.drive(executor.batch(vec![call]).within(run)).await;
+            let outcomes = executor.drive(executor.batch(vec![call]).with_run(run)).await;
             let expected = json!(["s-1", "editor", "The Editor", { "sampling": {} }, { "progressToken": 7 }]);
             assert_eq!(texts(&outcomes), [expected.to_string()]);
         }
@@ -233,7 +233,7 @@ fn a_tool_knows_the_run_that_it_belongs_to() {
         .with_meta(map(json!({ "k": 1 })))
         .with_state(map(json!({ "n": 2 })));
     let executor = executor(Registry::builder().tool::<identity>());
-    let outcomes = crate::run(executor.batch(calls(&["identity"])).within(run).run());
+    let outcomes = crate::run(executor.batch(calls(&["identity"])).with_run(run).run());
     assert_eq!(
         outcomes[0].result().unwrap().structured(),
         Some(json!([
@@ -286,7 +286,7 @@ fn a_value_of_the_run_is_found_by_its_key_and_type() {
     }
     let executor = executor(Registry::builder().tool::<count>());
     let run = Arc::new(RunContext::new());
-    let batch = || executor.batch(calls(&["count"])).within(Arc::clone(&run)).run();
+    let batch = || executor.batch(calls(&["count"])).with_run(Arc::clone(&run)).run();
     assert_eq!(texts(&crate::run(batch())), ["1"]);
     assert_eq!(texts(&crate::run(batch())), ["2"]);
     assert_eq!(run.value::<u32>("count").as_deref(), Some(&2));
@@ -312,7 +312,7 @@ fn a_value_of_the_run_comes_before_that_of_the_program() {
     let executor = building(Registry::builder().tool::<whose>().provide(UserToken("program")));
     let executor = executor.hook(hook).build().unwrap();
     let run = RunContext::new().provide(UserToken("run"));
-    assert_eq!(texts(&crate::run(executor.batch(calls(&["whose"])).within(run).run())), ["run"]);
+    assert_eq!(texts(&crate::run(executor.batch(calls(&["whose"])).with_run(run).run())), ["run"]);
     assert_eq!(texts(&crate::run(executor.run(calls(&["whose"])))), ["program"]);
     assert_eq!(timeline.all(), ["run", "program"]);
 }
@@ -325,13 +325,13 @@ fn a_value_that_the_run_should_bring_and_does_not_is_an_error_of_the_call() {
     fn whose(token: &UserToken) -> &'static str {
         token.0
     }
-    let executor = executor(Registry::builder().tool::<whose>().per_run::<UserToken>());
+    let executor = executor(Registry::builder().tool::<whose>().provide_per_run::<UserToken>());
     let outcomes = crate::run(executor.run(calls(&["whose"])));
     let text = outcomes[0].result().unwrap().text().into_owned();
     assert!(text.starts_with("Tool unavailable: no value of type `"), "{text}");
     assert!(text.ends_with("UserToken` was provided"), "{text}");
     let run = RunContext::new().provide(UserToken("run"));
-    assert_eq!(texts(&crate::run(executor.batch(calls(&["whose"])).within(run).run())), ["run"]);
+    assert_eq!(texts(&crate::run(executor.batch(calls(&["whose"])).with_run(run).run())), ["run"]);
 }
 
 // C15, C16

@@ -228,9 +228,9 @@ fn a_tool_made_of_a_closure_sees_its_deadline() {
         };
         let retry = Retry { attempts: 2, ..Retry::DEFAULT };
         let metadata = Metadata { retry: Some(retry), ..Metadata::default() };
-        let again = ToolBuilder::new("again").metadata(metadata).must(look);
+        let again = ToolBuilder::new("again").metadata(metadata).expect_handler(look);
         let executor =
-            within(way, 3, Registry::builder().add(ToolBuilder::new("look").must(look)).add(again));
+            within(way, 3, Registry::builder().add(ToolBuilder::new("look").expect_handler(look)).add(again));
         assert_eq!(texts(&executor.run(calls(&["look", "again"])).await), ["Some(3s)", "Some(3s)"]);
     });
 }

@@ -71,7 +71,7 @@ impl Test {
 
     /// Leaves a body behind.
     async fn leave(&self, executor: &Executor) -> Vec<CallOutcome> {
-        let batch = executor.batch(calls(&["stuck"])).within(Arc::clone(&self.run));
+        let batch = executor.batch(calls(&["stuck"])).with_run(Arc::clone(&self.run));
         let stopped = async {
             self.begun().await;
             self.stop.cancel();
@@ -159,7 +159,7 @@ fn bodies_that_are_waited_for_and_bodies_that_are_left_behind_hold_no_more_threa
     super::on_both_runtimes(async || {
         let (builder, test) = test();
         let executor = builder.max_detached(2).build().unwrap();
-        let batch = executor.batch(calls(&["stuck"; 40])).within(Arc::clone(&test.run));
+        let batch = executor.batch(calls(&["stuck"; 40])).with_run(Arc::clone(&test.run));
         let stopped = async {
             test.begun().await;
             test.begun().await;
@@ -177,7 +177,7 @@ fn sixty_four_bodies_may_be_left_behind_by_default() {
     crate::run(async {
         let (builder, test) = test();
         let executor = builder.build().unwrap();
-        let batch = executor.batch(calls(&["stuck"; 66])).within(Arc::clone(&test.run));
+        let batch = executor.batch(calls(&["stuck"; 66])).with_run(Arc::clone(&test.run));
         let stopped = async {
             for _ in 0..64 {
                 test.begun().await;
@@ -220,7 +220,7 @@ fn a_body_that_waits_is_refused_when_all_permits_are_with_bodies_that_are_left_b
             let stopped = async { test.stop.cancel() };
             texts(&join(waiting, stopped).await.0)
         };
-        let left = executor.batch(calls(&["stuck"])).within(Arc::clone(&test.run)).run();
+        let left = executor.batch(calls(&["stuck"])).with_run(Arc::clone(&test.run)).run();
         let (outcomes, waited) = join(left, waits).await;
         assert_eq!(texts(&outcomes), ["Cancelled"]);
         assert!(waited[0].starts_with("Tool unavailable: as many calls as may (1)"), "{waited:?}");

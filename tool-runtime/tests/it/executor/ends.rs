@@ -103,7 +103,7 @@ fn a_batch_that_is_stopped_by_a_body_begins_no_other_and_is_not_steered() {
         let batch = executor
             .batch(calls)
             .steering(&super::steered(move || asking.count() > 0))
-            .within(RunContext::new());
+            .with_run(RunContext::new());
         let outcomes = executor.drive(batch).await;
         assert_eq!(texts(&outcomes), ["stopped", "Cancelled", "Cancelled", "Cancelled"]);
         assert_eq!((ran.get(), asked.get()), (0, 0));
@@ -137,7 +137,7 @@ fn a_body_that_answers_its_cancellation_at_once_is_heard_beside_busy_ones_withou
         let tools = Registry::builder().tool::<busy>().tool::<super::obey>().provide(Counter::default());
         let executor = way.of(building(tools).grace_period(Duration::ZERO));
         let calls = calls(&["busy", "busy", "busy", "busy", "obey"]);
-        let outcomes = executor.drive(executor.batch(calls).within(RunContext::new())).await;
+        let outcomes = executor.drive(executor.batch(calls).with_run(RunContext::new())).await;
         assert_eq!(texts(&outcomes)[4], "stopped", "{way:?}");
     });
 }

@@ -56,7 +56,7 @@ fn a_call_that_is_left_to_the_caller_is_an_event_without_secrets() {
         let call = |id: &str| ToolCall::new("pay", json!({ "amount": 7, "pin": "4711" })).with_id(id);
         let echo = ToolCall::new("echo", r#"{"text":"a"}"#).with_id("1");
         let run = RunContext::new().with_agent("root");
-        let outcomes = executor.drive(executor.batch(vec![call("0"), echo, call("2")]).within(run)).await;
+        let outcomes = executor.drive(executor.batch(vec![call("0"), echo, call("2")]).with_run(run)).await;
         assert_eq!(texts(&outcomes), ["-", "a", "-"]);
         let Some(events) = executor.events() else { return };
         let told: Vec<_> = events.iter().map(short).collect();
@@ -91,7 +91,7 @@ fn meta_of_a_result_is_written_beside_it_and_absent_where_there_is_none() {
             let outcomes = executor.run(vec![ToolCall::new("tagged", json!({ "tag": tag }))]).await;
             let result = outcomes[0].result().unwrap();
             assert_eq!(json!(result.meta()), expected);
-            let bound = Dialect::mcp().bind(executor.tools());
+            let bound = Dialect::mcp().bind_tools(executor.tools());
             let wire = bound.results(std::slice::from_ref(result));
             for written in [&serde_json::to_value(result).unwrap(), &wire[0]] {
                 assert_eq!(written.get("_meta").is_some(), tag, "{written}");

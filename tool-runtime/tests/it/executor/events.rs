@@ -262,7 +262,7 @@ async fn reports_of_a_call_that_was_cut_off_are_lost() {
         };
         let mut listener = executor.subscribe();
         let run = Arc::new(tool_runtime::RunContext::new());
-        let mut batch = Box::pin(executor.batch(calls(&["lend"])).within(Arc::clone(&run)).run());
+        let mut batch = Box::pin(executor.batch(calls(&["lend"])).with_run(Arc::clone(&run)).run());
         assert!(futures_util::poll!(&mut batch).is_pending());
         let cx = cx.await.unwrap();
         cx.update("in time").await;
@@ -347,7 +347,7 @@ fn events_have_the_title_and_an_end_has_what_goes_on() {
     let executor = executor(Registry::builder().tool::<start>().tool::<ask>());
     let mut listener = executor.subscribe();
     crate::run(executor.run(calls(&["start", "ask", "none"])));
-    crate::now(executor.answer("0", Ok("done".into()))).unwrap();
+    crate::now(executor.submit_result("0", Ok("done".into()))).unwrap();
     let events = events(&mut listener);
     let titles: Vec<_> = events.iter().map(|event| (short(event), event.name(), event.title())).collect();
     for (what, name, title) in &titles {
@@ -481,7 +481,7 @@ fn reports_after_the_last_event_of_a_call_are_lost_and_no_hook_is_asked_about_th
             let executor = building(tools).hook(Seance(ghost, asked.clone())).build().unwrap();
             let mut listener = executor.subscribe();
             let run = Arc::new(tool_runtime::RunContext::new());
-            let mut batch = Box::pin(executor.batch(vec![haunting(hang)]).within(Arc::clone(&run)).run());
+            let mut batch = Box::pin(executor.batch(vec![haunting(hang)]).with_run(Arc::clone(&run)).run());
             if hang {
                 assert!(futures_util::poll!(&mut batch).is_pending());
                 run.cancellation().cancel();
@@ -540,7 +540,7 @@ fn who_begins_to_listen_while_a_batch_runs_hears_of_the_next_one() {
     let executor = late.0.get_or_init(|| executor);
     for expected in [&[][..], &["started 0", "updated 0", "progress 0", "finished 0"]] {
         crate::run(executor.run(calls(&["announce"])));
-        crate::now(executor.answer("0", Ok("done".into()))).unwrap();
+        crate::now(executor.submit_result("0", Ok("done".into()))).unwrap();
         assert_eq!(told(late.1.lock().unwrap().as_mut().unwrap()), expected);
     }
 }

@@ -101,7 +101,7 @@ fn begun() -> Begun {
 fn tools(begun: &Begun) -> RegistryBuilder {
     let tools = Registry::builder().tool::<tidy>().tool::<patient>().tool::<hasty>().tool::<looks>();
     let tools = tools.tool::<ignores>().tool::<limited>().tool::<items>().tool::<again>().tool::<echo>();
-    let closure = ToolBuilder::new("closure").must(|args: Seconds, cx: ToolContext| async move {
+    let closure = ToolBuilder::new("closure").expect_handler(|args: Seconds, cx: ToolContext| async move {
         cx.require::<Begun>()?.add_permits(1);
         cx.cancellation().cancelled().await;
         sleep(Duration::from_secs(args.seconds)).await;
@@ -119,7 +119,7 @@ struct Seconds {
 async fn cancelled(executor: Executor, begun: &Begun, call: &str, arguments: &str) -> (String, Duration) {
     let stop = CancellationToken::new();
     let run = RunContext::new().with_cancellation(stop.clone());
-    let batch = executor.batch(one(call, arguments)).within(run).run();
+    let batch = executor.batch(one(call, arguments)).with_run(run).run();
     let stopping = async {
         begun.acquire().await.unwrap().forget();
         // So that a tool that has begun is where it waits.
@@ -223,7 +223,7 @@ fn on_both_runtimes_a_body_answers_after_its_cancellation() {
         let tools = Registry::builder().tool::<ends>().provide(Arc::clone(&begun)).provide(end.clone());
         let executor = executor(tools);
         let run = RunContext::new().with_cancellation(stop.clone());
-        let batch = executor.batch(calls(&["ends"])).within(run).run();
+        let batch = executor.batch(calls(&["ends"])).with_run(run).run();
         let stopping = async {
             begun.acquire().await.unwrap().forget();
             stop.cancel();
@@ -253,7 +253,7 @@ fn where_no_timer_runs_a_cancelled_body_is_dropped_at_once() {
             begun.acquire().await.unwrap().forget();
             stop.cancel();
         };
-        let batch = executor.batch(calls(&["stays"])).within(run).run();
+        let batch = executor.batch(calls(&["stays"])).with_run(run).run();
         assert_eq!(texts(&join(batch, stopping).await.0), ["Cancelled"]);
     });
 }
@@ -265,7 +265,7 @@ async fn a_run_that_has_no_time_left_ends_the_grace_period() {
     let (executor, stop) = (executor(tools(&begun)), CancellationToken::new());
     let end = Instant::now() + Duration::from_secs(1);
     let run = RunContext::new().with_cancellation(stop.clone()).with_deadline(end.into_std());
-    let batch = executor.batch(one("tidy", TWO)).within(run).run();
+    let batch = executor.batch(one("tidy", TWO)).with_run(run).run();
     let stopping = async {
         begun.acquire().await.unwrap().forget();
         stop.cancel();
@@ -280,7 +280,7 @@ async fn a_run_that_has_no_time_left_ends_the_grace_period() {
 async fn outer(cx: &ToolContext, inner: &Executor) -> String {
     let _ = cx.is_cancelled();
     let run = cx.run().unwrap().child("inner");
-    let outcomes = inner.batch(one("tidy", r#"{"seconds":60}"#)).within(run).run().await;
+    let outcomes = inner.batch(one("tidy", r#"{"seconds":60}"#)).with_run(run).run().await;
     // There is time to clean up after it.
     sleep(Duration::from_millis(500)).await;
     format!("inner: {}", texts(&outcomes).concat())
@@ -309,7 +309,7 @@ async fn the_grace_period_of_a_batch_inside_of_a_body_ends_before_that_of_the_bo
 struct Hanging(&'static str);
 
 impl Hanging {
-    fn at<'a, T: Send + 'a>(&self, stage: &str, value: T) -> Running<'a, T> {
+    fn at<'a, T: Send + 'a>(&self, stage: &str, value: T) -> BoxFuture<'a, T> {
         let hangs = self.0 == stage;
         Box::pin(async move {
             if hangs {
@@ -341,7 +341,7 @@ async fn a_hook_that_hangs_ends_with_the_grace_period_of_a_cancelled_batch() {
             let run = RunContext::new().with_cancellation(stop.clone());
             let calls =
                 ["a", "b", "c"].map(|text| ToolCall::new("echo", json!({ "text": text }).to_string()));
-            let batch = executor.batch(calls.to_vec()).within(run).run();
+            let batch = executor.batch(calls.to_vec()).with_run(run).run();
             let stopping = async {
                 sleep(Duration::from_secs(60)).await;
                 stop.cancel();
@@ -428,7 +428,7 @@ async fn a_body_that_goes_on_after_an_answer_and_asks_for_no_token_is_dropped_at
         let executor = builder.build().unwrap();
         let start = Instant::now();
         let run = RunContext::new().with_cancellation(stop.clone());
-        let batch = executor.batch(calls(&["hangs"])).within(run).run();
+        let batch = executor.batch(calls(&["hangs"])).with_run(run).run();
         let stopping = async {
             begun.acquire().await.unwrap().forget();
             stop.cancel();

@@ -134,7 +134,7 @@ fn an_update_that_a_hook_keeps_back_is_not_shown() {
     let executor = building(tools).hook(Second(timeline.clone())).build().unwrap();
     let mut listener = executor.subscribe();
     let run = RunContext::new().with_user("u-7");
-    let outcomes = crate::run(executor.batch(one("report", "{}")).within(run).run());
+    let outcomes = crate::run(executor.batch(one("report", "{}")).with_run(run).run());
     assert_eq!(texts(&outcomes), ["reported"]);
     let view = "report 0 {} u-7";
     assert_eq!(timeline.all(), [view, "1\nof 3", view, view, "3\nof 3"]);
@@ -542,7 +542,7 @@ fn a_hook_sees_the_id_and_the_run_of_unknown_tools_too() {
     });
     let executor = building(Registry::builder().tool::<fail>()).hook(hook).build().unwrap();
     let run = RunContext::new().with_user("u-7");
-    crate::run(executor.batch(calls(&["unknown", "fail"])).within(run).run());
+    crate::run(executor.batch(calls(&["unknown", "fail"])).with_run(run).run());
     assert_eq!(timeline.all(), ["unknown 0 u-7", "fail 1 u-7"]);
 }
 

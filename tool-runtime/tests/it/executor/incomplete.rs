@@ -41,7 +41,7 @@ fn set(counter: &Counter) -> ExecutorBuilder {
 }
 
 fn cut(id: &str, name: &str, arguments: &str) -> ToolCall {
-    ToolCall::new(name, arguments.to_owned()).with_id(id).with_incomplete(Incomplete::because("length"))
+    ToolCall::new(name, arguments.to_owned()).with_id(id).with_incomplete(Incomplete::new("length"))
 }
 
 fn whole(id: &str, name: &str, arguments: &str) -> ToolCall {
@@ -124,7 +124,7 @@ fn no_hook_no_rule_no_policy_and_no_person_is_asked_about_a_call_that_was_cut_of
         ["started 0", "started 1", "finished 0", "finished 1"]
     );
     let EventKind::Started { call, .. } = &heard[0].kind else { panic!() };
-    assert_eq!(call.incomplete, Some(Incomplete::because("length")));
+    assert_eq!(call.incomplete, Some(Incomplete::new("length")));
 }
 
 // X01
@@ -147,7 +147,7 @@ fn a_call_that_was_cut_off_says_so_in_a_batch_that_was_stopped_as_well() {
     let calls = || vec![cut("0", "delete", "{}"), cut("1", "delete", "{}"), whole("2", "delete", "{}")];
     let token = CancellationToken::new();
     token.cancel();
-    let cancelled = executor.batch(calls()).within(RunContext::new().with_cancellation(token));
+    let cancelled = executor.batch(calls()).with_run(RunContext::new().with_cancellation(token));
     assert_eq!(texts(&crate::run(cancelled.run())), [TEXT, TEXT, "Cancelled"]);
     let steered = crate::run(executor.batch(calls()).steering(&super::steered(|| true)).run());
     assert_eq!(texts(&steered), [TEXT, TEXT, "Skipped: a message of the user came first"]);
@@ -175,9 +175,9 @@ fn the_mark_is_stored_with_the_call_and_absent_from_one_that_is_complete() {
 fn a_stop_reason_is_repeated_in_part_and_without_what_is_unseen() {
     let reasons = [
         (Incomplete::without_reason(), ""),
-        (Incomplete::because(""), ""),
-        (Incomplete::because("a`\u{202e}\u{1b}[8m b\n"), " (`a[8mb`)"),
-        (Incomplete::because("x".repeat(10_000)), &format!(" (`{}`)", "x".repeat(64))),
+        (Incomplete::new(""), ""),
+        (Incomplete::new("a`\u{202e}\u{1b}[8m b\n"), " (`a[8mb`)"),
+        (Incomplete::new("x".repeat(10_000)), &format!(" (`{}`)", "x".repeat(64))),
     ];
     for (mark, shown) in reasons {
         let error = whole("0", "delete", "{}").with_incomplete(mark).completed().unwrap_err();

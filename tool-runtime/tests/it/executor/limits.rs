@@ -144,7 +144,7 @@ async fn a_call_that_waits_for_its_turn_is_cancelled_at_once_and_never_begins() 
     let mut listener = executor.subscribe();
     let stop = CancellationToken::new();
     let run = RunContext::new().with_cancellation(stop.clone());
-    let batch = executor.batch(calls(&["begin", "begin", "hang"])).within(run).run();
+    let batch = executor.batch(calls(&["begin", "begin", "hang"])).with_run(run).run();
     let stopping = async {
         sleep(Duration::from_secs(1)).await;
         stop.cancel();
@@ -160,7 +160,7 @@ async fn a_call_that_waits_for_its_turn_is_cancelled_at_once_and_never_begins() 
         ["started 0", "started 1", "started 2", "finished 0", "finished 1", "finished 2"]
     );
     // The room is there for the next batch.
-    let again = executor.batch(calls(&["begin"])).within(RunContext::new());
+    let again = executor.batch(calls(&["begin"])).with_run(RunContext::new());
     assert!(tokio::time::timeout(Duration::from_secs(1), again.run()).await.is_err());
     assert_eq!(timeline.all(), ["begun", "begun"]);
 }

@@ -50,7 +50,7 @@ use std::{
 };
 
 use tool_runtime::{
-    CallOutcome, Executor, Registry, Running, ToolCall, ToolResult,
+    BoxFuture, CallOutcome, Executor, Registry, ToolCall, ToolResult,
     context::ConfirmationAnswer,
     definition::Retry,
     event::{EventKind, EventListener, ToolEvent},
@@ -196,7 +196,7 @@ async fn obey(cx: &ToolContext) -> &'static str {
 struct Noting(Timeline, &'static str);
 
 impl Noting {
-    fn note<'a, T: Send + 'a>(&self, stage: &str, id: &impl ToString, value: T) -> Running<'a, T> {
+    fn note<'a, T: Send + 'a>(&self, stage: &str, id: &impl ToString, value: T) -> BoxFuture<'a, T> {
         self.0.note(format!("{}{stage} {}", self.1, id.to_string()));
         Box::pin(async move {
             // A stage that takes its time, so that two would be seen to overlap.

@@ -4,12 +4,12 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use tool_runtime::{
     CallOutcome, Executor, Tool, ToolCall, ToolDefinition, ToolName,
-    builder::Declaration,
+    builder::ExternalTool,
     call::Operation,
     definition::{Permission, Prepared},
     event::EventKind,
     hook::CallView,
-    open_calls::{AnswerError, OpenCall},
+    open_calls::{OpenCall, OpenCallError},
     policy::{PermissionRequest, ResultBudget},
     prelude::*,
     schema::{Arguments, InputSchema},
@@ -77,14 +77,14 @@ fn the_caller_answers_what_was_left_to_it_once() {
         let [OpenCall::External(open, _)] = &executor.open_calls().await.unwrap()[..] else { panic!() };
         assert_eq!((open.id.to_string(), open.arguments.as_str()), ("2".to_owned(), ECHO));
 
-        let wrong = executor.answer("7", Ok("lost".into())).await.unwrap_err();
-        assert_eq!(wrong, AnswerError::NotOpen("7".into()));
-        let answer = executor.answer("2", Ok("done there".into())).await.unwrap();
+        let wrong = executor.submit_result("7", Ok("lost".into())).await.unwrap_err();
+        assert_eq!(wrong, OpenCallError::NotOpen("7".into()));
+        let answer = executor.submit_result("2", Ok("done there".into())).await.unwrap();
         assert_eq!((answer.id.to_string(), &*answer.name), ("2".to_owned(), "echo"));
         assert_eq!(answer.text(), "done there");
         assert_eq!((answer.attempts, answer.duration), (0, std::time::Duration::ZERO));
         assert!(executor.open_calls().await.unwrap().is_empty());
-        let again = executor.answer("2", Ok("done again".into())).await.unwrap_err();
+        let again = executor.submit_result("2", Ok("done again".into())).await.unwrap_err();
         assert_eq!(
             again.to_string(),
             "no call 2 is open: there was none of that id, or it was answered before"
@@ -101,7 +101,8 @@ fn the_caller_may_answer_with_an_error() {
         let tools = Registry::builder().tool::<echo>().provide(Counter::default());
         let executor = way.of(building(tools).external(is_echo));
         executor.run(one("echo", ECHO)).await;
-        let answer = executor.answer("0", Err(ToolError::failed("the browser is closed"))).await.unwrap();
+        let answer =
+            executor.submit_result("0", Err(ToolError::failed("the browser is closed"))).await.unwrap();
         assert!(answer.is_error());
         assert_eq!(answer.text(), "the browser is closed");
         assert_eq!(answer.outcome.unwrap_err().tool(), Some("echo"));
@@ -145,7 +146,7 @@ fn a_long_running_call_tells_what_it_has_and_is_answered_by_its_id() {
         executor.assert_told(["started 0", "finished 0"]);
         let [OpenCall::LongRunning(call, _)] = &executor.open_calls().await.unwrap()[..] else { panic!() };
         assert_eq!(call.id.to_string(), "0");
-        let answer = executor.answer("0", Ok("built".into())).await.unwrap();
+        let answer = executor.submit_result("0", Ok("built".into())).await.unwrap();
         assert_eq!((answer.id.to_string(), answer.text().as_ref()), ("0".to_owned(), "built"));
         // Its end was told with what it had.
         executor.assert_told::<&str>([]);
@@ -161,7 +162,7 @@ fn a_long_running_call_with_nothing_to_tell_ends_with_its_answer() {
         let outcomes = executor.run(starting(true)).await;
         assert_eq!(texts(&outcomes), ["-"]);
         executor.assert_told(["started 0"]);
-        executor.answer("0", Ok("built".into())).await.unwrap();
+        executor.submit_result("0", Ok("built".into())).await.unwrap();
         // The stream of the batch has ended.
         if let (Watch::Listener, Some(events)) = (way.watch, executor.events()) {
             let [event] = &events[..] else { panic!("{events:?}") };
@@ -169,8 +170,8 @@ fn a_long_running_call_with_nothing_to_tell_ends_with_its_answer() {
             assert_eq!((result.text(), Some(&event.address)), ("built".into(), outcomes[0].address()));
         }
         assert_eq!(
-            executor.answer("0", Ok("built".into())).await.unwrap_err(),
-            AnswerError::NotOpen("0".into())
+            executor.submit_result("0", Ok("built".into())).await.unwrap_err(),
+            OpenCallError::NotOpen("0".into())
         );
     });
 }
@@ -197,9 +198,9 @@ fn answers_and_intermediate_results_are_held_to_the_budget() {
         let long = || ToolOutput::from("x".repeat(1000));
         let outcomes = executor.run(calls(&["elsewhere", "begin", "elsewhere"])).await;
         let [external, begun, failed] = [0, 1, 2].map(|n: usize| outcomes[n].address().unwrap());
-        assert_eq!(executor.answer(external, Ok(long())).await.unwrap().text(), cut(20));
+        assert_eq!(executor.submit_result(external, Ok(long())).await.unwrap().text(), cut(20));
         let error = ToolError::failed("x".repeat(1000));
-        assert_eq!(executor.answer(failed, Err(error)).await.unwrap().text(), cut(20));
+        assert_eq!(executor.submit_result(failed, Err(error)).await.unwrap().text(), cut(20));
         executor.events();
         assert_eq!(executor.update(begun, long()).await.unwrap().text(), cut(40));
         // Those who listen see all of it.
@@ -208,7 +209,7 @@ fn answers_and_intermediate_results_are_held_to_the_budget() {
             let EventKind::Updated { update, .. } = &event.kind else { panic!("{event:?}") };
             assert_eq!(update, &long());
         }
-        let end = executor.answer(begun, Ok(long())).await.unwrap();
+        let end = executor.submit_result(begun, Ok(long())).await.unwrap();
         assert_eq!(end.text(), cut(40));
         assert!(end.outcome.unwrap().actions().unwrap().skip_summarization);
     });
@@ -222,7 +223,7 @@ fn no_hook_sees_an_answer() {
         let tools = Registry::builder().tool::<echo>().provide(Counter::default());
         let executor = way.of(building(tools).external(is_echo).hook(Noting(timeline.clone(), "")));
         executor.run(one("echo", ECHO)).await;
-        assert_eq!(executor.answer("0", Ok("done there".into())).await.unwrap().text(), "done there");
+        assert_eq!(executor.submit_result("0", Ok("done there".into())).await.unwrap().text(), "done there");
         assert!(timeline.all().is_empty());
     });
 }
@@ -318,7 +319,7 @@ fn whoever_hears_that_a_call_waits_may_answer_it_at_once() {
 #[test]
 fn a_tool_that_cannot_say_whether_it_is_external_is_not_run() {
     each_way(async |way| {
-        struct Unsure(Declaration);
+        struct Unsure(ExternalTool);
         impl Tool for Unsure {
             fn definition(&self) -> &ToolDefinition {
                 self.0.definition()
@@ -334,7 +335,7 @@ fn a_tool_that_cannot_say_whether_it_is_external_is_not_run() {
         }
         let name = ToolName::new("unsure").unwrap();
         let schema = InputSchema::new(json!({ "type": "object" })).unwrap();
-        let unsure = Unsure(Declaration::new(ToolDefinition::new(name, "Is unsure.", schema)));
+        let unsure = Unsure(ExternalTool::new(ToolDefinition::new(name, "Is unsure.", schema)));
         let executor = way.executor(Registry::builder().add(unsure).tool::<local>());
         let outcomes = executor.run(calls(&["unsure", "local"])).await;
         let why = "what decides which calls are left to the caller panicked: boom";
@@ -358,8 +359,8 @@ fn a_run_with_an_executor_of_its_own_answers_its_own_calls_only() {
         crate::run(executor.run(one("echo", ECHO)));
         assert_eq!(crate::now(executor.open_calls()).unwrap().len(), 1);
     }
-    assert!(crate::now(one_run.answer("0", Ok("mine".into()))).is_ok());
-    assert!(crate::now(one_run.answer("0", Ok("mine again".into()))).is_err());
+    assert!(crate::now(one_run.submit_result("0", Ok("mine".into()))).is_ok());
+    assert!(crate::now(one_run.submit_result("0", Ok("mine again".into()))).is_err());
     assert_eq!(crate::now(other.open_calls()).unwrap().len(), 1);
     assert!(crate::now(shared.open_calls()).unwrap().is_empty());
 }
@@ -368,7 +369,7 @@ fn a_run_with_an_executor_of_its_own_answers_its_own_calls_only() {
 fn a_call_that_nobody_will_answer_is_forgotten() {
     let executor = leaving();
     crate::run(executor.run(one("echo", ECHO)));
-    crate::now(executor.forget("0")).unwrap();
+    crate::now(executor.discard("0")).unwrap();
     assert!(crate::now(executor.open_calls()).unwrap().is_empty());
-    assert_eq!(crate::now(executor.forget("0")).unwrap_err(), AnswerError::NotOpen("0".into()));
+    assert_eq!(crate::now(executor.discard("0")).unwrap_err(), OpenCallError::NotOpen("0".into()));
 }

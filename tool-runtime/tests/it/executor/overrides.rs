@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use tool_runtime::{
     CancellationToken, Content, ErrorKind, Executor, RunContext, ToolResult,
     call::{ResultMessage, ResultStatus},
-    executor::stopped,
+    executor::stop_error,
     hook::Sanitizer,
     prelude::*,
 };
@@ -195,7 +195,7 @@ fn a_stop_is_not_overridden() {
         let executor = way.of(building(Registry::builder().tool::<stops>()).hook(hook));
         let outcomes = executor.drive(executor.batch(calls(&["stops"]))).await;
         assert_eq!(texts(&outcomes), ["Stopped: enough"]);
-        assert!(stopped(&outcomes).is_some());
+        assert!(stop_error(&outcomes).is_some());
     });
 }
 
@@ -249,7 +249,7 @@ fn a_result_has_its_outcome_in_one_word_and_a_code() {
         assert_eq!(words, expected);
         stop.cancel();
         let run = RunContext::new().with_cancellation(stop.clone());
-        let outcomes = executor.drive(executor.batch(calls(&["gives"])).within(run)).await;
+        let outcomes = executor.drive(executor.batch(calls(&["gives"])).with_run(run)).await;
         let result = outcomes[0].result().unwrap();
         assert_eq!((result.status(), result.code()), (ResultStatus::Cancelled, Some("cancelled")));
     });

@@ -339,7 +339,7 @@ async fn check(case: &Case) {
                     let _ = &bomb;
                     false
                 });
-                let batch = executor.batch(calls).within(run).steering(&steering);
+                let batch = executor.batch(calls).with_run(run).steering(&steering);
                 drop((executor, steering));
                 let outcomes = batch.run().await;
                 let context =
@@ -401,7 +401,7 @@ fn a_body_that_panics_when_it_is_dropped_by_a_cancellation_is_cancelled_and_its_
                     ToolCall::new("echo", r#"{"text":"b"}"#),
                 ];
                 let run = RunContext::new().with_cancellation(stop.clone());
-                let batch = executor.batch(calls).within(run).run();
+                let batch = executor.batch(calls).with_run(run).run();
                 let begun = executor.tools().provided().get::<Semaphore>().unwrap();
                 let stopped = async {
                     begun.acquire().await.unwrap().forget();
@@ -419,7 +419,7 @@ fn a_body_that_panics_when_it_is_dropped_by_a_cancellation_is_cancelled_and_its_
 struct Slow(&'static str, std::sync::Arc<Semaphore>);
 
 impl Slow {
-    fn at<'a, T: Send + 'a>(&self, stage: &str, value: T) -> Running<'a, T> {
+    fn at<'a, T: Send + 'a>(&self, stage: &str, value: T) -> BoxFuture<'a, T> {
         let begun = (self.0 == stage).then(|| Arc::clone(&self.1));
         Box::pin(async move {
             if let Some(begun) = begun {
@@ -451,7 +451,7 @@ fn a_hook_that_panics_when_it_is_dropped_by_a_cancellation_costs_no_result() {
             let executor = building(tools()).hook(Slow(stage, Arc::clone(&begun))).build().unwrap();
             let stop = CancellationToken::new();
             let run = RunContext::new().with_cancellation(stop.clone());
-            let batch = executor.batch(one("echo", r#"{"text":"a"}"#)).within(run).run();
+            let batch = executor.batch(one("echo", r#"{"text":"a"}"#)).with_run(run).run();
             let stopped = async {
                 begun.acquire().await.unwrap().forget();
                 stop.cancel();

@@ -48,7 +48,7 @@ fn a_policy_sees_the_call_as_it_would_run() {
             }))
             .permission(policy));
         let batch = executor.batch(one("remove", r#"{"path":"a","force":false}"#));
-        let outcomes = batch.within(RunContext::new().with_user("u-7")).run().await;
+        let outcomes = batch.with_run(RunContext::new().with_user("u-7")).run().await;
         assert_eq!(texts(&outcomes), ["b true"]);
         assert_eq!(timeline.all(), [r#"remove 0 {"force":true,"path":"b"} Some("u-7") ["files"]"#]);
     });
@@ -220,8 +220,8 @@ fn a_policy_denies_a_call_that_its_tool_asks_a_person_about() {
             .body(tool_body!(move |_: Wipe| counted.count()))
             .unwrap();
         let executor = way.of(building(Registry::builder().add(wipe))
-            .permit(|_| async { Ok(Permission::deny("not today")) })
-            .approve(|_| async { Ok(Approval::Approved) }));
+            .permission_fn(|_| async { Ok(Permission::deny("not today")) })
+            .approver_fn(|_| async { Ok(Approval::Approved) }));
         assert_eq!(texts(&executor.run(one("wipe", "{}")).await), ["Denied: not today"]);
         assert_eq!(runs.get(), 0);
     });

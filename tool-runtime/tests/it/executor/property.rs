@@ -262,7 +262,7 @@ async fn hold(case: Case) {
     let run = Arc::new(RunContext::new());
     let steered = AtomicU32::new(0);
     let calls = case.kinds.iter().enumerate().map(|(at, kind)| kind.call(at)).collect();
-    let batch = executor.batch(calls).within(Arc::clone(&run)).steering(&super::steered({
+    let batch = executor.batch(calls).with_run(Arc::clone(&run)).steering(&super::steered({
         let steer_after = case.steer_after;
         move || steer_after == Some(steered.fetch_add(1, Ordering::SeqCst) + 1)
     }));

@@ -15,10 +15,10 @@ use tool_runtime::{
     context::ConfirmationAnswer,
     definition::Permission,
     executor::{ExecutionStrategy, ExecutorBuilder, Finish},
-    open_calls::{AnswerError, CallRef},
+    open_calls::{CallRef, OpenCallError},
     policy::{
-        Approval, ApprovalHandle, ApprovalRequest, Approver, Cause, Limits, PermissionRequest, RetryInfo,
-        RetryPolicy,
+        Approval, ApprovalCause, ApprovalHandle, ApprovalRequest, Approver, Limits, PermissionRequest,
+        RetryInfo, RetryPolicy,
     },
     prelude::*,
 };
@@ -83,10 +83,13 @@ fn the_generic_approval_is_no_answer_to_a_question_of_the_body() {
         let outcomes = crate::run(executor.run(one("pay", PAY)));
         assert_eq!(
             (texts(&outcomes), request(&outcomes[0]).cause),
-            (vec![MAY.to_owned()], Cause::Confirmation)
+            (vec![MAY.to_owned()], ApprovalCause::Confirmation)
         );
         let outcomes = resume(answer(true, json!("generic")));
-        assert_eq!((texts(&outcomes), request(&outcomes[0]).cause), (vec![RIGHT.to_owned()], Cause::Tool));
+        assert_eq!(
+            (texts(&outcomes), request(&outcomes[0]).cause),
+            (vec![RIGHT.to_owned()], ApprovalCause::Tool)
+        );
         assert_eq!(request(&outcomes[0]).payload, json!({ "amount": 7 }));
         // And the answer to the body is none to the generic question, which was answered before.
         let outcomes = resume(answer(true, json!("own")));
@@ -104,7 +107,7 @@ fn the_generic_approval_is_no_answer_to_a_question_of_the_body() {
 #[derive(Clone, Default)]
 struct Person {
     answers: Arc<Mutex<Vec<Approval>>>,
-    asked: Arc<Mutex<Vec<(Cause, String, Value)>>>,
+    asked: Arc<Mutex<Vec<(ApprovalCause, String, Value)>>>,
 }
 
 impl Person {
@@ -112,7 +115,7 @@ impl Person {
         Self { answers: Arc::new(Mutex::new(answers.into_iter().collect())), ..Self::default() }
     }
 
-    fn asked(&self) -> Vec<(Cause, String, Value)> {
+    fn asked(&self) -> Vec<(ApprovalCause, String, Value)> {
         self.asked.lock().unwrap().clone()
     }
 }
@@ -152,8 +155,8 @@ fn an_approver_is_asked_what_the_body_asks_and_the_body_runs_again_in_the_same_c
             assert_eq!(
                 person.asked(),
                 [
-                    (Cause::Confirmation, "May the tool pay be called?".to_owned(), Value::Null),
-                    (Cause::Tool, "Is this the right account?".to_owned(), json!({ "amount": 7 })),
+                    (ApprovalCause::Confirmation, "May the tool pay be called?".to_owned(), Value::Null),
+                    (ApprovalCause::Tool, "Is this the right account?".to_owned(), json!({ "amount": 7 })),
                 ]
             );
             assert_eq!((runs.get(), outcomes[0].result().unwrap().attempts), (2, 2));
@@ -169,7 +172,7 @@ fn an_approver_is_asked_what_the_body_asks_and_the_body_runs_again_in_the_same_c
 #[test]
 fn a_question_of_the_body_that_the_approver_answers_later_is_pending() {
     everywhere(|settings, is_watched| {
-        let person = Person::saying([Approval::Approved, Approval::Later]);
+        let person = Person::saying([Approval::Approved, Approval::Pending]);
         let tools = Registry::builder().tool::<pay>().provide(Counter::default());
         let executor = settings(building(tools)).approver(person.clone()).build().unwrap();
         let mut listener = is_watched.then(|| executor.subscribe());
@@ -220,7 +223,7 @@ fn each_question_of_a_body_has_its_own_answer() {
         assert_eq!(run(&Person::saying([Approval::Approved])).0, ["wiped"]);
         assert_eq!(run(&Person::saying([Approval::Approved, no])).0, ["not wiped"]);
         // What was answered at once still counts when the rest is answered later.
-        let (asks, executor) = run(&Person::saying([Approval::Approved, Approval::Later]));
+        let (asks, executor) = run(&Person::saying([Approval::Approved, Approval::Pending]));
         assert_eq!(asks, [asked("Really?")]);
         assert_eq!(
             texts(&crate::run(async { answered(&executor, "0", yes()).await.run().await })),
@@ -235,16 +238,16 @@ fn an_answer_that_comes_twice_is_none_to_the_next_question() {
     everywhere(|settings, _| {
         let executor = settings(building(Registry::builder().tool::<wipe>())).build().unwrap();
         let resumed = |call: CallRef| {
-            crate::run(async { Ok::<_, AnswerError>(executor.resume([(call, yes())]).await?.run().await) })
+            crate::run(async { Ok::<_, OpenCallError>(executor.resume([(call, yes())]).await?.run().await) })
         };
         let first = crate::run(executor.run(one("wipe", "{}")));
         let asked = CallRef::from(request(&first[0]));
         let second = resumed(asked.clone()).unwrap();
         assert_eq!(texts(&second), ["requires confirmation: Really?"]);
-        assert_eq!(resumed(asked.clone()).unwrap_err(), AnswerError::NotOpen(asked));
+        assert_eq!(resumed(asked.clone()).unwrap_err(), OpenCallError::NotOpen(asked));
         let address = CallRef::from(first[0].address().unwrap());
         for call in [CallRef::from("0"), address] {
-            assert_eq!(resumed(call.clone()).unwrap_err(), AnswerError::NeedsQuestion(call));
+            assert_eq!(resumed(call.clone()).unwrap_err(), OpenCallError::NeedsQuestion(call));
         }
         assert_eq!(texts(&resumed(CallRef::from(request(&second[0]))).unwrap()), ["wiped"]);
     });
@@ -294,7 +297,7 @@ fn a_permission_that_asks_something_else_by_now_is_asked_again() {
             1 => Permission::ask("cheap?"),
             _ => Permission::ask("costly?"),
         })
-        .ask_later(true)
+        .pending_approvals(true)
         .build()
         .unwrap();
     let resume = || crate::run(async { answered(&executor, "0", yes()).await.run().await });
@@ -432,7 +435,7 @@ fn a_call_is_stopped_while_a_person_is_asked_by_its_body() {
                 let end = tokio::time::Instant::now() + Duration::from_secs(60);
                 run = run.with_deadline(end.into_std());
             }
-            let batch = executor.batch(one("ask", "{}")).within(run);
+            let batch = executor.batch(one("ask", "{}")).with_run(run);
             let stopping = async {
                 meeting_place.asked.acquire().await.unwrap().forget();
                 if !is_late {
@@ -573,7 +576,7 @@ fn a_body_does_not_run_again_where_its_call_is_cancelled_with_the_answer() {
         let tools = Registry::builder().tool::<ask_once>().provide(runs.clone());
         let executor = settings(building(tools)).approver(Stops(stop.clone())).build().unwrap();
         let run = RunContext::new().with_cancellation(stop);
-        let outcomes = crate::run(executor.batch(one("ask_once", "{}")).within(run).run());
+        let outcomes = crate::run(executor.batch(one("ask_once", "{}")).with_run(run).run());
         assert_eq!((texts(&outcomes), runs.get()), (vec!["Cancelled".to_owned()], 1));
     });
 }

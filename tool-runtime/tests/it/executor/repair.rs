@@ -63,7 +63,7 @@ fn external_calls_and_open_calls_carry_the_repaired_text() {
     let declared = ToolBuilder::new("look_up_elsewhere")
         .description("Looks something up.")
         .input_schema(InputSchema::new(json!({ "properties": { "city": { "type": "string" } } })).unwrap())
-        .declare()
+        .external()
         .unwrap()
         .external();
     let tools = Registry::builder().add(declared).repair(Repair::AllTools);
@@ -82,7 +82,7 @@ fn call_that_was_cut_off_is_not_repaired() {
     each_way(async |way| {
         let tools = Registry::builder().tool::<look_up>().repair(Repair::AllTools);
         let executor = way.executor(tools);
-        let call = ToolCall::new("look_up", NEARLY).with_incomplete(Incomplete::because("length"));
+        let call = ToolCall::new("look_up", NEARLY).with_incomplete(Incomplete::new("length"));
         let outcomes = executor.run(vec![call]).await;
         let result = outcomes[0].result().unwrap();
         assert!(result.is_error() && result.text().starts_with("Incomplete"), "{}", result.text());

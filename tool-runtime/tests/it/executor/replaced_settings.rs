@@ -33,7 +33,7 @@ async fn with_and_without(
     calls: &[ToolCall],
 ) -> [Vec<CallOutcome>; 2] {
     let with = run(executor, settings, calls.to_vec()).await;
-    let without = executor.drive(executor.batch(calls.to_vec()).within(RunContext::new())).await;
+    let without = executor.drive(executor.batch(calls.to_vec()).with_run(RunContext::new())).await;
     [with, without]
 }
 
@@ -135,13 +135,13 @@ fn stop_on_hook_panic_of_the_run_replaces_that_of_the_executor() {
 #[test]
 fn ask_later_of_the_run_replaces_that_of_the_executor() {
     each_way(async |way| {
-        for ask_later in [false, true] {
-            let asking = building(echoing()).permit(|_| ready(Ok(Permission::ask("may it?"))));
-            let executor = way.of(asking.ask_later(ask_later));
-            let settings = RunSettings::new().ask_later(!ask_later);
+        for pending_approvals in [false, true] {
+            let asking = building(echoing()).permission_fn(|_| ready(Ok(Permission::ask("may it?"))));
+            let executor = way.of(asking.pending_approvals(pending_approvals));
+            let settings = RunSettings::new().pending_approvals(!pending_approvals);
             let both = with_and_without(&executor, settings, &one("echo", ECHO)).await;
             let is_pending = both.each_ref().map(|outcomes| matches!(outcomes[0], CallOutcome::Pending(..)));
-            assert_eq!(is_pending, [!ask_later, ask_later]);
+            assert_eq!(is_pending, [!pending_approvals, pending_approvals]);
             let refused = both.iter().flatten().find(|outcome| outcome.is_finished()).unwrap();
             let error = refused.result().unwrap().outcome.as_ref().unwrap_err();
             assert_eq!(error.kind(), ErrorKind::ApprovalRequired);
@@ -202,7 +202,7 @@ fn grace_period_of_the_run_replaces_that_of_the_executor() {
             let cancelled = async |by: &Executor| {
                 let stop = CancellationToken::new();
                 let run = RunContext::new().with_cancellation(stop.clone());
-                let batch = executor.drive(by.batch(one("tidy", "{}")).within(run));
+                let batch = executor.drive(by.batch(one("tidy", "{}")).with_run(run));
                 let stopping = async {
                     sleep(Duration::from_secs(1)).await;
                     stop.cancel();

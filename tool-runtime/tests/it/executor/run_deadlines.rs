@@ -31,7 +31,7 @@ fn calls_end_with_their_run_whatever_their_tools_allow() {
         let tools = || Registry::builder().tool::<hang>().tool::<obey>().tool::<two>();
         let executor = way.of(building(tools()).timeout(Duration::from_secs(60)));
         let start = Instant::now();
-        let batch = executor.batch(calls(&["hang", "two", "obey"])).within(run_of(5));
+        let batch = executor.batch(calls(&["hang", "two", "obey"])).with_run(run_of(5));
         let outcomes = executor.drive(batch).await;
         // One that notices is late, too.
         assert_eq!(texts(&outcomes), [OVER, if way.size() > 1 { "done" } else { OVER }, OVER]);
@@ -43,7 +43,7 @@ fn calls_end_with_their_run_whatever_their_tools_allow() {
         }
         // The tool's own limit counts where it is nearer.
         let executor = way.of(building(tools()).timeout(Duration::from_secs(3)));
-        let outcomes = executor.drive(executor.batch(calls(&["hang"])).within(run_of(5))).await;
+        let outcomes = executor.drive(executor.batch(calls(&["hang"])).with_run(run_of(5))).await;
         assert_eq!(texts(&outcomes), ["Timed out: no result after 3s"]);
     });
 }
@@ -57,16 +57,16 @@ fn no_call_starts_when_its_run_is_over_and_each_is_answered() {
         let mut batch = calls(&["two", "two"]);
         batch.push(ToolCall::new("echo", r#"{"text":"a"}"#).with_id("2"));
         assert_eq!(
-            texts(&executor.drive(executor.batch(batch).within(run_of(3))).await),
+            texts(&executor.drive(executor.batch(batch).with_run(run_of(3))).await),
             ["done", OVER, OVER]
         );
         assert_eq!(counter.get(), 0);
         let all = ["started 0", "finished 0", "started 1", "finished 1", "started 2", "finished 2"];
         executor.assert_told(all);
         let echo = || vec![ToolCall::new("echo", r#"{"text":"a"}"#)];
-        assert_eq!(texts(&executor.drive(executor.batch(echo()).within(run_of(0))).await), [OVER]);
+        assert_eq!(texts(&executor.drive(executor.batch(echo()).with_run(run_of(0))).await), [OVER]);
         assert_eq!(counter.get(), 0);
-        assert_eq!(texts(&executor.drive(executor.batch(echo()).within(run_of(1))).await), ["a"]);
+        assert_eq!(texts(&executor.drive(executor.batch(echo()).with_run(run_of(1))).await), ["a"]);
     });
 }
 
@@ -82,13 +82,13 @@ fn a_child_of_a_run_has_no_more_time_and_a_tool_sees_the_nearer_end() {
         let executor = way.executor(tools());
         let child = run_of(5).child("researcher");
         assert_eq!(
-            texts(&executor.drive(executor.batch(calls(&["left"])).within(child)).await),
+            texts(&executor.drive(executor.batch(calls(&["left"])).with_run(child)).await),
             ["Some(5s)"]
         );
         for (limit, seen) in [(3, "Some(3s)"), (7, "Some(5s)")] {
             let executor = way.of(building(tools()).timeout(Duration::from_secs(limit)));
             assert_eq!(
-                texts(&executor.drive(executor.batch(calls(&["left"])).within(run_of(5))).await),
+                texts(&executor.drive(executor.batch(calls(&["left"])).with_run(run_of(5))).await),
                 [seen]
             );
         }
@@ -113,13 +113,13 @@ fn the_end_of_a_run_also_ends_the_wait_for_a_person_for_a_turn_and_for_another_a
         }
         let executor = way.of(building(Registry::builder().tool::<asking>()).approver(Slow));
         assert_eq!(
-            texts(&executor.drive(executor.batch(calls(&["asking"])).within(run_of(5))).await),
+            texts(&executor.drive(executor.batch(calls(&["asking"])).with_run(run_of(5))).await),
             [OVER]
         );
 
         let limits = Limits::new().overall(1);
         let executor = way.of(building(Registry::builder().tool::<two>()).limits(limits));
-        let outcomes = executor.drive(executor.batch(calls(&["two"; 3])).within(run_of(3))).await;
+        let outcomes = executor.drive(executor.batch(calls(&["two"; 3])).with_run(run_of(3))).await;
         assert_eq!(texts(&outcomes), ["done", OVER, OVER]);
 
         /// Fails.
@@ -134,7 +134,7 @@ fn the_end_of_a_run_also_ends_the_wait_for_a_person_for_a_turn_and_for_another_a
         let tools = Registry::builder().tool::<failing>().provide(counter.clone());
         let executor = way.of(building(tools).retry(retry));
         assert_eq!(
-            texts(&executor.drive(executor.batch(calls(&["failing"])).within(run_of(5))).await),
+            texts(&executor.drive(executor.batch(calls(&["failing"])).with_run(run_of(5))).await),
             [OVER]
         );
         assert_eq!(counter.get(), 3);
@@ -147,7 +147,7 @@ fn a_run_with_a_deadline_needs_a_clock() {
     let executor = executor(Registry::builder().tool::<echo>().provide(counter.clone()));
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let run = Arc::new(run_of(5));
-    let batch = executor.batch(vec![ToolCall::new("echo", r#"{"text":"a"}"#)]).within(run);
+    let batch = executor.batch(vec![ToolCall::new("echo", r#"{"text":"a"}"#)]).with_run(run);
     let told = texts(&runtime.block_on(batch.run())).concat();
     assert!(told.starts_with("Tool unavailable: its run has a deadline, and no tokio runtime"), "{told}");
     assert_eq!(counter.get(), 0);
@@ -169,7 +169,7 @@ fn nothing_begins_with_the_end_of_the_run() {
         let executor = way.of(building(tools).limits(Limits::new().overall(1)));
         let mut calls = calls(&["last"]);
         calls.push(ToolCall::new("echo", r#"{"text":"a"}"#).with_id("1"));
-        let outcomes = executor.drive(executor.batch(calls).within(run_of(2))).await;
+        let outcomes = executor.drive(executor.batch(calls).with_run(run_of(2))).await;
         assert_eq!(texts(&outcomes), ["done", OVER]);
         assert_eq!(counter.get(), 0);
 
@@ -181,7 +181,7 @@ fn nothing_begins_with_the_end_of_the_run() {
             Err(ToolError::failed("busy").retryable(true))
         }
         let executor = way.executor(Registry::builder().tool::<failing>().provide(counter.clone()));
-        let batch = executor.batch(super::calls(&["failing"])).within(run_of(2));
+        let batch = executor.batch(super::calls(&["failing"])).with_run(run_of(2));
         assert_eq!(texts(&executor.drive(batch).await), ["busy"]);
         assert_eq!(counter.get(), 1);
     });
@@ -201,7 +201,7 @@ fn a_call_that_ends_with_its_run_has_its_token_cancelled() {
         let kept = Kept::default();
         let executor = way.executor(Registry::builder().tool::<lend>().provide(Arc::clone(&kept)));
         let run = Arc::new(run_of(5));
-        let batch = executor.batch(calls(&["lend"])).within(Arc::clone(&run));
+        let batch = executor.batch(calls(&["lend"])).with_run(Arc::clone(&run));
         assert_eq!(texts(&executor.drive(batch).await), [OVER]);
         assert!(kept.lock().unwrap().take().unwrap().is_cancelled());
         // No other call of the run is.
@@ -215,7 +215,7 @@ fn hooks_that_never_end_hold_up_no_run_past_its_deadline_and_the_grace_period() 
         let tools = Registry::builder().tool::<two>();
         let executor = way.of(building(tools).grace_period(Duration::from_secs(1)).after(|_, _| pending()));
         let start = Instant::now();
-        executor.drive(executor.batch(calls(&["two"])).within(run_of(5))).await;
+        executor.drive(executor.batch(calls(&["two"])).with_run(run_of(5))).await;
         assert_eq!(start.elapsed(), Duration::from_secs(6));
     });
 }

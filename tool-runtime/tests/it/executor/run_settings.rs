@@ -54,7 +54,7 @@ pub(super) async fn run(
 ) -> Vec<CallOutcome> {
     let run = RunContext::new().with_user("u-7");
     let of_run = executor.with_settings(&run, settings).unwrap();
-    executor.drive(of_run.batch(calls).within(run)).await
+    executor.drive(of_run.batch(calls).with_run(run)).await
 }
 
 /// What the model is told of a call of `echo`.
@@ -64,8 +64,8 @@ async fn echoed(executor: &Observed, settings: RunSettings) -> String {
 
 fn says(permission: &Permission) -> Rules {
     Rules::new(match permission {
-        Permission::Deny { reason } => Some(Rule::deny("echo").because(reason.clone())),
-        Permission::Ask { reason } => Some(Rule::ask("echo").because(reason.clone())),
+        Permission::Deny { reason } => Some(Rule::deny("echo").reason(reason.clone())),
+        Permission::Ask { reason } => Some(Rule::ask("echo").reason(reason.clone())),
         _ => None,
     })
 }
@@ -89,14 +89,14 @@ fn rules_and_policies_of_executor_and_run_must_both_allow() {
         for (of_executor, of_run, expected) in cases.clone() {
             let rejecting = || {
                 building(echoing())
-                    .approve(|request| async move { Ok(Approval::Rejected(request.hint.clone())) })
+                    .approver_fn(|request| async move { Ok(Approval::Rejected(request.hint.clone())) })
             };
             let executor = way.of(rejecting().rules(says(&of_executor)));
             let settings = RunSettings::new().rules(says(&of_run));
             assert_eq!(echoed(&executor, settings.clone()).await, expected, "rules");
             let (first, second) = (of_executor.clone(), of_run.clone());
-            let executor = way.of(rejecting().permit(move |_| std::future::ready(Ok(first.clone()))));
-            let policy = RunSettings::new().permit(move |_| std::future::ready(Ok(second.clone())));
+            let executor = way.of(rejecting().permission_fn(move |_| std::future::ready(Ok(first.clone()))));
+            let policy = RunSettings::new().permission_fn(move |_| std::future::ready(Ok(second.clone())));
             assert_eq!(echoed(&executor, policy).await, expected, "policies");
             // The executor itself has not changed.
             let alone = texts(&executor.run(one("echo", ECHO)).await).remove(0);
@@ -215,12 +215,12 @@ fn all_else_replaces_what_the_executor_has() {
             tools.provide(counter.clone())
         };
         let executor = way.of(building(tools())
-            .approve(|_| async { Ok(Approval::Rejected("executor".to_owned())) })
+            .approver_fn(|_| async { Ok(Approval::Rejected("executor".to_owned())) })
             .external(|call| call.tool() == "echo")
             .retry(AT_ONCE)
             .budget(ResultBudget::new(1)));
         let settings = RunSettings::new()
-            .approve(|request| async move {
+            .approver_fn(|request| async move {
                 assert_eq!(request.run().and_then(|run| run.user()), Some("u-7"));
                 Ok(Approval::Approved)
             })
@@ -323,7 +323,7 @@ fn a_subset_of_the_tools_keeps_the_open_calls_and_the_limits() {
         let hidden = executor.drive(narrow.batch(one("pay", r#"{"amount":8}"#))).await;
         assert_eq!(texts(&hidden), ["Tool not found: pay"]);
         assert_eq!(narrow.open_calls().await.unwrap().len(), 2);
-        assert_eq!(narrow.answer("1", Ok("opened".into())).await.unwrap().text(), "opened");
+        assert_eq!(narrow.submit_result("1", Ok("opened".into())).await.unwrap().text(), "opened");
         let yes = ConfirmationAnswer { confirmed: true, payload: Value::Null };
         let resumed = executor.drive(narrow.resume([("0", yes)]).await.unwrap()).await;
         assert_eq!(texts(&resumed), ["paid 7"]);
@@ -357,8 +357,9 @@ fn a_tool_sees_the_tools_of_its_run_and_where_they_come_from() {
     let alone = crate::run(tools.call("look", "{}")).unwrap();
     assert_eq!(alone.text(), r#"["echo: a direct tool","look: a direct tool"]"#);
     each_way(async |way| {
-        let toolbox = Toolbox::over(&tools);
-        let named = |name: &'static str| ToolBuilder::new(name).description("Does nothing.").must(nothing);
+        let toolbox = Toolbox::from_registry(&tools);
+        let named =
+            |name: &'static str| ToolBuilder::new(name).description("Does nothing.").expect_handler(nothing);
         toolbox.add_framework_tool(named("plan")).unwrap();
         let files =
             tool_runtime::toolset::NamedTools::new("files", vec![std::sync::Arc::new(named("read")) as _]);

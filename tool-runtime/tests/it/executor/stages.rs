@@ -138,7 +138,7 @@ fn noted(user: &str) -> Vec<String> {
 
 async fn run_as(executor: &Observed, name: &str, user: &str) -> Vec<CallOutcome> {
     let run = RunContext::new().with_user(user);
-    executor.drive(executor.batch(one(name, r#"{"n":1}"#)).within(run)).await
+    executor.drive(executor.batch(one(name, r#"{"n":1}"#)).with_run(run)).await
 }
 
 // C12, H16, H17, I08, J05
@@ -271,14 +271,14 @@ fn with_closures(builder: ExecutorBuilder, spy: &Spy) -> ExecutorBuilder {
                 Ok(Before::rewrite(json!({ "n": n + 1 })))
             }
         })
-        .permit(move |call| {
+        .permission_fn(move |call| {
             let saw = saw!(d, call, "decide {}", call.arguments().as_str());
             async move {
                 assert!(saw.await.metadata().is_read_only());
                 Ok(Permission::Allow)
             }
         })
-        .approve(move |request| {
+        .approver_fn(move |request| {
             let saw = saw!(e, request, "ask {}", request.call.arguments.as_str());
             async move {
                 assert!(saw.await.definition().metadata().is_read_only());
@@ -334,7 +334,7 @@ fn closures_of_every_stage_are_given_a_handle_that_sees_the_run() {
 fn the_filter_of_external_calls_sees_the_run_and_the_arguments() {
     each_way(async |way| {
         let executor =
-            way.of(building(tools()).approve(|_| async { Ok(Approval::Approved) }).external(|call| {
+            way.of(building(tools()).approver_fn(|_| async { Ok(Approval::Approved) }).external(|call| {
                 assert_eq!((call.arguments().as_str(), call.tool()), (r#"{"n":1}"#, "fail"));
                 call.run().is_some_and(|run| run.user() == Some("web"))
             }));
@@ -353,10 +353,10 @@ const STAGES: [(&str, Stage); 6] = [
         builder.before(move |_| suspended(Arc::clone(&act), Arc::clone(&on), Ok(Before::Continue)))
     }),
     ("the permission policy", |builder, act, on| {
-        builder.permit(move |_| suspended(Arc::clone(&act), Arc::clone(&on), Ok(Permission::Allow)))
+        builder.permission_fn(move |_| suspended(Arc::clone(&act), Arc::clone(&on), Ok(Permission::Allow)))
     }),
     ("the approver", |builder, act, on| {
-        builder.approve(move |_| suspended(Arc::clone(&act), Arc::clone(&on), Ok(Approval::Approved)))
+        builder.approver_fn(move |_| suspended(Arc::clone(&act), Arc::clone(&on), Ok(Approval::Approved)))
     }),
     ("it", |builder, act, on| {
         let policy = RetryPolicy::new(AT_ONCE)
@@ -392,7 +392,7 @@ fn panic_while_polled_fails_only_its_call() {
             on.notify_one();
             let builder = building(tools());
             let builder =
-                if at == 3 { builder } else { builder.approve(|_| async { Ok(Approval::Approved) }) };
+                if at == 3 { builder } else { builder.approver_fn(|_| async { Ok(Approval::Approved) }) };
             let executor = way.of(stage(builder, boom, Arc::clone(&on)));
             let text = texts(&run_as(&executor, "fail", "u-7").await).remove(0);
             assert!(text.contains(&format!("{who} panicked: boom")), "{at}: {text}");
@@ -412,10 +412,10 @@ fn suspended_stage_is_dropped_when_its_batch_is_cancelled() {
             });
             let builder = building(tools()).grace_period(std::time::Duration::ZERO);
             let builder =
-                if at == 3 { builder } else { builder.approve(|_| async { Ok(Approval::Approved) }) };
+                if at == 3 { builder } else { builder.approver_fn(|_| async { Ok(Approval::Approved) }) };
             let executor = way.of(stage(builder, held, Arc::default()));
             let run = RunContext::new().with_cancellation(token);
-            let batch = executor.batch(one("fail", r#"{"n":1}"#)).within(run);
+            let batch = executor.batch(one("fail", r#"{"n":1}"#)).with_run(run);
             let stop = async {
                 for _ in 0..50 {
                     yield_now().await;

@@ -72,7 +72,7 @@ fn calls_of_a_group_see_one_snapshot_and_later_groups_what_earlier_ones_wrote() 
         let run = Arc::new(RunContext::new().with_state(map(json!({ "k": 0 }))));
         let calls =
             vec![keeping("0", "k", json!(1)), keeping("1", "k", json!(2)), keeping("2", "k", json!(3))];
-        let outcomes = executor.drive(executor.batch(calls).within(Arc::clone(&run))).await;
+        let outcomes = executor.drive(executor.batch(calls).with_run(Arc::clone(&run))).await;
         let expected = match way.size() {
             1 => ["0", "1", "2"],
             2 => ["0", "0", "2"],
@@ -82,11 +82,12 @@ fn calls_of_a_group_see_one_snapshot_and_later_groups_what_earlier_ones_wrote() 
         // The last call counts.
         assert_eq!(run.state()["k"], 3);
         // A later batch of the run, and the next run.
-        let outcomes =
-            executor.drive(executor.batch(vec![keeping("3", "k", json!(4))]).within(Arc::clone(&run))).await;
+        let outcomes = executor
+            .drive(executor.batch(vec![keeping("3", "k", json!(4))]).with_run(Arc::clone(&run)))
+            .await;
         assert_eq!(texts(&outcomes), ["3"]);
         let next = RunContext::new().with_state((*run.state()).clone());
-        let outcomes = executor.drive(executor.batch(vec![keeping("4", "k", json!(5))]).within(next)).await;
+        let outcomes = executor.drive(executor.batch(vec![keeping("4", "k", json!(5))]).with_run(next)).await;
         assert_eq!(texts(&outcomes), ["4"]);
     });
 }
@@ -115,7 +116,7 @@ fn changes_of_one_object_by_several_calls_are_merged_in_the_order_of_the_calls()
             keeping("1", "a", json!({ "z": 0, "y": { "p": 2, "nothing": null } })),
             keeping("2", "b", json!([null])),
         ];
-        let outcomes = executor.drive(executor.batch(calls).within(Arc::clone(&run))).await;
+        let outcomes = executor.drive(executor.batch(calls).with_run(Arc::clone(&run))).await;
         let merged = match way.size() {
             // What the second call read had an `x`, which it left out.
             1 => json!({ "z": 0, "y": { "p": 2 } }),
@@ -147,13 +148,13 @@ fn a_call_that_is_denied_blocked_failed_or_cancelled_changes_nothing() {
         let run = Arc::new(RunContext::new());
         let failing = ToolCall::new("finish", json!({ "fail": true })).with_id("failed");
         let calls = vec![keeping("denied", "k", json!(1)), keeping("blocked", "k", json!(2)), failing];
-        let outcomes = executor.drive(executor.batch(calls).within(Arc::clone(&run))).await;
+        let outcomes = executor.drive(executor.batch(calls).with_run(Arc::clone(&run))).await;
         assert!(outcomes.iter().all(|it| it.result().unwrap().is_error()), "{outcomes:?}");
         assert!(run.state().is_empty(), "{:?}", run.state());
         assert_eq!(merged_actions(&outcomes), Actions::default());
 
         let token = run.cancellation().clone();
-        let batch = executor.batch(vec![ToolCall::new("wait", "{}")]).within(Arc::clone(&run));
+        let batch = executor.batch(vec![ToolCall::new("wait", "{}")]).with_run(Arc::clone(&run));
         let cancels = async {
             tokio::task::yield_now().await;
             token.cancel();
@@ -171,7 +172,7 @@ fn each_attempt_starts_from_fresh_actions() {
         let executor = way.executor(tools());
         let run = Arc::new(RunContext::new());
         let call = ToolCall::new("keep", json!({ "name": "k", "value": 1, "fail_until": 3 }));
-        let outcomes = executor.drive(executor.batch(vec![call]).within(Arc::clone(&run))).await;
+        let outcomes = executor.drive(executor.batch(vec![call]).with_run(Arc::clone(&run))).await;
         assert_eq!(texts(&outcomes), ["null"]);
         assert_eq!(
             json!(*run.state()),
@@ -188,7 +189,7 @@ fn a_result_of_a_type_of_its_own_can_ask_for_actions() {
         let executor = way.executor(tools());
         let run = Arc::new(RunContext::new());
         let calls = vec![ToolCall::new("finish", "{}"), keeping("1", "k", json!(1))];
-        let outcomes = executor.drive(executor.batch(calls).within(Arc::clone(&run))).await;
+        let outcomes = executor.drive(executor.batch(calls).with_run(Arc::clone(&run))).await;
         let result = outcomes[0].result().unwrap();
         assert_eq!(result.structured(), Some(json!(42)));
         let actions = result.actions().unwrap();
@@ -215,7 +216,7 @@ fn a_handle_that_is_kept_after_its_attempt_does_nothing() {
         let kept = Arc::new(std::sync::Mutex::new(Vec::<ToolContext>::new()));
         let executor = way.executor(Registry::builder().tool::<leak>().provide_shared(Arc::clone(&kept)));
         let run = Arc::new(RunContext::new());
-        executor.drive(executor.batch(vec![ToolCall::new("leak", "{}")]).within(Arc::clone(&run))).await;
+        executor.drive(executor.batch(vec![ToolCall::new("leak", "{}")]).with_run(Arc::clone(&run))).await;
         let cx = kept.lock().unwrap().pop().unwrap();
         let refused = cx.state().set("k", 1).unwrap_err();
         assert_eq!(refused.feedback(), "the state `k` was set after the call was over");

@@ -119,7 +119,7 @@ fn no_message_is_lost_where_the_batch_ends_while_steering_waits() {
             });
             let run = Arc::new(RunContext::new());
             let echoes = ["0", "1"].map(|id| ToolCall::new("echo", r#"{"text":"a"}"#).with_id(id));
-            let batch = executor.batch(echoes.into()).within(Arc::clone(&run)).steering(&steering);
+            let batch = executor.batch(echoes.into()).with_run(Arc::clone(&run)).steering(&steering);
             let mut running = Box::pin(executor.drive(batch));
             assert!(futures_util::poll!(&mut running).is_pending());
             match dropped {
@@ -174,7 +174,7 @@ fn calls_after_the_cancellation_are_answered_and_never_run() {
         let timeline = Timeline::default();
         let tools = Registry::builder().tool::<cancel>().tool::<nap>().provide(timeline.clone());
         let executor = way.executor(tools);
-        let batch = executor.batch(calls(&["cancel", "nap", "nap"])).within(RunContext::new());
+        let batch = executor.batch(calls(&["cancel", "nap", "nap"])).with_run(RunContext::new());
         let outcomes = executor.drive(batch).await;
         assert_eq!(texts(&outcomes), ["cancelled the run", "Cancelled", "Cancelled"]);
         assert_eq!(outcomes[1].result().unwrap().attempts, 0);
@@ -199,7 +199,7 @@ fn a_tool_that_notices_the_cancellation_keeps_its_own_answer() {
             ExecutionStrategy::Sequential => (&["cancel", "obey"], &["cancelled the run", "Cancelled"]),
         };
         let executor = way.executor(Registry::builder().tool::<cancel>().tool::<hang>().tool::<obey>());
-        let batch = executor.batch(calls(names)).within(RunContext::new());
+        let batch = executor.batch(calls(names)).with_run(RunContext::new());
         let outcomes = executor.drive(batch).await;
         assert_eq!(texts(&outcomes), expected);
         assert_eq!(outcomes.last().unwrap().result().unwrap().attempts, 0);
@@ -216,7 +216,7 @@ fn a_batch_of_a_cancelled_run_is_answered_and_never_run() {
         let stop = CancellationToken::new();
         stop.cancel();
         let run = RunContext::new().with_cancellation(stop);
-        let outcomes = executor.drive(executor.batch(calls(&["nap", "unknown"])).within(run)).await;
+        let outcomes = executor.drive(executor.batch(calls(&["nap", "unknown"])).with_run(run)).await;
         assert_eq!(texts(&outcomes), ["Cancelled", "Cancelled"]);
         let result = outcomes[0].result().unwrap();
         assert!(result.is_error());
@@ -257,7 +257,7 @@ fn no_body_begins_after_a_hook_saw_the_cancellation() {
         });
         let executor = way.of(building(tools).hook(stopping));
         let echoes = ["0", "1", "2"].map(|id| ToolCall::new("echo", r#"{"text":"a"}"#).with_id(id));
-        let outcomes = executor.drive(executor.batch(echoes.into()).within(RunContext::new())).await;
+        let outcomes = executor.drive(executor.batch(echoes.into()).with_run(RunContext::new())).await;
         let first = if way.size() == 1 { "a" } else { "Cancelled" };
         assert_eq!(texts(&outcomes), [first, "Cancelled", "Cancelled"]);
         assert_eq!(counter.get(), usize::from(way.size() == 1));
@@ -336,7 +336,7 @@ fn a_cancellation_reaches_a_call_wherever_it_waits() {
                 sleep(Duration::from_secs(1)).await;
                 stop.cancel();
             };
-            let batch = executor.batch(calls(&["stuck", "stuck"])).within(run);
+            let batch = executor.batch(calls(&["stuck", "stuck"])).with_run(run);
             let (outcomes, ()) = tokio::join!(executor.drive(batch), stopping);
             assert_eq!(texts(&outcomes), ["Cancelled", "Cancelled"], "{stage:?}");
             assert_eq!(outcomes[0].result().unwrap().attempts, attempts, "{stage:?}");
@@ -374,7 +374,7 @@ fn cancelling_one_call_does_not_touch_the_others() {
             Registry::builder().tool::<hang>().tool::<obey>().tool::<wait>().provide(Arc::clone(&stopped));
         let executor = way.of(building(tools).hook(keeping(&tokens)));
         let run = Arc::new(RunContext::new());
-        let batch = executor.batch(calls(&["hang", "obey", "wait"])).within(Arc::clone(&run));
+        let batch = executor.batch(calls(&["hang", "obey", "wait"])).with_run(Arc::clone(&run));
         let stopping = async {
             for at in 0..2 {
                 sleep(Duration::from_secs(1)).await;
@@ -494,7 +494,7 @@ fn a_failure_because_of_a_cancellation_is_the_answer_and_no_reason_for_another_a
         }
         let executor = way.executor(Registry::builder().tool::<give_up>());
         let run = Arc::new(RunContext::new());
-        let batch = executor.batch(calls(&["give_up"])).within(Arc::clone(&run));
+        let batch = executor.batch(calls(&["give_up"])).with_run(Arc::clone(&run));
         let stopping = async {
             sleep(Duration::from_secs(1)).await;
             run.cancellation().cancel();
@@ -531,7 +531,7 @@ fn a_call_for_the_caller_is_answered_where_the_batch_is_stopped() {
                 building(tools).strategy(strategy).finish(finish).external(external).build().unwrap();
             let mut listener = watched.then(|| executor.subscribe());
             let batch = executor.batch(calls(&["elsewhere", "stop", "elsewhere", "elsewhere"]));
-            let outcomes = crate::run(batch.within(RunContext::new()).run());
+            let outcomes = crate::run(batch.with_run(RunContext::new()).run());
             // What was left to the caller in an earlier group is the caller's.
             let first = if strategy == ExecutionStrategy::Sequential { "-" } else { "Cancelled" };
             assert_eq!(
@@ -583,7 +583,7 @@ fn a_call_for_the_caller_is_answered_where_a_hook_stops_the_batch() {
     let executor = building(tools).hook(hook).external(external).build().unwrap();
     let mut listener = executor.subscribe();
     let batch = executor.batch(calls(&["stop", "elsewhere"]));
-    let outcomes = crate::run(batch.within(RunContext::new().with_cancellation(token)).run());
+    let outcomes = crate::run(batch.with_run(RunContext::new().with_cancellation(token)).run());
     assert_eq!(texts(&outcomes), ["Cancelled", "Cancelled"]);
     assert_eq!(told(&mut listener), ["started 0", "started 1", "finished 0", "finished 1"]);
     assert!(crate::now(executor.open_calls()).unwrap().is_empty());

@@ -4,7 +4,7 @@ use std::{ops::ControlFlow, sync::Arc};
 
 use tool_runtime::{
     ErrorKind, Executor, RunContext, ToolCall,
-    executor::stopped,
+    executor::stop_error,
     hook::Before,
     policy::{
         Approval, ApprovalHandle, Approver, PermissionPolicy, PermissionRequest, RetryInfo, RetryPolicy,
@@ -68,24 +68,24 @@ fn a_call_that_stops_ends_the_run_and_its_siblings_keep_their_results() {
         let executor = way.executor(tools.registry());
         let run = Arc::new(RunContext::new());
         let asked = calls(&["slow", "enough", "counted", "nope", "enough"]);
-        let outcomes = executor.drive(executor.batch(asked).within(Arc::clone(&run))).await;
+        let outcomes = executor.drive(executor.batch(asked).with_run(Arc::clone(&run))).await;
         let told = texts(&outcomes);
         assert_eq!(told[..3], ["slow", "Stopped: enough", SKIPPED]);
         assert_eq!(told[4], SKIPPED);
         // The calls of a group were all looked up before.
         let looked_up = if way.size() > 3 { "Tool not found: nope" } else { SKIPPED };
         assert_eq!(told[3], looked_up);
-        let stop = stopped(&outcomes).unwrap();
+        let stop = stop_error(&outcomes).unwrap();
         assert_eq!((stop.kind(), stop.tool()), (ErrorKind::Stopped, Some("enough")));
         assert_eq!(run.stopped().map(|stop| (stop.feedback(), stop.tool().map(str::to_owned))), {
             Some(("Stopped: enough".to_owned(), Some("enough".to_owned())))
         });
         // A later batch of the run is not started; one of another run is.
-        let later = executor.drive(executor.batch(calls(&["counted"])).within(Arc::clone(&run))).await;
+        let later = executor.drive(executor.batch(calls(&["counted"])).with_run(Arc::clone(&run))).await;
         assert_eq!(texts(&later), [SKIPPED]);
-        assert!(stopped(&later).is_none());
+        assert!(stop_error(&later).is_none());
         assert_eq!((tools.stops.get(), tools.counted.get()), (1, 0));
-        let other = executor.drive(executor.batch(calls(&["counted"])).within(RunContext::new())).await;
+        let other = executor.drive(executor.batch(calls(&["counted"])).with_run(RunContext::new())).await;
         assert_eq!(texts(&other), ["1"]);
         // Without a run, a stop is one of the batch.
         let outcomes = executor.drive(executor.batch(calls(&["enough", "counted"]))).await;
@@ -176,10 +176,10 @@ fn a_hook_a_policy_an_approver_and_a_retry_rule_may_stop_the_run() {
             let registry = tools.registry().tool::<asks>().tool::<fails>().tool::<confirmed>();
             let executor = way.of(set(super::building(registry)));
             let run = Arc::new(RunContext::new());
-            let outcomes = executor.drive(executor.batch(calls(&[name])).within(Arc::clone(&run))).await;
+            let outcomes = executor.drive(executor.batch(calls(&[name])).with_run(Arc::clone(&run))).await;
             assert_eq!(texts(&outcomes), ["Stopped: enough"], "{at}");
             assert_eq!(run.stopped().map(|stop| stop.reason().into_owned()).as_deref(), Some("enough"));
-            let later = executor.drive(executor.batch(calls(&["counted"])).within(run)).await;
+            let later = executor.drive(executor.batch(calls(&["counted"])).with_run(run)).await;
             assert_eq!(texts(&later), [SKIPPED], "{at}");
             assert_eq!(tools.counted.get(), 0);
         }
@@ -214,7 +214,7 @@ fn a_panic_of_a_hook_ends_the_run_where_the_executor_says_so() {
             let executor: Executor = builder.hook(hook()).stop_on_hook_panic(stops).build().unwrap();
             let mut listener = executor.subscribe();
             let run = Arc::new(RunContext::new());
-            let first = executor.batch(one("fails", "{}")).within(Arc::clone(&run));
+            let first = executor.batch(one("fails", "{}")).with_run(Arc::clone(&run));
             let outcomes = crate::run(first.run());
             let panicked = outcomes[0].result().unwrap().text().into_owned();
             let said = match (is_of_end || at == 2 && !stops, stops) {
@@ -226,7 +226,7 @@ fn a_panic_of_a_hook_ends_the_run_where_the_executor_says_so() {
             assert_eq!(run.stopped().is_some(), stops, "{at}");
             while listener.try_next().is_some() {}
             if stops {
-                let later = executor.batch(vec![ToolCall::new("counted", "{}")]).within(run);
+                let later = executor.batch(vec![ToolCall::new("counted", "{}")]).with_run(run);
                 let told = crate::run(later.run());
                 let skipped = "Skipped: the run was stopped: a hook panicked: boom";
                 assert_eq!(texts(&told), [skipped], "{at}");

@@ -203,7 +203,7 @@ fn a_body_that_blocks_its_thread_holds_up_nobody() {
 fn a_tool_that_is_only_declared_is_answered_and_the_batch_goes_on() {
     each_way(async |way| {
         let schema = tool_runtime::schema::InputSchema::new(json!({ "type": "object" })).unwrap();
-        let declared = ToolBuilder::new("declared").description("Elsewhere.").input_schema(schema).declare();
+        let declared = ToolBuilder::new("declared").description("Elsewhere.").input_schema(schema).external();
         let tools = Registry::builder().add(declared.unwrap()).tool::<fail>();
         let outcomes = way.executor(tools).run(calls(&["declared", "fail"])).await;
         assert_eq!(

@@ -83,7 +83,8 @@ fn a_producer_is_told_when_nobody_reads_any_more() {
         let tools = Registry::builder().tool::<relay>().provide(Source(Mutex::new(Some(receiver))));
         let executor = way.executor(tools);
         let run = Arc::new(RunContext::new());
-        let mut batch = Box::pin(executor.drive(executor.batch(calls(&["relay"])).within(Arc::clone(&run))));
+        let mut batch =
+            Box::pin(executor.drive(executor.batch(calls(&["relay"])).with_run(Arc::clone(&run))));
         sender.send(1).await.unwrap();
         assert!(futures_util::poll!(&mut batch).is_pending());
         assert!(!sender.is_closed());

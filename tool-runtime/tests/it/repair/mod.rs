@@ -8,12 +8,12 @@ mod refused;
 mod wired;
 
 use serde_json::{Map, Value};
-use tool_runtime::schema::{Recovery, recover};
+use tool_runtime::schema::{RepairOutcome, recover};
 
 /// What `text` is read as, being repaired.
 fn repaired(text: &str) -> String {
     match recover(text) {
-        Recovery::Repaired { text: read, .. } => read,
+        RepairOutcome::Repaired { text: read, .. } => read,
         other => panic!("{text:?} is {other:?}"),
     }
 }
@@ -21,7 +21,7 @@ fn repaired(text: &str) -> String {
 /// What `text` is read as, being cut off.
 fn partial(text: &str) -> String {
     match recover(text) {
-        Recovery::Partial { text: read, .. } => read,
+        RepairOutcome::Partial { text: read, .. } => read,
         other => panic!("{text:?} is {other:?}"),
     }
 }
@@ -29,7 +29,7 @@ fn partial(text: &str) -> String {
 /// Why `text` is refused.
 fn refused(text: &str) -> String {
     match recover(text) {
-        Recovery::Invalid { text: kept, reason, .. } => {
+        RepairOutcome::Invalid { text: kept, reason, .. } => {
             assert_eq!(kept, text);
             reason
         }

@@ -1,6 +1,6 @@
 //! F17, F18, F21: which outcome may run, and what is said of it.
 
-use tool_runtime::schema::{Recovery, Repair, recover};
+use tool_runtime::schema::{Repair, RepairOutcome, recover};
 
 const ALL: [Repair; 3] = [Repair::Off, Repair::ReadOnlyTools, Repair::AllTools];
 
@@ -49,11 +49,11 @@ fn json_comes_back_as_it_is() {
         "",
         " \n",
     ] {
-        let Recovery::Strict(same) = recover(text) else { panic!("{text:?}") };
+        let RepairOutcome::Strict(same) = recover(text) else { panic!("{text:?}") };
         assert_eq!((same.as_ptr(), same.len()), (text.as_ptr(), text.len()));
     }
     let deep = format!("{}{}", "[".repeat(10_000), "]".repeat(10_000));
-    assert_eq!(recover(&deep), Recovery::Strict(&deep));
+    assert_eq!(recover(&deep), RepairOutcome::Strict(&deep));
 }
 
 // F18
@@ -97,7 +97,7 @@ fn a_note_is_short_and_a_reason_repeats_nothing() {
     assert!(note.chars().count() < 650, "{note}");
 
     for text in ["{a: s3cret)}", "{a: 's3cret' 's3cret'}", "s3cret {}", "{}s3cret", "{s3cret}"] {
-        let Recovery::Invalid { error, reason, .. } = recover(text) else { panic!("{text}") };
+        let RepairOutcome::Invalid { error, reason, .. } = recover(text) else { panic!("{text}") };
         assert!(!error.contains("s3cret") && !reason.contains("s3cret"), "{error} {reason}");
     }
 }

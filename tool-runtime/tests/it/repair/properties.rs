@@ -7,7 +7,7 @@ use proptest::{
     test_runner::Config,
 };
 use serde_json::{Value, json};
-use tool_runtime::schema::{Recovery, recover};
+use tool_runtime::schema::{RepairOutcome, recover};
 
 use super::object;
 
@@ -21,15 +21,15 @@ fn config() -> Config {
 fn is_sound(text: &str) -> Result<(), TestCaseError> {
     let recovery = recover(text);
     match &recovery {
-        Recovery::Strict(same) => prop_assert_eq!(*same, text),
-        Recovery::Invalid { text: same, .. } => prop_assert_eq!(*same, text),
-        Recovery::Repaired { text: read, .. } | Recovery::Partial { text: read, .. } => {
+        RepairOutcome::Strict(same) => prop_assert_eq!(*same, text),
+        RepairOutcome::Invalid { text: same, .. } => prop_assert_eq!(*same, text),
+        RepairOutcome::Repaired { text: read, .. } | RepairOutcome::Partial { text: read, .. } => {
             object(read);
-            prop_assert_eq!(recover(read), Recovery::Strict(read));
+            prop_assert_eq!(recover(read), RepairOutcome::Strict(read));
         }
         other => prop_assert!(false, "{:?}", other),
     }
-    prop_assert_eq!(recovery.note().is_none(), matches!(recovery, Recovery::Strict(_)));
+    prop_assert_eq!(recovery.note().is_none(), matches!(recovery, RepairOutcome::Strict(_)));
     Ok(())
 }
 
@@ -48,7 +48,7 @@ proptest! {
     fn json_is_strict(value in value(), is_pretty: bool) {
         let text = if is_pretty { serde_json::to_string_pretty(&value) } else { serde_json::to_string(&value) };
         let text = text.unwrap();
-        prop_assert_eq!(recover(&text), Recovery::Strict(&text));
+        prop_assert_eq!(recover(&text), RepairOutcome::Strict(&text));
     }
 
     // F19
@@ -56,7 +56,7 @@ proptest! {
     fn an_object_means_the_same_in_every_style(value in arguments(), style in style()) {
         let text = style.write(&value);
         let recovery = recover(&text);
-        prop_assert!(matches!(recovery, Recovery::Repaired { .. } | Recovery::Strict(_)), "{} {:?}", text, recovery);
+        prop_assert!(matches!(recovery, RepairOutcome::Repaired { .. } | RepairOutcome::Strict(_)), "{} {:?}", text, recovery);
         prop_assert_eq!(Value::Object(object(recovery.text())), value, "{}", text);
     }
 
@@ -68,7 +68,7 @@ proptest! {
         let marks: Vec<_> = text.match_indices([',', ':', '"']).map(|(place, _)| place).collect();
         let mut broken = text;
         broken.remove(*at.get(&marks));
-        if let Recovery::Repaired { text: read, .. } = recover(&broken) {
+        if let RepairOutcome::Repaired { text: read, .. } = recover(&broken) {
             prop_assert_eq!(Value::Object(object(&read)), value, "{}", broken);
         }
     }
@@ -79,7 +79,7 @@ proptest! {
         let names = ["a", "b", "c"];
         let pairs: Vec<_> = names.iter().zip(&texts).map(|(name, text)| format!("\"{name}\": \"{text}\"")).collect();
         let written = format!("{{{}}}", pairs.join(", "));
-        if let Recovery::Repaired { text: read, .. } = recover(&written) {
+        if let RepairOutcome::Repaired { text: read, .. } = recover(&written) {
             let values: Vec<_> = object(&read).into_values().collect();
             prop_assert_eq!(values, texts, "{}", written);
         }
@@ -92,7 +92,7 @@ proptest! {
         let ends: Vec<_> = text.char_indices().map(|(end, _)| end).skip(1).collect();
         let cut_off = &text[..*at.get(&ends)];
         let recovery = recover(cut_off);
-        prop_assert!(matches!(recovery, Recovery::Partial { .. }), "{} {:?}", cut_off, recovery);
+        prop_assert!(matches!(recovery, RepairOutcome::Partial { .. }), "{} {:?}", cut_off, recovery);
         let read = Value::Object(object(recovery.text()));
         prop_assert!(is_part(&read, &value), "{} {}", cut_off, read);
     }

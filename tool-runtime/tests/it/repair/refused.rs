@@ -1,6 +1,6 @@
 //! F18: what cannot be read with certainty is kept as it was.
 
-use tool_runtime::schema::{MAX_REPAIR_BYTES, Recovery, recover};
+use tool_runtime::schema::{MAX_REPAIR_BYTES, RepairOutcome, recover};
 
 use super::{refused, repaired};
 
@@ -192,7 +192,7 @@ fn long_texts_of_any_shape_are_read_to_their_end() {
     for (before, unit, after) in shapes {
         for length in [1_000, 10_000, 100_000] {
             let text = format!("{before}{}{after}", unit.repeat(length / unit.len()));
-            if let Recovery::Invalid { reason, .. } = recover(&text) {
+            if let RepairOutcome::Invalid { reason, .. } = recover(&text) {
                 assert_ne!(reason, "it is too tangled", "{before}{unit}{after}");
             }
         }

@@ -6,13 +6,13 @@ use std::sync::{
 };
 
 use tool_runtime::{
-    Running, Tool, ToolSet, Toolbox,
+    BoxFuture, Tool, ToolSet, Toolbox,
     context::ReadonlyContext,
     event::Lagged,
     prelude::*,
     request::request_fn,
     toolbox::{ToolboxChange, ToolboxEvent, ToolboxListener, Visibility},
-    toolset::{SetAnnouncer, ToolSetExt},
+    toolset::{ToolSetExt, ToolSetNotifier},
 };
 
 use super::{Remote, names, tool, tools};
@@ -91,7 +91,7 @@ fn events_of_a_toolbox_are_written_as_tagged_json() {
 
 /// A set that announces its changes, and panics when it is attached where that is wanted.
 #[derive(Clone)]
-struct Live(Remote, Arc<Mutex<Vec<SetAnnouncer>>>, bool);
+struct Live(Remote, Arc<Mutex<Vec<ToolSetNotifier>>>, bool);
 
 impl Live {
     fn new(remote: Remote) -> Self {
@@ -100,8 +100,8 @@ impl Live {
 
     fn change(&self, tools: &[&'static str]) {
         self.0.offer(tools);
-        let announcers: Vec<SetAnnouncer> = self.1.lock().unwrap().clone();
-        announcers.iter().for_each(SetAnnouncer::announce);
+        let announcers: Vec<ToolSetNotifier> = self.1.lock().unwrap().clone();
+        announcers.iter().for_each(ToolSetNotifier::announce);
     }
 }
 
@@ -110,11 +110,11 @@ impl ToolSet for Live {
         self.0.name()
     }
 
-    fn tools<'a>(&'a self, cx: ReadonlyContext<'a>) -> Running<'a, Result<Vec<Arc<dyn Tool>>, ToolError>> {
+    fn tools<'a>(&'a self, cx: ReadonlyContext<'a>) -> BoxFuture<'a, Result<Vec<Arc<dyn Tool>>, ToolError>> {
         self.0.tools(cx)
     }
 
-    fn attached(&self, announcer: SetAnnouncer) {
+    fn attached(&self, announcer: ToolSetNotifier) {
         assert!(!self.2, "boom");
         self.1.lock().unwrap().push(announcer);
     }
@@ -163,11 +163,14 @@ fn a_set_may_announce_while_it_is_attached() {
             "eager"
         }
 
-        fn tools<'a>(&'a self, _: ReadonlyContext<'a>) -> Running<'a, Result<Vec<Arc<dyn Tool>>, ToolError>> {
+        fn tools<'a>(
+            &'a self,
+            _: ReadonlyContext<'a>,
+        ) -> BoxFuture<'a, Result<Vec<Arc<dyn Tool>>, ToolError>> {
             Box::pin(async { Ok(Vec::new()) })
         }
 
-        fn attached(&self, announcer: SetAnnouncer) {
+        fn attached(&self, announcer: ToolSetNotifier) {
             self.0.fetch_add(1, Ordering::SeqCst);
             announcer.announce();
         }

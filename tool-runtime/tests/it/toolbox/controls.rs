@@ -20,10 +20,10 @@ use tool_runtime::{
 use super::{Remote, boxed, snapshot};
 use crate::run;
 
-type Asked = Arc<Mutex<Vec<&'static str>>>;
+type Request = Arc<Mutex<Vec<&'static str>>>;
 
 /// Notes that it was asked, and lets everything happen.
-struct Watching(Asked);
+struct Watching(Request);
 
 impl Hook for Watching {
     async fn before(&self, _: &mut BeforeCall<'_>) -> Result<Before, ToolError> {
@@ -47,7 +47,7 @@ impl Hook for Blocking {
 }
 
 /// Notes that it was asked; denies, or not.
-struct Policy(Asked, bool);
+struct Policy(Request, bool);
 
 impl PermissionPolicy for Policy {
     async fn decide(&self, _: &PermissionRequest<'_>) -> Result<Permission, ToolError> {
@@ -62,7 +62,7 @@ fn stages(
     denies: bool,
     set_up: impl FnOnce(ExecutorBuilder) -> ExecutorBuilder,
 ) -> (bool, String, Vec<&'static str>) {
-    let asked = Asked::default();
+    let asked = Request::default();
     let toolbox = boxed(Remote::new("a", &["x"]));
     toolbox.show(visibility);
     let tools = snapshot(&toolbox).unwrap().into_tools();
@@ -108,7 +108,7 @@ fn remove(path: String) -> String {
 fn guarded() -> Toolbox {
     let registry = Registry::builder().tool::<remove>().build().unwrap();
     let remove = Arc::clone(registry.get("remove").unwrap());
-    let (declared, _) = tool_runtime::builder::Declaration::list(&json!([{ "name": "pick" }]));
+    let (declared, _) = tool_runtime::builder::ExternalTool::list(&json!([{ "name": "pick" }]));
     let pick: Arc<dyn Tool> = Arc::new(declared[0].clone());
     let asks = |name: &str, arguments: &Value| name != "remove" || arguments["path"] != "/tmp/x";
     boxed(NamedTools::new("files", [remove, pick]).confirmed(asks).prefixed())

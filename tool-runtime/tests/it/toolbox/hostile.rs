@@ -146,7 +146,10 @@ fn what_panics_when_it_is_dropped_is_no_panic_of_whoever_offers_or_removes_it() 
         fn name(&self) -> &'static str {
             "bombs"
         }
-        fn tools<'a>(&'a self, _: ReadonlyContext<'a>) -> Running<'a, Result<Vec<Arc<dyn Tool>>, ToolError>> {
+        fn tools<'a>(
+            &'a self,
+            _: ReadonlyContext<'a>,
+        ) -> BoxFuture<'a, Result<Vec<Arc<dyn Tool>>, ToolError>> {
             Box::pin(async { Ok(vec![Arc::new(silent()) as Arc<dyn Tool>]) })
         }
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tool_runtime::{
-    RunContext, Tool, ToolDefinition, ToolName, Toolbox, builder::Declaration, prelude::*,
+    RunContext, Tool, ToolDefinition, ToolName, Toolbox, builder::ExternalTool, prelude::*,
     schema::InputSchema, toolbox::Visibility, toolset::NamedTools,
 };
 
@@ -78,7 +78,7 @@ fn a_strict_toolbox_fails_where_a_set_does() {
 /// A tool whose schema nobody can hold.
 fn broken() -> Arc<dyn Tool> {
     let schema = InputSchema::new(json!({ "properties": { "a": { "type": "number?" } } })).unwrap();
-    Arc::new(Declaration::new(ToolDefinition::new(ToolName::new("broken").unwrap(), "Broken.", schema)))
+    Arc::new(ExternalTool::new(ToolDefinition::new(ToolName::new("broken").unwrap(), "Broken.", schema)))
 }
 
 // L04
@@ -111,7 +111,7 @@ struct Door(u8);
 // L02
 #[test]
 fn a_value_comes_from_the_program_or_from_the_run() {
-    let registry = Registry::builder().tool::<open>().per_run::<Door>().build().unwrap();
+    let registry = Registry::builder().tool::<open>().provide_per_run::<Door>().build().unwrap();
     let open = || Arc::clone(registry.get("open").unwrap());
     let toolbox = Toolbox::new();
     toolbox.add(open()).unwrap();
@@ -126,7 +126,7 @@ fn a_value_comes_from_the_program_or_from_the_run() {
         (vec![], 1)
     );
     let provided = Registry::builder().provide(Door(8)).build().unwrap();
-    let toolbox = Toolbox::over(&provided);
+    let toolbox = Toolbox::from_registry(&provided);
     toolbox.add(open()).unwrap();
     assert_eq!(super::said(&snapshot(&toolbox).unwrap(), "open"), "8");
 }

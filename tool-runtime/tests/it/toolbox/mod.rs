@@ -16,14 +16,14 @@ use std::sync::{
 };
 
 use tool_runtime::{
-    RunContext, Running, Tool, ToolSet, Toolbox, context::ReadonlyContext, prelude::*, registry::BuildError,
-    toolbox::Snapshot,
+    BoxFuture, RunContext, Tool, ToolSet, Toolbox, context::ReadonlyContext, prelude::*,
+    registry::BuildError, toolbox::Snapshot,
 };
 
 /// A tool that says its own name, in the words of its place.
 fn tool(name: &'static str, place: &'static str) -> Arc<dyn Tool> {
     let handler = move |_: Nothing, _cx| async move { Ok::<_, ToolError>(format!("{name} of {place}")) };
-    Arc::new(ToolBuilder::new(name).description(format!("A tool of {place}.")).must(handler))
+    Arc::new(ToolBuilder::new(name).description(format!("A tool of {place}.")).expect_handler(handler))
 }
 
 fn tools(names: &[&'static str], place: &'static str) -> Vec<Arc<dyn Tool>> {
@@ -72,7 +72,7 @@ impl ToolSet for Remote {
         self.name
     }
 
-    fn tools<'a>(&'a self, _: ReadonlyContext<'a>) -> Running<'a, Result<Vec<Arc<dyn Tool>>, ToolError>> {
+    fn tools<'a>(&'a self, _: ReadonlyContext<'a>) -> BoxFuture<'a, Result<Vec<Arc<dyn Tool>>, ToolError>> {
         Box::pin(async {
             // As one that is far away.
             tokio::task::yield_now().await;
@@ -85,7 +85,7 @@ impl ToolSet for Remote {
         })
     }
 
-    fn close(&self) -> Running<'_, Result<(), ToolError>> {
+    fn close(&self) -> BoxFuture<'_, Result<(), ToolError>> {
         self.closed.fetch_add(1, Ordering::SeqCst);
         Box::pin(async { Ok(()) })
     }

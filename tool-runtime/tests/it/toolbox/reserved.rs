@@ -69,7 +69,7 @@ fn the_name_of_the_output_tool_is_refused_wherever_a_tool_comes_from() {
 fn the_genuine_output_tool_takes_the_place_of_the_one_before() {
     let first = || tool(OUTPUT_TOOL, "first");
     let registry = Registry::builder().output_tool(first()).output_tool(tool(OUTPUT_TOOL, "second"));
-    let toolbox = Toolbox::over(&registry.build().unwrap());
+    let toolbox = Toolbox::from_registry(&registry.build().unwrap());
     assert_eq!(said(&snapshot(&toolbox).unwrap(), OUTPUT_TOOL), "submit_output of second");
     assert!(toolbox.set_output_tool(first()).unwrap());
     assert_eq!(said(&snapshot(&toolbox).unwrap(), OUTPUT_TOOL), "submit_output of first");
@@ -132,5 +132,5 @@ fn of_several_tools_all_are_added_or_none() {
 fn claims_tool() -> Arc<dyn Tool> {
     let metadata = Metadata { toolset: Some("user".into()), ..Metadata::default() };
     let handler = |_: super::Nothing, _cx| async move { Ok::<_, ToolError>("") };
-    Arc::new(ToolBuilder::new("mine").description("Is mine.").metadata(metadata).must(handler))
+    Arc::new(ToolBuilder::new("mine").description("Is mine.").metadata(metadata).expect_handler(handler))
 }

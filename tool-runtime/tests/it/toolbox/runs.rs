@@ -2,7 +2,7 @@
 
 use tool_runtime::{
     CallOutcome, Executor, RunContext, Tool, ToolCall, Toolbox,
-    builder::Declaration,
+    builder::ExternalTool,
     prelude::*,
     toolbox::{Origin, RunTools, Snapshot},
 };
@@ -10,9 +10,9 @@ use tool_runtime::{
 use super::{Remote, boxed, listed, names, notices, said, snapshot, tool, tools};
 use crate::run;
 
-fn external(names: &[&str]) -> Vec<Declaration> {
+fn external(names: &[&str]) -> Vec<ExternalTool> {
     let list = names.iter().map(|name| json!({ "name": name, "description": "Elsewhere." })).collect();
-    let (tools, invalid) = Declaration::list(&list);
+    let (tools, invalid) = ExternalTool::list(&list);
     assert!(invalid.is_empty());
     tools
 }
@@ -30,7 +30,7 @@ fn an_external_tool_is_shown_and_never_run() {
     let outcomes = run(executor.run(vec![ToolCall::new("pick_color", "{}").with_id("c1")]));
     let [CallOutcome::External(call, _)] = outcomes.as_slice() else { panic!("{outcomes:?}") };
     assert_eq!((call.id.to_string(), &*call.name), ("c1".to_owned(), "pick_color"));
-    let result = crate::now(executor.answer(&call.id, Ok(ToolOutput::from("red")))).unwrap();
+    let result = crate::now(executor.submit_result(&call.id, Ok(ToolOutput::from("red")))).unwrap();
     assert_eq!(result.text(), "red");
 }
 
@@ -38,9 +38,9 @@ fn an_external_tool_is_shown_and_never_run() {
 #[test]
 fn a_declared_tool_that_is_called_gives_an_error_and_the_others_run() {
     let parameters = json!({ "type": "object", "properties": { "n": { "type": "integer" } } });
-    let (declared, _) = Declaration::list(&json!([{ "name": "elsewhere", "parameters": parameters }]));
+    let (declared, _) = ExternalTool::list(&json!([{ "name": "elsewhere", "parameters": parameters }]));
     let toolbox = Toolbox::new();
-    toolbox.add(Declaration::new(declared[0].definition().clone())).unwrap();
+    toolbox.add(ExternalTool::new(declared[0].definition().clone())).unwrap();
     toolbox.add(tool("here", "here")).unwrap();
     let executor = Executor::new(snapshot(&toolbox).unwrap().into_tools());
     let calls = vec![ToolCall::new("elsewhere", r#"{ "n": "no number" }"#), ToolCall::new("here", "{}")];
@@ -110,7 +110,7 @@ fn a_front_end_s_list_becomes_external_tools() {
         { "name": "odd", "parameters": { "type": "string" } },
         7,
     ]);
-    let (tools, invalid) = Declaration::list(&list);
+    let (tools, invalid) = ExternalTool::list(&list);
     let said: Vec<_> = invalid.iter().map(ToString::to_string).collect();
     let unnamed = r#"tool "": a tool needs a name; this one is empty"#;
     assert_eq!(
@@ -126,7 +126,7 @@ fn a_front_end_s_list_becomes_external_tools() {
     let definition = snapshot.tools().get("pick_color").unwrap().definition();
     assert_eq!(definition.description(), "Asks the user for a color.");
     assert_eq!(definition.input_schema().as_value()["properties"]["hint"]["type"], "string");
-    let (none, invalid) = Declaration::list(&json!({ "tools": [] }));
+    let (none, invalid) = ExternalTool::list(&json!({ "tools": [] }));
     assert!(none.is_empty());
     assert_eq!(invalid[0].to_string(), r#"tool "": the tools are to be a JSON list"#);
 }

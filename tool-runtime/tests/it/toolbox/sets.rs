@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use tool_runtime::{
-    ErrorKind, RunContext, Running, Tool, ToolSet, Toolbox,
+    BoxFuture, ErrorKind, RunContext, Tool, ToolSet, Toolbox,
     context::ReadonlyContext,
     definition::Confirmation,
     prelude::*,
@@ -21,7 +21,7 @@ impl ToolSet for Administration {
         "admin"
     }
 
-    fn tools<'a>(&'a self, cx: ReadonlyContext<'a>) -> Running<'a, Result<Vec<Arc<dyn Tool>>, ToolError>> {
+    fn tools<'a>(&'a self, cx: ReadonlyContext<'a>) -> BoxFuture<'a, Result<Vec<Arc<dyn Tool>>, ToolError>> {
         let is_admin = cx.state().get("role") == Some(&json!("admin"));
         let found = if is_admin { tools(&["admin_remove"], "admin") } else { Vec::new() };
         Box::pin(async { Ok(found) })
@@ -188,7 +188,7 @@ fn rename(arguments: &mut serde_json::Map<String, Value>) -> Result<(), ToolErro
 fn a_tool_that_is_shown_otherwise_stays_what_it_is() {
     let registry = Registry::builder().tool::<drop_table>().provide(Door { is_open: false }).build().unwrap();
     let inner = Arc::clone(registry.get("drop_table").unwrap());
-    let toolbox = Toolbox::over(&registry);
+    let toolbox = Toolbox::from_registry(&registry);
     let set = NamedTools::new("db", [Arc::clone(&inner)]);
     toolbox.add_toolset(set.renamed([("drop_table", "drop")]).confirmed(|_, _| false).prefixed()).unwrap();
     let tools = snapshot(&toolbox).unwrap().into_tools();
@@ -204,7 +204,7 @@ fn a_tool_that_is_shown_otherwise_stays_what_it_is() {
     // Its own rewriting of arguments, and its own permission.
     let fitting = tools.check("db__drop", r#"{ "name": "users" }"#).unwrap();
     assert_eq!(fitting.as_str(), r#"{"table":"users"}"#);
-    let cx = tools.context_of("db__drop").unwrap();
+    let cx = tools.context_for("db__drop").unwrap();
     let permission = outer.prepare(fitting).unwrap().permission(&cx).unwrap();
     assert_eq!(permission, Some(tool_runtime::definition::Permission::deny("the door to users is shut")));
 }
@@ -276,7 +276,7 @@ fn tools_that_name_their_set_come_as_that_set() {
     let registry = builder.build().unwrap();
     let sets = registry.toolsets();
     assert_eq!(format!("{sets:?}"), r#"[NamedTools { name: "math", tools: ["add", "subtract"] }]"#);
-    let toolbox = Toolbox::over(&registry);
+    let toolbox = Toolbox::from_registry(&registry);
     assert_eq!(names(&toolbox), ["add", "pass", "subtract"]);
     assert!(toolbox.remove_toolset("math"));
     assert_eq!(names(&toolbox), ["pass"]);

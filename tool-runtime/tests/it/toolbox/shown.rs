@@ -2,7 +2,7 @@
 
 use tool_runtime::{
     Executor, RunContext, ToolCall, Toolbox,
-    builder::Declaration,
+    builder::ExternalTool,
     executor::RunSettings,
     prelude::*,
     serde_json,
@@ -104,7 +104,7 @@ fn a_tool_of_the_framework_is_never_hidden() {
 // X02
 #[test]
 fn an_external_tool_is_none_of_those_that_are_filtered() {
-    let (external, _) = Declaration::list(&json!([{ "name": "pick_color" }]));
+    let (external, _) = ExternalTool::list(&json!([{ "name": "pick_color" }]));
     let additions = RunTools::new().external(external).show(Visibility::all().only(["calculator"]));
     let snapshot = run(toolbox().snapshot_with(&RunContext::new(), &additions)).unwrap();
     assert_eq!(listed(&snapshot), ["calculator", "pick_color"]);

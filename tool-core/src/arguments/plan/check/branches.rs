@@ -9,7 +9,7 @@ use super::{Flow, Sink, Walk};
 use crate::arguments::plan::{
     branches::Branches,
     node::{NodeId, Types},
-    place::Place,
+    place::Location,
     words::one_of,
 };
 
@@ -19,7 +19,7 @@ impl<'p> Walk<'p> {
         &mut self,
         branches: &'p Branches,
         value: &Value,
-        at: &Place<'_>,
+        at: &Location<'_>,
         sink: &mut S,
     ) -> Flow {
         if !S::EXPLAINS {

@@ -1,7 +1,7 @@
 use serde_json::Value;
 
 use super::{Flow, Sink, Walk};
-use crate::arguments::plan::{branches::Branches, node::Combined, place::Place};
+use crate::arguments::plan::{branches::Branches, node::Combined, place::Location};
 
 impl<'p> Walk<'p> {
     /// Schemas that apply to the same value.
@@ -9,7 +9,7 @@ impl<'p> Walk<'p> {
         &mut self,
         combined: &'p Combined,
         value: &Value,
-        at: &Place<'_>,
+        at: &Location<'_>,
         sink: &mut S,
     ) -> Flow {
         for node in &combined.all {
@@ -45,7 +45,7 @@ impl<'p> Walk<'p> {
         &mut self,
         branches: &'p Branches,
         value: &Value,
-        at: &Place<'_>,
+        at: &Location<'_>,
         sink: &mut S,
     ) -> Flow {
         let fitting = branches.candidates(value).filter(|node| self.admits(*node, value)).take(2).count();

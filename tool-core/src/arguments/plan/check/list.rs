@@ -4,7 +4,7 @@ use super::{Flow, Sink, Walk};
 use crate::arguments::plan::{
     equality::repeated,
     node::{Contains, ListRules, Rest},
-    place::Place,
+    place::Location,
     words::{bound, counted},
 };
 
@@ -14,7 +14,7 @@ impl<'p> Walk<'p> {
         rules: Option<&'p ListRules>,
         items: &[Value],
         value: &Value,
-        at: &Place<'_>,
+        at: &Location<'_>,
         sink: &mut S,
     ) -> Flow {
         let Some(rules) = rules else { return Flow::Continue(()) };
@@ -51,7 +51,7 @@ impl<'p> Walk<'p> {
         Contains { node, count }: &'p Contains,
         items: &[Value],
         value: &Value,
-        at: &Place<'_>,
+        at: &Location<'_>,
         sink: &mut S,
     ) -> Flow {
         let fitting = items.iter().filter(|item| self.admits(*node, item)).count();

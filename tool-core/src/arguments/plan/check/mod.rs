@@ -19,7 +19,7 @@ use super::{
     Plan,
     memo::Memo,
     node::{Node, NodeId, Types},
-    place::Place,
+    place::Location,
     words::received,
 };
 
@@ -32,7 +32,7 @@ pub(super) trait Sink {
     const EXPLAINS: bool;
 
     /// At `at` something else was expected than `value`; `None` where there is nothing.
-    fn wrong(&mut self, at: &Place<'_>, value: Option<&Value>, expected: impl FnOnce() -> String) -> Flow;
+    fn wrong(&mut self, at: &Location<'_>, value: Option<&Value>, expected: impl FnOnce() -> String) -> Flow;
 
     /// What is known already of a value, so that it need not be walked again.
     fn recall(memo: &mut Memo, id: NodeId, value: &Value) -> Option<Flow>;
@@ -47,7 +47,7 @@ pub(super) struct Verdict;
 impl Sink for Verdict {
     const EXPLAINS: bool = false;
 
-    fn wrong(&mut self, _: &Place<'_>, _: Option<&Value>, _: impl FnOnce() -> String) -> Flow {
+    fn wrong(&mut self, _: &Location<'_>, _: Option<&Value>, _: impl FnOnce() -> String) -> Flow {
         Flow::Break(())
     }
 
@@ -67,7 +67,7 @@ pub(super) struct Report(Findings);
 impl Sink for Report {
     const EXPLAINS: bool = true;
 
-    fn wrong(&mut self, at: &Place<'_>, value: Option<&Value>, expected: impl FnOnce() -> String) -> Flow {
+    fn wrong(&mut self, at: &Location<'_>, value: Option<&Value>, expected: impl FnOnce() -> String) -> Flow {
         let received = || value.map_or_else(|| "nothing".to_owned(), received);
         self.0.add(at.order(), || Violation::new(at.pointer(), expected(), received()));
         Flow::Continue(())
@@ -89,7 +89,7 @@ pub(super) fn report(plan: &Plan, value: &Value) -> Findings {
 pub(super) fn report_by(walk: &mut Walk<'_>, value: &Value) -> Findings {
     let mut report = Report::default();
     // A report never ends the walk.
-    let _ = walk.check(NodeId::ROOT, value, &Place::ROOT, &mut report);
+    let _ = walk.check(NodeId::ROOT, value, &Location::ROOT, &mut report);
     report.0
 }
 
@@ -114,16 +114,16 @@ impl<'p> Walk<'p> {
 
     /// Whether `value` fits the node.
     pub(super) fn admits(&mut self, id: NodeId, value: &Value) -> bool {
-        self.check(id, value, &Place::ROOT, &mut Verdict).is_continue()
+        self.check(id, value, &Location::ROOT, &mut Verdict).is_continue()
     }
 
     /// As [`admits`](Self::admits), of a node that is known.
     pub(super) fn fits(&mut self, node: &'p Node, value: &Value) -> bool {
-        self.rules(node, value, &Place::ROOT, &mut Verdict).is_continue()
+        self.rules(node, value, &Location::ROOT, &mut Verdict).is_continue()
     }
 
     /// Tells `sink` what is wrong with `value` by the node's rules.
-    fn check<S: Sink>(&mut self, id: NodeId, value: &Value, at: &Place<'_>, sink: &mut S) -> Flow {
+    fn check<S: Sink>(&mut self, id: NodeId, value: &Value, at: &Location<'_>, sink: &mut S) -> Flow {
         #[cfg(test)]
         {
             self.steps += 1;
@@ -142,7 +142,7 @@ impl<'p> Walk<'p> {
         flow
     }
 
-    fn rules<S: Sink>(&mut self, node: &'p Node, value: &Value, at: &Place<'_>, sink: &mut S) -> Flow {
+    fn rules<S: Sink>(&mut self, node: &'p Node, value: &Value, at: &Location<'_>, sink: &mut S) -> Flow {
         if let Some(values) = &node.values
             && !values.admit(value)
         {

@@ -4,7 +4,7 @@ use super::{Flow, Report, Sink, Walk};
 use crate::Violations;
 use crate::arguments::plan::{
     node::{NodeId, ObjectRules, Rest},
-    place::Place,
+    place::Location,
     words::{bound, unknown},
 };
 
@@ -14,7 +14,7 @@ impl<'p> Walk<'p> {
         rules: Option<&'p ObjectRules>,
         map: &Map<String, Value>,
         value: &Value,
-        at: &Place<'_>,
+        at: &Location<'_>,
         sink: &mut S,
     ) -> Flow {
         let Some(rules) = rules else { return Flow::Continue(()) };
@@ -65,7 +65,7 @@ impl<'p> Walk<'p> {
         &mut self,
         rules: &'p ObjectRules,
         map: &Map<String, Value>,
-        at: &Place<'_>,
+        at: &Location<'_>,
         sink: &mut S,
     ) -> Flow {
         let plan = self.plan;
@@ -89,7 +89,7 @@ impl<'p> Walk<'p> {
         &mut self,
         node: NodeId,
         map: &Map<String, Value>,
-        at: &Place<'_>,
+        at: &Location<'_>,
         sink: &mut S,
     ) -> Flow {
         for (position, name) in map.keys().enumerate() {
@@ -101,7 +101,7 @@ impl<'p> Walk<'p> {
             }
             let expected = || {
                 let mut report = Report::default();
-                let _ = walk.check(node, &value, &Place::ROOT, &mut report);
+                let _ = walk.check(node, &value, &Location::ROOT, &mut report);
                 let faults: Vec<_> =
                     Violations::from(report.0).into_iter().map(|violation| violation.expected).collect();
                 format!("another name for this property: {}", faults.join(", "))

@@ -6,7 +6,7 @@ use super::{Flow, Sink};
 use crate::arguments::plan::{
     node::{Count, NumberRules, TextRules},
     number::Exact,
-    place::Place,
+    place::Location,
     words::bound,
 };
 
@@ -14,7 +14,7 @@ pub(super) fn number<S: Sink>(
     rules: Option<&NumberRules>,
     number: &Number,
     value: &Value,
-    at: &Place<'_>,
+    at: &Location<'_>,
     sink: &mut S,
 ) -> Flow {
     let Some(rules) = rules else { return Flow::Continue(()) };
@@ -33,7 +33,7 @@ pub(super) fn text<S: Sink>(
     rules: Option<&TextRules>,
     text: &str,
     value: &Value,
-    at: &Place<'_>,
+    at: &Location<'_>,
     sink: &mut S,
 ) -> Flow {
     let Some(rules) = rules else { return Flow::Continue(()) };

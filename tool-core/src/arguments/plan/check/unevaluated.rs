@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{Flow, Sink, Walk};
 use crate::arguments::plan::{
     node::{Combined, ListRules, Node, NodeId, ObjectRules, Rest, Types, Unevaluated},
-    place::Place,
+    place::Location,
 };
 
 /// What was found of one value.
@@ -25,7 +25,7 @@ impl<'p> Walk<'p> {
         &mut self,
         rules: &Unevaluated,
         value: &Value,
-        at: &Place<'_>,
+        at: &Location<'_>,
         sink: &mut S,
     ) -> Flow {
         match (value, rules.items, rules.properties) {
@@ -52,7 +52,7 @@ impl<'p> Walk<'p> {
         node: NodeId,
         otherwise: &str,
         value: &Value,
-        at: &Place<'_>,
+        at: &Location<'_>,
         sink: &mut S,
     ) -> Flow {
         if self.plan.node(node).types == Types::NONE {

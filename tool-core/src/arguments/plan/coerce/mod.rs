@@ -23,7 +23,7 @@ use super::{
     equality::equal,
     is_nested_within,
     node::{Node, NodeId, Rest, Types},
-    place::Place,
+    place::Location,
     settle,
     words::received,
 };
@@ -83,7 +83,7 @@ impl<'t> Corrector<'t> {
 
     /// Reads `value` as something that the node's own rules take, if its type is none that they do.
     /// What is within it is left to the walk.
-    pub(super) fn correct(&mut self, plan: &Plan, node: &Node, value: &mut Value, at: &Place<'_>) -> bool {
+    pub(super) fn correct(&mut self, plan: &Plan, node: &Node, value: &mut Value, at: &Location<'_>) -> bool {
         if takes_type_of(node, value) {
             return false;
         }
@@ -107,7 +107,7 @@ impl<'t> Corrector<'t> {
         plan: &Plan,
         node: &Node,
         value: &Value,
-        at: &Place<'_>,
+        at: &Location<'_>,
     ) -> [Option<(CorrectionRule, Value)>; 3] {
         use CorrectionRule::{ToBoolean, ToNull, ToNumber, ToText};
         let null = (node.types == Types::NULL).then_some((ToNull, Value::Null));
@@ -140,7 +140,7 @@ impl<'t> Corrector<'t> {
     }
 
     /// An object or a list that came as the text of it.
-    fn parsed(&mut self, node: &Node, value: &Value, at: &Place<'_>) -> Option<(CorrectionRule, Value)> {
+    fn parsed(&mut self, node: &Node, value: &Value, at: &Location<'_>) -> Option<(CorrectionRule, Value)> {
         let text = value.as_str()?;
         let kind = match first_of(text)? {
             b'{' => Types::OBJECT,
@@ -165,7 +165,7 @@ fn takes_type_of(node: &Node, value: &Value) -> bool {
 }
 
 /// One value as the list of it.
-fn to_list(plan: &Plan, node: &Node, value: &Value, at: &Place<'_>) -> Option<(CorrectionRule, Value)> {
+fn to_list(plan: &Plan, node: &Node, value: &Value, at: &Location<'_>) -> Option<(CorrectionRule, Value)> {
     if node.types == Types::ALL || !node.types.contains(Types::ARRAY) || at.is_item() {
         return None;
     }

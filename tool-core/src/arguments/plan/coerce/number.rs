@@ -9,7 +9,7 @@ use serde_json::Number;
 use crate::arguments::{
     document::{Document, Literal},
     json::{Reader, integral},
-    plan::place::Place,
+    plan::place::Location,
 };
 
 /// The number that `text` is, without anything around it and without rounding; an integer has at most
@@ -109,7 +109,7 @@ impl<'t> Literals<'t> {
     }
 
     /// Adds those of a document that stands in a text at `place`.
-    pub(super) fn add(&mut self, document: &Document<'_>, place: &Place<'_>) {
+    pub(super) fn add(&mut self, document: &Document<'_>, place: &Location<'_>) {
         self.read();
         self.extend(&document.literals, place.depth() == 0);
     }
@@ -136,7 +136,7 @@ impl<'t> Literals<'t> {
     }
 
     /// The digits of `number`, which stands at `place`, as they were written.
-    pub(super) fn text_of(&mut self, number: &Number, place: &Place<'_>) -> Option<String> {
+    pub(super) fn text_of(&mut self, number: &Number, place: &Location<'_>) -> Option<String> {
         self.read();
         match self.by_number.get(&Key::of(number)) {
             Some(Some(literal)) => decimal(literal),

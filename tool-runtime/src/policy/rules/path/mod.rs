@@ -12,7 +12,7 @@ use tool_core::__private::ExactValue;
 pub(super) use self::lexical::percent_decoded;
 use self::lexical::{Location, Root, Style, checked, drive, normalise, split};
 use super::{Fit, InvalidRule, text};
-use crate::policy::reveal::is_invisible;
+use crate::policy::escape::is_invisible;
 
 /// A pattern of paths, such as `/etc/**`.
 ///

@@ -6,7 +6,7 @@ use tool_runtime::{
     Executor, RunContext, ToolCall,
     call::CallAddress,
     context::ConfirmationAnswer,
-    open_calls::{AnswerError, CallRef},
+    open_calls::{CallRef, OpenCallError},
     prelude::*,
 };
 
@@ -33,7 +33,7 @@ fn replace(folder: &Folder, record: &Value) {
 async fn asked(folder: &Folder) -> (Executor, CallAddress) {
     let executor = executor(folder);
     let calls = vec![ToolCall::new("pay", PAY).with_id("0")];
-    let outcomes = executor.batch(calls).within(RunContext::new()).run().await;
+    let outcomes = executor.batch(calls).with_run(RunContext::new()).run().await;
     (executor, outcomes[0].address().unwrap().clone())
 }
 
@@ -93,9 +93,9 @@ fn a_record_that_was_altered_in_any_place_is_refused() {
         for (place, record) in altered {
             replace(&folder, &record);
             let at: CallAddress = serde_json::from_value(record["address"].clone()).unwrap();
-            let refused = AnswerError::Altered(CallRef::Address(at.clone()));
+            let refused = OpenCallError::Altered(CallRef::Address(at.clone()));
             assert_eq!(executor.resume([(&at, YES)]).await.unwrap_err(), refused, "{place}");
-            assert_eq!(executor.answer(&at, Ok("x".into())).await.unwrap_err(), refused, "{place}");
+            assert_eq!(executor.submit_result(&at, Ok("x".into())).await.unwrap_err(), refused, "{place}");
             assert_eq!(executor.open_arguments(&at).await.unwrap_err(), refused, "{place}");
             assert!(executor.open_calls().await.unwrap().is_empty(), "{place}");
         }
@@ -122,7 +122,7 @@ fn an_altered_record_can_be_forgotten_and_hides_no_other() {
         assert_eq!(open.len(), 1);
         assert_eq!(Some(open[0].address()), outcomes[0].address());
         assert!(executor.resume([(open[0].address(), YES)]).await.is_ok());
-        executor.forget(&address).await.unwrap();
+        executor.discard(&address).await.unwrap();
         assert_eq!(folder.files(None).unwrap().len(), 1);
     });
 }

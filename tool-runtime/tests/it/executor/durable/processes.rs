@@ -6,7 +6,8 @@ use std::{
 };
 
 use tool_runtime::{
-    RunContext, ToolCall, call::CallAddress, context::ConfirmationAnswer, open_calls::AnswerError, prelude::*,
+    RunContext, ToolCall, call::CallAddress, context::ConfirmationAnswer, open_calls::OpenCallError,
+    prelude::*,
 };
 
 use super::{Folder, PAID, PAY, executor, payments};
@@ -35,7 +36,7 @@ fn process() {
     crate::run(async {
         if part == "open" {
             let calls = vec![ToolCall::new("pay", PAY).with_id("call_1")];
-            let outcomes = executor.batch(calls).within(RunContext::new()).run().await;
+            let outcomes = executor.batch(calls).with_run(RunContext::new()).run().await;
             say(&serde_json::to_string(outcomes[0].address().unwrap()).unwrap());
             go_on();
             panic!("the process should have been killed");
@@ -47,7 +48,7 @@ fn process() {
                 say("resumed");
                 go_on();
                 // In a run of this process.
-                let outcomes = batch.within(RunContext::new()).run().await;
+                let outcomes = batch.with_run(RunContext::new()).run().await;
                 say(&outcomes[0].result().unwrap().text());
             }
             Err(error) => say(&error.to_string()),
@@ -128,7 +129,7 @@ fn a_call_outlives_the_process_that_opened_it_and_runs_once() {
     assert_eq!((second.said().as_str(), payments(&folder)), (PAID, 1));
 
     let mut third = Process::answering(&folder, &address);
-    assert_eq!(third.said(), AnswerError::NotOpen((&address).into()).to_string());
+    assert_eq!(third.said(), OpenCallError::NotOpen((&address).into()).to_string());
     assert_eq!(payments(&folder), 1);
 }
 
@@ -158,7 +159,7 @@ fn of_two_processes_that_answer_at_once_one_runs_the_call() {
     both.iter_mut().for_each(Process::go_on);
     let mut said = both.each_mut().map(Process::said);
     said.sort();
-    let refused = AnswerError::NotOpen((&address).into());
+    let refused = OpenCallError::NotOpen((&address).into());
     assert_eq!(said, [format!("Denied: {refused}"), PAID.to_owned()]);
     assert_eq!(payments(&folder), 1);
 }

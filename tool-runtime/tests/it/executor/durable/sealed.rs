@@ -2,7 +2,7 @@
 
 use tool_runtime::{
     context::ConfirmationAnswer,
-    open_calls::{AnswerError, ProgramKey},
+    open_calls::{OpenCallError, ProgramKey},
     policy::Approval,
     prelude::*,
 };
@@ -31,7 +31,7 @@ fn secret_arguments_are_not_read_by_a_tool_that_was_changed() {
             building(tools).open_calls(folder.clone()).program_key(ProgramKey::new([7; 32])).build().unwrap()
         };
         let refused = changed.resume([(address, YES)]).await.unwrap_err();
-        assert_eq!(refused, AnswerError::SecretsUnavailable(address.into()));
+        assert_eq!(refused, OpenCallError::SecretsUnavailable(address.into()));
         assert_eq!(changed.open_arguments(address).await.unwrap_err(), refused);
         assert_eq!(payments(&folder), 0);
         let outcomes = executor(&folder).resume([(address, YES)]).await.unwrap().run().await;
@@ -71,7 +71,7 @@ fn a_question_of_the_body_and_the_one_before_it_outlive_the_process() {
 fn a_call_of_an_approver_that_answers_later_is_resumed_elsewhere() {
     crate::run(async {
         let folder = Folder::new();
-        let asking = paying(&folder).approve(async |_| Ok(Approval::Later)).build().unwrap();
+        let asking = paying(&folder).approver_fn(async |_| Ok(Approval::Pending)).build().unwrap();
         let outcomes = asking.run(one("pay", PAY)).await;
         let address = outcomes[0].address().unwrap();
         let outcomes = executor(&folder).resume([(address, YES)]).await.unwrap().run().await;

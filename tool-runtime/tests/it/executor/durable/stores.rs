@@ -9,7 +9,7 @@ use tool_runtime::{
     definition::ContentHash,
     executor::ExecutorError,
     open_calls::{
-        AnswerError, MemoryOpenCalls, OpenCallStore, OpenFilter, OpenRecord, OpenStoreError, ProgramKey,
+        MemoryOpenCalls, OpenCallError, OpenCallStore, OpenFilter, OpenRecord, OpenStoreError, ProgramKey,
         SharedOpenCalls,
     },
     policy::ApprovalRequest,
@@ -120,7 +120,7 @@ fn secret_arguments_in_memory_are_not_read_by_a_tool_that_was_changed() {
         let executor = of(Registry::builder().tool::<sync>());
         let outcomes = executor.run(one("sync", r#"{"token":"hunter2"}"#)).await;
         let address = outcomes[0].address().unwrap();
-        let refused = AnswerError::SecretsUnavailable(address.into());
+        let refused = OpenCallError::SecretsUnavailable(address.into());
         assert_eq!(of(changed).open_arguments(address).await.unwrap_err(), refused);
         assert_eq!(of(Registry::builder()).open_arguments(address).await.unwrap_err(), refused);
         assert!(executor.open_arguments(address).await.unwrap().as_str().contains("hunter2"));
@@ -162,7 +162,7 @@ fn executors_with_one_store_answer_each_others_calls_once() {
         let same = first.resume([(&at[0], YES)]).await.unwrap();
         assert_eq!(texts(&second.drive(batch).await), ["wiped"]);
         let lost = texts(&first.drive(same).await);
-        assert_eq!(lost, [format!("Denied: {}", AnswerError::NotOpen((&at[0]).into()))]);
+        assert_eq!(lost, [format!("Denied: {}", OpenCallError::NotOpen((&at[0]).into()))]);
         assert_eq!(counter.get(), 1);
         // An executor of other tools shares the store.
         let derived = first.with_tools(first.tools().clone()).unwrap();
@@ -171,9 +171,9 @@ fn executors_with_one_store_answer_each_others_calls_once() {
 
         let outcomes = first.run(one("echo", r#"{"text":"a"}"#)).await;
         let address = outcomes[0].address().unwrap();
-        assert_eq!(second.answer(address, Ok("done".into())).await.unwrap().text(), "done");
-        let again = first.answer(address, Ok("again".into())).await.unwrap_err();
-        assert_eq!(again, AnswerError::NotOpen(address.into()));
+        assert_eq!(second.submit_result(address, Ok("done".into())).await.unwrap().text(), "done");
+        let again = first.submit_result(address, Ok("again".into())).await.unwrap_err();
+        assert_eq!(again, OpenCallError::NotOpen(address.into()));
     });
 }
 
@@ -183,16 +183,16 @@ fn an_id_names_no_call_in_a_store_of_the_program() {
     each_way(async |way| {
         let (counter, store) = (Counter::default(), SharedOpenCalls::new(MemoryOpenCalls::new()));
         let executor = way.of(wiping(&counter).open_calls(store));
-        let run = |names| executor.drive(executor.batch(calls(names)).within(RunContext::new()));
+        let run = |names| executor.drive(executor.batch(calls(names)).with_run(RunContext::new()));
         let (closed, open) = (run(&["wipe"]).await, run(&["wipe", "start", "echo"]).await);
-        executor.forget(closed[0].address().unwrap()).await.unwrap();
+        executor.discard(closed[0].address().unwrap()).await.unwrap();
         // An answer that comes late would reach the call of the other run.
-        let refused = |id: &str| AnswerError::NeedsAddress(id.into());
+        let refused = |id: &str| OpenCallError::NeedsAddress(id.into());
         assert_eq!(executor.resume([("0", YES)]).await.unwrap_err(), refused("0"));
-        assert_eq!(executor.forget("0").await.unwrap_err(), refused("0"));
+        assert_eq!(executor.discard("0").await.unwrap_err(), refused("0"));
         assert_eq!(executor.open_arguments("0").await.unwrap_err(), refused("0"));
         assert_eq!(executor.update("1", "half".into()).await.unwrap_err(), refused("1"));
-        let error = executor.answer("2", Ok("late".into())).await.unwrap_err();
+        let error = executor.submit_result("2", Ok("late".into())).await.unwrap_err();
         assert_eq!(error, refused("2"));
         let says = "the id 2 does not name a call in a store that others may share; name the call by its \
                     `CallAddress` or its `ApprovalRequest`";
@@ -201,8 +201,8 @@ fn an_id_names_no_call_in_a_store_of_the_program() {
         let [wipe, start, echo] = [0, 1, 2].map(|n: usize| open[n].address().unwrap());
         let resumed = executor.resume([(wipe, YES)]).await.unwrap();
         assert_eq!(texts(&executor.drive(resumed).await), ["wiped"]);
-        executor.forget(start).await.unwrap();
-        assert!(executor.answer(echo, Ok("done".into())).await.is_ok());
+        executor.discard(start).await.unwrap();
+        assert!(executor.submit_result(echo, Ok("done".into())).await.is_ok());
     });
 }
 
@@ -235,16 +235,16 @@ fn an_expired_call_is_refused_and_says_so() {
         let address = outcomes[0].address().unwrap();
         for call in [tool_runtime::open_calls::CallRef::from(address), "0".into()] {
             let error = executor.resume([(call.clone(), YES)]).await.unwrap_err();
-            assert!(matches!(&error, AnswerError::Expired { call: it, .. } if *it == call), "{error}");
+            assert!(matches!(&error, OpenCallError::Expired { call: it, .. } if *it == call), "{error}");
             let start = format!("the call {call} expired 0ns ago");
             assert!(error.to_string().starts_with(&start), "{error}");
         }
         for id in ["1", "2"] {
-            let error = executor.answer(id, Ok("late".into())).await.unwrap_err();
-            assert!(matches!(error, AnswerError::Expired { .. }), "{error}");
+            let error = executor.submit_result(id, Ok("late".into())).await.unwrap_err();
+            assert!(matches!(error, OpenCallError::Expired { .. }), "{error}");
         }
-        executor.forget("0").await.unwrap();
-        assert_eq!(executor.forget("0").await.unwrap_err(), AnswerError::NotOpen("0".into()));
+        executor.discard("0").await.unwrap();
+        assert_eq!(executor.discard("0").await.unwrap_err(), OpenCallError::NotOpen("0".into()));
         assert_eq!(counter.get(), 0);
     });
 }
@@ -276,7 +276,7 @@ fn a_call_for_which_there_is_no_room_is_answered_with_an_error() {
                     kept; answer or forget some of them";
         assert_eq!(texts(&outcomes), [full; 3]);
         assert!(outcomes.iter().all(CallOutcome::is_finished));
-        executor.forget(first[0].address().unwrap()).await.unwrap();
+        executor.discard(first[0].address().unwrap()).await.unwrap();
         assert!(!executor.run(calls(&["wipe"])).await[0].is_finished());
         assert_eq!(counter.get(), 0);
     });
@@ -315,13 +315,13 @@ fn a_long_running_call_has_any_number_of_intermediate_results_and_one_that_is_fi
         if way.watch == Watch::Listener {
             executor.assert_told(["updated 0", "updated 0"]);
         }
-        assert_eq!(executor.answer("0", Ok("all".into())).await.unwrap().text(), "all");
+        assert_eq!(executor.submit_result("0", Ok("all".into())).await.unwrap().text(), "all");
         let late = executor.update("0", "more".into()).await.unwrap_err();
-        assert_eq!(late, AnswerError::NotOpen("0".into()));
+        assert_eq!(late, OpenCallError::NotOpen("0".into()));
         let waits = executor.update("1", "x".into()).await.unwrap_err();
-        assert_eq!(waits, AnswerError::WaitsForPerson("1".into()));
+        assert_eq!(waits, OpenCallError::WaitsForPerson("1".into()));
         let external = executor.update("2", "x".into()).await.unwrap_err();
-        assert_eq!(external, AnswerError::NotLongRunning("2".into()));
+        assert_eq!(external, OpenCallError::NotLongRunning("2".into()));
     });
 }
 
@@ -379,14 +379,14 @@ fn a_store_that_fails_or_panics_is_an_error_and_runs_nothing() {
             let error = put[0].result().unwrap().outcome.as_ref().unwrap_err();
             assert!(error.to_string().contains(why), "{error}");
 
-            let failed = AnswerError::Store(OpenStoreError::Failed(why.to_owned()));
+            let failed = OpenCallError::Store(OpenStoreError::Failed(why.to_owned()));
             let executor = with("consume");
             let outcomes = executor.run(calls(&["wipe", "echo"])).await;
             let [wipe, echo] = [0, 1].map(|n: usize| outcomes[n].address().unwrap());
             let batch = executor.resume([(wipe, YES)]).await.unwrap();
             let outcomes = executor.drive(batch).await;
             assert_eq!(texts(&outcomes), ["Tool unavailable: the store of open calls failed"]);
-            assert_eq!(executor.answer(echo, Ok("x".into())).await.unwrap_err(), failed);
+            assert_eq!(executor.submit_result(echo, Ok("x".into())).await.unwrap_err(), failed);
             assert_eq!(executor.open_calls().await.unwrap().len(), 2);
 
             let executor = with("list");
@@ -407,7 +407,7 @@ fn a_key_is_changed_without_losing_open_calls() {
         let opened = with(ProgramKey::new([1; 32])).run(calls(&["wipe"])).await;
         let old = opened[0].address().unwrap();
         let changed = with(ProgramKey::new([2; 32]));
-        assert_eq!(changed.resume([(old, YES)]).await.unwrap_err(), AnswerError::Altered(old.into()));
+        assert_eq!(changed.resume([(old, YES)]).await.unwrap_err(), OpenCallError::Altered(old.into()));
         let both = with(ProgramKey::new([2; 32]).with_previous([1; 32]));
         assert_eq!(texts(&both.resume([(old, YES)]).await.unwrap().run().await), ["wiped"]);
         // What is opened now is opened under the new one.

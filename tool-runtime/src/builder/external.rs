@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde_json::{Value, json};
 use tool_core::{
-    Answers, Arguments, ErrorKind, InputSchema, Prepared, Tool, ToolDefinition, ToolError, ToolName,
+    Arguments, Checks, ErrorKind, InputSchema, Prepared, Tool, ToolDefinition, ToolError, ToolName,
 };
 
 use crate::builder::InvalidTool;
@@ -17,12 +17,12 @@ use crate::builder::InvalidTool;
 ///
 /// ```
 /// use tool_runtime::{
-///     ErrorKind, ToolDefinition, ToolName, builder::Declaration, prelude::*, schema::InputSchema,
+///     ErrorKind, ToolDefinition, ToolName, builder::ExternalTool, prelude::*, schema::InputSchema,
 /// };
 ///
 /// let schema = InputSchema::new(json!({ "type": "object" }))?;
 /// let print = ToolDefinition::new(ToolName::new("print")?, "Prints the page.", schema);
-/// let tools = Registry::builder().add(Declaration::new(print)).build()?;
+/// let tools = Registry::builder().add(ExternalTool::new(print)).build()?;
 /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
 /// let error = tools.call("print", "{}").await.unwrap_err();
 /// assert_eq!(error.kind(), ErrorKind::Unavailable);
@@ -30,12 +30,12 @@ use crate::builder::InvalidTool;
 /// # Ok::<(), anyhow::Error>(())
 /// ```
 #[derive(Clone)]
-pub struct Declaration {
+pub struct ExternalTool {
     definition: ToolDefinition,
     external: bool,
 }
 
-impl Declaration {
+impl ExternalTool {
     /// Declares a tool.
     #[must_use]
     pub fn new(definition: ToolDefinition) -> Self {
@@ -56,9 +56,9 @@ impl Declaration {
     /// # Examples
     ///
     /// ```
-    /// use tool_runtime::{Tool, builder::Declaration, prelude::*};
+    /// use tool_runtime::{Tool, builder::ExternalTool, prelude::*};
     ///
-    /// let (tools, invalid) = Declaration::list(&json!([
+    /// let (tools, invalid) = ExternalTool::list(&json!([
     ///     { "name": "pick_color", "description": "Asks the user.", "parameters": { "type": "object" } },
     ///     { "description": "Has no name." },
     /// ]));
@@ -95,7 +95,7 @@ impl Declaration {
     }
 }
 
-impl Tool for Declaration {
+impl Tool for ExternalTool {
     fn definition(&self) -> &ToolDefinition {
         &self.definition
     }
@@ -111,8 +111,8 @@ impl Tool for Declaration {
     }
 
     // Nothing runs here, so nothing runs unasked.
-    fn answers(&self) -> Answers {
-        Answers::ALL
+    fn checks(&self) -> Checks {
+        Checks::ALL
     }
 
     fn is_external(&self) -> bool {
@@ -120,7 +120,7 @@ impl Tool for Declaration {
     }
 }
 
-impl fmt::Debug for Declaration {
+impl fmt::Debug for ExternalTool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { definition, external } = self;
         f.debug_struct("Declaration").field("definition", definition).field("external", external).finish()

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use regex_syntax::hir::{Class as HirClass, HirKind};
 
-use super::{Reveal, is_invisible};
+use super::{Escape, is_invisible};
 
 fn is_of(property: &str) -> impl Fn(char) -> bool {
     let parsed = regex_syntax::parse(property).map(regex_syntax::hir::Hir::into_kind);
@@ -27,7 +27,7 @@ fn what_is_invisible_is_what_unicode_says() {
 fn what_unicode_does_not_print_is_written_out() {
     let unseen = is_of(r"[[\p{C}\p{Z}\p{Bidi_Control}\p{Variation_Selector}]--[\p{PCM}\p{Cn} ]]");
     for character in ('\0'..=char::MAX).filter(|character| unseen(*character)) {
-        let shown = Reveal::LINE.text(&format!("a{character}b"));
+        let shown = Escape::LINE.text(&format!("a{character}b"));
         assert!(shown.starts_with("a\\") && shown.is_ascii(), "{}", character.escape_unicode());
     }
 }
@@ -45,40 +45,40 @@ fn words_of_all_scripts_stay_as_they_are() {
         "🇳🇴 👍🏽 ✓ │",
         "C:\\a",
     ] {
-        assert_eq!(Reveal::LINE.text(text), text);
+        assert_eq!(Escape::LINE.text(text), text);
     }
 }
 
 #[test]
 fn marks_without_a_base_or_without_end_are_written_out() {
-    assert_eq!(Reveal::LINE.text("\u{338}a"), "\\u{338}a");
-    assert_eq!(Reveal::LINE.text("a \u{338}"), "a \\u{338}");
+    assert_eq!(Escape::LINE.text("\u{338}a"), "\\u{338}a");
+    assert_eq!(Escape::LINE.text("a \u{338}"), "a \\u{338}");
     let flood = format!("a{}", "\u{301}".repeat(6));
-    assert_eq!(Reveal::LINE.text(&flood), format!("a{}\\u{{301}}\\u{{301}}", "\u{301}".repeat(4)));
+    assert_eq!(Escape::LINE.text(&flood), format!("a{}\\u{{301}}\\u{{301}}", "\u{301}".repeat(4)));
 }
 
 #[test]
 fn a_mark_on_a_sign_is_written_out() {
-    assert_eq!(Reveal::LINE.text("!\u{338}"), "!\\u{338}");
-    assert_eq!(Reveal::LINE.text("✓\u{338}"), "✓\u{338}");
-    assert_eq!(Reveal::LINE.text("a\u{200b}\u{301}"), "a\\u{200b}\\u{301}");
+    assert_eq!(Escape::LINE.text("!\u{338}"), "!\\u{338}");
+    assert_eq!(Escape::LINE.text("✓\u{338}"), "✓\u{338}");
+    assert_eq!(Escape::LINE.text("a\u{200b}\u{301}"), "a\\u{200b}\\u{301}");
 }
 
 #[test]
 fn ends_of_lines_are_written_out_in_one_line_and_a_return_alone_in_all() {
-    assert_eq!(Reveal::LINE.text("a\r\nb\tc"), r"a\r\nb\tc");
-    assert_eq!(Reveal::LINES.text("a\r\nb\rc\r"), "a\nb\\rc\\r");
+    assert_eq!(Escape::LINE.text("a\r\nb\tc"), r"a\r\nb\tc");
+    assert_eq!(Escape::LINES.text("a\r\nb\rc\r"), "a\nb\\rc\\r");
     for (text, shown) in [("\n", r"\n"), ("\r", r"\r"), ("\t", r"\t"), ("\u{7}", r"\u{7}")] {
-        assert_eq!(Reveal::LINE.at_most(shown.len()).text(text), shown);
+        assert_eq!(Escape::LINE.at_most(shown.len()).text(text), shown);
         let left_out = "… [1 more characters]";
-        assert_eq!(Reveal::LINE.at_most(shown.len() - 1).text(text), left_out);
+        assert_eq!(Escape::LINE.at_most(shown.len() - 1).text(text), left_out);
     }
 }
 
 #[test]
 fn json_stays_equal_and_is_printable() {
     let text = "{\"a\": \"\u{9b}\u{e0041}é\u{202e}\"}\n";
-    let shown = Reveal::json(text);
+    let shown = Escape::json(text);
     assert_eq!(shown, "{\"a\": \"\\u009b\\udb40\\udc41é\\u202e\"}\n");
     let value = |text: &str| serde_json::from_str::<serde_json::Value>(text).ok();
     assert_eq!(value(&shown), value(text));
@@ -86,7 +86,7 @@ fn json_stays_equal_and_is_printable() {
 
 #[test]
 fn what_is_left_out_is_counted_with_its_blanks_and_ends_of_lines() {
-    let shown = |most: usize, text: &str| Reveal::LINES.at_most(most).text(text);
+    let shown = |most: usize, text: &str| Escape::LINES.at_most(most).text(text);
     assert_eq!(shown(5, "abcdefgh"), "abcde… [3 more characters]");
     assert_eq!(shown(3, "ab\n\ncdef"), "ab… [6 more characters]");
     assert_eq!(shown(3, "ab  cdef"), "ab… [6 more characters]");
@@ -97,10 +97,10 @@ fn what_is_left_out_is_counted_with_its_blanks_and_ends_of_lines() {
 
 #[test]
 fn tabs_end_at_stops_and_blanks_at_the_end_of_a_line_stay() {
-    assert_eq!(Reveal::LINES.text("\ta\tb"), "        a       b");
-    assert_eq!(Reveal::LINES.text("abcdefgh\ti\n\tj"), "abcdefgh        i\n        j");
-    assert_eq!(Reveal::LINES.text("a  \nb"), "a  \nb");
-    assert_eq!(Reveal::LINES.text("a\n\tj\tk"), "a\n        j       k");
+    assert_eq!(Escape::LINES.text("\ta\tb"), "        a       b");
+    assert_eq!(Escape::LINES.text("abcdefgh\ti\n\tj"), "abcdefgh        i\n        j");
+    assert_eq!(Escape::LINES.text("a  \nb"), "a  \nb");
+    assert_eq!(Escape::LINES.text("a\n\tj\tk"), "a\n        j       k");
 }
 
 #[test]
@@ -108,17 +108,17 @@ fn a_character_is_seen_that_takes_room_and_changes_nothing() {
     for (character, is_seen) in
         [('a', true), ('界', true), ('\u{200b}', false), ('\u{301}', false), ('\n', false)]
     {
-        assert_eq!(Reveal::is_seen(character), is_seen, "{character:?}");
+        assert_eq!(Escape::is_seen(character), is_seen, "{character:?}");
     }
 }
 
 #[test]
 fn runs_of_blanks_are_counted() {
     let text = format!("a{}b\n{}c{}", " ".repeat(101), " \n".repeat(30), "\n".repeat(50));
-    assert_eq!(Reveal::LINES.text(&text), "a[101 blanks]b\n[30 blank lines]\nc\n[49 blank lines]\n");
-    assert_eq!(Reveal::LINES.text("\n\n  a\n\nb\n"), "\n\n  a\n\nb\n");
-    assert_eq!(Reveal::LINE.text(&" ".repeat(17)), "[17 blanks]");
-    assert_eq!(Reveal::LINE.at_most(5).text(&format!("abc{}", " ".repeat(16))), "abc… [16 more characters]");
+    assert_eq!(Escape::LINES.text(&text), "a[101 blanks]b\n[30 blank lines]\nc\n[49 blank lines]\n");
+    assert_eq!(Escape::LINES.text("\n\n  a\n\nb\n"), "\n\n  a\n\nb\n");
+    assert_eq!(Escape::LINE.text(&" ".repeat(17)), "[17 blanks]");
+    assert_eq!(Escape::LINE.at_most(5).text(&format!("abc{}", " ".repeat(16))), "abc… [16 more characters]");
 }
 
 proptest! {
@@ -134,14 +134,14 @@ proptest! {
         most in 0_usize..400,
     ) {
         let text = parts.concat();
-        for how in [Reveal::LINE, Reveal::LINES] {
+        for how in [Escape::LINE, Escape::LINES] {
             let shown = how.at_most(most).text(&text);
             prop_assert!(shown.chars().count() <= most + 45, "{shown}");
-            for shown in [shown, how.text(&text), Reveal::json(&text)] {
+            for shown in [shown, how.text(&text), Escape::json(&text)] {
                 prop_assert!(shown.chars().all(|it| it == '\n' || !it.is_control() && !is_invisible(it)), "{shown:?}");
             }
             let whole = how.text(&text);
-            prop_assert!(how == Reveal::LINES || !whole.contains('\n'));
+            prop_assert!(how == Escape::LINES || !whole.contains('\n'));
             prop_assert_eq!(how.text(&whole), whole);
         }
     }
@@ -149,7 +149,7 @@ proptest! {
     #[test]
     fn json_stays_the_same_value(text in any::<String>()) {
         let json = serde_json::json!({ &text: [&text] }).to_string();
-        let shown: serde_json::Value = serde_json::from_str(&Reveal::json(&json)).unwrap_or_default();
+        let shown: serde_json::Value = serde_json::from_str(&Escape::json(&json)).unwrap_or_default();
         prop_assert_eq!(shown.to_string(), json);
     }
 }

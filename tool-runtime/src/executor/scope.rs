@@ -22,9 +22,9 @@ use tool_core::{
 
 use super::{
     Inner,
-    outlet::{Outlet, Subject},
+    event_sink::{EventSink, Subject},
     patience::{Patience, keeps_time},
-    prepare::Asked,
+    prepare::Request,
     questions::Given,
     reports::CallReports,
     runs::Runs,
@@ -33,8 +33,8 @@ use super::{
 use crate::{CallOutcome, ToolResult, event::EventKind, policy::ApprovalRequest, registry::Entry};
 
 /// What is around all calls of a batch.
-pub(super) struct Surroundings {
-    pub(super) outlet: Outlet,
+pub(super) struct CallScope {
+    pub(super) outlet: EventSink,
     /// Whether nobody hears of the calls, and no hook is asked about them. Decided once: who starts to
     /// listen while a batch runs hears of the next one.
     pub(super) is_quiet: bool,
@@ -60,7 +60,7 @@ pub(super) struct Surroundings {
 
 /// What belongs to one call of a group while it is in it.
 #[derive(Default)]
-pub(super) struct Place {
+pub(super) struct CallPosition {
     /// The context of the call.
     pub(super) cx: Option<ToolContext>,
     /// That of its first attempt, where there may be others.
@@ -75,7 +75,7 @@ pub(super) struct Place {
     pub(super) grace: Duration,
 }
 
-impl Place {
+impl CallPosition {
     /// When the body must have ended that is cancelled now; `None` where it has no time at all.
     pub(super) fn grace_end(&self) -> Option<Timed> {
         let cx = self.cx.as_ref().filter(|cx| !self.grace.is_zero() && cx.wants_grace())?;
@@ -95,7 +95,7 @@ fn after(period: Duration) -> Timed {
 /// hooks: the rest is left to the body.
 const NESTED: u32 = 3;
 
-impl Place {
+impl CallPosition {
     /// The stop by a hook that panicked about an update of the call.
     pub(super) fn panic_of_hook(&self) -> Option<ToolError> {
         self.reports.as_ref()?.panic_of_hook()
@@ -110,7 +110,7 @@ impl Place {
 
 /// A tool that outlives its call, in a task of its own, reports nothing more; also where the batch was
 /// dropped.
-impl Drop for Place {
+impl Drop for CallPosition {
     fn drop(&mut self) {
         if let Some(reports) = &self.reports {
             reports.close();
@@ -118,9 +118,9 @@ impl Drop for Place {
     }
 }
 
-impl Surroundings {
+impl CallScope {
     pub(super) fn new(
-        outlet: Outlet,
+        outlet: EventSink,
         run: Option<Arc<RunContext>>,
         token: CancellationToken,
         grace: Duration,
@@ -147,7 +147,7 @@ impl Surroundings {
     }
 
     /// The address of a call.
-    pub(super) fn address(&self, asked: &Asked<'_>) -> CallAddress {
+    pub(super) fn address(&self, asked: &Request<'_>) -> CallAddress {
         let arrived_now = || CallAddress {
             run: self.run.as_ref().map(|run| run.id().clone()),
             call_id: asked.call.id.clone(),
@@ -162,9 +162,9 @@ impl Surroundings {
     }
 
     /// The place of a call, with the context in which its tool runs.
-    pub(super) fn place(&self, executor: &Arc<Inner>, entry: &Entry, asked: &Asked<'_>) -> Place {
+    pub(super) fn place(&self, executor: &Arc<Inner>, entry: &Entry, asked: &Request<'_>) -> CallPosition {
         let call = asked.call;
-        let mut cx = executor.tools.context_for(entry, (call.id.clone(), asked.serial), self.token.clone());
+        let mut cx = executor.tools.call_context(entry, (call.id.clone(), asked.serial), self.token.clone());
         if let Some(confirmed) = asked.confirmed {
             cx.arrived_at(confirmed.address().clone());
         }
@@ -192,7 +192,7 @@ impl Surroundings {
             cx = cx.with_sink(Arc::clone(&new) as Arc<dyn CallSink>);
             reports = Some(new);
         }
-        Place {
+        CallPosition {
             cx: Some(cx),
             first: None,
             reports,
@@ -274,7 +274,7 @@ impl Surroundings {
     }
 
     /// Tells that a call is looked at.
-    pub(super) async fn started(&self, asked: &Asked<'_>) {
+    pub(super) async fn started(&self, asked: &Request<'_>) {
         if self.is_quiet {
             return;
         }
@@ -290,19 +290,19 @@ impl Surroundings {
     }
 
     /// What the events of a call are about.
-    pub(super) fn subject(&self, asked: &Asked<'_>) -> Subject {
+    pub(super) fn subject(&self, asked: &Request<'_>) -> Subject {
         let name = Arc::clone(&asked.call.name);
         Subject::new(self.address(asked), name, asked.entry.map(Entry::definition))
     }
 
     /// Listeners know that the call has ended, or will hear of it elsewhere.
-    pub(super) fn ended(&self, asked: &Asked<'_>) {
+    pub(super) fn ended(&self, asked: &Request<'_>) {
         self.begun.lock().unwrap_or_else(PoisonError::into_inner).remove(&asked.serial);
     }
 }
 
 /// For those who listen to the calls of a batch that was dropped.
-impl Drop for Surroundings {
+impl Drop for CallScope {
     fn drop(&mut self) {
         let begun = self.begun.get_mut().unwrap_or_else(PoisonError::into_inner);
         while let Some((_, subject)) = begun.pop_first() {

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::SystemTime};
 
 use serde_json::Value;
 use tokio::sync::{Mutex as Turn, broadcast, mpsc};
-use tool_core::{Arguments, CallAddress, CallSink, RunContext, Running, ToolDefinition, ToolError};
+use tool_core::{Arguments, BoxFuture, CallAddress, CallSink, RunContext, ToolDefinition, ToolError};
 
 use super::{
     Inner,
@@ -54,7 +54,7 @@ impl Subject {
 
 /// The way to those who listen.
 #[derive(Clone)]
-pub(super) struct Outlet {
+pub(super) struct EventSink {
     /// Reads all, and is waited for.
     stream: Option<mpsc::Sender<ToolEvent>>,
     /// Are not waited for.
@@ -92,7 +92,7 @@ impl Room<'_> {
     }
 }
 
-impl Outlet {
+impl EventSink {
     pub(super) fn new(
         stream: Option<mpsc::Sender<ToolEvent>>,
         executor: &Inner,
@@ -181,7 +181,7 @@ impl Outlet {
     }
 
     /// As [`room`](Self::room), in a box.
-    pub(super) fn boxed_room(&self) -> Running<'_, Room<'_>> {
+    pub(super) fn boxed_room(&self) -> BoxFuture<'_, Room<'_>> {
         Box::pin(self.room())
     }
 

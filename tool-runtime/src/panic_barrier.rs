@@ -9,7 +9,7 @@ use std::{
 };
 
 pub(crate) use tool_core::__private::{Guarded, caught, discard};
-use tool_core::{__private::within_call, CallId, ErrorKind, Running, ToolError, WithCallId};
+use tool_core::{__private::within_call, BoxFuture, CallId, ErrorKind, ToolError, WithCallId};
 
 /// A value of the user's that several have: whoever drops it last does so inside the barrier.
 pub(crate) struct Kept<T: ?Sized> {
@@ -49,11 +49,11 @@ pub(crate) fn barrier<T>(body: impl FnOnce() -> Result<T, ToolError>) -> Result<
 /// A future of the user's: gives the message of a panic, and is dropped inside the barrier, as soon as it is
 /// over.
 #[must_use = "a future does nothing until it is polled"]
-pub(crate) struct Shield<'a, T>(Guarded<Running<'a, T>>);
+pub(crate) struct Shield<'a, T>(Guarded<BoxFuture<'a, T>>);
 
 impl<'a, T> Shield<'a, T> {
     #[inline]
-    pub(crate) fn new(running: Running<'a, T>) -> Self {
+    pub(crate) fn new(running: BoxFuture<'a, T>) -> Self {
         Self(Guarded::new(running))
     }
 }
@@ -88,7 +88,7 @@ pub(crate) struct Barrier<'a, T>(Shield<'a, Result<T, ToolError>>);
 
 impl<'a, T> Barrier<'a, T> {
     #[inline]
-    pub(crate) fn new(running: Running<'a, Result<T, ToolError>>) -> Self {
+    pub(crate) fn new(running: BoxFuture<'a, Result<T, ToolError>>) -> Self {
         Self(Shield::new(running))
     }
 }
@@ -108,7 +108,7 @@ impl<T> Future for Barrier<'_, T> {
 pub(crate) async fn shielded<'a, T>(
     id: &CallId,
     who: &str,
-    make: impl FnOnce() -> Running<'a, T>,
+    make: impl FnOnce() -> BoxFuture<'a, T>,
 ) -> Result<T, ToolError> {
     let given = match caught(|| within_call(id.clone(), make)) {
         Ok(running) => WithCallId::new(id.clone(), Shield::new(running)).await,
@@ -118,7 +118,10 @@ pub(crate) async fn shielded<'a, T>(
 }
 
 /// As [`shielded`], where it is part of no call.
-pub(crate) async fn guarded<'a, T>(who: &str, make: impl FnOnce() -> Running<'a, T>) -> Result<T, ToolError> {
+pub(crate) async fn guarded<'a, T>(
+    who: &str,
+    make: impl FnOnce() -> BoxFuture<'a, T>,
+) -> Result<T, ToolError> {
     let given = match caught(make) {
         Ok(running) => Shield::new(running).await,
         Err(message) => Err(message),

@@ -29,20 +29,20 @@ const TAB: usize = 8;
 /// # Examples
 ///
 /// ```
-/// use tool_runtime::policy::Reveal;
+/// use tool_runtime::policy::Escape;
 ///
-/// assert_eq!(Reveal::LINE.text("pay\u{200b} Bob\n\u{1b}[8m"), r"pay\u{200b} Bob\n\u{1b}[8m");
-/// assert_eq!(Reveal::LINE.text(&format!("no{}yes", " ".repeat(500))), "no[500 blanks]yes");
-/// assert_eq!(Reveal::LINE.at_most(5).text("abcdefgh"), "abcde… [3 more characters]");
-/// assert_eq!(Reveal::LINES.text("a\r\nb\tc\n"), "a\nb       c\n");
+/// assert_eq!(Escape::LINE.text("pay\u{200b} Bob\n\u{1b}[8m"), r"pay\u{200b} Bob\n\u{1b}[8m");
+/// assert_eq!(Escape::LINE.text(&format!("no{}yes", " ".repeat(500))), "no[500 blanks]yes");
+/// assert_eq!(Escape::LINE.at_most(5).text("abcdefgh"), "abcde… [3 more characters]");
+/// assert_eq!(Escape::LINES.text("a\r\nb\tc\n"), "a\nb       c\n");
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Reveal {
+pub struct Escape {
     lines: bool,
     most: usize,
 }
 
-impl Reveal {
+impl Escape {
     /// Shows a text as one line: ends of lines and tabs are written out.
     pub const LINE: Self = Self { lines: false, most: usize::MAX };
 
@@ -83,9 +83,9 @@ impl Reveal {
     /// # Examples
     ///
     /// ```
-    /// use tool_runtime::policy::Reveal;
+    /// use tool_runtime::policy::Escape;
     ///
-    /// assert_eq!(Reveal::json("{\"a\": \"\u{9b}\u{e0041}é\"}\n"), "{\"a\": \"\\u009b\\udb40\\udc41é\"}\n");
+    /// assert_eq!(Escape::json("{\"a\": \"\u{9b}\u{e0041}é\"}\n"), "{\"a\": \"\\u009b\\udb40\\udc41é\"}\n");
     /// ```
     #[must_use]
     pub fn json(text: &str) -> String {
@@ -111,7 +111,7 @@ impl Reveal {
 
 /// What is written so far.
 struct Shown {
-    how: Reveal,
+    how: Escape,
     text: String,
     /// How many characters that is.
     length: usize,
@@ -124,7 +124,7 @@ struct Shown {
 }
 
 impl Shown {
-    fn new(how: Reveal, length: usize) -> Self {
+    fn new(how: Escape, length: usize) -> Self {
         let text = String::with_capacity(length.min(how.most));
         Self { how, text, length: 0, column: 0, ends: 0, blanks: 0, marks: Marks::default() }
     }
