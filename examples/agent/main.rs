@@ -1,12 +1,12 @@
-//! A loop of a model and its tools, over plain HTTP.
+//! An agent loop over HTTP: requests to a model, and the calls of its responses.
 //!
 //! ```sh
 //! OPENAI_API_KEY=.. cargo run --features tls --bin agent -- "How many days is it from 2026-03-03 to Christmas?"
 //! ANTHROPIC_API_KEY=.. cargo run --features tls --bin agent -- --anthropic --whole "And to Easter?"
 //! ```
 //!
-//! `OPENAI_BASE_URL` and `ANTHROPIC_BASE_URL` name another server, `MODEL` another model. Text is printed while it
-//! arrives, or all at once with `--whole`.
+//! `OPENAI_BASE_URL` and `ANTHROPIC_BASE_URL` override the server, `MODEL` the model. Text is printed as it
+//! arrives; `--whole` requests a response that is not streamed.
 
 use std::{
     env,
@@ -24,10 +24,10 @@ use tool_runtime::{
     prelude::*,
 };
 
-/// The most requests for one question.
-const MOST: Budget = Budget { calls: None, rounds: Some(10), tokens: None };
+/// At most ten requests for one question.
+const BUDGET: Budget = Budget { calls: None, rounds: Some(10), tokens: None };
 
-/// Counts the days from one date to another.
+/// Returns the number of days between two dates.
 #[tool]
 fn days_between(
     /// The first date, such as 2026-03-03.
@@ -38,7 +38,7 @@ fn days_between(
     let days = |date: &str| -> anyhow::Result<i64> {
         let parts: Vec<i64> = date.split('-').map(str::parse).collect::<Result<_, _>>()?;
         let [year, month @ 1..=12, day @ 1..=31] = parts[..] else { bail!("`{date}` is not year-month-day") };
-        // The year begins in March, so that a leap day is its last.
+        // Years begin in March, so that a leap day is the last day of its year.
         let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
         Ok(365 * year + year.div_euclid(4) - year.div_euclid(100)
             + year.div_euclid(400)
@@ -50,7 +50,7 @@ fn days_between(
 
 type Headers = [(&'static str, String); 2];
 
-/// All in which the providers differ: the dialect, the address, the key, and what a request has beside messages.
+/// The settings of a provider: its dialect, URL, headers, and the request body without messages.
 fn provider(name: &str) -> anyhow::Result<(Dialect, String, Headers, Value)> {
     let key = env::var(format!("{name}_API_KEY")).with_context(|| format!("{name}_API_KEY is not set"))?;
     let base = |default: &str| env::var(format!("{name}_BASE_URL")).unwrap_or(default.to_owned());
@@ -78,11 +78,10 @@ async fn main() -> anyhow::Result<()> {
     request["stream"] = (!has("--whole")).into();
     request["messages"] = json!([{ "role": "user", "content": words.join(" ") }]);
     let mut body = bound.body(request)?;
-    let run = Arc::new(RunContext::new().with_user_content(words.join(" ")).with_budget(MOST));
-
+    let run = Arc::new(RunContext::new().with_user_content(words.join(" ")).with_budget(BUDGET));
     let client = reqwest::Client::new();
     loop {
-        run.count_round()?; // an error where no request is left, or a tool has stopped the run
+        run.count_round()?; // an error if the budget is used up or a tool has stopped the run
         let request = client.post(&url).json(&bound.build_request(body.clone(), Arc::clone(&run)).await?);
         let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, value));
         let response = request.send().await?;
@@ -91,7 +90,7 @@ async fn main() -> anyhow::Result<()> {
         }
         let whole = has("--whole");
         let read =
-            if whole { bound.read(&response.text().await?)? } else { streamed(&bound, response).await? };
+            if whole { bound.read(&response.text().await?)? } else { stream(&bound, response).await? };
         println!("{}", if whole { &read.text } else { "" });
         if read.calls.is_empty() {
             return Ok(());
@@ -104,8 +103,8 @@ async fn main() -> anyhow::Result<()> {
     }
 }
 
-/// Reads the events of a response, and prints its text while it arrives.
-async fn streamed(bound: &BoundTools, response: reqwest::Response) -> anyhow::Result<AssembledResponse> {
+/// Assembles a streamed response, and prints its text as it arrives.
+async fn stream(bound: &BoundTools, response: reqwest::Response) -> anyhow::Result<AssembledResponse> {
     let mut events = SseByteStream::new(response.bytes_stream());
     let mut assembler = bound.assembler();
     while let Some(event) = events.try_next().await? {

@@ -1,4 +1,4 @@
-//! A model wants to remove files; a person at the terminal decides.
+//! Approval: destructive calls run only after a person at the terminal approves them.
 //!
 //! ```sh
 //! cargo run -p examples --bin approval
@@ -17,7 +17,7 @@ use tool_runtime::{
     prelude::*,
 };
 
-/// The files of this example are only names.
+/// File names; this example removes no real files.
 struct Files(Mutex<BTreeSet<String>>);
 
 impl Files {
@@ -30,7 +30,7 @@ impl Files {
     }
 }
 
-/// Removes a file for good.
+/// Removes a file permanently.
 #[tool(destructive, confirm)]
 fn remove(
     files: &Files,
@@ -38,8 +38,8 @@ fn remove(
     path: &str,
 ) -> Result<String, String> {
     match files.remove(path) {
-        true => Ok(format!("{path} is gone")),
-        false => Err(format!("there is no {path}")),
+        true => Ok(format!("removed {path}")),
+        false => Err(format!("file not found: {path}")),
     }
 }
 
@@ -49,13 +49,13 @@ fn list(files: &Files) -> Vec<String> {
     files.list()
 }
 
-/// Asks whoever sits at the terminal.
+/// Asks the person at the terminal for approval.
 struct Terminal;
 
 impl Approver for Terminal {
     async fn ask(&self, request: &ApprovalHandle) -> Result<Approval, ToolError> {
         let question = format!("{} {} [y/N] ", request.hint, request.call.arguments.as_str());
-        // A person takes a while: nothing else waits for the terminal meanwhile.
+        // Reading the terminal blocks, so it runs outside of the async runtime's threads.
         let answer = tokio::task::spawn_blocking(move || -> io::Result<String> {
             print!("{question}");
             io::stdout().flush()?;
@@ -67,7 +67,7 @@ impl Approver for Terminal {
         println!();
         Ok(match answer.trim() {
             "y" | "yes" => Approval::Approved,
-            _ => Approval::Rejected("the user said no".to_owned()),
+            _ => Approval::Rejected("rejected by the user".to_owned()),
         })
     }
 }
@@ -76,9 +76,10 @@ impl Approver for Terminal {
 async fn main() -> anyhow::Result<()> {
     let files = ["draft.txt", "notes.txt", "secrets.txt"].map(str::to_owned);
     let tools = Registry::builder().discover().provide(Files(Mutex::new(files.into()))).build()?;
-    // What a rule denies, nobody is asked about.
-    let rules =
-        Rules::new([Rule::deny("remove").at("/path", PathPattern::new("secrets*")?).reason("secrets stay")]);
+    // Rules apply first: a denied call is not presented for approval.
+    let rules = Rules::new([Rule::deny("remove")
+        .at("/path", PathPattern::new("secrets*")?)
+        .reason("secrets must not be removed")]);
     let executor = Executor::builder(tools).rules(rules).approver(Terminal).build()?;
 
     let remove = |path: &str| ToolCall::new("remove", json!({ "path": path }));
@@ -93,10 +94,10 @@ async fn main() -> anyhow::Result<()> {
             println!("{}: {}", result.name, result.text());
         }
     }
-    // The last call ran beside the removals, not after them.
-    let left = executor.run(vec![ToolCall::new("list", json!({}))]).await;
-    if let Some(result) = left[0].result() {
-        println!("left: {}", result.text());
+    // The first `list` ran in parallel with the removals, so list the files again.
+    let remaining = executor.run(vec![ToolCall::new("list", json!({}))]).await;
+    if let Some(result) = remaining[0].result() {
+        println!("remaining: {}", result.text());
     }
     Ok(())
 }

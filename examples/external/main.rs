@@ -1,4 +1,4 @@
-//! A call that this program does not run: a front end does, and its answer completes the batch.
+//! External calls: a front end runs the call, and the program submits its result.
 //!
 //! ```sh
 //! cargo run -p examples --bin external
@@ -6,7 +6,7 @@
 
 use tool_runtime::{CallOutcome, Executor, ToolCall, ToolOutput, prelude::*};
 
-/// Says what the weather is like somewhere.
+/// Returns the current weather in a city.
 #[tool(read_only)]
 fn weather(
     /// City name.
@@ -21,7 +21,7 @@ fn show_on_map(
     /// City name.
     city: &str,
 ) -> Result<String, String> {
-    Err(format!("there is no screen here to show {city} on"))
+    Err(format!("cannot show {city}: this program has no screen"))
 }
 
 #[tokio::main]
@@ -35,22 +35,22 @@ async fn main() -> anyhow::Result<()> {
         ToolCall::new("weather", oslo.clone()).with_id("call_1"),
         ToolCall::new("show_on_map", oslo).with_id("call_2"),
     ];
-    println!("The program runs what it can:");
+    println!("The program runs its own calls:");
     for outcome in executor.run(calls).await {
         match outcome {
             CallOutcome::Finished(result) => println!("  {}: {}", result.id, result.text()),
             CallOutcome::External(call, _) => {
-                println!("  {}: left to the front end, with {}", call.id, call.arguments.as_str());
+                println!("  {}: external, with {}", call.id, call.arguments.as_str());
             }
-            CallOutcome::Pending(pending) => println!("  {}: goes on", pending.call.id),
+            CallOutcome::Pending(pending) => println!("  {}: pending", pending.call.id),
         }
     }
 
-    println!("The front end answers:");
+    println!("The front end submits its result:");
     let result = executor.submit_result("call_2", Ok(ToolOutput::from("The map shows Oslo."))).await?;
     println!("  {}: {}", result.id, result.text());
 
-    println!("And once more, by mistake:");
+    println!("A second result is refused:");
     if let Err(error) = executor.submit_result("call_2", Ok(ToolOutput::empty())).await {
         println!("  {error}");
     }

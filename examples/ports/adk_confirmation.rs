@@ -1,4 +1,4 @@
-//! ADK-Go: function tools with typed input and output, a static and a computed confirmation, and callbacks.
+//! ADK-Go: function tools with typed input and output, static and computed confirmation, and callbacks.
 
 use tool_runtime::{Executor, ToolCall, hook::Before, policy::Approval, prelude::*};
 

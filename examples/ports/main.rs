@@ -1,5 +1,5 @@
-//! The first programs of the guides of other systems, written with this project. Each is one module; without a name, this
-//! prints their lines of code.
+//! Introductory programs of other frameworks, ported to this one, each in a module. Without an argument, the program
+//! prints the number of lines of code of each port.
 //!
 //! ```sh
 //! cargo run -p examples --bin ports

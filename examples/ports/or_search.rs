@@ -1,4 +1,4 @@
-//! `or`: a search with limits and a default, a tool that runs alone, one that ends the run and one that panics.
+//! `or`: a search with limits and a default, a sequential tool, a tool that ends the run, and a tool that panics.
 
 use tool_runtime::{Executor, ToolCall, call::merged_actions, output::Actions, prelude::*, serde_json::Map};
 
@@ -22,7 +22,7 @@ fn ten_at_most(arguments: &mut Map<String, Value>) -> Result<(), ToolError> {
     Ok(())
 }
 
-/// Writes the index anew; nothing else runs meanwhile.
+/// Rebuilds the index; runs alone.
 #[tool(sequential)]
 fn reindex() -> &'static str {
     "indexed"
@@ -37,7 +37,7 @@ fn finish(cx: &ToolContext) -> Result<&'static str, ToolError> {
 
 /// Checks the index.
 #[tool]
-#[expect(clippy::panic, reason = "this is what it shows")]
+#[expect(clippy::panic, reason = "the example shows the result of a panic")]
 fn check() -> String {
     panic!("the index is corrupt")
 }

@@ -1,5 +1,5 @@
-//! phi-core: a tool that is written by hand, with updates and progress; batches of two with a check between them; hooks
-//! around calls and updates.
+//! phi-core: an implementation of `Tool` with updates and progress, batches of two with steering between them, and
+//! hooks around calls and updates.
 
 use std::sync::{
     Arc,
@@ -75,7 +75,7 @@ pub(crate) async fn main() -> anyhow::Result<()> {
         .build()?;
     let calls = [("1", "a.md"), ("2", "secret.md"), ("3", "c.md")];
     let calls = calls.map(|(id, path)| ToolCall::new("index", json!({ "path": path })).with_id(id));
-    // The user writes something when two files are done.
+    // A message of the user arrives after two files, and skips the remaining calls.
     let steering = Steering::new(move || {
         let has_come = done.load(Ordering::Relaxed) == 2;
         async move { has_come.then_some("Not the rest, please.") }

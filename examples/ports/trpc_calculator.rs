@@ -1,4 +1,4 @@
-//! tRPC-Agent-Go: one tool `calculator`; an unsupported operation is an error.
+//! tRPC-Agent-Go: a `calculator` tool that returns an error for an unsupported operation.
 
 use tool_runtime::prelude::*;
 

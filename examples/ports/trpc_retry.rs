@@ -1,4 +1,4 @@
-//! tRPC-Agent-Go: ids of calls in their results, and a call that succeeds at the second attempt.
+//! tRPC-Agent-Go: a tool that reads the id of its call, and a call that succeeds at the second attempt.
 
 use tool_runtime::{Executor, ToolCall, prelude::*};
 
@@ -8,13 +8,13 @@ fn store(note: &str, cx: &ToolContext) -> String {
     format!("{note} #{}", cx.call_id())
 }
 
-/// Looks the weather up at a station that does not answer at once.
+/// Looks up the weather at a station that fails at the first attempt.
 #[tool(read_only, retry(initial = "1ms"))]
 fn look_up(cx: &ToolContext) -> Result<&'static str, ToolError> {
     match cx.attempt() {
         1 => {
             println!("attempt 1 failed");
-            Err(ToolError::failed("the station does not answer").retryable(true))
+            Err(ToolError::failed("the station does not respond").retryable(true))
         }
         attempt => {
             println!("attempt {attempt} succeeded");

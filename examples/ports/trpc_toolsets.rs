@@ -1,4 +1,4 @@
-//! tRPC-Agent-Go: sets of tools that are added, replaced and removed while the program runs, and three calls at once.
+//! tRPC-Agent-Go: tool sets that are added, replaced and removed at run time, and three calls in parallel.
 
 use std::sync::Arc;
 
@@ -14,20 +14,20 @@ struct Query {
     text: String,
 }
 
-/// Says the time.
+/// Returns the time.
 #[tool]
 fn clock() -> &'static str {
     "noon"
 }
 
-/// Fetches a page, and waits until three pages are fetched: alone it would wait for ever.
+/// Fetches a page and waits for two other calls; if calls ran one at a time, it would never return.
 #[tool]
 async fn fetch(page: &str, three: &Barrier) -> String {
     three.wait().await;
     format!("{page} is here")
 }
 
-/// A set with one tool, as an MCP server or a configuration gives it.
+/// Creates a set with one tool, as an MCP server or a configuration file would provide it.
 fn set(name: &'static str, tool: &'static str) -> anyhow::Result<impl ToolSet + use<>> {
     let body = tool_body!(|query: Query| format!("{name} has {}", query.text));
     let tool: Arc<dyn Tool> = Arc::new(ToolBuilder::new(tool).description("Looks it up.").body(body)?);

@@ -1,4 +1,4 @@
-//! Two long calls at once, each with its bar on a terminal; in a pipe, lines.
+//! Two long calls in parallel: their progress is shown as bars on a terminal, and as lines in a pipe.
 //!
 //! ```sh
 //! cargo run -p examples --bin progress
@@ -18,10 +18,10 @@ use tool_runtime::{
     prelude::*,
 };
 
-/// Copies a number of files, one after the other.
+/// Copies a number of files, one at a time.
 #[tool]
 async fn copy(
-    /// How many files.
+    /// The number of files.
     #[schemars(range(min = 1, max = 100))]
     files: u8,
     cx: &ToolContext,
@@ -29,20 +29,20 @@ async fn copy(
     for file in 1..=files {
         sleep(Duration::from_millis(40)).await;
         let progress = Progress::new(f64::from(file)).of(f64::from(files));
-        // Who watches may be behind, and sees the next note then: no reason to stop.
+        // Progress that is not delivered, for example to a slow listener, does not fail the call.
         let _ = cx.progress(progress.message(format!("file {file}")));
     }
     format!("{files} files copied")
 }
 
-/// Shows what happens to calls.
+/// Displays the events of calls.
 trait Display {
     fn started(&mut self, call: &ToolCall);
     fn progress(&mut self, id: &CallId, progress: &Progress);
     fn finished(&mut self, result: &ToolResult);
 }
 
-/// For a person.
+/// Progress bars for a person at a terminal.
 #[derive(Default)]
 struct Bars {
     all: MultiProgress,
@@ -51,7 +51,7 @@ struct Bars {
 
 impl Display for Bars {
     fn started(&mut self, call: &ToolCall) {
-        // The width of the bar, and what is beside it.
+        // A bar of 30 columns between the id of the call and the latest message.
         let style = ProgressStyle::with_template("{prefix} {bar:30} {pos}/{len} {msg}");
         let bar = ProgressBar::new(1).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
         bar.set_prefix(call.id.to_string());
@@ -74,7 +74,7 @@ impl Display for Bars {
     }
 }
 
-/// For another program.
+/// Lines for another program.
 struct Lines;
 
 impl Display for Lines {
@@ -105,7 +105,7 @@ async fn main() -> anyhow::Result<()> {
             EventKind::Started { call } => display.started(call),
             EventKind::Progress { progress } => display.progress(event.id(), progress),
             EventKind::Finished { result } => display.finished(result),
-            // Updates and questions: none of these tools has any.
+            // The tool of this example sends no updates and asks no questions.
             _ => {}
         }
     }

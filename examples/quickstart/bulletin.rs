@@ -1,11 +1,11 @@
-//! Text: a stream of what is found in it, and a function that borrows it from the arguments.
+//! A tool that streams its results, and a tool that borrows its argument.
 
 use std::{collections::BTreeMap, fs, io, path::Path};
 
 use futures_util::stream::{self, Stream};
 use tool_runtime::prelude::*;
 
-/// The weather service's bulletin.
+/// The text of the weather bulletin.
 pub(crate) struct Bulletin(String);
 
 impl Bulletin {
@@ -23,11 +23,11 @@ pub(crate) struct Line {
 
 /// Finds the lines of the current weather bulletin that contain a word or a part of one.
 ///
-/// Whoever watches sees each line as it is found; the model gets the list of all of them.
+/// Each line is streamed as it is found; the result is the list of all of them.
 #[tool(read_only)]
 fn search_bulletin(
     bulletin: &Bulletin,
-    /// What to look for; upper and lower case are the same.
+    /// The text to search for, of at least two characters; case is ignored.
     #[schemars(length(min = 2))]
     word: &str,
 ) -> impl Stream<Item = Line> {
@@ -37,12 +37,12 @@ fn search_bulletin(
     stream::iter(found.map(|(line, text)| Line { line, text: text.to_owned() }))
 }
 
-/// How many words a text has.
+/// The number of words in a text.
 #[tool_args(serialize)]
 pub(crate) struct WordCount {
     words: usize,
     different: usize,
-    /// The words that stand in it most often.
+    /// The most frequent words.
     most_frequent: Vec<String>,
 }
 

@@ -1,12 +1,12 @@
-//! A model asked for eight calls; this program answers each of them.
+//! Answers the eight tool calls of a model's response.
 //!
-//! `response.json` has the form in which a chat-completions API sends it. The tools are in the
-//! modules below, each in another form, and `main` names none of them: functions and structs are
-//! discovered, methods come with their value.
+//! `response.json` is a response of a chat-completions API. Each module below defines its tools in
+//! another form. `main` names none of them: functions and structs are discovered, and methods are
+//! registered with their value.
 //!
 //! ```sh
-//! cargo run --bin quickstart                      # the whole story
-//! cargo run --bin quickstart -- --definitions     # the tools, as the API wants them
+//! cargo run --bin quickstart                      # answers the calls
+//! cargo run --bin quickstart -- --definitions     # prints the definitions in the API's format
 //! ```
 
 mod bulletin;
@@ -18,7 +18,7 @@ mod temperature;
 use std::{env, fs, path::Path, sync::Arc};
 
 use anyhow::Context as _;
-use tool_runtime::{ToolCall, ToolResult, dialect::Dialect, prelude::*, serde_json};
+use tool_runtime::{Dialect, ToolCall, ToolResult, prelude::*, serde_json};
 
 use self::{bulletin::Bulletin, observations::Observations, report::Watcher, stations::Stations};
 
@@ -32,7 +32,7 @@ async fn main() -> anyhow::Result<()> {
         .toolset(Observations::open(&here.join("data/observations.csv"))?)
         .build()?;
 
-    // What stands between the tools and the JSON of this API; there is one for each of the others.
+    // The dialect converts between the tools and the JSON of one API.
     let openai = Dialect::openai_chat().bind_tools(&tools);
     if env::args().any(|argument| argument == "--definitions") {
         println!("{}", serde_json::to_string_pretty(openai.definitions())?);
@@ -45,7 +45,7 @@ async fn main() -> anyhow::Result<()> {
     let response: Value = serde_json::from_str(&response).context("reading the model's response")?;
     let calls = openai.calls(&response).context("reading the model's response")?;
 
-    report::heading(&format!("What the model asked for: {} calls", calls.len()));
+    report::heading(&format!("Calls of the model: {}", calls.len()));
     let mut results = Vec::new();
     for (number, call) in (1..).zip(&calls) {
         report::call(number, call);
@@ -54,17 +54,17 @@ async fn main() -> anyhow::Result<()> {
         results.push(ToolResult::new(call.id.clone(), Arc::clone(&call.name), outcome));
     }
 
-    report::heading("What goes back to the model: one message for each call");
+    report::heading("Messages for the model: one per call");
     for message in openai.results(&results).as_array().into_iter().flatten() {
         println!("{message}");
     }
     Ok(())
 }
 
-/// The answer to one call, whatever becomes of it.
+/// Runs one call and returns its output or error.
 ///
-/// `tools.call(name, arguments)` would do; a context of one's own adds the model's id of the call,
-/// and somebody who watches while it runs. A call that the end of the response cut off is refused first.
+/// `tools.call(name, arguments)` is the short form. A context adds the id of the call and a sink
+/// that receives its updates. A call that was truncated with the response is refused.
 async fn answer(tools: &Registry, call: &ToolCall) -> Result<ToolOutput, ToolError> {
     call.completed()?;
     let cx = tools.context_for(&call.name)?.with_call_id(call.id.clone()).with_sink(Arc::new(Watcher));

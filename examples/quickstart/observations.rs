@@ -1,17 +1,17 @@
-//! Methods: one value, opened at start-up, and the tools around it.
+//! Methods as tools: a value that is opened at start-up, and the tools that use it.
 
 use std::{collections::BTreeMap, path::Path};
 
 use anyhow::{Context as _, bail};
 use tool_runtime::prelude::*;
 
-/// A table of daily measurements (made up), as it is in its file.
+/// A table of daily measurements (invented), with the columns of its file.
 pub(crate) struct Observations {
     columns: csv::StringRecord,
     rows: Vec<csv::StringRecord>,
 }
 
-/// What to make of many numbers.
+/// A statistic of a list of numbers.
 #[tool_args]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Statistic {
@@ -47,13 +47,13 @@ impl Observations {
         self.columns.iter().collect()
     }
 
-    /// Summarizes a column of the table of daily observations, in all or for each group of rows.
+    /// Summarizes a column of the table of daily observations, for all rows or for each group of rows.
     #[tool(read_only)]
     fn summarize_column(
         &self,
         /// A column of numbers, e.g. "max_c"; `list_columns` names them.
         column: &str,
-        /// What to make of the numbers.
+        /// The statistic to compute.
         statistic: Statistic,
         /// The column whose values form the groups, e.g. "station".
         group_by: Option<&str>,
@@ -62,7 +62,7 @@ impl Observations {
         let group = group_by.map(|name| self.place(name)).transpose()?;
         let mut groups: BTreeMap<_, Vec<f64>> = BTreeMap::new();
         for row in &self.rows {
-            // The reader has seen to it that all rows have as many fields as the header.
+            // The reader checks that each row has as many fields as the header, so that indexing does not panic.
             let name = group.map_or("all", |at| &row[at]);
             let value = row[column].parse().with_context(|| format!("{:?} is not a number", &row[column]))?;
             groups.entry(name).or_default().push(value);
@@ -74,11 +74,11 @@ impl Observations {
         Ok(groups.into_iter().map(summary).collect())
     }
 
-    /// Where a column is; no tool, since it has no attribute.
+    /// Returns the index of a column; not a tool, because it has no `#[tool]`.
     fn place(&self, name: &str) -> anyhow::Result<usize> {
         match self.columns.iter().position(|column| column == name) {
             Some(at) => Ok(at),
-            None => bail!("there is no column {name:?}; there are {}", self.list_columns().join(", ")),
+            None => bail!("there is no column {name:?}; the columns are {}", self.list_columns().join(", ")),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What a person reads of all this.
+//! The output of the program for a person.
 
 use tool_runtime::{
     BoxFuture, Registry, ToolCall, ToolError, ToolOutput,
@@ -6,18 +6,18 @@ use tool_runtime::{
     serde_json::{self, Value},
 };
 
-/// How much of a result fits on a line.
+/// The maximum length of a line, in characters.
 const WIDTH: usize = 100;
 
 pub(crate) fn heading(text: &str) {
     println!("\n{text}\n{}\n", "─".repeat(text.chars().count()));
 }
 
-/// Each tool in a line, and one of them as the API sees it.
+/// Prints each tool on a line, and one definition in the API's format.
 pub(crate) fn definitions(tools: &Registry, sent: &Value) -> serde_json::Result<()> {
-    heading(&format!("What the model is told: {} tools", tools.len()));
+    heading(&format!("Tool definitions: {}", tools.len()));
     for tool in tools.definitions() {
-        // The first paragraph is enough for a list.
+        // A list shows the first paragraph only.
         let summary = tool.description().split("\n\n").next().unwrap_or_default();
         println!("{:<20} {}", tool.name().as_str(), one_line(summary));
     }
@@ -25,12 +25,12 @@ pub(crate) fn definitions(tools: &Registry, sent: &Value) -> serde_json::Result<
     let Some(example) = sent.find(|tool| tool["function"]["name"] == "convert_temperature") else {
         return Ok(());
     };
-    println!("\nOne of them in full (`--definitions` prints all):\n");
+    println!("\nOne definition in full (`--definitions` prints all):\n");
     println!("{}", serde_json::to_string_pretty(example)?);
     Ok(())
 }
 
-/// The call as a programmer would write it.
+/// Prints a call in the syntax of a function call.
 pub(crate) fn call(number: usize, call: &ToolCall) {
     let arguments = match serde_json::from_str(call.arguments.as_str()) {
         Ok(Value::Object(map)) => {
@@ -58,7 +58,7 @@ fn summary(output: &ToolOutput) -> String {
     }
 }
 
-/// Shows the items of a stream as they come, before the call has its result.
+/// A sink that prints the items of a stream as they arrive, before the call has its result.
 pub(crate) struct Watcher;
 
 impl CallSink for Watcher {
@@ -68,7 +68,7 @@ impl CallSink for Watcher {
     }
 }
 
-/// `text` on one line, cut where the line is full.
+/// Returns `text` on one line, truncated to [`WIDTH`].
 fn one_line(text: &str) -> String {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     match text.char_indices().nth(WIDTH) {

@@ -1,10 +1,10 @@
-//! Values that the program provides: to a function as a reference, to a struct by its context.
+//! Dependency injection: a function takes a provided value by reference, a struct reads it from the context.
 
 use std::path::Path;
 
 use tool_runtime::prelude::*;
 
-/// A weather station and its climate: rounded figures, near enough for an example.
+/// A weather station and its climate, in rounded figures.
 #[tool_args(serialize)]
 #[derive(Clone)]
 pub(crate) struct Station {
@@ -13,17 +13,17 @@ pub(crate) struct Station {
     country: String,
     latitude: f64,
     longitude: f64,
-    /// Height above the sea, in metres.
+    /// Elevation above sea level, in metres.
     elevation_m: f64,
     /// Mean temperature in January, in degrees Celsius.
     january_c: f64,
     /// Mean temperature in July, in degrees Celsius.
     july_c: f64,
-    /// Rain in a year, in millimetres.
+    /// Annual rainfall, in millimetres.
     rain_mm: f64,
 }
 
-/// All stations.
+/// The stations of a CSV file.
 pub(crate) struct Stations(Vec<Station>);
 
 impl Stations {
@@ -46,14 +46,14 @@ pub(crate) enum Month {
     July,
 }
 
-/// Which stations to list.
+/// Filters and sorts the list of stations.
 #[tool_args]
 pub(crate) struct Search {
-    /// Country, in English, e.g. "Spain"; all countries if absent.
+    /// Country, in English, e.g. "Spain"; default: all countries.
     country: Option<String>,
-    /// The month whose mean temperature counts.
+    /// The month whose mean temperature determines the order.
     month: Month,
-    /// How many stations at most.
+    /// The maximum number of stations.
     #[serde(default = "five")]
     #[schemars(range(min = 1, max = 50))]
     limit: usize,
@@ -77,7 +77,7 @@ fn find_stations(stations: &Stations, Search { country, month, limit }: Search) 
     found
 }
 
-/// Compares two weather stations: how far they are apart, and how their climates differ.
+/// Compares two weather stations: their distance, and the differences between their climates.
 #[tool(read_only, needs(Stations))]
 pub(crate) struct CompareStations {
     /// Name or id of the first station, e.g. "Zürich" or "LSZH".
@@ -86,7 +86,7 @@ pub(crate) struct CompareStations {
     there: String,
 }
 
-/// How the second station differs from the first.
+/// Differences of the second station from the first.
 #[tool_args(serialize)]
 pub(crate) struct Comparison {
     distance_km: f64,
@@ -116,7 +116,7 @@ fn rounded(value: f64) -> f64 {
     (value * 10.0).round() / 10.0
 }
 
-/// The distance along a great circle, by the haversine formula.
+/// Returns the great-circle distance by the haversine formula, in kilometres.
 fn distance_km(here: &Station, there: &Station) -> f64 {
     const EARTH_RADIUS_KM: f64 = 6371.0;
     let half_chord = |from: f64, to: f64| ((to - from).to_radians() / 2.0).sin().powi(2);

@@ -1,10 +1,10 @@
-//! A parameter list: each parameter is a property, and its doc comment the property's description.
+//! A function as a tool: each parameter is a property, and its doc comment is the property's description.
 
 use std::fmt;
 
 use tool_runtime::prelude::*;
 
-/// A scale of temperature.
+/// A temperature scale.
 #[tool_args(serialize)]
 #[derive(Clone, Copy)]
 #[serde(rename_all = "lowercase")]
@@ -26,9 +26,9 @@ pub(crate) struct Temperature {
 fn convert_temperature(
     /// The temperature to convert.
     value: f64,
-    /// The scale that `value` is in.
+    /// The scale of `value`.
     from: Scale,
-    /// The scale that is wanted.
+    /// The scale of the result.
     #[arg(default = Scale::Celsius)]
     to: Scale,
     /// Digits after the decimal point.
@@ -53,7 +53,7 @@ fn convert_temperature(
     Ok(Temperature { value: (converted * unit).round() / unit, scale: to })
 }
 
-/// An error needs no more than a text.
+/// An error of a tool only has to implement [`fmt::Display`].
 #[derive(Debug)]
 struct TooCold;
 

@@ -1,4 +1,4 @@
-//! The same three calls, in turn, at once and two by two.
+//! The same three calls under each execution strategy: sequential, parallel, and in batches of two.
 //!
 //! ```sh
 //! cargo run -p examples --bin strategies
@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::time::sleep;
 use tool_runtime::{Executor, ToolCall, executor::ExecutionStrategy, prelude::*};
 
-/// Asks a station for the temperature, which takes its time.
+/// Requests the temperature from a station; each station responds after a different delay.
 #[tool(read_only)]
 async fn temperature(
     /// Name of the station.
@@ -21,9 +21,9 @@ async fn temperature(
         "Rome" => (50, 17),
         _ => return Err(format!("there is no station in {station}")),
     };
-    println!("  {station} is asked");
+    println!("  {station}: request");
     sleep(Duration::from_millis(milliseconds)).await;
-    println!("  {station} answers");
+    println!("  {station}: response");
     Ok(format!("{celsius} °C in {station}"))
 }
 
@@ -37,7 +37,7 @@ async fn main() -> anyhow::Result<()> {
         let executor = Executor::builder(tools.clone()).strategy(strategy).build()?;
         let stations = ["Oslo", "Paris", "Rome"];
         let calls = stations.map(|station| ToolCall::new("temperature", json!({ "station": station })));
-        // Whoever answers first, the results are in the order in which they were asked for.
+        // The results are in the order of the calls, not in the order in which the stations respond.
         for outcome in executor.run(calls.into()).await {
             if let Some(result) = outcome.result() {
                 println!("  -> {}", result.text());

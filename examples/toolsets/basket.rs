@@ -1,4 +1,4 @@
-//! A set that is made for one request, and closed when that is answered.
+//! A tool set with the lifetime of one request.
 
 use std::sync::{
     Arc, Mutex, PoisonError,
@@ -13,7 +13,7 @@ pub(crate) struct Basket {
     is_closed: AtomicBool,
 }
 
-/// What one customer wants to buy.
+/// The books in a basket.
 #[derive(Default)]
 struct Items(Mutex<Vec<String>>);
 
@@ -27,7 +27,7 @@ impl Items {
         format!("{} in the basket", items.len())
     }
 
-    /// Says what is in the basket.
+    /// Lists the books in the basket.
     #[tool(read_only)]
     fn list(&self) -> Vec<String> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
@@ -36,7 +36,7 @@ impl Items {
 
 impl Basket {
     pub(crate) fn open(customer: &str) -> anyhow::Result<Self> {
-        println!("  basket of {customer}: opened");
+        println!("  opened the basket of {customer}");
         let items = Registry::builder().toolset(Items::default()).build()?;
         let tools = items.definitions().iter().filter_map(|it| items.get(it.name()).cloned()).collect();
         Ok(Self { customer: customer.to_owned(), tools, is_closed: AtomicBool::new(false) })
@@ -52,10 +52,10 @@ impl ToolSet for Basket {
         Box::pin(async { Ok(self.tools.clone()) })
     }
 
-    /// A second time, it does nothing.
+    /// Closes the basket; later calls have no effect.
     fn close(&self) -> BoxFuture<'_, Result<(), ToolError>> {
         if !self.is_closed.swap(true, Ordering::Relaxed) {
-            println!("  basket of {}: closed", self.customer);
+            println!("  closed the basket of {}", self.customer);
         }
         Box::pin(async { Ok(()) })
     }

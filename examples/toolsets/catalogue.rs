@@ -1,4 +1,4 @@
-//! A set that lives as long as the program, and is asked for its tools by each run.
+//! A tool set with the lifetime of the program, whose tools depend on the run.
 
 use std::sync::Arc;
 
@@ -17,9 +17,9 @@ struct Title {
 
 impl Catalogue {
     pub(crate) fn open() -> anyhow::Result<Self> {
-        println!("catalogue: opened");
+        println!("opened the catalogue");
         let find = ToolBuilder::new("find")
-            .description("Says where a book stands.")
+            .description("Returns the shelf of a book.")
             .handler(|Title { title }, _| async move { Ok::<_, ToolError>(format!("{title}: shelf 7")) })?;
         let order = ToolBuilder::new("order")
             .description("Orders a book from the publisher.")
@@ -33,7 +33,7 @@ impl ToolSet for Catalogue {
         "catalogue"
     }
 
-    /// Only those who work here may order.
+    /// Lists `order` for staff only.
     fn tools<'a>(&'a self, cx: ReadonlyContext<'a>) -> BoxFuture<'a, Result<Vec<Arc<dyn Tool>>, ToolError>> {
         let mut tools = vec![Arc::clone(&self.find)];
         if cx.state().get("staff") == Some(&json!(true)) {
@@ -43,7 +43,7 @@ impl ToolSet for Catalogue {
     }
 
     fn close(&self) -> BoxFuture<'_, Result<(), ToolError>> {
-        println!("catalogue: closed");
+        println!("closed the catalogue");
         Box::pin(async { Ok(()) })
     }
 }

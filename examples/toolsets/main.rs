@@ -1,7 +1,7 @@
-//! Tools that are found out for each run, and who closes what.
+//! Tool sets whose tools depend on the run, and their lifetimes.
 //!
-//! A set may live as long as the program, or for one request. The toolbox closes neither: whoever opened
-//! a set closes it.
+//! One set has the lifetime of the program, the other of one request. The toolbox closes neither: the
+//! code that opens a set closes it.
 //!
 //! ```sh
 //! cargo run --bin toolsets
@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 use tool_runtime::{
     Executor, RunContext, ToolCall, ToolSet as _, Toolbox,
+    executor::ExecutionStrategy,
     prelude::*,
     toolbox::{RunTools, Snapshot},
     toolset::ToolSetExt as _,
@@ -21,7 +22,7 @@ use tool_runtime::{
 
 use self::{basket::Basket, catalogue::Catalogue};
 
-/// Says when the shop is open.
+/// Returns the opening hours of the shop.
 #[tool]
 fn opening_hours() -> &'static str {
     "Monday to Friday, 9 to 18"
@@ -42,7 +43,7 @@ async fn main() -> anyhow::Result<()> {
     ];
     answer(&toolbox, customer, calls.into()).await?;
 
-    // From now on, and for nobody who has taken a snapshot before.
+    // Later snapshots lack the tool; existing snapshots keep it.
     toolbox.remove("opening_hours");
     let state = [("staff".to_owned(), json!(true))].into_iter().collect();
     let librarian = RunContext::new().with_user("Bob").with_state(state);
@@ -57,10 +58,10 @@ async fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Answers one request; its basket is gone afterwards, however that went.
+/// Answers one request with a basket of its own, which is closed even after an error.
 async fn answer(toolbox: &Toolbox, run: RunContext, calls: Vec<ToolCall>) -> anyhow::Result<()> {
-    let user = run.user().unwrap_or("nobody").to_owned();
-    println!("{user} asks");
+    let user = run.user().unwrap_or("guest").to_owned();
+    println!("request of {user}");
     let basket = Arc::new(Basket::open(&user)?);
     let answered = answer_with(toolbox, &basket, run, calls).await;
     basket.close().await?;
@@ -76,9 +77,9 @@ async fn answer_with(
     let tools = Arc::clone(basket).prefixed().tools(run.read_only()).await?;
     let snapshot = toolbox.snapshot_with(&run, &RunTools::new().additional(tools)).await?;
     show(&snapshot);
-    // In order, so that the basket is full when it is looked at.
-    let strategy = tool_runtime::executor::ExecutionStrategy::Sequential;
-    let executor = Executor::builder(snapshot.into_tools()).strategy(strategy).build()?;
+    // Sequential, so that `basket__list` runs after `basket__add`.
+    let executor =
+        Executor::builder(snapshot.into_tools()).strategy(ExecutionStrategy::Sequential).build()?;
     for outcome in executor.batch(calls).with_run(run).run().await {
         let text = outcome.result().map(|result| result.text().into_owned()).unwrap_or_default();
         println!("  {}: {text}", outcome.name());
@@ -89,9 +90,9 @@ async fn answer_with(
 fn show(snapshot: &Snapshot) {
     for definition in snapshot.tools().definitions() {
         let origin = snapshot.origin(definition.name()).map(ToString::to_string).unwrap_or_default();
-        println!("  has {}, {origin}", definition.name());
+        println!("  tool {}: {origin}", definition.name());
     }
     for notice in snapshot.notices() {
-        println!("  note: {notice}");
+        println!("  notice: {notice}");
     }
 }

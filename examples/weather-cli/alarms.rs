@@ -1,10 +1,10 @@
-//! Methods of one value.
+//! Methods of a value as tools.
 
 use std::sync::{Mutex, PoisonError};
 
 use tool_runtime::prelude::*;
 
-/// The alarms, kept while the program runs.
+/// The alarms, in memory.
 #[derive(Default)]
 pub(crate) struct Alarms(Mutex<Vec<String>>);
 

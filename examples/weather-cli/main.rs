@@ -1,4 +1,4 @@
-//! A program that consists of tools: `tool-cli` makes its command line.
+//! A command-line program whose commands are tools; `tool-cli` generates its interface.
 //!
 //! ```sh
 //! cargo run -p examples --bin weather-cli -- list

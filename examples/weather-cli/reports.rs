@@ -1,4 +1,4 @@
-//! Tools that stream, draw images, or take a secret.
+//! Tools that stream text, return images, or take a secret.
 
 use futures_util::{Stream, StreamExt, stream};
 use tool_runtime::{Content, context::Progress, prelude::*};
@@ -21,7 +21,7 @@ fn observe<'c>(
         };
         async move {
             let progress = Progress::new(f64::from(hour)).of(f64::from(hours));
-            // Progress that cannot be delivered is no reason to stop.
+            // Progress that cannot be delivered does not fail the call.
             let _ = cx.progress(progress.message(format!("hour {hour}")));
             line
         }
@@ -72,7 +72,7 @@ fn radar(
     ToolOutput::new([Content::text(format!("Rain over {city}:"))].into_iter().chain(images))
 }
 
-/// A bitmap file of 16 by 16 pixels with 24 bits each.
+/// Creates a bitmap file of 16 by 16 pixels with 24 bits each.
 fn bitmap(hour: u8) -> Vec<u8> {
     const SIDE: u32 = 16;
     const HEADER: u32 = 54;

@@ -1,10 +1,10 @@
-//! Tools that need a value, which the program opens only for calls.
+//! Tools with a dependency that the program opens only for commands that run calls.
 
 use std::{env, io};
 
 use tool_runtime::prelude::*;
 
-/// All stations; a database in a larger program.
+/// The stations; a larger program would use a database.
 pub(crate) struct Stations(Vec<Station>);
 
 struct Station {

@@ -1,4 +1,4 @@
-//! Nested arguments, and names that are also options of the program.
+//! Nested arguments, and arguments with the names of options of the program.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What the examples print.
+//! Tests of the output of the examples.
 #![allow(clippy::unwrap_used, reason = "a test that cannot read its input fails")]
 
 mod agent;

@@ -1,4 +1,4 @@
-//! What the ports of other systems' guides print. `UPDATE=1` writes the transcripts anew.
+//! Tests of the output of the ports. `UPDATE=1` rewrites the transcripts.
 
 use std::{env, fs, path::Path, process::Command};
 
@@ -8,7 +8,7 @@ fn output(port: Option<&str>) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// The ports, each with its lines of code.
+/// Returns the ports with their numbers of lines of code.
 fn ports() -> Vec<(String, usize)> {
     let lines = output(None);
     let parse = |line: &str| {
@@ -32,7 +32,7 @@ fn each_port_prints_its_transcript() {
 }
 
 #[test]
-fn the_calculator_takes_fifteen_lines_at_most() {
+fn the_calculator_has_at_most_fifteen_lines() {
     let ports = ports();
     println!("{ports:?}");
     let lines = ports.iter().find(|(port, _)| port == "trpc_calculator").unwrap().1;

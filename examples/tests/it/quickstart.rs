@@ -1,11 +1,11 @@
-//! What `cargo run --bin quickstart` prints, held against its input and its data.
+//! Tests of the output of `quickstart`, compared with its input and its data.
 
 use std::{collections::BTreeMap, env, fs, path::PathBuf, process::Command};
 
 use tool_runtime::serde_json::{self, Value, json};
 
 fn run(arguments: &[&str]) -> String {
-    // From elsewhere: the program finds its files wherever it is started.
+    // The program must find its files from any working directory.
     let output = Command::new(env!("CARGO_BIN_EXE_quickstart"))
         .args(arguments)
         .current_dir(env::temp_dir())
@@ -21,7 +21,7 @@ fn file(name: &str) -> String {
     fs::read_to_string(path).unwrap()
 }
 
-/// The calls of `response.json`: ids and names, in order.
+/// Returns the ids and names of the calls of `response.json`, in order.
 fn calls() -> Vec<(String, String)> {
     let response: Value = serde_json::from_str(&file("response.json")).unwrap();
     let calls = response["choices"][0]["message"]["tool_calls"].as_array().unwrap();
@@ -29,7 +29,7 @@ fn calls() -> Vec<(String, String)> {
     calls.iter().map(|call| (text(&call["id"]), text(&call["function"]["name"]))).collect()
 }
 
-/// The messages that were printed: ids and contents, in order.
+/// Returns the ids and contents of the printed messages, in order.
 fn messages() -> Vec<(String, String)> {
     let output = run(&[]);
     let lines = output.lines().filter(|line| line.starts_with(r#"{"role":"tool""#));
@@ -42,7 +42,7 @@ fn messages() -> Vec<(String, String)> {
     lines.map(message).collect()
 }
 
-/// What the `nth` call of the tool `name` was answered.
+/// Returns the content of the message for the `nth` call of the tool `name`.
 fn content(name: &str, nth: usize) -> String {
     let at = calls().iter().enumerate().filter(|(_, call)| call.1 == name).nth(nth).unwrap().0;
     messages().swap_remove(at).1
@@ -65,7 +65,7 @@ fn every_call_has_exactly_one_message_in_order() {
 }
 
 #[test]
-fn definitions_are_what_the_api_wants() {
+fn definitions_have_the_format_of_the_api() {
     let definitions: Vec<Value> = serde_json::from_str(&run(&["--definitions"])).unwrap();
     assert_eq!(definitions.len(), 7);
     for definition in &definitions {
@@ -83,7 +83,7 @@ fn definitions_are_what_the_api_wants() {
 }
 
 #[test]
-fn both_wrong_fields_are_named_at_once() {
+fn both_invalid_fields_are_reported_at_once() {
     let feedback = content("convert_temperature", 1);
     for part in ["/value", "\"warm\"", "/from", "\"celcius\"", "fahrenheit", "Nothing was executed"] {
         assert!(feedback.contains(part), "{part:?} is not in {feedback:?}");
@@ -91,14 +91,14 @@ fn both_wrong_fields_are_named_at_once() {
 }
 
 #[test]
-fn the_unknown_name_suggests_the_right_one() {
+fn an_unknown_name_is_answered_with_the_similar_name() {
     let feedback = content("find_station", 0);
     assert!(feedback.contains("find_station\n") && feedback.contains("`find_stations`"), "{feedback}");
 }
 
 #[test]
-fn sums_of_rain_are_those_of_the_table() {
-    // In tenths of a millimetre, so that the sums are exact.
+fn sums_of_rain_agree_with_the_table() {
+    // Tenths of a millimetre, so that the sums are exact.
     let mut expected = BTreeMap::new();
     for row in rows("data/observations.csv") {
         *expected.entry(row[0].clone()).or_insert(0_u32) += row[4].replace('.', "").parse::<u32>().unwrap();
@@ -120,10 +120,10 @@ fn the_warmest_stations_of_spain_come_first() {
 }
 
 #[test]
-fn numbers_are_right() {
+fn results_have_the_expected_numbers() {
     assert_eq!(content("convert_temperature", 0), r#"{"value":93.4,"scale":"fahrenheit"}"#);
     let comparison = value("compare_stations");
-    // The distance as a map gives it, to a kilometre or two.
+    // The distance on a map, within two kilometres.
     assert!((161.0..=165.0).contains(&comparison["distance_km"].as_f64().unwrap()), "{comparison}");
     assert_eq!(comparison["higher_by_m"], -153.0);
     assert_eq!(comparison["warmer_in_july_by_c"], 3.5);

@@ -7,7 +7,7 @@ use super::{finish, fixture, program, weather, weather_with};
 
 // Z19
 #[test]
-fn a_tool_is_called_with_json() {
+fn a_tool_takes_json_arguments() {
     assert_eq!(weather(["call", "convert", r#"{"celsius": 100, "to": "fahrenheit"}"#]).fine(), "212.0\n");
     assert_eq!(weather(["call", "--json", r#"{"city": "Oslo"}"#, "temperature"]).fine(), "9.5\n");
     assert_eq!(weather(["call", "temperature", "--json", r#"{"city": "Oslo"}"#]).fine(), "9.5\n");
@@ -23,7 +23,7 @@ fn json_comes_from_the_standard_input_or_a_file() {
 }
 
 #[test]
-fn flags_are_read_as_their_types() {
+fn flags_are_parsed_by_their_types() {
     let out = weather(["call", "forecast", "--city", "Cairo", "--days", "1", "--unit", "fahrenheit"]).fine();
     assert_eq!(
         serde_json::from_str::<Value>(&out).unwrap(),
@@ -67,7 +67,7 @@ fn nested_values_are_written_by_path_and_lists_by_repetition() {
 }
 
 #[test]
-fn flags_stand_over_json_and_inner_ones_over_outer_ones() {
+fn flags_override_json_and_inner_flags_override_outer_flags() {
     let trip = r#"{"from": {"city": "Oslo", "nights": 1}, "stops": [{"city": "Rome"}], "means": "train"}"#;
     let arguments =
         ["call", "--json", trip, "plan_trip", "--means", "bicycle", "--from", r#"{"city": "Bonn"}"#];
@@ -76,8 +76,8 @@ fn flags_stand_over_json_and_inner_ones_over_outer_ones() {
     let out =
         weather(["call", "plan_trip", trip, "--from.city", "Ulm", "--traveller", r#"{"name": "Bo"}"#]).fine();
     assert_eq!(out, "Bo: Ulm by train, Rome (0 nights), if it is dry\n");
-    let nobody = trip.replace("}]", r#"}], "traveller": null"#);
-    let out = weather(["call", "plan_trip", &nobody, "--traveller.name", "Bo"]).fine();
+    let no_traveller = trip.replace("}]", r#"}], "traveller": null"#);
+    let out = weather(["call", "plan_trip", &no_traveller, "--traveller.name", "Bo"]).fine();
     assert_eq!(out, "Bo: Oslo by train, Rome (0 nights), if it is dry\n");
 }
 
@@ -104,7 +104,7 @@ fn a_result_as_json_has_events_on_the_standard_error() {
     let events = ran.err.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     let kinds: Vec<_> = events.map(|event| event["type"].as_str().unwrap().to_owned()).collect();
     assert_eq!(kinds, ["started", "progress", "updated", "finished"]);
-    // Refused arguments, too.
+    // The same for refused arguments.
     let ran = weather(["call", "observe", "--output", "json"]);
     assert_eq!((ran.code, ran.err.as_str()), (2, ""));
     let result: Value = serde_json::from_str(&ran.out).unwrap();
@@ -121,7 +121,7 @@ fn progress_is_lines_in_a_pipe_and_streamed_text_is_written_once() {
     );
 }
 
-// K10: the parts that arrived are shown, and are no result.
+// K10: the parts that arrived are shown, but are not a result.
 #[test]
 fn the_parts_of_a_failed_stream_are_on_the_standard_error() {
     let err = weather(["call", "observe", "--city", "Oslo", "--hours", "24"]).failed(1);
