@@ -196,7 +196,7 @@ impl fmt::Display for Problem {
                 write!(
                     f,
                     "tool `{tool}`{} claims `{check}`, and its calls do not answer; implement `Tool::checks` and use \
-                     `{method}`, or remove the check",
+                     `{method}`, or remove the claim",
                     At(site)
                 )
             }

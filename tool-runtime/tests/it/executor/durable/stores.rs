@@ -87,15 +87,18 @@ fn a_store_lists_the_records_of_a_run_or_of_an_id_and_removes_each_once() {
 
 // D02: two processes with one store give no two calls one address.
 #[test]
-fn calls_are_numbered_from_zero_unless_their_store_outlives_the_process() {
+fn serial_numbers_of_two_executors_differ_with_any_store() {
     crate::run(async {
         let serial = async |builder: tool_runtime::executor::ExecutorBuilder| {
             let outcomes = builder.build().unwrap().run(calls(&["wipe"])).await;
             outcomes[0].address().unwrap().serial
         };
         let counter = Counter::default();
-        assert_eq!(serial(wiping(&counter)).await, 0);
-        assert_eq!(serial(wiping(&counter).open_calls(MemoryOpenCalls::new())).await, 0);
+        let own = [serial(wiping(&counter)).await, serial(wiping(&counter)).await];
+        assert!(own[0] > 1 << 14 && own[0] != own[1], "{own:?}");
+        let in_memory = || wiping(&counter).open_calls(MemoryOpenCalls::new());
+        let in_memory = [serial(in_memory()).await, serial(in_memory()).await];
+        assert!(in_memory[0] > 1 << 14 && in_memory[0] != in_memory[1], "{in_memory:?}");
         let folder = Folder::new();
         let durable = || wiping(&counter).open_calls(folder.clone()).program_key(ProgramKey::new([1; 32]));
         let (first, second) = (serial(durable()).await, serial(durable()).await);
