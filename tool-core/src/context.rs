@@ -1,8 +1,8 @@
-//! What a tool may know of the call it answers.
+//! The context of a call.
 //!
-//! A context is for the environment; what the model chose is in the arguments, and neither leaks
-//! into the other. It grows by accessors, so that a tool written today compiles tomorrow. What a
-//! call may not need (a cancellation token, the text of a generated id) is made when it is asked for.
+//! A context describes the environment; arguments are separate and contain only values chosen by the model. Accessors
+//! can be added without breaking existing tools. Rarely used parts (the cancellation token, the text of a generated
+//! id) are created on first use.
 
 mod address;
 mod ambient;
@@ -54,14 +54,15 @@ pub use self::{
 };
 use crate::{Actions, ContentHash, ErrorKind, Resource, State, ToolError, ToolName, state::patch};
 
-/// What a tool may know of the call it answers, and what it may tell while it runs.
+/// The context of a call: its identity, the values that the program provides, cancellation, and reporting of updates,
+/// progress and log lines.
 ///
 /// # Examples
 ///
-/// A unit test makes its own:
+/// A unit test creates its own context:
 ///
 /// ```
-/// use tool_core::ToolContext;
+/// use tool_runtime::ToolContext;
 ///
 /// struct Database;
 ///
@@ -75,47 +76,47 @@ pub struct ToolContext {
     /// See [`CallAddress::serial`].
     serial: u64,
     attempt: u32,
-    /// Whether the body may block its thread.
+    /// `true` if the body may block its thread.
     may_block: bool,
-    // Set when the attempt begins, which is after the call was prepared in this context.
+    // Set when the attempt begins, after the call was prepared in this context.
     deadline: OnceLock<Instant>,
     provided: Arc<ProvidedValues>,
     sink: Option<Arc<dyn CallSink>>,
     run: Option<Arc<RunContext>>,
     carried: Option<Box<Carried>>,
-    // Behind a lock that is set once: most tools never ask for it.
+    // Created on first use: most tools never ask for it.
     shared: OnceLock<Arc<Shared>>,
-    /// What the token is made a child of.
+    /// The parent of the token.
     above: Option<CancellationToken>,
-    /// The state when the call's group began; `None` where it is that of the run.
+    /// The state at the start of the call's group; `None` for the state of the run.
     state: Option<Arc<Map<String, Value>>>,
-    // Made when it is asked for, like the token.
+    // Created on first use, like the token.
     attempted: OnceLock<Arc<Attempted>>,
 }
 
-/// The requests of one attempt so far, beside its result.
+/// The actions requested by one attempt.
 struct Attempted {
     state: State,
-    /// `None` once the attempt is over.
+    /// `None` after the end of the attempt.
     actions: Mutex<Option<Actions>>,
 }
 
-/// What all copies of a context have in common.
+/// Data shared by all copies of a context.
 #[derive(Default)]
 struct Shared {
     cancellation: OnceLock<CancellationToken>,
-    /// Whether the tool asked for the token, or whether it is cancelled.
+    /// The tool has asked for the token, or the token is cancelled.
     asked: AtomicBool,
-    /// Whether the tool gave a stream.
+    /// The tool has returned a stream.
     streams: AtomicBool,
     /// The attributes that the body has added to the span of the call.
     attributes: Mutex<Attributes>,
-    /// That of the whole call, where this is of one attempt.
+    /// The data of the whole call, if this is the data of one attempt.
     call: Option<Arc<Shared>>,
 }
 
 impl Shared {
-    /// Sets a flag, of the attempt and of the call.
+    /// Sets a flag of the attempt and of the call.
     fn set(&self, flag: impl Fn(&Self) -> &AtomicBool) {
         flag(self).store(true, Ordering::Relaxed);
         if let Some(call) = &self.call {
@@ -124,101 +125,100 @@ impl Shared {
     }
 }
 
-/// What few calls bring.
+/// Values that few calls have.
 #[derive(Clone, Default)]
 struct Carried {
     meta: Option<Map<String, Value>>,
     resources: Vec<Resource>,
-    /// The answer to the generic question about the call.
+    /// The answer to the generic question before the call.
     approval: Option<ConfirmationAnswer>,
     /// The answers to the body's own questions, in order.
     confirmations: Vec<Confirmation>,
-    /// Where the call has been open since it arrived: its run may be another one by now.
+    /// The address of a call that was open: its current run may be another one.
     address: Option<CallAddress>,
 }
 
 impl ToolContext {
-    /// The name of the tool that was called.
+    /// Returns the name of the called tool.
     #[must_use]
     pub fn tool_name(&self) -> &ToolName {
         &self.tool
     }
 
-    /// The name of the tool at its origin: see [`ToolName::raw`].
+    /// Returns the name of the tool at its origin: see [`ToolName::raw`].
     #[must_use]
     pub fn raw_tool_name(&self) -> &str {
         self.tool.raw()
     }
 
-    /// The id of the call: the model's, or a new one where it gave none.
+    /// Returns the id of the call: given by the model, or generated.
     #[must_use]
     #[inline]
     pub fn call_id(&self) -> &CallId {
         &self.call_id
     }
 
-    /// The id of the call that runs in this task right now; `None` outside a call.
+    /// Returns the id of the call that runs in the current task; `None` outside a call.
     ///
-    /// For code that is called by a tool and is handed no context, such as a logger.
+    /// For code that a tool calls without passing a context, such as a logger.
     #[must_use]
     pub fn current_call_id() -> Option<CallId> {
         ambient::current()
     }
 
-    /// Which attempt this is, from 1.
+    /// Returns the number of the attempt, from 1.
     #[must_use]
     pub fn attempt(&self) -> u32 {
         self.attempt
     }
 
-    /// When the attempt must have ended: the run that it belongs to has no more time either.
+    /// Returns the deadline of the attempt: the earlier of the attempt's own and the run's.
     #[must_use]
     pub fn deadline(&self) -> Option<Instant> {
         let of_run = self.run.as_ref().and_then(|run| run.deadline());
         self.deadline.get().copied().into_iter().chain(of_run).min()
     }
 
-    /// The token that is cancelled when the call should stop.
+    /// Returns the token that is cancelled when the call should stop.
     ///
-    /// A body that asked for it, here or by [`is_cancelled`](Self::is_cancelled), has a grace period from then
-    /// on: it may clean up and return, and its result counts. After that, and where the body never
-    /// asked, its future is dropped. The period is 3 s, unless the executor or the tool sets another one by
-    /// `grace_period`. There is none after a timeout or a deadline, once a tool has given a stream, where no timer
-    /// runs, or where the batch itself is dropped. A batch that runs inside of a body ends before the grace
-    /// period of that body does.
+    /// A body that has asked for its token, here or by [`is_cancelled`](Self::is_cancelled), has a grace period after
+    /// the cancellation: if it returns in time, its result counts. After the grace period, or at once if the body
+    /// never asked, its future is dropped. Default: 3 s; set by `grace_period` of the executor or the tool. There is
+    /// no grace period after a timeout or deadline, once a tool has returned a stream, without a timer, or if the
+    /// batch itself is dropped. A batch that runs inside a body ends before the grace period of that body.
     #[must_use]
     pub fn cancellation(&self) -> &CancellationToken {
         self.shared().set(|shared| &shared.asked);
         self.token()
     }
 
-    /// Returns `true` if the call should stop. A body that calls this has the grace period that
-    /// [`cancellation`](Self::cancellation) describes.
+    /// Returns `true` if the call should stop. Calling this gives the body the grace period described at
+    /// [`cancellation`](Self::cancellation).
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.shared().set(|shared| &shared.asked);
         self.should_stop()
     }
 
-    /// What the caller sent along with the call, outside the arguments.
+    /// Returns the metadata that the caller sent with the call, outside the arguments.
     #[must_use]
     pub fn meta(&self) -> Option<&Map<String, Value>> {
         self.carried.as_ref()?.meta.as_ref()
     }
 
-    /// The documents that the caller sent along with the call.
+    /// Returns the documents that the caller sent with the call.
     #[must_use]
     pub fn resources(&self) -> &[Resource] {
         self.carried.as_ref().map_or(&[], |carried| &carried.resources)
     }
 
-    /// The run that the call belongs to; `None` where it is called by itself.
+    /// Returns the run that the call belongs to; `None` for a single call without a run.
     #[must_use]
     pub fn run(&self) -> Option<&Arc<RunContext>> {
         self.run.as_ref()
     }
 
-    /// The address of the call. It stays the same when the call is retried or resumed.
+    /// Returns the address of the call, which stays the same when the call is retried or resumed.
     #[must_use]
     pub fn address(&self) -> CallAddress {
         let open_at = self.carried.as_ref().and_then(|carried| carried.address.clone());
@@ -229,33 +229,33 @@ impl ToolContext {
         })
     }
 
-    /// A key made of the [address](Self::address): equal each time this call runs, also when it is retried or
-    /// resumed, and different for any other call of the executor. For a service that does the same thing once.
-    /// Outside an executor and without a run, it is as unique as the id that the model gave.
+    /// Returns a key derived from the [address](Self::address): equal each time this call runs, including retries and
+    /// resumption, and different for any other call of the executor. Outside an executor and without a run, it is
+    /// only as unique as the id given by the model.
     #[must_use]
     pub fn idempotency_key(&self) -> String {
         ContentHash::of(&self.address()).to_string()
     }
 
-    /// Returns the state of the run, which this attempt reads and changes; without a run, that of the batch. The program
-    /// carries it from one run of a session to the next: [`RunContext::state`], [`RunContext::with_state`].
+    /// Returns the state of the run, or of the batch if there is no run, for this attempt to read and change. The
+    /// program carries it from one run of a session to the next: [`RunContext::state`], [`RunContext::with_state`].
     #[must_use]
     pub fn state(&self) -> &State {
         &self.attempted().state
     }
 
-    /// Asks for `actions` beside the result, if the call succeeds. For a tool whose result is of any type; one that returns
-    /// a [`ToolOutput`](crate::ToolOutput) can also use [`with_actions`](crate::ToolOutput::with_actions). What was asked for before is
-    /// [kept](Actions::follow).
+    /// Requests `actions` in addition to the result; they take effect if the call succeeds. For tools with a result
+    /// of any type; a tool that returns a [`ToolOutput`](crate::ToolOutput) can also use
+    /// [`with_actions`](crate::ToolOutput::with_actions). Earlier requests are [merged](Actions::follow).
     ///
     /// # Errors
     ///
-    /// If the attempt is over.
+    /// Returns an error if the attempt is over.
     ///
     /// # Examples
     ///
     /// ```
-    /// use tool_core::{Actions, ToolContext, ToolError};
+    /// use tool_runtime::{ToolContext, ToolError, output::Actions};
     ///
     /// fn finish(cx: &ToolContext) -> Result<u32, ToolError> {
     ///     cx.add_actions(Actions { terminate: true, ..Actions::default() })?;
@@ -274,7 +274,7 @@ impl ToolContext {
         Ok(())
     }
 
-    /// Returns what this attempt has asked for so far, with the changes of its [state](Self::state).
+    /// Returns the actions that this attempt has requested so far, including the changes of its [state](Self::state).
     #[must_use]
     pub fn actions(&self) -> Actions {
         let Some(attempted) = self.attempted.get() else { return Actions::default() };
@@ -283,17 +283,17 @@ impl ToolContext {
         actions
     }
 
-    /// The value that the program provided for `T`, which may be a trait object.
+    /// Returns the value that the program provides for `T`, which may be a trait object.
     #[must_use]
     pub fn get<T: ?Sized + Send + Sync + 'static>(&self) -> Option<&T> {
         self.provided.get()
     }
 
-    /// The value that the program provided for `T`.
+    /// Returns the value that the program provides for `T`.
     ///
     /// # Errors
     ///
-    /// If there is none; the error names the type.
+    /// Returns an error that names the type if there is no such value.
     pub fn require<T: ?Sized + Send + Sync + 'static>(&self) -> Result<&T, ToolError> {
         self.get().ok_or_else(|| {
             let message = format!("no value of type `{}` was provided", type_name::<T>());
@@ -301,7 +301,7 @@ impl ToolContext {
         })
     }
 
-    /// All that the program provided.
+    /// Returns all values that the program provides.
     #[must_use]
     pub fn provided(&self) -> &Arc<ProvidedValues> {
         &self.provided
@@ -309,7 +309,7 @@ impl ToolContext {
 }
 
 impl ToolContext {
-    /// A copy, which is another attempt.
+    /// Creates a copy for another attempt.
     fn copied(&self) -> Self {
         Self {
             tool: self.tool.clone(),
@@ -322,7 +322,7 @@ impl ToolContext {
             sink: self.sink.clone(),
             run: self.run.clone(),
             carried: self.carried.clone(),
-            // Made now if need be: both must be cancelled together.
+            // Created now if necessary, since both copies must be cancelled together.
             shared: OnceLock::from(Arc::clone(self.shared())),
             above: self.above.clone(),
             state: self.state.clone(),
@@ -337,7 +337,7 @@ impl Clone for ToolContext {
     }
 }
 
-/// No code of the user's runs under the lock.
+/// Holding the lock is safe: no code of the user runs under it.
 fn lock(actions: &Mutex<Option<Actions>>) -> MutexGuard<'_, Option<Actions>> {
     actions.lock().unwrap_or_else(PoisonError::into_inner)
 }

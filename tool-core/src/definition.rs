@@ -1,4 +1,4 @@
-//! What a model and a user interface see of a tool.
+//! The definition of a tool, as a model and a user interface see it.
 
 mod decode;
 
@@ -13,20 +13,20 @@ use serde_json::Value;
 
 use crate::{ContentHash, InputSchema, Metadata, OutputSchema, ToolName};
 
-/// What is added to the description of a long-running tool.
+/// The note in the description of a long-running tool.
 const LONG_RUNNING_NOTE: &str =
     "This is a long-running operation. Do not call it again while a call of it is pending.";
 
-/// What a model and a user interface see of a tool; the code behind it is a [`Tool`](crate::Tool).
+/// The definition of a tool, as a model and a user interface see it. The code is a [`Tool`](crate::Tool).
 ///
-/// Cheap to clone. Serialises to `name`, `rawName`, `title`, `description`, `inputSchema`, `outputSchema`,
-/// `metadata` and `examples`; what a tool has not is left out.
+/// Cheap to clone. Serialises to `name`, `rawName`, `title`, `description`, `inputSchema`, `outputSchema`, `metadata`
+/// and `examples`; absent values are left out.
 ///
 /// # Examples
 ///
 /// ```
 /// use serde_json::json;
-/// use tool_core::{InputSchema, ToolDefinition, ToolName};
+/// use tool_runtime::{ToolDefinition, ToolName, schema::InputSchema};
 ///
 /// let schema = InputSchema::new(json!({ "type": "object" }))?;
 /// let definition = ToolDefinition::new(ToolName::new("ping")?, "Answers.", schema);
@@ -48,13 +48,13 @@ struct Inner {
     output_schema: Option<OutputSchema>,
     metadata: Metadata,
     examples: Vec<Value>,
-    /// The first of them, for the errors that show it.
+    /// The first example, for error messages.
     example: OnceLock<Option<Arc<Value>>>,
     content_hash: OnceLock<ContentHash>,
 }
 
 impl ToolDefinition {
-    /// A definition of what every tool has.
+    /// Creates a definition without title, output schema, metadata and examples.
     pub fn new(name: ToolName, description: impl Into<Cow<'static, str>>, input_schema: InputSchema) -> Self {
         let inner = Inner {
             name,
@@ -70,7 +70,7 @@ impl ToolDefinition {
         Self { inner: Arc::new(inner) }
     }
 
-    /// Sets another name by which a model calls the tool. The [raw name](Self::raw_name) stays.
+    /// Sets another name by which a model calls the tool; the [raw name](Self::raw_name) stays.
     #[must_use]
     pub fn with_name(mut self, name: ToolName) -> Self {
         let inner = self.change();
@@ -78,22 +78,22 @@ impl ToolDefinition {
         self
     }
 
-    /// Sets the name that people see.
+    /// Sets the display name. Default: the name.
     #[must_use]
     pub fn with_title(mut self, title: impl Into<Cow<'static, str>>) -> Self {
         self.change().title = Some(title.into());
         self
     }
 
-    /// Sets what results look like.
+    /// Sets the JSON Schema of results. Default: none.
     #[must_use]
     pub fn with_output_schema(mut self, schema: OutputSchema) -> Self {
         self.change().output_schema = Some(schema);
         self
     }
 
-    /// Sets hints, limits and labels. A tool that is long-running gets a note to its description,
-    /// so that a model does not call it again in impatience.
+    /// Sets hints, limits and labels. The description of a long-running tool gets a note that asks the model not to
+    /// call it again while a call is pending.
     #[must_use]
     pub fn with_metadata(mut self, metadata: Metadata) -> Self {
         let inner = self.change();
@@ -107,67 +107,67 @@ impl ToolDefinition {
         self
     }
 
-    /// Sets examples of arguments.
+    /// Sets examples of arguments. Default: none.
     #[must_use]
     pub fn with_examples(mut self, examples: Vec<Value>) -> Self {
         self.change().examples = examples;
         self
     }
 
-    /// The name by which a model calls the tool.
+    /// Returns the name by which a model calls the tool.
     #[must_use]
     #[inline]
     pub fn name(&self) -> &ToolName {
         &self.inner.name
     }
 
-    /// The name of the tool at its origin, which it has without a prefix and before it was [made
-    /// valid](ToolName::from_foreign); serialised as `rawName` where it differs from the name.
+    /// Returns the name of the tool at its origin: without a prefix, and before it was [made
+    /// valid](ToolName::from_foreign). Serialised as `rawName` if it differs from the name.
     #[must_use]
     pub fn raw_name(&self) -> &str {
         self.inner.name.raw()
     }
 
-    /// The name that people see: the title, or else the name.
+    /// Returns the display name: the title if there is one, otherwise the name.
     #[must_use]
     pub fn title(&self) -> &str {
         self.inner.title.as_deref().unwrap_or(&self.inner.name)
     }
 
-    /// What the tool does, in words for a model.
+    /// Returns the description, for a model.
     #[must_use]
     pub fn description(&self) -> &str {
         &self.inner.description
     }
 
-    /// What arguments look like.
+    /// Returns the JSON Schema of the arguments.
     #[must_use]
     #[inline]
     pub fn input_schema(&self) -> &InputSchema {
         &self.inner.input_schema
     }
 
-    /// What results look like, where the tool says so.
+    /// Returns the JSON Schema of results; `None` if the tool has none.
     #[must_use]
     pub fn output_schema(&self) -> Option<&OutputSchema> {
         self.inner.output_schema.as_ref()
     }
 
-    /// Hints, limits and labels.
+    /// Returns hints, limits and labels.
     #[must_use]
     #[inline]
     pub fn metadata(&self) -> &Metadata {
         &self.inner.metadata
     }
 
-    /// Examples of arguments.
+    /// Returns examples of arguments.
     #[must_use]
     pub fn examples(&self) -> &[Value] {
         &self.inner.examples
     }
 
-    /// A hash of all that is serialised: equal for equal definitions, on every machine and in every
-    /// build, whatever the order in which keys were written.
+    /// Returns a hash of the serialised definition. Equal definitions have equal hashes on every machine and in every
+    /// build, regardless of the order of keys.
     #[must_use]
     pub fn content_hash(&self) -> ContentHash {
         *self.inner.content_hash.get_or_init(|| ContentHash::of(self))
@@ -218,7 +218,7 @@ impl Serialize for ToolDefinition {
 
 impl PartialEq for ToolDefinition {
     fn eq(&self, other: &Self) -> bool {
-        // What is written alike is found out sooner than hashes are made.
+        // Comparing the text is faster than computing the hashes.
         Arc::ptr_eq(&self.inner, &other.inner)
             || self.inner.is_alike(&other.inner)
             || self.content_hash() == other.content_hash()
@@ -242,7 +242,8 @@ impl Inner {
     }
 }
 
-/// Whether two values are written alike, key by key: to look keys up takes longer.
+/// Returns `true` if both values have the same members in the same order, which is faster to compare than to look up
+/// keys.
 fn are_alike(one: &Value, other: &Value) -> bool {
     match (one, other) {
         (Value::Object(one), Value::Object(other)) => {

@@ -24,7 +24,7 @@ use crate::{Content, ToolName, Violation, Violations};
 /// # Examples
 ///
 /// ```
-/// use tool_core::{ErrorKind, ToolError};
+/// use tool_runtime::{ErrorKind, ToolError};
 ///
 /// let error = ToolError::from("disk full");
 /// assert_eq!(error.kind(), ErrorKind::Failed);
@@ -242,7 +242,7 @@ impl ToolError {
     /// # Examples
     ///
     /// ```
-    /// use tool_core::ToolError;
+    /// use tool_runtime::ToolError;
     ///
     /// let error = ToolError::failed("no route to 10.0.0.7").with_feedback("The server cannot be reached.");
     /// assert_eq!(error.feedback(), "The server cannot be reached.");

@@ -39,7 +39,7 @@ impl ContentHash {
     /// # Examples
     ///
     /// ```
-    /// use tool_core::ContentHash;
+    /// use tool_runtime::definition::ContentHash;
     ///
     /// let hash = |text| ContentHash::of_json(text);
     /// assert_eq!(hash(r#"{ "b": 1e2, "a": "A" }"#), hash(r#"{"a":"\u0041","b":100.0}"#));

@@ -1,11 +1,10 @@
-//! The vocabulary of tools that a language model calls: traits and values.
+//! Traits and values of the tools that a language model calls.
 //!
-//! Programs use it through `tool-runtime`, which adds the registry and the attributes; those who
-//! write tools by hand, or carry them over a wire, find here all that they need. There is no IO, no
-//! async runtime and no provider's wire format in this crate.
+//! Programs use this crate through `tool-runtime`, which adds the registry and the attributes. It contains no I/O, no
+//! async runtime and no wire format of a provider.
 //!
-//! Read in this order: a [`Tool`] has a [`ToolDefinition`] and answers [`Arguments`] with a
-//! [`ToolOutput`] or a [`ToolError`], told of its surroundings by a [`ToolContext`].
+//! Start with [`Tool`]: it has a [`ToolDefinition`], takes [`Arguments`] and a [`ToolContext`], and returns a
+//! [`ToolOutput`] or a [`ToolError`].
 
 mod name;
 mod tool;

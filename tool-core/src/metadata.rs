@@ -1,19 +1,19 @@
-//! What a tool says of itself beside its schema.
+//! Metadata of a tool beside its schemas.
 //!
-//! Hints are `Option<bool>`, so that "not said" differs from "no". They are advice: nothing in
-//! this crate changes what a tool may do because of them. Policies may.
+//! Hints are `Option<bool>`, so that "unspecified" differs from "no". They are advisory: this crate does not restrict
+//! a tool by its hints, but policies may.
 
 use std::{borrow::Cow, time::Duration};
 
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-/// Hints, limits and labels of a tool; all optional, nothing claimed by default.
+/// Hints, limits and labels of a tool. All are optional; by default, nothing is claimed.
 ///
 /// # Examples
 ///
 /// ```
-/// use tool_core::Metadata;
+/// use tool_runtime::definition::Metadata;
 ///
 /// let metadata = Metadata { read_only: Some(true), ..Metadata::default() };
 /// assert!(metadata.is_read_only());
@@ -22,97 +22,97 @@ use serde_json::{Map, Value};
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Metadata {
-    /// It changes nothing.
+    /// The tool does not modify its environment.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_only: Option<bool>,
-    /// It may destroy something.
+    /// The tool may perform destructive updates.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub destructive: Option<bool>,
-    /// The same call again changes nothing more.
+    /// Repeating a call with the same arguments has no additional effect.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idempotent: Option<bool>,
-    /// It reaches out to a world that is not known beforehand, such as the web.
+    /// The tool interacts with external systems, such as the web.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub open_world: Option<bool>,
-    /// Several calls of it may run at once.
+    /// Several calls of the tool may run at once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub concurrency_safe: Option<bool>,
-    /// It searches or reads, so that a UI may fold its calls.
+    /// The tool searches or reads, so that a user interface may collapse its calls.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub search_or_read: Option<bool>,
-    /// It answers with the id of an operation that goes on after the call.
+    /// The tool returns the id of an operation that continues after the call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub long_running: Option<bool>,
-    /// The most bytes of a result that a model should be given.
+    /// The maximum size in bytes of a result that is sent to a model. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_result_size: Option<u64>,
-    /// A batch with a call of it runs call by call.
+    /// A batch that contains a call of the tool runs one call at a time.
     #[serde(skip_serializing_if = "is_false")]
     pub sequential: bool,
-    /// Its body blocks the thread, and runs where that does no harm.
+    /// The body blocks its thread, and runs on a thread pool for blocking code.
     #[serde(skip_serializing_if = "is_false")]
     pub blocking: bool,
-    /// The turn ends after its result, without a further question to the model.
+    /// The turn ends after the result, without another request to the model.
     #[serde(skip_serializing_if = "is_false")]
     pub skip_summarization: bool,
     /// The items of a stream are merged into one value of their type.
     #[serde(skip_serializing_if = "is_false")]
     pub merge: bool,
-    /// It reports its result in parts, each of which is an update. Such a call is never repeated by an executor, since
-    /// what was shown cannot be taken back.
+    /// The tool reports its result in parts, each of which is an update. An executor never retries such a call, since
+    /// updates that were shown cannot be withdrawn.
     #[serde(skip_serializing_if = "is_false")]
     pub streaming: bool,
-    /// Whether almost-right arguments are refused instead of corrected; `None` leaves it to the
-    /// registry.
+    /// `true` rejects almost valid arguments instead of correcting them. Default: `None`, the registry's setting.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub strict: Option<bool>,
-    /// How long one attempt may take.
+    /// The timeout of one attempt. Default: the executor's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout: Option<Duration>,
-    /// How long one attempt may go without a sign of life.
+    /// The idle timeout of one attempt: the longest time without an update or a progress report. Default: the
+    /// executor's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idle_timeout: Option<Duration>,
-    /// How long a body has after its cancellation, if it asked for its token; zero for no time at all.
+    /// The grace period of a cancelled body that has asked for its token; zero for none. Default: the executor's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub grace_period: Option<Duration>,
-    /// Whether and how a failed attempt is repeated.
+    /// The retry policy for failed attempts. Default: the executor's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retry: Option<Retry>,
-    /// Whether a person is asked before a call.
+    /// The confirmation by a person that a call requires.
     #[serde(skip_serializing_if = "Confirmation::is_never")]
     pub confirmation: Confirmation,
-    /// It has a permission check of its own.
+    /// The tool has a permission check of its own.
     #[serde(skip_serializing_if = "is_false")]
     pub permission: bool,
-    /// The set that it belongs to.
+    /// The name of the set that the tool belongs to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub toolset: Option<Cow<'static, str>>,
-    /// Calls of one group are limited together.
+    /// The group whose calls are limited together.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub group: Option<Cow<'static, str>>,
-    /// How far its results may be trusted.
+    /// The trust level of the results.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trust: Option<Cow<'static, str>>,
-    /// The parameters whose values are hidden in reports, events and spans.
+    /// The parameters whose values are redacted in reports, events and spans.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub secrets: Vec<Cow<'static, str>>,
-    /// Words to choose it by.
+    /// Tags for selecting tools.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<Cow<'static, str>>,
-    /// Whatever else its author says of it.
+    /// Custom data of the tool's author.
     #[serde(skip_serializing_if = "Map::is_empty")]
     pub custom: Map<String, Value>,
 }
 
 impl Metadata {
-    /// The same, with the hints that were not said as one should take them of a tool that one did not
-    /// write: it changes something, destroys something unless it is read-only, does more when it is called
-    /// again, and reaches out. Those are the defaults of the Model Context Protocol ([`ToolAnnotations`]).
+    /// Returns a copy in which unspecified hints have the defaults of the Model Context Protocol
+    /// ([`ToolAnnotations`]) for a tool of unknown origin: not read-only, destructive unless read-only, not
+    /// idempotent, and open-world.
     ///
     /// # Examples
     ///
     /// ```
-    /// use tool_core::Metadata;
+    /// use tool_runtime::definition::Metadata;
     ///
     /// let silent = Metadata::default();
     /// assert!(!silent.is_destructive() && silent.conservative().is_destructive());
@@ -133,60 +133,60 @@ impl Metadata {
         }
     }
 
-    /// Whether it says that it changes nothing.
+    /// Returns `true` if the tool claims that it does not modify its environment.
     #[must_use]
     pub fn is_read_only(&self) -> bool {
         self.read_only == Some(true)
     }
 
-    /// Whether it says that it may destroy something.
+    /// Returns `true` if the tool claims that it may perform destructive updates.
     #[must_use]
     pub fn is_destructive(&self) -> bool {
         self.destructive == Some(true)
     }
 
-    /// Whether it says that the same call again changes nothing more.
+    /// Returns `true` if the tool claims that repeating a call has no additional effect.
     #[must_use]
     pub fn is_idempotent(&self) -> bool {
         self.idempotent == Some(true)
     }
 
-    /// Whether it says that it reaches out to an unknown world.
+    /// Returns `true` if the tool claims that it interacts with external systems.
     #[must_use]
     pub fn is_open_world(&self) -> bool {
         self.open_world == Some(true)
     }
 
-    /// Whether it says that several calls of it may run at once.
+    /// Returns `true` if the tool claims that several of its calls may run at once.
     #[must_use]
     pub fn is_concurrency_safe(&self) -> bool {
         self.concurrency_safe == Some(true)
     }
 
-    /// Whether it says that it searches or reads.
+    /// Returns `true` if the tool claims that it searches or reads.
     #[must_use]
     pub fn is_search_or_read(&self) -> bool {
         self.search_or_read == Some(true)
     }
 
-    /// Whether it says that its operation goes on after the call.
+    /// Returns `true` if the tool claims that its operation continues after the call.
     #[must_use]
     pub fn is_long_running(&self) -> bool {
         self.long_running == Some(true)
     }
 }
 
-/// Whether a person is asked before a call.
+/// The condition under which a call requires confirmation by a person.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub enum Confirmation {
-    /// Never.
+    /// No call requires confirmation.
     #[default]
     Never,
-    /// Before every call.
+    /// Every call requires confirmation.
     Always,
-    /// When a function of the tool, given the typed arguments, says so.
+    /// A call requires confirmation if a function of the tool returns `true` for its typed arguments.
     Sometimes,
 }
 
@@ -196,24 +196,24 @@ impl Confirmation {
     }
 }
 
-/// How a failed attempt is repeated.
+/// A retry policy for failed attempts.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Retry {
-    /// How many attempts there are in all, the first included.
+    /// The maximum number of attempts, including the first.
     pub attempts: u32,
-    /// How long the first pause is, in milliseconds.
+    /// The delay before the second attempt, in milliseconds.
     pub initial_ms: u64,
-    /// How long a pause is at most, in milliseconds.
+    /// The maximum delay, in milliseconds.
     pub max_ms: u64,
-    /// What each pause is multiplied by to give the next.
+    /// The factor by which the delay grows after each attempt.
     pub multiplier: f64,
-    /// Whether a pause is shortened at random, so that callers do not return in step.
+    /// Shortens each delay at random, so that callers do not retry at the same time.
     pub jitter: bool,
 }
 
 impl Retry {
-    /// Three attempts, pauses from 200 ms, doubling, up to 30 s, jittered.
+    /// Three attempts; delays from 200 ms, doubled up to 30 s, with jitter.
     pub const DEFAULT: Self =
         Self { attempts: 3, initial_ms: 200, max_ms: 30_000, multiplier: 2.0, jitter: true };
 }
@@ -224,32 +224,32 @@ impl Default for Retry {
     }
 }
 
-/// What a tool's own permission check says of a call.
+/// The result of a tool's own permission check.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Permission {
-    /// It may run.
+    /// The call may run.
     #[default]
     Allow,
-    /// It must not run.
+    /// The call must not run.
     Deny {
-        /// Why, for the model.
+        /// The reason, for the model.
         reason: String,
     },
-    /// It may run when a person agrees.
+    /// The call may run if a person approves it.
     Ask {
-        /// Why, for that person.
+        /// The reason, for that person.
         reason: String,
     },
 }
 
 impl Permission {
-    /// It must not run, because of `reason`.
+    /// Denies the call with `reason`.
     pub fn deny(reason: impl Into<String>) -> Self {
         Self::Deny { reason: reason.into() }
     }
 
-    /// It may run when a person agrees, who is told `reason`.
+    /// Requires approval by a person, who sees `reason`.
     pub fn ask(reason: impl Into<String>) -> Self {
         Self::Ask { reason: reason.into() }
     }

@@ -27,11 +27,11 @@ const MAX_LENGTH: usize = 64;
 /// # Examples
 ///
 /// ```
-/// use tool_core::ToolName;
+/// use tool_runtime::ToolName;
 ///
 /// assert_eq!(ToolName::new("get_weather")?.as_str(), "get_weather");
 /// assert!(ToolName::new("get weather").is_err());
-/// # Ok::<(), tool_core::InvalidName>(())
+/// # Ok::<(), tool_runtime::definition::InvalidName>(())
 /// ```
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
@@ -79,7 +79,7 @@ impl ToolName {
     /// # Examples
     ///
     /// ```
-    /// use tool_core::ToolName;
+    /// use tool_runtime::ToolName;
     ///
     /// assert_eq!(ToolName::from_foreign("get_weather").as_str(), "get_weather");
     /// let name = ToolName::from_foreign("weather.get");
@@ -100,7 +100,7 @@ impl ToolName {
     /// # Examples
     ///
     /// ```
-    /// use tool_core::ToolName;
+    /// use tool_runtime::ToolName;
     ///
     /// let name = ToolName::from_foreign("search").prefixed("files__");
     /// assert_eq!((name.as_str(), name.raw()), ("files__search", "search"));

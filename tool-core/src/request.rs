@@ -20,7 +20,7 @@ use crate::{BoxFuture, RunContext, ToolError, guarded::Guarded};
 /// # Examples
 ///
 /// ```
-/// use tool_core::{ModelRequest, ToolError};
+/// use tool_runtime::{ToolError, request::ModelRequest};
 ///
 /// async fn remember(request: ModelRequest) -> Result<(), ToolError> {
 ///     if request.user_content().is_some_and(|text| text.contains("yesterday")) {
@@ -175,7 +175,7 @@ impl fmt::Debug for ModelRequest {
 /// # Examples
 ///
 /// ```
-/// use tool_core::{ModelRequest, RequestHook, ToolError};
+/// use tool_runtime::{ToolError, request::{ModelRequest, RequestHook}};
 ///
 /// /// Says which user the model talks to.
 /// struct Greeting;
@@ -215,13 +215,13 @@ pub struct RequestFn<F>(F);
 /// # Examples
 ///
 /// ```
-/// use tool_core::request_fn;
+/// use tool_runtime::request::request_fn;
 ///
 /// let clock = request_fn(|request| async move {
 ///     request.add_text("It is noon.");
 ///     Ok(())
 /// });
-/// # let _: tool_core::SharedRequestHook = tool_core::SharedRequestHook::new(clock);
+/// # let _: tool_runtime::request::SharedRequestHook = tool_runtime::request::SharedRequestHook::new(clock);
 /// ```
 pub fn request_fn<F, Fut>(add: F) -> RequestFn<F>
 where

@@ -1,9 +1,8 @@
-//! The trait behind every tool, whatever it is made of.
+//! The trait that every tool implements.
 //!
-//! A call has two halves. [`Tool::prepare`] decodes and checks the arguments and runs nothing; what
-//! it gives, a [`Prepared`], owns them and can be asked about them before it is run. Hooks and
-//! permissions stand between the halves: they see a call that fits, and a call that does not fit
-//! costs nobody an approval.
+//! A call has two halves. [`Tool::prepare`] decodes and validates the arguments without running the tool, and returns
+//! a [`Prepared`] call, which owns the arguments. Hooks and permission checks run between the halves: they receive
+//! valid calls only, and no approval is requested for an invalid call.
 
 mod prepared;
 
@@ -18,25 +17,28 @@ use crate::{
     ToolOutput,
 };
 
-/// A future in a box.
+/// A boxed future that is `Send`.
 pub type BoxFuture<'a, T = Result<ToolOutput, ToolError>> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// What may be done to arguments before they are checked: rename, drop or fill properties.
+/// A function that renames, removes or adds properties before the arguments are validated.
 pub type PrepareArguments = fn(&mut Map<String, Value>) -> Result<(), ToolError>;
 
-/// A function that adds to a request that is about to be sent to a model.
+/// A function that adds to a request before it is sent to a model.
 pub type OnRequest = fn(ModelRequest) -> BoxFuture<'static, Result<(), ToolError>>;
 
-/// Something that a model can call.
+/// A tool that a model can call.
 ///
-/// `#[tool]` implements it; so can anybody else, and nothing more is needed to be listed and
-/// called.
+/// `#[tool]` implements this trait for functions. A type that implements it by hand is listed and called in the same
+/// way.
 ///
 /// # Examples
 ///
 /// ```
 /// use serde_json::json;
-/// use tool_core::{Arguments, InputSchema, Prepared, Tool, ToolDefinition, ToolError, ToolName, ToolOutput};
+/// use tool_runtime::{
+///     Tool, ToolDefinition, ToolError, ToolName, ToolOutput, definition::Prepared,
+///     schema::{Arguments, InputSchema},
+/// };
 ///
 /// struct Echo(ToolDefinition);
 ///
@@ -58,56 +60,55 @@ pub type OnRequest = fn(ModelRequest) -> BoxFuture<'static, Result<(), ToolError
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait Tool: Send + Sync {
-    /// What a model and a user interface see of the tool.
+    /// Returns the definition: name, description, schemas and metadata.
     fn definition(&self) -> &ToolDefinition;
 
-    /// Decodes and checks `arguments`; runs nothing.
+    /// Decodes and validates `arguments` without running the tool.
     ///
     /// # Errors
     ///
-    /// If the arguments do not fit.
+    /// Returns an error if the arguments are invalid.
     fn prepare<'a>(&'a self, arguments: Arguments<'a>) -> Result<Prepared<'a>, ToolError>;
 
-    /// Whether [`prepare`](Self::prepare) itself refuses all arguments that the input schema refuses,
-    /// as [`ToolDefinition::decode`] does. Where it does not, a registry checks them before.
+    /// Returns `true` if [`prepare`](Self::prepare) itself rejects all arguments that the input schema rejects, as
+    /// [`ToolDefinition::decode`] does. Default: `false`; a registry then validates the arguments first.
     fn holds_arguments(&self) -> bool {
         false
     }
 
-    /// The types whose values the tool takes from the context.
+    /// Returns the types whose values the tool takes from the context. Default: none.
     fn needs(&self) -> &[Dependency] {
         &[]
     }
 
-    /// What is done to the arguments, as a JSON object, before they are checked; `None` for most
-    /// tools.
+    /// Returns the function that changes the arguments, as a JSON object, before they are validated. Default: `None`.
     fn prepare_arguments(&self) -> Option<PrepareArguments> {
         None
     }
 
-    /// Where the tool is written, where that is known.
+    /// Returns the source location of the tool. Default: `None`.
     fn site(&self) -> Option<SourceLocation> {
         None
     }
 
-    /// Whether its calls are left to the caller: it is listed, and nothing here runs it.
+    /// Returns `true` if the tool is external: it is listed, and its calls are left to the caller. Default: `false`.
     fn is_external(&self) -> bool {
         false
     }
 
-    /// The questions that each call of this tool answers by itself, as [`Prepared`] gives the answers. Default: none.
+    /// Returns the checks that each [`Prepared`] call of this tool answers itself. Default: none.
     ///
-    /// A tool whose [`Metadata`](crate::Metadata) claims `permission` or [`Confirmation::Sometimes`], and that is
-    /// not listed here as answering the claim, is refused when a registry is built. A tool that stands around
-    /// another one returns the other's answers.
+    /// Building a registry fails if the tool's [`Metadata`](crate::Metadata) claims `permission` or
+    /// [`Confirmation::Sometimes`] and the claimed check is not returned here. A wrapper returns the checks of the
+    /// wrapped tool.
     ///
     /// # Examples
     ///
     /// ```
     /// use serde_json::json;
-    /// use tool_core::{
-    ///     Checks, Arguments, InputSchema, Metadata, Permission, Prepared, Tool, ToolDefinition, ToolError, ToolName,
-    ///     ToolOutput,
+    /// use tool_runtime::{
+    ///     Tool, ToolDefinition, ToolError, ToolName, ToolOutput,
+    ///     definition::{Checks, Metadata, Permission, Prepared}, schema::{Arguments, InputSchema},
     /// };
     ///
     /// struct Remove(ToolDefinition);
@@ -134,7 +135,7 @@ pub trait Tool: Send + Sync {
     /// let metadata = Metadata { permission: true, ..Metadata::default() };
     /// let definition = ToolDefinition::new(ToolName::new("remove")?, "Removes it.", schema).with_metadata(metadata);
     /// let tool = Remove(definition);
-    /// let cx = tool_core::ToolContext::for_test();
+    /// let cx = tool_runtime::ToolContext::for_test();
     /// let answer = tool.prepare(Arguments::from("{}"))?.permission(&cx)?;
     /// assert_eq!(answer, Some(Permission::deny("only for admins")));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -145,31 +146,31 @@ pub trait Tool: Send + Sync {
         Checks::NONE
     }
 
-    /// Returns `true` if the tool has `retry(..)`, and none of its own errors can be known to be temporary.
+    /// Returns `true` if the tool has `retry(..)` and none of its own error types can be recognised as temporary.
     #[doc(hidden)]
     fn retries_blindly(&self) -> bool {
         false
     }
 
-    /// Adds to a request that is about to be sent to a model with the tool among others: instructions, messages, or
-    /// tools of the provider's own. The tool is declared in it already.
+    /// Adds instructions, messages or native tools of the provider to a request before it is sent to a model. The
+    /// request already declares the tool. Default: adds nothing.
     ///
-    /// It is called for every request, and has no access to what a call has.
+    /// This method runs for every request and has no access to the context of a call.
     ///
     /// # Errors
     ///
-    /// If the request must not be sent without what could not be added.
+    /// Returns an error if the request must not be sent without the additions.
     fn on_request(&self, request: ModelRequest) -> BoxFuture<'_, Result<(), ToolError>> {
         let _ = request;
         Box::pin(std::future::ready(Ok(())))
     }
 
-    /// Both halves of a call in a row, for a caller that has nothing to do between them. Nothing but
-    /// the check happens until the future is polled.
+    /// Prepares and runs a call, for a caller that has no steps in between. The arguments are validated at once; the
+    /// tool runs when the future is polled.
     ///
     /// # Errors
     ///
-    /// If the arguments do not fit.
+    /// Returns an error if the arguments are invalid.
     fn start<'a>(
         &'a self,
         arguments: Arguments<'a>,
@@ -178,7 +179,7 @@ pub trait Tool: Send + Sync {
         Ok(self.prepare(arguments)?.run(cx))
     }
 
-    /// As [`start`](Self::start), where an error is a result like any other.
+    /// Prepares and runs a call like [`start`](Self::start), and returns invalid arguments as the error of the future.
     fn call<'a>(&'a self, arguments: Arguments<'a>, cx: &'a ToolContext) -> BoxFuture<'a> {
         self.start(arguments, cx).unwrap_or_else(|error| Box::pin(std::future::ready(Err(error))))
     }
@@ -234,24 +235,24 @@ impl<T: Tool + ?Sized> Tool for Arc<T> {
     }
 }
 
-/// The questions that each call of a tool answers by itself: see [`Tool::checks`].
+/// The checks that each call of a tool answers itself. Returned by [`Tool::checks`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Checks {
-    /// [`Prepared::wants_confirmation`].
+    /// Calls answer [`Prepared::wants_confirmation`].
     pub confirmation: bool,
-    /// [`Prepared::permission`].
+    /// Calls answer [`Prepared::permission`].
     pub permission: bool,
 }
 
 impl Checks {
-    /// No question.
+    /// No checks.
     pub const NONE: Self = Self { confirmation: false, permission: false };
 
-    /// Every question.
+    /// All checks.
     pub const ALL: Self = Self { confirmation: true, permission: true };
 }
 
-/// A struct that is a tool: its fields are what the model chooses.
+/// A struct that is a tool: its fields are the arguments.
 ///
 /// # Examples
 ///
@@ -276,20 +277,20 @@ impl Checks {
     note = "write `impl Run for {Self} {{ type Output = ..; async fn run(self, cx: &ToolContext) -> Self::Output }}`"
 )]
 pub trait Run: Sized {
-    /// What a call gives: anything that a function with `#[tool]` may return.
+    /// The result of a call: any type that a function with `#[tool]` may return.
     type Output;
 
-    /// Answers one call.
+    /// Runs the tool for one call.
     fn run(self, cx: &ToolContext) -> impl Future<Output = Self::Output> + Send;
 }
 
-/// A group of tools around one value, made by `#[toolset]`.
+/// A value whose methods are tools, implemented by `#[toolset]`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no set of tools",
     label = "needs `#[toolset]`",
     note = "put `#[toolset]` on the `impl` block of `{Self}` that holds the methods with `#[tool]`"
 )]
 pub trait StaticToolSet: Send + Sync + 'static {
-    /// The tools of the group, which share the value.
+    /// Returns the tools, which share the value.
     fn tools(self: Arc<Self>) -> Vec<Method>;
 }

@@ -32,7 +32,7 @@ use crate::{ErrorKind, ToolError};
 ///
 /// ```
 /// use serde_json::json;
-/// use tool_core::Arguments;
+/// use tool_runtime::schema::Arguments;
 ///
 /// assert_eq!(Arguments::from(json!({ "city": "Paris" })).as_str(), r#"{"city":"Paris"}"#);
 /// assert_eq!(Arguments::from("  null ").as_str(), "{}");

@@ -84,7 +84,7 @@ impl fmt::Display for Violation {
 ///
 /// ```
 /// use serde_json::json;
-/// use tool_core::Plan;
+/// use tool_runtime::schema::Plan;
 ///
 /// let plan = Plan::compile(&json!({ "items": { "type": "integer" } })).unwrap();
 /// let violations = plan.violations(&json!(vec!["x"; 30_000]));

@@ -4,13 +4,13 @@ use serde::{Deserialize, Serialize};
 
 use super::CallId;
 
-/// The address of one call. Unlike its id, which a model may give twice in a run, it belongs to no other call of an
+/// The address of one call. Unlike the id, which a model may give twice in a run, it is unique among the calls of an
 /// executor.
 ///
 /// # Examples
 ///
 /// ```
-/// use tool_core::CallAddress;
+/// use tool_runtime::call::CallAddress;
 ///
 /// let address = CallAddress { run: None, call_id: "call_1".into(), serial: 3 };
 /// assert_eq!(address.to_string(), "call_1#3");
@@ -26,12 +26,12 @@ pub struct CallAddress {
     pub run: Option<CallId>,
     /// The id of the call.
     pub call_id: CallId,
-    /// The number of the call in the order of arrival at its executor: from 0, or, with a store of open calls that outlives
-    /// the process, from a number that other processes do not use. At most 53 bits.
+    /// The position of the call in the order of arrival at its executor: from 0, or, with a store of open calls that
+    /// outlives the process, from a number that other processes do not use. At most 53 bits.
     pub serial: u64,
 }
 
-/// `call_1#3`, and ` of run r` where there is a run.
+/// Formats as `call_1#3`, followed by ` of run r` if there is a run.
 impl fmt::Display for CallAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}#{}", self.call_id, self.serial)?;

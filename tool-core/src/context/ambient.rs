@@ -1,7 +1,7 @@
 //! The id of the call that is being polled.
 //!
-//! Set around each poll, or around a body that is never polled, and taken back after it, so that no
-//! runtime is needed and tasks that share a thread do not see each other's ids.
+//! It is set around each poll, or around a synchronous body, and restored afterwards. This needs no runtime, and
+//! tasks on one thread do not see each other's ids.
 
 use std::{
     cell::Cell,
@@ -18,16 +18,16 @@ thread_local! {
     static GRACE: Cell<Option<Duration>> = const { Cell::new(None) };
 }
 
-/// The grace period of the body that runs on this thread right now; `None` outside a batch.
+/// Returns the grace period of the body that runs on this thread; `None` outside a batch.
 #[must_use]
 pub fn current_grace() -> Option<Duration> {
     GRACE.get()
 }
 
-/// Runs `body`, which has the grace period `grace`, on this thread.
+/// Runs `body` on this thread with the grace period `grace`.
 #[inline]
 pub fn within_grace<T>(grace: Duration, body: impl FnOnce() -> T) -> T {
-    /// Puts back what was there, also after a panic.
+    /// Restores the previous value, also after a panic.
     struct Restore(Option<Duration>);
 
     impl Drop for Restore {
@@ -49,7 +49,7 @@ pub(super) fn current() -> Option<CallId> {
     })
 }
 
-/// Runs `body` as part of the call `id`, on this thread.
+/// Runs `body` on this thread as part of the call `id`.
 #[inline]
 pub fn within_call<T>(id: CallId, body: impl FnOnce() -> T) -> T {
     CURRENT.with(|current| {
@@ -58,8 +58,7 @@ pub fn within_call<T>(id: CallId, body: impl FnOnce() -> T) -> T {
     })
 }
 
-/// A future inside which [`ToolContext::current_call_id`](crate::ToolContext::current_call_id) is
-/// the id given.
+/// A future inside which [`ToolContext::current_call_id`](crate::ToolContext::current_call_id) returns a given id.
 #[must_use = "a future does nothing until it is polled"]
 #[derive(Debug)]
 pub struct WithCallId<F> {
@@ -68,13 +67,13 @@ pub struct WithCallId<F> {
 }
 
 impl<F> WithCallId<F> {
-    /// Runs `future` as part of the call `id`.
+    /// Creates a future that runs `future` as part of the call `id`.
     pub fn new(id: CallId, future: F) -> Self {
         Self { id, future }
     }
 }
 
-/// Puts back what was there, also after a panic.
+/// Restores the previous value, also after a panic.
 struct Restore<'c> {
     before: Option<CallId>,
     current: &'c Cell<Option<CallId>>,

@@ -1,4 +1,4 @@
-//! Attributes that a body adds to the span of its call.
+//! Span attributes that a body adds to its call.
 
 use std::{borrow::Cow, mem, sync::PoisonError};
 
@@ -6,35 +6,35 @@ use serde_json::{Map, Value};
 
 use super::ToolContext;
 
-/// The most attributes of a call.
+/// The maximum number of attributes of a call.
 const MOST: usize = 64;
 
-/// The most bytes of the name of one, and of its value as JSON.
+/// The maximum size in bytes of an attribute's name, and of its value as JSON.
 const LONGEST: (usize, usize) = (128, 4 * 1024);
 
 /// The attributes of a call so far.
 #[derive(Debug, Default)]
 #[doc(hidden)]
 pub struct Attributes {
-    /// In the order in which they were set first.
+    /// The attributes in the order in which they were first set.
     pub set: Map<String, Value>,
-    /// The number of those that there was no room for.
+    /// The number of attributes that exceeded the limit.
     pub dropped: u64,
 }
 
 impl ToolContext {
-    /// Adds an attribute to the span of this call, in place of one of the same name. Does nothing where no span is
+    /// Adds an attribute to the span of this call; replaces an attribute of the same name. Does nothing if no span is
     /// recorded.
     ///
-    /// With the feature `opentelemetry` of `tool-runtime`, it is an attribute of that name; for other subscribers of
-    /// `tracing`, the field `tool.attributes` has all of them as a JSON object. There is room for 64, each with at most
-    /// 128 bytes of name and 4 KiB of value as JSON; the field `tool.attributes.dropped` counts the others. A value in
-    /// which the text of a secret parameter stands is replaced.
+    /// With the feature `opentelemetry` of `tool-runtime`, it becomes a span attribute of that name; other
+    /// subscribers of `tracing` find all attributes as a JSON object in the field `tool.attributes`. A call has at
+    /// most 64 attributes, each with a name of at most 128 bytes and a value of at most 4 KiB as JSON; the field
+    /// `tool.attributes.dropped` counts the others. A value that contains the text of a secret parameter is redacted.
     ///
     /// # Examples
     ///
     /// ```
-    /// use tool_core::ToolContext;
+    /// use tool_runtime::ToolContext;
     ///
     /// fn search(cx: &ToolContext, query: &str) -> usize {
     ///     cx.set_attribute("search.words", query.split_whitespace().count());

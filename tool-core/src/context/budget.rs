@@ -1,4 +1,4 @@
-//! What a run may use up, with all runs below it.
+//! Budgets of runs.
 
 use std::{
     fmt,
@@ -13,50 +13,50 @@ use serde::{Deserialize, Serialize};
 use super::RunContext;
 use crate::{ErrorKind, ToolError};
 
-/// The most that a run may use, with all runs below it. `None` is no limit, which is the default of each.
+/// The limits of a run together with its child runs. `None` means no limit, which is the default of each.
 ///
 /// # Examples
 ///
 /// ```
-/// use tool_core::{Budget, RunContext};
+/// use tool_runtime::{RunContext, context::Budget};
 ///
 /// let run = RunContext::new().with_budget(Budget { rounds: Some(2), ..Budget::default() });
 /// run.count_round()?;
-/// // A run below it uses the same rounds.
+/// // A child run draws on the same budget.
 /// run.child("researcher").count_round()?;
 /// assert_eq!(run.spent().rounds, 2);
 /// let error = run.count_round().unwrap_err();
 /// assert_eq!(error.feedback(), "Over budget: the run may take 2 rounds. Nothing was executed.");
-/// # Ok::<(), tool_core::ToolError>(())
+/// # Ok::<(), tool_runtime::ToolError>(())
 /// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Budget {
-    /// The number of calls whose tools are run. Attempts of one call are one.
+    /// The maximum number of executed calls. Retries of a call are not counted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub calls: Option<u64>,
-    /// The number of requests to a model.
+    /// The maximum number of requests to a model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rounds: Option<u64>,
-    /// The number of tokens of requests and responses.
+    /// The maximum number of tokens in requests and responses.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens: Option<u64>,
 }
 
-/// The use of a [`Budget`] so far.
+/// The part of a [`Budget`] that has been used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct BudgetUsage {
-    /// The calls whose tools were run.
+    /// The number of executed calls.
     pub calls: u64,
-    /// The requests to a model.
+    /// The number of requests to a model.
     pub rounds: u64,
-    /// The tokens of requests and responses.
+    /// The number of tokens in requests and responses.
     pub tokens: u64,
 }
 
-/// A budget, its use, and the budgets of the runs above, which are used as well.
+/// A budget, its usage, and the budgets of the parent runs, which are charged as well.
 pub(super) struct Account {
     budget: Budget,
     calls: AtomicU64,
@@ -73,7 +73,7 @@ enum Item {
 }
 
 impl Account {
-    /// This account and those above it.
+    /// Returns this account and those of the parent runs.
     fn levels(&self) -> impl Iterator<Item = &Self> {
         std::iter::successors(Some(self), |account| account.above.as_deref())
     }
@@ -100,7 +100,7 @@ impl Account {
         self.levels().find(is_full).map_or(Ok(()), |level| Err(level.over(item)))
     }
 
-    /// Takes one `item` of every level, or of none.
+    /// Takes one `item` from every level, or from none if one level is exhausted.
     fn take(&self, item: Item) -> Result<(), ToolError> {
         for (number, level) in self.levels().enumerate() {
             let one_more = |used: u64| used.checked_add(1).filter(|used| *used <= level.limit(item));
@@ -141,11 +141,11 @@ impl fmt::Debug for Account {
 }
 
 impl RunContext {
-    /// Sets the most that the run may use, with all runs below it. It is in addition to the budgets that the run has
-    /// already: a [child](Self::child) uses those of the runs above it, and may be given a smaller one of its own.
+    /// Limits the run together with its child runs. The budget applies in addition to those that the run already has:
+    /// a [child](Self::child) is also charged to the budgets of its parents.
     ///
-    /// An executor counts calls as their tools start; one too many is answered with an error of kind
-    /// [`OverBudget`](ErrorKind::OverBudget) and not run. Rounds and tokens are counted by the loop of a program.
+    /// An executor counts a call when its tool starts; a call over budget is not run and fails with
+    /// [`OverBudget`](ErrorKind::OverBudget). The program's own loop counts rounds and tokens.
     #[must_use]
     pub fn with_budget(mut self, budget: Budget) -> Self {
         self.account = Some(Arc::new(Account {
@@ -158,7 +158,7 @@ impl RunContext {
         self
     }
 
-    /// Returns what was used of the [budget](Self::with_budget) that was set last; nothing where there is none.
+    /// Returns the usage of the last [budget](Self::with_budget) that was set; zero if there is none.
     #[must_use]
     pub fn spent(&self) -> BudgetUsage {
         let Some(account) = &self.account else { return BudgetUsage::default() };
@@ -166,29 +166,31 @@ impl RunContext {
         BudgetUsage { calls: used(Item::Call), rounds: used(Item::Round), tokens: used(Item::Tokens) }
     }
 
-    /// Counts a call whose tool is about to run. An executor does so for the calls that it runs.
+    /// Counts a call whose tool is about to run. An executor does this for its calls.
     ///
     /// # Errors
     ///
-    /// If no call is left, of kind [`OverBudget`](ErrorKind::OverBudget). Nothing is counted then.
+    /// Returns an error of kind [`OverBudget`](ErrorKind::OverBudget) if no call is left; the call is then not
+    /// counted.
     #[inline]
     pub fn count_call(&self) -> Result<(), ToolError> {
         self.account.as_ref().map_or(Ok(()), |account| account.take(Item::Call))
     }
 
-    /// Checks that a call is left, and counts none.
+    /// Checks that a call is left, without counting one.
     #[doc(hidden)]
     #[inline]
     pub fn has_call_left(&self) -> Result<(), ToolError> {
         self.account.as_ref().map_or(Ok(()), |account| account.has_room(Item::Call))
     }
 
-    /// Counts a request to a model, which the loop of a program is about to send.
+    /// Counts a request that the program is about to send to a model.
     ///
     /// # Errors
     ///
-    /// If the run was [stopped](Self::stopped), that error; if no round or no token is left, one of kind
-    /// [`OverBudget`](ErrorKind::OverBudget). Nothing is counted then, and no request is to be sent.
+    /// Returns the stop if the run was [stopped](Self::stopped), or an error of kind
+    /// [`OverBudget`](ErrorKind::OverBudget) if no round or no token is left. The request is then not counted and
+    /// must not be sent.
     pub fn count_round(&self) -> Result<(), ToolError> {
         if let Some(stop) = self.stopped() {
             return Err(stop.clone());
@@ -202,7 +204,8 @@ impl RunContext {
     ///
     /// # Errors
     ///
-    /// If they are more than were left, of kind [`OverBudget`](ErrorKind::OverBudget). They were used, and are counted.
+    /// Returns an error of kind [`OverBudget`](ErrorKind::OverBudget) if more tokens were used than were left; they
+    /// are counted all the same.
     pub fn count_tokens(&self, tokens: impl Into<u64>) -> Result<(), ToolError> {
         let Some(account) = &self.account else { return Ok(()) };
         let tokens = tokens.into();

@@ -1,18 +1,18 @@
-//! Runs that hang below another run, or below one of its calls.
+//! Child runs of a run or of one of its calls.
 
 use std::sync::{Arc, OnceLock, RwLock};
 
 use super::{CallId, CallSink, RunContext, ToolContext};
 use crate::{ErrorKind, ToolError, ToolName};
 
-/// The levels of runs below a run, unless [`RunContext::with_max_depth`] says otherwise.
+/// The default of [`RunContext::with_max_depth`].
 const MAX_DEPTH: usize = 16;
 
-/// The reason for which a run was started by another one.
+/// The call that started a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Trigger {
-    /// A call started it, by [`ToolContext::child_run`].
+    /// A call started the run by [`ToolContext::child_run`].
     Call {
         /// The id of the call.
         id: CallId,
@@ -21,14 +21,14 @@ pub enum Trigger {
     },
 }
 
-/// The place of a run among the runs above it.
+/// The position of a run below its parents.
 #[derive(Clone)]
 pub(super) struct Lineage {
     depth: usize,
     max_depth: usize,
     trigger: Option<Trigger>,
     key: Option<String>,
-    /// Who hears of the call below which the run is.
+    /// The sink of the call below which the run is.
     above: Option<Arc<dyn CallSink>>,
 }
 
@@ -39,7 +39,7 @@ impl Default for Lineage {
 }
 
 impl Lineage {
-    /// The error of a run that has as many runs above it as allowed, and one more.
+    /// Returns the error of a run that exceeds the maximum depth.
     fn too_deep(&self, of: &str) -> Option<ToolError> {
         let (depth, most) = (self.depth, self.max_depth);
         (depth > most).then(|| {
@@ -50,12 +50,12 @@ impl Lineage {
 }
 
 impl RunContext {
-    /// Sets the number of levels that runs may have below this one. Default: 16. A batch of a nested run is polled within
-    /// the batch around it: without optimisation, a level takes about 30 KiB of the stack.
+    /// Sets the maximum number of levels of child runs. Default: 16. The batch of a child run is polled within the
+    /// batch of its parent: without optimisation, each level takes about 30 KiB of stack.
     #[must_use]
     pub fn with_max_depth(mut self, levels: usize) -> Self {
         let most = self.lineage.depth.saturating_add(levels);
-        // A run below another one has no more levels than that one allows.
+        // A child run cannot have more levels than its parent permits.
         self.lineage.max_depth =
             if self.lineage.depth == 0 { most } else { most.min(self.lineage.max_depth) };
         self
@@ -67,37 +67,37 @@ impl RunContext {
         self.lineage.depth
     }
 
-    /// Returns the reason for which another run started this one.
+    /// Returns the trigger by which another run started this one; `None` for a root run.
     #[must_use]
     pub fn trigger(&self) -> Option<&Trigger> {
         self.lineage.trigger.as_ref()
     }
 
-    /// Returns the key of the run's own history: the agent and the id of the run for a child, so that no two of them share
-    /// one. `None` for a run that no other one started.
+    /// Returns the key of the run's own history: agent and run id for a child run, so that no two child runs share a
+    /// history. `None` for a root run.
     #[must_use]
     pub fn key(&self) -> Option<&str> {
         self.lineage.key.as_deref()
     }
 
-    /// The sink of the call below which the run is, directly or through runs between them.
+    /// Returns the sink of the call below which the run is, directly or through runs in between.
     #[doc(hidden)]
     #[must_use]
     pub fn above(&self) -> Option<&Arc<dyn CallSink>> {
         self.lineage.above.as_ref()
     }
 
-    /// Returns a run of another agent below this one.
+    /// Creates a child run of another agent.
     ///
-    /// It has a new id, with this run's as its parent, a [branch](Self::branch) and a [key](Self::key) of its own, and a
-    /// copy of the [values](Self::set). App, user, session, meta and what the run provides are those of this run. Cancelling
-    /// this run cancels it, and it has no more time. It has no user content, and no state unless it is
-    /// [given one](Self::state_for_child).
+    /// The child has a new id, this run's id as its parent id, its own [branch](Self::branch) and [key](Self::key),
+    /// and a copy of the [values](Self::set). It inherits app, user, session, meta and provided values. Its
+    /// cancellation token is a child of this run's, and its deadline is at most this run's. It has no user content,
+    /// and no state unless it is [given one](Self::state_for_child).
     ///
-    /// The child uses the [budgets](Self::with_budget) of this run. One that is deeper than
-    /// [allowed](Self::with_max_depth) is [stopped](Self::stopped) from the start: none of its calls is run.
+    /// The child is charged to the [budgets](Self::with_budget) of this run. A child below the [maximum
+    /// depth](Self::with_max_depth) is [stopped](Self::stopped) from the start: none of its calls is run.
     ///
-    /// A tool starts a run below its call by [`ToolContext::child_run`].
+    /// [`ToolContext::child_run`] creates a run below a call.
     #[must_use]
     pub fn child(&self, agent: impl Into<String>) -> Self {
         let agent = agent.into();
@@ -131,12 +131,13 @@ impl RunContext {
 }
 
 impl ToolContext {
-    /// Returns a run of `agent` below this call: the [child](RunContext::child) of the call's run, or a new run where the
-    /// call has none. It ends with the call: the call's token is above its own, and it has no more time than the attempt.
-    /// Its [trigger](RunContext::trigger) is this call, and whoever hears of this call hears of its calls.
+    /// Creates a run of `agent` below this call: a [child](RunContext::child) of the call's run, or a new run if the
+    /// call has none. The run ends with the call: its token is a child of the call's, and its deadline is at most the
+    /// attempt's. Its [trigger](RunContext::trigger) is this call, and the listeners of this call receive the events
+    /// of its calls.
     ///
-    /// A body that runs calls in it takes an executor from its context, which the program provides to the run, or to the
-    /// registry by `provide_per_run`:
+    /// A body that runs calls in it takes an executor from its context. The program provides the executor to the run,
+    /// or to the registry by `provide_per_run`:
     ///
     /// ```text
     /// let executor = cx.require::<Executor>()?;
@@ -145,12 +146,12 @@ impl ToolContext {
     ///
     /// # Errors
     ///
-    /// If as many runs are above it as [allowed](RunContext::with_max_depth).
+    /// Returns an error if the run would exceed the [maximum depth](RunContext::with_max_depth).
     ///
     /// # Examples
     ///
     /// ```
-    /// use tool_core::{ToolContext, Trigger};
+    /// use tool_runtime::{ToolContext, context::Trigger};
     ///
     /// let cx = ToolContext::for_test().with_call_id("call_1");
     /// let child = cx.child_run("researcher").unwrap();
@@ -170,7 +171,7 @@ impl ToolContext {
         if let Some(sink) = &self.sink {
             child.lineage.above = Some(Arc::clone(sink));
         }
-        // Not asked for by the body, which has a grace period only where it asks.
+        // Taken without marking the token as requested by the body, which would start a grace period.
         child.cancellation = self.token().child_token();
         child.deadline = self.deadline();
         Ok(child)

@@ -7,12 +7,12 @@ use serde_json::{Map, Value};
 
 use super::{RunContext, ToolContext};
 
-/// The program that a session serves, as it describes itself. It is a claim, and no proof of anything.
+/// The client program of a session, as it describes itself. The description is not verified.
 ///
 /// # Examples
 ///
 /// ```
-/// use tool_core::{ClientInfo, RunContext};
+/// use tool_runtime::{RunContext, context::ClientInfo};
 ///
 /// let run = RunContext::new().with_client(ClientInfo::new("editor").with_version("1.2"));
 /// assert_eq!(run.client().unwrap().version.as_deref(), Some("1.2"));
@@ -21,9 +21,9 @@ use super::{RunContext, ToolContext};
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ClientInfo {
-    /// The name, for programs.
+    /// The name for programs.
     pub name: String,
-    /// The name, for people.
+    /// The name for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// The version.
@@ -35,7 +35,7 @@ pub struct ClientInfo {
 }
 
 impl ClientInfo {
-    /// The client of that name, of which nothing else is known.
+    /// Creates a client with a name and nothing else.
     pub fn new(name: impl Into<String>) -> Self {
         Self { name: name.into(), ..Self::default() }
     }
@@ -78,7 +78,7 @@ impl RunContext {
 }
 
 impl ToolContext {
-    /// Returns the id of the session that the call is part of; `None` outside a session.
+    /// Returns the id of the session that the call belongs to; `None` outside a session.
     #[must_use]
     pub fn session_id(&self) -> Option<&str> {
         self.run()?.session()
@@ -89,7 +89,7 @@ impl ToolContext {
     /// # Examples
     ///
     /// ```
-    /// use tool_core::ToolContext;
+    /// use tool_runtime::ToolContext;
     ///
     /// assert!(ToolContext::for_test().client_info().is_none());
     /// ```

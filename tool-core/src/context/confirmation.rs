@@ -11,7 +11,7 @@ use crate::{ErrorKind, ToolError};
 /// An answer to a question of a tool's body.
 #[derive(Clone)]
 pub(super) struct Confirmation {
-    /// The hint and the payload of the question; `None` where they are not known.
+    /// Hint and payload of the question; `None` if they are unknown.
     pub(super) question: Option<(String, Value)>,
     pub(super) answer: ConfirmationAnswer,
 }
@@ -22,32 +22,32 @@ pub(super) struct Confirmation {
 /// question before a call by [`ToolContext::approval`].
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ConfirmationAnswer {
-    /// Whether the person agreed.
+    /// `true` if the person confirmed.
     pub confirmed: bool,
-    /// What else the person said, in a form that the tool and the program agree on.
+    /// Additional data of the answer, in a form that the tool and the program agree on.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub payload: Value,
 }
 
 impl ToolContext {
-    /// The answer to the generic question before this call, which the tool's `confirm`, a permission or a rule
-    /// required; `None` if nothing did.
+    /// Returns the answer to the generic question before this call, which the tool's `confirm`, a permission policy
+    /// or a rule required; `None` if no approval was required.
     ///
-    /// It is no answer to a [question of the tool's body](Self::request_confirmation).
+    /// It is not the answer to a [question of the tool's body](Self::request_confirmation).
     #[must_use]
     pub fn approval(&self) -> Option<&ConfirmationAnswer> {
         self.carried.as_ref()?.approval.as_ref()
     }
 
-    /// The answer to the last question of the tool's own body; `None` if the body has not
-    /// [asked](Self::request_confirmation) yet. A body with several questions reads the answer to each by
+    /// Returns the answer to the last question of the tool's own body; `None` if the body has not
+    /// [asked](Self::request_confirmation) yet. A body with several questions reads each answer by
     /// [`confirmation_of`](Self::confirmation_of).
     ///
     /// # Examples
     ///
     /// ```
     /// use serde_json::json;
-    /// use tool_core::{ToolContext, ToolError};
+    /// use tool_runtime::{ToolContext, ToolError};
     ///
     /// fn transfer(amount: u32, cx: &ToolContext) -> Result<String, ToolError> {
     ///     let Some(answer) = cx.confirmation() else {
@@ -64,14 +64,14 @@ impl ToolContext {
         self.carried.as_ref()?.confirmations.last().map(|it| &it.answer)
     }
 
-    /// The answer to the question that the tool's body asked with this `hint` and `payload`; `None` if it has not
-    /// asked it yet.
+    /// Returns the answer to the question that the tool's body asked with this `hint` and `payload`; `None` if it has
+    /// not asked it yet.
     ///
     /// # Examples
     ///
     /// ```
     /// use serde_json::Value;
-    /// use tool_core::{ConfirmationAnswer, ToolContext, ToolError};
+    /// use tool_runtime::{ToolContext, ToolError, context::ConfirmationAnswer};
     ///
     /// fn wipe(cx: &ToolContext) -> Result<&'static str, ToolError> {
     ///     for question in ["Is there a backup?", "Really wipe the disk?"] {
@@ -98,10 +98,11 @@ impl ToolContext {
         self.carried.as_ref()?.confirmations.iter().rev().find(is_meant).map(|it| &it.answer)
     }
 
-    /// The error by which a tool asks a person: `hint` is the question, `payload` is shown beside it by the program.
+    /// Returns the error by which a tool asks a person a question: `hint` is the question, and the program shows
+    /// `payload` beside it.
     ///
-    /// The tool is called again with the [answer](Self::confirmation): within the same call where the program has an
-    /// approver, otherwise when the call is resumed. At most eight questions are asked about a call.
+    /// The tool is called again with the [answer](Self::confirmation): within the same call if the program has an
+    /// approver, otherwise when the call is resumed. Limit: eight questions per call.
     #[must_use]
     pub fn request_confirmation(&self, hint: impl Into<Cow<'static, str>>, payload: Value) -> ToolError {
         let error = ToolError::new(ErrorKind::ApprovalRequired, hint).of_tool(self.tool.to_string());

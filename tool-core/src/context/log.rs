@@ -1,4 +1,4 @@
-//! Log lines of calls, for subscribers of `tracing`.
+//! Forwards log lines of calls to `tracing`.
 
 use tracing::Level;
 

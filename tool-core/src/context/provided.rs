@@ -6,13 +6,13 @@ use std::{
     sync::Arc,
 };
 
-/// The values that a program provides to its tools, one for each type.
+/// The values that a program provides to its tools, at most one for each type.
 ///
-/// A value is kept behind an [`Arc`], so that a trait object is provided as easily as a struct.
-/// A set may stand over another one: what it lacks is looked up below.
+/// Values are stored as [`Arc`], so that a trait object can be provided like a struct. A set may be layered over
+/// another one, which is searched for missing types.
 #[derive(Default, Clone)]
 pub struct ProvidedValues {
-    /// Each holds an `Arc<T>` under the id of `T`.
+    /// Each entry holds an `Arc<T>` under the id of `T`.
     values: HashMap<TypeId, Entry, BuildHasherDefault<TypeIdHasher>>,
     below: Option<Arc<ProvidedValues>>,
 }
@@ -24,32 +24,31 @@ struct Entry {
 }
 
 impl ProvidedValues {
-    /// A set over `below`.
+    /// Creates an empty set over `below`.
     #[must_use]
     pub fn over(below: Arc<Self>) -> Self {
         Self { values: HashMap::default(), below: Some(below) }
     }
 
-    /// The same values over `below`, in place of what they stood over.
+    /// Returns a copy with `below` as the lower set.
     #[must_use]
     pub fn on(&self, below: Arc<Self>) -> Self {
         Self { values: self.values.clone(), below: Some(below) }
     }
 
-    /// Whether this set itself has no value.
+    /// Returns `true` if this set itself has no value.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
     }
 
-    /// Adds `value`; returns whether there was one of this type in this set already, which is
-    /// replaced.
+    /// Inserts `value`; returns `true` if it replaced a value of the same type in this set.
     pub fn insert<T: ?Sized + Send + Sync + 'static>(&mut self, value: Arc<T>) -> bool {
         let entry = Entry { type_name: type_name::<T>(), value: Arc::new(value) };
         self.values.insert(TypeId::of::<T>(), entry).is_some()
     }
 
-    /// The value of type `T`.
+    /// Returns the value of type `T`.
     #[must_use]
     pub fn get<T: ?Sized + Send + Sync + 'static>(&self) -> Option<&T> {
         match self.values.get(&TypeId::of::<T>()) {
@@ -58,7 +57,7 @@ impl ProvidedValues {
         }
     }
 
-    /// Whether there is a value for what is needed.
+    /// Returns `true` if there is a value for the dependency.
     #[must_use]
     pub fn contains(&self, needed: &Dependency) -> bool {
         self.values.contains_key(&needed.type_id)
@@ -82,20 +81,20 @@ pub struct Dependency {
 }
 
 impl Dependency {
-    /// The type `T`, which may be a trait object.
+    /// Creates the dependency on type `T`, which may be a trait object.
     #[must_use]
     pub fn of<T: ?Sized + 'static>() -> Self {
         Self { type_id: TypeId::of::<T>(), type_name: type_name::<T>() }
     }
 
-    /// The name of the type, for people.
+    /// Returns the name of the type, for people.
     #[must_use]
     pub fn type_name(&self) -> &'static str {
         self.type_name
     }
 }
 
-/// A `TypeId` is a hash already; hashing it again would be the dearest part of a look-up.
+/// Uses a `TypeId` as its own hash; hashing it again would dominate the cost of a look-up.
 #[derive(Default)]
 struct TypeIdHasher(u64);
 

@@ -1,4 +1,4 @@
-//! A run, to look at.
+//! A read-only view of a run.
 
 use std::{sync::Arc, time::Instant};
 
@@ -6,12 +6,12 @@ use serde_json::{Map, Value};
 
 use super::{CallId, RunContext};
 
-/// A run as those see it who decide which tools it has: they may read and not change.
+/// A read-only view of a run, for components that decide which tools it has.
 ///
 /// # Examples
 ///
 /// ```
-/// use tool_core::RunContext;
+/// use tool_runtime::RunContext;
 ///
 /// let run = RunContext::new().with_user("u-7");
 /// assert_eq!(run.read_only().user(), Some("u-7"));
@@ -20,61 +20,61 @@ use super::{CallId, RunContext};
 pub struct ReadonlyContext<'a>(pub(super) &'a RunContext);
 
 impl<'a> ReadonlyContext<'a> {
-    /// The id of the run.
+    /// Returns the id of the run.
     #[must_use]
     pub fn id(self) -> &'a CallId {
         self.0.id()
     }
 
-    /// The program that the run is part of.
+    /// Returns the program that the run belongs to.
     #[must_use]
     pub fn app(self) -> Option<&'a str> {
         self.0.app()
     }
 
-    /// The agent that runs.
+    /// Returns the agent of the run.
     #[must_use]
     pub fn agent(self) -> Option<&'a str> {
         self.0.agent()
     }
 
-    /// The id of the user on whose behalf the run is.
+    /// Returns the id of the user on whose behalf the run takes place.
     #[must_use]
     pub fn user(self) -> Option<&'a str> {
         self.0.user()
     }
 
-    /// The id of the session that the run is part of.
+    /// Returns the id of the session that the run belongs to.
     #[must_use]
     pub fn session(self) -> Option<&'a str> {
         self.0.session()
     }
 
-    /// What the caller sent along with the run.
+    /// Returns the metadata that the caller sent with the run.
     #[must_use]
     pub fn meta(self) -> &'a Map<String, Value> {
         self.0.meta()
     }
 
-    /// Returns the session's state as it is now.
+    /// Returns the current state of the session.
     #[must_use]
     pub fn state(self) -> Arc<Map<String, Value>> {
         self.0.state()
     }
 
-    /// When the run must have ended.
+    /// Returns the deadline of the run.
     #[must_use]
     pub fn deadline(self) -> Option<Instant> {
         self.0.deadline()
     }
 
-    /// The value that this run brings for `T`.
+    /// Returns the value that this run provides for `T`.
     #[must_use]
     pub fn get<T: ?Sized + Send + Sync + 'static>(self) -> Option<&'a T> {
         self.0.provided().get()
     }
 
-    /// What is kept under `key`; `None` if there is nothing, or something that is no `T`.
+    /// Returns the value stored under `key`; `None` if there is none, or if it is not a `T`.
     #[must_use]
     pub fn value<T: Send + Sync + 'static>(self, key: &str) -> Option<Arc<T>> {
         self.0.value(key)

@@ -1,4 +1,4 @@
-//! What is known of the run that a call belongs to.
+//! The context of a run: identity, provided values, state, cancellation and deadline.
 
 use std::{
     fmt,
@@ -17,15 +17,14 @@ use crate::{
     state::{StateScope, is_internal, patch},
 };
 
-/// The run that calls belong to: on whose behalf it is, what it brings, and what ends it.
+/// The run that calls belong to: its identity, provided values, state, cancellation and deadline.
 ///
-/// One is made for each run, by whoever starts it; its calls share it. Everything is optional, and
-/// what is not said is absent, never empty.
+/// The program creates one for each run; all calls of the run share it. Every part is optional and absent by default.
 ///
 /// # Examples
 ///
 /// ```
-/// use tool_core::RunContext;
+/// use tool_runtime::RunContext;
 ///
 /// let run = RunContext::new().with_app("shop").with_user("u-7").with_session("s-1");
 /// run.set("attempts", 3_u32);
@@ -50,7 +49,7 @@ pub struct RunContext {
     pub(super) client: Option<Arc<ClientInfo>>,
 }
 
-/// The key of the session's id in the meta of a run.
+/// The key of the session id in the meta of a run.
 const SESSION: &str = "id";
 
 #[derive(Clone)]
@@ -66,7 +65,7 @@ pub(super) struct Identity {
 }
 
 impl Identity {
-    /// The identity of a run below, without the user content.
+    /// Returns the identity of a child run, without the user content.
     pub(super) fn child(&self, id: CallId, agent: String, branch: String) -> Self {
         let (agent, branch) = (Some(agent), Some(branch));
         Self { parent_id: Some(self.id.clone()), id, agent, branch, user_content: None, ..self.clone() }
@@ -88,7 +87,7 @@ impl Default for Identity {
     }
 }
 
-/// A builder's method for each part of the identity that is a text.
+/// Defines a setter and a getter for each textual part of the identity.
 macro_rules! texts {
     ($($(#[doc = $set:literal])+ $with:ident, $(#[doc = $get:literal])+ $field:ident;)*) => { $(
         $(#[doc = $set])+
@@ -107,13 +106,13 @@ macro_rules! texts {
 }
 
 impl RunContext {
-    /// A run with a new id, of which nothing else is known.
+    /// Creates a run with a new id.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Sets the session that the run is part of. Its id is also in the [meta](Self::meta), under `id`.
+    /// Sets the session that the run belongs to. Its id is also stored in the [meta](Self::meta) under `id`.
     #[must_use]
     pub fn with_session(mut self, session: impl Into<String>) -> Self {
         let session = session.into();
@@ -122,50 +121,50 @@ impl RunContext {
         self
     }
 
-    /// The id of the session that the run is part of.
+    /// Returns the id of the session that the run belongs to.
     #[must_use]
     pub fn session(&self) -> Option<&str> {
         self.identity.session.as_deref()
     }
 
     texts! {
-        /// Says which program the run is part of.
+        /// Sets the program that the run belongs to.
         with_app,
-        /// The program that the run is part of.
+        /// Returns the program that the run belongs to.
         app;
-        /// Says which agent runs.
+        /// Sets the agent of the run.
         with_agent,
-        /// The agent that runs.
+        /// Returns the agent of the run.
         agent;
-        /// Says on whose behalf the run is.
+        /// Sets the id of the user on whose behalf the run takes place.
         with_user,
-        /// The id of the user on whose behalf the run is.
+        /// Returns the id of the user on whose behalf the run takes place.
         user;
-        /// Says where in a tree of agents the run is, such as `root.researcher`.
+        /// Sets the position of the run in a tree of agents, such as `root.researcher`.
         with_branch,
-        /// Where in a tree of agents the run is.
+        /// Returns the position of the run in a tree of agents.
         branch;
-        /// Says what the user wrote that started the run.
+        /// Sets the user's message that started the run.
         with_user_content,
-        /// What the user wrote that started the run.
+        /// Returns the user's message that started the run.
         user_content;
     }
 
-    /// Sets the id of the run, in place of a new one.
+    /// Sets the id of the run. Default: a generated id.
     #[must_use]
     pub fn with_id(mut self, id: impl Into<CallId>) -> Self {
         self.identity.id = id.into();
         self
     }
 
-    /// Sets what the caller sent along with the run. The id of the [session](Self::with_session), where the run has
-    /// one, stands in it under `id`, in place of another value of that key.
+    /// Sets the metadata that the caller sent with the run. If the run has a [session](Self::with_session), its id
+    /// replaces the value under `id`.
     ///
     /// # Examples
     ///
     /// ```
     /// use serde_json::json;
-    /// use tool_core::RunContext;
+    /// use tool_runtime::RunContext;
     ///
     /// let meta = json!({ "k": 1 }).as_object().cloned().unwrap_or_default();
     /// let run = RunContext::new().with_session("s-1").with_meta(meta);
@@ -180,20 +179,20 @@ impl RunContext {
         self
     }
 
-    /// Sets the session's state as it is when the run starts. Calls read and change it by [`State`](crate::State).
+    /// Sets the state of the session at the start of the run. Calls read and change it by [`State`](crate::State).
     #[must_use]
     pub fn with_state(self, state: Map<String, Value>) -> Self {
         Self { state: RwLock::new(Arc::new(state)), ..self }
     }
 
-    /// Gives the tools of this run `value` for their parameters of type `&T`, before what the program
-    /// provides.
+    /// Provides `value` to the tools of this run for their parameters of type `&T`; it overrides a value that the
+    /// program provides.
     #[must_use]
     pub fn provide<T: Send + Sync + 'static>(self, value: T) -> Self {
         self.provide_shared(Arc::new(value))
     }
 
-    /// As [`provide`](Self::provide), where `T` may be a trait object.
+    /// Provides a shared value like [`provide`](Self::provide); `T` may be a trait object.
     #[must_use]
     pub fn provide_shared<T: ?Sized + Send + Sync + 'static>(mut self, value: Arc<T>) -> Self {
         self.provided.insert(value);
@@ -207,14 +206,14 @@ impl RunContext {
         self
     }
 
-    /// Sets when the run must have ended: its calls end then, and none is started afterwards.
+    /// Sets the deadline of the run: running calls end then, and no call is started afterwards. Default: none.
     ///
     /// # Examples
     ///
     /// ```
     /// use std::time::{Duration, Instant};
     ///
-    /// use tool_core::RunContext;
+    /// use tool_runtime::RunContext;
     ///
     /// let run = RunContext::new().with_deadline(Instant::now() + Duration::from_secs(60));
     /// assert_eq!(run.child("researcher").deadline(), run.deadline());
@@ -225,33 +224,33 @@ impl RunContext {
         self
     }
 
-    /// The id of the run.
+    /// Returns the id of the run.
     #[must_use]
     pub fn id(&self) -> &CallId {
         &self.identity.id
     }
 
-    /// The id of the run that started this one.
+    /// Returns the id of the run that started this one.
     #[must_use]
     pub fn parent_id(&self) -> Option<&CallId> {
         self.identity.parent_id.as_ref()
     }
 
-    /// What the caller sent along with the run, and the id of its session under `id`.
+    /// Returns the metadata that the caller sent with the run, including the id of its session under `id`.
     #[must_use]
     pub fn meta(&self) -> &Map<String, Value> {
         &self.meta
     }
 
-    /// Returns the session's state as it is now: with the changes of all calls that have ended.
+    /// Returns the current state of the session, with the changes of all calls that have ended.
     #[must_use]
     pub fn state(&self) -> Arc<Map<String, Value>> {
         Arc::clone(&self.state.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Applies `changes`, a JSON Merge Patch ([RFC 7396](https://www.rfc-editor.org/rfc/rfc7396)), to the state. An
-    /// executor does so with the [`Actions`](crate::Actions) of the calls that it runs; a program does so with those of a
-    /// call that was answered later.
+    /// executor applies the [`Actions`](crate::Actions) of its calls; a program applies those of a call that was
+    /// answered later.
     pub fn change_state(&self, changes: &Map<String, Value>) {
         if !changes.is_empty() {
             let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
@@ -259,14 +258,14 @@ impl RunContext {
         }
     }
 
-    /// Returns the state that a child run is given if it is to begin with that of this run: without what lasts for this
-    /// run alone (`temp:`) and without names that begin with `_`.
+    /// Returns a copy of the state to start a child run with: without values limited to this run (`temp:`) and names
+    /// that begin with `_`.
     ///
     /// # Examples
     ///
     /// ```
     /// use serde_json::json;
-    /// use tool_core::RunContext;
+    /// use tool_runtime::RunContext;
     ///
     /// let state = json!({ "plan": "pro", "_cursor": 7, "temp:page": 2 });
     /// let run = RunContext::new().with_state(state.as_object().cloned().unwrap_or_default());
@@ -286,37 +285,37 @@ impl RunContext {
             .collect()
     }
 
-    /// The values that this run brings.
+    /// Returns the values that this run provides.
     #[must_use]
     pub fn provided(&self) -> &ProvidedValues {
         &self.provided
     }
 
-    /// The token whose cancellation ends the run.
+    /// Returns the token whose cancellation ends the run.
     #[must_use]
     pub fn cancellation(&self) -> &CancellationToken {
         &self.cancellation
     }
 
-    /// When the run must have ended.
+    /// Returns the deadline of the run.
     #[must_use]
     pub fn deadline(&self) -> Option<Instant> {
         self.deadline
     }
 
-    /// Keeps `value` under `key` for the rest of the run, in place of what was there.
+    /// Stores `value` under `key` for the rest of the run, replacing a previous value.
     pub fn set<T: Send + Sync + 'static>(&self, key: impl Into<String>, value: T) {
         self.values.set(key.into(), Arc::new(value));
     }
 
-    /// What is kept under `key`; `None` if there is nothing, or something that is no `T`.
+    /// Returns the value stored under `key`; `None` if there is none, or if it is not a `T`.
     #[must_use]
     pub fn value<T: Send + Sync + 'static>(&self, key: &str) -> Option<Arc<T>> {
         self.values.get(key)?.downcast().ok()
     }
 
-    /// What is kept under `key`; what `make` gives is kept there where there is nothing, or something that
-    /// is no `T`. Of several that are made at once, the first is kept.
+    /// Returns the value stored under `key`. If there is none, or if it is not a `T`, stores and returns the result
+    /// of `make`. If several threads do so at once, the first value is stored.
     pub fn value_or_insert_with<T: Send + Sync + 'static>(
         &self,
         key: &str,
@@ -325,14 +324,14 @@ impl RunContext {
         self.values.get_or_insert_with(key, make)
     }
 
-    /// The same, to look at and not to change.
+    /// Returns a read-only view of the run.
     #[must_use]
     pub fn read_only(&self) -> ReadonlyContext<'_> {
         ReadonlyContext(self)
     }
 }
 
-/// Who and where, and nothing of what it brings: there may be a secret in it.
+/// Prints the identity without the provided values, which may contain secrets.
 impl fmt::Debug for RunContext {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Identity { id, parent_id, app, agent, user, session, branch, user_content: _ } = &self.identity;

@@ -1,4 +1,4 @@
-//! Constructors of a context, for code that makes calls.
+//! Constructors of contexts, for code that makes calls.
 
 use std::{
     sync::{Arc, Mutex, OnceLock, atomic::Ordering},
@@ -15,15 +15,15 @@ use super::{
 use crate::{Actions, Resource, State, ToolError, ToolName, ToolOutput, state::patch};
 
 impl ToolContext {
-    /// The context of a call of `tool`, with `provided` values and a new id.
+    /// Creates the context of a call of `tool` with `provided` values and a generated id.
     #[must_use]
     #[inline]
     pub fn new(tool: ToolName, provided: Arc<ProvidedValues>) -> Self {
         Self::with_id(tool, provided, CallId::generate(), 0, None)
     }
 
-    /// The context of the call `id` of `tool`, which arrived as number `serial`, under a token whose cancellation
-    /// reaches it.
+    /// Creates the context of the call `id` of `tool`, which arrived at position `serial`; its token is a child of
+    /// the given one.
     #[doc(hidden)]
     #[must_use]
     #[inline]
@@ -66,21 +66,22 @@ impl ToolContext {
         self.shared.get_or_init(Arc::default)
     }
 
-    /// The token, which this does not count as asked for.
+    /// Returns the token without marking it as requested by the body.
     pub(super) fn token(&self) -> &CancellationToken {
         let above =
             || self.above.as_ref().map_or_else(CancellationToken::new, CancellationToken::child_token);
         self.shared().cancellation.get_or_init(above)
     }
 
-    /// The token, where there is one of this call alone.
+    /// Returns the token of this call if the body or the caller created one.
     #[doc(hidden)]
     #[must_use]
     pub fn asked_cancellation(&self) -> Option<&CancellationToken> {
         self.shared.get()?.cancellation.get()
     }
 
-    /// As [`is_cancelled`](Self::is_cancelled), for whoever runs the call.
+    /// Returns `true` if the call should stop, like [`is_cancelled`](Self::is_cancelled) but without granting a grace
+    /// period; for code that runs calls.
     #[doc(hidden)]
     #[must_use]
     #[inline]
@@ -88,13 +89,13 @@ impl ToolContext {
         self.asked_cancellation().or(self.above.as_ref()).is_some_and(CancellationToken::is_cancelled)
     }
 
-    /// Cancels the call, or the attempt.
+    /// Cancels the call or the attempt.
     #[doc(hidden)]
     pub fn cancel(&self) {
         self.token().cancel();
     }
 
-    /// Forgets that the token was asked for: no body runs that did.
+    /// Clears the mark of the token as requested, since the body that requested it has ended.
     #[doc(hidden)]
     pub fn forget_asked(&self) {
         if let Some(shared) = self.shared.get() {
@@ -102,14 +103,14 @@ impl ToolContext {
         }
     }
 
-    /// Whether the body has a grace period: it asked for its token, and has given no stream.
+    /// Returns `true` if the body has a grace period: it asked for its token and has not returned a stream.
     #[doc(hidden)]
     #[must_use]
     pub fn wants_grace(&self) -> bool {
         self.shared.get().is_some_and(|shared| shared.asked.load(Ordering::Relaxed)) && !self.has_streamed()
     }
 
-    /// A context for a unit test: a tool named `test`, nothing provided, nobody listening.
+    /// Creates a context for a unit test: a tool named `test`, no provided values, no listener.
     #[must_use]
     pub fn for_test() -> Self {
         #[expect(clippy::expect_used, reason = "a literal that is a valid name")]
@@ -117,41 +118,41 @@ impl ToolContext {
         Self::new(name, Arc::default())
     }
 
-    /// Gives the tool `value` for every parameter of type `&T`; a value given before stays reachable
-    /// for other contexts only.
+    /// Provides `value` to the tool for every parameter of type `&T`. A previous value stays visible to other
+    /// contexts only.
     #[must_use]
     pub fn with<T: Send + Sync + 'static>(self, value: T) -> Self {
         self.with_shared(Arc::new(value))
     }
 
-    /// Gives the tool `value` for every parameter of type `&T`, where `T` may be a trait object.
+    /// Provides a shared `value` to the tool for every parameter of type `&T`; `T` may be a trait object.
     #[must_use]
     pub fn with_shared<T: ?Sized + Send + Sync + 'static>(mut self, value: Arc<T>) -> Self {
         self.provide(value);
         self
     }
 
-    /// As [`with_shared`](Self::with_shared), in place.
+    /// Provides a value like [`with_shared`](Self::with_shared), in place.
     pub fn provide<T: ?Sized + Send + Sync + 'static>(&mut self, value: Arc<T>) {
         let mut provided = ProvidedValues::over(Arc::clone(&self.provided));
         provided.insert(value);
         self.provided = Arc::new(provided);
     }
 
-    /// As [`with_confirmation_of`](Self::with_confirmation_of), in place.
+    /// Adds an answer like [`with_confirmation_of`](Self::with_confirmation_of), in place.
     #[doc(hidden)]
     pub fn confirm(&mut self, hint: &str, payload: &Value, answer: ConfirmationAnswer) {
         let question = Some((hint.to_owned(), payload.clone()));
         self.carried.get_or_insert_default().confirmations.push(Confirmation { question, answer });
     }
 
-    /// As [`with_approval`](Self::with_approval), in place.
+    /// Sets the answer like [`with_approval`](Self::with_approval), in place.
     #[doc(hidden)]
     pub fn approve(&mut self, answer: ConfirmationAnswer) {
         self.carried.get_or_insert_default().approval = Some(answer);
     }
 
-    /// Sets the address of a call that was open: it arrived before, and perhaps in another run.
+    /// Sets the address of a call that was open: it arrived earlier, and possibly in another run.
     #[doc(hidden)]
     pub fn arrived_at(&mut self, address: CallAddress) {
         self.carried.get_or_insert_default().address = Some(address);
@@ -164,28 +165,27 @@ impl ToolContext {
         self
     }
 
-    /// Sets which attempt this is, from 1.
+    /// Sets the number of the attempt, from 1.
     #[must_use]
     pub fn with_attempt(mut self, attempt: u32) -> Self {
         self.attempt = attempt;
         self
     }
 
-    /// Sets when the attempt must have ended.
+    /// Sets the deadline of the attempt.
     #[must_use]
     pub fn with_deadline(mut self, deadline: Instant) -> Self {
         self.deadline = OnceLock::from(deadline);
         self
     }
 
-    /// Sets when the attempt must have ended, now that it begins; what was set before stays.
+    /// Sets the deadline of the attempt at its start, unless it is set already.
     #[doc(hidden)]
     pub fn begin(&self, deadline: Instant) {
         self.deadline.get_or_init(|| deadline);
     }
 
-    /// The context of attempt `number` of the same call: with a token of its own under the call's, and no
-    /// deadline yet.
+    /// Creates the context of attempt `number` of the same call, with a child token and without a deadline.
     #[doc(hidden)]
     #[must_use]
     pub fn of_attempt(&self, number: u32) -> Self {
@@ -209,8 +209,8 @@ impl ToolContext {
         })
     }
 
-    /// Ends the attempt, which gave `result`: what it asked for is part of its output, unless it failed. What the
-    /// output itself asks for comes later.
+    /// Ends the attempt with `result`: the requested actions are added to its output unless it failed. Actions of the
+    /// output itself are applied last.
     #[doc(hidden)]
     pub fn conclude(&self, result: Result<ToolOutput, ToolError>) -> Result<ToolOutput, ToolError> {
         let Some(attempted) = self.attempted.get() else { return result };
@@ -229,7 +229,7 @@ impl ToolContext {
         Ok(output)
     }
 
-    /// Sets the state that the call reads, in place of that of its run.
+    /// Sets the state that the call reads. Default: the state of its run.
     #[must_use]
     pub fn with_state(mut self, state: impl Into<Arc<Map<String, Value>>>) -> Self {
         self.state = Some(state.into());
@@ -237,40 +237,40 @@ impl ToolContext {
         self
     }
 
-    /// Says that the tool gives a stream, which has begun.
+    /// Marks the call as streaming.
     pub(crate) fn begin_stream(&self) {
         self.shared().set(|shared| &shared.streams);
     }
 
-    /// Whether a stream has begun, whose items may have been shown.
+    /// Returns `true` if a stream has begun, whose items may have been shown.
     #[doc(hidden)]
     #[must_use]
     pub fn has_streamed(&self) -> bool {
         self.shared.get().is_some_and(|shared| shared.streams.load(Ordering::Relaxed))
     }
 
-    /// Sets who hears of updates and progress.
+    /// Sets the sink of updates and progress.
     #[must_use]
     pub fn with_sink(mut self, sink: Arc<dyn CallSink>) -> Self {
         self.sink = Some(sink);
         self
     }
 
-    /// Sets what the caller sent along with the call, outside the arguments.
+    /// Sets the metadata that the caller sent with the call, outside the arguments.
     #[must_use]
     pub fn with_meta(mut self, meta: Map<String, Value>) -> Self {
         self.carried.get_or_insert_default().meta = Some(meta);
         self
     }
 
-    /// Sets the documents that the caller sent along with the call.
+    /// Sets the documents that the caller sent with the call.
     #[must_use]
     pub fn with_resources(mut self, resources: Vec<Resource>) -> Self {
         self.carried.get_or_insert_default().resources = resources;
         self
     }
 
-    /// Sets the answer to a question of the tool's own body: the last one, with any hint and payload.
+    /// Sets the answer to the last question of the tool's own body, with any hint and payload.
     #[must_use]
     pub fn with_confirmation(mut self, answer: ConfirmationAnswer) -> Self {
         let confirmation = Confirmation { question: None, answer };
@@ -297,8 +297,8 @@ impl ToolContext {
         self
     }
 
-    /// Sets the run that the call belongs to. Its token is above the call's, and what it provides
-    /// comes before what the program does.
+    /// Sets the run that the call belongs to. The call's token becomes a child of the run's, and values of the run
+    /// override those of the program.
     #[must_use]
     pub fn with_run(mut self, run: Arc<RunContext>) -> Self {
         if !run.provided().is_empty() {
@@ -309,14 +309,14 @@ impl ToolContext {
         self
     }
 
-    /// Sets a token whose cancellation reaches this call, and which this call's own does not reach.
+    /// Sets the parent of the call's token.
     #[must_use]
     pub fn under(mut self, token: CancellationToken) -> Self {
         self.above = Some(token);
         self
     }
 
-    /// Sets the token that is cancelled when the call should stop: usually a child of the run's.
+    /// Sets the token that is cancelled when the call should stop, usually a child of the run's.
     #[must_use]
     pub fn with_cancellation(mut self, token: CancellationToken) -> Self {
         let shared = Shared { cancellation: OnceLock::from(token), ..Shared::default() };

@@ -10,33 +10,34 @@ use serde_json::Value;
 
 use crate::{ToolError, ToolOutput, tool::BoxFuture};
 
-/// Takes what a running call reports.
+/// A receiver of the reports of a running call.
 ///
-/// All methods do nothing by default: a tool reports whether or not somebody listens.
+/// All methods do nothing by default.
 pub trait CallSink: Send + Sync {
-    /// Takes a partial result. The future ends when there is room for the next one.
+    /// Receives a partial result. The future completes when there is room for the next one.
     fn update(&self, update: ToolOutput) -> BoxFuture<'_, ()> {
         let _ = update;
         Box::pin(std::future::ready(()))
     }
 
-    /// Takes a partial result without waiting; returns `false` if there is no room for it, and then does not take it.
+    /// Receives a partial result without waiting. Returns `false`, and discards the update, if there is no room for
+    /// it.
     ///
-    /// The default asks [`update`](Self::update) once. A sink whose `update` waits after it has taken something has a
-    /// method of its own.
+    /// The default polls [`update`](Self::update) once. A sink whose `update` waits after it has accepted an update
+    /// must override this method.
     fn try_update(&self, update: ToolOutput) -> bool {
         self.update(update).as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready()
     }
 
-    /// Takes a partial result from a thread that may block; returns when there is room for the next one.
+    /// Receives a partial result from a thread that may block; returns when there is room for the next one.
     ///
     /// The default blocks the thread on [`update`](Self::update).
     ///
     /// # Errors
     ///
-    /// If the call is over.
+    /// Returns an error if the call is over.
     fn blocking_update(&self, update: ToolOutput) -> Result<(), ToolError> {
-        /// Wakes a thread.
+        /// A waker that unparks a thread.
         struct Unpark(Thread);
 
         impl Wake for Unpark {
@@ -53,44 +54,45 @@ pub trait CallSink: Send + Sync {
         Ok(())
     }
 
-    /// Takes a note on how far the call is.
+    /// Receives a progress report.
     ///
     /// # Errors
     ///
-    /// If the note could not be delivered.
+    /// Returns an error if the report could not be delivered.
     fn progress(&self, progress: Progress) -> Result<(), ToolError> {
         let _ = progress;
         Ok(())
     }
 
-    /// Takes a log line.
+    /// Receives a log line.
     ///
     /// # Errors
     ///
-    /// If the line could not be delivered.
+    /// Returns an error if the line could not be delivered.
     fn log(&self, line: LogLine) -> Result<(), ToolError> {
         let _ = line;
         Ok(())
     }
 
-    /// The sink as its own type, for whoever runs calls: events of a run below the call pass through it.
+    /// Returns the sink as its concrete type, for code that runs calls: events of child runs of the call pass through
+    /// it.
     #[doc(hidden)]
     fn as_any(&self) -> Option<&dyn Any> {
         None
     }
 }
 
-/// A line of a call's log, for those who watch and never for the model.
+/// A line of a call's log, for listeners and never for the model.
 ///
 /// # Examples
 ///
 /// ```
 /// use serde_json::json;
-/// use tool_core::{LogLevel, LogLine, ToolContext};
+/// use tool_runtime::{ToolContext, context::{LogLevel, LogLine}};
 ///
 /// let cx = ToolContext::for_test();
 /// cx.log(LogLine::new(LogLevel::Warning, "the index is stale").with_data(json!({ "days": 3 })))?;
-/// # Ok::<(), tool_core::ToolError>(())
+/// # Ok::<(), tool_runtime::ToolError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
@@ -99,13 +101,13 @@ pub struct LogLine {
     pub level: LogLevel,
     /// The text.
     pub message: String,
-    /// The structured data beside the text; `null` where there is none.
+    /// The structured data beside the text; `null` if there is none.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub data: Value,
 }
 
 impl LogLine {
-    /// A line without data.
+    /// Creates a line without data.
     pub fn new(level: LogLevel, message: impl Into<String>) -> Self {
         Self { level, message: message.into(), data: Value::Null }
     }
@@ -118,8 +120,8 @@ impl LogLine {
     }
 }
 
-/// The severity of a [`LogLine`]: those of syslog ([RFC 5424](https://www.rfc-editor.org/rfc/rfc5424)), from the least to
-/// the most severe.
+/// The severity of a [`LogLine`] in ascending order, as in syslog ([RFC
+/// 5424](https://www.rfc-editor.org/rfc/rfc5424)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LogLevel {
@@ -141,31 +143,31 @@ pub enum LogLevel {
     Emergency,
 }
 
-/// How far a call is.
+/// The progress of a call.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Progress {
-    /// What is done, in units of the tool's choice.
+    /// The completed work, in units of the tool's choice.
     pub done: f64,
-    /// What there is to do in all, where it is known; above 0 where a [`CallSink`] is given it.
+    /// The total work in the same units, if it is known; a [`CallSink`] receives only totals above 0.
     pub total: Option<f64>,
-    /// A word for people.
+    /// A message for people.
     pub message: Option<String>,
 }
 
 impl Progress {
-    /// `done` units, of an unknown number.
+    /// Creates a report of `done` units with an unknown total.
     #[must_use]
     pub fn new(done: f64) -> Self {
         Self { done, ..Self::default() }
     }
 
-    /// Sets what there is to do in all; 0, or what is no positive number, means that it is not known.
+    /// Sets the total. Values that are 0, negative or not finite mean that it is unknown.
     ///
     /// # Examples
     ///
     /// ```
-    /// use tool_core::Progress;
+    /// use tool_runtime::context::Progress;
     ///
     /// assert_eq!(Progress::new(3.0).of(5.0).total, Some(5.0));
     /// assert_eq!(Progress::new(3.0).of(0.0).total, None);
@@ -176,13 +178,13 @@ impl Progress {
         self.settled()
     }
 
-    /// The same without a total that is none.
+    /// Removes an invalid total.
     pub(super) fn settled(mut self) -> Self {
         self.total = self.total.filter(|total| *total > 0.0 && total.is_finite());
         self
     }
 
-    /// With a word for people.
+    /// Sets a message for people.
     #[must_use]
     pub fn message(mut self, message: impl Into<String>) -> Self {
         self.message = Some(message.into());

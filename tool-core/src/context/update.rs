@@ -1,13 +1,13 @@
-//! What a running tool tells those who watch.
+//! Updates, progress and log lines of a running tool.
 
 use super::{LogLine, Progress, ToolContext};
 use crate::{ErrorKind, ToolError, ToolOutput};
 
 impl ToolContext {
-    /// Reports a partial result, for those who watch and never for the model; waits until there is
-    /// room for it. Does nothing where nobody listens.
+    /// Reports a partial result to listeners, never to the model; waits until there is room for it. Does nothing
+    /// without a receiver.
     ///
-    /// Code that cannot wait uses [`try_update`](Self::try_update), and the body of a `blocking` tool
+    /// Code that cannot wait uses [`try_update`](Self::try_update); the body of a `blocking` tool uses
     /// [`blocking_update`](Self::blocking_update).
     pub async fn update(&self, update: impl Into<ToolOutput>) {
         if let Some(sink) = &self.sink {
@@ -15,16 +15,16 @@ impl ToolContext {
         }
     }
 
-    /// Reports a partial result without waiting, for a body that is not `async`. Returns `false` if there is no room for
-    /// it: it is not reported then, now or later. Returns `true` where nobody listens.
+    /// Reports a partial result without waiting, for a body that is not `async`. Returns `false` if there is no room
+    /// for the update, which is then discarded. Returns `true` without a receiver.
     ///
-    /// An executor keeps up to 64 such updates of a call until it can show them, in their order. Those of a body that
-    /// does not block its thread are shown when it returns.
+    /// An executor buffers up to 64 such updates of a call and shows them in order. Updates of a body that is neither
+    /// `async` nor `blocking` are shown when it returns.
     ///
     /// # Examples
     ///
     /// ```
-    /// use tool_core::ToolContext;
+    /// use tool_runtime::ToolContext;
     ///
     /// fn count(cx: &ToolContext) -> u32 {
     ///     (0..3).filter(|n| cx.try_update(format!("{n} done"))).count() as u32
@@ -37,13 +37,13 @@ impl ToolContext {
         self.sink.as_ref().is_none_or(|sink| sink.try_update(update.into()))
     }
 
-    /// Reports a partial result from the body of a `blocking` tool, and blocks its thread until there is room for it.
-    /// Does nothing where nobody listens.
+    /// Reports a partial result from the body of a `blocking` tool; blocks its thread until there is room for the
+    /// update. Does nothing without a receiver.
     ///
     /// # Errors
     ///
-    /// If the call is over, for instance since its batch was dropped: the body should return. If the body is not one of
-    /// a `blocking` tool, where to wait would hold up those who make room.
+    /// Returns an error if the call is over, for example because its batch was dropped; the body should then return.
+    /// Also returns an error if the tool is not `blocking`, since waiting would block the receiver.
     pub fn blocking_update(&self, update: impl Into<ToolOutput>) -> Result<(), ToolError> {
         match &self.sink {
             None => Ok(()),
@@ -55,17 +55,17 @@ impl ToolContext {
         }
     }
 
-    /// Whether somebody listens to updates.
+    /// Returns `true` if updates have a receiver.
     #[must_use]
     pub fn has_sink(&self) -> bool {
         self.sink.is_some()
     }
 
-    /// Reports how far the call is. Does nothing where nobody listens.
+    /// Reports the progress of the call. Does nothing without a receiver.
     ///
     /// # Errors
     ///
-    /// If `done` is not a finite number, or if somebody listens and could not be told.
+    /// Returns an error if `done` is not a finite number, or if the report could not be delivered to a receiver.
     pub fn progress(&self, progress: Progress) -> Result<(), ToolError> {
         if !progress.done.is_finite() {
             let message = format!("the progress of a call is a finite number, not {}", progress.done);
@@ -74,18 +74,18 @@ impl ToolContext {
         self.sink.as_ref().map_or(Ok(()), |sink| sink.progress(progress.settled()))
     }
 
-    /// Writes a line to the log of the call, for those who watch and never for the model, and to `tracing` (target `tool`,
-    /// with the tool and the call as fields; what is worse than an error is one).
+    /// Writes a line to the log of the call, for listeners and never for the model, and to `tracing` (target `tool`,
+    /// with the tool and the call as fields; levels above error are recorded as errors).
     ///
     /// # Errors
     ///
-    /// If somebody listens and the line could not be delivered.
+    /// Returns an error if the line could not be delivered to a receiver.
     pub fn log(&self, line: LogLine) -> Result<(), ToolError> {
         self.trace(&line);
         self.sink.as_ref().map_or(Ok(()), |sink| sink.log(line))
     }
 
-    /// The same context, for a body that may block its thread.
+    /// Returns the same context for a body that may block its thread.
     #[must_use]
     pub(crate) fn on_a_thread(mut self) -> Self {
         self.may_block = true;

@@ -1,4 +1,4 @@
-//! Values that a run keeps under names.
+//! Named values of a run.
 
 use std::{
     any::Any,
@@ -6,12 +6,12 @@ use std::{
     sync::{Arc, PoisonError, RwLock},
 };
 
-/// What runs keep for themselves, under names.
+/// The named values of a run.
 #[derive(Default)]
 pub(super) struct Values(RwLock<HashMap<String, Arc<dyn Any + Send + Sync>>>);
 
 impl Values {
-    // A map is whole between two operations, also where a thread panicked that held the lock.
+    // A poisoned lock is safe to use: the map is consistent between operations.
     pub(super) fn get(&self, key: &str) -> Option<Arc<dyn Any + Send + Sync>> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
     }
@@ -25,7 +25,7 @@ impl Values {
         if let Some(value) = self.get(key).and_then(kept) {
             return value;
         }
-        // Made and dropped outside the lock: both may look at the run.
+        // Created and dropped outside the lock, since user code may access the run.
         let made = Arc::new(make());
         let mut values = self.0.write().unwrap_or_else(PoisonError::into_inner);
         if let Some(value) = values.get(key).cloned().and_then(kept) {
@@ -37,7 +37,7 @@ impl Values {
     }
 
     pub(super) fn set(&self, key: String, value: Arc<dyn Any + Send + Sync>) {
-        // Dropped outside the lock: it may look at the run.
+        // Dropped outside the lock, since user code may access the run.
         let _before = self.0.write().unwrap_or_else(PoisonError::into_inner).insert(key, value);
     }
 }

@@ -1,4 +1,4 @@
-//! Reading the arguments of a call by the definition of its tool, and hiding what is secret in them.
+//! Decoding the arguments of a call by the definition of its tool, and redacting secrets in errors and corrections.
 
 use std::sync::Arc;
 
@@ -8,22 +8,22 @@ use serde_json::Value;
 use super::ToolDefinition;
 use crate::{Arguments, ErrorKind, Plan, ToolError, arguments::plan::Take};
 
-/// Reading arguments.
+/// Decoding of arguments.
 impl ToolDefinition {
-    /// Reads `arguments` as a `T`, checked against the input schema in the same pass.
+    /// Decodes `arguments` as a `T` and validates them against the input schema in the same pass.
     ///
-    /// For the [`prepare`](crate::Tool::prepare) of tools that are written by hand. Afterwards
-    /// `arguments` are what was decoded, and say what was corrected in them.
+    /// For the [`prepare`](crate::Tool::prepare) of a tool that is implemented by hand. Afterwards, `arguments`
+    /// contain the decoded text and its corrections.
     ///
     /// # Errors
     ///
-    /// All that is wrong with the arguments, or what keeps a `T` from being made of them.
+    /// Returns an error with all violations of the schema, or the error of `T`'s deserializer.
     ///
     /// # Examples
     ///
     /// ```
     /// use serde_json::{Value, json};
-    /// use tool_core::{InputSchema, ToolDefinition, ToolName};
+    /// use tool_runtime::{ToolDefinition, ToolName, schema::InputSchema};
     ///
     /// let schema = InputSchema::new(json!({ "properties": { "days": { "maximum": 14 } } }))?;
     /// let definition = ToolDefinition::new(ToolName::new("forecast")?, "Forecasts.", schema);
@@ -40,34 +40,35 @@ impl ToolDefinition {
         value.ok_or_else(|| ToolError::new(ErrorKind::InvalidArguments, "nothing was decoded"))
     }
 
-    /// Gives `arguments` as they fit the input schema, for those who decode them by themselves.
+    /// Validates `arguments` against the input schema and returns them with corrections applied, for tools with a
+    /// decoder of their own.
     ///
     /// # Errors
     ///
-    /// All that is wrong with them.
+    /// Returns an error with all violations.
     pub fn fit<'a>(&self, arguments: Arguments<'a>) -> Result<Arguments<'a>, ToolError> {
         self.told(self.plan().fit(arguments))
     }
 
-    /// The one text of the call with `arguments`, which fit: what judges, confirms, hashes, stores or logs
-    /// a call is given it, and the tool decodes it.
+    /// Returns the canonical text of valid `arguments`: the text that policies, approvals, hashes, stores and logs
+    /// receive, and that the tool decodes.
     ///
-    /// Properties have their own names in place of aliases, numbers one exact spelling (`1e2` and `100.0`
-    /// are `100`), and what the tool's decoder takes for absent or ignores is left out. Of a schema that
-    /// has no plan nothing but its JSON is known: numbers are spelled, and all else stays.
+    /// Aliases are replaced by property names, numbers have one exact spelling (`1e2` and `100.0` become `100`), and
+    /// properties that the tool's decoder treats as absent or ignores are removed. For a schema without a plan, only
+    /// the numbers are rewritten.
     ///
-    /// A call that nobody looks at is decoded from the text as it came. All types read the same from both but
-    /// those that tell `100` from `100.0`, as [`Value`](serde_json::Value) does.
+    /// If no component reads a call before it runs, the tool decodes the text as received. Only types that
+    /// distinguish `100` from `100.0`, such as [`Value`](serde_json::Value), can differ between the two texts.
     ///
     /// # Errors
     ///
-    /// If the arguments are not JSON, or it cannot be told in time what they mean.
+    /// Returns an error if the arguments are not JSON, or if the step limit is exceeded.
     ///
     /// # Examples
     ///
     /// ```
     /// use serde_json::json;
-    /// use tool_core::{InputSchema, ToolDefinition, ToolName};
+    /// use tool_runtime::{ToolDefinition, ToolName, schema::InputSchema};
     ///
     /// let schema = InputSchema::new(json!({ "properties": { "days": { "type": "integer" } } }))?;
     /// let definition = ToolDefinition::new(ToolName::new("forecast")?, "Forecasts.", schema);
@@ -79,7 +80,7 @@ impl ToolDefinition {
         self.plan().canonical(arguments).map_err(|error| self.explained(error))
     }
 
-    /// Reads `arguments` with `take`; afterwards they are as they were read.
+    /// Reads `arguments` with `take`; afterwards they contain the text that was read.
     #[inline]
     pub(crate) fn read(&self, arguments: &mut Arguments<'_>, take: impl Take) -> Result<(), ToolError> {
         self.plan().read(arguments, take).map_err(|error| self.explained(error))?;
@@ -87,8 +88,8 @@ impl ToolDefinition {
         Ok(())
     }
 
-    /// Arguments that fit, to be shown to a model: the tool's first example, or else the smallest that
-    /// fit its schema.
+    /// Returns valid arguments as an example for a model: the tool's first example, otherwise the smallest arguments
+    /// that match the schema.
     #[must_use]
     pub fn example(&self) -> Option<&Value> {
         self.shared_example().map(|example| &**example)
@@ -99,14 +100,15 @@ impl ToolDefinition {
         self.inner.example.get_or_init(own).as_ref().or_else(|| self.input_schema().shared_example())
     }
 
-    /// The plan of the input schema. Where there is none, arguments are only read; whoever calls
-    /// the tool has found that out, and holds them to the schema in another way.
+    /// Returns the plan of the input schema. Without a plan, arguments are only decoded; the caller of the tool
+    /// validates them in another way.
     #[inline]
     fn plan(&self) -> &Plan {
         self.input_schema().plan().unwrap_or(Plan::anything())
     }
 
-    /// What a model may be told: nothing of the arguments where one of them is a secret.
+    /// Adds tool name and example to an error, and redacts the arguments in errors and corrections if one of them is
+    /// a secret.
     #[doc(hidden)]
     pub fn told<'a>(&self, read: Result<Arguments<'a>, ToolError>) -> Result<Arguments<'a>, ToolError> {
         let mut arguments = read.map_err(|error| self.explained(error))?;
@@ -130,15 +132,14 @@ impl ToolDefinition {
         }
     }
 
-    /// Hides, in a pointer into the arguments, the names that a model chose and that may be a part of a
-    /// secret: those within a secret parameter, or within one that is not known.
+    /// Redacts the names in a pointer that the model chose and that may be part of a secret: names within a secret
+    /// parameter, or within an unknown parameter.
     fn hide_names_in(&self, pointer: &mut String) {
         let mut end = 0;
         for (depth, step) in pointer.split('/').skip(1).enumerate() {
             let name = step.replace("~1", "/").replace("~0", "~");
             let is_known = depth > 0 || self.knows_parameter(&name);
-            // Where any name is allowed, this one may be a name within a secret; a step that was shortened
-            // may have been one as well.
+            // If any name is allowed, this one may be a name within a secret; so may a step that was truncated.
             if step.contains('…') || !(is_known || self.is_closed()) {
                 pointer.replace_range(end.., "/***");
                 return;
@@ -153,7 +154,7 @@ impl ToolDefinition {
         }
     }
 
-    /// Whether the schema of the arguments lists a parameter of that name.
+    /// Returns `true` if the input schema lists a parameter of that name.
     #[doc(hidden)]
     #[must_use]
     pub fn knows_parameter(&self, name: &str) -> bool {
@@ -161,7 +162,7 @@ impl ToolDefinition {
         properties.and_then(Value::as_object).is_some_and(|known| known.contains_key(name))
     }
 
-    /// Whether no parameters are admitted but those that the schema lists.
+    /// Returns `true` if the input schema permits no parameters other than those that it lists.
     #[doc(hidden)]
     #[must_use]
     pub fn is_closed(&self) -> bool {

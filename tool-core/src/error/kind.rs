@@ -61,7 +61,7 @@ impl ErrorKind {
     /// # Examples
     ///
     /// ```
-    /// assert_eq!(tool_core::ErrorKind::InvalidArguments.name(), "invalid_arguments");
+    /// assert_eq!(tool_runtime::ErrorKind::InvalidArguments.name(), "invalid_arguments");
     /// ```
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -94,7 +94,7 @@ impl ErrorKind {
     /// # Examples
     ///
     /// ```
-    /// use tool_core::{ErrorKind, ToolError};
+    /// use tool_runtime::{ErrorKind, ToolError};
     ///
     /// assert!(ErrorKind::UnknownTool.is_not_found());
     /// assert!(ToolError::not_found("no order 7").kind().is_not_found());
@@ -117,7 +117,7 @@ impl ToolError {
     /// # Examples
     ///
     /// ```
-    /// use tool_core::ToolError;
+    /// use tool_runtime::ToolError;
     ///
     /// fn pay(balance: u32) -> Result<(), ToolError> {
     ///     if balance == 0 {
@@ -148,7 +148,7 @@ impl ToolError {
     /// # Examples
     ///
     /// ```
-    /// use tool_core::{ErrorKind, ToolError};
+    /// use tool_runtime::{ErrorKind, ToolError};
     ///
     /// fn order(id: u32) -> Result<String, ToolError> {
     ///     Err(ToolError::not_found(format!("there is no order {id}")))

@@ -17,7 +17,7 @@ use crate::{ErrorKind, ToolError, pointer::push_step};
 ///
 /// ```
 /// use serde::Serialize;
-/// use tool_core::{Merge, ToolError};
+/// use tool_runtime::{ToolError, definition::Merge};
 ///
 /// /// The highest mark that was seen.
 /// #[derive(Serialize)]

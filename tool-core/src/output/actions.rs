@@ -3,39 +3,39 @@ use serde_json::{Map, Value};
 
 use crate::state::patch;
 
-/// Requests of a tool to the run that called it, beside its result, made by
+/// Requests of a tool to its run in addition to the result, made by
 /// [`ToolContext::add_actions`](crate::ToolContext::add_actions) or
 /// [`ToolOutput::with_actions`](crate::ToolOutput::with_actions).
 ///
-/// An executor applies the changes of state; all other actions are for the loop of the program, which reads those of a
-/// batch merged into one (`merged_actions` of `tool-runtime`).
+/// An executor applies the changes of state. All other actions are for the program's own loop, which reads the merged
+/// actions of a batch (`merged_actions` of `tool-runtime`).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Actions {
-    /// The run should end, if every result of the batch asks for it.
+    /// Ends the run if every result of the batch requests it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub terminate: bool,
-    /// The turn should end without a further question to the model.
+    /// Ends the turn without another request to the model.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub skip_summarization: bool,
-    /// The calling agent should hand over to its parent.
+    /// Asks the calling agent to hand over to its parent.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub escalate: bool,
-    /// The agent that should go on.
+    /// The agent that continues the conversation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transfer: Option<String>,
     /// The changes of the session's [`State`](crate::State), as a JSON Merge Patch
     /// ([RFC 7396](https://www.rfc-editor.org/rfc/rfc7396)): objects are merged, `null` removes a member.
     #[serde(skip_serializing_if = "Map::is_empty")]
     pub state: Map<String, Value>,
-    /// Artifacts that were saved, with their versions.
+    /// Saved artifacts with their versions.
     #[serde(skip_serializing_if = "Map::is_empty")]
     pub artifacts: Map<String, Value>,
 }
 
 impl Actions {
-    /// Adds what `later` asks for: one that asks for a flag is enough, the later transfer counts, changes of state are
-    /// merged deeply, and of an artifact the highest version counts.
+    /// Merges `later` into these actions: a flag is set if either sets it, the later transfer wins, changes of state
+    /// are merged deeply, and the highest version of each artifact is kept.
     pub fn follow(&mut self, later: Self) {
         let Self { terminate, skip_summarization, escalate, transfer, state, artifacts } = later;
         self.terminate |= terminate;

@@ -3,7 +3,7 @@ use std::borrow::Cow;
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
-/// One block of what a tool gives to a model.
+/// One block of content for a model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
 #[non_exhaustive]
@@ -13,54 +13,54 @@ pub enum Content {
         /// The text.
         text: String,
     },
-    /// A picture; base64 in JSON.
+    /// An image; base64 in JSON.
     Image {
         /// The file.
         data: Blob,
         /// Its MIME type, such as `image/png`.
         mime_type: String,
     },
-    /// A sound; base64 in JSON.
+    /// Audio; base64 in JSON.
     Audio {
         /// The file.
         data: Blob,
         /// Its MIME type, such as `audio/wav`.
         mime_type: String,
     },
-    /// A document that travels along.
+    /// An embedded document.
     Resource {
         /// The document.
         resource: Resource,
     },
-    /// The address of a document.
+    /// A link to a document.
     ResourceLink {
-        /// Where it is.
+        /// The URI of the document.
         uri: String,
-        /// What it is called.
+        /// The name of the document.
         name: String,
-        /// Its MIME type, where it is known.
+        /// Its MIME type, if it is known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         mime_type: Option<String>,
     },
 }
 
 impl Content {
-    /// A block of text.
+    /// Creates a block of text.
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text { text: text.into() }
     }
 
-    /// A picture.
+    /// Creates an image.
     pub fn image(data: impl Into<Vec<u8>>, mime_type: impl Into<String>) -> Self {
         Self::Image { data: Blob(data.into()), mime_type: mime_type.into() }
     }
 
-    /// A sound.
+    /// Creates an audio block.
     pub fn audio(data: impl Into<Vec<u8>>, mime_type: impl Into<String>) -> Self {
         Self::Audio { data: Blob(data.into()), mime_type: mime_type.into() }
     }
 
-    /// The text, where the block is one.
+    /// Returns the text of a text block.
     #[must_use]
     pub fn as_text(&self) -> Option<&str> {
         match self {
@@ -70,20 +70,20 @@ impl Content {
     }
 }
 
-/// A document: its name, its type and what it holds.
+/// A document: URI, MIME type and body.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Resource {
-    /// Where it is from, or what it is called.
+    /// The URI or the name of the document.
     pub uri: String,
     /// Its MIME type.
     pub mime_type: String,
-    /// What it holds.
+    /// The content of the document.
     #[serde(flatten)]
     pub body: ResourceBody,
 }
 
-/// What a [`Resource`] holds.
+/// The content of a [`Resource`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ResourceBody {
@@ -93,7 +93,7 @@ pub enum ResourceBody {
     Blob(Blob),
 }
 
-/// Bytes that are written as base64 where JSON is written.
+/// Bytes that are serialised as base64.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Blob(pub Vec<u8>);
 
@@ -110,15 +110,15 @@ impl<'de> Deserialize<'de> for Blob {
     }
 }
 
-/// Bytes as the result of a tool: text stays text, anything else becomes a [`Content::Resource`]
-/// whose MIME type is read from the bytes.
+/// Bytes as the result of a tool: UTF-8 text stays text, and other bytes become an image, audio or resource block
+/// whose MIME type is detected.
 ///
-/// (`Vec<u8>` would be a JSON list of numbers, as everywhere in `serde`.)
+/// `Vec<u8>` is a JSON list of numbers, as usual in `serde`.
 ///
 /// # Examples
 ///
 /// ```
-/// use tool_core::{Bytes, Content, ToolOutput};
+/// use tool_runtime::{Content, ToolOutput, output::Bytes};
 ///
 /// let png = b"\x89PNG\r\n\x1a\n".to_vec();
 /// let output = ToolOutput::from(Bytes(png));

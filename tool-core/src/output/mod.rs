@@ -1,8 +1,7 @@
-//! What a tool gives back.
+//! The output of a tool.
 //!
-//! Most tools give one value, so that is what an output holds: the JSON text of it, written once.
-//! Blocks of content and the structured value are made from it when somebody asks; only a tool that
-//! makes blocks of its own pays for a list of them.
+//! Most tools return one value, which an output stores as JSON text, serialised once. Content blocks and the
+//! structured value are derived from it on demand; only tools with blocks of their own store a list of blocks.
 
 mod actions;
 mod content;
@@ -23,18 +22,18 @@ pub use self::{
 };
 use crate::{Correction, ErrorKind, ToolError};
 
-/// What a tool gives back: content for the model, and more for those who watch.
+/// The output of a tool: content for the model, and a structured value, details and actions for programs.
 ///
 /// # Examples
 ///
 /// ```
 /// use serde_json::json;
-/// use tool_core::ToolOutput;
+/// use tool_runtime::ToolOutput;
 ///
 /// let output = ToolOutput::json(&json!({ "celsius": 21 }))?.with_details(json!({ "cached": true }));
 /// assert_eq!(output.text(), r#"{"celsius":21}"#);
 /// assert_eq!(output.structured(), Some(json!({ "celsius": 21 })));
-/// # Ok::<(), tool_core::ToolError>(())
+/// # Ok::<(), tool_runtime::ToolError>(())
 /// ```
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ToolOutput {
@@ -48,13 +47,13 @@ enum Body {
     Empty,
     /// A plain text.
     Text(String),
-    /// The JSON text of a value that is no string.
+    /// The JSON text of a value that is not a string.
     Json(String),
-    /// Anything else; in a box, so that the common output is moved at little cost.
+    /// Any other content; boxed to keep the common output small.
     Blocks(Box<Blocks>),
 }
 
-/// Blocks, and the same as a value.
+/// Content blocks and their structured value.
 #[derive(Debug, Clone, PartialEq)]
 struct Blocks {
     content: Vec<Content>,
@@ -67,7 +66,7 @@ impl Body {
     }
 }
 
-/// What few outputs have.
+/// Parts that few outputs have.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Extras {
     details: Option<Value>,
@@ -81,22 +80,22 @@ struct Extras {
 }
 
 impl ToolOutput {
-    /// No output.
+    /// Creates an output without content.
     #[must_use]
     pub fn empty() -> Self {
         Self::default()
     }
 
-    /// Blocks of content.
+    /// Creates an output from blocks of content.
     pub fn new(content: impl IntoIterator<Item = Content>) -> Self {
         Body::blocks(content.into_iter().collect(), None).into()
     }
 
-    /// `value` as compact JSON; a string is the text itself.
+    /// Creates an output with `value` as compact JSON; a string becomes plain text.
     ///
     /// # Errors
     ///
-    /// If `value` cannot be written as JSON, for instance a map whose keys are no strings.
+    /// Returns an error if `value` cannot be serialised as JSON, for example a map whose keys are not strings.
     pub fn json<T: Serialize + ?Sized>(value: &T) -> Result<Self, ToolError> {
         let json = serde_json::to_string(value).map_err(not_serializable)?;
         if !json.starts_with('"') {
@@ -106,14 +105,14 @@ impl ToolOutput {
         Ok(Body::Text(text).into())
     }
 
-    /// Puts `text` in the place of content and value; details, actions and what else there is stay.
+    /// Replaces content and value with `text`; details, actions and other parts stay.
     #[must_use]
     pub fn with_text(mut self, text: impl Into<String>) -> Self {
         self.body = Body::Text(text.into());
         self
     }
 
-    /// Gives the same as a value, for programs, beside the content, for the model.
+    /// Sets the structured value, for programs, beside the content for the model.
     #[must_use]
     pub fn with_structured(mut self, value: Value) -> Self {
         let content = self.take_content();
@@ -135,21 +134,21 @@ impl ToolOutput {
         self
     }
 
-    /// Adds details for user interfaces and logs; a model never sees them.
+    /// Sets details for user interfaces and logs, which a model never sees.
     #[must_use]
     pub fn with_details(mut self, details: Value) -> Self {
         self.extras().details = Some(details);
         self
     }
 
-    /// Sets what is sent along with the result, outside of it, such as the `_meta` of the Model Context Protocol. A model
-    /// never sees it; unlike the details, it is part of the result that an MCP client receives.
+    /// Sets metadata that is sent with the result, such as the `_meta` of the Model Context Protocol. A model never
+    /// sees it; unlike the details, it is part of the result that an MCP client receives.
     ///
     /// # Examples
     ///
     /// ```
     /// use serde_json::json;
-    /// use tool_core::ToolOutput;
+    /// use tool_runtime::ToolOutput;
     ///
     /// let meta = json!({ "example.com/cached": true }).as_object().cloned().unwrap_or_default();
     /// let output = ToolOutput::from("done").with_meta(meta);
@@ -161,52 +160,50 @@ impl ToolOutput {
         self
     }
 
-    /// Says which run a tool started to make this.
+    /// Sets the id of the run that the tool started to produce this output.
     #[must_use]
     pub fn with_child_run_id(mut self, id: impl Into<String>) -> Self {
         self.extras().child_run_id = Some(id.into());
         self
     }
 
-    /// Says which operation goes on after the call.
+    /// Sets the id of the operation that continues after the call.
     #[must_use]
     pub fn with_operation_id(mut self, id: impl Into<String>) -> Self {
         self.extras().operation_id = Some(id.into());
         self
     }
 
-    /// Says what the tool asks of the run.
+    /// Sets the actions that the tool requests from the run.
     #[must_use]
     pub fn with_actions(mut self, actions: Actions) -> Self {
         self.extras().actions = actions;
         self
     }
 
-    /// Says what was corrected in the arguments before they fitted. Whoever makes the call does so;
-    /// a tool does not know.
+    /// Sets the corrections that were applied to the arguments. Set by the code that makes the call, not by tools.
     #[must_use]
     pub fn with_corrections(mut self, corrections: Vec<Correction>) -> Self {
         self.extras().corrections = corrections;
         self
     }
 
-    /// Says that the output tells of a failure, as the answer of a service does that failed in an orderly
-    /// way. It is a result like any other, but that of an error.
+    /// Marks the output as a failure, such as an error response of a service. It remains a result, unlike a
+    /// [`ToolError`].
     #[must_use]
     pub fn as_failure(mut self) -> Self {
         self.extras().failure = true;
         self
     }
 
-    /// Says that the output, as an item of a stream, is the result of the call: it stands in the place of
-    /// all items before it, and the stream is asked for no other. What they asked of the run is still
-    /// asked.
+    /// Marks the output, as an item of a stream, as the result of the call: it replaces all previous items, and the
+    /// stream is not polled again. Actions of previous items still apply.
     ///
     /// # Examples
     ///
     /// ```
     /// use serde_json::json;
-    /// use tool_core::{ToolError, ToolOutput};
+    /// use tool_runtime::{ToolError, ToolOutput};
     ///
     /// // As a function with `#[tool]` returns it.
     /// fn search() -> Result<Vec<ToolOutput>, ToolError> {
@@ -223,49 +220,49 @@ impl ToolOutput {
         self
     }
 
-    /// Details for user interfaces and logs; never for a model.
+    /// Returns the details for user interfaces and logs; never for a model.
     #[must_use]
     pub fn details(&self) -> Option<&Value> {
         self.extras.as_ref()?.details.as_ref()
     }
 
-    /// Returns what is sent along with the result, outside of it; never for a model.
+    /// Returns the metadata that is sent with the result; never for a model.
     #[must_use]
     pub fn meta(&self) -> Option<&Map<String, Value>> {
         self.extras.as_ref()?.meta.as_ref()
     }
 
-    /// The run that the tool started to make this.
+    /// Returns the id of the run that the tool started to produce this output.
     #[must_use]
     pub fn child_run_id(&self) -> Option<&str> {
         self.extras.as_ref()?.child_run_id.as_deref()
     }
 
-    /// The operation that goes on after the call.
+    /// Returns the id of the operation that continues after the call.
     #[must_use]
     pub fn operation_id(&self) -> Option<&str> {
         self.extras.as_ref()?.operation_id.as_deref()
     }
 
-    /// What the tool asks of the run, where it asks anything.
+    /// Returns the actions that the tool requests from the run, if any.
     #[must_use]
     pub fn actions(&self) -> Option<&Actions> {
         Some(&self.extras.as_ref()?.actions)
     }
 
-    /// What was corrected in the arguments before they fitted; nothing, for most calls.
+    /// Returns the corrections that were applied to the arguments.
     #[must_use]
     pub fn corrections(&self) -> &[Correction] {
         self.extras.as_ref().map_or(&[], |extras| &extras.corrections)
     }
 
-    /// Whether the output tells of a failure.
+    /// Returns `true` if the output is marked as a failure.
     #[must_use]
     pub fn is_failure(&self) -> bool {
         self.extras.as_ref().is_some_and(|extras| extras.failure)
     }
 
-    /// Whether the output, as an item of a stream, is the result of the call.
+    /// Returns `true` if the output, as an item of a stream, is the result of the call.
     #[must_use]
     pub fn is_final(&self) -> bool {
         self.extras.as_ref().is_some_and(|extras| extras.last)

@@ -1,4 +1,4 @@
-//! What an output holds, in the forms in which it is read.
+//! Views of an output: text, content, value and document.
 
 use std::borrow::Cow;
 
@@ -7,8 +7,8 @@ use serde_json::{Map, Value};
 use super::{Body, Content, Resource, ResourceBody, ToolOutput};
 
 impl ToolOutput {
-    /// What a model reads: plain text as it is, any other value as compact JSON, the texts of
-    /// several blocks one below the other. Blocks that are no text are not in it.
+    /// Returns the text for a model: plain text unchanged, any other value as compact JSON, and the texts of several
+    /// blocks one per line. Blocks other than text are left out.
     #[must_use]
     pub fn text(&self) -> Cow<'_, str> {
         match &self.body {
@@ -24,8 +24,8 @@ impl ToolOutput {
         }
     }
 
-    /// Whether a model reads more than the text blocks: other content that is read as text, or the value
-    /// where there is no content.
+    /// Returns `true` if a model reads more than the text blocks: other content that is rendered as text, or the
+    /// value if there is no content.
     #[doc(hidden)]
     #[must_use]
     pub fn needs_words(&self) -> bool {
@@ -37,7 +37,7 @@ impl ToolOutput {
         }
     }
 
-    /// The blocks of content.
+    /// Returns the content blocks.
     #[must_use]
     pub fn content(&self) -> Cow<'_, [Content]> {
         match &self.body {
@@ -47,19 +47,19 @@ impl ToolOutput {
         }
     }
 
-    /// The result as a value, for programs; `None` where there is only content.
+    /// Returns the result as a value, for programs; `None` if there is only content.
     #[must_use]
     pub fn structured(&self) -> Option<Value> {
         match &self.body {
             Body::Empty => None,
             Body::Text(text) => Some(Value::String(text.clone())),
-            // Written by `serde_json`, hence read by it, but for numbers it cannot hold.
+            // `serde_json` wrote this text, so it can parse it, except for numbers that it cannot represent.
             Body::Json(json) => serde_json::from_str(json).ok(),
             Body::Blocks(blocks) => blocks.structured.clone(),
         }
     }
 
-    /// Whether there is neither content nor a value.
+    /// Returns `true` if there is neither content nor a value.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         match &self.body {
@@ -69,8 +69,8 @@ impl ToolOutput {
         }
     }
 
-    /// The result as a JSON object, as function responses want it: an object as it is, anything
-    /// else under `result`, nothing as `{}`.
+    /// Returns the result as a JSON object, for function responses: an object unchanged, any other value under
+    /// `result`, and `{}` for no output.
     #[must_use]
     pub fn to_map(&self) -> Map<String, Value> {
         let value = match self.structured() {
@@ -82,10 +82,10 @@ impl ToolOutput {
         Map::from_iter([("result".to_owned(), value)])
     }
 
-    /// The result as a document named after the tool, without the namespace before its last dot.
+    /// Returns the result as a document named after the tool, without the namespace before its last dot.
     ///
-    /// A text is `text/plain`, a value `application/json`; a resource, a picture or a sound is
-    /// itself. `None` where there is no output.
+    /// Text has the MIME type `text/plain` and a value `application/json`; a resource, image or audio block is
+    /// returned unchanged. `None` if there is no output.
     #[must_use]
     pub fn to_resource(&self, tool: &str) -> Option<Resource> {
         let name = tool.rsplit('.').next().unwrap_or(tool).to_owned();

@@ -1,21 +1,21 @@
-//! Many outputs as one: what the items of a stream give in the end.
+//! Combining the items of a stream into one output.
 
 use serde_json::{Value, json};
 
 use super::{Body, Content, Extras, ToolOutput};
 
-/// The values of `items`, as one list; the blocks of those that have none.
+/// Returns the values of `items` as one list; items without a value contribute their blocks.
 pub(crate) fn as_list(items: &[ToolOutput]) -> Value {
     let value = |item: &ToolOutput| item.structured().or_else(|| plain(item));
     items.iter().map(|item| value(item).unwrap_or_else(|| json!(item.content()))).collect()
 }
 
-/// The texts of `items`, as one text.
+/// Joins the texts of `items`.
 pub(crate) fn joined(items: &[ToolOutput]) -> ToolOutput {
     items.iter().map(ToolOutput::text).collect::<String>().into()
 }
 
-/// The values of `items`, as one list, written once.
+/// Joins the values of `items` into one list, serialised once.
 pub(crate) fn listed(items: &[ToolOutput]) -> ToolOutput {
     let mut list = String::from("[");
     for (at, item) in items.iter().enumerate() {
@@ -31,8 +31,7 @@ pub(crate) fn listed(items: &[ToolOutput]) -> ToolOutput {
     Body::Json(list).into()
 }
 
-/// The blocks of `items`, one after the other. Their values, where they have some, are a list; of
-/// anything else that only one can give, the last counts.
+/// Concatenates the blocks of `items`. Their values, if any, become a list; of other parts, the last one wins.
 pub(crate) fn appended(mut items: Vec<ToolOutput>) -> ToolOutput {
     let extras = all_extras(&mut items);
     let mut content = Vec::new();
@@ -48,12 +47,12 @@ pub(crate) fn appended(mut items: Vec<ToolOutput>) -> ToolOutput {
     ToolOutput { body, extras }
 }
 
-/// `whole`, with what `items` say beside their values.
+/// Returns `whole` with the additional parts of `items`.
 pub(crate) fn merged(mut items: Vec<ToolOutput>, whole: ToolOutput) -> ToolOutput {
     ToolOutput { body: whole.body, extras: all_extras(&mut items) }
 }
 
-/// `last`, in place of the `items` before it; what it does not say beside its content, they say.
+/// Returns `last` in place of the `items` before it; their additional parts are kept if `last` lacks them.
 pub(crate) fn concluded(mut items: Vec<ToolOutput>, last: ToolOutput) -> ToolOutput {
     let failure = last.is_failure();
     items.push(last);
@@ -61,12 +60,12 @@ pub(crate) fn concluded(mut items: Vec<ToolOutput>, last: ToolOutput) -> ToolOut
     if let Some(extras) = &mut extras {
         (extras.failure, extras.last) = (failure, false);
     }
-    // It was put there.
+    // Present: it was pushed above.
     let body = items.pop().map(|last| last.body).unwrap_or_default();
     ToolOutput { body, extras: extras.filter(|extras| **extras != Extras::default()) }
 }
 
-/// The value of an output that is nothing else; `null` where there is none.
+/// Returns the value of an output that has no other parts; `null` for an empty output.
 pub(crate) fn plain(output: &ToolOutput) -> Option<Value> {
     match &output.body {
         Body::Empty => Some(Value::Null),
@@ -79,7 +78,7 @@ pub(crate) fn plain(output: &ToolOutput) -> Option<Value> {
     }
 }
 
-/// Takes what `items` say beside their content.
+/// Merges the additional parts of `items`.
 fn all_extras(items: &mut [ToolOutput]) -> Option<Box<Extras>> {
     let mut all: Option<Box<Extras>> = None;
     for later in items.iter_mut().filter_map(|item| item.extras.take()) {

@@ -1,4 +1,4 @@
-//! A [`ToolOutput`] as JSON: what is absent is not written, and what is not written is absent.
+//! The serialised form of a [`ToolOutput`]; absent parts are left out.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
@@ -35,7 +35,7 @@ struct Wire {
     last: bool,
 }
 
-/// Whether `text` says the same as `value`, so that keeping one of them is enough.
+/// Returns `true` if `text` is the JSON of `value`, so that one of them can be left out.
 fn is_json_of(text: &str, value: &Value) -> bool {
     serde_json::from_str::<Value>(text).is_ok_and(|read| read == *value)
 }
@@ -45,7 +45,7 @@ fn asks_nothing(actions: &Actions) -> bool {
 }
 
 impl ToolOutput {
-    /// The output that is written as `content` and `structured`.
+    /// Creates an output from its serialised `content` and `structured` members.
     #[doc(hidden)]
     #[must_use]
     pub fn of_wire(content: Vec<Content>, structured: Option<Value>) -> Self {
@@ -62,7 +62,7 @@ impl Serialize for ToolOutput {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Extras { details, meta, child_run_id, operation_id, actions, corrections, failure, last } =
             self.extras.as_deref().cloned().unwrap_or_default();
-        // A plain text is its own structured value; saying it twice would help nobody.
+        // A plain text is its own structured value and is not written twice.
         let structured = match self.body {
             Body::Text(_) => None,
             _ => self.structured(),

@@ -49,12 +49,12 @@ use crate::{Plan, SchemaProblem, arguments::plan::Origin};
 ///
 /// ```
 /// use serde_json::json;
-/// use tool_core::InputSchema;
+/// use tool_runtime::schema::InputSchema;
 ///
 /// let schema = InputSchema::new(json!({ "type": "object", "properties": { "n": { "type": "integer" } } }))?;
 /// assert_eq!(schema.as_value()["properties"]["n"]["type"], "integer");
 /// assert!(InputSchema::new(json!({ "type": "string" })).is_err());
-/// # Ok::<(), tool_core::SchemaError>(())
+/// # Ok::<(), tool_runtime::schema::SchemaError>(())
 /// ```
 #[derive(Clone)]
 pub struct InputSchema {
@@ -155,7 +155,7 @@ impl InputSchema {
     ///
     /// ```
     /// use serde_json::json;
-    /// use tool_core::InputSchema;
+    /// use tool_runtime::schema::InputSchema;
     ///
     /// let schema = InputSchema::new(json!({
     ///     "type": "object",
@@ -167,7 +167,7 @@ impl InputSchema {
     ///     "required": ["city", "days"],
     /// }))?;
     /// assert_eq!(schema.example(), Some(&json!({ "city": "Paris", "days": 2 })));
-    /// # Ok::<(), tool_core::SchemaError>(())
+    /// # Ok::<(), tool_runtime::schema::SchemaError>(())
     /// ```
     #[must_use]
     pub fn example(&self) -> Option<&Value> {

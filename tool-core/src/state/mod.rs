@@ -39,7 +39,7 @@ use crate::ToolError;
 ///
 /// ```
 /// use serde_json::json;
-/// use tool_core::{State, ToolContext, ToolError};
+/// use tool_runtime::{State, ToolContext, ToolError};
 ///
 /// // As a function with `#[tool(sequential)]`.
 /// fn count(state: &State) -> Result<u32, ToolError> {
@@ -200,7 +200,7 @@ impl fmt::Debug for State {
 /// # Examples
 ///
 /// ```
-/// use tool_core::StateScope;
+/// use tool_runtime::context::StateScope;
 ///
 /// assert_eq!(StateScope::of("user:language"), StateScope::User);
 /// assert_eq!(StateScope::of("users"), StateScope::Session);

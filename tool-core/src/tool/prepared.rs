@@ -1,4 +1,4 @@
-//! A call whose arguments fit: the half of a call that runs, and what is asked before it does.
+//! A call with valid arguments: its checks before the run, and the run itself.
 
 use futures_core::Stream;
 
@@ -10,31 +10,31 @@ use crate::{
     guarded::Guarded,
 };
 
-/// A call whose arguments fit, and which has not run yet.
+/// A call with validated arguments that has not run yet.
 #[must_use = "a prepared call does nothing until it is run"]
 pub struct Prepared<'a> {
     arguments: Arguments<'a>,
-    // Holds decoded arguments, of types of the user's, which are dropped where the call does not run.
+    // The decoded arguments have types of the user; their `Drop` runs here if the call never runs.
     invocation: Guarded<PreparedInvocation<'a>>,
-    /// Answers beside those of a function's own attribute, each of which may be the one that counts.
+    /// Additional confirmation checks of wrappers; one `true` is enough.
     confirmations: Vec<Guarded<Box<Question<'a, bool>>>>,
     permissions: Vec<Guarded<Box<Question<'a, Permission>>>>,
 }
 
-/// A question about a call that a tool, or a wrapper of it, answers.
+/// A check of a call by a tool or a wrapper of it.
 type Question<'a, T> = dyn Fn(&ToolContext) -> Result<T, ToolError> + Send + 'a;
 
-/// A call of a tool that is written by hand.
+/// The body of a call whose tool implements `Tool` by hand.
 type Custom<'a> = dyn FnOnce(Arguments<'a>, &'a ToolContext) -> BoxFuture<'a> + Send + 'a;
 
 enum PreparedInvocation<'a> {
-    /// A function, and the questions that it answers.
+    /// A function with an attribute, and the checks that it answers.
     Function(Boxed, Checks),
     Custom(Box<Custom<'a>>),
 }
 
 impl<'a> Prepared<'a> {
-    /// A call with `arguments`, which fit, that `run` answers.
+    /// Creates a call with valid `arguments`, which `run` executes.
     pub fn new(
         arguments: Arguments<'a>,
         run: impl FnOnce(Arguments<'a>, &'a ToolContext) -> BoxFuture<'a> + Send + 'a,
@@ -42,13 +42,13 @@ impl<'a> Prepared<'a> {
         Self::of(arguments, PreparedInvocation::Custom(Box::new(run)))
     }
 
-    /// A call with `arguments`, which fit, that a stream answers: each item is an update, and the next one is asked for
-    /// when there is room for it. The result has the blocks of all items; an item that is [final](ToolOutput::as_final)
-    /// ends the stream and stands in their place, and an error keeps them in its details. A function with `#[tool]` that
-    /// returns a stream of outputs does the same.
+    /// Creates a call with valid `arguments` whose result is a stream. Each item is an update; the next item is
+    /// polled when there is room for it. The result contains the blocks of all items. An item that is
+    /// [final](ToolOutput::as_final) ends the stream and replaces them; an error keeps them in its details. A
+    /// function with `#[tool]` that returns a stream of outputs behaves in the same way.
     ///
-    /// An attempt that has opened its stream is never repeated. The tool's [`Metadata`](crate::Metadata) should set
-    /// [`streaming`](crate::Metadata::streaming), for those who read definitions.
+    /// After its stream has begun, an attempt is never retried. The tool's [`Metadata`](crate::Metadata) should set
+    /// [`streaming`](crate::Metadata::streaming).
     pub fn stream<S, T>(
         arguments: Arguments<'a>,
         open: impl FnOnce(Arguments<'a>, &'a ToolContext) -> S + Send + 'a,
@@ -60,8 +60,8 @@ impl<'a> Prepared<'a> {
         Self::collected(arguments, open, |item| item.map(|item| Part::<Outputs>::from(item.into())))
     }
 
-    /// As [`stream`](Self::stream), where the values of the items are merged into one: strings, numbers and lists
-    /// are added, the later of two members of an object counts, and blocks of content are an error.
+    /// Creates a call like [`stream`](Self::stream) and merges the values of the items into one: strings, numbers and
+    /// lists are added, the last value of each member of an object wins, and blocks of content are an error.
     pub fn merged_stream<S, T>(
         arguments: Arguments<'a>,
         open: impl FnOnce(Arguments<'a>, &'a ToolContext) -> S + Send + 'a,
@@ -73,7 +73,7 @@ impl<'a> Prepared<'a> {
         Self::collected(arguments, open, |item| item.and_then(|item| Part::<Merged>::try_from(item.into())))
     }
 
-    /// A call that a stream answers, of whose items `part` makes parts of the result.
+    /// Creates a call from a stream; `part` converts its items to parts of the result.
     fn collected<S: Stream + Send + 'a, K: Together + 'a>(
         arguments: Arguments<'a>,
         open: impl FnOnce(Arguments<'a>, &'a ToolContext) -> S + Send + 'a,
@@ -84,7 +84,8 @@ impl<'a> Prepared<'a> {
         })
     }
 
-    /// The call of a function whose slots were filled from `arguments`, and which answers `answers`.
+    /// Creates the call of a function whose slots were filled from `arguments`, and which answers the checks
+    /// `answers`.
     pub(crate) fn function(arguments: Arguments<'a>, invocation: Boxed, answers: Checks) -> Self {
         Self::of(arguments, PreparedInvocation::Function(invocation, answers))
     }
@@ -94,14 +95,14 @@ impl<'a> Prepared<'a> {
         Self { arguments, invocation, confirmations: Vec::new(), permissions: Vec::new() }
     }
 
-    /// The same call, which requires a confirmation, whatever the tool itself answers. The tool's
-    /// [`Metadata`](crate::Metadata) has to claim it, by [`Confirmation`](crate::Confirmation).
+    /// Requires a confirmation of this call, in addition to the tool's own check. The tool's
+    /// [`Metadata`](crate::Metadata) must claim it by [`Confirmation`](crate::Confirmation).
     pub fn asking(self) -> Self {
         self.with_confirmation(|_| Ok(true))
     }
 
-    /// The same call, with an answer to [`wants_confirmation`](Self::wants_confirmation). Of several answers, a
-    /// `true` counts.
+    /// Adds a check for [`wants_confirmation`](Self::wants_confirmation). The call requires a confirmation if any
+    /// check returns `true`.
     pub fn with_confirmation(
         mut self,
         wants: impl Fn(&ToolContext) -> Result<bool, ToolError> + Send + 'a,
@@ -110,8 +111,7 @@ impl<'a> Prepared<'a> {
         self
     }
 
-    /// The same call, with an answer to [`permission`](Self::permission). Of several answers, the first that is not
-    /// [`Permission::Allow`] counts.
+    /// Adds a check for [`permission`](Self::permission). The first result other than [`Permission::Allow`] counts.
     pub fn with_permission(
         mut self,
         permission: impl Fn(&ToolContext) -> Result<Permission, ToolError> + Send + 'a,
@@ -120,14 +120,14 @@ impl<'a> Prepared<'a> {
         self
     }
 
-    /// The arguments, as they fit.
+    /// Returns the validated arguments.
     #[must_use]
     pub fn arguments(&self) -> &Arguments<'a> {
         &self.arguments
     }
 
-    /// Runs the call. Nothing happens until the future is polled, and dropping it cancels. The output
-    /// says what was corrected in the arguments.
+    /// Runs the call when the future is polled; dropping the future cancels the call. The output lists the
+    /// corrections of the arguments.
     pub fn run(self, cx: &'a ToolContext) -> BoxFuture<'a> {
         let Self { arguments, mut invocation, .. } = self;
         match invocation.take() {
@@ -139,18 +139,18 @@ impl<'a> Prepared<'a> {
                 let corrections = arguments.kept_corrections();
                 corrected(run(arguments, cx), corrections)
             }
-            // It is taken here alone.
+            // Only `run` takes the invocation, so it is always present.
             None => Box::pin(std::future::ready(Err(ToolError::cancelled()))),
         }
     }
 
-    /// Returns `true` if this call requires a confirmation, by the tool's answer from its typed arguments or by
-    /// that of a [wrapper](Self::with_confirmation); `None` if neither answers. A call of a tool that claims
-    /// [`Confirmation::Sometimes`](crate::Confirmation::Sometimes) must not run without an answer.
+    /// Returns `true` if this call requires a confirmation, by the tool's own check of the typed arguments or by a
+    /// check of a [wrapper](Self::with_confirmation); `None` if there is no check. A call of a tool that claims
+    /// [`Confirmation::Sometimes`](crate::Confirmation::Sometimes) must not run if this returns `None`.
     ///
     /// # Errors
     ///
-    /// If the question cannot be answered, for instance because a provided value is missing; the call must not run.
+    /// Returns an error if a check fails, for example because a provided value is missing; the call must not run.
     pub fn wants_confirmation(&self, cx: &ToolContext) -> Result<Option<bool>, ToolError> {
         let own = self.own(|answers| answers.confirmation, |call, asked| call.confirm(asked), cx)?;
         self.confirmations.iter().filter_map(Guarded::get).try_fold(own, |answer, wants| match answer {
@@ -159,12 +159,12 @@ impl<'a> Prepared<'a> {
         })
     }
 
-    /// Returns the answer of the tool's own permission check to this call; `None` if it has none. A call of a tool
-    /// that claims [`permission`](crate::Metadata::permission) must not run without an answer.
+    /// Returns the result of the tool's own permission check; `None` if it has none. A call of a tool that claims
+    /// [`permission`](crate::Metadata::permission) must not run if this returns `None`.
     ///
     /// # Errors
     ///
-    /// If the question cannot be answered; the call must not run.
+    /// Returns an error if a check fails; the call must not run.
     pub fn permission(&self, cx: &ToolContext) -> Result<Option<Permission>, ToolError> {
         let own = self.own(|answers| answers.permission, |call, asked| call.permission(asked), cx)?;
         self.permissions.iter().filter_map(Guarded::get).try_fold(own, |answer, permission| match answer {
@@ -173,7 +173,7 @@ impl<'a> Prepared<'a> {
         })
     }
 
-    /// The answer of a function's own attribute, if it has one.
+    /// Returns the result of the check in a function's own attribute, if it has one.
     fn own<T>(
         &self,
         answers: impl FnOnce(Checks) -> bool,
@@ -189,7 +189,7 @@ impl<'a> Prepared<'a> {
     }
 }
 
-/// As `running`, with what was corrected in the arguments beside its output.
+/// Adds the corrections of the arguments to the output of `running`.
 #[inline]
 pub(crate) fn corrected<'a>(running: BoxFuture<'a>, corrections: Corrections) -> BoxFuture<'a> {
     match corrections {

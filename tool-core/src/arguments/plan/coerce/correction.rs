@@ -16,7 +16,7 @@ use crate::{
 ///
 /// ```
 /// use serde_json::json;
-/// use tool_core::{Arguments, CorrectionRule, InputSchema, ToolDefinition, ToolName};
+/// use tool_runtime::{ToolDefinition, ToolName, schema::{Arguments, CorrectionRule, InputSchema}};
 ///
 /// let schema = InputSchema::new(json!({ "properties": { "days": { "type": "integer" } } }))?;
 /// let definition = ToolDefinition::new(ToolName::new("forecast")?, "Forecasts.", schema);
