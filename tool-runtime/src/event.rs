@@ -1,4 +1,13 @@
-//! What happens to calls, told while it happens.
+//! Events of tool calls, for user interfaces, logs and audits.
+//!
+//! - [`ToolEvent`] is one event of a call: its time, run, agent, call address and tool name, and its [`EventKind`]:
+//!   started, partial result, progress, log line, approval requested, finished, and others.
+//! - [`EventListener`] receives the events of an executor; [`Executor::subscribe`](crate::Executor::subscribe) creates
+//!   it.
+//! - [`Lagged`] reports events that a listener missed because its buffer was full.
+//!
+//! A [`CallStream`](crate::executor::CallStream) yields the events of a single batch. Hooks change calls; listeners
+//! only observe them and never delay them.
 
 mod receiver;
 mod wire;
@@ -12,14 +21,14 @@ use tool_core::{CallAddress, CallId, LogLine, Progress, ToolOutput};
 pub(crate) use self::receiver::Receiver;
 use crate::{ToolCall, ToolResult, millis, policy::ApprovalRequest};
 
-/// One thing that happened to a call: what all events have in common, and the [kind](Self::kind).
+/// An event of a call: the fields that all events have, and its [kind](Self::kind).
 ///
-/// A call that starts ends: after [`Started`](EventKind::Started) there is exactly one
-/// [`Finished`](EventKind::Finished), and nothing after that, except that the `Finished` of a call that is
-/// [pending](crate::call::Pending) with nothing to tell comes with its answer, and that
-/// [intermediate results](crate::Executor::update) of a long-running call may follow. A call that is left to the caller has one event,
-/// [`External`](EventKind::External); one that a hook does not let in has none. Values of parameters with `#[arg(secret)]`
-/// are in none of them.
+/// Each started call finishes: after [`Started`](EventKind::Started) there is exactly one
+/// [`Finished`](EventKind::Finished), and no event follows it, with two exceptions: the `Finished` of a
+/// [pending](crate::call::Pending) call without an interim result is sent with its answer, and [intermediate
+/// results](crate::Executor::update) of a long-running call may follow. A call that is left to the caller has one
+/// event, [`External`](EventKind::External); a call that a hook does not admit has none. Values of parameters with
+/// `#[arg(secret)]` are never included.
 ///
 /// # Examples
 ///
@@ -53,23 +62,23 @@ use crate::{ToolCall, ToolResult, millis, policy::ApprovalRequest};
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ToolEvent {
-    /// The time of the event; as JSON in milliseconds since the Unix epoch.
+    /// The time of the event; in JSON, milliseconds since the Unix epoch.
     #[serde(with = "millis")]
     pub time: SystemTime,
-    /// The id of the run in which it happened; `None` for a call without a run. A call that is resumed may have
-    /// [arrived](CallAddress::run) in another one.
+    /// The id of the run in which the event occurred; `None` for a call without a run. For a resumed call, it may
+    /// differ from the run in which the call [arrived](CallAddress::run).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run: Option<CallId>,
-    /// The agent of the run, where it has one. `None` for the answer to a call whose batch is over.
+    /// The agent of the run, if it has one; `None` for the answer to a call whose batch has ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub author: Option<Arc<str>>,
-    /// The address of the call, which tells calls of the same id apart.
+    /// The address of the call, which distinguishes calls of the same id.
     pub address: CallAddress,
     /// The name of the tool, as the model wrote it.
     pub name: Arc<str>,
-    /// The display name of the tool: its title, or else its name.
+    /// The display name of the tool: its title, or its name if it has no title.
     pub title: Arc<str>,
-    /// The kind of the event, with what only this kind has.
+    /// The kind of the event, with the data of this kind.
     #[serde(flatten)]
     pub kind: EventKind,
 }
@@ -79,21 +88,21 @@ pub struct ToolEvent {
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 #[non_exhaustive]
 pub enum EventKind {
-    /// The call is looked at.
+    /// The executor began to process the call.
     Started {
         /// The call; values of secret parameters are replaced.
         call: Arc<ToolCall>,
     },
-    /// The tool gave a partial result, for those who watch and never for the model.
+    /// The tool sent a partial result, for user interfaces and never for the model.
     Updated {
-        /// The number of the attempt that it belongs to, from 1.
+        /// The number of its attempt, from 1.
         attempt: u32,
         /// The partial result.
         update: ToolOutput,
     },
-    /// The tool reported how far it is.
+    /// The tool reported progress.
     Progress {
-        /// How far.
+        /// The progress.
         progress: Progress,
     },
     /// The tool wrote a line to its log.
@@ -101,21 +110,22 @@ pub enum EventKind {
         /// The line.
         line: Arc<LogLine>,
     },
-    /// Something happened to a call of a run [below](crate::ToolContext::child_run) this call. An event of a run two levels
-    /// below is a `Child` in a `Child`. Who listens to the executor of both runs hears of it in this form alone.
+    /// An event of a call in a run [below](crate::ToolContext::child_run) this call. An event of a run two levels below
+    /// is a `Child` in a `Child`. A listener of an executor that executes both runs receives the event in this form
+    /// only.
     Child {
         /// The event of the run below, with that run's id and agent.
         event: Arc<ToolEvent>,
     },
-    /// The call is left to the caller, who answers it by [`answer`](crate::Executor::submit_result).
+    /// The call is left to the caller, who answers it with [`submit_result`](crate::Executor::submit_result).
     External {
         /// The call; values of secret parameters are replaced.
         call: Arc<ToolCall>,
     },
-    /// A person is asked, or is to be asked. Where nobody answers at once, the call is open, for
-    /// [`resume`](crate::Executor::resume), from its [`Finished`](Self::Finished) on.
+    /// A person's approval is requested. If it is not answered at once, the call is open for
+    /// [`resume`](crate::Executor::resume) after its [`Finished`](Self::Finished).
     ApprovalRequested {
-        /// The question.
+        /// The request.
         request: Arc<ApprovalRequest>,
     },
     /// The call was answered.
@@ -138,26 +148,26 @@ impl ToolEvent {
         &self.name
     }
 
-    /// Returns the display name of the tool: its title, or else its name as the model wrote it.
+    /// Returns the display name of the tool: its title, or the name that the model wrote if it has no title.
     #[must_use]
     pub fn title(&self) -> &str {
         &self.title
     }
 }
 
-/// Hears of all that an executor does, made by [`Executor::subscribe`](crate::Executor::subscribe).
+/// Receives all events of an executor. Created by [`Executor::subscribe`](crate::Executor::subscribe).
 ///
-/// A listener holds up nobody: it has a buffer, and one that falls behind by more than that is told
-/// how many events it missed.
+/// A listener never delays calls: its buffer is bounded, and a listener that falls behind receives [`Lagged`] with the
+/// number of missed events.
 #[derive(Debug)]
 pub struct EventListener {
     receiver: Receiver<ToolEvent>,
 }
 
-/// A listener was too slow for its buffer.
+/// Events were dropped because the listener was slower than its buffer allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lagged {
-    /// How many events it missed, the oldest of those it had not heard.
+    /// The number of missed events: the oldest ones that were not yet received.
     pub missed: u64,
 }
 
@@ -174,20 +184,21 @@ impl EventListener {
         Self { receiver: Receiver::new(receiver) }
     }
 
-    /// The next event; `None` once the executor is gone. May be dropped and asked again: nothing is lost.
+    /// Waits for the next event; `None` once the executor is dropped. Cancel safe: no event is lost if the future is
+    /// dropped.
     ///
     /// # Errors
     ///
-    /// If events were missed; those that follow are there.
+    /// Returns an error if events were missed; the following events are still received.
     pub async fn next(&mut self) -> Option<Result<ToolEvent, Lagged>> {
         self.receiver.next().await
     }
 
-    /// The next event that has happened already; `None` if there is none.
+    /// Returns the next event that has already occurred; `None` if there is none.
     ///
     /// # Errors
     ///
-    /// If events were missed; those that follow are there.
+    /// Returns an error if events were missed; the following events are still received.
     pub fn try_next(&mut self) -> Option<Result<ToolEvent, Lagged>> {
         self.receiver.try_next()
     }

@@ -1,4 +1,15 @@
-//! A call that a model asks for, its result, and its outcome in a batch.
+//! Tool calls, their results, and their outcomes in a batch.
+//!
+//! - [`ToolCall`] is one request of a model: an id, the name of a tool, and [arguments](tool_core::Arguments) as JSON
+//!   text. A [`Dialect`](crate::Dialect) reads calls from a provider's response. [`Incomplete`] marks a call that the
+//!   response cut off.
+//! - [`ToolResult`] is the answer to one call: an output or an error, with the number of attempts and the duration.
+//!   [`ResultStatus`] is its outcome as one word; hooks change a result by its setters or by [`ResultMessage`]s.
+//! - [`CallOutcome`] is the outcome of one call of a batch: finished, external, or [`Pending`] on an [`Operation`].
+//!   [`merged_actions`] combines the actions that the calls of a batch request.
+//! - [`CallAddress`] identifies one call among calls of the same [`CallId`], since models reuse ids.
+//!
+//! Calls, results and outcomes have a JSON form (`serde`), in which programs store and exchange them.
 
 mod outcome;
 mod replace;
@@ -22,7 +33,7 @@ pub use self::{
     status::ResultStatus,
 };
 
-/// One request of a model: a tool by its name, with arguments.
+/// A call of one tool, requested by a model: the name of the tool, and arguments.
 ///
 /// # Examples
 ///
@@ -31,36 +42,36 @@ pub use self::{
 ///
 /// let call = ToolCall::new("add", r#"{ "a": 2, "b": 3 }"#).with_id("call_1");
 /// assert_eq!(call.id.to_string(), "call_1");
-/// // Arguments may hold what nobody else should read.
+/// // The arguments may contain secrets.
 /// assert_eq!(format!("{call:?}"), r#"ToolCall { id: "call_1", name: "add", arguments: 18 bytes }"#);
 /// ```
 #[derive(Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ToolCall {
-    /// The id that the model gave the call, or a new one where it gave none.
+    /// The id that the model gave the call, or a generated one.
     pub id: CallId,
     /// The name of the tool, as the model wrote it.
     pub name: Arc<str>,
     /// The arguments, as the model wrote them.
     #[serde(serialize_with = "as_text")]
     pub arguments: Arguments<'static>,
-    /// What the caller sent along, outside the arguments; `traceparent` is read by the framework.
+    /// Metadata that the caller sent with the call, outside of its arguments; the framework reads `traceparent`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub meta: Option<Map<String, Value>>,
-    /// Documents that the caller sent along.
+    /// Documents that the caller sent with the call.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub resources: Vec<Resource>,
-    /// The mark of a call that was cut off; absent in a call that is complete.
+    /// The mark of a call that was cut off; `None` for a complete call.
     ///
-    /// An executor answers a marked call with [`ErrorKind::Incomplete`] and runs nothing. A program that calls
-    /// a [`Registry`](crate::Registry) with the arguments of a call asks [`completed`](Self::completed) first.
+    /// An executor answers a marked call with [`ErrorKind::Incomplete`] and does not run it. A program that passes the
+    /// arguments of a call to a [`Registry`](crate::Registry) itself checks [`completed`](Self::completed) first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub incomplete: Option<Incomplete>,
 }
 
 impl ToolCall {
-    /// A call of the tool `name`, with a new id.
+    /// Creates a call of the tool `name`, with a generated id.
     pub fn new(name: impl Into<Arc<str>>, arguments: impl Into<Arguments<'static>>) -> Self {
         Self {
             id: CallId::generate(),
@@ -72,7 +83,7 @@ impl ToolCall {
         }
     }
 
-    /// Sets the id that the model gave the call; an empty one is none.
+    /// Sets the id that the model gave the call. Default: a generated id, which an empty `id` leaves unchanged.
     #[must_use]
     pub fn with_id(mut self, id: impl Into<String>) -> Self {
         let id = id.into();
@@ -82,21 +93,21 @@ impl ToolCall {
         self
     }
 
-    /// Sets what the caller sent along with the call.
+    /// Sets the metadata that the caller sent with the call. Default: none.
     #[must_use]
     pub fn with_meta(mut self, meta: Map<String, Value>) -> Self {
         self.meta = Some(meta);
         self
     }
 
-    /// Sets the documents that the caller sent along with the call.
+    /// Sets the documents that the caller sent with the call. Default: none.
     #[must_use]
     pub fn with_resources(mut self, resources: Vec<Resource>) -> Self {
         self.resources = resources;
         self
     }
 
-    /// Marks the call as cut off.
+    /// Marks the call as cut off. Default: complete.
     #[must_use]
     pub fn with_incomplete(mut self, incomplete: Incomplete) -> Self {
         self.incomplete = Some(incomplete);
@@ -107,8 +118,8 @@ impl ToolCall {
     ///
     /// # Errors
     ///
-    /// If it is [marked](Self::incomplete): the error of kind [`Incomplete`](ErrorKind::Incomplete) that
-    /// answers the call.
+    /// Returns an error of kind [`Incomplete`](ErrorKind::Incomplete), which answers the call, if the call is
+    /// [marked](Self::incomplete).
     pub fn completed(&self) -> Result<(), ToolError> {
         match &self.incomplete {
             None => Ok(()),
@@ -117,7 +128,7 @@ impl ToolCall {
     }
 }
 
-/// Without the arguments: there may be a secret among them, and only the tool knows.
+/// Omits the arguments: they may contain secrets, which only the definition of the tool identifies.
 impl fmt::Debug for ToolCall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut debug = f.debug_struct("ToolCall");
@@ -132,7 +143,7 @@ impl fmt::Debug for ToolCall {
     }
 }
 
-/// The mark of a call that was cut off: the response that holds it ended before the model had finished it.
+/// The mark of a call that was cut off: the response ended before the model had completed the call.
 ///
 /// # Examples
 ///
@@ -149,26 +160,26 @@ impl fmt::Debug for ToolCall {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Incomplete {
-    /// The stop reason, as the provider wrote it; absent where the response ended without one.
+    /// The stop reason, as the provider wrote it; `None` if the response ended without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Arc<str>>,
 }
 
 impl Incomplete {
-    /// The mark for a response that ended with the stop reason `reason`.
+    /// Creates the mark for a response that ended with the stop reason `reason`.
     pub fn new(reason: impl Into<Arc<str>>) -> Self {
         Self { reason: Some(reason.into()) }
     }
 
-    /// The mark for a response that ended without a stop reason.
+    /// Creates the mark for a response that ended without a stop reason.
     #[must_use]
     pub fn without_reason() -> Self {
         Self { reason: None }
     }
 
-    /// The answer to a marked call.
+    /// Returns the answer to a marked call.
     fn error(&self) -> ToolError {
-        /// The most characters of a stop reason that the answer repeats.
+        /// The maximum number of characters of a stop reason that the answer repeats.
         const LONGEST: usize = 64;
         let plain = |reason: &Arc<str>| -> String {
             let is_plain = |letter: &char| letter.is_ascii_graphic() && *letter != '`';

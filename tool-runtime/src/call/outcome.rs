@@ -6,44 +6,45 @@ use tool_core::{Actions, CallAddress, CallId};
 use super::{ToolCall, ToolResult, wire::PendingWire};
 use crate::policy::ApprovalRequest;
 
-/// What became of one call of a batch.
+/// The outcome of one call of a batch.
 #[derive(Debug, Clone)]
 pub enum CallOutcome {
-    /// It was answered.
+    /// The call was answered.
     Finished(ToolResult),
-    /// It is left to the caller, who answers by [`Executor::submit_result`](crate::Executor::submit_result) to this address.
+    /// The call is left to the caller, who answers it with [`Executor::submit_result`](crate::Executor::submit_result)
+    /// under this address.
     External(ToolCall, CallAddress),
-    /// Its answer is still to come.
+    /// The call has no final result yet.
     Pending(Pending),
 }
 
-/// A call whose answer is still to come.
+/// A call without its final result.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", from = "PendingWire")]
 pub struct Pending {
     /// The call.
     pub call: ToolCall,
-    /// The address of the call, by which it is answered.
+    /// The address under which the call is answered.
     pub address: CallAddress,
     /// The operation that the call waits for.
     pub operation: Operation,
-    /// The interim result for the model, such as that an approval is required; `None` if there is none yet.
+    /// The interim result for the model, such as that an approval is required; `None` if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result: Option<ToolResult>,
 }
 
-/// What a pending call waits for.
+/// The operation that a pending call waits for.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Operation {
-    /// For what the tool started, under the id that the tool gave it; `None` where it gave none.
+    /// Work that the tool started and that continues after the batch, with the id that the tool gave it, if any.
     LongRunning(Option<String>),
-    /// For a person, who was asked this.
+    /// A person's answer to this request.
     Confirmation(Box<ApprovalRequest>),
 }
 
 impl CallOutcome {
-    /// The id of the call.
+    /// Returns the id of the call.
     #[must_use]
     pub fn id(&self) -> &CallId {
         match self {
@@ -53,7 +54,7 @@ impl CallOutcome {
         }
     }
 
-    /// The name of the tool, as the model wrote it.
+    /// Returns the name of the tool, as the model wrote it.
     #[must_use]
     pub fn name(&self) -> &str {
         match self {
@@ -63,7 +64,7 @@ impl CallOutcome {
         }
     }
 
-    /// The address by which the call is answered; `None` where it is finished.
+    /// Returns the address under which the call is answered; `None` if the call is finished.
     #[must_use]
     pub fn address(&self) -> Option<&CallAddress> {
         match self {
@@ -73,7 +74,7 @@ impl CallOutcome {
         }
     }
 
-    /// What the model is told now: at most one result for each call.
+    /// Returns the result for the model: final, interim, or `None` if there is none yet.
     #[must_use]
     pub fn result(&self) -> Option<&ToolResult> {
         match self {
@@ -83,17 +84,20 @@ impl CallOutcome {
         }
     }
 
-    /// Whether the answer is there.
+    /// Returns `true` if the call has its final result.
     #[must_use]
     pub fn is_finished(&self) -> bool {
         matches!(self, Self::Finished(_))
     }
 }
 
-/// Merges the actions that the calls of a batch ask of their run: states and artifacts in the order of the calls, so
-/// that the later call wins; [`terminate`](Actions::terminate) only where every call asks for it. A call that failed asks
-/// for nothing. The loop of a program looks at it after each batch, and ends where it asks for that: an executor applies
-/// the changes of [`State`](crate::State) itself, and no other action.
+/// Merges the actions that the calls of a batch request.
+///
+/// State changes and artifacts are merged in the order of the calls, so that the later call wins;
+/// [`terminate`](Actions::terminate) is set only if every call requests it. A failed call requests no actions.
+///
+/// A program's agent loop calls this function after each batch, and ends the run if `terminate` is set: an executor
+/// applies changes of [`State`](crate::State) itself, and no other action.
 ///
 /// # Examples
 ///

@@ -5,7 +5,7 @@ use tool_core::{CallId, Content, ToolOutput};
 
 use super::ToolResult;
 
-/// What a [`Hook::after`](crate::hook::Hook::after) may set, each by itself: all else stays as it is.
+/// Setters for a [`Hook::after`](crate::hook::Hook::after). Each changes one part of the result and keeps the others.
 ///
 /// # Examples
 ///
@@ -21,8 +21,8 @@ use super::ToolResult;
 /// assert_eq!(result.details(), Some(&json!({ "code": 404 })));
 /// ```
 impl ToolResult {
-    /// Sets the content that the model reads. Of an error, the texts are its [feedback](tool_core::ToolError::feedback).
-    /// A value that the old content was made of goes with it.
+    /// Sets the content for the model. For an error, the texts become its [feedback](tool_core::ToolError::feedback). A
+    /// structured value from which the old content was derived is removed with it.
     pub fn set_content(&mut self, content: Vec<Content>) {
         match &mut self.outcome {
             Ok(output) => output.set_content(content),
@@ -35,7 +35,7 @@ impl ToolResult {
         }
     }
 
-    /// Sets the details for user interfaces and logs, or takes them away.
+    /// Sets the details for user interfaces and logs; `None` removes them.
     pub fn set_details(&mut self, details: Option<Value>) {
         match &mut self.outcome {
             Ok(output) => output.set_details(details),
@@ -43,9 +43,8 @@ impl ToolResult {
         }
     }
 
-    /// Sets whether the call failed; content and details stay. A success becomes an output that
-    /// [tells of a failure](ToolOutput::is_failure), which asks nothing of the run; an error becomes an output with its
-    /// content.
+    /// Sets the failure flag; content and details are kept. A success becomes an output that [reports a
+    /// failure](ToolOutput::is_failure) and requests no actions; an error becomes an output with its content.
     pub fn set_is_error(&mut self, is_error: bool) {
         match &mut self.outcome {
             Ok(output) => output.set_failure(is_error),
@@ -59,8 +58,8 @@ impl ToolResult {
         }
     }
 
-    /// Sets whether the result asks for the end of the run ([`Actions::terminate`](tool_core::Actions::terminate)). A call
-    /// that failed never does.
+    /// Sets or clears the request to end the run ([`Actions::terminate`](tool_core::Actions::terminate)). Has no effect
+    /// on a failed call.
     pub fn set_terminate(&mut self, terminate: bool) {
         if let Ok(output) = &mut self.outcome {
             let mut actions = output.actions().cloned().unwrap_or_default();
@@ -71,9 +70,11 @@ impl ToolResult {
         }
     }
 
-    /// Puts `messages` in the place of the message by which a model is given the result, and returns `true`. One of them
-    /// has to answer the call: where none does, or one answers another call, nothing is changed. What answers the call
-    /// becomes the [content](Self::set_content); messages of the user [follow](Self::follow_ups) the results of the batch.
+    /// Replaces the message that carries the result with `messages`; returns `true` if it did.
+    ///
+    /// At least one message must answer this call. If none does, or one answers another call, nothing is changed and
+    /// `false` is returned. The answers become the [content](Self::set_content); the user messages become
+    /// [follow-ups](Self::follow_ups) after the results of the batch.
     ///
     /// # Examples
     ///
@@ -107,15 +108,15 @@ impl ToolResult {
         true
     }
 
-    /// Returns the messages that follow the results of the batch in the name of the user; none, unless a hook
-    /// [set](Self::replace_by) some.
+    /// Returns the user messages that follow the results of the batch; empty unless a hook [set](Self::replace_by)
+    /// some.
     #[must_use]
     pub fn follow_ups(&self) -> &[Vec<Content>] {
         self.follow_ups.as_deref().map_or(&[], |messages| &messages.0)
     }
 }
 
-/// The messages of the user that follow the results of a batch, of which there is at least one.
+/// The user messages that follow the results of a batch; at least one.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct FollowUps(Vec<Vec<Content>>);
 
@@ -125,7 +126,7 @@ impl FollowUps {
     }
 }
 
-/// One of the messages that stand for a result: see [`ToolResult::replace_by`].
+/// A message that replaces a result: see [`ToolResult::replace_by`].
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum ResultMessage {
@@ -136,7 +137,7 @@ pub enum ResultMessage {
         /// The content.
         content: Vec<Content>,
     },
-    /// A message of the user.
+    /// A user message.
     User {
         /// The content.
         content: Vec<Content>,
@@ -144,12 +145,12 @@ pub enum ResultMessage {
 }
 
 impl ResultMessage {
-    /// The answer to the call `id`.
+    /// Creates the answer to the call `id`.
     pub fn answer(id: impl Into<CallId>, content: impl IntoIterator<Item = Content>) -> Self {
         Self::Answer { id: id.into(), content: content.into_iter().collect() }
     }
 
-    /// A message of the user.
+    /// Creates a user message.
     pub fn user(content: impl IntoIterator<Item = Content>) -> Self {
         Self::User { content: content.into_iter().collect() }
     }

@@ -20,21 +20,21 @@ pub struct ToolResult {
     pub id: CallId,
     /// The name of the tool, as the model wrote it.
     pub name: Arc<str>,
-    /// What the tool gave, or why there is nothing.
+    /// The output of the tool, or the error.
     pub outcome: Result<ToolOutput, ToolError>,
-    /// How often the tool was run: 0 where it was not.
+    /// The number of attempts; 0 if the tool was not run.
     pub attempts: u32,
-    /// When the answer was there.
+    /// The time at which the result was available.
     pub finished_at: SystemTime,
-    /// How long the tool ran, pauses between attempts included.
+    /// The running time of the tool, including pauses between attempts.
     pub duration: Duration,
-    /// The messages that follow the results of the batch, in the name of the user. In a box, since a result is moved often
-    /// and hardly one has any.
+    /// The user messages that follow the results of the batch. Boxed, since results are moved often and few have any.
     pub(crate) follow_ups: Option<Box<FollowUps>>,
 }
 
 impl ToolResult {
-    /// The answer `outcome` to the call `id` of the tool `name`, which was not run.
+    /// Creates the answer `outcome` to the call `id` of the tool `name`. `attempts` and `duration` are 0; `finished_at`
+    /// is now.
     pub fn new(id: CallId, name: impl Into<Arc<str>>, outcome: Result<ToolOutput, ToolError>) -> Self {
         Self {
             id,
@@ -47,18 +47,18 @@ impl ToolResult {
         }
     }
 
-    /// Whether the call failed, or the tool told of a failure.
+    /// Returns `true` if the call failed, or if its output reports a failure.
     #[must_use]
     pub fn is_error(&self) -> bool {
         self.outcome.as_ref().map_or(true, ToolOutput::is_failure)
     }
 
-    /// The text that the model reads, with every provider: the texts of the [content](Self::content), one
-    /// below the other, or the [value](Self::structured) as JSON where there is no content.
+    /// Returns the text for the model, the same for every provider: the texts of the [content](Self::content),
+    /// separated by line breaks, or the [structured value](Self::structured) as JSON if there is no content.
     ///
-    /// A resource is its text below its URI, a link its name with its URI; a picture or a sound has no
-    /// text. Where a provider's results have no sign of failure, its dialect puts `Error: ` before the text
-    /// of one; for a file that a provider does not take, its dialect adds a note.
+    /// A resource contributes its text below its URI, and a link its name with its URI; images and audio have no text.
+    /// If the results of a provider have no failure flag, its dialect adds `Error: ` before the text of a failure; for
+    /// a file that a provider does not support, its dialect adds a note.
     #[must_use]
     pub fn text(&self) -> Cow<'_, str> {
         match &self.outcome {
@@ -67,7 +67,7 @@ impl ToolResult {
         }
     }
 
-    /// The content for the model: the text of an error comes before what the tool attached to it.
+    /// Returns the content for the model: for an error, its feedback, followed by the content that the tool attached.
     #[must_use]
     pub fn content(&self) -> Cow<'_, [Content]> {
         match &self.outcome {
@@ -79,8 +79,7 @@ impl ToolResult {
         }
     }
 
-    /// The tool's own words: what the model reads without what is put before an error, and with the texts
-    /// that an error brings.
+    /// Returns the text of the tool without the prefix of the error kind, followed by the texts that an error attaches.
     pub(crate) fn words(&self) -> Cow<'_, str> {
         match &self.outcome {
             Ok(output) => output.text(),
@@ -92,7 +91,7 @@ impl ToolResult {
         }
     }
 
-    /// Puts `words` in the place of the tool's own; of what is no text, `stays` picks what stays.
+    /// Replaces the text of the tool with `words`; other blocks of the content are kept if `stays` returns `true`.
     pub(crate) fn reword(&mut self, words: String, stays: impl Fn(&Content) -> bool) {
         let stays = |content: &[Content]| -> Vec<_> {
             content.iter().filter(|block| block.as_text().is_none() && stays(block)).cloned().collect()
@@ -110,8 +109,8 @@ impl ToolResult {
         }
     }
 
-    /// The result as a value, for programs. A call that was not permitted is
-    /// `{"status": "denied" or "approval_required", "tool", "reason"}`, without an empty reason.
+    /// Returns the structured value, for programs. For a call that was not permitted, it is `{"status": "denied" or
+    /// "approval_required", "tool", "reason"}`; an empty reason is omitted.
     #[must_use]
     pub fn structured(&self) -> Option<Value> {
         let error = match &self.outcome {
@@ -129,7 +128,7 @@ impl ToolResult {
         Some(value)
     }
 
-    /// Details for user interfaces and logs; never for a model.
+    /// Returns the details for user interfaces and logs; never sent to a model.
     #[must_use]
     pub fn details(&self) -> Option<&Value> {
         match &self.outcome {
@@ -138,20 +137,20 @@ impl ToolResult {
         }
     }
 
-    /// Returns what the tool sends along with the result, outside of it; never for a model.
+    /// Returns the metadata that the tool sends with the result; never sent to a model.
     #[must_use]
     pub fn meta(&self) -> Option<&Map<String, Value>> {
         self.outcome.as_ref().ok()?.meta()
     }
 
-    /// Returns the actions that the tool asks of the run. A call that failed asks for none, also where its
-    /// output [tells of a failure](ToolOutput::is_failure).
+    /// Returns the actions that the tool requests of the run; `None` for a failed call, including an output that
+    /// [reports a failure](ToolOutput::is_failure).
     #[must_use]
     pub fn actions(&self) -> Option<&Actions> {
         self.outcome.as_ref().ok().filter(|output| !output.is_failure())?.actions()
     }
 
-    /// What was corrected in the arguments before they fitted.
+    /// Returns the corrections that were made to the arguments before they were valid.
     #[must_use]
     pub fn corrections(&self) -> &[Correction] {
         self.outcome.as_ref().map_or(&[], ToolOutput::corrections)

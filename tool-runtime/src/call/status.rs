@@ -1,27 +1,27 @@
-//! The outcome of a call in one word, for programs.
+//! The outcome of a call as one word, for programs.
 
 use serde::{Deserialize, Serialize};
 use tool_core::ErrorKind;
 
 use super::ToolResult;
 
-/// The outcome of a call in one word: see [`ToolResult::status`].
+/// The outcome of a call as one word: see [`ToolResult::status`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ResultStatus {
-    /// The tool gave a result.
+    /// The tool returned a result.
     Success,
-    /// The call failed, was not permitted or did not fit, or the result tells of a failure.
+    /// The call failed, was not permitted, or had invalid arguments, or the output reports a failure.
     Failed,
-    /// The call was cancelled, or something else came first, so that it was not run.
+    /// The call was cancelled, or was skipped because of an earlier event.
     Cancelled,
-    /// The call took too long, or its run had no time left.
+    /// The call exceeded its time limit, or its run had no time left.
     Timeout,
 }
 
 impl ToolResult {
-    /// Returns the outcome in one word, for programs; [`code`](Self::code) says more.
+    /// Returns the outcome as one word, for programs; [`code`](Self::code) is more specific.
     ///
     /// # Examples
     ///
@@ -42,9 +42,9 @@ impl ToolResult {
         }
     }
 
-    /// Returns the code of a call that failed: the [name](ErrorKind::name) of the kind of its error, or `result` where
-    /// the tool gave a result that tells of a failure; `None` for a success. A tool that has a code of its own, such as the
-    /// exit code of a process, puts it into the [details](Self::details).
+    /// Returns the code of a failed call: the [name](ErrorKind::name) of its error kind, or `result` if the output of
+    /// the tool reports a failure; `None` for a success. A code of the tool's own, such as the exit code of a process,
+    /// belongs in the [details](Self::details).
     #[must_use]
     pub fn code(&self) -> Option<&'static str> {
         match &self.outcome {

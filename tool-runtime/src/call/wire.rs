@@ -15,19 +15,18 @@ use tool_core::{
 use super::{CallOutcome, Incomplete, Operation, Pending, ToolCall, ToolResult, replace::FollowUps};
 use crate::millis;
 
-/// Arguments that come as a JSON text, or as the object itself, whose text is kept as it is written where the format
-/// allows.
+/// Arguments given as a JSON text or as the object itself, whose text is kept unchanged where the format allows.
 #[derive(Default)]
 struct GivenArguments(Option<Arguments<'static>>);
 
 impl<'de> Deserialize<'de> for GivenArguments {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        // Asked for in this way, `serde_json` gives the text of a value; all else gives the value.
+        // `serde_json` gives the text of a value for a newtype of this name; other formats give the value.
         deserializer.deserialize_newtype_struct(RAW_VALUE, Given).map(|arguments| Self(Some(arguments)))
     }
 }
 
-/// How `serde_json` is asked for a `RawValue`.
+/// The name by which `serde_json` recognises a request for a `RawValue`.
 const RAW_VALUE: &str = "$serde_json::private::RawValue";
 
 struct Given;
@@ -55,7 +54,7 @@ impl<'de> Visitor<'de> for Given {
     }
 }
 
-/// A map that `serde_json` made of a raw value, as it asks for one.
+/// The map that `serde_json` deserializes as a raw value.
 struct RawAccess<A>(A);
 
 impl<'de, A: MapAccess<'de>> Deserializer<'de> for RawAccess<A> {
@@ -97,8 +96,8 @@ struct CallWire {
     incomplete: Option<Incomplete>,
 }
 
-/// An empty id, `null` or none is a new one. Arguments are a JSON text, or the value itself: then their text is kept,
-/// with all digits of their numbers, where the format is JSON.
+/// Generates an id if it is empty, `null` or absent. The arguments are a JSON text or the value itself; the text of a
+/// value is kept, with all digits of its numbers, if the format is JSON.
 impl<'de> Deserialize<'de> for ToolCall {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let CallWire { id, name, arguments, meta, resources, incomplete, .. } =
@@ -109,13 +108,13 @@ impl<'de> Deserialize<'de> for ToolCall {
     }
 }
 
-/// An empty id is none.
+/// Treats an empty id as absent.
 fn given_or_new(id: Option<String>) -> CallId {
     id.filter(|id| !id.is_empty()).map_or_else(CallId::generate, CallId::from)
 }
 
-/// As programs exchange and store it: what the model reads in `content`, the rest beside it. Times are in
-/// milliseconds; an error's sources are texts.
+/// The form in which programs exchange and store results: the model's part in `content`, the rest beside it. Times are
+/// in milliseconds; the sources of an error are texts.
 impl Serialize for ToolResult {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
@@ -201,8 +200,8 @@ struct ResultWire {
     finished_at_ms: i64,
 }
 
-/// What is absent has its default: `{"content":[]}` is an empty result, with a new id, of a tool without a name, which
-/// finished at the Unix epoch. With `isError`, and without an `error`, it is an output that tells of a failure.
+/// Absent members have defaults: `{"content":[]}` is an empty result with a generated id and an empty tool name that
+/// finished at the Unix epoch. With `isError` and without `error`, it is an output that reports a failure.
 impl<'de> Deserialize<'de> for ToolResult {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut wire = ResultWire::deserialize(deserializer)?;
@@ -222,9 +221,9 @@ impl<'de> Deserialize<'de> for ToolResult {
 impl ResultWire {
     fn output(self) -> ToolOutput {
         let mut output = match (self.content.as_slice(), self.structured) {
-            // A plain text is its own value.
+            // The structured value of a plain text is the text itself.
             ([Content::Text { text }], Some(Value::String(value))) if *text == value => value.into(),
-            // A block without one is what the tool made.
+            // A text without a structured value was written by the tool as content.
             ([Content::Text { .. }], None) => ToolOutput::new(self.content),
             (_, structured) => ToolOutput::of_wire(self.content, structured),
         };
@@ -310,7 +309,8 @@ impl From<PendingWire> for Pending {
     }
 }
 
-/// As `status` (`finished`, `external` or `pending`) with `result`, or with `call`, `address`, `operation` and `result`.
+/// Serialized as `status` (`finished`, `external` or `pending`) with `result`, or with `call`, `address`, `operation`
+/// and `result`.
 impl Serialize for CallOutcome {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let none = OutcomeRef {

@@ -1,4 +1,5 @@
-//! The receiving half of events, which holds up nobody: of an executor and of a toolbox.
+//! The receiving half of an event channel with a bounded buffer, used by executors and toolboxes. It never delays
+//! senders.
 
 use tokio::sync::broadcast::{
     self,
@@ -16,7 +17,8 @@ impl<T: Clone> Receiver<T> {
         Self(receiver)
     }
 
-    /// Waits for the next event; `None` once the sender is gone. May be dropped and asked again: nothing is lost.
+    /// Waits for the next event; `None` once the sender is dropped. Cancel safe: no event is lost if the future is
+    /// dropped.
     pub(crate) async fn next(&mut self) -> Option<Result<T, Lagged>> {
         match self.0.recv().await {
             Ok(event) => Some(Ok(event)),
@@ -25,7 +27,7 @@ impl<T: Clone> Receiver<T> {
         }
     }
 
-    /// Returns the next event that has happened already; `None` if there is none.
+    /// Returns the next event that has already occurred; `None` if there is none.
     pub(crate) fn try_next(&mut self) -> Option<Result<T, Lagged>> {
         match self.0.try_recv() {
             Ok(event) => Some(Ok(event)),

@@ -1,4 +1,4 @@
-//! Events as they are read again.
+//! Deserialization of events.
 
 use std::{sync::Arc, time::SystemTime};
 
@@ -8,7 +8,7 @@ use tool_core::{__private::FormatVersion, CallAddress, CallId, LogLine, Progress
 use super::{EventKind, ToolEvent};
 use crate::{ToolCall, ToolResult, millis, policy::ApprovalRequest};
 
-/// One list of members for all kinds: nothing is read ahead, so that numbers stay as they are.
+/// The members of all kinds in one struct: nothing is buffered by `serde`, so that numbers keep their spelling.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Wire {
@@ -58,7 +58,7 @@ enum Kind {
 
 impl<'de> Deserialize<'de> for ToolEvent {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        /// The member `name`, which this kind of event has.
+        /// Returns the required member `name` of this kind of event.
         fn needed<T, E: serde::de::Error>(member: Option<T>, name: &'static str) -> Result<T, E> {
             member.ok_or_else(|| E::missing_field(name))
         }

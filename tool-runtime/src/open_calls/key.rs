@@ -1,4 +1,4 @@
-//! The key of a program.
+//! The secret key of a program.
 
 use std::{
     fmt,
@@ -8,11 +8,11 @@ use std::{
 use hmac_sha256::HMAC;
 use tool_core::ContentHash;
 
-/// The secret key of a program, under which open calls are authenticated and secret arguments sealed.
+/// The secret key of a program, under which open calls are authenticated and secret arguments are encrypted.
 ///
-/// All processes that answer each other's calls have the same key, which comes from where they keep secrets: 32 random
-/// bytes. Keys for each purpose are derived from it. After a rotation, the key before it is
-/// [still accepted](Self::with_previous) for calls that were opened under it.
+/// All processes that answer each other's calls need the same key: 32 random bytes from their secret store. A separate
+/// key is derived for each purpose. After a rotation, the [previous key](Self::with_previous) remains valid for calls
+/// that were opened under it.
 ///
 /// # Examples
 ///
@@ -30,20 +30,20 @@ pub struct ProgramKey {
 }
 
 impl ProgramKey {
-    /// The key of these bytes, which nobody else knows.
+    /// Creates a key of these bytes, which must be random and secret.
     #[must_use]
     pub fn new(key: [u8; 32]) -> Self {
         Self { current: key, previous: Vec::new() }
     }
 
-    /// Accepts what was written under `key`, too. New calls are written under the key of [`new`](Self::new).
+    /// Also accepts records written under `key`. New records are written under the key given to [`new`](Self::new).
     #[must_use]
     pub fn with_previous(mut self, key: [u8; 32]) -> Self {
         self.previous.push(key);
         self
     }
 
-    /// A key that nobody knows, for what stays in this process.
+    /// Generates a random key, for records that stay in this process.
     pub(crate) fn of_process() -> Self {
         let mut key = [0; 32];
         for (at, part) in key.chunks_mut(8).enumerate() {
@@ -52,25 +52,25 @@ impl ProgramKey {
         Self::new(key)
     }
 
-    /// The authentication code of `message`.
+    /// Returns the authentication code of `message`.
     pub(crate) fn sign(&self, message: &Message) -> ContentHash {
         let code: [u8; 32] = HMAC::mac(&message.text, derived(&self.current, message.purpose));
         code.into()
     }
 
-    /// Returns `true` if `code` is that of `message`, under any of the keys.
+    /// Returns `true` if `code` authenticates `message` under any of the keys.
     pub(crate) fn is_of(&self, code: ContentHash, message: &Message) -> bool {
         let code: [u8; 32] = code.into();
         self.all().any(|key| HMAC::verify(&message.text, derived(key, message.purpose), &code))
     }
 
-    /// The key for `purpose`, with which something new is made.
+    /// Derives the key for `purpose` under which new data is written.
     #[cfg(feature = "sealed-calls")]
     pub(super) fn current_for(&self, purpose: &str) -> [u8; 32] {
         derived(&self.current, purpose)
     }
 
-    /// The keys for `purpose`, with which something may have been made.
+    /// Derives the keys for `purpose` under which existing data may have been written.
     #[cfg(feature = "sealed-calls")]
     pub(super) fn all_for(&self, purpose: &str) -> impl Iterator<Item = [u8; 32]> {
         self.all().map(move |key| derived(key, purpose))
@@ -81,19 +81,19 @@ impl ProgramKey {
     }
 }
 
-/// The key for one purpose.
+/// Derives the key for one purpose.
 fn derived(key: &[u8; 32], purpose: &str) -> [u8; 32] {
     HMAC::mac(purpose, key)
 }
 
-/// Without the key.
+/// Omits the key.
 impl fmt::Debug for ProgramKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("ProgramKey(..)")
     }
 }
 
-/// A text to be authenticated: fields, each with its length before it, so that no two lists of fields are written alike.
+/// A text to authenticate: fields, each preceded by its length, so that different lists of fields have different texts.
 pub(crate) struct Message {
     purpose: &'static str,
     text: Vec<u8>,
@@ -114,7 +114,7 @@ impl Message {
         self.field(&<[u8; 32]>::from(hash))
     }
 
-    /// A field that may be absent, which differs from an empty one.
+    /// Adds a field that may be absent, which differs from an empty one.
     pub(crate) fn optional(mut self, field: Option<&[u8]>) -> Self {
         self.text.push(field.is_some().into());
         match field {

@@ -1,4 +1,4 @@
-//! Open calls in memory.
+//! The in-memory store of open calls.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -10,10 +10,9 @@ use tool_core::{CallAddress, CallId};
 
 use super::{OpenCallStore, OpenFilter, OpenRecord, OpenStoreError};
 
-/// A store of open calls in the memory of the process; what executors use where they are given none.
+/// An in-memory store of open calls; the default store of an executor.
 ///
-/// It holds at most [10 000](Self::MOST) calls if nothing else is said. Calls that have expired are removed when their
-/// room is needed.
+/// Holds at most [10,000](Self::MOST) calls by default. Expired calls are removed when space is needed.
 #[derive(Debug)]
 pub struct MemoryOpenCalls {
     records: Mutex<Records>,
@@ -23,28 +22,28 @@ pub struct MemoryOpenCalls {
 #[derive(Debug, Default)]
 struct Records {
     all: HashMap<CallAddress, OpenRecord>,
-    /// The addresses of each id, since most answers come by an id.
+    /// The addresses of each call id, since most answers are looked up by id.
     by_id: HashMap<CallId, BTreeSet<(Option<String>, u64)>>,
 }
 
 impl MemoryOpenCalls {
-    /// The number of calls that a store holds if nothing else is said.
+    /// The default maximum number of calls.
     pub const MOST: usize = 10_000;
 
-    /// An empty store.
+    /// Creates an empty store.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Sets the number of calls that are kept; a call for which there is no room is answered with an error.
+    /// Sets the maximum number of calls; a call beyond it is answered with an error. Default: [`MOST`](Self::MOST).
     #[must_use]
     pub fn at_most(mut self, calls: usize) -> Self {
         self.most = calls;
         self
     }
 
-    // No user code runs under the lock, and every change is done in full before the next one.
+    // A poisoned lock can be recovered: no user code runs under it, and every change is completed before the next one.
     fn lock(&self) -> MutexGuard<'_, Records> {
         self.records.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -127,7 +126,7 @@ impl Records {
     }
 }
 
-/// The rest of an address, beside its id.
+/// Returns the parts of an address other than its id.
 fn place(address: &CallAddress) -> (Option<String>, u64) {
     (address.run.as_ref().map(ToString::to_string), address.serial)
 }

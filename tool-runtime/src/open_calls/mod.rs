@@ -1,9 +1,20 @@
-//! Open calls: where calls without their final result are kept until they are answered.
+//! Storage of open calls: calls without a final result, kept until they are answered.
 //!
-//! A call is open while it is left to the caller, goes on after its batch, or waits for a person. The executor writes a
-//! record of it to an [`OpenCallStore`] and removes the record when the call is answered, at most once. A store sees
-//! nothing but records: their bodies are texts that only executors read, and each carries a message authentication code
-//! under the key of the program.
+//! A call is open while it is left to the caller, continues after its batch, or waits for a person's approval. The
+//! executor writes a record of it to a store, and removes the record when the call is answered, at most once.
+//!
+//! - [`OpenCallStore`] is the trait of a store, and [`SharedOpenCalls`] a handle to a store of any type, which several
+//!   executors can share.
+//! - [`MemoryOpenCalls`] keeps calls in memory, and is the default of an executor.
+//! - [`OpenRecord`] is the stored form of a call, and [`OpenKind`] the kind of answer that it waits for; [`OpenFilter`]
+//!   selects records by run and id, and [`OpenStoreError`] is the error of a store.
+//! - [`ProgramKey`] is the secret key under which records are authenticated and secret arguments are encrypted.
+//! - [`OpenCall`] is an open call as an executor lists it; [`CallRef`] refers to one by its address or id, and
+//!   [`OpenCallError`] reports why an open call cannot be answered.
+//!
+//! Stores treat records as opaque: only executors read their bodies, and each record carries a message authentication
+//! code under the key of the program. [`ExecutorBuilder::open_calls`](crate::executor::ExecutorBuilder::open_calls)
+//! sets the store of an executor.
 
 mod key;
 mod memory;
@@ -30,15 +41,16 @@ pub use crate::executor::open::{CallRef, OpenCall, OpenCallError};
 
 /// A store of open calls. Methods can be written as `async fn`.
 ///
-/// A store keeps records as they are, and decides nothing about them: executors verify each one that they read, so that
-/// a record that was altered is refused. What a store must guarantee is that of all calls of [`consume`](Self::consume)
-/// with one record, in any process, at most one returns `true`. In SQL that is `DELETE .. WHERE address = ? AND tag = ?`
-/// with a look at the number of rows; in a folder, a `rename` of the file, whose tag is compared afterwards.
+/// A store keeps records unchanged and does not interpret them: executors verify each record that they read, and refuse
+/// an altered one. The one guarantee that a store must provide is at-most-once consumption: of all calls of
+/// [`consume`](Self::consume) with one record, in any process, at most one returns `true`. In SQL this is `DELETE ..
+/// WHERE address = ? AND tag = ?` and a check of the number of affected rows; in a directory, a `rename` of the file,
+/// followed by a comparison of its tag.
 ///
-/// An address contains an id that a model has chosen, so that it is never a part of a path; the
-/// [hash](crate::definition::ContentHash::of) of an address is a name for a file.
+/// An address contains an id chosen by a model. Never use it as part of a path; use the
+/// [hash](crate::definition::ContentHash::of) of the address as a file name.
 ///
-/// A store that brings a consumed record back, such as one that is restored from a backup, lets the call run again.
+/// A store that restores a consumed record, for example from a backup, allows the call to run again.
 ///
 /// # Examples
 ///
@@ -91,7 +103,7 @@ pub use crate::executor::open::{CallRef, OpenCall, OpenCallError};
 /// }
 /// ```
 pub trait OpenCallStore: Send + Sync {
-    /// Returns `true` if records are there when the process has ended, or are read by another one. Such a store needs
+    /// Returns `true` if records persist after the process ends, or are read by other processes. Such a store requires
     /// a [program key](crate::executor::ExecutorBuilder::program_key). Default: `true`.
     fn outlives_process(&self) -> bool {
         true
@@ -101,16 +113,17 @@ pub trait OpenCallStore: Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`Exists`](OpenStoreError::Exists) if there is a record of its address; [`Full`](OpenStoreError::Full) if there
-    /// is no room for it. Then the call is answered with an error, and is not open.
+    /// Returns [`Exists`](OpenStoreError::Exists) if there is a record of its address, and
+    /// [`Full`](OpenStoreError::Full) if there is no space for it. On any error, the call is answered with an error and
+    /// is not open.
     fn put(&self, record: OpenRecord) -> impl Future<Output = Result<(), OpenStoreError>> + Send;
 
-    /// Returns the record of `address`, as it was stored; `None` if there is none. A record that has
-    /// [expired](OpenRecord::expires_at) may be returned or not: if it is, the answer is refused with the reason.
+    /// Returns the record of `address`, unchanged; `None` if there is none. An [expired](OpenRecord::expires_at) record
+    /// may be returned or omitted: the executor refuses an answer to it.
     ///
     /// # Errors
     ///
-    /// If the store could not be read.
+    /// Returns an error if the store could not be read.
     fn get(
         &self,
         address: &CallAddress,
@@ -120,33 +133,34 @@ pub trait OpenCallStore: Send + Sync {
     ///
     /// # Errors
     ///
-    /// If the store could not be read.
+    /// Returns an error if the store could not be read.
     fn list(
         &self,
         filter: &OpenFilter,
     ) -> impl Future<Output = Result<Vec<OpenRecord>, OpenStoreError>> + Send;
 
-    /// Removes the record of an address if it is `record`, which its [`tag`](OpenRecord::tag) says; returns `true` if
-    /// this call removed it. Of several calls at once, in any process, at most one returns `true`.
+    /// Removes the stored record of an address if its [`tag`](OpenRecord::tag) equals the tag of `record`; returns
+    /// `true` if this call removed it. Of several concurrent calls, in any process, at most one returns `true`.
     ///
     /// # Errors
     ///
+    /// Returns an error if it is not known whether the record was removed; then the call is not run.
     /// If it is not known whether the record was removed; the call is not run then.
     fn consume(&self, record: &OpenRecord) -> impl Future<Output = Result<bool, OpenStoreError>> + Send;
 }
 
-/// The records that a store is asked for. Default: all.
+/// A filter of records. Default: all records.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OpenFilter {
-    /// Those of one run.
+    /// Admits only records of this run. Default: all runs.
     pub run: Option<CallId>,
-    /// Those of one call id.
+    /// Admits only records of this call id. Default: all ids.
     pub call_id: Option<CallId>,
 }
 
 impl OpenFilter {
-    /// Returns `true` if the record of `address` is asked for.
+    /// Returns `true` if the filter admits the record of `address`.
     #[must_use]
     pub fn admits(&self, address: &CallAddress) -> bool {
         self.run.as_ref().is_none_or(|run| address.run.as_ref() == Some(run))
@@ -154,18 +168,18 @@ impl OpenFilter {
     }
 }
 
-/// A reason for which a store did not do what it was asked for.
+/// An error of an [`OpenCallStore`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OpenStoreError {
-    /// There is a record of this address already.
+    /// A record of this address exists already.
     Exists,
-    /// There are as many records as the store holds.
+    /// The store holds its maximum number of records.
     Full {
-        /// The number of records that the store holds.
+        /// The maximum number of records.
         most: usize,
     },
-    /// Anything else, such as a connection that was lost.
+    /// Any other failure, such as a lost connection.
     Failed(String),
 }
 

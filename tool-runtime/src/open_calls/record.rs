@@ -12,29 +12,30 @@ use crate::{ToolCall, millis, policy::ApprovalRequest};
 
 /// The stored form of an open call.
 ///
-/// A store writes the whole record, as JSON or in columns, and gives it back as it was. Its body is a text that only
-/// executors read; the values of secret parameters are in it sealed or not at all. The [`tag`](Self::tag)
-/// authenticates all fields, so that a record that was altered is refused.
+/// A store writes the whole record, as JSON or in columns, and returns it unchanged. Only executors read its body, in
+/// which the values of secret parameters are encrypted or absent. The [`tag`](Self::tag) authenticates all fields: an
+/// altered record is refused.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", from = "Wire")]
 #[non_exhaustive]
 pub struct OpenRecord {
-    /// The address of the call, which no other record has.
+    /// The address of the call, unique among records.
     pub address: CallAddress,
     /// The kind of answer that the call waits for.
     pub kind: OpenKind,
-    /// The time at which the call was opened; as JSON in milliseconds since the Unix epoch.
+    /// The time at which the call was opened; in JSON, milliseconds since the Unix epoch.
     #[serde(rename = "openedAtMs", with = "millis")]
     pub opened_at: SystemTime,
-    /// The time from which answers are refused, if there is one; as JSON in milliseconds since the Unix epoch. A store
-    /// may remove the record then.
+    /// The time from which answers are refused, if any; in JSON, milliseconds since the Unix epoch. A store may remove
+    /// the record from then on.
     #[serde(rename = "expiresAtMs", with = "millis::option", skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<SystemTime>,
-    /// The call, as JSON that only executors read.
+    /// The call, as JSON for executors only.
     pub body: String,
-    /// The message authentication code of all other fields. It names this record among all that ever had its address.
+    /// The message authentication code of all other fields. It distinguishes this record from earlier records of its
+    /// address.
     pub tag: ContentHash,
-    /// Secret arguments that do not leave the process.
+    /// Secret arguments, which do not leave the process.
     #[serde(skip)]
     local: Option<Arc<str>>,
 }
@@ -44,11 +45,11 @@ pub struct OpenRecord {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub enum OpenKind {
-    /// The result, from the caller to whom the call was left.
+    /// The result, from the caller to which the call was left.
     External,
-    /// The result of what the tool has started.
+    /// The result of work that the tool started.
     LongRunning,
-    /// The answer of a person to a question about the call.
+    /// A person's answer to a question about the call.
     Confirmation,
 }
 
@@ -90,7 +91,8 @@ impl OpenRecord {
         self.expires_at.is_some_and(|end| end <= now)
     }
 
-    /// The record of `body`, authenticated under `key`. Secret arguments that are not sealed are kept beside it.
+    /// Creates the record of `body`, authenticated under `key`. Secret arguments that are not encrypted are kept
+    /// outside of it.
     pub(crate) fn new(
         key: &ProgramKey,
         (address, kind): (CallAddress, OpenKind),
@@ -99,7 +101,7 @@ impl OpenRecord {
         local: Option<Arc<str>>,
     ) -> Result<Self, String> {
         let body = serde_json::to_string(body).map_err(|error| error.to_string())?;
-        // What nests too deeply would be read by nobody.
+        // A body that nests too deeply could be written, but not read.
         serde_json::from_str::<Body>(&body).map_err(|error| error.to_string())?;
         let tag = ContentHash::from([0; 32]);
         let mut record = Self { address, kind, opened_at, expires_at, body, tag, local };
@@ -107,12 +109,12 @@ impl OpenRecord {
         Ok(record)
     }
 
-    /// Returns the body; `None` where the record was altered.
+    /// Returns the body; `None` if the record was altered.
     pub(crate) fn verified(&self, key: &ProgramKey) -> Option<Body> {
         key.is_of(self.tag, &self.message()).then(|| serde_json::from_str(&self.body).ok())?
     }
 
-    /// All that is authenticated.
+    /// Returns all fields that are authenticated.
     fn message(&self) -> Message {
         let Self { address, kind, opened_at, expires_at, body, tag: _, local: _ } = self;
         let time = |time: SystemTime| millis::of(time).to_le_bytes();
@@ -123,8 +125,8 @@ impl OpenRecord {
             .field(body.as_bytes())
     }
 
-    /// The arguments of the call as they came; `None` where they hold secrets that cannot be read: the tool is another
-    /// one by now, or they were kept by another process.
+    /// Returns the received arguments of the call; `None` if they contain secrets that cannot be read, since the tool
+    /// was replaced or another process kept them.
     pub(crate) fn arguments(
         &self,
         key: &ProgramKey,
@@ -145,7 +147,7 @@ impl OpenRecord {
     }
 }
 
-/// Without the body, in which words of people and models stand.
+/// Omits the body, which contains texts of people and models.
 impl fmt::Debug for OpenRecord {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("OpenRecord")
@@ -158,16 +160,16 @@ impl fmt::Debug for OpenRecord {
     }
 }
 
-/// An open call, as executors read it.
+/// An open call, as read by executors.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Body {
     /// The call; values of secret parameters are replaced.
     pub(crate) call: ToolCall,
-    /// The hash of the definition of its tool, where there is one.
+    /// The hash of the tool's definition, if there is a tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) definition: Option<ContentHash>,
-    /// The place of the arguments as they came, where there are secrets among them.
+    /// The place of the received arguments, if they contain secrets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) secret: Option<Secret>,
     /// The question.
@@ -176,7 +178,7 @@ pub(crate) struct Body {
     /// Earlier questions about the call, with their answers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) given: Vec<(Box<ApprovalRequest>, ConfirmationAnswer)>,
-    /// Whether the call has had its `Finished`; `None` where it has no events, or waits for a person.
+    /// `true` if `Finished` was sent for the call; `None` if the call has no events, or waits for a person.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) told: Option<bool>,
 }
@@ -185,14 +187,14 @@ pub(crate) struct Body {
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum Secret {
-    /// Beside the record, in this process.
+    /// Outside of the record, in this process.
     Local,
-    /// Here, encrypted.
+    /// In the record, encrypted.
     Sealed(Blob),
 }
 
 impl Secret {
-    /// `arguments`, encrypted for the call at `address` of the tool with the hash `definition`.
+    /// Encrypts `arguments` for the call at `address` of the tool with the hash `definition`.
     pub(crate) fn sealed(
         key: &ProgramKey,
         address: &CallAddress,
@@ -204,14 +206,14 @@ impl Secret {
     }
 }
 
-/// What secret arguments are sealed with: nothing but the same call of the same tool opens them.
+/// Returns the associated data of the encryption: only the same call of the same tool can decrypt the arguments.
 fn sealed_with(address: &CallAddress, definition: Option<ContentHash>) -> Vec<u8> {
     let definition = definition.map(<[u8; 32]>::from);
     let message = addressed(Message::new("tool-runtime open-call arguments 1"), address);
     message.optional(definition.as_ref().map(<[u8; 32]>::as_slice)).into_text()
 }
 
-/// `message`, with the fields of `address`.
+/// Adds the fields of `address` to `message`.
 pub(crate) fn addressed(message: Message, address: &CallAddress) -> Message {
     let CallAddress { run, call_id, serial } = address;
     let (run, call_id) = (run.as_ref().map(ToString::to_string), call_id.to_string());

@@ -1,16 +1,16 @@
-//! Secret arguments, encrypted for a store that outlives the process.
+//! Encryption of secret arguments for a store that outlives the process.
 
 use super::ProgramKey;
 
-/// The purpose of the key.
+/// The purpose for which the key is derived.
 #[cfg(feature = "sealed-calls")]
 const PURPOSE: &str = "tool-runtime open-call arguments 1";
 
-/// Encrypts `secret`, which can only be decrypted together with the same `about`.
+/// Encrypts `secret`; decryption requires the same `about`.
 ///
 /// # Errors
 ///
-/// A message, if there are no random numbers, or nothing here encrypts.
+/// Returns a message if no random numbers are available, or the feature `sealed-calls` is off.
 #[cfg(feature = "sealed-calls")]
 pub(super) fn seal(key: &ProgramKey, secret: &str, about: Vec<u8>) -> Result<Vec<u8>, String> {
     use chacha20poly1305::{
@@ -26,7 +26,7 @@ pub(super) fn seal(key: &ProgramKey, secret: &str, about: Vec<u8>) -> Result<Vec
     Ok([nonce.as_slice(), &text].concat())
 }
 
-/// Decrypts what [`seal`] made with the same `about`; `None` where it is anything else.
+/// Decrypts the output of [`seal`] with the same `about`; `None` for any other input.
 #[cfg(feature = "sealed-calls")]
 pub(super) fn unseal(key: &ProgramKey, sealed: &[u8], about: Vec<u8>) -> Option<String> {
     use chacha20poly1305::{

@@ -1,4 +1,4 @@
-//! A store that several executors share.
+//! A handle to a store, which several executors can share.
 
 use std::{
     fmt,
@@ -15,8 +15,8 @@ use crate::{
     panic_barrier::{Guarded, caught, guarded},
 };
 
-/// A handle to an [`OpenCallStore`] of any type; clones share the store. Executors that are given clones of one handle
-/// can answer each other's calls.
+/// A handle to an [`OpenCallStore`] of any type; clones share the store. Executors with clones of one handle can answer
+/// each other's calls.
 ///
 /// # Examples
 ///
@@ -37,17 +37,17 @@ pub struct SharedOpenCalls {
 struct Shared {
     store: Guarded<Box<dyn Erased>>,
     outlives_process: bool,
-    /// For a store that does not outlive the process, where the program has no key.
+    /// The key of a store that does not outlive the process, if the program has none.
     key: ProgramKey,
-    /// The serial of the next call.
+    /// The counter of calls.
     serials: Arc<AtomicU64>,
 }
 
 impl SharedOpenCalls {
-    /// A handle to `store`.
+    /// Creates a handle to `store`.
     #[must_use]
     pub fn new(store: impl OpenCallStore + 'static) -> Self {
-        // One that panics over it may outlive anything.
+        // A store that panics here is treated as one that outlives the process, which is the stricter case.
         let outlives_process = caught(|| store.outlives_process()).unwrap_or(true);
         let inner = Shared {
             store: Guarded::new(Box::new(store)),
@@ -62,7 +62,7 @@ impl SharedOpenCalls {
         Self::new(MemoryOpenCalls::new())
     }
 
-    /// Returns `true` if the records are there when the process has ended.
+    /// Returns `true` if the records persist after the process ends.
     #[must_use]
     pub fn outlives_process(&self) -> bool {
         self.inner.outlives_process
@@ -76,7 +76,7 @@ impl SharedOpenCalls {
         Arc::clone(&self.inner.serials)
     }
 
-    /// The store; `None` where it was taken, which it never is.
+    /// Returns the store. It is always present; only dropping takes it.
     fn store(&self) -> Result<&dyn Erased, OpenStoreError> {
         let gone = || OpenStoreError::Failed("the store is gone".to_owned());
         self.inner.store.get().map(|store| &**store).ok_or_else(gone)
@@ -103,10 +103,10 @@ impl SharedOpenCalls {
     }
 }
 
-/// Who panicked, where it was a store.
+/// The component named in the report of a panic.
 const WHO: &str = "the store of open calls";
 
-/// A panic of a store as one of its failures.
+/// Converts a panic of a store into a failure of the store.
 fn flat<T>(done: Result<Result<T, OpenStoreError>, ToolError>) -> Result<T, OpenStoreError> {
     done.unwrap_or_else(|panic| Err(OpenStoreError::Failed(panic.feedback())))
 }
@@ -124,14 +124,14 @@ impl<S: OpenCallStore + 'static> From<S> for SharedOpenCalls {
     }
 }
 
-/// A new counter of calls.
+/// Creates a counter of calls.
 pub(crate) fn serials() -> Arc<AtomicU64> {
     Arc::new(AtomicU64::new(first_serial(SystemTime::now())))
 }
 
-/// The first serial of a counter: the time in its upper digits, so that serials of later counters are larger, and random
-/// ones below, so that no two counters begin alike: an address that was given out before a restart is that of no call
-/// after it. All have at most 53 bits, which every reader of JSON keeps.
+/// Returns the first serial of a counter. Its upper digits are the time, so that later counters have larger serials;
+/// its lower digits are random, so that no two counters start equally and an address from before a restart never
+/// matches a later call. Serials have at most 53 bits, which every JSON reader preserves.
 fn first_serial(now: SystemTime) -> u64 {
     const RANDOM: u32 = 14;
     /// 2020-01-01 in milliseconds since the Unix epoch.
@@ -141,7 +141,7 @@ fn first_serial(now: SystemTime) -> u64 {
     (since & ((1 << 39) - 1)) << RANDOM | random
 }
 
-/// [`OpenCallStore`], without its types.
+/// The object-safe form of [`OpenCallStore`].
 trait Erased: Send + Sync {
     fn put(&self, record: OpenRecord) -> BoxFuture<'_, Result<(), OpenStoreError>>;
     fn get<'a>(

@@ -1,4 +1,4 @@
-//! Asking a person.
+//! Requests for approvals, and the answers to them.
 
 use std::{fmt, time::SystemTime};
 
@@ -8,35 +8,35 @@ use tool_core::{__private::FormatVersion, CallAddress, ConfirmationAnswer, Conte
 
 use crate::{ToolCall, millis};
 
-/// The name of the virtual call by which a front end is asked for a confirmation, where no other is
-/// chosen.
+/// The default name of the virtual call by which a front end is asked for a confirmation.
 pub const CONFIRMATION_CALL: &str = "request_confirmation";
 
-/// A call that a person should see before it runs.
+/// A call that requires an approval before it runs.
 ///
-/// An answer counts for this question only, once: about this call of this tool as it is defined now, with these
-/// arguments, for this cause, with this hint and payload.
+/// An answer is valid once, and for this request only: for this call of this tool as it is defined now, with these
+/// arguments, this cause, hint and payload.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", from = "Wire")]
 #[non_exhaustive]
 pub struct ApprovalRequest {
     /// The call as it would run; values of secret parameters are replaced.
     pub call: ToolCall,
-    /// The address of the call, by which it is answered later.
+    /// The address under which the call is answered later.
     pub address: CallAddress,
-    /// The question: that of the body, the reason of a permission or rule, or a generic one.
+    /// The question for the person: the hint given by the tool's body, the reason of a permission or rule, or a generic
+    /// text.
     pub hint: String,
-    /// The payload of the body's question, to be shown beside it; `null` for other causes.
+    /// The payload given by the tool's body, to be shown beside the question; `null` for other causes.
     #[serde(skip_serializing_if = "Value::is_null")]
     pub payload: Value,
-    /// The reason for which the call requires an approval.
+    /// The origin of the request.
     pub cause: ApprovalCause,
-    /// The time from which answers are refused, if there is one; as JSON in milliseconds since the Unix epoch.
+    /// The time from which answers are refused, if any; in JSON, milliseconds since the Unix epoch.
     #[serde(rename = "expiresAtMs", with = "millis::option", skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<SystemTime>,
-    /// The message authentication code of all that the answer is bound to, under the key of the program or, without one,
-    /// of the process: the address, the cause, the hint, the payload, the tool's name and definition, its arguments, and
-    /// the expiry.
+    /// The message authentication code of everything that the answer is bound to, under the key of the program, or of
+    /// the process if there is none: the address, the cause, the hint, the payload, the tool's name and definition, its
+    /// arguments, and the expiry.
     pub hash: ContentHash,
 }
 
@@ -69,22 +69,21 @@ pub(crate) struct Question {
     pub(crate) payload: Value,
 }
 
-/// The reason for which a call requires an approval.
+/// The origin of a request for an approval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub enum ApprovalCause {
-    /// The `confirm` of the tool, before the call.
+    /// The `confirm` attribute of the tool, before the call.
     Confirmation,
-    /// A permission that is `Ask`, before the call: the tool's, the policy's or that of a rule.
+    /// The permission `Ask`, before the call: from the tool, a policy or a rule.
     Permission,
-    /// The body of the tool, during the call, by
-    /// [`request_confirmation`](crate::ToolContext::request_confirmation).
+    /// A [`request_confirmation`](crate::ToolContext::request_confirmation) in the tool's body, during the call.
     Tool,
 }
 
 impl ApprovalCause {
-    /// The name by which it is authenticated; it stays as it is.
+    /// Returns the name by which the cause is authenticated; it must never change.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Confirmation => "confirmation",
@@ -105,16 +104,17 @@ impl ApprovalRequest {
         Self { call, address, hint, payload, cause, expires_at, hash }
     }
 
-    /// The request as a call of a tool named `name` that does not exist, for front ends that answer
-    /// calls. Its id is its own, and the same for the same question about the same call; the original call is among its
-    /// arguments, by which [`original_call`](Self::original_call) gives it back.
+    /// Returns the request as a call of a virtual tool named `name`, for front ends that answer calls.
     ///
-    /// The arguments stand in it as they are written in [`call`](Self::call), however deeply they nest and
-    /// with all digits of their numbers. Such a text may be one that a parser with limits does not take.
+    /// Its id is derived from the original call and the question, so that the same question about the same call has the
+    /// same id. The original call is among its arguments; [`original_call`](Self::original_call) extracts it.
+    ///
+    /// Its arguments include those of [`call`](Self::call) as they are written, with any nesting and all digits of
+    /// their numbers. A parser with limits may reject such a text.
     #[must_use]
     pub fn to_call(&self, name: &str) -> ToolCall {
         let text = self.call.arguments.as_str();
-        // Arguments that are not JSON fit no tool; if they come here at all, they are shown as a text.
+        // Arguments that are not valid JSON do not reach this point; if they did, they would be shown as a text.
         let args = RawValue::from_string(text.to_owned()).unwrap_or_else(|_| quoted(text));
         let (id, name_of_tool) = (self.call.id.to_string(), self.call.name.to_string());
         let original = Original { id: Some(id), name: Some(name_of_tool), args: Some(args) };
@@ -127,20 +127,20 @@ impl ApprovalRequest {
         ToolCall::new(name, arguments).with_id(self.confirmation_id())
     }
 
-    /// The id of the virtual call: made of the address of the original one and of the question.
+    /// Derives the id of the virtual call from the address of the original call and the question.
     fn confirmation_id(&self) -> String {
         let mut id = format!("confirm_{}", ContentHash::of(&(&self.address, self.hash)));
-        // Providers take ids of at most 64 characters, some of 40.
+        // Providers limit ids to 64 characters, some to 40.
         id.truncate(40);
         id
     }
 
-    /// The original call in a call that [`to_call`](Self::to_call) made; values of secret parameters
-    /// are not in it.
+    /// Extracts the original call from a call that [`to_call`](Self::to_call) created, without the values of secret
+    /// parameters.
     ///
     /// # Errors
     ///
-    /// If `call` is not one of those.
+    /// Returns an error if `call` was not created by `to_call`.
     ///
     /// # Examples
     ///
@@ -167,14 +167,14 @@ impl ApprovalRequest {
     }
 }
 
-/// The arguments of a call that asks for a confirmation.
+/// The arguments of a call that requests a confirmation.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Asking {
     original_function_call: Option<Original>,
 }
 
-/// The call to be confirmed. Its arguments are a text: no value holds all that a text can.
+/// The call to be confirmed. Its arguments are kept as text, since no value represents every text.
 #[derive(Serialize, Deserialize)]
 struct Original {
     id: Option<String>,
@@ -182,12 +182,12 @@ struct Original {
     args: Option<Box<RawValue>>,
 }
 
-/// `text` as a JSON string.
+/// Returns `text` as a JSON string.
 fn quoted(text: &str) -> Box<RawValue> {
     serde_json::value::to_raw_value(text).unwrap_or_else(|_| RawValue::NULL.to_owned())
 }
 
-/// A call that does not hold another one to be confirmed.
+/// The error of [`ApprovalRequest::original_call`]: the call does not contain another one to be confirmed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InvalidConfirmation(String);
 
@@ -199,28 +199,28 @@ impl fmt::Display for InvalidConfirmation {
 
 impl std::error::Error for InvalidConfirmation {}
 
-/// The decision on a request.
+/// The decision on an [`ApprovalRequest`].
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Approval {
-    /// It may run.
+    /// The call may run.
     Approved,
-    /// It may run. The tool reads this value as the payload of [`ToolContext::approval`](crate::ToolContext::approval),
-    /// or of [`ToolContext::confirmation`](crate::ToolContext::confirmation) where its body asked.
+    /// The call may run. The tool reads this value as the payload of
+    /// [`ToolContext::approval`](crate::ToolContext::approval), or of
+    /// [`ToolContext::confirmation`](crate::ToolContext::confirmation) if its body requested the confirmation.
     ApprovedWith(Value),
-    /// It must not run, for this reason, which the model reads. Where its body asked, the body runs again and reads an
-    /// answer that is not `confirmed`, with the reason as payload.
+    /// The call must not run, for this reason, which the model reads. If the tool's body requested the confirmation, it
+    /// runs again and reads an answer that is not `confirmed`, with the reason as payload.
     Rejected(String),
-    /// Undecided: the call is [pending](crate::call::Pending).
+    /// Not decided yet: the call is [pending](crate::call::Pending).
     Pending,
 }
 
-/// Reads what a front end answered: `{"confirmed": .., "payload": ..}`, or the same as JSON in a text
-/// under `response`.
+/// Parses the answer of a front end: `{"confirmed": .., "payload": ..}`, or the same as JSON text under `response`.
 ///
 /// # Errors
 ///
-/// If it is neither.
+/// Returns an error if `value` has neither form.
 pub fn confirmation_answer(value: &Value) -> Result<ConfirmationAnswer, serde_json::Error> {
     match value.get("response").and_then(Value::as_str) {
         Some(text) => serde_json::from_str(text),

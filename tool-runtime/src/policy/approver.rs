@@ -1,4 +1,4 @@
-//! Who decides on calls that require an approval.
+//! Approvers, which decide on calls that require an approval.
 
 use std::{fmt, future::Future, ops::Deref, sync::Arc};
 
@@ -7,15 +7,16 @@ use tool_core::{BoxFuture, RunContext, ToolDefinition, ToolError};
 use super::{Approval, ApprovalRequest, boxed};
 use crate::panic_barrier::Kept;
 
-/// Decides on calls that require an approval, for instance by asking a person, while the batch waits.
+/// Decides on calls that require an approval, for example by asking a person, while the batch waits.
 ///
-/// Its method can be written as an `async fn`. A function from an [`ApprovalRequest`] to an [`Approval`] is an approver,
-/// too; [`ExecutorBuilder::approver_fn`](crate::executor::ExecutorBuilder::approver_fn) takes an asynchronous closure. An approver that is
-/// chosen at run time is a [`BoxApprover`].
+/// The method can be written as an `async fn`. A function from an [`ApprovalRequest`] to an [`Approval`] is an
+/// approver; [`ExecutorBuilder::approver_fn`](crate::executor::ExecutorBuilder::approver_fn) accepts an asynchronous
+/// closure. An approver that is chosen at run time is a [`BoxApprover`].
 ///
-/// Without an approver, a call with `confirm`, or whose body asks, is
-/// [pending](crate::call::Pending), and [`Executor::resume`](crate::Executor::resume) takes the answer. The same holds of a call
-/// for which a permission or a rule asks if [`pending_approvals`](crate::executor::ExecutorBuilder::pending_approvals) is set; otherwise it fails.
+/// Without an approver, a call is [pending](crate::call::Pending) if its tool is marked `confirm` or its body requests
+/// a confirmation; [`Executor::resume`](crate::Executor::resume) answers it. A call for which a permission or a rule
+/// requires an approval is pending only if [`pending_approvals`](crate::executor::ExecutorBuilder::pending_approvals)
+/// is set, and fails otherwise.
 ///
 /// # Examples
 ///
@@ -55,13 +56,13 @@ use crate::panic_barrier::Kept;
 /// # Ok::<(), anyhow::Error>(())
 /// ```
 pub trait Approver: Send + Sync {
-    /// Decides on one request: before a call, or when the body of its tool
-    /// [asks](crate::ToolContext::request_confirmation), which then runs again with the answer. Requests of one
-    /// batch come one after the other.
+    /// Decides on one request: before a call, or when its body [requests a
+    /// confirmation](crate::ToolContext::request_confirmation) and then runs again with the answer. Requests of one
+    /// batch are made one after the other.
     ///
     /// # Errors
     ///
-    /// The call fails with the error; it is not run.
+    /// If an error is returned, the call fails with it and is not run.
     fn ask(&self, request: &ApprovalHandle) -> impl Future<Output = Result<Approval, ToolError>> + Send;
 }
 
@@ -74,8 +75,8 @@ where
     }
 }
 
-/// An owned handle to a request for an approval, with what no request carries that is sent elsewhere: the run, and the
-/// tool. Cheap to clone.
+/// An owned handle to a request for an approval, and to the run and the tool of its call. Cheap to clone. Dereferences
+/// to the [`ApprovalRequest`].
 #[derive(Clone)]
 pub struct ApprovalHandle(Arc<Inner>);
 
@@ -94,19 +95,19 @@ impl ApprovalHandle {
         Self(Arc::new(Inner { request, definition: definition.clone(), run: run.cloned() }))
     }
 
-    /// The definition of the tool.
+    /// Returns the definition of the tool.
     #[must_use]
     pub fn definition(&self) -> &ToolDefinition {
         &self.0.definition
     }
 
-    /// The run that the call belongs to.
+    /// Returns the run that the call belongs to.
     #[must_use]
     pub fn run(&self) -> Option<&Arc<RunContext>> {
         self.0.run.as_ref()
     }
 
-    /// The request: without a copy, where nobody else has the handle any more.
+    /// Returns the request, without a copy if this is the only handle.
     pub(crate) fn into_request(self) -> Box<ApprovalRequest> {
         match Arc::try_unwrap(self.0) {
             Ok(inner) => Box::new(inner.request),
@@ -129,7 +130,7 @@ impl fmt::Debug for ApprovalHandle {
     }
 }
 
-/// A closure that is given an owned handle.
+/// An approver made of a closure that receives an owned handle.
 pub(crate) struct Approves<F>(pub(crate) F);
 
 impl<F, R> Approver for Approves<F>
@@ -142,7 +143,7 @@ where
     }
 }
 
-/// An approver of any type, such as one that is chosen at run time. Cheap to clone.
+/// An approver of any type, for one that is chosen at run time. Cheap to clone.
 ///
 /// # Examples
 ///
@@ -160,7 +161,7 @@ where
 #[derive(Clone)]
 pub struct BoxApprover(Kept<dyn DynApprover>);
 
-/// [`Approver`], with a future of one type.
+/// The object-safe form of [`Approver`].
 pub(crate) trait DynApprover: Send + Sync {
     fn ask<'a>(&'a self, request: &'a ApprovalHandle) -> BoxFuture<'a, Result<Approval, ToolError>>;
 }

@@ -1,6 +1,6 @@
-//! What all boxes for a policy, approver or rule of any type have in common.
+//! Macros for the boxes of policies, approvers and rules.
 
-/// Implements the box `$name` of a `$trait`, whose form with futures of one type is `$dynamic`.
+/// Implements the box `$name` of a `$trait`, whose object-safe form is `$dynamic`.
 macro_rules! boxed {
     ($name:ident($value:ident: $trait:ident) as $dynamic:ident) => {
         impl $name {
@@ -25,7 +25,7 @@ macro_rules! boxed {
     };
 }
 
-/// A method of a builder by which an asynchronous closure decides: it is given to the method `$sets`, as a `$by`.
+/// Defines a builder method that accepts an asynchronous closure: it wraps the closure in `$by` and calls `$sets`.
 macro_rules! decider {
     ($(#[$doc:meta])+ $name:ident: $sets:ident($by:ident, $given:ty) -> $answer:ty) => {
         $(#[$doc])+

@@ -1,4 +1,4 @@
-//! How much of a result a model is given.
+//! Limits for the size of results.
 
 use std::{
     collections::VecDeque,
@@ -16,13 +16,14 @@ use crate::{
     builder::{ClosureTool, InvalidTool},
 };
 
-/// The most bytes of a result that a model is given, and where the rest goes.
+/// A limit, in bytes, for the text of each result that a model receives.
 ///
-/// A text that is longer is cut between characters: its head and its tail are kept, and a note between
-/// them says what is missing. Pictures, sounds and documents stay and do not count; the value for programs
-/// is then the cut text, too. With a [store](Self::with_store), the note says how to read the rest.
-/// What a tool says by `max_result_size` counts more than the budget, which
-/// [may be that alone](Self::of_tools); without a budget it is a hint like any other.
+/// A longer text is cut between characters: its head and its tail are kept, and a note between them states the number
+/// of omitted bytes. Images, audio and documents are kept and do not count; the structured value is the cut text, too.
+/// With a [store](Self::with_store), the note includes the call that reads the omitted part.
+///
+/// The `max_result_size` of a tool takes precedence over the limit of the budget, and [may be the only
+/// limit](Self::from_tools); without a budget, it is a hint.
 ///
 /// # Examples
 ///
@@ -43,19 +44,20 @@ pub struct ResultBudget {
 }
 
 impl ResultBudget {
-    /// At most `bytes` of each result.
+    /// Creates a budget of `bytes` for each result.
     #[must_use]
     pub fn new(bytes: u64) -> Self {
         Self { bytes: Some(bytes), store: None }
     }
 
-    /// At most what each tool says by `max_result_size`; all, of those that say nothing.
+    /// Creates a budget from the `max_result_size` of each tool; results of other tools are not limited.
     #[must_use]
     pub fn from_tools() -> Self {
         Self::default()
     }
 
-    /// Keeps results that are cut in `store`, which from now on gives no more at once than the budget does.
+    /// Stores the full text of cut results in `store`, whose pages are limited to the budget from then on. Default: no
+    /// store.
     #[must_use]
     pub fn with_store(mut self, store: Arc<ResultStore>) -> Self {
         store.bound(self.bytes);
@@ -63,11 +65,11 @@ impl ResultBudget {
         self
     }
 
-    /// Cuts `result`, where the tool or the budget say so.
+    /// Cuts `result` to the limit of the tool or the budget.
     pub(crate) fn hold(&self, result: &mut ToolResult, of_tool: Option<u64>) {
         let Some(most) = of_tool.or(self.bytes) else { return };
         let most = usize::try_from(most).unwrap_or(usize::MAX);
-        // What the framework puts before an error is not cut, and counts.
+        // The prefix that the framework puts before an error counts, but is not cut.
         let before = match &result.outcome {
             Ok(_) => 0,
             Err(error) => error.feedback().len().saturating_sub(error.reason().len()),
@@ -83,7 +85,7 @@ impl ResultBudget {
     }
 }
 
-/// The head and the tail of `text`, at most `most` bytes of it, and a note between them.
+/// Returns the head and the tail of `text`, at most `most` bytes of it, with a note between them.
 fn cut(text: &str, most: usize, handle: Option<u64>) -> String {
     let head = text.floor_char_boundary(most.div_ceil(2));
     let tail = text.ceil_char_boundary(text.len() - (most - most.div_ceil(2)));
@@ -98,52 +100,52 @@ fn cut(text: &str, most: usize, handle: Option<u64>) -> String {
 /// The name of the tool that reads stored results.
 const READ_RESULT: &str = "read_result";
 
-/// Results that were too long for a model, to be read in parts.
+/// The full text of results that exceeded a [budget](ResultBudget), to be read in pages.
 ///
-/// Holds a number of bytes in all: the oldest results give way to new ones. Whoever has a handle may read
-/// the result, in any run; handles are not to be guessed.
+/// The store has a fixed capacity in bytes; the oldest results are removed for new ones. Handles cannot be guessed:
+/// every run that has the handle of a result can read it.
 pub struct ResultStore {
     capacity: usize,
     inner: Mutex<Stored>,
 }
 
-/// How many bytes of a result are read at once where nobody says how many.
+/// The default number of bytes per page.
 const PAGE: usize = 8192;
 
-/// Less is not read at once: smaller pages are more words about pages than pages.
+/// The minimum number of bytes per page: the notes of smaller pages would be longer than their text.
 const LEAST_PAGE: usize = 256;
 
 #[derive(Default)]
 struct Stored {
-    /// How many bytes of a result are read at once, at most.
+    /// The maximum number of bytes per page.
     page: usize,
     next: u64,
-    /// Makes handles that nobody guesses, and that are short enough to be copied.
+    /// Creates handles that cannot be guessed, and are short enough for a model to copy.
     names: RandomState,
     bytes: usize,
     results: VecDeque<(u64, Arc<str>)>,
 }
 
 impl ResultStore {
-    /// A store that holds at most `capacity` bytes.
+    /// Creates a store with a capacity of `capacity` bytes.
     #[must_use]
     pub fn new(capacity: usize) -> Self {
         Self { capacity, inner: Mutex::new(Stored { page: usize::MAX, ..Stored::default() }) }
     }
 
-    /// Reads no more at once than a budget of `bytes` leaves.
+    /// Limits pages to a budget of `bytes`.
     fn bound(&self, bytes: Option<u64>) {
         let Some(bytes) = bytes.and_then(|bytes| usize::try_from(bytes).ok()) else { return };
         let mut stored = self.lock();
         stored.page = stored.page.min(bytes.max(LEAST_PAGE));
     }
 
-    // What is held is whole between two operations.
+    // A poisoned lock can be recovered: every operation completes its changes.
     fn lock(&self) -> MutexGuard<'_, Stored> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps `text`; `None` where it is longer than the store.
+    /// Stores `text`; `None` if it exceeds the capacity.
     fn keep(&self, text: &str) -> Option<u64> {
         if text.len() > self.capacity {
             return None;
@@ -160,12 +162,13 @@ impl ResultStore {
         Some(handle)
     }
 
-    /// Reads `length` bytes of the result `handle` from `offset` on, both to the next character, but no more
-    /// than the [budget](ResultBudget::with_store) of the store; a note says what follows.
+    /// Reads `length` bytes of the result `handle`, starting at the byte `offset`. Both are rounded up to the next
+    /// character; `length` is limited to the [budget](ResultBudget::with_store) of the store. A note states the number
+    /// of remaining bytes.
     ///
     /// # Errors
     ///
-    /// If the result is not held (any more), or is not that long.
+    /// Returns an error if the result is not stored (any more), or `offset` is beyond its end.
     pub fn read(&self, handle: u64, offset: usize, length: usize) -> Result<String, ToolError> {
         let (found, page) = {
             let stored = self.lock();
@@ -191,16 +194,16 @@ impl ResultStore {
         Ok(format!("{}{note}", &text[start..end]))
     }
 
-    /// The tool `read_result`, by which a model reads what was left out.
+    /// Creates the tool `read_result`, by which a model reads the omitted parts of results.
     ///
     /// # Errors
     ///
-    /// Never, but in the type: its name and schema are valid.
+    /// Never returns an error: its name and schema are valid.
     pub fn tool(store: &Arc<Self>) -> Result<ClosureTool, InvalidTool> {
         let store = Arc::clone(store);
         ToolBuilder::new(READ_RESULT)
             .description("Reads more of a result of which a part was left out.")
-            // The store holds its pages to the budget: to cut one would only make another to be read.
+            // The store limits its pages to the budget; a cut page would only require another one.
             .metadata(Metadata {
                 read_only: Some(true),
                 idempotent: Some(true),
@@ -213,16 +216,16 @@ impl ResultStore {
     }
 }
 
-/// What is to be read.
+/// The arguments of `read_result`.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ReadResult {
-    /// The handle that the note in the result gives.
+    /// The handle from the note in the result.
     handle: u64,
-    /// How many bytes to pass over.
+    /// The number of bytes to skip.
     #[serde(default)]
     offset: usize,
-    /// How many bytes to read.
+    /// The number of bytes to read.
     #[serde(default = "a_page")]
     length: usize,
 }

@@ -1,6 +1,6 @@
-//! Text from elsewhere, as a person may see it: nothing in it is hidden, steers a terminal or fills the screen.
+//! Escaping of external text for display: nothing in it is hidden, controls a terminal, or fills the screen.
 //!
-//! One decision for all that is shown of tools and models.
+//! All texts of tools and models that are shown to a person pass through [`Escape`].
 
 mod characters;
 #[cfg(test)]
@@ -9,22 +9,22 @@ mod tests;
 pub(crate) use self::characters::is_invisible;
 use self::characters::{Class, Marks, class};
 
-/// How many blanks in a row are kept in a line.
+/// The maximum number of consecutive blanks in a single line.
 const BLANKS: usize = 16;
-/// How many are kept in a text of several lines, in which they may be an indentation or a table.
+/// The maximum number of consecutive blanks in a text of several lines, where they may be an indentation or a table.
 const BLANKS_IN_LINES: usize = 100;
-/// How many blank lines in a row are kept.
+/// The maximum number of consecutive blank lines.
 const BLANK_LINES: usize = 5;
 /// The distance of tab stops.
 const TAB: usize = 8;
 
-/// Shows text from elsewhere to a person: tool names, descriptions, arguments, results, errors.
+/// Escapes external text for display to a person: tool names, descriptions, arguments, results, errors.
 ///
-/// Control characters, escape sequences, characters without width (zero-width joiners and variation selectors of
-/// emoji among them), characters that change the direction of text, blanks other than the space, private and
-/// unassigned characters are written out, such as `\u{202e}`, and so are combining marks without a base, or with more
-/// than 4 on one. More than 16 blanks in a row (100 in a text of several lines), and more than 5 blank lines, are
-/// replaced by their number. What is written is printable and has no effect on a terminal but to be read.
+/// Escaped as in `\u{202e}` are control characters, escape sequences, characters without width (including the
+/// zero-width joiners and variation selectors of emoji), characters that change the direction of text, blanks other
+/// than the space, private-use and unassigned characters, and combining marks without a base or beyond 4 on one base.
+/// More than 16 consecutive blanks (100 in a text of several lines), and more than 5 consecutive blank lines, are
+/// replaced by their number. The output is printable and has no other effect on a terminal.
 ///
 /// # Examples
 ///
@@ -43,20 +43,20 @@ pub struct Escape {
 }
 
 impl Escape {
-    /// Shows a text as one line: ends of lines and tabs are written out.
+    /// Escapes a text as one line: line breaks and tabs are escaped, too.
     pub const LINE: Self = Self { lines: false, most: usize::MAX };
 
-    /// Shows a text in its lines: `\n` and `\r\n` stay ends of lines, and tabs become blanks.
+    /// Escapes a text of several lines: `\n` and `\r\n` remain line breaks, and tabs become blanks.
     pub const LINES: Self = Self { lines: true, most: usize::MAX };
 
-    /// Sets how many characters are written; of a longer text, the number of those that were left out follows.
-    /// Default: all of them.
+    /// Sets the maximum number of characters; the number of omitted characters follows a truncated text. Default: no
+    /// limit.
     #[must_use]
     pub const fn at_most(self, characters: usize) -> Self {
         Self { most: characters, ..self }
     }
 
-    /// Returns `text` as a person may see it.
+    /// Returns the escaped `text`.
     #[must_use]
     pub fn text(self, text: &str) -> String {
         let mut shown = Shown::new(self, text.len());
@@ -64,7 +64,7 @@ impl Escape {
         loop {
             let before = rest.clone();
             let Some(character) = rest.next() else { break };
-            // Up to the end of a line of Windows.
+            // The first character of a Windows line break is not escaped.
             let is_return = character == '\r' && self.lines && rest.clone().next() == Some('\n');
             if !is_return && !shown.take(character) {
                 shown.leave_out(before.count());
@@ -77,8 +77,8 @@ impl Escape {
         shown.text
     }
 
-    /// Returns JSON text in which all that [`text`](Self::text) writes out is written as an escape of JSON: an equal
-    /// value that can be written to a terminal.
+    /// Returns JSON text in which all characters that [`text`](Self::text) escapes are JSON escapes. Its value is
+    /// unchanged, and it can be written to a terminal.
     ///
     /// # Examples
     ///
@@ -102,22 +102,22 @@ impl Escape {
         json
     }
 
-    /// Returns `true` if `character` is seen as what it is: it takes room, and changes nothing around it.
+    /// Returns `true` if `character` is visible as itself: it has a width, and does not affect its neighbours.
     #[must_use]
     pub fn is_seen(character: char) -> bool {
         class(character) == Class::Seen
     }
 }
 
-/// What is written so far.
+/// The output so far.
 struct Shown {
     how: Escape,
     text: String,
-    /// How many characters that is.
+    /// The number of characters of the output.
     length: usize,
-    /// Where in its line the next character stands.
+    /// The column of the next character.
     column: usize,
-    /// Ends of lines and, after them, blanks, which are written with the next character.
+    /// Pending line breaks, followed by pending blanks; they are written with the next character.
     ends: usize,
     blanks: usize,
     marks: Marks,
@@ -129,14 +129,14 @@ impl Shown {
         Self { how, text, length: 0, column: 0, ends: 0, blanks: 0, marks: Marks::default() }
     }
 
-    /// Takes one more character; `false` where there is no room for it.
+    /// Adds one character; returns `false` if the limit is reached.
     fn take(&mut self, character: char) -> bool {
         let lines = self.how.lines;
         match character {
             ' ' => self.blanks += 1,
             '\t' if lines => self.blanks += TAB - (self.column + self.blanks) % TAB,
             '\n' if lines => {
-                // Blanks in a line of their own are a part of the blank line.
+                // Blanks in an otherwise empty line are part of the blank line.
                 if self.column > 0 && !self.write_blanks() {
                     return false;
                 }

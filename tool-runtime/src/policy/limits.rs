@@ -1,4 +1,4 @@
-//! How many calls run at once.
+//! Limits for concurrent calls.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -9,10 +9,11 @@ use std::{
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tool_core::ToolDefinition;
 
-/// How many calls may run at once, beside what the strategy of an executor says.
+/// Limits for concurrent calls, in addition to the [strategy](crate::executor::Strategy) of the executor. Default: no
+/// limits.
 ///
-/// A limit holds for all batches of one executor. A tool that itself runs calls of its executor takes two
-/// places while it waits for them: under a limit of one it would wait for ever.
+/// A limit applies to all batches of one executor. A tool that runs further calls of its executor occupies two places
+/// while it waits for them: under a limit of one, it would wait forever.
 ///
 /// # Examples
 ///
@@ -30,36 +31,36 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// No limit.
+    /// Creates limits without any limit.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// One call at a time of each tool that says that it is not `concurrency_safe`, and is not limited by
-    /// its name.
+    /// Limits each tool that is not `concurrency_safe` by its metadata to one call at a time, unless it is limited by
+    /// name.
     #[must_use]
     pub fn by_hints(mut self) -> Self {
         self.by_hints = true;
         self
     }
 
-    /// At most `calls` of all tools at once.
+    /// Sets the maximum number of concurrent calls of all tools.
     #[must_use]
     pub fn overall(mut self, calls: usize) -> Self {
         self.overall = Some(calls);
         self
     }
 
-    /// At most `calls` of the tool `name` at once.
+    /// Sets the maximum number of concurrent calls of the tool `name`.
     #[must_use]
     pub fn tool(mut self, name: impl Into<String>, calls: usize) -> Self {
         self.tools.insert(name.into(), calls);
         self
     }
 
-    /// At most `calls` at once of all tools of the group `name`: of those given here, and of those that
-    /// say `group = name` of themselves.
+    /// Sets the maximum number of concurrent calls of all tools of the group `name`: the given ones, and those whose
+    /// metadata has `group = name`.
     #[must_use]
     pub fn group<N: Into<String>>(
         mut self,
@@ -72,13 +73,13 @@ impl Limits {
     }
 }
 
-/// What is wrong with [`Limits`].
+/// An error in [`Limits`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LimitsError {
-    /// A limit of 0, by which nothing would ever run; of what.
+    /// A limit of 0, under which no call could run, for the named subject.
     Zero(String),
-    /// A tool in two groups: the tool, and the groups.
+    /// A tool in two groups: the tool, and both groups.
     TwoGroups(String, [String; 2]),
 }
 
@@ -98,36 +99,36 @@ impl fmt::Display for LimitsError {
 
 impl std::error::Error for LimitsError {}
 
-/// Limits that are being kept, of the tools of one set.
+/// Limits that are enforced on the tools of one set.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Limited {
     kept: Arc<Kept>,
     tools: HashMap<String, OfTool>,
 }
 
-/// Limits that are being kept, whatever tools there are.
+/// Limits that are enforced, independent of the set of tools.
 #[derive(Debug, Default)]
 struct Kept {
     overall: Option<Semaphore>,
     tools: HashMap<String, Arc<Semaphore>>,
     groups: HashMap<String, Semaphore>,
     group_of: HashMap<String, String>,
-    /// Of tools that say that they are not safe, as they come; `None` where that does not count.
+    /// Semaphores of tools that are not `concurrency_safe`, created on first use; `None` if the hint is not enforced.
     by_hint: Option<Mutex<HashMap<String, Arc<Semaphore>>>>,
 }
 
-/// What limits one tool.
+/// The limits of one tool.
 #[derive(Debug, Clone)]
 struct OfTool {
     own: Option<Arc<Semaphore>>,
     group: Option<String>,
 }
 
-/// The right to run one call; given back when it is dropped.
+/// Permits for one call, released on drop.
 pub(crate) struct Permits<'a>(#[expect(dead_code, reason = "held")] [Option<SemaphorePermit<'a>>; 3]);
 
 impl Limited {
-    /// Keeps `limits` on `tools`.
+    /// Enforces `limits` on `tools`.
     pub(crate) fn new<'a>(
         limits: &Limits,
         tools: impl Iterator<Item = &'a ToolDefinition>,
@@ -157,7 +158,7 @@ impl Limited {
         Self::keeping(Arc::new(kept), tools)
     }
 
-    /// Keeps the same limits, with what is taken of them, on other tools.
+    /// Enforces the same limits, with the permits in use, on other tools.
     pub(crate) fn with_tools<'a>(
         &self,
         tools: impl Iterator<Item = &'a ToolDefinition>,
@@ -178,22 +179,22 @@ impl Limited {
         Ok(Self { kept, tools })
     }
 
-    /// Whether calls of `tool` are limited.
+    /// Returns `true` if calls of `tool` are limited.
     pub(crate) fn concerns(&self, tool: &str) -> bool {
         self.kept.overall.is_some() || self.tools.contains_key(tool)
     }
 
-    /// Waits until a call of `tool` may run. Dropping the future gives up the place in the queue.
+    /// Waits until a call of `tool` may run. Dropping the future leaves the queue.
     pub(crate) async fn enter(&self, tool: &str) -> Permits<'_> {
         let of_tool = self.tools.get(tool);
         let own = of_tool.and_then(|of_tool| of_tool.own.as_deref());
         let group = of_tool.and_then(|of_tool| self.kept.groups.get(of_tool.group.as_ref()?));
-        // From the narrow to the wide, always: who waits for a tool does not keep others from running,
-        // and nobody waits in a circle.
+        // Semaphores are acquired from the narrowest to the widest: a call that waits for its tool does not block other
+        // tools, and a deadlock is impossible.
         let mut permits = [None, None, None];
         for (permit, semaphore) in permits.iter_mut().zip([own, group, self.kept.overall.as_ref()]) {
             if let Some(semaphore) = semaphore {
-                // Never closed.
+                // The semaphore is never closed.
                 *permit = semaphore.acquire().await.ok();
             }
         }
@@ -214,7 +215,7 @@ impl Kept {
         };
         let by_hint = || {
             let by_hint = self.by_hint.as_ref().filter(|_| metadata.concurrency_safe == Some(false))?;
-            // A map is whole between two operations.
+            // A poisoned lock can be recovered: every operation completes its changes.
             let mut by_hint = by_hint.lock().unwrap_or_else(PoisonError::into_inner);
             Some(Arc::clone(by_hint.entry(name.to_owned()).or_insert_with(|| Arc::new(Semaphore::new(1)))))
         };

@@ -1,8 +1,22 @@
-//! What stands between a call that fits and a tool that runs.
+//! Policies, which control calls between validation and execution.
 //!
-//! Four controls, each with its own purpose: a filter decides what a model *sees*, an external
-//! execution what is run *here*, a permission what *may* run, and a [`Hook`](crate::hook::Hook) what else is
-//! done about a call. None of them does the work of another.
+//! | purpose | types |
+//! | --- | --- |
+//! | permit calls by code | [`PermissionPolicy`], [`PermissionRequest`], [`BoxPolicy`] |
+//! | permit calls by configuration | [`Rules`], [`Rule`]; [`Matcher`], [`PathPattern`], [`UrlPattern`] and [`NumberPattern`] compare arguments; [`RuleProblem`], [`InvalidRule`] |
+//! | ask a person | [`Approver`], [`ApprovalRequest`], [`Approval`], [`BoxApprover`]; [`confirmation_answer`] parses the answer of a front end |
+//! | retry failed attempts | [`RetryPolicy`]; [`RetryRule`], [`RetryInfo`] and [`BoxRetryRule`] decide which ones |
+//! | limit concurrency | [`Limits`] |
+//! | limit the size of results | [`ResultBudget`]; [`ResultStore`] keeps the omitted parts |
+//! | show external text to a person | [`Escape`] |
+//!
+//! [`ExecutorBuilder`](crate::executor::ExecutorBuilder) sets them for all calls of an executor, and
+//! [`RunSettings`](crate::executor::RunSettings) some of them for one run. `ApprovalHandle` and `AttemptHandle` are the
+//! owned handles that asynchronous closures receive.
+//!
+//! Each control has one purpose: a [visibility filter](crate::toolbox) decides which tools a model *sees*, [external
+//! execution](crate::executor::ExecutorBuilder::external) which calls run *elsewhere*, a permission which calls *may*
+//! run, and a [`Hook`](crate::hook::Hook) observes and changes calls.
 
 mod approval;
 mod approver;

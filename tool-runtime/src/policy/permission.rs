@@ -8,14 +8,14 @@ use tool_core::{
 use super::boxed;
 use crate::{hook::CallHandle, panic_barrier::Kept};
 
-/// A call that is to be permitted: it fits, and is as it would run.
+/// A call to be permitted. Its arguments are valid, and the same that would run.
 #[non_exhaustive]
 pub struct PermissionRequest<'a> {
-    /// What the tool is.
+    /// The definition of the tool.
     pub definition: &'a ToolDefinition,
-    /// The context in which it would run.
+    /// The context in which the call would run.
     pub cx: &'a ToolContext,
-    /// Its arguments: corrected, and as hooks left them.
+    /// The arguments: coerced, and including changes by hooks.
     pub arguments: &'a Arguments<'a>,
 }
 
@@ -28,35 +28,35 @@ impl<'a> PermissionRequest<'a> {
         Self { definition, cx, arguments }
     }
 
-    /// The name of the tool, as the model sees it.
+    /// Returns the name of the tool, as the model sees it.
     #[must_use]
     pub fn tool(&self) -> &'a str {
         self.definition.name().as_str()
     }
 
-    /// The id of the call.
+    /// Returns the id of the call.
     #[must_use]
     pub fn id(&self) -> &'a CallId {
         self.cx.call_id()
     }
 
-    /// What the tool says of itself.
+    /// Returns the metadata of the tool.
     #[must_use]
     pub fn metadata(&self) -> &'a Metadata {
         self.definition.metadata()
     }
 
-    /// The run that the call belongs to.
+    /// Returns the run that the call belongs to.
     #[must_use]
     pub fn run(&self) -> Option<&'a RunContext> {
         self.cx.run().map(AsRef::as_ref)
     }
 
-    /// The arguments as a value.
+    /// Returns the arguments as a value.
     ///
     /// # Errors
     ///
-    /// If they have what no value can hold.
+    /// Returns an error if they contain a number that no value can represent, or cannot be read.
     pub fn arguments_value(&self) -> Result<Value, ToolError> {
         self.arguments.to_value()
     }
@@ -68,7 +68,7 @@ impl<'a> PermissionRequest<'a> {
     }
 }
 
-/// Without the arguments: there may be a secret among them.
+/// Omits the arguments, which may contain secrets.
 impl fmt::Debug for PermissionRequest<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PermissionRequest")
@@ -79,13 +79,14 @@ impl fmt::Debug for PermissionRequest<'_> {
     }
 }
 
-/// Decides which calls may run, for all tools of an executor. A tool's own permission check is asked
-/// before; a call that it denies is not asked about here, and one about which it asks a person is once the person agreed: a
-/// denial counts then, too.
+/// Decides which calls of an executor may run, for all tools.
 ///
-/// Its method can be written as an `async fn`. A function from a request to a [`Permission`] is a policy, too;
-/// [`ExecutorBuilder::permission_fn`](crate::executor::ExecutorBuilder::permission_fn) takes an asynchronous closure. A policy that is chosen at
-/// run time is a [`BoxPolicy`].
+/// The tool's own permission is evaluated first. If it denies the call, the policy is not consulted; if it requires an
+/// approval, the policy is consulted after the approval, and can still deny the call.
+///
+/// The method can be written as an `async fn`. A function from a request to a [`Permission`] is a policy;
+/// [`ExecutorBuilder::permission_fn`](crate::executor::ExecutorBuilder::permission_fn) accepts an asynchronous closure.
+/// A policy that is chosen at run time is a [`BoxPolicy`].
 ///
 /// # Examples
 ///
@@ -95,7 +96,7 @@ impl fmt::Debug for PermissionRequest<'_> {
 ///     policy::{PermissionPolicy, PermissionRequest},
 /// };
 ///
-/// /// Lets users do what they like, and guests read.
+/// Allows users to call all tools, and guests those that are read-only.
 /// struct Guests;
 ///
 /// impl PermissionPolicy for Guests {
@@ -112,11 +113,11 @@ impl fmt::Debug for PermissionRequest<'_> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait PermissionPolicy: Send + Sync {
-    /// Decides on one call. It may take its time, to ask somebody for instance.
+    /// Decides on one call. May take time, for example to ask a person.
     ///
     /// # Errors
     ///
-    /// The call fails with the error; it is not run.
+    /// If an error is returned, the call fails with it and is not run.
     fn decide(
         &self,
         request: &PermissionRequest<'_>,
@@ -132,7 +133,7 @@ where
     }
 }
 
-/// A closure that is given an owned handle.
+/// A policy made of a closure that receives an owned handle.
 pub(crate) struct PermitsBy<F>(pub(crate) F);
 
 impl<F, R> PermissionPolicy for PermitsBy<F>
@@ -148,7 +149,7 @@ where
     }
 }
 
-/// A permission policy of any type, such as one that is chosen at run time. Cheap to clone.
+/// A permission policy of any type, for one that is chosen at run time. Cheap to clone.
 ///
 /// # Examples
 ///
@@ -169,7 +170,7 @@ where
 #[derive(Clone)]
 pub struct BoxPolicy(Kept<dyn DynPolicy>);
 
-/// [`PermissionPolicy`], with a future of one type.
+/// The object-safe form of [`PermissionPolicy`].
 pub(crate) trait DynPolicy: Send + Sync {
     fn decide<'a>(
         &'a self,

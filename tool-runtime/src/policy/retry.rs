@@ -1,4 +1,4 @@
-//! Whether and when a failed attempt is repeated.
+//! Retries of failed attempts.
 
 use std::{fmt, future::Future, time::Duration};
 
@@ -11,12 +11,12 @@ use super::{
 };
 use crate::registry::Entry;
 
-/// When the calls of an executor are repeated.
+/// Retries failed calls of an executor. Default: only tools with `retry(..)` of their own are retried.
 ///
-/// A tool that says `retry(..)` of itself is repeated by that. Another one only by a policy, and only if
-/// it is `read_only` or `idempotent`, unless the policy is for [any tool](Self::any_tool). Only the call
-/// itself is repeated: no hook, permission or event comes twice, but for updates, which carry the number of
-/// their attempt. A stream is never repeated, nor a tool that [declares one](tool_core::Metadata::streaming).
+/// The `retry(..)` of a tool takes precedence. Other tools are retried by the policy if they are `read_only` or
+/// `idempotent`, or if the policy applies to [any tool](Self::any_tool). Only the body of the tool runs again: hooks,
+/// permissions and events are not repeated, except that updates carry the number of their attempt. A stream is never
+/// retried, nor is a tool that [declares one](tool_core::Metadata::streaming).
 ///
 /// # Examples
 ///
@@ -35,27 +35,29 @@ pub struct RetryPolicy {
 }
 
 impl RetryPolicy {
-    /// Repeats transient failures as `retry` says.
+    /// Creates a policy that retries transient failures with the attempts and pauses of `retry`.
     #[must_use]
     pub fn new(retry: Retry) -> Self {
         Self { retry, any_tool: false, rule: None }
     }
 
-    /// Repeats calls of any tool, also of one that may do a thing twice then.
+    /// Also retries tools that are neither `read_only` nor `idempotent`, whose effects may then occur twice. Default:
+    /// off.
     #[must_use]
     pub fn any_tool(mut self) -> Self {
         self.any_tool = true;
         self
     }
 
-    /// Decides by `rule` in place of [`RetryInfo::is_transient`](super::RetryInfo::is_transient).
+    /// Sets the rule that decides which failures are retried. Default:
+    /// [`RetryInfo::is_transient`](super::RetryInfo::is_transient).
     #[must_use]
     pub fn rule(mut self, rule: impl RetryRule + 'static) -> Self {
         self.rule = Some(BoxRetryRule::new(rule));
         self
     }
 
-    /// Decides by an asynchronous closure in place of [`AttemptHandle::is_transient`].
+    /// Sets an asynchronous closure that decides which failures are retried. Default: [`AttemptHandle::is_transient`].
     ///
     /// # Examples
     ///
@@ -78,7 +80,7 @@ impl RetryPolicy {
         self.rule(Retries(decides))
     }
 
-    /// How calls of a tool are repeated; `None` where they are not.
+    /// Returns the retries of a tool; `None` if it is not retried.
     pub(crate) fn of(policy: Option<&Self>, entry: &Entry) -> Option<Retry> {
         let metadata = entry.definition().metadata();
         let retry = metadata.retry.or_else(|| {
@@ -88,7 +90,7 @@ impl RetryPolicy {
         retry.filter(|retry| retry.attempts > 1 && !metadata.streaming)
     }
 
-    /// The rule that decides in place of the default one.
+    /// Returns the rule that replaces the default one.
     pub(crate) fn rule_of(policy: Option<&Self>) -> Option<&BoxRetryRule> {
         policy.and_then(|policy| policy.rule.as_ref())
     }
@@ -109,10 +111,10 @@ fn repeats_safely(metadata: &Metadata) -> bool {
     metadata.is_read_only() || metadata.is_idempotent()
 }
 
-/// The pauses before the second attempt and those that follow.
+/// Returns the pauses before the second and all later attempts.
 pub(crate) fn pauses(retry: Retry) -> impl Iterator<Item = Duration> {
     let max = Duration::from_millis(retry.max_ms);
-    // A factor below 1 would make each pause shorter than the last; the library takes none.
+    // A factor below 1 would shorten each pause; `backon` does not accept it.
     let factor = if retry.multiplier.is_finite() { retry.multiplier.max(1.0) } else { 1.0 };
     #[expect(clippy::cast_possible_truncation, reason = "a factor for pauses, not for sums")]
     let builder = ExponentialBuilder::new()
@@ -121,7 +123,7 @@ pub(crate) fn pauses(retry: Retry) -> impl Iterator<Item = Duration> {
         .with_max_delay(max)
         .with_max_times(retry.attempts.saturating_sub(1) as usize);
     builder.build().map(move |pause| match retry.jitter {
-        // By up to a half: enough to keep callers from returning in step, and never above the maximum.
+        // Jitter shortens a pause by up to half: enough to desynchronize callers, and never above the maximum.
         true => pause.min(max).mul_f64(1.0 - fastrand::f64() / 2.0),
         false => pause.min(max),
     })

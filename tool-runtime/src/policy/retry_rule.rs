@@ -1,4 +1,4 @@
-//! Which failures are worth another attempt.
+//! Retry rules, which decide which failures are retried.
 
 use std::{fmt, future::Future, ops::Deref, sync::Arc};
 
@@ -7,18 +7,18 @@ use tool_core::{Arguments, BoxFuture, CallId, ErrorKind, RunContext, ToolContext
 use super::boxed;
 use crate::{hook::CallHandle, panic_barrier::Kept};
 
-/// Decides which failures are worth another attempt.
+/// Decides which failures are retried.
 ///
-/// Its method can be written as an `async fn`. A function from a [`RetryInfo`] to a `bool` is a rule, too;
-/// [`RetryPolicy::retry_if`](crate::policy::RetryPolicy::retry_if) takes an asynchronous closure. A rule that is chosen at run
-/// time is a [`BoxRetryRule`].
+/// The method can be written as an `async fn`. A function from a [`RetryInfo`] to a `bool` is a rule;
+/// [`RetryPolicy::retry_if`](crate::policy::RetryPolicy::retry_if) accepts an asynchronous closure. A rule that is
+/// chosen at run time is a [`BoxRetryRule`].
 ///
 /// # Examples
 ///
 /// ```standalone_crate
 /// use tool_runtime::{ToolError, policy::{RetryInfo, RetryRule}};
 ///
-/// /// Also repeats calls whose results tell of a failure, once.
+/// Also retries calls whose results report a failure, once.
 /// struct Once;
 ///
 /// impl RetryRule for Once {
@@ -28,11 +28,11 @@ use crate::{hook::CallHandle, panic_barrier::Kept};
 /// }
 /// ```
 pub trait RetryRule: Send + Sync {
-    /// Returns `true` if another attempt should be made.
+    /// Returns `true` to make another attempt.
     ///
     /// # Errors
     ///
-    /// If the rule cannot say; no attempt follows, and the call fails with both errors.
+    /// If an error is returned, no attempt follows, and the call fails with both errors.
     fn again(&self, info: &RetryInfo<'_>) -> impl Future<Output = Result<bool, ToolError>> + Send;
 }
 
@@ -45,18 +45,18 @@ where
     }
 }
 
-/// An attempt that failed, on which a [`RetryRule`] decides.
+/// A failed attempt, on which a [`RetryRule`] decides.
 #[non_exhaustive]
 pub struct RetryInfo<'a> {
     /// The name of the tool.
     pub tool: &'a str,
     /// The id of the call.
     pub id: &'a CallId,
-    /// Its arguments, in canonical form: what each attempt is given.
+    /// The arguments in canonical form, which every attempt receives.
     pub arguments: &'a Arguments<'a>,
     /// The number of the attempt, from 1.
     pub attempt: u32,
-    /// The largest number of attempts.
+    /// The maximum number of attempts.
     pub max_attempts: u32,
     /// The result of the attempt.
     pub outcome: &'a Result<ToolOutput, ToolError>,
@@ -66,32 +66,32 @@ pub struct RetryInfo<'a> {
 }
 
 impl RetryInfo<'_> {
-    /// The output of the attempt, where it gave one.
+    /// Returns the output of the attempt; `None` if it failed with an error.
     #[must_use]
     pub fn result(&self) -> Option<&ToolOutput> {
         self.outcome.as_ref().ok()
     }
 
-    /// The error of the attempt, where it gave no result.
+    /// Returns the error of the attempt; `None` if it returned an output.
     #[must_use]
     pub fn error(&self) -> Option<&ToolError> {
         self.outcome.as_ref().err()
     }
 
-    /// Returns `true` if the tool gave a result that [tells of a failure](ToolOutput::is_failure).
+    /// Returns `true` if the tool returned an output that [reports a failure](ToolOutput::is_failure).
     #[must_use]
     pub fn is_result_failure(&self) -> bool {
         is_result_failure(self.outcome)
     }
 
-    /// The default rule: `true` if the other side was not there, or late. Never for a call
-    /// that was cancelled or ran into the framework's own deadline, nor for a result that tells of a failure.
+    /// The default rule. Returns `true` if a remote service was unavailable or timed out; `false` if the call was
+    /// cancelled, exceeded a deadline of the framework, or returned an output that reports a failure.
     #[must_use]
     pub fn is_transient(&self) -> bool {
         is_transient(self.outcome)
     }
 
-    /// The run that the call belongs to.
+    /// Returns the run that the call belongs to.
     #[must_use]
     pub fn run(&self) -> Option<&RunContext> {
         self.cx.run().map(AsRef::as_ref)
@@ -117,7 +117,7 @@ fn is_transient(outcome: &Result<ToolOutput, ToolError>) -> bool {
     })
 }
 
-/// Without the arguments: there may be a secret among them.
+/// Omits the arguments, which may contain secrets.
 impl fmt::Debug for RetryInfo<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RetryInfo")
@@ -131,7 +131,7 @@ impl fmt::Debug for RetryInfo<'_> {
     }
 }
 
-/// An owned handle to an attempt that failed, and to its call. Cheap to clone.
+/// An owned handle to a failed attempt and its call. Cheap to clone.
 #[derive(Clone)]
 pub struct AttemptHandle(Arc<Inner>);
 
@@ -142,31 +142,31 @@ struct Inner {
 }
 
 impl AttemptHandle {
-    /// The largest number of attempts.
+    /// Returns the maximum number of attempts.
     #[must_use]
     pub fn max_attempts(&self) -> u32 {
         self.0.max_attempts
     }
 
-    /// The output of the attempt, where it gave one.
+    /// Returns the output of the attempt; `None` if it failed with an error.
     #[must_use]
     pub fn result(&self) -> Option<&ToolOutput> {
         self.0.outcome.as_ref().ok()
     }
 
-    /// The error of the attempt, where it gave no result.
+    /// Returns the error of the attempt; `None` if it returned an output.
     #[must_use]
     pub fn error(&self) -> Option<&ToolError> {
         self.0.outcome.as_ref().err()
     }
 
-    /// See [`RetryInfo::is_result_failure`].
+    /// Returns `true` if the tool returned an output that reports a failure: see [`RetryInfo::is_result_failure`].
     #[must_use]
     pub fn is_result_failure(&self) -> bool {
         is_result_failure(&self.0.outcome)
     }
 
-    /// The default rule: see [`RetryInfo::is_transient`].
+    /// Returns the decision of the default rule: see [`RetryInfo::is_transient`].
     #[must_use]
     pub fn is_transient(&self) -> bool {
         is_transient(&self.0.outcome)
@@ -191,7 +191,7 @@ impl fmt::Debug for AttemptHandle {
     }
 }
 
-/// A closure that is given an owned handle.
+/// A rule made of a closure that receives an owned handle.
 pub(super) struct Retries<F>(pub(super) F);
 
 impl<F, R> RetryRule for Retries<F>
@@ -204,11 +204,11 @@ where
     }
 }
 
-/// A retry rule of any type, such as one that is chosen at run time. Cheap to clone.
+/// A retry rule of any type, for one that is chosen at run time. Cheap to clone.
 #[derive(Clone)]
 pub struct BoxRetryRule(Kept<dyn DynRule>);
 
-/// [`RetryRule`], with a future of one type.
+/// The object-safe form of [`RetryRule`].
 pub(crate) trait DynRule: Send + Sync {
     fn again<'a>(&'a self, info: &'a RetryInfo<'_>) -> BoxFuture<'a, Result<bool, ToolError>>;
 }

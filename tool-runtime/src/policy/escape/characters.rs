@@ -1,20 +1,20 @@
-//! Which characters are seen, which are marks on others, and which are not seen.
+//! Visible characters, combining marks, and invisible characters.
 //!
-//! Standard Rust says what can be printed; the table below holds what it prints although it has no width, and is
-//! compared with Unicode's own data by a test.
+//! The standard library defines which characters are printable. The table below lists the characters that it prints
+//! although they have no width; a test compares it with Unicode's data.
 
-/// How many combining marks are kept on a character; more of them cover the lines around it.
+/// The maximum number of combining marks on a character; more would cover the neighbouring lines.
 const MARKS: usize = 4;
 
 /// Counts the marks on a character.
 #[derive(Default)]
 pub(super) struct Marks {
-    /// How many more there may be; none without a character that they stand on.
+    /// The number of further marks allowed; 0 without a base.
     room: usize,
 }
 
 impl Marks {
-    /// Returns `true` if `character` may be written as it is, after those that were asked about before.
+    /// Returns `true` if `character` may be written unescaped after the characters of the previous calls.
     pub(super) fn shows(&mut self, character: char) -> bool {
         match class(character) {
             Class::Seen => {
@@ -36,7 +36,7 @@ impl Marks {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Class {
     Seen,
-    /// It is written over what stands before it.
+    /// A combining mark, which is drawn over the preceding character.
     Mark,
     Unseen,
 }
@@ -51,19 +51,19 @@ pub(super) fn class(character: char) -> Class {
     if character.escape_debug().len() == 1 {
         return Class::Seen;
     }
-    // A mark is escaped only where nothing stands before it, and what cannot be printed everywhere.
+    // `escape_debug` escapes a mark only at the beginning of a text, and other characters if they are not printable.
     let text = String::from_iter(['a', character]);
     if text.escape_debug().count() == 2 { Class::Mark } else { Class::Unseen }
 }
 
-/// Returns `true` for what a person cannot see, and software reads: controls, format characters but those that are
-/// seen, default-ignorable characters, and two that are drawn as nothing.
+/// Returns `true` for characters that software reads and a person cannot see: controls, format characters except
+/// visible ones, default-ignorable characters, and two that are drawn as blanks.
 pub(crate) fn is_invisible(character: char) -> bool {
     let after = INVISIBLE.partition_point(|(first, _)| *first <= character);
     after.checked_sub(1).is_some_and(|at| character <= INVISIBLE[at].1)
 }
 
-/// First and last of each range, in order.
+/// The first and last character of each range, in order.
 const INVISIBLE: &[(char, char)] = &[
     ('\0', '\u{1f}'),
     ('\u{7f}', '\u{9f}'),

@@ -1,4 +1,4 @@
-//! Matchers of values, and the values that a pointer leads to.
+//! Matchers of argument values, and the values that a JSON pointer selects.
 
 use tool_core::__private::ExactValue;
 
@@ -7,8 +7,7 @@ use super::{Fit, NumberPattern, PathPattern, UrlPattern, Verdict, text::TextPatt
 /// A comparison of one argument: a text pattern, a [path](PathPattern), a [URL](UrlPattern) or a
 /// [number](NumberPattern).
 ///
-/// A string is a text pattern, in which `*` stands for any characters. A number or a boolean is compared with
-/// it as it is written.
+/// A string is a text pattern, in which `*` matches any characters. It compares numbers and booleans by their spelling.
 ///
 /// # Examples
 ///
@@ -31,8 +30,8 @@ pub(super) enum Kind {
 }
 
 impl Matcher {
-    /// Returns `true` if a rule with `verdict` applies to `value`; of a list, to any item, or to all where
-    /// that allows the call.
+    /// Returns `true` if a rule with `verdict` applies to `value`. For a list, it applies if any item matches; an
+    /// `allow` requires all items to match.
     pub(super) fn fits(&self, value: &ExactValue<'_>, verdict: Verdict) -> bool {
         match (value, verdict) {
             (ExactValue::List(items), Verdict::Allow) => {
@@ -43,7 +42,7 @@ impl Matcher {
         }
     }
 
-    /// As [`fits`](Self::fits), of the content of a place.
+    /// Applies [`fits`](Self::fits) to a selected value.
     pub(super) fn fits_found(&self, found: Found<'_, '_>, verdict: Verdict) -> bool {
         match found {
             Found::Value(value) => self.fits(value, verdict),
@@ -62,17 +61,18 @@ impl Matcher {
     }
 }
 
-/// The content of one place that a pointer leads to.
+/// A value that a pointer selects.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Found<'v, 't> {
     Value(&'v ExactValue<'t>),
-    /// There is nothing, from this step on.
+    /// No value, from this step on.
     Absent(usize),
-    /// Something on the way there has no parts.
+    /// A step into a value that has no members or items.
     Odd,
 }
 
-/// Adds what is at `steps`, of which `at` were taken, to `found`; at a list, of all items, unless the step is an index.
+/// Adds the values selected by `steps`, of which `at` were taken, to `found`. A step that is not an index selects all
+/// items of a list.
 pub(super) fn find<'v, 't>(
     value: &'v ExactValue<'t>,
     steps: &[String],

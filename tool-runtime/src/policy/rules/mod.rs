@@ -1,9 +1,9 @@
-//! Rules about calls, as data.
+//! Permission rules as data.
 //!
-//! A rule has one verdict, and matchers that compare a call: text patterns, and for what text cannot
-//! express, [paths](path), [URLs](url) and [numbers](number). A matcher answers yes, no or "unclear", and
-//! the verdict decides what "unclear" means: `deny` and `ask` apply, `allow` does not. Everything that was
-//! not foreseen therefore ends at the stricter side.
+//! A rule has one verdict, and matchers that compare a call: text patterns, and for values other than plain text,
+//! [paths](path), [URLs](url) and [numbers](number). A matcher answers yes, no or "unclear". The verdict decides the
+//! effect of "unclear": `deny` and `ask` apply, and `allow` does not, so that unforeseen values have the stricter
+//! result.
 
 mod matcher;
 mod number;
@@ -29,39 +29,39 @@ pub use self::{
     matcher::Matcher, number::NumberPattern, path::PathPattern, problem::RuleProblem, url::UrlPattern,
 };
 
-/// Rules over names and arguments, read from a configuration. They stand above hooks and policies: what
-/// they deny, no hook is asked about.
+/// Permission rules over tool names and arguments, read from a configuration. They take precedence over hooks and
+/// policies: no hook is called for a denied call.
 ///
-/// A rule names a tool by the name that a model sees, with its prefix. A `deny` or `ask` also applies to a tool of that
-/// [raw name](tool_core::ToolDefinition::raw_name), the one that it has at its origin, such as an MCP server: of all
-/// tools that have it, from wherever. An `allow` does not: any server may call a tool what it likes.
+/// A rule names a tool by the name that a model sees, including its prefix. A `deny` or `ask` also applies to every
+/// tool with that [raw name](tool_core::ToolDefinition::raw_name), the name at its origin, such as an MCP server. An
+/// `allow` does not, since a server chooses its raw names freely.
 ///
-/// The last rule that fits a call decides; a call that no rule fits is allowed. To allow only some calls, deny all of
-/// them first. An `allow` takes back a `deny` or `ask` of an earlier rule, and nothing else: the
-/// [permissions](crate::policy::PermissionPolicy) and the `confirm` of the tool apply all the same. A denial cannot be
-/// taken back by a hook: arguments that a hook has rewritten are judged again. Rules do not apply to calls that are
-/// [left to the caller](crate::executor::ExecutorBuilder::external).
+/// The last matching rule decides; a call that no rule matches is allowed. To allow only some calls, deny all of them
+/// first. An `allow` overrides a `deny` or `ask` of an earlier rule, and nothing else: the [permission
+/// policy](crate::policy::PermissionPolicy) and the tool's `confirm` still apply. A hook cannot override a denial:
+/// rewritten arguments are evaluated again. Rules do not apply to calls that are [left to the
+/// caller](crate::executor::ExecutorBuilder::external).
 ///
 /// # Matchers
 ///
-/// A rule may be narrowed to calls whose argument at a JSON pointer fits a [`Matcher`]: a text pattern (a
-/// plain string), a [path](PathPattern), a [URL](UrlPattern) or a [number](NumberPattern). Text patterns are
-/// for text: `/etc/*` also fits `/etc/../home`, and does not fit `//etc/shadow`.
+/// A rule can be narrowed to calls whose argument at a JSON pointer matches a [`Matcher`]: a text pattern (a plain
+/// string), a [path](PathPattern), a [URL](UrlPattern) or a [number](NumberPattern). Do not use text patterns for
+/// paths: `/etc/*` also matches `/etc/../home`, and does not match `//etc/shadow`.
 ///
-/// Matchers fail closed. A value that a matcher cannot compare, such as one of another type, matches every
-/// `deny` and `ask`, and no `allow`. At a list, `deny` and `ask` match if any item does, `allow` only if
-/// there are items and all do; a step of a pointer at a list that is not an index goes into every item. A
-/// property that is absent matches no `allow`; it matches a `deny` or `ask` only if there is a default for it, or
-/// for what it is a part of, that is not among the arguments, since the tool may use that: a `default` of the
-/// schema, or one of `serde` that cannot be written as JSON.
+/// Matchers fail closed. A value that a matcher cannot compare, such as one of another type, matches every `deny` and
+/// `ask`, and no `allow`. For a list, `deny` and `ask` match if any item matches; `allow` requires at least one item,
+/// and all items to match. A step of a pointer that is not an index selects every item of a list. An absent property
+/// matches no `allow`; it matches a `deny` or `ask` only if the property, or an object that contains it, has a default
+/// that is not included in the arguments, since the tool may use that: a `default` of the schema, or a `serde` default
+/// that cannot be written as JSON.
 ///
-/// A pointer may use the alias of a property. One that leads to no property of any tool that the rule fits is
-/// a mistake, and an executor with such a rule is not built ([`problems`](Self::problems)). Until it is
-/// corrected, a `deny` or `ask` for one tool by name applies to every call of it.
+/// A pointer may use an alias of a property. A pointer that selects no property of any tool that the rule matches is an
+/// error, and prevents the executor from being built ([`problems`](Self::problems)). Until it is corrected, a `deny` or
+/// `ask` for one tool by name applies to every call of that tool.
 ///
 /// # Rules as data
 ///
-/// Rules are a list, read and written by `serde`. A rule is a text (`"deny bash"`) or an object:
+/// Rules are a list, serialized by `serde`. A rule is a text (`"deny bash"`) or an object:
 ///
 /// | member | value |
 /// | --- | --- |
@@ -69,7 +69,8 @@ pub use self::{
 /// | `where` | an object of JSON pointers and matchers, as in [`Rule::at`] |
 /// | `reason` | the reason, as in [`Rule::reason`] |
 ///
-/// A matcher is a text pattern (`"git *"`), or one of these objects; a list of matchers has to fit as a whole.
+/// A matcher is a text pattern (`"git *"`) or one of these objects; if a list of matchers is given, all of them must
+/// match.
 ///
 /// | matcher | stands for |
 /// | --- | --- |
@@ -98,7 +99,7 @@ pub use self::{
 /// # Ok::<(), tool_runtime::serde_json::Error>(())
 /// ```
 ///
-/// Paths below one directory, and no others:
+/// Allow paths below one directory only:
 ///
 /// ```
 /// use tool_runtime::{definition::Permission, policy::{PathPattern, Rule, Rules}, prelude::*};
@@ -123,12 +124,12 @@ pub use self::{
 #[serde(transparent)]
 pub struct Rules(Vec<Rule>);
 
-/// One rule: the calls that it fits, and its verdict.
+/// A rule: a pattern of calls, and a verdict.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rule {
     verdict: Verdict,
     calls: CallPattern,
-    /// By pointer; all matchers have to fit.
+    /// Matchers by JSON pointer; all of them must match.
     arguments: BTreeMap<String, Vec<Matcher>>,
     reason: Option<String>,
 }
@@ -144,7 +145,7 @@ enum Verdict {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Fit {
     No,
-    /// Not comparable, or only possibly equal.
+    /// Not comparable, or possibly equal.
     Unclear,
     Yes,
 }
@@ -156,7 +157,7 @@ impl Fit {
 }
 
 impl Verdict {
-    /// Returns `true` if a rule with this verdict applies to what fits so.
+    /// Returns `true` if a rule with this verdict applies to a call with this fit.
     fn applies(self, fit: Fit) -> bool {
         match self {
             Self::Allow => fit == Fit::Yes,
@@ -166,19 +167,19 @@ impl Verdict {
 }
 
 impl Rules {
-    /// The rules in their order; the last that fits decides.
+    /// Creates a list of rules, of which the last matching one decides.
     #[must_use]
     pub fn new(rules: impl IntoIterator<Item = Rule>) -> Self {
         Self(rules.into_iter().collect())
     }
 
-    /// Returns the verdict on a call, of which `arguments` has properties under their own names.
+    /// Returns the verdict on a call. Properties in `arguments` have their own names, not aliases.
     #[must_use]
     pub fn judge(&self, tool: &str, arguments: &Value) -> Permission {
         self.judged(&Judged::new(tool, None, &arguments.to_string()))
     }
 
-    /// Returns the verdict on a call with arguments that fit `definition`.
+    /// Returns the verdict on a call whose arguments are valid for `definition`.
     pub(crate) fn judge_call(&self, definition: &ToolDefinition, arguments: &Arguments<'_>) -> Permission {
         self.judged(&Judged::new(definition.name(), Some(definition), arguments.as_str()))
     }
@@ -188,14 +189,14 @@ impl Rules {
         rule.map_or(Permission::Allow, Rule::permission)
     }
 
-    /// Returns the denial of every call of `tool`, whatever its arguments, if there is one; `raw` is its name at its
-    /// origin.
+    /// Returns the denial that applies to every call of `tool`, regardless of arguments, if there is one; `raw` is its
+    /// raw name.
     pub(crate) fn denial(&self, tool: &str, raw: &str) -> Option<Permission> {
         let mut deciding = None;
         for rule in self.0.iter().filter(|rule| rule.calls.fits_tool(tool, raw, rule.verdict)) {
             match (rule.verdict, rule.looks_at_arguments()) {
                 (Verdict::Deny, false) => deciding = Some(rule),
-                // Another denial of some calls leaves those denied that were.
+                // A later denial of some calls does not replace the denial of all calls.
                 (Verdict::Deny, true) => {}
                 _ => deciding = None,
             }
@@ -205,34 +206,36 @@ impl Rules {
 }
 
 impl Rule {
-    /// Allows calls that fit `pattern`: the name of a tool, or `name:arguments`, with `*` for any characters.
+    /// Creates a rule that allows calls that match `pattern`: the name of a tool, or `name:arguments`, with `*` for any
+    /// characters.
     ///
-    /// With `name:arguments`, every text among the arguments has to fit, while for [`ask`](Self::ask) and
-    /// [`deny`](Self::deny) one is enough; [`at`](Self::at) compares a single argument. Keys that a model chooses, such
-    /// as those of a map, count as texts; names of properties in the schema do not. A pattern is no parser: `git *` also
-    /// fits `git log; rm -r /`.
+    /// With `name:arguments`, every text in the arguments must match; for [`ask`](Self::ask) and [`deny`](Self::deny),
+    /// one matching text is enough. [`at`](Self::at) compares a single argument. Keys that a model chooses, such as
+    /// those of a map, count as texts; names of properties in the schema do not. A pattern does not parse commands:
+    /// `git *` also matches `git log; rm -r /`.
     #[must_use]
     pub fn allow(pattern: &str) -> Self {
         Self::new(Verdict::Allow, pattern)
     }
 
-    /// Requires an approval of calls that fit `pattern`, the name of a tool or `name:arguments`: of the arguments, one
-    /// text, or one key that a model chose, has to fit.
+    /// Creates a rule that requires an approval of calls that match `pattern`: the name of a tool, or `name:arguments`,
+    /// which matches if any text in the arguments, or any key that a model chose, matches.
     #[must_use]
     pub fn ask(pattern: &str) -> Self {
         Self::new(Verdict::Ask, pattern)
     }
 
-    /// Denies calls that fit `pattern`, the name of a tool or `name:arguments`: of the arguments, one text, or one key
-    /// that a model chose, has to fit.
+    /// Creates a rule that denies calls that match `pattern`: the name of a tool, or `name:arguments`, which matches if
+    /// any text in the arguments, or any key that a model chose, matches.
     #[must_use]
     pub fn deny(pattern: &str) -> Self {
         Self::new(Verdict::Deny, pattern)
     }
 
-    /// Narrows the rule to calls whose argument at `pointer` (a JSON pointer) fits `matcher`: a text pattern,
-    /// if it is a string, or a [`PathPattern`], [`UrlPattern`] or [`NumberPattern`]. Of several, all have to
-    /// fit. [`Rules`] describes values that are absent, lists, or of another type.
+    /// Narrows the rule to calls whose argument at `pointer` (a JSON pointer) matches `matcher`: a string is a text
+    /// pattern; others are [`PathPattern`], [`UrlPattern`] and [`NumberPattern`]. If `at` is called several times, all
+    /// matchers must match. [`Rules`] describes the treatment of absent values, lists, and values of other types.
+    /// Default: all calls.
     ///
     /// # Examples
     ///
@@ -253,7 +256,7 @@ impl Rule {
         self
     }
 
-    /// Sets the reason, for the model or the person.
+    /// Sets the reason, which the model or the person reads. Default: a generic text with the pattern of the rule.
     #[must_use]
     pub fn reason(mut self, reason: impl Into<String>) -> Self {
         self.reason = Some(reason.into());
@@ -283,7 +286,7 @@ impl Rule {
                 .all(|(pointer, matchers)| self.fits_at(pointer, matchers, call, arguments))
     }
 
-    /// Returns `true` if what is at `pointer` fits all of `matchers`.
+    /// Returns `true` if the value at `pointer` matches all of `matchers`.
     fn fits_at(
         &self,
         pointer: &str,
@@ -293,14 +296,14 @@ impl Rule {
     ) -> bool {
         let places = call.places(pointer);
         if places.is_empty() {
-            // A rule for many tools is not about those that have no such property.
+            // A rule for many tools does not concern tools without the property.
             return !self.calls.tool.has_star() && self.verdict.applies(Fit::Unclear);
         }
         let found = places.iter().flat_map(|place| {
             let mut found = Vec::new();
             matcher::find(arguments, &place.steps, 0, &mut found);
             let is_absent = found.iter().all(|found| matches!(found, Found::Absent(_)));
-            // Of branches that name a property differently, a call takes one.
+            // If branches of the schema name a property differently, a call uses one of them.
             if is_absent && places.len() > 1 && !place.has_default(0) {
                 found.clear();
             }
@@ -330,16 +333,16 @@ impl Rule {
     }
 }
 
-/// A call that is judged.
+/// A call to be evaluated.
 struct Judged<'a> {
     tool: &'a str,
     definition: Option<&'a ToolDefinition>,
-    /// `None` where they cannot be read.
+    /// `None` if they cannot be read.
     arguments: Option<ExactValue<'a>>,
 }
 
 impl<'a> Judged<'a> {
-    /// The name of the tool at its origin.
+    /// Returns the raw name of the tool.
     fn raw(&self) -> &'a str {
         self.definition.map_or(self.tool, ToolDefinition::raw_name)
     }
@@ -348,7 +351,7 @@ impl<'a> Judged<'a> {
         Self { tool, definition, arguments: ExactValue::read(arguments) }
     }
 
-    /// The places that `pointer` leads to, by the schema where that is known.
+    /// Returns the places that `pointer` selects, by the schema if it is known.
     fn places(&self, pointer: &str) -> Vec<ResolvedPointer> {
         match self.definition {
             Some(definition) => definition.input_schema().resolve_pointer(pointer),
@@ -360,7 +363,7 @@ impl<'a> Judged<'a> {
     }
 }
 
-/// A text that is not a rule, or not a pattern of its kind.
+/// An invalid rule, or an invalid pattern of a matcher.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InvalidRule(String);
 

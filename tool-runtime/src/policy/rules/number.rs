@@ -1,8 +1,8 @@
 //! Number patterns: comparisons by exact decimal value.
 //!
-//! A number is its sign, its digits without zeros at either end, and where they stand: two numbers are
-//! compared as they are written. A body that takes an `f64` reads `99.99999999999999999999` as 100: for a number
-//! with a fraction, the comparison counts only if the nearest floats give the same.
+//! A number is represented by its sign, its digits without leading and trailing zeros, and its exponent, so that
+//! numbers are compared as they are written. A tool that takes an `f64` reads `99.99999999999999999999` as 100: for a
+//! number with a fraction, the comparison is clear only if the nearest floats compare equally.
 
 use std::{cmp::Ordering, fmt, str::FromStr};
 
@@ -10,14 +10,14 @@ use tool_core::__private::ExactValue;
 
 use super::{Fit, InvalidRule};
 
-/// A comparison of numbers by their exact values: `100`, `> 0.1`, or several that all must hold, as in
-/// `>= 1, < 1000`.
+/// A comparison of numbers by their exact values: `100`, `> 0.1`, or several comparisons that must all hold, as in `>=
+/// 1, < 1000`.
 ///
-/// The operators are `=` (the default), `<`, `<=`, `>` and `>=`. `100`, `100.0` and `1e2` are one number,
-/// and 9007199254740993 is another than 9007199254740992. A value that is not a JSON number, also a string
-/// with digits, matches every `deny` and `ask`, and no `allow`. So does a number with a fraction that compares in
-/// another way once it is rounded to an `f64`, as a tool may read it: `99.99999999999999999999` is not clearly less
-/// than 100. A tool that takes an `f32` rounds more than that.
+/// The operators are `=` (the default), `<`, `<=`, `>` and `>=`. `100`, `100.0` and `1e2` are equal; 9007199254740993
+/// and 9007199254740992 are not. A value that is not a JSON number, including a string of digits, matches every `deny`
+/// and `ask`, and no `allow`. The same applies to a number with a fraction whose comparison changes when it is rounded
+/// to an `f64`, as a tool may read it: `99.99999999999999999999` is not clearly less than 100. A tool that takes an
+/// `f32` rounds more than that.
 ///
 /// # Examples
 ///
@@ -46,12 +46,11 @@ enum Operator {
 }
 
 impl NumberPattern {
-    /// Reads a pattern.
+    /// Parses a pattern.
     ///
     /// # Errors
     ///
-    /// If `pattern` is not a list of comparisons, separated by commas, or no number can satisfy all of
-    /// them.
+    /// Returns an error if `pattern` is not a comma-separated list of comparisons, or no number satisfies all of them.
     pub fn new(pattern: &str) -> Result<Self, InvalidRule> {
         let read = |text: &str| {
             let text = text.trim();
@@ -80,7 +79,7 @@ impl NumberPattern {
         }
     }
 
-    /// The pattern as it is written.
+    /// Returns the pattern as it was written.
     pub(super) fn as_str(&self) -> &str {
         &self.text
     }
@@ -93,7 +92,7 @@ impl NumberPattern {
         }
     }
 
-    /// Returns `true` if an `f64` in place of the number compares in the same way.
+    /// Returns `true` if the number rounded to an `f64` compares equally.
     fn is_clear(&self, number: &Decimal) -> bool {
         let same = |limit: &Decimal| {
             let rounded = number.nearest().partial_cmp(&limit.nearest());
@@ -150,19 +149,19 @@ impl fmt::Display for NumberPattern {
     }
 }
 
-/// A decimal number: `0.DIGITS × 10^exponent`, with its sign.
+/// A signed decimal number: `0.DIGITS × 10^exponent`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Decimal {
     /// `false` for 0.
     is_negative: bool,
-    /// Without zeros at either end; empty for 0.
+    /// Without leading and trailing zeros; empty for 0.
     digits: Vec<u8>,
-    /// Of no meaning where there are no digits.
+    /// Meaningless if there are no digits.
     exponent: i128,
 }
 
 impl Decimal {
-    /// Reads a JSON number; `None` for everything else, and for an exponent beyond 64 bits.
+    /// Parses a JSON number; `None` for other texts, and for an exponent beyond 64 bits.
     fn read(text: &str) -> Option<Self> {
         let (is_negative, unsigned) = match text.strip_prefix('-') {
             Some(rest) => (true, rest),
@@ -207,13 +206,13 @@ impl Decimal {
         format!("{sign}0.{digits}e{}", self.exponent).parse().unwrap_or(f64::NAN)
     }
 
-    /// The order of the absolute values.
+    /// Compares the absolute values.
     fn magnitude(&self, other: &Self) -> Ordering {
         match (self.is_zero(), other.is_zero()) {
             (true, true) => Ordering::Equal,
             (true, false) => Ordering::Less,
             (false, true) => Ordering::Greater,
-            // Digits of a fraction are compared from the left; the longer of two is the greater.
+            // Digits of a fraction are compared from the left; if one is a prefix of the other, the longer is greater.
             (false, false) => self.exponent.cmp(&other.exponent).then_with(|| self.digits.cmp(&other.digits)),
         }
     }

@@ -55,7 +55,7 @@ fn numbers_are_compared_by_their_exact_values() {
     for other in [r#""100""#, "true", "null", "{}", "1e99999999999999999999"] {
         assert_eq!(fit("> 100", other), Fit::Unclear, "{other}");
     }
-    // A body that takes an `f64` reads the limit itself.
+    // A tool that takes an `f64` reads a number that rounds to the limit as the limit.
     for (pattern, number) in [
         (">= 100", "99.99999999999999999999"),
         ("< 100", "99.99999999999999999999"),
@@ -90,7 +90,7 @@ fn numbers_are_compared_by_their_exact_values() {
 proptest! {
     #[test]
     fn numbers_compare_as_integers_do(left: i64, right: i64, zeros in 0..5_usize) {
-        // The same number, further left and behind more zeros.
+        // The same number with its decimal point moved to the left, and with zeros.
         let written = format!("{left}{}.{}e-{zeros}", "0".repeat(zeros), "0".repeat(zeros + 1));
         prop_assert_eq!(fit(&format!("= {left}"), &written), Fit::Yes);
         for (sign, expected) in [
@@ -142,7 +142,7 @@ fn only_a_denial_of_all_calls_that_no_later_rule_takes_back_is_one_of_the_tool()
     assert_eq!(denial(&[]), None);
 }
 
-/// The verdict on a call of a tool with this schema.
+/// Returns the verdict on a call of a tool with this schema.
 fn judged(rules: &Rules, schema: serde_json::Value, arguments: serde_json::Value) -> Permission {
     let schema = InputSchema::own(schema).unwrap();
     let definition = ToolDefinition::new(ToolName::new("t").unwrap(), "Works.", schema);

@@ -1,4 +1,4 @@
-//! Text patterns: names of tools, and arguments that are plain text.
+//! Text patterns: tool names, and arguments that are plain text.
 
 use std::{collections::HashSet, fmt};
 
@@ -7,24 +7,24 @@ use tool_core::{__private::ExactValue, ToolDefinition};
 
 use super::{Fit, Verdict};
 
-/// A text in which `*` stands for any characters, also none.
+/// A pattern in which `*` matches any characters, including none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct TextPattern(pub(super) String);
 
 impl TextPattern {
-    /// Returns `true` if the whole of `text` fits, in time proportional to the lengths of both at the
-    /// worst: only the last `*` is tried again.
+    /// Returns `true` if the pattern matches the whole of `text`. In the worst case, the time is proportional to the
+    /// product of both lengths: only the last `*` is tried again.
     pub(super) fn fits(&self, text: &str) -> bool {
         fits(&self.0, text)
     }
 
-    /// Returns `true` if the pattern stands for several texts.
+    /// Returns `true` if the pattern contains a `*`.
     pub(super) fn has_star(&self) -> bool {
         self.0.contains('*')
     }
 
-    /// The fit of one value. A number or a boolean is compared as it is written; what has no text of its
-    /// own, such as `null` or an object, may mean anything.
+    /// Compares one value. A number or a boolean is compared by its spelling; a value without a text, such as `null` or
+    /// an object, is unclear.
     pub(super) fn fit(&self, value: &ExactValue<'_>) -> Fit {
         match scalar(value) {
             Some(text) => Fit::of(self.fits(text)),
@@ -32,7 +32,7 @@ impl TextPattern {
         }
     }
 
-    /// Returns `true` if some text in `value` fits, at any depth, or a key that is none of `names`.
+    /// Returns `true` if any text in `value`, at any depth, or any key that is not in `names`, matches.
     fn fits_somewhere(&self, value: &ExactValue<'_>, names: &Names<'_>) -> bool {
         match value {
             ExactValue::List(items) => items.iter().any(|item| self.fits_somewhere(item, names)),
@@ -44,8 +44,8 @@ impl TextPattern {
         }
     }
 
-    /// Returns `true` if there is something in `value`, and all of it fits, at any depth, with the keys that are none
-    /// of `names`; `null` counts as nothing.
+    /// Returns `true` if `value` contains a text, and all its texts and keys that are not in `names` match, at any
+    /// depth; `null` contains no text.
     fn fits_everywhere(&self, value: &ExactValue<'_>, names: &Names<'_>) -> bool {
         let mut values = vec![value];
         let mut any = false;
@@ -69,7 +69,7 @@ impl TextPattern {
     }
 }
 
-/// The text of a string, a number or a boolean.
+/// Returns the text of a string, a number or a boolean.
 fn scalar<'v>(value: &'v ExactValue<'_>) -> Option<&'v str> {
     Some(match value {
         ExactValue::String(text) => text,
@@ -80,7 +80,7 @@ fn scalar<'v>(value: &'v ExactValue<'_>) -> Option<&'v str> {
     })
 }
 
-/// Returns `true` if the whole of `text` fits `pattern`, in which `*` stands for any characters.
+/// Returns `true` if the whole of `text` matches `pattern`, in which `*` matches any characters.
 pub(super) fn fits(pattern: &str, text: &str) -> bool {
     let (pattern, text) = (pattern.as_bytes(), text.as_bytes());
     let (mut p, mut t, mut star) = (0, 0, None);
@@ -106,8 +106,7 @@ pub(super) fn fits(pattern: &str, text: &str) -> bool {
     pattern[p..].iter().all(|byte| *byte == b'*')
 }
 
-/// The names of properties, which are not what a model writes: all that a schema has anywhere. Any other key is one
-/// that the model chose, as in a map.
+/// The property names that a schema contains anywhere. Other keys are chosen by the model, as in a map.
 struct Names<'d>(Option<HashSet<&'d str>>);
 
 impl<'d> Names<'d> {
@@ -129,27 +128,27 @@ impl<'d> Names<'d> {
         }))
     }
 
-    /// Returns `true` for every key where no schema is known.
+    /// Returns `true` for every key if no schema is known.
     fn contain(&self, key: &str) -> bool {
         self.0.as_ref().is_none_or(|names| names.contains(key))
     }
 }
 
-/// `name`, or `name:arguments`.
+/// A pattern `name` or `name:arguments`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct CallPattern {
     pub(super) tool: TextPattern,
-    /// The pattern of some text among the arguments, or of all of them where that is allowed: of what a
-    /// model writes, a part that is harmless does not make the rest so.
+    /// The pattern of the texts in the arguments: any of them, or all of them for an `allow`, since one harmless part
+    /// does not make the others harmless.
     pub(super) arguments: Option<TextPattern>,
-    /// The whole text, where it has a `:`, which may be a part of a raw name.
+    /// The whole pattern if it contains a `:`, which may be part of a raw name.
     whole: Option<TextPattern>,
 }
 
 impl CallPattern {
     pub(super) fn new(text: &str) -> Self {
         let (tool, arguments) = match text.split_once(':') {
-            // `bash:*` is any call of it, also one without arguments.
+            // `bash:*` matches any call, including one without arguments.
             Some((tool, "*")) => (tool, None),
             Some((tool, arguments)) => (tool, Some(TextPattern(arguments.to_owned()))),
             None => (text, None),
@@ -158,17 +157,17 @@ impl CallPattern {
         Self { tool: TextPattern(tool.to_owned()), arguments, whole }
     }
 
-    /// Returns `true` if the pattern may be about the tool `name`, which is called `raw` at its origin.
+    /// Returns `true` if the pattern may match the tool `name` with the raw name `raw`.
     pub(super) fn fits_tool(&self, name: &str, raw: &str, verdict: Verdict) -> bool {
         self.tool.fits(name) || verdict != Verdict::Allow && self.tool.fits(raw) || self.is_raw(raw, verdict)
     }
 
-    /// Returns `true` if the whole pattern is that of the raw name, which has a `:`.
+    /// Returns `true` if the whole pattern matches the raw name, which contains a `:`.
     pub(super) fn is_raw(&self, raw: &str, verdict: Verdict) -> bool {
         verdict != Verdict::Allow && self.whole.as_ref().is_some_and(|whole| whole.fits(raw))
     }
 
-    /// Returns `true` if the arguments of a call fit; the name was compared before.
+    /// Returns `true` if the arguments of a call match; the name was compared before.
     pub(super) fn fits_arguments(
         &self,
         arguments: &ExactValue<'_>,

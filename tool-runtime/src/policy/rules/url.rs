@@ -1,4 +1,4 @@
-//! URL patterns: scheme, host, port and path of a URL, as a browser reads them.
+//! URL patterns: the scheme, host, port and path of a URL, as browsers parse them.
 
 use std::{fmt, str::FromStr};
 
@@ -8,27 +8,29 @@ use super::{Fit, InvalidRule};
 
 /// A pattern of URLs: `scheme://host[:port][/path]`. Requires the feature `url-rules`.
 ///
-/// | part | may be |
+/// | part | syntax |
 /// | --- | --- |
 /// | scheme | `http`, `https`, `ws`, `wss`, `ftp`, or `*` for any of them |
 /// | host | a name or an address; `*.example.com` for all names below `example.com`, without itself; `*` for any |
-/// | port | a number, or `*` for any; the default port of the scheme if it is left out |
-/// | path | names with `*`, and `**` for any number of names; any path if it is left out |
+/// | port | a number, or `*` for any; default: the default port of the scheme |
+/// | path | names with `*`, and `**` for any number of names; default: any path |
 ///
-/// Values are parsed by the [URL Standard](https://url.spec.whatwg.org): names are compared in lower case
-/// and in their international form, `http://0x7f.1` is `http://127.0.0.1`, and one dot at the end of a host
-/// is ignored. IPv6 addresses that stand for an IPv4 address are that address. In a path, `.`, `..` and
-/// percent-encoding are resolved, and case matters. Query and fragment are not compared.
+/// Values are parsed by the [URL Standard](https://url.spec.whatwg.org): host names are compared in lower case and in
+/// ASCII (Punycode) form, `http://0x7f.1` is `http://127.0.0.1`, and a single dot at the end of a host is ignored.
+/// IPv4-mapped IPv6 addresses are compared as IPv4 addresses. In a path, `.`, `..` and percent-encoding are resolved,
+/// and case is significant. Query and fragment are ignored.
 ///
-/// A value that different programs read differently matches every `deny` and `ask`, and no `allow`: one that
-/// does not parse, or has a user name or password, a `\`, blanks or control characters; one with another
-/// scheme, if the pattern is for any, or if it is a scheme for another URL, as in `git+https:`; a host with `ß` or
-/// another character that older programs write in another way; where the pattern has an IPv4 address, an IPv6 address
-/// that is translated into it (`64:ff9b::`, `2002::`, `::ffff:0:0`); where the pattern has a path, one whose path has
-/// an empty name or an encoded separator. So does a value that is not a string.
+/// A value that programs parse differently matches every `deny` and `ask`, and no `allow`:
 ///
-/// Names are not resolved: a pattern with an address does not match a name that leads there. Which
-/// addresses a program connects to is to be decided where it connects.
+/// - a value that is not a string, or not a valid URL
+/// - a URL with a user name or password, a `\`, blanks or control characters
+/// - a URL of another scheme, if the pattern accepts any scheme, or if the scheme wraps another URL, as in `git+https:`
+/// - a host with `ß` or another character that IDNA 2003 maps to other characters
+/// - if the pattern has an IPv4 address: an IPv6 address that is translated to it (`64:ff9b::`, `2002::`, `::ffff:0:0`)
+/// - if the pattern has a path: a path with an empty name or an encoded separator
+///
+/// Host names are not resolved: a pattern with an address does not match a name that resolves to it. Restrict addresses
+/// where the program opens the connection.
 ///
 /// # Examples
 ///
@@ -55,12 +57,11 @@ pub struct UrlPattern {
 }
 
 impl UrlPattern {
-    /// Reads a pattern.
+    /// Parses a pattern.
     ///
     /// # Errors
     ///
-    /// If `pattern` is not of the form above, or the feature `url-rules` is off: no URL could be compared
-    /// then.
+    /// Returns an error if `pattern` does not have the form above, or the feature `url-rules` is off.
     #[cfg(feature = "url-rules")]
     pub fn new(pattern: &str) -> Result<Self, InvalidRule> {
         let parts = parsed::Parts::read(pattern)
@@ -68,11 +69,11 @@ impl UrlPattern {
         Ok(Self { text: pattern.to_owned(), parts })
     }
 
-    /// Reads a pattern.
+    /// Parses a pattern.
     ///
     /// # Errors
     ///
-    /// Always, since the feature `url-rules` is off: no URL could be compared.
+    /// Always returns an error, since the feature `url-rules` is off.
     #[cfg(not(feature = "url-rules"))]
     pub fn new(pattern: &str) -> Result<Self, InvalidRule> {
         Err(InvalidRule(format!(
@@ -80,7 +81,7 @@ impl UrlPattern {
         )))
     }
 
-    /// The pattern as it is written.
+    /// Returns the pattern as it was written.
     pub(super) fn as_str(&self) -> &str {
         &self.text
     }
@@ -127,7 +128,7 @@ mod parsed {
 
     const SCHEMES: [&str; 5] = ["http", "https", "ws", "wss", "ftp"];
 
-    /// A pattern in its parts.
+    /// The parts of a pattern.
     #[derive(Debug, Clone, PartialEq, Eq)]
     pub(super) struct Parts {
         /// `None` for any.
@@ -142,7 +143,7 @@ mod parsed {
     enum HostPattern {
         Any,
         One(Host),
-        /// The names that end in this one, behind a dot.
+        /// All names below this one.
         Below(String),
     }
 
@@ -165,7 +166,7 @@ mod parsed {
             }
             let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
             let (host, port) = match authority.rsplit_once(':') {
-                // The colon of an address stands within brackets.
+                // The colons of an IPv6 address are within brackets.
                 Some((host, port)) if !port.contains(']') => (host, Some(port)),
                 _ => (authority, None),
             };
@@ -183,7 +184,7 @@ mod parsed {
             }
             let Ok(url) = Url::parse(text) else { return Fit::Unclear };
             let authority = authority(text);
-            // Also one with nothing before it.
+            // An empty user name before `@` is unclear, too.
             if !url.username().is_empty() || url.password().is_some() || authority.contains('@') {
                 return Fit::Unclear;
             }
@@ -220,7 +221,7 @@ mod parsed {
             }
             let parse = |host: &str| match host.contains('*') {
                 true => Err("`*` stands for the whole host, or for what is before the first dot".to_owned()),
-                // By the rules of a scheme whose hosts are names and addresses.
+                // Parsed with the rules of a scheme whose hosts are names and addresses.
                 false => Url::parse(&format!("https://{host}/")).map_err(|error| error.to_string()).and_then(
                     |url| url.host().map(|host| host.to_owned()).ok_or("it has no host".to_owned()),
                 ),
@@ -250,34 +251,34 @@ mod parsed {
         fn fits(self, url: &Url) -> bool {
             match self {
                 Self::Any => true,
-                // A port that is the default is never there.
+                // The parser omits the default port.
                 Self::Default => url.port().is_none(),
                 Self::One(port) => url.port_or_known_default() == Some(port),
             }
         }
     }
 
-    /// A character that some programs skip, and others do not.
+    /// Returns `true` for a character that some programs skip and others keep.
     fn is_odd(letter: char) -> bool {
         letter == '\\' || letter.is_whitespace() || letter.is_control()
     }
 
-    /// The characters that are a part of a name by IDNA 2008, and become others or nothing by IDNA 2003.
+    /// The characters that IDNA 2008 keeps in a name, and IDNA 2003 maps to others or removes.
     const DEVIATIONS: [char; 5] = ['\u{df}', '\u{1e9e}', '\u{3c2}', '\u{200c}', '\u{200d}'];
 
-    /// The text between the scheme and the path.
+    /// Returns the text between the scheme and the path.
     fn authority(text: &str) -> &str {
         let rest = text.split_once(':').map_or(text, |(_, rest)| rest).trim_start_matches('/');
         rest.split(['/', '?', '#']).next().unwrap_or_default()
     }
 
-    /// Returns `true` if `text`, whose scheme is `outer`, may hold a URL of the scheme `inner` for a program that knows
-    /// `outer`.
+    /// Returns `true` if `text`, whose scheme is `outer`, may wrap a URL of the scheme `inner` for a program that
+    /// supports `outer`.
     fn holds_url(text: &str, outer: &str, inner: &str) -> bool {
         !SCHEMES.contains(&outer) && text.to_ascii_lowercase().contains(&format!("{inner}:"))
     }
 
-    /// The IPv4 address that a network may translate an IPv6 address into.
+    /// Returns the IPv4 address into which a network may translate an IPv6 address.
     fn translated(host: &Host) -> Option<Ipv4Addr> {
         let Host::Ipv6(address) = host else { return None };
         let (high, low) = match address.segments() {
@@ -288,7 +289,7 @@ mod parsed {
         Some(Ipv4Addr::from_bits(u32::from(high) << 16 | u32::from(low)))
     }
 
-    /// One form for each host.
+    /// Returns the canonical form of a host.
     fn canonical(host: Host) -> Host {
         match host {
             Host::Domain(name) => match name.strip_suffix('.') {
@@ -296,7 +297,7 @@ mod parsed {
                 None => Host::Domain(name),
             },
             Host::Ipv6(address) => match (address.segments(), address.to_ipv4()) {
-                // `::` and `::1` are addresses of their own.
+                // `::` and `::1` are not IPv4 addresses.
                 ([0, 0, 0, 0, 0, 0, 0, _], _) | (_, None) => Host::Ipv6(address),
                 (_, Some(address)) => Host::Ipv4(address),
             },
@@ -320,7 +321,7 @@ mod parsed {
         names.collect::<Result<_, _>>().map(Some)
     }
 
-    /// The fit of a path, whose dots the parser has resolved.
+    /// Compares a path whose dots the parser has resolved.
     fn fit_path(pattern: &[Name], url: &Url) -> Fit {
         let Some(segments) = url.path_segments() else { return Fit::Unclear };
         let mut segments: Vec<_> = segments.collect();

@@ -16,7 +16,7 @@ use super::{
 impl FromStr for Rule {
     type Err = InvalidRule;
 
-    /// `allow PATTERN`, `ask PATTERN` or `deny PATTERN`.
+    /// Parses `allow PATTERN`, `ask PATTERN` or `deny PATTERN`.
     fn from_str(text: &str) -> Result<Self, InvalidRule> {
         match text.trim().split_once(' ').map(|(word, pattern)| (word, pattern.trim())) {
             Some(("allow", pattern)) => Ok(Self::allow(pattern)),
@@ -27,7 +27,7 @@ impl FromStr for Rule {
     }
 }
 
-/// A rule as an object; a text is the other form.
+/// A rule as an object.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Wire {
@@ -43,7 +43,7 @@ struct Wire {
     reason: Option<String>,
 }
 
-/// Matchers by pointer: one, or a list of several that all have to fit.
+/// Matchers by JSON pointer: one, or a list of matchers that must all match.
 #[derive(Default)]
 struct Where(BTreeMap<String, Vec<Matcher>>);
 
@@ -116,7 +116,7 @@ impl Matcher {
     }
 
     fn from_value(value: Value) -> Result<Self, InvalidRule> {
-        /// What an object may hold.
+        /// The members of a matcher object.
         #[derive(Default, Deserialize)]
         #[serde(deny_unknown_fields, rename_all = "camelCase")]
         struct Object {
@@ -159,7 +159,7 @@ impl Matcher {
     }
 }
 
-/// The pattern of a number that is not a text: only integers are exact when they arrive here.
+/// Creates the pattern of a number that is not a text: only integers are exact after deserialization.
 fn whole(number: &Number) -> Result<NumberPattern, InvalidRule> {
     match number.is_f64() {
         true => Err(InvalidRule(format!("write the number as a text, so that it stays exact: \"{number}\""))),
@@ -178,7 +178,7 @@ impl Serialize for Rule {
 
 impl<'de> Deserialize<'de> for Rule {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        /// Not `untagged`, which would hide why an object is not a rule.
+        /// Not `untagged`, which would hide the reason why an object is not a rule.
         struct Either;
 
         impl<'de> Visitor<'de> for Either {

@@ -1,39 +1,39 @@
-//! Paths brought to one form by their text alone.
+//! Lexical normalization of paths.
 //!
-//! What a text means to an operating system is only decided where it is clear. Everything else, such as
-//! `~`, a stream of NTFS or a device, has no normal form here, and the caller has to assume the worst.
+//! A path is normalized only if its meaning to an operating system is clear. Other texts, such as `~`, NTFS streams and
+//! devices, have no normal form, and the caller has to assume the worst.
 
 use std::borrow::Cow;
 
-/// The rules by which a text is read as a path.
+/// The syntax of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Style {
     Unix,
-    /// `/` and `\` both separate; drives, shares and the prefix `\\?\` are known.
+    /// `/` and `\` are separators; drives, shares and the prefix `\\?\` are recognised.
     Windows,
 }
 
-/// The place where a path begins.
+/// The root of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Root {
-    /// A directory that is not known.
+    /// An unknown directory.
     Relative,
-    /// `/`; in the style of Windows, the root of a drive that is not known.
+    /// `/`; in the Windows style, the root of an unknown drive.
     Slash,
-    /// The root of a drive, by its letter in upper case.
+    /// The root of a drive; its letter is in upper case.
     Drive(char),
-    /// A share of a server, both in lower case.
+    /// A server and a share, both in lower case.
     Share(String, String),
 }
 
-/// A path in its normal form: no `.`, no `..`, no empty name.
+/// A normalized path: no `.`, no `..`, no empty name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Location {
     pub(super) root: Root,
     pub(super) names: Vec<String>,
 }
 
-/// Reads `text`; `None` where its meaning is not clear.
+/// Normalizes `text`; `None` if its meaning is not clear.
 pub(super) fn normalise(text: &str, style: Style, base: Option<&Location>) -> Option<Location> {
     if text.trim() != text || begins_specially(text) {
         return None;
@@ -62,7 +62,7 @@ pub(super) fn normalise(text: &str, style: Style, base: Option<&Location>) -> Op
 }
 
 impl Location {
-    /// Returns `false` if the text of this path would be read as something else.
+    /// Returns `false` if the text of this path would be parsed as something else.
     fn is_clear(&self) -> bool {
         let first = self.names.first().filter(|_| self.root == Root::Relative);
         let ends_plainly = self.names.last().is_none_or(|name| name.trim_end() == name);
@@ -73,12 +73,12 @@ impl Location {
     }
 }
 
-/// Returns `true` if a shell, or a library that reads paths like one, may expand the beginning of `text`.
+/// Returns `true` if a shell, or a library with similar rules, may expand the beginning of `text`.
 fn begins_specially(text: &str) -> bool {
     text.starts_with(['~', '$', '%'])
 }
 
-/// The root of a path, and the names that follow it, as they are written.
+/// Splits a path into its root and the names that follow it, unchanged.
 pub(super) fn split(text: &str, style: Style) -> Option<(Root, Vec<Cow<'_, str>>)> {
     if text.is_empty() {
         return None;
@@ -99,7 +99,7 @@ pub(super) fn split(text: &str, style: Style) -> Option<(Root, Vec<Cow<'_, str>>
     }
 }
 
-/// Returns `true` if `text` begins like a URL: a scheme of two or more characters, and `:/` or `:\`.
+/// Returns `true` if `text` begins like a URL: a scheme of at least two characters, and `:/` or `:\`.
 fn has_scheme(text: &str) -> bool {
     text.split_once(':').is_some_and(|(scheme, rest)| {
         scheme.len() > 1
@@ -108,7 +108,7 @@ fn has_scheme(text: &str) -> bool {
     })
 }
 
-/// The letter of the drive with which `text` begins, and the rest.
+/// Splits off the letter of a drive at the beginning of `text`.
 pub(super) fn drive(text: &str) -> Option<(char, &str)> {
     let (letter, rest) = text.split_once(':')?;
     let mut letters = letter.chars();
@@ -133,7 +133,7 @@ fn split_windows(text: &str) -> Option<(Root, Vec<Cow<'_, str>>)> {
         return share(rest);
     }
     match drive(&text) {
-        // Relative to what is current on that drive.
+        // Relative to the current directory of that drive.
         Some((_, rest)) if !rest.starts_with('/') => None,
         Some((letter, rest)) => Some((Root::Drive(letter), parts(rest))),
         None if text.starts_with('/') => Some((Root::Slash, parts(&text))),
@@ -141,20 +141,20 @@ fn split_windows(text: &str) -> Option<(Root, Vec<Cow<'_, str>>)> {
     }
 }
 
-/// `server/share/..`, behind the two separators.
+/// Splits `server/share/..`, the text after the two separators.
 fn share(text: &str) -> Option<(Root, Vec<Cow<'static, str>>)> {
     let mut parts = text.split('/').map(|part| Cow::Owned(part.to_owned()));
     let root = share_root(&parts.next()?, &parts.next()?)?;
     Some((root, parts.collect()))
 }
 
-/// The root of a share; `None` where one of the names may mean another.
+/// Returns the root of a share; `None` if one of the names is ambiguous.
 fn share_root(server: &str, share: &str) -> Option<Root> {
     let is_name = |name: &str| checked(name, Style::Windows, false).is_some_and(|checked| checked == name);
     (is_name(server) && is_name(share)).then(|| Root::Share(server.to_lowercase(), share.to_lowercase()))
 }
 
-/// The path of a `file:` URL, behind its scheme.
+/// Splits the path of a `file:` URL, the text after its scheme.
 fn split_url(rest: &str, style: Style) -> Option<(Root, Vec<Cow<'_, str>>)> {
     if rest.contains(['\\', '?', '#']) {
         return None;
@@ -173,7 +173,7 @@ fn split_url(rest: &str, style: Style) -> Option<(Root, Vec<Cow<'_, str>>)> {
         return Some((root, names));
     }
     let first = names.first().map_or("", |name| &**name);
-    // `C|` is how old ones write it.
+    // `C|` is an obsolete spelling of `C:` in URLs.
     match (drive(&first.replace('|', ":")), style) {
         (Some((letter, "")), Style::Windows) => {
             names.remove(0);
@@ -185,7 +185,7 @@ fn split_url(rest: &str, style: Style) -> Option<(Root, Vec<Cow<'_, str>>)> {
     }
 }
 
-/// A name of a URL; `None` where it is encoded wrongly, or would be more than one name.
+/// Decodes a name of a URL; `None` if the encoding is invalid, or the result contains a separator.
 pub(in crate::policy::rules) fn percent_decoded(name: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(name.len());
     let mut rest = name.as_bytes();
@@ -205,7 +205,7 @@ pub(in crate::policy::rules) fn percent_decoded(name: &str) -> Option<String> {
     (!name.contains(['/', '\\'])).then_some(name)
 }
 
-/// A name that means itself, without what Windows ignores at its end; `None` where it may mean another.
+/// Returns an unambiguous name, without the trailing characters that Windows ignores; `None` if it is ambiguous.
 pub(super) fn checked(name: &str, style: Style, is_pattern: bool) -> Option<&str> {
     let is_special = |letter: char| letter.is_control() || !is_pattern && matches!(letter, '*' | '?');
     if name.contains(is_special) {
@@ -215,7 +215,7 @@ pub(super) fn checked(name: &str, style: Style, is_pattern: bool) -> Option<&str
         Style::Unix => (!name.contains('\\')).then_some(name),
         Style::Windows => {
             let trimmed = name.trim_end_matches(['.', ' ']);
-            // `a~1` may be the short name of any other; behind a colon stands the name of a stream.
+            // `a~1` may be the short name of another file; a colon precedes the name of a stream.
             let is_short =
                 trimmed.split('~').skip(1).any(|rest| rest.starts_with(|it: char| it.is_ascii_digit()));
             let is_odd = trimmed.is_empty() || is_short || trimmed.contains([':', '<', '>', '"', '|']);

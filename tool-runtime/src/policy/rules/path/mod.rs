@@ -1,4 +1,4 @@
-//! Path patterns: where a path leads, by its text alone.
+//! Path patterns, compared lexically.
 
 mod lexical;
 #[cfg(test)]
@@ -16,31 +16,32 @@ use crate::policy::escape::is_invisible;
 
 /// A pattern of paths, such as `/etc/**`.
 ///
-/// `*` stands for any characters within a name, `**` for any number of names, also none: `/etc/**`
-/// includes `/etc` itself. A pattern that begins with `**`, such as `**/.env`, fits under every root.
+/// `*` matches any characters within a name; `**` matches any number of names, including none: `/etc/**` matches `/etc`
+/// itself. A pattern that begins with `**`, such as `**/.env`, matches under every root.
 ///
-/// Before a path is compared, it is brought to its normal form: `.`, `..` and repeated separators are
-/// resolved, and a `file:` URL is decoded. A pattern with a drive or a share (`C:/work/**`,
-/// `//?/C:/work/**`, `\\server\share\**`), and every pattern on Windows, is compared as on Windows: `\`
-/// separates, and dots and spaces at the end of a name are ignored. [Case](Self::ignore_case) is ignored on
-/// Windows and macOS. A relative path is resolved against the [base](Self::base); without one, relative
-/// paths are only comparable with relative patterns.
+/// A path is normalized before it is compared: `.`, `..` and repeated separators are resolved, and a `file:` URL is
+/// decoded. A pattern with a drive or a share (`C:/work/**`, `//?/C:/work/**`, `\\server\share\**`), and every pattern
+/// on Windows, is compared by the rules of Windows: `\` is a separator, and dots and spaces at the end of a name are
+/// ignored. [Case](Self::ignore_case) is ignored on Windows and macOS. A relative path is resolved against the
+/// [base](Self::base); without one, relative paths are only comparable with relative patterns.
 ///
-/// A path whose meaning is not clear matches every `deny` and `ask`, and no `allow`: an empty one, one with
-/// control characters (NUL among them), with `*` or `?`, with blanks around it; one that begins with `~`,
-/// `$` or `%`; a relative one with no base to resolve it, or with more `..` than names; a URL other than
-/// `file:`, and one that is encoded wrongly; a device, a stream (`a.txt:b`) or a short name (`PROGRA~1`) of
-/// Windows; `\` or a drive where the pattern is one of Unix; a share where the pattern has a drive; where case is
-/// ignored, a name that fits only without its invisible characters, which some file systems ignore. So does a value
-/// that is not a string.
+/// A value whose meaning is not clear matches every `deny` and `ask`, and no `allow`:
+///
+/// - a value that is not a string
+/// - a path that is empty, contains control characters (including NUL), `*` or `?`, or is surrounded by blanks
+/// - a path that begins with `~`, `$` or `%`
+/// - a relative path without a base, or with more `..` than names
+/// - a URL other than `file:`, or an incorrectly encoded one
+/// - a device, a stream (`a.txt:b`) or a short name (`PROGRA~1`) of Windows
+/// - `\` or a drive, if the pattern is one of Unix; a share, if the pattern has a drive
+/// - if case is ignored: a name that matches only without its invisible characters, which some file systems ignore
 ///
 /// # Limits
 ///
-/// The check is lexical and does not access the file system. It does not see symbolic or hard links, mount
-/// points or bind mounts, other names of a file by Unicode normalization, or a change between the check and
-/// the access; and it compares the path that is named, not what a tool does with the directories above it.
-/// A tool that must not leave a directory has to open files relative to that directory, for instance with
-/// the crate `cap-std`.
+/// The check is lexical and does not access the file system. It does not detect symbolic or hard links, mount points or
+/// bind mounts, other names of a file by Unicode normalization, or changes between the check and the access. It
+/// compares the path in the argument, not the tool's use of the directories above it. A tool that must not leave a
+/// directory should open files relative to that directory, for example with the crate `cap-std`.
 ///
 /// # Examples
 ///
@@ -61,7 +62,7 @@ pub struct PathPattern {
     ignore_case: Option<bool>,
     style: Style,
     base: Option<Location>,
-    /// `None` where the pattern begins with `**`, under any root.
+    /// `None` if the pattern begins with `**`, under any root.
     root: Option<Root>,
     names: Vec<Name>,
 }
@@ -69,35 +70,34 @@ pub struct PathPattern {
 /// A part of a pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Name {
-    /// One name, in which `*` stands for any characters.
+    /// One name, in which `*` matches any characters.
     One(String),
     /// `**`
     Any,
 }
 
 impl PathPattern {
-    /// Reads a pattern.
+    /// Parses a pattern.
     ///
     /// # Errors
     ///
-    /// If `pattern` is not a path, or has what is not supported: `**` within a name, `..` behind a
-    /// wildcard, one of `?[]{}`, a beginning that a shell would expand.
+    /// Returns an error if `pattern` is not a path, or contains an unsupported element: `**` within a name, `..` after
+    /// a wildcard, one of `?[]{}`, or a beginning that a shell would expand.
     pub fn new(pattern: &str) -> Result<Self, InvalidRule> {
         Self::compiled(pattern, None, None)
     }
 
-    /// Sets the absolute path of the directory against which relative paths are resolved, also that of the
-    /// pattern unless it begins with `**`. Default: none.
+    /// Sets the directory, an absolute path, against which relative paths are resolved, including the pattern itself
+    /// unless it begins with `**`. Default: none.
     ///
     /// # Errors
     ///
-    /// If `base` is not an absolute path, or is not one of the same system as the pattern.
+    /// Returns an error if `base` is not an absolute path, or not a path of the same system as the pattern.
     pub fn base(self, base: &str) -> Result<Self, InvalidRule> {
         Self::compiled(&self.text, Some(base), self.ignore_case)
     }
 
-    /// Sets whether upper and lower case are one. Default: on Windows and macOS, and for patterns with a
-    /// drive or a share.
+    /// Sets whether case is ignored. Default: `true` on Windows and macOS, and for patterns with a drive or a share.
     #[must_use]
     pub fn ignore_case(self, ignore_case: bool) -> Self {
         Self { ignore_case: Some(ignore_case), ..self }
@@ -132,12 +132,12 @@ impl PathPattern {
         Ok(Self { text: text.to_owned(), base_text, ignore_case, style, base, root, names })
     }
 
-    /// The pattern as it is written.
+    /// Returns the pattern as it was written.
     pub(super) fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// What was set beside the text.
+    /// Returns the base and the case setting.
     pub(super) fn options(&self) -> (Option<&str>, Option<bool>) {
         (self.base_text.as_deref(), self.ignore_case)
     }
@@ -159,16 +159,16 @@ impl PathPattern {
             (None, _) => Fit::Yes,
             (Some(root), other) if root == other => Fit::Yes,
             (Some(Root::Drive(_)), Root::Drive(_)) => Fit::No,
-            // It may be that drive.
+            // The unknown drive may be this one.
             (Some(Root::Slash), Root::Drive(_)) | (Some(Root::Drive(_)), Root::Slash) => Fit::Unclear,
-            // A share may be a directory of this machine, and a server may have several names.
+            // A share may be a local directory, and a server may have several names.
             _ => return Fit::Unclear,
         };
         most.min(fit_names(&self.names, &location.names, self.ignores_case()))
     }
 }
 
-/// The root and the names of a pattern.
+/// Parses the root and the names of a pattern.
 fn read(text: &str, style: Style, base: Option<&Location>) -> Result<(Option<Root>, Vec<Name>), String> {
     let behind = ["//?/", r"\\?\"].into_iter().find_map(|prefix| text.strip_prefix(prefix)).unwrap_or(text);
     if behind.contains(['?', '[', ']', '{', '}']) {
@@ -210,9 +210,9 @@ fn read(text: &str, style: Style, base: Option<&Location>) -> Result<(Option<Roo
     Ok(((!is_anywhere).then_some(root), names))
 }
 
-/// The fit of all names, in time proportional to the lengths of both.
+/// Compares all names, in time proportional to the product of both lengths.
 pub(super) fn fit_names(pattern: &[Name], names: &[String], ignore_case: bool) -> Fit {
-    // The fit of the pattern so far with the first names of the path, by their number.
+    // Entry `i` is the fit of the pattern so far with the first `i` names of the path.
     let mut fits = vec![Fit::No; names.len() + 1];
     fits[0] = Fit::Yes;
     for part in pattern {
@@ -237,7 +237,7 @@ pub(super) fn fit_names(pattern: &[Name], names: &[String], ignore_case: bool) -
     fits[names.len()]
 }
 
-/// The fit of one name; `pattern` is in lower case where case is ignored.
+/// Compares one name; `pattern` is in lower case if case is ignored.
 fn fit_name(pattern: &str, name: &str, ignore_case: bool) -> Fit {
     if !ignore_case {
         return Fit::of(text::fits(pattern, name));
@@ -248,8 +248,8 @@ fn fit_name(pattern: &str, name: &str, ignore_case: bool) -> Fit {
     if name.is_ascii() && pattern.is_ascii() {
         return Fit::No;
     }
-    // A file system that ignores case may also take `ſ` for `s`, a letter and its accent for one, and ignore what
-    // cannot be seen.
+    // A file system that ignores case may also treat `ſ` as `s`, normalize letters with accents, and ignore invisible
+    // characters.
     let folded = |text: &str| {
         let seen: String = text.chars().filter(|letter| !is_invisible(*letter)).collect();
         seen.to_uppercase().to_lowercase()
@@ -259,7 +259,7 @@ fn fit_name(pattern: &str, name: &str, ignore_case: bool) -> Fit {
     if is_near || is_composed { Fit::Unclear } else { Fit::No }
 }
 
-/// Returns `true` for characters that join with the one before.
+/// Returns `true` for characters that combine with the preceding one.
 fn combines(letter: char) -> bool {
     matches!(letter, '\u{300}'..='\u{36f}' | '\u{1100}'..='\u{11ff}' | '\u{1ab0}'..='\u{1aff}'
         | '\u{1dc0}'..='\u{1dff}' | '\u{20d0}'..='\u{20ff}' | '\u{3099}' | '\u{309a}' | '\u{fe20}'..='\u{fe2f}')

@@ -123,7 +123,7 @@ fn relative_paths_are_resolved_against_the_base() {
         &["secrets/a", "./secrets", "/srv/app/secrets/a", "../app/secrets/a", "x/../secrets/a"],
     );
     check(&secrets, Fit::No, &["a", "../secrets/a", "/secrets/a"]);
-    // What would be something else by itself is that also behind a base.
+    // A name that is ambiguous on its own is ambiguous after a base, too.
     check(
         &secrets,
         Fit::Unclear,
@@ -137,7 +137,7 @@ fn relative_paths_are_resolved_against_the_base() {
     );
     let etc = pattern("/etc/**").base("/srv/app").unwrap();
     check(&etc, Fit::Yes, &["../../etc/shadow", "../../../../etc/shadow"]);
-    // With no base, a relative path is comparable with relative patterns only.
+    // Without a base, a relative path is comparable with relative patterns only.
     let secrets = pattern("secrets/**");
     check(&secrets, Fit::Yes, &["secrets/a", "a/../secrets"]);
     check(&secrets, Fit::No, &["a/secrets"]);
@@ -303,7 +303,7 @@ fn a_pattern_that_would_not_guard_what_it_names_is_refused() {
     assert!(pattern("/a").base("/b/*").is_err());
 }
 
-/// A path of the parts that make a difference.
+/// Generates paths of parts with a special meaning.
 fn paths() -> impl Strategy<Value = String> {
     let part =
         prop::sample::select(vec!["..", ".", "", "etc", "a", "b c", ".x", "Etc", "ä", "...", "c:d", "file:"]);
@@ -311,7 +311,7 @@ fn paths() -> impl Strategy<Value = String> {
         .prop_map(|(root, parts)| format!("{root}{}", parts.join("/")))
 }
 
-/// The text of a location.
+/// Returns the text of a location.
 fn written(location: &Location) -> String {
     let names = location.names.join("/");
     match &location.root {
@@ -323,7 +323,7 @@ fn written(location: &Location) -> String {
     }
 }
 
-/// What the standard library makes of a path by its text alone.
+/// Normalizes a path lexically with the standard library.
 fn by_std(path: &str) -> PathBuf {
     let mut normal = PathBuf::new();
     for component in Path::new(path).components() {

@@ -1,4 +1,4 @@
-//! Patterns for URLs.
+//! Tests of URL patterns.
 
 use serde_json::json;
 
