@@ -10,7 +10,7 @@ use tool_core::{BoxFuture, ToolError, ToolOutput};
 use super::{Before, BeforeCall, CallView, Hook};
 use crate::{ToolResult, panic_barrier::Kept};
 
-/// A hook of any type, such as one that is chosen at run time. Cheap to clone.
+/// A hook of any type, for one that is chosen at run time. Cheap to clone.
 ///
 /// # Examples
 ///
@@ -25,12 +25,12 @@ use crate::{ToolResult, panic_barrier::Kept};
 #[derive(Clone)]
 pub struct BoxHook {
     hook: Kept<dyn DynHook>,
-    /// The name of its type, for the log.
+    /// The name of the hook's type, for logs.
     name: &'static str,
 }
 
 impl BoxHook {
-    /// Boxes `hook`; one that is boxed already stays as it is.
+    /// Boxes `hook`; a boxed hook is returned unchanged.
     pub fn new<H: Hook + 'static>(hook: H) -> Self {
         match (&hook as &dyn Any).downcast_ref::<Self>() {
             Some(boxed) => boxed.clone(),
@@ -42,7 +42,7 @@ impl BoxHook {
         &*self.hook
     }
 
-    /// The name of the type of the hook.
+    /// Returns the name of the hook's type.
     pub(crate) fn name(&self) -> &'static str {
         self.name
     }
@@ -54,7 +54,7 @@ impl fmt::Debug for BoxHook {
     }
 }
 
-/// [`Hook`], with futures of one type.
+/// The object-safe form of [`Hook`].
 pub(crate) trait DynHook: Send + Sync {
     fn admit<'a>(&'a self, call: &'a CallView<'a>) -> BoxFuture<'a, bool>;
     fn before<'a>(&'a self, call: &'a mut BeforeCall<'_>) -> BoxFuture<'a, Result<Before, ToolError>>;

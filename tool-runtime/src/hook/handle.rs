@@ -30,7 +30,7 @@ pub struct CallHandle(Arc<Inner>);
 #[derive(Clone)]
 struct Inner {
     id: CallId,
-    /// Where there is no such tool.
+    /// The name of an unknown tool.
     name: Option<Arc<str>>,
     arguments: Arguments<'static>,
     definition: Option<ToolDefinition>,
@@ -57,7 +57,7 @@ impl CallHandle {
         }))
     }
 
-    /// The same call, which runs in `cx`.
+    /// Returns a handle to the same call, which runs in `cx`.
     pub(crate) fn with_context(self, cx: &ToolContext) -> Self {
         self.with(|inner| {
             inner.provided = Some(Arc::clone(cx.provided()));
@@ -65,7 +65,7 @@ impl CallHandle {
         })
     }
 
-    /// The same call, of a tool that may not be known.
+    /// Returns a handle to the same call, of a tool that may be unknown.
     pub(crate) fn named(self, name: &Arc<str>) -> Self {
         match self.0.definition {
             Some(_) => self,
@@ -73,7 +73,7 @@ impl CallHandle {
         }
     }
 
-    /// The same call, after attempt `number`.
+    /// Returns a handle to the same call, after attempt `number`.
     pub(crate) fn of_attempt(self, number: u32) -> Self {
         self.with(|inner| inner.attempt = number)
     }
@@ -83,67 +83,68 @@ impl CallHandle {
         self
     }
 
-    /// The id of the call.
+    /// Returns the id of the call.
     #[must_use]
     pub fn id(&self) -> &CallId {
         &self.0.id
     }
 
-    /// The name of the tool, as the model wrote it.
+    /// Returns the name of the tool, as the model wrote it.
     #[must_use]
     pub fn tool(&self) -> &str {
         let known = self.0.definition.as_ref().map(|definition| ToolName::as_str(definition.name()));
         known.or(self.0.name.as_deref()).unwrap_or_default()
     }
 
-    /// The arguments as they are at this step: as the model sent them, or, once they were found to fit, in
-    /// [canonical form](crate::hook::BeforeCall::arguments).
+    /// Returns the arguments at this step: as the model sent them, or, after they were validated, in [canonical
+    /// form](crate::hook::BeforeCall::arguments).
     #[must_use]
     pub fn arguments(&self) -> &Arguments<'static> {
         &self.0.arguments
     }
 
-    /// The arguments as a value.
+    /// Returns the arguments as a value.
     ///
     /// # Errors
     ///
-    /// If they are not JSON, or have what no value can hold.
+    /// Returns an error if they are not valid JSON, or contain a number that no value can represent.
     pub fn arguments_value(&self) -> Result<Value, ToolError> {
         self.0.arguments.to_value()
     }
 
-    /// The definition of the tool; `None` where there is no such tool.
+    /// Returns the definition of the tool; `None` if there is no such tool.
     #[must_use]
     pub fn definition(&self) -> Option<&ToolDefinition> {
         self.0.definition.as_ref()
     }
 
-    /// The metadata of the tool; nothing is claimed of a tool that is not known.
+    /// Returns the metadata of the tool; the default metadata if the tool is unknown.
     #[must_use]
     pub fn metadata(&self) -> &Metadata {
         self.0.definition.as_ref().map_or(&NOTHING_CLAIMED, ToolDefinition::metadata)
     }
 
-    /// The run that the call belongs to.
+    /// Returns the run that the call belongs to.
     #[must_use]
     pub fn run(&self) -> Option<&Arc<RunContext>> {
         self.0.run.as_ref()
     }
 
-    /// The number of the attempt, from 1.
+    /// Returns the number of the attempt, from 1.
     #[must_use]
     pub fn attempt(&self) -> u32 {
         self.0.attempt
     }
 
-    /// The value that the run or the program provides for `T`, which may be a trait object; `None` also about an update.
+    /// Returns the value that the run or the program provides for `T`, which may be a trait object. Always `None` in
+    /// the update stages.
     #[must_use]
     pub fn get<T: ?Sized + Send + Sync + 'static>(&self) -> Option<&T> {
         self.0.provided.as_ref()?.get()
     }
 }
 
-/// Without the arguments: there may be a secret among them.
+/// Omits the arguments, which may contain secrets.
 impl fmt::Debug for CallHandle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("CallHandle")

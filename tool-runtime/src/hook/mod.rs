@@ -1,4 +1,18 @@
-//! Hooks: what a program does about calls, around them.
+//! Hooks, which observe and change calls before, while and after they run.
+//!
+//! - [`Hook`] is the trait. It has one method for each stage of a call: `admit`, `before`, `before_update`,
+//!   `after_update`, `recover`, `after` and `finished`.
+//! - [`CallView`] and [`BeforeCall`] are the call as hooks see it; [`Before`] is the decision of a hook before the
+//!   call.
+//! - [`CallHandle`] is an owned handle to a call, for hooks that are closures.
+//! - [`BoxHook`] is a hook of any type, for one that is chosen at run time.
+//! - [`RepetitionGuard`] blocks calls that a model keeps repeating; [`Sanitizer`] cleans and marks results of untrusted
+//!   tools.
+//!
+//! [`ExecutorBuilder::hook`](crate::executor::ExecutorBuilder::hook) adds a hook to an executor, and
+//! [`RunSettings::hook`](crate::executor::RunSettings::hook) to one run. Hooks that only observe can be replaced by an
+//! [`EventListener`](crate::event::EventListener), which never delays a call; permissions belong in a
+//! [policy](crate::policy).
 
 mod boxed;
 mod handle;
@@ -27,25 +41,24 @@ pub use self::{
 };
 use crate::ToolResult;
 
-/// Sees and changes what happens to calls. Every method does nothing by default, and can be written as an `async fn`.
+/// Observes and changes calls. Every method has a default that does nothing, and can be written as an `async fn`.
 ///
-/// Hooks run in the order in which they were added, plugins before the others, and never two at once
-/// in a batch. One that panics fails the call that it was asked about, and no other.
+/// Hooks run in the order in which they were added, plugins first, and never concurrently within a batch. A hook that
+/// panics fails the call that it was processing, and no other.
 ///
-/// For one stage, a closure suffices, which is given an owned [`CallHandle`]: see
-/// [`ExecutorBuilder::before`](crate::executor::ExecutorBuilder::before) and its neighbours. A hook that is chosen at run time is a
-/// [`BoxHook`].
+/// For a single stage, use a closure, which receives an owned [`CallHandle`]: see
+/// [`ExecutorBuilder::before`](crate::executor::ExecutorBuilder::before) and the methods beside it. A hook that is
+/// chosen at run time is a [`BoxHook`].
 ///
-/// A hook that decides by arguments sees the text that the tool receives: see
-/// [`BeforeCall::arguments`]. Paths, URLs and numbers are for [`Rules`](crate::policy::Rules), which compare them by
-/// what they mean.
+/// The arguments that a hook sees are the text that the tool receives: see [`BeforeCall::arguments`]. To decide by
+/// paths, URLs or numbers, use [`Rules`](crate::policy::Rules), which compare them by their meaning.
 ///
 /// # Examples
 ///
 /// ```standalone_crate
 /// use tool_runtime::{Executor, Registry, ToolError, hook::{Before, BeforeCall, Hook}};
 ///
-/// /// Runs only what reads.
+/// /// Runs read-only tools only.
 /// struct Dry;
 ///
 /// impl Hook for Dry {
@@ -64,49 +77,51 @@ use crate::ToolResult;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait Hook: Send + Sync {
-    /// Decides on admission, before anything else is done about a call, also about one of an unknown tool. A call that
-    /// is not admitted has no events, and the model is told that it was not permitted.
+    /// Returns `true` to admit a call. Called before any other step, also for unknown tools. Default: `true`. A call
+    /// that is not admitted has no events, and the model receives an error that it was not permitted.
     fn admit(&self, call: &CallView<'_>) -> impl Future<Output = bool> + Send {
         let _ = call;
         Unchanged(|| true)
     }
 
-    /// Asked when the arguments fit. May [rewrite](BeforeCall::rewrite) them, answer in place of the tool,
-    /// or block the call; the first that answers or blocks is the last to be asked.
+    /// Decides on a call with valid arguments before it runs. May [rewrite](BeforeCall::rewrite) them, answer in place
+    /// of the tool, or block the call; after an answer or a block, later hooks are not called. Default:
+    /// [`Before::Continue`].
     ///
-    /// A hook sees the arguments as the hooks before it left them. One that comes later may rewrite them, also a hook of
-    /// the [run](crate::executor::RunSettings::hook), and those before are not asked again. A guard therefore belongs into
-    /// [`Rules`](crate::policy::Rules) or a [`PermissionPolicy`](crate::policy::PermissionPolicy), those of the executor and of the run:
-    /// they judge what runs, after all hooks, and so does the check of the arguments.
+    /// A hook sees the arguments as earlier hooks left them. Later hooks, including those of the
+    /// [run](crate::executor::RunSettings::hook), may rewrite them, and earlier hooks are not called again. Implement
+    /// guards as [`Rules`](crate::policy::Rules) or a [`PermissionPolicy`](crate::policy::PermissionPolicy) of the
+    /// executor or the run: these are evaluated after all hooks, on the arguments that run. Rewritten arguments are
+    /// validated again.
     ///
     /// # Errors
     ///
-    /// The call fails with the error; it is not run.
+    /// If an error is returned, the call fails with it and is not run.
     fn before(&self, call: &mut BeforeCall<'_>) -> impl Future<Output = Result<Before, ToolError>> + Send {
         let _ = call;
         Unchanged(|| Ok(Before::Continue))
     }
 
-    /// Decides on showing a partial result to those who watch; `text` is its text.
+    /// Returns `true` to show a partial result to listeners; `text` is its text. Default: `true`.
     ///
-    /// A [timeout](crate::executor::ExecutorBuilder::timeout) of the call includes the time for this.
+    /// A [timeout](crate::executor::ExecutorBuilder::timeout) of the call includes the time of this method.
     fn before_update(&self, call: &CallView<'_>, text: &str) -> impl Future<Output = bool> + Send {
         let _ = (call, text);
         Unchanged(|| true)
     }
 
-    /// Told of a partial result that was shown.
+    /// Observes a partial result after it was shown. Default: does nothing.
     fn after_update(&self, call: &CallView<'_>, text: &str) -> impl Future<Output = ()> + Send {
         let _ = (call, text);
         Unchanged(|| ())
     }
 
-    /// Asked when a call failed, also one of an unknown tool. The first that gives an output makes it the
-    /// result.
+    /// Called when a call failed, also for unknown tools. The first output that a hook returns becomes the result.
+    /// Default: `None`.
     ///
     /// # Errors
     ///
-    /// The error takes the place of the call's, and no other hook is asked.
+    /// A returned error replaces the error of the call, and later hooks are not called.
     fn recover(
         &self,
         call: &CallView<'_>,
@@ -116,12 +131,12 @@ pub trait Hook: Send + Sync {
         Unchanged(|| Ok(None))
     }
 
-    /// Shown the result of a call that was run, whether it failed or not; may change it. One that gives
-    /// [`Break`](ControlFlow::Break) is the last to see it.
+    /// Observes or changes the result of a call that was run, successful or not. After [`Break`](ControlFlow::Break),
+    /// later hooks are not called. Default: [`Continue`](ControlFlow::Continue).
     ///
     /// # Errors
     ///
-    /// The error takes the place of the result, and no other hook sees it.
+    /// A returned error replaces the result, and later hooks are not called.
     fn after(
         &self,
         call: &CallView<'_>,
@@ -131,17 +146,17 @@ pub trait Hook: Send + Sync {
         Unchanged(|| Ok(ControlFlow::Continue(())))
     }
 
-    /// Told that a call is over, after its last event.
+    /// Observes the end of a call, after its last event. Default: does nothing.
     fn finished(&self, call: &CallView<'_>, result: &ToolResult) -> impl Future<Output = ()> + Send {
         let _ = (call, result);
         Unchanged(|| ())
     }
 }
 
-/// The metadata of a tool that is not known.
+/// The metadata of an unknown tool.
 static NOTHING_CLAIMED: LazyLock<Metadata> = LazyLock::new(Metadata::default);
 
-/// The future of a stage that a hook leaves as it is. It has no size, so that a box of it is no allocation.
+/// The future of a default stage. It has size zero, so that boxing it does not allocate.
 struct Unchanged<F>(F);
 
 impl<T, F: Fn() -> T + Unpin> Future for Unchanged<F> {
@@ -157,23 +172,23 @@ impl<T, F: Fn() -> T + Unpin> Future for Unchanged<F> {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Before {
-    /// It goes on.
+    /// Continues with the call.
     Continue,
-    /// It goes on with these arguments, which are checked like those of a model.
+    /// Continues with these arguments, which are validated like those of a model.
     Rewrite(Arguments<'static>),
-    /// This is the answer; the tool is not run.
+    /// Answers the call with this output, without running the tool.
     Answer(ToolOutput),
-    /// The tool is not run, and this is why.
+    /// Blocks the call for this reason, without running the tool.
     Block(String),
 }
 
 impl Before {
-    /// Goes on with `arguments` in place of the call's.
+    /// Continues with `arguments` in place of the call's.
     pub fn rewrite(arguments: impl Into<Arguments<'static>>) -> Self {
         Self::Rewrite(arguments.into())
     }
 
-    /// Blocks the call, because of `reason`.
+    /// Blocks the call for `reason`.
     pub fn block(reason: impl Into<String>) -> Self {
         Self::Block(reason.into())
     }

@@ -1,4 +1,4 @@
-//! A model that goes round in circles.
+//! A guard against models that repeat the same calls.
 
 use std::{
     collections::VecDeque,
@@ -13,10 +13,10 @@ use crate::{
     hook::{Before, BeforeCall, CallView, Hook},
 };
 
-/// Blocks calls that repeat what was done already, and tells the model so.
+/// Blocks calls that repeat earlier ones, and reports this to the model.
 ///
-/// It looks back over the calls of one [run](crate::RunContext); where a batch belongs to no run, over all
-/// batches of the executor.
+/// The guard compares the calls of one [run](crate::RunContext); calls without a run are compared across all batches of
+/// the executor.
 ///
 /// # Examples
 ///
@@ -31,21 +31,21 @@ pub struct RepetitionGuard {
     same_call: usize,
     same_result: usize,
     cycles: usize,
-    /// What happened in no run.
+    /// The history of calls without a run.
     without_run: Arc<Mutex<History>>,
 }
 
-/// The longest cycle that is looked for.
+/// The maximum length of a detected cycle.
 const LONGEST_CYCLE: usize = 4;
-/// How often is always too often, so that what is remembered has an end.
+/// The maximum of each limit, which bounds the history.
 const MOST: usize = 1000;
-/// The key under which a run keeps its history.
+/// The key under which a run stores its history.
 const KEY: &str = "tool_runtime::repetition";
 
 #[derive(Debug, Default)]
 struct History(VecDeque<Made>);
 
-/// A call that was made.
+/// A past call.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Made {
     call: ContentHash,
@@ -59,28 +59,28 @@ impl Default for RepetitionGuard {
 }
 
 impl RepetitionGuard {
-    /// Blocks the sixth of equal calls in a row, the fourth where the results were equal, too, and the
-    /// fourth round of a cycle of at most four calls.
+    /// Creates a guard with the default limits: it blocks the sixth of equal consecutive calls, the fourth if their
+    /// results were equal, too, and the fourth round of a cycle of at most four calls.
     #[must_use]
     pub fn new() -> Self {
         Self { same_call: 5, same_result: 3, cycles: 3, without_run: Arc::default() }
     }
 
-    /// Sets how many equal calls may follow each other, from 1 to 1000.
+    /// Sets the maximum number of equal consecutive calls, clamped to 1..=1000. Default: 5.
     #[must_use]
     pub fn same_call(mut self, times: usize) -> Self {
         self.same_call = times.clamp(1, MOST);
         self
     }
 
-    /// Sets how many equal calls with equal results may follow each other, from 1 to 1000.
+    /// Sets the maximum number of equal consecutive calls with equal results, clamped to 1..=1000. Default: 3.
     #[must_use]
     pub fn same_result(mut self, times: usize) -> Self {
         self.same_result = times.clamp(1, MOST);
         self
     }
 
-    /// Sets how many rounds of a cycle of calls there may be, from 1 to 1000.
+    /// Sets the maximum number of rounds of a cycle of calls, clamped to 1..=1000. Default: 3.
     #[must_use]
     pub fn cycles(mut self, times: usize) -> Self {
         self.cycles = times.clamp(1, MOST);
@@ -96,7 +96,7 @@ impl RepetitionGuard {
         look(&mut history)
     }
 
-    /// Why `call` should not be made now.
+    /// Returns the reason to block `call`, if there is one.
     fn objection(&self, history: &History, call: ContentHash) -> Option<String> {
         let before = || history.0.iter().rev();
         let same = before().take_while(|made| made.call == call).count();
@@ -110,14 +110,14 @@ impl RepetitionGuard {
         }
         let calls: Vec<_> = std::iter::once(call).chain(before().map(|made| made.call)).collect();
         (2..=LONGEST_CYCLE).find_map(|length| {
-            // The rounds that were made, and this call, which begins another one.
+            // The past rounds, and this call, which would begin another one.
             let recent = calls.get(..=self.cycles * length)?;
             let goes_round = recent.iter().zip(&recent[length..]).all(|(later, earlier)| later == earlier);
             goes_round.then(|| format!("The same {length} calls were made {} times in turn.", self.cycles))
         })
     }
 
-    /// Adds a call to the history, and forgets those that are too long ago to be of use.
+    /// Adds a call to the history, and removes entries that can no longer matter.
     fn remember(&self, History(made): &mut History, call: ContentHash) {
         made.push_back(Made { call, result: None });
         let horizon = self.same_call.max(self.same_result).max(self.cycles * LONGEST_CYCLE);
@@ -144,7 +144,7 @@ impl Hook for RepetitionGuard {
     ) -> Result<ControlFlow<()>, ToolError> {
         let hash = hash(call.tool(), call.arguments().as_str());
         self.with_history(call.run(), |history| {
-            // The oldest of the equal calls that has no result yet: calls of a batch end in order.
+            // The oldest of the equal calls without a result: the calls of a batch end in order.
             let open = history.0.iter_mut().find(|made| made.call == hash && made.result.is_none());
             if let Some(made) = open {
                 made.result = Some(ContentHash::of(&result.text()));
@@ -154,7 +154,7 @@ impl Hook for RepetitionGuard {
     }
 }
 
-/// Equal for calls of equal meaning.
+/// Returns a hash that is equal for calls with the same meaning.
 fn hash(tool: &str, arguments: &str) -> ContentHash {
     let arguments = ContentHash::of_json(arguments).unwrap_or_else(|| ContentHash::of(arguments));
     ContentHash::combine([ContentHash::of(tool), arguments])
@@ -164,7 +164,7 @@ fn hash(tool: &str, arguments: &str) -> ContentHash {
 mod tests {
     use super::*;
 
-    /// How many of `calls` are made before one is blocked, and why.
+    /// Returns the number of `calls` made before one is blocked, and the reason.
     fn made(limits: &RepetitionGuard, calls: impl IntoIterator<Item = u32>) -> (usize, Option<String>) {
         let mut history = History::default();
         for (at, call) in calls.into_iter().enumerate() {
@@ -185,7 +185,7 @@ mod tests {
             let expected = format!("The same {length} calls were made 3 times in turn.");
             assert_eq!((at, objection), (3 * length as usize, Some(expected)));
         }
-        // Only as much is remembered as is of use.
+        // The history is no longer than required.
         assert_eq!(made(&limits, (0..100).map(|at| at % 5)), (3 * 4, None));
         assert_eq!(made(&RepetitionGuard::new().cycles(1), (0..100).map(|at| at % 5)), (5, None));
         assert_eq!(made(&RepetitionGuard::new().cycles(1).same_result(9), 0..100), (9, None));

@@ -1,4 +1,4 @@
-//! Results that others have written.
+//! A hook that cleans and marks results of untrusted tools.
 
 use std::ops::ControlFlow;
 
@@ -11,16 +11,15 @@ use crate::{
     policy::Escape,
 };
 
-/// Removes from results what a person would not see and a model would read, and marks whose words they are.
+/// Removes text that is invisible to people from results of untrusted tools, and marks their origin.
 ///
-/// The text of a tool that declares `trust = "…"`, other than `"trusted"`, is cleaned: control
-/// characters and escape sequences for terminals, invisible characters, characters that turn the direction
-/// of text. The text then stands between two lines that name the tool and its trust; pictures and sounds
-/// stay, documents and their addresses do not. That makes an
-/// injected instruction easier to tell from the program's own words; it does not make it harmless.
+/// Applies to tools that declare `trust = "…"` other than `"trusted"`. Removed are control characters, terminal escape
+/// sequences, invisible characters, and characters that change the direction of text. The text is then enclosed in two
+/// lines that name the tool and its trust; images and audio are kept, documents and their addresses are removed. An
+/// injected instruction is then easier to distinguish from the program's own text; it does not become harmless.
 ///
-/// A line of the text that reads like one of the two, in any case, with blanks, in full width or with letters that
-/// only look alike, is broken by a backslash: `<\/output>`.
+/// A line of the text that resembles one of the enclosing lines, in any case, with blanks, in full width or with
+/// lookalike letters, is broken by a backslash: `<\/output>`.
 ///
 /// # Examples
 ///
@@ -33,8 +32,8 @@ use crate::{
 pub struct Sanitizer;
 
 impl Sanitizer {
-    /// Returns `text` without what a person cannot see. A joiner and a variation selector stay, once, after a
-    /// character: words and emoji are wrong without them.
+    /// Returns `text` without characters that people cannot see. One joiner and one variation selector after a
+    /// character are kept, since words and emoji require them.
     #[must_use]
     pub fn clean(text: &str) -> String {
         let mut clean = String::with_capacity(text.len());
@@ -61,7 +60,7 @@ impl Sanitizer {
         clean
     }
 
-    /// Returns `text` on one line, with all that cannot be seen in it written out, as [`Escape::LINE`] does it.
+    /// Returns `text` on one line, with all invisible characters escaped as by [`Escape::LINE`].
     ///
     /// # Examples
     ///
@@ -80,10 +79,10 @@ fn is_variation(character: char) -> bool {
     ('\u{fe00}'..='\u{fe0f}').contains(&character)
 }
 
-/// The name of the marks around a text.
+/// The name of the enclosing marks.
 const MARK: &str = "output";
 
-/// Breaks each mark in `text` that is one of those around it, or may be read as one.
+/// Breaks each text in `text` that is, or resembles, an enclosing mark.
 fn guarded(text: &str) -> String {
     let mut guarded = String::with_capacity(text.len());
     let mut rest = text.chars();
@@ -96,14 +95,14 @@ fn guarded(text: &str) -> String {
     guarded
 }
 
-/// Returns `true` if `rest`, which stands behind a bracket, goes on like a mark.
+/// Returns `true` if `rest`, the text after a bracket, continues like a mark.
 fn is_mark(rest: std::str::Chars<'_>) -> bool {
     let mut rest = rest.filter(|it| !it.is_whitespace() && !is_invisible(*it)).peekable();
     let mut closes = false;
     while rest.next_if(|it| is_slash(*it)).is_some() {
         closes = true;
     }
-    // Any letter may be drawn like one of these; an opening mark deceives less, and is compared exactly.
+    // Every other letter may be a lookalike. An opening mark is less deceptive, and is compared exactly.
     let is_like = |character: char, letter| {
         let folded = full_width(character).to_ascii_lowercase();
         folded == letter || closes && !character.is_ascii() && folded == character
@@ -111,7 +110,7 @@ fn is_mark(rest: std::str::Chars<'_>) -> bool {
     MARK.chars().all(|letter| rest.next().is_some_and(|character| is_like(character, letter)))
 }
 
-/// A character of full width as the one of ASCII.
+/// Converts a full-width character to ASCII.
 fn full_width(character: char) -> char {
     match character {
         '\u{ff01}'..='\u{ff5e}' => char::from_u32(u32::from(character) - 0xfee0).unwrap_or(character),
@@ -119,7 +118,7 @@ fn full_width(character: char) -> char {
     }
 }
 
-/// `<`, and what looks like it.
+/// Returns `true` for `<` and its lookalikes.
 fn is_bracket(character: char) -> bool {
     matches!(
         character,
@@ -140,18 +139,18 @@ fn is_bracket(character: char) -> bool {
     )
 }
 
-/// `/`, and what looks like it.
+/// Returns `true` for `/` and its lookalikes.
 fn is_slash(character: char) -> bool {
     matches!(character, '/' | '／' | '⁄' | '∕' | '╱' | '⟋' | '⧸' | '⼃' | '〳' | '𝈺')
 }
 
-/// A value of a mark, in which nothing ends it.
+/// Returns `text` as the value of an attribute in a mark.
 fn attribute(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | ':' | '/' | ' ');
     text.chars().take(64).map(|c| if plain(c) { c } else { '_' }).collect()
 }
 
-/// Passes over what follows an escape: a sequence that ends with a letter, or a text up to its end.
+/// Skips the rest of an escape sequence: one that ends with a letter, or a text up to its terminator.
 fn skip_escape(rest: &mut std::str::Chars<'_>) {
     let mut ahead = rest.clone();
     match ahead.next() {
@@ -164,7 +163,7 @@ fn skip_escape(rest: &mut std::str::Chars<'_>) {
             }
         }
         Some(']') => {
-            // Up to the bell, or to an escape and a backslash; without either, only this much is taken.
+            // The terminator is a bell, or an escape and a backslash; without one, only the introducer is skipped.
             let mut end = ahead.clone();
             while let Some(character) = end.next() {
                 match character {
@@ -197,7 +196,7 @@ impl Hook for Sanitizer {
         if let Some(trust) = trust.filter(|trust| *trust != "trusted") {
             let (tool, trust) = (attribute(call.tool()), attribute(trust));
             let words = guarded(&Sanitizer::clean(&result.words()));
-            // An error without words of the tool is told in those of the framework.
+            // An error without a text of the tool has only the text of the framework.
             if result.outcome.is_ok() || !words.is_empty() {
                 let words = format!("<{MARK} tool=\"{tool}\" trust=\"{trust}\">\n{words}\n</{MARK}>");
                 let shows = |block: &Content| matches!(block, Content::Image { .. } | Content::Audio { .. });
@@ -214,7 +213,7 @@ mod tests {
 
     use super::{MARK, Sanitizer, full_width, guarded, is_invisible};
 
-    /// `text` as a reader takes it who looks at nothing but the letters.
+    /// Reduces `text` to its letters, as a careless reader sees it.
     fn folded(text: &str) -> String {
         let seen = text.chars().filter(|it| !it.is_whitespace() && !is_invisible(*it));
         seen.map(full_width).flat_map(char::to_lowercase).collect()

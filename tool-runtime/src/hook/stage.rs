@@ -1,4 +1,4 @@
-//! Closures as hooks, one for each stage.
+//! Closures as hooks of a single stage.
 
 use std::{future::Future, ops::ControlFlow};
 
@@ -7,7 +7,7 @@ use tool_core::{ToolError, ToolOutput};
 use super::{Before, BeforeCall, CallHandle, CallView, Hook};
 use crate::ToolResult;
 
-/// See [`Hook::admit`].
+/// A hook of the stage [`Hook::admit`].
 pub(crate) struct Admit<F>(pub(crate) F);
 
 impl<F, R> Hook for Admit<F>
@@ -20,7 +20,7 @@ where
     }
 }
 
-/// See [`Hook::before`].
+/// A hook of the stage [`Hook::before`].
 pub(crate) struct BeforeStage<F>(pub(crate) F);
 
 impl<F, R> Hook for BeforeStage<F>
@@ -33,7 +33,7 @@ where
     }
 }
 
-/// See [`Hook::before_update`].
+/// A hook of the stage [`Hook::before_update`].
 pub(crate) struct BeforeUpdate<F>(pub(crate) F);
 
 impl<F, R> Hook for BeforeUpdate<F>
@@ -46,7 +46,7 @@ where
     }
 }
 
-/// See [`Hook::after_update`].
+/// A hook of the stage [`Hook::after_update`].
 pub(crate) struct AfterUpdate<F>(pub(crate) F);
 
 impl<F, R> Hook for AfterUpdate<F>
@@ -59,7 +59,7 @@ where
     }
 }
 
-/// See [`Hook::recover`].
+/// A hook of the stage [`Hook::recover`].
 pub(crate) struct Recover<F>(pub(crate) F);
 
 impl<F, R> Hook for Recover<F>
@@ -76,7 +76,7 @@ where
     }
 }
 
-/// See [`Hook::after`].
+/// A hook of the stage [`Hook::after`].
 pub(crate) struct After<F>(pub(crate) F);
 
 impl<F, R> Hook for After<F>
@@ -94,7 +94,7 @@ where
     }
 }
 
-/// See [`Hook::finished`].
+/// A hook of the stage [`Hook::finished`].
 pub(crate) struct Finished<F>(pub(crate) F);
 
 impl<F, R> Hook for Finished<F>
@@ -107,7 +107,7 @@ where
     }
 }
 
-/// The methods of a builder that has `hook`, by which a closure is a hook of one stage.
+/// Defines, for a builder with a method `hook`, a method for each stage that accepts a closure.
 macro_rules! stages {
     ($($(#[$doc:meta])+ $name:ident: $stage:ident($($given:ty),+) -> $answer:ty;)+) => { $(
         $(#[$doc])+
@@ -120,9 +120,10 @@ macro_rules! stages {
         }
     )+ };
     () => { $crate::hook::stages! {
-        /// Adds a hook that is one closure: which calls happen at all. See [`Hook::admit`](crate::hook::Hook::admit).
+        /// Adds a closure as a hook that decides which calls are admitted. See
+        /// [`Hook::admit`](crate::hook::Hook::admit).
         admit: Admit(CallHandle) -> bool;
-        /// Adds a hook that is one closure: what is done before a call, whose arguments fit. See
+        /// Adds a closure as a hook that decides on a call with valid arguments before it runs. See
         /// [`Hook::before`](crate::hook::Hook::before).
         ///
         /// # Examples
@@ -140,19 +141,19 @@ macro_rules! stages {
         /// # Ok::<(), Box<dyn std::error::Error>>(())
         /// ```
         before: BeforeStage(CallHandle) -> Result<Before, ToolError>;
-        /// Adds a hook that is one closure: which partial results are shown. It is given their text. See
+        /// Adds a closure as a hook that decides by their text which partial results are shown. See
         /// [`Hook::before_update`](crate::hook::Hook::before_update).
         before_update: BeforeUpdate(CallHandle, String) -> bool;
-        /// Adds a hook that is one closure: it is given the text of each partial result that was shown. See
+        /// Adds a closure as a hook that receives the text of each partial result that was shown. See
         /// [`Hook::after_update`](crate::hook::Hook::after_update).
         after_update: AfterUpdate(CallHandle, String) -> ();
-        /// Adds a hook that is one closure: the result of a call that failed. See
+        /// Adds a closure as a hook that may replace the error of a failed call by an output. See
         /// [`Hook::recover`](crate::hook::Hook::recover).
         recover: Recover(CallHandle, ToolError) -> Result<Option<ToolOutput>, ToolError>;
-        /// Adds a hook that is one closure: it is given the result of a call and gives back the one that counts. See
+        /// Adds a closure as a hook that receives the result of a call and returns the one to use. See
         /// [`Hook::after`](crate::hook::Hook::after).
         after: After(CallHandle, ToolResult) -> Result<ToolResult, ToolError>;
-        /// Adds a hook that is one closure: it is told that a call is over. See
+        /// Adds a closure as a hook that receives the final result of each call. See
         /// [`Hook::finished`](crate::hook::Hook::finished).
         finished: Finished(CallHandle, ToolResult) -> ();
     } };

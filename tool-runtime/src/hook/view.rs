@@ -7,7 +7,7 @@ use tool_core::{Arguments, CallId, Metadata, RunContext, ToolContext, ToolDefini
 
 use super::{CallHandle, NOTHING_CLAIMED};
 
-/// A call, as those see it who stand around it.
+/// A read-only view of a call, for hooks.
 #[derive(Clone, Copy)]
 pub struct CallView<'a> {
     pub(crate) id: &'a CallId,
@@ -19,54 +19,54 @@ pub struct CallView<'a> {
 }
 
 impl<'a> CallView<'a> {
-    /// The id of the call.
+    /// Returns the id of the call.
     #[must_use]
     pub fn id(&self) -> &'a CallId {
         self.id
     }
 
-    /// The name of the tool, as the model wrote it.
+    /// Returns the name of the tool, as the model wrote it.
     #[must_use]
     pub fn tool(&self) -> &'a str {
         self.tool
     }
 
-    /// The arguments as they are at this step: as the model sent them, or, from [`before`](crate::hook::Hook::before) on, in
-    /// canonical form (see [`BeforeCall::arguments`]).
+    /// Returns the arguments at this step: as the model sent them, or, from [`before`](crate::hook::Hook::before) on,
+    /// in canonical form (see [`BeforeCall::arguments`]).
     #[must_use]
     pub fn arguments(&self) -> &'a Arguments<'a> {
         self.arguments
     }
 
-    /// The arguments as a value.
+    /// Returns the arguments as a value.
     ///
     /// # Errors
     ///
-    /// If they are not JSON.
+    /// Returns an error if they are not valid JSON.
     pub fn arguments_value(&self) -> Result<Value, ToolError> {
         self.arguments.to_value()
     }
 
-    /// The definition of the tool; `None` where there is no such tool.
+    /// Returns the definition of the tool; `None` if there is no such tool.
     #[must_use]
     pub fn definition(&self) -> Option<&'a ToolDefinition> {
         self.definition
     }
 
-    /// The metadata of the tool; nothing is claimed of a tool that is not known.
+    /// Returns the metadata of the tool; the default metadata if the tool is unknown.
     #[must_use]
     pub fn metadata(&self) -> &'a Metadata {
         self.definition.map_or(&NOTHING_CLAIMED, ToolDefinition::metadata)
     }
 
-    /// The context in which the tool runs; `None` where there is no such tool, about an update, and where it is decided
-    /// which calls are left to the caller.
+    /// Returns the context in which the tool runs; `None` if there is no such tool, in the update stages, and in
+    /// [`external`](crate::executor::ExecutorBuilder::external).
     #[must_use]
     pub fn context(&self) -> Option<&'a ToolContext> {
         self.cx
     }
 
-    /// The run that the call belongs to.
+    /// Returns the run that the call belongs to.
     #[must_use]
     pub fn run(&self) -> Option<&'a RunContext> {
         self.run.map(AsRef::as_ref)
@@ -84,7 +84,7 @@ impl<'a> CallView<'a> {
     }
 }
 
-/// Without the arguments: there may be a secret among them.
+/// Omits the arguments, which may contain secrets.
 impl fmt::Debug for CallView<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("CallView")
@@ -95,7 +95,7 @@ impl fmt::Debug for CallView<'_> {
     }
 }
 
-/// A call whose arguments fit, before it is run.
+/// A call with valid arguments, before it runs.
 pub struct BeforeCall<'a> {
     pub(crate) definition: &'a ToolDefinition,
     pub(crate) cx: &'a mut ToolContext,
@@ -104,59 +104,59 @@ pub struct BeforeCall<'a> {
 }
 
 impl BeforeCall<'_> {
-    /// The id of the call.
+    /// Returns the id of the call.
     #[must_use]
     pub fn id(&self) -> &CallId {
         self.cx.call_id()
     }
 
-    /// The name of the tool.
+    /// Returns the name of the tool.
     #[must_use]
     pub fn tool(&self) -> &str {
         self.definition.name().as_str()
     }
 
-    /// The definition of the tool.
+    /// Returns the definition of the tool.
     #[must_use]
     pub fn definition(&self) -> &ToolDefinition {
         self.definition
     }
 
-    /// The arguments, which fit, in canonical form: properties under their own names, each number in one spelling
-    /// (`100.0` as `100`), defaults that the tool would fill in, and nothing that it ignores. The tool is given this
-    /// text. What this hook has [rewritten](Self::rewrite) is as it was given.
+    /// Returns the valid arguments in canonical form: properties under their own names, each number in one spelling
+    /// (`100.0` as `100`), defaults that the tool would use, and no property that it ignores. The tool receives this
+    /// text. Arguments [rewritten](Self::rewrite) by this hook are returned as they were given.
     #[must_use]
     pub fn arguments(&self) -> &Arguments<'_> {
         self.rewritten.as_ref().unwrap_or(self.arguments)
     }
 
-    /// The arguments as a value.
+    /// Returns the arguments as a value.
     ///
     /// # Errors
     ///
-    /// If they have what no value can hold.
+    /// Returns an error if they contain a number that no value can represent.
     pub fn arguments_value(&self) -> Result<Value, ToolError> {
         self.arguments().to_value()
     }
 
-    /// Has the tool called with `arguments` instead, which are checked like those of a model.
+    /// Replaces the arguments by `arguments`, which are validated like those of a model.
     pub fn rewrite(&mut self, arguments: impl Into<Arguments<'static>>) {
         self.rewritten = Some(arguments.into());
     }
 
-    /// The context in which the tool will run.
+    /// Returns the context in which the tool will run.
     #[must_use]
     pub fn context(&self) -> &ToolContext {
         self.cx
     }
 
-    /// The run that the call belongs to.
+    /// Returns the run that the call belongs to.
     #[must_use]
     pub fn run(&self) -> Option<&RunContext> {
         self.cx.run().map(AsRef::as_ref)
     }
 
-    /// Gives this one call `value` for its parameters of type `&T`.
+    /// Provides `value` for the parameters of type `&T`, for this call only.
     pub fn provide<T: Send + Sync + 'static>(&mut self, value: T) {
         self.cx.provide(Arc::new(value));
     }
@@ -169,7 +169,7 @@ impl BeforeCall<'_> {
     }
 }
 
-/// Without the arguments: there may be a secret among them.
+/// Omits the arguments, which may contain secrets.
 impl fmt::Debug for BeforeCall<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("BeforeCall")

@@ -9,7 +9,7 @@ use std::{
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tool_core::ToolDefinition;
 
-/// Limits for concurrent calls, in addition to the [strategy](crate::executor::Strategy) of the executor. Default: no
+/// Limits for concurrent calls, in addition to the [strategy](crate::executor::ExecutionStrategy) of the executor. Default: no
 /// limits.
 ///
 /// A limit applies to all batches of one executor. A tool that runs further calls of its executor occupies two places

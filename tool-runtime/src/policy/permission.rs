@@ -96,7 +96,7 @@ impl fmt::Debug for PermissionRequest<'_> {
 ///     policy::{PermissionPolicy, PermissionRequest},
 /// };
 ///
-/// Allows users to call all tools, and guests those that are read-only.
+/// /// Allows users to call all tools, and guests those that are read-only.
 /// struct Guests;
 ///
 /// impl PermissionPolicy for Guests {

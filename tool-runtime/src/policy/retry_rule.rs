@@ -18,7 +18,7 @@ use crate::{hook::CallHandle, panic_barrier::Kept};
 /// ```standalone_crate
 /// use tool_runtime::{ToolError, policy::{RetryInfo, RetryRule}};
 ///
-/// Also retries calls whose results report a failure, once.
+/// /// Also retries calls whose results report a failure, once.
 /// struct Once;
 ///
 /// impl RetryRule for Once {
