@@ -21,10 +21,10 @@
 //! # Ok::<(), anyhow::Error>(())
 //! ```
 //!
-//! [`tool`] says what may be annotated and how; [`Registry`] finds the tools of a program and calls
-//! them; [`ToolContext`] is what a tool may know of a call. No other dependency is needed: what the
-//! attributes write refers to this crate only, and [`serde`], [`schemars`] and [`serde_json`] are
-//! here for those who derive by hand.
+//! The [guide] has a short page for each task. [`macro@tool`] documents the attribute, [`Registry`] collects the tools
+//! of a program and calls them, [`Executor`] runs the calls of a model, and [`ToolContext`] describes one call. No other
+//! dependency is needed: expansions refer to this crate only, and [`serde`], [`schemars`] and [`serde_json`] are
+//! re-exported for derives written by hand.
 //!
 //! # Features
 //!
@@ -32,7 +32,7 @@
 //! | --- | --- |
 //! | `chrono`, `jiff`, `url`, `uuid` | the types of these crates as parameters and results |
 //! | `foreign-schemas` | schemas from elsewhere that the built-in check does not cover |
-//! | `url-rules` | rules that compare URLs ([`UrlPattern`](crate::Rule::at)) |
+//! | `url-rules` | rules that compare URLs (`policy::UrlPattern`, for [`Rule::at`](policy::Rule::at)) |
 //! | `sealed-calls` | secret arguments of open calls in stores that outlive the process, encrypted |
 //! | `testing` | tools that do as they are told, a record of events, and time that does not pass, for tests |
 //! | `opentelemetry` | traces that go on from that of a caller (`traceparent`), and into other programs (`trace_context`) |
@@ -44,7 +44,7 @@
 //! A schema that is written by hand or received from another program is JSON Schema 2020-12, unless
 //! its `$schema` names draft 4, 6, 7 or 2019-09. The built-in check covers 2020-12 but for a few
 //! keywords, and of drafts 7 and 2019-09 what means the same. What it does not cover is an error of
-//! [`RegistryBuilder::build`] that names the keyword and its place, or, with the feature
+//! [`RegistryBuilder::build`](registry::RegistryBuilder::build) that names the keyword and its place, or, with the feature
 //! `foreign-schemas`, is left to the crate `jsonschema`, with the same reports. Then:
 //!
 //! - A tool with arguments of a Rust type is held to the schema first and to the type second.
@@ -69,6 +69,8 @@ pub mod definition;
 pub mod dialect;
 pub mod event;
 pub mod executor;
+#[cfg(any(doc, doctest))]
+pub mod guide;
 pub mod hook;
 mod millis;
 pub mod open_calls;

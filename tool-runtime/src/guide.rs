@@ -1,0 +1,29 @@
+#![doc = include_str!("docs/guide/index.md")]
+
+// The pages name items as a program does: `Executor`, `policy::Rules`.
+#[allow(unused_imports, reason = "links of the pages resolve in this scope")]
+use crate::*;
+
+/// A submodule without items for each page.
+macro_rules! pages {
+    ($($name:ident: $file:literal,)+) => {
+        $(
+            #[doc = include_str!(concat!("docs/guide/", $file))]
+            pub mod $name {}
+        )+
+    };
+}
+
+pages! {
+    getting_started: "getting_started.md",
+    arguments: "arguments.md",
+    errors_and_retry: "errors_and_retry.md",
+    cancellation_and_timeouts: "cancellation_and_timeouts.md",
+    approval_and_permission: "approval_and_permission.md",
+    state_and_actions: "state_and_actions.md",
+    testing_a_tool: "testing_a_tool.md",
+    streaming_and_progress: "streaming_and_progress.md",
+    requests_and_dialects: "requests_and_dialects.md",
+    security: "security.md",
+    coming_from: "coming_from.md",
+}
