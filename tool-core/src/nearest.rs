@@ -144,7 +144,6 @@ impl<'n> Letters<'n> {
         if let Some(letter) = self.lower.as_mut().and_then(Iterator::next) {
             return Some(letter);
         }
-        self.lower = None;
         let next = self.name.get(self.at..)?.chars().next()?;
         self.at += next.len_utf8();
         self.lower = next.is_alphanumeric().then(|| next.to_lowercase());

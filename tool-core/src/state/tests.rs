@@ -1,7 +1,10 @@
 use proptest::{collection::vec, prelude::*, sample::select};
 use serde_json::{Map, Value, json};
 
-use super::patch::{apply, difference, follow, without_nulls};
+use super::{
+    StateScope,
+    patch::{apply, difference, follow, without_nulls},
+};
 
 /// Objects of few names, so that two of them share some.
 fn object() -> impl Strategy<Value = Map<String, Value>> {
@@ -76,4 +79,14 @@ fn patches_do_what_the_standard_says() {
         apply(&mut state, &patch);
         assert_eq!(Value::Object(state), after, "{patch:?}");
     }
+}
+
+// V05
+#[test]
+fn the_lifetime_of_a_value_is_the_prefix_of_its_name() {
+    let lifetimes =
+        ["temp:a", "user:a", "app:a", "a", "other:a", "temp", "users:a", "app:a:b"].map(StateScope::of);
+    let (temp, user, app, session) =
+        (StateScope::Temp, StateScope::User, StateScope::App, StateScope::Session);
+    assert_eq!(lifetimes, [temp, user, app, session, session, session, session, app]);
 }

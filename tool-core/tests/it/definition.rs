@@ -118,6 +118,21 @@ fn integers_are_hashed_exactly() {
     );
 }
 
+// A09
+#[test]
+fn the_text_of_a_hash_is_read_again_and_nothing_else_is() {
+    let hash = ContentHash::of("a");
+    let text = hash.to_string();
+    assert_eq!((text.parse(), text.to_uppercase().parse()), (Ok(hash), Ok(hash)));
+    assert_eq!((json!(hash), format!("{hash:?}")), (json!(text), text.clone()));
+    assert_eq!(serde_json::from_value::<ContentHash>(json!(text)).unwrap(), hash);
+    for other in [&text[1..], &format!("{text}0"), &text.replacen(&text[..1], "g", 1), &"é".repeat(32), ""] {
+        let refused = other.parse::<ContentHash>().unwrap_err().to_string();
+        assert_eq!(refused, "a hash has 64 hexadecimal digits", "{other}");
+        assert!(serde_json::from_value::<ContentHash>(json!(other)).is_err());
+    }
+}
+
 #[test]
 fn definitions_are_equal_that_say_the_same_in_whatever_order() {
     let of = |schema: &str| {

@@ -1,3 +1,5 @@
+use std::borrow::Borrow;
+
 use proptest::prelude::*;
 use tool_core::ToolName;
 
@@ -26,7 +28,10 @@ fn a_name_that_breaks_the_rule_is_refused_with_the_rule() {
 #[test]
 fn a_name_within_the_rule_is_kept() {
     for name in ["get_weather", "_x", "A-1", &"x".repeat(64)] {
-        assert_eq!(ToolName::new(name.to_owned()).unwrap().as_str(), name);
+        let kept = ToolName::new(name.to_owned()).unwrap();
+        let borrowed: (&str, &str, &str) = (kept.as_ref(), kept.borrow(), &kept);
+        assert_eq!((kept.as_str(), borrowed), (name, (name, name, name)));
+        assert_eq!((kept.to_string(), format!("{kept:?}")), (name.to_owned(), format!("{name:?}")));
     }
 }
 

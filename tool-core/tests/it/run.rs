@@ -101,6 +101,15 @@ fn a_value_that_is_made_meanwhile_is_kept_and_what_is_made_or_replaced_may_look_
     assert_eq!(*seen.lock().unwrap(), [Some(1), Some(1)]);
 }
 
+// Q22, V05
+#[test]
+fn a_child_run_may_be_given_the_state_that_lasts_and_is_not_internal() {
+    let state = json!({ "plan": 1, "user:a": 2, "app:b": 3, "temp:c": 4, "_d": 5, "e_": 6 });
+    let run = RunContext::new().with_state(map(&state));
+    let expected = json!({ "plan": 1, "user:a": 2, "app:b": 3, "e_": 6 });
+    assert_eq!(run.state_for_child(), map(&expected));
+}
+
 #[test]
 fn the_run_of_another_agent_belongs_to_the_one_that_started_it() {
     let deadline = Instant::now() + Duration::from_secs(60);

@@ -113,6 +113,8 @@ fn a_closure_gets_the_context_and_may_capture() {
     assert_eq!(run(tools.call("say", r#"{"a":1,"b":2}"#)).unwrap().text(), "> 1 say");
     assert!(tools.definitions()[0].output_schema().is_none());
     assert_eq!(tools.definitions()[0].title(), "Say it");
+    assert_eq!(tools.definitions()[0].examples(), [json!({ "a": 1, "b": 2 })]);
+    assert_eq!(tools.definitions()[0].metadata().read_only, Some(true));
 }
 
 /// A tool with nothing but what the trait asks for.

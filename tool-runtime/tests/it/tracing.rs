@@ -174,16 +174,25 @@ fn the_trace_flags_of_a_run_replace_those_of_its_executor() {
 #[tool(register = false)]
 fn numbered(cx: &ToolContext, #[arg(secret)] pin: u128) {
     cx.set_attribute("pin", format!("pin {pin}"));
+    if let Ok(short) = u64::try_from(pin) {
+        cx.set_attribute("short", short);
+        cx.set_attribute("list", json!([short, { "it": short }, short / 2]));
+    }
 }
 
 // W01
 #[test]
 fn a_secret_number_is_found_with_all_its_digits() {
     let executor = Executor::new(Registry::builder().tool::<numbered>().build().unwrap());
-    let call = ToolCall::new("numbered", format!(r#"{{"pin":{}}}"#, u128::MAX));
-    let spans = spans(&executor, vec![call]);
-    let span = spans.iter().find(|span| span.path.ends_with("/execute_tool")).unwrap();
-    assert_eq!(span.fields["tool.attributes"].replace("\\\"", "\""), r#"{"pin":"***"}"#);
+    let attributes = |pin: u128| -> Value {
+        let spans = spans(&executor, vec![ToolCall::new("numbered", format!(r#"{{"pin":{pin}}}"#))]);
+        let span = spans.iter().find(|span| span.path.ends_with("/execute_tool")).unwrap();
+        let text = span.fields["tool.attributes"].replace("\\\"", "\"");
+        tool_runtime::serde_json::from_str(&text).unwrap()
+    };
+    assert_eq!(attributes(u128::MAX), json!({ "pin": "***" }));
+    let hidden = json!({ "pin": "***", "short": "***", "list": ["***", { "it": "***" }, 401_234_567] });
+    assert_eq!(attributes(802_469_134), hidden);
 }
 
 // W01
@@ -203,6 +212,15 @@ fn a_body_adds_attributes_to_the_span_of_its_call_and_none_has_a_secret() {
     assert!(!format!("{spans:?}").contains("s3cr3t"));
     // No other span has any.
     assert_eq!(spans.iter().filter(|span| span.fields.contains_key("tool.attributes")).count(), 1);
+}
+
+// W01
+#[test]
+fn a_secret_without_a_text_hides_nothing() {
+    let spans = spans(&Executor::new(tools()), vec![ToolCall::new("attributed", json!({ "key": "" }))]);
+    let span = spans.iter().find(|span| span.path.ends_with("/execute_tool")).unwrap();
+    let set = &span.fields["tool.attributes"];
+    assert!(set.contains("Oslo") && set.contains("key !") && !set.contains("***"), "{set}");
 }
 
 // W01

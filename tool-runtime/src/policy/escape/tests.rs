@@ -118,6 +118,9 @@ fn runs_of_blanks_are_counted() {
     assert_eq!(Escape::LINES.text(&text), "a[101 blanks]b\n[30 blank lines]\nc\n[49 blank lines]\n");
     assert_eq!(Escape::LINES.text("\n\n  a\n\nb\n"), "\n\n  a\n\nb\n");
     assert_eq!(Escape::LINE.text(&" ".repeat(17)), "[17 blanks]");
+    let indented = |blanks: usize| format!("a{}b", " ".repeat(blanks));
+    assert_eq!(Escape::LINE.text(&indented(16)), indented(16));
+    assert_eq!(Escape::LINES.text(&indented(100)), indented(100));
     assert_eq!(Escape::LINE.at_most(5).text(&format!("abc{}", " ".repeat(16))), "abc… [16 more characters]");
 }
 

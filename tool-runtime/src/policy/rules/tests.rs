@@ -322,4 +322,11 @@ fn problems_name_the_rule() {
         tools: vec!["t".to_owned(), "u".to_owned()],
     };
     assert_eq!(problem.to_string(), "the rule `deny t` compares `/p`, and `t` or `u` has no such argument");
+    let of = |count: usize| {
+        let tools = ["t", "u", "v", "w"].iter().take(count).map(ToString::to_string).collect();
+        RuleProblem::NoProperty { rule: "deny *".to_owned(), pointer: "/p".to_owned(), tools }.to_string()
+    };
+    assert_eq!(of(3), "the rule `deny *` compares `/p`, and `t` or `u` or `v` has no such argument");
+    let many = "and none of the 4 tools that it fits has such an argument";
+    assert_eq!(of(4), format!("the rule `deny *` compares `/p`, {many}"));
 }

@@ -305,6 +305,10 @@ fn items_of_a_stream_without_their_end_or_their_beginning_are_kept() {
     // No event tells that it begins.
     let made = json!({ "type": "message", "id": "msg_1", "role": "assistant", "content": [{ "type": "output_text", "text": "Hi" }] });
     assert_eq!(told(std::slice::from_ref(&delta)), json!([made]));
+    let no = json!({ "output_index": 0, "item_id": "msg_1", "content_index": 0, "delta": "No" });
+    let no = event("refusal.delta", no);
+    let refused = json!({ "type": "message", "id": "msg_1", "role": "assistant", "content": [{ "type": "refusal", "refusal": "NoNo" }] });
+    assert_eq!(told(&[no.clone(), no]), json!([refused]));
     // Its end brings it as a whole, whether or not an event told that it begins.
     let mut done = item.clone();
     done["status"] = "completed".into();
@@ -312,15 +316,24 @@ fn items_of_a_stream_without_their_end_or_their_beginning_are_kept() {
     let added = event("output_item.added", json!({ "output_index": 0, "item": item }));
     let ended = event("output_item.done", json!({ "output_index": 0, "item": done }));
     assert_eq!(told(&[added, ended.clone()]), json!([done]));
-    assert_eq!(told(&[ended]), json!([done]));
+    assert_eq!(told(std::slice::from_ref(&ended)), json!([done]));
     // The end of the response brings it as a whole, and its text is told once.
     let whole = json!({ "type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": [{ "type": "output_text", "text": "Hi", "annotations": [] }] });
     let thought = json!({ "type": "reasoning", "id": "rs_1", "summary": [{ "type": "summary_text", "text": "Hm." }], "encrypted_content": "gAAA" });
     let output = json!([thought, whole]);
     let last = event("completed", json!({ "response": { "status": "completed", "output": output } }));
-    let done = assembled(&Dialect::openai_responses(), &[delta, last]);
-    assert_eq!(message(&done).to_string(), output.to_string());
-    assert_eq!((done.text.as_str(), done.reasoning.as_str()), ("Hi", "Hm."));
+    for first in [delta, ended] {
+        let done = assembled(&Dialect::openai_responses(), &[first.clone(), last.clone()]);
+        assert_eq!((done.text.as_str(), done.reasoning.as_str()), ("Hi", "Hm."), "{first}");
+        let items: Vec<_> = message(&done).as_array().unwrap().iter().map(|it| it["id"].clone()).collect();
+        assert_eq!(items, ["rs_1", "msg_1"], "{first}");
+        if first["type"] == "response.output_text.delta" {
+            assert_eq!(message(&done).to_string(), output.to_string());
+        }
+    }
+    let call = json!({ "type": "function_call", "id": "fc_1", "call_id": "1", "name": "add", "arguments": "{}", "status": "completed" });
+    let only = event("completed", json!({ "response": { "status": "completed", "output": [call] } }));
+    assert_eq!(told(&[only]), json!([call]));
     // Reasoning without an item after it would be refused.
     let (thought, whole) = (&output[0], &output[1]);
     let of = |output: Value| {
@@ -328,4 +341,6 @@ fn items_of_a_stream_without_their_end_or_their_beginning_are_kept() {
     };
     assert_eq!(of(json!([thought, whole, thought, thought])), json!([thought, whole]));
     assert_eq!(of(json!([thought])), Value::Null);
+    // Some servers send items that are nothing.
+    assert_eq!(of(json!([null, whole, null])), json!([whole]));
 }

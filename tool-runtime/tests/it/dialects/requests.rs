@@ -138,6 +138,25 @@ fn instructions_come_below_those_that_there_are_and_none_twice() {
 
 // A04, A20
 #[test]
+fn a_message_of_the_user_comes_after_all_others_in_the_form_of_each_provider() {
+    let asks = request_fn(|request| async move {
+        request.add_text("And you?");
+        Ok(())
+    });
+    let tools = Registry::builder().request_hook(asks).build().unwrap();
+    let said = json!({ "role": "user", "content": "And you?" });
+    for (dialect, list, expected) in [
+        (Dialect::openai_chat(), "messages", said.clone()),
+        (Dialect::openai_responses(), "input", said.clone()),
+        (Dialect::anthropic(), "messages", said),
+        (Dialect::gemini(), "contents", json!({ "role": "user", "parts": [{ "text": "And you?" }] })),
+    ] {
+        let request = packed(&dialect, &tools, json!({ list: [] }));
+        assert_eq!(request[list], json!([expected]), "{}", dialect.name());
+    }
+}
+
+#[test]
 fn native_tools_come_after_the_declarations_and_none_twice() {
     fn search() -> Value {
         json!({ "googleSearch": {} })

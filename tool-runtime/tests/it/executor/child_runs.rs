@@ -13,7 +13,7 @@ use futures_util::future::join;
 use tokio::sync::{Notify, Semaphore};
 use tool_runtime::{
     CancellationToken, Executor, RunContext, ToolCall,
-    context::Trigger,
+    context::{LogLevel, LogLine, Progress, Trigger},
     event::EventKind,
     executor::{Batch, StreamItem},
     prelude::*,
@@ -22,7 +22,7 @@ use tool_runtime::{
 
 use super::{
     building, executor, hang, short, texts, told,
-    ways::{Observed, Watch, Way, each_way},
+    ways::{Observed, Watch, Way, each_way, each_way_paused},
 };
 
 // Q32
@@ -216,6 +216,38 @@ fn events_of_a_run_below_a_call_are_wrapped_in_events_of_the_call() {
                 assert_eq!(below.address.run, below.run);
             }
         }
+    });
+}
+
+// K01, Q23
+#[test]
+fn a_second_attempt_reports_as_the_first_one_does() {
+    /// Fails once, and then reports in each way.
+    #[tool(register = false, retry(attempts = 2, initial = "1ms"))]
+    async fn report(cx: &ToolContext, to: &Inner) -> Result<String, ToolError> {
+        if cx.attempt() == 1 {
+            return Err(ToolError::failed("busy").retryable(true));
+        }
+        cx.update("half").await;
+        cx.progress(Progress::new(1.0))?;
+        cx.log(LogLine::new(LogLevel::Info, "here"))?;
+        let run = cx.child_run("agent")?;
+        to.0.batch(vec![ToolCall::new("wave", "{}").with_id("1")]).with_run(run).run().await;
+        let taken = (0..100).filter(|n| cx.try_update(n.to_string())).count();
+        Ok(format!("{taken} were taken"))
+    }
+    each_way_paused(async |way| {
+        let inner = executor(Registry::builder().tool::<wave>());
+        let executor = way.executor(Registry::builder().tool::<report>().provide(Inner(inner)));
+        let batch = executor.batch(vec![ToolCall::new("report", "{}").with_id("0")]);
+        let outcomes = executor.drive(batch.with_run(RunContext::new())).await;
+        let Some(events) = executor.events() else { return assert!(outcomes[0].is_finished()) };
+        assert_eq!(texts(&outcomes), ["64 were taken"]);
+        let told: Vec<_> = events.iter().map(short).collect();
+        let reports = ["updated 0", "progress 0", "log 0"];
+        let below = ["0 > started 1", "0 > updated 1", "0 > finished 1"];
+        assert_eq!(told[told.len() - 71..told.len() - 65], [reports, below].concat());
+        assert_eq!(told.last().unwrap(), "finished 0");
     });
 }
 

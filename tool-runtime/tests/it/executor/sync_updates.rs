@@ -1,7 +1,11 @@
 //! Updates of bodies that cannot wait.
 
 use std::{
-    sync::{Arc, Mutex, mpsc},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+        mpsc,
+    },
     time::Duration,
 };
 
@@ -121,15 +125,20 @@ const LIMIT: Duration = Duration::from_secs(10);
 // K06, K11
 #[tokio::test(flavor = "multi_thread")]
 async fn a_thread_that_waits_for_room_is_let_go_when_its_batch_is_dropped() {
-    struct Ended(Mutex<mpsc::Sender<ErrorKind>>);
+    struct Ended(Mutex<mpsc::Sender<ErrorKind>>, AtomicUsize);
     /// Reports until nobody listens.
     #[tool(register = false, blocking)]
-    fn chatter(cx: &ToolContext, ended: &Ended) {
-        let error = (0..).find_map(|n: u32| cx.blocking_update(n.to_string()).err());
+    fn chatter(cx: &ToolContext, ended: &Arc<Ended>) {
+        let error = (0..).find_map(|n: u32| {
+            let taken = cx.blocking_update(n.to_string());
+            ended.1.fetch_add(1, Ordering::SeqCst);
+            taken.err()
+        });
         ended.0.lock().unwrap().send(error.unwrap().kind()).unwrap();
     }
     let (sender, receiver) = mpsc::channel();
-    let tools = Registry::builder().tool::<chatter>().provide(Ended(Mutex::new(sender)));
+    let ended = Arc::new(Ended(Mutex::new(sender), AtomicUsize::new(0)));
+    let tools = Registry::builder().tool::<chatter>().provide(Arc::clone(&ended));
     let executor = building(tools).event_buffer(1).build().unwrap();
     let mut stream = executor.stream(one("chatter", "{}"));
     let mut read = 0;
@@ -139,6 +148,9 @@ async fn a_thread_that_waits_for_room_is_let_go_when_its_batch_is_dropped() {
                 if let EventKind::Updated { update, .. } = event.kind {
                     assert_eq!(update.text(), read.to_string());
                     read += 1;
+                    // 64 are kept, and a few are on their way.
+                    let taken = ended.1.load(Ordering::SeqCst);
+                    assert!(taken <= read + 64 + 4, "{taken} were taken, and {read} read");
                 }
             }
             Some(_) => {}

@@ -127,6 +127,10 @@ fn secret_arguments_in_memory_are_not_read_by_a_tool_that_was_changed() {
         assert_eq!(of(changed).open_arguments(address).await.unwrap_err(), refused);
         assert_eq!(of(Registry::builder()).open_arguments(address).await.unwrap_err(), refused);
         assert!(executor.open_arguments(address).await.unwrap().as_str().contains("hunter2"));
+        // Where none is secret, they are what they were.
+        let outcomes = of(Registry::builder().tool::<start>()).run(one("start", "{}")).await;
+        let plain = of(Registry::builder()).open_arguments(outcomes[0].address().unwrap()).await;
+        assert_eq!(plain.unwrap().as_str(), "{}");
     });
 }
 
