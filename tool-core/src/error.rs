@@ -1,8 +1,8 @@
-//! Why a call gave no result.
+//! The error of a call.
 //!
-//! One type for every step of a call: callers mostly forward it to a model, and the kinds that
-//! matter to them are few. [`ToolError::feedback`] is what a model may read; [`Display`] is for the
-//! log, and what lies beneath it is reached through [`source`](std::error::Error::source).
+//! One type covers every step of a call, since callers mostly forward errors to a model. [`ToolError::feedback`] is
+//! the text for the model, [`Display`] the text for the log, and [`source`](std::error::Error::source) the underlying
+//! error.
 //!
 //! [`Display`]: fmt::Display
 
@@ -19,7 +19,7 @@ pub use self::kind::ErrorKind;
 use crate::guarded::Guarded;
 use crate::{Content, ToolName, Violation, Violations};
 
-/// Why a call gave no result.
+/// The error of a call: a kind, a text for the model, and a text and source for the log.
 ///
 /// # Examples
 ///
@@ -32,7 +32,7 @@ use crate::{Content, ToolName, Violation, Violations};
 /// ```
 #[derive(Clone)]
 pub struct ToolError {
-    // Boxed, so that the `Result` of every call stays small.
+    // Boxed, to keep the `Result` of a call small.
     inner: Box<Inner>,
 }
 
@@ -40,29 +40,29 @@ pub struct ToolError {
 struct Inner {
     kind: ErrorKind,
     tool: Option<Cow<'static, str>>,
-    /// Empty where the source's own text is the message.
+    /// Empty if the text of the source is the message.
     message: Cow<'static, str>,
     source: Option<Source>,
     retryable: bool,
     violations: Violations,
     arguments: Option<String>,
-    /// Arguments that would fit.
+    /// Valid arguments as an example.
     example: Option<Arc<Value>>,
-    /// Whether the arguments may be repeated in a text.
+    /// `true` if the texts may repeat the arguments.
     echo: bool,
     suggestions: Vec<ToolName>,
     details: Option<Value>,
     content: Vec<Content>,
-    /// The text for the model, in place of that of the kind.
+    /// The text for the model; `None` for the default of the kind.
     feedback: Option<String>,
 }
 
-/// What a call failed with, of a type of the user's.
+/// The underlying error, of a type of the user.
 #[derive(Clone)]
 struct Source {
-    // Whoever drops the last copy, such as a retry, does not see a panic of its `Drop`.
+    // The `Drop` of the last copy is user code; the guard contains its panics.
     error: Guarded<Arc<dyn Error + Send + Sync>>,
-    /// The text of its `Display`, made once: where the tool gives it, whose panic is an error of the call.
+    /// The text of `Display`, formatted at creation: a panic there is then an error of the call.
     text: Arc<str>,
 }
 
@@ -85,7 +85,7 @@ impl fmt::Debug for Source {
 }
 
 impl ToolError {
-    /// An error of `kind`; `message` is read by models and people.
+    /// Creates an error of `kind`; `message` is for models and people.
     pub fn new(kind: ErrorKind, message: impl Into<Cow<'static, str>>) -> Self {
         Self {
             inner: Box::new(Inner {
@@ -106,15 +106,15 @@ impl ToolError {
         }
     }
 
-    /// The tool said that it failed.
+    /// Creates an error of kind [`Failed`](ErrorKind::Failed).
     pub fn failed(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(ErrorKind::Failed, message)
     }
 
-    /// The tool failed because of `source`, whose text (not its chain) is what the model reads. The text is
-    /// made here, once.
+    /// Creates an error from `source`. The model reads the text of the source without its chain; the text is
+    /// formatted once, here.
     pub fn from_source(source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
-        // An error of ours that travelled in a box keeps its kind.
+        // A boxed `ToolError` keeps its kind.
         match source.into().downcast::<Self>() {
             Ok(error) => *error,
             Err(source) => {
@@ -126,21 +126,21 @@ impl ToolError {
         }
     }
 
-    /// The same, in the words of `source`, which stands around it.
+    /// Replaces message and source by `source`, which wraps this error.
     pub(crate) fn told_as(mut self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         self.inner.message = Cow::Borrowed("");
         self.inner.source = Some(Source::new(source.into()));
         self
     }
 
-    /// There is no tool `name`; `suggestions` are names that are close to it.
+    /// Creates the error for the unknown tool `name`; `suggestions` are similar names.
     pub fn unknown_tool(name: impl Into<String>, suggestions: Vec<ToolName>) -> Self {
         let mut error = Self::new(ErrorKind::UnknownTool, "").of_tool(name.into());
         error.inner.suggestions = suggestions;
         error
     }
 
-    /// The arguments do not fit, for the reasons given; `arguments` is what came.
+    /// Creates the error for invalid `arguments` with their violations.
     #[must_use]
     pub fn invalid_arguments(violations: impl Into<Violations>, arguments: &str) -> Self {
         let mut error = Self::new(ErrorKind::InvalidArguments, "").with_violations(violations);
@@ -148,14 +148,14 @@ impl ToolError {
         error
     }
 
-    /// Adds arguments that would fit, for a model to copy.
+    /// Adds valid arguments as an example for the model.
     #[must_use]
     pub fn with_example(mut self, example: Option<Arc<Value>>) -> Self {
         self.inner.example = example;
         self
     }
 
-    /// Repeats nothing of the arguments in any text, since there is a secret among them.
+    /// Redacts the arguments in all texts, because one of them is a secret.
     #[must_use]
     pub fn without_values(mut self) -> Self {
         self.inner.violations.iter_mut().for_each(Violation::hide);
@@ -163,19 +163,19 @@ impl ToolError {
         self
     }
 
-    /// Rewrites the pointers of what is wrong with the arguments.
+    /// Rewrites the pointers of the violations.
     pub(crate) fn with_pointers(mut self, rewrite: impl Fn(&mut String)) -> Self {
         self.inner.violations.iter_mut().for_each(|it| rewrite(&mut it.pointer));
         self
     }
 
-    /// The call was cancelled.
+    /// Creates the error of a cancelled call.
     #[must_use]
     pub fn cancelled() -> Self {
         Self::new(ErrorKind::Cancelled, "")
     }
 
-    /// Says which tool failed, unless that is known already.
+    /// Sets the name of the failed tool unless it is set.
     #[must_use]
     pub fn of_tool(mut self, name: impl Into<Cow<'static, str>>) -> Self {
         if self.inner.tool.is_none() {
@@ -184,29 +184,29 @@ impl ToolError {
         self
     }
 
-    /// Says which tool failed, in place of what was said before: a tool that stands around another one
-    /// is known by its own name.
+    /// Sets the name of the failed tool and replaces a previous one, so that a wrapper reports its own name.
     #[must_use]
     pub fn with_tool(mut self, name: impl Into<Cow<'static, str>>) -> Self {
         self.inner.tool = Some(name.into());
         self
     }
 
-    /// Adds what is wrong with the arguments.
+    /// Sets the violations of the input schema.
     #[must_use]
     pub fn with_violations(mut self, violations: impl Into<Violations>) -> Self {
         self.inner.violations = violations.into();
         self
     }
 
-    /// Says whether another attempt may succeed.
+    /// Sets whether another attempt may succeed. Default: `false`, or `true` if the source is an [`io::Error`] of a
+    /// temporary kind.
     #[must_use]
     pub fn retryable(mut self, retryable: bool) -> Self {
         self.inner.retryable = retryable;
         self
     }
 
-    /// Says it in other words; what the source says is kept for the log.
+    /// Replaces the message; the text of the source is kept for the log.
     #[must_use]
     pub fn with_message(mut self, message: impl Into<Cow<'static, str>>) -> Self {
         let message = message.into();
@@ -217,27 +217,26 @@ impl ToolError {
         self
     }
 
-    /// Adds details for user interfaces and logs; a model never sees them.
+    /// Sets details for user interfaces and logs, which a model never sees.
     #[must_use]
     pub fn with_details(mut self, details: Value) -> Self {
         self.inner.details = Some(details);
         self
     }
 
-    /// Adds content that the tool made before it failed.
+    /// Sets the content that the tool produced before it failed.
     #[must_use]
     pub fn with_content(mut self, content: Vec<Content>) -> Self {
         self.inner.content = content;
         self
     }
 
-    /// Sets the details for user interfaces and logs, or takes them away.
+    /// Sets or removes the details for user interfaces and logs.
     pub fn set_details(&mut self, details: Option<Value>) {
         self.inner.details = details;
     }
 
-    /// Sets the text that a model reads, in place of the message and of what the kind puts before it. The log keeps
-    /// those.
+    /// Sets the text for the model, in place of the message and the prefix of its kind. The log keeps both.
     ///
     /// # Examples
     ///
@@ -254,68 +253,67 @@ impl ToolError {
         self
     }
 
-    /// Which way the call failed.
+    /// Returns the kind of the error.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         self.inner.kind
     }
 
-    /// The name of the tool, where it is known.
+    /// Returns the name of the tool, if it is known.
     #[must_use]
     pub fn tool(&self) -> Option<&str> {
         self.inner.tool.as_deref()
     }
 
-    /// Whether another attempt may succeed.
+    /// Returns `true` if another attempt may succeed.
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         self.inner.retryable
     }
 
-    /// What is wrong with the arguments: the first violations, at most
-    /// [twenty](Violations::LISTED).
+    /// Returns the first violations of the input schema, at most [20](Violations::LISTED).
     #[must_use]
     pub fn violations(&self) -> &[Violation] {
         &self.inner.violations
     }
 
-    /// The same violations, with the number of all.
+    /// Returns the listed violations together with their total number.
     #[must_use]
     pub fn report(&self) -> &Violations {
         &self.inner.violations
     }
 
-    /// The arguments that do not fit, as they came.
+    /// Returns the invalid arguments as received.
     #[must_use]
     pub fn arguments(&self) -> Option<&str> {
         self.inner.arguments.as_deref()
     }
 
-    /// Arguments that would fit, where some are known.
+    /// Returns valid arguments as an example, if there are any.
     #[must_use]
     pub fn example(&self) -> Option<&Value> {
         self.inner.example.as_deref()
     }
 
-    /// Names of tools that are close to the unknown one.
+    /// Returns the names of tools that are similar to the unknown one.
     #[must_use]
     pub fn suggestions(&self) -> &[ToolName] {
         &self.inner.suggestions
     }
 
-    /// Details for user interfaces and logs.
+    /// Returns the details for user interfaces and logs.
     #[must_use]
     pub fn details(&self) -> Option<&Value> {
         self.inner.details.as_ref()
     }
 
-    /// Content that the tool made before it failed.
+    /// Returns the content that the tool produced before it failed.
     #[must_use]
     pub fn content(&self) -> &[Content] {
         &self.inner.content
     }
 
-    /// Our own words, or those of the source.
+    /// Returns the message, or the text of the source.
     fn message(&self) -> Cow<'_, str> {
         match &self.inner.source {
             Some(source) if self.inner.message.is_empty() => Cow::Borrowed(&source.text),
@@ -324,7 +322,7 @@ impl ToolError {
     }
 }
 
-/// Whether the same may succeed when it is tried again: the other side was not there, or late.
+/// Returns `true` for temporary errors: interrupted, timed out, or the connection was lost or refused.
 fn is_transient(error: &io::Error) -> bool {
     use io::ErrorKind as K;
     matches!(

@@ -1,4 +1,4 @@
-//! A function as a tool.
+//! Functions as tools.
 
 use std::{fmt, sync::Arc};
 
@@ -9,7 +9,7 @@ use crate::{
     registration::{Invoke, InvokeMethod},
 };
 
-/// A function or method with `#[tool]`, ready to be called.
+/// A callable function or method with `#[tool]`.
 #[derive(Clone)]
 pub struct FunctionTool {
     definition: ToolDefinition,
@@ -19,10 +19,10 @@ pub struct FunctionTool {
     invocation: Make,
 }
 
-/// What would be a bug of the expansion.
+/// The message for a bug in the expansion.
 const NOT_KEPT: &str = "the function was run where it should have been kept";
 
-/// What calls the function, with new slots.
+/// The function that calls the tool with new slots.
 #[derive(Clone)]
 enum Make {
     Function(Invoke),
@@ -38,7 +38,7 @@ impl Make {
         }
     }
 
-    /// A call to be filled and run later; there is one always.
+    /// Returns a call to be filled and run later; always `Some`.
     fn kept(&self) -> Option<Boxed> {
         match self.invoke(Using::Keep) {
             Used::Kept(invocation) => Some(invocation),
@@ -82,7 +82,7 @@ impl FunctionTool {
         Ok(Self { definition, needs: description.needs, spec, parameters, invocation })
     }
 
-    /// Fills `slots` from `arguments`, which afterwards are as they were read.
+    /// Fills `slots` from `arguments`, which afterwards contain the decoded text.
     pub(crate) fn fill(
         &self,
         slots: SlotList<'_, '_>,

@@ -1,4 +1,4 @@
-//! The panic barrier: code of the user is called, and values of the user are dropped, inside of it.
+//! The panic barrier, inside which code of the user runs and values of the user are dropped.
 
 use std::{
     any::Any,
@@ -7,17 +7,17 @@ use std::{
 
 /// Runs `body`.
 ///
-/// What `body` left half done is dropped with it, so that it is never seen.
+/// State that `body` left inconsistent is dropped with it and never observed.
 ///
 /// # Errors
 ///
-/// The message of a panic.
+/// Returns the message of a panic.
 #[inline]
 pub fn caught<T>(body: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(body)).map_err(message)
 }
 
-/// Drops `value`. A panic in its `Drop` ends here; the panic hook of the program has reported it.
+/// Drops `value` and contains a panic in its `Drop`; the program's panic hook has reported it.
 pub fn discard<T>(value: T) {
     let _ = caught(|| drop(value));
 }
@@ -26,14 +26,14 @@ pub fn discard<T>(value: T) {
 fn message(payload: Box<dyn Any + Send>) -> String {
     let message = payload.downcast_ref::<&str>().map(|message| (*message).to_owned());
     let message = message.or_else(|| payload.downcast_ref::<String>().cloned());
-    // Anything may be thrown, and what is thrown may panic when it is dropped, and so on.
+    // The payload of a panic may itself panic when it is dropped.
     if let Err(another) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
         std::mem::forget(another);
     }
     message.unwrap_or_default()
 }
 
-/// A value of the user that the framework owns and drops: as by [`discard`].
+/// An owned value of the user, dropped by [`discard`].
 #[derive(Debug, Clone)]
 pub struct Guarded<T>(Option<T>);
 
@@ -44,26 +44,26 @@ impl<T> Guarded<T> {
         Self(Some(value))
     }
 
-    /// The value, unless it was taken.
+    /// Returns the value unless it was taken.
     #[inline]
     pub fn get(&self) -> Option<&T> {
         self.0.as_ref()
     }
 
-    /// As [`get`](Self::get), to be changed.
+    /// Returns a mutable reference to the value unless it was taken.
     #[inline]
     pub fn get_mut(&mut self) -> Option<&mut T> {
         self.0.as_mut()
     }
 
-    /// Takes the value, whose drop is then the caller's.
+    /// Takes the value; the caller must guard its drop.
     #[inline]
     pub fn take(&mut self) -> Option<T> {
         self.0.take()
     }
 }
 
-/// Empty.
+/// Creates an empty guard.
 impl<T> Default for Guarded<T> {
     fn default() -> Self {
         Self(None)

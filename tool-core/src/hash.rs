@@ -1,4 +1,4 @@
-//! Hashes of definitions, arguments and questions.
+//! Content hashes of definitions, arguments and questions.
 
 use std::{borrow::Cow, fmt, io, str::FromStr};
 
@@ -8,33 +8,31 @@ use serde_json::ser::Formatter;
 
 use crate::arguments::canonical::sorted;
 
-/// A SHA-256 over canonical JSON, written in hexadecimal.
+/// The SHA-256 of canonical JSON, formatted in hexadecimal.
 ///
-/// Canonical JSON has no blanks, the properties of each object sorted by name, and each number in one
-/// spelling of its exact decimal value: `100`, `100.0` and `1e2` are one number, 9007199254740992 and
-/// 9007199254740993 are two.
+/// Canonical JSON has no whitespace, sorts the properties of each object by name, and spells each number by its exact
+/// decimal value: `100`, `100.0` and `1e2` are equal, 9007199254740992 and 9007199254740993 are not.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ContentHash([u8; 32]);
 
 impl ContentHash {
-    /// The hash of `value`.
+    /// Hashes `value`.
     ///
-    /// A number in a [`Value`](serde_json::Value) is an integer of 64 bits or else the nearest `f64`, so that the hash does
-    /// not depend on the features of `serde_json`; an integer of 128 bits in a type is hashed with all
-    /// of its digits. A value that cannot be written as JSON is hashed by the reason for that.
+    /// A number in a [`Value`](serde_json::Value) is hashed as a 64-bit integer or the nearest `f64`, regardless of
+    /// the features of `serde_json`; a 128-bit integer in a type is hashed with all digits. A value that cannot be
+    /// serialised as JSON is hashed by the error message.
     pub fn of<T: Serialize + ?Sized>(value: &T) -> Self {
         let mut written = Vec::new();
         let mut serializer = serde_json::Serializer::with_formatter(&mut written, AsHeld);
         if let Err(error) = value.serialize(&mut serializer) {
             return Self(Hash::hash(format!("not written: {error}").as_bytes()));
         }
-        // A raw value that is not JSON is hashed as it is.
+        // A raw value that is not JSON is hashed as is.
         let canonical = std::str::from_utf8(&written).ok().and_then(sorted);
         Self(Hash::hash(canonical.as_deref().map_or(&written, str::as_bytes)))
     }
 
-    /// The hash of the value that the JSON text stands for, with all digits of its numbers; `None` if it
-    /// is not JSON.
+    /// Hashes the value of a JSON text, with all digits of its numbers; `None` if the text is not JSON.
     ///
     /// # Examples
     ///
@@ -51,7 +49,7 @@ impl ContentHash {
         sorted(text).map(|canonical| Self(Hash::hash(canonical.as_bytes())))
     }
 
-    /// The hash over several hashes, in order.
+    /// Hashes several hashes in order.
     #[must_use]
     pub fn combine(hashes: impl IntoIterator<Item = Self>) -> Self {
         let mut all = Hash::new();
@@ -62,7 +60,7 @@ impl ContentHash {
     }
 }
 
-/// Writes numbers as a [`Value`](serde_json::Value) holds them that was read without `serde_json/arbitrary_precision`.
+/// Serialises numbers as a [`Value`](serde_json::Value) represents them without `serde_json/arbitrary_precision`.
 struct AsHeld;
 
 impl Formatter for AsHeld {
@@ -79,7 +77,7 @@ impl Formatter for AsHeld {
     }
 }
 
-/// The text of a hash, which [`Display`](fmt::Display) wrote.
+/// Parses the output of [`Display`](fmt::Display).
 impl FromStr for ContentHash {
     type Err = InvalidHash;
 
@@ -97,7 +95,7 @@ impl FromStr for ContentHash {
     }
 }
 
-/// A text that is not a [`ContentHash`].
+/// The error of parsing a [`ContentHash`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InvalidHash;
 
@@ -121,7 +119,7 @@ impl From<ContentHash> for [u8; 32] {
     }
 }
 
-/// From its text.
+/// Deserialises from text.
 impl<'de> Deserialize<'de> for ContentHash {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = Cow::<str>::deserialize(deserializer)?;
@@ -129,7 +127,7 @@ impl<'de> Deserialize<'de> for ContentHash {
     }
 }
 
-/// As its text.
+/// Serialises as text.
 impl Serialize for ContentHash {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
@@ -153,7 +151,7 @@ impl fmt::Debug for ContentHash {
 mod tests {
     use super::*;
 
-    // As `serde_json/arbitrary_precision` writes them, which this program does not enable.
+    // The form in which `serde_json/arbitrary_precision` serialises numbers; this program does not enable it.
     #[test]
     fn a_number_that_kept_its_spelling_is_written_as_one_that_did_not() {
         for (kept, held) in [
@@ -168,7 +166,7 @@ mod tests {
             let mut written = Vec::new();
             AsHeld.write_number_str(&mut written, kept).unwrap();
             assert_eq!(String::from_utf8(written).unwrap(), held, "{kept}");
-            // As a value holds it, where one does.
+            // The number as a value represents it, if it does.
             let value = serde_json::from_str::<serde_json::Value>(held);
             assert_eq!(value.map_or_else(|_| held.to_owned(), |value| value.to_string()), held);
         }

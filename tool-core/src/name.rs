@@ -1,8 +1,7 @@
 //! The name of a tool.
 //!
-//! One grammar for every provider: the narrowest that all of them accept, so that a name never has
-//! to be changed on its way out. A [`ToolName`] that exists is valid; what takes one need not
-//! check again.
+//! All names follow one grammar, the narrowest that any supported provider accepts, so that names need no conversion.
+//! Every [`ToolName`] is valid by construction.
 
 use std::{
     borrow::{Borrow, Cow},
@@ -17,12 +16,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::ContentHash;
 
-/// The most characters that a name may have.
+/// The maximum number of characters of a name.
 const MAX_LENGTH: usize = 64;
 
 /// A valid name: `[A-Za-z_][A-Za-z0-9_-]{0,63}`.
 ///
-/// Names are compared exactly, and sorted by their bytes.
+/// Names are compared exactly and sorted by bytes.
 ///
 /// # Examples
 ///
@@ -37,12 +36,12 @@ const MAX_LENGTH: usize = 64;
 #[serde(try_from = "String", into = "String")]
 pub struct ToolName(Text);
 
-/// A name is cloned for every call, and is copied for none.
+/// Cloned for every call, so cloning must not copy the text.
 #[derive(Clone)]
 enum Text {
     Static(&'static str),
     Shared(Arc<str>),
-    /// Another one at its origin.
+    /// A name that differs from the name of the tool at its origin.
     Foreign(Arc<Foreign>),
 }
 
@@ -52,11 +51,11 @@ struct Foreign {
 }
 
 impl ToolName {
-    /// Checks `name` and keeps it.
+    /// Validates `name`.
     ///
     /// # Errors
     ///
-    /// If `name` breaks the rule; the error says which part of it.
+    /// Returns an error that names the violated rule if `name` is invalid.
     pub fn new(name: impl Into<Cow<'static, str>>) -> Result<Self, InvalidName> {
         let name = name.into();
         match broken_rule(&name) {
@@ -68,13 +67,13 @@ impl ToolName {
         }
     }
 
-    /// The name for a tool that another program calls `raw`, such as an MCP server or an OpenAPI document. A valid name
-    /// stays. Any other becomes its valid characters, cut where it is too long, and the first ten digits of a hash of
-    /// `raw`; it depends on `raw` alone, so that it is the same whatever other tools there are. [`raw`](Self::raw) is
-    /// the way back.
+    /// Creates a name for a tool that another program, such as an MCP server or an OpenAPI document, calls `raw`. A
+    /// valid name is unchanged. Any other name becomes its valid characters, truncated if necessary, followed by the
+    /// first ten digits of a hash of `raw`. The result depends on `raw` alone, not on other tools. [`raw`](Self::raw)
+    /// returns the original name.
     ///
-    /// Two raw names may give one name, if one of them is written like the hash of the other. A registry or toolbox with
-    /// both is an error that names them.
+    /// Two raw names can map to one name only if one of them is spelled like the hashed form of the other. A registry
+    /// or toolbox that contains both reports an error that names them.
     ///
     /// # Examples
     ///
@@ -94,7 +93,7 @@ impl ToolName {
         }
     }
 
-    /// The same tool in a namespace: `prefix` before the name. What is no valid name then, is rewritten as by
+    /// Returns the name with `prefix` in front, as a namespace. An invalid result is rewritten as by
     /// [`from_foreign`](Self::from_foreign). The [raw](Self::raw) name stays.
     ///
     /// # Examples
@@ -114,7 +113,7 @@ impl ToolName {
         }
     }
 
-    /// The same name for a tool that is called `raw` at its origin.
+    /// Sets the raw name.
     #[must_use]
     pub(crate) fn with_raw(self, raw: &str) -> Self {
         match self.raw() == raw {
@@ -136,7 +135,7 @@ impl ToolName {
         })
     }
 
-    /// The name as text.
+    /// Returns the name as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         match &self.0 {
@@ -146,8 +145,8 @@ impl ToolName {
         }
     }
 
-    /// The name of the tool at its origin: by which the program that runs it knows it, without a prefix. The same as
-    /// the name where the two do not differ, and where the name was read from JSON.
+    /// Returns the name of the tool at its origin, without a prefix. Equal to the name unless the two differ; a
+    /// deserialised name has no separate raw name.
     #[must_use]
     pub fn raw(&self) -> &str {
         match &self.0 {
@@ -157,11 +156,11 @@ impl ToolName {
     }
 }
 
-/// How much of the hash is in a rewritten name.
+/// The number of hash digits in a rewritten name.
 const HASH: usize = 10;
 
-/// `name` with `_` in place of the characters that are not allowed, and a hash at its end: two names never become one
-/// in practice, and the same name is the same in every run. The `attempt` gives another one.
+/// Returns `name` with `_` in place of invalid characters and a hash at its end. Two names do not become equal in
+/// practice, and the result is deterministic. A different `attempt` gives a different result.
 #[must_use]
 pub fn rewritten(
     name: &str,
@@ -182,7 +181,7 @@ pub fn rewritten(
     cleaned
 }
 
-/// Which part of the rule `name` breaks.
+/// Returns the rule that `name` violates.
 fn broken_rule(name: &str) -> Option<Rule> {
     let Some(&first) = name.as_bytes().first() else { return Some(Rule::Empty) };
     if name.len() > MAX_LENGTH {
@@ -203,7 +202,7 @@ enum Rule {
     Character { found: char },
 }
 
-/// A text that is no name of a tool.
+/// An invalid tool name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InvalidName {
     name: String,
@@ -287,7 +286,7 @@ impl From<ToolName> for String {
     }
 }
 
-// All as of the text, so that a map by names is asked by texts.
+// Compared and hashed like the text, so that maps keyed by names can be searched by text.
 
 impl PartialEq for ToolName {
     fn eq(&self, other: &Self) -> bool {

@@ -1,68 +1,67 @@
-//! Names that may have been meant.
+//! Suggestions for misspelt names.
 //!
-//! Names are compared by their letters and digits alone, without regard to case, and by no more
-//! than 64 of them. The distance of two names is the number of insertions, deletions, replacements
-//! and swaps of neighbours between them (optimal string alignment), computed bit-parallel, one step
-//! for each letter (Hyyrö 2003). Most names are ruled out before that by the set of their letters,
-//! and a name that begins like the one before it takes steps only for the rest. The number of steps
-//! is limited, so that the cost of a search is linear in the number of names whatever they are.
+//! Names are compared by letters and digits only, ignoring case, up to 64 of them. The distance is the number of
+//! insertions, deletions, replacements and swaps of neighbours (optimal string alignment), computed bit-parallel with
+//! one step per letter (Hyyrö 2003). Most names are ruled out first by the set of their letters, and a name with the
+//! prefix of the previous one takes steps only for the rest. The number of steps is limited, so that the cost of a
+//! search is linear in the number of names.
 
 #[cfg(test)]
 mod tests;
 
 use std::char::ToLowercase;
 
-/// The most letters of a name that count.
+/// The maximum number of compared letters.
 const LONGEST: usize = 64;
 
-/// At most three of `names` that are close to `name`: a few edits away, or one within the other.
+/// Returns up to three of `names` that are close to `name`: a few edits away, or one contained in the other.
 pub fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let names: Vec<_> = names.collect();
     let at = |position: usize| names.get(position).copied().unwrap_or_default();
     Names::new(names.iter().copied()).nearest(name, at)
 }
 
-/// The closest of `known`, if it is close enough to be what was meant.
+/// Returns the closest of `known` if it is close enough for a suggestion.
 pub fn closest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let names: Vec<_> = known.collect();
     let at = |position: usize| names.get(position).copied().unwrap_or_default();
     Names::new(names.iter().copied()).closest(name, at)
 }
 
-/// An index of a list of names, by which those near to another name are found.
+/// An index of names for finding similar ones.
 ///
-/// The names themselves stay where they are: a search asks for them by their positions.
+/// It does not store the names: a search requests them by position.
 #[derive(Debug)]
 pub struct Names {
     marks: Box<[Mark]>,
 }
 
-/// The properties of one name by which a search skips it, or a part of it.
+/// Properties of one name by which a search skips it or a part of it.
 #[derive(Debug)]
 struct Mark {
     /// The set of its letters.
     set: u64,
     /// The number of its letters.
     length: u8,
-    /// The number of letters with which the name before it begins as well.
+    /// The length of the prefix shared with the previous name, in letters.
     shared: u8,
-    /// The byte at which the letters after those begin; `None` where that is not known.
+    /// The byte offset after that prefix; `None` if it is unknown.
     resume: Option<u16>,
 }
 
 impl Names {
-    /// Indexes `names`; the search is faster where similar names are neighbours.
+    /// Indexes `names`; searches are faster if similar names are neighbours.
     pub fn new<'n>(names: impl Iterator<Item = &'n str>) -> Self {
         let mut last = ['\0'; LONGEST];
         let marks = names.map(|name| Mark::new(name, &mut last)).collect();
         Self { marks }
     }
 
-    /// At most three names that are close to `name`, the closest first: at most three edits away, or
-    /// one within the other. `at` gives the name at a position.
+    /// Returns up to three names that are close to `name`, closest first: at most three edits away, or one contained
+    /// in the other. `at` returns the name at a position.
     pub fn nearest<'n>(&self, name: &str, at: impl Fn(usize) -> &'n str) -> Vec<&'n str> {
         let Some(mut search) = Search::new(name, self.marks.len()) else { return Vec::new() };
-        // A third of the letters, so that short names do not all look alike.
+        // A third of the letters, so that short names do not all match.
         let far = search.query.letters.len().div_ceil(3).min(3);
         let mut close: Vec<(usize, &str)> = Vec::with_capacity(4);
         search.run(&self.marks, far, true, at, |distance, name| {
@@ -74,15 +73,15 @@ impl Names {
         close.into_iter().map(|(_, name)| name).collect()
     }
 
-    /// The name that is closest to `name`, the first of equals, if it is close enough to be what was
-    /// meant: a third of the letters may differ. `at` gives the name at a position.
+    /// Returns the name closest to `name`, the first of equals, if at most a third of the letters differ. `at`
+    /// returns the name at a position.
     pub fn closest<'n>(&self, name: &str, at: impl Fn(usize) -> &'n str) -> Option<&'n str> {
         let mut search = Search::new(name, self.marks.len())?;
         let far = search.query.letters.len() / 3 + 1;
         let mut best: Option<&str> = None;
         search.run(&self.marks, far, false, at, |distance, name| {
             best = Some(name);
-            // Only a name that is closer is of interest from now on.
+            // From here on, only closer names count.
             distance.checked_sub(1)
         });
         best
@@ -90,7 +89,7 @@ impl Names {
 }
 
 impl Mark {
-    /// The mark of `name`; `last` has the letters of the name before it.
+    /// Indexes `name`; `last` contains the letters of the previous name.
     fn new(name: &str, last: &mut [char; LONGEST]) -> Self {
         let mut mark = Self { set: 0, length: 0, shared: 0, resume: Some(0) };
         let mut letters = Letters::new(name);
@@ -106,7 +105,7 @@ impl Mark {
             }
             *slot = letter;
         }
-        // The next name shares nothing beyond the end of this one.
+        // The next name shares no letters beyond the end of this one.
         if let Some(end) = last.get_mut(usize::from(mark.length)) {
             *end = '\0';
         }
@@ -114,16 +113,15 @@ impl Mark {
     }
 }
 
-/// The bit of a letter. Those of ASCII have one each; of those beyond, several share one.
+/// Returns the bit of a letter. ASCII letters have one bit each; several other letters share one.
 fn bit(letter: char) -> u64 {
     1 << (u32::from(letter) % 39)
 }
 
-/// The letters and digits of a name in lower case: `maxResults` and `max_results` are one name to a
-/// reader.
+/// An iterator over the letters and digits of a name in lower case: `maxResults` equals `max_results`.
 struct Letters<'n> {
     name: &'n str,
-    /// The byte that comes next.
+    /// The offset of the next byte.
     at: usize,
     lower: Option<ToLowercase>,
 }
@@ -133,12 +131,12 @@ impl<'n> Letters<'n> {
         Self { name, at: 0, lower: None }
     }
 
-    /// The byte that comes next; `None` within a letter that becomes several.
+    /// Returns the offset of the next byte; `None` inside a letter whose lower case has several letters.
     fn position(&self) -> Option<usize> {
         self.lower.is_none().then_some(self.at)
     }
 
-    /// The next letter, where it is none of ASCII.
+    /// Returns the next letter outside ASCII.
     #[cold]
     fn wide(&mut self) -> Option<char> {
         if let Some(letter) = self.lower.as_mut().and_then(Iterator::next) {
@@ -173,7 +171,7 @@ impl Iterator for Letters<'_> {
     }
 }
 
-/// Each ASCII letter or digit in lower case, and zero for all other bytes of ASCII.
+/// ASCII letters and digits in lower case; zero for other ASCII bytes.
 const LOWER: [u8; 128] = {
     let mut lower = [0; 128];
     let mut byte = 0_u8;
@@ -186,16 +184,16 @@ const LOWER: [u8; 128] = {
     lower
 };
 
-/// The name that is looked for.
+/// The name to search for.
 struct Query {
     letters: Vec<char>,
     set: u64,
-    /// At which places each ASCII letter stands, a bit for each.
+    /// The positions of each ASCII letter, one bit per position.
     ascii: [u64; 128],
 }
 
 impl Query {
-    /// At which places `letter` stands.
+    /// Returns the positions of `letter`.
     #[inline]
     fn places(&self, letter: char) -> u64 {
         match self.ascii.get(letter as usize) {
@@ -208,8 +206,7 @@ impl Query {
     }
 }
 
-/// A column of the table of distances between the query and the first letters of a name, as the
-/// differences between its cells.
+/// A column of the distance table between the query and a prefix of a name, stored as differences between its cells.
 #[derive(Clone, Copy, Default)]
 struct Column {
     more: u64,
@@ -232,21 +229,21 @@ impl Column {
     }
 }
 
-/// One walk over all names.
+/// The state of one search.
 struct Search {
     query: Query,
     /// The bit of the query's last letter.
     last: u64,
-    /// The columns of the letters below, and the first one before them.
+    /// The initial column and the columns of the letters below.
     columns: [Column; LONGEST + 1],
     letters: [char; LONGEST],
-    /// How many of them hold for the name at hand.
+    /// The number of columns that are valid for the current name.
     valid: usize,
     steps: usize,
 }
 
 impl Search {
-    /// `None` where there is no letter to look for.
+    /// Creates a search; `None` if the query has no letters.
     fn new(name: &str, names: usize) -> Option<Self> {
         let letters: Vec<_> = Letters::new(name).take(LONGEST).collect();
         let last = 1 << letters.len().checked_sub(1)?;
@@ -262,9 +259,8 @@ impl Search {
         Some(Self { query, last, columns, letters: ['\0'; LONGEST], valid: 0, steps: patience(names) })
     }
 
-    /// Gives each name that is at most `far` edits away to `found`, and with `contained` those that
-    /// the query is within, or that are within the query; `found` says how far the next ones may be,
-    /// or that there need be no other.
+    /// Calls `found` with each name that is at most `far` edits away and, with `contained`, with names that contain
+    /// the query or are contained in it. `found` returns the new maximum distance, or `None` to end the search.
     fn run<'n>(
         &mut self,
         marks: &[Mark],
@@ -296,7 +292,7 @@ impl Search {
                 }
                 continue;
             };
-            // Names without a letter in common are as far apart as they can be.
+            // Names without a common letter have the maximum distance.
             let is_close = distance <= far && (contained || distance < size.max(length));
             if is_close || (may_contain && self.contains(length)) {
                 let Some(next) = found(distance, name) else { return };
@@ -305,8 +301,7 @@ impl Search {
         }
     }
 
-    /// The distance of a name of `length` letters, unless it is more than `far`, or the steps are used
-    /// up.
+    /// Returns the distance of a name of `length` letters; `None` if it exceeds `far` or the step limit is reached.
     fn distance(&mut self, name: &str, length: usize, resume: Option<usize>, far: usize) -> Option<usize> {
         let mut letters = match resume.and_then(|at| name.get(at..)) {
             Some(rest) => Letters::new(rest),
@@ -318,7 +313,7 @@ impl Search {
         };
         let mut column = *self.columns.get(self.valid)?;
         while self.valid < length {
-            // Each letter that is left brings the two closer by one at most.
+            // Each remaining letter reduces the distance by at most one.
             if column.distance > far.saturating_add(length - self.valid) {
                 return None;
             }
@@ -332,7 +327,7 @@ impl Search {
         Some(column.distance)
     }
 
-    /// Whether the query is within the letters of the name at hand, or these are within the query.
+    /// Returns `true` if the query is contained in the current name, or the name in the query.
     fn contains(&mut self, length: usize) -> bool {
         let name = self.letters.get(..length).unwrap_or_default();
         let (outer, inner) = if length < self.query.letters.len() {
@@ -345,8 +340,7 @@ impl Search {
     }
 }
 
-/// How many steps a search among so many names takes, at most; the names after that are not looked
-/// at.
+/// Returns the step limit of a search among `names`; names beyond the limit are not compared.
 const fn patience(names: usize) -> usize {
     const MOST: usize = 1 << 16;
     let steps = names.saturating_mul(2).saturating_add(1 << 13);

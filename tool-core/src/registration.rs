@@ -1,7 +1,7 @@
-//! How a tool gets from its definition site into a program.
+//! The registration of tools by the linker.
 //!
-//! `inventory` collects one [`Registration`] for each annotated function at link time. It is a
-//! constant: nothing runs before `main`, and nothing is made before somebody asks.
+//! `inventory` collects one [`Registration`] for each annotated function at link time. It is a constant: no code runs
+//! before `main`, and tools are created on demand.
 
 use std::{fmt, sync::Arc};
 
@@ -10,10 +10,10 @@ use crate::{
     FunctionTool, SchemaError,
 };
 
-/// Where a tool is written.
+/// The source location of a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SourceLocation {
-    /// The file, as the compiler was given it.
+    /// The file, as passed to the compiler.
     pub file: &'static str,
     /// The line, from 1.
     pub line: u32,
@@ -27,13 +27,13 @@ impl fmt::Display for SourceLocation {
     }
 }
 
-/// Calls a function in one of two ways.
+/// A function that calls a tool in one of two ways.
 pub(crate) type Invoke = for<'u, 'a> fn(Using<'u, 'a>) -> Used<'a>;
 
-/// The same of a method, which holds its value.
+/// The same for a method, which owns its value.
 pub(crate) type InvokeMethod = dyn for<'u, 'a> Fn(Using<'u, 'a>) -> Used<'a> + Send + Sync;
 
-/// What the linker collects of one annotated function.
+/// The linker's entry for one annotated function.
 #[derive(Clone, Copy)]
 pub struct Registration {
     spec: &'static Spec,
@@ -47,34 +47,34 @@ impl Registration {
         Self { spec, invocation }
     }
 
-    /// All that this program was linked with, in no particular order.
+    /// Returns all registrations in this program, in no particular order.
     pub fn all() -> impl Iterator<Item = &'static Self> {
         inventory::iter::<Self>.into_iter()
     }
 
-    /// The name of the tool.
+    /// Returns the name of the tool.
     #[must_use]
     pub fn name(&self) -> &'static str {
         self.spec.name
     }
 
-    /// Where the tool is written.
+    /// Returns the source location of the tool.
     #[must_use]
     pub fn site(&self) -> SourceLocation {
         self.spec.site
     }
 
-    /// Whether both stand for the same definition.
+    /// Returns `true` if both are the same definition.
     #[must_use]
     pub fn is(&self, other: &Self) -> bool {
         std::ptr::eq(self.spec, other.spec)
     }
 
-    /// Makes the tool, with its schemas.
+    /// Creates the tool with its schemas.
     ///
     /// # Errors
     ///
-    /// If its name or one of its schemas cannot be used.
+    /// Returns an error if its name or one of its schemas is invalid.
     pub fn tool(&self) -> Result<FunctionTool, SchemaError> {
         FunctionTool::function(self.spec, self.invocation)
     }
@@ -88,8 +88,7 @@ impl fmt::Debug for Registration {
 
 inventory::collect!(Registration);
 
-/// A method with `#[tool]`, bound to the value of its set: what a [`Registration`] is for a
-/// function.
+/// A method with `#[tool]`, bound to the value of its set; the counterpart of a [`Registration`] for methods.
 #[derive(Clone)]
 pub struct Method {
     spec: &'static Spec,
@@ -105,23 +104,23 @@ impl Method {
         Self { spec, invocation: Arc::new(invocation) }
     }
 
-    /// The name of the tool.
+    /// Returns the name of the tool.
     #[must_use]
     pub fn name(&self) -> &'static str {
         self.spec.name
     }
 
-    /// Where the tool is written.
+    /// Returns the source location of the tool.
     #[must_use]
     pub fn site(&self) -> SourceLocation {
         self.spec.site
     }
 
-    /// Makes the tool, with its schemas.
+    /// Creates the tool with its schemas.
     ///
     /// # Errors
     ///
-    /// If its name or one of its schemas cannot be used.
+    /// Returns an error if its name or one of its schemas is invalid.
     pub fn tool(&self) -> Result<FunctionTool, SchemaError> {
         FunctionTool::method(self.spec, Arc::clone(&self.invocation))
     }

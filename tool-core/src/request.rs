@@ -1,4 +1,4 @@
-//! What tools and programs add to the requests that a model is sent.
+//! Additions of tools and programs to the requests that are sent to a model.
 
 use std::{
     any::type_name,
@@ -11,11 +11,12 @@ use serde_json::{Map, Value};
 
 use crate::{BoxFuture, RunContext, ToolError, guarded::Guarded};
 
-/// A request that is about to be sent to a model, as those see it who may add to it: the tools of the request, by
-/// [`Tool::on_request`](crate::Tool::on_request), and each [`RequestHook`]. A handle that is cheap to clone.
+/// A request before it is sent to a model. The tools of the request, by
+/// [`Tool::on_request`](crate::Tool::on_request), and each [`RequestHook`] may add to it. A handle that is cheap to
+/// clone.
 ///
-/// It knows nothing of providers: what is added finds its place by whoever writes the request, and counts for this request
-/// alone.
+/// The request is independent of providers: the dialect puts the additions in their place. They apply to this request
+/// only.
 ///
 /// # Examples
 ///
@@ -42,51 +43,51 @@ struct Shared {
     added: Mutex<RequestAdditions>,
 }
 
-/// Additions to one request, in the order in which they were made.
+/// The additions to one request, in the order in which they were made.
 #[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct RequestAdditions {
-    /// The texts for the instructions.
+    /// Texts added to the instructions.
     pub instructions: Vec<String>,
-    /// Tools of the provider's own.
+    /// Native tools of the provider.
     pub native: Vec<Value>,
-    /// Messages that come after those of the request.
+    /// Messages added after those of the request.
     pub messages: Vec<AddedMessage>,
-    /// Members that are set, in place of what the request has.
+    /// Members that override those of the request.
     pub members: Map<String, Value>,
 }
 
-/// A message that is added to a request.
+/// A message added to a request.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum AddedMessage {
     /// A text of the user, for any provider.
     Text(String),
-    /// A message in the provider's form.
+    /// A message in the provider's format.
     Native(Value),
 }
 
 impl ModelRequest {
-    /// A request of `run` with the members `body`, for a provider whose wire is called `dialect`.
+    /// Creates a request of `run` with the members `body`, for the provider `dialect`.
     #[must_use]
     pub fn new(dialect: &'static str, body: Value, run: Arc<RunContext>) -> Self {
         let shared = Shared { dialect, body, run, added: Mutex::default() };
         Self { shared: Arc::new(shared), tool_name: None }
     }
 
-    /// The same request, for a tool that the model knows by the name `tool_name`.
+    /// Returns a handle to the same request for the tool that the model knows as `tool_name`.
     #[must_use]
     pub fn of_tool(&self, tool_name: impl Into<Arc<str>>) -> Self {
         Self { tool_name: Some(tool_name.into()), ..self.clone() }
     }
 
-    /// Returns the provider's wire: `openai-chat`, `anthropic`, ..
+    /// Returns the name of the provider's dialect, such as `openai-chat` or `anthropic`.
     #[must_use]
     pub fn dialect(&self) -> &str {
         self.shared.dialect
     }
 
-    /// Returns the name by which the model knows the tool that is asked; `None` for a [`RequestHook`].
+    /// Returns the name by which the model knows the current tool; `None` for a [`RequestHook`].
     #[must_use]
     pub fn tool_name(&self) -> Option<&str> {
         self.tool_name.as_deref()
@@ -98,29 +99,28 @@ impl ModelRequest {
         &self.shared.run
     }
 
-    /// Returns the text of the user that started the run.
+    /// Returns the user's message that started the run.
     #[must_use]
     pub fn user_content(&self) -> Option<&str> {
         self.shared.run.user_content()
     }
 
-    /// Returns the members of the request in the provider's form, with the declarations of all tools, and without what is
-    /// added to this request.
+    /// Returns the members of the request in the provider's format, including the declarations of all tools but
+    /// without additions.
     #[must_use]
     pub fn body(&self) -> &Value {
         &self.shared.body
     }
 
-    /// Adds `text` to what the model is told before all else. A text that is there already is not added again.
+    /// Adds `text` to the instructions, unless they contain it already.
     pub fn instruct(&self, text: impl Into<String>) {
         self.added().instructions.push(text.into());
     }
 
-    /// Adds a tool of the provider's own, such as a search, in the provider's form. One that is there already is not
-    /// added again.
+    /// Adds a native tool of the provider, such as a search, in the provider's format, unless it is present already.
     ///
-    /// It is for those that the provider runs by itself. One whose calls come to the program is for the dialect to know
-    /// (`Dialect::with_native`), which keeps its name free and answers in its form.
+    /// For tools that the provider runs itself. A native tool whose calls are sent to the program is configured in
+    /// the dialect (`Dialect::with_native`), which reserves its name and formats its results.
     pub fn add_native(&self, tool: Value) {
         self.added().native.push(tool);
     }
@@ -130,18 +130,18 @@ impl ModelRequest {
         self.added().messages.push(AddedMessage::Text(text.into()));
     }
 
-    /// Adds a message in the provider's form after all messages.
+    /// Adds a message in the provider's format after all messages.
     pub fn add_message(&self, message: Value) {
         self.added().messages.push(AddedMessage::Native(message));
     }
 
-    /// Sets a member of the request, such as `temperature`, in the provider's form, in place of what it has. It is set
-    /// before the other additions are made; the last value counts.
+    /// Sets a member of the request, such as `temperature`, in the provider's format, overriding a present value.
+    /// Members are set before the other additions are applied; the last value wins.
     pub fn set(&self, member: impl Into<String>, value: Value) {
         self.added().members.insert(member.into(), value);
     }
 
-    /// Returns the members of the request and what was added. What is added later is lost.
+    /// Returns the members of the request and the additions. Later additions are lost.
     #[must_use]
     pub fn finish(self) -> (Value, RequestAdditions) {
         let added = std::mem::take(&mut *self.added());
@@ -152,13 +152,13 @@ impl ModelRequest {
         (body, added)
     }
 
-    /// No code of the user's runs under the lock.
+    /// Locks the additions. No code of the user runs under the lock.
     fn added(&self) -> MutexGuard<'_, RequestAdditions> {
         self.shared.added.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Without the body, which holds what was said.
+/// Prints the request without its body, which contains the conversation.
 impl fmt::Debug for ModelRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ModelRequest")
@@ -169,20 +169,20 @@ impl fmt::Debug for ModelRequest {
     }
 }
 
-/// Adds to the requests that a model is sent, and is no tool: it has no name for the model and no schema, is not listed and
-/// cannot be called.
+/// A hook that adds to requests before they are sent to a model. Unlike a tool, it has no name and no schema, is not
+/// listed, and cannot be called.
 ///
 /// # Examples
 ///
 /// ```
 /// use tool_runtime::{ToolError, request::{ModelRequest, RequestHook}};
 ///
-/// /// Says which user the model talks to.
+/// /// Adds the name of the user to the instructions.
 /// struct Greeting;
 ///
 /// impl RequestHook for Greeting {
 ///     async fn on_request(&self, request: ModelRequest) -> Result<(), ToolError> {
-///         let user = request.run().user().ok_or_else(|| ToolError::failed("nobody is logged in"))?;
+///         let user = request.run().user().ok_or_else(|| ToolError::failed("no user is logged in"))?;
 ///         request.instruct(format!("You talk to {user}."));
 ///         Ok(())
 ///     }
@@ -193,24 +193,24 @@ impl fmt::Debug for ModelRequest {
     note = "implement `RequestHook`, or put the closure into `request_fn(|request| async move {{ .. }})`"
 )]
 pub trait RequestHook: Send + Sync {
-    /// Adds to a request. Called for every request; the request is not sent if it fails.
+    /// Adds to a request. Called for every request; a request whose hook fails is not sent.
     ///
     /// # Errors
     ///
-    /// If the request must not be sent without what could not be added.
+    /// Returns an error if the request must not be sent without the additions.
     fn on_request(&self, request: ModelRequest) -> impl Future<Output = Result<(), ToolError>> + Send;
 
-    /// Returns the name for error messages. Default: that of the type.
+    /// Returns the name for error messages. Default: the name of the type.
     fn name(&self) -> &str {
         type_name::<Self>()
     }
 }
 
-/// A request hook that is a closure, made by [`request_fn`].
+/// A request hook made from a closure by [`request_fn`].
 #[derive(Clone)]
 pub struct RequestFn<F>(F);
 
-/// Makes a request hook of a closure.
+/// Creates a request hook from a closure.
 ///
 /// # Examples
 ///
@@ -247,7 +247,7 @@ impl<F> fmt::Debug for RequestFn<F> {
     }
 }
 
-/// A [`RequestHook`] of any type, for a choice at run time. Cheap to clone.
+/// A [`RequestHook`] of any type, chosen at run time. Cheap to clone.
 #[derive(Clone)]
 pub struct SharedRequestHook(Arc<Guarded<Box<dyn Erased>>>);
 
@@ -267,16 +267,16 @@ impl<H: RequestHook> Erased for H {
 }
 
 impl SharedRequestHook {
-    /// Erases the type of `hook`.
+    /// Wraps `hook` and erases its type.
     pub fn new(hook: impl RequestHook + 'static) -> Self {
         Self(Arc::new(Guarded::new(Box::new(hook))))
     }
 
-    /// As [`RequestHook::on_request`], in a box.
+    /// Runs [`RequestHook::on_request`] in a boxed future.
     pub fn asked(&self, request: ModelRequest) -> BoxFuture<'_, Result<(), ToolError>> {
         match self.0.get() {
             Some(hook) => hook.add(request),
-            // It is taken nowhere.
+            // Unreachable: the hook is never taken out of the guard.
             None => Box::pin(std::future::ready(Ok(()))),
         }
     }

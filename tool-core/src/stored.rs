@@ -1,11 +1,11 @@
-//! What stored forms have in common: their version, and members that are `null`.
+//! Common parts of stored formats: the version, and members that may be `null`.
 
 use serde::{Deserialize, Deserializer, de::Error as _};
 use serde_json::Value;
 
-/// The version of the format in which a value is stored, as its member `v`; absent means 1, which is the only one.
+/// The version of a stored format, serialised as the member `v`. An absent version means 1, the only version so far.
 ///
-/// A value that a later version of this crate has stored is refused, and not read as something else.
+/// Data of a later version is rejected instead of being misread.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct FormatVersion;
 
@@ -20,7 +20,7 @@ impl<'de> Deserialize<'de> for FormatVersion {
     }
 }
 
-/// Reads a member that is there, also as `null`, which differs from one that is absent.
+/// Deserialises a present member, including `null`, which differs from an absent member.
 pub fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(deserializer).map(Some)
 }

@@ -1,7 +1,7 @@
-//! A text with the value it stands for.
+//! A JSON text together with its `Value`.
 //!
-//! Only made of arguments that did not fit. What no value can hold is kept beside it, since a report
-//! or a correction may have to speak of it.
+//! Created only for invalid arguments. Details that a `Value` cannot represent are kept beside it for reports and
+//! corrections.
 
 use std::collections::HashMap;
 
@@ -14,21 +14,20 @@ use super::{
     violation::Findings,
 };
 
-/// A text that was read.
+/// A parsed JSON text.
 #[derive(Debug)]
 pub(super) struct Document<'t> {
     pub(super) value: Value,
-    /// Names that are repeated; the value has the first property of each.
+    /// Duplicate names; the value has the first property of each.
     pub(super) repeated: Findings,
-    /// Numbers that no float holds; the value has the largest float for them.
+    /// Numbers beyond the range of `f64`; the value has the largest float instead.
     pub(super) too_large: Findings,
-    /// The numbers that the value does not write as they are written here.
+    /// The numbers whose spelling differs from that in the value.
     pub(super) literals: Vec<Literal<'t>>,
-    /// The numbers with a fraction for which the value has another one, by their places, with how they
-    /// are written.
+    /// The numbers with a fraction that the value rounds: their locations and original spelling.
     pub(super) moved: Vec<(Vec<usize>, &'t str)>,
-    /// Whether the text for the document's own value differs from the one that was read: there is an
-    /// integer in it that is written as a float and that no float is equal to.
+    /// `true` if serialising the value changes the text: it has an integer that is written as a float and that no
+    /// `f64` equals.
     pub(super) is_rewritten: bool,
 }
 
@@ -48,32 +47,31 @@ impl<'t> Document<'t> {
         if reading.reader.is_at_end() { Ok(Self { value, ..reading.document }) } else { Err(Fault::Syntax) }
     }
 
-    /// Whether there is anything that no value can hold.
+    /// Returns `true` if the text has details that a `Value` cannot represent.
     pub(super) fn is_odd(&self) -> bool {
         !(self.repeated.is_empty() && self.too_large.is_empty())
     }
 }
 
-/// Whether a number is written as a float, and is an integer that no float is equal to.
+/// Returns `true` for an integer that is written as a float and that no `f64` equals.
 pub(super) fn is_rewritten(number: &Number, text: &str) -> bool {
     !number.is_f64() && text.contains(['.', 'e', 'E'])
 }
 
-/// A number that the value does not write as it is written.
+/// A number whose spelling differs from that in the value.
 #[derive(Debug)]
 pub(super) struct Literal<'t> {
     pub(super) number: Number,
     pub(super) text: &'t str,
-    /// The place; `None` where the places of those before were too long already.
+    /// The location; `None` if the size limit for pointers is exceeded.
     pub(super) pointer: Option<String>,
 }
 
 struct Reading<'t> {
-    /// How many bytes the pointers of literals may still have: a name may be long, and stand around
-    /// many numbers.
+    /// The remaining size limit in bytes for the pointers of literals: a long name may contain many numbers.
     room: usize,
     reader: Reader<'t>,
-    /// What was found so far.
+    /// The result so far.
     document: Document<'t>,
 }
 
@@ -128,7 +126,7 @@ impl<'t> Reading<'t> {
     fn object(&mut self, at: &Location<'_>) -> Result<Value, Fault> {
         self.reader.open()?;
         let mut map = Map::new();
-        // Where each name stands; known once one of them is repeated.
+        // The position of each name; filled when the first duplicate is found.
         let mut positions: Option<HashMap<String, usize>> = None;
         let mut is_first = true;
         while self.reader.next_property(is_first)? {

@@ -1,4 +1,4 @@
-//! A value whose numbers are kept as they are written.
+//! JSON values that preserve the spelling of numbers.
 
 use std::{borrow::Cow, fmt};
 
@@ -9,26 +9,25 @@ use super::{
     json::{DEEPEST, Fault, Reader},
 };
 
-/// A JSON value whose numbers are kept as they are written: no `f64` stands between a text and whoever
-/// compares its numbers.
+/// A JSON value that preserves the spelling of its numbers, so that comparisons need no `f64`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ExactValue<'t> {
     /// `null`.
     Null,
     /// `true` or `false`.
     Bool(bool),
-    /// A number, in its own spelling.
+    /// A number in its original spelling.
     Number(Cow<'t, str>),
     /// A string.
     String(Cow<'t, str>),
     /// A list.
     List(Vec<Self>),
-    /// The members of an object, in their order; a name that is there twice is listed twice.
+    /// The members of an object in order; a duplicate name is listed twice.
     Object(Vec<(Cow<'t, str>, Self)>),
 }
 
 impl<'t> ExactValue<'t> {
-    /// Reads `text`; `None` where it is not JSON, or nested more deeply than arguments may be.
+    /// Parses `text`; `None` if it is not JSON, or nested more deeply than arguments may be.
     #[must_use]
     pub fn read(text: &'t str) -> Option<Self> {
         let mut reader = Reader::new(text);
@@ -36,13 +35,13 @@ impl<'t> ExactValue<'t> {
         reader.is_at_end().then_some(value)
     }
 
-    /// The same as `value`; `None` where it is nested more deeply than arguments may be.
+    /// Converts `value`; `None` if it is nested more deeply than arguments may be.
     #[must_use]
     pub fn of(value: &'t Value) -> Option<Self> {
         of(value, DEEPEST)
     }
 
-    /// The same, borrowed from nothing.
+    /// Converts to a value without borrowed parts.
     #[must_use]
     pub fn into_owned(self) -> ExactValue<'static> {
         let owned = |text: Cow<'_, str>| Cow::Owned(text.into_owned());
@@ -58,21 +57,21 @@ impl<'t> ExactValue<'t> {
         }
     }
 
-    /// The member `name` of an object; the last one, where there are several.
+    /// Returns the member `name` of an object; the last one of duplicates.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Self> {
         let Self::Object(members) = self else { return None };
         members.iter().rev().find_map(|(own, value)| (own == name).then_some(value))
     }
 
-    /// As [`get`](Self::get), to be changed.
+    /// Returns a mutable reference to the member `name` of an object; the last one of duplicates.
     #[must_use]
     pub fn get_mut(&mut self, name: &str) -> Option<&mut Self> {
         let Self::Object(members) = self else { return None };
         members.iter_mut().rev().find_map(|(own, value)| (own == name).then_some(value))
     }
 
-    /// The member `name`, which is `null` if it was not there; `None` where this is not an object.
+    /// Returns the member `name`, inserted as `null` if missing; `None` if this is not an object.
     #[must_use]
     pub fn entry(&mut self, name: &str) -> Option<&mut Self> {
         let Self::Object(members) = self else { return None };
@@ -83,13 +82,13 @@ impl<'t> ExactValue<'t> {
         members.get_mut(at).map(|(_, value)| value)
     }
 
-    /// The text of a string.
+    /// Returns the text of a string.
     #[must_use]
     pub fn as_str(&self) -> Option<&str> {
         if let Self::String(text) = self { Some(text) } else { None }
     }
 
-    /// The number, if it is an integer that is not negative.
+    /// Returns the number if it is a non-negative integer.
     #[must_use]
     pub fn as_u64(&self) -> Option<u64> {
         if let Self::Number(text) = self { text.parse().ok() } else { None }
@@ -121,7 +120,7 @@ fn of(value: &Value, room: u32) -> Option<ExactValue<'_>> {
     })
 }
 
-/// As JSON, without blanks: members in their order, numbers in their spelling.
+/// Formats as JSON without whitespace; members keep their order and numbers their spelling.
 impl fmt::Display for ExactValue<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let quoted = |string: &str| {

@@ -1,4 +1,4 @@
-//! What a model sent, before anybody looked at it.
+//! The arguments of a call as JSON text, before decoding.
 
 pub(crate) mod canonical;
 mod document;
@@ -20,13 +20,13 @@ pub use self::{
 };
 use crate::{ErrorKind, ToolError};
 
-/// The arguments of one call, undecoded: JSON text, borrowed or owned.
+/// The arguments of one call: undecoded JSON text, borrowed or owned.
 ///
-/// Providers send text or an object; text is what a tool decodes from, since a typed value is
-/// built from text in one pass. A [`Value`] is written out once, here.
+/// Providers send text or an object. Tools decode text, since a typed value is built from text in one pass; a
+/// [`Value`] is serialised once, here.
 ///
-/// They may be [lenient](Self::lenient): what is almost right is then corrected when they are read,
-/// and they say [what was](Self::corrections).
+/// [Lenient](Self::lenient) arguments are corrected while they are decoded if they are almost valid;
+/// [`corrections`](Self::corrections) lists the changes.
 ///
 /// # Examples
 ///
@@ -44,7 +44,7 @@ pub struct Arguments<'a> {
     corrections: Corrections,
 }
 
-/// What was corrected, which is nothing mostly: in a word, since arguments are handed on several times.
+/// The corrections; usually none. One word wide, since arguments are passed on often.
 pub(crate) type Corrections = Option<Box<Vec<Correction>>>;
 
 impl<'a> Arguments<'a> {
@@ -55,14 +55,14 @@ impl<'a> Arguments<'a> {
         Self { text, lenient: false, corrections: None }
     }
 
-    /// The JSON text; `{}` where a model sent nothing, only blanks, or `null`.
+    /// Returns the JSON text; `{}` if the model sent nothing, only whitespace, or `null`.
     #[must_use]
     #[inline]
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// The same arguments, borrowed, with what was corrected in them.
+    /// Borrows the arguments together with their corrections.
     #[must_use]
     #[inline]
     pub fn as_borrowed(&self) -> Arguments<'_> {
@@ -70,15 +70,15 @@ impl<'a> Arguments<'a> {
         Arguments { text: Cow::Borrowed(text), lenient: *lenient, corrections: corrections.clone() }
     }
 
-    /// The text itself, without a copy where it is borrowed.
+    /// Returns the text, without a copy if it is borrowed.
     #[must_use]
     #[inline]
     pub fn into_text(self) -> Cow<'a, str> {
         self.text
     }
 
-    /// Says whether what is almost right is corrected when the arguments are read, by the rules of
-    /// [`CorrectionRule`](crate::CorrectionRule); it is not if nothing is said.
+    /// Sets whether almost valid arguments are corrected while they are decoded, by the rules of
+    /// [`CorrectionRule`](crate::CorrectionRule). Default: `false`.
     #[must_use]
     #[inline]
     pub fn lenient(mut self, lenient: bool) -> Self {
@@ -86,13 +86,13 @@ impl<'a> Arguments<'a> {
         self
     }
 
-    /// What was corrected in the arguments before they fitted; nothing, mostly.
+    /// Returns the corrections that were applied; usually none.
     #[must_use]
     pub fn corrections(&self) -> &[Correction] {
         self.corrections.as_deref().map_or(&[], Vec::as_slice)
     }
 
-    /// The same, written as `text`, with what was corrected for that beside what was before.
+    /// Replaces the text by `text` and adds the `corrections` that led to it.
     #[must_use]
     pub fn corrected(self, text: String, corrections: Vec<Correction>) -> Arguments<'static> {
         let Self { lenient, corrections: before, .. } = self;
@@ -106,19 +106,19 @@ impl<'a> Arguments<'a> {
         Arguments { text: Cow::Owned(text), lenient, corrections }
     }
 
-    /// What was corrected, to be kept beyond the arguments.
+    /// Returns a copy of the corrections that outlives the arguments.
     pub(crate) fn kept_corrections(&self) -> Corrections {
         self.corrections.clone()
     }
 
-    /// The text, and what was corrected in it.
+    /// Returns the text and its corrections.
     #[inline]
     pub(crate) fn into_parts(self) -> (Cow<'a, str>, Corrections) {
         (self.text, self.corrections)
     }
 
-    /// Tells nothing of what was corrected, since there is a secret among the arguments; `pointer`
-    /// hides what belongs to it in a pointer.
+    /// Redacts the corrections because one of the arguments is a secret; `pointer` redacts the secret part of a
+    /// pointer.
     pub(crate) fn hide(&mut self, pointer: impl Fn(&mut String)) {
         for correction in self.corrections.iter_mut().flat_map(|all| all.iter_mut()) {
             correction.hide();
@@ -126,12 +126,12 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    /// The text as a [`Value`].
+    /// Parses the text as a [`Value`].
     ///
     /// # Errors
     ///
-    /// If the text is not JSON, or has what no value can hold, such as a name twice; the error says
-    /// where.
+    /// Returns an error with the position if the text is not JSON, or contains something that a value cannot
+    /// represent, such as a duplicate name.
     pub fn to_value(&self) -> Result<Value, ToolError> {
         let mut value = Value::Null;
         plan::Plan::anything().read(&mut Arguments::of(Cow::Borrowed(&self.text)), |source, _| {
@@ -143,7 +143,7 @@ impl<'a> Arguments<'a> {
 
     #[inline]
     fn from_text(text: Cow<'a, str>) -> Self {
-        // Most begin like this, and need no closer look.
+        // Fast path: most arguments begin with a brace.
         if !text.starts_with('{') && matches!(text.trim_ascii(), "" | "null") {
             return Self::EMPTY;
         }
@@ -151,10 +151,9 @@ impl<'a> Arguments<'a> {
     }
 }
 
-/// The error for a text that is not JSON.
+/// Returns the error for text that is not JSON.
 fn not_json(text: &str) -> ToolError {
-    // Its words, with line and column, are what people know. What is skipped may have half a
-    // surrogate pair in it.
+    // The message of `serde_json` has line and column. Skipped strings may contain lone surrogates.
     let error = serde_json::from_str::<IgnoredAny>(text).err();
     let error = error.or_else(|| serde_json::from_str::<Value>(text).err());
     let why = error.map_or_else(|| "something is wrong with it".to_owned(), |error| error.to_string());
@@ -193,7 +192,7 @@ impl From<Value> for Arguments<'_> {
 
 impl From<&Value> for Arguments<'_> {
     fn from(value: &Value) -> Self {
-        // What `Display` writes, without its machinery; a value can always be written.
+        // Equals the output of `Display` but is faster; serialising a value cannot fail.
         let text = serde_json::to_string(value).unwrap_or_else(|_| value.to_string());
         Self::from_text(Cow::Owned(text))
     }

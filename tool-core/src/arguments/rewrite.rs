@@ -1,7 +1,7 @@
-//! Writing a text anew for a value that was made from its own.
+//! Rewriting a JSON text for a changed value.
 //!
-//! A text is rewritten part by part, so that what is not changed keeps its bytes: a number of thirty
-//! digits is not read and written again.
+//! Only changed parts are rewritten, so that the rest keeps its bytes: a number of thirty digits is not parsed and
+//! printed.
 
 use std::{borrow::Cow, collections::HashMap, ops::Range};
 
@@ -12,13 +12,13 @@ use super::{
     json::{Fault, Reader},
 };
 
-/// The text for `value`, which was made from that of `text` by renaming properties (each of `aliases`
-/// is a name, and the one that it stands for), by reading texts, and by changing some parts.
+/// Returns the text of `value`, which was derived from that of `text` by renaming properties (`aliases` are pairs of
+/// an alias and its property name), by parsing strings, and by changing parts.
 pub(super) fn rewritten(text: &str, value: &Value, aliases: &[(&str, &str)]) -> String {
     made_from(text, value, aliases).unwrap_or_else(|| value.to_string())
 }
 
-/// As [`rewritten`]; `None` if `source` is no JSON.
+/// Rewrites like [`rewritten`]; `None` if `source` is not JSON.
 fn made_from(source: &str, value: &Value, aliases: &[(&str, &str)]) -> Option<String> {
     let (before, whole) = (Document::read(source).ok()?, Part::read(&mut Reader::new(source)).ok()?);
     let mut writing = Writing { source, aliases, text: String::with_capacity(source.len()) };
@@ -26,12 +26,12 @@ fn made_from(source: &str, value: &Value, aliases: &[(&str, &str)]) -> Option<St
     Some(writing.text)
 }
 
-/// Where a value stands.
+/// The location of a value in the text.
 #[derive(Debug)]
 struct Part<'t> {
     range: Range<usize>,
     inner: Inner<'t>,
-    /// Whether there is a number in it that is to be written in another way.
+    /// `true` if a number in it changes its spelling.
     is_rewritten: bool,
 }
 
@@ -84,7 +84,7 @@ impl<'t> Part<'t> {
     }
 }
 
-/// Writes a text anew.
+/// The state of rewriting a text.
 struct Writing<'w> {
     source: &'w str,
     aliases: &'w [(&'w str, &'w str)],
@@ -92,8 +92,7 @@ struct Writing<'w> {
 }
 
 impl Writing<'_> {
-    /// Writes `after`. What it was made from is a guess that costs nothing where it is wrong: only
-    /// what is equal is taken from the text.
+    /// Writes `after`. The assumed origin may be wrong without harm: only equal parts are copied from the text.
     fn write(&mut self, part: &Part<'_>, before: &Value, after: &Value) {
         if before == after && !part.is_rewritten {
             return self.text.push_str(self.source.get(part.range.clone()).unwrap_or_default());
@@ -112,13 +111,13 @@ impl Writing<'_> {
             (Value::Object(before), Value::Object(after), Inner::Properties(parts)) => {
                 self.object(parts, before, after);
             }
-            // A text that was read.
+            // A string that was parsed as JSON.
             (Value::String(inner), Value::Array(_) | Value::Object(_), _)
                 if let Some(text) = made_from(inner, after, self.aliases) =>
             {
                 self.text.push_str(&text);
             }
-            // A value that became the list of it.
+            // A value that was wrapped in a list.
             (_, Value::Array(after), _) if let [only] = after.as_slice() => {
                 self.text.push('[');
                 self.write(part, before, only);
@@ -149,12 +148,12 @@ impl Writing<'_> {
         self.text.push('}');
     }
 
-    /// The name under which the property `name` came.
+    /// Returns the name that the property `name` had in the text.
     fn origin<'n>(&self, name: &'n str, before: &Map<String, Value>, after: &Map<String, Value>) -> &'n str
     where
         Self: 'n,
     {
-        // A `null` that is gone was absent, under whatever name.
+        // A removed `null` counts as absent under any name.
         let came =
             |alias: &str| before.get(alias).is_some_and(|it| !it.is_null() || !before.contains_key(name));
         let is_it = |alias: &str| came(alias) && !after.contains_key(alias);

@@ -4,28 +4,28 @@ use serde::{Deserialize, Serialize};
 
 use super::plan::words::{beginning, grouped};
 
-/// The most characters of each part of a violation.
+/// The maximum number of characters of each part of a violation.
 const LONGEST: usize = 200;
 
-/// One thing that is wrong with a call's arguments.
+/// A violation of the input schema by a call's arguments.
 ///
-/// Each part has at most 200 characters, whatever came: a longer pointer lacks its middle, and a
-/// longer text its end, with a note of its length.
+/// Each part has at most 200 characters: a longer pointer is truncated in the middle, and a longer text at its end
+/// with a note of its length.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Violation {
-    /// The place: a JSON pointer into the arguments ([RFC 6901]), `""` for all of them.
+    /// The location: a JSON pointer into the arguments ([RFC 6901]), `""` for the whole arguments.
     ///
     /// [RFC 6901]: https://www.rfc-editor.org/rfc/rfc6901
     pub pointer: String,
-    /// What belongs there, in words for a model.
+    /// A description of the expected value, for a model.
     pub expected: String,
-    /// What came, as JSON, shortened; `nothing` where a property is missing.
+    /// The received value as truncated JSON; `nothing` for a missing property.
     pub received: String,
 }
 
 impl Violation {
-    /// At `pointer` something else was expected than what was received.
+    /// Creates the violation at `pointer`.
     pub fn new(pointer: impl Into<String>, expected: impl Into<String>, received: impl Into<String>) -> Self {
         Self {
             pointer: without_middle(pointer.into()),
@@ -34,18 +34,18 @@ impl Violation {
         }
     }
 
-    /// Hides what was received. Where one argument is a secret, this is done for all of them: under
-    /// a misspelt name it would be a secret that nobody recognises.
+    /// Redacts the received value. If one argument is a secret, all of them are redacted: a secret under a misspelt
+    /// name would not be recognised.
     pub(crate) fn hide(&mut self) {
         self.received = "a value that is hidden".to_owned();
-        // A decoder's words, in parentheses, repeat what it could not read.
+        // A decoder's message, in parentheses, repeats the value that it could not read.
         if let Some(at) = self.expected.find(" (") {
             self.expected.truncate(at);
         }
     }
 }
 
-/// A pointer of at most 200 characters: both of its ends say where it leads.
+/// Truncates a pointer to 200 characters in the middle, since both ends identify the location.
 pub(super) fn without_middle(pointer: String) -> String {
     const END: usize = (LONGEST - 1) / 2;
     if beginning(&pointer, LONGEST).is_none() {
@@ -56,7 +56,7 @@ pub(super) fn without_middle(pointer: String) -> String {
     format!("{start}…{}", end.unwrap_or_default())
 }
 
-/// A text of at most 200 characters, with the length of a longer one.
+/// Truncates a text to 200 characters and appends the length of a longer one.
 pub(super) fn without_end(text: String) -> String {
     if beginning(&text, LONGEST).is_none() {
         return text;
@@ -74,11 +74,10 @@ impl fmt::Display for Violation {
     }
 }
 
-/// What is wrong with a call's arguments: a list of at most [`LISTED`](Self::LISTED) violations, the
-/// first in the order of the arguments, and the [number of all](Self::total).
+/// The violations of the input schema by a call's arguments: at most [`LISTED`](Self::LISTED) of them, in the order
+/// of the arguments, and their [total number](Self::total).
 ///
-/// A model may send a list of a hundred thousand wrong items: the list of violations, and each text
-/// that is made of it, stays short.
+/// The list and all texts made from it stay short, even if a model sends a hundred thousand invalid items.
 ///
 /// # Examples
 ///
@@ -98,10 +97,10 @@ pub struct Violations {
 }
 
 impl Violations {
-    /// The most violations that are listed.
+    /// The maximum number of listed violations.
     pub const LISTED: usize = 20;
 
-    /// The `first` of `total` violations, of which no more than [`LISTED`](Self::LISTED) are kept.
+    /// Creates a list with the `first` of `total` violations; keeps at most [`LISTED`](Self::LISTED) of them.
     #[must_use]
     pub fn new(mut first: Vec<Violation>, total: usize) -> Self {
         let total = total.max(first.len());
@@ -109,8 +108,8 @@ impl Violations {
         Self { first, total }
     }
 
-    /// The number of all violations, of which the first are listed. Of those that are not listed, two
-    /// parts of a schema that refuse one value count twice.
+    /// Returns the number of all violations, including those that are not listed. Of the latter, two subschemas that
+    /// reject the same value count twice.
     #[must_use]
     pub const fn total(&self) -> usize {
         self.total
@@ -120,7 +119,7 @@ impl Violations {
         self.first.iter_mut()
     }
 
-    /// With `only` before the others, unless it is one of them.
+    /// Inserts `only` at the front unless the list contains it.
     pub(crate) fn after(mut self, only: Violation) -> Self {
         if self.first.iter().all(|it| *it != only) {
             self.first.insert(0, only);
@@ -130,7 +129,7 @@ impl Violations {
         self
     }
 
-    /// As a list with a line for each, which begins with `\n- `, in at most about `room` bytes.
+    /// Formats each violation on a line that begins with `\n- `, in at most about `room` bytes.
     pub(crate) fn lines(&self, room: usize) -> String {
         let mut text = String::new();
         let mut shown = 0;
@@ -188,7 +187,7 @@ impl IntoIterator for Violations {
     }
 }
 
-/// One after the other, and the number of those that are not listed.
+/// Joins the listed violations and appends the number of the others.
 impl fmt::Display for Violations {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (at, violation) in self.first.iter().enumerate() {
@@ -201,17 +200,17 @@ impl fmt::Display for Violations {
     }
 }
 
-/// Violations while they are found: the first twenty by their places in the document, and the number
-/// of all. No text is made of any other.
+/// A collector of violations: the first twenty by their location in the document, and the total number. Texts are
+/// created for these only.
 #[derive(Debug, Default)]
 pub(super) struct Findings {
-    /// Each with its place, by which they are sorted.
+    /// The violations with their locations, by which they are sorted.
     first: Vec<(Vec<usize>, Violation)>,
     total: usize,
 }
 
 impl Findings {
-    /// Adds the violation at the place that `order` sorts, unless it is there already.
+    /// Adds a violation at the location `order`, unless an equal one is present.
     pub(super) fn add(&mut self, order: Vec<usize>, violation: impl FnOnce() -> Violation) {
         let is_full = self.first.len() >= Violations::LISTED;
         if is_full && self.first.last().is_some_and(|(last, _)| *last <= order) {
@@ -220,7 +219,7 @@ impl Findings {
         }
         let violation = violation();
         let place = self.first.partition_point(|(known, _)| *known <= order);
-        // Two parts of a schema may say the same of a place.
+        // Two subschemas may report the same violation at one location.
         let here = self.first.iter().take(place).rev().take_while(|(known, _)| *known == order);
         if here.into_iter().any(|(_, known)| *known == violation) {
             return;
@@ -234,13 +233,13 @@ impl Findings {
         self.total == 0
     }
 
-    /// The violation that stands at the same place as one of `self`, if there is one.
+    /// Returns the violation at the location `order`, if there is one.
     fn at(&mut self, order: &[usize]) -> Option<&mut Violation> {
         self.first.iter_mut().find(|(known, _)| known == order).map(|(_, violation)| violation)
     }
 
-    /// With numbers as they are `written` at their places, which are sorted: for some of them there was no
-    /// value.
+    /// Replaces the received numbers by their original spelling in `written`, which is sorted by location: some of
+    /// them have no `Value`.
     pub(super) fn with_written(mut self, written: &[(Vec<usize>, &str)]) -> Self {
         for (order, violation) in &mut self.first {
             if let Ok(at) = written.binary_search_by(|(known, _)| known.cmp(order))
@@ -252,12 +251,12 @@ impl Findings {
         self
     }
 
-    /// With those of numbers that are `too_large`: what was received there is what they say.
+    /// Merges the violations of numbers that are `too_large`; their text replaces the received value.
     pub(super) fn with_too_large(mut self, too_large: &Self) -> Self {
         let mut known = 0;
         for (order, large) in &too_large.first {
             match self.at(order) {
-                // Nobody sent the number that stands for it.
+                // The substitute number was not part of the arguments.
                 Some(violation) => {
                     violation.received.clone_from(&large.received);
                     known += 1;
@@ -269,8 +268,8 @@ impl Findings {
         self.sorted()
     }
 
-    /// With those of names that are `repeated`: what else is wrong with one of the values need not be
-    /// what is wrong with the other.
+    /// Merges the violations of `repeated` names, which replace others at the same location: those may apply to only
+    /// one of the values.
     pub(super) fn with_repeated(mut self, repeated: &Self) -> Self {
         let before = self.first.len();
         self.first.retain(|(order, _)| repeated.first.iter().all(|(known, _)| known != order));
@@ -279,8 +278,8 @@ impl Findings {
         self.sorted()
     }
 
-    /// The first of what the lists that were put together have; what is beyond the end of one of them
-    /// comes after twenty others.
+    /// Sorts and truncates merged lists. Entries beyond the end of one list come after twenty others, so none is
+    /// missing.
     fn sorted(mut self) -> Self {
         self.first.sort_by(|left, right| left.0.cmp(&right.0));
         self.first.truncate(Violations::LISTED);

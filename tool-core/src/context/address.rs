@@ -26,8 +26,9 @@ pub struct CallAddress {
     pub run: Option<CallId>,
     /// The id of the call.
     pub call_id: CallId,
-    /// The position of the call in the order of arrival at its executor: from 0, or, with a store of open calls that
-    /// outlives the process, from a number that other processes do not use. At most 53 bits.
+    /// The position of the call in the order of arrival at its executor. The first number is derived from the start
+    /// time of the executor and random bits, so that two executors do not use the same numbers, also after a restart.
+    /// At most 53 bits.
     pub serial: u64,
 }
 

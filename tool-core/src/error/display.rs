@@ -1,4 +1,4 @@
-//! The texts of an error: for a model, and for a log.
+//! Texts of an error for a model and for a log.
 
 use std::{borrow::Cow, fmt};
 
@@ -9,7 +9,7 @@ use crate::{
 };
 
 impl ToolError {
-    /// What a model may read: the message, never the chain of sources.
+    /// Returns the text for a model: the message without the chain of sources.
     #[must_use]
     pub fn feedback(&self) -> String {
         if let Some(feedback) = &self.inner.feedback {
@@ -48,13 +48,14 @@ impl ToolError {
         }
     }
 
-    /// Why, without the words that [`feedback`](Self::feedback) puts before it.
+    /// Returns the reason without the prefix that [`feedback`](Self::feedback) adds.
     #[must_use]
     pub fn reason(&self) -> Cow<'_, str> {
         self.inner.feedback.as_deref().map_or_else(|| self.message(), Cow::Borrowed)
     }
 
-    /// At most 8 KiB: half of them for the violations, the example only where it has room.
+    /// Formats violations and example in at most 8 KiB: up to half for the violations, and the example if there is
+    /// room.
     fn argument_feedback(&self, message: &str) -> String {
         const MOST: usize = 8 * 1024;
         const EXAMPLE: &str = "\nArguments that fit, for example: ";
@@ -85,7 +86,7 @@ impl ToolError {
     }
 }
 
-/// `a`, `b` or `c`, in backticks.
+/// Formats as `a`, `b` or `c`, in backticks.
 fn alternatives(names: &[ToolName]) -> String {
     let quoted: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
     match quoted.as_slice() {
@@ -94,7 +95,7 @@ fn alternatives(names: &[ToolName]) -> String {
     }
 }
 
-/// The tool's own words, or those of the kind where it has none.
+/// Returns the tool's message, or the default of the kind if it is empty.
 fn or(message: Cow<'_, str>, words: &str) -> String {
     if message.is_empty() { words.to_owned() } else { message.into_owned() }
 }
@@ -103,13 +104,13 @@ fn prefixed(prefix: &str, message: &str) -> String {
     if message.is_empty() { prefix.to_owned() } else { format!("{prefix}: {message}") }
 }
 
-/// The most characters of the arguments that are repeated.
+/// The maximum number of characters of the arguments that are repeated.
 const ECHOED: usize = 500;
 
-/// The most characters of the name of a tool that are shown.
+/// The maximum number of characters of a tool name that are shown.
 const NAMED: usize = 160;
 
-/// At most about `most` characters, with a word about the rest.
+/// Truncates to about `most` characters and adds the length.
 fn shortened(text: &str, most: usize) -> Cow<'_, str> {
     match beginning(text, most) {
         Some(start) => format!("{start}… ({} bytes in all)", text.len()).into(),
@@ -117,11 +118,11 @@ fn shortened(text: &str, most: usize) -> Cow<'_, str> {
     }
 }
 
-/// The text for a log, without what [`source`](std::error::Error::source) says.
+/// Formats the text for a log, without [`source`](std::error::Error::source).
 impl fmt::Display for ToolError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.tool() {
-            // Of a run, and not of a call.
+            // This error belongs to a run, not to a call.
             None if self.kind() == ErrorKind::OverBudget => {
                 return write!(f, "the budget is used up: {}", self.inner.message);
             }

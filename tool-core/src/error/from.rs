@@ -1,4 +1,4 @@
-//! What a tool's function may fail with by `?`.
+//! Conversions by `?` in the functions of tools.
 
 use std::{error::Error, io};
 
@@ -22,7 +22,7 @@ impl From<Box<dyn Error + Send + Sync>> for ToolError {
     }
 }
 
-/// An error that stays on its thread is told, and cannot be kept as the source.
+/// An error that is not `Send` contributes its text and cannot be kept as source.
 impl From<Box<dyn Error>> for ToolError {
     fn from(source: Box<dyn Error>) -> Self {
         match source.downcast::<Self>() {

@@ -1,4 +1,4 @@
-//! The ways in which a call fails.
+//! The kinds of errors of a call.
 
 use std::borrow::Cow;
 
@@ -6,57 +6,57 @@ use serde::{Deserialize, Serialize};
 
 use super::ToolError;
 
-/// Which way a call failed.
+/// The kind of an error of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// There is no tool of that name.
+    /// There is no tool of this name.
     UnknownTool,
-    /// The arguments do not fit the input schema; the tool was not run.
+    /// The arguments do not match the input schema; the tool was not run.
     InvalidArguments,
-    /// The model's response ended before the call did; the tool was not run.
+    /// The model's response ended before the call was complete; the tool was not run.
     Incomplete,
     /// The call was not permitted; the tool was not run.
     Denied,
-    /// A person has to agree first; the tool was not run.
+    /// The call requires approval by a person; the tool was not run.
     ApprovalRequired,
-    /// Something else came first, such as a message of the user; the tool was not run.
+    /// The call was skipped, for example because of a message of the user; the tool was not run.
     Skipped,
-    /// The tool is declared, but nothing here can run it.
+    /// The tool is declared, but this program cannot run it.
     Unavailable,
     /// The call was cancelled.
     Cancelled,
-    /// The framework's own deadline passed.
+    /// The call exceeded a timeout or deadline of the framework.
     TimedOut,
-    /// The tool panicked, or a hook or policy that was asked about the call. No other call is affected.
+    /// The tool panicked, or a hook or policy that handles the call. Other calls are not affected.
     ///
-    /// Not caught are: a panic of a program that is built with `panic = "abort"`, and a second panic while the first
-    /// unwinds, which abort the process; panics in the drop of what the caller holds, such as an outcome; and panics in
-    /// subscribers of `tracing` and in wakers.
+    /// Not caught: panics in a program built with `panic = "abort"`; a second panic during unwinding, which aborts
+    /// the process; panics in the `Drop` of values owned by the caller, such as an outcome; and panics in subscribers
+    /// of `tracing` and in wakers.
     Panicked,
-    /// The result does not fit the output schema, or cannot be written as JSON.
+    /// The result does not match the output schema, or cannot be serialised as JSON.
     InvalidOutput,
-    /// The run has used up its [budget](crate::Budget); the tool was not run.
+    /// The [budget](crate::Budget) of the run is used up; the tool was not run.
     OverBudget,
-    /// The run was ended on purpose, by [`ToolError::stop`].
+    /// The run was ended on purpose by [`ToolError::stop`].
     Stopped,
-    /// The tool said that it failed.
+    /// The tool returned an error.
     Failed,
-    /// There is no such thing, other than a tool: see [`is_not_found`](Self::is_not_found).
+    /// Something other than a tool does not exist: see [`is_not_found`](Self::is_not_found).
     NotFound,
-    /// An argument fits the input schema, and means nothing to the tool.
+    /// An argument matches the input schema, but the tool cannot use it.
     BadParameter,
     /// The tool, or this use of it, is not implemented.
     NotImplemented,
-    /// The call contradicts what is there already, such as a name that is taken.
+    /// The call conflicts with the present state, such as a name that is already in use.
     Conflict,
-    /// The tool is broken: neither the caller nor another attempt can change anything about it.
+    /// The tool is broken; neither the caller nor a retry can change that.
     Internal,
 }
 
 impl ErrorKind {
-    /// The name by which programs, logs and traces know it; it stays as it is.
+    /// Returns the stable name of the kind, for programs, logs and traces.
     ///
     /// # Examples
     ///
@@ -106,13 +106,13 @@ impl ErrorKind {
 }
 
 impl ToolError {
-    /// Ends the run on purpose, because of `reason`: for a tool, a hook, a policy or an approver after which no model
-    /// is to be asked again.
+    /// Creates a stop: an error by which a tool, hook, policy or approver ends the run on purpose, because of
+    /// `reason`.
     ///
-    /// It is the result of its call, whatever hooks would put in its place, and is never retried. Calls that have not
-    /// started are skipped, those that run end by themselves, and later batches of the run are not started
-    /// ([`RunContext::stopped`](crate::RunContext::stopped)). In a [child run](crate::ToolContext::child_run) it ends that
-    /// run alone: the tool that started it sees the stop among the outcomes, and decides about its own call.
+    /// The stop is the result of its call; hooks cannot replace it, and it is never retried. Calls that have not
+    /// started are skipped, running calls end by themselves, and later batches of the run are not started
+    /// ([`RunContext::stopped`](crate::RunContext::stopped)). In a [child run](crate::ToolContext::child_run), it
+    /// ends only that run: the tool that started it finds the stop among the outcomes and decides about its own call.
     ///
     /// # Examples
     ///
@@ -141,9 +141,9 @@ impl ToolError {
     }
 }
 
-/// Errors that a tool gives by their kind. A model reads the message alone.
+/// Errors of a tool by kind. A model reads only the message.
 impl ToolError {
-    /// Something that the call asks for does not exist, such as an order or a file.
+    /// Creates an error for something that does not exist, such as an order or a file.
     ///
     /// # Examples
     ///
@@ -161,22 +161,22 @@ impl ToolError {
         Self::new(ErrorKind::NotFound, message)
     }
 
-    /// An argument fits the input schema, and the tool can do nothing with it.
+    /// Creates an error for an argument that matches the input schema but cannot be used.
     pub fn bad_parameter(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(ErrorKind::BadParameter, message)
     }
 
-    /// The tool, or this use of it, is not implemented.
+    /// Creates an error for a tool, or a use of it, that is not implemented.
     pub fn not_implemented(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(ErrorKind::NotImplemented, message)
     }
 
-    /// The call contradicts what is there already.
+    /// Creates an error for a conflict with the present state.
     pub fn conflict(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(ErrorKind::Conflict, message)
     }
 
-    /// The tool is broken; `message` is read by the model, so that it holds nothing of the program's insides.
+    /// Creates an error for a broken tool. The model reads `message`, so it must not contain internal details.
     pub fn internal(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(ErrorKind::Internal, message)
     }

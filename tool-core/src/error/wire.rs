@@ -1,4 +1,4 @@
-//! A [`ToolError`] as JSON: what is absent is not written, and what is not written is absent.
+//! The serialised form of a [`ToolError`]; absent parts are left out.
 
 use std::{error::Error, fmt};
 
@@ -12,7 +12,7 @@ use crate::{
     stored::{FormatVersion, present},
 };
 
-/// The largest number of sources of which the texts are stored: a chain may be a circle.
+/// The maximum number of stored sources, since a chain of sources may be cyclic.
 const SOURCES: usize = 32;
 
 #[derive(Serialize, Deserialize)]
@@ -25,7 +25,7 @@ struct Wire {
     tool: Option<String>,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     message: String,
-    /// The text for a model, where it is not that of the kind.
+    /// The text for a model, unless it is the default of the kind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     feedback: Option<String>,
     /// The texts of the source, of its own source, and so on.
@@ -35,12 +35,12 @@ struct Wire {
     retryable: bool,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     violations: Vec<Violation>,
-    /// The number of all violations, where not all are listed.
+    /// The number of all violations, if not all are listed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     violations_total: Option<usize>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     arguments: Option<String>,
-    /// There is a secret among the arguments, which are not stored.
+    /// `true` if one of the arguments is a secret; the arguments are then not stored.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     hidden: bool,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
@@ -53,7 +53,7 @@ struct Wire {
     content: Vec<Content>,
 }
 
-/// The sources are stored as their texts. Arguments among which there is a secret are not stored.
+/// Stores sources as their texts. Arguments are left out if one of them is a secret.
 impl Serialize for ToolError {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let violations = self.report();
@@ -100,9 +100,9 @@ impl<'de> Deserialize<'de> for ToolError {
 }
 
 impl Source {
-    /// The texts of the source, of its own source, and so on.
+    /// Returns the texts of the source, of its own source, and so on.
     fn texts(&self) -> Vec<String> {
-        // The chain is the user's: where it panics, nothing more is known of it.
+        // The chain is user code; the part behind a panic is left out.
         let below = || {
             let below = self.as_error().and_then(Error::source);
             let chain = std::iter::successors(below, |error: &&(dyn Error + 'static)| Error::source(*error));
@@ -114,7 +114,7 @@ impl Source {
     }
 }
 
-/// A source that was stored: its text.
+/// A deserialised source: its text.
 #[derive(Debug)]
 struct Stored {
     text: String,

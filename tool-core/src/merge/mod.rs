@@ -1,7 +1,7 @@
-//! The items of a stream as one value of their type.
+//! Merging the items of a stream into one value.
 //!
-//! What can be merged follows from how a value is written: only structs are taken apart, since only
-//! their fields are known to mean the same in each item.
+//! The serialised form determines the merge: only structs are merged field by field, since only their fields have the
+//! same meaning in each item.
 
 mod shape;
 
@@ -10,8 +10,7 @@ use serde_json::{Map, Number, Value};
 
 use crate::{ErrorKind, ToolError, pointer::push_step};
 
-/// How items of a stream become one, where a type knows it better than
-/// `#[tool(merge)]` does.
+/// A custom merge of the items of a stream, for types that the rules of `#[tool(merge)]` do not suit.
 ///
 /// # Examples
 ///
@@ -33,15 +32,15 @@ use crate::{ErrorKind, ToolError, pointer::push_step};
 /// # Ok::<(), ToolError>(())
 /// ```
 pub trait Merge: Sized + Send {
-    /// This item and the one after it, as one.
+    /// Merges this item with the next one.
     ///
     /// # Errors
     ///
-    /// If there is no such value.
+    /// Returns an error if the items cannot be merged.
     fn merge(self, later: Self) -> Result<Self, ToolError>;
 }
 
-/// No item adds nothing to another one.
+/// `None` does not change another item.
 impl<T: Merge> Merge for Option<T> {
     fn merge(self, later: Self) -> Result<Self, ToolError> {
         Ok(match (self, later) {
@@ -51,7 +50,7 @@ impl<T: Merge> Merge for Option<T> {
     }
 }
 
-/// A value that others may be merged into.
+/// A value under construction by merging.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Node {
     Nothing,
@@ -62,14 +61,14 @@ pub(crate) enum Node {
     Map(Map<String, Value>),
     /// A struct.
     Fields(Vec<(&'static str, Node)>),
-    /// The name of an enum's variant that holds nothing.
+    /// The name of a unit variant of an enum.
     Name(Value),
-    /// An enum's variant that holds something.
+    /// A variant of an enum that has data.
     Variant(Value),
 }
 
 impl Node {
-    /// `value`, as it can be merged.
+    /// Prepares `value` for merging.
     pub(crate) fn new<T: Serialize + ?Sized>(value: &T) -> Result<Self, ToolError> {
         shape::read(value).map_err(|why| {
             let message = format!("the result cannot be written as JSON: {why}");
@@ -77,7 +76,7 @@ impl Node {
         })
     }
 
-    /// This and `later`, as one.
+    /// Merges this with `later`.
     pub(crate) fn merged(self, later: Self) -> Result<Self, ToolError> {
         self.with(later).map_err(|clash| {
             let mut at = String::new();
@@ -157,7 +156,7 @@ impl From<Node> for Value {
     }
 }
 
-/// What cannot be merged, and where, from the inside out.
+/// The error of a merge, with the path from the inside out.
 struct Clash {
     at: Vec<&'static str>,
     what: String,
@@ -169,7 +168,7 @@ impl Clash {
     }
 }
 
-/// Two structs, field by field; one that is written in one of them only is as it is there.
+/// Merges two structs field by field; a field of only one of them is kept.
 fn joined(
     mut fields: Vec<(&'static str, Node)>,
     more: Vec<(&'static str, Node)>,
@@ -188,11 +187,11 @@ fn joined(
     Ok(fields)
 }
 
-/// Exact where both are integers.
+/// Adds numbers, exactly if both are integers.
 fn sum(one: &Number, other: &Number) -> Result<Number, Clash> {
     let sum = match (one.as_i128(), other.as_i128()) {
         (Some(one), Some(other)) => one.checked_add(other).and_then(|sum| {
-            // Whatever features `serde_json` has: more, not everybody can read.
+            // Keeps 64 bits regardless of `serde_json`'s features, since not every reader supports more.
             let small = || i64::try_from(sum).ok().map(Number::from);
             u64::try_from(sum).ok().map(Number::from).or_else(small)
         }),

@@ -1,4 +1,4 @@
-//! Tells structs from maps, and the names of an enum from texts: in JSON they look the same.
+//! Distinguishes structs from maps, and variant names from strings, which are equal in JSON.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use serde::{
 
 use super::Node;
 
-/// `value`, taken apart where it is a struct.
+/// Converts `value`, field by field if it is a struct.
 pub(super) fn read<T: Serialize + ?Sized>(value: &T) -> Result<Node, Why> {
     let whole = || serde_json::to_value(value).map_err(|error| Why::Failed(error.to_string()));
     match value.serialize(Shape) {
@@ -21,13 +21,13 @@ pub(super) fn read<T: Serialize + ?Sized>(value: &T) -> Result<Node, Why> {
     }
 }
 
-/// Gives the fields of a struct; of anything else, why there are none.
+/// A serializer that returns the fields of a struct, or the reason why there are none.
 struct Shape;
 
-/// Why there are no fields.
+/// The reason why a value has no fields.
 #[derive(Debug)]
 pub(super) enum Why {
-    /// It is no struct.
+    /// The value is not a struct.
     Value,
     Name,
     Variant,
@@ -51,7 +51,7 @@ impl serde::ser::Error for Why {
     }
 }
 
-/// What `serde_json` writes its own types as, numbers among them.
+/// The prefix of the struct names of `serde_json`'s own types, such as numbers.
 const OF_SERDE_JSON: &str = "$serde_json::private::";
 
 type Never = Impossible<Node, Why>;

@@ -2,7 +2,7 @@
 
 use super::{Letters, Names, closest, nearest};
 
-/// The distance as it is defined, cell by cell.
+/// The distance by its recursive definition, cell by cell.
 fn by_definition(left: &str, right: &str) -> usize {
     let (left, right): (Vec<_>, Vec<_>) = (Letters::new(left).collect(), Letters::new(right).collect());
     let mut table = vec![vec![0; right.len() + 1]; left.len() + 1];
@@ -24,7 +24,7 @@ fn by_definition(left: &str, right: &str) -> usize {
     table[left.len()][right.len()]
 }
 
-/// Texts of few letters, so that there are near ones among them; the same in each run.
+/// Deterministic texts over a small alphabet, so that many are similar.
 fn drawn(count: usize) -> Vec<String> {
     let mut state = 7_u64;
     let mut next = |most: u64| {
@@ -38,7 +38,7 @@ fn drawn(count: usize) -> Vec<String> {
     (0..count).map(|_| text()).collect()
 }
 
-/// Names that few edits with all kinds of letters have made of others; the same in each run.
+/// Deterministic names, each derived from another one by a few edits of all kinds.
 fn edited(count: usize) -> Vec<String> {
     let letters: Vec<_> = "abcdefghijklmnopqrstuvwxyz0123456789éßΩжİ".chars().collect();
     let bases = ["get_weather", "listFiles2024", "düsseldorfer_straße", "0123456789", "zq", "Ωmega_жук"];
@@ -68,7 +68,7 @@ fn search_finds_what_the_definition_of_the_distance_says() {
     let mut few = drawn(400);
     few.extend(["é", "éa", "Éab", "İx", "İxy", "straße"].map(String::from));
     for mut names in [few, edited(300)] {
-        // Of other names than those among which it is searched: few of them are there as they are.
+        // Query names that are mostly not among the searched ones.
         let queries = names.split_off(names.len() / 2);
         for query in queries.iter().filter(|it| Letters::new(it).next().is_some()) {
             let size = Letters::new(query).count();
@@ -84,7 +84,7 @@ fn search_finds_what_the_definition_of_the_distance_says() {
     }
 }
 
-/// How many of `names` a search looks at, and how many steps it takes.
+/// Returns the number of `names` that a search compares, and its number of steps.
 fn cost(query: &str, names: &[&str], contained: bool) -> (usize, usize) {
     let mut search = super::Search::new(query, names.len()).unwrap();
     let (allowed, looks) = (search.steps, std::cell::Cell::new(0));
@@ -118,7 +118,7 @@ fn names_of_other_letters_or_another_length_are_not_looked_at() {
 fn a_step_is_taken_for_each_letter_that_the_name_before_does_not_share() {
     assert_eq!(cost("abcdef", &["abcdef"], false), (1, 6));
     assert_eq!(cost("abcdef", &["abcdef", "abcfed", "abcfde"], false), (3, 6 + 3 + 2));
-    // Those that are skipped, or are shorter, share what they share.
+    // Skipped or shorter names still share their prefix.
     assert_eq!(cost("abcdef", &["abcdef", "abcdxxxxxxxx", "abcdfe"], false), (2, 6 + 2));
     let marks = Names::new(["abcd", "ab", "abcd", "ab-cd"].into_iter()).marks;
     assert_eq!(marks.iter().map(|mark| mark.shared).collect::<Vec<_>>(), [0, 2, 2, 4]);
@@ -126,7 +126,7 @@ fn a_step_is_taken_for_each_letter_that_the_name_before_does_not_share() {
         marks.iter().map(|mark| mark.resume).collect::<Vec<_>>(),
         [Some(0), Some(2), Some(2), Some(5)]
     );
-    // A name that has become too far is left, unless it may be one that contains the other.
+    // A name is abandoned when it is too far away, unless it may contain the query.
     assert_eq!(cost("abcdef", &["fedcba"], false), (1, 5));
     assert_eq!(cost("abcdef", &["fedcba"], true), (1, 6 + 6));
     assert_eq!(cost("abcdef", &["fedcbafedcba"], true), (1, 12 + 12));
@@ -196,7 +196,7 @@ fn three_letters_or_more_are_found_within_a_name_however_long_it_is() {
 
 #[test]
 fn search_among_names_that_are_all_alike_takes_a_limited_number_of_steps() {
-    // 64 letters of sixteen, so that no set of letters rules a name out.
+    // 64 letters over sixteen digits, so that letter sets rule out no name.
     let hex = |seed: u64| -> String {
         (0..4_u64).map(|at| format!("{:016x}", (seed + at).wrapping_mul(0x9e37_79b9_7f4a_7c15))).collect()
     };

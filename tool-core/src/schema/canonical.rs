@@ -1,4 +1,4 @@
-//! The canonical form: one way of saying each thing.
+//! The canonical form of schemas.
 
 use schemars::Schema;
 use serde_json::{Map, Value, json};
@@ -11,22 +11,22 @@ use super::{
     walk::{Role, subschemas},
 };
 
-/// What becomes of properties that a schema does not name.
+/// The treatment of properties that a schema does not name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Closing {
-    /// They are refused.
+    /// Reject them.
     Closed,
-    /// They are allowed.
+    /// Permit them.
     Open,
-    /// The schema is that of a result: nothing is said, and what may be `null` says so.
+    /// The schema of a result: leave the keyword unset, and keep `null` in types.
     Output,
 }
 
-/// Brings a schema that schemars made into canonical form.
+/// Converts a schema made by schemars to canonical form.
 ///
 /// # Errors
 ///
-/// If what is flattened into an object does not go together with it.
+/// Returns an error if a flattened part conflicts with the object that contains it.
 pub(crate) fn canonical(root: &mut Value, closing: Closing) -> Result<(), SchemaError> {
     resolve_root(root);
     node(root, closing, true)?;
@@ -37,15 +37,15 @@ pub(crate) fn canonical(root: &mut Value, closing: Closing) -> Result<(), Schema
     Ok(())
 }
 
-/// The canonical form of a result's schema.
+/// Converts the schema of a result to canonical form.
 pub(crate) fn canonical_output(mut root: Value) -> Value {
-    // No object of a result has to be closed; one that cannot be put together stays in its parts.
+    // Objects of results need not be closed; parts that cannot be merged stay separate.
     let _: Result<(), SchemaError> = canonical(&mut root, Closing::Output);
     strip(&mut root);
     root
 }
 
-/// Brings `schema` into canonical form; it may be closed where nothing else speaks of the same value.
+/// Converts `schema` to canonical form; it may be closed if no other schema applies to the same value.
 fn node(schema: &mut Value, closing: Closing, is_alone: bool) -> Result<(), SchemaError> {
     let Some(schema) = schema.as_object_mut() else { return Ok(()) };
     schema.shift_remove("$schema");
@@ -67,7 +67,7 @@ fn node(schema: &mut Value, closing: Closing, is_alone: bool) -> Result<(), Sche
     Ok(())
 }
 
-/// Brings every subschema into canonical form.
+/// Converts every subschema to canonical form.
 fn children(schema: &mut Map<String, Value>, closing: Closing, is_alone: bool) -> Result<(), SchemaError> {
     let speaks_alone = is_alone && !says_more_than_a_choice(schema);
     subschemas(schema, |role, subschema| match role {
@@ -76,12 +76,12 @@ fn children(schema: &mut Map<String, Value>, closing: Closing, is_alone: bool) -
         }
         Role::Part => node(subschema, closing, true),
         Role::Same => node(subschema, closing, speaks_alone),
-        // It is no description of a value: to change it is to ask something else.
+        // A condition does not describe a value; a change would alter its meaning.
         Role::Question => Ok(()),
     })
 }
 
-/// Whether several schemas in `schema` speak of the properties of one value.
+/// Returns `true` if several parts of `schema` apply to the properties of one value.
 fn says_more_than_a_choice(schema: &Map<String, Value>) -> bool {
     let parts = schema.get("allOf").and_then(Value::as_array).map_or(0, Vec::len)
         + ["oneOf", "anyOf", "$ref"].iter().filter(|key| schema.contains_key(**key)).count();
@@ -89,7 +89,7 @@ fn says_more_than_a_choice(schema: &Map<String, Value>) -> bool {
     parts + usize::from(own.iter().any(|key| schema.contains_key(*key))) > 1
 }
 
-/// A property that may be absent says so by not being required; `null` is not advertised.
+/// Makes optional properties non-required instead of nullable.
 fn optional_properties(schema: &mut Map<String, Value>) {
     let required = match schema.get("required") {
         Some(Value::Array(names)) => names.clone(),
@@ -100,7 +100,7 @@ fn optional_properties(schema: &mut Map<String, Value>) {
         if !required.iter().any(|it| it.as_str() == Some(name))
             && let Ok(property) = <&mut Schema>::try_from(property)
         {
-            // What may be `null` is that, mostly, where it is absent.
+            // A nullable property usually treats absence as `null`.
             if without_null(&mut *property) || property.get("default").is_some() {
                 forget_unknown_default(property);
             }
@@ -108,14 +108,14 @@ fn optional_properties(schema: &mut Map<String, Value>) {
     }
 }
 
-/// Takes back that the property of `schema` has a default of which nothing is known.
+/// Removes the mark that the property of `schema` has an unknown default.
 fn forget_unknown_default(schema: &mut Schema) {
     if schema.get(FILLS) == Some(&Value::Bool(false)) {
         schema.remove(FILLS);
     }
 }
 
-/// Takes `null` out of what `schema` allows, if anything else is left; returns `true` if it was there.
+/// Removes `null` from the types of `schema` if another type remains; returns `true` if it was present.
 pub(crate) fn without_null(schema: &mut Schema) -> bool {
     let Some(schema) = schema.as_object_mut() else { return false };
     let mut was_there = schema.get("default").is_some_and(Value::is_null);
@@ -146,7 +146,7 @@ pub(crate) fn without_null(schema: &mut Schema) -> bool {
         if let [Value::Object(only)] = branches.as_slice() {
             let only = only.clone();
             schema.shift_remove(key);
-            // What was said of the property wins over what is said of its type.
+            // Keywords of the property override those of its type.
             for (key, value) in only {
                 schema.entry(key).or_insert(value);
             }
@@ -158,8 +158,7 @@ pub(crate) fn without_null(schema: &mut Schema) -> bool {
     was_there
 }
 
-/// Refuses properties that are not named, where the schema is an object's and says nothing of them; or
-/// says that they are ignored.
+/// Closes the schema of an object that does not mention additional properties, or marks that they are ignored.
 fn close(schema: &mut Map<String, Value>, closing: Closing) {
     let is_object =
         schema.get("type").is_some_and(|name| name == "object") || schema.contains_key("properties");
@@ -167,14 +166,14 @@ fn close(schema: &mut Map<String, Value>, closing: Closing) {
     if is_object && !is_made_of_parts && !schema.contains_key("additionalProperties") {
         match closing {
             Closing::Closed => schema.insert("additionalProperties".to_owned(), false.into()),
-            // Of a type that names none, it is not known what it reads.
+            // For a type without named properties, the set of properties that it reads is unknown.
             _ if !schema.contains_key("properties") || schema.contains_key("patternProperties") => None,
             _ => schema.insert(IGNORES.to_owned(), true.into()),
         };
     }
 }
 
-/// The root of arguments is an object, also where it is an enum's, and says so.
+/// Sets the type of the root of arguments to `object`, also if the root is an enum.
 fn root_object(root: &mut Map<String, Value>) {
     if !root.contains_key("type") {
         let branches = ["oneOf", "anyOf"].iter().find_map(|key| root.get(*key)?.as_array());
@@ -183,7 +182,7 @@ fn root_object(root: &mut Map<String, Value>) {
             Some(branches) if branches.iter().all(of_objects) => {
                 root.insert("type".to_owned(), "object".into())
             }
-            // Anything else is refused by `check_root`, which wants to name the type.
+            // `check_root` rejects any other type and names it in the message.
             Some(_) => root.insert("type".to_owned(), "one of several".into()),
             None => None,
         };

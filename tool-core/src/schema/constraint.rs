@@ -1,8 +1,7 @@
-//! Which types can have which constraints.
+//! Traits of the types that support each constraint.
 //!
-//! `#[schemars(range(..))]` on a text would do nothing; that is a mistake of the program, and the
-//! compiler reports it. A type of your own that is written as a number, a text or a list may
-//! implement the trait that it needs.
+//! A constraint without effect, such as `#[schemars(range(..))]` on a string, is a compile error. A custom type that
+//! is serialised as a number, string or list may implement the required trait.
 
 use std::{
     borrow::Cow,
@@ -13,7 +12,7 @@ use std::{
     sync::Arc,
 };
 
-/// A number, which can have a `range`.
+/// A number, which supports `range`.
 #[diagnostic::on_unimplemented(
     message = "`range` needs a number; `{Self}` is none",
     label = "not a number",
@@ -21,7 +20,7 @@ use std::{
 )]
 pub trait Ranged {}
 
-/// A text or a list, which can have a `length`.
+/// A string or a list, which supports `length`.
 #[diagnostic::on_unimplemented(
     message = "`length` needs a text or a list; `{Self}` is neither",
     label = "neither a text nor a list",
@@ -29,7 +28,7 @@ pub trait Ranged {}
 )]
 pub trait Measured {}
 
-/// A text, which can have a pattern or a format.
+/// A string, which supports a pattern or a format.
 #[diagnostic::on_unimplemented(
     message = "a pattern or a format needs a text; `{Self}` is none",
     label = "not a text"

@@ -1,15 +1,14 @@
 //! Documented unit enums.
 //!
-//! As soon as one variant has a doc comment, schemars writes a `oneOf` of `const`s, which many
-//! clients do not read. Here it becomes a flat `enum`, and the variants' docs go into the
-//! description.
+//! If a variant has a doc comment, schemars generates a `oneOf` of `const`s, which many clients do not support. It
+//! becomes a flat `enum`, with the variants' docs in the description.
 
 use serde_json::{Map, Value};
 
-/// Turns a `oneOf` of constants into an `enum`, where `schema` is one.
+/// Turns a `oneOf` of constants into an `enum`; leaves other schemas unchanged.
 pub(super) fn flatten(schema: &mut Map<String, Value>) {
     let Some(Value::Array(branches)) = schema.get_mut("oneOf") else { return };
-    // Where schemars lists names, variants that are skipped leave an empty list.
+    // schemars leaves an empty list of names if all its variants are skipped.
     branches.retain(|branch| branch.get("enum").is_none_or(|names| *names != Value::Array(Vec::new())));
     let Some(variants) = branches.iter().map(variants).collect::<Option<Vec<_>>>() else { return };
     let mut names = Vec::new();
@@ -19,7 +18,7 @@ pub(super) fn flatten(schema: &mut Map<String, Value>) {
             docs.push_str("\n- `");
             docs.push_str(name);
             docs.push_str("`: ");
-            // A list entry is one line.
+            // A list entry is a single line.
             docs.push_str(&doc.split_whitespace().collect::<Vec<_>>().join(" "));
         }
         names.extend(values);
@@ -34,7 +33,7 @@ pub(super) fn flatten(schema: &mut Map<String, Value>) {
     }
 }
 
-/// The names that a branch stands for, and its docs; `None` where it stands for something else.
+/// Returns the names and docs of a branch; `None` if it is not a list of names.
 fn variants(branch: &Value) -> Option<(Vec<Value>, Option<&str>)> {
     let branch = branch.as_object()?;
     let known = |key: &String| matches!(key.as_str(), "const" | "enum" | "type" | "description" | "title");

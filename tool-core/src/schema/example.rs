@@ -1,18 +1,17 @@
-//! The smallest arguments that fit a schema.
+//! The smallest valid example of a schema.
 //!
-//! A model that got its arguments wrong does better with something to copy than with rules alone.
-//! What a schema's author gave as an example or default is taken before anything is made up, and
-//! what was made up is shown only if the schema admits it.
+//! A model corrects its arguments better from an example than from rules alone. Examples and defaults in the schema
+//! take precedence over generated values, and generated examples are validated against the schema.
 
 use serde_json::{Map, Number, Value};
 
 use super::local_pointer;
 use crate::Plan;
 
-/// So many schemas are entered within each other; a recursion that goes on has no small example.
+/// The maximum nesting of schemas; deeper recursion has no small example.
 const DEEPEST: usize = 16;
 
-/// The smallest value that fits `schema`, which `plan` was compiled from; `None` where none is found.
+/// Returns the smallest valid value of `schema`, from which `plan` was compiled; `None` if none is found.
 pub(super) fn example(schema: &Value, plan: &Plan) -> Option<Value> {
     let value = Example { root: schema }.of(schema, "", DEEPEST)?;
     plan.admits(&value).then_some(value)
@@ -23,7 +22,7 @@ struct Example<'s> {
 }
 
 impl<'s> Example<'s> {
-    /// A value for `schema`, which belongs to the property `name`.
+    /// Returns a value for `schema`, which belongs to the property `name`.
     fn of(&self, schema: &'s Value, name: &str, room: usize) -> Option<Value> {
         let room = room.checked_sub(1)?;
         let Value::Object(keywords) = schema else { return Some(Value::from(name)) };
@@ -60,7 +59,7 @@ impl<'s> Example<'s> {
         let prefix = keywords.get("prefixItems").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
         let least = keywords.get("minItems").and_then(Value::as_u64).unwrap_or(prefix.len() as u64);
         let rest = keywords.get("items").unwrap_or(&Value::Bool(true));
-        // Many items would be no small example.
+        // An example with many items would not be small.
         let least = usize::try_from(least).ok().filter(|least| *least <= DEEPEST)?;
         (0..least).map(|at| self.of(prefix.get(at).unwrap_or(rest), name, room)).collect()
     }
@@ -85,7 +84,7 @@ impl<'s> Example<'s> {
     }
 }
 
-/// A text that says what it is for, or the best-known one of its format.
+/// Returns a string derived from the name, or a well-known string of the format.
 fn text(keywords: &Map<String, Value>, name: &str) -> String {
     let format = keywords.get("format").and_then(Value::as_str).unwrap_or_default();
     let known = match format {
@@ -109,11 +108,11 @@ fn text(keywords: &Map<String, Value>, name: &str) -> String {
     text
 }
 
-/// The number closest to nothing that is within the limits.
+/// Returns the number closest to zero within the limits.
 fn number(keywords: &Map<String, Value>) -> Number {
     let limit = |key: &str| keywords.get(key).and_then(Value::as_f64);
     let is_integer = keywords.get("type").is_some_and(|name| name == "integer");
-    // One step beyond a limit that is itself not allowed.
+    // One step beyond an exclusive limit.
     let step = if is_integer { 1.0 } else { 0.5 };
     let least = limit("minimum").or(limit("exclusiveMinimum").map(|it| it + step));
     let most = limit("maximum").or(limit("exclusiveMaximum").map(|it| it - step));

@@ -1,10 +1,10 @@
-//! Objects that enums are flattened into.
+//! Objects with flattened enums.
 //!
-//! schemars writes the struct's own properties beside a `oneOf` or `anyOf` of the variants' objects,
-//! or beside an `allOf` of those where there are several enums. Such a schema cannot be closed: each
-//! side would refuse what the other allows. So it becomes one choice of whole objects, a form for
-//! each combination of variants with the struct's own properties in it, and each form is closed by
-//! itself. An `Option` brings a variant `{}`: a form that has the struct's own properties only.
+//! schemars writes the struct's own properties beside a `oneOf` or `anyOf` of the variants, or beside an `allOf` of
+//! such choices if there are several enums. Such a schema cannot be closed, since each part would reject the
+//! properties of the others. It therefore becomes one choice of whole objects: one form for each combination of
+//! variants, which includes the struct's own properties and is closed by itself. An `Option` adds a variant `{}`, a
+//! form with the struct's own properties only.
 
 use std::collections::HashSet;
 
@@ -12,30 +12,30 @@ use serde_json::{Map, Value};
 
 use super::{Closing, SchemaError, merge};
 
-/// What of an object moves into its forms; all else is said of it whatever its form.
+/// The keywords that move into the forms; all others apply to every form.
 const OWN: [&str; 5] = ["type", "properties", "required", "patternProperties", "additionalProperties"];
 
-/// How many forms an object may have; the schema is to be read by a model.
+/// The maximum number of forms, since a model has to read the schema.
 const MOST: usize = 1024;
 
-/// How forms differ.
+/// The relation between the forms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Choice {
-    /// Several may fit; a decoder takes the first.
+    /// Several may match; a decoder takes the first.
     Any,
-    /// One fits where each refuses the properties of the others.
+    /// At most one matches if each form rejects the properties of the others.
     IfClosed,
-    /// One fits.
+    /// Exactly one matches.
     One,
 }
 
-/// The forms that an object can have, without choices in them.
+/// The forms of an object, without choices inside.
 struct Forms {
     list: Vec<Map<String, Value>>,
     choice: Choice,
 }
 
-/// Turns an object with choices in it into a choice of objects.
+/// Turns an object with choices into a choice of objects.
 pub(super) fn distribute(schema: &mut Map<String, Value>, closing: Closing) -> Result<(), SchemaError> {
     once(schema);
     let choices = choices(schema);
@@ -53,7 +53,7 @@ pub(super) fn distribute(schema: &mut Map<String, Value>, closing: Closing) -> R
     if list.is_empty() {
         return Err(SchemaError::new("no object fits all that is flattened into it"));
     }
-    // Where properties are ignored, or kept in a map, those of another form may be among them.
+    // If properties are ignored or collected in a map, those of another form may be among them.
     let takes_more = |form: &Map<String, Value>| {
         form.contains_key("patternProperties")
             || form.get("additionalProperties").is_some_and(|rest| *rest != false)
@@ -68,8 +68,8 @@ pub(super) fn distribute(schema: &mut Map<String, Value>, closing: Closing) -> R
     Ok(())
 }
 
-/// Whether the choices are parts of the object, as schemars writes them. What somebody wrote may say
-/// `additionalProperties`, which is blind to what stands beside it; schemars takes care not to.
+/// Returns `true` if the choices are flattened parts of the object, as schemars generates them. A hand-written schema
+/// may contain `additionalProperties`, which does not see the properties in other parts; schemars avoids that.
 fn is_flattened(schema: &Map<String, Value>, choices: &[(&str, &[Value])]) -> bool {
     let is_object = ["properties", "unevaluatedProperties"].iter().any(|key| schema.contains_key(*key))
         || schema.get("type").is_some_and(|name| name == "object");
@@ -79,21 +79,21 @@ fn is_flattened(schema: &Map<String, Value>, choices: &[(&str, &[Value])]) -> bo
         && !choices.iter().any(|(_, branches)| branches.iter().any(is_closed))
 }
 
-/// A name that two parts of an object require is required once.
+/// Removes duplicate names from `required`.
 fn once(schema: &mut Map<String, Value>) {
     if let Some(Value::Array(names)) = schema.get_mut("required") {
         *names = merge::union(names, &Value::Null);
     }
 }
 
-/// What is said of the properties that no flattened part has is said of those that nobody names.
+/// Turns the keyword for unevaluated properties into one for additional properties.
 fn rest(schema: &mut Map<String, Value>) {
     if let Some(rest) = schema.shift_remove("unevaluatedProperties") {
         schema.entry("additionalProperties").or_insert(rest);
     }
 }
 
-/// The forms, each of them once: two parts may both have nothing.
+/// Removes duplicate forms: two parts may both be empty.
 fn distinct(forms: Vec<Map<String, Value>>) -> Vec<Value> {
     let mut found: Vec<Value> = Vec::with_capacity(forms.len());
     for form in forms.into_iter().map(Value::Object) {
@@ -104,7 +104,7 @@ fn distinct(forms: Vec<Map<String, Value>>) -> Vec<Value> {
     found
 }
 
-/// The lists of alternatives in a schema, each with its keyword.
+/// Returns the lists of alternatives in a schema with their keywords.
 fn choices(schema: &Map<String, Value>) -> Vec<(&str, &[Value])> {
     let mut found = Vec::new();
     for (key, value) in schema {
@@ -117,7 +117,7 @@ fn choices(schema: &Map<String, Value>) -> Vec<(&str, &[Value])> {
     found
 }
 
-/// The list of alternatives that is all that `schema` says.
+/// Returns the list of alternatives if `schema` has no other keyword.
 fn choice_alone(schema: &Value) -> Option<(&str, &[Value])> {
     let schema = schema.as_object().filter(|it| it.len() == 1)?;
     choices(schema).first().copied().filter(|_| !schema.contains_key("allOf"))
@@ -134,7 +134,7 @@ fn remove_choices(schema: &mut Map<String, Value>) {
     }
 }
 
-/// The forms of an object that has `own` and one of each list of `choices`.
+/// Returns the forms of an object with `own` and one alternative of each list in `choices`.
 fn forms(own: Map<String, Value>, choices: &[(&str, &[Value])]) -> Result<Forms, SchemaError> {
     let mut all = Forms { list: vec![own], choice: Choice::One };
     for (key, branches) in choices {
@@ -165,11 +165,11 @@ fn too_many() -> SchemaError {
     SchemaError::new(message)
 }
 
-/// The forms of one alternative; none where it is no object, which nothing can be flattened from.
+/// Returns the forms of one alternative; none if it is not an object, since only objects can be flattened.
 fn forms_of(branch: &Value) -> Result<Forms, SchemaError> {
     let only = |list| Ok(Forms { list, choice: Choice::One });
     let branch = match branch {
-        // A value of any kind takes all that is there.
+        // A value of any type collects all remaining properties.
         Value::Bool(true) => {
             return only(vec![Map::from_iter([("additionalProperties".to_owned(), true.into())])]);
         }
@@ -186,7 +186,7 @@ fn forms_of(branch: &Value) -> Result<Forms, SchemaError> {
     forms(own, &choices)
 }
 
-/// How the alternatives under `key` differ.
+/// Returns the relation between the alternatives under `key`.
 fn told_apart(key: &str, branches: &[Value]) -> Choice {
     if key != "oneOf" {
         return Choice::Any;
@@ -200,18 +200,18 @@ fn told_apart(key: &str, branches: &[Value]) -> Choice {
             values.is_some_and(|values| values.into_iter().all(|value| seen.insert(value)))
         })
     };
-    // Each requires a property that it describes: what an externally tagged variant looks like.
+    // Each alternative requires a property that it describes, as externally tagged variants do.
     let are_variants = branches.iter().all(|branch| described(branch).next().is_some());
     if are_variants && !described(first).any(is_tag) { Choice::IfClosed } else { Choice::One }
 }
 
-/// The names of the properties that an object requires and describes.
+/// Returns the names of the properties that an object both requires and describes.
 fn described(object: &Map<String, Value>) -> impl Iterator<Item = &str> {
     let names = object.get("required").and_then(Value::as_array).into_iter().flatten();
     names.filter_map(Value::as_str).filter(|name| required(object, name).is_some())
 }
 
-/// The schema of the property `name`, if it is required.
+/// Returns the schema of the property `name` if it is required.
 fn required<'a>(object: &'a Map<String, Value>, name: &str) -> Option<&'a Map<String, Value>> {
     let is_required = object.get("required")?.as_array()?.iter().any(|it| it == name);
     object.get("properties")?.get(name)?.as_object().filter(|_| is_required)

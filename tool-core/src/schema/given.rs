@@ -1,12 +1,11 @@
-//! Values that somebody wrote for a parameter: a default, an example. A model reads them and may
-//! send them, so that a call has to be able to have them.
+//! Defaults and examples written for a parameter. A model may send them, so they must be valid.
 
 use serde_json::{Value, json};
 
 use super::InputSchema;
 use crate::{Violation, pointer::push_step};
 
-/// A value that somebody wrote for a parameter.
+/// A default or example written for a parameter.
 #[derive(Debug)]
 pub(crate) struct Given {
     pub(crate) parameter: &'static str,
@@ -14,17 +13,17 @@ pub(crate) struct Given {
     pub(crate) value: Value,
 }
 
-/// What a value was written for.
+/// The purpose of a value.
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
-    /// To be there where the model gives none.
+    /// The default of a parameter that the model omits.
     DefaultValue,
-    /// To show what a model may give.
+    /// An example for the model.
     Example,
 }
 
-/// A value that no call can have, in the words of the check.
+/// A default or example that is invalid, with the message of the validator.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct Misfit {
@@ -34,7 +33,7 @@ pub struct Misfit {
 }
 
 impl InputSchema {
-    /// What the schema refuses of the values that somebody wrote for a parameter.
+    /// Returns the defaults and examples of parameters that the schema rejects.
     #[doc(hidden)]
     #[must_use]
     pub fn misfits(&self) -> Vec<Misfit> {
@@ -47,7 +46,7 @@ impl InputSchema {
                 let below = it.pointer.strip_prefix(&*pointer);
                 below.is_some_and(|below| below.is_empty() || below.starts_with('/'))
             };
-            // That other parameters are missing is nothing to the value.
+            // Violations of other parameters, such as missing ones, do not concern the value.
             let violations = plan.violations(&json!({ parameter: value })).into_iter().filter(is_its);
             violations.map(|violation| Misfit { parameter, purpose, violation }).collect::<Vec<_>>()
         };

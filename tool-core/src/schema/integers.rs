@@ -1,12 +1,10 @@
-//! Integer formats (`uint8`, ...) become bounds: they are no part of JSON Schema, and clients
-//! stumble over them.
+//! Integer formats (`uint8`, ...) become bounds, since they are not part of JSON Schema and some clients reject them.
 
 use std::cmp::Ordering;
 
 use serde_json::{Map, Number, Value};
 
-/// Replaces the format of a number, where it has one that is schemars' own, by the bounds that it
-/// stands for; of two bounds the narrower stays.
+/// Replaces a number format of schemars by its bounds; of two bounds, the narrower is kept.
 pub(super) fn bound(schema: &mut Map<String, Value>) {
     let Some(format) = schema.get("format").and_then(Value::as_str) else { return };
     let (low, high): (i128, i128) = match format {
@@ -18,7 +16,7 @@ pub(super) fn bound(schema: &mut Map<String, Value>) {
         "uint16" => (0, u16::MAX.into()),
         "uint32" => (0, u32::MAX.into()),
         "uint64" | "uint" => (0, u64::MAX.into()),
-        // Wider than what JSON Schema tools calculate with; the decoder knows the bounds.
+        // Wider than the numbers of JSON Schema validators; the decoder checks the bounds.
         "int128" | "float" | "double" => {
             if format == "float" {
                 shorten(schema);
@@ -38,8 +36,8 @@ pub(super) fn bound(schema: &mut Map<String, Value>) {
     narrow(schema, "maximum", high, Ordering::Greater);
 }
 
-/// Writes the default of an `f32` with no more digits than that has: as an `f64`, it has others, and which of them
-/// `serde_json` writes depends on its features.
+/// Shortens the default of an `f32` to its own digits: as an `f64`, it has more, and the output of `serde_json`
+/// depends on its features.
 fn shorten(schema: &mut Map<String, Value>) {
     let Some(default) = schema.get_mut("default") else { return };
     let short = default.as_f64().and_then(|double| (double as f32).to_string().parse().ok());
@@ -48,12 +46,13 @@ fn shorten(schema: &mut Map<String, Value>) {
     }
 }
 
-/// Sets the bound `key`, unless one is there that is narrower: `wider` is how a wider one compares.
+/// Sets the bound `key` unless a narrower one is present; `wider` is the ordering of a wider bound relative to the
+/// new one.
 fn narrow(schema: &mut Map<String, Value>, key: &str, bound: i128, wider: Ordering) {
     let is_wider = match schema.get(key) {
         None => true,
         Some(Value::Number(given)) => compare(given, bound) == wider,
-        // No bound at all; compiling the schema says so.
+        // Not a valid bound; compiling the schema reports it.
         Some(_) => false,
     };
     if is_wider && let Some(number) = Number::from_i128(bound) {
@@ -61,7 +60,7 @@ fn narrow(schema: &mut Map<String, Value>, key: &str, bound: i128, wider: Orderi
     }
 }
 
-/// How `given` compares to `bound`, exactly: no float holds every integer.
+/// Compares `given` with `bound` exactly, since not every integer fits into a float.
 fn compare(given: &Number, bound: i128) -> Ordering {
     if let Some(integer) = given.as_i128() {
         return integer.cmp(&bound);

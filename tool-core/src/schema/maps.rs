@@ -1,13 +1,12 @@
-//! Maps whose keys are integers.
+//! Maps with integer keys.
 //!
-//! In JSON a key is a text. schemars asks for digits; the decoder reads a number in quotes, as JSON
-//! writes numbers: no sign but `-`, no zero in front, no zero below zero. Of the keys' width nothing
-//! reaches the schema, nor of keys of a type that is no integer and no enum without docs: such a key
-//! is refused by the decoder, which says where it stands.
+//! JSON keys are strings. schemars requires digits, but the decoder reads a number in its JSON form: no sign other
+//! than `-`, no leading zero, no negative zero. The schema does not express the width of the keys, nor keys of types
+//! other than integers and undocumented enums: the decoder rejects such keys and reports their location.
 
 use serde_json::{Map, Value};
 
-/// What schemars writes, and what the decoder reads.
+/// The patterns of schemars, and those that match the decoder.
 const KEYS: [(&str, &str); 2] = [(r"^\d+$", r"^(0|[1-9]\d*)$"), (r"^-?\d+$", r"^(0|-?[1-9]\d*)$")];
 
 /// Makes the patterns of integer keys exact.

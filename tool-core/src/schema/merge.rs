@@ -1,4 +1,4 @@
-//! One object of two, where both are read from the same properties.
+//! Merging two schemas that apply to the properties of one object.
 
 use serde_json::{Map, Value, json};
 
@@ -6,11 +6,11 @@ use super::SchemaError;
 
 type Object = Map<String, Value>;
 
-/// The object that is both, where each can be one; `None` where no value is both.
+/// Returns the schema that matches what both match; `None` if no value matches both.
 ///
 /// # Errors
 ///
-/// If what they say cannot be put together.
+/// Returns an error if the keywords cannot be merged.
 pub(super) fn objects(left: &Object, right: &Object) -> Result<Option<Object>, SchemaError> {
     let Some(properties) = properties(left, right)? else { return Ok(None) };
     let mut both = left.clone();
@@ -32,7 +32,7 @@ pub(super) fn objects(left: &Object, right: &Object) -> Result<Option<Object>, S
         both.insert(key.clone(), value);
     }
     if left.contains_key("properties") && right.contains_key("properties") {
-        // What is an example of one of them is none of both.
+        // A default or example of one part is not one of the whole.
         both.retain(|key, _| !matches!(key.as_str(), "default" | "examples"));
     }
     let has_more = |object: &Object| object.keys().any(|key| !(key == "type" || is_annotation(key)));
@@ -43,7 +43,7 @@ pub(super) fn objects(left: &Object, right: &Object) -> Result<Option<Object>, S
     Ok(Some(both))
 }
 
-/// Whether an object can fit `schema`.
+/// Returns `true` if an object can match `schema`.
 pub(super) fn is_for_objects(schema: &Object) -> bool {
     let is_type = match schema.get("type") {
         None => true,
@@ -55,7 +55,7 @@ pub(super) fn is_for_objects(schema: &Object) -> bool {
     is_type && is_const && is_listed.is_none_or(|values| values.iter().any(Value::is_object))
 }
 
-/// The texts that `schema` allows, if it says which.
+/// Returns the strings that `schema` permits, if it lists them.
 pub(super) fn names(schema: &Object) -> Option<Vec<&str>> {
     match (schema.get("const"), schema.get("enum")) {
         (Some(only), _) => Some(vec![only.as_str()?]),
@@ -64,7 +64,7 @@ pub(super) fn names(schema: &Object) -> Option<Vec<&str>> {
     }
 }
 
-/// The names of both, each of them once.
+/// Returns the union of both lists of names.
 pub(super) fn union(ours: &[Value], theirs: &Value) -> Vec<Value> {
     let mut all: Vec<Value> = Vec::with_capacity(ours.len());
     for name in ours.iter().chain(theirs.as_array().into_iter().flatten()) {
@@ -81,7 +81,7 @@ pub(super) fn contradiction(key: &str) -> SchemaError {
     ))
 }
 
-/// The properties of both; `None` where no value has them all.
+/// Returns the properties of both; `None` if no value has them all.
 fn properties(left: &Object, right: &Object) -> Result<Option<Object>, SchemaError> {
     let of =
         |object: &Object| object.get("properties").and_then(Value::as_object).cloned().unwrap_or_default();
@@ -105,10 +105,10 @@ fn properties(left: &Object, right: &Object) -> Result<Option<Object>, SchemaErr
     Err(SchemaError::new(message))
 }
 
-/// What two descriptions of one property come to.
+/// The merge of two schemas of one property.
 enum Agreement {
     On(Value),
-    /// No value fits both.
+    /// No value matches both.
     Never,
     Unknown,
 }
@@ -135,12 +135,12 @@ fn agreement(ours: &Value, theirs: &Value) -> Agreement {
     }
 }
 
-/// Whether a keyword says nothing of the values that fit.
+/// Returns `true` if a keyword is an annotation, which does not affect validation.
 fn is_annotation(key: &str) -> bool {
     matches!(key, "description" | "title" | "default" | "examples" | "deprecated") || key.starts_with("x-")
 }
 
-/// What both say of the properties that nobody names: two maps read the same ones.
+/// Merges both schemas of additional properties: two maps read the same ones.
 fn rest(ours: &Value, theirs: &Value) -> Value {
     match (ours, theirs) {
         (Value::Bool(false), _) | (_, Value::Bool(false)) => false.into(),

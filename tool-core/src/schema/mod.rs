@@ -1,8 +1,7 @@
-//! What arguments and results look like.
+//! JSON Schemas of arguments and results.
 //!
-//! One source, the types that `serde` decodes, and one canonical form (JSON Schema 2020-12), in
-//! which the same type is described in the same way whatever it is made of. What a provider wants
-//! differently is done where that provider is spoken to, never here.
+//! Schemas are derived from the types that `serde` decodes and have one canonical form (JSON Schema 2020-12): the
+//! same type always has the same schema. Differences between providers are handled by the dialects, never here.
 
 mod aliases;
 mod canonical;
@@ -43,7 +42,7 @@ pub use self::{
 };
 use crate::{Plan, SchemaProblem, arguments::plan::Origin};
 
-/// What a tool's arguments look like: a JSON Schema whose root is an object.
+/// The schema of a tool's arguments: a JSON Schema whose root is an object.
 ///
 /// # Examples
 ///
@@ -63,21 +62,21 @@ pub struct InputSchema {
 
 struct Shared {
     value: Value,
-    /// The same with what only its reader is to know, such as the aliases of properties, where there is any. What a
-    /// schema from elsewhere has under the same keys means nothing.
+    /// The schema including internal keywords of the decoder, such as aliases of properties, if there are any. In a
+    /// foreign schema, these keywords have no meaning.
     with_aliases: Option<Value>,
     plan: OnceLock<Result<Plan, Vec<SchemaProblem>>>,
     example: OnceLock<Option<Arc<Value>>>,
-    /// What was written for parameters beside their types.
+    /// Defaults and examples written for parameters beside their types.
     given: Vec<Given>,
 }
 
 impl InputSchema {
-    /// A schema written by hand or received from elsewhere; it is kept as it is.
+    /// Creates a schema that is written by hand or received from elsewhere; it is kept unchanged.
     ///
     /// # Errors
     ///
-    /// If the root is not an object.
+    /// Returns an error if the root is not an object.
     pub fn new(schema: Value) -> Result<Self, SchemaError> {
         Self::with(schema, None, Vec::new())
     }
@@ -88,11 +87,11 @@ impl InputSchema {
         Ok(Self { shared: Arc::new(Shared { value, with_aliases, plan, example, given }) })
     }
 
-    /// The canonical schema of `T`.
+    /// Creates the canonical schema of `T`.
     ///
     /// # Errors
     ///
-    /// If `T` is not written as a JSON object.
+    /// Returns an error if `T` is not serialised as a JSON object.
     pub fn of<T: JsonSchema>() -> Result<Self, SchemaError> {
         let mut generator = input_generator();
         let schema = generator.subschema_for::<T>();
@@ -108,7 +107,7 @@ impl InputSchema {
         Self::stripped(schema, given)
     }
 
-    /// A schema with what only its reader is to know, as one that is made from a type has it.
+    /// Creates a schema that includes internal keywords, as derived from a type.
     #[doc(hidden)]
     pub fn own(schema: Value) -> Result<Self, SchemaError> {
         Self::stripped(schema, Vec::new())
@@ -120,13 +119,13 @@ impl InputSchema {
         Self::with(schema, has_aliases.then_some(with_aliases), given)
     }
 
-    /// The schema as JSON.
+    /// Returns the schema as JSON.
     #[must_use]
     pub fn as_value(&self) -> &Value {
         &self.shared.value
     }
 
-    /// The schema by which arguments are read, and its origin.
+    /// Returns the schema for decoding, and its origin.
     fn with_aliases(&self) -> (&Value, Origin) {
         match &self.shared.with_aliases {
             Some(schema) => (schema, Origin::Own),
@@ -134,11 +133,11 @@ impl InputSchema {
         }
     }
 
-    /// The schema, compiled: arguments are read by it. This is done once, when it is first asked for.
+    /// Returns the compiled schema, which decodes and validates arguments. Compiled once, on first use.
     ///
     /// # Errors
     ///
-    /// All mistakes of the schema, and what of it a plan does not cover.
+    /// Returns all mistakes in the schema, and all keywords that a plan does not support.
     #[inline]
     pub fn plan(&self) -> Result<&Plan, &[SchemaProblem]> {
         let plan = self.shared.plan.get_or_init(|| {
@@ -148,8 +147,8 @@ impl InputSchema {
         plan.as_ref().map_err(Vec::as_slice)
     }
 
-    /// The smallest arguments that fit, made of the examples and defaults in the schema and of made-up
-    /// values elsewhere; `None` where none are found, for instance since a pattern is required.
+    /// Returns the smallest valid arguments, built from the examples and defaults in the schema and from generated
+    /// values; `None` if none are found, for example because of a required pattern.
     ///
     /// # Examples
     ///
@@ -198,7 +197,7 @@ impl Serialize for InputSchema {
     }
 }
 
-/// What a tool's results look like: a JSON Schema with any root.
+/// The schema of a tool's results: a JSON Schema with any root.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(transparent)]
 pub struct OutputSchema {
@@ -209,11 +208,11 @@ pub struct OutputSchema {
 }
 
 impl OutputSchema {
-    /// A schema written by hand or received from elsewhere: every result is held to it.
+    /// Creates a schema that is written by hand or received from elsewhere; every result is validated against it.
     ///
     /// # Errors
     ///
-    /// If it is no schema: neither an object nor a boolean.
+    /// Returns an error if `schema` is neither an object nor a boolean.
     pub fn new(schema: Value) -> Result<Self, SchemaError> {
         match schema {
             Value::Object(_) | Value::Bool(_) => Ok(Self { value: Arc::new(schema), is_promise: true }),
@@ -221,12 +220,12 @@ impl OutputSchema {
         }
     }
 
-    /// A schema made from the type that is written: results fit it by construction.
+    /// Creates a schema derived from the serialised type: results match it by construction.
     pub(crate) fn derived(schema: Value) -> Self {
         Self { value: Arc::new(schema), is_promise: false }
     }
 
-    /// The canonical schema of what `T` is written as.
+    /// Creates the canonical schema of the serialised form of `T`.
     #[must_use]
     pub fn of<T: JsonSchema>() -> Self {
         let mut generator = output_generator();
@@ -234,25 +233,25 @@ impl OutputSchema {
         Self::derived(canonical_output(with_definitions(schema.to_value(), generator)))
     }
 
-    /// The schema as JSON.
+    /// Returns the schema as JSON.
     #[must_use]
     pub fn as_value(&self) -> &Value {
         &self.value
     }
 
-    /// Whether results are to be checked against it: it was not made from their type.
+    /// Returns `true` if results are validated against the schema, because it was not derived from their type.
     #[must_use]
     pub fn is_promise(&self) -> bool {
         self.is_promise
     }
 }
 
-/// A schema that cannot be used.
+/// The error of an unusable schema.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SchemaError(String);
 
 impl SchemaError {
-    /// An error that says `message`.
+    /// Creates an error with `message`.
     pub fn new(message: impl Into<String>) -> Self {
         Self(message.into())
     }
@@ -270,7 +269,7 @@ fn shared<S: Serializer>(value: &Arc<Value>, serializer: S) -> Result<S::Ok, S::
     value.serialize(serializer)
 }
 
-/// Whether `schema` says that it is of this type, alone or among others.
+/// Returns `true` if `schema` permits this type, alone or among others.
 pub(crate) fn has_type(schema: &Schema, name: &str) -> bool {
     match schema.get("type") {
         Some(Value::String(only)) => only == name,
@@ -307,7 +306,7 @@ pub(crate) fn output_generator() -> SchemaGenerator {
     settings().for_serialize().into_generator()
 }
 
-/// A schema that `generator` made, with the definitions that it refers to.
+/// Adds the definitions that `generator` collected to `root`.
 pub(crate) fn with_definitions(mut root: Value, mut generator: SchemaGenerator) -> Value {
     let definitions = generator.take_definitions(true);
     if let (Some(root), false) = (root.as_object_mut(), definitions.is_empty()) {
@@ -316,7 +315,7 @@ pub(crate) fn with_definitions(mut root: Value, mut generator: SchemaGenerator) 
     root
 }
 
-/// The schema of a list of items.
+/// Returns the schema of a list of `item`.
 pub(crate) fn list_of(item: Schema) -> Schema {
     let mut list = schemars::json_schema!({ "type": "array" });
     list.insert("items".to_owned(), json!(item));

@@ -1,9 +1,8 @@
-//! The order of keys: what a reader looks for first stands first, and the same schema is written
-//! with the same bytes in every build.
+//! The order of keywords: the most important first, and identical bytes for identical schemas in every build.
 
 use serde_json::{Map, Value};
 
-/// The order in which a schema's own keys stand; any other key follows, by its letters.
+/// The order of a schema's own keywords; others follow alphabetically.
 const ORDER: [&str; 40] = [
     "$ref",
     "type",
@@ -47,7 +46,7 @@ const ORDER: [&str; 40] = [
     "$defs",
 ];
 
-/// Puts the keys of one schema in order; the properties that it names keep theirs.
+/// Sorts the keywords of one schema; the properties that it names keep their order.
 pub(super) fn sort(schema: &mut Map<String, Value>) {
     let rank = |key: &str| ORDER.iter().position(|known| *known == key).unwrap_or(ORDER.len());
     let mut keys: Vec<_> = std::mem::take(schema).into_iter().collect();

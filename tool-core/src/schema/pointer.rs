@@ -1,8 +1,8 @@
-//! Places of arguments, as JSON pointers of a program name them.
+//! Resolution of JSON pointers into arguments.
 //!
-//! A pointer is written against the schema that a program knows: by own names or by aliases, into lists,
-//! through branches and references. Here it is turned into the places where the arguments of a call hold
-//! such a value, under own names.
+//! A pointer is written against the schema that a program knows: by property names or aliases, into lists, through
+//! branches and references. It is resolved to the locations at which the arguments of a call may have such a value,
+//! under property names.
 
 use std::cell::RefCell;
 
@@ -11,51 +11,50 @@ use serde_json::{Map, Value};
 use super::{ALIASES, FILLS, IGNORES, InputSchema, references::local_pointer};
 use crate::arguments::plan::Origin;
 
-/// A place that a pointer leads to.
+/// A location to which a pointer resolves.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResolvedPointer {
-    /// The names of properties, and the indices of items, from the root. A name at a list stands for that
-    /// property of each item.
+    /// The property names and item indices from the root. A name at a list denotes that property of each item.
     pub steps: Vec<String>,
-    /// For each step, whether there is a default where the value is absent.
+    /// For each step, `true` if there is a default for an absent value.
     pub defaults: Vec<bool>,
 }
 
 impl ResolvedPointer {
-    /// Returns `true` if a value may be there although the step `at`, or one behind it, is absent.
+    /// Returns `true` if a value may exist although the step `at`, or a later one, is absent.
     #[must_use]
     pub fn has_default(&self, at: usize) -> bool {
         self.defaults.iter().skip(at).any(|it| *it)
     }
 }
 
-/// The schemas that a value at some place may have to fit.
+/// The schemas that may apply to a value at some location.
 struct Reached<'s> {
     steps: Vec<String>,
-    /// For each step, whether one of its schemas has a default.
+    /// For each step, `true` if one of its schemas has a default.
     defaults: Vec<bool>,
-    /// Empty where nothing is known of the value.
+    /// Empty if nothing is known about the value.
     schemas: Vec<&'s Value>,
 }
 
-/// The outcome of one step.
+/// The result of one step.
 enum Step<'s> {
     /// There is no such property.
     Closed,
-    /// Nothing is said of it.
+    /// The schema permits any property.
     Open,
-    /// Its own name and its schema, in each branch that has it.
+    /// The property name and its schema, in each branch that has it.
     Found(Vec<(String, &'s Value)>),
 }
 
 impl InputSchema {
-    /// Returns the places that a JSON pointer may lead to in arguments that fit, under the own names of all
-    /// properties: an alias is one name more for a property. None, where the schema is closed and has no
-    /// such property, or `pointer` is no JSON pointer; one, mostly; several, where branches of the schema
-    /// name it differently.
+    /// Returns the locations to which a JSON pointer may resolve in valid arguments, under the names of properties;
+    /// the pointer may use aliases. The list is empty if the schema is closed and has no such property, or if
+    /// `pointer` is not a JSON pointer. It usually has one entry, or several if branches of the schema name the
+    /// property differently.
     ///
-    /// A step at a list is an index, or else the name of a property of every item: `/files/path` leads to
-    /// the paths of all files.
+    /// A step at a list is an index, or the name of a property of every item: `/files/path` denotes the paths of all
+    /// files.
     #[must_use]
     pub fn resolve_pointer(&self, pointer: &str) -> Vec<ResolvedPointer> {
         let Some(steps) = pointer_steps(pointer) else { return Vec::new() };
@@ -69,7 +68,7 @@ impl InputSchema {
     }
 }
 
-/// The steps of a JSON pointer; `None` if it is malformed.
+/// Splits a JSON pointer into steps; `None` if it is malformed.
 #[must_use]
 pub fn pointer_steps(pointer: &str) -> Option<Vec<String>> {
     if pointer.is_empty() {
@@ -110,12 +109,12 @@ impl<'s> Reached<'s> {
     }
 }
 
-/// One step into the values that a schema admits.
+/// One step into the values that a schema permits.
 struct Walk<'s, 'n> {
     root: &'s Value,
     origin: Origin,
     name: &'n str,
-    /// The references that were followed: each is once, since schemas refer back to themselves.
+    /// The followed references, each once, since schemas may be recursive.
     seen: RefCell<Vec<&'s str>>,
 }
 
@@ -138,7 +137,7 @@ impl<'s> Walk<'s, '_> {
             }
         }
         for key in ["then", "else"] {
-            // What a condition closes, it closes sometimes.
+            // A conditional schema closes the object only in some cases.
             steps.extend(schema.get(key).map(|schema| match self.step(schema) {
                 Step::Closed => Step::Open,
                 step => step,
@@ -160,7 +159,7 @@ impl<'s> Walk<'s, '_> {
         target.map_or(Step::Open, |target| self.step(target))
     }
 
-    /// The step, by the keywords of lists.
+    /// Resolves the step by the keywords of lists.
     fn of_list(&self, schema: &'s Map<String, Value>) -> Step<'s> {
         let mut first = listed(schema, "prefixItems");
         let rest = schema.get("items");
@@ -170,14 +169,14 @@ impl<'s> Walk<'s, '_> {
                 None => Step::Open,
             },
             Err(_) => match any(first.chain(rest).map(|schema| self.step(schema))) {
-                // What is said of lists alone, where the value may be an object or an item anything.
+                // The keywords apply to lists only; the value may be an object, or the items are unrestricted.
                 Step::Closed if has_type(schema, "object") || rest.is_none() => Step::Open,
                 step => step,
             },
         }
     }
 
-    /// The step, by the keywords of objects.
+    /// Resolves the step by the keywords of objects.
     fn of_object(&self, schema: &'s Map<String, Value>) -> Step<'s> {
         let (name, is_own) = (self.name, self.origin == Origin::Own);
         let properties = schema.get("properties").and_then(Value::as_object);
@@ -192,7 +191,7 @@ impl<'s> Walk<'s, '_> {
             schema.get("patternProperties").and_then(Value::as_object).is_some_and(|it| !it.is_empty());
         match schema.get("additionalProperties") {
             _ if has_patterns => Step::Open,
-            // What is ignored is no part of a call.
+            // Ignored properties are not part of a call.
             _ if is_own && schema.get(IGNORES) == Some(&Value::Bool(true)) => Step::Closed,
             Some(Value::Bool(false)) => Step::Closed,
             Some(schema @ Value::Object(_)) => Step::Found(vec![(name.to_owned(), schema)]),
@@ -201,7 +200,7 @@ impl<'s> Walk<'s, '_> {
     }
 }
 
-/// The step into a value that has to fit all of several schemas.
+/// Resolves the step into a value to which all schemas apply.
 fn all<'s>(steps: impl IntoIterator<Item = Step<'s>>) -> Step<'s> {
     let mut found = Vec::new();
     for step in steps {
@@ -214,7 +213,7 @@ fn all<'s>(steps: impl IntoIterator<Item = Step<'s>>) -> Step<'s> {
     if found.is_empty() { Step::Open } else { Step::Found(found) }
 }
 
-/// The step into a value that has to fit one of several schemas.
+/// Resolves the step into a value to which one of several schemas applies.
 fn any<'s>(steps: impl IntoIterator<Item = Step<'s>>) -> Step<'s> {
     let (mut found, mut is_open) = (Vec::new(), false);
     for step in steps {
@@ -253,7 +252,7 @@ fn has_type(schema: &Map<String, Value>, name: &str) -> bool {
     }
 }
 
-/// Returns `true` if the schema, or one that it refers to, has a default, or says that the decoder has one.
+/// Returns `true` if the schema or its reference target has a default, or marks that the decoder has one.
 fn has_default(schema: &Value, root: &Value, origin: Origin) -> bool {
     let Some(schema) = schema.as_object() else { return false };
     let referred = schema.get("$ref").and_then(Value::as_str).and_then(local_pointer);

@@ -1,6 +1,6 @@
 //! References within a schema.
 //!
-//! A reference is a URI's fragment that holds a JSON pointer: a name in it is escaped twice.
+//! A local reference is a URI fragment that contains a JSON pointer, so names in it are escaped twice.
 
 use std::convert::Infallible;
 
@@ -8,12 +8,12 @@ use serde_json::Value;
 
 use super::walk::subschemas;
 
-/// The JSON pointer of a `$ref` that stays within its document.
+/// Returns the JSON pointer of a `$ref` within its document.
 pub(crate) fn local_pointer(reference: &str) -> Option<String> {
     reference.strip_prefix('#').map(percent_decoded)
 }
 
-/// A root that only refers to a definition becomes that definition.
+/// Replaces a root that only refers to a definition by that definition.
 pub(super) fn resolve_root(root: &mut Value) {
     let Some(pointer) = root.get("$ref").and_then(Value::as_str).and_then(local_pointer) else { return };
     let Some(Value::Object(target)) = root.pointer(&pointer).cloned() else { return };
@@ -24,7 +24,7 @@ pub(super) fn resolve_root(root: &mut Value) {
     }
 }
 
-/// Removes definitions that nothing refers to.
+/// Removes unreferenced definitions.
 pub(super) fn prune(root: &mut Value) {
     loop {
         let mut used = Vec::new();
@@ -43,7 +43,7 @@ pub(super) fn prune(root: &mut Value) {
     }
 }
 
-/// Lists the definitions that anything in `schema` refers to.
+/// Collects the definitions to which `schema` refers.
 fn definitions_used(schema: &mut Value, found: &mut Vec<String>) {
     let Some(schema) = schema.as_object_mut() else { return };
     found.extend(schema.get("$ref").and_then(Value::as_str).and_then(definition));
@@ -53,14 +53,14 @@ fn definitions_used(schema: &mut Value, found: &mut Vec<String>) {
     });
 }
 
-/// The definition that a `$ref` leads to or into.
+/// Returns the definition that contains the target of a `$ref`.
 fn definition(reference: &str) -> Option<String> {
     let pointer = local_pointer(reference)?;
     let name = pointer.strip_prefix("/$defs/")?.split('/').next()?;
     Some(name.replace("~1", "/").replace("~0", "~"))
 }
 
-/// Without percent escapes; what is no escape, or no text, is left as it is.
+/// Decodes percent escapes; invalid escapes and invalid UTF-8 are left unchanged.
 pub fn percent_decoded(fragment: &str) -> String {
     if !fragment.contains('%') {
         return fragment.to_owned();

@@ -1,24 +1,24 @@
-//! The subschemas of a schema.
+//! Iteration over the subschemas of a schema.
 //!
-//! The walk follows the keywords and not the nesting: a property may well be called `items`, and a
-//! default may well have a key `properties`.
+//! The iteration follows keywords instead of nesting, since a property may be called `items` and a default may have a
+//! key `properties`.
 
 use serde_json::{Map, Value};
 
-/// What a subschema speaks of.
+/// The relation of a subschema to the value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role<'a> {
-    /// The property of this name.
+    /// It applies to the property of this name.
     Property(&'a str),
-    /// Another part of the value; or nothing, until something refers to it.
+    /// It applies to another part of the value, or is a definition.
     Part,
-    /// The same value: it is one of several that fit it together, or one of those to choose from.
+    /// It applies to the same value, as one of several or as an alternative.
     Same,
-    /// The same value, which it does not describe: it only asks something of it.
+    /// It is a condition on the same value and does not describe it.
     Question,
 }
 
-/// Visits every subschema of `schema`, and not those below them, until one visit fails.
+/// Visits the direct subschemas of `schema` until a visit fails.
 pub(super) fn subschemas<E>(
     schema: &mut Map<String, Value>,
     mut visit: impl FnMut(Role<'_>, &mut Value) -> Result<(), E>,

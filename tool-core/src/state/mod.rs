@@ -1,4 +1,4 @@
-//! The state of a session, as calls read and change it.
+//! The state of a session, as read and changed by calls.
 
 pub(crate) mod patch;
 #[cfg(test)]
@@ -16,24 +16,22 @@ use serde_json::{Map, Value};
 
 use crate::ToolError;
 
-/// The state of the session that a call belongs to: values under names, as one attempt of the call reads and changes
-/// them.
+/// The state of the session that a call belongs to: named values, read and changed by one attempt of the call.
 ///
-/// A tool takes it as a parameter of type `&State`, or by [`ToolContext::state`](crate::ToolContext::state). A read gives
-/// the attempt's own change of a value, or else the value as it was when the call's group began: calls that run together
-/// see the same values, and a later group sees the changes of the earlier ones. Changes are kept for the attempt, and
-/// become part of the result's [`Actions`](crate::Actions) if the call succeeds. A call that fails, is denied, skipped or
-/// cancelled, or times out, changes nothing, and neither does an attempt that another one follows.
+/// A tool takes it as a parameter of type `&State` or by [`ToolContext::state`](crate::ToolContext::state). A read
+/// returns the attempt's own change, otherwise the value at the start of the call's group: calls that run together
+/// see the same values, and later groups see the changes of earlier ones. Changes are buffered and become part of the
+/// result's [`Actions`](crate::Actions) if the call succeeds. A call that fails, is denied, skipped or cancelled, or
+/// times out, changes nothing; neither does an attempt that is retried.
 ///
-/// Changes are merged in the order of the calls, as JSON Merge Patches
-/// ([RFC 7396](https://www.rfc-editor.org/rfc/rfc7396)): two calls that change different members of one object both
-/// succeed, and of two changes of one member, or of one list, the later counts. In an object, a member that is `null` is
-/// absent.
+/// Changes are merged in the order of the calls, as JSON Merge Patches ([RFC
+/// 7396](https://www.rfc-editor.org/rfc/rfc7396)): two calls that change different members of one object both take
+/// effect; of two changes of one member or one list, the later wins. A member of an object that is `null` is absent.
 ///
-/// A tool that computes a value from the one before, such as a counter or a list that grows, loses changes if calls run in
-/// parallel: each of them sees the value before. Such a tool is `sequential`.
+/// A tool that derives a value from the previous one, such as a counter or a growing list, loses updates if its calls
+/// run in parallel, since each reads the same previous value. Mark such a tool `sequential`.
 ///
-/// The prefix of a name says how long a value lasts: see [`StateScope`].
+/// The prefix of a name determines the lifetime of its value: see [`StateScope`].
 ///
 /// # Examples
 ///
@@ -54,14 +52,14 @@ use crate::ToolError;
 /// # Ok::<(), ToolError>(())
 /// ```
 pub struct State {
-    /// The values when the group began.
+    /// The values at the start of the group.
     before: Arc<Map<String, Value>>,
-    /// The values that were set since, and `null` for those that were removed; `None` once the attempt is over.
+    /// The values set since then, `null` for removed ones; `None` after the end of the attempt.
     changes: Mutex<Option<BTreeMap<String, Arc<Value>>>>,
 }
 
 impl State {
-    /// A state with the values `before`.
+    /// Creates a state with the values `before`.
     #[must_use]
     pub fn new(before: impl Into<Arc<Map<String, Value>>>) -> Self {
         Self { before: before.into(), changes: Mutex::new(Some(BTreeMap::new())) }
@@ -71,16 +69,17 @@ impl State {
     ///
     /// # Errors
     ///
-    /// If the value is no `T`. The next [`set`](Self::set) replaces it all the same.
+    /// Returns an error if the value cannot be deserialised as `T`. The next [`set`](Self::set) replaces it all the
+    /// same.
     pub fn get<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, ToolError> {
         let read = |value: &Value| {
             T::deserialize(value).map(Some).map_err(|error| {
-                // The words of the error repeat the value, which may be long or a secret: they are for the log.
+                // The text of the error may repeat the value, which may be long or secret: it is for the log only.
                 let type_name = std::any::type_name::<T>();
                 ToolError::from_source(error).with_message(format!("the state `{name}` is no `{type_name}`"))
             })
         };
-        // Read outside the lock: reading is code of the type's.
+        // Deserialised outside the lock, since that is user code.
         match self.changed(name) {
             Some(value) if value.is_null() => Ok(None),
             Some(value) => read(&value),
@@ -110,11 +109,11 @@ impl State {
         names
     }
 
-    /// Sets the value of `name`, if the call succeeds. `null` removes it.
+    /// Sets the value of `name`; the change takes effect if the call succeeds. `null` removes the value.
     ///
     /// # Errors
     ///
-    /// If `value` is not JSON, or the attempt is over.
+    /// Returns an error if `value` cannot be serialised as JSON, or if the attempt is over.
     pub fn set(&self, name: impl Into<String>, value: impl Serialize) -> Result<(), ToolError> {
         let name = name.into();
         let value = serde_json::to_value(value).map_err(|error| {
@@ -131,22 +130,22 @@ impl State {
         Ok(())
     }
 
-    /// Removes the value of `name`, if the call succeeds.
+    /// Removes the value of `name`; the change takes effect if the call succeeds.
     ///
     /// # Errors
     ///
-    /// If the attempt is over.
+    /// Returns an error if the attempt is over.
     pub fn remove(&self, name: impl Into<String>) -> Result<(), ToolError> {
         self.set(name, Value::Null)
     }
 
-    /// Returns the changes so far, as a JSON Merge Patch.
+    /// Returns the changes so far as a JSON Merge Patch.
     #[must_use]
     pub fn changes(&self) -> Map<String, Value> {
         self.lock().as_ref().map(|changes| self.patch(changes)).unwrap_or_default()
     }
 
-    /// Ends the attempt; returns its changes.
+    /// Ends the attempt and returns its changes.
     pub(crate) fn close(&self) -> Map<String, Value> {
         let changes = self.lock().take();
         changes.map(|changes| self.patch(&changes)).unwrap_or_default()
@@ -164,7 +163,7 @@ impl State {
         self.lock().as_ref()?.get(name).cloned()
     }
 
-    // No code of the user's runs under the lock, and each change is one insertion.
+    // A poisoned lock is safe to use: no code of the user runs under it, and each change is a single insertion.
     fn lock(&self) -> MutexGuard<'_, Option<BTreeMap<String, Arc<Value>>>> {
         self.changes.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -176,14 +175,14 @@ impl Default for State {
     }
 }
 
-/// Without the values: there may be a secret among them.
+/// Prints the state without its values, which may be secrets.
 impl fmt::Debug for State {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("State").field("names", &self.names()).finish_non_exhaustive()
     }
 }
 
-/// The time that a value of a [`State`] lasts, by the prefix of its name.
+/// The lifetime of a value in a [`State`], determined by the prefix of its name.
 ///
 /// | name | lasts | is seen by |
 /// | --- | --- | --- |
@@ -193,8 +192,8 @@ impl fmt::Debug for State {
 /// | `temp:plan` | until the run ends | the run |
 /// | `_plan` | as long as the session | the session, and not its [child runs](crate::RunContext::child) |
 ///
-/// Executors keep all of them in the run, and do not remove any. What stores sessions keeps
-/// [`RunContext::state`](crate::RunContext::state) after a run by these lifetimes, and gives it to the next run by
+/// Executors keep all of these in the run and remove none. A session store keeps
+/// [`RunContext::state`](crate::RunContext::state) after a run by these lifetimes, and passes it to the next run by
 /// [`RunContext::with_state`](crate::RunContext::with_state).
 ///
 /// # Examples
@@ -208,7 +207,7 @@ impl fmt::Debug for State {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum StateScope {
-    /// Until the run ends: `temp:`.
+    /// Until the end of the run: `temp:`.
     Temp,
     /// As long as the session: no prefix.
     Session,
@@ -231,7 +230,7 @@ impl StateScope {
     }
 }
 
-/// Returns `true` for a name of the program's own, which child runs do not inherit.
+/// Returns `true` for names reserved for the program, which child runs do not inherit.
 pub(crate) fn is_internal(name: &str) -> bool {
     name.starts_with('_')
 }

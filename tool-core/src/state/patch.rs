@@ -1,11 +1,11 @@
-//! Changes of state as JSON Merge Patches ([RFC 7396](https://www.rfc-editor.org/rfc/rfc7396)): objects are merged member by member,
-//! `null` removes a member, and any other value replaces the one before.
+//! JSON Merge Patches ([RFC 7396](https://www.rfc-editor.org/rfc/rfc7396)): objects are merged member by member,
+//! `null` removes a member, and any other value replaces the previous one.
 
 use serde_json::{Map, Value, map::Entry};
 
 /// Applies `patch` to `target`.
 pub fn apply(target: &mut Map<String, Value>, patch: &Map<String, Value>) {
-    // All at once: each removal by itself would move what stands behind it.
+    // Removing one member at a time would move all members behind it.
     if patch.values().any(Value::is_null) {
         target.retain(|name, _| !patch.get(name).is_some_and(Value::is_null));
     }
@@ -20,10 +20,10 @@ pub fn apply(target: &mut Map<String, Value>, patch: &Map<String, Value>) {
     }
 }
 
-/// Adds the changes of `later` to those of `patch`: applied, it does what both do one after the other.
+/// Adds the changes of `later` to `patch`, so that applying the result has the effect of applying both in order.
 ///
-/// One case has no such patch: where `patch` removes a member, or makes something else of it than an object, and `later`
-/// makes an object of it. Applied to a state in which it was an object before, the members that `later` does not name stay.
+/// A merge patch cannot express one case: `patch` removes a member or replaces it by something other than an object,
+/// and `later` makes it an object. If it was an object before, members that `later` does not mention stay.
 pub(crate) fn follow(patch: &mut Map<String, Value>, later: Map<String, Value>) {
     for (name, change) in later {
         match patch.entry(name) {
@@ -38,7 +38,7 @@ pub(crate) fn follow(patch: &mut Map<String, Value>, later: Map<String, Value>) 
     }
 }
 
-/// The patch that makes `after` of `before`; `None` if they are equal.
+/// Returns the patch from `before` to `after`; `None` if they are equal.
 pub(super) fn difference(before: Option<&Value>, after: &Value) -> Option<Value> {
     match (before, after) {
         (Some(before), after) if before == after => None,
@@ -56,7 +56,7 @@ pub(super) fn difference(before: Option<&Value>, after: &Value) -> Option<Value>
     }
 }
 
-/// `value` without the members that are `null`, which stand for members that are absent. Lists stay as they are.
+/// Returns `value` without members that are `null`, which denote absent members. Lists are unchanged.
 pub(super) fn without_nulls(value: &Value) -> Value {
     match value {
         Value::Object(members) => {

@@ -6,7 +6,7 @@ use super::{
     patch::{apply, difference, follow, without_nulls},
 };
 
-/// Objects of few names, so that two of them share some.
+/// Objects with few distinct names, so that two of them overlap.
 fn object() -> impl Strategy<Value = Map<String, Value>> {
     let leaf = select(vec![json!(null), json!(1), json!("two"), json!([null, { "a": null }]), json!({})]);
     let value = leaf.prop_recursive(3, 12, 3, |inner| {
@@ -23,7 +23,7 @@ fn plain(object: Map<String, Value>) -> Map<String, Value> {
     object
 }
 
-/// Whether `later` makes an object of what `first` makes something else.
+/// Returns `true` if `first` sets a member to something other than an object and `later` makes it an object.
 fn makes_an_object_again(first: &Map<String, Value>, later: &Map<String, Value>) -> bool {
     first.iter().any(|(name, first)| match (first, later.get(name)) {
         (Value::Object(first), Some(Value::Object(later))) => makes_an_object_again(first, later),
