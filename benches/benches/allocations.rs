@@ -1,6 +1,6 @@
-//! Allocations of a call: how many, and of how many bytes.
+//! The number and the size of the allocations of a call.
 //!
-//! A program of its own, since counting costs instructions.
+//! A separate program, because counting allocations costs instructions.
 
 use std::error::Error;
 
@@ -8,7 +8,7 @@ use allocation_counter::{AllocationInfo, measure};
 use benches::{Side, calls};
 
 fn allocations(side: &Side) -> AllocationInfo {
-    // What is set up once is no part of a call.
+    // The set-up is not part of a call.
     side(&mut |_| {});
     measure(|| side(&mut |_| {}))
 }

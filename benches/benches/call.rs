@@ -1,4 +1,4 @@
-//! The cost of a call. `cargo bench -p benches --bench call -- integers` measures what matches.
+//! The cost of a call. `cargo bench -p benches --bench call -- integers` runs the measurements whose names match.
 
 use std::error::Error;
 

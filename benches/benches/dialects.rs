@@ -1,7 +1,7 @@
-//! What it costs to bring a thousand tools into each dialect: for the first time; again, when nothing changed; and again
-//! when the set was built anew, of the same tools. And to look for what could be better about them.
+//! The cost of binding a thousand tools to each dialect (first, again without a change, and again after the registry
+//! was rebuilt from the same tools), and of linting them.
 //!
-//! The tools are half the generated ones and half with a text of their own, as those of remote servers have.
+//! Half of the tools are generated functions, half are built at run time like the tools of remote servers.
 
 use std::{
     error::Error,
@@ -28,10 +28,10 @@ mod tools {
 
 const TOOLS: usize = 1_000;
 
-/// How often each is measured; the fastest counts.
+/// The number of runs of each measurement; the fastest counts.
 const TIMES: usize = 7;
 
-/// A tool as a remote server lists it.
+/// Creates a tool like those that a remote server lists.
 fn listed(at: usize) -> Result<ExternalTool, Box<dyn Error>> {
     let schema = json!({
         "type": "object",
@@ -61,7 +61,7 @@ fn registry() -> Result<Registry, Box<dyn Error>> {
     Ok(built?)
 }
 
-/// How long `work` takes, with what `make` makes, which takes no time.
+/// Returns the time of `work` on a value of `make`, without the time of `make`.
 fn fastest<T, R>(
     make: impl Fn() -> Result<T, Box<dyn Error>>,
     work: impl Fn(&T) -> R,
@@ -82,7 +82,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let same = registry()?;
     for dialect in Dialect::all() {
         let name = dialect.name();
-        // One that was bound to nothing yet.
+        // A registry that has not been bound before.
         let fresh = || Ok((Dialect::all().into_iter().find(|it| it.name() == name), registry()?));
         let first =
             fastest(fresh, |(dialect, tools)| dialect.as_ref().map(|dialect| dialect.bind_tools(tools)))?;

@@ -1,4 +1,4 @@
-//! The cost of a batch, and how soon a cancelled one ends.
+//! The cost of a batch, and the time until a cancelled batch ends.
 
 use std::{
     error::Error,
@@ -13,7 +13,7 @@ async fn sleep() {
     tokio::time::sleep(Duration::from_secs(3600)).await;
 }
 
-/// How long a batch of `size` sleeping calls takes to end, from its cancellation on.
+/// Returns the time from the cancellation of a batch of `size` sleeping calls to its end.
 fn cancelled(size: usize) -> Result<Duration, Box<dyn Error>> {
     let executor = Executor::new(Registry::builder().tool::<sleep>().build()?);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
@@ -22,7 +22,7 @@ fn cancelled(size: usize) -> Result<Duration, Box<dyn Error>> {
         let run = RunContext::new().with_cancellation(token.clone());
         let batch = executor.batch(vec![ToolCall::new("sleep", "{}"); size]).with_run(run).run();
         let batch = runtime.spawn(batch);
-        // Long enough for all of them to sleep.
+        // Long enough for all calls to be asleep.
         tokio::time::sleep(Duration::from_millis(300)).await;
         let start = Instant::now();
         token.cancel();

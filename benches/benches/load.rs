@@ -1,7 +1,7 @@
-//! A million calls through one executor. Some of them panic, some fail, some take too long, some panic when they are
-//! dropped, and some belong to a run that is cancelled while a hook hangs.
+//! A million calls through one executor. Some panic, some fail, some time out, some panic when they are dropped, and some
+//! belong to a run that is cancelled while a hook hangs.
 //!
-//! Memory must not grow: the peak is printed on the way.
+//! Memory must not grow: the peak is printed regularly.
 
 use std::{error::Error, fs, future::pending, ops::ControlFlow, panic, time::Duration};
 
@@ -16,9 +16,9 @@ use tool_runtime::{
 const CALLS: u64 = 1_000_000;
 const IN_FLIGHT: usize = 64;
 
-/// Behaves as its number demands.
+/// Succeeds, fails, hangs or panics depending on its number.
 #[tool(timeout = "1ms")]
-#[expect(clippy::panic, reason = "this is what is measured")]
+#[expect(clippy::panic, reason = "panics are measured")]
 async fn work(number: u64) -> Result<u64, String> {
     match number % 100 {
         0 => panic!("boom"),
@@ -39,13 +39,13 @@ async fn work(number: u64) -> Result<u64, String> {
 struct Fragile;
 
 impl Drop for Fragile {
-    #[expect(clippy::panic, reason = "this is what is measured")]
+    #[expect(clippy::panic, reason = "panics are measured")]
     fn drop(&mut self) {
         panic!("dropped");
     }
 }
 
-/// Hangs before and after the calls of runs that are cancelled.
+/// A hook that hangs before and after the calls of runs that are cancelled.
 struct Hanging;
 
 impl Hook for Hanging {
@@ -70,7 +70,7 @@ impl Hook for Hanging {
     }
 }
 
-/// The most memory that was used so far, in kB.
+/// Returns the peak memory of the process, in kB.
 fn peak() -> String {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
@@ -106,8 +106,8 @@ impl Tally {
     }
 }
 
-/// Runs call `number`; one in a hundred is in a run that is cancelled while a hook hangs before it, one while a hook
-/// hangs after it.
+/// Runs call `number`. One call in a hundred is cancelled while a hook hangs before it, and one while a hook hangs
+/// after it.
 async fn call(executor: &Executor, number: u64) -> Vec<CallOutcome> {
     let batch = executor.batch(vec![ToolCall::new("work", format!(r#"{{"number":{number}}}"#))]);
     let user = match number % 100 {
@@ -125,7 +125,7 @@ async fn call(executor: &Executor, number: u64) -> Vec<CallOutcome> {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    // Ten thousand back traces help nobody.
+    // Without this, the panics would print thousands of backtraces.
     panic::set_hook(Box::new(|_| {}));
     let tools = Registry::builder().tool::<work>().build()?;
     let executor = Executor::builder(tools).hook(Hanging).grace_period(Duration::ZERO).build()?;
@@ -145,9 +145,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("{tally:?} in {:?}", started.elapsed());
     let one_in_a_hundred = CALLS / 100;
     let Tally { done, ok, panicked, failed, late, cancelled } = tally;
-    assert_eq!((done, panicked, failed), (CALLS, one_in_a_hundred, one_in_a_hundred), "all were answered");
+    assert_eq!(
+        (done, panicked, failed),
+        (CALLS, one_in_a_hundred, one_in_a_hundred),
+        "each call has a result"
+    );
     assert!(cancelled >= one_in_a_hundred, "a hook that hangs before a call ends with the batch");
-    // On a busy machine one that would have ended may be late, too.
+    // On a busy machine, other calls may also be cancelled before they end.
     assert!(
         late >= 2 * one_in_a_hundred && ok + late + cancelled == CALLS - 2 * one_in_a_hundred,
         "each by its kind"

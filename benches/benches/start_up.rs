@@ -1,4 +1,4 @@
-//! The cost of start-up and of a large set: all schemas made and compiled, names looked up.
+//! The cost of start-up and of a large registry: generating and compiling all schemas, and looking up names.
 
 use std::{collections::HashMap, error::Error, hint::black_box};
 
@@ -12,7 +12,7 @@ mod tools {
     include!(concat!(env!("OUT_DIR"), "/tools.rs"));
 }
 
-/// The first `count` tools.
+/// Builds a registry of the first `count` tools.
 fn registry(count: usize) -> Result<Registry, BuildError> {
     tools::TOOLS.iter().take(count).fold(Registry::builder(), |builder, add| add(builder)).build()
 }
@@ -24,7 +24,7 @@ fn build(name: &'static str, count: usize) -> Workload {
     })
 }
 
-/// A set of `count` tools that are made at run time, as those of a remote server are.
+/// Builds a registry of `count` tools that are made at run time, like those of a remote server.
 fn made(count: usize) -> Result<Registry, BuildError> {
     let tools = (0..count).map(|at| {
         let args = |args: Args, _| async move { Ok::<_, ToolError>(args.limit) };
@@ -33,14 +33,14 @@ fn made(count: usize) -> Result<Registry, BuildError> {
     tools.fold(Registry::builder(), |builder, tool| builder.add(tool)).build()
 }
 
-/// What they take.
+/// The arguments of the tools.
 #[tool_args]
 struct Args {
-    /// What to look for.
+    /// The text to search for.
     #[schemars(length(min = 1))]
     #[expect(dead_code, reason = "part of the schema")]
     query: String,
-    /// How much of it.
+    /// The maximum number of results.
     #[schemars(range(min = 1, max = 100))]
     limit: u8,
 }

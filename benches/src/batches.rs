@@ -1,4 +1,4 @@
-//! Calls through an executor, against the same calls joined by hand.
+//! Calls through an executor, compared with the same calls joined by hand.
 
 use std::{
     error::Error,
@@ -20,11 +20,11 @@ use crate::{Workload, calls, now, order};
 
 const ADD: &str = r#"{"a": 2, "b": 3}"#;
 
-/// All batches that are measured. The floor is the registry.
+/// Returns the batches to measure. The floor is the same calls on the registry.
 ///
 /// # Errors
 ///
-/// If the tools cannot be used.
+/// Returns an error if the registry cannot be built.
 pub fn workloads() -> Result<Vec<Workload>, Box<dyn Error>> {
     Ok(vec![
         batch("one call of two integers", 1, "add", ADD)?,
@@ -53,7 +53,7 @@ fn batch(
     ))
 }
 
-/// A batch of 20,000 calls as a stream, whose floor is one of 5,000: at most 5 times as much.
+/// A streamed batch of 20,000 calls, whose floor is a batch of 5,000: it may cost at most 5 times as much.
 fn streamed(name: &'static str) -> Result<Workload, BuildError> {
     let executor = Executor::new(calls::tools()?);
     let few = executor.clone();
@@ -69,7 +69,7 @@ fn streamed(name: &'static str) -> Result<Workload, BuildError> {
     Ok(Workload::new(name, move |show| read(&few, 5_000, show), move |show| read(&executor, 20_000, show)))
 }
 
-/// The output of `future`, which may have to wait for the reader of its events.
+/// Returns the output of `future`, which may have to wait for the reader of its events.
 fn runtime_of_one<F: Future>(future: F) -> Option<F::Output> {
     tokio::runtime::Builder::new_current_thread().build().ok().map(|runtime| runtime.block_on(future))
 }
@@ -88,7 +88,7 @@ struct NoHook;
 
 impl Hook for NoHook {}
 
-/// One call with a rule that looks at an argument, a hook, an approver, and a listener that reads all events.
+/// One call with a rule that compares an argument, a hook, an approver, and a listener that reads all events.
 fn watched(name: &'static str) -> Result<Workload, Box<dyn Error>> {
     let tools = calls::tools()?;
     let executor = Executor::builder(tools.clone())

@@ -1,4 +1,4 @@
-//! Calls of all sizes, by hand and by the framework.
+//! Calls of several sizes, written by hand and through the framework.
 
 use std::{collections::HashMap, future::Future, hint::black_box, pin::Pin};
 
@@ -22,7 +22,7 @@ async fn length(text: &str) -> usize {
     text.len()
 }
 
-/// Says what an order costs.
+/// Returns the price of an order.
 #[tool]
 async fn total(#[args] order: Order) -> i64 {
     order.total()
@@ -39,7 +39,7 @@ struct LengthArgs<'a> {
     text: &'a str,
 }
 
-/// For a text with escapes, which cannot be borrowed.
+/// Counts the bytes of a text with escapes, which cannot be borrowed.
 #[derive(Deserialize)]
 struct OwnedLengthArgs {
     text: String,
@@ -47,7 +47,7 @@ struct OwnedLengthArgs {
 
 type Answer<'a> = Pin<Box<dyn Future<Output = Result<Vec<u8>, serde_json::Error>> + Send + 'a>>;
 
-/// Tools as a person dispatches them who writes it all by hand.
+/// A hand-written table of tools.
 struct ByHand(HashMap<&'static str, fn(&str) -> Answer<'_>>);
 
 impl ByHand {
@@ -95,27 +95,27 @@ fn call(tools: &Registry, name: &str, arguments: &str, show: &mut dyn FnMut(&[u8
     }
 }
 
-/// A text of 100 kB, as JSON arguments, with `ending` at its end.
+/// Returns JSON arguments with a text of 100 kB that ends with `ending`.
 #[must_use]
 pub fn long_text(ending: &str) -> String {
     let words = "many words, one after the other, and no end of them; ".repeat(2_000);
     format!(r#"{{"text": "{}{ending}"}}"#, words.get(..100_000).unwrap_or(&words))
 }
 
-/// The tools that are called.
+/// Builds the registry of the measured tools.
 ///
 /// # Errors
 ///
-/// If they cannot be used.
+/// Returns an error if the registry cannot be built.
 pub fn tools() -> Result<Registry, BuildError> {
     Registry::builder().tool::<add>().tool::<length>().tool::<total>().build()
 }
 
-/// All calls that are measured.
+/// Returns the calls to measure.
 ///
 /// # Errors
 ///
-/// If the tools cannot be used.
+/// Returns an error if the registry cannot be built.
 pub fn workloads() -> Result<Vec<Workload>, BuildError> {
     const ADD: &str = r#"{"a": 2, "b": 3}"#;
     let order = order::text();
@@ -134,8 +134,8 @@ pub fn workloads() -> Result<Vec<Workload>, BuildError> {
     ])
 }
 
-/// A tool by hand, with `jsonschema` for all that its types do not check: arguments are read as a
-/// value, which is checked and then decoded. Where they do not fit, all reasons are written down.
+/// A hand-written tool that validates with `jsonschema` what its types do not check: arguments are
+/// parsed to a value, validated, and decoded. If they are invalid, all violations are listed.
 fn validated<T: ByType>(tool: &'static str, arguments: String) -> Result<Side, BuildError> {
     let tools = tools()?;
     let schema = tools.get(tool).map(|tool| tool.definition().input_schema().as_value().clone());
@@ -153,7 +153,7 @@ fn validated<T: ByType>(tool: &'static str, arguments: String) -> Result<Side, B
     }))
 }
 
-/// What a tool by hand does with its arguments.
+/// The body of a hand-written tool.
 trait ByType: DeserializeOwned + 'static {
     fn run(self) -> Result<Vec<u8>, serde_json::Error>;
 }
@@ -192,7 +192,7 @@ fn one<T: ByType>(
     Ok(workload.validated(validated))
 }
 
-/// Arguments that do not fit. The floor is to fail, and then to find out all that is wrong.
+/// Invalid arguments. The floor fails to decode them, and then lists all violations.
 fn refused<T: ByType>(name: &'static str, arguments: String) -> Result<Workload, BuildError> {
     let (ours, same) = (tools()?, arguments.clone());
     let validated = validated::<T>("total", arguments.clone())?;
@@ -208,7 +208,7 @@ fn refused<T: ByType>(name: &'static str, arguments: String) -> Result<Workload,
     Ok(workload)
 }
 
-/// Arguments that come as a value, as some clients of providers hand them over.
+/// Arguments as a `Value`, the form in which some client libraries return them.
 fn value(name: &'static str, tool: &'static str, arguments: &str) -> Result<Workload, BuildError> {
     let tools = tools()?;
     let value: serde_json::Value = serde_json::from_str(arguments).unwrap_or_default();

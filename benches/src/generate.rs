@@ -1,29 +1,29 @@
-//! Writes programs with many tools: with the framework, and as they are written without it.
+//! Generates programs with many tools, with and without the framework.
 
 use std::fmt::{self, Write};
 
-/// How the functions become tools.
+/// The form of the generated tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flavour {
-    /// By `#[tool]`, on a parameter list.
+    /// Functions with `#[tool]`.
     Tools,
-    /// By hand: an argument struct for each, which a table decodes and describes.
+    /// Hand-written tools: an argument struct each, decoded and described by a table.
     ByHand,
-    /// Not at all: functions and argument structs, which nobody uses.
+    /// No tools: functions and argument structs that are not used.
     Unused,
 }
 
-/// The types of parameters, in turns.
+/// The types of parameters, used in turn.
 const TYPES: [&str; 7] = ["i64", "String", "bool", "Option<String>", "f64", "Vec<String>", "Option<i64>"];
 
-/// What functions return, in turns.
+/// The return types of functions, used in turn.
 const RETURNS: [(&str, &str); 3] = [("i64", "7"), ("String", "String::new()"), ("bool", "true")];
 
-/// A module of `count` functions.
+/// Returns the source of a module of `count` functions.
 ///
 /// # Errors
 ///
-/// None: writing to a `String` cannot fail.
+/// Never returns an error: writing to a `String` cannot fail.
 pub fn source(flavour: Flavour, count: usize) -> Result<String, fmt::Error> {
     let mut out = String::new();
     for at in 0..count {
@@ -40,7 +40,7 @@ pub fn source(flavour: Flavour, count: usize) -> Result<String, fmt::Error> {
     Ok(out)
 }
 
-/// Names and types of the parameters of the function number `at`: two to four.
+/// Returns the names and types of the two to four parameters of function number `at`.
 fn parameters(at: usize) -> impl Iterator<Item = (String, &'static str)> {
     let types = TYPES.iter().cycle().skip(at % TYPES.len());
     types.take(2 + at % 3).enumerate().map(|(place, ty)| (format!("value_{place}"), *ty))
@@ -79,7 +79,7 @@ fn by_hand(out: &mut String, at: usize) -> fmt::Result {
     writeln!(out, "    {value}\n}}\n")
 }
 
-/// A list of what adds each tool to a builder.
+/// Writes a list of functions, each of which adds a tool to a builder.
 fn handles(out: &mut String, count: usize) -> fmt::Result {
     writeln!(out, "pub static TOOLS: &[fn(RegistryBuilder) -> RegistryBuilder] = &[")?;
     for at in 0..count {
@@ -88,7 +88,7 @@ fn handles(out: &mut String, count: usize) -> fmt::Result {
     writeln!(out, "];")
 }
 
-/// A table of what describes and calls each function.
+/// Writes a table with the description and the dispatch of each function.
 fn table(out: &mut String, count: usize) -> fmt::Result {
     writeln!(out, "pub static TOOLS: &[(&str, fn() -> Schema, for<'a> fn(&'a str) -> Answer<'a>)] = &[")?;
     for at in 0..count {

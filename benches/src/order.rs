@@ -1,4 +1,4 @@
-//! Arguments of a middling size: about 1 kB of JSON, nested, with an enum, options and bounds.
+//! Arguments of medium size: about 1 kB of nested JSON, with an enum, options and bounds.
 
 use std::fmt::Write as _;
 
@@ -7,20 +7,20 @@ use tool_runtime::tool_args;
 /// An order of goods.
 #[tool_args]
 pub struct Order {
-    /// Who orders.
+    /// The customer.
     pub customer: Customer,
-    /// What is ordered.
+    /// The ordered goods.
     #[schemars(length(min = 1, max = 100))]
     pub lines: Vec<Line>,
-    /// How it travels.
+    /// The shipping method.
     pub shipping: Shipping,
-    /// A word to the packers.
+    /// A note to the packers.
     pub note: Option<String>,
     /// A voucher.
     pub voucher: Option<String>,
 }
 
-/// Who orders.
+/// The customer.
 #[tool_args]
 pub struct Customer {
     /// The name.
@@ -38,29 +38,29 @@ pub struct Customer {
 pub struct Line {
     /// The article.
     pub article: String,
-    /// How many.
+    /// The quantity.
     #[schemars(range(min = 1, max = 999))]
     pub count: u32,
-    /// The price of one, in cents.
+    /// The unit price, in cents.
     #[schemars(range(min = 0))]
     pub cents: i64,
-    /// Whether it is wrapped as a gift.
+    /// Wraps the article as a gift.
     pub gift: Option<bool>,
 }
 
-/// How goods travel.
+/// A shipping method.
 #[tool_args]
 pub enum Shipping {
     /// By mail.
     Mail,
     /// By a courier.
     Courier,
-    /// Not at all.
+    /// Collected by the customer.
     Collect,
 }
 
 impl Order {
-    /// What the tool answers.
+    /// The output of the tool.
     #[must_use]
     pub fn total(&self) -> i64 {
         let goods: i64 = self.lines.iter().map(|line| i64::from(line.count) * line.cents).sum();
@@ -73,7 +73,7 @@ impl Order {
     }
 }
 
-/// An order as a model would write it.
+/// Returns an order in the JSON that a model would write.
 #[must_use]
 pub fn text() -> String {
     let mut lines = String::new();

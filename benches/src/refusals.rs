@@ -1,7 +1,7 @@
-//! Calls that are refused: the search for near names, and reports of long lists of mistakes.
+//! Refused calls: the search for similar names, and reports of many violations.
 //!
-//! Each has a bar, in instructions. What is called is made at the first call, so that a program that
-//! measures one of them does not make the others.
+//! Each has a limit, in instructions. Registries are built at the first call, so that a program that
+//! measures one refusal does not build those of the others.
 
 use std::{hint::black_box, sync::OnceLock};
 
@@ -10,7 +10,7 @@ use tool_runtime::{Registry, ToolBuilder, ToolError, builder::ClosureTool, schem
 
 use crate::{Workload, now};
 
-/// All refusals, each with the instructions that it takes at most.
+/// Returns the refusals, each with its limit in instructions.
 #[must_use]
 pub fn workloads() -> Vec<(Workload, u64)> {
     let numbered = || tools((0..10_000).map(|at| format!("tool_{at:04}")));
@@ -57,7 +57,7 @@ fn only(name: &str, schema: Value) -> Option<Registry> {
 
 fn tool(name: &str, schema: Value) -> ClosureTool {
     let builder = ToolBuilder::new(name.to_owned()).description("Does nothing.");
-    // A schema that cannot be used is a tool without one, which the bar would show.
+    // An invalid schema would leave the tool without one, which the limit would reveal.
     let builder = match InputSchema::new(schema) {
         Ok(schema) => builder.input_schema(schema),
         Err(_) => builder,
@@ -90,7 +90,7 @@ fn many() -> String {
     json!({ "xs": vec!["x"; 30_000] }).to_string()
 }
 
-/// A name of three words, as those of real tools.
+/// Returns a name of three words, as real tools have.
 fn words(at: usize) -> String {
     const VERBS: [&str; 8] = ["get", "list", "create", "update", "delete", "search", "export", "archive"];
     const NOUNS: [&str; 16] = [

@@ -4,24 +4,24 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-/// One way of doing the work once; the answer is shown to the callback, so that it is neither
-/// copied nor optimised away.
+/// One implementation of the work. It passes its answer to the callback, so that the answer is
+/// neither copied nor optimised away.
 pub type Side = Box<dyn Fn(&mut dyn FnMut(&[u8]))>;
 
-/// The same work in several ways.
+/// The same work in several implementations.
 pub struct Workload {
-    /// What is done.
+    /// The name of the work.
     pub name: &'static str,
-    /// By hand, where there is a way.
+    /// Written by hand, if that is possible.
     pub floor: Option<Side>,
-    /// By hand, with the `jsonschema` crate for all that types do not check.
+    /// Written by hand, with the `jsonschema` crate for constraints that types do not check.
     pub validated: Option<Side>,
-    /// By the framework.
+    /// Through the framework.
     pub ours: Side,
 }
 
 impl Workload {
-    /// Work that both sides do.
+    /// Creates a workload with a floor.
     pub fn new(
         name: &'static str,
         floor: impl Fn(&mut dyn FnMut(&[u8])) + 'static,
@@ -30,14 +30,14 @@ impl Workload {
         Self { name, floor: Some(Box::new(floor)), validated: None, ours: Box::new(ours) }
     }
 
-    /// With the same done by hand and checked by the `jsonschema` crate.
+    /// Adds a floor that validates with the `jsonschema` crate.
     #[must_use]
     pub fn validated(mut self, by_hand: impl Fn(&mut dyn FnMut(&[u8])) + 'static) -> Self {
         self.validated = Some(Box::new(by_hand));
         self
     }
 
-    /// The side of that name.
+    /// Returns the side with the name `name`.
     #[must_use]
     pub fn side(&self, name: &str) -> Option<&Side> {
         match name {
@@ -47,14 +47,14 @@ impl Workload {
         }
     }
 
-    /// Work that nobody does by hand.
+    /// Creates a workload without a floor.
     pub fn without_floor(name: &'static str, ours: impl Fn(&mut dyn FnMut(&[u8])) + 'static) -> Self {
         Self { name, floor: None, validated: None, ours: Box::new(ours) }
     }
 }
 
-/// The result of a future that waits for nothing, in the cheapest way there is: no runtime takes
-/// part in what is measured.
+/// Returns the result of a future that is ready at once, without a runtime that would affect the
+/// measurement.
 pub fn now<T>(future: impl Future<Output = T>) -> Option<T> {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(value) => Some(value),

@@ -1,4 +1,4 @@
-//! Types are known by what they are, not by how they are called (B05).
+//! Types are recognised by their traits, not by their names (B05).
 
 use tool_runtime::{ToolContext as Cx, tool};
 

@@ -8,10 +8,10 @@ use std::path::Path;
 
 use tool_runtime::{ToolContext, tool, tool_args, toolset};
 
-/// What the program gives.
+/// A provided value.
 pub struct Stations;
 
-/// How temperatures are told.
+/// Units of temperature.
 #[tool_args(serialize)]
 #[derive(Default)]
 pub enum Units {
@@ -22,7 +22,7 @@ pub enum Units {
     Imperial,
 }
 
-/// What is known of tomorrow.
+/// A weather forecast.
 #[tool_args(serialize)]
 pub struct Forecast {
     /// The city.
@@ -38,7 +38,7 @@ pub const MAX_DAYS: u8 = 14;
 ///
 /// # Errors
 ///
-/// If the city is unknown.
+/// Returns an error if the city is unknown.
 #[tool(read_only, title = "Weather", tags("geo", "sky"), timeout = "30s")]
 pub async fn forecast(
     stations: &Stations,
@@ -57,7 +57,7 @@ pub async fn forecast(
     Ok(Forecast { city, units })
 }
 
-/// Says that it is there.
+/// Does nothing.
 #[tool]
 pub fn ping() {}
 
@@ -68,12 +68,12 @@ pub fn letters(text: &str, root: &Path, ids: &[u32], name: Cow<'_, str>) -> usiz
     text.len() + root.as_os_str().len() + ids.len() + name.len()
 }
 
-/// What to look for.
+/// The text to search for.
 #[tool_args]
 pub struct SearchArgs {
     /// The text.
     pub query: String,
-    /// At most so many.
+    /// The maximum number of results.
     #[schemars(range(min = 1, max = 100))]
     #[serde(default)]
     pub limit: Option<u8>,
@@ -133,7 +133,7 @@ impl Files {
     ///
     /// # Errors
     ///
-    /// If there is none.
+    /// Returns an error if there is no such file.
     #[tool(read_only)]
     pub async fn read(&self, path: &Path) -> std::io::Result<String> {
         std::future::ready(()).await;
@@ -153,7 +153,7 @@ pub struct Store<B> {
     backend: B,
 }
 
-/// What a store stands on.
+/// The backend of a store.
 pub trait Backend {
     /// Counts what is stored.
     fn count(&self) -> u64;

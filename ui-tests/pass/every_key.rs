@@ -71,7 +71,7 @@ async fn send(
     note
 }
 
-/// Left out with all that belongs to it (B11).
+/// Removed by `#[cfg]` with all that belongs to it (B11).
 #[tool]
 #[cfg(any())]
 fn left_out(this: DoesNotExist) {}

@@ -1,4 +1,4 @@
-//! Tools inside function bodies, and types of the same body.
+//! Tools inside function bodies, with types of the same body.
 
 #![deny(warnings)]
 

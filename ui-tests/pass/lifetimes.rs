@@ -1,4 +1,4 @@
-//! Lifetime parameters need no `instantiate`, and borrowed results need no owner.
+//! Lifetime parameters need no `instantiate`, and results may be borrowed.
 
 #![deny(warnings)]
 

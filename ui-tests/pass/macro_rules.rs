@@ -1,4 +1,4 @@
-//! Tools that a `macro_rules!` writes, with any part of them from outside.
+//! Tools that a `macro_rules!` generates, with any part of them as an argument.
 
 #![deny(warnings)]
 

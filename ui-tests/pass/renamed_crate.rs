@@ -1,4 +1,4 @@
-//! The runtime under another name.
+//! A renamed runtime.
 
 #![deny(warnings)]
 

@@ -1,1 +1,1 @@
-//! Nothing: this crate is its tests.
+//! This crate contains only tests.

@@ -36,7 +36,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         "unused" => (Flavour::Unused, UNUSED),
         other => return Err(format!("no such flavour: {other}").into()),
     };
-    // Many programs do no more than this; the lint is about values that are dropped for nothing.
+    // The generated program does nothing with the value; the lint is about values that are dropped without need.
     write!(
         std::io::stdout().lock(),
         "#![allow(dropping_copy_types)]\n\n{head}{}",

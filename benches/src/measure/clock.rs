@@ -1,16 +1,16 @@
-//! Medians of wall-clock times, all sides in turns.
+//! Medians of wall-clock times, with all sides measured alternately.
 
 use std::time::{Duration, Instant};
 
 use super::once;
 use crate::{Side, Workload};
 
-/// What one workload takes, once.
+/// The times of one repetition of a workload.
 pub(super) struct Times {
     pub(super) floor: Option<Duration>,
     pub(super) validated: Option<Duration>,
     pub(super) ours: Duration,
-    /// The median of the ratios of neighbours, which no slow change of the machine's speed moves.
+    /// Returns the median of the ratios of adjacent measurements, which slow changes of the machine's speed do not affect.
     pub(super) ratio: Option<f64>,
 }
 
@@ -45,7 +45,7 @@ fn middle<T: Copy>(sorted: &[T]) -> Option<T> {
     sorted.get(sorted.len() / 2).copied()
 }
 
-/// As many repetitions as a clock can measure well.
+/// Returns the number of repetitions that a clock can measure accurately.
 struct Batch<'a> {
     side: &'a Side,
     size: u32,

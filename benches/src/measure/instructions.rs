@@ -1,7 +1,7 @@
 //! Instructions of one repetition, counted by valgrind's `callgrind`.
 //!
-//! The program starts itself again under `callgrind` twice, to do some work `n` times and `2 n`
-//! times; what differs is the work alone, without the start of the program.
+//! The program runs itself under `callgrind` twice, with `n` and with `2 n` repetitions; the
+//! difference is the work without the start of the program.
 
 use std::{
     env,
@@ -12,7 +12,7 @@ use std::{
 use super::once;
 use crate::Workload;
 
-/// The first argument of such a child.
+/// The first argument of such a child process.
 const CHILD: &str = "--count-instructions";
 
 pub(super) fn available() -> bool {
@@ -21,7 +21,7 @@ pub(super) fn available() -> bool {
     version.is_ok_and(|status| status.success())
 }
 
-/// Does what the parent asked for, if there is a parent.
+/// Runs the work that the parent process requested, if there is a parent.
 pub(super) fn serve(workloads: &[Workload]) -> bool {
     let arguments: Vec<_> = env::args().skip(1).collect();
     let [child, name, side, times] = arguments.as_slice() else { return false };
@@ -35,9 +35,9 @@ pub(super) fn serve(workloads: &[Workload]) -> bool {
     true
 }
 
-/// The instructions that `side` of the workload takes, once; `time` is about how long it takes.
+/// Returns the instructions of one repetition of `side`; `time` is its approximate duration.
 pub(super) fn count(name: &str, side: &str, time: Duration) -> Option<u64> {
-    // Enough to even out what happens now and then only, such as the growth of a heap.
+    // Enough to average out rare events, such as the growth of the heap.
     let times = (1_000_000 / time.as_nanos().max(1)).clamp(2, 1_000);
     let times = u32::try_from(times).unwrap_or(2);
     let (few, more) = (total(name, side, times)?, total(name, side, 2 * times)?);

@@ -1,4 +1,4 @@
-//! Measuring workloads, and printing what was found.
+//! Measuring workloads and printing the results.
 
 mod clock;
 mod instructions;
@@ -13,7 +13,7 @@ use crate::{Side, Workload};
 
 /// Measures all `workloads` and prints a row for each.
 ///
-/// Called as a child that counts instructions, it does only what the parent asked for.
+/// In a child process that counts instructions, runs only the work that the parent requested.
 pub fn run(title: &str, workloads: &[Workload]) {
     if instructions::serve(workloads) {
         return;
@@ -51,13 +51,13 @@ pub fn run(title: &str, workloads: &[Workload]) {
     }
 }
 
-/// Measures all `workloads`, each with the instructions that it takes at most, and prints both.
+/// Measures all `workloads`, each with its limit in instructions, and prints both.
 ///
-/// Called as a child that counts instructions, it does only what the parent asked for.
+/// In a child process that counts instructions, runs only the work that the parent requested.
 ///
 /// # Errors
 ///
-/// The names of those that take more.
+/// Returns an error with the names of the workloads that exceed their limits.
 pub fn against_bars(title: &str, workloads: Vec<(Workload, u64)>) -> Result<(), String> {
     let (workloads, bars): (Vec<_>, Vec<_>) = workloads.into_iter().unzip();
     if instructions::serve(&workloads) {
@@ -70,7 +70,7 @@ pub fn against_bars(title: &str, workloads: Vec<(Workload, u64)>) -> Result<(), 
     println!("\n{title:<34} instructions         bar");
     let mut beyond = Vec::new();
     for (workload, bar) in workloads.iter().zip(bars) {
-        // Twice is enough, since each takes much longer than what varies.
+        // Two repetitions are enough, because each takes much longer than the variation.
         let Some(count) = instructions::count(workload.name, "ours", FEW) else { continue };
         println!("{:<34} {count:>12} {bar:>11}", workload.name);
         if count > bar {
@@ -80,17 +80,17 @@ pub fn against_bars(title: &str, workloads: Vec<(Workload, u64)>) -> Result<(), 
     if beyond.is_empty() { Ok(()) } else { Err(format!("beyond the bar: {}", beyond.join(", "))) }
 }
 
-/// How long work takes of which few repetitions are enough.
+/// The duration above which a few repetitions are enough.
 const FEW: std::time::Duration = std::time::Duration::from_millis(1);
 
 const HEADING: &str = "      floor  jsonschema        ours  ratio";
 
-/// One kind of measure, of all sides.
+/// One kind of measurement, for all sides.
 struct Row {
     floor: Option<String>,
     validated: Option<String>,
     ours: String,
-    /// Of ours to the floor.
+    /// The ratio of the framework to the floor.
     ratio: Option<f64>,
 }
 
@@ -103,12 +103,12 @@ impl fmt::Display for Row {
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "two digits of it are shown")]
+#[expect(clippy::cast_precision_loss, reason = "two digits are shown")]
 fn as_ratio(ours: u64, floor: u64) -> f64 {
     ours as f64 / floor as f64
 }
 
-/// Does the work once and throws the answer away.
+/// Runs the work once and drops the answer.
 fn once(side: &Side) {
     side(&mut |answer| {
         black_box(answer);

@@ -1,4 +1,4 @@
-//! What is compared does the same work.
+//! Tests that compared implementations do the same work.
 
 use benches::{Side, calls};
 use tool_runtime::registry::BuildError;

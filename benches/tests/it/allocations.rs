@@ -1,10 +1,10 @@
-//! What a borrowed text costs: nothing of its size, or one decoding.
+//! Tests of the allocations for borrowed texts.
 
 use allocation_counter::{AllocationInfo, measure};
 use benches::{calls, now};
 use tool_runtime::{Registry, registry::BuildError};
 
-/// The allocations of one call that answers `expected`.
+/// Returns the allocations of one call whose answer is `expected`.
 fn check(tools: &Registry, arguments: &str, expected: &str) -> AllocationInfo {
     let mut reply = None;
     let allocations = measure(|| reply = now(tools.call("length", arguments)));
@@ -17,7 +17,7 @@ fn check(tools: &Registry, arguments: &str, expected: &str) -> AllocationInfo {
 fn long_text_without_escapes_is_not_copied() -> Result<(), BuildError> {
     let tools = calls::tools()?;
     let allocations = check(&tools, &calls::long_text(""), "100000");
-    // All of them together, hence each of them.
+    // The sum of all allocations is less than the text, hence each of them is.
     assert!(allocations.bytes_total < 10_000, "{allocations:?}");
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! What must be true for the figures to mean something.
+//! Tests of the assumptions behind the measurements.
 
 mod agreement;
 mod allocations;

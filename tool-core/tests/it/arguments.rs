@@ -1,9 +1,9 @@
-//! What a model sent, as a value.
+//! Arguments as a value.
 
 use serde_json::json;
 use tool_core::{Arguments, ErrorKind};
 
-/// What is said of a text that cannot be a value.
+/// Returns the violations of a text that cannot be a value.
 fn refused(text: &str) -> Vec<String> {
     let error = Arguments::from(text).to_value().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidArguments);
@@ -12,7 +12,7 @@ fn refused(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_text_is_read_as_the_value_it_means() {
+fn a_text_is_read_as_its_value() {
     let text = r#" { "a" : [1, -2.50, 1e2, "\u00e9\n", true, null, {}], "b": 18446744073709551615 } "#;
     let value = Arguments::from(text).to_value().unwrap();
     let list = json!([1, -2.5, 100.0, "é\n", true, null, {}]);
@@ -22,7 +22,7 @@ fn a_text_is_read_as_the_value_it_means() {
 
 // F03
 #[test]
-fn a_property_that_comes_twice_is_refused_at_any_depth() {
+fn a_duplicate_property_is_refused_at_any_depth() {
     assert_eq!(refused(r#"{"a":1,"a":1}"#), ["/a: expected the property once, got it twice"]);
     assert_eq!(
         refused(r#"{"list":[0,{"a/b":1,"\u0061/b":2}],"c":{"d":1,"d":2}}"#),
@@ -34,7 +34,7 @@ fn a_property_that_comes_twice_is_refused_at_any_depth() {
 }
 
 #[test]
-fn what_no_value_holds_is_refused() {
+fn numbers_that_no_value_can_hold_are_refused() {
     assert_eq!(
         refused(r#"{"n":[1e999]}"#),
         ["/n/0: expected a number between -1.8e308 and 1.8e308, got 1e999"]
@@ -47,7 +47,7 @@ fn what_no_value_holds_is_refused() {
 }
 
 #[test]
-fn what_is_no_json_says_where() {
+fn invalid_json_is_reported_with_its_place() {
     let said = refused(r#"{"a":}"#);
     assert_eq!(
         said,

@@ -1,4 +1,4 @@
-//! One text for all texts of a call.
+//! The canonical text of arguments.
 
 use serde_json::{Value, json};
 use tool_core::{Arguments, InputSchema, ToolDefinition, ToolName};
@@ -39,7 +39,7 @@ fn file() -> ToolDefinition {
 
 // F10, F20
 #[test]
-fn names_are_their_own_and_stay_in_their_places() {
+fn aliases_become_own_names_and_keep_their_order() {
     let cases = [
         (r#"{"file":"a","lines":1}"#, r#"{"path":"a","lines":1}"#),
         (r#"{"lines":1.0,"name":"a"}"#, r#"{"lines":1,"path":"a"}"#),
@@ -52,7 +52,7 @@ fn names_are_their_own_and_stay_in_their_places() {
             r#"{"either":{"target":"a"},"map":{"target":{"target":"b"}}}"#,
             r#"{"either":{"to":"a"},"map":{"target":{"to":"b"}}}"#,
         ),
-        // What the schema does not speak of has no other names.
+        // Properties that the schema does not describe have no aliases.
         (r#"{"any":{"file":1e0}}"#, r#"{"any":{"file":1}}"#),
     ];
     for (text, expected) in cases {
@@ -62,18 +62,18 @@ fn names_are_their_own_and_stay_in_their_places() {
 
 // F10
 #[test]
-fn all_digits_of_a_number_stay() {
+fn numbers_keep_all_digits() {
     let any = definition(json!({ "type": "object" }));
     let text = r#"{ "id": 340282366920938463463374607431768211455, "f": 0.1000000000000000055511151231257827, "n": -0.0 }"#;
     let expected =
         r#"{"id":340282366920938463463374607431768211455,"f":0.1000000000000000055511151231257827,"n":0}"#;
     assert_eq!(canonical(&any, text), expected);
-    // Beside what is renamed, too.
+    // Also beside a renamed property.
     let text = r#"{"any":340282366920938463463374607431768211455,"file":"a"}"#;
     assert_eq!(canonical(&file(), text), r#"{"any":340282366920938463463374607431768211455,"path":"a"}"#);
 }
 
-// `default` of a written schema annotates: nothing is known of what the tool does.
+// In a written schema, `default` is an annotation: the tool may use another value.
 #[test]
 fn a_default_of_a_written_schema_is_not_filled_in() {
     let written = definition(json!({ "type": "object", "properties": { "n": { "default": 3 } } }));
@@ -81,7 +81,7 @@ fn a_default_of_a_written_schema_is_not_filled_in() {
 }
 
 #[test]
-fn what_was_corrected_is_still_told() {
+fn canonical_text_keeps_its_corrections() {
     let lenient = Arguments::from(r#"{"file":"a","lines":"3"}"#).lenient(true);
     let fitting = file().fit(lenient).unwrap();
     let canonical = file().canonical(fitting.clone()).unwrap();
@@ -90,9 +90,9 @@ fn what_was_corrected_is_still_told() {
     assert_eq!(canonical.corrections().len(), 1);
 }
 
-// What cannot be told in time is not judged, and does not run.
+// A call whose validation exceeds the limit is refused.
 #[test]
-fn what_takes_too_long_to_read_hides_nothing() {
+fn arguments_that_exceed_the_validation_limit_are_refused() {
     let deep = json!({
         "type": "object",
         "properties": { "x": { "$ref": "#/$defs/x" } },
@@ -117,10 +117,10 @@ fn what_takes_too_long_to_read_hides_nothing() {
     }
 }
 
-// What only schemas made from types say of their decoders is no keyword of a schema from elsewhere: its
-// owner would be sent other arguments than the model wrote. F10
+// Extension keywords of generated schemas have no meaning in a foreign schema; otherwise its owner would receive
+// other arguments than the model wrote. F10
 #[test]
-fn a_schema_from_elsewhere_says_nothing_of_names_and_defaults() {
+fn a_foreign_schema_defines_no_aliases_and_defaults() {
     let schema = json!({
         "type": "object",
         "properties": {

@@ -17,7 +17,7 @@ use tool_core::{
     ToolOutput, WithCallId,
 };
 
-/// Polls what is ready at once.
+/// Polls a future that must be ready at once.
 fn now<F: Future>(future: F) -> F::Output {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(value) => value,
@@ -45,7 +45,7 @@ impl CallSink for Recorder {
 
 // C01
 #[test]
-fn a_context_knows_its_call_and_shows_no_closure() {
+fn a_context_knows_its_call_and_its_debug_output_hides_closures() {
     let cx = ToolContext::for_test().with_call_id("call_7").with_sink(Arc::<Recorder>::default());
     assert_eq!(cx.call_id().to_string(), "call_7");
     assert_eq!(cx.tool_name().as_str(), "test");
@@ -56,7 +56,7 @@ fn a_context_knows_its_call_and_shows_no_closure() {
 
 // C04, C18
 #[test]
-fn reporting_to_nobody_does_nothing() {
+fn reports_without_a_sink_have_no_effect() {
     let cx = ToolContext::for_test();
     now(cx.update("half"));
     assert!(cx.progress(Progress::new(1.0)).is_ok());
@@ -78,7 +78,7 @@ fn updates_and_progress_reach_the_sink() {
 
 // C13
 #[test]
-fn a_total_of_zero_is_not_known() {
+fn a_total_of_zero_means_an_unknown_total() {
     let sink = Arc::<Recorder>::default();
     let cx = ToolContext::for_test().with_sink(sink.clone());
     cx.progress(Progress::new(1.0).of(0.0)).unwrap();
@@ -92,7 +92,7 @@ fn a_total_of_zero_is_not_known() {
 }
 
 #[test]
-fn progress_that_is_no_finite_number_is_refused() {
+fn progress_that_is_not_finite_is_refused() {
     let sink = Arc::<Recorder>::default();
     let cx = ToolContext::for_test().with_sink(sink.clone());
     for done in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
@@ -101,9 +101,9 @@ fn progress_that_is_no_finite_number_is_refused() {
     assert!(sink.progress.lock().unwrap().is_empty());
 }
 
-// C03: the token of a call is the one that was set, and a clone shares it.
+// C03: a call has the token that was set, and its clones share it.
 #[test]
-fn cancelling_the_run_reaches_the_call_and_cancelling_a_call_its_siblings_not() {
+fn cancelling_a_run_cancels_its_calls_and_cancelling_a_call_not_its_siblings() {
     let run = tokio_util::sync::CancellationToken::new();
     let call = |token| ToolContext::for_test().with_cancellation(token);
     let (one, other) = (call(run.child_token()), call(run.child_token()));
@@ -119,7 +119,7 @@ fn cancelling_the_run_reaches_the_call_and_cancelling_a_call_its_siblings_not() 
 
 // C05
 #[test]
-fn the_id_of_the_call_is_found_from_nested_code_and_nowhere_else() {
+fn the_call_id_is_available_only_within_the_call() {
     async fn nested() -> Option<String> {
         ToolContext::current_call_id().map(|id| id.to_string())
     }
@@ -133,7 +133,7 @@ fn the_id_of_the_call_is_found_from_nested_code_and_nowhere_else() {
 
 // C05
 #[test]
-fn the_id_is_taken_back_also_after_a_panic() {
+fn the_call_id_is_reset_even_after_a_panic() {
     let future = WithCallId::new("a".into(), Box::pin(async { panic!("boom") }));
     let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| now::<_>(future)));
     let _: Result<(), _> = result;
@@ -142,7 +142,7 @@ fn the_id_is_taken_back_also_after_a_panic() {
 
 // C06
 #[test]
-fn calls_without_an_id_get_ids_of_their_own() {
+fn calls_without_an_id_get_unique_ids() {
     let (one, other) = (ToolContext::for_test(), ToolContext::for_test());
     assert_ne!(one.call_id().to_string(), other.call_id().to_string());
     assert_eq!(one.call_id(), one.clone().call_id());
@@ -166,12 +166,12 @@ fn a_provided_value_is_found_by_its_type() {
         error.to_string(),
         "tool \"test\" is not available: no value of type `alloc::vec::Vec<u8>` was provided"
     );
-    // A value given later stands in front of one given before.
+    // A later value overrides an earlier one.
     assert_eq!(cx.with(String::from("other")).get::<String>().unwrap(), "other");
 }
 
 #[test]
-fn a_sink_that_takes_nothing_does_nothing() {
+fn a_sink_with_default_methods_accepts_all_reports() {
     struct Deaf;
     impl CallSink for Deaf {}
     let cx = ToolContext::for_test().with_sink(Arc::new(Deaf));
@@ -182,8 +182,8 @@ fn a_sink_that_takes_nothing_does_nothing() {
 
 // K01
 #[test]
-fn a_sink_that_knows_only_how_to_wait_is_asked_once_or_waited_for() {
-    /// Has room when it was asked often enough.
+fn a_sink_with_async_updates_only_is_polled_once_or_awaited() {
+    /// A sink that accepts an update after several polls.
     struct Slow(Arc<Mutex<u32>>);
     impl CallSink for Slow {
         fn update(&self, _: ToolOutput) -> BoxFuture<'_, ()> {
@@ -213,7 +213,7 @@ fn answer(confirmed: bool) -> ConfirmationAnswer {
 }
 
 #[test]
-fn a_context_gives_what_was_set() {
+fn getters_of_a_context_return_the_values_set() {
     let none = ToolContext::for_test();
     assert!(none.meta().is_none() && none.resources().is_empty() && none.run().is_none());
     assert!(none.approval().is_none() && none.confirmation().is_none() && none.deadline().is_none());
@@ -229,7 +229,7 @@ fn a_context_gives_what_was_set() {
 }
 
 #[test]
-fn an_answer_is_found_by_its_whole_question_and_the_last_one_counts() {
+fn an_answer_belongs_to_its_exact_question_and_the_last_answer_counts() {
     let cx = ToolContext::for_test()
         .with_confirmation_of("a?", json!(1), answer(false))
         .with_confirmation_of("a?", json!(1), answer(true))
@@ -246,7 +246,7 @@ fn an_answer_is_found_by_its_whole_question_and_the_last_one_counts() {
 }
 
 #[test]
-fn the_deadline_is_the_earlier_of_that_of_the_attempt_and_that_of_the_run() {
+fn the_earlier_deadline_of_attempt_and_run_applies() {
     let at = |seconds| Instant::now() + Duration::from_secs(seconds);
     let (soon, late) = (at(60), at(600));
     let with = |run, own| {
@@ -262,7 +262,7 @@ fn the_deadline_is_the_earlier_of_that_of_the_attempt_and_that_of_the_run() {
 }
 
 #[test]
-fn an_attempt_is_cancelled_with_its_call_and_alone() {
+fn cancelling_a_call_cancels_its_attempts_but_not_the_reverse() {
     let call = ToolContext::for_test().with_meta(serde_json::Map::new());
     let (one, other) = (call.of_attempt(1), call.of_attempt(2));
     assert_eq!((one.attempt(), other.attempt(), call.attempt()), (1, 2, 1));
@@ -274,7 +274,7 @@ fn an_attempt_is_cancelled_with_its_call_and_alone() {
 }
 
 #[test]
-fn what_an_attempt_asks_for_its_call_asks_for() {
+fn actions_of_an_attempt_are_actions_of_its_call() {
     for ask in
         [|cx: &ToolContext| drop(cx.cancellation().clone()), |cx: &ToolContext| assert!(!cx.is_cancelled())]
     {
@@ -295,7 +295,7 @@ fn what_an_attempt_asks_for_its_call_asks_for() {
 }
 
 #[test]
-fn a_call_under_a_token_is_cancelled_with_it_and_not_the_other_way_round() {
+fn a_call_is_cancelled_with_its_token_but_not_the_reverse() {
     let run = CancellationToken::new();
     let (one, other) =
         (ToolContext::for_test().under(run.clone()), ToolContext::for_test().under(run.clone()));
@@ -303,7 +303,7 @@ fn a_call_under_a_token_is_cancelled_with_it_and_not_the_other_way_round() {
     assert!(one.is_cancelled() && !other.is_cancelled() && !run.is_cancelled());
     run.cancel();
     assert!(other.should_stop() && other.cancellation().is_cancelled());
-    // The run gives its own only where there is none.
+    // The token of the run applies only if the call has none.
     let (given, of_run) = (CancellationToken::new(), CancellationToken::new());
     let run = Arc::new(RunContext::new().with_cancellation(of_run.clone()));
     let both = ToolContext::for_test().under(given.clone()).with_run(Arc::clone(&run));
@@ -315,18 +315,18 @@ fn a_call_under_a_token_is_cancelled_with_it_and_not_the_other_way_round() {
 }
 
 #[test]
-fn values_of_the_run_come_before_those_of_the_program() {
+fn values_of_a_run_override_values_of_the_program() {
     let program = ToolContext::for_test().with(1_u8).with('p').with("p");
     let run = RunContext::new().provide(2_u8).provide_shared(Arc::new('r'));
     let cx = program.clone().with_run(Arc::new(run));
     assert_eq!((cx.get::<u8>(), cx.get::<char>(), cx.get::<&str>()), (Some(&2), Some(&'r'), Some(&"p")));
-    // A run that brings nothing leaves them as they are.
+    // A run without values overrides nothing.
     let same = program.clone().with_run(Arc::new(RunContext::new()));
     assert!(Arc::ptr_eq(same.provided(), program.provided()) && same.run().is_some());
 }
 
 #[test]
-fn a_set_of_values_is_looked_up_before_the_one_below() {
+fn a_layer_of_values_overrides_the_layers_below() {
     let mut below = ProvidedValues::default();
     assert!(below.is_empty() && !below.insert(Arc::new(1_u8)) && !below.insert(Arc::new('b')));
     assert!(!below.is_empty() && below.insert(Arc::new(2_u8)));
@@ -343,7 +343,7 @@ fn a_set_of_values_is_looked_up_before_the_one_below() {
 }
 
 #[test]
-fn an_id_is_its_text_whoever_made_it() {
+fn ids_with_the_same_text_are_equal() {
     let made = CallId::generate();
     let read: CallId = made.to_string().into();
     assert!(made.is_generated() && !read.is_generated());
@@ -364,7 +364,7 @@ fn an_id_is_its_text_whoever_made_it() {
 }
 
 #[test]
-fn the_address_is_where_the_call_arrived() {
+fn the_address_names_the_run_and_the_id_of_the_call() {
     let run = Arc::new(RunContext::new().with_id("r"));
     let cx = ToolContext::for_test().with_call_id("c").with_run(run);
     let address = CallAddress { run: Some("r".into()), call_id: "c".into(), serial: 0 };
@@ -378,7 +378,7 @@ fn the_address_is_where_the_call_arrived() {
 }
 
 #[test]
-fn the_grace_period_is_that_of_the_innermost_body_also_after_a_panic() {
+fn the_grace_period_belongs_to_the_innermost_body_even_after_a_panic() {
     let seconds = Duration::from_secs;
     let inner = within_grace(seconds(2), || {
         let panicked = std::panic::catch_unwind(|| within_grace(seconds(1), || panic!("boom")));
@@ -391,7 +391,7 @@ fn the_grace_period_is_that_of_the_innermost_body_also_after_a_panic() {
 
 // V02
 #[test]
-fn what_an_attempt_asks_for_holds_the_changes_of_its_state_and_is_of_this_attempt_alone() {
+fn actions_of_an_attempt_contain_its_own_state_changes_only() {
     let cx = ToolContext::for_test();
     assert_eq!(cx.actions(), Actions::default());
     cx.add_actions(Actions { escalate: true, ..Actions::default() }).unwrap();

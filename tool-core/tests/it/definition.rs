@@ -8,7 +8,7 @@ fn definition(description: &'static str) -> ToolDefinition {
 
 // A03
 #[test]
-fn what_a_tool_has_not_is_not_written() {
+fn absent_parts_of_a_definition_are_not_serialized() {
     let written = serde_json::to_value(definition("Sums.")).unwrap();
     assert_eq!(
         written,
@@ -30,7 +30,7 @@ fn a_title_is_for_people_and_defaults_to_the_name() {
 
 // A08
 #[test]
-fn nothing_is_claimed_by_default() {
+fn hints_are_absent_by_default() {
     let metadata = Metadata::default();
     assert_eq!(serde_json::to_value(&metadata).unwrap(), json!({}));
     let safe = Metadata { concurrency_safe: Some(true), ..metadata };
@@ -39,9 +39,9 @@ fn nothing_is_claimed_by_default() {
     assert!(!safe.is_read_only() && !safe.is_idempotent() && !safe.is_destructive());
 }
 
-// A08: "not said" differs from "no".
+// A08: an absent hint differs from `false`.
 #[test]
-fn a_hint_may_be_denied() {
+fn a_hint_can_be_false() {
     let metadata = Metadata { read_only: Some(false), ..Metadata::default() };
     assert!(!metadata.is_read_only());
     assert_eq!(serde_json::to_value(&metadata).unwrap(), json!({ "readOnly": false }));
@@ -55,13 +55,13 @@ fn a_long_running_tool_tells_the_model_to_wait() {
     let note = "This is a long-running operation. Do not call it again while a call of it is pending.";
     assert_eq!(described.description(), format!("sums\n\n{note}"));
     assert_eq!(definition("").with_metadata(metadata()).description(), note);
-    // Saying it again adds nothing.
+    // A second call of the setter adds nothing.
     assert_eq!(described.clone().with_metadata(metadata()).description(), described.description());
 }
 
 #[test]
-fn the_content_hash_is_the_documented_one() {
-    // SHA-256 of `{"a":1,"b":[true,null]}`, whatever the order in which it was written.
+fn the_content_hash_is_the_hash_of_canonical_json() {
+    // SHA-256 of `{"a":1,"b":[true,null]}`, independent of the order of the properties.
     let one: Value = serde_json::from_str(r#"{"b":[true,null],"a":1}"#).unwrap();
     let other: Value = serde_json::from_str(r#"{"a":1.0,"b":[true,null]}"#).unwrap();
     assert_eq!(ContentHash::of(&one), ContentHash::of(&other));
@@ -73,7 +73,7 @@ fn the_content_hash_is_the_documented_one() {
 
 // A09: the same in every build of serde_json, with `arbitrary_precision` or without.
 #[test]
-fn a_number_has_one_hash_however_it_is_written() {
+fn spellings_of_a_number_have_the_same_hash() {
     let hash = |text: &str| ContentHash::of(&serde_json::from_str::<Value>(text).unwrap());
     let same = [
         vec!["1", "1.0", "1e0", "10E-1"],
@@ -94,7 +94,7 @@ fn a_number_has_one_hash_however_it_is_written() {
     );
 }
 
-// A09: digits count, in a value up to 64 bits, and in a type or a text all of them.
+// A09: all digits count: in a value up to 64 bits, in a type or a text without a limit.
 #[test]
 fn integers_are_hashed_exactly() {
     let hash = |text: &str| ContentHash::of(&serde_json::from_str::<Value>(text).unwrap());
@@ -134,7 +134,7 @@ fn the_text_of_a_hash_is_read_again_and_nothing_else_is() {
 }
 
 #[test]
-fn definitions_are_equal_that_say_the_same_in_whatever_order() {
+fn the_order_of_properties_does_not_affect_equality() {
     let of = |schema: &str| {
         let schema = InputSchema::new(serde_json::from_str(schema).unwrap()).unwrap();
         ToolDefinition::new(ToolName::new("sums").unwrap(), "Sums.", schema)
@@ -173,7 +173,7 @@ fn any_change_of_a_definition_changes_its_hash() {
 
 // I24, CF04
 #[test]
-fn what_a_tool_does_not_say_may_be_read_at_its_worst() {
+fn absent_hints_can_be_replaced_by_the_worst_case() {
     let silent = Metadata::default();
     let worst = silent.conservative();
     assert_eq!(
@@ -192,6 +192,6 @@ fn what_a_tool_does_not_say_may_be_read_at_its_worst() {
         (Some(true), Some(false), Some(true), Some(false))
     );
     assert_eq!(read.tags, said.tags);
-    // What was said is kept, and nothing is said where it was not.
+    // Hints that are set are kept, and the definition itself does not change.
     assert_eq!((silent.destructive, worst.conservative()), (None, worst));
 }

@@ -5,7 +5,7 @@ use tool_core::{Content, ErrorKind, ToolError, ToolName, Violation};
 
 // E01
 #[test]
-fn each_kind_has_its_text_for_the_model() {
+fn each_kind_has_a_text_for_the_model() {
     let name = |text: &'static str| ToolName::new(text).unwrap();
     let near = vec![name("get_weather"), name("get_water")];
     let violation = Violation::new("/days", "at most 14", "15");
@@ -31,7 +31,7 @@ fn each_kind_has_its_text_for_the_model() {
 
 // E08
 #[test]
-fn errors_of_a_tool_are_matched_by_their_kind() {
+fn errors_can_be_matched_by_kind() {
     type Make = fn(&'static str) -> ToolError;
     let table: [(Make, ErrorKind, &str, &str, &str); 5] = [
         (
@@ -61,18 +61,18 @@ fn errors_of_a_tool_are_matched_by_their_kind() {
     for (make, kind, name, words, log) in table {
         let error = make("order 7").of_tool("find");
         assert_eq!((error.kind(), error.kind().name()), (kind, name));
-        // The model reads the message, and words of the kind where there is none.
+        // The model reads the message, or the text of the kind if there is no message.
         assert_eq!((error.feedback().as_str(), make("").feedback().as_str()), ("order 7", words));
         assert_eq!(error.to_string(), format!("tool \"find\" {log}: order 7"));
         assert!(!error.is_retryable() && error.violations().is_empty());
-        // A tool that is not there is not found either.
+        // The same for a tool that does not exist.
         assert_eq!(kind.is_not_found(), kind == ErrorKind::NotFound);
     }
     assert!(ErrorKind::UnknownTool.is_not_found() && !ErrorKind::Failed.is_not_found());
 }
 
 #[test]
-fn what_a_run_has_used_up_is_no_failure_of_a_tool() {
+fn an_exhausted_budget_is_not_a_failure_of_a_tool() {
     let error = ToolError::new(ErrorKind::OverBudget, "the run may take 2 rounds");
     assert_eq!(error.feedback(), "Over budget: the run may take 2 rounds. Nothing was executed.");
     assert_eq!(error.to_string(), "the budget is used up: the run may take 2 rounds");
@@ -83,7 +83,7 @@ fn what_a_run_has_used_up_is_no_failure_of_a_tool() {
 
 // E05
 #[test]
-fn invalid_arguments_name_every_wrong_field_and_echo_what_came() {
+fn invalid_arguments_report_every_field_with_its_received_value() {
     let violations =
         vec![Violation::new("/a", "an integer", "\"x\""), Violation::new("/b/0", "a string", "1")];
     let error = ToolError::invalid_arguments(violations, r#"{"a":"x","b":[1]}"#).of_tool("add");
@@ -101,7 +101,7 @@ fn invalid_arguments_name_every_wrong_field_and_echo_what_came() {
 
 // E05
 #[test]
-fn a_long_echo_is_cut_on_a_character_and_says_so() {
+fn a_long_received_value_is_truncated_between_characters_with_a_note() {
     let text = format!("{{\"a\":\"{}\"}}", "é".repeat(1000));
     let error = ToolError::invalid_arguments(vec![Violation::new("/a", "less", "more")], &text);
     let feedback = error.feedback();
@@ -125,7 +125,7 @@ impl Error for Outer {
 
 // E06
 #[test]
-fn the_host_sees_the_chain_and_the_model_the_message() {
+fn the_log_shows_the_source_chain_and_the_model_only_the_message() {
     let error = ToolError::from_source(Outer(io::Error::other("disk full")));
     assert_eq!(error.feedback(), "cannot save");
     assert_eq!(error.to_string(), "tool failed");
@@ -136,7 +136,7 @@ fn the_host_sees_the_chain_and_the_model_the_message() {
 
 // E06
 #[test]
-fn texts_boxed_io_and_json_errors_convert() {
+fn texts_and_boxed_io_and_json_errors_convert() {
     let json = serde_json::from_str::<u8>("x").unwrap_err();
     let boxed: Box<dyn Error + Send + Sync> = "boxed".into();
     assert_eq!(ToolError::from("text").feedback(), "text");
@@ -148,13 +148,13 @@ fn texts_boxed_io_and_json_errors_convert() {
 
 // B08
 #[test]
-fn an_error_of_ours_keeps_its_kind_in_a_box() {
+fn a_boxed_tool_error_keeps_its_kind() {
     let boxed: Box<dyn Error + Send + Sync> = Box::new(ToolError::cancelled());
     assert_eq!(ToolError::from(boxed).kind(), ErrorKind::Cancelled);
 }
 
 #[test]
-fn only_what_may_pass_by_itself_is_retryable() {
+fn only_transient_errors_are_retryable() {
     assert!(ToolError::from(io::Error::from(io::ErrorKind::ConnectionReset)).is_retryable());
     assert!(!ToolError::from(io::Error::from(io::ErrorKind::NotFound)).is_retryable());
     assert!(!ToolError::failed("no").is_retryable());
@@ -162,7 +162,7 @@ fn only_what_may_pass_by_itself_is_retryable() {
 }
 
 #[test]
-fn an_error_gives_what_was_set() {
+fn getters_of_an_error_return_the_values_set() {
     let none = ToolError::failed("no");
     assert_eq!((none.tool(), none.arguments(), none.example(), none.details()), (None, None, None, None));
     assert!(none.suggestions().is_empty() && none.violations().is_empty() && none.content().is_empty());
@@ -175,7 +175,7 @@ fn an_error_gives_what_was_set() {
     assert_eq!((error.details(), error.example()), (Some(&json!({ "d": 1 })), Some(&json!({ "a": 1 }))));
     assert_eq!((error.content(), error.violations().len()), (&[Content::text("so far")][..], 1));
     assert_eq!((error.report().total(), error.kind()), (1, ErrorKind::Failed));
-    // The first one that said which tool it was is right, unless another tool stands around it.
+    // The first tool name counts, unless the error passes through another tool.
     let error = error.of_tool("inner").of_tool("other");
     assert_eq!((error.tool(), error.clone().with_tool("outer").tool()), (Some("inner"), Some("outer")));
     let near = vec![ToolName::new("get").unwrap()];
@@ -186,7 +186,7 @@ fn an_error_gives_what_was_set() {
 }
 
 #[test]
-fn other_words_are_read_in_place_of_those_of_the_source() {
+fn a_message_replaces_the_text_of_the_source() {
     let error = ToolError::from_source(io::Error::other("disk full"));
     assert_eq!((error.reason(), error.to_string()), ("disk full".into(), "tool failed".to_owned()));
     let error = error.with_message("no room").of_tool("save");
@@ -199,7 +199,7 @@ fn other_words_are_read_in_place_of_those_of_the_source() {
 
 // E01
 #[test]
-fn each_kind_puts_its_words_before_the_message_if_there_is_one() {
+fn each_kind_has_a_prefix_for_its_message() {
     for (kind, with, without) in [
         (ErrorKind::Failed, "why", ""),
         (
@@ -231,7 +231,7 @@ fn each_kind_puts_its_words_before_the_message_if_there_is_one() {
 }
 
 #[test]
-fn names_that_are_close_are_joined_as_in_a_sentence() {
+fn similar_names_are_joined_with_commas_and_or() {
     let feedback = |names: &[&'static str]| {
         ToolError::unknown_tool("x", names.iter().map(|name| ToolName::new(*name).unwrap()).collect())
             .feedback()
@@ -244,7 +244,7 @@ fn names_that_are_close_are_joined_as_in_a_sentence() {
 
 // E05
 #[test]
-fn an_example_is_shown_where_it_has_room_and_a_secret_nowhere() {
+fn an_example_is_shown_if_it_fits_and_a_secret_never() {
     let with = |example| {
         let error = ToolError::invalid_arguments(
             vec![Violation::new("/a", "less", "\"s3cret\"")],
@@ -275,7 +275,7 @@ fn an_example_is_shown_where_it_has_room_and_a_secret_nowhere() {
 }
 
 #[test]
-fn each_error_of_a_connection_or_of_a_moment_may_pass_by_itself() {
+fn connection_and_temporary_errors_are_transient() {
     use io::ErrorKind as K;
     for kind in [
         K::TimedOut,
@@ -289,7 +289,7 @@ fn each_error_of_a_connection_or_of_a_moment_may_pass_by_itself() {
         K::NotConnected,
     ] {
         assert!(ToolError::from(io::Error::from(kind)).is_retryable(), "{kind:?}");
-        // Also one that stays on its thread.
+        // Also an error that is not `Send`.
         let local: Box<dyn Error> = Box::new(io::Error::from(kind));
         assert!(ToolError::from(local).is_retryable(), "{kind:?}");
     }
@@ -302,7 +302,7 @@ fn each_error_of_a_connection_or_of_a_moment_may_pass_by_itself() {
 }
 
 #[test]
-fn a_name_that_is_very_long_is_cut() {
+fn a_very_long_name_is_truncated() {
     let name = "n".repeat(200);
     let cut = format!("{}… (200 bytes in all)", "n".repeat(160));
     let error = ToolError::unknown_tool(name.clone(), vec![]);

@@ -1,4 +1,4 @@
-//! The shape of objects that something is flattened into.
+//! The schemas of objects with flattened fields.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -40,7 +40,7 @@ fn error<T: JsonSchema>() -> String {
     InputSchema::of::<T>().unwrap_err().to_string()
 }
 
-/// What each form names and requires.
+/// Returns the properties and the required properties of each form.
 fn forms(choice: &Value) -> Vec<String> {
     let form = |form: &Value| {
         let names: Vec<_> = form["properties"].as_object().unwrap().keys().map(String::as_str).collect();
@@ -58,7 +58,7 @@ fn byte() -> Value {
 
 // B18, B20
 #[test]
-fn variants_that_a_tag_tells_apart_are_one_of_several() {
+fn tagged_variants_become_one_of() {
     #[derive(Deserialize, Serialize, JsonSchema)]
     struct Args {
         id: u8,
@@ -81,7 +81,7 @@ fn variants_that_a_tag_tells_apart_are_one_of_several() {
     assert_eq!(schema["oneOf"][0]["description"], "A round one.\nA number.");
     let keys: Vec<_> = schema.as_object().unwrap().keys().collect();
     assert_eq!(keys, ["type", "oneOf"]);
-    // A result is described in the same way, and not closed.
+    // A result has the same schema, but is not closed.
     let output = OutputSchema::of::<Args>();
     assert_eq!(forms(&output.as_value()["oneOf"]), forms(&schema["oneOf"]));
     assert!(!output.as_value().to_string().contains("additionalProperties"));
@@ -89,7 +89,7 @@ fn variants_that_a_tag_tells_apart_are_one_of_several() {
 
 // B18, B20
 #[test]
-fn variants_of_which_several_may_fit_are_any_of_several() {
+fn variants_that_may_overlap_become_any_of() {
     #[derive(Deserialize, JsonSchema)]
     struct Args {
         id: u8,
@@ -128,7 +128,7 @@ fn variants_of_which_several_may_fit_are_any_of_several() {
 
 // B18, B20
 #[test]
-fn an_optional_enum_brings_a_form_without_it() {
+fn an_optional_enum_adds_a_form_without_it() {
     #[derive(Deserialize, JsonSchema)]
     struct Args {
         id: u8,
@@ -156,13 +156,13 @@ fn an_optional_enum_brings_a_form_without_it() {
         #[serde(flatten)]
         or_nothing: Option<OrNothing>,
     }
-    // There is one way of having nothing.
+    // There is a single form without any variant.
     assert_eq!(forms(&self::schema::<Twice>()["anyOf"]), ["id a | id a", "id | id"]);
 }
 
 // B18, B20
 #[test]
-fn a_flattened_map_says_what_may_stand_beside_each_form() {
+fn a_flattened_map_describes_additional_properties_of_each_form() {
     #[derive(Deserialize, JsonSchema)]
     struct Args {
         id: u8,
@@ -172,7 +172,7 @@ fn a_flattened_map_says_what_may_stand_beside_each_form() {
         external: External,
     }
     let schema = schema::<Args>();
-    // The properties of two variants may be there: one is chosen, the other is in the map.
+    // The properties of two variants may be present: one variant is selected, the other is read by the map.
     assert_eq!(forms(&schema["anyOf"]), ["id One | id One", "id Unit | id Unit"]);
     assert!(schema["anyOf"].as_array().unwrap().iter().all(|form| form["additionalProperties"] == byte()));
     #[derive(Deserialize, JsonSchema)]
@@ -226,7 +226,7 @@ fn a_flattened_map_says_what_may_stand_beside_each_form() {
 
 // B20
 #[test]
-fn a_flattened_map_of_some_keys_is_closed_to_others() {
+fn a_flattened_map_with_an_enum_as_keys_is_closed() {
     #[derive(Deserialize, JsonSchema)]
     struct Args {
         id: u8,
@@ -238,7 +238,7 @@ fn a_flattened_map_of_some_keys_is_closed_to_others() {
 
 // B18
 #[test]
-fn a_name_is_required_once() {
+fn a_property_is_listed_in_required_once() {
     #[derive(Deserialize, JsonSchema)]
     struct Args {
         id: u8,
@@ -260,7 +260,7 @@ fn a_name_is_required_once() {
 
 // B18
 #[test]
-fn what_makes_too_many_forms_is_an_error() {
+fn too_many_forms_are_an_error() {
     #[derive(Deserialize, JsonSchema)]
     #[serde(untagged)]
     enum Many<const N: u8> {
@@ -288,9 +288,9 @@ fn what_makes_too_many_forms_is_an_error() {
     );
 }
 
-// B18: nothing is assumed of what somebody wrote.
+// B18: hand-written keywords are kept.
 #[test]
-fn conditions_written_by_hand_mean_what_they_meant() {
+fn hand_written_conditions_keep_their_meaning() {
     #[derive(Deserialize, JsonSchema)]
     #[schemars(extend(
         "oneOf" = [{ "required": ["a"] }, { "required": ["b"] }],

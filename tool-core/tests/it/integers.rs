@@ -1,13 +1,13 @@
-//! The width of an integer, as bounds.
+//! The bounds of integer types.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 use tool_core::InputSchema;
 
-// B18: a bound that is no integer bounds an integer all the same.
+// B18: a bound that is not an integer still limits an integer.
 #[test]
-fn of_the_width_of_a_type_and_a_bound_the_narrower_stays() {
+fn the_narrower_of_type_bound_and_constraint_applies() {
     #[derive(Deserialize, JsonSchema)]
     struct Numbers {
         #[schemars(range(min = 0.5, max = 255.5))]

@@ -1,4 +1,4 @@
-//! The vocabulary, as those see it who use it without the attributes.
+//! Tests of the public API of `tool-core`, without the attributes.
 #![allow(missing_docs, dead_code, reason = "fixtures speak for themselves")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may")]
 

@@ -1,4 +1,4 @@
-//! Maps, and what stands for their keys.
+//! Schemas of maps and their keys.
 
 use std::{collections::BTreeMap, num::NonZeroU8};
 
@@ -11,13 +11,13 @@ fn schema<T: JsonSchema>() -> Value {
     InputSchema::of::<T>().unwrap().as_value().clone()
 }
 
-/// Keys that are numbers to somebody.
+/// Keys that some decoder might read as a number.
 const KEYS: [&str; 24] = [
     "0", "7", "10", "100", "07", "00", "-7", "-0", "-07", "-", "+7", "+0", "7.0", "7e0", "7E0", "0x7", " 7",
     "7 ", "", "٧", "seven", "7_0", "--7", "1-1",
 ];
 
-/// That the schema admits a key if and only if `serde_json` reads it.
+/// Checks that the schema admits a key if and only if `serde_json` reads it.
 fn agree<K: JsonSchema + DeserializeOwned + Ord>() {
     let plan = Plan::compile(&schema::<BTreeMap<K, bool>>()).unwrap();
     for key in KEYS {
@@ -29,12 +29,12 @@ fn agree<K: JsonSchema + DeserializeOwned + Ord>() {
 
 // B18
 #[test]
-fn integer_keys_are_what_the_decoder_reads() {
+fn integer_keys_agree_with_the_decoder() {
     agree::<u8>();
     agree::<u64>();
     agree::<i8>();
     agree::<i64>();
-    // Nothing says that it is less than any other, or that it is not zero.
+    // The pattern does not limit the number, and does not exclude zero.
     let natural = json!({ r"^(0|[1-9]\d*)$": { "type": "boolean" } });
     let integer = json!({ r"^(0|-?[1-9]\d*)$": { "type": "boolean" } });
     assert_eq!(schema::<BTreeMap<u8, bool>>()["patternProperties"], natural);
@@ -45,7 +45,7 @@ fn integer_keys_are_what_the_decoder_reads() {
 
 // B18
 #[test]
-fn the_keys_of_an_enum_are_its_names() {
+fn enum_keys_are_the_names_of_the_variants() {
     #[derive(Deserialize, JsonSchema, PartialEq, Eq, PartialOrd, Ord)]
     enum Unit {
         Celsius,
@@ -62,9 +62,9 @@ fn the_keys_of_an_enum_are_its_names() {
     );
 }
 
-// B18: a pattern of one's own is kept, as long as it is not the one that schemars writes for integers.
+// B18: a custom pattern is kept, unless it is the pattern that schemars writes for integers.
 #[test]
-fn a_pattern_of_keys_is_kept() {
+fn a_custom_pattern_of_keys_is_kept() {
     #[derive(Deserialize, JsonSchema, PartialEq, Eq, PartialOrd, Ord)]
     struct Code(#[schemars(regex(pattern = r"^[0-9]+$"))] String);
     let schema = schema::<BTreeMap<Code, bool>>();

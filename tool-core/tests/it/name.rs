@@ -9,7 +9,7 @@ fn refused(name: &str) -> String {
 
 // A05
 #[test]
-fn a_name_that_breaks_the_rule_is_refused_with_the_rule() {
+fn an_invalid_name_is_refused_with_the_rule() {
     assert_eq!(refused(""), "a tool needs a name; this one is empty");
     assert_eq!(
         refused("has space"),
@@ -26,7 +26,7 @@ fn a_name_that_breaks_the_rule_is_refused_with_the_rule() {
 
 // A05
 #[test]
-fn a_name_within_the_rule_is_kept() {
+fn a_valid_name_is_kept() {
     for name in ["get_weather", "_x", "A-1", &"x".repeat(64)] {
         let kept = ToolName::new(name.to_owned()).unwrap();
         let borrowed: (&str, &str, &str) = (kept.as_ref(), kept.borrow(), &kept);
@@ -36,7 +36,7 @@ fn a_name_within_the_rule_is_kept() {
 }
 
 #[test]
-fn a_name_travels_through_json_and_is_checked_there() {
+fn a_name_round_trips_through_json_and_is_validated() {
     let name: ToolName = serde_json::from_str("\"add\"").unwrap();
     assert_eq!(serde_json::to_string(&name).unwrap(), "\"add\"");
     assert!(serde_json::from_str::<ToolName>("\"a b\"").is_err());
@@ -45,7 +45,7 @@ fn a_name_travels_through_json_and_is_checked_there() {
 proptest! {
     // A05
     #[test]
-    fn the_rule_is_the_documented_pattern(text in "\\PC{0,70}|[A-Za-z0-9_-]{0,70}") {
+    fn valid_names_match_the_documented_pattern(text in "\\PC{0,70}|[A-Za-z0-9_-]{0,70}") {
         let mut bytes = text.bytes();
         let start = bytes.next().is_some_and(|it| it.is_ascii_alphabetic() || it == b'_');
         let rest = bytes.all(|it| it.is_ascii_alphanumeric() || it == b'_' || it == b'-');

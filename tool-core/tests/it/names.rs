@@ -1,4 +1,4 @@
-//! Names that mean something to JSON, to JSON Schema or to us, and are only names here.
+//! Names with a special meaning in JSON, JSON Schema or this crate, used as plain names.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -9,13 +9,13 @@ fn schema<T: JsonSchema>() -> Value {
     InputSchema::of::<T>().unwrap().as_value().clone()
 }
 
-/// How many references there are in `schema`; that each leads somewhere is seen when it is compiled.
+/// Returns the number of references in `schema`; compiling the schema resolves each.
 fn references(schema: &Value) -> usize {
     Plan::compile(schema).unwrap();
     schema.to_string().matches("\"$ref\":\"#/$defs/").count()
 }
 
-// B19: a name in a reference is escaped twice, as a pointer and as a URI.
+// B19: a name in a reference is escaped twice, for the pointer and for the URI.
 #[test]
 fn a_recursive_type_may_have_any_name() {
     #[derive(Deserialize, JsonSchema)]
@@ -46,7 +46,7 @@ fn a_recursive_type_may_have_any_name() {
     assert!(references(schema.as_value()) > 0);
 }
 
-// B19: a root that is nothing but a reference is what it refers to, whatever that is called.
+// B19: a root that is only a reference is replaced by its target, independent of the target's name.
 #[test]
 fn a_root_behind_a_reference_is_resolved_by_its_name() {
     struct Behind;
@@ -68,7 +68,7 @@ fn a_root_behind_a_reference_is_resolved_by_its_name() {
 
 // B19
 #[test]
-fn an_example_is_found_behind_any_name() {
+fn an_example_is_found_under_any_name() {
     let schema = InputSchema::new(json!({
         "type": "object",
         "properties": { "n": { "$ref": "#/$defs/a%20~1b" } },
@@ -78,7 +78,7 @@ fn an_example_is_found_behind_any_name() {
     assert_eq!(schema.unwrap().example(), Some(&json!({ "n": 7 })));
 }
 
-/// Fields that are called like what the library and JSON Schema look for.
+/// Fields with the names of keywords.
 #[derive(Deserialize, JsonSchema)]
 struct Called {
     #[serde(rename = "x-tool-aliases")]
@@ -157,7 +157,7 @@ const CALLED: [&str; 20] = [
 
 // B14, B19
 #[test]
-fn a_property_may_be_called_like_any_keyword() {
+fn a_property_may_have_the_name_of_any_keyword() {
     let schema = schema::<Called>();
     let names: Vec<_> = schema["properties"].as_object().unwrap().keys().collect();
     assert_eq!(names, CALLED);
@@ -176,7 +176,7 @@ fn a_property_may_be_called_like_any_keyword() {
     assert_eq!(schema["properties"]["enum"]["enum"], json!(["x-tool-aliases", "$ref"]));
 }
 
-// B14: the list of aliases goes, and nothing of the data that stands in a schema.
+// B14: the list of aliases is removed, but no data in the schema.
 #[test]
 fn a_default_may_have_any_key() {
     #[derive(Deserialize, JsonSchema)]

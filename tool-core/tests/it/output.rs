@@ -5,7 +5,7 @@ use tool_core::{Actions, Blob, Bytes, Content, Correction, ErrorKind, Resource, 
 
 // D05
 #[test]
-fn a_text_is_itself_and_a_value_is_compact_json() {
+fn a_text_is_unchanged_and_a_value_is_compact_json() {
     assert_eq!(ToolOutput::from("a<b").text(), "a<b");
     assert_eq!(ToolOutput::json("a<b").unwrap().text(), "a<b");
     assert_eq!(ToolOutput::json(&json!({ "x": "é & <" })).unwrap().text(), r#"{"x":"é & <"}"#);
@@ -14,7 +14,7 @@ fn a_text_is_itself_and_a_value_is_compact_json() {
 
 // D01
 #[test]
-fn an_output_survives_json() {
+fn an_output_round_trips_through_json() {
     let plain: ToolOutput = serde_json::from_value(json!({ "content": [] })).unwrap();
     assert_eq!(plain, ToolOutput::empty());
     assert_eq!(serde_json::to_value(&plain).unwrap(), json!({ "content": [] }));
@@ -42,7 +42,7 @@ fn an_output_survives_json() {
 
 // D02
 #[test]
-fn a_picture_is_base64_with_its_type() {
+fn an_image_is_base64_with_its_media_type() {
     let image = Content::image([1, 2, 3], "image/png");
     let written = serde_json::to_value(&image).unwrap();
     assert_eq!(written, json!({ "type": "image", "data": "AQID", "mimeType": "image/png" }));
@@ -65,7 +65,7 @@ fn the_map_form_is_always_an_object() {
 
 // D07
 #[test]
-fn the_resource_form_has_the_type_of_what_it_holds() {
+fn a_resource_is_serialized_by_its_content_type() {
     let text = ToolOutput::from("x").to_resource("ns.t").unwrap();
     assert_eq!((text.uri.as_str(), text.mime_type.as_str()), ("t", "text/plain"));
     assert_eq!(text.body, ResourceBody::Text("x".into()));
@@ -81,7 +81,7 @@ fn the_resource_form_has_the_type_of_what_it_holds() {
 
 // D10
 #[test]
-fn what_cannot_be_json_is_an_error_and_not_a_panic() {
+fn a_value_that_cannot_be_serialized_is_an_error() {
     let keys = BTreeMap::from([((1, 2), 3)]);
     let error = ToolOutput::json(&keys).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidOutput);
@@ -92,7 +92,7 @@ fn what_cannot_be_json_is_an_error_and_not_a_panic() {
 }
 
 #[test]
-fn content_and_value_may_differ() {
+fn content_and_structured_value_may_differ() {
     let output = ToolOutput::from("21 degrees").with_structured(json!({ "celsius": 21 }));
     assert_eq!(output.text(), "21 degrees");
     assert_eq!(output.structured(), Some(json!({ "celsius": 21 })));
@@ -106,7 +106,7 @@ fn content_and_value_may_differ() {
 
 // D14, G15
 #[test]
-fn actions_ask_for_what_any_of_them_asks_for() {
+fn merged_actions_contain_all_actions() {
     let each = [
         Actions { terminate: true, ..Actions::default() },
         Actions { skip_summarization: true, ..Actions::default() },
@@ -134,14 +134,14 @@ fn entry(key: &str, value: u8) -> Map<String, Value> {
 }
 
 #[test]
-fn what_later_actions_say_of_the_same_key_counts() {
+fn later_actions_override_earlier_ones_by_key() {
     let one = Actions { state: entry("k", 1), artifacts: entry("a", 1), ..Actions::default() };
     let other = Actions { state: entry("k", 2), artifacts: entry("a", 2), ..Actions::default() };
     let mut both = one.clone();
     both.follow(other.clone());
     assert_eq!(both, other);
     both.follow(Actions { state: entry("l", 3), artifacts: entry("b", 3), ..Actions::default() });
-    // Of an artifact, the highest version counts.
+    // The highest version of an artifact counts.
     both.follow(Actions { artifacts: entry("a", 1), ..Actions::default() });
     assert_eq!(
         (Value::from(both.state), Value::from(both.artifacts)),
@@ -150,7 +150,7 @@ fn what_later_actions_say_of_the_same_key_counts() {
 }
 
 #[test]
-fn an_output_gives_what_was_set() {
+fn getters_of_an_output_return_the_values_set() {
     let none = ToolOutput::from("x");
     assert_eq!(
         (none.details(), none.child_run_id(), none.operation_id(), none.actions()),
@@ -170,7 +170,7 @@ fn an_output_gives_what_was_set() {
     assert!(!output.is_failure() && !output.is_final());
     assert!(output.clone().as_failure().is_failure() && !output.clone().as_failure().is_final());
     assert!(output.clone().as_final().is_final() && !output.clone().as_final().is_failure());
-    // Another text leaves all of it.
+    // Replacing the text keeps all other parts.
     let said = output.clone().with_text("y");
     assert_eq!(
         (said.text(), said.details(), said.structured()),
@@ -179,7 +179,7 @@ fn an_output_gives_what_was_set() {
 }
 
 #[test]
-fn each_part_of_an_output_survives_json_alone() {
+fn each_part_of_an_output_round_trips_through_json() {
     let all = [
         ToolOutput::from("x"),
         ToolOutput::from("5"),
@@ -199,7 +199,7 @@ fn each_part_of_an_output_survives_json_alone() {
         assert_eq!(serde_json::from_value::<ToolOutput>(written.clone()).unwrap(), output, "{written}");
     }
     let written = |output: ToolOutput| serde_json::to_value(output).unwrap();
-    // A plain text is not said twice.
+    // A plain text is not serialized twice.
     assert_eq!(written("x".into()), json!({ "content": [{ "type": "text", "text": "x" }] }));
     assert_eq!(
         written(ToolOutput::empty().with_structured(json!(5))),
@@ -225,7 +225,7 @@ fn an_output_is_empty_without_content_and_value() {
 }
 
 #[test]
-fn a_block_is_added_to_what_is_there() {
+fn a_block_is_appended_to_existing_content() {
     let picture = || Content::image([1], "image/png");
     let texts = |output: ToolOutput| {
         let output = output.with_content(picture());
@@ -246,7 +246,7 @@ fn a_block_is_added_to_what_is_there() {
 }
 
 #[test]
-fn words_are_needed_for_what_is_no_text() {
+fn content_other_than_text_has_a_text_substitute() {
     let picture = || Content::image([1], "image/png");
     for plain in [
         ToolOutput::empty(),
@@ -267,7 +267,7 @@ fn words_are_needed_for_what_is_no_text() {
 
 // D07
 #[test]
-fn a_document_keeps_its_name_and_gets_one_where_it_has_none() {
+fn a_document_keeps_its_name_or_gets_a_default_name() {
     let blob = |data: &[u8]| ResourceBody::Blob(Blob(data.to_vec()));
     let document = |uri: &str| {
         let body = ResourceBody::Text("x".to_owned());
@@ -290,7 +290,7 @@ fn a_document_keeps_its_name_and_gets_one_where_it_has_none() {
 
 // D02
 #[test]
-fn bytes_are_told_by_what_they_begin_with() {
+fn the_media_type_is_detected_from_the_first_bytes() {
     let content = |bytes: &[u8]| Content::from(Bytes(bytes.to_vec()));
     assert!(
         matches!(content(b"\x89PNG\r\n\x1a\n"), Content::Image { mime_type, .. } if mime_type == "image/png")

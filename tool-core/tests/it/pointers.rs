@@ -1,9 +1,9 @@
-//! Places of arguments, as programs name them.
+//! JSON pointers to arguments.
 
 use serde_json::{Value, json};
 use tool_core::InputSchema;
 
-/// The places that `pointer` leads to, each with a `!` where there is a default.
+/// Returns the places that `pointer` resolves to, with a `!` after places with a default.
 fn places(schema: &Value, pointer: &str) -> Vec<String> {
     let schema = InputSchema::own(schema.clone()).unwrap();
     let written = |place: tool_core::__private::ResolvedPointer| {
@@ -13,7 +13,7 @@ fn places(schema: &Value, pointer: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_pointer_leads_to_own_names() {
+fn a_pointer_resolves_aliases_to_own_names() {
     let schema = json!({
         "type": "object",
         "additionalProperties": false,
@@ -54,7 +54,7 @@ fn a_pointer_leads_to_own_names() {
 }
 
 #[test]
-fn branches_may_name_a_place_differently() {
+fn branches_may_resolve_a_pointer_differently() {
     let closed = |name: &str, aliases: Value| json!({ "type": "object", "additionalProperties": false, "properties": { name: { "x-tool-aliases": aliases } } });
     let schema =
         json!({ "type": "object", "oneOf": [closed("path", json!(["file"])), closed("file", json!([]))] });
@@ -64,7 +64,7 @@ fn branches_may_name_a_place_differently() {
 }
 
 #[test]
-fn an_open_schema_has_every_place() {
+fn an_open_schema_resolves_every_pointer() {
     for open in [
         json!({ "type": "object" }),
         json!({}),
@@ -86,7 +86,7 @@ fn an_open_schema_has_every_place() {
 }
 
 #[test]
-fn references_that_branch_cost_no_more_than_once_each() {
+fn each_reference_is_resolved_once() {
     let branch = json!([{ "$ref": "#" }, { "$ref": "#/$defs/a" }, { "$ref": "#" }]);
     let schema = json!({
         "anyOf": branch, "oneOf": branch, "allOf": branch, "$defs": { "a": { "anyOf": branch, "allOf": branch } },

@@ -1,4 +1,4 @@
-//! The run that calls belong to.
+//! The context of a run.
 
 use std::{
     sync::Arc,
@@ -13,7 +13,7 @@ fn map(value: &Value) -> Map<String, Value> {
 }
 
 #[test]
-fn a_run_gives_what_was_set_and_nothing_else() {
+fn getters_of_a_run_return_only_the_values_set() {
     let none = RunContext::new();
     let texts = |run: ReadonlyContext<'_>| {
         [run.app(), run.agent(), run.user(), run.session()].map(|text| text.map(str::to_owned))
@@ -48,7 +48,7 @@ fn a_run_gives_what_was_set_and_nothing_else() {
 }
 
 #[test]
-fn the_id_of_the_session_stands_in_the_meta_in_either_order() {
+fn the_session_id_is_in_the_meta_in_either_order_of_setters() {
     let meta = || map(&json!({ "id": "other", "k": 1 }));
     let expected = map(&json!({ "id": "s", "k": 1 }));
     assert_eq!(RunContext::new().with_session("s").with_meta(meta()).meta(), &expected);
@@ -57,7 +57,7 @@ fn the_id_of_the_session_stands_in_the_meta_in_either_order() {
 }
 
 #[test]
-fn a_run_brings_values_by_their_types() {
+fn a_run_provides_values_by_type() {
     let run = RunContext::new().provide(7_u8).provide_shared::<str>("text".into());
     assert_eq!((run.provided().get::<u8>(), run.provided().get::<str>()), (Some(&7), Some("text")));
     let seen = run.read_only();
@@ -65,7 +65,7 @@ fn a_run_brings_values_by_their_types() {
 }
 
 #[test]
-fn a_value_is_kept_until_another_one_takes_its_place() {
+fn a_value_is_kept_until_it_is_replaced() {
     let run = RunContext::new();
     assert_eq!(run.value::<u8>("n"), None);
     run.set("n", 1_u8);
@@ -73,13 +73,13 @@ fn a_value_is_kept_until_another_one_takes_its_place() {
     assert_eq!((run.value("n"), run.read_only().value("n")), (Some(Arc::new(2_u8)), Some(Arc::new(2_u8))));
     assert_eq!((run.value::<u16>("n"), run.read_only().value::<u8>("m")), (None, None));
     assert_eq!(*run.value_or_insert_with("n", || 3_u8), 2);
-    // Of another type, it is replaced.
+    // A value of another type replaces it, too.
     assert_eq!(*run.value_or_insert_with("n", || 'c'), 'c');
     assert_eq!((run.value("n"), run.value::<u8>("n")), (Some(Arc::new('c')), None));
 }
 
 #[test]
-fn a_value_that_is_made_meanwhile_is_kept_and_what_is_made_or_replaced_may_look_at_the_run() {
+fn a_value_that_is_inserted_concurrently_is_kept_and_no_lock_is_held() {
     let run = Arc::new(RunContext::new());
     let made = run.value_or_insert_with("n", || {
         run.set("n", 1_u8);
@@ -87,7 +87,7 @@ fn a_value_that_is_made_meanwhile_is_kept_and_what_is_made_or_replaced_may_look_
     });
     assert_eq!((*made, run.value("n")), (1, Some(Arc::new(1_u8))));
 
-    /// Looks at the run when it is dropped.
+    /// Reads the run when it is dropped.
     struct Looks(Arc<RunContext>, Arc<std::sync::Mutex<Vec<Option<u8>>>>);
     impl Drop for Looks {
         fn drop(&mut self) {
@@ -111,7 +111,7 @@ fn a_child_run_may_be_given_the_state_that_lasts_and_is_not_internal() {
 }
 
 #[test]
-fn the_run_of_another_agent_belongs_to_the_one_that_started_it() {
+fn a_child_run_belongs_to_the_run_that_started_it() {
     let deadline = Instant::now() + Duration::from_secs(60);
     let run = RunContext::new()
         .with_id("r")

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tool_core::{InputSchema, OutputSchema};
 
-/// The golden file of the canonical schema of `T`.
+/// Compares the canonical schema of `T` with its golden file.
 fn golden<T: JsonSchema>(name: &str) -> Value {
     let schema = InputSchema::of::<T>().unwrap();
     let text = serde_json::to_string_pretty(&schema).unwrap();
@@ -102,7 +102,7 @@ fn nested_structs_are_inlined_and_closed() {
 
 // B18
 #[test]
-fn lists_arrays_tuples_and_maps_have_their_forms() {
+fn lists_arrays_tuples_and_maps_have_their_own_schemas() {
     #[derive(Deserialize, JsonSchema)]
     struct Collections {
         list: Vec<u32>,
@@ -121,7 +121,7 @@ fn lists_arrays_tuples_and_maps_have_their_forms() {
 
 // B18
 #[test]
-fn a_unit_enum_is_a_flat_list_of_names() {
+fn a_unit_enum_is_a_list_of_names() {
     #[derive(Deserialize, JsonSchema)]
     struct In {
         unit: Unit,
@@ -131,9 +131,9 @@ fn a_unit_enum_is_a_flat_list_of_names() {
     assert_eq!(schema["properties"]["other"], json!({ "type": "string", "enum": ["Celsius", "Fahrenheit"] }));
 }
 
-// B18: one doc comment on a variant changes nothing but the description.
+// B18: a doc comment on a variant changes only the description.
 #[test]
-fn a_documented_enum_stays_flat_and_keeps_its_docs() {
+fn a_documented_enum_stays_a_list_and_keeps_its_docs() {
     #[derive(Deserialize, JsonSchema)]
     struct In {
         /// The scale.
@@ -142,7 +142,7 @@ fn a_documented_enum_stays_flat_and_keeps_its_docs() {
     }
     let schema = golden::<In>("documented_enum");
     let unit = &schema["properties"]["unit"];
-    // schemars lists what has no docs first.
+    // schemars lists variants without docs first.
     assert_eq!(unit["enum"], json!(["kelvin", "celsius", "fahrenheit"]));
     assert_eq!(
         unit["description"],
@@ -152,7 +152,7 @@ fn a_documented_enum_stays_flat_and_keeps_its_docs() {
 
 // B18
 #[test]
-fn enums_with_data_are_a_choice_of_closed_forms() {
+fn enums_with_data_are_unions_of_closed_objects() {
     #[derive(Deserialize, JsonSchema)]
     struct In {
         shape: Shape,
@@ -168,7 +168,7 @@ fn enums_with_data_are_a_choice_of_closed_forms() {
 
 // A11
 #[test]
-fn an_enum_may_be_the_root_where_every_form_of_it_is_an_object() {
+fn an_enum_may_be_the_root_if_all_variants_are_objects() {
     assert_eq!(golden::<Internal>("internal_root")["type"], "object");
     let error = InputSchema::of::<Untagged>().unwrap_err();
     assert!(error.to_string().contains("the arguments of a tool are an object"), "{error}");
@@ -176,7 +176,7 @@ fn an_enum_may_be_the_root_where_every_form_of_it_is_an_object() {
 
 // A11
 #[test]
-fn a_root_that_is_no_object_is_refused_with_its_type() {
+fn a_root_that_is_not_an_object_is_refused_with_its_type() {
     let error = InputSchema::of::<String>().unwrap_err().to_string();
     assert!(error.contains(r#""type": "string""#), "{error}");
     assert!(InputSchema::of::<Vec<u8>>().is_err());
@@ -186,7 +186,7 @@ fn a_root_that_is_no_object_is_refused_with_its_type() {
 
 // B19
 #[test]
-fn a_recursive_type_keeps_its_definition_and_nothing_else_does() {
+fn only_recursive_types_keep_definitions() {
     let schema = golden::<Tree>("recursive");
     assert_eq!(schema["$defs"].as_object().unwrap().len(), 1);
     assert_eq!(schema["type"], "object");
@@ -224,7 +224,7 @@ fn integers_have_bounds_instead_of_formats() {
 
 // B18
 #[test]
-fn dates_and_ids_are_texts_with_a_format() {
+fn dates_and_ids_are_strings_with_a_format() {
     #[derive(Deserialize, JsonSchema)]
     struct Formats {
         chrono: chrono::DateTime<chrono::Utc>,
@@ -243,7 +243,7 @@ fn dates_and_ids_are_texts_with_a_format() {
 
 // B14, B16
 #[test]
-fn serde_attributes_decide_names_and_what_is_required() {
+fn serde_attributes_determine_names_and_required_properties() {
     #[derive(Deserialize, JsonSchema)]
     #[serde(rename_all = "camelCase")]
     struct Attributes {
@@ -271,7 +271,7 @@ fn serde_attributes_decide_names_and_what_is_required() {
     assert!(schema["properties"].get("hidden").is_none());
 }
 
-// B18, B20: neither side of a flattened enum refuses what the other allows.
+// B18, B20: neither part of a flattened enum excludes properties of the other.
 #[test]
 fn a_flattened_enum_becomes_closed_merged_objects() {
     #[derive(Deserialize, JsonSchema)]
@@ -298,7 +298,7 @@ fn a_flattened_enum_becomes_closed_merged_objects() {
 
 // B15
 #[test]
-fn any_text_may_stand_in_a_description() {
+fn a_description_may_contain_any_text() {
     #[derive(Deserialize, JsonSchema)]
     struct Texts {
         /// From the comment.
@@ -309,7 +309,7 @@ fn any_text_may_stand_in_a_description() {
     assert_eq!(schema.as_value()["properties"]["text"]["description"], "a, b=\"c\" – é");
 }
 
-// B19: a property may be called like a keyword.
+// B19: a property may have the name of a keyword.
 #[test]
 fn properties_named_like_keywords_are_properties() {
     #[derive(Deserialize, JsonSchema)]
@@ -329,7 +329,7 @@ fn properties_named_like_keywords_are_properties() {
 
 // B23
 #[test]
-fn an_output_schema_describes_what_is_written() {
+fn an_output_schema_describes_the_serialized_form() {
     #[derive(Serialize, JsonSchema)]
     struct Report {
         #[serde(rename(serialize = "out"))]
@@ -344,7 +344,7 @@ fn an_output_schema_describes_what_is_written() {
     assert_eq!(OutputSchema::of::<Vec<u8>>().as_value()["type"], "array");
 }
 
-/// The smallest arguments of a schema, which fit it.
+/// Returns the smallest valid arguments of a schema.
 fn smallest(properties: Value, required: Value) -> Option<Value> {
     let schema = json!({ "type": "object", "properties": properties, "required": required, "$defs": {
         "node": { "properties": { "next": { "$ref": "#/$defs/node" } }, "required": ["next"] },
@@ -358,7 +358,7 @@ fn smallest(properties: Value, required: Value) -> Option<Value> {
 
 // F02
 #[test]
-fn a_schema_gives_the_smallest_arguments_that_fit() {
+fn the_example_of_a_schema_is_the_smallest_valid_object() {
     assert_eq!(smallest(json!({ "a": { "type": "string" } }), json!([])), Some(json!({})));
     let properties = json!({
         "name": { "type": "string", "minLength": 6 },
@@ -381,7 +381,7 @@ fn a_schema_gives_the_smallest_arguments_that_fit() {
 }
 
 #[test]
-fn where_nothing_small_fits_there_is_no_example() {
+fn a_schema_without_small_valid_arguments_has_no_example() {
     assert_eq!(smallest(json!({ "a": { "type": "string", "pattern": "^[0-9]{3}$" } }), json!(["a"])), None);
     assert_eq!(smallest(json!({ "a": { "$ref": "#/$defs/node" } }), json!(["a"])), None);
     assert_eq!(smallest(json!({ "a": false }), json!(["a"])), None);
@@ -389,13 +389,13 @@ fn where_nothing_small_fits_there_is_no_example() {
 
 // F15
 #[test]
-fn arguments_are_an_object_and_what_refers_to_an_untyped_root_need_not_be_one() {
+fn arguments_are_an_object_but_references_to_an_untyped_root_accept_any_value() {
     let fits = |schema: &Value, value: Value| {
         InputSchema::new(schema.clone()).unwrap().plan().unwrap().admits(&value)
     };
     let list = json!({"properties": {"next": {"$ref": "#"}, "n": {"type": "integer"}}, "required": ["n"]});
     assert!(fits(&list, json!({"n": 1, "next": {"n": 2}})));
-    // It is no object, so that the root says nothing of it.
+    // The keywords of the root do not apply to a value that is not an object.
     assert!(fits(&list, json!({"n": 1, "next": 5})));
     assert!(!fits(&list, json!({"n": 1, "next": {"n": "2"}})));
     assert!(!fits(&list, json!({"n": 1, "next": {"n": 1, "next": {}}})));

@@ -1,5 +1,5 @@
-//! Any text as the arguments of any tool: no panic, no hang, no more memory than the text is worth, and
-//! no two answers to one question. See the README.
+//! The fuzz target: any text as the arguments of any tool must cause no panic, no hang, no excessive memory use,
+//! and no contradictory answers. See the README.
 
 #![no_main]
 
@@ -17,8 +17,8 @@ static STATISTICS: Statistics = Statistics::new();
 static MUTATOR: LazyLock<Mutator> =
     LazyLock::new(|| Mutator::new(&Path::new(env!("CARGO_MANIFEST_DIR")).join("seeds/arguments")));
 
-/// What a call may allocate at once whatever its text, in bytes, and what it may for each byte of it: choices may be
-/// nested, and each keeps a copy of what is in it for the reading that is tried, and for the one that was found.
+/// The memory that a call may have allocated at a time, in bytes: a fixed part, and a part per byte of its text.
+/// Unions may be nested, and each keeps a copy of its value for the attempted and for the best variant.
 const MEMORY: (u64, u64) = (64 * 1024, 4 * 1024);
 
 fuzz_target!(|bytes: &[u8]| {

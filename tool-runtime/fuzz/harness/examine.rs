@@ -1,4 +1,4 @@
-//! The sentences that no input may make false; each that is false is a panic.
+//! The properties that must hold for every input; a violation panics.
 
 use std::{cell::RefCell, sync::LazyLock};
 
@@ -16,18 +16,18 @@ use super::{
     tree::{Tree, is_integer},
 };
 
-/// How far an input came.
+/// The stage that an input reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Reached {
-    /// The text is no JSON.
+    /// The text is not JSON.
     Text,
-    /// It is, and does not become typed values.
+    /// The text is JSON, but does not decode to typed values.
     Json,
-    /// It became typed values, and the tool was run with them.
+    /// The text decoded to typed values, and the tool ran.
     Decoded,
 }
 
-/// Holds everything that follows from `input` to what was promised.
+/// Checks all properties for `input`.
 pub(crate) fn examine(input: &Input<'_>) -> Reached {
     let Input { case, text } = input;
     let checked = REGISTRY.check(case.name, &**text);
@@ -75,7 +75,7 @@ pub(crate) fn examine(input: &Input<'_>) -> Reached {
     if document.is_json() { Reached::Json } else { Reached::Text }
 }
 
-/// A report stays short, whatever came.
+/// Checks that a report does not exceed its limits.
 fn bounded(error: &ToolError) {
     let report = error.report();
     assert!(report.len() <= Violations::LISTED, "{} are listed", report.len());
@@ -93,14 +93,14 @@ fn bounded(error: &ToolError) {
     assert!(is_counted, "{rest} of {} are missing: {feedback}", report.total());
 }
 
-/// A count as reports write it, with a comma at each thousand.
+/// Formats a count like a report, with thousands separators.
 fn grouped(count: usize) -> String {
     let digits = count.to_string();
     let groups = digits.as_bytes().rchunks(3).rev().map(|group| String::from_utf8_lossy(group).into_owned());
     groups.collect::<Vec<_>>().join(",")
 }
 
-/// A strict set refuses what is corrected, and nothing else that a lenient one takes.
+/// Checks that a strict registry refuses exactly those calls that a lenient one corrects.
 fn strictly(case: &Case, text: &str, lenient: &Result<Arguments<'_>, ToolError>) {
     match (STRICT.check(case.name, text), lenient) {
         (Ok(strict), Ok(lenient)) => {
@@ -113,7 +113,7 @@ fn strictly(case: &Case, text: &str, lenient: &Result<Arguments<'_>, ToolError>)
     }
 }
 
-/// What is JSON is not repaired, and what was repaired fits.
+/// Checks that valid JSON is not repaired, and that repaired text is valid.
 fn repaired(case: &Case, text: &str, document: &Document<'_>, checked: &Result<Arguments<'_>, ToolError>) {
     match (REPAIRING.check(case.name, text), checked) {
         (Ok(repaired), Ok(checked)) => assert_eq!(repaired, *checked),
@@ -131,7 +131,7 @@ fn repaired(case: &Case, text: &str, document: &Document<'_>, checked: &Result<A
     }
 }
 
-/// What the check gave back, of a call that succeeded with `output`.
+/// Checks the canonical text of a call that succeeded with `output`.
 fn fits(document: &Document<'_>, fit: &Arguments<'_>, output: &ToolOutput) {
     let case = document.case;
     let text = fit.as_str();
@@ -140,7 +140,7 @@ fn fits(document: &Document<'_>, fit: &Arguments<'_>, output: &ToolOutput) {
         assert!(fit.corrections().iter().all(|it| it.from == "a value that is hidden"), "{fit:?}");
     }
     let again = STRICT.check(case.name, text).unwrap_or_else(|error| panic!("it fits no more: {error}"));
-    // What a tool rewrites is written anew each time.
+    // A tool that rewrites its arguments does so each time.
     if REGISTRY.get(case.name).unwrap().prepare_arguments().is_none() {
         assert_eq!(again.as_str(), text, "what fits is left as it is");
     }
@@ -155,20 +155,20 @@ fn fits(document: &Document<'_>, fit: &Arguments<'_>, output: &ToolOutput) {
     match (case.again)(text) {
         _ if keeps_digits() => {}
         Ok(plain) => assert_eq!(plain, called.text(), "serde_json reads it otherwise: {text}"),
-        // A schema that says less than the type leaves `1e2` as it is, which `serde_json` does not read as
-        // an integer; nor does it read a name with escapes as a number.
+        // A schema that is wider than the type keeps `1e2`, which `serde_json` does not read as an integer;
+        // nor does it read a key with escapes as a number.
         Err(error) => {
             assert!(!case.reads_all || text.contains("\\u"), "serde_json does not read it: {error}")
         }
     }
 }
 
-/// Whether `serde_json` keeps a number as it is written: then it holds other numbers than tools are given.
+/// Returns `true` if `serde_json` keeps the spelling of numbers, so that its numbers differ from those of tools.
 fn keeps_digits() -> bool {
     serde_json::from_str::<Number>("1e400").is_ok()
 }
 
-/// The two halves of a call give what the whole of it gives.
+/// Checks that preparing and running a call separately gives the same result as the whole call.
 fn prepared(case: &Case, text: &str, output: &ToolOutput) {
     let tool = REGISTRY.get(case.name).unwrap();
     if !tool.holds_arguments() || tool.prepare_arguments().is_some() {
@@ -182,8 +182,8 @@ fn prepared(case: &Case, text: &str, output: &ToolOutput) {
     assert_eq!((&halves.unwrap(), ran), (output, 1), "two halves are the whole");
 }
 
-/// What judges a call sees what the tool is given: the text that a hook saw is its own canonical text, and
-/// gives the result that the call gave.
+/// Checks that hooks see the arguments of the tool: the text that a hook sees is its own canonical text, and
+/// calling the tool with it gives the same result.
 pub(crate) fn judged(case: &Case, text: &str, output: &ToolOutput) {
     let run = |text: &str| {
         let outcomes = now(JUDGED.run(vec![ToolCall::new(case.name, text.to_owned())]));
@@ -192,7 +192,7 @@ pub(crate) fn judged(case: &Case, text: &str, output: &ToolOutput) {
     };
     let (given, seen) = run(text);
     let tree = Tree::read(&seen).unwrap_or_else(|| panic!("what was judged is not JSON: {seen}"));
-    // Below, what is of any kind may have any names.
+    // Nested values of any type may have any names.
     let is_alias = |name: &str| case.other_names.iter().any(|(alias, _)| *alias == name);
     if let Tree::Object(properties) = &tree {
         let hides = properties.iter().any(|(name, _)| is_alias(&Tree::name(name)));
@@ -205,7 +205,7 @@ pub(crate) fn judged(case: &Case, text: &str, output: &ToolOutput) {
         assert_eq!(plain.text(), given, "what was judged is not what ran: {text}\n{seen}");
         assert_eq!(run(&seen), (given.clone(), seen.clone()), "{text}");
     }
-    // Zeros without a sign, and numbers of values that know how they were written.
+    // Spellings of zero, and numbers of values that keep their spelling, may differ.
     let spelled = |text: &str| text.replace(".0", "").replace("-0", "0");
     if !case.keeps_text {
         assert_eq!(spelled(&given), spelled(&output.text()), "it is another call: {text}\n{seen}");
@@ -213,11 +213,11 @@ pub(crate) fn judged(case: &Case, text: &str, output: &ToolOutput) {
 }
 
 thread_local! {
-    /// The arguments that a hook was last shown.
+    /// The arguments that the hook saw last.
     static SEEN: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// The tools, with a hook that looks at all calls.
+/// An executor with a hook that records the arguments of all calls.
 static JUDGED: LazyLock<Executor> =
     LazyLock::new(|| Executor::builder(REGISTRY.clone()).hook(Judge).build().unwrap());
 
@@ -236,7 +236,7 @@ fn counted<T>(call: impl FnOnce() -> T) -> (T, u64) {
     (result, runs() - before)
 }
 
-/// The text as its reports speak of it.
+/// Parses the text to the tree that its reports refer to.
 struct Document<'c> {
     case: &'c Case,
     tree: Option<Tree>,
@@ -253,8 +253,8 @@ impl<'c> Document<'c> {
         self.tree.is_some()
     }
 
-    /// Whether `serde_json`, which it is compared with, has ways of its own with it: an object with one
-    /// of certain names is a number or a text to it, and what nests 128 levels deep is too deep.
+    /// Returns `true` if `serde_json` treats the text specially: it reads an object with one of certain
+    /// names as a number or as raw JSON, and refuses 128 levels of nesting.
     fn is_odd(&self) -> bool {
         let is_private = |name: &str| name.starts_with("$serde_json::private");
         self.tree
@@ -263,8 +263,8 @@ impl<'c> Document<'c> {
             .is_some_and(|tree| tree.has_name(&is_private) || tree.depth() > 127)
     }
 
-    /// Whether all numbers are digits: of `3.0` and `-0`, which are integers to a schema, `serde_json`
-    /// makes floats.
+    /// Returns `true` if all numbers are plain digits: `serde_json` reads `3.0` and `-0`, which are
+    /// integers by a schema, as floats.
     fn has_plain_numbers(&self) -> bool {
         self.tree.as_ref().is_some_and(|tree| {
             tree.all_leaves(&|leaf| {
@@ -274,8 +274,8 @@ impl<'c> Document<'c> {
         })
     }
 
-    /// Whether there may be an integer that is written as a float and that no float holds: where it fits,
-    /// it is written as the integer that it is.
+    /// Returns `true` if there may be an integer in float notation that no float represents: if it is
+    /// valid, it is rewritten as an integer.
     fn has_wide_integers(&self) -> bool {
         self.tree.as_ref().map(Tree::unfolded).is_some_and(|tree| {
             let is_wide = |float: f64| float.abs() >= 9_007_199_254_740_992.0;
@@ -287,7 +287,7 @@ impl<'c> Document<'c> {
         self.tree.as_ref().is_some_and(Tree::repeats_a_name)
     }
 
-    /// Asserts that a refusal names what is wrong, at places that exist.
+    /// Checks that a refusal lists violations at places that exist.
     fn explains(&self, error: &ToolError) {
         assert!(!error.violations().is_empty(), "nothing is wrong with it: {error:?}");
         for violation in error.violations() {
@@ -297,7 +297,7 @@ impl<'c> Document<'c> {
             }
             match &self.tree {
                 None => assert_eq!(violation.pointer, "", "{violation}"),
-                // Its middle is left out.
+                // The middle of a long pointer is left out.
                 Some(_) if violation.pointer.contains('…') && violation.pointer.chars().count() >= 199 => {}
                 Some(tree) => {
                     let steps = violation.pointer.split('/').skip(1);
@@ -310,7 +310,7 @@ impl<'c> Document<'c> {
         }
     }
 
-    /// Whether `steps` lead from `tree` to a value, or to where one is missing.
+    /// Returns `true` if `steps` lead from `tree` to a value, or to a missing property.
     fn leads(&self, tree: &Tree, steps: &[String], may_be_missing: bool) -> bool {
         let Some((step, below)) = steps.split_first() else { return true };
         let is_missing = may_be_missing && below.is_empty();

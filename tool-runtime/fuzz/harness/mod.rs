@@ -1,7 +1,7 @@
-//! What is held to be true of any text that is sent to any tool.
+//! The properties of any call with any text as its arguments.
 //!
-//! It needs no fuzzer: the tests of `tool-runtime` run the same code over the seeds, so that neither
-//! can rot. An input is a byte that chooses a tool, and the text of its arguments.
+//! This module does not depend on a fuzzer: the tests of `tool-runtime` run it over the seeds. An
+//! input is a byte that selects a tool, and the text of its arguments.
 
 pub(crate) mod examine;
 pub(crate) mod mutate;
@@ -21,7 +21,7 @@ use tool_runtime::{ToolError, ToolOutput};
 
 use self::tools::{Case, REGISTRY, cases};
 
-/// A tool and a text.
+/// A tool and the text of its arguments.
 #[derive(Debug)]
 pub(crate) struct Input<'i> {
     pub(crate) case: &'static Case,
@@ -29,24 +29,24 @@ pub(crate) struct Input<'i> {
 }
 
 impl<'i> Input<'i> {
-    /// Reads an input; `None` where there is not even a byte for the tool.
+    /// Parses an input; returns `None` if it is empty.
     pub(crate) fn read(bytes: &'i [u8]) -> Option<Self> {
         let (first, text) = bytes.split_first()?;
         Some(Self { case: Case::of(*first), text: String::from_utf8_lossy(text) })
     }
 
-    /// Whether the schema admits the text.
+    /// Returns `true` if the schema admits the text.
     pub(crate) fn fits(&self) -> bool {
         REGISTRY.check(self.case.name, &*self.text).is_ok()
     }
 
-    /// Sends the text to the tool.
+    /// Calls the tool with the text.
     pub(crate) fn call(&self) -> Result<ToolOutput, ToolError> {
         now(REGISTRY.call(self.case.name, &*self.text))
     }
 }
 
-/// The result of a future that never waits.
+/// Returns the result of a future that is ready at once.
 pub(crate) fn now<F: Future>(future: F) -> F::Output {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(result) => result,
@@ -54,7 +54,7 @@ pub(crate) fn now<F: Future>(future: F) -> F::Output {
     }
 }
 
-/// How far inputs came.
+/// The number of inputs that reached each stage.
 #[derive(Debug, Default)]
 pub(crate) struct Statistics {
     inputs: AtomicU64,
@@ -67,7 +67,7 @@ impl Statistics {
         Self { inputs: AtomicU64::new(0), json: AtomicU64::new(0), decoded: AtomicU64::new(0) }
     }
 
-    /// Counts one input, and says how many there were.
+    /// Counts one input, and returns the total.
     pub(crate) fn count(&self, reached: examine::Reached) -> u64 {
         let is_json = reached >= examine::Reached::Json;
         let is_decoded = reached >= examine::Reached::Decoded;
@@ -76,7 +76,7 @@ impl Statistics {
         self.inputs.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// The share of the inputs that became typed values, of which the tool was run.
+    /// Returns the share of the inputs that decoded to typed values and ran the tool.
     #[allow(dead_code, reason = "the tests ask for it, the fuzzer prints it")]
     pub(crate) fn decoded(&self) -> f64 {
         self.share(&self.decoded)

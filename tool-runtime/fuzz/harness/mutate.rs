@@ -1,8 +1,8 @@
-//! Inputs made from inputs.
+//! Mutations of inputs.
 //!
-//! Most of them are to reach the decoder: what is wrong by its first byte only ever tests how that
-//! is said. Most changes are therefore made to what the text means, and changes that the schema does
-//! not admit are mostly made again in another way.
+//! Most mutations have to reach the decoder; a syntax error at the first byte tests only its own
+//! message. Most mutations therefore change values rather than bytes, and a mutation that the schema
+//! does not admit is mostly retried.
 
 use std::{collections::BTreeSet, path::Path};
 
@@ -15,7 +15,7 @@ use super::{
     tree::{Tree, is_integer},
 };
 
-/// So often a change is made that fits; then something that fits already is spelled otherwise.
+/// The attempts at a mutation that the schema admits, before only the spelling of a valid text is changed.
 const ATTEMPTS: usize = 10;
 
 const WORDS: [&str; 8] = ["null", "true", "false", "{}", "[]", "[null]", "{\"a\":1}", "nul"];
@@ -79,9 +79,9 @@ const STRINGS: [&str; 16] = [
     r#""$serde_json::private::Number""#,
 ];
 
-/// What inputs are made of, beside each other.
+/// Material for mutations besides the input itself.
 pub(crate) struct Mutator {
-    /// For each tool: texts that fit, and the names that its schema knows.
+    /// For each tool: valid texts, and the property names of its schema.
     materials: Vec<(Vec<Tree>, Vec<String>)>,
 }
 
@@ -100,7 +100,7 @@ impl Mutator {
         Self { materials: materials.collect() }
     }
 
-    /// Makes an input of at most `most` bytes; `raw` changes bytes.
+    /// Creates an input of at most `most` bytes; `raw` mutates bytes.
     pub(crate) fn mutate(
         &self,
         bytes: &[u8],
@@ -123,7 +123,7 @@ impl Mutator {
         if made.len() <= most { made } else { raw(bytes) }
     }
 
-    /// A text that fits, made of `tree` if that is possible.
+    /// Returns a valid text, made from `tree` if possible.
     fn fitting(&self, case: &Case, tree: Option<Tree>, most: usize, rng: &mut Rng) -> String {
         let seeds = &self.materials[case.position()].0;
         for attempt in 0..ATTEMPTS {
@@ -149,7 +149,7 @@ impl Mutator {
     }
 }
 
-/// All inputs in a folder, with the names of their files.
+/// Returns all inputs in a folder, with their file names.
 pub(crate) fn read(folder: &Path) -> Vec<(String, Vec<u8>)> {
     let files = std::fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
     let paths = files.map(|file| file.unwrap().path());
@@ -163,7 +163,7 @@ fn spelled(tree: &Tree, rng: &mut Rng) -> String {
     if rng.once_in(4) { tree.respell(rng) } else { tree.write() }
 }
 
-/// A text as a model may write it that knows JSON by hearsay.
+/// Makes the text almost-JSON, with mistakes that models make.
 fn damaged(text: &str, rng: &mut Rng) -> String {
     match rng.below(6) {
         0 => text.chars().take(rng.below(text.len())).collect(),
@@ -179,7 +179,7 @@ fn quoted(name: &str) -> String {
     Value::from(name).to_string()
 }
 
-/// All names of properties in a schema.
+/// Collects all property names in a schema.
 fn collect_names(schema: &Value, names: &mut BTreeSet<String>) {
     match schema {
         Value::Array(items) => items.iter().for_each(|item| collect_names(item, names)),
@@ -192,7 +192,7 @@ fn collect_names(schema: &Value, names: &mut BTreeSet<String>) {
     }
 }
 
-/// Changes one value; `other` is one of another text.
+/// Changes one value; `other` is a value of another text.
 fn change(tree: &mut Tree, other: &Tree, names: &[String], rng: &mut Rng) {
     let name = |rng: &mut Rng| match rng.below(4) {
         0 => rng.pick(&STRINGS).to_owned(),

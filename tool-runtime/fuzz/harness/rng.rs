@@ -1,4 +1,4 @@
-/// Numbers that follow from a seed (SplitMix64).
+/// A pseudo-random number generator (SplitMix64).
 #[derive(Debug)]
 pub(crate) struct Rng(u64);
 
@@ -7,7 +7,7 @@ impl Rng {
         Self(seed.into())
     }
 
-    /// A number below `limit`; 0 where that is 0.
+    /// Returns a number below `limit`, or 0 if `limit` is 0.
     pub(crate) fn below(&mut self, limit: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut mixed = self.0;
@@ -16,12 +16,12 @@ impl Rng {
         (mixed ^ (mixed >> 31)) as usize % limit.max(1)
     }
 
-    /// True once in so many times.
+    /// Returns `true` with a probability of one in `times`.
     pub(crate) fn once_in(&mut self, times: usize) -> bool {
         self.below(times) == 0
     }
 
-    /// One of several; there is at least one.
+    /// Returns one of the items, of which there must be at least one.
     pub(crate) fn pick<'a, T: ?Sized>(&mut self, all: &[&'a T]) -> &'a T {
         all[self.below(all.len())]
     }

@@ -1,15 +1,15 @@
-//! JSON as it is written: names may be repeated, and a number keeps its digits.
+//! A JSON syntax tree: names may be repeated, and a number keeps its spelling.
 
 use tool_runtime::serde_json;
 
 use super::rng::Rng;
 
-/// So deep a text is read; beyond that it is only bytes.
+/// The maximum nesting depth that is parsed.
 const DEEPEST: usize = 200;
 
 #[derive(Debug, Clone)]
 pub(crate) enum Tree {
-    /// A string, number or word, as it is written.
+    /// A string, number or literal, as it is written.
     Leaf(String),
     List(Vec<Tree>),
     /// Names as they are written, with their quotes.
@@ -17,24 +17,24 @@ pub(crate) enum Tree {
 }
 
 impl Tree {
-    /// Reads a text that is JSON, or nearly so.
+    /// Parses a text that is JSON, or almost.
     pub(crate) fn read(text: &str) -> Option<Self> {
         let mut rest = text;
         let tree = value(&mut rest, 0)?;
         rest.trim_ascii().is_empty().then_some(tree)
     }
 
-    /// The name, without its quotes and escapes.
+    /// Returns the name without quotes and escapes.
     pub(crate) fn name(name: &str) -> String {
         serde_json::from_str(name).unwrap_or_default()
     }
 
-    /// How many values there are in it.
+    /// Returns the number of values in the tree.
     pub(crate) fn size(&self) -> usize {
         1 + self.children().map(Self::size).sum::<usize>()
     }
 
-    /// With the lists and objects in place of the strings that hold them.
+    /// Replaces strings that contain a list or an object by that value.
     pub(crate) fn unfolded(&self) -> Self {
         match self {
             Self::Leaf(leaf) => match Self::read(&Self::name(leaf)) {
@@ -49,7 +49,7 @@ impl Tree {
         }
     }
 
-    /// How many lists and objects are nested.
+    /// Returns the nesting depth.
     pub(crate) fn depth(&self) -> usize {
         match self {
             Self::Leaf(_) => 0,
@@ -57,7 +57,7 @@ impl Tree {
         }
     }
 
-    /// The value of that number, in the order of the text.
+    /// Returns the value with the given index, in the order of the text.
     pub(crate) fn nth(&mut self, mut at: usize) -> &mut Self {
         if at == 0 {
             return self;
@@ -85,7 +85,7 @@ impl Tree {
         }
     }
 
-    /// Whether a name in any object is what is asked for.
+    /// Returns `true` if the predicate holds for any name in any object.
     pub(crate) fn has_name(&self, is_it: &dyn Fn(&str) -> bool) -> bool {
         let is_here = match self {
             Self::Object(properties) => properties.iter().any(|(name, _)| is_it(&Self::name(name))),
@@ -94,7 +94,7 @@ impl Tree {
         is_here || self.children().any(|child| child.has_name(is_it))
     }
 
-    /// Whether all scalars are what is asked for.
+    /// Returns `true` if the predicate holds for all scalars.
     pub(crate) fn all_leaves(&self, is_it: &dyn Fn(&str) -> bool) -> bool {
         match self {
             Self::Leaf(leaf) => is_it(leaf),
@@ -102,7 +102,7 @@ impl Tree {
         }
     }
 
-    /// Whether a name is repeated in any object.
+    /// Returns `true` if any object repeats a name.
     pub(crate) fn repeats_a_name(&self) -> bool {
         let is_repeated = match self {
             Self::Object(properties) => {
@@ -115,14 +115,14 @@ impl Tree {
         is_repeated || self.children().any(Self::repeats_a_name)
     }
 
-    /// Writes it as it was read, without blanks.
+    /// Writes the tree with the original spelling, without whitespace.
     pub(crate) fn write(&self) -> String {
         let mut text = String::new();
         self.write_with(&mut text, &mut None);
         text
     }
 
-    /// Writes it in another way that means the same.
+    /// Writes the tree with another spelling of the same values.
     pub(crate) fn respell(&self, rng: &mut Rng) -> String {
         let mut text = String::new();
         self.write_with(&mut text, &mut Some(rng));
@@ -183,7 +183,7 @@ pub(crate) fn is_integer(leaf: &str) -> bool {
     !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// A string, some of whose characters are written by their numbers.
+/// Writes a string with some characters as `\u` escapes.
 fn escaped(text: &mut String, string: &str, rng: &mut Rng) {
     text.push('"');
     for character in string.chars() {
@@ -230,7 +230,7 @@ fn value(rest: &mut &str, depth: usize) -> Option<Tree> {
     }
 }
 
-/// Reads what stands between brackets, one by one.
+/// Parses the items between brackets.
 fn between<'t>(
     rest: &mut &'t str,
     close: char,

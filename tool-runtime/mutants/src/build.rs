@@ -1,4 +1,4 @@
-//! Building the copy, without the mutants that do not compile.
+//! Building the copy without the mutants that do not compile.
 
 use std::{
     collections::BTreeMap,
@@ -14,10 +14,10 @@ use crate::{
     tree::{self, Ranges},
 };
 
-/// What is built and run: a package, and its features.
+/// A package to build and test, and its features.
 const PACKAGES: &[(&str, &[&str])] = &[("tool-core", &[]), ("tool-runtime", &["--features", "testing,sealed-calls"])];
 
-/// A line of cargo's output.
+/// A line of cargo's JSON output.
 #[derive(Deserialize)]
 struct Line {
     reason: String,
@@ -40,7 +40,7 @@ struct Span {
     is_primary: bool,
 }
 
-/// A test program, and the folder that it is run in.
+/// A test program and its working directory.
 pub struct Program {
     pub path: PathBuf,
     pub folder: PathBuf,
@@ -58,7 +58,7 @@ fn cargo(tree: &Path, target: &Path, arguments: &[&str]) -> Result<Vec<Line>> {
     text.lines().map(|line| Ok(serde_json::from_str(line)?)).collect()
 }
 
-/// Writes and checks the copy until it compiles; takes the mutants that do not out of `chosen`.
+/// Writes and checks the copy until it compiles; removes mutants that do not compile from `chosen`.
 pub fn viable(root: &Path, tree: &Path, target: &Path, chosen: &mut BTreeMap<usize, Mutant>) -> Result<()> {
     loop {
         let ranges = tree::write(root, tree, chosen)?;
@@ -84,8 +84,8 @@ pub fn viable(root: &Path, tree: &Path, target: &Path, chosen: &mut BTreeMap<usi
     }
 }
 
-/// The smallest mutant around the place of an error, or else around one that it mentions, or else the next one
-/// after it: at an operator, that is the operand on its right.
+/// Returns the smallest mutant around the place of an error, or else around a place that the error mentions, or else
+/// the next mutant after it: for an operator, the operand on its right.
 fn culprit(message: &Message, ranges: &Ranges) -> Option<usize> {
     let smallest = |span: &&Span| {
         let all = ranges.get(&span.file_name)?.iter().filter(|(_, it)| it.contains(&span.byte_start));

@@ -1,7 +1,7 @@
 //! All mutants of a file, as edits of its text.
 //!
-//! An edit only inserts text around what is there, or holds the old text and the new one in the branches of
-//! an `if`. Either way the program is compiled once, and a switch decides at run time.
+//! An edit inserts text around the existing text, or puts the old and the new text into the branches of an
+//! `if`. Either way the program is compiled once, and a switch selects the mutant at run time.
 
 use std::{fmt, ops::Range};
 
@@ -20,7 +20,7 @@ pub struct Mutant {
     pub file: String,
     pub function: String,
     pub line: usize,
-    /// The change in words, by which accepted survivors are found again.
+    /// The description of the change, which identifies accepted survivors.
     pub change: String,
     pub edit: Edit,
 }
@@ -32,12 +32,12 @@ impl fmt::Display for Mutant {
     }
 }
 
-/// A change as text, in which `@` stands for the switch of the mutant.
+/// An edit of the text; `@` stands for the switch of the mutant.
 #[derive(Debug, Clone)]
 pub enum Edit {
-    /// Text before and after a range, which may hold other edits.
+    /// Text before and after a range, which may contain other edits.
     Around(Range<usize>, String, String),
-    /// Another text for a range, which holds no other edit.
+    /// A replacement of a range, which contains no other edit.
     Instead(Range<usize>, String),
 }
 
@@ -48,7 +48,7 @@ impl Edit {
         }
     }
 
-    /// Whether both can be made. Ranges of a syntax tree are apart, or one is within the other.
+    /// Returns `true` if both edits can be made. Ranges of a syntax tree are disjoint or nested.
     pub fn agrees_with(&self, other: &Self) -> bool {
         let apart = |one: &Range<usize>, two: &Range<usize>| one.end <= two.start || two.end <= one.start;
         let within = |outer: &Range<usize>, inner: &Range<usize>| {
@@ -64,7 +64,7 @@ impl Edit {
     }
 }
 
-/// All mutants of `text`, which is the file `file`.
+/// Returns all mutants of `text`, the content of `file`.
 pub fn mutants(file: &str, text: &str) -> syn::Result<Vec<Mutant>> {
     let parsed = syn::parse_file(text)?;
     let mut finder = Finder { file, text, names: Vec::new(), found: Vec::new() };
@@ -75,7 +75,7 @@ pub fn mutants(file: &str, text: &str) -> syn::Result<Vec<Mutant>> {
 struct Finder<'a> {
     file: &'a str,
     text: &'a str,
-    /// The impl and the functions around.
+    /// The enclosing impl and functions.
     names: Vec<String>,
     found: Vec<Mutant>,
 }
@@ -103,7 +103,7 @@ impl Finder<'_> {
         self.add(format!("`{old}`: `{new}`"), edit);
     }
 
-    /// A condition that is met in any case, or in none.
+    /// Replaces a condition by `true` and by `false`.
     fn condition(&mut self, cond: &Expr) {
         if has_let(cond) {
             return;
@@ -145,7 +145,7 @@ impl<'ast> Visit<'ast> for Finder<'_> {
 
     fn visit_item_impl(&mut self, item: &'ast ItemImpl) {
         let of_trait = item.trait_.as_ref().and_then(|it| it.0.segments.last());
-        // Nothing is promised of it.
+        // The output of `Debug` is not specified.
         if of_trait.is_some_and(|it| it.ident == "Debug") {
             return;
         }
@@ -180,7 +180,7 @@ impl<'ast> Visit<'ast> for Finder<'_> {
         }
     }
 
-    // Constant, or no expression at all.
+    // Constants, or not an expression.
     fn visit_item_const(&mut self, _: &'ast ItemConst) {}
     fn visit_item_static(&mut self, _: &'ast ItemStatic) {}
     fn visit_impl_item_const(&mut self, _: &'ast ImplItemConst) {}
@@ -298,7 +298,7 @@ impl<'ast> Visit<'ast> for Finder<'_> {
 }
 
 impl Finder<'_> {
-    /// The match without `arm`, which another one stands in for.
+    /// Removes `arm` from a match, so that another arm applies.
     fn without(&mut self, arm: &Arm) {
         let end = arm.pat.span().byte_range().end;
         let change = format!("match without `{}`", self.of(&arm.pat));
@@ -306,12 +306,12 @@ impl Finder<'_> {
     }
 }
 
-/// Whether something is a test, or is there with a feature only.
+/// Returns `true` if the item is a test or depends on a feature.
 fn is_conditional(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|it| it.path().is_ident("cfg"))
 }
 
-/// Whether a statement is there for its effect alone.
+/// Returns `true` if a statement is evaluated only for its effect.
 fn is_effect(expr: &Expr) -> bool {
     match expr {
         Expr::MethodCall(_) | Expr::Call(_) | Expr::Assign(_) => true,
@@ -325,7 +325,7 @@ fn is_effect(expr: &Expr) -> bool {
     }
 }
 
-/// Whether a condition binds names, or stands in a chain with one that does.
+/// Returns `true` if a condition binds names, or belongs to a chain with a condition that does.
 fn has_let(expr: &Expr) -> bool {
     match expr {
         Expr::Let(_) => true,
@@ -342,7 +342,7 @@ fn name_of(ty: &Type) -> String {
     }
 }
 
-/// What a function may give at once, by its signature.
+/// Returns constant results for a function, by its signature.
 fn results(signature: &Signature) -> Vec<String> {
     let by_value = signature
         .inputs
@@ -355,7 +355,7 @@ fn results(signature: &Signature) -> Vec<String> {
     }
 }
 
-/// Plausible values of a type.
+/// Returns plausible values of a type.
 fn values(ty: &Type) -> Vec<String> {
     let several = |all: &[&str]| all.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>();
     match ty {

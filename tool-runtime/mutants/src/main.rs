@@ -1,4 +1,4 @@
-//! Mutation tests: how many small breaks of the code the tests notice. See the README beside.
+//! Mutation testing: measures how many small changes of the code the tests detect. See the README.
 
 mod build;
 mod find;
@@ -19,14 +19,14 @@ use self::{find::Mutant, run::Verdict};
 
 type Result<T, E = Box<dyn std::error::Error>> = std::result::Result<T, E>;
 
-/// What is asked for on the command line.
+/// The options of the command line.
 struct Options {
     seed: u64,
     sample: usize,
     jobs: usize,
 }
 
-/// Survivors that change nothing, each with the reason.
+/// Accepted survivors, each with a reason.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct AcceptedFile {
@@ -58,7 +58,7 @@ fn options() -> Result<Options> {
     Ok(options)
 }
 
-/// A sample of `all`: those of the least hashes, so that a change elsewhere leaves most of it as it is.
+/// Returns a sample of `all`: the mutants with the least hashes, so that changes elsewhere keep most of the sample.
 fn sample(all: Vec<Mutant>, options: &Options) -> BTreeMap<usize, Mutant> {
     let mut twins = HashMap::new();
     let mut all: Vec<_> = all
@@ -88,7 +88,7 @@ fn main() -> Result<ExitCode> {
     let root = here.join("../..").canonicalize()?;
     let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
     let scratch = target.join("mutants");
-    // Of its own: cargo takes two workspaces that have the same packages for one.
+    // A separate target directory: cargo would mix up two workspaces with the same packages.
     let (tree, target) = (scratch.join("tree"), scratch.join("build"));
     fs::create_dir_all(&tree)?;
     let accepted: AcceptedFile = toml::from_str(&fs::read_to_string(here.join("accepted.toml"))?)?;
@@ -102,7 +102,7 @@ fn main() -> Result<ExitCode> {
     let tests = run::tests(&programs, &scratch, options.jobs)?;
     println!("{} tests", tests.len());
     for test in tests.iter().filter(|test| test.fails) {
-        println!("left out, since it fails without any mutant: {}", test.name);
+        println!("left out, because it fails without a mutant: {}", test.name);
     }
     let names = chosen.iter().map(|(number, mutant)| format!("{number} {mutant}\n"));
     fs::write(scratch.join("mutants.txt"), names.collect::<String>())?;

@@ -1,4 +1,4 @@
-//! Running the tests: once each, to learn which mutants they reach, and then against each mutant.
+//! Running the tests: once each to find the mutants that they reach, and then against each mutant.
 
 use std::{
     collections::BTreeSet,
@@ -17,7 +17,7 @@ use std::{
 
 use crate::{Result, build::Program};
 
-/// A test, and what is known of it.
+/// A test and its coverage.
 pub struct Test {
     program: usize,
     pub name: String,
@@ -26,17 +26,17 @@ pub struct Test {
     pub fails: bool,
 }
 
-/// What became of a mutant.
+/// The result for a mutant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
-    /// The first test that failed, or did not end.
+    /// The first test that failed or timed out.
     Caught(String),
     Survived,
-    /// No test comes near it.
+    /// No test reaches the mutant.
     Unreached,
 }
 
-/// Does `work` for each of `items`, `jobs` at a time.
+/// Runs `work` for each of `items`, `jobs` at a time.
 fn at_once<T: Sync, R: Send>(jobs: usize, items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let next = AtomicUsize::new(0);
     let results = Mutex::new(Vec::new());
@@ -63,7 +63,7 @@ fn command(program: &Program) -> Command {
     command
         .current_dir(&program.folder)
         .env("CARGO_MANIFEST_DIR", &program.folder)
-        // No snapshot is written.
+        // Tests must not write snapshots.
         .env("INSTA_UPDATE", "no")
         .env("RUST_BACKTRACE", "0")
         .stdin(Stdio::null())
@@ -71,7 +71,7 @@ fn command(program: &Program) -> Command {
     command
 }
 
-/// All tests of `programs`, each run once.
+/// Runs each test of `programs` once.
 pub fn tests(programs: &[Program], scratch: &Path, jobs: usize) -> Result<Vec<Test>> {
     let mut names = Vec::new();
     for (at, program) in programs.iter().enumerate() {
@@ -98,13 +98,13 @@ pub fn tests(programs: &[Program], scratch: &Path, jobs: usize) -> Result<Vec<Te
     Ok(at_once(jobs, &names, run).into_iter().collect::<Result<_, _>>()?)
 }
 
-/// What becomes of each of `mutants`.
+/// Returns the result for each of `mutants`.
 pub fn verdicts(programs: &[Program], tests: &[Test], mutants: &[usize], jobs: usize) -> Vec<Verdict> {
     let done = AtomicUsize::new(0);
     let judge = |mutant: &usize| {
         let mut reaching: Vec<_> =
             tests.iter().filter(|it| !it.fails && it.reached.contains(mutant)).collect();
-        // First those that are quick, and reach little else.
+        // Fast tests that reach few other mutants run first.
         reaching.sort_by_key(|it| it.time.max(Duration::from_millis(5)) * it.reached.len() as u32);
         let verdict = if reaching.is_empty() {
             Verdict::Unreached
@@ -129,7 +129,7 @@ pub fn verdicts(programs: &[Program], tests: &[Test], mutants: &[usize], jobs: u
     at_once(jobs, mutants, judge)
 }
 
-/// Few at first, since most mutants are caught by any test that reaches them.
+/// Splits tests into groups, small ones first: most mutants are caught by any test that reaches them.
 fn groups<'a, 'b>(mut tests: &'a [&'b Test]) -> Vec<&'a [&'b Test]> {
     let mut groups = Vec::new();
     for size in [3, 20, usize::MAX] {
@@ -140,9 +140,9 @@ fn groups<'a, 'b>(mut tests: &'a [&'b Test]) -> Vec<&'a [&'b Test]> {
     groups
 }
 
-/// The first of `tests` that fails, or does not end, with a mutant switched on.
+/// Returns the first of `tests` that fails or times out with the mutant switched on.
 fn failing(program: &Program, mut tests: Vec<&Test>, mutant: usize) -> Option<String> {
-    // As they are run.
+    // In the order in which they run.
     tests.sort_by_key(|test| &test.name);
     let mut child = command(program)
         .arg("--exact")
@@ -161,7 +161,7 @@ fn failing(program: &Program, mut tests: Vec<&Test>, mutant: usize) -> Option<St
     });
     let mut left = tests.iter().peekable();
     let caught = loop {
-        // A test that does not hang is over by then, also on a busy machine.
+        // A test that does not hang ends before this, even on a busy machine.
         let usual = left.peek().map_or(Duration::ZERO, |test| test.time);
         match lines.recv_timeout(Duration::from_secs(15) + usual * 20) {
             Ok(line) if line.ends_with("FAILED") => break Some(line),

@@ -1,6 +1,6 @@
 
-/// Whether the mutant of a number is switched on: the one that `MUTANT` names. With `MUTANTS_REACHED`, each
-/// number that is asked for is written into that file.
+/// Returns `true` if `MUTANT` is the number of this mutant. If `MUTANTS_REACHED` names a file, each requested
+/// number is written to it.
 #[doc(hidden)]
 #[must_use]
 pub fn __mutant(number: usize) -> bool {

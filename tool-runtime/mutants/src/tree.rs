@@ -1,4 +1,4 @@
-//! The copy of the repository that holds the mutants.
+//! The copy of the repository that contains the mutants.
 
 use std::{
     cmp::Reverse,
@@ -14,7 +14,7 @@ use crate::{
     find::{Edit, Mutant, mutants},
 };
 
-/// Where mutants are made: files, and folders with all that is in them.
+/// The files and folders that are mutated.
 const PLACES: &[&str] = &[
     "tool-core/src/context.rs",
     "tool-core/src/context",
@@ -44,21 +44,21 @@ const PLACES: &[&str] = &[
     "tool-runtime/src/toolset/announcer.rs",
 ];
 
-/// The switch, which goes to the end of `tool-core/src/lib.rs`.
+/// The switch, which is appended to `tool-core/src/lib.rs`.
 const SWITCH: &str = include_str!("switch.rs");
 
-/// The files of the repository that count, changes that are not committed included.
+/// Returns the files of the repository, including uncommitted changes.
 fn files(root: &Path) -> Result<Vec<String>> {
     let output = Command::new("git")
         .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
         .current_dir(root)
         .output()?;
     let names = String::from_utf8(output.stdout)?;
-    // A file that was removed and not yet committed is listed, too.
+    // The list includes files whose removal is not committed.
     Ok(names.split('\0').filter(|it| root.join(it).is_file()).map(str::to_owned).collect())
 }
 
-/// All mutants of the repository.
+/// Returns all mutants of the repository.
 pub fn all_mutants(root: &Path) -> Result<Vec<Mutant>> {
     let mut all = Vec::new();
     for file in files(root)? {
@@ -74,11 +74,11 @@ pub fn all_mutants(root: &Path) -> Result<Vec<Mutant>> {
     Ok(all)
 }
 
-/// Where the mutants of a file are in the copy of it.
+/// The places of the mutants of a file in its copy.
 pub type Ranges = BTreeMap<String, Vec<(usize, Range<usize>)>>;
 
-/// Makes `tree` a copy of the repository with `chosen` in it, by their numbers. What is the same already is
-/// not written, so that it is not built again.
+/// Makes `tree` a copy of the repository with the mutants `chosen`, by their numbers. Unchanged files are not
+/// written, so that they are not rebuilt.
 pub fn write(root: &Path, tree: &Path, chosen: &BTreeMap<usize, Mutant>) -> Result<Ranges> {
     let mut all = Ranges::new();
     for file in files(root)? {
@@ -108,7 +108,7 @@ pub fn write(root: &Path, tree: &Path, chosen: &BTreeMap<usize, Mutant>) -> Resu
     Ok(all)
 }
 
-/// Removes what the repository does not have any more.
+/// Removes files that the repository no longer has.
 fn remove_others(root: &Path, tree: &Path, folder: &Path) -> Result<()> {
     for entry in fs::read_dir(folder)? {
         let path: PathBuf = entry?.path();
@@ -122,10 +122,10 @@ fn remove_others(root: &Path, tree: &Path, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// `text` with `edits`, which come in the order of their beginnings, the outer ones first; and where each
-/// of them is then.
+/// Applies `edits` to `text` and returns their new places. Edits are sorted by their starts, outer edits
+/// first.
 fn edited(text: &str, edits: &[(usize, &Mutant)], switch: &str) -> (String, Vec<(usize, Range<usize>)>) {
-    // What begins and what ends at a place; of what ends there, the inner ones first.
+    // The edits that start and end at a place; among those that end there, inner edits first.
     let mut starts: BTreeMap<usize, Vec<(usize, String)>> = BTreeMap::new();
     let mut ends: BTreeMap<usize, Vec<(usize, String)>> = BTreeMap::new();
     let mut replaced: BTreeMap<usize, usize> = BTreeMap::new();

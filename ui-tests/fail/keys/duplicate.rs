@@ -1,4 +1,4 @@
-//! Duplicate keys, one after another (B10).
+//! Duplicate keys (B10).
 #![allow(unused_variables)]
 
 use tool_runtime::{tool, toolset};

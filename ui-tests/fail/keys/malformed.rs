@@ -1,4 +1,4 @@
-//! Keys whose value has another form, one after another (B10).
+//! Keys with values of the wrong form (B10).
 #![allow(unused_variables)]
 
 use tool_runtime::tool;

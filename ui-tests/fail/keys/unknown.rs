@@ -1,4 +1,4 @@
-//! Unknown keys, one after another (B10).
+//! Unknown keys (B10).
 #![allow(unused_variables)]
 
 use tool_runtime::{tool, tool_args, toolset};

@@ -1,4 +1,4 @@
-//! B02: the message stands at the literal.
+//! B02: the message points at the literal.
 use tool_runtime::tool;
 
 /// Does.

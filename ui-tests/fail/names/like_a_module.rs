@@ -1,4 +1,4 @@
-//! Rust's own words: the type of a tool has the tool's name; `handle = Name` gives it another.
+//! A name conflict in the type namespace: the handle of a tool has the tool's name; `handle = Name` sets another.
 use tool_runtime::tool;
 
 mod search {}

@@ -1,4 +1,4 @@
-//! After a mistake all that the tool would have brought is there: one mistake, one message.
+//! A mistake in a tool causes no further errors where the tool is used.
 use tool_runtime::{Registry, Run, ToolContext, tool, tool_args, toolset};
 
 #[tool_args(serialise)]

@@ -1,4 +1,4 @@
-//! All mistakes of one item are told at once, each at its place (B10).
+//! All mistakes of one item are reported at once, each at its place (B10).
 use tool_runtime::tool;
 
 #[tool(name = "a b", read_onyl, read_only, destructive, timeout = "soon")]

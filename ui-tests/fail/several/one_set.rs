@@ -1,4 +1,4 @@
-//! All mistakes of one set are told at once, each at its place (B10).
+//! All mistakes of one set are reported at once, each at its place (B10).
 use tool_runtime::toolset;
 
 struct Set;

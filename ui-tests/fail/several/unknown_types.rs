@@ -1,4 +1,4 @@
-//! Each type that does not fit is told once, at its place.
+//! Each invalid type is reported once, at its place.
 #![allow(unused_variables)]
 
 use tool_runtime::tool;

@@ -1,5 +1,4 @@
-//! What only shows in a program of its own: what the linker keeps, what a dependency may be called,
-//! what a feature leaves out.
+//! Tests that need separate programs: linking, renamed dependencies, and features.
 //!
 //! The programs are in `fixtures/`; each prints its tools as one line of JSON.
 
@@ -16,7 +15,7 @@ use serde_json::{Value, json};
 
 const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures");
 
-/// Said when a build fails, since a change of the repository's dependencies is a likely reason.
+/// Shown if a build fails, because a change of the repository's dependencies is a likely reason.
 const HINT: &str = "if `Cargo.lock` is out of date, copy the repository's to `ui-tests/fixtures` and run \
                     `cargo build --offline` there";
 
@@ -24,7 +23,7 @@ const OWN: [&str; 3] = ["own_one", "own_three", "own_two"];
 const LIBRARY: [&str; 3] = ["library_add", "library_shout", "library_wait"];
 
 #[test]
-fn one_dependency_is_enough_for_every_form() {
+fn every_form_needs_only_one_dependency() {
     let report = report_of("only-runtime");
     let results = json!({
         "forecast": r#"{"city":"Paris","units":"Imperial","days":4}"#,
@@ -60,17 +59,17 @@ fn one_dependency_is_enough_for_every_form() {
 }
 
 #[test]
-fn crate_that_is_renamed_in_each_attribute_gives_the_same_tools() {
+fn a_crate_renamed_in_each_attribute_gives_the_same_tools() {
     assert_eq!(report_of("renamed"), report_of("only-runtime"));
 }
 
 #[test]
-fn crate_that_is_renamed_once_gives_the_same_tools() {
+fn a_crate_renamed_at_the_root_gives_the_same_tools() {
     assert_eq!(report_of("renamed-root"), report_of("only-runtime"));
 }
 
 #[test]
-fn fixtures_that_show_one_dependency_have_one() {
+fn fixtures_for_one_dependency_have_only_one() {
     let lock = fs::read_to_string(Path::new(FIXTURES).join("Cargo.lock")).unwrap();
     for fixture in ["only-runtime", "renamed", "renamed-root"] {
         let package =
@@ -80,7 +79,7 @@ fn fixtures_that_show_one_dependency_have_one() {
 }
 
 #[test]
-fn linked_library_brings_its_tools() {
+fn tools_of_a_linked_library_are_discovered() {
     for profile in ["dev", "fat-lto"] {
         let output = run(&linked_and_unlinked(profile)["linked"]);
         assert!(output.status.success(), "{profile}: {output:?}");
@@ -92,7 +91,7 @@ fn linked_library_brings_its_tools() {
 
 // J11
 #[test]
-fn program_that_ends_when_a_tool_panics_is_told_so_at_start_up() {
+fn a_program_that_aborts_on_panics_is_refused_at_start_up() {
     let told = |profile| {
         let output = run(&linked_and_unlinked(profile)["linked"]);
         String::from_utf8_lossy(&output.stderr).into_owned()
@@ -104,7 +103,7 @@ fn program_that_ends_when_a_tool_panics_is_told_so_at_start_up() {
 }
 
 #[test]
-fn library_that_is_not_linked_is_missed_at_start_up_where_its_tools_are_expected() {
+fn expected_tools_of_an_unlinked_library_are_an_error_at_start_up() {
     for profile in ["dev", "fat-lto"] {
         let output = run(&linked_and_unlinked(profile)["unlinked"]);
         assert_eq!(names_in(&parse(&output)), OWN, "{profile}");
@@ -124,7 +123,7 @@ fn definitions_do_not_depend_on_the_profile() {
 }
 
 #[test]
-fn thousand_tools_are_found_and_sorted_and_the_same_in_every_run() {
+fn a_thousand_tools_are_discovered_and_sorted_in_every_run() {
     let program = &build(&["--package", "thousand"])["thousand"];
     let (first, second) = (run(program), run(program));
     assert!(first.status.success(), "{first:?}");
@@ -136,9 +135,9 @@ fn thousand_tools_are_found_and_sorted_and_the_same_in_every_run() {
     assert_eq!(report["content_hash"].as_str().map(str::len), Some(64));
 }
 
-/// One test, since both builds write the same file.
+/// A single test, because both builds write the same file.
 #[test]
-fn tool_is_there_exactly_when_its_feature_is_on() {
+fn a_tool_exists_if_and_only_if_its_feature_is_enabled() {
     let without = parse(&run(&build(&["--package", "features"])["features"]));
     assert_eq!(names_in(&without), ["always", "either", "method"]);
     assert_eq!(without["results"]["either"], "without");
@@ -159,21 +158,21 @@ fn fixtures_are_built_with_the_versions_of_the_repository() {
     assert!(others.is_empty(), "the repository does not have {others:?}; {HINT}");
 }
 
-/// The packages of a lock file that come from a registry, with their versions.
+/// Returns the packages of a lock file that come from a registry, with their versions.
 fn published(lock: &str) -> BTreeSet<String> {
     let packages = lock.split("[[package]]\n").filter(|package| package.contains("\nchecksum = "));
     packages.map(|package| package.lines().take(2).collect::<Vec<_>>().join(" ")).collect()
 }
 
-/// One call of cargo, so that what both need is optimised once.
+/// Builds both with one call of cargo, so that shared dependencies are optimised once.
 fn linked_and_unlinked(profile: &str) -> BTreeMap<String, PathBuf> {
     build(&["--package", "linked", "--package", "unlinked", "--profile", profile])
 }
 
-/// Builds programs, and gives them by name.
+/// Builds programs and returns them by name.
 ///
-/// Everything is built into one folder beside what is built of the repository, once for all tests
-/// and kept for the next time; cargo itself lets one build wait for another.
+/// All fixtures share one target directory beside the one of the repository. It is kept between
+/// runs; cargo serializes concurrent builds.
 fn build(options: &[&str]) -> BTreeMap<String, PathBuf> {
     let cargo = env::var_os("CARGO").unwrap_or_else(|| OsString::from(env!("CARGO")));
     let output = Command::new(cargo)
@@ -182,7 +181,7 @@ fn build(options: &[&str]) -> BTreeMap<String, PathBuf> {
         .args(["--target-dir", concat!(env!("CARGO_TARGET_TMPDIR"), "/fixtures")])
         .args(options)
         .output()
-        .expect("cargo is there, since it runs this test");
+        .expect("cargo exists, because it runs this test");
     let messages = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{}\n{HINT}", String::from_utf8_lossy(&output.stderr));
     let messages = messages.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
@@ -198,7 +197,7 @@ fn run(program: &Path) -> Output {
     Command::new(program).output().unwrap()
 }
 
-/// What a program says of its tools.
+/// Returns the report of a program.
 fn report_of(fixture: &str) -> Value {
     let output = run(&build(&["--package", fixture])[fixture]);
     assert!(output.status.success(), "{output:?}");

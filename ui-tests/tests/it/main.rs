@@ -1,4 +1,4 @@
-//! What shows only in programs of their own: what the compiler says, and what the linker keeps.
+//! Tests that need separate programs: compiler messages, and linking.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may")]
 

@@ -1,10 +1,10 @@
-//! What must compile does, and what must not says why.
+//! Tests that `pass/` compiles, and that `fail/` fails with the expected messages.
 //!
-//! `TRYBUILD=overwrite cargo test -p ui-tests` writes the messages anew; read each as a stranger
-//! before it is committed.
+//! `TRYBUILD=overwrite cargo test -p ui-tests` rewrites the messages; review each before it is
+//! committed.
 
 #[test]
-fn the_compiler_says_what_to_do() {
+fn compiler_messages_are_as_expected() {
     let cases = trybuild::TestCases::new();
     cases.pass("pass/*.rs");
     cases.compile_fail("fail/*/*.rs");

@@ -1,4 +1,4 @@
-//! Schemas and tools that are written by hand.
+//! Hand-written schemas and implementations of `Tool`.
 
 use std::{collections::BTreeMap, fmt};
 
@@ -60,7 +60,7 @@ fn combined(#[args] args: Alike) -> String {
     ran(&args)
 }
 
-/// Any object; those look alike that mean the same.
+/// Any object, shown in a normalized form.
 #[tool_args]
 struct Alike(Map<String, Value>);
 
@@ -70,7 +70,7 @@ impl fmt::Debug for Alike {
     }
 }
 
-/// A `null` is nothing, and a float without a fraction is an integer.
+/// Normalizes a value: `null` properties are dropped, and a float without a fraction becomes an integer.
 fn alike(value: &Value) -> Value {
     match value {
         Value::Number(number) => match number.as_f64() {
@@ -149,7 +149,7 @@ impl Tool for ByHand {
         let sent: Sent = if self.holds {
             self.definition.decode(&mut arguments)?
         } else {
-            // It relies on those who call it, which is what they promise.
+            // Callers validate the arguments before they run the tool.
             serde_json::from_str(arguments.as_str()).expect("arguments that were checked")
         };
         Ok(Prepared::new(arguments, |_, _| Box::pin(async move { Ok(ToolOutput::from(ran(&sent))) })))

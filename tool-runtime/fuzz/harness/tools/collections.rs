@@ -1,4 +1,4 @@
-//! Lists, maps, values of any kind, and numbers of any size.
+//! Lists, maps, values of any type, and numbers of any size.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -16,7 +16,7 @@ use super::{Case, ran};
 
 pub(crate) fn cases() -> Vec<Case> {
     vec![
-        // A schema says of a key that it is an integer, and not how large.
+        // The schema of a key requires an integer, but does not limit it.
         Case::new::<Maps>(b'n', "maps", |it| it.tool::<maps>()).narrow(),
         Case::new::<Tree>(b'o', "tree", |it| it.tool::<tree>()),
         Case::new::<Values>(b'p', "values", |it| it.tool::<values>()),
@@ -76,7 +76,7 @@ enum Either {
     All(Vec<Either>),
 }
 
-/// Takes what holds more of its kind.
+/// Takes a recursive type.
 #[tool(register = false)]
 fn tree(#[args] args: Tree) -> String {
     ran(&args)
@@ -168,7 +168,7 @@ struct Options {
     pair: (Option<u8>, Option<String>),
 }
 
-/// Takes what may be absent or null.
+/// Takes optional and nullable values.
 #[tool(register = false)]
 fn options(#[args] args: Options) -> String {
     ran(&args)

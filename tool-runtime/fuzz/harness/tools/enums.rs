@@ -1,4 +1,4 @@
-//! Argument structs, and enums in all their forms.
+//! Argument structs, and enums in all representations.
 
 use tool_runtime::{serde_json::Value, tool, tool_args};
 
@@ -60,7 +60,7 @@ fn three() -> u8 {
     3
 }
 
-/// Takes a struct of structs.
+/// Takes nested structs.
 #[tool(register = false)]
 fn nested(#[args] args: Nested) -> String {
     ran(&args)
@@ -86,7 +86,7 @@ struct External {
     unit: Option<Unit>,
 }
 
-/// Takes enums as `serde` writes them.
+/// Takes externally tagged enums.
 #[tool(register = false)]
 fn external(#[args] args: External) -> String {
     ran(&args)
@@ -117,7 +117,7 @@ struct Internal {
     kinds: Option<Vec<Kind>>,
 }
 
-/// Takes enums with their kind among their fields.
+/// Takes internally tagged enums.
 #[tool(register = false)]
 fn internal(#[args] args: Internal) -> String {
     ran(&args)
@@ -141,7 +141,7 @@ struct Adjacent {
     later: Option<Box<Message>>,
 }
 
-/// Takes enums with their kind beside their content.
+/// Takes adjacently tagged enums.
 #[tool(register = false)]
 fn adjacent(#[args] args: Adjacent) -> String {
     ran(&args)
@@ -168,7 +168,7 @@ struct Untagged {
     ids: Vec<Anything>,
 }
 
-/// Takes enums that do not say their kind.
+/// Takes untagged enums.
 #[tool(register = false)]
 fn untagged(#[args] args: Untagged) -> String {
     ran(&args)
@@ -201,7 +201,7 @@ struct Flattened {
     limit: Option<f64>,
 }
 
-/// Takes structs and enums whose fields are among its own.
+/// Takes flattened structs and enums.
 #[tool(register = false)]
 fn flattened(#[args] args: Flattened) -> String {
     ran(&args)
@@ -216,7 +216,7 @@ enum Command {
     Move(Page),
 }
 
-/// Takes an enum for all of its arguments.
+/// Takes an enum as its arguments.
 #[tool(register = false)]
 fn command(#[args] args: Command) -> String {
     ran(&args)

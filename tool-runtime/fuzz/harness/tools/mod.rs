@@ -1,4 +1,4 @@
-//! Tools of every form, and what is true of them.
+//! Tools of every form, and their properties.
 #![allow(dead_code, reason = "arguments are decoded and shown")]
 
 mod by_hand;
@@ -16,21 +16,21 @@ use tool_runtime::{
     serde_json::{self, Error},
 };
 
-/// A tool, and what is true of it.
+/// A tool and its properties.
 #[derive(Debug)]
 pub(crate) struct Case {
-    /// What an input for it begins with.
+    /// The first byte of the inputs for the tool.
     letter: u8,
     pub(crate) name: &'static str,
     add: fn(RegistryBuilder) -> RegistryBuilder,
-    /// Reads a text as the tool's arguments, with `serde_json` alone, and shows them as the tool does.
+    /// Decodes a text with `serde_json` alone, and formats the arguments like the tool.
     pub(crate) again: fn(&str) -> Result<String, Error>,
-    /// Whether the type reads all that the schema admits.
+    /// `true` if the type decodes every value that the schema admits.
     pub(crate) reads_all: bool,
-    /// Other names of properties, with those that stand in the schema.
+    /// Aliases of properties, with their names in the schema.
     pub(crate) other_names: &'static [(&'static str, &'static str)],
     pub(crate) has_secret: bool,
-    /// Whether the tool sees how a number is written.
+    /// `true` if the tool sees the spelling of numbers.
     pub(crate) keeps_text: bool,
 }
 
@@ -53,7 +53,7 @@ impl Case {
         }
     }
 
-    /// Says that the schema admits more than the type reads.
+    /// Marks the schema as admitting more than the type decodes.
     fn narrow(mut self) -> Self {
         self.reads_all = false;
         self
@@ -74,18 +74,18 @@ impl Case {
         self
     }
 
-    /// The tool that the first byte of an input chooses.
+    /// Returns the tool for the first byte of an input.
     pub(crate) fn of(byte: u8) -> &'static Self {
         let cases = cases();
         cases.iter().find(|case| case.letter == byte).unwrap_or(&cases[usize::from(byte) % cases.len()])
     }
 
-    /// How many tools come before this one.
+    /// Returns the index of the tool.
     pub(crate) fn position(&self) -> usize {
         cases().iter().position(|case| case.letter == self.letter).unwrap()
     }
 
-    /// The input that sends `text` to this tool.
+    /// Returns the input that calls this tool with `text`.
     pub(crate) fn input(&self, text: &str) -> Vec<u8> {
         let mut bytes = vec![self.letter];
         bytes.extend_from_slice(text.as_bytes());
@@ -104,13 +104,13 @@ pub(crate) fn cases() -> &'static [Case] {
     &CASES
 }
 
-/// The tools, as a program has them.
+/// A registry of the tools.
 pub(crate) static REGISTRY: LazyLock<Registry> = LazyLock::new(|| built(Registry::builder()));
 
-/// The same, with nothing corrected.
+/// A registry of the tools that coerces nothing.
 pub(crate) static STRICT: LazyLock<Registry> = LazyLock::new(|| built(Registry::builder().strict(true)));
 
-/// The same, with what is nearly JSON repaired.
+/// A registry of the tools that repairs invalid JSON.
 pub(crate) static REPAIRING: LazyLock<Registry> =
     LazyLock::new(|| built(Registry::builder().repair(Repair::AllTools)));
 
@@ -123,12 +123,12 @@ thread_local! {
     static RUNS: Cell<u64> = const { Cell::new(0) };
 }
 
-/// How often a tool was run by this thread.
+/// The number of calls that ran on this thread.
 pub(crate) fn runs() -> u64 {
     RUNS.get()
 }
 
-/// What every tool does: it is counted, and shows its arguments.
+/// The body of every tool: counts the call, and formats the arguments.
 fn ran(arguments: &impl Debug) -> String {
     RUNS.set(RUNS.get() + 1);
     shown(arguments)

@@ -67,7 +67,7 @@ struct Borrowed {
     names: Option<Vec<String>>,
 }
 
-/// Borrows what it can.
+/// Borrows its arguments if possible.
 #[tool(register = false)]
 fn borrowed<'a>(
     text: &'a str,
@@ -108,7 +108,7 @@ fn english() -> String {
     "en".to_owned()
 }
 
-/// Takes parameters by several names, of which some have defaults.
+/// Takes parameters with aliases and defaults.
 #[tool(register = false)]
 fn named(
     #[serde(rename = "q", alias = "query", alias = "text")] words: String,
@@ -128,7 +128,7 @@ struct Open {
     name: Option<String>,
 }
 
-/// Ignores what it does not know.
+/// Ignores unknown properties.
 #[tool(register = false, unknown_fields = "ignore")]
 fn open(limit: Option<u8>, name: Option<String>) -> String {
     ran(&Open { limit, name })
@@ -164,7 +164,7 @@ struct Secret {
     hint: Option<String>,
 }
 
-/// Takes what nobody else should see.
+/// Takes a secret.
 #[tool(register = false)]
 fn secret(user: String, #[arg(secret)] pin: u32, hint: Option<String>) -> String {
     ran(&Secret { user, pin, hint })
