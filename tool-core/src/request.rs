@@ -189,8 +189,8 @@ impl fmt::Debug for ModelRequest {
 /// }
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no request hook",
-    note = "implement `RequestHook`, or put the closure into `request_fn(|request| async move {{ .. }})`"
+    message = "`{Self}` is not a request hook",
+    note = "implement `RequestHook`, or pass the closure to `request_fn(|request| async move {{ .. }})`"
 )]
 pub trait RequestHook: Send + Sync {
     /// Adds to a request. Called for every request; a request whose hook fails is not sent.

@@ -59,6 +59,13 @@ pub type OnRequest = fn(ModelRequest) -> BoxFuture<'static, Result<(), ToolError
 /// # let _: Box<dyn Tool> = Box::new(echo);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a tool",
+    label = "does not implement `Tool`",
+    note = "add a function or struct with `#[tool]` by its type: `.tool::<name>()`",
+    note = "add a value whose `impl` block has `#[toolset]` by `.toolset(value)`",
+    note = "make a tool of a closure with `ToolBuilder`"
+)]
 pub trait Tool: Send + Sync {
     /// Returns the definition: name, description, schemas and metadata.
     fn definition(&self) -> &ToolDefinition;
@@ -273,7 +280,8 @@ impl Checks {
 /// }
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is a tool that cannot run",
+    message = "`{Self}` is a tool without an implementation of `Run`",
+    label = "does not implement `Run`",
     note = "write `impl Run for {Self} {{ type Output = ..; async fn run(self, cx: &ToolContext) -> Self::Output }}`"
 )]
 pub trait Run: Sized {
@@ -286,9 +294,9 @@ pub trait Run: Sized {
 
 /// A value whose methods are tools, implemented by `#[toolset]`.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no set of tools",
-    label = "needs `#[toolset]`",
-    note = "put `#[toolset]` on the `impl` block of `{Self}` that holds the methods with `#[tool]`"
+    message = "`{Self}` is not a toolset",
+    label = "has no `impl` block with `#[toolset]`",
+    note = "put `#[toolset]` on the `impl` block of `{Self}` that contains the methods with `#[tool]`"
 )]
 pub trait StaticToolSet: Send + Sync + 'static {
     /// Returns the tools, which share the value.

@@ -69,7 +69,10 @@ fn reworded(message: &str) -> Option<String> {
     if let Some(rest) = message.strip_prefix("Unknown field: ") {
         return Some(match rest.split_once(". ") {
             Some((key, hint)) => match hint.strip_prefix("Available values: ") {
-                Some(keys) => format!("unknown key {key}; the keys are {keys}"),
+                Some(keys) => match nearest(key, keys) {
+                    Some(near) => format!("unknown key {key}; did you mean {near}?"),
+                    None => format!("unknown key {key}; the keys are {keys}"),
+                },
                 None => format!("unknown key {key}; {}", lower_case_start(hint)),
             },
             None => format!("unknown key {rest}; the documentation of the attribute lists the keys"),
@@ -78,7 +81,7 @@ fn reworded(message: &str) -> Option<String> {
     if let Some(rest) = message.strip_prefix("Unknown value: ") {
         return Some(match rest.split_once(". ") {
             Some((value, hint)) => match hint.strip_prefix("Available values: ") {
-                Some(values) => format!("unknown value {value}; take one of {values}"),
+                Some(values) => format!("unknown value {value}; use one of {values}"),
                 None => format!("unknown value {value}; {}", lower_case_start(hint)),
             },
             None => format!("unknown value {rest}"),
@@ -86,6 +89,25 @@ fn reworded(message: &str) -> Option<String> {
     }
     let key = message.strip_prefix("Duplicate field ")?;
     Some(format!("duplicate key {key}; give each key once"))
+}
+
+/// The key of `keys` that differs from `key` by one letter, where it is the only one: `darling` compares long words only.
+fn nearest<'a>(key: &str, keys: &'a str) -> Option<&'a str> {
+    let mut near = keys.split(", ").filter(|it| is_one_letter_off(key, it));
+    near.next().filter(|_| near.next().is_none())
+}
+
+/// Returns `true` if one letter was left out, added or replaced, or two neighbours were swapped.
+fn is_one_letter_off(one: &str, other: &str) -> bool {
+    let same = |(one, other): &(char, char)| one == other;
+    let start = one.chars().zip(other.chars()).take_while(same).count();
+    let left = one.chars().count() - start;
+    let right = other.chars().count() - start;
+    let end = one.chars().rev().zip(other.chars().rev()).take_while(same).count().min(left.min(right));
+    let (left, right) = (left - end, right - end);
+    let middle = |text: &str, length| -> Vec<char> { text.chars().skip(start).take(length).collect() };
+    let swapped = || middle(one, 2).iter().rev().eq(middle(other, 2).iter());
+    left.max(right) == 1 || left == 2 && right == 2 && swapped()
 }
 
 fn lower_case_start(text: &str) -> String {
@@ -99,7 +121,7 @@ mod tests {
 
     #[test]
     fn messages_of_darling_sound_like_ours() {
-        let say = |message| reworded(message).unwrap_or_default();
+        let say = |message: &str| reworded(message).unwrap_or_default();
         assert_eq!(
             say("Unknown field: `nam`. Did you mean `name`?"),
             "unknown key `nam`; did you mean `name`?"
@@ -107,6 +129,16 @@ mod tests {
         assert_eq!(
             say("Unknown field: `x`. Available values: `max`, `min`"),
             "unknown key `x`; the keys are `max`, `min`"
+        );
+        for (key, near) in [("mn", "min"), ("mini", "min"), ("mxa", "max"), ("maz", "max")] {
+            assert_eq!(
+                say(&format!("Unknown field: `{key}`. Available values: `equal`, `max`, `min`")),
+                format!("unknown key `{key}`; did you mean `{near}`?")
+            );
+        }
+        assert_eq!(
+            say("Unknown field: `mix`. Available values: `max`, `min`"),
+            "unknown key `mix`; the keys are `max`, `min`"
         );
         assert_eq!(say("Duplicate field `name`"), "duplicate key `name`; give each key once");
         assert_eq!(reworded("anything else"), None);

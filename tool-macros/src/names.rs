@@ -10,14 +10,14 @@ const LONGEST: usize = 64;
 pub(crate) fn why_no_tool_name(name: &str) -> Option<String> {
     let is_allowed = |it: char| it.is_ascii_alphanumeric() || it == '_' || it == '-';
     if let Some(other) = name.chars().find(|it| !is_allowed(*it)) {
-        return Some(format!("a tool's name has no `{other}`, only letters, digits, `_` and `-`"));
+        return Some(format!("a tool name cannot contain `{other}`, only letters, digits, `_` and `-`"));
     }
     if name.len() > LONGEST {
         let length = name.len();
-        return Some(format!("a tool's name has at most {LONGEST} letters; this one has {length}"));
+        return Some(format!("a tool name has at most {LONGEST} characters, but this one has {length}"));
     }
     let starts_well = name.starts_with(|it: char| it.is_ascii_alphabetic() || it == '_');
-    (!starts_well).then(|| "a tool's name starts with a letter or `_`".to_owned())
+    (!starts_well).then(|| "a tool name starts with a letter or `_`".to_owned())
 }
 
 /// An identifier as a model reads it: `r#type` is `type`.

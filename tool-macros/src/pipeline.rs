@@ -21,7 +21,10 @@ pub(crate) fn tool(attr: TokenStream, item: TokenStream) -> TokenStream {
         Target::Function(function) => tool_function(attr, &function, errors),
         Target::Type(item) => tool_structure(attr, &item, errors),
         Target::Impl(block) => {
-            errors.at(&block.impl_token, "`#[tool]` is for its methods; put `#[toolset]` here");
+            errors.at(
+                &block.impl_token,
+                "`#[tool]` cannot be on an `impl` block; put `#[toolset]` here and `#[tool]` on its methods",
+            );
             with(errors, &clean_impl(&block))
         }
         Target::Other(what, start) => {
@@ -63,7 +66,7 @@ fn tool_structure(attr: TokenStream, item: &DeriveInput, errors: Errors) -> Toke
 /// "`#[tool]` stands here twice"
 fn stands_once(attrs: &[syn::Attribute], errors: &Errors) {
     for again in attrs.iter().filter(|attr| is_tool(attr)) {
-        errors.at(again, "`#[tool]` stands here already; merge the keys into one attribute");
+        errors.at(again, "duplicate `#[tool]`; merge the keys into one attribute");
     }
 }
 
@@ -77,11 +80,14 @@ pub(crate) fn toolset(attr: TokenStream, item: TokenStream) -> TokenStream {
     };
     let Target::Impl(block) = target else {
         let start: TokenStream = item.clone().into_iter().take(1).collect();
-        errors.at(&start, "`#[toolset]` is for the `impl` block that holds the tools");
+        errors.at(&start, "`#[toolset]` requires an `impl` block; put it on the one that contains the tools");
         return with(errors, &item);
     };
     if let Some((path, _)) = &block.trait_ {
-        errors.at(path, "a set is made of a type's own methods; put `#[toolset]` on its `impl`");
+        errors.at(
+            path,
+            "`#[toolset]` cannot be on an `impl` of a trait; move the tools to an `impl Type` block",
+        );
     }
     let tools = methods(&block, &set_name(&keys, &block), &errors);
     validate::names_differ(&tools, &errors);
@@ -121,13 +127,13 @@ fn methods(block: &ItemImpl, set: &LitStr, errors: &Errors) -> Vec<Tool> {
         };
         found = true;
         let ImplItem::Fn(method) = item else {
-            errors.at(name, "only a method can be a tool; drop `#[tool]` here");
+            errors.at(name, "only a method can be a tool here; remove `#[tool]`");
             continue;
         };
         tools.extend(one_method(attr, method, set, errors));
     }
     if !found && block.trait_.is_none() {
-        errors.at(&block.self_ty, "no method of this set is a tool; put `#[tool]` on those that are");
+        errors.at(&block.self_ty, "this toolset has no tools; put `#[tool]` on the methods that are tools");
     }
     tools
 }
@@ -146,7 +152,7 @@ fn one_method(
     };
     let keys: (ToolKeys, Written) = args::read(tokens, &own);
     if method.attrs.iter().filter(|attr| is_tool(attr)).count() > 1 {
-        own.at(attr, "`#[tool]` stands here twice; merge the keys into one attribute");
+        own.at(attr, "duplicate `#[tool]`; merge the keys into one attribute");
     }
     let function = Function { attrs: &method.attrs, sig: &method.sig };
     let tool = validate::method(keys, function, set, &own);
@@ -164,7 +170,7 @@ pub(crate) fn tool_args(attr: TokenStream, item: TokenStream) -> TokenStream {
     };
     let Target::Type(structure) = target else {
         let start: TokenStream = item.clone().into_iter().take(1).collect();
-        errors.at(&start, "`#[tool_args]` is for the struct or enum that holds the arguments");
+        errors.at(&start, "`#[tool_args]` requires a struct or an enum; put it on the type of the arguments");
         return with(errors, &item);
     };
     let serialize = keys.serialize.is_some_and(|key| key.value);

@@ -76,10 +76,14 @@ pub(crate) fn function(
 ) -> Option<Tool> {
     let ident = &function.sig.ident;
     if let Some(receiver) = function.sig.receiver() {
-        errors.at(receiver, "a method is a tool of a set; put `#[toolset]` on the `impl` block");
+        errors.at(
+            receiver,
+            "a method requires `#[toolset]` on its `impl Type` block; a method of a trait cannot be a tool",
+        );
     }
     if names::is_primitive(&ident.to_string()) && keys.handle.is_none() {
-        let message = "the tool's type would hide the primitive; add `handle = Name` or `handle = none`";
+        let message =
+            "the type of this tool would shadow a primitive type; add `handle = Name` or `handle = none`";
         errors.at(ident, message);
     }
     let callee = Callee::Function { ident: ident.clone(), is_async: function.sig.asyncness.is_some() };
@@ -212,7 +216,7 @@ fn description(
                 match lit {
                     Lit::Str(text) if text.value().trim().is_empty() => errors.at(text, MISSING),
                     Lit::Str(_) => {}
-                    other => errors.at(other, "`description` takes text; write `description = \"..\"`"),
+                    other => errors.at(other, "`description` takes a string; write `description = \"..\"`"),
                 }
             }
             key.value.to_token_stream()
@@ -235,19 +239,22 @@ fn can_be_called(function: Function<'_>, errors: &Errors) {
         return;
     }
     if let Safety::Unsafe(keyword) = &sig.safety {
-        errors.at(keyword, "a model cannot keep the promises of an `unsafe fn`; wrap it in a safe one");
+        errors.at(keyword, "an `unsafe fn` cannot be a tool; wrap it in a safe function");
     }
     if let Some(abi) = &sig.abi {
-        errors.at(abi, "a tool is no `extern` function; call this one from an ordinary one");
+        errors.at(abi, "an `extern` function cannot be a tool; call it from an ordinary function");
     }
     let syn::ReturnType::Type(_, ty) = &sig.output else {
         return;
     };
     match ungrouped(ty) {
         Type::ImplTrait(opaque) if binding(opaque, "Output").is_some() => {
-            errors.at(opaque, "write `async fn` and the output's type instead of `impl Future`");
+            errors.at(
+                opaque,
+                "`impl Future` cannot be the result of a tool; write `async fn` and the type of its output",
+            );
         }
-        Type::Never(never) => errors.at(never, "a tool has to return; give it a result"),
+        Type::Never(never) => errors.at(never, "a tool must return; replace `!` by the type of a result"),
         _ => {}
     }
 }
@@ -258,7 +265,7 @@ pub(crate) fn names_differ(tools: &[Tool], errors: &Errors) {
     for tool in tools.iter().filter(|tool| tool.cfgs.is_empty()) {
         for Instance { name, .. } in &tool.instances {
             if seen.contains(&name.value()) {
-                let message = format!("two tools of this set are named {:?}; rename one", name.value());
+                let message = format!("two tools of this toolset are named `{}`; rename one", name.value());
                 errors.spanned(name.span(), message);
             }
             seen.push(name.value());

@@ -120,8 +120,8 @@ pub mod prelude {
     pub use serde_json::{Value, json};
 
     pub use crate::{
-        Registry, Run, Tool as _, ToolBuilder, ToolContext, ToolError, ToolOutput, tool, tool_args,
-        tool_body, toolset,
+        Registry, Run, Tool, ToolBuilder, ToolContext, ToolError, ToolOutput, tool, tool_args, tool_body,
+        toolset,
     };
 }
 

@@ -82,8 +82,9 @@ fn ours_beneath<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a ToolError> {
 
 /// What a tool can fail with.
 #[diagnostic::on_unimplemented(
-    message = "a tool cannot fail with an error of type `{Self}`",
-    label = "needs `Into<ToolError>`, `std::error::Error` or `Display`"
+    message = "`{Self}` cannot be the error of a tool",
+    label = "needs `Display`, `std::error::Error` or `Into<ToolError>`",
+    note = "implement `std::error::Error` for `{Self}`, or return a `ToolError`"
 )]
 pub trait Failure: Display {}
 

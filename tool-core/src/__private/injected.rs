@@ -1,10 +1,13 @@
 //! Slots of what the program and the call itself bring, beside the values that a tool needs.
 
-use std::marker::PhantomData;
+use std::{marker::PhantomData, sync::Arc};
 
 use serde::de::Error as _;
 
-use super::{Call, Provides, Slot, Source, slot::unfilled};
+use super::{
+    Call, Provides, Slot, Source,
+    slot::{Argument, unfilled},
+};
 use crate::{
     State, ToolContext, ToolError,
     arguments::plan::{Checked, Refusal},
@@ -52,18 +55,46 @@ impl<T> Refused<T> {
 
 /// A parameter that may be absent: implemented by nothing, and asked of what every call has.
 #[diagnostic::on_unimplemented(
-    message = "every call has a `ToolContext` and a `State`; remove the `Option` from `{Self}`",
-    label = "is never `None`"
+    message = "`{Self}` is never `None`, because every call has a `ToolContext` and a `State`; remove the `Option`",
+    label = "never `None`"
 )]
 pub trait AlwaysThere {}
 
 /// A parameter that calls can share: implemented by nothing, and asked of references that they cannot.
 #[diagnostic::on_unimplemented(
-    message = "a tool cannot take `{Self}`; take a shared reference",
-    label = "calls run at once and share what they are given",
-    note = "`State` is changed through `&State`; a value that the program provides can hold a `Mutex`"
+    message = "a tool cannot take `{Self}`; take a shared reference (`&`)",
+    label = "concurrent calls share this value",
+    note = "`State` is changed through `&State`; a value that the program provides can contain a `Mutex`"
 )]
 pub trait Shared {}
+
+/// A value of the call that a tool may take by value: implemented by nothing, since all are taken by reference. (The
+/// lifetime keeps the bound from being checked where it is written.)
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is injected by reference; take `&{Self}`",
+    label = "taken by value",
+    note = "a parameter by value is an argument from the model"
+)]
+pub trait InjectedByValue<'a> {}
+
+/// An argument in an `Arc`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be a tool argument; for a value that the program provides, take `&{T}`",
+    label = "a parameter by value is an argument from the model",
+    note = "provide the `Arc` itself with `.provide_shared(arc)`; the tool receives `&{T}`"
+)]
+pub trait SharedArgument<T: ?Sized> {}
+
+#[diagnostic::do_not_recommend]
+impl<T: ?Sized> SharedArgument<T> for Arc<T> where Arc<T>: Argument {}
+
+/// A list whose items are owned: implemented by nothing, and required of lists of references.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be a tool argument, because its items are references; use owned items",
+    label = "a list of references",
+    note = "take `Vec<String>` or `&[String]` for a list of strings"
+)]
+pub trait OwnedItems {}
 
 /// The state that the call reads and changes.
 pub struct TheState;

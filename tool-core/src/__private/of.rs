@@ -16,6 +16,7 @@ use std::{
     ops::Deref,
     path::Path,
     pin::Pin,
+    sync::Arc,
     task::{Context, Poll},
 };
 
@@ -23,8 +24,8 @@ use futures_core::Stream;
 use schemars::Schema;
 
 use super::{
-    Refused, TheContext, TheState, Whole,
-    injected::AlwaysThere,
+    Owned, Refused, TheContext, TheState, Whole,
+    injected::{AlwaysThere, InjectedByValue, OwnedItems, SharedArgument},
     slot::{Argument, OptionalSlice, Slice, TextSlot},
     text::{CowText, Optional, PathText, Text},
 };
@@ -155,6 +156,42 @@ macro_rules! always_there {
 }
 
 always_there!(ToolContext State);
+
+macro_rules! by_reference_only {
+    ($($of:ty)*) => { $(
+        impl Of<$of> {
+            #[must_use]
+            pub fn slot<'a>(self) -> Refused<$of>
+            where
+                $of: InjectedByValue<'a>,
+            {
+                Refused::new()
+            }
+        }
+    )* };
+}
+
+by_reference_only!(ToolContext State);
+
+impl<T: ?Sized> Of<Arc<T>> {
+    #[must_use]
+    pub fn slot(self) -> Owned<Arc<T>>
+    where
+        Arc<T>: SharedArgument<T>,
+    {
+        Owned::new(None)
+    }
+}
+
+impl<'a, T: ?Sized> Of<Vec<&'a T>> {
+    #[must_use]
+    pub fn slot(self) -> Refused<Vec<&'a T>>
+    where
+        Vec<&'a T>: OwnedItems,
+    {
+        Refused::new()
+    }
+}
 
 impl<T> Of<Option<&[T]>> {
     #[must_use]

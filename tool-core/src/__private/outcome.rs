@@ -238,7 +238,7 @@ impl<K, F: Fn(String) -> Result<Part<K>, ToolError>> NoItem<K> for F {}
 
 /// What a tool can give back.
 #[diagnostic::on_unimplemented(
-    message = "a tool cannot give back a value of type `{Self}`",
+    message = "`{Self}` cannot be the result of a tool",
     label = "needs `Serialize`",
     note = "derive `serde::Serialize`, or return a `ToolOutput`, a stream, or a `Result` of those"
 )]
@@ -249,9 +249,9 @@ impl<T: Serialize> Output for T {}
 
 /// What is no `Result`: implemented by nothing, and asked of a `Result` that is one too many.
 #[diagnostic::on_unimplemented(
-    message = "a failure inside of `{Self}` would be told as a success",
-    label = "one `Result` too many",
-    note = "make one `Result` of them: by `?`, by `and_then`, or by an error type that holds both errors"
+    message = "an `Err` inside of `{Self}` would be reported as a success",
+    label = "a `Result` inside of a `Result`",
+    note = "merge them into one `Result`: with `?`, `and_then`, or an error type for both errors"
 )]
 pub trait Settled {}
 

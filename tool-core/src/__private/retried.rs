@@ -4,9 +4,9 @@ use crate::{ToolError, ToolOutput};
 
 /// A result that may have failed.
 #[diagnostic::on_unimplemented(
-    message = "`retry(when = ..)` decides about errors, and `{Self}` is no `Result`",
+    message = "`retry(when = ..)` requires a `Result`, but `{Self}` is not one",
     label = "has no error",
-    note = "return a `Result`, or leave `when` out"
+    note = "return a `Result`, or remove `when`"
 )]
 pub trait Fallible {
     type Error;

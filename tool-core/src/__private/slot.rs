@@ -56,23 +56,23 @@ pub trait Slot: Send {
 /// The slots of a parameter list, in its order.
 pub type SlotList<'s, 'd> = &'s mut [&'d mut dyn Slot];
 
-/// What a model can choose: decoded by `serde`, described by `schemars`.
+/// A type of arguments: decoded by `serde`, described by `schemars`.
 #[diagnostic::on_unimplemented(
-    message = "a model cannot choose a value of type `{Self}`",
+    message = "`{Self}` cannot be a tool argument",
     label = "needs `Deserialize` and `JsonSchema`",
-    note = "put `#[tool_args]` on `{Self}`, or derive both",
-    note = "a value that the program provides stands behind a reference: `&{Self}`"
+    note = "for an argument from the model, put `#[tool_args]` on `{Self}` or derive both traits",
+    note = "for a value that the program provides, take a reference: `&{Self}`"
 )]
 pub trait Argument: DeserializeOwned + JsonSchema + Send + 'static {}
 
 #[diagnostic::do_not_recommend]
 impl<T: DeserializeOwned + JsonSchema + Send + 'static> Argument for T {}
 
-/// What a program can provide.
+/// A type of values that a program can provide.
 #[diagnostic::on_unimplemented(
-    message = "a program cannot provide a value of type `{Self}`",
+    message = "`{Self}` cannot be provided to tools",
     label = "needs `Send + Sync + 'static`",
-    note = "a reference in a tool's parameter list is a value that the program provides to every call"
+    note = "a reference among the parameters of a tool is a value that the program provides to all calls"
 )]
 pub trait Provides: Send + Sync + 'static {}
 

@@ -10,8 +10,10 @@ use crate::{
 
 /// A type that stands for one tool: `Registry::builder().tool::<T>()`.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no tool",
-    note = "a function or struct with `#[tool]` has a type of its own name, unless it says `handle = none`"
+    message = "`{Self}` is not the type of a tool",
+    label = "has no `#[tool]`",
+    note = "`#[tool]` makes a type of the name of its function or struct, unless it has `handle = none`",
+    note = "add a value whose `impl` block has `#[toolset]` by `.toolset(value)`"
 )]
 pub trait Handle {
     const REGISTRATION: &'static Registration;
@@ -213,8 +215,8 @@ impl Spec {
 
 /// What `input_schema = ..` and `output_schema = ..` take.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no JSON Schema",
-    note = "give a `serde_json::Value` or a text of JSON"
+    message = "`{Self}` is not a JSON Schema",
+    note = "pass a `serde_json::Value` or a string of JSON"
 )]
 pub trait IntoSchema {
     fn into_schema(self) -> Result<Value, String>;

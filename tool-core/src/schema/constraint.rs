@@ -14,24 +14,24 @@ use std::{
 
 /// A number, which supports `range`.
 #[diagnostic::on_unimplemented(
-    message = "`range` needs a number; `{Self}` is none",
+    message = "`range` requires a number, but `{Self}` is not one; remove the key or change the type",
     label = "not a number",
-    note = "`length` limits a text or a list"
+    note = "`length` limits a string or a list"
 )]
 pub trait Ranged {}
 
 /// A string or a list, which supports `length`.
 #[diagnostic::on_unimplemented(
-    message = "`length` needs a text or a list; `{Self}` is neither",
-    label = "neither a text nor a list",
+    message = "`length` requires a string or a list, but `{Self}` is neither; remove the key or change the type",
+    label = "neither a string nor a list",
     note = "`range` limits a number"
 )]
 pub trait Measured {}
 
 /// A string, which supports a pattern or a format.
 #[diagnostic::on_unimplemented(
-    message = "a pattern or a format needs a text; `{Self}` is none",
-    label = "not a text"
+    message = "a pattern or a format requires a string, but `{Self}` is not one; remove the key or change the type",
+    label = "not a string"
 )]
 pub trait Textual {}
 

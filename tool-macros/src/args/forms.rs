@@ -17,7 +17,7 @@ impl Value for Millis {
     fn read(meta: &syn::Meta) -> Result<Self> {
         let (text, millis) = duration(meta)?;
         match millis {
-            0 => Err(spanned(text, "a duration of zero; leave the key out for no limit")),
+            0 => Err(spanned(text, "the duration must not be zero; remove the key for no limit")),
             millis => Ok(Self(millis)),
         }
     }
@@ -80,7 +80,7 @@ impl Value for u32 {
     fn read(meta: &syn::Meta) -> Result<Self> {
         match literal(meta) {
             Some(Lit::Int(int)) => match int.base10_parse() {
-                Ok(0) => Err(spanned(int, "zero attempts never run the tool; write at least 1")),
+                Ok(0) => Err(spanned(int, "`attempts` must be at least 1; write `retry = 1` for no retries")),
                 Ok(attempts) => Ok(attempts),
                 Err(error) => Err(error.into()),
             },
@@ -163,7 +163,8 @@ impl Value for RenameRule {
                 if nearest.to_string().contains("Did you mean") {
                     return Err(nearest);
                 }
-                let message = format!("unknown case `{}`; take one of serde's, as `camelCase`", text.value());
+                let message =
+                    format!("unknown case `{}`; use one of serde, such as `camelCase`", text.value());
                 Err(spanned(text, message))
             }
         }

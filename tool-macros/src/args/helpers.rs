@@ -89,19 +89,21 @@ impl Helpers {
             let path = attr.path();
             if path.is_ident("args") {
                 if attr.meta.require_path_only().is_err() {
-                    errors.at(attr, "`args` takes nothing; write `#[args]`");
+                    errors.at(attr, "`#[args]` has no keys; write `#[args]`");
                 }
                 found.args = Some(path.clone());
             } else if path.is_ident("cfg") || path.is_ident("cfg_attr") {
                 errors.at(
                     attr,
-                    "a parameter cannot come and go; put the `#[cfg]` on the function and write two",
+                    "a parameter cannot have a `#[cfg]`; put it on the function, and write one function for each case",
                 );
             } else if is_helper(attr) && !docs::is_doc(attr) {
                 found.of_property.get_or_insert_with(|| path.clone());
             }
         }
-        let arg: ArgKeys = read_items(items(attrs, "arg", errors), errors);
+        let mut args = items(attrs, "arg", errors);
+        args.retain(|item| !is_of_another_attribute(item, errors));
+        let arg: ArgKeys = read_items(args, errors);
         let serde = SerdeKeys::read(items(attrs, "serde", errors), errors);
         let schemars = read_schemars(items(attrs, "schemars", errors), errors);
         schemars.check(errors);
@@ -115,11 +117,11 @@ impl Helpers {
         found.rename = serde.rename.map(|key| key.value.0);
         found.aliases = serde.alias.into_iter().map(|key| key.value).collect();
         if let (Some(_), Some(serde)) = (&arg.default, &serde.default) {
-            errors.at(&serde.path, "the default stands in `#[arg(default = ..)]` already; keep one");
+            errors.at(&serde.path, "duplicate default, also in `#[arg(default = ..)]`; keep one of the two");
         }
         found.default = arg.default.map(|key| key.value).or(serde.default.map(|key| key.value.0));
         if let (Some(required), Some(_)) = (&schemars.required, &found.default) {
-            errors.at(&required.path, "a property with a default is not required; keep one of them");
+            errors.at(&required.path, "a property with a default is not required; keep one of the two");
         }
         found
     }
@@ -152,12 +154,26 @@ fn read_schemars(mut items: Vec<NestedMeta>, errors: &Errors) -> SchemarsKeys {
         let key = super::name(item);
         let of_serde = BELONG_TO_SERDE.contains(&key.as_str());
         if of_serde {
-            let message = format!("the decoder has to know it too; write `#[serde({key} = ..)]`");
+            let message = format!(
+                "`{key}` in `#[schemars(..)]` has no effect on decoding; write `#[serde({key} = ..)]`"
+            );
             errors.at(item, message);
         }
         !of_serde
     });
     read_items(items, errors)
+}
+
+/// Reports a key of `#[serde(..)]` or `#[schemars(..)]` that is written in `#[arg(..)]`.
+fn is_of_another_attribute(item: &NestedMeta, errors: &Errors) -> bool {
+    let key = super::name(item);
+    let attribute = match key.as_str() {
+        "rename" | "alias" => "serde",
+        it if schema::DESCRIBE_A_VALUE.contains(&it) => "schemars",
+        _ => return false,
+    };
+    errors.at(item, format!("`{key}` is not a key of `#[arg(..)]`; move it to `#[{attribute}(..)]`"));
+    true
 }
 
 fn wants_a_field(item: &NestedMeta, keys: &[&str], errors: &Errors) -> bool {
@@ -207,7 +223,7 @@ impl Value for SerdeDefault {
             (syn::Meta::Path(_), _) => Ok(Self(Default::OfType)),
             (_, Some(Lit::Str(path))) => match path.parse() {
                 Ok(path) => Ok(Self(Default::From(path))),
-                Err(_) => Err(spanned(path, "not a path; a value goes into `#[arg(default = ..)]`")),
+                Err(_) => Err(spanned(path, "this is not a path; write a value as `#[arg(default = ..)]`")),
             },
             _ => Err(malformed(meta, "a function in a string", " = \"path\"")),
         }

@@ -143,11 +143,11 @@ impl Limits {
         .into_iter()
         .flatten();
         if let (Some(_), Some(second)) = (patterns.next(), patterns.next()) {
-            errors.at(second, "a value has one pattern; keep one of `regex`, `pattern`, `contains`");
+            errors.at(second, "a value can have one pattern; keep one of `regex`, `pattern`, `contains`");
         }
         let mut formats = self.formats();
         if let (Some((first, ..)), Some((second, _, key))) = (formats.next(), formats.next()) {
-            errors.at(&key.path, format!("a value has one format; keep `{first}` or `{second}`"));
+            errors.at(&key.path, format!("a value can have one format; keep `{first}` or `{second}`"));
         }
         for bounds in [&self.range, &self.length].into_iter().flatten() {
             bounds.value.check(errors);
@@ -201,13 +201,16 @@ impl Value for Bounds {
 impl Bounds {
     fn check(&self, errors: &Errors) {
         if let (Some(equal), true) = (&self.equal, self.min.is_some() || self.max.is_some()) {
-            errors.at(&equal.path, "`equal` is both bounds; keep it, or `min` and `max`");
+            errors.at(&equal.path, "`equal` sets both bounds; keep it, or `min` and `max`");
         }
         let literal = |bound: &Option<Key<Bound>>| literal_int(&bound.as_ref()?.value.0);
         if let (Some(min), Some(max), Some(key)) = (literal(&self.min), literal(&self.max), &self.min)
             && min > max
         {
-            errors.at(&key.value.0, format!("no value is from {min} to {max}; swap the bounds"));
+            errors.at(
+                &key.value.0,
+                format!("the minimum {min} is greater than the maximum {max}; swap the bounds"),
+            );
         }
     }
 }
@@ -321,6 +324,26 @@ impl Value for Vec<Extension> {
     }
 }
 
+/// The keys of `#[schemars(..)]` that `#[arg(..)]` does not have.
+pub(super) const DESCRIBE_A_VALUE: &[&str] = &[
+    "title",
+    "description",
+    "extend",
+    "deprecated",
+    "required",
+    "range",
+    "length",
+    "pattern",
+    "regex",
+    "contains",
+    "email",
+    "url",
+    "ip",
+    "ipv4",
+    "ipv6",
+    "inner",
+];
+
 /// Keys of schemars that do something to a field only.
 pub(super) const NEED_A_FIELD: &[&str] = &[
     "flatten",
@@ -343,7 +366,7 @@ pub(super) const BELONG_TO_SERDE: &[&str] = &["rename", "alias", "default"];
 /// The mistake of a key that only a field can carry.
 pub(super) fn needs_a_field(path: &syn::Path) -> Error {
     let key = darling::util::path_to_string(path);
-    spanned(path, format!("`{key}` needs a field; put the parameters into an argument struct"))
+    spanned(path, format!("`{key}` requires a field; put the parameters into an argument struct"))
 }
 
 /// What the `#[schemars(..)]` on a field ask of its type.

@@ -83,7 +83,7 @@ impl Value for LitStr {
         match literal(meta) {
             Some(Lit::Str(text)) if text.value().trim().is_empty() => {
                 let key = darling::util::path_to_string(meta.path());
-                Err(spanned(text, format!("`{key}` is empty; leave it out or fill it in")))
+                Err(spanned(text, format!("`{key}` is empty; remove it or write a text")))
             }
             Some(Lit::Str(text)) => Ok(text.clone()),
             _ => Err(malformed(meta, "a string", " = \"..\"")),
@@ -118,7 +118,7 @@ impl Value for Expr {
         expression(meta).cloned().ok_or_else(|| {
             let key = darling::util::path_to_string(meta.path());
             let (takes, way_out) = match key.as_str() {
-                "description" => ("text", " = \"..\""),
+                "description" => ("a string", " = \"..\""),
                 "input_schema" | "output_schema" => ("a JSON Schema", " = json!({ .. })"),
                 "max_result_size" => ("a number of bytes", " = 65536"),
                 _ => ("a value", " = .."),
@@ -166,10 +166,10 @@ impl Value for Vec<LitStr> {
             .collect::<Result<_>>()?;
         for (at, text) in texts.iter().enumerate() {
             if text.value().trim().is_empty() {
-                return Err(spanned(text, "empty string; leave it out or fill it in"));
+                return Err(spanned(text, "empty string; remove it or write a text"));
             }
             if texts.iter().take(at).any(|earlier| earlier.value() == text.value()) {
-                let message = format!("{:?} stands here already; give it once", text.value());
+                let message = format!("duplicate `{}`; give each value once", text.value());
                 return Err(spanned(text, message));
             }
         }

@@ -40,14 +40,14 @@ check! {
     "`timeout` takes a duration such as \"250ms\", \"30s\", \"5m\"; write `timeout = \"30s\"`"
     "duplicate key `timeout`; give each key once"
     "`strict` takes nothing, `true` or `false`; write `strict`"
-    "a method is a tool of a set; put `#[toolset]` on the `impl` block"
-    "a model cannot keep the promises of an `unsafe fn`; wrap it in a safe one"
-    "write `async fn` and the output's type instead of `impl Future`"
+    "a method requires `#[toolset]` on its `impl Type` block; a method of a trait cannot be a tool"
+    "an `unsafe fn` cannot be a tool; wrap it in a safe function"
+    "`impl Future` cannot be the result of a tool; write `async fn` and the type of its output"
     "a tool needs a description; write a doc comment (`/// ...`) or `description = \"...\"`"
-    "calls run side by side; take `&T` and lock inside, or own the value"
-    "only a struct can be taken apart here; name the parameter"
-    "a model's argument needs one type; write it instead of `impl Trait`"
-    "a tool's name has no ` `, only letters, digits, `_` and `-`"
+    "concurrent calls cannot share a `&mut`; take `&T` with a lock inside, or an owned value"
+    "only a struct pattern is supported here; replace the pattern by a name"
+    "`impl Trait` cannot be a tool argument; write a concrete type"
+    "a tool name cannot contain ` `, only letters, digits, `_` and `-`"
 }
 
 check! {
@@ -55,7 +55,7 @@ check! {
         #[tool(description("text"))]
         fn f() {}
     }
-    "`description` takes text; write `description = \"..\"`"
+    "`description` takes a string; write `description = \"..\"`"
 }
 
 check! {
@@ -64,7 +64,7 @@ check! {
         fn f(a: &mut u8) {}
     }
     "expected `,`"
-    "calls run side by side; take `&T` and lock inside, or own the value"
+    "concurrent calls cannot share a `&mut`; take `&T` with a lock inside, or an owned value"
 }
 
 check! {
@@ -79,11 +79,11 @@ check! {
         }
     }
     "unknown key `nme`; did you mean `name`?"
-    "a set outlives its calls; take `&self`"
-    "`register` is for functions; a set enters by `builder.toolset(..)`"
-    "`handle` is for functions; a set is registered as a whole"
+    "a toolset is shared by its calls; take `&self`"
+    "`register` is for functions; remove it, since a toolset is added by `builder.toolset(..)`"
+    "`handle` is for functions; remove it, since a toolset is added as a whole"
     "a tool needs a description; write a doc comment (`/// ...`) or `description = \"...\"`"
-    "`flatten` needs a field; put the parameters into an argument struct"
+    "`flatten` requires a field; put the parameters into an argument struct"
 }
 
 check! {
@@ -102,7 +102,7 @@ check! {
             fn c(&self) {}
         }
     }
-    "two tools of this set are named \"a\"; rename one"
+    "two tools of this toolset are named `a`; rename one"
 }
 
 check! {
@@ -128,14 +128,14 @@ check! {
             #[schemars(rename = "x", skip, inner(nothing))] c: i8,
         ) {}
     }
-    "a value has one pattern; keep one of `regex`, `pattern`, `contains`"
-    "a value has one format; keep `email` or `url`"
-    "`equal` is both bounds; keep it, or `min` and `max`"
-    "no value is from 3 to -3; swap the bounds"
-    "the default stands in `#[arg(default = ..)]` already; keep one"
-    "a property with a default is not required; keep one of them"
-    "`skip` needs a field; put the parameters into an argument struct"
-    "the decoder has to know it too; write `#[serde(rename = ..)]`"
+    "a value can have one pattern; keep one of `regex`, `pattern`, `contains`"
+    "a value can have one format; keep `email` or `url`"
+    "`equal` sets both bounds; keep it, or `min` and `max`"
+    "the minimum 3 is greater than the maximum -3; swap the bounds"
+    "duplicate default, also in `#[arg(default = ..)]`; keep one of the two"
+    "a property with a default is not required; keep one of the two"
+    "`skip` requires a field; put the parameters into an argument struct"
+    "`rename` in `#[schemars(..)]` has no effect on decoding; write `#[serde(rename = ..)]`"
     "unknown key `nothing`; the documentation of the attribute lists the keys"
 }
 
@@ -145,10 +145,10 @@ check! {
         /// F.
         fn f<A, B>(a: A, b: B) {}
     }
-    "two instances are named \"f\"; rename one"
-    "a tool's name has no ` `, only letters, digits, `_` and `-`"
-    "the function has 2 parameters, and 1 stand here; write `(A, B) as \"name\"`"
-    "the function has 2 parameters, and 3 stand here; write `(A, B) as \"name\"`"
+    "two instances are named `f`; rename one"
+    "a tool name cannot contain ` `, only letters, digits, `_` and `-`"
+    "the function has 2 type parameters, but this instance has 1; write `(A, B) as \"name\"`"
+    "the function has 2 type parameters, but this instance has 3; write `(A, B) as \"name\"`"
 }
 
 check! {

@@ -44,7 +44,7 @@ pub(super) fn instances(
                 errors.at(
                     param,
                     format!(
-                        "a generic function is one tool per type; \
+                        "a generic function is one tool for each type; \
                          add `instantiate(i64 as \"{}_int\")`",
                         names::plain(ident)
                     ),
@@ -57,12 +57,12 @@ pub(super) fn instances(
             vec![Instance::plain(name)]
         }
         (Some(key), None) => {
-            errors.at(&key.path, "only a generic function has instances; drop `instantiate`");
+            errors.at(&key.path, "`instantiate` requires a generic function; remove the key");
             Vec::new()
         }
         (Some(key), Some(_)) => {
             if let Some(name) = &keys.name {
-                errors.at(&name.path, "each instance is named in `instantiate`; drop `name`");
+                errors.at(&name.path, "each instance has its name in `instantiate`; remove `name`");
             }
             names_are_valid(&key.value, errors);
             key.value.iter().filter_map(|instance| errors.handle(bound(&params, instance))).collect()
@@ -76,7 +76,7 @@ fn names_are_valid(instances: &[args::Instance], errors: &Errors) {
         name_is_valid(name, errors);
         let earlier = instances.iter().take(at);
         if earlier.into_iter().any(|it| it.name.value() == name.value()) {
-            errors.at(name, format!("two instances are named {:?}; rename one", name.value()));
+            errors.at(name, format!("two instances are named `{}`; rename one", name.value()));
         }
     }
 }
@@ -122,7 +122,7 @@ fn split(count: usize, arguments: &TokenStream) -> syn::Result<Vec<TokenStream>>
     };
     if found.len() != count {
         let message = format!(
-            "the function has {count} parameters, and {} stand here; write `(A, B) as \"name\"`",
+            "the function has {count} type parameters, but this instance has {}; write `(A, B) as \"name\"`",
             found.len()
         );
         return Err(syn::Error::new_spanned(arguments, message));

@@ -26,20 +26,20 @@ pub(super) fn fit_the_place(keys: &ToolKeys, place: Place<'_>, errors: &Errors) 
     match place {
         Place::Function => {
             if let (Some(path), Some(_)) = (handle, instantiate) {
-                errors.at(path, "`instantiate` makes several tools, and one type cannot name them all");
+                errors.at(path, "`instantiate` makes several tools, which have no handle; remove `handle`");
             }
         }
         Place::Method(_) => {
-            says(handle, "is for functions; a set is registered as a whole");
-            says(register, "is for functions; a set enters by `builder.toolset(..)`");
-            says(toolset, "is the set's; write `#[toolset(name = \"..\")]`");
-            says(krate, "is the set's; write `#[toolset(crate = ..)]`");
+            says(handle, "is for functions; remove it, since a toolset is added as a whole");
+            says(register, "is for functions; remove it, since a toolset is added by `builder.toolset(..)`");
+            says(toolset, "is a key of the toolset; write `#[toolset(name = \"..\")]`");
+            says(krate, "is a key of the toolset; write `#[toolset(crate = ..)]`");
         }
         Place::Struct => {
-            says(handle, "is for functions; the struct itself names the tool");
-            says(instantiate, "is for functions; write one struct per type");
-            says(rename_all, "is the struct's; write `#[serde(rename_all = \"..\")]`");
-            says(blocking, "is for functions; `Run::run` is async");
+            says(handle, "is for functions; remove it, since the struct itself is the handle");
+            says(instantiate, "is for functions; write one struct for each type");
+            says(rename_all, "is for functions; write `#[serde(rename_all = \"..\")]` on the struct");
+            says(blocking, "is for functions; remove it, since `Run::run` is async");
         }
     }
 }
@@ -49,20 +49,20 @@ pub(super) fn agree(keys: &ToolKeys, errors: &Errors) {
     let on = |key: &Option<Key<bool>>| key.as_ref().is_some_and(|key| key.value);
     if on(&keys.read_only) && on(&keys.destructive) {
         let span = place(keys.destructive.as_ref());
-        errors.spanned(span, "a `read_only` tool destroys nothing; keep one of the two");
+        errors.spanned(span, "`read_only` contradicts `destructive`; keep one of the two");
     }
     if on(&keys.sequential) && on(&keys.concurrency_safe) {
         let span = place(keys.concurrency_safe.as_ref());
-        errors.spanned(span, "a `sequential` tool never runs beside others; keep one of the two");
+        errors.spanned(span, "`sequential` contradicts `concurrency_safe`; keep one of the two");
     }
     if keys.title.is_some() && keys.label.is_some() {
         let span = place(keys.label.as_ref());
-        errors.spanned(span, "`label` is another word for `title`; keep one of the two");
+        errors.spanned(span, "`label` is an alias of `title`; keep one of the two");
     }
     if let (Some(idle), Some(total)) = (&keys.idle_timeout, &keys.timeout)
         && idle.value.0 >= total.value.0
     {
-        errors.at(&idle.path, "`timeout` always comes first; make `idle_timeout` shorter");
+        errors.at(&idle.path, "`idle_timeout` never expires before `timeout`; make it shorter");
     }
     if let Some(retry) = &keys.retry
         && let (Some(initial), Some(max)) = (&retry.value.initial, &retry.value.max)
@@ -73,17 +73,20 @@ pub(super) fn agree(keys: &ToolKeys, errors: &Errors) {
     let unregistered = keys.register.as_ref().filter(|key| !key.value);
     let nameless = keys.handle.as_ref().filter(|key| matches!(key.value, Handle::None));
     if let (Some(register), Some(_)) = (unregistered, nameless) {
-        let message = "without a handle nothing can register the tool; drop one of the two";
+        let message = "a tool without a handle cannot be registered by hand; remove one of the two";
         errors.at(&register.path, message);
     }
     if let (Some(register), Some(_)) = (unregistered, &keys.instantiate) {
-        let message = "`instantiate` makes no handle to register by; drop `register = false`";
+        let message = "`instantiate` makes no handle to register the tools by; remove `register = false`";
         errors.at(&register.path, message);
     }
     if let Some(size) = &keys.max_result_size {
         match (&size.value, literal_int(&size.value)) {
             (_, Some(bytes)) if bytes <= 0 => {
-                errors.at(&size.value, "no result fits; write a number of bytes");
+                errors.at(
+                    &size.value,
+                    "a limit of zero bytes allows no result; write a positive number of bytes",
+                );
             }
             (Expr::Lit(ExprLit { lit, .. }), None) if !matches!(lit, Lit::Int(_)) => {
                 let message = "`max_result_size` takes a number of bytes; write `max_result_size = 65536`";
@@ -99,17 +102,20 @@ pub(super) fn fit_the_function(keys: &ToolKeys, function: Function<'_>, errors: 
     if let (Some(blocking), Some(_)) = (&keys.blocking, &function.sig.asyncness)
         && blocking.value
     {
-        errors.at(&blocking.path, "an `async fn` must not block; drop `blocking` or `async`");
+        errors.at(&blocking.path, "an `async fn` must not block; remove `blocking` or `async`");
     }
     if let (Some(blocking), Returns::Items(_)) = (&keys.blocking, function.returns())
         && blocking.value
     {
-        errors.at(&blocking.path, "a blocking body gives its result at once; drop `blocking` or the stream");
+        errors.at(
+            &blocking.path,
+            "a blocking function cannot return a stream; remove `blocking` or the stream",
+        );
     }
     if let (Some(merge), Returns::Nothing) = (&keys.merge, function.returns())
         && merge.value
     {
-        errors.at(&merge.path, "only the items of a stream are merged; return `impl Stream`");
+        errors.at(&merge.path, "`merge` requires a stream; return `impl Stream` or remove the key");
     }
 }
 

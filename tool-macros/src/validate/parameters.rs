@@ -46,7 +46,7 @@ pub(super) fn read(function: Function<'_>, rule: Option<&Key<RenameRule>>, error
     if let Some(rule) = rule
         && parameters.iter().any(|it| it.role == Role::Whole)
     {
-        let message = "`rename_all` belongs to the argument struct; write `#[serde(rename_all = ..)]` on it";
+        let message = "`rename_all` does not apply to an argument struct; write `#[serde(rename_all = ..)]` on the struct";
         errors.at(&rule.path, message);
     }
     for parameter in &parameters {
@@ -124,7 +124,7 @@ fn property(parameter: Parameter<'_>, rule: Option<RenameRule>) -> (Property, Na
 fn are_few(function: Function<'_>, parameters: &[Parameter<'_>], errors: &Errors) {
     if let Some(parameter) = parameters.get(MOST) {
         let message = format!(
-            "`{}` has {} parameters, and {MOST} is the limit; put them into an argument struct",
+            "`{}` has {} parameters, but a tool has at most {MOST}; put them into an argument struct",
             names::plain(&function.sig.ident),
             parameters.len()
         );
@@ -142,7 +142,7 @@ fn struct_stands_alone(parameters: &[Parameter<'_>], errors: &Errors) {
         errors.at(&second.node.pat, "a tool has one argument struct; put its fields into the first");
     }
     for beside in parameters.iter().filter(|it| it.role == Role::Property) {
-        let message = "the argument struct is the whole schema; make this one of its fields";
+        let message = "an argument struct contains all arguments; make this parameter one of its fields";
         errors.at(&beside.node.pat, message);
     }
 }
@@ -154,7 +154,7 @@ fn has_a_name(parameter: &Parameter<'_>, errors: &Errors) {
         Pat::Struct(_) => {}
         Pat::Ident(_) if parameter.ident().is_some() => {}
         Pat::Wild(_) => errors.at(pat, "a parameter needs a name; write `_name` if it is not used"),
-        _ => errors.at(pat, "only a struct can be taken apart here; name the parameter"),
+        _ => errors.at(pat, "only a struct pattern is supported here; replace the pattern by a name"),
     }
 }
 
@@ -163,16 +163,19 @@ fn is_of_plain_syntax(parameter: &Parameter<'_>, errors: &Errors) {
     let ty = &*parameter.node.ty;
     let found = Forbidden::in_type(ty);
     if let Some(opaque) = found.opaque {
-        errors.at(opaque, "a model's argument needs one type; write it instead of `impl Trait`");
+        errors.at(opaque, "`impl Trait` cannot be a tool argument; write a concrete type");
     }
     if let Some(mutable) = found.mutable {
-        errors.at(mutable, "calls run side by side; take `&T` and lock inside, or own the value");
+        errors.at(
+            mutable,
+            "concurrent calls cannot share a `&mut`; take `&T` with a lock inside, or an owned value",
+        );
     }
     if let Some(forever) = found.forever {
-        errors.at(forever, "arguments live as long as the call; write `&` without `'static`");
+        errors.at(forever, "an argument does not outlive its call; remove `'static`");
     }
     if parameter.role == Role::Whole && matches!(ungrouped(ty), Type::Reference(_)) {
-        errors.at(ty, "an argument struct is taken by value; drop the `&`");
+        errors.at(ty, "an argument struct is taken by value; remove the `&`");
     }
 }
 
@@ -182,13 +185,13 @@ fn attributes_fit(parameter: &Parameter<'_>, errors: &Errors) {
         return;
     };
     if parameter.role == Role::Whole {
-        errors.spanned(place, "an argument struct has fields for this; put the attribute on one");
+        errors.spanned(place, "this attribute is for one argument; put it on a field of the argument struct");
     }
     // Any other reference may borrow from the arguments: `&str` does.
     if let Type::Reference(reference) = ungrouped(&parameter.node.ty)
         && matches!(ungrouped(&reference.elem), Type::TraitObject(_))
     {
-        errors.spanned(place, "the program gives this one, not the model; drop the attribute");
+        errors.spanned(place, "the program provides this value, not the model; remove the attribute");
     }
 }
 
@@ -210,9 +213,9 @@ pub(super) fn receiver_is_shared(function: Function<'_>, errors: &Errors) {
     };
     let message = match &receiver.kind {
         ReceiverKind::Reference(_, _, None) => return,
-        ReceiverKind::Reference(..) => "calls of a set run side by side; take `&self` and lock inside",
+        ReceiverKind::Reference(..) => "concurrent calls share the toolset; take `&self` with a lock inside",
         ReceiverKind::Typed(_, ty) if is_shared_self(ty) => return,
-        _ => "a set outlives its calls; take `&self`",
+        _ => "a toolset is shared by its calls; take `&self`",
     };
     errors.at(receiver, message);
 }

@@ -21,12 +21,12 @@ pub(crate) struct Derives {
 /// Rules for what our derives stand on.
 pub(crate) fn derives(item: &DeriveInput, serialize: bool, errors: &Errors) -> Derives {
     if let Data::Union(data) = &item.data {
-        let message = "no argument decodes into a union; write a struct or an enum";
+        let message = "a union cannot be deserialized; write a struct or an enum";
         errors.at(&data.union_token, message);
     }
     for param in &item.generics.params {
         if let GenericParam::Lifetime(param) = param {
-            errors.at(param, "an argument struct owns its fields; write `String` for `&'a str`");
+            errors.at(param, "an argument struct owns its fields; write owned types, such as `String`");
         }
     }
     let derived = derived_already(item, serialize, errors);
@@ -34,7 +34,7 @@ pub(crate) fn derives(item: &DeriveInput, serialize: bool, errors: &Errors) -> D
         if attr.path().is_ident("arg") {
             errors.at(
                 attr.path(),
-                "`arg` is for parameters; a field takes `#[serde(default)]`, `#[schemars(example = ..)]`",
+                "`#[arg(..)]` is for parameters; use `#[serde(default)]` or `#[schemars(example = ..)]` on a field",
             );
         }
     }
@@ -58,17 +58,18 @@ pub(super) fn can_be_a_tool(item: &DeriveInput, errors: &Errors) {
     if let Some(param) = item.generics.params.first()
         && !matches!(param, GenericParam::Lifetime(_))
     {
-        errors.at(param, "a tool is one type; write a struct for each instead of a parameter");
+        errors.at(param, "a generic struct cannot be a tool; write a struct for each type");
     }
     let Data::Struct(data) = &item.data else {
         return;
     };
     match &data.fields {
-        Fields::Unit => {
-            errors.at(&item.ident, format!("arguments are an object; write `struct {} {{}}`", item.ident))
-        }
+        Fields::Unit => errors.at(
+            &item.ident,
+            format!("the arguments of a tool are an object; write `struct {} {{}}`", item.ident),
+        ),
         Fields::Unnamed(fields) if fields.unnamed.len() != 1 => {
-            errors.at(fields, "arguments are an object; give the fields names");
+            errors.at(fields, "the arguments of a tool are an object; give the fields names");
         }
         _ => {}
     }
@@ -95,7 +96,7 @@ fn derived_already(item: &DeriveInput, serialize: bool, errors: &Errors) -> Vec<
             _ => false,
         };
         if ours {
-            let message = format!("`{name}` is derived by the attribute already; remove it here");
+            let message = format!("the attribute derives `{name}` as well; remove it here");
             errors.at(&path, message);
             found.push(name);
         }

@@ -39,7 +39,7 @@ impl RegistryBuilder {
     }
 
     /// Adds one annotated function or struct, by the type of its name.
-    pub fn tool<T: Handle>(mut self) -> Self {
+    pub fn tool<T: Handle>(mut self /* no argument: write `.tool::<name>()` */) -> Self {
         self.sources.push(Source::Registration(*T::REGISTRATION));
         self
     }

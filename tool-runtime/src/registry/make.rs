@@ -83,7 +83,7 @@ impl RegistryBuilder {
         }
         let terms = Terms { provided: Arc::new(provided), per_run, lenience };
         let entries = entries.into_iter().map(Arc::new).collect();
-        Ok(Registry::new(entries, Arc::new(terms), request_hooks, None, false))
+        Ok(Registry::assemble(entries, Arc::new(terms), request_hooks, None, false))
     }
 }
 

@@ -128,12 +128,12 @@ impl Registry {
     pub(crate) fn none() -> Self {
         let lenience = Lenience { coercion: true, repair: Repair::default() };
         let terms = Terms { provided: Arc::default(), per_run: Vec::new(), lenience };
-        Self::new(Vec::new(), Arc::new(terms), Vec::new(), None, false)
+        Self::assemble(Vec::new(), Arc::new(terms), Vec::new(), None, false)
     }
 
     /// The set of `entries`, which are sorted by name; `hides_secret` says whether a tool that is left out has a secret
     /// parameter.
-    fn new(
+    fn assemble(
         entries: Vec<Arc<Entry>>,
         terms: Arc<Terms>,
         request_hooks: Vec<SharedRequestHook>,

@@ -83,7 +83,7 @@ impl Registry {
 
     fn remade(&self, entries: Vec<Arc<Entry>>, terms: Arc<Terms>) -> Self {
         let (hooks, origins) = (self.request_hooks().to_vec(), self.inner.available.origins().cloned());
-        Self::new(entries, terms, hooks, origins, self.has_secret())
+        Self::assemble(entries, terms, hooks, origins, self.has_secret())
     }
 
     /// A set of `entries`, sorted by name, on the terms of this one, with more request hooks; `hides_secret` says whether
@@ -97,7 +97,7 @@ impl Registry {
     ) -> Self {
         let hooks = [self.request_hooks(), hooks].concat();
         let (terms, hides_secret) = (Arc::clone(&self.inner.terms), hides_secret || self.has_secret());
-        Self::new(entries, terms, hooks, Some(Arc::new(origins)), hides_secret)
+        Self::assemble(entries, terms, hooks, Some(Arc::new(origins)), hides_secret)
     }
 
     /// The same tools, with another lenience towards the arguments of those that do not say it of themselves.

@@ -1,0 +1,7 @@
+//! `Registry::new()` in place of `Registry::builder()`.
+
+use tool_runtime::prelude::*;
+
+fn main() {
+    let _ = Registry::new();
+}
