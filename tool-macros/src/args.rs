@@ -1,8 +1,7 @@
 //! The grammar of `#[tool(..)]`, `#[toolset(..)]` and `#[tool_args(..)]`.
 //!
-//! Each attribute is a struct whose fields are its keys; the type of a field is what may stand
-//! behind the key. A mistake in one key does not hide the others: what is right is kept, so that
-//! the rules of [`crate::validate`] can still be held against it.
+//! Each attribute is a struct whose fields are its keys; the type of a field defines the values of its key. A mistake
+//! in one key does not hide others: valid keys are kept, and [`crate::validate`] checks them.
 
 mod forms;
 mod helpers;
@@ -30,7 +29,7 @@ pub(crate) use value::{Key, literal_int};
 #[derive(FromMeta, Default)]
 #[darling(default)]
 pub(crate) struct ToolKeys {
-    // What a model and a user read.
+    // Texts for the model and the user.
     pub(crate) name: Option<Key<LitStr>>,
     pub(crate) title: Option<Key<LitStr>>,
     pub(crate) label: Option<Key<LitStr>>,
@@ -42,7 +41,7 @@ pub(crate) struct ToolKeys {
     pub(crate) group: Option<Key<LitStr>>,
     pub(crate) trust: Option<Key<LitStr>>,
 
-    // What is promised of a call.
+    // Hints about the effects of a call.
     pub(crate) read_only: Option<Key<bool>>,
     pub(crate) destructive: Option<Key<bool>>,
     pub(crate) idempotent: Option<Key<bool>>,
@@ -51,7 +50,7 @@ pub(crate) struct ToolKeys {
     pub(crate) search_or_read: Option<Key<bool>>,
     pub(crate) long_running: Option<Key<bool>>,
 
-    // How a call is made.
+    // Execution of a call.
     pub(crate) sequential: Option<Key<bool>>,
     pub(crate) blocking: Option<Key<bool>>,
     pub(crate) timeout: Option<Key<Millis>>,
@@ -63,7 +62,7 @@ pub(crate) struct ToolKeys {
     pub(crate) needs: Option<Key<Vec<Type>>>,
     pub(crate) on_request: Option<Key<Path>>,
 
-    // Arguments in, result out.
+    // Arguments and result.
     pub(crate) rename_all: Option<Key<RenameRule>>,
     pub(crate) strict: Option<Key<bool>>,
     pub(crate) unknown_fields: Option<Key<Unknown>>,
@@ -74,7 +73,7 @@ pub(crate) struct ToolKeys {
     pub(crate) merge: Option<Key<bool>>,
     pub(crate) skip_summarization: Option<Key<bool>>,
 
-    // What is generated.
+    // Generated items.
     pub(crate) register: Option<Key<bool>>,
     pub(crate) handle: Option<Key<Handle>>,
     pub(crate) instantiate: Option<Key<Vec<Instance>>>,
@@ -100,13 +99,12 @@ pub(crate) struct ToolArgsKeys {
     pub(crate) krate: Option<Key<Path>>,
 }
 
-/// The crate that a `crate = path` names.
+/// The crate that `crate = path` names; default: `::tool_runtime`.
 pub(crate) fn krate(key: Option<&Key<Path>>) -> Krate {
     Krate::new(key.map(|key| key.value.clone()))
 }
 
-/// Which keys were written, rightly or not: a rule about an absent key must not be held against
-/// one that was merely misspelt.
+/// The keys that were written, valid or not: a rule about a missing key does not apply to a key that could not be read.
 #[derive(Default)]
 pub(crate) struct Written {
     names: HashSet<String>,
@@ -119,7 +117,7 @@ impl Written {
     }
 }
 
-/// Reads an attribute's keys; mistakes go to `errors`, and what is right is returned.
+/// Reads the keys of an attribute. Mistakes are added to `errors`; valid keys are returned.
 pub(crate) fn read<T: FromMeta + Default>(tokens: TokenStream, errors: &Errors) -> (T, Written) {
     let mut written = Written::default();
     let items = match NestedMeta::parse_meta_list(tokens) {
@@ -135,15 +133,14 @@ pub(crate) fn read<T: FromMeta + Default>(tokens: TokenStream, errors: &Errors) 
     (read_items(items, errors), written)
 }
 
-/// Reads keys that were parsed already.
+/// Reads the keys of parsed items.
 fn read_items<T: FromMeta + Default>(mut items: Vec<NestedMeta>, errors: &Errors) -> T {
     let error = match T::from_list(&items) {
         Ok(keys) => return keys,
         Err(error) => error,
     };
     errors.keys(error);
-    // An item that cannot be read on its own is one of those just reported, and so is every
-    // second one of a name; the others make up the keys.
+    // Items that cannot be read on their own, and duplicates, were reported above; the remaining items are the keys.
     let mut seen = HashSet::new();
     items.retain(|item| T::from_list(std::slice::from_ref(item)).is_ok() && seen.insert(name(item)));
     T::from_list(&items).unwrap_or_default()
@@ -166,7 +163,7 @@ fn name(item: &NestedMeta) -> String {
     darling::util::path_to_string(path)
 }
 
-/// Where a key stands, or the attribute if it was not written.
+/// The place of a key, or of the attribute if the key is absent.
 pub(crate) fn place<T>(key: Option<&Key<T>>) -> Span {
     key.map_or_else(Span::call_site, |key| key.path.span())
 }

@@ -6,8 +6,8 @@ use syn::{Attribute, Expr, ExprLit, Lit, LitStr, Meta};
 
 /// The text of the doc comments among `attrs`, as a constant expression; `None` if there is none.
 ///
-/// Lines are joined with `\n`; the one space after `///` and blank lines around the text are not
-/// part of it. `#[doc = include_str!(..)]` makes a `concat!`, since its text is not known here.
+/// Lines are joined with `\n`; the space after `///` and blank lines around the text are removed. A
+/// `#[doc = include_str!(..)]` makes a `concat!`, since its text is not known to the macro.
 pub(crate) fn description(attrs: &[Attribute]) -> Option<TokenStream> {
     let lines: Vec<&Expr> = attrs.iter().filter_map(line).collect();
     let texts: Option<Vec<LitStr>> = lines.iter().map(|line| literal(line)).collect();
@@ -31,7 +31,7 @@ pub(crate) fn description(attrs: &[Attribute]) -> Option<TokenStream> {
     }
 }
 
-/// Whether an attribute is a doc comment.
+/// Returns `true` if an attribute is a doc comment.
 pub(crate) fn is_doc(attr: &Attribute) -> bool {
     line(attr).is_some()
 }
@@ -57,7 +57,7 @@ fn text(lines: &[LitStr]) -> String {
     joined[first..].trim_end().to_owned()
 }
 
-/// Takes off what stands before the text: one space, or the margin of a `/** .. */` block.
+/// Removes the indentation of the text: one space, or the margin of a `/** .. */` block.
 fn without_margin(text: &str) -> String {
     let line = |line: &str| line.strip_prefix(' ').unwrap_or(line).to_owned();
     if !text.contains('\n') {

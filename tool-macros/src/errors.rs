@@ -1,8 +1,7 @@
-//! Mistakes, collected so that one compile reports all of them.
+//! A collector of errors, so that one compile reports all of them.
 //!
-//! A stage adds what it finds and goes on with what is right; only the last stage asks whether
-//! anything was wrong. The texts that `darling` writes are brought into the wording of all others
-//! here, so that a reader cannot tell who found a mistake.
+//! A stage adds its errors and continues with the valid parts; only the last stage checks if there are errors. Messages
+//! of `darling` are reworded here, so that all messages have one style.
 
 use std::cell::RefCell;
 use std::fmt::Display;
@@ -10,33 +9,32 @@ use std::fmt::Display;
 use proc_macro2::{Span, TokenStream};
 use quote::ToTokens;
 
-/// The mistakes of one item.
+/// The errors of one item.
 #[derive(Default)]
 pub(crate) struct Errors {
     found: RefCell<Vec<syn::Error>>,
 }
 
 impl Errors {
-    /// Adds a mistake that covers all of `node`.
+    /// Adds an error that covers all of `node`.
     pub(crate) fn at(&self, node: &impl ToTokens, message: impl Display) {
         self.add(syn::Error::new_spanned(node, message));
     }
 
-    /// Adds a mistake at a place that has no node of its own.
+    /// Adds an error at `span`.
     pub(crate) fn spanned(&self, span: Span, message: impl Display) {
         self.add(syn::Error::new(span, message));
     }
 
-    /// Adds what a parser found.
+    /// Adds the error of a parser.
     pub(crate) fn add(&self, error: syn::Error) {
         self.found.borrow_mut().push(error);
     }
 
-    /// Adds the mistakes of an attribute's keys.
+    /// Adds the errors of the keys of an attribute.
     pub(crate) fn keys(&self, error: darling::Error) {
         for error in syn::Error::from(error) {
-            // Rewording builds a new error, which knows only where the old one started; the others
-            // keep their whole span.
+            // A reworded error has only the first span of the original; an unchanged one keeps all of it.
             match reworded(&error.to_string()) {
                 Some(message) => self.spanned(error.span(), message),
                 None => self.add(error),
@@ -44,12 +42,12 @@ impl Errors {
         }
     }
 
-    /// Unwraps a parser's result, or adds its mistake.
+    /// Returns the value of `result`, or adds its error.
     pub(crate) fn handle<T>(&self, result: syn::Result<T>) -> Option<T> {
         result.map_err(|error| self.add(error)).ok()
     }
 
-    /// Adds the mistakes of a part.
+    /// Adds the errors of a part.
     pub(crate) fn absorb(&self, part: Self) {
         self.found.borrow_mut().append(&mut part.found.into_inner());
     }
@@ -58,13 +56,13 @@ impl Errors {
         self.found.borrow().is_empty()
     }
 
-    /// Every mistake as one `compile_error!` each.
+    /// One `compile_error!` for each error.
     pub(crate) fn into_tokens(self) -> TokenStream {
         self.found.into_inner().into_iter().map(syn::Error::into_compile_error).collect()
     }
 }
 
-/// What we say in place of a message of `darling`.
+/// The text that replaces a message of `darling`.
 fn reworded(message: &str) -> Option<String> {
     if let Some(rest) = message.strip_prefix("Unknown field: ") {
         return Some(match rest.split_once(". ") {
@@ -120,7 +118,7 @@ mod tests {
     use super::reworded;
 
     #[test]
-    fn messages_of_darling_sound_like_ours() {
+    fn messages_of_darling_are_reworded() {
         let say = |message: &str| reworded(message).unwrap_or_default();
         assert_eq!(
             say("Unknown field: `nam`. Did you mean `name`?"),

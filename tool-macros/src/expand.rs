@@ -1,9 +1,8 @@
-//! What passed the rules → tokens. Nothing here can fail.
+//! Tokens of validated items. Nothing here can fail.
 //!
-//! An expansion is data and one call: a description of the tool (`spec`), and a function that
-//! hands slots for the arguments, and the user's function, to the library (`call`). Everything is
-//! named through the alias `__tool`; names of ours start with `__`, so that none of the user's is
-//! hidden.
+//! An expansion is data and one call: the `Spec` of the tool (`spec`), and a function that passes the slots of the
+//! arguments and the user's function to the library (`call`). All paths start at the alias `__tool`; generated names
+//! start with `__`, so that they do not shadow names of the user.
 
 mod aliases;
 mod call;
@@ -19,7 +18,7 @@ use crate::krate::Krate;
 use crate::names;
 use crate::validate::{Callee, Derives, Instance, Tool};
 
-/// A function, and what registers it.
+/// A function and its registration.
 pub(crate) fn function(item: &FunctionItem, tool: &Tool, krate: &Krate) -> TokenStream {
     let function = item.clean();
     let handle =
@@ -28,7 +27,7 @@ pub(crate) fn function(item: &FunctionItem, tool: &Tool, krate: &Krate) -> Token
     quote!(#function #handle #registrations)
 }
 
-/// The type that stands for a tool; it has no values.
+/// The handle of a tool: a type that `Registry::builder().tool::<..>()` takes.
 pub(crate) fn handle_type(
     handle: &Ident,
     function: &Ident,
@@ -55,14 +54,14 @@ pub(crate) fn handle_type(
     }
 }
 
-/// A struct that is a tool, and what registers it.
+/// A struct that is a tool, and its registration.
 pub(crate) fn structure(item: &DeriveInput, derives: &Derives, tool: &Tool, krate: &Krate) -> TokenStream {
     let arguments = arguments(item, derives, krate);
     let registrations = registrations(tool, krate);
     quote!(#arguments #registrations)
 }
 
-/// A struct or enum with our derives.
+/// A struct or enum with the derives of an argument struct.
 pub(crate) fn arguments(item: &DeriveInput, derives: &Derives, krate: &Krate) -> TokenStream {
     let private = krate.private();
     let (serde, schemars) = (krate.literal("serde"), krate.literal("schemars"));
@@ -97,7 +96,7 @@ fn registrations(tool: &Tool, krate: &Krate) -> TokenStream {
     tool.instances.iter().map(|instance| registration(tool, instance, krate)).collect()
 }
 
-/// One tool: its description, its call, and its entry among all tools of the program.
+/// The registration of one tool: its `Spec`, its call, its handle, and its `inventory` entry.
 fn registration(tool: &Tool, instance: &Instance, krate: &Krate) -> TokenStream {
     let private = krate.private();
     let (cfgs, bindings) = (&tool.cfgs, &instance.bindings);
@@ -119,8 +118,8 @@ fn registration(tool: &Tool, instance: &Instance, krate: &Krate) -> TokenStream 
         .as_ref()
         .is_none_or(|register| register.value)
         .then(|| quote!(__tool::inventory::submit! { #registration }));
-    // Lints that generated code may trip over. The list must stay small: to allow what a user
-    // forbids is an error.
+    // Lints that generated code may trigger. The list must stay short: `allow` of a lint that the user's crate forbids
+    // is an error.
     quote! {
         #(#cfgs)*
         #[allow(deprecated)]
@@ -139,7 +138,7 @@ fn registration(tool: &Tool, instance: &Instance, krate: &Krate) -> TokenStream 
     }
 }
 
-/// An `impl` block, and the set that its methods make.
+/// An `impl` block, and its toolset.
 pub(crate) fn toolset(item: &ItemImpl, tools: &[Tool], krate: &Krate) -> TokenStream {
     let methods = tools
         .iter()
@@ -180,8 +179,8 @@ pub(crate) fn static_toolset(item: &ItemImpl, body: &TokenStream, krate: &Krate)
     }
 }
 
-/// The generics of a set, with what the trait asks of its type as a condition: what does not hold
-/// is then reported there, and not again wherever a method relies on it.
+/// The generics of a toolset, with the supertraits of `StaticToolSet` as a where clause: an unmet bound is then
+/// reported at the type, and not again in each method.
 fn shared(item: &ItemImpl) -> Generics {
     let mut generics = item.generics.clone();
     let bound = quote_spanned! {item.self_ty.span()=>
@@ -193,7 +192,7 @@ fn shared(item: &ItemImpl) -> Generics {
     generics
 }
 
-/// One method of a set.
+/// One method of a toolset.
 fn method(tool: &Tool, instance: &Instance) -> TokenStream {
     let (cfgs, bindings) = (&tool.cfgs, &instance.bindings);
     let spec = spec::of(tool, instance);

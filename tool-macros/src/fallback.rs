@@ -1,7 +1,7 @@
-//! After a mistake: what the user wrote, beside the errors.
+//! The expansion after an error: the user's item, unaltered, beside the errors.
 //!
-//! Callers of a function that is merely a wrong tool must not fail too, nor those that register
-//! it. The types and traits that a right one would have brought are there, without contents.
+//! Code that calls or registers the tool must not cause further errors. The types and trait implementations of a valid
+//! tool are generated without contents.
 
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
@@ -14,10 +14,10 @@ use crate::krate::Krate;
 use crate::signature::cfgs;
 use crate::validate::Derives;
 
-/// The function, and its handle if it would have one.
+/// The function, and its handle unless the attribute has `handle = none`.
 pub(crate) fn function(item: &FunctionItem, handle: Option<&Key<Handle>>, krate: &Krate) -> TokenStream {
     let clean = item.clean();
-    // Next to a method no type can stand.
+    // An `impl` block cannot contain a struct.
     if item.sig.receiver().is_some() {
         return clean;
     }
@@ -36,7 +36,7 @@ pub(crate) fn function(item: &FunctionItem, handle: Option<&Key<Handle>>, krate:
 pub(crate) fn structure(item: &DeriveInput, derives: &Derives, krate: &Krate) -> TokenStream {
     let attrs = cfgs(&item.attrs);
     let arguments = arguments(item, derives, krate);
-    // A handle is one type.
+    // A generic type is not a handle.
     if !item.generics.params.is_empty() {
         return arguments;
     }
@@ -44,7 +44,7 @@ pub(crate) fn structure(item: &DeriveInput, derives: &Derives, krate: &Krate) ->
     quote!(#arguments #(#attrs)* #implementation)
 }
 
-/// The struct or enum with what can be derived: a tool that takes it is right.
+/// The struct or enum with the derives that are possible, so that tools that take it compile.
 pub(crate) fn arguments(item: &DeriveInput, derives: &Derives, krate: &Krate) -> TokenStream {
     let mut item = item.clone();
     item.attrs.retain(|attr| !is_tool(attr));
@@ -52,14 +52,14 @@ pub(crate) fn arguments(item: &DeriveInput, derives: &Derives, krate: &Krate) ->
     if derives.deserialize || derives.json_schema {
         return expand::arguments(&item, derives, krate);
     }
-    // Nothing is left that would know the helper attributes.
+    // Without the derives, the helper attributes are unknown to the compiler.
     let is_helper = |attr: &Attribute| attr.path().is_ident("serde") || attr.path().is_ident("schemars");
     item.attrs.retain(|attr| !is_helper(attr));
     attributes_of(&mut item.data, |attrs| attrs.retain(|attr| !is_helper(attr)));
     quote!(#item)
 }
 
-/// The attributes of everything inside an item.
+/// Calls `each` with the attributes of each variant and field.
 fn attributes_of(data: &mut Data, mut each: impl FnMut(&mut Vec<Attribute>)) {
     let fields: Vec<&mut Field> = match data {
         Data::Struct(data) => data.fields.iter_mut().collect(),
@@ -72,7 +72,7 @@ fn attributes_of(data: &mut Data, mut each: impl FnMut(&mut Vec<Attribute>)) {
     fields.into_iter().for_each(|field| each(&mut field.attrs));
 }
 
-/// The `impl` block, as a set without tools.
+/// The `impl` block, and a toolset without tools.
 pub(crate) fn toolset(item: &ItemImpl, krate: &Krate) -> TokenStream {
     match item.trait_ {
         Some(_) => {
@@ -83,7 +83,7 @@ pub(crate) fn toolset(item: &ItemImpl, krate: &Krate) -> TokenStream {
     }
 }
 
-/// Evaluated only by a program that compiles, which this one does not.
+/// An implementation of `Handle` that is never evaluated, since the program does not compile.
 fn implementation(handle: &Ident, krate: &Krate) -> TokenStream {
     let private = krate.private();
     quote! {

@@ -1,4 +1,4 @@
-//! What an attribute stands on.
+//! The item below an attribute.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -16,7 +16,7 @@ pub(crate) enum Target {
     /// A struct, enum or union.
     Type(Box<DeriveInput>),
     Impl(Box<ItemImpl>),
-    /// Anything else: what it is called, and where it begins.
+    /// Any other item: a noun for it, and its first token.
     Other(&'static str, TokenStream),
 }
 
@@ -51,7 +51,7 @@ impl Parse for Target {
 }
 
 fn starts_function(input: ParseStream<'_>) -> bool {
-    // A signature that cannot be read is still a function, and its own message is the best one.
+    // A function with a syntax error is still a function; the error of its signature is the best message.
     input.peek(Token![fn]) || input.peek(Token![async]) || Signature::parse(&input.fork()).is_ok()
 }
 
@@ -70,7 +70,7 @@ fn what(item: &Item) -> &'static str {
     }
 }
 
-/// A function of which only the outside is looked at.
+/// A function whose body is not parsed.
 pub(crate) struct FunctionItem {
     pub(crate) attrs: Vec<Attribute>,
     pub(crate) vis: Visibility,
@@ -91,10 +91,10 @@ impl Parse for FunctionItem {
 }
 
 impl FunctionItem {
-    /// The function as Rust takes it: without our attributes on its parameters.
+    /// The function without helper attributes on its parameters.
     pub(crate) fn clean(&self) -> TokenStream {
         let Self { attrs, vis, sig, body } = self;
-        // One that stands here was said to be too much; expanding it would say more.
+        // A second `#[tool]` was reported already; its expansion would cause further errors.
         let attrs = attrs.iter().filter(|attr| !is_tool(attr));
         let allowed = by_value(sig);
         let sig = clean_signature(sig);
@@ -102,7 +102,7 @@ impl FunctionItem {
     }
 }
 
-/// Tells clippy that "by value" is not an oversight: a reference would be the program's to give.
+/// Allows `needless_pass_by_value`: a parameter by value is an argument from the model, and a reference is not.
 fn by_value(sig: &Signature) -> Option<Attribute> {
     let any = sig.inputs.iter().any(|input| match input {
         FnArg::Receiver(_) => false,
@@ -111,7 +111,7 @@ fn by_value(sig: &Signature) -> Option<Attribute> {
     any.then(|| parse_quote!(#[allow(clippy::needless_pass_by_value)]))
 }
 
-/// A signature without our attributes on its parameters.
+/// A signature without helper attributes on its parameters.
 fn clean_signature(sig: &Signature) -> Signature {
     let mut sig = sig.clone();
     for input in &mut sig.inputs {
@@ -124,7 +124,7 @@ fn clean_signature(sig: &Signature) -> Signature {
     sig
 }
 
-/// An `impl` block without our attributes on its methods and their parameters.
+/// An `impl` block without `#[tool]` on its methods and helper attributes on their parameters.
 pub(crate) fn clean_impl(item: &ItemImpl) -> ItemImpl {
     let mut item = item.clone();
     for item in &mut item.items {
@@ -142,9 +142,7 @@ pub(crate) fn clean_impl(item: &ItemImpl) -> ItemImpl {
     item
 }
 
-/// Whether an attribute is `#[tool]`, under whichever path.
-///
-/// An attribute cannot be resolved from inside a macro, so its last name has to do.
+/// Returns `true` if the last segment of the path of an attribute is `tool`: a macro cannot resolve paths.
 pub(crate) fn is_tool(attr: &Attribute) -> bool {
     let last = attr.path().segments.last();
     last.is_some_and(|segment| segment.ident == "tool")

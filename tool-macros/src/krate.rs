@@ -1,10 +1,10 @@
-//! Where an expansion finds the runtime: the only place that knows its name.
+//! The path of the runtime crate in expansions.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote};
 use syn::{LitStr, Path};
 
-/// The crate that expansions name things through.
+/// The crate at which paths in expansions start.
 #[derive(Clone, Default)]
 pub(crate) struct Krate {
     renamed: Option<Path>,
@@ -15,7 +15,7 @@ impl Krate {
         Self { renamed }
     }
 
-    /// The hidden module that holds everything an expansion needs.
+    /// The hidden module with everything that an expansion refers to.
     pub(crate) fn private(&self) -> TokenStream {
         match &self.renamed {
             Some(path) => quote!(#path::__private),
@@ -23,7 +23,7 @@ impl Krate {
         }
     }
 
-    /// A module of the hidden module as the string that `serde(crate = "..")` wants.
+    /// The path of `module` in the hidden module, as a string for `serde(crate = "..")`.
     pub(crate) fn literal(&self, module: &str) -> LitStr {
         let path: String =
             self.private().into_token_stream().into_iter().map(|token| token.to_string()).collect();

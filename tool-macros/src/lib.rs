@@ -1,11 +1,10 @@
 //! The attributes `#[tool]`, `#[toolset]` and `#[tool_args]`.
 //!
-//! Use them through `tool_runtime`, whose re-exports carry the documentation: an expansion names
-//! things that only live there.
+//! Use them through `tool_runtime`, whose re-exports have the documentation: expansions refer to items of that crate.
 //!
-//! The pipeline: `args` and `signature` read what was written, `validate` holds it against
-//! the rules, `expand` turns what passed into tokens, and `fallback` stands in for it after a
-//! mistake. A stage that got a value from the one before need not ask again.
+//! The pipeline: `args` and `signature` parse the attribute and its item, `validate` checks the rules, `expand` writes
+//! the tokens of valid items, and `fallback` those of items with errors. A stage does not repeat the checks of the
+//! stages before it.
 
 mod args;
 mod docs;
@@ -27,7 +26,7 @@ pub fn tool(attr: TokenStream, item: TokenStream) -> TokenStream {
     pipeline::tool(attr.into(), item.into()).into()
 }
 
-/// Makes the methods of an `impl` block tools of one set; see `tool_runtime::toolset`.
+/// Makes the methods of an `impl` block tools of one toolset; see `tool_runtime::toolset`.
 #[proc_macro_attribute]
 pub fn toolset(attr: TokenStream, item: TokenStream) -> TokenStream {
     pipeline::toolset(attr.into(), item.into()).into()

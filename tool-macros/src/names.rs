@@ -1,12 +1,12 @@
-//! Names: which are valid, and how one is made from another.
+//! Validation and conversion of names.
 
 use syn::Ident;
 use syn::ext::IdentExt as _;
 
-/// The longest name that every provider takes.
+/// The longest name that every provider accepts, in bytes.
 const LONGEST: usize = 64;
 
-/// Why a tool may not be called so, if it may not: the rule is `[A-Za-z_][A-Za-z0-9_-]{0,63}`.
+/// Returns the reason why `name` is not a valid tool name, or `None`; the rule is `[A-Za-z_][A-Za-z0-9_-]{0,63}`.
 pub(crate) fn why_no_tool_name(name: &str) -> Option<String> {
     let is_allowed = |it: char| it.is_ascii_alphanumeric() || it == '_' || it == '-';
     if let Some(other) = name.chars().find(|it| !is_allowed(*it)) {
@@ -20,7 +20,7 @@ pub(crate) fn why_no_tool_name(name: &str) -> Option<String> {
     (!starts_well).then(|| "a tool name starts with a letter or `_`".to_owned())
 }
 
-/// An identifier as a model reads it: `r#type` is `type`.
+/// An identifier without its raw prefix: `r#type` is `type`.
 pub(crate) fn plain(ident: &Ident) -> String {
     ident.unraw().to_string()
 }
@@ -46,7 +46,7 @@ pub(crate) fn snake_case(ident: &Ident) -> String {
     snake
 }
 
-/// Whether a type of that name hides one that every Rust program has.
+/// Returns `true` if `name` is the name of a primitive type.
 pub(crate) fn is_primitive(name: &str) -> bool {
     matches!(
         name,
@@ -70,7 +70,7 @@ pub(crate) fn is_primitive(name: &str) -> bool {
     )
 }
 
-/// How `rename_all` writes the names of parameters; the rules are those of serde for fields.
+/// The case of `rename_all`; the rules are those of `serde` for fields.
 #[derive(Clone, Copy)]
 pub(crate) enum RenameRule {
     Lower,
@@ -84,7 +84,7 @@ pub(crate) enum RenameRule {
 }
 
 impl RenameRule {
-    /// Every rule under the name that serde gives it.
+    /// All rules, with their names in `serde`.
     pub(crate) const ALL: [(&'static str, Self); 8] = [
         ("lowercase", Self::Lower),
         ("UPPERCASE", Self::Upper),
@@ -96,7 +96,7 @@ impl RenameRule {
         ("SCREAMING-KEBAB-CASE", Self::ScreamingKebab),
     ];
 
-    /// Renames a parameter, whose own name is in snake case.
+    /// Converts the name of a parameter, which is in snake case.
     pub(crate) fn apply(self, name: &str) -> String {
         match self {
             Self::Lower | Self::Snake => name.to_owned(),

@@ -63,7 +63,7 @@ fn tool_structure(attr: TokenStream, item: &DeriveInput, errors: Errors) -> Toke
     }
 }
 
-/// "`#[tool]` stands here twice"
+/// "duplicate `#[tool]`"
 fn stands_once(attrs: &[syn::Attribute], errors: &Errors) {
     for again in attrs.iter().filter(|attr| is_tool(attr)) {
         errors.at(again, "duplicate `#[tool]`; merge the keys into one attribute");
@@ -97,7 +97,7 @@ pub(crate) fn toolset(attr: TokenStream, item: TokenStream) -> TokenStream {
     }
 }
 
-/// What a set is called unless it says so: the last name of its type.
+/// The name of a toolset; default: the last segment of its type in snake case.
 fn set_name(keys: &ToolsetKeys, block: &ItemImpl) -> LitStr {
     if let Some(name) = &keys.name {
         return name.value.clone();
@@ -144,7 +144,7 @@ fn one_method(
     set: &LitStr,
     errors: &Errors,
 ) -> Option<Tool> {
-    // A method is right or wrong by itself, while the mistakes of all are told together.
+    // Each method is validated by itself, and the errors of all are reported together.
     let own = Errors::default();
     let tokens = match &attr.meta {
         syn::Meta::Path(_) => TokenStream::new(),
@@ -181,7 +181,7 @@ pub(crate) fn tool_args(attr: TokenStream, item: TokenStream) -> TokenStream {
     }
 }
 
-/// The mistakes, beside what the user wrote.
+/// The errors, followed by the item.
 fn with(errors: Errors, item: &impl quote::ToTokens) -> TokenStream {
     let errors = errors.into_tokens();
     quote!(#errors #item)

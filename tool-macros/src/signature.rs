@@ -1,6 +1,6 @@
-//! What is needed of a function: its parameters by role, and what it returns.
+//! The signature of a function: its parameters with their roles, and its result.
 //!
-//! The nodes stay those that the user wrote, so that a mistake found later can still point at them.
+//! The syntax nodes keep their spans, so that later errors can point at them.
 
 use std::collections::HashSet;
 
@@ -17,7 +17,7 @@ use syn::{
 use crate::args::Helpers;
 use crate::errors::Errors;
 
-/// A function or method, as it was written.
+/// The attributes and the signature of a function or method.
 #[derive(Clone, Copy)]
 pub(crate) struct Function<'a> {
     pub(crate) attrs: &'a [Attribute],
@@ -25,12 +25,12 @@ pub(crate) struct Function<'a> {
 }
 
 impl<'a> Function<'a> {
-    /// The `#[cfg]`s, which everything that is generated has to carry too.
+    /// The `#[cfg]` attributes, which all generated items have as well.
     pub(crate) fn cfgs(&self) -> Vec<&'a Attribute> {
         cfgs(self.attrs)
     }
 
-    /// The parameters, with what their attributes say; `self` is not one of them.
+    /// The parameters with their helper attributes, without `self`.
     pub(crate) fn parameters(&self, errors: &Errors) -> Vec<Parameter<'a>> {
         self.sig
             .inputs
@@ -42,12 +42,12 @@ impl<'a> Function<'a> {
             .collect()
     }
 
-    /// The type and constant parameters; lifetimes need no mention to be inferred.
+    /// The type and constant parameters; lifetimes are inferred.
     pub(crate) fn generics(&self) -> Vec<&'a GenericParam> {
         self.sig.generics.params.iter().filter(|param| !matches!(param, GenericParam::Lifetime(_))).collect()
     }
 
-    /// Where the result is written, or would be.
+    /// The span of the result type, or of the name if there is none.
     pub(crate) fn result(&self) -> Span {
         match &self.sig.output {
             ReturnType::Default => self.sig.ident.span(),
@@ -69,18 +69,18 @@ impl<'a> Function<'a> {
     }
 }
 
-/// The `#[cfg]`s among `attrs`.
+/// The `#[cfg]` attributes among `attrs`.
 pub(crate) fn cfgs(attrs: &[Attribute]) -> Vec<&Attribute> {
     attrs.iter().filter(|attr| attr.path().is_ident("cfg")).collect()
 }
 
-/// What a function returns, as far as syntax tells.
+/// The result of a function, by its syntax.
 pub(crate) enum Returns {
     Nothing,
     Value(Type),
     /// `impl Trait<Item = T>`: the items of a stream.
     Items(Type),
-    /// Another `impl Trait`, about which nothing can be said.
+    /// Any other `impl Trait`.
     Opaque,
 }
 
@@ -104,19 +104,19 @@ pub(crate) fn binding<'a>(opaque: &'a TypeImplTrait, name: &str) -> Option<&'a T
         })
 }
 
-/// One parameter and where its value comes from.
+/// One parameter and its role.
 pub(crate) struct Parameter<'a> {
     pub(crate) node: &'a PatType,
     pub(crate) helpers: Helpers,
     pub(crate) role: Role,
 }
 
-/// Where the value of a parameter comes from.
+/// The source of the value of a parameter.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Role {
-    /// Behind `&`: given by the program, or borrowed from the arguments; a trait decides.
+    /// By reference: provided by the program, or borrowed from the arguments; the type decides.
     Reference,
-    /// By value: one property, chosen by the model.
+    /// By value: one property of the arguments.
     Property,
     /// By value: all properties, as the fields of one struct.
     Whole,
@@ -134,7 +134,7 @@ impl<'a> Parameter<'a> {
         Self { node, helpers, role }
     }
 
-    /// The identifier that binds it, unless it is a pattern.
+    /// The identifier of the parameter; `None` for other patterns.
     pub(crate) fn ident(&self) -> Option<&'a Ident> {
         match &*self.node.pat {
             Pat::Ident(pat) if pat.subpat.is_none() => Some(&pat.ident),
@@ -142,18 +142,18 @@ impl<'a> Parameter<'a> {
         }
     }
 
-    /// Its type, in a form that a body can name.
+    /// The type, in a form that generated code can name.
     pub(crate) fn ty(&self) -> Type {
         elided(&self.node.ty)
     }
 
-    /// Where a type that does not fit is reported.
+    /// The span at which an unsuitable type is reported.
     pub(crate) fn span(&self) -> Span {
         self.node.ty.span()
     }
 }
 
-/// The type itself, without the groups that `macro_rules!` leave and without parentheses.
+/// The type without the invisible groups of `macro_rules!`, and without parentheses.
 pub(crate) fn ungrouped(ty: &Type) -> &Type {
     match ty {
         Type::Group(group) => ungrouped(&group.elem),
@@ -162,8 +162,7 @@ pub(crate) fn ungrouped(ty: &Type) -> &Type {
     }
 }
 
-/// A type for use in a body: named lifetimes are left to inference, since a body of ours does not
-/// declare them.
+/// A type for generated code: named lifetimes are replaced by `'_`, since generated code does not declare them.
 fn elided(ty: &Type) -> Type {
     let mut ty = ty.clone();
     Elide::default().visit_type_mut(&mut ty);
@@ -214,8 +213,7 @@ impl VisitMut for Elide {
     }
 }
 
-/// A type for use in a body, where `impl Trait` has no place: what the output's schema needs of it
-/// stands there instead.
+/// A type for generated code, where `impl Trait` is not allowed: it is replaced by a type with the same output schema.
 fn named(mut ty: Type) -> Type {
     StandIn.visit_type_mut(&mut ty);
     ty
@@ -235,7 +233,7 @@ impl VisitMut for StandIn {
     }
 }
 
-/// What a parameter's type may not hold, wherever it stands in it.
+/// Syntax that the type of a parameter must not contain, at any depth.
 #[derive(Default)]
 pub(crate) struct Forbidden<'a> {
     pub(crate) opaque: Option<&'a TypeImplTrait>,
@@ -265,7 +263,7 @@ impl<'a> Visit<'a> for Forbidden<'a> {
         visit::visit_type_reference(self, ty);
     }
 
-    // What a function takes is its own matter: `fn(&mut u8)` is no reference.
+    // The parameters of a function pointer are allowed: `fn(&mut u8)` is not a reference.
     fn visit_type_fn_ptr(&mut self, _: &'a TypeFnPtr) {}
 
     fn visit_parenthesized_generic_arguments(&mut self, _: &'a ParenthesizedGenericArguments) {}

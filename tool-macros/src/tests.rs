@@ -7,7 +7,7 @@ use proc_macro2::TokenStream;
 
 use crate::pipeline;
 
-/// The attribute that stands first on an item, applied to the rest.
+/// Expands the first attribute of an item.
 fn expand(item: TokenStream) -> TokenStream {
     let Ok(Written { name, keys, rest }) = syn::parse2(item) else {
         return TokenStream::new();

@@ -1,7 +1,7 @@
-//! The rules that an item is held against, and what passes them.
+//! The rules for items, and validated items.
 //!
-//! A rule is a function named after what it demands; it looks at one thing and adds what it finds.
-//! All rules are asked, whatever the others said, so that one compile reports every mistake.
+//! A rule is a function named after its requirement; it checks one thing and adds its errors. All rules are checked,
+//! whatever the results of the others, so that one compile reports every mistake.
 
 mod generics;
 mod keys;
@@ -22,7 +22,7 @@ pub(crate) use generics::Instance;
 pub(crate) use parameters::{Decoded, Property};
 pub(crate) use structs::{Derives, derives};
 
-/// A tool without mistakes, as far as syntax can tell.
+/// A tool without errors in its syntax.
 pub(crate) struct Tool {
     pub(crate) keys: ToolKeys,
     pub(crate) cfgs: Vec<Attribute>,
@@ -30,45 +30,45 @@ pub(crate) struct Tool {
     /// A constant expression.
     pub(crate) description: TokenStream,
     pub(crate) parameters: Vec<Property>,
-    /// Where a result that no tool can give is reported.
+    /// The span at which an unsuitable result type is reported.
     pub(crate) result: Span,
-    /// The type whose schema is the output's.
+    /// The type of the output schema.
     pub(crate) output: Option<TokenStream>,
-    /// The type that may be a stream, where `output` does not tell.
+    /// The type that may be a stream, where `output` is `None`.
     pub(crate) streamed: Option<TokenStream>,
-    /// The type that a call returns, where it is written.
+    /// The result type, if it can be named.
     pub(crate) returned: Option<TokenStream>,
-    /// One tool each; a function without type parameters has one.
+    /// One for each tool; a function without type parameters has one.
     pub(crate) instances: Vec<Instance>,
-    /// The type that stands for the tool.
+    /// The handle of the tool.
     pub(crate) handle: Option<Ident>,
     pub(crate) toolset: Option<LitStr>,
 }
 
 impl Tool {
-    /// Whether the items of its stream become one value of their type.
+    /// Returns `true` if the items of its stream are merged into one value.
     pub(crate) fn is_merging(&self) -> bool {
         self.keys.merge.as_ref().is_some_and(|key| key.value)
     }
 }
 
-/// What a call runs.
+/// The function that a call runs.
 pub(crate) enum Callee {
     Function { ident: Ident, is_async: bool },
     Method { ident: Ident, is_async: bool, takes_self: bool },
     Struct { ident: Ident },
 }
 
-/// Where `#[tool]` stands; some keys make sense only in one place.
+/// The kind of item below `#[tool]`; some keys are allowed on one kind only.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Place<'a> {
     Function,
     Struct,
-    /// In a set of this name.
+    /// In a toolset of this name.
     Method(&'a LitStr),
 }
 
-/// A free function.
+/// Validates a free function.
 pub(crate) fn function(
     (keys, written): (ToolKeys, Written),
     function: Function<'_>,
@@ -90,7 +90,7 @@ pub(crate) fn function(
     tool((keys, written), function, (Place::Function, callee), errors)
 }
 
-/// A method of a set.
+/// Validates a method of a toolset.
 pub(crate) fn method(
     keys: (ToolKeys, Written),
     function: Function<'_>,
@@ -156,7 +156,7 @@ fn tool(
     })
 }
 
-/// A struct or enum that is a tool by itself.
+/// Validates a struct or enum that is a tool.
 pub(crate) fn structure(
     (keys, written): (ToolKeys, Written),
     item: &DeriveInput,
@@ -186,7 +186,7 @@ pub(crate) fn structure(
     })
 }
 
-/// What the tool is called: as the attribute says, or by what it stands on.
+/// The name of the tool: the key `name`, or the name of its item.
 fn name(keys: &ToolKeys, of_ident: &str, ident: &Ident, errors: &Errors) -> LitStr {
     match &keys.name {
         Some(key) => {
@@ -230,10 +230,10 @@ fn description(
     }
 }
 
-/// Rules for what stands before `fn` and behind `->`.
+/// Rules for the qualifiers and the result type of a function.
 fn can_be_called(function: Function<'_>, errors: &Errors) {
     let sig = function.sig;
-    // Only an `unsafe extern` function has them: one mistake, not three.
+    // A variadic function is always `unsafe extern`: one error, not three.
     if let Some(variadic) = &sig.variadic {
         errors.at(variadic, "a tool cannot be variadic; take a `Vec` instead");
         return;
@@ -259,7 +259,7 @@ fn can_be_called(function: Function<'_>, errors: &Errors) {
     }
 }
 
-/// Names that two tools of one set share; those with a `#[cfg]` may be alternatives.
+/// Reports duplicate names in a toolset; tools with a `#[cfg]` are skipped, since they may be alternatives.
 pub(crate) fn names_differ(tools: &[Tool], errors: &Errors) {
     let mut seen: Vec<String> = Vec::new();
     for tool in tools.iter().filter(|tool| tool.cfgs.is_empty()) {
@@ -273,7 +273,7 @@ pub(crate) fn names_differ(tools: &[Tool], errors: &Errors) {
     }
 }
 
-/// The type whose schema is the output's, and the one that may be a stream where there is none.
+/// The type of the output schema, or the type that may be a stream if the schema is overridden.
 fn output(keys: &ToolKeys, returned: Option<TokenStream>) -> (Option<TokenStream>, Option<TokenStream>) {
     match keys.output_schema {
         Some(_) => (None, returned),

@@ -1,4 +1,4 @@
-//! What may stand behind one particular key.
+//! Values of particular keys.
 
 use darling::{Error, FromMeta, Result};
 use proc_macro2::{TokenStream, TokenTree};
@@ -32,7 +32,7 @@ impl Value for Grace {
     }
 }
 
-/// A duration, in milliseconds, and where it is written.
+/// A duration in milliseconds, and its literal.
 fn duration(meta: &syn::Meta) -> Result<(&LitStr, u64)> {
     let takes = || malformed(meta, "a duration such as \"250ms\", \"30s\", \"5m\"", " = \"30s\"");
     let Some(Lit::Str(text)) = literal(meta) else {
@@ -157,7 +157,7 @@ impl Value for RenameRule {
         match Self::ALL.iter().find(known) {
             Some((_, rule)) => Ok(*rule),
             None => {
-                // The list of all would not help; the nearest does, if there is one.
+                // A list of all cases would be too long; the nearest one is named, if there is one.
                 let cases = Self::ALL.map(|(name, _)| name);
                 let nearest = Error::unknown_value_with_alts(&text.value(), &cases).with_span(text);
                 if nearest.to_string().contains("Did you mean") {
@@ -229,7 +229,7 @@ impl Value for Vec<Meta> {
 
 /// One `TYPE as "name"` of `instantiate(..)`; for several parameters `(TYPE, 3) as "name"`.
 pub(crate) struct Instance {
-    /// What stands before `as`; how it is read depends on the function's parameters.
+    /// The tokens before `as`; the type parameters of the function decide how they are parsed.
     pub(crate) arguments: TokenStream,
     pub(crate) name: LitStr,
 }
@@ -238,7 +238,7 @@ impl Parse for Instance {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
         let mut arguments = TokenStream::new();
         let mut angles = 0_i32;
-        // A path such as `<T as Trait>::Type` holds an `as` of its own, but no string after it.
+        // The `as` of a path such as `<T as Trait>::Type` is not followed by a string.
         while !(input.peek(Token![as]) && input.peek2(LitStr)) {
             if input.is_empty() || angles <= 0 && input.peek(Token![,]) {
                 let message = "name each tool, as in `instantiate(i64 as \"sum_int\")`";

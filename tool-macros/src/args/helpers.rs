@@ -1,7 +1,7 @@
 //! The helper attributes of a parameter: doc comments, `#[arg(..)]`, `#[args]`, `#[serde(..)]` and
 //! `#[schemars(..)]`.
 //!
-//! Rust allows none of them on a parameter, so they are taken off the function again.
+//! Rust allows none of them on a parameter, so the expansion removes them.
 
 use darling::ast::NestedMeta;
 use darling::{FromMeta, Result};
@@ -16,10 +16,10 @@ use super::{is_key, read_items};
 use crate::docs;
 use crate::errors::Errors;
 
-/// What the helper attributes of one parameter say.
+/// The contents of the helper attributes of one parameter.
 #[derive(std::default::Default)]
 pub(crate) struct Helpers {
-    /// `#[args]`, if it stands there.
+    /// `#[args]`, if present.
     pub(crate) args: Option<Path>,
     /// The first attribute that only a property can carry.
     pub(crate) of_property: Option<Path>,
@@ -31,13 +31,13 @@ pub(crate) struct Helpers {
     pub(crate) constraints: Constraints,
 }
 
-/// What stands in for an absent argument.
+/// The default of an argument.
 pub(crate) enum Default {
     /// `Default::default()`.
     OfType,
     /// An expression; a string literal is converted, so that it fits a `String`.
     Value(Expr),
-    /// A function that makes it.
+    /// A function that returns the value.
     From(Path),
 }
 
@@ -51,7 +51,7 @@ struct ArgKeys {
     secret: Option<Key<bool>>,
 }
 
-/// `#[serde(..)]`, as far as a parameter can carry it.
+/// The keys of `#[serde(..)]` that a parameter can have.
 #[derive(FromMeta, std::default::Default)]
 #[darling(default)]
 struct SerdeKeys {
@@ -61,7 +61,7 @@ struct SerdeKeys {
     default: Option<Key<SerdeDefault>>,
 }
 
-/// Keys of serde that do something to a field only.
+/// Keys of `serde` that apply to fields only.
 const NEED_A_FIELD_OF_SERDE: &[&str] = &[
     "borrow",
     "bound",
@@ -76,7 +76,7 @@ const NEED_A_FIELD_OF_SERDE: &[&str] = &[
     "with",
 ];
 
-/// Whether an attribute of a parameter is ours to take off.
+/// Returns `true` if an attribute of a parameter is a helper attribute, which the expansion removes.
 pub(crate) fn is_helper(attr: &Attribute) -> bool {
     let ours = ["arg", "args", "serde", "schemars", "deprecated"];
     docs::is_doc(attr) || ours.iter().any(|name| attr.path().is_ident(name))
@@ -200,8 +200,7 @@ impl Value for Default {
 }
 
 impl Default {
-    /// The function that makes the value; a type that has no default of its own is reported at
-    /// `place`.
+    /// A function that returns the value; a type without `Default` is reported at `place`.
     pub(crate) fn function(&self, place: Span) -> TokenStream {
         match self {
             Self::OfType => quote_spanned!(place=> ::core::default::Default::default),
@@ -230,13 +229,13 @@ impl Value for SerdeDefault {
     }
 }
 
-/// `rename = ".."` or `rename(deserialize = "..")`; only decoding matters to a parameter.
+/// `rename = ".."` or `rename(deserialize = "..")`; a parameter is never serialized.
 struct Rename(LitStr);
 
 #[derive(FromMeta)]
 struct RenameKeys {
     deserialize: Option<Key<LitStr>>,
-    #[expect(dead_code, reason = "a parameter is never serialized, but serde takes the key")]
+    #[expect(dead_code, reason = "`serde` accepts the key, but a parameter is never serialized")]
     serialize: Option<Key<LitStr>>,
 }
 

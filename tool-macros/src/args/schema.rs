@@ -1,8 +1,7 @@
 //! `#[schemars(..)]` on a parameter.
 //!
-//! The keys are those of a field, with the meaning that schemars gives them there; each becomes an
-//! entry of the parameter's table of constraints. A value that schemars evaluates stands behind a
-//! function, since it need not be constant.
+//! The keys have the same meaning as on a field with `schemars`; each becomes an entry in the table of constraints of
+//! the parameter. An expression becomes a function, since it need not be constant.
 
 use darling::ast::NestedMeta;
 use darling::{Error, FromMeta, Result};
@@ -32,7 +31,7 @@ pub(super) struct SchemarsKeys {
     limits: Limits,
 }
 
-/// The keys that limit a value; `inner(..)` takes the same for the items of a list.
+/// The keys that limit a value; `inner(..)` has the same keys for the items of a list.
 #[derive(FromMeta, Default)]
 #[darling(default)]
 struct Limits {
@@ -53,7 +52,7 @@ struct Limits {
 #[derive(Default)]
 pub(crate) struct Constraints {
     pub(crate) entries: Vec<TokenStream>,
-    /// What the type has to be for them to mean anything: functions of `__private::check`.
+    /// Requirements on the type of the parameter, as functions of `__private::check`.
     pub(crate) checks: Vec<&'static str>,
 }
 
@@ -81,7 +80,7 @@ impl SchemarsKeys {
         found
     }
 
-    /// Adds what contradicts itself; a single key cannot see that.
+    /// Reports contradictions between keys.
     pub(super) fn check(&self, errors: &Errors) {
         self.limits.check(errors);
     }
@@ -121,7 +120,7 @@ impl Limits {
         }
     }
 
-    /// The format words: as written, as a schema says it, and where.
+    /// The format keys that are present: the key, the value of `format` in the schema, and the place.
     fn formats(&self) -> impl Iterator<Item = (&'static str, &'static str, &Key<Word>)> {
         [
             ("email", "email", &self.email),
@@ -158,16 +157,15 @@ impl Limits {
     }
 }
 
-/// `__private::Constraint::Kind`, with its value behind a function.
+/// `__private::Constraint::Kind` with a function that returns its value.
 fn behind_function(kind: &str, expr: &Expr) -> TokenStream {
     let kind = Ident::new(kind, Span::call_site());
-    // What cannot be written as JSON is reported at the expression.
+    // A value that cannot be serialized is reported at the expression.
     let value = quote_spanned!(expr.span()=> __tool::json(&(#expr)));
     quote!(__tool::Constraint::#kind(|| #value))
 }
 
-/// The same for what is text in the end: schemars takes whatever can be displayed, so that a
-/// compiled pattern can be named.
+/// The same for a pattern: like `schemars`, accepts any value with `Display`, such as a compiled regex.
 fn text_behind_function(kind: &str, expr: &Expr) -> TokenStream {
     match expr {
         Expr::Lit(_) => behind_function(kind, expr),
@@ -215,7 +213,7 @@ impl Bounds {
     }
 }
 
-/// A bound; a string holds the expression, as schemars has it.
+/// A bound; as in `schemars`, a string contains an expression.
 struct Bound(Expr);
 
 impl Value for Bound {
@@ -344,7 +342,7 @@ pub(super) const DESCRIBE_A_VALUE: &[&str] = &[
     "inner",
 ];
 
-/// Keys of schemars that do something to a field only.
+/// Keys of `schemars` that apply to fields only.
 pub(super) const NEED_A_FIELD: &[&str] = &[
     "flatten",
     "inline",
@@ -360,19 +358,19 @@ pub(super) const NEED_A_FIELD: &[&str] = &[
     "bound",
 ];
 
-/// Keys that say how a value is decoded, which schemars does not do.
+/// Keys that affect decoding, which `schemars` does not do.
 pub(super) const BELONG_TO_SERDE: &[&str] = &["rename", "alias", "default"];
 
-/// The mistake of a key that only a field can carry.
+/// The error for a key that only a field can have.
 pub(super) fn needs_a_field(path: &syn::Path) -> Error {
     let key = darling::util::path_to_string(path);
     spanned(path, format!("`{key}` requires a field; put the parameters into an argument struct"))
 }
 
-/// What the `#[schemars(..)]` on a field ask of its type.
+/// Requirements of the `#[schemars(..)]` attributes of a field on its type, as functions of `__private::check`.
 ///
-/// schemars reads these attributes itself and reports what is wrong with them; what it does not do
-/// is to refuse a limit that has no meaning for the type.
+/// `schemars` reads these attributes itself and reports their mistakes, but it accepts a limit that does not apply to
+/// the type.
 pub(crate) fn limits_of_field(attrs: &[syn::Attribute]) -> Vec<&'static str> {
     let keys: Vec<String> = attrs
         .iter()

@@ -1,18 +1,18 @@
-//! What may stand behind a key, as far as several keys take it.
+//! Kinds of values that several keys have.
 
 use darling::{Error, FromMeta, Result};
 use syn::parse::Parse;
 use syn::punctuated::Punctuated;
 use syn::{Expr, ExprLit, Lit, LitStr, Path, Token, Type};
 
-/// A key with the place where it stands.
+/// A key and its value.
 #[derive(Clone)]
 pub(crate) struct Key<T> {
     pub(crate) path: Path,
     pub(crate) value: T,
 }
 
-/// What a key's value is made of.
+/// A value that can be read from a key.
 pub(crate) trait Value: Sized {
     fn read(meta: &syn::Meta) -> Result<Self>;
 }
@@ -23,7 +23,7 @@ impl<T: Value> FromMeta for Key<T> {
     }
 }
 
-/// The mistake of a key whose value has another form; `way_out` shows what follows the key.
+/// The error for a key whose value has another form; `way_out` is the text after the key in the suggested fix.
 pub(super) fn malformed(meta: &syn::Meta, takes: &str, way_out: &str) -> Error {
     let key = darling::util::path_to_string(meta.path());
     let message = format!("`{key}` takes {takes}; write `{key}{way_out}`");
@@ -33,12 +33,12 @@ pub(super) fn malformed(meta: &syn::Meta, takes: &str, way_out: &str) -> Error {
     }
 }
 
-/// A mistake that covers a whole node.
+/// An error that covers all of `node`.
 pub(super) fn spanned(node: &impl syn::spanned::Spanned, message: impl std::fmt::Display) -> Error {
     Error::custom(message).with_span(node)
 }
 
-/// The expression of `key = EXPR`; macros wrap what they pass on in groups that no one wrote.
+/// The expression of `key = EXPR`, without the invisible groups that `macro_rules!` adds.
 pub(super) fn expression(meta: &syn::Meta) -> Option<&Expr> {
     let syn::Meta::NameValue(meta) = meta else {
         return None;
@@ -58,7 +58,7 @@ pub(super) fn literal(meta: &syn::Meta) -> Option<&Lit> {
     }
 }
 
-/// A whole number that is written as one.
+/// The value of an integer literal, which may be negated.
 pub(crate) fn literal_int(expr: &Expr) -> Option<i128> {
     match expr {
         Expr::Lit(ExprLit { lit: Lit::Int(int), .. }) => int.base10_parse().ok(),
@@ -73,7 +73,7 @@ pub(super) fn list<T: Parse>(meta: &syn::Meta) -> Option<Result<Vec<T>>> {
     let syn::Meta::List(list) = meta else {
         return None;
     };
-    // In this way what is missing at the end is reported at the closing parenthesis.
+    // With `parse_args_with`, a missing token is reported at the closing parenthesis.
     let items = list.parse_args_with(Punctuated::<T, Token![,]>::parse_terminated);
     Some(items.map(|items| items.into_iter().collect()).map_err(Error::from))
 }
@@ -101,7 +101,7 @@ impl Value for bool {
     }
 }
 
-/// A key that is only a word.
+/// A key without a value.
 pub(crate) struct Word;
 
 impl Value for Word {
@@ -137,7 +137,7 @@ impl Value for Path {
     }
 }
 
-/// `crate = crate` and `crate = "path"`, which serde and others take.
+/// `crate = crate` and `crate = "path"`, the forms of `serde`.
 fn crate_path(meta: &syn::Meta) -> Option<Path> {
     if !meta.path().is_ident("crate") {
         return None;

@@ -1,14 +1,14 @@
-//! Other names of fields, and that fields have defaults, told to the check of the arguments.
+//! Schema annotations for aliases and defaults of fields.
 //!
-//! `serde` knows them and `schemars` does not, or not all; without a word in the schema, which the library takes
-//! out again, an argument under another name would be one that nobody knows, and a default that cannot be written
-//! would be none.
+//! `serde` reads aliases and all defaults, but `schemars` does not. The annotations, which the library removes from the
+//! schema, keep the validator from rejecting an alias as an unknown property, and from requiring a property whose
+//! default cannot be serialized.
 
 use syn::{Attribute, Data, DeriveInput, Field, LitStr, Token, parse_quote};
 
 use crate::validate::Derives;
 
-/// `item`, whose schema lists the other names of its fields, and says which have a default.
+/// Returns `item` with annotations for the aliases and defaults of its fields.
 pub(super) fn told(item: &DeriveInput, derives: &Derives) -> DeriveInput {
     let mut item = item.clone();
     if derives.json_schema {
@@ -30,18 +30,18 @@ fn tell(field: &mut Field, has_default: bool) {
         let aliases = said.aliases;
         field.attrs.push(parse_quote!(#[schemars(extend("x-tool-aliases" = [#(#aliases),*]))]));
     }
-    // Not necessarily one that can be written: then the library knows that there is one, and no more.
+    // The default may not be serializable; the annotation records only that there is one.
     if field.ident.is_some() && (has_default || said.has_default) && !said.is_no_property {
         field.attrs.push(parse_quote!(#[schemars(extend("x-tool-fills" = false))]));
     }
 }
 
-/// What `#[serde(..)]` says of a field or an item; what is wrong with it is for serde to say.
+/// The relevant keys of `#[serde(..)]` on a field or an item; mistakes in it are reported by `serde`.
 #[derive(Default)]
 struct Said {
     aliases: Vec<LitStr>,
     has_default: bool,
-    /// The field is flattened or left out.
+    /// `true` if the field is flattened or skipped.
     is_no_property: bool,
 }
 

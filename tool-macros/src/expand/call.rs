@@ -8,8 +8,8 @@ use syn::spanned::Spanned as _;
 use crate::args::{Confirm, Key};
 use crate::validate::{Callee, Decoded, Instance, Property, Tool};
 
-/// Hands the slots and the function to the library. What does not fit is reported at the name of
-/// the function, unless a part of it has a better place.
+/// Passes the slots and the function to the library. Type errors are reported at the name of the function, unless a
+/// part of the call has a better place.
 pub(super) fn invocation(tool: &Tool, instance: &Instance) -> TokenStream {
     let slots = tool.parameters.iter().map(slot);
     let run = match is_blocking(tool) {
@@ -28,13 +28,13 @@ pub(super) fn invocation(tool: &Tool, instance: &Instance) -> TokenStream {
     }
 }
 
-/// A variable. Whatever place the tokens around it have, it has that of the attribute: in a
-/// `macro_rules!` only variables of one origin see each other.
+/// A variable with the span of the attribute, whatever span the surrounding tokens have: inside of a `macro_rules!`,
+/// only identifiers with the same hygiene resolve to each other.
 fn local(name: &str) -> Ident {
     Ident::new(name, Span::call_site())
 }
 
-/// What the limits of the parameters ask of their types.
+/// Checks that the types of parameters support their limits.
 pub(super) fn checks(tool: &Tool) -> TokenStream {
     let checks = tool.parameters.iter().flat_map(|parameter| {
         parameter.checks.iter().map(|check| {
@@ -46,9 +46,8 @@ pub(super) fn checks(tool: &Tool) -> TokenStream {
     checks.collect()
 }
 
-/// Where an argument is decoded into. All of it has the place of the type, so that a type which no
-/// argument can become is reported there, and once: the compiler drops what it has said already of
-/// the same place.
+/// The slot that an argument is decoded into. All tokens have the span of the type, so that an unsuitable type is
+/// reported there, and once: the compiler removes duplicate errors with the same span.
 fn slot(parameter: &Property) -> TokenStream {
     let (ty, span) = (&parameter.ty, parameter.span);
     let method = match parameter.decoded {
@@ -81,7 +80,7 @@ fn running(tool: &Tool, instance: &Instance) -> TokenStream {
     quote_spanned!(place(tool)=> __tool::boxed(async move { #outcome }))
 }
 
-/// The body on a thread that may block; it owns what it needs.
+/// The body on a thread that may block; it owns its arguments.
 fn blocking(tool: &Tool, instance: &Instance) -> TokenStream {
     let call = local("__call");
     let run = run(tool, instance, &slot_names(tool));
@@ -92,17 +91,17 @@ fn blocking(tool: &Tool, instance: &Instance) -> TokenStream {
     }
 }
 
-/// The outcome of what `run` gives; before it is made, the function of `retry(when = ..)` looks at the error.
+/// The outcome of `run`; the function of `retry(when = ..)` receives the error first.
 fn retried(tool: &Tool, run: TokenStream, outcome: impl FnOnce(TokenStream) -> TokenStream) -> TokenStream {
     let when = tool.keys.retry.as_ref().and_then(|key| key.value.when.as_ref());
     let Some(Key { value: when, .. }) = when else { return outcome(run) };
     let result = local("__result");
     let finish = outcome(quote!(#result));
-    // What does not fit is reported where the attribute names the function.
+    // A type error is reported at the path in the attribute.
     quote_spanned!(when.span()=> __tool::retried!(#run, #when, |#result| #finish))
 }
 
-/// The name of what is called.
+/// The span of the name of the callee.
 fn place(tool: &Tool) -> Span {
     match &tool.callee {
         Callee::Function { ident, .. } | Callee::Method { ident, .. } | Callee::Struct { ident } => {
@@ -132,7 +131,7 @@ fn run(tool: &Tool, instance: &Instance, slots: &[Ident]) -> TokenStream {
     }
 }
 
-/// The user's functions that are asked before the call; they see the arguments decoded.
+/// The functions of `confirm` and `permission`, which receive references to the decoded arguments.
 fn guards(tool: &Tool) -> Option<TokenStream> {
     let confirm = match tool.keys.confirm.as_ref().map(|key| &key.value) {
         Some(Confirm::When(path)) => Some(guard(path, &quote!(bool), tool)),
@@ -148,7 +147,7 @@ fn guards(tool: &Tool) -> Option<TokenStream> {
     Some(quote!(#confirm, #permission))
 }
 
-/// A function that does not fit is reported where the attribute names it.
+/// A function of `confirm` or `permission`; a type error is reported at its path in the attribute.
 fn guard(path: &Path, answer: &TokenStream, tool: &Tool) -> TokenStream {
     let (taken, call, given) = (local("__slots"), local("__call"), local("__answer"));
     let names = slot_names(tool);

@@ -1,5 +1,4 @@
-//! The description of a tool, as a constant. Only what was said is written; the rest is the
-//! library's default.
+//! The `Spec` of a tool, as a constant. Only keys that are present are written; the library provides the defaults.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
@@ -18,7 +17,7 @@ pub(super) fn of(tool: &Tool, instance: &Instance) -> TokenStream {
     arguments_and_result(tool, &mut fields);
     let fields = fields.0;
     let (name, description) = (&instance.name, &tool.description);
-    // An empty description is reported where it is written; the library looks at constants.
+    // The span of the description: the library reports an empty constant there.
     let site = quote!(__tool::site!());
     let new = quote_spanned!(description.span()=> __tool::Spec::new(#name, #description, #site));
     quote! {
@@ -128,7 +127,7 @@ fn execution(keys: &ToolKeys, fields: &mut Fields) {
     fields.some("on_request", value(&keys.on_request).map(on_request));
 }
 
-/// The function as one that is async and may fail.
+/// The function of `on_request`, converted to an async function that returns a `Result`.
 fn on_request(path: &syn::Path) -> TokenStream {
     quote_spanned!(path.span()=> |request| {
         #[allow(unused_imports)]
@@ -137,7 +136,7 @@ fn on_request(path: &syn::Path) -> TokenStream {
     })
 }
 
-/// Whether errors are known to be temporary, where that decides and no function says so.
+/// Sets `fails_blindly`, where `retry` is present without `when`.
 fn failures(tool: &Tool, fields: &mut Fields) {
     let is_blind = value(&tool.keys.retry).is_some_and(|retry| retry.when.is_none());
     if let (true, Some(ty)) = (is_blind, &tool.returned) {

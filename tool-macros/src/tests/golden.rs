@@ -1,4 +1,4 @@
-//! What the attributes expand to, so that a reviewer sees what a change does to it.
+//! Expansions as golden files, so that a reviewer sees the effect of a change.
 
 use proc_macro2::TokenStream;
 use quote::quote;

@@ -1,5 +1,4 @@
-//! Mistakes are all found, and each is told once. The places they are told at, and what the
-//! compiler adds, are held by the workspace's `ui-tests`.
+//! All mistakes are reported, each once. The crate `ui-tests` tests their spans, and the errors of the compiler itself.
 
 use proc_macro2::{TokenStream, TokenTree};
 use quote::quote;
@@ -32,7 +31,7 @@ macro_rules! check {
 }
 
 check! {
-    every_mistake_of_an_item_is_told: {
+    every_mistake_of_an_item_is_reported: {
         #[tool(name = "a b", read_onyl, timeout = "soon", timeout = "1s", strict = 3)]
         unsafe fn f(self, x: &mut u8, (a, b): (u8, u8), y: impl Copy) -> impl Future<Output = u8> {}
     }
@@ -51,7 +50,7 @@ check! {
 }
 
 check! {
-    a_misspelt_description_is_not_missed_too: {
+    invalid_description_is_not_reported_as_missing: {
         #[tool(description("text"))]
         fn f() {}
     }
@@ -59,7 +58,7 @@ check! {
 }
 
 check! {
-    what_cannot_be_parsed_hides_no_other_mistake: {
+    syntax_error_in_the_keys_hides_no_other_mistake: {
         #[tool(name "x")]
         fn f(a: &mut u8) {}
     }
@@ -68,7 +67,7 @@ check! {
 }
 
 check! {
-    every_mistake_of_a_set_is_told: {
+    every_mistake_of_a_toolset_is_reported: {
         #[toolset(nme = "x")]
         impl Files {
             #[tool(register = false)]
@@ -87,7 +86,7 @@ check! {
 }
 
 check! {
-    names_of_one_set_differ_unless_they_are_alternatives: {
+    names_in_a_toolset_differ_unless_they_have_a_cfg: {
         #[toolset]
         impl Files {
             #[tool(name = "a")]
@@ -115,7 +114,7 @@ check! {
 }
 
 check! {
-    constraints_that_contradict_are_told: {
+    contradicting_constraints_are_reported: {
         #[tool]
         /// F.
         fn f(
@@ -140,7 +139,7 @@ check! {
 }
 
 check! {
-    instances_are_held_against_the_parameters: {
+    instances_are_checked_against_the_type_parameters: {
         #[tool(instantiate(u8 as "f", (u8, u16) as "f", (u8, u16, u32) as "g h"))]
         /// F.
         fn f<A, B>(a: A, b: B) {}
@@ -152,7 +151,7 @@ check! {
 }
 
 check! {
-    a_constant_is_no_tool: {
+    constant_is_not_a_tool: {
         #[tool]
         /// F.
         pub(crate) const unsafe_: fn() = f;
@@ -161,7 +160,7 @@ check! {
 }
 
 check! {
-    a_variadic_function_is_one_mistake: {
+    variadic_function_is_one_mistake: {
         #[tool]
         /// F.
         unsafe extern "C" fn f(a: u8, ...) {}

@@ -18,7 +18,7 @@ pub(crate) struct Instance {
     pub(crate) name: LitStr,
     /// `type T = i64;` for each parameter.
     pub(crate) bindings: Vec<TokenStream>,
-    /// The parameters, to be given to the function.
+    /// The arguments for the type parameters of the function.
     pub(crate) arguments: Vec<TokenStream>,
 }
 
@@ -29,7 +29,7 @@ impl Instance {
     }
 }
 
-/// The tools that a function makes.
+/// The instances of a function.
 pub(super) fn instances(
     keys: &ToolKeys,
     written: &Written,
@@ -81,7 +81,7 @@ fn names_are_valid(instances: &[args::Instance], errors: &Errors) {
     }
 }
 
-/// Gives each parameter its argument, by a name that types in the signature already use.
+/// Binds each type parameter to its argument, under the name that the signature uses.
 fn bound(params: &[&GenericParam], instance: &args::Instance) -> syn::Result<Instance> {
     let arguments = split(params.len(), &instance.arguments)?;
     let mut found = Instance::plain(instance.name.clone());
@@ -96,7 +96,7 @@ fn bound(params: &[&GenericParam], instance: &args::Instance) -> syn::Result<Ins
             }
             GenericParam::Type(param) => {
                 let ty: Type = syn::parse2(argument)?;
-                // A type that breaks a bound is reported where it is chosen.
+                // An unmet bound is reported at the type in `instantiate`.
                 let ident = Ident::new(&param.ident.to_string(), ty.span());
                 found.bindings.push(quote!(type #ident = #ty;));
                 found.arguments.push(ident.to_token_stream());
@@ -107,7 +107,7 @@ fn bound(params: &[&GenericParam], instance: &args::Instance) -> syn::Result<Ins
     Ok(found)
 }
 
-/// One argument stands as it is, several stand in parentheses.
+/// Splits arguments: one is written as it is, several in parentheses.
 fn split(count: usize, arguments: &TokenStream) -> syn::Result<Vec<TokenStream>> {
     if count == 1 {
         return Ok(vec![arguments.clone()]);
@@ -130,7 +130,7 @@ fn split(count: usize, arguments: &TokenStream) -> syn::Result<Vec<TokenStream>>
     Ok(found)
 }
 
-/// A type or a constant; which of them, the parameter says.
+/// A type or a constant.
 struct Argument(TokenStream);
 
 impl syn::parse::Parse for Argument {

@@ -8,7 +8,7 @@ use crate::errors::Errors;
 use crate::names;
 use crate::signature::{Function, Returns};
 
-/// "this key has no meaning here"
+/// "this key is not allowed here"
 pub(super) fn fit_the_place(keys: &ToolKeys, place: Place<'_>, errors: &Errors) {
     let says = |path: Option<&Path>, way_out: &str| {
         if let Some(path) = path {
@@ -119,14 +119,14 @@ pub(super) fn fit_the_function(keys: &ToolKeys, function: Function<'_>, errors: 
     }
 }
 
-/// Rule for a name that is written in the attribute.
+/// Rule for a name in the attribute.
 pub(super) fn name_is_valid(name: &LitStr, errors: &Errors) {
     if let Some(why) = names::why_no_tool_name(&name.value()) {
         errors.at(name, why);
     }
 }
 
-/// Rule for a name that is made from an identifier; the attribute can give another.
+/// Rule for a name that is derived from an identifier.
 pub(super) fn identifier_is_valid(name: &str, ident: &Ident, errors: &Errors) {
     if let Some(why) = names::why_no_tool_name(name) {
         errors.at(ident, format!("{why}; add `name = \"..\"`"));

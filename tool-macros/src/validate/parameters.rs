@@ -10,15 +10,15 @@ use crate::errors::Errors;
 use crate::names::{self, RenameRule};
 use crate::signature::{Forbidden, Function, Parameter, Role, ungrouped};
 
-/// The most parameters that the library has functions for.
+/// The maximum number of parameters.
 const MOST: usize = 16;
 
-/// A parameter without mistakes.
+/// A valid parameter.
 pub(crate) struct Property {
-    /// How the model calls it, if it is the model's.
+    /// The name of the property, if the parameter is an argument.
     pub(crate) name: String,
     pub(crate) ty: TokenStream,
-    /// Where a type that does not fit is reported.
+    /// The span at which an unsuitable type is reported.
     pub(crate) span: Span,
     pub(crate) decoded: Decoded,
     pub(crate) description: Option<TokenStream>,
@@ -29,10 +29,10 @@ pub(crate) struct Property {
     pub(crate) checks: Vec<&'static str>,
 }
 
-/// How an argument becomes the parameter.
+/// The conversion of an argument to the parameter.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Decoded {
-    /// By a trait of its type: from one property, or from the program.
+    /// By its type: from one property, or from the program.
     ByType,
     /// From all properties.
     Whole,
@@ -81,8 +81,7 @@ pub(super) fn of_struct(ident: &Ident) -> Vec<Property> {
     ]
 }
 
-/// The names of a parameter, with the places where they are written; none for what the program
-/// may give.
+/// The names and aliases of a parameter with their spans; empty for a parameter that the program may provide.
 type Names = Vec<(String, Span)>;
 
 fn property(parameter: Parameter<'_>, rule: Option<RenameRule>) -> (Property, Names) {
@@ -132,7 +131,7 @@ fn are_few(function: Function<'_>, parameters: &[Parameter<'_>], errors: &Errors
     }
 }
 
-/// "the argument struct is the whole schema"
+/// "an argument struct contains all arguments"
 fn struct_stands_alone(parameters: &[Parameter<'_>], errors: &Errors) {
     let mut wholes = parameters.iter().filter(|it| it.role == Role::Whole);
     if wholes.next().is_none() {
@@ -158,7 +157,7 @@ fn has_a_name(parameter: &Parameter<'_>, errors: &Errors) {
     }
 }
 
-/// "this type cannot come from a model"
+/// "this type cannot be a tool argument"
 fn is_of_plain_syntax(parameter: &Parameter<'_>, errors: &Errors) {
     let ty = &*parameter.node.ty;
     let found = Forbidden::in_type(ty);
@@ -179,7 +178,7 @@ fn is_of_plain_syntax(parameter: &Parameter<'_>, errors: &Errors) {
     }
 }
 
-/// "this attribute has no meaning here"
+/// "this attribute does not apply to this parameter"
 fn attributes_fit(parameter: &Parameter<'_>, errors: &Errors) {
     let Some(place) = parameter.helpers.place_of_property() else {
         return;
@@ -187,7 +186,7 @@ fn attributes_fit(parameter: &Parameter<'_>, errors: &Errors) {
     if parameter.role == Role::Whole {
         errors.spanned(place, "this attribute is for one argument; put it on a field of the argument struct");
     }
-    // Any other reference may borrow from the arguments: `&str` does.
+    // Other references may borrow from the arguments, as `&str` does.
     if let Type::Reference(reference) = ungrouped(&parameter.node.ty)
         && matches!(ungrouped(&reference.elem), Type::TraitObject(_))
     {
@@ -206,7 +205,7 @@ fn names_differ(properties: &[(Property, Names)], errors: &Errors) {
     }
 }
 
-/// "a method of a set takes `&self`"
+/// "a method of a toolset takes `&self`"
 pub(super) fn receiver_is_shared(function: Function<'_>, errors: &Errors) {
     let Some(receiver) = function.sig.receiver() else {
         return;

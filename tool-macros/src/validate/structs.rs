@@ -1,4 +1,4 @@
-//! Rules for structs and enums: those that are arguments, and those that are tools.
+//! Rules for argument structs and enums, and for structs that are tools.
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens as _, quote};
@@ -9,7 +9,7 @@ use syn::{Attribute, Data, DeriveInput, Field, Fields, GenericParam, Path, Token
 use crate::args::limits_of_field;
 use crate::errors::Errors;
 
-/// What is derived for an item, and what has to hold of its fields.
+/// The derives of an item, and the checks of its fields.
 pub(crate) struct Derives {
     pub(crate) deserialize: bool,
     pub(crate) json_schema: bool,
@@ -18,7 +18,7 @@ pub(crate) struct Derives {
     pub(crate) checks: Vec<TokenStream>,
 }
 
-/// Rules for what our derives stand on.
+/// Rules for the items of the derives.
 pub(crate) fn derives(item: &DeriveInput, serialize: bool, errors: &Errors) -> Derives {
     if let Data::Union(data) = &item.data {
         let message = "a union cannot be deserialized; write a struct or an enum";
@@ -39,7 +39,7 @@ pub(crate) fn derives(item: &DeriveInput, serialize: bool, errors: &Errors) -> D
         }
     }
     let concrete = item.generics.params.is_empty();
-    // Of what the derives cannot stand on, the errors above are all that should be said.
+    // The derives would add errors of their own to an unsupported item.
     let possible = !matches!(item.data, Data::Union(_)) && item.generics.lifetimes().count() == 0;
     let derives = |name: &str| possible && !derived.iter().any(|it| it == name);
     Derives {
@@ -83,7 +83,7 @@ fn fields(data: &Data) -> Box<dyn Iterator<Item = &Field> + '_> {
     }
 }
 
-/// "`Deserialize` is derived already"
+/// "the attribute derives `Deserialize` as well"
 fn derived_already(item: &DeriveInput, serialize: bool, errors: &Errors) -> Vec<String> {
     let mut found = Vec::new();
     for path in item.attrs.iter().filter_map(derived).flatten() {
@@ -121,7 +121,7 @@ fn checks(field: &Field) -> Vec<TokenStream> {
         .collect()
 }
 
-/// Outside of the item `Self` has no meaning.
+/// Returns `true` if the type of the field mentions `Self`, which has no meaning outside of the item.
 fn mentions_self(field: &Field) -> bool {
     fn any(tokens: TokenStream) -> bool {
         tokens.into_iter().any(|token| match token {
