@@ -243,15 +243,15 @@ def provenance() -> None:
         total += count
         whose = "; ".join(head["copyright"]) or "no line of its own"
         rows.append(f"| `{head['source']}` | {head['version']} | {head['licence']} | {whose} | {head['how']} | {count} |")
-    text = f"""# Where the definitions are from
+    text = f"""# Sources of the definitions
 
-Written by `fetch.py`; how each source was asked is in `sources.py`. {total} definitions of {len(rows)} packages.
+Written by `fetch.py`; `sources.py` has the method for each source. {total} definitions of {len(rows)} packages.
 Names, descriptions and schemas are those of the packages, under their licences: the texts are those of `LICENSE-MIT` and
 `LICENSE-APACHE` at the root of this repository, with the copyright lines below. The folder that one of them runs in
 is `/home/user`. What is `stdio` or `module` is as the server lists it, `langchain` as LangChain writes a tool for OpenAI;
 of an `openapi` document, `openapi.py` makes the schema of each operation from those of its parameters and its body.
 
-| package | version | licence | copyright, as the licence says it | how | definitions |
+| package | version | licence | copyright line of the licence | method | definitions |
 | --- | --- | --- | --- | --- | --- |
 """
     (HERE / "PROVENANCE.md").write_text(text + "\n".join(rows) + "\n")
