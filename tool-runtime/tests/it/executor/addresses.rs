@@ -1,4 +1,4 @@
-//! Open calls by their addresses.
+//! Addresses of open calls.
 
 use std::sync::{Arc, Mutex};
 
@@ -36,7 +36,7 @@ fn elsewhere(amount: u32) {
     let _ = amount;
 }
 
-/// Goes on.
+/// Runs as a long-running call.
 #[tool(register = false, long_running)]
 fn start(amount: u32) -> ToolOutput {
     ToolOutput::from(format!("started {amount}"))
@@ -48,7 +48,7 @@ fn executor(settings: impl FnOnce(ExecutorBuilder) -> ExecutorBuilder) -> Execut
     settings(builder).build().unwrap()
 }
 
-/// Calls of one id, each with an amount of its own.
+/// Calls with the same id and different amounts.
 fn same(names: &[&str]) -> Vec<ToolCall> {
     let call = |(at, name): (usize, &&str)| ToolCall::new(*name, json!({ "amount": at })).with_id("call_1");
     names.iter().enumerate().map(call).collect()
@@ -69,9 +69,9 @@ const STRATEGIES: [ExecutionStrategy; 4] = [
     ExecutionStrategy::Batched { size: 3 },
 ];
 
-// I19, I20, X05, X11: whatever the strategy, and whether anybody watches.
+// I19, I20, X05, X11: under each strategy, watched or not.
 #[test]
-fn each_answer_reaches_its_call_where_several_have_one_id() {
+fn an_answer_by_address_reaches_its_call_among_calls_with_the_same_id() {
     for strategy in STRATEGIES {
         for is_watched in [false, true] {
             let executor = executor(|builder| match is_watched {
@@ -90,7 +90,7 @@ fn each_answer_reaches_its_call_where_several_have_one_id() {
                 .collect();
             assert_eq!(open, at);
 
-            // The id fits all of them, and changes none.
+            // The id is ambiguous, so that an answer by id is refused and changes nothing.
             let ambiguous = OpenCallError::Ambiguous { id: "call_1".into(), addresses: at.clone() };
             assert_eq!(
                 crate::now(executor.submit_result("call_1", Ok("lost".into()))).unwrap_err(),
@@ -117,7 +117,7 @@ fn each_answer_reaches_its_call_where_several_have_one_id() {
                     r#"asked 6: "answer 6""#
                 ]
             );
-            // One is left, for which the id is enough.
+            // One call is left, so that its id is unambiguous.
             let [OpenCall::External(call, left)] = &crate::now(executor.open_calls()).unwrap()[..] else {
                 panic!()
             };
@@ -126,7 +126,7 @@ fn each_answer_reaches_its_call_where_several_have_one_id() {
                 crate::now(executor.submit_result("call_1", Ok("first".into()))).unwrap().text(),
                 "first"
             );
-            // Each counts once.
+            // Each answer counts once.
             let again = crate::now(executor.submit_result(&at[1], Ok("again".into()))).unwrap_err();
             assert_eq!(again, OpenCallError::NotOpen(CallRef::Address(at[1].clone())));
             assert_eq!(
@@ -142,7 +142,7 @@ fn each_answer_reaches_its_call_where_several_have_one_id() {
 
 // I15, X01
 #[test]
-fn all_that_waits_carries_its_address() {
+fn every_open_call_carries_its_address() {
     let executor = executor(|builder| builder);
     let mut listener = executor.subscribe();
     let run = Arc::new(RunContext::new());
@@ -164,16 +164,16 @@ fn all_that_waits_carries_its_address() {
     let CallOutcome::External(_, external) = &outcomes[1] else { panic!() };
     assert_eq!(external, &address(1));
     assert_eq!(outcomes[2].address(), Some(&address(2)));
-    // By which a front end answers that sees the call only.
+    // A front end that sees only the call answers by this address.
     let asking = executor.confirmation_call(request).arguments.to_value().unwrap();
     let read: CallAddress = serde_json::from_value(asking["address"].clone()).unwrap();
     assert_eq!(read, address(0));
     assert!(crate::now(executor.resume([(read, says(1))])).is_ok());
 }
 
-// I20: an address is that of one call only.
+// I20: an address belongs to one call.
 #[test]
-fn an_address_of_another_run_or_id_is_none() {
+fn an_address_with_another_run_or_id_is_not_found() {
     let executor = executor(|builder| builder);
     let outcomes = crate::run(executor.run(same(&["elsewhere"])));
     let right = addresses(&outcomes).remove(0);
@@ -191,9 +191,9 @@ fn an_address_of_another_run_or_id_is_none() {
     assert!(crate::now(executor.submit_result(right, Ok("done".into()))).is_ok());
 }
 
-// X08, I20: calls of no run, whose addresses differ by their serials alone.
+// X08, I20: calls without a run, whose addresses differ only in their serials.
 #[test]
-fn an_address_from_before_a_restart_is_that_of_no_call_after_it() {
+fn an_address_is_not_reused_after_a_restart() {
     each_way(async |way| {
         let tools = || Registry::builder().tool::<pay>().tool::<elsewhere>();
         let started = || way.of(building(tools()).external(|call| call.tool() == "elsewhere"));
@@ -213,7 +213,7 @@ fn an_address_from_before_a_restart_is_that_of_no_call_after_it() {
 
 // I20
 #[test]
-fn a_call_is_not_answered_by_its_id_and_its_address_at_once() {
+fn an_answer_by_id_and_by_address_at_once_is_refused() {
     let executor = executor(|builder| builder);
     let outcomes = crate::run(executor.run(same(&["pay"])));
     let address = addresses(&outcomes).remove(0);
@@ -227,7 +227,7 @@ fn a_call_is_not_answered_by_its_id_and_its_address_at_once() {
 }
 
 #[test]
-fn a_message_names_a_few_of_many_addresses() {
+fn an_error_lists_a_few_of_many_addresses() {
     let executor = executor(|builder| builder);
     let at = addresses(&crate::run(executor.run(same(&["elsewhere"; 1000]))));
     let message = crate::now(executor.discard("call_1")).unwrap_err().to_string();
@@ -236,7 +236,7 @@ fn a_message_names_a_few_of_many_addresses() {
     assert!(message.ends_with(&format!("{}, and 992 more", at[7])), "{message}");
 }
 
-// I17, I19: a call that is asked about again keeps its address and its place.
+// I17, I19: a call that requires approval again keeps its address and its place.
 #[test]
 fn a_call_keeps_its_address_while_it_is_open() {
     for strategy in STRATEGIES {
@@ -257,7 +257,7 @@ fn a_call_keeps_its_address_while_it_is_open() {
     }
 }
 
-/// Notes the key of each time that it runs.
+/// Records the idempotency key of each run.
 #[tool(register = false, confirm, idempotent)]
 fn noting(keys: &Arc<Mutex<Vec<String>>>, cx: &ToolContext) -> Result<&'static str, ToolError> {
     let mut keys = keys.lock().unwrap();
@@ -271,7 +271,7 @@ fn noting(keys: &Arc<Mutex<Vec<String>>>, cx: &ToolContext) -> Result<&'static s
 
 // J06, I17, I20
 #[test]
-fn the_idempotency_key_is_that_of_the_call_whenever_it_runs() {
+fn a_call_keeps_its_idempotency_key_whenever_it_runs() {
     let keys = Arc::new(Mutex::new(Vec::new()));
     let built = |approver: bool| {
         let tools = Registry::builder().tool::<noting>().provide(Arc::clone(&keys));
@@ -282,19 +282,19 @@ fn the_idempotency_key_is_that_of_the_call_whenever_it_runs() {
     let taken = || std::mem::take(&mut *keys.lock().unwrap());
     let all_equal = |keys: &[String]| keys.iter().all(|key| key == &keys[0]);
 
-    // Asked, answered, retried: all in one call.
+    // Approval, answer and retry in one call.
     let executor = built(true);
     let run = Arc::new(RunContext::new());
     let batch = executor.batch(one("noting", "{}")).with_run(Arc::clone(&run));
     assert_eq!(texts(&crate::run(batch.run())), ["done"]);
     let first = taken();
     assert!(first.len() == 3 && all_equal(&first), "{first:?}");
-    // Another call of the same run, which the model gave the same id.
+    // Another call of the same run with the same id.
     let batch = executor.batch(one("noting", "{}")).with_run(Arc::clone(&run));
     crate::run(batch.run());
     let second = taken();
     assert!(all_equal(&second) && second[0] != first[0]);
-    // And one of an executor that was made for other tools.
+    // A call of an executor with other tools.
     let derived = executor.with_tools(executor.tools().clone()).unwrap();
     crate::run(derived.batch(one("noting", "{}")).with_run(run).run());
     let third = taken();
@@ -314,7 +314,7 @@ fn the_idempotency_key_is_that_of_the_call_whenever_it_runs() {
 }
 
 #[test]
-fn an_outcome_has_the_name_of_its_tool_as_the_model_wrote_it_whatever_became_of_the_call() {
+fn every_outcome_has_the_tool_name_that_the_model_wrote() {
     let executor = executor(|it| it);
     let outcomes = crate::run(executor.run(same(&["elsewhere", "pay", "start", "nothing"])));
     let names: Vec<_> = outcomes.iter().map(CallOutcome::name).collect();

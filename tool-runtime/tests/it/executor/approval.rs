@@ -1,4 +1,4 @@
-//! Asking a person.
+//! Approval of calls by a person.
 
 use std::sync::{Arc, Mutex};
 
@@ -26,7 +26,7 @@ use super::{
 #[tool(register = false, confirm)]
 fn pay(counter: &Counter, amount: u32, cx: &ToolContext) -> String {
     counter.count();
-    // Its own question, which it never asks, has no answer.
+    // The approval does not answer questions of the body.
     assert!(cx.confirmation().is_none());
     format!("paid {amount}, {:?}", cx.approval().map(|answer| (answer.confirmed, &answer.payload)))
 }
@@ -35,7 +35,7 @@ fn few(n: &u32) -> bool {
     *n < 5
 }
 
-/// Asks for small numbers.
+/// Requires confirmation of small numbers.
 #[tool(register = false, confirm = few)]
 fn small(n: u32) -> String {
     format!("ran {n}")
@@ -72,7 +72,7 @@ async fn resume(executor: &Observed, id: &str, answer: ConfirmationAnswer) -> Ve
 
 // I14
 #[test]
-fn a_tool_asks_always_or_when_its_arguments_say_so() {
+fn confirmation_is_required_always_or_depending_on_the_arguments() {
     each_way(async |way| {
         let counter = Counter::default();
         let executor = way.executor(paying(&counter).tool::<small>());
@@ -87,7 +87,7 @@ fn a_tool_asks_always_or_when_its_arguments_say_so() {
 
 // I15, I16
 #[test]
-fn a_call_that_waits_for_a_person_is_answered_for_now_and_not_run() {
+fn a_call_without_approval_is_pending_and_does_not_run() {
     each_way(async |way| {
         let counter = Counter::default();
         let executor = way.executor(paying(&counter));
@@ -110,7 +110,7 @@ fn a_call_that_waits_for_a_person_is_answered_for_now_and_not_run() {
 
         let asking = executor.confirmation_call(request);
         assert_eq!(&*asking.name, CONFIRMATION_CALL);
-        // Its id is its own, and stays the same.
+        // The id of the confirmation call is unique and stable.
         assert!(asking.id != request.call.id && asking.id.to_string().len() == 40, "{}", asking.id);
         assert_eq!(asking.id, executor.confirmation_call(request).id);
         let original = ApprovalRequest::original_call(&asking).unwrap();
@@ -130,7 +130,7 @@ fn a_call_that_waits_for_a_person_is_answered_for_now_and_not_run() {
 
 // I17
 #[test]
-fn a_call_runs_as_it_was_asked_for_when_the_person_agrees() {
+fn an_approved_call_runs_with_the_arguments_that_were_shown() {
     each_way(async |way| {
         let counter = Counter::default();
         let executor = way.executor(paying(&counter));
@@ -147,7 +147,7 @@ fn a_call_runs_as_it_was_asked_for_when_the_person_agrees() {
 
 // I17
 #[test]
-fn a_call_is_rejected_when_the_person_does_not_agree() {
+fn a_call_that_the_person_declines_is_rejected() {
     each_way(async |way| {
         let counter = Counter::default();
         let executor = way.executor(paying(&counter));
@@ -163,9 +163,9 @@ fn a_call_is_rejected_when_the_person_does_not_agree() {
     });
 }
 
-// I17: a "no" counts, whatever the policy and the hooks say by then.
+// I17: a rejection counts, whatever the policy and the hooks decide when the call resumes.
 #[test]
-fn a_rejected_call_is_not_run_because_it_is_permitted_by_now() {
+fn a_rejected_call_does_not_run_even_if_it_is_permitted_later() {
     each_way(async |way| {
         let (counter, asked) = (Counter::default(), Counter::default());
         let asking = asked.clone();
@@ -207,7 +207,7 @@ fn an_answer_counts_once() {
 
 // I20
 #[test]
-fn an_answer_to_two_calls_of_one_id_counts_for_none() {
+fn an_answer_to_an_ambiguous_id_is_refused() {
     each_way(async |way| {
         let counter = Counter::default();
         let executor = way.executor(paying(&counter));
@@ -226,7 +226,7 @@ fn an_answer_to_two_calls_of_one_id_counts_for_none() {
 
 // I20
 #[test]
-fn answers_that_do_not_fit_change_nothing() {
+fn refused_answers_change_nothing() {
     each_way(async |way| {
         let counter = Counter::default();
         let small = |call: &CallView<'_>| call.tool() == "small";
@@ -252,7 +252,7 @@ fn answers_that_do_not_fit_change_nothing() {
 
 // I16, I17: an answer is bound to the arguments.
 #[test]
-fn a_call_whose_arguments_have_changed_is_asked_about_again() {
+fn changed_arguments_require_a_new_approval() {
     each_way(async |way| {
         let counter = Counter::default();
         let amount = Arc::new(Mutex::new(7));
@@ -272,10 +272,10 @@ fn a_call_whose_arguments_have_changed_is_asked_about_again() {
     });
 }
 
-// I16, I17: the hash is made with a key, so that a secret among the arguments cannot be found out by trying, and of the
-// address, so that the answer to one call is none to another one.
+// I16, I17: the hash is keyed, so that a secret argument cannot be guessed from it, and includes the address, so that an
+// answer to one call is not valid for another.
 #[test]
-fn no_two_requests_have_one_hash() {
+fn hashes_of_requests_are_unique() {
     each_way(async |way| {
         let counter = Counter::default();
         let asking = || way.executor(paying(&counter));
@@ -292,7 +292,7 @@ fn no_two_requests_have_one_hash() {
 
 // I18
 #[test]
-fn an_answer_is_an_object_or_the_same_in_a_text() {
+fn an_answer_is_an_object_or_its_json_text() {
     let read = |value: Value| confirmation_answer(&value);
     assert_eq!(read(json!({ "confirmed": true })).unwrap(), yes());
     let payload = ConfirmationAnswer { confirmed: false, payload: json!(5) };
@@ -307,7 +307,7 @@ fn an_answer_is_an_object_or_the_same_in_a_text() {
 
 // I19
 #[test]
-fn the_results_of_others_survive_the_wait_and_nothing_runs_twice() {
+fn results_of_other_calls_are_kept_while_a_call_is_pending_and_no_call_runs_twice() {
     each_way(async |way| {
         let (paid, echoed) = (Counter::default(), Counter::default());
         /// Pays.
@@ -331,7 +331,7 @@ fn the_results_of_others_survive_the_wait_and_nothing_runs_twice() {
                 .collect::<Vec<_>>()
         };
         assert_eq!(open(&executor), ["a", "c", "d"]);
-        // In the order of the calls, whatever that of the answers is.
+        // In the order of the calls, not of the answers.
         let batch = executor.resume([("c", no()), ("a", yes())]).await.unwrap();
         let resumed = executor.drive(batch).await;
         assert_eq!(texts(&resumed), ["paid 1", r#"Denied: the "pay_all" call is rejected"#]);
@@ -344,7 +344,7 @@ fn the_results_of_others_survive_the_wait_and_nothing_runs_twice() {
 
 // I21
 #[test]
-fn the_body_of_a_tool_may_ask_by_itself() {
+fn the_body_of_a_tool_may_request_a_confirmation() {
     each_way(async |way| {
         /// Sends.
         #[tool(register = false)]
@@ -377,13 +377,13 @@ fn the_body_of_a_tool_may_ask_by_itself() {
 
 // I22
 #[test]
-fn the_original_call_is_found_in_the_one_that_asks() {
+fn a_confirmation_call_contains_the_original_call() {
     let counter = Counter::default();
     let executor = executor(paying(&counter));
     let outcomes = crate::run(executor.run(one("pay", PAY)));
     let asking = executor.confirmation_call(request(&outcomes[0]));
     assert_eq!(ApprovalRequest::original_call(&asking).unwrap(), one("pay", PAY)[0]);
-    // In its raw form.
+    // As plain JSON.
     let raw: ToolCall = serde_json::from_value(serde_json::to_value(&asking).unwrap()).unwrap();
     assert_eq!(ApprovalRequest::original_call(&raw).unwrap(), one("pay", PAY)[0]);
     let wrong = |arguments: Value| {
@@ -406,7 +406,7 @@ fn approving(
 
 // I08, I17
 #[test]
-fn an_approver_answers_while_the_batch_waits() {
+fn the_batch_waits_for_the_approver() {
     each_way(async |way| {
         let cases = [
             (Approval::Approved, "paid 7, Some((true, Null))", 1),
@@ -425,7 +425,7 @@ fn an_approver_answers_while_the_batch_waits() {
             let outcomes = executor.run(one("pay", PAY)).await;
             assert_eq!(texts(&outcomes), [text]);
             assert_eq!(counter.get(), runs);
-            // Asked about once, whoever answers.
+            // The approver is asked once, and never again after an answer.
             executor.assert_told(["started 0", "asked 0", "finished 0"]);
             assert_eq!(
                 executor.open_calls().await.unwrap().len(),
@@ -437,7 +437,7 @@ fn an_approver_answers_while_the_batch_waits() {
 
 // I06
 #[test]
-fn an_approver_that_panics_keeps_the_tool_from_running() {
+fn a_call_does_not_run_if_the_approver_panics() {
     each_way(async |way| {
         let (counter, builder) = approving(|_| panic!("boom"));
         let outcomes = way.of(builder).run(one("pay", PAY)).await;
@@ -446,9 +446,9 @@ fn an_approver_that_panics_keeps_the_tool_from_running() {
     });
 }
 
-// I05, I14: permission comes first, and one person is asked once.
+// I05, I14: the permission is requested first, and the person is asked once.
 #[test]
-fn a_permission_is_asked_before_a_confirmation() {
+fn permission_is_requested_before_confirmation() {
     each_way(async |way| {
         let says = async |permission: Permission| {
             let asked = Arc::new(Mutex::new(Vec::new()));
@@ -478,7 +478,7 @@ fn a_permission_is_asked_before_a_confirmation() {
 
 // I02, CF20
 #[test]
-fn a_permission_that_asks_may_wait_like_a_confirmation() {
+fn a_permission_that_requires_approval_can_be_pending() {
     each_way(async |way| {
         let counter = Counter::default();
         let executor = way.of(building(Registry::builder().tool::<echo>().provide(counter.clone()))
@@ -492,9 +492,9 @@ fn a_permission_that_asks_may_wait_like_a_confirmation() {
     });
 }
 
-// I05, CF47: checked again when it is run.
+// I05, CF47: permission is checked again when the call runs.
 #[test]
-fn a_confirmed_call_still_has_to_be_permitted() {
+fn a_confirmed_call_still_requires_permission() {
     each_way(async |way| {
         let (counter, asked) = (Counter::default(), Counter::default());
         let asking = asked.clone();
@@ -521,7 +521,7 @@ fn send(amount: u32, cx: &ToolContext) -> Result<String, ToolError> {
 
 // I21, H07
 #[test]
-fn an_answer_to_the_body_of_a_tool_is_bound_to_what_the_body_saw() {
+fn an_answer_to_a_body_is_bound_to_the_arguments_of_the_body() {
     each_way(async |way| {
         let amount = Arc::new(Mutex::new(7));
         let amounts = Arc::clone(&amount);
@@ -544,8 +544,8 @@ fn an_answer_to_the_body_of_a_tool_is_bound_to_what_the_body_saw() {
 
 // I21
 #[test]
-fn a_question_of_another_tool_is_a_failure_of_the_one_that_called_it() {
-    /// Pays by the tool for that.
+fn a_question_of_a_nested_call_fails_the_calling_tool() {
+    /// Pays by calling `pay`.
     #[tool(register = false)]
     async fn errand(tools: &Registry) -> Result<String, ToolError> {
         Ok(tools.call("pay", PAY).await?.text().into_owned())
@@ -563,7 +563,7 @@ fn a_question_of_another_tool_is_a_failure_of_the_one_that_called_it() {
 
 // I17, I19
 #[test]
-fn an_answer_that_is_not_acted_upon_leaves_the_call_open() {
+fn an_answer_whose_batch_is_dropped_leaves_the_call_open() {
     each_way(async |way| {
         let counter = Counter::default();
         let executor = way.executor(paying(&counter));
@@ -584,7 +584,7 @@ fn an_answer_that_is_not_acted_upon_leaves_the_call_open() {
     });
 }
 
-/// Keeps anything.
+/// Stores any value.
 #[tool(register = false, confirm)]
 fn keep(value: Value) -> String {
     value.to_string()
@@ -596,7 +596,7 @@ fn name(id: u128) -> String {
     id.to_string()
 }
 
-/// The confirmation that is asked for `call`, and what its original call holds.
+/// Returns the confirmation for `call`, and the arguments of its original call.
 fn asked_of(call: ToolCall) -> (ToolCall, ToolCall) {
     let executor = executor(Registry::builder().tool::<keep>().tool::<name>());
     let outcomes = crate::run(executor.run(vec![call]));
@@ -605,7 +605,7 @@ fn asked_of(call: ToolCall) -> (ToolCall, ToolCall) {
     (asking, original)
 }
 
-// I16: a person sees what runs, however deeply it nests and however many digits it has.
+// I16: a person sees the exact arguments, at any depth and with all digits.
 #[test]
 fn a_confirmation_shows_all_of_the_arguments() {
     let deep = format!(r#"{{"value":{}"secret plan"{}}}"#, "[".repeat(127), "]".repeat(127));

@@ -1,4 +1,4 @@
-//! Budgets of runs: calls, rounds, tokens.
+//! Budgets of runs: calls, rounds and tokens.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ fn tools(counter: &Counter) -> tool_runtime::registry::RegistryBuilder {
     Registry::builder().tool::<counted>().tool::<busy>().tool::<child>().provide(counter.clone())
 }
 
-/// Calls `counted` three times, in a run below.
+/// Calls `counted` three times, in a child run.
 #[tool(register = false)]
 async fn child(counter: &Counter, cx: &ToolContext) -> Result<Vec<String>, ToolError> {
     let executor = super::executor(tools(counter));
@@ -45,12 +45,12 @@ fn of_calls(calls: u64) -> Budget {
 const OVER: &str = "Over budget: the run may make 3 calls. Nothing was executed.";
 
 #[test]
-fn a_call_above_the_budget_is_answered_and_not_run() {
+fn a_call_over_budget_has_an_error_and_does_not_run() {
     each_way(async |way| {
         let counter = Counter::default();
         let executor = way.executor(tools(&counter));
         let run = Arc::new(RunContext::new().with_budget(of_calls(3)));
-        // Calls that do not fit, or are of no tool, cost nothing.
+        // Invalid calls and calls of unknown tools are not counted.
         let mut asked = calls(&["counted", "nope", "counted"]);
         asked.push(ToolCall::new("counted", r#"{"a":1}"#).with_id("3"));
         let first = executor.drive(executor.batch(asked).with_run(Arc::clone(&run))).await;
@@ -62,14 +62,14 @@ fn a_call_above_the_budget_is_answered_and_not_run() {
         let error = outcomes[1].result().unwrap().outcome.as_ref().unwrap_err();
         assert_eq!((error.kind(), error.kind().name()), (ErrorKind::OverBudget, "over_budget"));
         assert_eq!((counter.get(), run.spent().calls), (3, 3));
-        // Another run has none.
+        // Another run has no budget.
         let other = executor.drive(executor.batch(calls(&["counted"])).with_run(RunContext::new())).await;
         assert_eq!(texts(&other), ["4"]);
     });
 }
 
 #[test]
-fn attempts_of_a_call_are_one_call_of_the_budget() {
+fn all_attempts_of_a_call_count_as_one_call() {
     each_way(async |way| {
         let counter = Counter::default();
         let executor = way.of(building(tools(&counter)).retry(RetryPolicy::new(AT_ONCE).any_tool()));
@@ -83,17 +83,17 @@ fn attempts_of_a_call_are_one_call_of_the_budget() {
 }
 
 #[test]
-fn a_run_below_uses_the_budget_of_the_run_above_and_its_own() {
+fn a_child_run_uses_its_own_budget_and_the_budgets_of_its_parents() {
     each_way(async |way| {
         let counter = Counter::default();
         let executor = way.executor(tools(&counter));
-        // Three calls: that of the child, and the two that its own budget has.
+        // Three calls: the call of `nested`, and the two calls of the child's own budget.
         let run = Arc::new(RunContext::new().with_budget(of_calls(4)));
         let outcomes = executor.drive(executor.batch(calls(&["child"])).with_run(Arc::clone(&run))).await;
         let own = "Over budget: the run may make 2 calls. Nothing was executed.";
         assert_eq!(texts(&outcomes), [json!(["1", "2", own]).to_string()]);
         assert_eq!((run.spent().calls, counter.get()), (3, 2));
-        // One is left: that of the child itself.
+        // One call is left: the call of `nested`.
         let outcomes = executor.drive(executor.batch(calls(&["child"])).with_run(Arc::clone(&run))).await;
         let above = "Over budget: the run may make 4 calls. Nothing was executed.";
         assert_eq!(texts(&outcomes), [json!([above, above, above]).to_string()]);
@@ -102,8 +102,8 @@ fn a_run_below_uses_the_budget_of_the_run_above_and_its_own() {
 }
 
 #[test]
-fn nobody_is_asked_about_a_call_for_which_the_budget_has_no_room() {
-    /// Asks before.
+fn no_approval_is_requested_for_a_call_over_budget() {
+    /// Requires confirmation.
     #[tool(register = false, confirm)]
     fn confirmed() {}
 
@@ -117,7 +117,7 @@ fn nobody_is_asked_about_a_call_for_which_the_budget_has_no_room() {
 }
 
 #[test]
-fn rounds_and_tokens_are_counted_by_the_loop_for_all_runs_above() {
+fn rounds_and_tokens_of_a_run_count_for_all_its_parents() {
     let budget = Budget { rounds: Some(2), tokens: Some(100), ..Budget::default() };
     let run = RunContext::new().with_budget(budget);
     let child = run.child("researcher").with_budget(Budget { tokens: Some(10), ..Budget::default() });
@@ -126,30 +126,30 @@ fn rounds_and_tokens_are_counted_by_the_loop_for_all_runs_above() {
     let over = child.count_tokens(usage).unwrap_err();
     assert_eq!(over.kind(), ErrorKind::OverBudget);
     assert_eq!(&*over.reason(), "the run may use 10 tokens, and has used 12");
-    // They were used, and no other request of the child is to be sent.
+    // The tokens are used up, so that the child must not send another request.
     assert_eq!((child.spent().tokens, run.spent().tokens), (12, 12));
     assert_eq!(&*child.count_round().unwrap_err().reason(), "the run may use 10 tokens, and has used 12");
     assert_eq!((child.spent().rounds, run.spent().rounds), (1, 1));
     run.count_round().unwrap();
     assert_eq!(&*run.count_round().unwrap_err().reason(), "the run may take 2 rounds");
-    // What was refused above is not counted below.
+    // A round that a parent refuses is not counted in the child.
     let other = run.child("writer").with_budget(Budget { rounds: Some(9), ..Budget::default() });
     assert!(other.count_round().is_err());
     assert_eq!((other.spent().rounds, run.spent().rounds), (0, 2));
     run.count_tokens(88_u64).unwrap();
     assert!(run.count_tokens(u64::MAX).is_err());
     assert_eq!(run.spent().tokens, u64::MAX);
-    // Without a budget nothing is counted.
+    // Without a budget, nothing is limited.
     let free = RunContext::new();
     free.count_round().and_then(|()| free.count_tokens(7_u64)).and_then(|()| free.count_call()).unwrap();
     assert_eq!(free.spent(), BudgetUsage::default());
-    // A run that was stopped sends no request.
+    // A stopped run must not send a request.
     free.stop(ToolError::stop("enough"));
     assert_eq!(free.count_round().unwrap_err().kind(), ErrorKind::Stopped);
 }
 
 #[test]
-fn calls_of_many_threads_never_use_more_than_there_is() {
+fn concurrent_calls_never_exceed_the_budget() {
     let run = RunContext::new().with_budget(of_calls(100));
     let taken = Counter::default();
     std::thread::scope(|scope| {
@@ -169,7 +169,7 @@ fn calls_of_many_threads_never_use_more_than_there_is() {
 
 // Q32
 #[test]
-fn a_run_that_is_nested_too_deeply_without_a_call_runs_nothing() {
+fn a_run_that_is_nested_too_deeply_runs_no_calls() {
     each_way(async |way| {
         let counter = Counter::default();
         let executor = way.executor(tools(&counter));

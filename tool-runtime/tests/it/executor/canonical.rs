@@ -1,4 +1,4 @@
-//! Everything that judges a call sees what the tool receives: one text for all ways to write it.
+//! Hooks, rules, policies and approvers see the canonical text that the tool receives.
 
 use std::sync::{Arc, Mutex};
 
@@ -13,7 +13,7 @@ use tool_runtime::{
 
 use super::{building, executor, one, texts};
 
-/// What was seen, and by what.
+/// The texts that were seen, and by which stage.
 #[derive(Clone, Default)]
 struct Seen(Arc<Mutex<Vec<String>>>);
 
@@ -86,13 +86,13 @@ fn pay(amount: f64) -> String {
     amount.to_string()
 }
 
-/// Opens, and ignores what it does not know.
+/// Opens a file, and ignores unknown properties.
 #[tool(register = false, unknown_fields = "ignore")]
 fn open(#[args] hidden: Hidden) -> String {
     format!("{hidden:?}")
 }
 
-/// As the derives write it: of the alias, the schema knows nothing.
+/// Derived, so that the schema does not contain the alias.
 #[derive(Debug, serde::Deserialize, schemars::JsonSchema)]
 struct Hidden {
     name: String,
@@ -104,15 +104,15 @@ fn tools() -> tool_runtime::registry::RegistryBuilder {
     Registry::builder().tool::<read>().tool::<collect>().tool::<pay>().tool::<open>().provide(Seen::default())
 }
 
-/// What becomes of a call that `rule` is asked about.
+/// Returns the result of a call under `rule`.
 fn ruled(rule: Rule, name: &str, arguments: &str) -> String {
     let executor = building(tools()).rules(Rules::new([rule])).build().unwrap();
     texts(&crate::run(executor.run(one(name, arguments)))).remove(0)
 }
 
-// F20, I01: an alias is no way around a rule.
+// F20, I01: an alias does not bypass a rule.
 #[test]
-fn an_alias_is_judged_by_the_name_that_it_stands_for() {
+fn rules_apply_to_aliases_of_a_property() {
     let rule = || Rule::deny("read").at("/path", "/etc/*").reason("no");
     for arguments in
         [r#"{"path":"/etc/shadow"}"#, r#"{"file":"/etc/shadow"}"#, r#"{"file":"/etc/\u0073hadow"}"#]
@@ -122,9 +122,9 @@ fn an_alias_is_judged_by_the_name_that_it_stands_for() {
     assert_eq!(ruled(rule(), "read", r#"{"file":"/tmp/a"}"#), "/tmp/a");
 }
 
-// F20: nested, flattened, in a map, in a variant.
+// F20: in nested and flattened structs, maps and variants.
 #[test]
-fn an_alias_is_judged_wherever_it_stands() {
+fn rules_apply_to_aliases_at_any_depth() {
     let denied = [
         ("/path", r#"{"file":"/etc/a"}"#),
         ("/more/0/path", r#"{"path":"b","more":[{"file":"/etc/a"}]}"#),
@@ -140,7 +140,7 @@ fn an_alias_is_judged_wherever_it_stands() {
 
 // F10
 #[test]
-fn a_number_is_judged_by_its_value_however_it_is_written() {
+fn rules_compare_numbers_by_value() {
     for amount in ["100", "100.0", "1e2", "1E+2", "1000e-1", "100.000"] {
         let rule = Rule::deny("pay").at("/amount", "100").reason("no");
         assert_eq!(ruled(rule, "pay", &format!(r#"{{"amount":{amount}}}"#)), "Denied: no", "{amount}");
@@ -148,9 +148,9 @@ fn a_number_is_judged_by_its_value_however_it_is_written() {
     assert_eq!(ruled(Rule::deny("pay").at("/amount", "100"), "pay", r#"{"amount":1e3}"#), "1000");
 }
 
-// F10: what the schema does not know of and the decoder ignores, neither judge nor tool is given.
+// F10: neither hooks nor the tool see properties that the decoder ignores.
 #[test]
-fn a_property_that_the_tool_ignores_is_no_part_of_the_call() {
+fn ignored_properties_are_removed_from_the_call() {
     let rule = || Rule::deny("open").at("/path", "/etc/*");
     let opened = ruled(rule(), "open", r#"{"name":"a","file":"/etc/shadow","other":1}"#);
     assert_eq!(opened, r#"Hidden { name: "a", path: None }"#);
@@ -158,7 +158,7 @@ fn a_property_that_the_tool_ignores_is_no_part_of_the_call() {
     assert_eq!(opened, r#"Hidden { name: "a", path: None }"#);
 }
 
-/// Notes what it sees.
+/// Records the arguments that it sees.
 struct Watching(Seen);
 
 impl Hook for Watching {
@@ -206,9 +206,9 @@ fn watched(seen: &Seen) -> ExecutorBuilder {
 
 const CANONICAL: &str = r#"{"path":"a","n":100}"#;
 
-// F10, F20, I16, J01: one text from the first hook to the last attempt.
+// F10, F20, I16, J01: from the first hook to the last attempt.
 #[test]
-fn all_that_look_at_a_call_see_one_text() {
+fn every_stage_of_a_call_sees_the_same_text() {
     let seen = Seen::default();
     let person = seen.clone();
     let executor = watched(&seen).approver(move |request: &ApprovalRequest| {
@@ -220,7 +220,7 @@ fn all_that_look_at_a_call_see_one_text() {
     let mut events = executor.subscribe();
     assert_eq!(texts(&crate::run(executor.run(one("transfer", sent)))), ["moved"]);
     let all = seen.all();
-    assert_eq!(all[0], format!("gate {sent}"), "what the model sent");
+    assert_eq!(all[0], format!("gate {sent}"), "the text of the model");
     let judges = ["before", "policy", "approver"].map(|who| format!("{who} {CANONICAL}"));
     assert_eq!(all[1..4], judges);
     let runs = ["body a 100".to_owned(), format!("retry {CANONICAL}"), "body a 100".to_owned()];
@@ -233,9 +233,9 @@ fn all_that_look_at_a_call_see_one_text() {
     }
 }
 
-// I17: an answer is for the call, however it is written, and for no other.
+// I17: an answer is bound to the canonical text of the call.
 #[test]
-fn an_answer_that_comes_later_is_for_the_text_that_was_shown() {
+fn a_later_answer_applies_to_the_text_that_was_shown() {
     let seen = Seen::default();
     let executor = watched(&seen).build().unwrap();
     let ask = |arguments: &str| {
@@ -255,14 +255,14 @@ fn an_answer_that_comes_later_is_for_the_text_that_was_shown() {
     let outcomes = crate::run(async { executor.resume([("0", yes)]).await.unwrap().run().await });
     assert_eq!(texts(&outcomes), ["moved"]);
     assert!(seen.all().contains(&"body a 100".to_owned()));
-    // What a person is asked about is the same text, however it came.
+    // All spellings of the arguments are shown as the same text.
     assert_eq!(ask(r#"{"path":"a","n":100.0}"#).call.arguments, request.call.arguments);
     assert_ne!(ask(r#"{"path":"a","n":100.5}"#).call.arguments, request.call.arguments);
 }
 
-// Where nothing looks, what came is decoded as it is, to the same values.
+// Without observers, the original text is decoded directly, to the same values.
 #[test]
-fn a_call_that_is_not_watched_gives_the_same() {
+fn a_call_without_observers_has_the_same_result() {
     let sent = r#"{"file":"a","more":[{"file":"b","n":1e1}]}"#;
     let plain = executor(tools());
     let watching = building(tools()).hook(Watching(Seen::default())).build().unwrap();
@@ -275,7 +275,7 @@ fn counted() -> u32 {
     COUNT.fetch_add(1, std::sync::atomic::Ordering::Relaxed)
 }
 
-/// Writes less of itself than it holds.
+/// A value that is serialized only in part.
 #[derive(Debug, Clone, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 struct Partial {
     #[serde(skip_serializing, default)]
@@ -299,9 +299,9 @@ fn list(
     format!("{path} {most} {partial:?} {other:?}")
 }
 
-// F10: a default that the tool takes is judged like what the model writes.
+// F10: rules apply to defaults as to arguments of the model.
 #[test]
-fn a_default_is_a_part_of_the_call() {
+fn defaults_are_part_of_the_canonical_text() {
     let seen = Seen::default();
     let executor = building(Registry::builder().tool::<list>()).hook(Watching(seen.clone())).build().unwrap();
     let plain = self::executor(Registry::builder().tool::<list>());
@@ -311,7 +311,7 @@ fn a_default_is_a_part_of_the_call() {
         assert_eq!(super::texts(&crate::run(plain.run(one("list", sent)))), texts, "{sent}");
         let before = &seen.all()[1];
         assert!(before.contains(r#""path":"/etc""#) && before.contains(r#""most":100"#), "{before}");
-        // One that differs each time, or that is more than its JSON, is not known.
+        // A default that varies, or that JSON does not represent completely, is not filled in.
         assert!(!before.contains("odd") && !before.contains("partial"), "{before}");
     }
     let tools = Registry::builder().tool::<list>().build().unwrap();
@@ -322,10 +322,10 @@ fn a_default_is_a_part_of_the_call() {
     assert_eq!(super::texts(&crate::run(executor.run(one("list", "{}")))), ["Denied: no"]);
 }
 
-// I17, I21: a body asks about the text that an answer is looked up by.
+// I17, I21: the question of a body and its answer refer to the same text.
 #[test]
-fn the_question_of_a_body_shows_the_text_to_which_its_answer_is_bound() {
-    /// Asks first.
+fn the_question_of_a_body_shows_the_text_that_its_answer_is_bound_to() {
+    /// Requests a confirmation.
     #[tool(register = false)]
     fn remove(#[serde(alias = "file")] path: &str, n: f64, cx: &ToolContext) -> Result<String, ToolError> {
         match cx.confirmation() {
@@ -347,8 +347,8 @@ fn the_question_of_a_body_shows_the_text_to_which_its_answer_is_bound() {
 
 // H03, F10
 #[test]
-fn a_hook_about_an_update_sees_the_arguments_that_the_body_has() {
-    /// Reports at the door, and notes what is reported of which arguments.
+fn update_hooks_see_the_arguments_of_the_body() {
+    /// A hook that records updates with the arguments of their call.
     struct Reads(Seen);
     impl Hook for Reads {
         async fn admit(&self, call: &CallView<'_>) -> bool {

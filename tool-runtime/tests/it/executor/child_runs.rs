@@ -1,4 +1,4 @@
-//! Runs below a call.
+//! Child runs, which are started by a call.
 
 use std::{
     future::pending,
@@ -27,7 +27,7 @@ use super::{
 
 // Q32
 #[test]
-fn a_child_run_does_not_widen_the_depth_of_the_run_above() {
+fn a_child_run_cannot_raise_the_depth_limit_of_its_parent() {
     let run = RunContext::new().with_max_depth(1);
     let child = run.child("one").with_max_depth(50);
     assert!(child.stopped().is_none() && child.child("two").stopped().is_some());
@@ -42,8 +42,8 @@ fn map(value: Value) -> Map<String, Value> {
 
 // C08, C09, Q17, Q20, Q21, V09
 #[test]
-fn a_run_below_a_call_has_what_its_own_run_has_and_knows_its_call() {
-    /// Looks at a run below its call.
+fn a_child_run_inherits_from_its_parent_and_knows_its_call() {
+    /// Inspects a child run of its call.
     #[tool(register = false)]
     fn descend(cx: &ToolContext) -> Result<Value, ToolError> {
         let child = cx.child_run("researcher")?;
@@ -89,7 +89,7 @@ fn a_run_below_a_call_has_what_its_own_run_has_and_knows_its_call() {
     });
 }
 
-/// Where nested calls find their executor, and how deep they are.
+/// The executor and the depth of nested calls.
 struct Nesting {
     executor: OnceLock<Executor>,
     deepest: AtomicUsize,
@@ -102,7 +102,7 @@ impl Nesting {
     }
 }
 
-/// Calls itself in a run below its call, so many times, and then waits for ever.
+/// Calls itself in child runs to a given depth, and then waits forever.
 #[tool(register = false)]
 async fn nest(cx: &ToolContext, to: &Nesting, levels: usize) -> Result<String, ToolError> {
     to.deepest.fetch_max(cx.run().map_or(0, |run| run.depth()), Ordering::Relaxed);
@@ -120,7 +120,7 @@ async fn nest(cx: &ToolContext, to: &Nesting, levels: usize) -> Result<String, T
 // C09, Q05
 #[test]
 fn a_hundred_nested_runs_end_when_the_first_call_is_cancelled() {
-    // Without optimisation, a level takes about 30 KiB of the stack.
+    // Without optimisation, a level uses about 30 KiB of stack.
     let thread = thread::Builder::new().stack_size(16 << 20).spawn(cancel_a_hundred_nested_runs);
     assert!(thread.is_ok_and(|thread| thread.join().is_ok()));
 }
@@ -146,7 +146,7 @@ fn cancel_a_hundred_nested_runs() {
 
 // Q32
 #[test]
-fn runs_that_nest_too_deeply_are_an_error_of_the_call() {
+fn a_run_that_nests_too_deeply_is_an_error_of_the_call() {
     each_way(async |way| {
         let nesting = Nesting::new();
         let executor = way.executor(Registry::builder().tool::<nest>().provide_shared(Arc::clone(&nesting)));
@@ -164,17 +164,17 @@ fn runs_that_nest_too_deeply_are_an_error_of_the_call() {
     });
 }
 
-/// Whom nested calls run with.
+/// The executor of nested calls.
 struct Inner(Executor);
 
-/// Waves, and reports.
+/// Sends an update.
 #[tool(register = false)]
 async fn wave(cx: &ToolContext) -> &'static str {
     cx.update("half").await;
     "o/"
 }
 
-/// Runs calls of an executor below its own call.
+/// Runs calls of another executor in a child run.
 #[tool(register = false, title = "Delegate it")]
 async fn delegate(cx: &ToolContext, to: &Inner, depth: usize) -> Result<String, ToolError> {
     let run = cx.child_run(format!("agent-{depth}"))?;
@@ -186,7 +186,7 @@ async fn delegate(cx: &ToolContext, to: &Inner, depth: usize) -> Result<String, 
     Ok(texts(&outcomes).concat())
 }
 
-/// Calls of `delegate` in a run of the agent `root`.
+/// Returns calls of `delegate` in a run of the agent `root`.
 fn delegating(executor: &Observed, depth: usize) -> Batch {
     let call = ToolCall::new("delegate", json!({ "depth": depth })).with_id("0");
     executor.batch(vec![call]).with_run(RunContext::new().with_agent("root").with_id("r-1"))
@@ -194,14 +194,14 @@ fn delegating(executor: &Observed, depth: usize) -> Batch {
 
 // Q23
 #[test]
-fn events_of_a_run_below_a_call_are_wrapped_in_events_of_the_call() {
+fn events_of_a_child_run_are_wrapped_in_events_of_its_call() {
     each_way(async |way| {
         let inner = executor(Registry::builder().tool::<wave>());
         let mut listener = inner.subscribe();
         let executor = way.executor(Registry::builder().tool::<delegate>().provide(Inner(inner)));
         let outcomes = executor.drive(delegating(&executor, 0)).await;
         assert_eq!(texts(&outcomes), ["o/"]);
-        // Its own listeners hear of it as of any other batch.
+        // Listeners of the child's executor receive its events directly.
         assert_eq!(told(&mut listener), ["started 0-inner", "updated 0-inner", "finished 0-inner"]);
         let Some(events) = executor.events() else { return };
         let expected =
@@ -253,9 +253,9 @@ fn a_second_attempt_reports_as_the_first_one_does() {
 
 // Q23, H15
 #[test]
-fn who_hears_of_a_call_hears_of_each_event_below_it_once() {
+fn a_listener_receives_each_event_of_a_child_run_once() {
     each_way(async |way| {
-        // The same executor on each level: its listeners hear of all levels through the first one.
+        // With the same executor on each level, its listeners receive the events of all levels through the first call.
         let executor = nested(way);
         let call = ToolCall::new("again", json!({ "depth": 2, "last": "wave" })).with_id("2");
         let batch = executor.batch(vec![call]).with_run(RunContext::new());
@@ -275,7 +275,7 @@ fn who_hears_of_a_call_hears_of_each_event_below_it_once() {
 /// The executor of the call itself.
 struct Lazy(Arc<OnceLock<Executor>>);
 
-/// An executor of tools that use it below their calls.
+/// An executor whose tools use it in child runs.
 fn nested(way: Way) -> Observed {
     let cell = Arc::new(OnceLock::new());
     let tools = Registry::builder().tool::<again>().tool::<leave>().tool::<wave>().tool::<hang>();
@@ -284,7 +284,7 @@ fn nested(way: Way) -> Observed {
     executor
 }
 
-/// Calls itself below its own call, and another tool in the end.
+/// Calls itself in child runs, and finally another tool.
 #[tool(register = false)]
 async fn again(cx: &ToolContext, to: &Lazy, depth: usize, last: String) -> Result<String, ToolError> {
     let executor = to.0.get().ok_or_else(|| ToolError::failed("no executor"))?;
@@ -299,7 +299,7 @@ async fn again(cx: &ToolContext, to: &Lazy, depth: usize, last: String) -> Resul
 
 // H14, Q23
 #[test]
-fn a_run_below_a_call_that_is_dropped_with_it_ends_within_it() {
+fn a_child_run_that_is_dropped_ends_before_its_call() {
     each_way(async |way| {
         let (executor, stop) = (nested(way), CancellationToken::new());
         let run = RunContext::new().with_cancellation(stop.clone());
@@ -313,11 +313,11 @@ fn a_run_below_a_call_that_is_dropped_with_it_ends_within_it() {
     });
 }
 
-/// A batch that a call left behind.
+/// A batch that outlives its call.
 #[derive(Default)]
 struct Left(Arc<Mutex<Option<Batch>>>);
 
-/// Leaves a batch behind, in a run below its call.
+/// Starts a batch in a child run that outlives the call.
 #[tool(register = false)]
 fn leave(cx: &ToolContext, to: &Lazy, left: &Left) -> Result<(), ToolError> {
     let executor = to.0.get().ok_or_else(|| ToolError::failed("no executor"))?;
@@ -328,7 +328,7 @@ fn leave(cx: &ToolContext, to: &Lazy, left: &Left) -> Result<(), ToolError> {
 
 // Q23, K02
 #[test]
-fn events_of_a_run_that_outlives_its_call_are_told_to_its_own_listeners() {
+fn events_of_a_child_run_that_outlives_its_call_reach_its_own_listeners() {
     each_way(async |way| {
         let executor = nested(way);
         executor.run(vec![ToolCall::new("leave", "{}").with_id("0")]).await;
@@ -343,7 +343,7 @@ fn events_of_a_run_that_outlives_its_call_are_told_to_its_own_listeners() {
 
 // Q23, K06
 #[test]
-fn a_run_below_a_call_waits_for_the_reader_of_the_call() {
+fn backpressure_of_a_stream_reaches_child_runs() {
     crate::run(async {
         let inner = executor(Registry::builder().tool::<wave>());
         let tools = Registry::builder().tool::<delegate>().provide(Inner(inner));
@@ -362,8 +362,8 @@ fn a_run_below_a_call_waits_for_the_reader_of_the_call() {
 
 // Q23, H14
 #[test]
-fn a_run_below_a_call_that_is_dropped_while_the_reader_is_behind_ends_all_the_same() {
-    /// Gives a batch below its call up once that has begun.
+fn a_child_run_that_is_dropped_during_backpressure_has_its_end() {
+    /// Drops a batch in a child run once it has started.
     #[tool(register = false)]
     async fn give_up(cx: &ToolContext, to: &Inner, began: &Began) -> Result<&'static str, ToolError> {
         let batch =
@@ -373,7 +373,7 @@ fn a_run_below_a_call_that_is_dropped_while_the_reader_is_behind_ends_all_the_sa
         Ok("gave up")
     }
     struct Began(Arc<Notify>);
-    /// Begins, and never ends.
+    /// Never returns.
     #[tool(register = false)]
     async fn begin(began: &Began) {
         began.0.notify_one();
@@ -384,7 +384,7 @@ fn a_run_below_a_call_that_is_dropped_while_the_reader_is_behind_ends_all_the_sa
         let began = || Began(Arc::clone(&signal));
         let inner = executor(Registry::builder().tool::<begin>().provide(began()));
         let tools = Registry::builder().tool::<give_up>().provide(Inner(inner)).provide(began());
-        // Room for one event: the start of the call below, when that is dropped.
+        // The buffer holds one event: the start of the nested call when it is dropped.
         let executor = building(tools).event_buffer(1).build().unwrap();
         let mut stream = executor.stream(vec![ToolCall::new("give_up", "{}").with_id("0")]);
         let mut told = Vec::new();

@@ -1,4 +1,4 @@
-//! Tools that claim a check before their calls, and those that answer it.
+//! Tools that declare a check before their calls, and the implementations of these checks.
 
 use std::sync::{
     Arc,
@@ -18,12 +18,12 @@ use tool_runtime::{
 
 use super::{Counter, On, building, executor, one, registry, texts, told};
 
-/// A tool by hand that claims what `metadata` does, and answers or not.
+/// A hand-written tool that declares the checks of `metadata`, and implements them or not.
 struct ByHand {
     definition: ToolDefinition,
     ran: Counter,
     says: Checks,
-    /// Whether calls in fact answer what `says` promises.
+    /// `true` if calls implement the check that the tool declares.
     answering: Arc<AtomicBool>,
 }
 
@@ -91,7 +91,7 @@ fn unanswered(problems: &[Problem]) -> Vec<Check> {
 
 // I04, I14
 #[test]
-fn a_claim_that_no_call_answers_is_an_error_of_the_build() {
+fn a_declared_check_without_an_implementation_is_a_build_error() {
     for (metadata, claim) in claims() {
         let by_hand = Registry::builder().add(ByHand::new(metadata.clone(), Checks::NONE)).build();
         let closure = Registry::builder().add(closure(metadata)).build();
@@ -110,7 +110,7 @@ fn a_claim_that_no_call_answers_is_an_error_of_the_build() {
 
 // I04, I14
 #[test]
-fn a_toolbox_takes_no_tool_whose_claim_is_not_answered() {
+fn a_toolbox_refuses_a_tool_without_its_declared_check() {
     for (metadata, claim) in claims() {
         let toolbox = Toolbox::new();
         let tool = || ByHand::new(metadata.clone(), Checks::NONE);
@@ -125,12 +125,12 @@ fn a_toolbox_takes_no_tool_whose_claim_is_not_answered() {
 
 // I04, I14
 #[test]
-fn a_listed_tool_whose_claim_is_not_answered_is_kept_out_with_a_notice() {
+fn a_listed_tool_without_its_declared_check_is_omitted_with_a_notice() {
     for (metadata, claim) in claims() {
         let wipe: Arc<dyn Tool> = Arc::new(ByHand::new(metadata, Checks::NONE));
         let harmless: Arc<dyn Tool> = Arc::new(harmless());
         let toolbox = Toolbox::new();
-        // A wrapper answers for itself, and not in the place of a tool.
+        // A wrapper implements its own check, but not the check of the wrapped tool.
         let set = NamedTools::new("disk", [wipe, harmless]).confirmed(|_, _| false).prefixed();
         toolbox.add_toolset(set).unwrap();
         let snapshot = crate::run(toolbox.snapshot(&RunContext::new())).unwrap();
@@ -149,9 +149,9 @@ fn harmless() -> impl Tool {
         .expect_handler(|_: Nothing, _| async { Ok::<_, ToolError>("nothing") })
 }
 
-// I23: a wrapper's own answer is an answer.
+// I23: the check of a wrapper counts.
 #[test]
-fn a_wrapper_answers_for_a_tool_that_claims_nothing() {
+fn a_wrapper_adds_a_check_to_a_tool_without_one() {
     #[tool_args]
     struct Counted {
         x: u8,
@@ -173,9 +173,9 @@ fn a_wrapper_answers_for_a_tool_that_claims_nothing() {
     assert_eq!((wants(r#"{"x":0}"#), wants(r#"{"x":1}"#)), (Some(false), Some(true)));
 }
 
-// I14: `Always` needs no answer, and neither does a tool that only its caller runs.
+// I14: `Always` needs no implementation, and neither does an external tool.
 #[test]
-fn a_claim_that_needs_no_answer_is_no_problem() {
+fn a_check_that_needs_no_implementation_is_accepted() {
     let always = Metadata { confirmation: Confirmation::Always, ..Metadata::default() };
     let tools = Registry::builder().add(ByHand::new(always, Checks::NONE)).build().unwrap();
     let outcomes = crate::run(Executor::new(tools).run(one("wipe", "{}")));
@@ -185,9 +185,9 @@ fn a_claim_that_needs_no_answer_is_no_problem() {
     assert!(Registry::builder().add(declared.unwrap()).build().is_ok());
 }
 
-// I14, J11: a call that does not answer after all is refused, watched or not, whatever runs beside it.
+// I14, J11: watched or not, and whatever other calls run.
 #[test]
-fn a_call_that_does_not_answer_is_refused() {
+fn a_call_without_its_declared_check_is_refused() {
     let strategies =
         [ExecutionStrategy::Sequential, ExecutionStrategy::Parallel, ExecutionStrategy::Batched { size: 2 }];
     for ((metadata, claim), strategy) in
@@ -216,9 +216,9 @@ fn a_call_that_does_not_answer_is_refused() {
     }
 }
 
-// I04, I14: a hand-written tool answers as a function does.
+// I04, I14: hand-written tools have the same checks as functions.
 #[test]
-fn a_tool_by_hand_answers_from_its_arguments_and_its_context() {
+fn checks_of_a_hand_written_tool_see_arguments_and_context() {
     let run = |metadata: Metadata, arguments: &str, user: &str| {
         let executor = executor(Registry::builder().add(ByHand::new(metadata, Checks::ALL)));
         let batch = executor.batch(one("wipe", arguments)).with_run(RunContext::new().with_user(user));
@@ -231,10 +231,10 @@ fn a_tool_by_hand_answers_from_its_arguments_and_its_context() {
     assert_eq!(run(sometimes(), "{}", "admin"), asked);
 }
 
-// I04, I14: of several answers, the one that stops the call counts.
+// I04, I14: if one of several checks stops the call, it does not run.
 #[test]
-fn no_answer_takes_back_another_one() {
-    /// Is asked about, and shut.
+fn no_check_overrides_another_check() {
+    /// Requires confirmation, and is not permitted.
     #[tool(register = false, confirm = always, permission = shut)]
     fn vault() {}
     fn always() -> bool {

@@ -1,4 +1,4 @@
-//! What a tool knows of its call and of its run.
+//! The context of a tool: its call and its run.
 
 use std::sync::{Arc, Weak};
 
@@ -16,7 +16,7 @@ use tool_runtime::{
 
 use super::{On, Timeline, building, calls, executor, on_both_runtimes, one, texts};
 
-/// Looks around in nested code.
+/// Reads the call id in nested code.
 fn here() -> String {
     ToolContext::current_call_id().map_or("nowhere".to_owned(), |id| id.to_string())
 }
@@ -48,7 +48,7 @@ fn permits() -> Permission {
     Permission::deny(here())
 }
 
-/// Says where it is, while another call is elsewhere.
+/// Reports its call id while another call runs.
 #[tool(register = false, confirm = confirms)]
 async fn place(meeting: &tokio::sync::Barrier, timeline: &Timeline, cx: &ToolContext) -> String {
     meeting.wait().await;
@@ -60,11 +60,11 @@ async fn place(meeting: &tokio::sync::Barrier, timeline: &Timeline, cx: &ToolCon
 
 // C12
 #[test]
-fn a_call_knows_its_client_and_its_session_where_there_is_one() {
+fn a_call_knows_its_client_and_its_session_if_set() {
     /// Describes its session.
     #[tool(register = false)]
     fn describe(cx: &ToolContext) -> Result<Value, ToolError> {
-        // Always there, whoever listens.
+        // Also without listeners.
         cx.log(LogLine::new(LogLevel::Info, "described"))?;
         cx.progress(Progress::new(1.0))?;
         let title = cx.client_info().and_then(|client| client.title.clone());
@@ -87,7 +87,7 @@ fn a_call_knows_its_client_and_its_session_where_there_is_one() {
             .with_version("1.2")
             .with_capabilities(map(json!({ "sampling": {} })));
         let run = RunContext::new().with_session("s-1").with_client(client);
-        // A run below serves the same client.
+        // A child run has the same client.
         for run in [run.child("researcher"), run] {
             let call = ToolCall::new("describe", "{}").with_meta(map(json!({ "progressToken": 7 })));
             let outcomes = executor.drive(executor.batch(vec![call]).with_run(run)).await;
@@ -100,7 +100,7 @@ fn a_call_knows_its_client_and_its_session_where_there_is_one() {
 
 // C05, H17
 #[test]
-fn nested_code_knows_in_which_call_it_is_wherever_that_is() {
+fn nested_code_knows_its_call_id_on_any_thread() {
     on_both_runtimes(async || {
         let timeline = Timeline::default();
         let noting = |stage: &'static str| {
@@ -159,7 +159,7 @@ fn nested_code_knows_in_which_call_it_is_wherever_that_is() {
 
 // C05
 #[test]
-fn the_permission_of_a_tool_is_asked_within_its_call() {
+fn the_permission_check_of_a_tool_runs_within_its_call() {
     /// Is never permitted.
     #[tool(register = false, permission = permits)]
     fn never() {}
@@ -169,8 +169,8 @@ fn the_permission_of_a_tool_is_asked_within_its_call() {
 
 // C01, C02
 #[test]
-fn a_context_tells_the_call_and_leaks_into_nothing_else() {
-    /// Tells what it knows.
+fn a_context_describes_the_call_and_does_not_leak_into_its_arguments() {
+    /// Returns the contents of its context.
     #[tool(register = false)]
     fn tell(cx: &ToolContext, text: String) -> String {
         format!("{} {} {} {text}", cx.tool_name(), cx.call_id(), cx.attempt())
@@ -186,7 +186,7 @@ fn a_context_tells_the_call_and_leaks_into_nothing_else() {
 
 // C04
 #[test]
-fn a_tool_reports_whether_or_not_somebody_listens() {
+fn a_tool_may_report_without_listeners() {
     /// Reports.
     #[tool(register = false)]
     async fn report(cx: &ToolContext) -> String {
@@ -200,7 +200,7 @@ fn a_tool_reports_whether_or_not_somebody_listens() {
     assert_eq!(texts(&crate::run(executor.run(calls(&["report"])))), ["true"]);
 }
 
-/// Tells the identity of its run.
+/// Returns the identity of its run.
 #[tool(register = false)]
 fn identity(cx: &ToolContext) -> Value {
     let Some(run) = cx.run() else { return Value::Null };
@@ -220,7 +220,7 @@ fn identity(cx: &ToolContext) -> Value {
 
 // C08, C15
 #[test]
-fn a_tool_knows_the_run_that_it_belongs_to() {
+fn a_tool_knows_its_run() {
     let map = |value: Value| serde_json::from_value::<Map<String, Value>>(value).unwrap();
     let run = RunContext::new()
         .with_id("r-1")
@@ -240,7 +240,7 @@ fn a_tool_knows_the_run_that_it_belongs_to() {
             "shop", "clerk", "u-7", "s-1", "r-1", null, "root.clerk", "hello", { "k": 1, "id": "s-1" }, { "n": 2 },
         ]))
     );
-    // Whichever is said first, and in a child as well.
+    // In either order of the setters, and in a child run as well.
     let run = RunContext::new().with_meta(map(json!({ "k": 1, "id": "mine" }))).with_session("s-1");
     for run in [run.child("clerk"), run] {
         assert_eq!((run.session(), json!(run.meta())), (Some("s-1"), json!({ "k": 1, "id": "s-1" })));
@@ -252,7 +252,7 @@ fn a_tool_knows_the_run_that_it_belongs_to() {
 
 // C09
 #[test]
-fn a_child_run_has_an_id_of_its_own_and_a_copy_of_the_values() {
+fn a_child_run_has_its_own_id_and_a_copy_of_the_values() {
     struct Token(u32);
     let parent = RunContext::new().with_app("shop").with_user("u-7").with_agent("root").provide(Token(7));
     parent.set("n", 3_u32);
@@ -276,7 +276,7 @@ fn a_child_run_has_an_id_of_its_own_and_a_copy_of_the_values() {
 // C10
 #[test]
 fn a_value_of_the_run_is_found_by_its_key_and_type() {
-    /// Counts in its run.
+    /// Counts its calls in a value of the run.
     #[tool(register = false)]
     fn count(cx: &ToolContext) -> u32 {
         let run = cx.run().unwrap();
@@ -297,8 +297,8 @@ struct UserToken(&'static str);
 
 // C11
 #[test]
-fn a_value_of_the_run_comes_before_that_of_the_program() {
-    /// Says whose token it has.
+fn a_value_of_the_run_overrides_the_value_of_the_program() {
+    /// Returns the user of its token.
     #[tool(register = false)]
     fn whose(token: &UserToken) -> &'static str {
         token.0
@@ -319,8 +319,8 @@ fn a_value_of_the_run_comes_before_that_of_the_program() {
 
 // C11
 #[test]
-fn a_value_that_the_run_should_bring_and_does_not_is_an_error_of_the_call() {
-    /// Needs what each run brings.
+fn a_missing_value_of_the_run_is_an_error_of_the_call() {
+    /// Depends on a value that each run provides.
     #[tool(register = false)]
     fn whose(token: &UserToken) -> &'static str {
         token.0
@@ -336,8 +336,8 @@ fn a_value_that_the_run_should_bring_and_does_not_is_an_error_of_the_call() {
 
 // C15, C16
 #[test]
-fn what_comes_with_a_call_beside_its_arguments_reaches_the_tool() {
-    /// Lists what came along.
+fn the_meta_of_a_call_reaches_the_tool() {
+    /// Lists the meta of its call.
     #[tool(register = false)]
     fn list(cx: &ToolContext) -> Value {
         let uris: Vec<_> = cx.resources().iter().map(|resource| resource.uri.as_str()).collect();
@@ -357,7 +357,7 @@ fn what_comes_with_a_call_beside_its_arguments_reaches_the_tool() {
 
 // C17
 #[test]
-fn whoever_decides_about_a_run_may_read_and_not_change_it() {
+fn policies_see_a_run_as_read_only() {
     fn may(run: ReadonlyContext<'_>) -> bool {
         run.user() == Some("u-7")
             && run.state()["plan"] == "pro"
@@ -373,7 +373,7 @@ fn whoever_decides_about_a_run_may_read_and_not_change_it() {
 
 // C10
 #[test]
-fn what_is_kept_for_a_run_may_look_at_the_run_when_it_is_made_and_dropped() {
+fn values_of_a_run_may_read_the_run_when_they_are_created_and_dropped() {
     struct Looks(Weak<RunContext>);
     impl Drop for Looks {
         fn drop(&mut self) {
@@ -394,7 +394,7 @@ fn what_is_kept_for_a_run_may_look_at_the_run_when_it_is_made_and_dropped() {
 }
 
 #[test]
-fn what_a_run_brings_is_in_no_log() {
+fn values_of_a_run_are_not_in_its_debug_output() {
     let secrets = || Map::from_iter([("token".to_owned(), json!("s3cr3t"))]);
     let run = RunContext::new().with_id("r1").with_user("Ada").with_user_content("s3cr3t");
     let run = run.with_meta(secrets()).with_state(secrets());

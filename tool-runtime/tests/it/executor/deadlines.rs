@@ -1,4 +1,4 @@
-//! How long a call may take.
+//! Total and idle timeouts of calls.
 
 use std::{future::pending, time::Duration};
 
@@ -27,7 +27,7 @@ fn within(way: Way, seconds: u64, tools: RegistryBuilder) -> Observed {
 
 // J09
 #[test]
-fn there_is_no_deadline_unless_somebody_sets_one() {
+fn calls_have_no_deadline_by_default() {
     each_way_paused(async |way| {
         /// Takes a day.
         #[tool(register = false)]
@@ -44,9 +44,9 @@ fn there_is_no_deadline_unless_somebody_sets_one() {
 
 // J09
 #[test]
-fn a_late_call_is_answered_its_token_cancelled_and_the_batch_goes_on() {
+fn a_call_that_times_out_has_an_error_and_its_token_is_cancelled() {
     each_way_paused(async |way| {
-        /// Leaves its token behind.
+        /// Stores its token outside of the call.
         #[tool(register = false)]
         async fn late(timeline: &Timeline, cx: &ToolContext) {
             let (timeline, token) = (timeline.clone(), cx.cancellation().clone());
@@ -74,14 +74,14 @@ fn a_late_call_is_answered_its_token_cancelled_and_the_batch_goes_on() {
 
 // J09
 #[test]
-fn what_a_tool_says_of_its_time_counts_more() {
+fn the_timeout_of_a_tool_overrides_the_timeout_of_the_executor() {
     each_way_paused(async |way| {
-        /// Wants less time.
+        /// Has a shorter timeout.
         #[tool(register = false, timeout = "50ms")]
         async fn quick() {
             pending::<()>().await;
         }
-        /// Wants more time.
+        /// Has a longer timeout.
         #[tool(register = false, timeout = "1h")]
         async fn slow() -> &'static str {
             sleep(Duration::from_secs(60)).await;
@@ -94,7 +94,7 @@ fn what_a_tool_says_of_its_time_counts_more() {
             texts(&outcomes),
             ["Timed out: no result after 50ms", "done", "Timed out: no result after 5s"]
         );
-        // The long one, and those that are not beside it.
+        // The duration of the long call, plus those that do not run in parallel with it.
         let beside = match way.strategy {
             ExecutionStrategy::Parallel => Duration::ZERO,
             ExecutionStrategy::Sequential => Duration::from_millis(5050),
@@ -108,7 +108,7 @@ fn what_a_tool_says_of_its_time_counts_more() {
 #[test]
 fn a_tool_sees_its_deadline() {
     each_way_paused(async |way| {
-        /// Tells how long it has.
+        /// Returns the time until its deadline.
         #[tool(register = false)]
         async fn left(cx: &ToolContext) -> String {
             format!("{:?}", Instant::from_std(cx.deadline().unwrap()) - Instant::now())
@@ -120,9 +120,9 @@ fn a_tool_sees_its_deadline() {
     });
 }
 
-// J09: waiting for one's turn is no part of the attempt.
+// J09: waiting for a permit is not part of the attempt.
 #[test]
-fn the_time_of_a_call_begins_with_its_turn() {
+fn the_timeout_of_a_call_starts_when_its_body_starts() {
     each_way_paused(async |way| {
         /// Takes 3 seconds.
         #[tool(register = false)]
@@ -139,7 +139,7 @@ fn the_time_of_a_call_begins_with_its_turn() {
     });
 }
 
-/// Gives a sign of life every 2 seconds, 4 times.
+/// Reports progress every 2 seconds, 4 times.
 #[tool(register = false, idle_timeout = "3s")]
 async fn lively(cx: &ToolContext, by_progress: bool, silence: u64) -> &'static str {
     for _ in 0..4 {
@@ -156,7 +156,7 @@ async fn lively(cx: &ToolContext, by_progress: bool, silence: u64) -> &'static s
 
 // J09, K01, K03
 #[test]
-fn signs_of_life_keep_a_call_alive_whether_or_not_somebody_listens() {
+fn reports_reset_the_idle_timeout_with_and_without_listeners() {
     each_way_paused(async |way| {
         for by_progress in [false, true] {
             let executor = way.executor(Registry::builder().tool::<lively>());
@@ -174,7 +174,7 @@ fn signs_of_life_keep_a_call_alive_whether_or_not_somebody_listens() {
 
 // J09
 #[test]
-fn signs_of_life_do_not_move_the_deadline() {
+fn reports_do_not_extend_the_deadline() {
     each_way_paused(async |way| {
         let tools = Registry::builder().tool::<lively>();
         let outcomes = within(way, 7, tools).run(one("lively", r#"{"by_progress":true,"silence":0}"#)).await;
@@ -184,7 +184,7 @@ fn signs_of_life_do_not_move_the_deadline() {
 
 // J09
 #[test]
-fn an_executor_may_limit_the_silence_of_all_its_tools() {
+fn an_executor_may_set_an_idle_timeout_for_all_tools() {
     each_way_paused(async |way| {
         let executor = way.of(building(Registry::builder().tool::<hang>().tool::<lively>())
             .idle_timeout(Duration::from_secs(1)));
@@ -217,7 +217,7 @@ fn a_panic_is_an_error_in_every_strategy() {
 
 // J09, A12
 #[test]
-fn a_tool_made_of_a_closure_sees_its_deadline() {
+fn a_tool_from_a_closure_sees_its_deadline() {
     each_way_paused(async |way| {
         let look = |_: Map<String, Value>, cx: ToolContext| async move {
             let left = cx.deadline().map(|deadline| Instant::from_std(deadline) - Instant::now());
@@ -237,7 +237,7 @@ fn a_tool_made_of_a_closure_sees_its_deadline() {
 
 // J09
 #[test]
-fn a_timeout_needs_a_clock() {
+fn a_timeout_requires_a_runtime_with_a_timer() {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let tools = || Registry::builder().tool::<echo>().provide(Counter::default());
     for builder in [

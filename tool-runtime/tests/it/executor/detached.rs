@@ -1,4 +1,4 @@
-//! Bodies that block and go on after their calls: counted, capped and reported (section 13, decision 9).
+//! Blocking bodies that outlive their calls: they are counted, limited and reported (section 13, decision 9).
 
 use std::{
     fmt::Debug,
@@ -24,7 +24,7 @@ use crate::collectors::each_thread_for_itself;
 
 use super::{Counter, building, calls, echo, one, texts};
 
-/// Where a body is waited for, and waits.
+/// The signals between a test and a blocking body.
 struct Stuck {
     begun: Semaphore,
     until: Mutex<Receiver<()>>,
@@ -35,7 +35,7 @@ struct Stuck {
 fn stuck(stuck: &Arc<Stuck>, counter: &Counter) -> &'static str {
     counter.count();
     stuck.begun.add_permits(1);
-    // Until it may, or nobody is left to say so.
+    // Until the test lets it continue or drops the sender.
     let _ = stuck.until.lock().unwrap().recv();
     "done"
 }
@@ -69,7 +69,7 @@ impl Test {
         self.stuck.begun.acquire().await.unwrap().forget();
     }
 
-    /// Leaves a body behind.
+    /// Detaches a body.
     async fn leave(&self, executor: &Executor) -> Vec<CallOutcome> {
         let batch = executor.batch(calls(&["stuck"])).with_run(Arc::clone(&self.run));
         let stopped = async {
@@ -87,7 +87,7 @@ async fn none_is_left(executor: &Executor) {
 }
 
 #[test]
-fn a_body_is_counted_from_when_its_call_is_cancelled_until_it_ends() {
+fn a_detached_body_is_counted_from_its_cancellation_until_it_ends() {
     super::on_both_runtimes(async || {
         let (builder, test) = test();
         let executor = builder.build().unwrap();
@@ -100,7 +100,7 @@ fn a_body_is_counted_from_when_its_call_is_cancelled_until_it_ends() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_body_whose_call_is_late_or_dropped_is_counted_too() {
+async fn a_body_whose_call_timed_out_or_was_dropped_is_counted() {
     let (builder, test) = test();
     let executor = builder.timeout(Duration::from_secs(5)).build().unwrap();
     let late = async {
@@ -129,7 +129,7 @@ async fn a_body_whose_call_is_late_or_dropped_is_counted_too() {
 }
 
 #[test]
-fn where_too_many_are_left_behind_no_other_is_started_until_one_has_ended() {
+fn at_the_limit_of_detached_bodies_no_other_starts_until_one_ends() {
     super::on_both_runtimes(async || {
         let (builder, test) = test();
         let executor = builder.max_detached(1).build().unwrap();
@@ -146,7 +146,7 @@ fn where_too_many_are_left_behind_no_other_is_started_until_one_has_ended() {
         none_is_left(&executor).await;
         test.end.send(()).unwrap();
         assert_eq!(texts(&executor.run(batch).await), ["done", "a"]);
-        // The one that was left behind, the last, and two echoes.
+        // The detached call, the last one, and two echoes.
         assert_eq!(test.counter.get(), 4);
     });
     let error = test().0.max_detached(0).build().unwrap_err();
@@ -155,7 +155,7 @@ fn where_too_many_are_left_behind_no_other_is_started_until_one_has_ended() {
 }
 
 #[test]
-fn bodies_that_are_waited_for_and_bodies_that_are_left_behind_hold_no_more_threads_than_there_are_permits() {
+fn awaited_and_detached_bodies_together_never_exceed_the_permits() {
     super::on_both_runtimes(async || {
         let (builder, test) = test();
         let executor = builder.max_detached(2).build().unwrap();
@@ -173,7 +173,7 @@ fn bodies_that_are_waited_for_and_bodies_that_are_left_behind_hold_no_more_threa
 }
 
 #[test]
-fn sixty_four_bodies_may_be_left_behind_by_default() {
+fn the_default_limit_of_detached_bodies_is_sixty_four() {
     crate::run(async {
         let (builder, test) = test();
         let executor = builder.build().unwrap();
@@ -210,7 +210,7 @@ fn a_body_waits_for_the_permit_of_another_one() {
 }
 
 #[test]
-fn a_body_that_waits_is_refused_when_all_permits_are_with_bodies_that_are_left_behind() {
+fn a_waiting_body_is_refused_when_detached_bodies_hold_all_permits() {
     super::on_both_runtimes(async || {
         let (builder, test) = test();
         let executor = builder.max_detached(1).build().unwrap();
@@ -230,7 +230,7 @@ fn a_body_that_waits_is_refused_when_all_permits_are_with_bodies_that_are_left_b
 }
 
 #[test]
-fn a_body_that_ended_or_panicked_was_not_left_behind() {
+fn a_body_that_ended_or_panicked_is_not_detached() {
     super::on_both_runtimes(async || {
         let (builder, test) = test();
         let executor = builder.max_detached(1).build().unwrap();
@@ -242,7 +242,7 @@ fn a_body_that_ended_or_panicked_was_not_left_behind() {
 }
 
 #[test]
-fn a_body_that_had_no_thread_when_its_call_was_cancelled_never_runs() {
+fn a_body_without_a_thread_at_its_cancellation_never_runs() {
     let mut runtime = tokio::runtime::Builder::new_current_thread();
     let runtime = runtime.max_blocking_threads(1).enable_all().build().unwrap();
     runtime.block_on(async {
@@ -256,7 +256,7 @@ fn a_body_that_had_no_thread_when_its_call_was_cancelled_never_runs() {
         assert_eq!(executor.detached(), 0);
         drop(free);
         let _ = occupied.await.unwrap();
-        // The only thread takes what comes in order.
+        // The only thread runs bodies in order.
         tokio::task::spawn_blocking(|| ()).await.unwrap();
         assert_eq!((test.counter.get(), executor.detached()), (0, 0));
     });
@@ -280,7 +280,7 @@ impl<S: Subscriber> Layer<S> for Warnings {
 }
 
 #[test]
-fn a_body_that_is_left_behind_is_reported() {
+fn a_detached_body_is_reported() {
     each_thread_for_itself();
     let warnings = Warnings::default();
     tracing::subscriber::with_default(tracing_subscriber::registry().with(warnings.clone()), || {

@@ -1,4 +1,4 @@
-//! How the calls of a batch end: one before another, by themselves, dropped.
+//! The ends of the calls of a batch: in order, independent of each other, dropped.
 
 use std::{
     future::poll_fn,
@@ -16,7 +16,7 @@ use super::{
 
 // H14, D04: models repeat ids.
 #[test]
-fn of_two_calls_of_one_id_each_has_its_own_end_where_the_batch_is_dropped_between() {
+fn calls_with_the_same_id_each_have_their_own_end_in_a_dropped_batch() {
     each_way(async |way| {
         let tools = Registry::builder().tool::<echo>().tool::<hang>().provide(Counter::default());
         let executor = way.executor(tools);
@@ -35,7 +35,7 @@ fn of_two_calls_of_one_id_each_has_its_own_end_where_the_batch_is_dropped_betwee
                     EventKind::Started { call } => started.push(call.name.to_string()),
                     EventKind::Finished { result } => {
                         assert_eq!(*event.title, *result.name);
-                        // What had ended before is told as it was where it is told at once.
+                        // With ends in order of completion, a call that had ended keeps its result.
                         let is_done =
                             &*result.name == "echo" && (way.size() == 1 || way.finish == Finish::AsCompleted);
                         let text = if is_done { "a" } else { "Cancelled" };
@@ -56,9 +56,9 @@ fn of_two_calls_of_one_id_each_has_its_own_end_where_the_batch_is_dropped_betwee
 
 // D04
 #[test]
-fn the_time_of_a_call_ends_with_its_body_and_not_with_those_of_others() {
+fn the_duration_of_a_call_is_the_duration_of_its_body() {
     type Began = Arc<Mutex<Option<(Instant, Duration)>>>;
-    /// Takes longer than all before it took.
+    /// Takes longer than all calls before it.
     #[tool(register = false)]
     fn slow(began: &Began) {
         let (start, before) = {
@@ -86,7 +86,7 @@ fn the_time_of_a_call_ends_with_its_body_and_not_with_those_of_others() {
 
 // G09, G11
 #[test]
-fn a_batch_that_is_stopped_by_a_body_begins_no_other_and_is_not_steered() {
+fn a_batch_that_a_body_stops_starts_no_other_call_and_is_not_steered() {
     /// Stops its run.
     #[tool(register = false)]
     fn stop(cx: &ToolContext) -> &'static str {
@@ -115,10 +115,10 @@ fn a_batch_that_is_stopped_by_a_body_begins_no_other_and_is_not_steered() {
     });
 }
 
-// G11: others that have much to do do not cost a call its answer.
+// G11: busy calls do not prevent the answer of another call.
 #[test]
-fn a_body_that_answers_its_cancellation_at_once_is_heard_beside_busy_ones_without_a_grace_period() {
-    /// Is never done, and always ready; the third time, it stops the run.
+fn a_body_that_returns_at_its_cancellation_keeps_its_result_beside_busy_bodies() {
+    /// A future that wakes itself forever; the third poll stops the run.
     #[tool(register = false)]
     async fn busy(polls: &Counter, cx: &ToolContext) {
         poll_fn(|task| {

@@ -1,4 +1,4 @@
-//! Log lines, calls that are left to the caller, and what is sent along with a result.
+//! Events for log lines and external calls, and the meta of results.
 
 use tool_runtime::{
     RunContext, ToolCall,
@@ -20,7 +20,7 @@ fn log(cx: &ToolContext) -> Result<(), ToolError> {
 
 // C12, W07
 #[test]
-fn log_lines_of_a_call_are_events_of_it() {
+fn log_lines_of_a_call_are_events() {
     each_way(async |way| {
         let executor = way.executor(Registry::builder().tool::<log>());
         assert_eq!(texts(&executor.run(calls(&["log"])).await), [""]);
@@ -43,8 +43,8 @@ fn log_lines_of_a_call_are_events_of_it() {
 
 // X01, X06
 #[test]
-fn a_call_that_is_left_to_the_caller_is_an_event_without_secrets() {
-    /// Pays elsewhere.
+fn an_external_call_is_an_event_without_secrets() {
+    /// Pays externally.
     #[tool(register = false)]
     fn pay(amount: u32, #[arg(secret)] pin: String) {
         drop((amount, pin));
@@ -75,10 +75,10 @@ fn a_call_that_is_left_to_the_caller_is_an_event_without_secrets() {
     });
 }
 
-// H14: a result has a place for what is sent along with it.
+// H14: a result has a field for additional data.
 #[test]
-fn meta_of_a_result_is_written_beside_it_and_absent_where_there_is_none() {
-    /// Answers.
+fn the_meta_of_a_result_is_serialized_only_if_present() {
+    /// Returns a text.
     #[tool(register = false)]
     fn tagged(tag: bool) -> ToolOutput {
         let meta = json!({ "example.com/n": 1 }).as_object().cloned().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What those hear who listen.
+//! Events and their listeners.
 
 use std::{
     sync::{Arc, Mutex, OnceLock},
@@ -30,10 +30,10 @@ async fn every_call_that_starts_ends_once() {
     async fn slow() {
         std::future::pending::<()>().await;
     }
-    /// Needs a person.
+    /// Requires confirmation.
     #[tool(register = false, confirm)]
     fn confirmed() {}
-    /// Goes on.
+    /// Runs as a long-running call.
     #[tool(register = false, long_running)]
     fn begin() -> &'static str {
         "begun"
@@ -76,7 +76,7 @@ async fn every_call_that_starts_ends_once() {
 
 // H14
 #[test]
-fn events_are_written_as_tagged_json() {
+fn events_are_serialized_as_tagged_json() {
     /// Reports.
     #[tool(register = false)]
     async fn report(cx: &ToolContext) -> &'static str {
@@ -121,7 +121,7 @@ fn events_are_written_as_tagged_json() {
 
 // H15
 #[test]
-fn listeners_hold_up_nobody() {
+fn slow_listeners_do_not_delay_calls() {
     on_both_runtimes(async || {
         let tools = Registry::builder().tool::<echo>().provide(Counter::default());
         let executor = building(tools).event_buffer(2).build().unwrap();
@@ -156,8 +156,8 @@ fn a_listener_keeps_256_events_by_default() {
 
 // H15, K04
 #[test]
-fn a_stream_gives_all_events_and_then_the_outcomes() {
-    /// Reports more than there is room for.
+fn a_stream_yields_all_events_and_then_the_outcomes() {
+    /// Sends more updates than the buffer holds.
     #[tool(register = false)]
     async fn report(cx: &ToolContext) -> &'static str {
         for number in 0..10 {
@@ -189,7 +189,7 @@ fn a_stream_gives_all_events_and_then_the_outcomes() {
 
 // G05
 #[tokio::test(start_paused = true)]
-async fn calls_end_as_they_complete_where_that_is_wanted() {
+async fn calls_may_end_in_order_of_completion() {
     let tools = Registry::builder().tool::<nap>().provide(super::Timeline::default());
     let executor = building(tools).finish(Finish::AsCompleted).build().unwrap();
     let mut listener = executor.subscribe();
@@ -202,9 +202,9 @@ async fn calls_end_as_they_complete_where_that_is_wanted() {
 
 // K02
 #[test]
-fn reports_after_the_call_are_lost_whoever_keeps_the_context() {
+fn reports_after_the_end_of_a_call_are_lost() {
     struct Kept(Arc<Notify>, std::sync::Mutex<Option<oneshot::Sender<ToolContext>>>);
-    /// Leaves a task behind that reports before the call ends and after.
+    /// Spawns a task that reports before and after the end of the call.
     #[tool(register = false)]
     async fn outlive(kept: &Kept, cx: &ToolContext, fail: bool) -> Result<&'static str, &'static str> {
         let (mine, ended, sender) = (cx.clone(), Arc::clone(&kept.0), kept.1.lock().unwrap().take().unwrap());
@@ -237,7 +237,7 @@ fn reports_after_the_call_are_lost_whoever_keeps_the_context() {
     });
 }
 
-/// Lends its context to whoever asks for it, and never ends.
+/// Shares its context, and never returns.
 #[tool(register = false)]
 async fn lend(lent: &std::sync::Mutex<Option<oneshot::Sender<ToolContext>>>, cx: &ToolContext) {
     if let Some(sender) = lent.lock().unwrap().take() {
@@ -248,8 +248,8 @@ async fn lend(lent: &std::sync::Mutex<Option<oneshot::Sender<ToolContext>>>, cx:
 
 // K02, J09
 #[tokio::test(start_paused = true)]
-async fn reports_of_a_call_that_was_cut_off_are_lost() {
-    // By its deadline, by a cancellation, with its batch.
+async fn reports_of_an_aborted_call_are_lost() {
+    // By a timeout, by a cancellation, with its batch.
     for how in ["late", "cancelled", "dropped"] {
         let (sender, cx) = oneshot::channel::<ToolContext>();
         let tools = Registry::builder().tool::<lend>().provide(std::sync::Mutex::new(Some(sender)));
@@ -284,8 +284,8 @@ async fn reports_of_a_call_that_was_cut_off_are_lost() {
 
 // K03
 #[test]
-fn progress_of_parallel_calls_is_told_apart() {
-    /// Tells how far it is.
+fn progress_of_parallel_calls_has_the_id_of_its_call() {
+    /// Reports progress.
     #[tool(register = false)]
     async fn step(meeting: &tokio::sync::Barrier, cx: &ToolContext) {
         meeting.wait().await;
@@ -310,7 +310,7 @@ fn progress_of_parallel_calls_is_told_apart() {
 // K01, D03
 #[test]
 fn updates_and_details_are_not_for_the_model() {
-    /// Reports, and says more than the model reads.
+    /// Sends an update, and returns details.
     #[tool(register = false)]
     async fn report(cx: &ToolContext) -> ToolOutput {
         cx.update("half").await;
@@ -333,15 +333,15 @@ fn updates_and_details_are_not_for_the_model() {
 
 // A07, H14
 #[test]
-fn events_have_the_title_and_an_end_has_what_goes_on() {
-    /// Starts something.
+fn events_have_the_title_and_the_end_has_the_id_of_a_long_running_operation() {
+    /// Starts an operation.
     #[tool(register = false, title = "Run it")]
     async fn start(cx: &ToolContext) -> ToolOutput {
         cx.update("half").await;
         cx.progress(Progress::new(1.0)).unwrap();
         ToolOutput::from("begun").with_child_run_id("r-2").with_operation_id("job-7")
     }
-    /// Asks first.
+    /// Requests a confirmation.
     #[tool(register = false, title = "Ask me", confirm)]
     fn ask() {}
     let executor = executor(Registry::builder().tool::<start>().tool::<ask>());
@@ -411,7 +411,7 @@ fn each_call_has_one_result_with_its_id_name_and_time() {
     assert_eq!(kinds, [ErrorKind::UnknownTool, ErrorKind::Failed, ErrorKind::Panicked]);
 }
 
-/// Leaves its context to a task that reports once it may, and says when it has; ends unless it hangs.
+/// Passes its context to a task that reports on a signal and confirms it; returns unless it has to hang.
 #[tool(register = false)]
 async fn haunt(ghost: &Ghost, hang: bool, cx: &ToolContext) {
     let (cx, ghost) = (cx.clone(), ghost.clone());
@@ -425,7 +425,7 @@ async fn haunt(ghost: &Ghost, hang: bool, cx: &ToolContext) {
     }
 }
 
-/// Runs until the ghost of the call before it has risen.
+/// Runs until the task of the previous call has reported.
 #[tool(register = false)]
 async fn watch(ghost: &Ghost) {
     ghost.rises.notify_one();
@@ -444,7 +444,7 @@ fn haunting(hang: bool) -> ToolCall {
 
 // K02
 #[test]
-fn reports_are_lost_from_the_end_of_the_body_on_also_while_others_run() {
+fn reports_after_the_end_of_a_body_are_lost_while_other_bodies_run() {
     on_both_runtimes(async || {
         let tools = Registry::builder().tool::<haunt>().tool::<watch>().provide(Ghost::default());
         let executor = executor(tools);
@@ -454,7 +454,7 @@ fn reports_are_lost_from_the_end_of_the_body_on_also_while_others_run() {
     });
 }
 
-/// Waits at one stage until the ghost has risen.
+/// Waits at one stage until the task has reported.
 struct Seance(Ghost, super::Counter);
 
 impl tool_runtime::hook::Hook for Seance {
@@ -473,7 +473,7 @@ impl tool_runtime::hook::Hook for Seance {
 
 // K02, H03
 #[test]
-fn reports_after_the_last_event_of_a_call_are_lost_and_no_hook_is_asked_about_them() {
+fn reports_after_the_last_event_of_a_call_are_lost_and_not_passed_to_hooks() {
     on_both_runtimes(async || {
         for hang in [false, true] {
             let (ghost, asked) = (Ghost::default(), Counter::default());
@@ -495,7 +495,7 @@ fn reports_after_the_last_event_of_a_call_are_lost_and_no_hook_is_asked_about_th
 
 // K02, H03
 #[test]
-fn a_hook_that_still_thinks_about_an_update_holds_up_no_call_that_has_ended() {
+fn an_undecided_update_hook_does_not_delay_a_call_that_has_ended() {
     /// Never decides.
     struct Undecided(Arc<Notify>);
     impl tool_runtime::hook::Hook for Undecided {
@@ -504,7 +504,7 @@ fn a_hook_that_still_thinks_about_an_update_holds_up_no_call_that_has_ended() {
             std::future::pending().await
         }
     }
-    /// Leaves a task behind that reports, and ends when a hook is asked about it.
+    /// Spawns a task that reports, and returns when a hook receives the update.
     #[tool(register = false)]
     async fn leave(asked: &Arc<Notify>, cx: &ToolContext) -> &'static str {
         let cx = cx.clone();
@@ -524,9 +524,9 @@ fn a_hook_that_still_thinks_about_an_update_holds_up_no_call_that_has_ended() {
 
 // H15
 #[test]
-fn who_begins_to_listen_while_a_batch_runs_hears_of_the_next_one() {
+fn a_listener_added_during_a_batch_receives_events_of_the_next_batch() {
     type Late = Arc<(OnceLock<Executor>, Mutex<Option<EventListener>>)>;
-    /// Has somebody listen.
+    /// Adds a listener.
     #[tool(register = false, long_running)]
     async fn announce(late: &Late, cx: &ToolContext) -> ToolOutput {
         late.1.lock().unwrap().get_or_insert_with(|| late.0.get().unwrap().subscribe());
@@ -547,7 +547,7 @@ fn who_begins_to_listen_while_a_batch_runs_hears_of_the_next_one() {
 
 // H15
 #[test]
-fn a_buffer_of_one_event_or_of_none_keeps_the_last_one() {
+fn a_buffer_of_size_zero_or_one_keeps_the_last_event() {
     for size in [0, 1] {
         let tools = Registry::builder().tool::<echo>().provide(Counter::default());
         let executor = building(tools).event_buffer(size).build().unwrap();
@@ -560,9 +560,9 @@ fn a_buffer_of_one_event_or_of_none_keeps_the_last_one() {
 
 // H14, I21
 #[test]
-fn who_begins_to_listen_while_a_body_runs_hears_no_question_of_it() {
+fn a_listener_added_by_a_body_does_not_receive_its_question() {
     type Late = Arc<(OnceLock<Executor>, Mutex<Option<EventListener>>)>;
-    /// Has somebody listen, and asks.
+    /// Adds a listener, and requests a confirmation.
     #[tool(register = false)]
     fn ask(late: &Late, cx: &ToolContext) -> Result<(), ToolError> {
         late.1.lock().unwrap().get_or_insert_with(|| late.0.get().unwrap().subscribe());
@@ -579,8 +579,8 @@ fn who_begins_to_listen_while_a_body_runs_hears_no_question_of_it() {
 
 // K02, H03
 #[test]
-fn an_update_that_a_hook_lets_through_after_the_end_of_the_call_is_lost() {
-    /// Decides when it is told to.
+fn an_update_that_a_hook_admits_after_the_end_of_the_call_is_lost() {
+    /// Decides on a signal.
     struct Thinks(Arc<Notify>, Arc<Notify>);
     impl tool_runtime::hook::Hook for Thinks {
         async fn before_update(&self, _call: &tool_runtime::hook::CallView<'_>, _text: &str) -> bool {
@@ -590,7 +590,7 @@ fn an_update_that_a_hook_lets_through_after_the_end_of_the_call_is_lost() {
         }
     }
     type Signals = [Arc<Notify>; 3];
-    /// Leaves a task behind that reports, and ends when the hook that was asked about it may decide.
+    /// Spawns a task that reports, and returns when the hook of the update may decide.
     #[tool(register = false)]
     async fn leave(signals: &Signals, cx: &ToolContext) {
         let [asked, decides, reported] = signals;

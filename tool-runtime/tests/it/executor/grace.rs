@@ -1,4 +1,4 @@
-//! The time that cancelled bodies and hooks have to come to their end.
+//! The grace period of cancelled bodies and hooks.
 
 use std::{fmt::Debug, future::pending, time::Duration};
 
@@ -21,10 +21,10 @@ use tracing_subscriber::{Layer, layer::Context, prelude::*};
 use super::*;
 use crate::collectors::each_thread_for_itself;
 
-/// Where bodies say that they have begun.
+/// Receives a message when a body starts.
 type Begun = Arc<Semaphore>;
 
-/// Cleans up for so many seconds once it is cancelled.
+/// Cleans up for the given number of seconds after its cancellation.
 #[tool(register = false)]
 async fn tidy(cx: &ToolContext, begun: &Begun, seconds: u64) -> String {
     begun.add_permits(1);
@@ -33,19 +33,19 @@ async fn tidy(cx: &ToolContext, begun: &Begun, seconds: u64) -> String {
     format!("tidied for {seconds} s")
 }
 
-/// As `tidy`, with more time.
+/// Like `tidy`, with a longer grace period.
 #[tool(register = false, grace_period = "10s")]
 async fn patient(cx: &ToolContext, begun: &Begun, seconds: u64) -> String {
     tidy(cx, begun, seconds).await
 }
 
-/// As `tidy`, with no time.
+/// Like `tidy`, without a grace period.
 #[tool(register = false, grace_period = "0s")]
 async fn hasty(cx: &ToolContext, begun: &Begun, seconds: u64) -> String {
     tidy(cx, begun, seconds).await
 }
 
-/// As `tidy`, and asks in passing.
+/// Like `tidy`, but polls `is_cancelled`.
 #[tool(register = false)]
 async fn looks(cx: &ToolContext, begun: &Begun, seconds: u64) -> String {
     begun.add_permits(1);
@@ -56,7 +56,7 @@ async fn looks(cx: &ToolContext, begun: &Begun, seconds: u64) -> String {
     format!("looked for {seconds} s")
 }
 
-/// Asks for no token.
+/// Does not request its token.
 #[tool(register = false)]
 async fn ignores(begun: &Begun) -> &'static str {
     begun.add_permits(1);
@@ -64,7 +64,7 @@ async fn ignores(begun: &Begun) -> &'static str {
     "ignored"
 }
 
-/// Asks for its token, is limited, and is late.
+/// Requests its token, and exceeds its timeout.
 #[tool(register = false, timeout = "1s")]
 async fn limited(cx: &ToolContext, begun: &Begun) -> &'static str {
     begun.add_permits(1);
@@ -86,7 +86,7 @@ async fn items(cx: &ToolContext, begun: &Begun) -> impl Stream<Item = String> + 
     })
 }
 
-/// Fails, to be made again in a minute.
+/// Fails, and is retried after a minute.
 #[tool(register = false, retry(attempts = 2, initial = "60s"))]
 async fn again(cx: &ToolContext, begun: &Begun) -> Result<(), ToolError> {
     let _ = cx.is_cancelled();
@@ -115,14 +115,14 @@ struct Seconds {
     seconds: u64,
 }
 
-/// What became of one call that is cancelled once it runs, and after how long.
+/// Returns the outcome of a call that is cancelled while it runs, and the time from the cancellation.
 async fn cancelled(executor: Executor, begun: &Begun, call: &str, arguments: &str) -> (String, Duration) {
     let stop = CancellationToken::new();
     let run = RunContext::new().with_cancellation(stop.clone());
     let batch = executor.batch(one(call, arguments)).with_run(run).run();
     let stopping = async {
         begun.acquire().await.unwrap().forget();
-        // So that a tool that has begun is where it waits.
+        // Lets a started tool reach its wait.
         sleep(Duration::from_millis(1)).await;
         stop.cancel();
         Instant::now()
@@ -131,7 +131,7 @@ async fn cancelled(executor: Executor, begun: &Begun, call: &str, arguments: &st
     (texts(&outcomes).remove(0), start.elapsed())
 }
 
-/// Runs `check` for executors that are watched and for those that are not, of each strategy.
+/// Runs `check` with each strategy, watched and not.
 async fn check(settings: impl Fn(ExecutorBuilder) -> ExecutorBuilder, cases: &[(&str, &str, &str, u64)]) {
     for strategy in [ExecutionStrategy::Parallel, ExecutionStrategy::Sequential] {
         for finish in [Finish::InOrder, Finish::AsCompleted] {
@@ -142,7 +142,7 @@ async fn check(settings: impl Fn(ExecutorBuilder) -> ExecutorBuilder, cases: &[(
                     let builder = if watched { builder.hook(On::default()) } else { builder };
                     let (text, elapsed) = cancelled(builder.build().unwrap(), &begun, tool, arguments).await;
                     let what = format!("{tool} {arguments} {strategy:?} {finish:?} {watched}");
-                    // A timer may be late by a millisecond, and a body may look ten times a second.
+                    // A timer may be late by a millisecond, and a body polls ten times a second.
                     assert_eq!((text.as_str(), elapsed.as_secs()), (*told, *after), "{what}");
                 }
             }
@@ -155,7 +155,7 @@ const FIVE: &str = r#"{"seconds":5}"#;
 
 // G10, K11, J08, J09
 #[tokio::test(start_paused = true)]
-async fn a_body_that_asked_for_its_token_has_its_grace_period_and_what_it_returns_counts() {
+async fn a_body_that_requested_its_token_has_a_grace_period_and_its_result_counts() {
     let cases = [
         ("tidy", TWO, "tidied for 2 s", 2),
         ("tidy", FIVE, "Cancelled", 3),
@@ -169,7 +169,7 @@ async fn a_body_that_asked_for_its_token_has_its_grace_period_and_what_it_return
         ("again", "{}", "Cancelled", 0),
     ];
     check(|it| it, &cases).await;
-    // What the tool says of itself counts more than what its executor says.
+    // The grace period of a tool overrides the one of the executor.
     let cases = [
         ("tidy", TWO, "Cancelled", 1),
         ("patient", FIVE, "tidied for 5 s", 5),
@@ -177,7 +177,7 @@ async fn a_body_that_asked_for_its_token_has_its_grace_period_and_what_it_return
     ];
     check(|it| it.grace_period(Duration::from_secs(1)), &cases).await;
     check(|it| it.grace_period(Duration::ZERO), &[("tidy", TWO, "Cancelled", 0)]).await;
-    // A token of the call, which a hook asked for, is no token of the body's.
+    // A token that a hook requested does not count as requested by the body.
     let asking = |it: ExecutorBuilder| {
         it.hook(On::admit(|call| call.context().is_none_or(|cx| !cx.cancellation().is_cancelled())))
     };
@@ -186,7 +186,7 @@ async fn a_body_that_asked_for_its_token_has_its_grace_period_and_what_it_return
 
 // G10
 #[tokio::test(start_paused = true)]
-async fn a_call_that_is_cancelled_by_itself_has_the_same_time() {
+async fn a_call_that_is_cancelled_alone_has_the_same_grace_period() {
     let begun = begun();
     let token = Arc::new(Mutex::new(None));
     let kept = Arc::clone(&token);
@@ -207,8 +207,8 @@ async fn a_call_that_is_cancelled_by_itself_has_the_same_time() {
 
 // G10
 #[test]
-fn on_both_runtimes_a_body_answers_after_its_cancellation() {
-    /// Ends when it is told to.
+fn a_body_returns_its_result_after_cancellation_on_both_runtimes() {
+    /// Returns on its cancellation.
     #[tool(register = false)]
     async fn ends(cx: &ToolContext, begun: &Begun, end: &Counter) -> &'static str {
         begun.add_permits(1);
@@ -236,10 +236,10 @@ fn on_both_runtimes_a_body_answers_after_its_cancellation() {
 
 // G10
 #[test]
-fn where_no_timer_runs_a_cancelled_body_is_dropped_at_once() {
+fn without_a_timer_a_cancelled_body_is_dropped_at_once() {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     runtime.block_on(async {
-        /// Notices, and never ends.
+        /// Requests its token, and never returns.
         #[tool(register = false)]
         async fn stays(cx: &ToolContext, begun: &Begun) {
             begun.add_permits(1);
@@ -260,7 +260,7 @@ fn where_no_timer_runs_a_cancelled_body_is_dropped_at_once() {
 
 // G10
 #[tokio::test(start_paused = true)]
-async fn a_run_that_has_no_time_left_ends_the_grace_period() {
+async fn the_deadline_of_a_run_ends_the_grace_period() {
     let begun = begun();
     let (executor, stop) = (executor(tools(&begun)), CancellationToken::new());
     let end = Instant::now() + Duration::from_secs(1);
@@ -275,25 +275,25 @@ async fn a_run_that_has_no_time_left_ends_the_grace_period() {
     assert!(Instant::now() < end + Duration::from_millis(10));
 }
 
-/// Runs a batch of its own, for the same run, and waits for it as long as it takes.
+/// Runs a nested batch in the same run, and waits for it.
 #[tool(register = false)]
 async fn outer(cx: &ToolContext, inner: &Executor) -> String {
     let _ = cx.is_cancelled();
     let run = cx.run().unwrap().child("inner");
     let outcomes = inner.batch(one("tidy", r#"{"seconds":60}"#)).with_run(run).run().await;
-    // There is time to clean up after it.
+    // Time remains to clean up after the nested batch.
     sleep(Duration::from_millis(500)).await;
     format!("inner: {}", texts(&outcomes).concat())
 }
 
 // G10
 #[tokio::test(start_paused = true)]
-async fn the_grace_period_of_a_batch_inside_of_a_body_ends_before_that_of_the_body() {
+async fn the_grace_period_of_a_nested_batch_ends_before_the_one_of_its_body() {
     for hangs in [false, true] {
         for watched in [false, true] {
             let begun = begun();
             let inner = building(tools(&begun));
-            // Takes as long as it may, too.
+            // This body also uses its full grace period.
             let inner = if hangs { inner.hook(Hanging("finished")) } else { inner };
             let tools = Registry::builder().tool::<outer>().provide(inner.build().unwrap());
             let builder = building(tools);
@@ -305,7 +305,7 @@ async fn the_grace_period_of_a_batch_inside_of_a_body_ends_before_that_of_the_bo
     }
 }
 
-/// Never ends one of its methods.
+/// A hook that hangs in one of its methods.
 struct Hanging(&'static str);
 
 impl Hanging {
@@ -333,7 +333,7 @@ impl Hook for Hanging {
 // H05, G10
 #[tokio::test(start_paused = true)]
 async fn a_hook_that_hangs_ends_with_the_grace_period_of_a_cancelled_batch() {
-    // What a hook did not see to the end is not given out.
+    // A result that the hooks did not complete is discarded.
     for (stage, told) in [("after", ["Cancelled"; 3]), ("finished", ["a", "b", "c"])] {
         for finish in [Finish::InOrder, Finish::AsCompleted] {
             let executor = building(tools(&begun())).hook(Hanging(stage)).finish(finish).build().unwrap();
@@ -349,7 +349,7 @@ async fn a_hook_that_hangs_ends_with_the_grace_period_of_a_cancelled_batch() {
             };
             let (outcomes, start) = join(batch, stopping).await;
             assert_eq!(texts(&outcomes), told);
-            // All of them together.
+            // One grace period for all hooks together.
             assert_eq!(start.elapsed().as_secs(), 3);
         }
     }
@@ -372,7 +372,7 @@ impl<S: Subscriber> Layer<S> for Errors {
     }
 }
 
-/// Panics where nobody waits for its answer.
+/// A hook that panics where its result is not used.
 struct Panicking;
 
 impl Hook for Panicking {
@@ -387,7 +387,7 @@ impl Hook for Panicking {
 
 // H05
 #[test]
-fn a_hook_that_panics_where_it_is_only_told_is_reported_to_the_log() {
+fn a_panic_of_a_notification_hook_is_logged() {
     /// Reports.
     #[tool(register = false)]
     async fn reports(cx: &ToolContext) {
@@ -407,10 +407,10 @@ fn a_hook_that_panics_where_it_is_only_told_is_reported_to_the_log() {
     }
 }
 
-// G10, I21: a token that a question of the body needed is none that the body asked for.
+// G10, I21: a token that a question uses does not count as requested by the body.
 #[tokio::test(start_paused = true)]
-async fn a_body_that_goes_on_after_an_answer_and_asks_for_no_token_is_dropped_at_once() {
-    /// Asks first, and then never ends.
+async fn a_body_that_continues_after_an_answer_without_its_token_is_dropped_at_once() {
+    /// Requests a confirmation, and then never returns.
     #[tool(register = false)]
     async fn hangs(cx: &ToolContext, begun: &Begun) -> Result<(), ToolError> {
         if cx.confirmation().is_none() {

@@ -1,4 +1,4 @@
-//! What a program does about calls, around them.
+//! Hooks around calls.
 
 use std::{
     ops::ControlFlow,
@@ -20,7 +20,7 @@ use super::{
     texts, told,
 };
 
-/// Notes when it runs, and reports once.
+/// Records its start and end, and sends an update.
 #[tool(register = false)]
 async fn work(timeline: &Timeline, cx: &ToolContext) {
     timeline.note(format!("begin {}", cx.call_id()));
@@ -30,7 +30,7 @@ async fn work(timeline: &Timeline, cx: &ToolContext) {
 
 // G06, H01, H03, H04, H16
 #[test]
-fn only_bodies_overlap_and_hooks_stand_around_their_events() {
+fn only_bodies_overlap_and_hooks_run_around_their_events() {
     on_both_runtimes(async || {
         let timeline = Timeline::default();
         let tools = Registry::builder().tool::<work>().provide(timeline.clone());
@@ -56,7 +56,7 @@ fn only_bodies_overlap_and_hooks_stand_around_their_events() {
             assert!(at(&format!("before half {id}")) < at(&format!("after half {id}")));
             assert!(at(&format!("after {id}")) < at(&format!("done {id}")));
         }
-        // All are prepared before any runs, and all have run before any is finished.
+        // All calls are prepared before any runs, and all have run before any is finished.
         assert!(at("before 1") < at("begin 0"));
         assert!(at("end 1") < at("after 0") && at("end 0") < at("after 0"));
         assert!(at("finished 0") < at("after 1"));
@@ -65,7 +65,7 @@ fn only_bodies_overlap_and_hooks_stand_around_their_events() {
 
 // H01
 #[test]
-fn a_call_that_is_not_let_in_has_no_events_and_is_answered() {
+fn a_call_that_is_not_admitted_has_a_result_and_no_events() {
     let counter = Counter::default();
     let (asked, finished) = (Timeline::default(), Counter::default());
     let (asking, finishing) = (asked.clone(), finished.clone());
@@ -94,7 +94,7 @@ fn a_call_that_is_not_let_in_has_no_events_and_is_answered() {
 
 // H02
 #[test]
-fn the_end_of_a_call_is_told_whether_it_failed_or_not() {
+fn finished_hooks_receive_successes_and_failures() {
     let timeline = Timeline::default();
     let noting = timeline.clone();
     let hook = On::finished(move |call, result| noting.note(format!("{} {}", call.id(), result.is_error())));
@@ -108,8 +108,8 @@ fn the_end_of_a_call_is_told_whether_it_failed_or_not() {
 
 // H03
 #[test]
-fn an_update_that_a_hook_keeps_back_is_not_shown() {
-    /// Reports three times.
+fn an_update_that_a_hook_suppresses_is_not_shown() {
+    /// Sends three updates.
     #[tool(register = false)]
     async fn report(cx: &ToolContext) -> &'static str {
         for number in ["1", "2", "3"] {
@@ -144,7 +144,7 @@ fn an_update_that_a_hook_keeps_back_is_not_shown() {
 // G06
 #[test]
 fn hooks_about_updates_of_two_calls_never_overlap() {
-    /// Is never asked about two things at once.
+    /// A hook that checks that its calls do not overlap.
     #[derive(Default)]
     struct Alone(Arc<Mutex<(u32, u32)>>);
     impl Alone {
@@ -204,7 +204,7 @@ fn a_call_that_is_blocked_has_both_events_and_the_reason() {
 
 // H05, H07
 #[test]
-fn hooks_see_only_calls_that_fit() {
+fn hooks_see_only_valid_calls() {
     let asked = Counter::default();
     let asking = asked.clone();
     let hook = On::before(move |_| {
@@ -221,7 +221,7 @@ fn hooks_see_only_calls_that_fit() {
 // H06
 #[test]
 fn a_result_is_changed_field_by_field() {
-    /// Says more than the model reads.
+    /// Returns details.
     #[tool(register = false)]
     fn detailed() -> ToolOutput {
         ToolOutput::from("first").with_details(json!({ "line": 3 }))
@@ -243,7 +243,7 @@ fn a_result_is_changed_field_by_field() {
 
 // H07
 #[test]
-fn a_hook_rewrites_arguments_for_the_body_and_for_the_hooks_after_it() {
+fn rewritten_arguments_reach_the_body_and_later_hooks() {
     let seen = Timeline::default();
     let noting = seen.clone();
     let tools = Registry::builder().tool::<echo>().provide(Counter::default());
@@ -265,7 +265,7 @@ fn a_hook_rewrites_arguments_for_the_body_and_for_the_hooks_after_it() {
 
 // H07
 #[test]
-fn rewritten_arguments_are_checked_like_those_of_a_model() {
+fn rewritten_arguments_are_validated() {
     let counter = Counter::default();
     let tools = Registry::builder().tool::<echo>().provide(counter.clone());
     let rewriting = |arguments: Arguments<'static>| {
@@ -280,7 +280,7 @@ fn rewritten_arguments_are_checked_like_those_of_a_model() {
     assert_eq!(result.outcome.as_ref().unwrap_err().kind(), ErrorKind::InvalidArguments);
     assert!(result.text().contains("/txt"), "{}", result.text());
     assert_eq!(counter.get(), 0);
-    // Corrected, too.
+    // They are also coerced.
     let tools = Registry::builder().tool::<echo>().provide(counter.clone());
     let executor = building(tools).hook(rewriting(json!({ "text": 5 }).into())).build().unwrap();
     let outcomes = crate::run(executor.run(one("echo", r#"{"text":"a"}"#)));
@@ -291,7 +291,7 @@ fn rewritten_arguments_are_checked_like_those_of_a_model() {
 
 // H07, H08
 #[test]
-fn the_first_hook_that_answers_is_the_last_to_be_asked() {
+fn hooks_after_one_that_answers_are_not_called() {
     type Says = fn() -> Result<Before, ToolError>;
     let cases: [(Says, &str); 3] = [
         (|| Ok(Before::Answer("cached".into())), "cached"),
@@ -321,7 +321,7 @@ fn the_first_hook_that_answers_is_the_last_to_be_asked() {
 
 // H09, D04
 #[test]
-fn a_hook_after_a_failure_may_replace_it() {
+fn an_after_hook_may_replace_a_failure() {
     let hook = On::after(|result| {
         assert_eq!(result.text(), "disk full");
         result.outcome = ToolOutput::json(&json!({ "ok": true }));
@@ -335,7 +335,7 @@ fn a_hook_after_a_failure_may_replace_it() {
 
 // H08, H09
 #[test]
-fn hooks_after_a_call_run_in_order_until_one_fails_or_has_the_last_word() {
+fn after_hooks_run_in_order_until_one_fails_or_breaks() {
     let chain = |last: Result<ControlFlow<()>, ToolError>| {
         let adding = |word: &'static str, says: Result<ControlFlow<()>, ToolError>| {
             On::after(move |result| {
@@ -379,13 +379,13 @@ fn a_hook_recovers_from_a_failure_before_the_others_see_it() {
     let of = |id: &str| all.iter().filter(|it| it.ends_with(id)).cloned().collect::<Vec<_>>();
     assert_eq!(of(" 0"), ["gate 0", "after 0", "done 0"]);
     assert_eq!(of(" 1"), ["gate 1", "before 1", "recover 1", "after 1", "failed 1"]);
-    // The first that has an answer is the last to be asked.
+    // Hooks after the first one with an answer are not called.
     assert_eq!(of(" 2"), ["gate 2", "before 2", "after 2", "failed 2"]);
 }
 
 // H11
 #[test]
-fn whether_hooks_after_a_call_see_what_a_hook_answered_is_an_option() {
+fn an_option_decides_if_after_hooks_see_answers_of_hooks() {
     for (after_answers, expected) in [(false, "cached"), (true, "cached, seen")] {
         let tools = Registry::builder().tool::<echo>().provide(Counter::default());
         let executor = building(tools)
@@ -470,7 +470,7 @@ fn an_update_about_which_a_hook_panics_is_not_shown() {
 
 // H18, H08
 #[test]
-fn plugins_come_before_hooks_and_what_they_say_hooks_are_not_asked() {
+fn plugins_run_before_hooks_and_their_answers_skip_hooks() {
     let timeline = Timeline::default();
     let tools = || Registry::builder().tool::<fail>();
     let executor = building(tools())
@@ -496,7 +496,7 @@ fn plugins_come_before_hooks_and_what_they_say_hooks_are_not_asked() {
 
 // H16
 #[test]
-fn without_hooks_a_batch_is_as_with_hooks_that_do_nothing() {
+fn a_batch_without_hooks_equals_a_batch_with_empty_hooks() {
     struct Nothing;
     impl Hook for Nothing {}
     let transcript = |hooked: bool| {
@@ -515,9 +515,9 @@ fn without_hooks_a_batch_is_as_with_hooks_that_do_nothing() {
 
 // C07, C11
 #[test]
-fn a_hook_gives_a_call_values_and_its_id_stays() {
+fn a_hook_provides_values_to_a_call_and_its_id_stays() {
     struct Token(&'static str);
-    /// Says whose call it is.
+    /// Returns the provided value.
     #[tool(register = false)]
     fn whose(token: &Token, cx: &ToolContext) -> String {
         format!("{} {} {:?}", token.0, cx.call_id(), ToolContext::current_call_id())
@@ -537,7 +537,7 @@ fn a_hook_sees_the_id_and_the_run_of_unknown_tools_too() {
     let timeline = Timeline::default();
     let noting = timeline.clone();
     let hook = On::finished(move |call, _| {
-        let run = call.run().and_then(RunContext::user).unwrap_or("nobody");
+        let run = call.run().and_then(RunContext::user).unwrap_or("guest");
         noting.note(format!("{} {} {run}", call.tool(), call.id()));
     });
     let executor = building(Registry::builder().tool::<fail>()).hook(hook).build().unwrap();

@@ -1,4 +1,4 @@
-//! Calls that the end of a response cut off: F20, F21, CF14.
+//! Incomplete calls, which were truncated with their response: F20, F21, CF14.
 
 use tool_runtime::{
     CallOutcome, CancellationToken, ErrorKind, Executor, RunContext, ToolCall,
@@ -22,7 +22,7 @@ fn delete(counter: &Counter, name: Option<String>) -> String {
     name.unwrap_or_else(|| "everything".to_owned())
 }
 
-/// Deletes if a person agrees.
+/// Deletes after confirmation.
 #[tool(register = false, confirm)]
 fn delete_asking(counter: &Counter) {
     counter.count();
@@ -54,7 +54,7 @@ fn kinds(outcomes: &[CallOutcome]) -> Vec<Option<ErrorKind>> {
 
 // F16, F21, CF14
 #[test]
-fn a_call_that_was_cut_off_is_answered_and_never_run_whatever_its_arguments() {
+fn an_incomplete_call_has_an_error_and_never_runs() {
     let strategies =
         [ExecutionStrategy::Parallel, ExecutionStrategy::Sequential, ExecutionStrategy::Batched { size: 2 }];
     for strategy in strategies {
@@ -69,7 +69,7 @@ fn a_call_that_was_cut_off_is_answered_and_never_run_whatever_its_arguments() {
                         cut("1", "delete", "{}"),
                         cut("2", "delete", ""),
                         cut("3", "delete", r#"{"name":"a"}"#),
-                        // Read-only tools are no exception.
+                        // The same for read-only tools.
                         cut("4", "read", r#"{"name":"a"#),
                         cut("5", "delete_asking", "{}"),
                         cut("6", "delet", "{}"),
@@ -95,7 +95,7 @@ fn a_call_that_was_cut_off_is_answered_and_never_run_whatever_its_arguments() {
 
 // F20
 #[test]
-fn no_hook_no_rule_no_policy_and_no_person_is_asked_about_a_call_that_was_cut_off() {
+fn an_incomplete_call_reaches_no_hook_rule_policy_or_approver() {
     let (counter, asked, timeline) = (Counter::default(), Counter::default(), Timeline::default());
     let (permission, person, ruling) = (asked.clone(), asked.clone(), asked.clone());
     let executor = set(&counter)
@@ -116,7 +116,7 @@ fn no_hook_no_rule_no_policy_and_no_person_is_asked_about_a_call_that_was_cut_of
     let outcomes = crate::run(executor.run(vec![cut("0", "delete", "{}"), cut("1", "delete_asking", "{}")]));
     assert_eq!(texts(&outcomes), [TEXT, TEXT]);
     assert_eq!((counter.get(), asked.get()), (0, 0));
-    // That a call is over is told of every call.
+    // `finished` is called for every call.
     assert_eq!(timeline.all(), ["failed 0", "failed 1"]);
     let heard = events(&mut listener);
     assert_eq!(
@@ -129,7 +129,7 @@ fn no_hook_no_rule_no_policy_and_no_person_is_asked_about_a_call_that_was_cut_of
 
 // X01
 #[test]
-fn a_call_that_was_cut_off_is_not_left_to_the_caller() {
+fn an_incomplete_call_is_not_external() {
     let counter = Counter::default();
     let executor = set(&counter).external(|_| true).build().unwrap();
     let outcomes = crate::run(executor.run(vec![cut("0", "delete", "{}"), whole("1", "delete", "{}")]));
@@ -141,7 +141,7 @@ fn a_call_that_was_cut_off_is_not_left_to_the_caller() {
 }
 
 #[test]
-fn a_call_that_was_cut_off_says_so_in_a_batch_that_was_stopped_as_well() {
+fn an_incomplete_call_keeps_its_error_in_a_stopped_batch() {
     let counter = Counter::default();
     let executor = set(&counter).strategy(ExecutionStrategy::Sequential).build().unwrap();
     let calls = || vec![cut("0", "delete", "{}"), cut("1", "delete", "{}"), whole("2", "delete", "{}")];
@@ -155,7 +155,7 @@ fn a_call_that_was_cut_off_says_so_in_a_batch_that_was_stopped_as_well() {
 }
 
 #[test]
-fn the_mark_is_stored_with_the_call_and_absent_from_one_that_is_complete() {
+fn the_incomplete_mark_is_serialized_only_if_set() {
     let complete = serde_json::to_value(whole("0", "delete", "{}")).unwrap();
     assert_eq!(complete, json!({ "id": "0", "name": "delete", "arguments": "{}" }));
     assert_eq!(serde_json::from_value::<ToolCall>(complete).unwrap().incomplete, None);
@@ -172,7 +172,7 @@ fn the_mark_is_stored_with_the_call_and_absent_from_one_that_is_complete() {
 
 // E08
 #[test]
-fn a_stop_reason_is_repeated_in_part_and_without_what_is_unseen() {
+fn a_stop_reason_is_shown_truncated_and_escaped() {
     let reasons = [
         (Incomplete::without_reason(), ""),
         (Incomplete::new(""), ""),

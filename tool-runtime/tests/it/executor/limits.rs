@@ -1,4 +1,4 @@
-//! How many calls run at once.
+//! Limits of concurrent calls.
 
 use std::{
     sync::{
@@ -18,7 +18,7 @@ use tool_runtime::{
 
 use super::{Timeline, building, calls, hang, texts, told};
 
-/// How many run, and how many did at most.
+/// The current and the maximum number of running calls.
 #[derive(Default)]
 struct Gauge {
     now: AtomicUsize,
@@ -46,13 +46,13 @@ async fn grouped(gauge: &Arc<Gauge>) {
     gauge.within().await;
 }
 
-/// Works by itself.
+/// Works sequentially.
 #[tool(register = false, concurrency_safe = false)]
 async fn unsafe_work(gauge: &Arc<Gauge>) {
     gauge.within().await;
 }
 
-/// How many of `names` run at once under `limits`.
+/// Returns the maximum number of calls of `names` that run at once under `limits`.
 async fn at_most(limits: Limits, names: &[&str]) -> usize {
     let gauge = Arc::new(Gauge::default());
     let tools = Registry::builder().tool::<work>().tool::<grouped>().tool::<unsafe_work>();
@@ -65,7 +65,7 @@ async fn at_most(limits: Limits, names: &[&str]) -> usize {
 
 // G13
 #[tokio::test(start_paused = true)]
-async fn no_more_calls_run_at_once_than_the_limit_says() {
+async fn concurrent_calls_never_exceed_the_limit() {
     assert_eq!(at_most(Limits::new(), &["work"; 5]).await, 5);
     assert_eq!(at_most(Limits::new().overall(2), &["work"; 5]).await, 2);
     assert_eq!(at_most(Limits::new().tool("work", 3), &["work"; 5]).await, 3);
@@ -80,13 +80,13 @@ async fn the_tools_of_a_group_share_its_limit() {
     assert_eq!(at_most(group.clone(), &["work", "grouped", "work"]).await, 1);
     assert_eq!(at_most(group, &["work", "unsafe_work"]).await, 2);
     assert_eq!(at_most(Limits::new(), &["grouped"; 2]).await, 2);
-    // Named twice, and both times the same.
+    // The same group twice, with the same limit.
     assert_eq!(at_most(Limits::new().group("slow", 1, ["grouped"]), &["grouped"; 2]).await, 1);
 }
 
 // G13, A09
 #[tokio::test(start_paused = true)]
-async fn calls_of_a_tool_that_is_not_safe_run_one_by_one_where_hints_count() {
+async fn calls_of_unsafe_tools_run_one_at_a_time_if_hints_apply() {
     assert_eq!(at_most(Limits::new(), &["unsafe_work"; 3]).await, 3);
     assert_eq!(at_most(Limits::new().by_hints(), &["unsafe_work"; 3]).await, 1);
     assert_eq!(at_most(Limits::new().by_hints().tool("unsafe_work", 2), &["unsafe_work"; 3]).await, 2);
@@ -94,7 +94,7 @@ async fn calls_of_a_tool_that_is_not_safe_run_one_by_one_where_hints_count() {
 
 // G13
 #[test]
-fn limits_that_make_no_sense_are_errors() {
+fn invalid_limits_are_errors() {
     let error = |limits: Limits| {
         let tools = Registry::builder().tool::<grouped>().provide(Arc::<Gauge>::default());
         building(tools).limits(limits).build().unwrap_err()
@@ -130,8 +130,8 @@ fn limits_that_make_no_sense_are_errors() {
 
 // G13, G11
 #[tokio::test(start_paused = true)]
-async fn a_call_that_waits_for_its_turn_is_cancelled_at_once_and_never_begins() {
-    /// Begins.
+async fn a_call_that_waits_for_a_permit_is_cancelled_at_once_and_never_starts() {
+    /// Records its start.
     #[tool(register = false)]
     async fn begin(timeline: &Timeline, cx: &ToolContext) -> &'static str {
         timeline.note("begun");
@@ -150,7 +150,7 @@ async fn a_call_that_waits_for_its_turn_is_cancelled_at_once_and_never_begins() 
         stop.cancel();
     };
     let (outcomes, ()) = tokio::join!(batch, stopping);
-    // The first one makes room as it ends; nobody takes it.
+    // The first call releases its permit as it ends, but no call takes it.
     assert_eq!(texts(&outcomes), ["stopped", "Cancelled", "Cancelled"]);
     assert_eq!(timeline.all(), ["begun"]);
     let attempts: Vec<_> = outcomes.iter().map(|outcome| outcome.result().unwrap().attempts).collect();
@@ -159,7 +159,7 @@ async fn a_call_that_waits_for_its_turn_is_cancelled_at_once_and_never_begins() 
         told(&mut listener),
         ["started 0", "started 1", "started 2", "finished 0", "finished 1", "finished 2"]
     );
-    // The room is there for the next batch.
+    // The permit is available to the next batch.
     let again = executor.batch(calls(&["begin"])).with_run(RunContext::new());
     assert!(tokio::time::timeout(Duration::from_secs(1), again.run()).await.is_err());
     assert_eq!(timeline.all(), ["begun", "begun"]);
@@ -167,7 +167,7 @@ async fn a_call_that_waits_for_its_turn_is_cancelled_at_once_and_never_begins() 
 
 // G13
 #[tokio::test(start_paused = true)]
-async fn runs_with_tools_of_their_own_share_the_limits() {
+async fn runs_with_their_own_tools_share_the_limits() {
     for limits in
         [Limits::new().overall(1), Limits::new().by_hints(), Limits::new().group("slow", 1, ["unsafe_work"])]
     {

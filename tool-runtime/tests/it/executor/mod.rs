@@ -1,4 +1,4 @@
-//! A batch of calls, whatever happens to it.
+//! Tests of the executor.
 
 mod addresses;
 mod approval;
@@ -61,12 +61,12 @@ use tool_runtime::{
     registry::RegistryBuilder,
 };
 
-/// What happened, in order.
+/// A list of notes, in order.
 #[derive(Clone, Default)]
 struct Timeline(Arc<Mutex<(Vec<String>, Option<EventListener>)>>);
 
 impl Timeline {
-    /// From now on, with what an executor tells.
+    /// Discards all notes, and adds the events of an executor from now on.
     fn listen(&self, listener: EventListener) {
         self.0.lock().unwrap().1 = Some(listener);
     }
@@ -89,7 +89,7 @@ impl Timeline {
     }
 }
 
-/// Runs `future` on a runtime of each flavour, with a clock that only moves when all wait.
+/// Runs `future` on a runtime of each flavour, with a clock that advances only when all tasks are idle.
 fn on_both_runtimes<F: Future<Output = ()>>(make: impl Fn() -> F) {
     crate::run(make());
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
@@ -100,18 +100,18 @@ fn registry(builder: RegistryBuilder) -> Registry {
     builder.build().unwrap()
 }
 
-/// What the model is told, in order.
+/// Returns the texts for the model, in order.
 fn texts(outcomes: &[CallOutcome]) -> Vec<String> {
     outcomes.iter().map(|outcome| outcome.result().map_or("-".into(), |it| it.text().into_owned())).collect()
 }
 
-/// Calls of `names`, without arguments, under the ids "0", "1", ..
+/// Returns calls of `names` without arguments, with the ids "0", "1", ..
 fn calls(names: &[&str]) -> Vec<ToolCall> {
     let call = |(at, name): (usize, &&str)| ToolCall::new(*name, "{}").with_id(at.to_string());
     names.iter().enumerate().map(call).collect()
 }
 
-/// What happened, in short: `started 0`, `finished 0`.
+/// Formats an event, such as `started 0` or `finished 0`.
 fn short(event: &ToolEvent) -> String {
     let what = match &event.kind {
         EventKind::Started { .. } => "started",
@@ -127,12 +127,12 @@ fn short(event: &ToolEvent) -> String {
     format!("{what} {}", event.id())
 }
 
-/// What an executor told, in full.
+/// Returns the events that a listener received.
 fn events(listener: &mut EventListener) -> Vec<ToolEvent> {
     std::iter::from_fn(|| listener.try_next()).map(Result::unwrap).collect()
 }
 
-/// What an executor told, in short.
+/// Returns the formatted events that a listener received.
 fn told(listener: &mut EventListener) -> Vec<String> {
     events(listener).iter().map(short).collect()
 }
@@ -145,15 +145,15 @@ fn building(builder: RegistryBuilder) -> ExecutorBuilder {
     Executor::builder(registry(builder))
 }
 
-/// Three attempts, without pauses.
+/// Returns a policy with three attempts and without pauses.
 const AT_ONCE: Retry = Retry { attempts: 3, initial_ms: 0, max_ms: 0, multiplier: 1.0, jitter: false };
 
-/// A call under the id "0".
+/// Returns a call with the id "0".
 fn one(name: &str, arguments: &str) -> Vec<ToolCall> {
     vec![ToolCall::new(name, arguments.to_owned()).with_id("0")]
 }
 
-/// Steering with a message where `comes` says so.
+/// Returns a steering with a message if `comes` returns `true`.
 fn steered(comes: impl Fn() -> bool + Send + Sync + 'static) -> Steering<&'static str> {
     Steering::new(move || ready(comes().then_some("stop")))
 }
@@ -172,34 +172,34 @@ impl Counter {
     }
 }
 
-/// Says it again.
+/// Echoes a text.
 #[tool(register = false)]
 fn echo(counter: &Counter, text: String) -> String {
     counter.count();
     text
 }
 
-/// Never ends, and notices nothing.
+/// Never returns, and ignores its cancellation.
 #[tool(register = false)]
 async fn hang() {
     std::future::pending::<()>().await;
 }
 
-/// Ends when it is told to.
+/// Returns on its cancellation.
 #[tool(register = false)]
 async fn obey(cx: &ToolContext) -> &'static str {
     cx.cancellation().cancelled().await;
     "stopped"
 }
 
-/// Notes each stage of each call under its name.
+/// A hook that records each stage of each call.
 struct Noting(Timeline, &'static str);
 
 impl Noting {
     fn note<'a, T: Send + 'a>(&self, stage: &str, id: &impl ToString, value: T) -> BoxFuture<'a, T> {
         self.0.note(format!("{}{stage} {}", self.1, id.to_string()));
         Box::pin(async move {
-            // A stage that takes its time, so that two would be seen to overlap.
+            // Suspends the stage, so that an overlap of two stages would be visible.
             tokio::task::yield_now().await;
             value
         })
@@ -244,7 +244,7 @@ impl Hook for Noting {
     }
 }
 
-/// A hook of closures.
+/// A hook made of closures.
 #[expect(clippy::type_complexity, reason = "the types of methods")]
 #[derive(Default)]
 struct On {
@@ -324,7 +324,7 @@ impl Hook for On {
     }
 }
 
-/// The batch of the open call `id`, whose question is answered as by a person who reads it.
+/// Resumes the open call `id` with an answer to its question.
 async fn answered(executor: &Executor, id: &str, answer: ConfirmationAnswer) -> Batch {
     let open = executor.open_calls().await.unwrap();
     let request = open.iter().find_map(|open| match open {

@@ -1,4 +1,4 @@
-//! Calls that are answered later, and elsewhere.
+//! Open calls: external, long-running and pending calls that are answered later.
 
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -26,7 +26,7 @@ fn is_echo(call: &CallView<'_>) -> bool {
 
 const ECHO: &str = r#"{"text":"a"}"#;
 
-/// Says it here.
+/// Echoes in this program.
 #[tool(register = false)]
 fn local() -> &'static str {
     "done here"
@@ -34,7 +34,7 @@ fn local() -> &'static str {
 
 // X01, X12
 #[test]
-fn a_call_that_is_left_to_the_caller_is_not_looked_at_here() {
+fn an_external_call_is_not_validated() {
     each_way(async |way| {
         let (counter, asked, timeline) = (Counter::default(), Counter::default(), Timeline::default());
         let asking = asked.clone();
@@ -52,14 +52,14 @@ fn a_call_that_is_left_to_the_caller_is_not_looked_at_here() {
         assert_eq!((counter.get(), asked.get()), (0, 0));
         assert!(timeline.all().is_empty());
         executor.assert_told(["external 0"]);
-        // The tool stays visible.
+        // The tool is still in the definitions.
         assert!(executor.tools().get("echo").is_some());
     });
 }
 
 // X05, X06, X07, X08
 #[test]
-fn the_caller_answers_what_was_left_to_it_once() {
+fn an_external_call_is_answered_once() {
     each_way(async |way| {
         let tools = Registry::builder().tool::<echo>().tool::<local>().provide(Counter::default());
         let executor = way.of(building(tools).external(is_echo));
@@ -89,7 +89,7 @@ fn the_caller_answers_what_was_left_to_it_once() {
             again.to_string(),
             "no call 2 is open: there was none of that id, or it was answered before"
         );
-        // It had no start, so it has no end.
+        // The call has no start event, hence no end event.
         executor.assert_told::<&str>([]);
     });
 }
@@ -111,7 +111,7 @@ fn the_caller_may_answer_with_an_error() {
 
 // X01, G08
 #[test]
-fn a_filter_that_panics_keeps_the_call_from_running() {
+fn a_call_does_not_run_if_the_filter_of_external_calls_panics() {
     each_way(async |way| {
         let counter = Counter::default();
         let tools = Registry::builder().tool::<echo>().provide(counter.clone());
@@ -136,7 +136,7 @@ fn starting(quiet: bool) -> Vec<ToolCall> {
 
 // X10, X11
 #[test]
-fn a_long_running_call_tells_what_it_has_and_is_answered_by_its_id() {
+fn a_long_running_call_has_an_intermediate_result_and_is_answered_by_its_id() {
     each_way(async |way| {
         let executor = way.executor(Registry::builder().tool::<start>());
         let outcomes = executor.run(starting(false)).await;
@@ -148,7 +148,7 @@ fn a_long_running_call_tells_what_it_has_and_is_answered_by_its_id() {
         assert_eq!(call.id.to_string(), "0");
         let answer = executor.submit_result("0", Ok("built".into())).await.unwrap();
         assert_eq!((answer.id.to_string(), answer.text().as_ref()), ("0".to_owned(), "built"));
-        // Its end was told with what it had.
+        // Its end event had the intermediate result.
         executor.assert_told::<&str>([]);
         assert!(executor.open_calls().await.unwrap().is_empty());
     });
@@ -156,7 +156,7 @@ fn a_long_running_call_tells_what_it_has_and_is_answered_by_its_id() {
 
 // X10, X11, H14
 #[test]
-fn a_long_running_call_with_nothing_to_tell_ends_with_its_answer() {
+fn a_long_running_call_without_an_intermediate_result_ends_with_its_answer() {
     each_way(async |way| {
         let executor = way.executor(Registry::builder().tool::<start>());
         let outcomes = executor.run(starting(true)).await;
@@ -176,10 +176,10 @@ fn a_long_running_call_with_nothing_to_tell_ends_with_its_answer() {
     });
 }
 
-// X05, X11: what a model is given is cut, whoever gave it.
+// X05, X11: texts for the model are truncated, whatever their source.
 #[test]
-fn answers_and_intermediate_results_are_held_to_the_budget() {
-    /// Runs elsewhere.
+fn answers_and_intermediate_results_are_limited_in_size() {
+    /// Runs externally.
     #[tool(register = false, max_result_size = 20)]
     fn elsewhere() {}
     /// Starts a job, whose result a person reads.
@@ -203,7 +203,7 @@ fn answers_and_intermediate_results_are_held_to_the_budget() {
         assert_eq!(executor.submit_result(failed, Err(error)).await.unwrap().text(), cut(20));
         executor.events();
         assert_eq!(executor.update(begun, long()).await.unwrap().text(), cut(40));
-        // Those who listen see all of it.
+        // Listeners receive the full text.
         if let (Watch::Listener, Some(events)) = (way.watch, executor.events()) {
             let [event] = &events[..] else { panic!("{events:?}") };
             let EventKind::Updated { update, .. } = &event.kind else { panic!("{event:?}") };
@@ -215,9 +215,9 @@ fn answers_and_intermediate_results_are_held_to_the_budget() {
     });
 }
 
-// X05, H09: no tool of the executor gave it.
+// X05, H09: the answer is not the result of a tool of this executor.
 #[test]
-fn no_hook_sees_an_answer() {
+fn hooks_do_not_see_external_answers() {
     each_way(async |way| {
         let timeline = Timeline::default();
         let tools = Registry::builder().tool::<echo>().provide(Counter::default());
@@ -230,7 +230,7 @@ fn no_hook_sees_an_answer() {
 
 // X10
 #[test]
-fn a_tool_that_failed_to_start_anything_has_failed() {
+fn a_long_running_tool_that_fails_at_once_has_a_final_error() {
     each_way(async |way| {
         /// Starts nothing.
         #[tool(register = false, long_running)]
@@ -246,9 +246,9 @@ fn a_tool_that_failed_to_start_anything_has_failed() {
 
 // C06
 #[test]
-fn calls_without_an_id_have_one_of_their_own_everywhere() {
+fn calls_without_an_id_get_a_unique_id() {
     each_way(async |way| {
-        /// Says which call it is.
+        /// Returns its call id.
         #[tool(register = false)]
         fn which(cx: &ToolContext) -> String {
             cx.call_id().to_string()
@@ -280,7 +280,7 @@ fn calls_without_an_id_have_one_of_their_own_everywhere() {
 
 // X10, H10
 #[test]
-fn a_tool_that_a_hook_helped_out_of_a_failure_has_started_nothing() {
+fn a_long_running_tool_that_a_hook_recovers_has_a_final_result() {
     each_way(async |way| {
         /// Starts nothing.
         #[tool(register = false, long_running)]
@@ -297,8 +297,8 @@ fn a_tool_that_a_hook_helped_out_of_a_failure_has_started_nothing() {
 
 // X07, I15
 #[test]
-fn whoever_hears_that_a_call_waits_may_answer_it_at_once() {
-    /// Removes it.
+fn a_listener_may_answer_a_pending_call_at_once() {
+    /// Removes something.
     #[tool(register = false, confirm)]
     fn remove() {}
     let open = Arc::new(Mutex::new(Vec::new()));
@@ -317,7 +317,7 @@ fn whoever_hears_that_a_call_waits_may_answer_it_at_once() {
 
 // X01, G08
 #[test]
-fn a_tool_that_cannot_say_whether_it_is_external_is_not_run() {
+fn a_tool_whose_external_check_panics_does_not_run() {
     each_way(async |way| {
         struct Unsure(ExternalTool);
         impl Tool for Unsure {
@@ -343,15 +343,15 @@ fn a_tool_that_cannot_say_whether_it_is_external_is_not_run() {
     });
 }
 
-/// Leaves all calls to the caller.
+/// A tool whose calls are all external.
 fn leaving() -> Executor {
     let tools = Registry::builder().tool::<echo>().provide(Counter::default());
     building(tools).external(is_echo).build().unwrap()
 }
 
-// X08, I20: calls of one id in two runs
+// X08, I20: calls with the same id in two runs.
 #[test]
-fn a_run_with_an_executor_of_its_own_answers_its_own_calls_only() {
+fn an_executor_of_a_run_answers_only_its_own_calls() {
     let shared = leaving();
     let of_run = || shared.with_tools(shared.tools().clone()).unwrap();
     let (one_run, other) = (of_run(), of_run());
@@ -366,7 +366,7 @@ fn a_run_with_an_executor_of_its_own_answers_its_own_calls_only() {
 }
 
 #[test]
-fn a_call_that_nobody_will_answer_is_forgotten() {
+fn an_open_call_can_be_removed() {
     let executor = leaving();
     crate::run(executor.run(one("echo", ECHO)));
     crate::now(executor.discard("0")).unwrap();

@@ -1,4 +1,4 @@
-//! Hooks that change parts of a result, and the messages by which a model is given it.
+//! Hooks that override parts of a result or its messages.
 
 use std::ops::ControlFlow;
 
@@ -30,7 +30,7 @@ fn tools() -> tool_runtime::registry::RegistryBuilder {
 
 type Change = fn(&mut ToolResult);
 
-/// The results of `name`, after a hook has applied `change`, in each way.
+/// Returns the results of `name` after a hook applied `change`, in each way.
 fn changed(name: &str, change: Change, check: impl Fn(&ToolResult)) {
     each_way(async |way| {
         let hook = On::after(move |result| {
@@ -45,7 +45,7 @@ fn changed(name: &str, change: Change, check: impl Fn(&ToolResult)) {
 
 // H06
 #[test]
-fn each_part_of_a_result_is_overridden_alone() {
+fn each_part_of_a_result_can_be_overridden_separately() {
     changed(
         "gives",
         |it| it.set_content(vec![Content::text("colder")]),
@@ -54,7 +54,7 @@ fn each_part_of_a_result_is_overridden_alone() {
                 (&*it.text(), it.details(), it.is_error()),
                 ("colder", Some(&json!({ "cached": true })), false)
             );
-            // The value was that of the old text.
+            // The structured value belonged to the old text.
             assert_eq!(it.structured(), None);
         },
     );
@@ -115,9 +115,9 @@ fn each_part_of_a_result_is_overridden_alone() {
             assert!(!it.is_error() && error(it).is_none());
         },
     );
-    // D14: an error asks for nothing.
+    // D14: an error has no actions.
     changed("fails", |it| it.set_terminate(true), |it| assert!(it.actions().is_none()));
-    // Both ways, again and again.
+    // From success to error and back.
     let back: Change = |it| {
         it.set_is_error(true);
         it.set_is_error(false);
@@ -147,7 +147,7 @@ fn the_content_of_an_error_of_any_kind_can_be_set() {
         assert_eq!(result.content().len(), 2);
         assert!(result.is_error());
     }
-    // Words that are set afterwards are read, too: what a model reads passes every later hook.
+    // A text that is set later is read, too: later hooks see the content for the model.
     let mut result = ToolResult::new("0".into(), "gives", Err(ToolError::new(ErrorKind::TimedOut, "5s")));
     result.set_content(vec![Content::text("too slow")]);
     let error = result.outcome.unwrap_err();
@@ -158,7 +158,7 @@ fn the_content_of_an_error_of_any_kind_can_be_set() {
 
 // H06
 #[test]
-fn what_a_hook_sets_is_still_guarded() {
+fn content_set_by_a_hook_is_still_guarded() {
     /// Fetches.
     #[tool(register = false, trust = "web")]
     fn fetches(fails: bool) -> Result<&'static str, ToolError> {
@@ -201,7 +201,7 @@ fn a_stop_is_not_overridden() {
 
 // H06, D16
 #[test]
-fn what_was_set_is_stored_and_read() {
+fn overrides_round_trip_through_json() {
     let timed_out = ToolError::new(ErrorKind::TimedOut, "5s").of_tool("gives");
     for outcome in [Err(timed_out), Ok("21 degrees".into())] {
         let mut result = ToolResult::new("0".into(), "gives", outcome);
@@ -217,13 +217,13 @@ fn what_was_set_is_stored_and_read() {
 
 // D15
 #[test]
-fn a_result_has_its_outcome_in_one_word_and_a_code() {
+fn a_result_has_a_status_and_a_code() {
     /// Takes too long.
     #[tool(register = false, timeout = "1s")]
     async fn hangs() {
         std::future::pending::<()>().await;
     }
-    /// Tells of a failure.
+    /// Returns an error.
     #[tool(register = false)]
     fn tells() -> ToolOutput {
         ToolOutput::from("HTTP 503").as_failure()
@@ -257,7 +257,7 @@ fn a_result_has_its_outcome_in_one_word_and_a_code() {
 
 // D16
 #[test]
-fn messages_of_a_hook_stand_for_a_result_if_one_answers_the_call() {
+fn messages_of_a_hook_replace_a_result_if_one_answers_the_call() {
     fn answer(id: &str) -> ResultMessage {
         ResultMessage::answer(id, [Content::text("see below")])
     }
@@ -287,9 +287,9 @@ fn messages_of_a_hook_stand_for_a_result_if_one_answers_the_call() {
     }
 }
 
-// H06: a result answers its call, whatever a hook makes of it.
+// H06: a result keeps the id of its call.
 #[test]
-fn a_hook_does_not_change_which_call_a_result_answers() {
+fn a_hook_cannot_change_the_call_id_of_a_result() {
     each_way(async |way| {
         let tools = Registry::builder().tool::<super::echo>().provide(super::Counter::default());
         let other = |_, _| async { Ok(ToolResult::new("other".into(), "else", Ok("x".into()))) };

@@ -1,4 +1,4 @@
-//! Code of the user that panics, wherever it is called or dropped: it costs its own call at most.
+//! Panics of user code, wherever it is called or dropped: only the call itself fails.
 
 use std::{
     error::Error,
@@ -77,14 +77,14 @@ impl Drop for Fuse {
     }
 }
 
-/// Is late, with a bomb in its hands.
+/// Times out while it holds a value that panics on drop.
 #[tool(register = false, timeout = "1s")]
 async fn late() {
     let _bomb = Bomb;
     pending::<()>().await;
 }
 
-/// Waits, with a bomb in its hands.
+/// Waits while it holds a value that panics on drop.
 #[tool(register = false)]
 async fn wait(begun: &Semaphore) {
     let _bomb = Bomb;
@@ -92,19 +92,19 @@ async fn wait(begun: &Semaphore) {
     pending::<()>().await;
 }
 
-/// Fails without words.
+/// Fails with an error whose `Display` panics.
 #[tool(register = false)]
 async fn unprintable() -> Result<(), Unprintable> {
     Err(Unprintable)
 }
 
-/// Fails without words, in a box.
+/// Fails with a boxed error whose `Display` panics.
 #[tool(register = false)]
 async fn boxed() -> Result<(), Box<dyn Error + Send + Sync>> {
     Err(Box::new(Unprintable))
 }
 
-/// Fails with an error that explodes.
+/// Fails with an error that panics on drop.
 #[tool(register = false, read_only)]
 async fn fails() -> Result<(), ToolError> {
     Err(explosive())
@@ -124,7 +124,7 @@ async fn light(fuse: Fuse) -> String {
     length.to_string()
 }
 
-/// A future that answers at once, and panics when it is dropped.
+/// A future that is ready at once, and panics when it is dropped.
 struct Answered(Bomb);
 
 impl Future for Answered {
@@ -135,7 +135,7 @@ impl Future for Answered {
     }
 }
 
-/// A tool by hand, which tells once who it is.
+/// A hand-written tool whose `definition` may be called only once.
 struct Once {
     definition: ToolDefinition,
     asked: Counter,
@@ -170,12 +170,12 @@ fn is_ours(tool: &str) -> bool {
     tool != "echo"
 }
 
-/// One place at which code of the user is called or dropped.
+/// A place at which user code is called or dropped.
 struct Case {
     settings: fn(ExecutorBuilder) -> ExecutorBuilder,
     tool: &'static str,
     arguments: &'static str,
-    /// What the model is told; of the calls beside it, always the same.
+    /// The text for the model; the results of the other calls do not depend on the case.
     told: &'static str,
 }
 
@@ -187,7 +187,7 @@ const fn case(
     Case { settings, tool, arguments: "{}", told }
 }
 
-/// Those at which nothing but the tool itself takes part.
+/// Returns the cases of a tool alone.
 const OF_TOOLS: [Case; 6] = [
     case("late", |it| it, "Timed out: no result after 1s"),
     case("unprintable", |it| it, "The tool unprintable panicked: no words"),
@@ -197,10 +197,10 @@ const OF_TOOLS: [Case; 6] = [
     Case { settings: |it| it, tool: "light", arguments: r#"{"fuse":7}"#, told: "7" },
 ];
 
-/// Those at which what stands around the tool does.
+/// Returns the cases of hooks, policies, rules and listeners.
 const AROUND_TOOLS: [Case; 18] = [
     case("second", |it| it, "second"),
-    // Its last error is dropped for that of a hook, or for an output.
+    // The error of the tool is dropped for the error or the output of a hook.
     case("fails", |it| it.hook(On::recover(|_| Ok(Some("recovered".into())))), "recovered"),
     case("fails", |it| it.hook(On::recover(|_| Err(explosive()))), "explosive"),
     case(
@@ -217,7 +217,7 @@ const AROUND_TOOLS: [Case; 18] = [
     ),
     case("unprintable", |it| it.budget(ResultBudget::new(4096)), "The tool unprintable panicked: no words"),
     case("fails", |it| it.budget(ResultBudget::new(4096)), "explosive"),
-    // Prepared, and not run.
+    // Prepared, but not run.
     Case {
         settings: |it| {
             it.permission(|request: &PermissionRequest<'_>| match is_ours(request.tool()) {
@@ -305,7 +305,7 @@ const AROUND_TOOLS: [Case; 18] = [
         },
         "explosive (and the rule for another attempt failed: it panicked: rule of fails)",
     ),
-    // Dropped with the executor, which the batch is the last to have.
+    // Dropped with the executor, of which the batch holds the last reference.
     case(
         "once",
         |it| {
@@ -318,7 +318,7 @@ const AROUND_TOOLS: [Case; 18] = [
     ),
 ];
 
-/// Runs `case` between two other calls, as all batches may be run.
+/// Runs `case` between two other calls, in all ways to run a batch.
 async fn check(case: &Case) {
     let strategies =
         [ExecutionStrategy::Parallel, ExecutionStrategy::Sequential, ExecutionStrategy::Batched { size: 2 }];
@@ -353,7 +353,7 @@ async fn check(case: &Case) {
 
 // J10
 #[tokio::test(start_paused = true)]
-async fn a_tool_that_panics_costs_its_own_call_at_most_in_every_strategy_watched_or_not() {
+async fn a_panic_of_a_tool_fails_only_its_call() {
     for case in &OF_TOOLS {
         check(case).await;
     }
@@ -361,7 +361,7 @@ async fn a_tool_that_panics_costs_its_own_call_at_most_in_every_strategy_watched
 
 // J10, H05
 #[tokio::test(start_paused = true)]
-async fn what_stands_around_a_tool_and_panics_costs_its_call_at_most() {
+async fn a_panic_of_a_hook_policy_or_listener_fails_only_its_call() {
     for case in &AROUND_TOOLS {
         check(case).await;
     }
@@ -369,7 +369,7 @@ async fn what_stands_around_a_tool_and_panics_costs_its_call_at_most() {
 
 // J10
 #[tokio::test(start_paused = true)]
-async fn a_call_of_the_registry_gives_the_same() {
+async fn a_call_of_the_registry_has_the_same_results() {
     for case in &OF_TOOLS {
         let tools = registry(tools());
         let told = match tools.call(case.tool, case.arguments).await {
@@ -382,8 +382,7 @@ async fn a_call_of_the_registry_gives_the_same() {
 
 // J10
 #[test]
-fn a_body_that_panics_when_it_is_dropped_by_a_cancellation_is_cancelled_and_its_siblings_keep_their_results()
-{
+fn a_cancelled_body_that_panics_on_drop_is_cancelled_and_its_siblings_keep_their_results() {
     for watched in [false, true] {
         for (strategy, last) in [
             (ExecutionStrategy::Parallel, "b"),
@@ -415,7 +414,7 @@ fn a_body_that_panics_when_it_is_dropped_by_a_cancellation_is_cancelled_and_its_
     }
 }
 
-/// Waits in one of its methods, with a bomb in its hands.
+/// A hook that waits in one of its methods while it holds a value that panics on drop.
 struct Slow(&'static str, std::sync::Arc<Semaphore>);
 
 impl Slow {
@@ -444,7 +443,7 @@ impl Hook for Slow {
 
 // J10, H05
 #[test]
-fn a_hook_that_panics_when_it_is_dropped_by_a_cancellation_costs_no_result() {
+fn a_cancelled_hook_that_panics_on_drop_changes_no_result() {
     for stage in ["gate", "before"] {
         on_both_runtimes(async || {
             let begun = Arc::new(Semaphore::new(0));
@@ -463,7 +462,7 @@ fn a_hook_that_panics_when_it_is_dropped_by_a_cancellation_costs_no_result() {
 
 // E01
 #[test]
-fn the_text_of_an_error_is_made_once_where_the_error_is() {
+fn an_error_is_formatted_once_where_it_occurs() {
     #[derive(Debug)]
     struct Counting(Counter);
     impl fmt::Display for Counting {

@@ -1,4 +1,4 @@
-//! Who decides which calls may run.
+//! Permission policies.
 
 use tokio::sync::{Mutex, oneshot};
 use tool_runtime::{
@@ -19,7 +19,7 @@ fn echoing(counter: &Counter) -> tool_runtime::registry::RegistryBuilder {
 
 // I01, I05
 #[test]
-fn a_policy_sees_the_call_as_it_would_run() {
+fn a_policy_sees_the_call_that_would_run() {
     each_way(async |way| {
         let timeline = Timeline::default();
         let noting = timeline.clone();
@@ -56,7 +56,7 @@ fn a_policy_sees_the_call_as_it_would_run() {
 
 // I02
 #[test]
-fn what_nobody_forbids_may_run() {
+fn calls_are_permitted_by_default() {
     each_way(async |way| {
         assert_eq!(Permission::default(), Permission::Allow);
         let counter = Counter::default();
@@ -70,7 +70,7 @@ fn what_nobody_forbids_may_run() {
 
 // I03, I02
 #[test]
-fn a_call_that_may_not_run_is_answered_in_structure() {
+fn a_denied_call_has_a_structured_error() {
     each_way(async |way| {
         let cases = [
             (
@@ -110,7 +110,7 @@ fn own(path: &String) -> Permission {
     }
 }
 
-/// Decides by itself.
+/// Has its own permission check.
 #[tool(register = false, permission = own)]
 fn guarded(path: String) -> String {
     path
@@ -118,7 +118,7 @@ fn guarded(path: String) -> String {
 
 // I04, I06
 #[test]
-fn the_tool_decides_first_and_what_it_does_not_allow_is_asked_nobody() {
+fn the_permission_check_of_a_tool_runs_before_the_policy() {
     each_way(async |way| {
         let asked = Counter::default();
         let asking = asked.clone();
@@ -152,7 +152,7 @@ impl PermissionPolicy for Broken {
 
 // I06
 #[test]
-fn a_policy_that_cannot_decide_keeps_the_tool_from_running() {
+fn a_call_does_not_run_if_the_policy_fails() {
     each_way(async |way| {
         for (panics, text) in
             [(false, "the directory is not there"), (true, "the permission policy panicked: boom")]
@@ -170,7 +170,7 @@ fn a_policy_that_cannot_decide_keeps_the_tool_from_running() {
 
 // I07, H11
 #[test]
-fn what_a_permission_answers_no_hook_changes_and_no_turn_ends_by() {
+fn hooks_cannot_change_a_denial_and_a_denial_does_not_end_the_turn() {
     each_way(async |way| {
         /// Shows a picture.
         #[tool(register = false, skip_summarization)]
@@ -189,7 +189,7 @@ fn what_a_permission_answers_no_hook_changes_and_no_turn_ends_by() {
 
 // I08
 #[test]
-fn a_policy_may_take_its_time() {
+fn a_policy_may_be_asynchronous() {
     each_way(async |way| {
         struct Asks(Mutex<Option<oneshot::Receiver<Permission>>>);
         impl PermissionPolicy for Asks {
@@ -209,9 +209,9 @@ fn a_policy_may_take_its_time() {
     });
 }
 
-// I01, I08: a tool that asks a person does not get past the program.
+// I01, I08: the policy of the program applies before the approval by a person.
 #[test]
-fn a_policy_denies_a_call_that_its_tool_asks_a_person_about() {
+fn a_policy_denies_a_call_that_requires_confirmation() {
     each_way(async |way| {
         let runs = Counter::default();
         let counted = runs.clone();

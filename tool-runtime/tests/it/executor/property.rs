@@ -1,4 +1,4 @@
-//! Whatever becomes of the calls of a batch, each has one outcome.
+//! A property test: each call of a batch has exactly one outcome.
 
 use std::{
     collections::HashMap,
@@ -20,7 +20,7 @@ use tool_runtime::{
     prelude::*,
 };
 
-/// What a call does.
+/// The behaviour of a call.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Kind {
     Ok,
@@ -58,7 +58,7 @@ const KINDS: [Kind; 15] = [
     Kind::Alone,
 ];
 
-/// How many bodies run right now.
+/// The number of bodies that run.
 #[derive(Default)]
 struct Alive(AtomicI64);
 
@@ -77,7 +77,7 @@ impl Drop for Guard<'_> {
     }
 }
 
-/// Does what it is asked to do.
+/// Has the given behaviour.
 #[tool(register = false, timeout = "500ms", retry(attempts = 2, initial = "10ms", jitter = false))]
 async fn act(alive: &Alive, kind: String, cx: &ToolContext) -> Result<String, ToolError> {
     let _guard = alive.enter();
@@ -103,19 +103,19 @@ async fn act(alive: &Alive, kind: String, cx: &ToolContext) -> Result<String, To
     Ok(kind)
 }
 
-/// Waits for a person.
+/// Requires confirmation.
 #[tool(register = false, confirm)]
 fn confirmed() {}
 
-/// Is left to the caller.
+/// Is external.
 #[tool(register = false)]
 fn external() {}
 
-/// Goes on.
+/// Runs as a long-running call.
 #[tool(register = false, long_running)]
 fn begin() {}
 
-/// Never beside others.
+/// Never runs in parallel with other calls.
 #[tool(register = false, sequential)]
 async fn alone(alive: &Alive) {
     let _guard = alive.enter();
@@ -144,11 +144,11 @@ struct Case {
     kinds: Vec<Kind>,
     strategy: ExecutionStrategy,
     finish: Finish,
-    /// After how many milliseconds it is cancelled.
+    /// The time until it is cancelled, in milliseconds.
     cancel_after: Option<u64>,
-    /// Before which group it is skipped.
+    /// The group from which on it is skipped.
     steer_after: Option<u32>,
-    /// After how many events its stream is dropped.
+    /// The number of events after which its stream is dropped.
     drop_after: Option<usize>,
     multi_thread: bool,
 }
@@ -174,7 +174,7 @@ fn cases() -> impl Strategy<Value = Case> {
                 kinds,
                 strategy,
                 finish,
-                // Real time: what hangs needs an end that is near.
+                // Real time: a hang has to end soon.
                 cancel_after: if multi_thread { cancel_after.or(Some(5)) } else { cancel_after },
                 steer_after,
                 drop_after,
@@ -198,14 +198,14 @@ fn executor(case: &Case, alive: &Arc<Alive>) -> Executor {
         .unwrap()
 }
 
-/// What must hold of all that was told, by call: at most one start, at most one end, nothing before the
-/// one or after the other.
+/// Checks the events of each call: at most one start, at most one end, and no event before the start or
+/// after the end.
 fn assert_told(events: &[ToolEvent], case: &Case) -> HashMap<String, (u32, u32)> {
     let mut told: HashMap<String, (u32, u32)> = HashMap::new();
     for event in events {
         let (started, finished) = told.entry(event.id().to_string()).or_default();
         match &event.kind {
-            // It has no other event.
+            // An external call has no other event.
             EventKind::External { .. } => continue,
             EventKind::Started { .. } => {
                 assert_eq!((*started, *finished), (0, 0), "{case:?}: {events:?}");
@@ -226,7 +226,7 @@ fn assert_outcomes(outcomes: &[CallOutcome], told: &HashMap<String, (u32, u32)>,
         assert_eq!(outcome.id().to_string(), at.to_string(), "{case:?}");
         let expected = match outcome {
             CallOutcome::External(..) => (0, 0),
-            // Its end comes with its answer.
+            // Its end event follows its answer.
             CallOutcome::Pending(pending) if pending.result.is_none() => (1, 0),
             _ => (1, 1),
         };
@@ -238,7 +238,7 @@ fn assert_outcomes(outcomes: &[CallOutcome], told: &HashMap<String, (u32, u32)>,
     }
 }
 
-/// What becomes of a call where nothing comes between.
+/// Checks the outcome of an undisturbed call.
 fn assert_undisturbed(kind: Kind, outcome: &CallOutcome, case: &Case) {
     let text = outcome.result().map(|result| result.text().into_owned()).unwrap_or_default();
     let expected = match kind {
@@ -296,7 +296,7 @@ async fn hold(case: Case) {
     } else {
         tokio::join!(reading, cancelling);
     }
-    // Nothing runs any more, and what the tools have left behind ends and is not heard of.
+    // No body runs any more, and tasks that the tools spawned end without events.
     assert_eq!(alive.0.load(Ordering::SeqCst), 0, "{case:?}");
     for _ in 0..20 {
         tokio::task::yield_now().await;
@@ -312,7 +312,7 @@ async fn hold(case: Case) {
             let both = [&heard, &seen].map(|all| all.iter().map(super::short).collect::<Vec<_>>());
             assert_eq!(both[0], both[1], "{case:?}");
         }
-        // Dropped: all that began has ended, but for what goes on by itself.
+        // Dropped: every started call has ended, except long-running ones.
         None => {
             for (id, (started, finished)) in told {
                 let kind = case.kinds[id.parse::<usize>().unwrap()];

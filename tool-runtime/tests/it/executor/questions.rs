@@ -1,4 +1,4 @@
-//! Questions that the body of a tool asks, and their answers.
+//! Questions of tool bodies, and their answers.
 
 use std::{
     sync::{
@@ -25,7 +25,7 @@ use tool_runtime::{
 
 use super::{Counter, On, answered, building, one, registry, texts, told};
 
-/// Every strategy, both orders of results, watched by a hook and a listener or not at all.
+/// Each strategy, with both orders of results, watched by a hook and a listener or not.
 fn everywhere(check: impl Fn(&dyn Fn(ExecutorBuilder) -> ExecutorBuilder, bool)) {
     let strategies =
         [ExecutionStrategy::Sequential, ExecutionStrategy::Parallel, ExecutionStrategy::Batched { size: 2 }];
@@ -55,7 +55,7 @@ fn request(outcome: &CallOutcome) -> &ApprovalRequest {
     }
 }
 
-/// Asks by itself, and is asked about.
+/// Asks a question, and requires confirmation.
 #[tool(register = false, confirm)]
 fn pay(runs: &Counter, amount: u32, cx: &ToolContext) -> Result<String, ToolError> {
     runs.count();
@@ -72,7 +72,7 @@ const RIGHT: &str = "requires confirmation: Is this the right account?";
 
 // I17, I21
 #[test]
-fn the_generic_approval_is_no_answer_to_a_question_of_the_body() {
+fn an_approval_of_the_call_does_not_answer_a_question_of_the_body() {
     everywhere(|settings, is_watched| {
         let runs = Counter::default();
         let tools = Registry::builder().tool::<pay>().provide(runs.clone());
@@ -91,7 +91,7 @@ fn the_generic_approval_is_no_answer_to_a_question_of_the_body() {
             (vec![RIGHT.to_owned()], ApprovalCause::Tool)
         );
         assert_eq!(request(&outcomes[0]).payload, json!({ "amount": 7 }));
-        // And the answer to the body is none to the generic question, which was answered before.
+        // The answer to the body does not answer the approval, which was answered before.
         let outcomes = resume(answer(true, json!("own")));
         assert_eq!(texts(&outcomes), [r#"paid 7, Some("\"generic\""), true "own""#]);
         assert!(outcomes[0].is_finished() && crate::now(executor.open_calls()).unwrap().is_empty());
@@ -103,7 +103,7 @@ fn the_generic_approval_is_no_answer_to_a_question_of_the_body() {
     });
 }
 
-/// Records what it is asked, and answers in turn.
+/// An approver that records its requests, and gives its answers in turn.
 #[derive(Clone, Default)]
 struct Person {
     answers: Arc<Mutex<Vec<Approval>>>,
@@ -135,11 +135,11 @@ impl Approver for Person {
 
 // I08, I17, I21
 #[test]
-fn an_approver_is_asked_what_the_body_asks_and_the_body_runs_again_in_the_same_call() {
+fn the_approver_answers_questions_of_the_body_within_the_same_call() {
     let cases = [
         (Approval::Approved, "paid 7, Some(\"3\"), true null"),
         (Approval::ApprovedWith(json!("now")), "paid 7, Some(\"3\"), true \"now\""),
-        // The body reads its "no" by itself.
+        // The body handles a rejection.
         (Approval::Rejected(String::new()), "paid 7, Some(\"3\"), false null"),
         (Approval::Rejected("too much".to_owned()), "paid 7, Some(\"3\"), false \"too much\""),
     ];
@@ -179,7 +179,7 @@ fn a_question_of_the_body_that_the_approver_answers_later_is_pending() {
         let outcomes = crate::run(executor.run(one("pay", PAY)));
         assert_eq!(texts(&outcomes), [RIGHT]);
         if let Some(listener) = &mut listener {
-            // Asked about once, whoever answers.
+            // Each question is asked once.
             assert_eq!(told(listener), ["started 0", "asked 0", "asked 0", "finished 0"]);
         }
         let outcomes = crate::run(async { answered(&executor, "0", yes()).await.run().await });
@@ -188,7 +188,7 @@ fn a_question_of_the_body_that_the_approver_answers_later_is_pending() {
     });
 }
 
-/// Asks two things.
+/// Asks two questions.
 #[tool(register = false)]
 fn wipe(cx: &ToolContext) -> Result<&'static str, ToolError> {
     for (hint, payload) in [("Is there a backup?", json!(1)), ("Really?", json!(2))] {
@@ -198,7 +198,7 @@ fn wipe(cx: &ToolContext) -> Result<&'static str, ToolError> {
             Some(_) => {}
         }
     }
-    // With another payload, it is another question.
+    // Another payload makes another question.
     assert!(cx.confirmation_of("Really?", &json!(1)).is_none());
     Ok("wiped")
 }
@@ -222,7 +222,7 @@ fn each_question_of_a_body_has_its_own_answer() {
         let no = Approval::Rejected(String::new());
         assert_eq!(run(&Person::saying([Approval::Approved])).0, ["wiped"]);
         assert_eq!(run(&Person::saying([Approval::Approved, no])).0, ["not wiped"]);
-        // What was answered at once still counts when the rest is answered later.
+        // Answers that were given at once still count when the other question is answered later.
         let (asks, executor) = run(&Person::saying([Approval::Approved, Approval::Pending]));
         assert_eq!(asks, [asked("Really?")]);
         assert_eq!(
@@ -232,9 +232,9 @@ fn each_question_of_a_body_has_its_own_answer() {
     });
 }
 
-// I17: answers are delivered twice, by an impatient finger or a queue.
+// I17: answers may be delivered twice, for example by a double click or a queue.
 #[test]
-fn an_answer_that_comes_twice_is_none_to_the_next_question() {
+fn a_repeated_answer_does_not_answer_the_next_question() {
     everywhere(|settings, _| {
         let executor = settings(building(Registry::builder().tool::<wipe>())).build().unwrap();
         let resumed = |call: CallRef| {
@@ -253,7 +253,7 @@ fn an_answer_that_comes_twice_is_none_to_the_next_question() {
     });
 }
 
-/// Never has enough.
+/// Asks without end.
 #[tool(register = false)]
 fn pester(runs: &Counter, cx: &ToolContext) -> Result<(), ToolError> {
     let run = runs.count();
@@ -262,7 +262,7 @@ fn pester(runs: &Counter, cx: &ToolContext) -> Result<(), ToolError> {
 
 // I21
 #[test]
-fn at_most_eight_questions_are_asked_about_a_call() {
+fn a_call_may_ask_at_most_eight_questions() {
     const REFUSED: &str = "Denied: more than 8 questions were asked about the call";
     everywhere(|settings, is_watched| {
         let (runs, person) = (Counter::default(), Person::saying([Approval::Approved]));
@@ -290,7 +290,7 @@ fn at_most_eight_questions_are_asked_about_a_call() {
 
 // I17: an answer is bound to the hint.
 #[test]
-fn a_permission_that_asks_something_else_by_now_is_asked_again() {
+fn a_permission_with_a_changed_hint_requires_a_new_approval() {
     let asked = Counter::default();
     let executor = building(Registry::builder().tool::<plain>().provide(Counter::default()))
         .permission(move |_: &PermissionRequest<'_>| match asked.count() {
@@ -308,14 +308,14 @@ fn a_permission_that_asks_something_else_by_now_is_asked_again() {
     assert_eq!(texts(&resume()), ["ran"]);
 }
 
-/// Runs.
+/// Returns at once.
 #[tool(register = false)]
 fn plain(runs: &Counter) -> &'static str {
     runs.count();
     "ran"
 }
 
-/// Waits for a person to be asked, and then lets them answer.
+/// Waits until a person is asked, and then lets them answer.
 struct Meeting {
     asked: Semaphore,
     answers: Semaphore,
@@ -335,7 +335,7 @@ impl Approver for Meeting {
     }
 }
 
-/// An approver that a test keeps.
+/// An approver that a test controls.
 struct Shared<T>(Arc<T>);
 
 impl<T: Approver> Approver for Shared<T> {
@@ -344,7 +344,7 @@ impl<T: Approver> Approver for Shared<T> {
     }
 }
 
-/// Goes on while a person is asked about another call.
+/// Runs while a person is asked about another call.
 #[tool(register = false)]
 async fn beside(meeting: &Arc<Meeting>) -> &'static str {
     meeting.asked.acquire().await.unwrap().forget();
@@ -373,7 +373,7 @@ fn asking_and_beside() -> Vec<ToolCall> {
 
 // G03, G06, G08
 #[test]
-fn other_bodies_run_while_a_person_is_asked_by_one() {
+fn other_bodies_run_while_one_body_waits_for_an_answer() {
     super::on_both_runtimes(|| async {
         for finish in [Finish::InOrder, Finish::AsCompleted] {
             let executor = meeting(&Meeting::new()).finish(finish).build().unwrap();
@@ -384,7 +384,7 @@ fn other_bodies_run_while_a_person_is_asked_by_one() {
 
 // G13
 #[test]
-fn a_call_that_waits_for_a_person_takes_no_place_from_others() {
+fn a_call_that_waits_for_an_answer_holds_no_permit() {
     let limits = Limits::new().overall(1);
     let executor = meeting(&Meeting::new()).limits(limits).build().unwrap();
     assert_eq!(texts(&crate::run(executor.run(asking_and_beside()))), ["true", "went on"]);
@@ -416,14 +416,14 @@ fn an_approver_is_never_asked_about_two_calls_at_once() {
     });
 }
 
-/// A runtime whose clock only moves when all wait.
+/// Creates a runtime whose clock advances only when all tasks are idle.
 fn paused() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap()
 }
 
-// G11, H04: a call that is stopped while its body's question waits ends once, and is not open.
+// G11, H04: the call ends once, and is not open.
 #[test]
-fn a_call_is_stopped_while_a_person_is_asked_by_its_body() {
+fn a_call_can_be_stopped_while_its_body_waits_for_an_answer() {
     for is_late in [false, true] {
         let meeting_place = Meeting::new();
         let executor = meeting(&meeting_place).build().unwrap();
@@ -452,9 +452,9 @@ fn a_call_is_stopped_while_a_person_is_asked_by_its_body() {
     }
 }
 
-// J09: a person has more time than a tool.
+// J09: a person may take longer than the timeout of the tool.
 #[test]
-fn the_time_in_which_a_person_is_asked_does_not_count_for_the_tool() {
+fn waiting_for_an_answer_does_not_count_towards_the_timeout() {
     /// Asks by itself.
     #[tool(register = false, timeout = "1s", idle_timeout = "500ms")]
     async fn brief(cx: &ToolContext) -> Result<&'static str, ToolError> {
@@ -476,7 +476,7 @@ fn the_time_in_which_a_person_is_asked_does_not_count_for_the_tool() {
     assert_eq!(texts(&paused().block_on(executor.run(one("brief", "{}")))), ["done"]);
 }
 
-/// Asks, and then is not there at once.
+/// Asks, and then fails temporarily.
 #[tool(register = false, idempotent)]
 fn flaky(runs: &Counter, cx: &ToolContext) -> Result<String, ToolError> {
     let run = runs.count();
@@ -492,15 +492,15 @@ fn retrying(runs: &Counter) -> ExecutorBuilder {
     building(Registry::builder().tool::<flaky>().provide(runs.clone())).retry(policy)
 }
 
-// J01, I21: an answer counts for all attempts, and a question is none that failed.
+// J01, I21: an answer counts for all attempts, and a question is not a failed attempt.
 #[test]
-fn a_person_is_asked_once_about_a_call_that_is_retried() {
+fn a_person_is_asked_once_for_all_attempts_of_a_call() {
     everywhere(|settings, is_watched| {
         let (runs, person) = (Counter::default(), Person::saying([Approval::Approved]));
         let executor = settings(retrying(&runs)).approver(person.clone()).build().unwrap();
         let mut listener = is_watched.then(|| executor.subscribe());
         let outcomes = crate::run(executor.run(one("flaky", "{}")));
-        // The question and the answer are of attempt 1; attempts 2 and 3 follow.
+        // The question and the answer belong to attempt 1; attempts 2 and 3 follow.
         assert_eq!(texts(&outcomes), ["true in attempt 3"]);
         assert_eq!((runs.get(), person.asked().len()), (4, 1));
         if let Some(listener) = &mut listener {
@@ -539,8 +539,8 @@ fn an_approver_that_panics_over_a_question_of_the_body_fails_the_call() {
 
 // I21
 #[test]
-fn a_question_of_another_tool_is_not_put_to_the_approver() {
-    /// Asks through another tool.
+fn a_question_of_a_nested_call_is_not_passed_to_the_approver() {
+    /// Calls another tool that asks a question.
     #[tool(register = false)]
     async fn errand(inner: &Executor) -> Result<String, ToolError> {
         let outcomes = inner.run(one("ask", "{}")).await;
@@ -557,7 +557,7 @@ fn a_question_of_another_tool_is_not_put_to_the_approver() {
 
 // G11, I21
 #[test]
-fn a_body_does_not_run_again_where_its_call_is_cancelled_with_the_answer() {
+fn a_body_does_not_resume_if_the_answer_cancels_the_call() {
     struct Stops(CancellationToken);
     impl Approver for Stops {
         async fn ask(&self, _: &ApprovalHandle) -> Result<Approval, ToolError> {
@@ -565,7 +565,7 @@ fn a_body_does_not_run_again_where_its_call_is_cancelled_with_the_answer() {
             Ok(Approval::Approved)
         }
     }
-    /// Asks by itself, and counts.
+    /// Asks a question, and counts its runs.
     #[tool(register = false)]
     fn ask_once(runs: &Counter, cx: &ToolContext) -> Result<String, ToolError> {
         runs.count();
@@ -583,8 +583,8 @@ fn a_body_does_not_run_again_where_its_call_is_cancelled_with_the_answer() {
 
 // G13
 #[test]
-fn a_call_waits_for_its_turn_again_after_a_person_has_answered() {
-    /// Goes on for a while when a person is asked about another call.
+fn a_call_waits_for_a_permit_again_after_an_answer() {
+    /// Runs for a while when a person is asked about another call.
     #[tool(register = false)]
     async fn goes_on(meeting: &Arc<Meeting>, bodies: &Arc<AtomicUsize>) -> &'static str {
         bodies.fetch_add(1, Ordering::SeqCst);
@@ -596,7 +596,7 @@ fn a_call_waits_for_its_turn_again_after_a_person_has_answered() {
         bodies.fetch_sub(1, Ordering::SeqCst);
         "went on"
     }
-    /// Asks, and then says how many others run.
+    /// Asks, and then returns the number of other running calls.
     #[tool(register = false)]
     fn others(bodies: &Arc<AtomicUsize>, cx: &ToolContext) -> Result<usize, ToolError> {
         match cx.confirmation() {
@@ -612,10 +612,10 @@ fn a_call_waits_for_its_turn_again_after_a_person_has_answered() {
     assert_eq!(texts(&crate::run(builder.build().unwrap().run(calls.into()))), ["0", "went on"]);
 }
 
-// I17, I21, J01: neither the generic approval nor an answer is one to the question of a later attempt.
+// I17, I21, J01: neither the approval of the call nor an earlier answer counts for the question of a later attempt.
 #[test]
-fn the_generic_approval_is_no_answer_to_the_question_of_another_attempt() {
-    /// Fails for now, and then asks.
+fn an_approval_of_the_call_does_not_answer_the_question_of_a_later_attempt() {
+    /// Fails temporarily, and then asks.
     #[tool(register = false, confirm, read_only)]
     fn asks_again(cx: &ToolContext) -> Result<String, ToolError> {
         match cx.confirmation() {

@@ -1,4 +1,4 @@
-//! F20: arguments are repaired before anything else is done about a call.
+//! F20: arguments are repaired before all other stages of a call.
 
 use std::sync::{Arc, Mutex};
 
@@ -24,7 +24,7 @@ const NEARLY: &str = "{city: 'Oslo', days: '3'}";
 const REPAIRED: &str = r#"{"city":"Oslo","days":"3"}"#;
 
 #[test]
-fn repaired_text_is_in_every_event_and_the_repair_among_the_corrections() {
+fn events_have_the_repaired_text_and_the_corrections_the_repair() {
     each_way(async |way| {
         let tools = Registry::builder().tool::<look_up>().repair(Repair::ReadOnlyTools);
         let executor = way.executor(tools);
@@ -45,7 +45,7 @@ fn repaired_text_is_in_every_event_and_the_repair_among_the_corrections() {
 }
 
 #[test]
-fn gate_sees_the_repaired_text() {
+fn admit_hooks_see_the_repaired_text() {
     let seen = Arc::new(Mutex::new(Vec::new()));
     let noted = Arc::clone(&seen);
     let hook = On::admit(move |call: &CallView<'_>| {
@@ -78,7 +78,7 @@ fn external_calls_and_open_calls_carry_the_repaired_text() {
 }
 
 #[test]
-fn call_that_was_cut_off_is_not_repaired() {
+fn an_incomplete_call_is_not_repaired() {
     each_way(async |way| {
         let tools = Registry::builder().tool::<look_up>().repair(Repair::AllTools);
         let executor = way.executor(tools);

@@ -1,4 +1,4 @@
-//! Settings of a run that replace those of its executor, one test each.
+//! Settings of a run that override the settings of its executor, one test each.
 
 use std::{future::ready, ops::ControlFlow, time::Duration};
 
@@ -26,7 +26,7 @@ fn echoing() -> tool_runtime::registry::RegistryBuilder {
     Registry::builder().tool::<echo>().provide(Counter::default())
 }
 
-/// The outcomes of `calls` in a run with `settings`, and in a run without settings that follows it.
+/// Returns the outcomes of `calls` in a run with `settings`, and in a following run without settings.
 async fn with_and_without(
     executor: &Observed,
     settings: RunSettings,
@@ -37,14 +37,14 @@ async fn with_and_without(
     [with, without]
 }
 
-/// The same, as the texts for the model.
+/// Returns the same outcomes as texts for the model.
 async fn texts_of_both(executor: &Observed, settings: RunSettings, calls: &[ToolCall]) -> [Vec<String>; 2] {
     with_and_without(executor, settings, calls).await.map(|outcomes| texts(&outcomes))
 }
 
 // G03
 #[test]
-fn parallel_of_the_run_replaces_that_of_the_executor() {
+fn parallel_of_the_run_overrides_the_executor() {
     each_way_paused(async |way| {
         for parallel in [true, false] {
             let tools = Registry::builder().tool::<obey>();
@@ -64,7 +64,7 @@ fn parallel_of_the_run_replaces_that_of_the_executor() {
     });
 }
 
-/// Ends after so many seconds.
+/// Returns after the given number of seconds.
 #[tool(register = false)]
 async fn nap(seconds: u64) {
     sleep(Duration::from_secs(seconds)).await;
@@ -72,7 +72,7 @@ async fn nap(seconds: u64) {
 
 // G02: the later call ends first.
 #[test]
-fn finish_of_the_run_replaces_that_of_the_executor() {
+fn finish_of_the_run_overrides_the_executor() {
     each_way_paused(async |way| {
         let timeline = Timeline::default();
         let noting = timeline.clone();
@@ -97,7 +97,7 @@ fn finish_of_the_run_replaces_that_of_the_executor() {
 
 // H11
 #[test]
-fn after_answers_of_the_run_replaces_that_of_the_executor() {
+fn after_answers_of_the_run_overrides_the_executor() {
     each_way(async |way| {
         for after_answers in [false, true] {
             let builder = building(echoing())
@@ -117,7 +117,7 @@ fn after_answers_of_the_run_replaces_that_of_the_executor() {
 
 // H13, CF18
 #[test]
-fn stop_on_hook_panic_of_the_run_replaces_that_of_the_executor() {
+fn stop_on_hook_panic_of_the_run_overrides_the_executor() {
     each_way(async |way| {
         for stops in [false, true] {
             let panics = On::before(|_| panic!("boom"));
@@ -133,7 +133,7 @@ fn stop_on_hook_panic_of_the_run_replaces_that_of_the_executor() {
 
 // I09, I17
 #[test]
-fn ask_later_of_the_run_replaces_that_of_the_executor() {
+fn ask_later_of_the_run_overrides_the_executor() {
     each_way(async |way| {
         for pending_approvals in [false, true] {
             let asking = building(echoing()).permission_fn(|_| ready(Ok(Permission::ask("may it?"))));
@@ -157,7 +157,7 @@ fn pay(amount: u32) -> u32 {
 
 // I17
 #[test]
-fn confirmation_call_of_the_run_replaces_that_of_the_executor() {
+fn confirmation_call_of_the_run_overrides_the_executor() {
     each_way(async |way| {
         let executor = way.of(building(Registry::builder().tool::<pay>()).confirmation_call("ask_a_person"));
         let settings = RunSettings::new().confirmation_call("adk_request_confirmation");
@@ -172,7 +172,7 @@ fn confirmation_call_of_the_run_replaces_that_of_the_executor() {
 
 // J09
 #[test]
-fn idle_timeout_of_the_run_replaces_that_of_the_executor() {
+fn idle_timeout_of_the_run_overrides_the_executor() {
     each_way_paused(async |way| {
         let tools = Registry::builder().tool::<hang>();
         let executor = way.of(building(tools).idle_timeout(Duration::from_secs(2)));
@@ -182,7 +182,7 @@ fn idle_timeout_of_the_run_replaces_that_of_the_executor() {
     });
 }
 
-/// Cleans up for 2 seconds once it is cancelled.
+/// Cleans up for 2 seconds after its cancellation.
 #[tool(register = false)]
 async fn tidy(cx: &ToolContext) -> &'static str {
     cx.cancellation().cancelled().await;
@@ -192,7 +192,7 @@ async fn tidy(cx: &ToolContext) -> &'static str {
 
 // G10
 #[test]
-fn grace_period_of_the_run_replaces_that_of_the_executor() {
+fn grace_period_of_the_run_overrides_the_executor() {
     let (short, long) = (Duration::from_secs(1), Duration::from_secs(5));
     each_way_paused(async |way| {
         for (own, other) in [(short, long), (long, short)] {

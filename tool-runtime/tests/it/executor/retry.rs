@@ -1,4 +1,4 @@
-//! Calls that are made again.
+//! Retries.
 
 use std::{
     io,
@@ -21,7 +21,7 @@ use super::{
     ways::{Observed, Way, each_way_paused},
 };
 
-/// Fails so many times before it succeeds, and notes its attempts and when they were made.
+/// Fails a given number of times before it succeeds, and records the times of its attempts.
 #[derive(Clone)]
 struct Flaky {
     failures: u32,
@@ -73,7 +73,7 @@ async fn set(flaky: &Flaky, cx: &ToolContext) -> Result<String, ToolError> {
     flaky.run(cx)
 }
 
-/// Is made again by its own wish.
+/// Declares a retry policy.
 #[tool(register = false, retry(attempts = 3, initial = "200ms", jitter = false))]
 async fn insist(flaky: &Flaky, cx: &ToolContext) -> Result<String, ToolError> {
     flaky.run(cx)
@@ -97,7 +97,7 @@ async fn text(executor: &Observed, tool: &str) -> String {
 
 // J01
 #[test]
-fn nothing_is_made_again_unless_somebody_says_so() {
+fn calls_are_not_retried_by_default() {
     each_way_paused(async |way| {
         for tool in ["write", "read", "set"] {
             let flaky = Flaky::new(1);
@@ -113,7 +113,7 @@ fn nothing_is_made_again_unless_somebody_says_so() {
 
 // J01
 #[test]
-fn a_policy_is_for_tools_that_may_be_repeated_safely() {
+fn a_retry_policy_applies_to_tools_that_are_safe_to_repeat() {
     each_way_paused(async |way| {
         for (tool, attempts) in [("write", 1), ("read", 3), ("set", 3), ("insist", 3)] {
             let flaky = Flaky::new(9);
@@ -132,7 +132,7 @@ fn a_policy_is_for_tools_that_may_be_repeated_safely() {
 
 // J02, J08
 #[test]
-fn pauses_grow_and_the_last_error_counts() {
+fn pauses_grow_and_the_last_error_is_the_result() {
     each_way_paused(async |way| {
         let numbers = Counter::default();
         let counting = numbers.clone();
@@ -146,7 +146,7 @@ fn pauses_grow_and_the_last_error_counts() {
 
 // J04
 #[test]
-fn only_what_may_pass_is_worth_another_attempt() {
+fn only_transient_errors_are_retried() {
     each_way_paused(async |way| {
         let io = |kind: io::ErrorKind| move || ToolError::from(io::Error::from(kind));
         let of = |kind: ErrorKind| move || ToolError::new(kind, "it").retryable(true);
@@ -176,9 +176,9 @@ fn only_what_may_pass_is_worth_another_attempt() {
 
 // J05, J06
 #[test]
-fn a_rule_decides_on_what_failed_and_on_nothing_else() {
+fn a_retry_rule_decides_on_failed_attempts_only() {
     each_way_paused(async |way| {
-        /// Answers as a service does that failed in an orderly way.
+        /// Returns an error status as a result.
         #[tool(register = false, read_only)]
         fn serve(counter: &Counter, text: String) -> ToolOutput {
             match counter.count() {
@@ -207,7 +207,7 @@ fn a_rule_decides_on_what_failed_and_on_nothing_else() {
         let outcomes = executor.run(one("serve", r#"{"text":"a"}"#)).await;
         assert_eq!(texts(&outcomes), ["a"]);
         assert_eq!(timeline.all(), [r#"serve 0 {"text":"a"} 1/3 true status 503"#]);
-        // Without a rule a result is a result.
+        // Without a rule, a result with an error status is a success.
         let executor = way.of(building(tools()).retry(STEADY));
         let outcomes = executor.run(one("serve", r#"{"text":"a"}"#)).await;
         let result = outcomes[0].result().unwrap();
@@ -217,7 +217,7 @@ fn a_rule_decides_on_what_failed_and_on_nothing_else() {
 
 // J05
 #[test]
-fn a_rule_that_cannot_say_is_reported_beside_the_failure() {
+fn a_failing_retry_rule_is_reported_beside_the_failure() {
     each_way_paused(async |way| {
         struct Broken(bool);
         impl RetryRule for Broken {
@@ -241,7 +241,7 @@ fn a_rule_that_cannot_say_is_reported_beside_the_failure() {
 
 // J07
 #[test]
-fn only_the_call_itself_is_made_again() {
+fn only_the_body_is_retried() {
     each_way_paused(async |way| {
         let (flaky, timeline, asked) = (Flaky::new(2), Timeline::default(), Counter::default());
         let asking = asked.clone();
@@ -261,9 +261,9 @@ fn only_the_call_itself_is_made_again() {
 
 // J07
 #[test]
-fn a_stream_is_never_made_again() {
+fn a_stream_is_never_retried() {
     each_way_paused(async |way| {
-        /// Breaks, hangs or panics after an item.
+        /// Fails, hangs or panics after an item.
         #[tool(register = false, read_only)]
         fn tear(counter: &Counter, how: String) -> impl Stream<Item = Result<u32, ToolError>> {
             counter.count();
@@ -295,7 +295,7 @@ fn a_stream_is_never_made_again() {
 #[test]
 fn each_attempt_has_its_own_deadline_and_its_own_token() {
     each_way_paused(async |way| {
-        /// Takes too long, then fails for now, then succeeds.
+        /// Times out, then fails temporarily, then succeeds.
         #[tool(register = false, read_only, timeout = "1s")]
         async fn slow(flaky: &Flaky, cx: &ToolContext) -> Result<String, ToolError> {
             let deadline = Instant::from_std(cx.deadline().unwrap());
@@ -326,9 +326,9 @@ fn each_attempt_has_its_own_deadline_and_its_own_token() {
 
 // J07, H07
 #[test]
-fn what_is_made_again_is_the_call_as_a_hook_left_it() {
+fn a_retry_uses_the_arguments_that_a_hook_rewrote() {
     each_way_paused(async |way| {
-        /// Says it at the second attempt.
+        /// Succeeds at the second attempt.
         #[tool(register = false, read_only)]
         fn say(text: String, cx: &ToolContext) -> Result<String, ToolError> {
             if cx.attempt() < 2 { Err(ToolError::failed("not yet").retryable(true)) } else { Ok(text) }
@@ -345,7 +345,7 @@ fn what_is_made_again_is_the_call_as_a_hook_left_it() {
 
 // J02
 #[test]
-fn a_pause_where_nothing_keeps_the_time_is_no_panic() {
+fn a_pause_without_a_timer_does_not_panic() {
     let flaky = Flaky::with(9, || ToolError::failed("not yet").retryable(true));
     let executor = super::executor(tools(&flaky));
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
@@ -355,7 +355,7 @@ fn a_pause_where_nothing_keeps_the_time_is_no_panic() {
 
 // J04, J08
 #[test]
-fn no_rule_makes_a_cancelled_call_again() {
+fn a_cancelled_call_is_never_retried() {
     each_way_paused(async |way| {
         let flaky = Flaky::with(9, ToolError::cancelled);
         let executor = retrying(way, &flaky, RetryPolicy::new(STEADY).rule(|_: &RetryInfo<'_>| true));

@@ -1,4 +1,4 @@
-//! What says whether a call is made again: the type of its error, a declaration; and what is told of it.
+//! Conditions of retries (the type of an error, declarations of tools), and their events.
 
 use std::{io, sync::Arc};
 
@@ -13,7 +13,7 @@ use tool_runtime::{
 
 use super::{Counter, building, one, texts};
 
-/// Why a forecast is not there.
+/// An error of a forecast.
 #[derive(Debug)]
 enum NoForecast {
     Busy,
@@ -34,7 +34,7 @@ fn is_never(_: &io::Error) -> bool {
     false
 }
 
-/// The failure of each attempt but the last, and what to say then.
+/// The failure of each attempt but the last, and the result of the last.
 fn forecast(counter: &Counter, busy: usize) -> Result<u32, NoForecast> {
     match counter.count() {
         attempt if attempt <= busy => Err(NoForecast::Busy),
@@ -42,25 +42,25 @@ fn forecast(counter: &Counter, busy: usize) -> Result<u32, NoForecast> {
     }
 }
 
-/// Looks ahead.
+/// Forecasts the weather.
 #[tool(register = false, retry(attempts = 4, initial = "1ms", when = is_busy))]
 async fn ahead(counter: &Counter, busy: usize) -> Result<u32, NoForecast> {
     forecast(counter, busy)
 }
 
-/// Looks ahead on a thread.
+/// Forecasts the weather on a blocking thread.
 #[tool(register = false, blocking, retry(attempts = 4, initial = "1ms", when = is_busy))]
 fn ahead_blocking(counter: &Counter, busy: usize) -> Option<Result<u32, NoForecast>> {
     Some(forecast(counter, busy))
 }
 
-/// Looks ahead, whatever the error.
+/// Forecasts the weather, and retries any error.
 #[tool(register = false, retry(attempts = 4, initial = "1ms", when = is_never))]
 fn ahead_once(counter: &Counter, busy: usize) -> std::io::Result<u32> {
     forecast(counter, busy).map_err(|_| io::ErrorKind::ConnectionReset.into())
 }
 
-/// Looks ahead by a value.
+/// Forecasts the weather with a condition from a value.
 #[tool(register = false, retry(attempts = 4, initial = "1ms", when = is_busy))]
 struct AheadByValue {
     busy: usize,
@@ -76,7 +76,7 @@ impl Run for AheadByValue {
 
 // J04, J05
 #[tokio::test]
-async fn a_function_says_which_errors_of_its_type_are_temporary() {
+async fn a_function_decides_which_errors_are_retried() {
     for is_watched in [false, true] {
         for (tool, busy, attempts) in [
             ("ahead", 2, 3),
@@ -98,7 +98,7 @@ async fn a_function_says_which_errors_of_its_type_are_temporary() {
     }
 }
 
-/// Written by hand; fails for now, and perhaps shows its result in parts.
+/// A hand-written tool that fails temporarily, and may declare a stream.
 struct ByHand {
     definition: ToolDefinition,
     counter: Counter,
@@ -123,7 +123,7 @@ impl Tool for ByHand {
 
 // J07
 #[tokio::test(start_paused = true)]
-async fn a_tool_that_declares_a_stream_is_never_made_again() {
+async fn a_tool_that_declares_a_stream_is_never_retried() {
     for (streaming, attempts) in [(true, 1), (false, 3)] {
         let counter = Counter::default();
         let schema = InputSchema::new(json!({ "type": "object" })).unwrap();
@@ -134,7 +134,7 @@ async fn a_tool_that_declares_a_stream_is_never_made_again() {
         let executor = building(Registry::builder().add(Arc::new(tool))).retry(policy).build().unwrap();
         assert_eq!(texts(&executor.run(one("by_hand", "{}")).await), ["torn"]);
         assert_eq!(counter.get(), attempts);
-        // The same where somebody watches.
+        // The same with a listener.
         let listener = executor.subscribe();
         assert_eq!(texts(&executor.run(one("by_hand", "{}")).await), ["torn"]);
         assert_eq!(counter.get(), 2 * attempts);
@@ -144,8 +144,8 @@ async fn a_tool_that_declares_a_stream_is_never_made_again() {
 
 // J07, K01
 #[tokio::test(start_paused = true)]
-async fn updates_do_not_stop_attempts_and_carry_their_number() {
-    /// Shows something, and fails twice.
+async fn updates_do_not_prevent_retries_and_have_the_number_of_the_attempt() {
+    /// Sends an update, and fails twice.
     #[tool(register = false, read_only)]
     async fn show(counter: &Counter, cx: &ToolContext) -> Result<&'static str, ToolError> {
         cx.update(format!("part of {}", cx.attempt())).await;

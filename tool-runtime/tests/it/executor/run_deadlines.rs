@@ -1,4 +1,4 @@
-//! How long the run of a call may take: "the run's own deadline bounds all" (section 7 of the design).
+//! Deadlines of runs: "the run's own deadline bounds all" (section 7 of the design).
 
 use std::{future::pending, sync::Arc, time::Duration};
 
@@ -26,14 +26,14 @@ async fn two() -> &'static str {
 }
 
 #[test]
-fn calls_end_with_their_run_whatever_their_tools_allow() {
+fn the_deadline_of_a_run_limits_all_its_calls() {
     each_way_paused(async |way| {
         let tools = || Registry::builder().tool::<hang>().tool::<obey>().tool::<two>();
         let executor = way.of(building(tools()).timeout(Duration::from_secs(60)));
         let start = Instant::now();
         let batch = executor.batch(calls(&["hang", "two", "obey"])).with_run(run_of(5));
         let outcomes = executor.drive(batch).await;
-        // One that notices is late, too.
+        // A call that returns on its cancellation has timed out, too.
         assert_eq!(texts(&outcomes), [OVER, if way.size() > 1 { "done" } else { OVER }, OVER]);
         assert_eq!(start.elapsed(), Duration::from_secs(5));
         let error = outcomes[0].result().unwrap().outcome.as_ref().unwrap_err();
@@ -41,7 +41,7 @@ fn calls_end_with_their_run_whatever_their_tools_allow() {
         if let Some(told) = executor.told() {
             assert_eq!(told.iter().filter(|it| it.starts_with("finished")).count(), 3);
         }
-        // The tool's own limit counts where it is nearer.
+        // The timeout of the tool applies if it is earlier.
         let executor = way.of(building(tools()).timeout(Duration::from_secs(3)));
         let outcomes = executor.drive(executor.batch(calls(&["hang"])).with_run(run_of(5))).await;
         assert_eq!(texts(&outcomes), ["Timed out: no result after 3s"]);
@@ -49,7 +49,7 @@ fn calls_end_with_their_run_whatever_their_tools_allow() {
 }
 
 #[test]
-fn no_call_starts_when_its_run_is_over_and_each_is_answered() {
+fn after_the_deadline_of_a_run_no_call_starts_and_each_has_an_error() {
     each_way_paused(async |way| {
         let counter = Counter::default();
         let tools = Registry::builder().tool::<echo>().tool::<two>().provide(counter.clone());
@@ -71,9 +71,9 @@ fn no_call_starts_when_its_run_is_over_and_each_is_answered() {
 }
 
 #[test]
-fn a_child_of_a_run_has_no_more_time_and_a_tool_sees_the_nearer_end() {
+fn a_child_run_cannot_extend_the_deadline_and_a_tool_sees_the_earlier_one() {
     each_way_paused(async |way| {
-        /// Says how much time it has.
+        /// Returns the time until its deadline.
         #[tool(register = false)]
         fn left(cx: &ToolContext) -> String {
             format!("{:?}", cx.deadline().map(|end| end - Instant::now().into_std()))
@@ -104,9 +104,9 @@ impl Approver for Slow {
 }
 
 #[test]
-fn the_end_of_a_run_also_ends_the_wait_for_a_person_for_a_turn_and_for_another_attempt() {
+fn the_deadline_of_a_run_ends_the_wait_for_approval_for_a_permit_and_for_a_retry() {
     each_way_paused(async |way| {
-        /// Asks first.
+        /// Requires confirmation.
         #[tool(register = false, confirm)]
         fn asking() -> &'static str {
             "done"
@@ -142,7 +142,7 @@ fn the_end_of_a_run_also_ends_the_wait_for_a_person_for_a_turn_and_for_another_a
 }
 
 #[test]
-fn a_run_with_a_deadline_needs_a_clock() {
+fn a_run_with_a_deadline_requires_a_runtime_with_a_timer() {
     let counter = Counter::default();
     let executor = executor(Registry::builder().tool::<echo>().provide(counter.clone()));
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
@@ -154,8 +154,8 @@ fn a_run_with_a_deadline_needs_a_clock() {
 }
 
 #[test]
-fn nothing_begins_with_the_end_of_the_run() {
-    /// Ends with its run.
+fn no_call_or_attempt_starts_at_the_deadline_of_the_run() {
+    /// Returns at the deadline of its run.
     #[tool(register = false)]
     async fn last(cx: &ToolContext) -> &'static str {
         let end = cx.run().and_then(|run| run.deadline()).unwrap();
@@ -163,7 +163,7 @@ fn nothing_begins_with_the_end_of_the_run() {
         "done"
     }
     each_way_paused(async |way| {
-        // Another call, whose turn it is then.
+        // Another call that would start then.
         let counter = Counter::default();
         let tools = Registry::builder().tool::<last>().tool::<echo>().provide(counter.clone());
         let executor = way.of(building(tools).limits(Limits::new().overall(1)));
@@ -191,7 +191,7 @@ fn nothing_begins_with_the_end_of_the_run() {
 fn a_call_that_ends_with_its_run_has_its_token_cancelled() {
     use tool_runtime::CancellationToken;
     type Kept = Arc<std::sync::Mutex<Option<CancellationToken>>>;
-    /// Gives its token away, and never ends.
+    /// Shares its token, and never returns.
     #[tool(register = false)]
     async fn lend(kept: &Kept, cx: &ToolContext) {
         *kept.lock().unwrap() = Some(cx.cancellation().clone());
@@ -204,13 +204,13 @@ fn a_call_that_ends_with_its_run_has_its_token_cancelled() {
         let batch = executor.batch(calls(&["lend"])).with_run(Arc::clone(&run));
         assert_eq!(texts(&executor.drive(batch).await), [OVER]);
         assert!(kept.lock().unwrap().take().unwrap().is_cancelled());
-        // No other call of the run is.
+        // Other calls of the run are not cancelled.
         assert!(!run.cancellation().is_cancelled());
     });
 }
 
 #[test]
-fn hooks_that_never_end_hold_up_no_run_past_its_deadline_and_the_grace_period() {
+fn hanging_hooks_end_with_the_deadline_and_the_grace_period() {
     each_way_paused(async |way| {
         let tools = Registry::builder().tool::<two>();
         let executor = way.of(building(tools).grace_period(Duration::from_secs(1)).after(|_, _| pending()));

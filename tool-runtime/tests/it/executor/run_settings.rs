@@ -1,4 +1,4 @@
-//! Settings of one run over those of its executor.
+//! Settings of a run.
 
 use std::{
     sync::{
@@ -26,7 +26,7 @@ use super::{
     ways::{Observed, Watch, each_way, each_way_paused},
 };
 
-/// Fails for now.
+/// Fails temporarily.
 #[tool(register = false, read_only)]
 fn flaky(counter: &Counter) -> Result<(), ToolError> {
     counter.count();
@@ -46,7 +46,7 @@ fn echoing() -> tool_runtime::registry::RegistryBuilder {
     Registry::builder().tool::<echo>().provide(Counter::default())
 }
 
-/// What becomes of `calls` in a run with `settings`.
+/// Returns the outcomes of `calls` in a run with `settings`.
 pub(super) async fn run(
     executor: &Observed,
     settings: RunSettings,
@@ -57,7 +57,7 @@ pub(super) async fn run(
     executor.drive(of_run.batch(calls).with_run(run)).await
 }
 
-/// What the model is told of a call of `echo`.
+/// Returns the text for the model of a call of `echo`.
 async fn echoed(executor: &Observed, settings: RunSettings) -> String {
     texts(&run(executor, settings, one("echo", ECHO)).await).remove(0)
 }
@@ -81,7 +81,7 @@ fn rules_and_policies_of_executor_and_run_must_both_allow() {
         (ask("executor"), Permission::Allow, "Denied: the \"echo\" call is rejected: executor"),
         (Permission::Allow, ask("run"), "Denied: the \"echo\" call is rejected: run"),
         (ask("executor"), ask("run"), "Denied: the \"echo\" call is rejected: executor"),
-        // A person who agrees to the one is no way around the other.
+        // An approval of one does not bypass the other.
         (ask("executor"), deny("run"), "Denied: run"),
         (deny("executor"), ask("run"), "Denied: executor"),
     ];
@@ -98,7 +98,7 @@ fn rules_and_policies_of_executor_and_run_must_both_allow() {
             let executor = way.of(rejecting().permission_fn(move |_| std::future::ready(Ok(first.clone()))));
             let policy = RunSettings::new().permission_fn(move |_| std::future::ready(Ok(second.clone())));
             assert_eq!(echoed(&executor, policy).await, expected, "policies");
-            // The executor itself has not changed.
+            // The executor itself is unchanged.
             let alone = texts(&executor.run(one("echo", ECHO)).await).remove(0);
             let expected_alone = match &of_executor {
                 Permission::Allow => "a".to_owned(),
@@ -111,7 +111,7 @@ fn rules_and_policies_of_executor_and_run_must_both_allow() {
     });
 }
 
-// G06: hooks of the run come last.
+// G06: hooks of the run run last.
 #[test]
 fn hooks_of_the_run_follow_those_of_the_executor() {
     each_way(async |way| {
@@ -138,9 +138,9 @@ fn hooks_of_the_run_follow_those_of_the_executor() {
     });
 }
 
-// I06, I25: what the executor checks, permits and denies is what runs.
+// I06, I25: the checks, policies and rules of the executor see the final arguments.
 #[test]
-fn arguments_that_a_hook_of_the_run_rewrites_are_judged_by_the_executor() {
+fn guards_of_the_executor_see_arguments_that_hooks_of_the_run_rewrote() {
     each_way(async |way| {
         let cases = [
             (json!({ "text": "secret" }), "Denied: a rule denies it: echo"),
@@ -172,13 +172,13 @@ fn arguments_that_a_hook_of_the_run_rewrites_are_judged_by_the_executor() {
 
 // F17, F20
 #[test]
-fn repair_and_coercion_are_those_of_the_run() {
-    /// Is as strict as it says.
+fn repair_and_coercion_of_the_run_apply() {
+    /// Declares its own coercion.
     #[tool(register = false, strict = false)]
     fn lenient(n: u32) -> u32 {
         n
     }
-    /// Says nothing of it.
+    /// Declares no coercion.
     #[tool(register = false)]
     fn plain(n: u32) -> u32 {
         n
@@ -200,14 +200,14 @@ fn repair_and_coercion_are_those_of_the_run() {
         assert_eq!(text(RunSettings::new(), "plain", almost).await, "7");
         let strict = RunSettings::new().strict(true);
         assert!(text(strict.clone(), "plain", almost).await.starts_with("Invalid arguments"));
-        // What a tool says of itself counts more.
+        // The declaration of a tool overrides the setting.
         assert_eq!(text(strict, "lenient", almost).await, "7");
     });
 }
 
 // I08, J01, J02, X01, G01
 #[test]
-fn all_else_replaces_what_the_executor_has() {
+fn other_settings_of_the_run_override_the_executor() {
     each_way(async |way| {
         let counter = Counter::default();
         let tools = || {
@@ -251,7 +251,7 @@ fn all_else_replaces_what_the_executor_has() {
 
 // J09, G01, G02
 #[test]
-fn time_and_order_are_those_of_the_run() {
+fn timeouts_and_strategy_of_the_run_apply() {
     each_way_paused(async |way| {
         let executor = way.of(building(Registry::builder().tool::<obey>()).timeout(Duration::from_secs(60)));
         let settings = RunSettings::new().timeout(Duration::from_secs(2));
@@ -259,7 +259,7 @@ fn time_and_order_are_those_of_the_run() {
         let outcomes = run(&executor, settings.clone(), one("obey", "{}")).await;
         assert_eq!(outcomes[0].result().unwrap().outcome.as_ref().unwrap_err().kind(), ErrorKind::TimedOut);
         assert_eq!(start.elapsed().as_secs(), 2);
-        // One after the other, whatever the executor does.
+        // Sequential, whatever the strategy of the executor.
         let start = tokio::time::Instant::now();
         let sequential = settings.strategy(ExecutionStrategy::Sequential);
         run(&executor, sequential, calls(&["obey", "obey"])).await;
@@ -268,7 +268,7 @@ fn time_and_order_are_those_of_the_run() {
 }
 
 #[test]
-fn settings_that_guard_nothing_or_run_nothing_are_refused() {
+fn settings_without_effect_are_reported_or_refused() {
     let executor = building(echoing()).build().unwrap();
     let run = RunContext::new();
     let refused = |settings: RunSettings| executor.with_settings(&run, settings).map(|_| ()).unwrap_err();
@@ -286,11 +286,11 @@ fn settings_that_guard_nothing_or_run_nothing_are_refused() {
     assert!(executor.notices().is_empty());
     let panics = Visibility::all().when(|_, _| panic!("boom"));
     let of_run = executor.with_settings(&run, RunSettings::new().show(panics)).unwrap();
-    assert_eq!(of_run.tools().len(), 0, "nobody said that it is shown");
+    assert_eq!(of_run.tools().len(), 0, "a tool whose visibility is unknown is not shown");
     assert!(of_run.notices()[0].to_string().ends_with("could not be decided: boom"));
 }
 
-/// Returns the number of calls that run at once as it begins.
+/// Returns the number of calls that run when it starts.
 #[tool(register = false)]
 async fn crowd(running: &Arc<AtomicUsize>) -> usize {
     let now = running.fetch_add(1, Ordering::SeqCst) + 1;
@@ -319,7 +319,7 @@ fn a_subset_of_the_tools_keeps_the_open_calls_and_the_limits() {
         let run = RunContext::new();
         let only = Visibility::all().only(["echo", "crowd"]);
         let narrow = executor.with_settings(&run, RunSettings::new().show(only)).unwrap();
-        // A tool that is not shown is unknown, but to a call of it that was asked about before.
+        // A hidden tool is unknown, except to a call of it that is already pending.
         let hidden = executor.drive(narrow.batch(one("pay", r#"{"amount":8}"#))).await;
         assert_eq!(texts(&hidden), ["Tool not found: pay"]);
         assert_eq!(narrow.open_calls().await.unwrap().len(), 2);
@@ -328,7 +328,7 @@ fn a_subset_of_the_tools_keeps_the_open_calls_and_the_limits() {
         let resumed = executor.drive(narrow.resume([("0", yes)]).await.unwrap()).await;
         assert_eq!(texts(&resumed), ["paid 7"]);
         assert_eq!((executor.open_calls().await.unwrap().len(), counter.get()), (0, 1));
-        // Listeners hear of both.
+        // Listeners receive events of both.
         if way.watch == Watch::Listener {
             let told = executor.told().unwrap();
             assert_eq!(told.iter().filter(|it| *it == "finished 0").count(), 3, "{told:?}");
@@ -340,7 +340,7 @@ fn a_subset_of_the_tools_keeps_the_open_calls_and_the_limits() {
     });
 }
 
-/// Asks what else there is, as a parameter and of the context.
+/// Lists the available tools, from a parameter and from the context.
 #[tool(register = false)]
 fn look(tools: &AvailableTools, cx: &ToolContext) -> Vec<String> {
     let also = cx.get::<AvailableTools>().unwrap();
@@ -351,7 +351,7 @@ fn look(tools: &AvailableTools, cx: &ToolContext) -> Vec<String> {
 }
 
 #[test]
-fn a_tool_sees_the_tools_of_its_run_and_where_they_come_from() {
+fn a_tool_sees_the_tools_of_its_run_and_their_origins() {
     let tools =
         Registry::builder().tool::<look>().tool::<echo>().provide(Counter::default()).build().unwrap();
     let alone = crate::run(tools.call("look", "{}")).unwrap();
@@ -376,7 +376,7 @@ fn a_tool_sees_the_tools_of_its_run_and_where_they_come_from() {
             "read: a tool of the set `files`",
         ];
         assert_eq!(listed, json!(all).to_string());
-        // Of those of the run, those that it is shown: tools of the framework always are.
+        // Only visible tools of the run; tools of the framework are always visible.
         let settings = RunSettings::new().show(Visibility::all().only(["look"])).repair(Repair::AllTools);
         let narrow = executor.with_settings(&run, settings).unwrap();
         let listed = texts(&executor.drive(narrow.batch(one("look", "{}"))).await).remove(0);

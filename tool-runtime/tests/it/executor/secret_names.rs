@@ -1,4 +1,4 @@
-//! Secrets in names: keys of a secret map, and calls of tools that are not known.
+//! Secrets in names: keys of a secret map, and calls of unknown tools.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ fn store(
 }
 
 #[test]
-fn keys_of_a_secret_map_are_in_no_report_and_in_no_correction() {
+fn keys_of_a_secret_map_are_hidden_in_reports_and_corrections() {
     let tools = Registry::builder().tool::<store>().build().unwrap();
     for arguments in [
         r#"{"tokens":{"sk-4711":"x"},"days":1}"#,
@@ -50,7 +50,7 @@ fn keys_of_a_secret_map_are_in_no_report_and_in_no_correction() {
 }
 
 #[test]
-fn arguments_of_a_tool_that_is_not_known_are_hidden_where_any_tool_has_a_secret() {
+fn arguments_of_an_unknown_tool_are_hidden_if_any_tool_has_a_secret() {
     each_way(async |way| {
         let executor = way.executor(Registry::builder().tool::<store>());
         executor.run(vec![ToolCall::new("stroe", r#"{"tokens":{"sk-4711":1},"days":1}"#)]).await;
@@ -64,7 +64,7 @@ fn arguments_of_a_tool_that_is_not_known_are_hidden_where_any_tool_has_a_secret(
 }
 
 #[test]
-fn arguments_of_a_tool_that_is_not_known_are_shown_where_no_tool_has_a_secret() {
+fn arguments_of_an_unknown_tool_are_shown_if_no_tool_has_a_secret() {
     let executor = super::executor(Registry::builder().tool::<super::hang>());
     let mut listener = executor.subscribe();
     crate::run(executor.run(super::one("hnag", r#"{ "a": 1.0 }"#)));
@@ -73,7 +73,7 @@ fn arguments_of_a_tool_that_is_not_known_are_shown_where_no_tool_has_a_secret() 
 }
 
 #[test]
-fn the_name_of_an_argument_that_is_not_known_is_hidden_where_any_name_is_allowed() {
+fn the_name_of_an_unknown_argument_is_hidden_if_any_name_is_allowed() {
     /// Logs in.
     #[tool(register = false, unknown_fields = "ignore")]
     fn open(#[arg(secret)] pin: String, user: String) -> usize {

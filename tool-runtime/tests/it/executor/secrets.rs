@@ -1,4 +1,4 @@
-//! What nobody but the tool may see.
+//! Secret arguments, which only the tool may see.
 
 use std::sync::{Arc, Mutex};
 
@@ -33,7 +33,7 @@ async fn login(
     Err(ToolError::failed(format!("{user} could not log in")).retryable(true))
 }
 
-/// All that somebody could have written to a log.
+/// All texts that could have been written to a log.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<String>>>);
 
@@ -114,7 +114,7 @@ fn executor(log: &Log, approver: bool, rewrites: Option<Value>) -> tool_runtime:
     builder.build().unwrap()
 }
 
-/// Notes all that becomes of a call.
+/// A hook that records all stages of a call.
 async fn seen(log: &Log, executor: &tool_runtime::Executor, arguments: &str) -> Vec<CallOutcome> {
     let call = ToolCall::new("login", arguments.to_owned()).with_id("0");
     log.note(&call);
@@ -148,7 +148,7 @@ async fn seen(log: &Log, executor: &tool_runtime::Executor, arguments: &str) -> 
 const ARGUMENTS: [&str; 10] = [
     r#"{"user":"ada","pin":"hunter2"}"#,
     r#"{"user":"ada","password":"hunter2"}"#,
-    // Misspelt, of another type, in the wrong place, twice, too much, cut off, no object.
+    // Misspelt, of another type, in the wrong place, duplicate, too long, truncated, not an object.
     r#"{"user":"ada","pln":"hunter2"}"#,
     r#"{"user":"ada","pin":["hunter2"]}"#,
     r#"{"user":{"pin":"hunter2"}}"#,
@@ -161,7 +161,7 @@ const ARGUMENTS: [&str; 10] = [
 
 // I01, I15, H14: see `#[arg(secret)]`.
 #[test]
-fn a_secret_is_seen_by_nobody_who_stands_around_the_call() {
+fn a_secret_is_hidden_from_hooks_policies_approvers_and_listeners() {
     for arguments in ARGUMENTS {
         for approver in [false, true] {
             let log = Log::default();
@@ -176,7 +176,7 @@ fn a_secret_is_seen_by_nobody_who_stands_around_the_call() {
 
 // H07
 #[test]
-fn a_secret_that_a_hook_puts_in_is_seen_by_nobody() {
+fn a_secret_that_a_hook_inserts_is_hidden() {
     for rewritten in ["pin", "password", "pln"] {
         let log = Log::default();
         let rewritten = json!({ "user": "ada", rewritten: SECRET });
@@ -188,7 +188,7 @@ fn a_secret_that_a_hook_puts_in_is_seen_by_nobody() {
 
 // I15
 #[test]
-fn a_person_sees_the_rest_of_a_call_with_a_secret() {
+fn an_approval_shows_the_other_arguments_beside_a_secret() {
     let log = Log::default();
     let executor = executor(&log, false, None);
     let outcomes = crate::run(seen(&log, &executor, ARGUMENTS[1]));
@@ -203,9 +203,9 @@ fn send(to: u128, amount: Value, #[arg(secret)] pin: String) -> String {
     format!("{to} {amount} {pin}")
 }
 
-// I15: beside a secret, too, a person reads the digits that the tool is given.
+// I15: beside a secret, a person still sees the exact digits that the tool receives.
 #[test]
-fn a_secret_changes_no_digit_of_the_rest() {
+fn numbers_beside_a_secret_keep_all_digits() {
     let executor = crate::executor::executor(Registry::builder().tool::<send>());
     let arguments =
         r#"{"to":340282366920938463463374607431768211455,"amount":3.00000000000000000001,"pin":"hunter2"}"#;
@@ -222,9 +222,9 @@ fn log_in(user: String, tries: u8, #[arg(secret)] password: String) -> String {
     user
 }
 
-// E07: a call of a tool that the run does not show is one of an unknown tool.
+// E07: a hidden tool is an unknown tool.
 #[test]
-fn secrets_for_a_hidden_tool_are_hidden_in_its_events() {
+fn secrets_for_a_hidden_tool_are_hidden_in_events() {
     let executor = building(Registry::builder().tool::<log_in>()).build().unwrap();
     let hidden = RunSettings::new().show(Visibility::all().except(["log_in"]));
     let executor = executor.with_settings(&RunContext::new(), hidden).unwrap();
@@ -240,9 +240,9 @@ fn secrets_for_a_hidden_tool_are_hidden_in_its_events() {
     assert_eq!(events, 2);
 }
 
-// X01: outcomes hold no secret, also of a call that does not fit.
+// X01: outcomes contain no secret, even of an invalid call.
 #[test]
-fn the_json_of_a_refused_call_has_no_secret() {
+fn the_json_of_a_refused_call_contains_no_secret() {
     let executor = building(Registry::builder().tool::<log_in>()).build().unwrap();
     for call in [
         r#"{"user":"u","tries":"many","password":"hunter2"}"#,

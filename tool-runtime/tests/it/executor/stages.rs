@@ -1,4 +1,4 @@
-//! Hooks, policies, approvers and retry rules as traits with `async fn`s, as closures, and chosen at run time.
+//! Hooks, policies, approvers and retry rules as traits with `async fn`s, as closures, and as trait objects.
 
 use std::{future::pending, ops::ControlFlow, sync::Arc};
 
@@ -21,14 +21,14 @@ use super::{
     ways::{Observed, each_way},
 };
 
-/// Reports once and fails.
+/// Sends an update and fails.
 #[tool(register = false, read_only, confirm)]
 async fn work(n: u32, cx: &ToolContext) -> Result<u32, ToolError> {
     cx.update(format!("part of {n}")).await;
     Err(ToolError::failed(format!("no {n}")).retryable(true))
 }
 
-/// Reports nothing, and fails.
+/// Fails without an update.
 #[tool(register = false, read_only, confirm)]
 async fn fail(n: u32) -> Result<u32, ToolError> {
     Err(ToolError::failed(format!("no {n}")).retryable(true))
@@ -38,12 +38,12 @@ fn tools() -> RegistryBuilder {
     Registry::builder().tool::<work>().tool::<fail>()
 }
 
-/// Notes each stage with the user of the run.
+/// Records each stage with the user of the run.
 #[derive(Clone, Default)]
 struct Spy(Timeline);
 
 impl Spy {
-    /// Takes its time, so that each future is suspended once.
+    /// Suspends each future once.
     async fn saw(&self, stage: &str, run: Option<&RunContext>) {
         yield_now().await;
         self.0.note(format!("{stage} {}", run.and_then(RunContext::user).unwrap_or("-")));
@@ -116,7 +116,7 @@ impl RetryRule for Spy {
     }
 }
 
-/// The notes of one call.
+/// Returns the expected notes of one call.
 fn noted(user: &str) -> Vec<String> {
     let stages = [
         "admit",
@@ -164,7 +164,7 @@ fn hook_policy_approver_and_rule_can_be_chosen_at_run_time() {
             let policy = if is_chosen { BoxPolicy::new(spy.clone()) } else { BoxPolicy::new(Plain) };
             let approver = if is_chosen { BoxApprover::new(spy.clone()) } else { BoxApprover::new(Plain) };
             let rule = if is_chosen { BoxRetryRule::new(spy.clone()) } else { BoxRetryRule::new(Plain) };
-            // What is boxed once stays as it is, and implements the trait by itself.
+            // A boxed value implements the trait and is not boxed again.
             let hook = Passes(BoxHook::new(hook));
             let builder = building(tools()).hook(hook).permission(policy).approver(approver);
             let executor = way.of(builder.retry(quiet.rule(rule)));
@@ -175,7 +175,7 @@ fn hook_policy_approver_and_rule_can_be_chosen_at_run_time() {
     });
 }
 
-/// Says yes to everything but another attempt.
+/// Permits and approves everything, and retries nothing.
 struct Plain;
 
 impl Hook for Plain {}
@@ -198,7 +198,7 @@ impl RetryRule for Plain {
     }
 }
 
-/// Passes everything on to a hook in it.
+/// A hook that forwards to an inner hook.
 struct Passes(BoxHook);
 
 impl Hook for Passes {
@@ -235,9 +235,9 @@ impl Hook for Passes {
     }
 }
 
-/// `builder` with a closure for every stage, each of which is suspended once.
+/// Adds a closure for every stage to `builder`, each of which is suspended once.
 fn with_closures(builder: ExecutorBuilder, spy: &Spy) -> ExecutorBuilder {
-    // The same for each closure, which may be called many times.
+    // Shared by the closures, which may be called many times.
     macro_rules! saw {
         ($spy:ident, $call:ident, $($stage:tt)+) => {{
             let (spy, stage) = ($spy.clone(), format!($($stage)+));
@@ -316,13 +316,13 @@ fn with_closures(builder: ExecutorBuilder, spy: &Spy) -> ExecutorBuilder {
 
 // H16, H17, I08, J05
 #[test]
-fn closures_of_every_stage_are_given_a_handle_that_sees_the_run() {
+fn closures_of_every_stage_receive_a_handle_to_the_run() {
     each_way(async |way| {
         let spy = Spy::default();
         let executor = way.of(with_closures(building(tools().provide(Counter::default())), &spy));
         assert_eq!(texts(&run_as(&executor, "work", "u-7").await), ["changed"]);
         assert_eq!(spy.0.all(), noted("u-7"));
-        // A closure that does not admit a call has the name that the model wrote, also of a tool that is not there.
+        // An admit closure receives the tool name that the model wrote, even of an unknown tool.
         let outcomes = run_as(&executor, "unknown", "u-8").await;
         assert_eq!(texts(&outcomes), ["Denied: the call was not let in"]);
         assert_eq!(spy.0.all().last().unwrap(), "admit u-8");
@@ -343,10 +343,10 @@ fn the_filter_of_external_calls_sees_the_run_and_the_arguments() {
     });
 }
 
-/// A closure for one of the stages, made of what it does when it was suspended once.
+/// Makes a closure for a stage, which runs `then` after it was suspended once.
 type Stage = fn(ExecutorBuilder, Arc<dyn Fn() + Send + Sync>, Arc<Notify>) -> ExecutorBuilder;
 
-/// Each stage before the end of a call, with who did it in messages.
+/// Each stage before the end of a call, with its name in messages.
 const STAGES: [(&str, Stage); 6] = [
     ("a hook", |builder, act, on| builder.admit(move |_| suspended(Arc::clone(&act), Arc::clone(&on), true))),
     ("a hook", |builder, act, on| {
@@ -381,14 +381,14 @@ async fn suspended<T>(act: Arc<dyn Fn() + Send + Sync>, on: Arc<Notify>, value: 
     value
 }
 
-// H13, I06, J05: the barrier is around each poll, and each drop.
+// H13, I06, J05: each poll and each drop is inside a panic barrier.
 #[test]
-fn panic_while_polled_fails_only_its_call() {
+fn a_panic_while_polled_fails_only_its_call() {
     each_way(async |way| {
         for (at, (who, stage)) in STAGES.into_iter().enumerate() {
             let on = Arc::new(Notify::new());
             let boom: Arc<dyn Fn() + Send + Sync> = Arc::new(|| panic!("boom"));
-            // The first call finds a permit, and panics when what it held is dropped, within a poll.
+            // The first call has a permit, and panics when its state is dropped within a poll.
             on.notify_one();
             let builder = building(tools());
             let builder =
@@ -400,9 +400,9 @@ fn panic_while_polled_fails_only_its_call() {
     });
 }
 
-// G11, H13: nothing of a stage is left behind.
+// G11, H13: no future of a stage is leaked.
 #[test]
-fn suspended_stage_is_dropped_when_its_batch_is_cancelled() {
+fn a_suspended_stage_is_dropped_when_its_batch_is_cancelled() {
     each_way(async |way| {
         for (at, (_, stage)) in STAGES.into_iter().enumerate() {
             let (dropped, token) = (Counter::default(), CancellationToken::new());

@@ -1,4 +1,4 @@
-//! The state that calls of a run share, and what they ask of it.
+//! The state that the calls of a run share, and their actions.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use tool_runtime::{
 
 use super::{On, building, texts, ways::each_way};
 
-/// Sets a value, and gives the one before.
+/// Sets a value, and returns the previous one.
 #[tool(register = false, idempotent, retry(attempts = 3, initial = "1ms", jitter = false))]
 fn keep(
     state: &State,
@@ -66,7 +66,7 @@ fn map(value: Value) -> Map<String, Value> {
 
 // V01, G15
 #[test]
-fn calls_of_a_group_see_one_snapshot_and_later_groups_what_earlier_ones_wrote() {
+fn calls_of_a_group_see_the_same_snapshot_and_later_groups_see_earlier_changes() {
     each_way(async |way| {
         let executor = way.executor(tools());
         let run = Arc::new(RunContext::new().with_state(map(json!({ "k": 0 }))));
@@ -81,7 +81,7 @@ fn calls_of_a_group_see_one_snapshot_and_later_groups_what_earlier_ones_wrote() 
         assert_eq!(texts(&outcomes), expected);
         // The last call counts.
         assert_eq!(run.state()["k"], 3);
-        // A later batch of the run, and the next run.
+        // A later batch of the run, and another run.
         let outcomes = executor
             .drive(executor.batch(vec![keeping("3", "k", json!(4))]).with_run(Arc::clone(&run)))
             .await;
@@ -118,7 +118,7 @@ fn changes_of_one_object_by_several_calls_are_merged_in_the_order_of_the_calls()
         ];
         let outcomes = executor.drive(executor.batch(calls).with_run(Arc::clone(&run))).await;
         let merged = match way.size() {
-            // What the second call read had an `x`, which it left out.
+            // The second call read an object with `x`, and removed it.
             1 => json!({ "z": 0, "y": { "p": 2 } }),
             _ => json!({ "z": 0, "x": 1, "y": { "p": 2 } }),
         };
@@ -184,7 +184,7 @@ fn each_attempt_starts_from_fresh_actions() {
 
 // V02, D13
 #[test]
-fn a_result_of_a_type_of_its_own_can_ask_for_actions() {
+fn a_custom_result_type_can_request_actions() {
     each_way(async |way| {
         let executor = way.executor(tools());
         let run = Arc::new(RunContext::new());
@@ -195,14 +195,14 @@ fn a_result_of_a_type_of_its_own_can_ask_for_actions() {
         let actions = result.actions().unwrap();
         assert_eq!((actions.terminate, actions.transfer.as_deref()), (true, Some("billing")));
         assert_eq!(json!(*run.state()), json!({ "done": true, "attempt 1": true, "k": 1 }));
-        // Flags of one call do not show in the other.
+        // Flags of one call are not visible in the other.
         let other = outcomes[1].result().unwrap().actions().unwrap();
         assert_eq!((other.terminate, &other.transfer), (false, &None));
         assert!(!merged_actions(&outcomes).terminate, "not all ask for it");
     });
 }
 
-/// Gives its context away.
+/// Shares its context.
 #[tool(register = false)]
 fn leak(cx: &ToolContext, to: &std::sync::Mutex<Vec<ToolContext>>) -> &'static str {
     to.lock().unwrap().push(cx.clone());
@@ -211,7 +211,7 @@ fn leak(cx: &ToolContext, to: &std::sync::Mutex<Vec<ToolContext>>) -> &'static s
 
 // V02
 #[test]
-fn a_handle_that_is_kept_after_its_attempt_does_nothing() {
+fn a_handle_has_no_effect_after_its_attempt() {
     each_way(async |way| {
         let kept = Arc::new(std::sync::Mutex::new(Vec::<ToolContext>::new()));
         let executor = way.executor(Registry::builder().tool::<leak>().provide_shared(Arc::clone(&kept)));
@@ -229,7 +229,7 @@ fn a_handle_that_is_kept_after_its_attempt_does_nothing() {
 
 // V05, S09
 #[test]
-fn a_tool_reads_what_it_wrote_and_a_value_of_another_type_is_an_error_that_blocks_nothing() {
+fn a_tool_reads_its_own_changes_and_a_type_mismatch_is_an_error() {
     let state = json!({ "list": "corrupt", "empty": [], "gone": 1 });
     let cx = ToolContext::for_test().with_state(map(state));
     let state = cx.state();

@@ -1,4 +1,4 @@
-//! What keeps the rest of a batch from being run: a message of the user, or a cancellation.
+//! Messages of the user and cancellations, which skip the remaining calls of a batch.
 
 use std::{
     future::pending,
@@ -27,7 +27,7 @@ const SKIPPED: &str = "Skipped: a message of the user came first";
 
 // G09, G10
 #[test]
-fn a_message_of_the_user_comes_before_the_calls_that_did_not_start() {
+fn a_message_of_the_user_skips_calls_that_have_not_started() {
     each_way_paused(async |way| {
         let (expected, asked) = match way.strategy {
             ExecutionStrategy::Sequential => (["nap 0", SKIPPED, SKIPPED, SKIPPED, SKIPPED], 1),
@@ -44,7 +44,7 @@ fn a_message_of_the_user_comes_before_the_calls_that_did_not_start() {
         });
         let batch = executor.batch(calls(&["nap"; 5])).steering(&steering);
         let outcomes = executor.drive(batch).await;
-        // For the next turn, after the results.
+        // The message belongs to the next turn, after the results.
         assert_eq!((steering.take(), steering.take()), (vec!["stop"], vec![]));
         assert_eq!(texts(&outcomes), expected);
         assert_eq!(counter.get(), asked);
@@ -64,7 +64,7 @@ fn a_message_of_the_user_comes_before_the_calls_that_did_not_start() {
 
 // G09
 #[test]
-fn a_batch_goes_on_while_no_message_has_come() {
+fn a_batch_continues_without_a_message() {
     each_way_paused(async |way| {
         let tools = Registry::builder().tool::<nap>().provide(Timeline::default());
         let executor = way.executor(tools);
@@ -85,12 +85,12 @@ fn a_batch_goes_on_while_no_message_has_come() {
 
 // G09, G10
 #[test]
-fn a_message_after_the_last_call_is_handed_over_and_skips_nothing() {
+fn a_message_after_the_last_call_is_kept_and_skips_nothing() {
     each_way_paused(async |way| {
         let executor = way.executor(Registry::builder().tool::<nap>().provide(Timeline::default()));
         let asked = Counter::default();
         let (asking, groups) = (asked.clone(), 3_usize.div_ceil(way.size()));
-        // It is asked as often as there are groups, and waits each time.
+        // Steering is polled once for each group, and waits each time.
         let steering = Steering::new(move || {
             let is_last = asking.count() == groups;
             async move {
@@ -106,7 +106,7 @@ fn a_message_after_the_last_call_is_handed_over_and_skips_nothing() {
 
 // G10
 #[test]
-fn no_message_is_lost_where_the_batch_ends_while_steering_waits() {
+fn no_message_is_lost_if_the_batch_ends_while_steering_waits() {
     each_way(async |way| {
         for dropped in [true, false] {
             let tools = Registry::builder().tool::<super::echo>().provide(Counter::default());
@@ -131,11 +131,11 @@ fn no_message_is_lost_where_the_batch_ends_while_steering_waits() {
                 }
             }
             assert!(steering.take().is_empty());
-            // What comes afterwards is there for the next batch.
+            // A later message is kept for the next batch.
             sender.send("stop").await.unwrap();
             let next = executor.batch(vec![ToolCall::new("echo", r#"{"text":"b"}"#)]).steering(&steering);
             assert_eq!(texts(&executor.drive(next).await), ["b"]);
-            // Nobody took it, so that it comes first once more.
+            // It was not taken, so that it is the first message again.
             let more = vec![ToolCall::new("echo", r#"{"text":"c"}"#), ToolCall::new("unknown", "{}")];
             let outcomes = executor.drive(executor.batch(more).steering(&steering)).await;
             let second = if way.size() == 1 { SKIPPED } else { "Tool not found: unknown" };
@@ -169,7 +169,7 @@ fn cancel(cx: &ToolContext) -> &'static str {
 
 // G11, E07
 #[test]
-fn calls_after_the_cancellation_are_answered_and_never_run() {
+fn calls_after_a_cancellation_have_an_error_and_never_run() {
     each_way(async |way| {
         let timeline = Timeline::default();
         let tools = Registry::builder().tool::<cancel>().tool::<nap>().provide(timeline.clone());
@@ -185,9 +185,9 @@ fn calls_after_the_cancellation_are_answered_and_never_run() {
 
 // G11, C03
 #[test]
-fn a_tool_that_notices_the_cancellation_keeps_its_own_answer() {
+fn a_tool_that_handles_its_cancellation_keeps_its_result() {
     each_way(async |way| {
-        // The last call has not begun when its run is cancelled.
+        // The last call has not started when its run is cancelled.
         let (names, expected): (&[&str], &[&str]) = match way.strategy {
             ExecutionStrategy::Parallel => (
                 &["hang", "obey", "cancel", "obey"],
@@ -209,7 +209,7 @@ fn a_tool_that_notices_the_cancellation_keeps_its_own_answer() {
 
 // E07
 #[test]
-fn a_batch_of_a_cancelled_run_is_answered_and_never_run() {
+fn the_calls_of_a_cancelled_run_have_errors_and_never_run() {
     each_way(async |way| {
         let tools = Registry::builder().tool::<nap>().provide(Timeline::default());
         let executor = way.executor(tools);
@@ -227,9 +227,9 @@ fn a_batch_of_a_cancelled_run_is_answered_and_never_run() {
 
 // E07
 #[test]
-fn a_tool_that_says_it_was_cancelled_is_answered_as_cancelled() {
+fn a_tool_that_returns_a_cancellation_error_is_cancelled() {
     each_way(async |way| {
-        /// Gives up.
+        /// Returns a cancellation error.
         #[tool(register = false)]
         fn give_up() -> Result<(), ToolError> {
             Err(ToolError::cancelled())
@@ -242,7 +242,7 @@ fn a_tool_that_says_it_was_cancelled_is_answered_as_cancelled() {
 
 // G11, E07
 #[test]
-fn no_body_begins_after_a_hook_saw_the_cancellation() {
+fn no_body_starts_after_a_hook_saw_the_cancellation() {
     each_way(async |way| {
         let counter = Counter::default();
         let tools = Registry::builder().tool::<super::echo>().provide(counter.clone());
@@ -266,7 +266,7 @@ fn no_body_begins_after_a_hook_saw_the_cancellation() {
     });
 }
 
-/// Waits for ever at one stage of a call.
+/// A hook that waits forever at one stage of a call.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Stuck {
     Gate,
@@ -306,7 +306,7 @@ impl Approver for Stuck {
 // H14, G11, J08
 #[test]
 fn a_cancellation_reaches_a_call_wherever_it_waits() {
-    /// Fails for now, or never ends.
+    /// Fails temporarily, or never returns.
     #[tool(register = false, retry(attempts = 3, initial = "1h", jitter = false))]
     async fn stuck(stuck: &Stuck) -> Result<(), ToolError> {
         match stuck {
@@ -349,7 +349,7 @@ fn a_cancellation_reaches_a_call_wherever_it_waits() {
     });
 }
 
-/// Keeps the token of each call.
+/// A hook that stores the token of each call.
 fn keeping(tokens: &Arc<Mutex<Vec<CancellationToken>>>) -> On {
     let tokens = Arc::clone(tokens);
     On::before(move |call| {
@@ -362,7 +362,7 @@ fn keeping(tokens: &Arc<Mutex<Vec<CancellationToken>>>) -> On {
 #[test]
 fn cancelling_one_call_does_not_touch_the_others() {
     each_way_paused(async |way| {
-        /// Goes on when the other was stopped.
+        /// Returns when the other call was cancelled.
         #[tool(register = false)]
         async fn wait(stopped: &Arc<Notify>, cx: &ToolContext) -> String {
             stopped.notified().await;
@@ -378,7 +378,7 @@ fn cancelling_one_call_does_not_touch_the_others() {
         let stopping = async {
             for at in 0..2 {
                 sleep(Duration::from_secs(1)).await;
-                // A call that is not in the first group has its token later.
+                // Calls of later groups get their tokens later.
                 let tokens: Vec<CancellationToken> = tokens.lock().unwrap().clone();
                 tokens[at].cancel();
             }
@@ -394,7 +394,7 @@ fn cancelling_one_call_does_not_touch_the_others() {
 #[test]
 fn the_token_of_a_call_reaches_every_attempt_and_the_pauses_between() {
     each_way_paused(async |way| {
-        /// Fails at first, and then never ends.
+        /// Fails at first, and then never returns.
         #[tool(register = false)]
         async fn late(cx: &ToolContext) -> Result<(), ToolError> {
             if cx.attempt() < 3 {
@@ -425,7 +425,7 @@ fn the_token_of_a_call_reaches_every_attempt_and_the_pauses_between() {
     });
 }
 
-/// Leaves a task behind that says when the call is cancelled.
+/// Spawns a task that reports the cancellation of the call.
 #[tool(register = false)]
 async fn leave(cancelled: &Arc<Notify>, cx: &ToolContext) {
     let (token, cancelled) = (cx.cancellation().clone(), Arc::clone(cancelled));
@@ -438,7 +438,7 @@ async fn leave(cancelled: &Arc<Notify>, cx: &ToolContext) {
 
 // C03, G11, H14, K11
 #[test]
-fn dropping_a_batch_cancels_its_calls_and_tells_those_who_listen() {
+fn dropping_a_batch_cancels_its_calls_and_notifies_listeners() {
     each_way(async |way| {
         let cancelled = Arc::new(Notify::new());
         let executor = way.executor(Registry::builder().tool::<leave>().provide(Arc::clone(&cancelled)));
@@ -446,7 +446,7 @@ fn dropping_a_batch_cancels_its_calls_and_tells_those_who_listen() {
         assert!(futures_util::poll!(&mut batch).is_pending());
         drop(batch);
         cancelled.notified().await;
-        // A stream tells nobody any more.
+        // A dropped stream has no reader.
         if way.watch == Watch::Listener {
             executor.assert_calls_told(&["0", "1"][..way.size().min(2)]);
         }
@@ -455,7 +455,7 @@ fn dropping_a_batch_cancels_its_calls_and_tells_those_who_listen() {
 
 // C03, G11, H14, K11
 #[test]
-fn dropping_a_stream_cancels_its_calls_and_tells_those_who_listen() {
+fn dropping_a_stream_cancels_its_calls_and_notifies_listeners() {
     on_both_runtimes(async || {
         let cancelled = Arc::new(Notify::new());
         let executor = executor(Registry::builder().tool::<leave>().provide(Arc::clone(&cancelled)));
@@ -472,7 +472,7 @@ fn dropping_a_stream_cancels_its_calls_and_tells_those_who_listen() {
 
 // C03
 #[test]
-fn a_batch_that_ended_cancels_nothing_that_its_calls_have_started() {
+fn a_batch_that_ends_does_not_cancel_tasks_of_its_calls() {
     each_way(async |way| {
         let kept: Arc<Mutex<Vec<CancellationToken>>> = Arc::default();
         let tools = Registry::builder().tool::<super::echo>().provide(Counter::default());
@@ -484,9 +484,9 @@ fn a_batch_that_ended_cancels_nothing_that_its_calls_have_started() {
 
 // J08, G11
 #[test]
-fn a_failure_because_of_a_cancellation_is_the_answer_and_no_reason_for_another_attempt() {
+fn a_failure_after_a_cancellation_is_not_retried() {
     each_way_paused(async |way| {
-        /// Fails when it is told to stop.
+        /// Fails on its cancellation.
         #[tool(register = false, retry(attempts = 3, initial = "1s"))]
         async fn give_up(cx: &ToolContext) -> Result<(), ToolError> {
             cx.cancellation().cancelled().await;
@@ -505,20 +505,20 @@ fn a_failure_because_of_a_cancellation_is_the_answer_and_no_reason_for_another_a
     });
 }
 
-/// Stops the run that it is called in, and goes on.
+/// Stops its run, and continues.
 #[tool(register = false)]
 async fn stop(cx: &ToolContext) {
     cx.run().unwrap().cancellation().cancel();
     std::future::pending::<()>().await;
 }
 
-/// Is left to the caller.
+/// Is external.
 #[tool(register = false)]
 fn elsewhere() {}
 
-// E07, G10, G11, X05: whether it comes before or after what stops the batch.
+// E07, G10, G11, X05: before and after the call that stops the batch.
 #[test]
-fn a_call_for_the_caller_is_answered_where_the_batch_is_stopped() {
+fn an_external_call_of_a_stopped_batch_has_an_error() {
     let strategies =
         [ExecutionStrategy::Parallel, ExecutionStrategy::Sequential, ExecutionStrategy::Batched { size: 2 }];
     for (strategy, finish) in
@@ -532,7 +532,7 @@ fn a_call_for_the_caller_is_answered_where_the_batch_is_stopped() {
             let mut listener = watched.then(|| executor.subscribe());
             let batch = executor.batch(calls(&["elsewhere", "stop", "elsewhere", "elsewhere"]));
             let outcomes = crate::run(batch.with_run(RunContext::new()).run());
-            // What was left to the caller in an earlier group is the caller's.
+            // An external call of an earlier group stays open.
             let first = if strategy == ExecutionStrategy::Sequential { "-" } else { "Cancelled" };
             assert_eq!(
                 texts(&outcomes),
@@ -558,7 +558,7 @@ fn a_call_for_the_caller_is_answered_where_the_batch_is_stopped() {
 
 // G10
 #[test]
-fn a_call_for_the_caller_is_skipped_like_any_other() {
+fn an_external_call_is_skipped_by_steering() {
     let tools = Registry::builder().tool::<elsewhere>();
     let executor =
         building(tools).strategy(ExecutionStrategy::Sequential).external(|_| true).build().unwrap();
@@ -569,9 +569,9 @@ fn a_call_for_the_caller_is_skipped_like_any_other() {
     assert_eq!(told(&mut listener), ["external 0", "started 1", "finished 1"]);
 }
 
-// G11: what stops the batch while an earlier call of the group is prepared.
+// G11: the batch is stopped while an earlier call of the group is prepared.
 #[test]
-fn a_call_for_the_caller_is_answered_where_a_hook_stops_the_batch() {
+fn an_external_call_of_a_batch_stopped_by_a_hook_has_an_error() {
     let token = CancellationToken::new();
     let stopping = token.clone();
     let hook = On::before(move |_| {

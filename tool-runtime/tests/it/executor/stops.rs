@@ -1,4 +1,4 @@
-//! Runs that are ended on purpose.
+//! Errors that stop the run.
 
 use std::{ops::ControlFlow, sync::Arc};
 
@@ -19,7 +19,7 @@ use super::{AT_ONCE, Counter, On, calls, one, texts, ways::each_way};
 #[tool(register = false, read_only)]
 fn enough(runs: &Counter) -> Result<String, ToolError> {
     runs.count();
-    // Not worth another attempt, whatever it says of itself.
+    // A stop is not retried, even if it is marked as retryable.
     Err(ToolError::stop("enough").retryable(true))
 }
 
@@ -62,7 +62,7 @@ const SKIPPED: &str = "Skipped: the run was stopped: enough";
 
 // E09
 #[test]
-fn a_call_that_stops_ends_the_run_and_its_siblings_keep_their_results() {
+fn a_call_that_stops_the_run_keeps_the_results_of_its_siblings() {
     each_way(async |way| {
         let tools = Tools::new();
         let executor = way.executor(tools.registry());
@@ -72,7 +72,7 @@ fn a_call_that_stops_ends_the_run_and_its_siblings_keep_their_results() {
         let told = texts(&outcomes);
         assert_eq!(told[..3], ["slow", "Stopped: enough", SKIPPED]);
         assert_eq!(told[4], SKIPPED);
-        // The calls of a group were all looked up before.
+        // All calls of a group were prepared before.
         let looked_up = if way.size() > 3 { "Tool not found: nope" } else { SKIPPED };
         assert_eq!(told[3], looked_up);
         let stop = stop_error(&outcomes).unwrap();
@@ -80,14 +80,14 @@ fn a_call_that_stops_ends_the_run_and_its_siblings_keep_their_results() {
         assert_eq!(run.stopped().map(|stop| (stop.feedback(), stop.tool().map(str::to_owned))), {
             Some(("Stopped: enough".to_owned(), Some("enough".to_owned())))
         });
-        // A later batch of the run is not started; one of another run is.
+        // A later batch of the run does not start; a batch of another run does.
         let later = executor.drive(executor.batch(calls(&["counted"])).with_run(Arc::clone(&run))).await;
         assert_eq!(texts(&later), [SKIPPED]);
         assert!(stop_error(&later).is_none());
         assert_eq!((tools.stops.get(), tools.counted.get()), (1, 0));
         let other = executor.drive(executor.batch(calls(&["counted"])).with_run(RunContext::new())).await;
         assert_eq!(texts(&other), ["1"]);
-        // Without a run, a stop is one of the batch.
+        // Without a run, a stop ends the batch.
         let outcomes = executor.drive(executor.batch(calls(&["enough", "counted"]))).await;
         assert_eq!(texts(&outcomes), ["Stopped: enough", SKIPPED]);
         assert_eq!(texts(&executor.drive(executor.batch(calls(&["counted"]))).await), ["2"]);
@@ -96,7 +96,7 @@ fn a_call_that_stops_ends_the_run_and_its_siblings_keep_their_results() {
 
 // E09
 #[test]
-fn nothing_takes_the_place_of_a_stop_and_it_is_never_retried() {
+fn a_stop_cannot_be_replaced_and_is_never_retried() {
     each_way(async |way| {
         let tools = Tools::new();
         let recovered = Counter::default();
@@ -144,7 +144,7 @@ impl RetryRule for Stops {
 // E09
 #[test]
 fn a_hook_a_policy_an_approver_and_a_retry_rule_may_stop_the_run() {
-    /// Asks first, and asks again.
+    /// Requires confirmation, and asks a question.
     #[tool(register = false)]
     fn asks(cx: &ToolContext) -> Result<(), ToolError> {
         Err(cx.request_confirmation("Really?", Value::Null))
@@ -156,7 +156,7 @@ fn a_hook_a_policy_an_approver_and_a_retry_rule_may_stop_the_run() {
         Err(ToolError::failed("no"))
     }
 
-    /// Asks before.
+    /// Requires confirmation.
     #[tool(register = false, confirm)]
     fn confirmed() {}
 
@@ -188,8 +188,8 @@ fn a_hook_a_policy_an_approver_and_a_retry_rule_may_stop_the_run() {
 
 // CF18, H13
 #[test]
-fn a_panic_of_a_hook_ends_the_run_where_the_executor_says_so() {
-    /// Tells of itself, and fails.
+fn a_panic_of_a_hook_stops_the_run_if_configured() {
+    /// Sends an update, and fails.
     #[tool(register = false)]
     async fn fails(cx: &ToolContext) -> Result<(), ToolError> {
         cx.update("half").await;

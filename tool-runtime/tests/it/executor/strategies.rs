@@ -1,4 +1,4 @@
-//! How the calls of a batch run, and in which order they start and end.
+//! Execution strategies, and the order of starts and ends.
 
 use std::{
     sync::{
@@ -24,14 +24,14 @@ use super::{
     ways::{each_way, each_way_paused},
 };
 
-/// Waits until `n` calls of it run.
+/// Waits until `n` calls of this tool run.
 #[tool(register = false)]
 pub(super) async fn meet(meeting: &Barrier) -> &'static str {
     meeting.wait().await;
     "met"
 }
 
-/// Takes as long as its id says.
+/// Takes a time that depends on its id.
 #[tool(register = false)]
 pub(super) async fn nap(timeline: &Timeline, cx: &ToolContext) -> String {
     timeline.note(format!("begin {}", cx.call_id()));
@@ -85,7 +85,7 @@ fn only_bodies_of_a_group_overlap() {
 
 // G03
 #[test]
-fn parallel_calls_run_at_once() {
+fn parallel_calls_overlap() {
     each_way(async |way| {
         let together = way.size().min(3);
         let executor = way.executor(Registry::builder().tool::<meet>().provide(Barrier::new(together)));
@@ -105,9 +105,9 @@ fn a_group_has_at_least_one_call() {
 
 // G08, J10, E02, D04
 #[test]
-fn what_becomes_of_one_call_is_nothing_to_the_others() {
+fn outcomes_of_calls_are_independent() {
     each_way(async |way| {
-        // The first and the last call are only in one group where all are.
+        // The first and the last call are in the same group only if all calls are.
         let meeting = Barrier::new(if way.size() < 5 { 1 } else { 2 });
         let tools = Registry::builder().tool::<meet>().tool::<fail>().tool::<crash>().provide(meeting);
         let executor = way.executor(tools);
@@ -130,7 +130,7 @@ fn what_becomes_of_one_call_is_nothing_to_the_others() {
 
 // G01
 #[test]
-fn a_strategy_is_parallel_by_default_and_written_as_json() {
+fn the_default_strategy_is_parallel_and_strategies_round_trip_through_json() {
     assert_eq!(ExecutionStrategy::default(), ExecutionStrategy::Parallel);
     let written = [
         (ExecutionStrategy::Sequential, json!("sequential")),
@@ -148,7 +148,7 @@ fn a_strategy_is_parallel_by_default_and_written_as_json() {
 #[test]
 fn a_sequential_tool_makes_its_batch_sequential() {
     each_way_paused(async |way| {
-        /// Never beside others.
+        /// Never runs in parallel with other calls.
         #[tool(register = false, sequential)]
         fn alone(timeline: &Timeline, cx: &ToolContext) {
             timeline.note(format!("alone {}", cx.call_id()));
@@ -163,7 +163,7 @@ fn a_sequential_tool_makes_its_batch_sequential() {
 
 // G03, G07
 #[test]
-fn a_switch_makes_every_strategy_sequential() {
+fn a_setting_makes_every_strategy_sequential() {
     each_way_paused(async |way| {
         let timeline = Timeline::default();
         let tools = Registry::builder().tool::<nap>().provide(timeline.clone());
@@ -176,14 +176,14 @@ fn a_switch_makes_every_strategy_sequential() {
 
 // G16
 #[test]
-fn a_body_that_blocks_its_thread_holds_up_nobody() {
-    /// Waits on its thread for the other call.
+fn a_blocking_body_does_not_delay_other_calls() {
+    /// Blocks its thread until the other call runs.
     #[tool(register = false, blocking)]
     fn block(signal: &Arc<std::sync::Barrier>) -> &'static str {
         signal.wait();
         "unblocked"
     }
-    /// Lets the other call go on.
+    /// Unblocks the other call.
     #[tool(register = false)]
     async fn unblock(signal: &Arc<std::sync::Barrier>) -> &'static str {
         let signal = Arc::clone(signal);
@@ -200,7 +200,7 @@ fn a_body_that_blocks_its_thread_holds_up_nobody() {
 
 // A15
 #[test]
-fn a_tool_that_is_only_declared_is_answered_and_the_batch_goes_on() {
+fn a_tool_without_a_body_has_an_error_and_the_batch_continues() {
     each_way(async |way| {
         let schema = tool_runtime::schema::InputSchema::new(json!({ "type": "object" })).unwrap();
         let declared = ToolBuilder::new("declared").description("Elsewhere.").input_schema(schema).external();
@@ -216,9 +216,9 @@ fn a_tool_that_is_only_declared_is_answered_and_the_batch_goes_on() {
 
 // A21
 #[test]
-fn one_tool_serves_many_calls_of_a_batch() {
+fn a_batch_may_call_a_tool_many_times() {
     each_way(async |way| {
-        /// Says it again, and for which call.
+        /// Echoes a text with its call id.
         #[tool(register = false)]
         fn repeat(text: String, cx: &ToolContext) -> String {
             format!("{text} for {}", cx.call_id())
@@ -233,7 +233,7 @@ fn one_tool_serves_many_calls_of_a_batch() {
 
 // E02, E03
 #[test]
-fn a_call_fails_and_a_batch_answers() {
+fn a_failed_call_does_not_fail_the_batch() {
     let tools = registry(Registry::builder().tool::<fail>());
     let error = crate::run(tools.call("fail", "{}")).unwrap_err();
     assert_eq!((error.kind(), error.feedback()), (ErrorKind::Failed, "disk full".to_owned()));
@@ -246,9 +246,9 @@ fn a_call_fails_and_a_batch_answers() {
 
 // D10
 #[test]
-fn a_result_that_cannot_be_written_is_an_error_and_the_batch_goes_on() {
+fn a_result_that_cannot_be_serialized_is_an_error_and_the_batch_continues() {
     each_way(async |way| {
-        /// Gives what no JSON can hold.
+        /// Returns a value that JSON cannot represent.
         #[tool(register = false, output_schema = false)]
         fn odd() -> std::collections::BTreeMap<Vec<u8>, u8> {
             [(vec![1], 2)].into()
@@ -262,7 +262,7 @@ fn a_result_that_cannot_be_written_is_an_error_and_the_batch_goes_on() {
     });
 }
 
-/// Asks something of its run.
+/// Requests an action of its run.
 #[tool(register = false)]
 fn ask(terminate: bool, key: u32) -> ToolOutput {
     let state = serde_json::from_value(json!({ "key": key })).unwrap();
@@ -271,7 +271,7 @@ fn ask(terminate: bool, key: u32) -> ToolOutput {
 
 // G15, D14
 #[test]
-fn a_run_ends_where_all_ask_for_it_and_the_later_call_has_the_last_word() {
+fn a_run_terminates_if_all_calls_request_it_and_later_calls_override_earlier_ones() {
     each_way(async |way| {
         let executor = way.executor(Registry::builder().tool::<ask>().tool::<fail>());
         let merged = async |calls: &[(&str, Value)]| {
@@ -291,9 +291,9 @@ fn a_run_ends_where_all_ask_for_it_and_the_later_call_has_the_last_word() {
 
 // D13
 #[test]
-fn a_tool_may_always_ask_that_its_turn_ends() {
+fn a_tool_may_always_request_the_end_of_its_turn() {
     each_way(async |way| {
-        /// Shows a picture, of which nothing is to be said.
+        /// Shows a picture, and ends the turn.
         #[tool(register = false, skip_summarization)]
         fn show(fail: bool) -> Result<&'static str, &'static str> {
             if fail { Err("no picture") } else { Ok("shown") }
@@ -308,7 +308,7 @@ fn a_tool_may_always_ask_that_its_turn_ends() {
     });
 }
 
-/// Is not there at first.
+/// Is unavailable at first.
 #[tool(register = false, read_only)]
 fn flicker(seen: &AtomicU32) -> Result<&'static str, ToolError> {
     match seen.fetch_add(1, Ordering::Relaxed) {
@@ -327,7 +327,7 @@ fn an_executor_alone_answers_messages_without_a_model() {
             serde_json::from_value(json!([{ "name": "flicker" }, { "name": "flicker" }])).unwrap();
         let outcomes = executor.run(message).await;
         assert_eq!(texts(&outcomes), ["there", "there"]);
-        // Calls without ids were given some.
+        // Calls without ids got generated ones.
         assert_ne!(outcomes[0].id(), outcomes[1].id());
     });
 }

@@ -1,4 +1,4 @@
-//! Tools that give a stream.
+//! Tools that return a stream.
 
 use std::sync::{Arc, Mutex};
 
@@ -15,7 +15,7 @@ use tool_runtime::{
 
 use super::{Counter, building, calls, executor, on_both_runtimes, one, short, texts, told, ways::each_way};
 
-/// Forecasts piece by piece.
+/// Streams a forecast.
 #[tool(register = false)]
 fn forecast(city: String) -> impl Stream<Item = String> {
     stream::iter([format!("{city}: "), "rain".to_owned(), ", then sun".to_owned()])
@@ -23,7 +23,7 @@ fn forecast(city: String) -> impl Stream<Item = String> {
 
 // K05, K07, B26
 #[test]
-fn the_pieces_are_shown_and_their_whole_is_the_result() {
+fn items_are_shown_and_their_concatenation_is_the_result() {
     each_way(async |way| {
         let executor = way.executor(Registry::builder().tool::<forecast>());
         let outcomes = executor.run(one("forecast", r#"{"city":"Oslo"}"#)).await;
@@ -43,7 +43,7 @@ fn the_pieces_are_shown_and_their_whole_is_the_result() {
 // K06, K07
 #[test]
 fn a_producer_waits_while_the_reader_is_behind() {
-    /// Makes pieces, and counts them.
+    /// Produces items, and counts them.
     #[tool(register = false)]
     fn produce(made: &Arc<Mutex<u32>>) -> impl Stream<Item = u32> {
         let made = Arc::clone(made);
@@ -61,7 +61,7 @@ fn a_producer_waits_while_the_reader_is_behind() {
                 StreamItem::Event(_) => continue,
                 StreamItem::Outcomes(_) => break,
             }
-            // What was read, what is in the buffer, and what waits for room.
+            // The items that were read, that are in the buffer, and that wait for room.
             assert!(*made.lock().unwrap() <= read + 2, "{read}");
         }
         assert_eq!((read, *made.lock().unwrap()), (100, 100));
@@ -70,10 +70,10 @@ fn a_producer_waits_while_the_reader_is_behind() {
 
 // K06, K11
 #[test]
-fn a_producer_is_told_when_nobody_reads_any_more() {
+fn a_producer_is_cancelled_when_the_reader_is_dropped() {
     each_way(async |way| {
         struct Source(Mutex<Option<mpsc::Receiver<u32>>>);
-        /// Passes on what a task of its own makes.
+        /// Forwards the items of a spawned task.
         #[tool(register = false)]
         fn relay(source: &Source) -> impl Stream<Item = u32> {
             let mut receiver = source.0.lock().unwrap().take().unwrap();
@@ -96,9 +96,9 @@ fn a_producer_is_told_when_nobody_reads_any_more() {
 
 // K10, J10
 #[test]
-fn a_stream_that_breaks_keeps_what_came_in_its_details() {
+fn a_failed_stream_keeps_its_items_in_the_details() {
     each_way(async |way| {
-        /// Breaks after two pieces.
+        /// Fails after two items.
         #[tool(register = false)]
         fn tear(panic: bool) -> impl Stream<Item = Result<u32, String>> {
             stream::iter(1..9).map(move |number| match number {
@@ -124,7 +124,7 @@ fn a_stream_that_breaks_keeps_what_came_in_its_details() {
 
 // K04, K07
 #[test]
-fn pieces_of_parallel_streams_come_before_any_of_their_calls_ends() {
+fn items_of_parallel_streams_arrive_before_any_call_ends() {
     each_way(async |way| {
         let executor = way.executor(Registry::builder().tool::<forecast>());
         let call = |id: &str| ToolCall::new("forecast", json!({ "city": id })).with_id(id);
@@ -144,9 +144,9 @@ fn pieces_of_parallel_streams_come_before_any_of_their_calls_ends() {
 
 // H14, K06
 #[test]
-fn every_event_of_a_large_batch_comes_before_its_outcomes() {
+fn all_events_of_a_large_batch_arrive_before_its_outcomes() {
     on_both_runtimes(async || {
-        // More than a task of tokio may do before others have their turn.
+        // More than the cooperative budget of a tokio task.
         for size in [40, 64, 100] {
             let executor = executor(Registry::builder().tool::<forecast>());
             let call = |id: usize| ToolCall::new("forecast", r#"{"city":"Oslo"}"#).with_id(id.to_string());
@@ -165,13 +165,13 @@ fn every_event_of_a_large_batch_comes_before_its_outcomes() {
 
 // H14
 #[test]
-fn of_a_call_whose_start_nobody_heard_nobody_hears_the_end() {
+fn a_call_whose_start_was_not_delivered_has_no_end_event() {
     crate::run(async {
         let executor = building(Registry::builder().tool::<forecast>()).event_buffer(2).build().unwrap();
         let mut listener = executor.subscribe();
         let calls = ["a", "b", "c"].map(|id| ToolCall::new("forecast", r#"{"city":"Oslo"}"#).with_id(id));
         let mut stream = executor.stream(calls.into());
-        // The reader takes one event and leaves, while that of "c" waits for room.
+        // The reader takes one event and is dropped while the event of "c" waits for room.
         assert!(stream.next().await.is_some());
         assert_eq!(told(&mut listener), ["started a", "started b"]);
         drop(stream);
@@ -180,7 +180,7 @@ fn of_a_call_whose_start_nobody_heard_nobody_hears_the_end() {
 }
 
 #[test]
-fn a_buffer_that_no_memory_holds_is_as_large_as_one_may_be() {
+fn an_excessive_buffer_size_is_limited() {
     for events in [usize::MAX, 0] {
         let executor = building(Registry::builder().tool::<forecast>()).event_buffer(events).build().unwrap();
         let mut listener = executor.subscribe();
@@ -193,8 +193,8 @@ fn a_buffer_that_no_memory_holds_is_as_large_as_one_may_be() {
 
 // H03, K06
 #[test]
-fn a_hook_is_asked_about_an_update_while_another_one_waits_for_room() {
-    /// Reports twice.
+fn update_hooks_run_while_another_update_waits_for_room() {
+    /// Sends two updates.
     #[tool(register = false)]
     async fn report(cx: &ToolContext) {
         cx.update("a").await;
@@ -217,7 +217,7 @@ fn a_hook_is_asked_about_an_update_while_another_one_waits_for_room() {
     });
 }
 
-/// A stream that is written by hand, and breaks.
+/// A hand-written stream that fails.
 struct ByHand(ToolDefinition, Counter);
 
 impl Tool for ByHand {
@@ -235,7 +235,7 @@ impl Tool for ByHand {
 
 // J07, K07
 #[test]
-fn a_stream_written_by_hand_is_shown_item_by_item_and_never_made_again() {
+fn a_hand_written_stream_is_shown_item_by_item_and_never_retried() {
     each_way(async |way| {
         let schema = InputSchema::new(json!({ "type": "object" })).unwrap();
         let metadata = Metadata { retry: Some(super::AT_ONCE), ..Metadata::default() };

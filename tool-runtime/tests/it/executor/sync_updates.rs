@@ -1,4 +1,4 @@
-//! Updates of bodies that cannot wait.
+//! Updates of synchronous bodies.
 
 use std::{
     sync::{
@@ -32,13 +32,13 @@ fn shown(events: Vec<ToolEvent>) -> Vec<String> {
     events.into_iter().map(shown).collect()
 }
 
-/// Reports three times.
+/// Sends three updates.
 #[tool(register = false)]
 fn at_once(cx: &ToolContext) -> usize {
     (0..3).filter(|n| cx.try_update(format!("part {n}"))).count()
 }
 
-/// Reports in both ways.
+/// Sends updates in both ways.
 #[tool(register = false)]
 async fn in_turn(cx: &ToolContext) -> bool {
     let first = cx.try_update("part 0");
@@ -46,7 +46,7 @@ async fn in_turn(cx: &ToolContext) -> bool {
     first && cx.try_update("part 2")
 }
 
-/// Reports from a thread.
+/// Sends updates from a thread.
 #[tool(register = false, blocking)]
 fn on_a_thread(cx: &ToolContext) -> Result<&'static str, ToolError> {
     for n in 0..3 {
@@ -57,7 +57,7 @@ fn on_a_thread(cx: &ToolContext) -> Result<&'static str, ToolError> {
 
 // K01
 #[test]
-fn a_body_that_cannot_wait_reports_in_order_and_loses_nothing() {
+fn updates_of_a_synchronous_body_are_in_order_and_complete() {
     each_way(async |way| {
         let tools = Registry::builder().tool::<at_once>().tool::<in_turn>().tool::<on_a_thread>();
         let executor = way.executor(tools);
@@ -71,8 +71,8 @@ fn a_body_that_cannot_wait_reports_in_order_and_loses_nothing() {
 
 // K06
 #[test]
-fn an_update_without_room_is_refused_and_what_was_taken_is_shown() {
-    /// Reports more than anybody keeps.
+fn an_update_without_room_is_refused_and_accepted_updates_are_shown() {
+    /// Sends more updates than the buffer holds.
     #[tool(register = false)]
     fn flood(cx: &ToolContext) -> usize {
         (0..100).filter(|n| cx.try_update(n.to_string())).count()
@@ -97,7 +97,7 @@ impl Hook for Undecided {
 
 // J09, K06
 #[test]
-fn a_timeout_also_bounds_the_time_in_which_updates_are_shown() {
+fn a_timeout_includes_the_time_in_which_updates_are_shown() {
     each_way_paused(async |way| {
         type Limit = fn(ExecutorBuilder) -> ExecutorBuilder;
         let limits: [(&str, Limit); 3] = [
@@ -109,7 +109,7 @@ fn a_timeout_also_bounds_the_time_in_which_updates_are_shown() {
             let executor = way.of(limit(building(Registry::builder().tool::<at_once>())).hook(Undecided));
             let began = Instant::now();
             let outcomes = timeout(LIMIT * 10, executor.run(one("at_once", "{}"))).await.expect(name);
-            // The body was in time, and says so.
+            // The body itself returned in time.
             assert_eq!(
                 (texts(&outcomes), began.elapsed() / 10),
                 (vec!["3".to_owned()], LIMIT / 10),
@@ -124,9 +124,9 @@ const LIMIT: Duration = Duration::from_secs(10);
 
 // K06, K11
 #[tokio::test(flavor = "multi_thread")]
-async fn a_thread_that_waits_for_room_is_let_go_when_its_batch_is_dropped() {
+async fn a_thread_that_waits_for_room_is_released_when_its_batch_is_dropped() {
     struct Ended(Mutex<mpsc::Sender<ErrorKind>>, AtomicUsize);
-    /// Reports until nobody listens.
+    /// Sends updates until the reader is dropped.
     #[tool(register = false, blocking)]
     fn chatter(cx: &ToolContext, ended: &Arc<Ended>) {
         let error = (0..).find_map(|n: u32| {
@@ -163,8 +163,8 @@ async fn a_thread_that_waits_for_room_is_let_go_when_its_batch_is_dropped() {
 }
 
 #[tokio::test]
-async fn a_body_that_holds_up_others_cannot_block() {
-    /// Blocks where it should not.
+async fn an_async_body_cannot_block_on_an_update() {
+    /// Blocks in an async body.
     #[tool(register = false)]
     async fn wrong(cx: &ToolContext) -> Result<(), ToolError> {
         cx.blocking_update("part")
@@ -180,9 +180,9 @@ async fn a_body_that_holds_up_others_cannot_block() {
 
 // K02
 #[tokio::test]
-async fn a_report_after_the_call_is_refused() {
+async fn a_report_after_the_end_of_the_call_is_refused() {
     struct Kept(Mutex<Option<ToolContext>>);
-    /// Keeps its context.
+    /// Stores its context.
     #[tool(register = false)]
     fn keep(cx: &ToolContext, kept: &Arc<Kept>) {
         *kept.0.lock().unwrap() = Some(cx.clone());

@@ -1,5 +1,5 @@
-//! The ways of running the same calls. None of them changes what becomes of a call, so that a test of that
-//! runs its body in [each](each_way).
+//! The ways of running the same calls. None of them changes the outcome of a call, so that a test of outcomes
+//! runs in [each](each_way).
 
 use std::{cell::RefCell, collections::BTreeMap, ops::Deref, thread};
 
@@ -15,7 +15,7 @@ use tool_runtime::{
 
 use super::{building, events, short};
 
-/// Who follows a batch. One that is not watched takes a path of its own (`quiet.rs`).
+/// The observers of a batch. A batch without observers takes a separate path (`quiet.rs`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Watch {
     Unwatched,
@@ -40,7 +40,7 @@ pub(super) fn each_way(body: impl AsyncFn(Way)) {
     }
 }
 
-/// Runs `body` in each way, on a runtime whose clock only moves when all wait.
+/// Runs `body` in each way, on a runtime whose clock advances only when all tasks are idle.
 pub(super) fn each_way_paused(body: impl AsyncFn(Way)) {
     for way in Way::all() {
         way.run(&Builder::new_current_thread().enable_all().start_paused(true).build().unwrap(), &body);
@@ -74,7 +74,7 @@ impl Way {
         impl Drop for Names {
             fn drop(&mut self) {
                 if thread::panicking() {
-                    eprintln!("in this way: {:?}", self.0);
+                    eprintln!("failed with: {:?}", self.0);
                 }
             }
         }
@@ -82,7 +82,7 @@ impl Way {
         runtime.block_on(body(self));
     }
 
-    /// How many calls run together.
+    /// The number of calls that run in parallel.
     pub(super) fn size(self) -> usize {
         match self.strategy {
             ExecutionStrategy::Sequential => 1,
@@ -95,7 +95,7 @@ impl Way {
         self.of(building(tools))
     }
 
-    /// What `builder` sets up, in this way.
+    /// Builds the executor of `builder` in this way.
     pub(super) fn of(self, builder: ExecutorBuilder) -> Observed {
         let builder = builder.strategy(self.strategy).finish(self.finish);
         let builder = if self.watch == Watch::Hook { builder.hook(Follows) } else { builder };
@@ -112,15 +112,15 @@ impl Way {
     }
 }
 
-/// An executor in one of the ways. Of all that is told of its calls, each has an end for each start.
+/// An executor in one of the ways. It checks that each start event of a call has an end event.
 pub(super) struct Observed {
     executor: Executor,
     way: Way,
     listener: Option<RefCell<EventListener>>,
     streamed: RefCell<Vec<ToolEvent>>,
-    /// How many calls of an id have started and not finished.
+    /// The number of calls with an id that have started and not finished.
     open: RefCell<BTreeMap<String, usize>>,
-    /// The calls that go on after their batch, and may have updates then.
+    /// The long-running calls, which may have updates after their batch.
     goes_on: RefCell<Vec<CallAddress>>,
 }
 
@@ -137,7 +137,7 @@ impl Observed {
         self.drive(self.batch(calls)).await
     }
 
-    /// Runs `batch`, which is of this executor.
+    /// Runs `batch`, which belongs to this executor.
     pub(super) async fn drive(&self, batch: Batch) -> Vec<CallOutcome> {
         let outcomes = match self.way.watch {
             Watch::Stream => self.read(batch.stream()).await,
@@ -162,7 +162,7 @@ impl Observed {
         }
     }
 
-    /// What was told since the last look, where events are watched.
+    /// Returns the events since the last call, if events are watched.
     pub(super) fn events(&self) -> Option<Vec<ToolEvent>> {
         let new = match (&self.listener, self.way.watch) {
             (Some(listener), _) => events(&mut listener.borrow_mut()),
@@ -173,7 +173,7 @@ impl Observed {
             let mut open = self.open.borrow_mut();
             let open = open.entry(event.id().to_string()).or_default();
             match &event.kind {
-                // It has no other event.
+                // An external call has no other event.
                 EventKind::External { .. } => {}
                 EventKind::Started { .. } => *open += 1,
                 EventKind::Updated { .. } if self.goes_on.borrow().contains(&event.address) => {}
@@ -186,12 +186,12 @@ impl Observed {
         Some(new)
     }
 
-    /// The same, in short.
+    /// Returns the same events, formatted.
     pub(super) fn told(&self) -> Option<Vec<String>> {
         Some(self.events()?.iter().map(short).collect())
     }
 
-    /// What was told since the last look is `expected`, where events are watched.
+    /// Checks that the events since the last call are `expected`, if events are watched.
     #[track_caller]
     pub(super) fn assert_told<T: AsRef<str>>(&self, expected: impl IntoIterator<Item = T>) {
         if let Some(told) = self.told() {
@@ -200,8 +200,8 @@ impl Observed {
         }
     }
 
-    /// The calls `ids` were told since the last look, and nothing else: each group starts in order, and then
-    /// ends in order, or as its calls are completed.
+    /// Checks that the events since the last call are the starts and ends of `ids`: each group starts in order, and then
+    /// ends in order or in order of completion.
     #[track_caller]
     pub(super) fn assert_calls_told(&self, ids: &[&str]) {
         let Some(mut told) = self.told() else { return };

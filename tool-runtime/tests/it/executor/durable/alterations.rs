@@ -1,4 +1,4 @@
-//! Records that are not as they were stored.
+//! Records that were modified in their store.
 
 use std::fs;
 
@@ -14,13 +14,13 @@ use super::{Folder, PAY, executor, payments};
 
 const YES: ConfirmationAnswer = ConfirmationAnswer { confirmed: true, payload: Value::Null };
 
-/// The only record of a folder.
+/// Reads the only record of a folder.
 fn stored(folder: &Folder) -> Value {
     let [file] = &folder.files(None).unwrap()[..] else { panic!("one file") };
     serde_json::from_str(&fs::read_to_string(file).unwrap()).unwrap()
 }
 
-/// Puts `record` in the place of the only one, where a store would look for it.
+/// Replaces the only record by `record`, under the file name of its address.
 fn replace(folder: &Folder, record: &Value) {
     let [file] = &folder.files(None).unwrap()[..] else { panic!("one file") };
     fs::remove_file(file).unwrap();
@@ -29,7 +29,7 @@ fn replace(folder: &Folder, record: &Value) {
     fs::write(folder.path(&address, &tag), record.to_string()).unwrap();
 }
 
-/// An executor with one call that waits for a person, and its address.
+/// Returns an executor with one pending call, and its address.
 async fn asked(folder: &Folder) -> (Executor, CallAddress) {
     let executor = executor(folder);
     let calls = vec![ToolCall::new("pay", PAY).with_id("0")];
@@ -37,7 +37,7 @@ async fn asked(folder: &Folder) -> (Executor, CallAddress) {
     (executor, outcomes[0].address().unwrap().clone())
 }
 
-/// All values within `value`, as pointers.
+/// Returns JSON pointers to all values within `value`.
 fn places(value: &Value, at: &str, all: &mut Vec<String>) {
     match value {
         Value::Object(members) => members.iter().for_each(|(k, v)| places(v, &format!("{at}/{k}"), all)),
@@ -48,7 +48,7 @@ fn places(value: &Value, at: &str, all: &mut Vec<String>) {
     }
 }
 
-/// Another value of the same type, as far as there is one.
+/// Returns another value of the same type, if there is one.
 fn other(value: &Value) -> Value {
     match value {
         Value::String(text) if text == "confirmation" => json!("external"),
@@ -62,7 +62,7 @@ fn other(value: &Value) -> Value {
 
 // I17, I20: each field of the record, and each value within its body.
 #[test]
-fn a_record_that_was_altered_in_any_place_is_refused() {
+fn a_record_with_any_modification_is_refused() {
     crate::run(async {
         let folder = Folder::new();
         let (executor, address) = asked(&folder).await;
@@ -100,7 +100,7 @@ fn a_record_that_was_altered_in_any_place_is_refused() {
             assert!(executor.open_calls().await.unwrap().is_empty(), "{place}");
         }
         assert_eq!(payments(&folder), 0);
-        // As it was.
+        // The original record.
         replace(&folder, &original);
         let outcomes = executor.resume([(&address, YES)]).await.unwrap().run().await;
         assert!(!outcomes[0].result().unwrap().is_error());
@@ -109,7 +109,7 @@ fn a_record_that_was_altered_in_any_place_is_refused() {
 }
 
 #[test]
-fn an_altered_record_can_be_forgotten_and_hides_no_other() {
+fn a_modified_record_can_be_removed_and_does_not_affect_others() {
     crate::run(async {
         let folder = Folder::new();
         let (executor, address) = asked(&folder).await;
@@ -128,7 +128,7 @@ fn an_altered_record_can_be_forgotten_and_hides_no_other() {
 }
 
 #[test]
-fn a_record_of_a_later_format_is_an_error_that_says_so() {
+fn a_record_of_a_later_format_version_is_refused() {
     crate::run(async {
         let folder = Folder::new();
         let (executor, address) = asked(&folder).await;

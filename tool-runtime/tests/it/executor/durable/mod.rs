@@ -24,7 +24,7 @@ use tool_runtime::{
 
 use super::building;
 
-/// A folder with a file for each record. It outlives the process.
+/// A store with a file for each record, which outlives the process.
 #[derive(Debug, Clone)]
 struct Folder(PathBuf);
 
@@ -33,7 +33,7 @@ fn failed(error: impl ToString) -> OpenStoreError {
 }
 
 impl Folder {
-    /// An empty folder of its own.
+    /// Creates an empty folder.
     fn new() -> Self {
         let name = format!("tool-runtime-open-calls-{}", tool_runtime::call::CallId::generate());
         let path = std::env::temp_dir().join(name);
@@ -45,7 +45,7 @@ impl Folder {
         self.0.join(format!("{}-{tag}.json", ContentHash::of(address)))
     }
 
-    /// The files of all records, or of those of one address.
+    /// Returns the files of all records, or of the records of one address.
     fn files(&self, of: Option<&CallAddress>) -> io::Result<Vec<PathBuf>> {
         let start = of.map(|address| ContentHash::of(address).to_string()).unwrap_or_default();
         let is_one = |path: &Path| {
@@ -85,7 +85,7 @@ impl OpenCallStore for Folder {
 
     async fn consume(&self, record: &OpenRecord) -> Result<bool, OpenStoreError> {
         let path = self.path(&record.address, &record.tag);
-        // One of those that rename a file finds it.
+        // Only one of several concurrent renames succeeds.
         match fs::rename(&path, path.with_extension("consumed")) {
             Ok(()) => Ok(true),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
@@ -94,7 +94,7 @@ impl OpenCallStore for Folder {
     }
 }
 
-/// Pays, and writes to a file that it did.
+/// Pays, and appends to a file.
 #[tool(register = false, confirm)]
 fn pay(ledger: &Ledger, amount: u128, #[arg(secret)] pin: String) -> Result<String, ToolError> {
     use io::Write;
@@ -113,7 +113,7 @@ fn ledger(folder: &Folder) -> PathBuf {
     folder.0.join("ledger")
 }
 
-/// The number of payments that were made.
+/// Returns the number of payments.
 fn payments(folder: &Folder) -> usize {
     let all = fs::read_to_string(ledger(folder)).unwrap_or_default();
     assert!(all.split_terminator("\n\n").all(|line| line == format!("{PAID} with hunter2 é")), "{all}");

@@ -1,4 +1,4 @@
-//! The same store in several processes: this test program, started again.
+//! One store in several processes, which are further instances of this test program.
 
 use std::{
     io::{BufRead, BufReader, Write, stdin},
@@ -12,22 +12,22 @@ use tool_runtime::{
 
 use super::{Folder, PAID, PAY, executor, payments};
 
-/// The folder and the part of a process that was started by a test.
+/// Returns the folder and the role of a process that a test started.
 const FOLDER: &str = "TOOL_RUNTIME_TEST_FOLDER";
 const PART: &str = "TOOL_RUNTIME_TEST_PART";
 
-/// Says something to the test that started this process.
+/// Sends a line to the test that started this process.
 fn say(text: &str) {
     println!("\n@{text}");
 }
 
-/// Waits until the test that started this process says to go on.
+/// Waits for a line from the test that started this process.
 fn go_on() {
     let mut line = String::new();
     stdin().read_line(&mut line).unwrap();
 }
 
-/// What a process does that a test below has started; nothing in any other.
+/// The entry point of a process that a test below has started; otherwise does nothing.
 #[test]
 #[ignore = "started by other tests, as a process of its own"]
 fn process() {
@@ -47,7 +47,7 @@ fn process() {
             Ok(batch) => {
                 say("resumed");
                 go_on();
-                // In a run of this process.
+                // A run of this process.
                 let outcomes = batch.with_run(RunContext::new()).run().await;
                 say(&outcomes[0].result().unwrap().text());
             }
@@ -82,7 +82,7 @@ impl Process {
         Self::start(folder, &serde_json::to_string(address).unwrap())
     }
 
-    /// The next thing that the process says.
+    /// Returns the next line of the process.
     fn said(&mut self) -> String {
         let mut line = String::new();
         while self.says.read_line(&mut line).unwrap() > 0 {
@@ -104,7 +104,7 @@ impl Process {
     }
 }
 
-/// A call that a process opened, which was killed then.
+/// Opens a call in a process and kills the process.
 fn opened(folder: &Folder) -> CallAddress {
     let mut process = Process::start(folder, "open");
     let address = serde_json::from_str(&process.said()).unwrap();
@@ -112,7 +112,7 @@ fn opened(folder: &Folder) -> CallAddress {
     address
 }
 
-// I17, I20, X05: with all of its arguments, the secret ones included.
+// I17, I20, X05: with all arguments, including secrets.
 #[test]
 fn a_call_outlives_the_process_that_opened_it_and_runs_once() {
     let folder = Folder::new();
@@ -133,7 +133,7 @@ fn a_call_outlives_the_process_that_opened_it_and_runs_once() {
     assert_eq!(payments(&folder), 1);
 }
 
-// I20: nothing but a start of the body closes a call.
+// I20: only the start of the body closes a call.
 #[test]
 fn a_process_that_is_killed_before_the_call_runs_leaves_it_open() {
     let folder = Folder::new();
@@ -149,7 +149,7 @@ fn a_process_that_is_killed_before_the_call_runs_leaves_it_open() {
 
 // I20
 #[test]
-fn of_two_processes_that_answer_at_once_one_runs_the_call() {
+fn a_call_that_two_processes_answer_at_once_runs_once() {
     let folder = Folder::new();
     let address = opened(&folder);
     let mut both = [(); 2].map(|()| Process::answering(&folder, &address));

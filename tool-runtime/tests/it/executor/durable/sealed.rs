@@ -14,9 +14,9 @@ use super::{
 
 const YES: ConfirmationAnswer = ConfirmationAnswer { confirmed: true, payload: Value::Null };
 
-// I17: secret arguments are opened by the tool to which they were given, and by no other.
+// I17: only the tool of the call can decrypt its secret arguments.
 #[test]
-fn secret_arguments_are_not_read_by_a_tool_that_was_changed() {
+fn a_changed_tool_cannot_read_secret_arguments() {
     crate::run(async {
         let folder = Folder::new();
         let outcomes = executor(&folder).run(one("pay", PAY)).await;
@@ -40,8 +40,8 @@ fn secret_arguments_are_not_read_by_a_tool_that_was_changed() {
 }
 
 #[test]
-fn a_question_of_the_body_and_the_one_before_it_outlive_the_process() {
-    /// Asks by itself, after the person has agreed to the call.
+fn a_question_of_the_body_and_the_approval_before_it_outlive_the_process() {
+    /// Asks a question after the call is approved.
     #[tool(register = false, confirm)]
     fn transfer(amount: u32, #[arg(secret)] pin: String, cx: &ToolContext) -> Result<String, ToolError> {
         match cx.confirmation() {
@@ -68,7 +68,7 @@ fn a_question_of_the_body_and_the_one_before_it_outlive_the_process() {
 
 // I20
 #[test]
-fn a_call_of_an_approver_that_answers_later_is_resumed_elsewhere() {
+fn a_call_whose_approver_answers_later_is_resumed_in_another_executor() {
     crate::run(async {
         let folder = Folder::new();
         let asking = paying(&folder).approver_fn(async |_| Ok(Approval::Pending)).build().unwrap();

@@ -1,4 +1,4 @@
-//! What executors do with a store.
+//! Executors and their stores of open calls.
 
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ use super::{
 const YES: ConfirmationAnswer = ConfirmationAnswer { confirmed: true, payload: Value::Null };
 
 #[test]
-fn a_store_that_outlives_the_process_needs_a_key() {
+fn a_store_that_outlives_the_process_requires_a_key() {
     let folder = Folder::new();
     let build = || building(Registry::builder()).open_calls(folder.clone());
     let error = build().build().unwrap_err();
@@ -46,7 +46,7 @@ fn record(run: Option<&str>, call_id: &str, serial: u64) -> OpenRecord {
 
 // X05
 #[test]
-fn a_store_lists_the_records_of_a_run_or_of_an_id_and_removes_each_once() {
+fn a_store_lists_records_by_run_or_id_and_removes_each_once() {
     async fn check(store: impl OpenCallStore) {
         let all = [record(Some("r"), "a", 0), record(Some("r"), "b", 1), record(Some("s"), "a", 2)];
         let all = all.into_iter().chain([record(None, "a", 3), record(None, "a", 4)]);
@@ -85,7 +85,7 @@ fn a_store_lists_the_records_of_a_run_or_of_an_id_and_removes_each_once() {
     });
 }
 
-// D02: two processes with one store give no two calls one address.
+// D02: addresses are unique across the processes that share a store.
 #[test]
 fn serial_numbers_of_two_executors_differ_with_any_store() {
     crate::run(async {
@@ -108,9 +108,9 @@ fn serial_numbers_of_two_executors_differ_with_any_store() {
 
 // I17
 #[test]
-fn secret_arguments_in_memory_are_not_read_by_a_tool_that_was_changed() {
+fn a_changed_tool_cannot_read_secret_arguments_in_memory() {
     let changed = {
-        /// Goes on, and shows everything.
+        /// Runs as a long-running call, and shows its arguments.
         #[tool(register = false, long_running)]
         fn sync(token: String) -> ToolOutput {
             ToolOutput::from(token)
@@ -134,14 +134,14 @@ fn secret_arguments_in_memory_are_not_read_by_a_tool_that_was_changed() {
     });
 }
 
-/// Waits for a person.
+/// Requires confirmation.
 #[tool(register = false, confirm)]
 fn wipe(counter: &Counter) -> String {
     counter.count();
     "wiped".to_owned()
 }
 
-/// Goes on.
+/// Runs as a long-running call.
 #[tool(register = false, long_running)]
 fn start() -> ToolOutput {
     ToolOutput::from("started").with_operation_id("job-7")
@@ -152,14 +152,14 @@ fn wiping(counter: &Counter) -> tool_runtime::executor::ExecutorBuilder {
     building(tools.provide(counter.clone())).external(|call| call.tool() == "echo")
 }
 
-// X05, I20: in another executor, and another run.
+// X05, I20: in another executor and another run.
 #[test]
-fn executors_with_one_store_answer_each_others_calls_once() {
+fn executors_that_share_a_store_answer_each_others_calls_once() {
     each_way(async |way| {
         let (counter, store) = (Counter::default(), SharedOpenCalls::new(MemoryOpenCalls::new()));
         let first = way.of(wiping(&counter).open_calls(store.clone()));
         let second = way.of(wiping(&counter).open_calls(store.clone()));
-        // Of one id, in two executors.
+        // The same id in two executors.
         let at = [first.run(calls(&["wipe"])).await, second.run(calls(&["wipe"])).await];
         let at = at.map(|outcomes| outcomes[0].address().unwrap().clone());
         assert_ne!(at[0], at[1]);
@@ -184,16 +184,16 @@ fn executors_with_one_store_answer_each_others_calls_once() {
     });
 }
 
-// X05, I20: where several runs share a store, and the call of one has the id of another one's.
+// X05, I20: calls of several runs in a shared store may have the same id.
 #[test]
-fn an_id_names_no_call_in_a_store_of_the_program() {
+fn an_id_does_not_identify_a_call_in_a_shared_store() {
     each_way(async |way| {
         let (counter, store) = (Counter::default(), SharedOpenCalls::new(MemoryOpenCalls::new()));
         let executor = way.of(wiping(&counter).open_calls(store));
         let run = |names| executor.drive(executor.batch(calls(names)).with_run(RunContext::new()));
         let (closed, open) = (run(&["wipe"]).await, run(&["wipe", "start", "echo"]).await);
         executor.discard(closed[0].address().unwrap()).await.unwrap();
-        // An answer that comes late would reach the call of the other run.
+        // A late answer would reach the call of the other run.
         let refused = |id: &str| OpenCallError::NeedsAddress(id.into());
         assert_eq!(executor.resume([("0", YES)]).await.unwrap_err(), refused("0"));
         assert_eq!(executor.discard("0").await.unwrap_err(), refused("0"));
@@ -213,9 +213,9 @@ fn an_id_names_no_call_in_a_store_of_the_program() {
     });
 }
 
-// I20: until its body is about to start.
+// I20: a call stays open until its body starts.
 #[test]
-fn a_call_is_closed_by_whatever_answers_it_and_by_nothing_before() {
+fn a_call_is_closed_by_its_answer_and_not_before() {
     each_way(async |way| {
         let counter = Counter::default();
         let executor = way.of(wiping(&counter));
@@ -233,7 +233,7 @@ fn a_call_is_closed_by_whatever_answers_it_and_by_nothing_before() {
 }
 
 #[test]
-fn an_expired_call_is_refused_and_says_so() {
+fn an_expired_call_is_refused_as_expired() {
     each_way(async |way| {
         let counter = Counter::default();
         let executor = way.of(wiping(&counter).open_calls_expire(Duration::ZERO));
@@ -256,7 +256,7 @@ fn an_expired_call_is_refused_and_says_so() {
     });
 }
 
-// I20: the question says how long it can be answered.
+// I20: a question contains its expiry.
 #[test]
 fn a_question_has_the_expiry_of_its_call() {
     let asked = |after: Option<Duration>| -> ApprovalRequest {
@@ -273,7 +273,7 @@ fn a_question_has_the_expiry_of_its_call() {
 }
 
 #[test]
-fn a_call_for_which_there_is_no_room_is_answered_with_an_error() {
+fn a_call_that_exceeds_the_store_has_an_error() {
     each_way(async |way| {
         let counter = Counter::default();
         let executor = way.of(wiping(&counter).open_calls(MemoryOpenCalls::new().at_most(1)));
@@ -290,7 +290,7 @@ fn a_call_for_which_there_is_no_room_is_answered_with_an_error() {
 }
 
 #[test]
-fn the_memory_makes_room_for_calls_by_removing_those_that_expired() {
+fn the_memory_store_removes_expired_calls_when_it_is_full() {
     crate::run(async {
         let (counter, store) = (Counter::default(), SharedOpenCalls::new(MemoryOpenCalls::new().at_most(1)));
         let expiring = wiping(&counter).open_calls(store.clone()).open_calls_expire(Duration::ZERO);
@@ -306,7 +306,7 @@ fn the_memory_makes_room_for_calls_by_removing_those_that_expired() {
 
 // X11
 #[test]
-fn a_long_running_call_has_any_number_of_intermediate_results_and_one_that_is_final() {
+fn a_long_running_call_has_any_number_of_intermediate_results_and_one_final_result() {
     each_way(async |way| {
         let executor = way.of(wiping(&Counter::default()));
         executor.run(calls(&["start", "wipe", "echo"])).await;
@@ -371,9 +371,9 @@ impl OpenCallStore for Broken {
     }
 }
 
-// Nothing runs where it is not known whether it ran before.
+// A call does not run if it may have run before.
 #[test]
-fn a_store_that_fails_or_panics_is_an_error_and_runs_nothing() {
+fn a_store_that_fails_or_panics_is_an_error_and_runs_no_call() {
     each_way(async |way| {
         for (how, why) in [("", "no connection"), ("panic ", "the store of open calls panicked: boom")] {
             let broken = |method: &str| -> &'static str { format!("{how}{method}").leak() };
@@ -381,7 +381,7 @@ fn a_store_that_fails_or_panics_is_an_error_and_runs_nothing() {
             let with =
                 |method| way.of(wiping(&counter).open_calls(Broken(broken(method), MemoryOpenCalls::new())));
             let put = with("put").run(calls(&["wipe", "start", "echo"])).await;
-            // The words of a store, such as where it is, are for logs.
+            // The message of a store, which may contain its location, is only for logs.
             assert_eq!(texts(&put), ["Tool unavailable: the call cannot be kept open for its answer"; 3]);
             let error = put[0].result().unwrap().outcome.as_ref().unwrap_err();
             assert!(error.to_string().contains(why), "{error}");
@@ -405,9 +405,9 @@ fn a_store_that_fails_or_panics_is_an_error_and_runs_nothing() {
     });
 }
 
-// I20: calls that were opened under the key before.
+// I20: calls that were opened with the previous key.
 #[test]
-fn a_key_is_changed_without_losing_open_calls() {
+fn open_calls_survive_a_change_of_the_key() {
     crate::run(async {
         let (counter, store) = (Counter::default(), SharedOpenCalls::new(MemoryOpenCalls::new()));
         let with = |key| wiping(&counter).open_calls(store.clone()).program_key(key).build().unwrap();
@@ -417,28 +417,28 @@ fn a_key_is_changed_without_losing_open_calls() {
         assert_eq!(changed.resume([(old, YES)]).await.unwrap_err(), OpenCallError::Altered(old.into()));
         let both = with(ProgramKey::new([2; 32]).with_previous([1; 32]));
         assert_eq!(texts(&both.resume([(old, YES)]).await.unwrap().run().await), ["wiped"]);
-        // What is opened now is opened under the new one.
+        // New calls are opened with the new key.
         let opened = both.run(calls(&["wipe"])).await;
         let new = opened[0].address().unwrap();
         assert_eq!(texts(&changed.resume([(new, YES)]).await.unwrap().run().await), ["wiped"]);
     });
 }
 
-/// Logs in elsewhere.
+/// Logs in externally.
 #[tool(register = false)]
 fn login(user: String, #[arg(secret)] password: String) -> String {
     user + &password
 }
 
-/// Goes on with a secret.
+/// Runs as a long-running call with a secret.
 #[tool(register = false, long_running)]
 fn sync(#[arg(secret)] token: String) -> ToolOutput {
     ToolOutput::from(format!("{} letters", token.len()))
 }
 
-// X01, X10, I15: outcomes and open calls are stored as they are.
+// X01, X10, I15: outcomes and open calls can be stored without redaction.
 #[test]
-fn outcomes_and_open_calls_hold_no_secret_and_the_program_reads_the_arguments() {
+fn outcomes_and_open_calls_contain_no_secret_and_the_program_can_read_the_arguments() {
     each_way(async |way| {
         let tools = Registry::builder().tool::<login>().tool::<sync>().tool::<pay>();
         let tools = tools.provide(Ledger(std::path::PathBuf::new()));
@@ -467,8 +467,8 @@ fn outcomes_and_open_calls_hold_no_secret_and_the_program_reads_the_arguments() 
 }
 
 #[test]
-fn a_call_that_cannot_be_read_again_is_not_kept() {
-    /// Asks with a payload that nests more deeply than a store reads.
+fn a_call_that_cannot_be_read_back_is_not_stored() {
+    /// Asks with a payload that exceeds the nesting limit of a store.
     #[tool(register = false)]
     fn deep(cx: &ToolContext) -> Result<String, ToolError> {
         let payload = (0..500).fold(json!(1), |inner, _| json!([inner]));
@@ -483,7 +483,7 @@ fn a_call_that_cannot_be_read_again_is_not_kept() {
     });
 }
 
-// Without the feature that encrypts them.
+// Without the feature `sealed-calls`.
 #[cfg(not(feature = "sealed-calls"))]
 #[test]
 fn a_call_with_secrets_is_not_stored_outside_of_the_process() {
