@@ -1,8 +1,16 @@
-//! The trait behind every tool, and the definition of a tool: name, description, schemas and metadata.
+//! The trait of all tools, and the definition of a tool: name, description, schemas and metadata.
 //!
-//! Most tools come of the attribute [`tool`](macro@crate::tool) or of a [`ToolBuilder`](crate::ToolBuilder). A type that
-//! implements [`Tool`](crate::Tool) by hand describes itself by a [`ToolDefinition`](crate::ToolDefinition) and
-//! returns a [`Prepared`] call.
+//! Most tools are created by the attribute [`tool`](macro@crate::tool) or by a [`ToolBuilder`](crate::ToolBuilder). A type
+//! that implements [`Tool`] by hand returns its [`ToolDefinition`] and a [`Prepared`] call.
+//!
+//! | type | purpose |
+//! | --- | --- |
+//! | [`Tool`], [`Prepared`], [`Checks`] | the trait; a validated call; the checks that a tool answers itself |
+//! | [`ToolDefinition`], [`ToolName`], [`ContentHash`] | the definition, its valid name, and its hash |
+//! | [`Metadata`], [`Confirmation`], [`Retry`] | hints, limits and labels |
+//! | [`Permission`] | the decision of a permission check |
+//! | [`Merge`] | merges the items of a stream into one value |
+//! | [`InvalidName`], [`InvalidHash`] | errors of parsing |
 
 #[doc(inline)]
 pub use tool_core::{

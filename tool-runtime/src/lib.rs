@@ -1,4 +1,7 @@
-//! Annotate a function, and a model can call it.
+//! Tools for language models: annotate a function with `#[tool]`, and a model can call it.
+//!
+//! The attribute derives a JSON Schema from the signature, validates and decodes the arguments, and returns errors that a
+//! model can act on. The function stays an ordinary function.
 //!
 //! ```standalone_crate
 //! use tool_runtime::prelude::*;
@@ -6,7 +9,7 @@
 //! /// Says hello.
 //! #[tool(read_only)]
 //! async fn greet(
-//!     /// Whom to greet.
+//!     /// The name to greet.
 //!     name: String,
 //! ) -> String {
 //!     format!("Hello, {name}!")
@@ -21,42 +24,81 @@
 //! # Ok::<(), anyhow::Error>(())
 //! ```
 //!
-//! The [guide] has a short page for each task. [`macro@tool`] documents the attribute, [`Registry`] collects the tools
-//! of a program and calls them, [`Executor`] runs the calls of a model, and [`ToolContext`] describes one call. No other
-//! dependency is needed: expansions refer to this crate only, and [`serde`], [`schemars`] and [`serde_json`] are
-//! re-exported for derives written by hand.
+//! [`tool`](macro@tool) registers a function: its name, doc comment, parameters and return type become a
+//! [`ToolDefinition`] with JSON Schemas. A [`Registry`] collects the tools of a program, validates them at start-up and
+//! calls them. [`ToolContext`] gives a tool access to its call: cancellation, progress, provided values and state. No other
+//! dependency is needed: the code that the attributes generate refers to this crate only, and [`serde`], [`schemars`] and
+//! [`serde_json`] are re-exported for handwritten derives.
+//!
+//! # First steps
+//!
+//! The [guide] has a short page for each task. In brief:
+//!
+//! 1. Annotate functions with [`#[tool]`](macro@tool), methods with [`#[toolset]`](macro@toolset), and argument types with
+//!    [`#[tool_args]`](macro@tool_args); or make a tool from a closure with [`ToolBuilder`].
+//! 2. Build a [`Registry`]: [`discover`](registry::RegistryBuilder::discover) finds all annotated functions. All mistakes
+//!    are reported by [`build`](registry::RegistryBuilder::build).
+//! 3. Bind the registry to a provider with a [`Dialect`]: it writes the definitions and reads the calls of a response.
+//! 4. Run the calls of a response with an [`Executor`], which adds hooks, permissions, approval, retries, limits and
+//!    events to [`Registry::call`], and append the results to the next request.
+//!
+//! # Modules
+//!
+//! The types that most programs use are in the crate root; the rest is in the module of its topic.
+//!
+//! | module | contents |
+//! | --- | --- |
+//! | [`guide`] | one page for each task |
+//! | [`registry`] | [`Registry`], an immutable set of tools, and direct calls to them |
+//! | [`builder`] | [`ToolBuilder`], which makes tools from closures, and tools without a body |
+//! | [`toolset`](mod@toolset) | [`ToolSet`], a named group of tools that is listed at run time, and its adapters |
+//! | [`toolbox`] | [`Toolbox`], a mutable collection of tools and toolsets; a [`Snapshot`](toolbox::Snapshot) for each run |
+//! | [`dialect`] | [`Dialect`], the wire format of a provider; `lint` for definitions |
+//! | [`request`] | additions to a request: instructions, native tools and messages |
+//! | [`call`] | calls, results and outcomes |
+//! | [`executor`] | [`Executor`], which runs batches of calls |
+//! | [`hook`] | [`Hook`](hook::Hook), which observes and changes calls |
+//! | [`policy`] | permissions, approval, rules, retries and limits |
+//! | [`open_calls`] | storage of calls that are answered later |
+//! | [`event`] | events of calls, and listeners |
+//! | [`context`] | the context of a call and of its run |
+//! | [`output`] | the output of a tool |
+//! | [`definition`] | the [`Tool`] trait, names, definitions and metadata |
+//! | [`schema`] | schemas, and the validation, repair and coercion of arguments |
+//! | [`pin`] | [`Pins`](pin::Pins), which compare definitions with a reviewed file |
+//! | `testing` | scripted tools, an event recorder and a paused clock (feature `testing`) |
 //!
 //! # Features
 //!
-//! | feature | gives |
+//! | feature | adds |
 //! | --- | --- |
 //! | `chrono`, `jiff`, `url`, `uuid` | the types of these crates as parameters and results |
-//! | `foreign-schemas` | schemas from elsewhere that the built-in check does not cover |
+//! | `foreign-schemas` | foreign schemas that the built-in validator does not cover |
 //! | `url-rules` | rules that compare URLs (`policy::UrlPattern`, for [`Rule::at`](policy::Rule::at)) |
-//! | `sealed-calls` | secret arguments of open calls in stores that outlive the process, encrypted |
-//! | `testing` | tools that do as they are told, a record of events, and time that does not pass, for tests |
-//! | `opentelemetry` | traces that go on from that of a caller (`traceparent`), and into other programs (`trace_context`) |
+//! | `sealed-calls` | encrypted secret arguments for open calls in stores that outlive the process |
+//! | `testing` | scripted tools, an event recorder and a paused clock, for tests |
+//! | `opentelemetry` | trace propagation from the caller (`traceparent`) and to other programs (`trace_context`) |
 //!
-//! None is on by default.
+//! Default: none.
 //!
-//! # Schemas from elsewhere
+//! # Foreign schemas
 //!
-//! A schema that is written by hand or received from another program is JSON Schema 2020-12, unless
-//! its `$schema` names draft 4, 6, 7 or 2019-09. The built-in check covers 2020-12 but for a few
-//! keywords, and of drafts 7 and 2019-09 what means the same. What it does not cover is an error of
-//! [`RegistryBuilder::build`](registry::RegistryBuilder::build) that names the keyword and its place, or, with the feature
-//! `foreign-schemas`, is left to the crate `jsonschema`, with the same reports. Then:
+//! A schema that is handwritten or received from another program is JSON Schema 2020-12, unless its `$schema` names draft
+//! 4, 6, 7 or 2019-09. The built-in validator covers 2020-12 except for a few keywords, and the keywords of drafts 7 and
+//! 2019-09 that have the same meaning there. A keyword that it does not cover is an error of
+//! [`RegistryBuilder::build`](registry::RegistryBuilder::build) with the keyword and its location, or, with the feature
+//! `foreign-schemas`, the schema is validated by the crate `jsonschema`, with the same reports. In that case:
 //!
-//! - A tool with arguments of a Rust type is held to the schema first and to the type second.
-//! - Values are checked as they come: nothing is corrected, `null` is not absence, a property has no
-//!   aliases, and `3.0` is an integer to the check but stays as it is written.
+//! - Arguments of a Rust type are validated by the schema first and decoded by the type second.
+//! - Values are validated as received: they are not coerced, `null` does not mean absent, properties have no aliases, and
+//!   `3.0` is a valid integer but keeps its spelling.
 //! - `format`, `contentEncoding` and `contentMediaType` are annotations, in every draft.
-//! - A pattern with look-around or a back-reference may give up after 100,000 steps back; then the
-//!   text is refused, and the report says why.
-//! - Values are nested at most 128 levels deep, and less deep where many schemas apply to one value.
+//! - A pattern with look-around or a back-reference is limited to 100,000 backtracking steps. Beyond this limit the text is
+//!   rejected, and the report gives the reason.
+//! - Values are nested at most 128 levels deep; fewer levels where many schemas apply to one value.
 //!
-//! With it or without, nothing is fetched: a `$ref` that leaves the schema is an error of `build()`,
-//! and so is a `$schema` that is not known.
+//! With or without the feature, no schema is fetched: a `$ref` to another document and an unknown `$schema` are errors of
+//! `build()`.
 
 pub mod registry;
 
@@ -115,7 +157,7 @@ pub use self::{
     toolset::ToolSet,
 };
 
-/// What most programs need; nothing else is in it.
+/// The items that most programs need.
 pub mod prelude {
     pub use serde_json::{Value, json};
 
@@ -125,21 +167,21 @@ pub mod prelude {
     };
 }
 
-/// Links a crate of which nothing else is used, so that its tools are discovered.
+/// Links crates whose tools would otherwise not be discovered.
 ///
-/// The compiler leaves out a crate that nothing refers to, and its tools with it.
+/// The compiler omits a crate without any reference to it, together with its tools.
 ///
 /// # Examples
 ///
 /// ```
-/// // In place of `serde_json`, a library of yours with tools in it.
+/// // Replace `serde_json` with your own crate of tools.
 /// tool_runtime::link!(serde_json);
 /// # fn main() {}
 /// ```
 #[macro_export]
 macro_rules! link {
     ($($krate:ident),+ $(,)?) => { $(
-        #[allow(unused_extern_crates, reason = "named for the sake of its tools")]
+        #[allow(unused_extern_crates, reason = "links the tools of the crate")]
         extern crate $krate as _;
     )+ };
 }
@@ -148,7 +190,7 @@ macro_rules! link {
 #[doc = include_str!("../../README.md")]
 struct Readme;
 
-/// What the attributes expand to; not for use by hand.
+/// Support code for the expansions of the attributes; not public API.
 #[doc(hidden)]
 pub mod __private {
     pub use tool_core::__private::*;

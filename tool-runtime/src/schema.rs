@@ -1,4 +1,13 @@
 //! JSON Schemas of arguments and results, and the validation, repair and coercion of arguments.
+//!
+//! | type or function | purpose |
+//! | --- | --- |
+//! | [`InputSchema`], [`OutputSchema`], [`SchemaError`] | the schemas of a tool, and the error of an invalid one |
+//! | [`Arguments`] | arguments as received: JSON text, undecoded |
+//! | [`Plan`], [`Violations`], [`Violation`] | a compiled schema, and the errors of a validation |
+//! | [`Correction`], [`CorrectionRule`] | a coercion of a value that was almost right |
+//! | [`recover`], [`Repair`], [`RepairOutcome`] | the repair of text that is not valid JSON |
+//! | [`constraint`] | the types that support a constraint of `#[schemars(..)]` |
 
 pub use crate::arguments::{MAX_REPAIR_BYTES, Repair, RepairOutcome, recover};
 #[doc(inline)]
