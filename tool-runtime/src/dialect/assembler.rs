@@ -1,4 +1,4 @@
-//! A response from the events of a stream.
+//! The assembly of a response from the events of a stream.
 
 use std::fmt;
 
@@ -7,9 +7,9 @@ use serde_json::value::RawValue;
 use super::{BoundTools, DialectError, Json, Usage, error::At, reading::Reading};
 use crate::ToolCall;
 
-/// Puts a response together from the events of a stream.
+/// Assembles a response from the events of a stream.
 ///
-/// An event is the JSON after `data:`; `[DONE]` is passed over.
+/// An event is the JSON after `data:`; `[DONE]` is ignored.
 ///
 /// # Examples
 ///
@@ -30,7 +30,7 @@ use crate::ToolCall;
 /// ] {
 ///     assembler.push(&json!({ "choices": [{ "index": 0, "delta": { "tool_calls": [delta] } }] }))?;
 /// }
-/// // Events can be texts as well: numbers keep their digits in them.
+/// // Events can also be texts, where numbers keep their digits.
 /// assembler.push(r#"{ "choices": [{ "index": 0, "delta": {}, "finish_reason": "tool_calls" }] }"#)?;
 /// let assembled = assembler.finish();
 /// assert!(assembled.ended && assembled.calls[0].completed().is_ok());
@@ -38,7 +38,7 @@ use crate::ToolCall;
 /// assert_eq!(assembled.stop_reason.as_deref(), Some("tool_calls"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[must_use = "an assembler gives its response when it is finished"]
+#[must_use = "an assembler returns its response from `finish`"]
 pub struct Assembler {
     bound: BoundTools,
     reading: Reading,
@@ -48,34 +48,34 @@ pub struct Assembler {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct AssembledResponse {
-    /// All calls, in the order in which the model began them. Those that were cut off are
-    /// [marked](ToolCall::incomplete); an executor answers them and does not run them.
+    /// All calls, in the order in which the model began them. Calls that were cut off are
+    /// [marked](ToolCall::incomplete); an executor answers them without running them.
     pub calls: Vec<ToolCall>,
-    /// `true` for a whole response, and for a stream in which the provider sent the event that ends one.
+    /// `true` for a whole response, and for a stream whose final event was received.
     pub ended: bool,
-    /// The assistant message, in the form in which the provider takes it back: text, reasoning with its signatures, calls of
-    /// the program's tools and of the provider's own, all with the members, the order and the numbers with which they
-    /// came. A list of items for OpenAI's responses; one message for the others. `None` where nothing can be sent back:
-    /// a response without content, and every one of MCP.
+    /// The assistant message in the form to send back to the provider: text, reasoning with its signatures,
+    /// calls of the program's tools and of native tools, with their original members, order and numbers. A list
+    /// of items for OpenAI's responses; one message for the other providers. `None` where nothing can be sent
+    /// back: for a response without content, and always for MCP.
     ///
-    /// Calls have the names that the provider knows, and calls that came without an id have the id of the [`ToolCall`],
-    /// where the provider wants one. Left out is what providers refuse: blank texts for Anthropic, an empty list of calls
-    /// for OpenAI, and reasoning that the end of a response cut off. Arguments for Anthropic that are not a JSON object
-    /// are under the key
+    /// Calls have the names that the provider knows. Calls without an id have the id of the [`ToolCall`] where
+    /// the provider requires one. Content that providers reject is left out: blank texts for Anthropic, an
+    /// empty list of calls for OpenAI, and reasoning that the end of the response cut off. Arguments for
+    /// Anthropic that are not a JSON object are under the key
     /// [`INVALID_JSON`](https://platform.claude.com/docs/en/agents-and-tools/tool-use/fine-grained-tool-streaming).
     pub message: Option<Box<RawValue>>,
-    /// The text of the response: that of all [text deltas](Delta::Text).
+    /// The text of the response: all [text deltas](Delta::Text) concatenated.
     pub text: String,
-    /// The reasoning of the response, as far as it can be read: that of all [reasoning deltas](Delta::Reasoning).
+    /// The readable reasoning of the response: all [reasoning deltas](Delta::Reasoning) concatenated.
     pub reasoning: String,
-    /// The stop reason, as the provider wrote it. For OpenAI's responses, the status `completed` or the reason why the
-    /// response is incomplete. See [stop reasons](super#stop-reasons).
+    /// The stop reason, as the provider sent it. For OpenAI's responses: the status `completed`, or the reason
+    /// why the response is incomplete. See [stop reasons](super#stop-reasons).
     pub stop_reason: Option<String>,
-    /// The numbers of tokens; `None` where the provider gave none.
+    /// The token counts; `None` where the provider sent none.
     pub usage: Option<Usage>,
 }
 
-/// A part of a response that a user can read while it arrives.
+/// A part of a response to show to a user while it arrives.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Delta {
@@ -90,12 +90,12 @@ impl Assembler {
         Self { bound, reading: Reading::default() }
     }
 
-    /// Takes the next event; returns what it adds to the text and to the reasoning.
+    /// Processes the next event; returns the text and the reasoning that it adds.
     ///
     /// # Errors
     ///
-    /// If the event is not of the provider's shape, has a part that belongs to nothing, or tells of an error of the
-    /// provider. What came before is kept.
+    /// Returns an error if the event does not have the provider's format, has a part that belongs to no call or
+    /// block, or reports an error of the provider. Earlier events are kept.
     pub fn push<J: Json + ?Sized>(&mut self, event: &J) -> Result<Vec<Delta>, DialectError> {
         if event.is_done() {
             return Ok(Vec::new());
@@ -105,7 +105,7 @@ impl Assembler {
         Ok(std::mem::take(&mut self.reading.deltas))
     }
 
-    /// Returns the response. Without the event that ends a response, the last call counts as cut off.
+    /// Returns the response. Without the final event of the stream, the last call counts as cut off.
     #[must_use]
     pub fn finish(self) -> AssembledResponse {
         let Self { bound, reading } = self;

@@ -1,4 +1,5 @@
-//! The body of a request: its members as a value, and messages that are added as texts, so that their numbers stay.
+//! The body of a request: its members as a value, and added messages as texts, so that their numbers stay
+//! exact.
 
 use serde::{
     Serialize, Serializer,
@@ -11,8 +12,8 @@ use serde_json::{
 
 use super::{DialectError, wire::Wire};
 
-/// The body of a request in one dialect, made by [`BoundTools::body`](super::BoundTools::body). It is sent as the JSON that it
-/// serializes as.
+/// The body of a request in one dialect, created by [`BoundTools::body`](super::BoundTools::body). Serialize it
+/// to get the JSON to send.
 ///
 /// # Examples
 ///
@@ -32,9 +33,9 @@ use super::{DialectError, wire::Wire};
 #[derive(Debug, Clone)]
 pub struct RequestBody {
     fields: Value,
-    /// The member that has the messages.
+    /// The name of the member that contains the messages.
     list: &'static str,
-    /// Messages that come after those of the member.
+    /// Messages to append to that member.
     added: Vec<Box<RawValue>>,
 }
 
@@ -50,7 +51,7 @@ impl RequestBody {
         match messages {
             Value::Null => *messages = Value::Array(Vec::new()),
             Value::Array(_) => {}
-            // A text is one message of the user.
+            // A text is one user message.
             Value::String(text) if matches!(wire, Wire::OpenAiResponses { .. }) => {
                 *messages = serde_json::json!([{ "role": "user", "content": text }]);
             }
@@ -59,29 +60,29 @@ impl RequestBody {
         Ok(Self { fields, list, added: Vec::new() })
     }
 
-    /// All members, without the messages that were added.
+    /// Returns all members, without the appended messages.
     pub fn fields_mut(&mut self) -> &mut Value {
         &mut self.fields
     }
 
-    /// Adds a message, such as the next one of the user.
+    /// Appends a message, such as the next user message.
     ///
     /// # Errors
     ///
-    /// If the message cannot be written as JSON.
+    /// Returns an error if the message cannot be serialized.
     pub fn push<T: Serialize + ?Sized>(&mut self, message: &T) -> Result<(), serde_json::Error> {
         self.added.push(to_raw_value(message)?);
         Ok(())
     }
 
-    /// Adds messages to those of the member.
+    /// Appends messages to the member.
     pub(super) fn insert(&mut self, messages: Vec<Value>) {
         if let Some(Value::Array(list)) = self.fields.get_mut(self.list) {
             list.extend(messages);
         }
     }
 
-    /// Adds a message, or each one of a list.
+    /// Appends a message, or each message of a list.
     pub(super) fn add(&mut self, messages: Option<&RawValue>) {
         let Some(messages) = messages else { return };
         match serde_json::from_str::<Vec<Box<RawValue>>>(messages.get()) {

@@ -16,7 +16,8 @@ use super::{
 };
 use crate::{CallOutcome, Registry, ToolCall, ToolResult};
 
-/// The tools of a registry in a [`Dialect`](super::Dialect). Cheap to clone.
+/// The tools of a registry, bound to a [`Dialect`](super::Dialect): definitions for requests, calls of
+/// responses, and messages with results. Cheap to clone.
 #[derive(Clone)]
 pub struct BoundTools {
     wire: Wire,
@@ -29,30 +30,32 @@ impl BoundTools {
         Self { wire, exports, registry }
     }
 
-    /// The tools as the provider wants them in a request, sorted by name; those of the provider's own come after.
+    /// Returns the tools in the format of a request, sorted by name; native tools of the provider follow.
     #[must_use]
     pub fn definitions(&self) -> &Value {
         &self.exports.definitions
     }
 
-    /// Returns a request with the tools, after those that it has, and with what is added to it: what each
-    /// [`RequestHook`](crate::request::RequestHook) adds, in the order in which the hooks were added (those of the program, of the
-    /// toolbox, of each set), and then what each tool [adds](tool_core::Tool::on_request), in the order of their names.
+    /// Returns `request` with the tools of the registry, after its own tools, and with the additions of each
+    /// [`RequestHook`](crate::request::RequestHook), in registration order (of the program, the toolbox, then
+    /// each toolset), and of each tool's [`on_request`](tool_core::Tool::on_request), in the order of the
+    /// tools' names.
     ///
-    /// Tools of the provider's own come after the others, instructions below those that there are, messages after all
-    /// messages. Tools and instructions that are there already are not put in again. In a loop, pack a copy of the
-    /// [body](Self::body) for each request, so that what is added counts for this request alone.
+    /// Native tools are added after the others, instructions below existing instructions, messages after all
+    /// messages. Tools and instructions that are already present are not added again. In a loop, pass a copy of
+    /// the [body](Self::body) for each request, so that additions apply to that request only.
     ///
-    /// - OpenAI, chat completions: instructions are in the first of `messages`, if it is of the system or the developer, or
-    ///   else before it.
-    /// - OpenAI, responses: in `instructions`. MCP: likewise, in the `_meta` of the listing; a server tells of them when it
-    ///   is initialized.
+    /// - OpenAI, chat completions: instructions are in the first of `messages` if its role is system or
+    ///   developer; otherwise in a new message before it.
+    /// - OpenAI, responses: in `instructions`. MCP: in `instructions` in the `_meta` of the listing; a server
+    ///   sends them when it is initialized.
     /// - Anthropic: in `system`. Gemini: in `systemInstruction`.
     ///
     /// # Errors
     ///
-    /// If the request is no object, its `tools` are no list, or what is added has no place in it; if a tool or a hook fails
-    /// or panics, which the error names; or if the run is cancelled.
+    /// Returns an error if the request is not an object, its `tools` are not a list, or an addition has no
+    /// place in it; if a tool or a hook fails or panics (the error contains its name); or if the run is
+    /// cancelled.
     ///
     /// # Examples
     ///
@@ -78,15 +81,15 @@ impl BoundTools {
         request::build_request(self, &self.registry, request, run.into()).await
     }
 
-    /// What the dialect changed in the tools, and what it cannot carry.
+    /// Returns the changes that the dialect made to the tools, and the definitions that it cannot represent.
     #[must_use]
     pub fn findings(&self) -> &[Finding] {
         &self.exports.findings
     }
 
-    /// About how many tokens of every request the [definitions](Self::definitions) are: [four characters
-    /// each](https://openai.com/api/pricing/#faq-token), or one where they are not ASCII. Providers write
-    /// definitions anew for their models, so that this is an estimate.
+    /// Estimates the number of tokens that the [definitions](Self::definitions) add to every request: [four
+    /// characters per token](https://openai.com/api/pricing/#faq-token), one for non-ASCII characters.
+    /// Providers reformat definitions for their models, so the actual number differs.
     ///
     /// # Examples
     ///
@@ -105,15 +108,15 @@ impl BoundTools {
         self.exports.tokens
     }
 
-    /// The calls of a whole response, in the order of the response.
+    /// Reads the calls of a whole response, in the order of the response.
     ///
-    /// A call whose arguments are no JSON, or whose tool is unknown, is a call like any other: what is
-    /// wrong with it is found when it is made, and told to the model. A call that the end of the response
-    /// [cut off](super#stop-reasons) is [marked](ToolCall::incomplete): an executor answers it and does not run it.
+    /// Calls with invalid JSON arguments or an unknown tool are included: the call itself fails with an error
+    /// for the model. A call that the end of the response [cut off](super#stop-reasons) is
+    /// [marked](ToolCall::incomplete): an executor answers it without running it.
     ///
     /// # Errors
     ///
-    /// If the response is not of the provider's shape.
+    /// Returns an error if the response does not have the provider's format.
     ///
     /// # Examples
     ///
@@ -142,11 +145,11 @@ impl BoundTools {
         Ok(self.read(response)?.calls)
     }
 
-    /// Reads a whole response: its calls, the assistant message, text, tokens and stop reason.
+    /// Reads a whole response: its calls, assistant message, text, token counts and stop reason.
     ///
     /// # Errors
     ///
-    /// If the response is not of the provider's shape.
+    /// Returns an error if the response does not have the provider's format.
     ///
     /// # Examples
     ///
@@ -173,14 +176,14 @@ impl BoundTools {
         Ok(reading.finish(self))
     }
 
-    /// Puts a response together from the events of a stream.
+    /// Creates an assembler for the events of a streamed response.
     pub fn assembler(&self) -> Assembler {
         Assembler::new(self.clone())
     }
 
-    /// The answers, as the messages to be added to the next request, in the order of `results`:
+    /// Returns the results as messages to add to the next request, in the order of `results`:
     ///
-    /// - OpenAI, chat completions: a list of messages; pictures and sounds are in one of the user's after them.
+    /// - OpenAI, chat completions: a list of messages; images and audio are in one user message after them.
     /// - OpenAI, responses: a list of input items.
     /// - Anthropic: one message. Gemini: one content.
     /// - MCP: a list of results, one for each call.
@@ -189,20 +192,22 @@ impl BoundTools {
         self.wire.results(self, results)
     }
 
-    /// The body of a request, to which [`append`](Self::append) adds messages.
+    /// Creates the body of a request, to which [`append`](Self::append) adds messages.
     ///
     /// # Errors
     ///
-    /// If `fields` is no object, its messages are no list, or the dialect is MCP, which has no messages.
+    /// Returns an error if `fields` is not an object, its messages are not a list, or the dialect is MCP, which
+    /// has no messages.
     pub fn body(&self, fields: Value) -> Result<RequestBody, DialectError> {
         RequestBody::new(self.wire, fields)
     }
 
-    /// Adds the assistant message of a response to a request, unchanged, and after it the [results](Self::results) of its
-    /// calls, in the order of `outcomes`. An outcome [without a result](CallOutcome::result) adds nothing, and a pending
-    /// one adds its [interim result](crate::call::Pending::result). Providers require exactly one result for each call: put
-    /// [`CallOutcome::Finished`] with the result of [`Executor::submit_result`](crate::Executor::submit_result), or the outcome of
-    /// [`Executor::resume`](crate::Executor::resume), in the place of such an outcome before it is added.
+    /// Appends the assistant message of a response, unchanged, and the [results](Self::results) of its calls,
+    /// in the order of `outcomes`, to a request. An outcome [without a result](CallOutcome::result) adds
+    /// nothing, and a pending outcome adds its [interim result](crate::call::Pending::result). Providers
+    /// require exactly one result for each call: before appending, replace such an outcome with
+    /// [`CallOutcome::Finished`] and the result of [`Executor::submit_result`](crate::Executor::submit_result),
+    /// or with the outcome of [`Executor::resume`](crate::Executor::resume).
     ///
     /// # Examples
     ///
@@ -235,13 +240,13 @@ impl BoundTools {
         }
     }
 
-    /// The name by which the provider knows a tool.
+    /// Returns the name of a tool on the provider's wire.
     #[must_use]
     pub fn wire_name<'n>(&'n self, tool: &'n str) -> &'n str {
         self.exports.names.wire(tool)
     }
 
-    /// The tool that the provider knows by a name; a name that is of none stays as it is.
+    /// Returns the name of the tool with a wire name; an unknown name is returned unchanged.
     #[must_use]
     pub fn tool_name<'n>(&'n self, wire_name: &'n str) -> &'n str {
         self.exports.names.own(wire_name)
@@ -251,7 +256,7 @@ impl BoundTools {
         self.wire
     }
 
-    /// Whether calls of that name are of a tool of the provider's own that takes a text.
+    /// Returns `true` if calls of that name belong to a native tool with a free-text argument.
     pub(super) fn is_custom(&self, name: &str) -> bool {
         self.exports.custom.iter().any(|it| it == name)
     }
@@ -260,7 +265,7 @@ impl BoundTools {
         self.exports.export(tool).map_or(OutputForm::Unsaid, |it| it.output)
     }
 
-    /// One call, under the tool's own name and with its own arguments.
+    /// Creates a call with the tool's own name and arguments.
     pub(super) fn call(&self, id: Option<&str>, wire_name: &str, arguments: Arguments<'static>) -> ToolCall {
         let name = self.tool_name(wire_name);
         let within = self.exports.export(name).and_then(|it| it.within.as_deref());
@@ -281,7 +286,7 @@ impl fmt::Debug for BoundTools {
     }
 }
 
-/// What the only argument holds, if it is `within`, as it was written.
+/// Returns the text of the only argument if it is `within`, with its original spelling.
 fn held(arguments: &str, within: &str) -> Option<String> {
     let Only(name, held) = serde_json::from_str(arguments).ok()?;
     (name == within).then(|| held.get().to_owned())

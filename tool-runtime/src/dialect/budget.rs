@@ -1,10 +1,11 @@
-//! How many tools of a request the provider holds the model to.
+//! Limits on the number and complexity of strict tools in one request.
 
 use serde_json::{Map, Value};
 
-/// What is left for the tools of one request.
+/// The remaining budget of one request.
 ///
-/// Anthropic's [limits](https://platform.claude.com/docs/en/build-with-claude/structured-outputs#schema-complexity-limits);
+/// Anthropic's
+/// [limits](https://platform.claude.com/docs/en/build-with-claude/structured-outputs#schema-complexity-limits);
 /// tools that are not strict do not count.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Budget {
@@ -13,32 +14,32 @@ pub(super) struct Budget {
     choices: usize,
 }
 
-/// What the schema of one tool takes of it.
+/// The cost of the schema of one tool.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Weight {
     /// The properties that are not required.
     optional: usize,
-    /// The values that may be of several types.
+    /// The values with several types.
     choices: usize,
 }
 
 impl Budget {
     pub(super) const ANTHROPIC: Self = Self { tools: 20, optional: 24, choices: 16 };
 
-    /// Takes what a tool needs.
+    /// Deducts the cost of a tool.
     ///
     /// # Errors
     ///
-    /// What there is too little of; then, nothing is taken.
+    /// Returns a description of the exceeded limit; then nothing is deducted.
     pub(super) fn take(&mut self, weight: Weight) -> Result<(), String> {
         let Weight { optional, choices } = weight;
         let wanted = [
             (1, self.tools, Self::ANTHROPIC.tools, "strict tools"),
-            (optional, self.optional, Self::ANTHROPIC.optional, "properties that may be absent"),
+            (optional, self.optional, Self::ANTHROPIC.optional, "optional properties"),
             (choices, self.choices, Self::ANTHROPIC.choices, "values of several types"),
         ];
         if let Some((.., most, what)) = wanted.iter().find(|(wanted, left, ..)| wanted > left) {
-            return Err(format!("with the tools before it, a request would have more than {most} {what}"));
+            return Err(format!("together with the tools before it, the request would exceed {most} {what}"));
         }
         self.tools -= 1;
         self.optional -= optional;

@@ -1,20 +1,20 @@
-//! What a result holds, as texts and files.
+//! The content of a result, as texts and files.
 //!
-//! Each dialect sends a model these blocks, and [`ToolResult::text`] is made of the same ones.
+//! Each dialect sends these blocks to a model, and [`ToolResult::text`] is built from them.
 
 use serde_json::Value;
 use tool_core::{Blob, Content, ErrorKind, ResourceBody};
 
 use crate::ToolResult;
 
-/// A block of a result, for those who take texts and files.
+/// A block of a result: a text or a file.
 pub(super) enum Block {
     Text(String),
     File { mime_type: String, data: String, name: String },
 }
 
-/// What a model is to read and see of `result`. Nothing is left out: a value is written as JSON where
-/// there is no content beside it.
+/// Returns the content of `result` for a model. Nothing is left out: a value is written as JSON where there is
+/// no content beside it.
 pub(super) fn blocks(result: &ToolResult) -> Vec<Block> {
     let content = result.content();
     if content.is_empty() {
@@ -24,7 +24,7 @@ pub(super) fn blocks(result: &ToolResult) -> Vec<Block> {
     content.iter().map(block).collect()
 }
 
-/// The texts among the blocks of `result`.
+/// Returns the texts among the blocks of `result`.
 pub(crate) fn texts(result: &ToolResult) -> Vec<String> {
     let texts = blocks(result).into_iter().filter_map(|block| match block {
         Block::Text(text) => Some(text),
@@ -52,7 +52,7 @@ pub(super) fn block(content: &Content) -> Block {
     }
 }
 
-/// As it is written in JSON, which is where base64 is made.
+/// Returns `data` as base64, by its JSON form.
 fn base64(data: &Blob) -> String {
     match serde_json::to_value(data) {
         Ok(Value::String(text)) => text,
@@ -60,18 +60,19 @@ fn base64(data: &Blob) -> String {
     }
 }
 
-/// What is said in place of a file that the provider does not take.
+/// Returns the text that replaces a file of a type that the provider does not accept.
 pub(super) fn not_shown(mime_type: &str, data: &str) -> String {
-    // Three bytes are four characters, the last of which may be filling.
+    // Three bytes are four characters, the last of which may be padding.
     let bytes = data.len() / 4 * 3 - data.bytes().rev().take_while(|it| *it == b'=').count();
-    format!("[{mime_type}, {bytes} bytes: not shown, since this kind of file cannot be sent here]")
+    format!("[{mime_type}, {bytes} bytes: not shown, the provider does not accept this type of file]")
 }
 
-/// Whether a failure has to be called one, for those who have no other sign of it: its text may not say so.
+/// Returns `true` if a failure needs an explicit error prefix where the provider has no error flag: its text
+/// may not identify it as an error.
 pub(super) fn needs_sign(result: &ToolResult) -> bool {
     match &result.outcome {
         Ok(output) => output.is_failure(),
-        // Those whose text is the tool's own message.
+        // The text of these kinds is the tool's own message.
         Err(error) => matches!(
             error.kind(),
             ErrorKind::Failed
@@ -84,7 +85,7 @@ pub(super) fn needs_sign(result: &ToolResult) -> bool {
     }
 }
 
-/// The texts, one below the other, with a sign of failure before them.
+/// Joins the texts with line breaks, with an error prefix for failures.
 pub(super) fn signed(texts: Vec<String>, result: &ToolResult) -> String {
     let text = texts.join("\n");
     let has_sign = text.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("error"));

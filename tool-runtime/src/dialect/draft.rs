@@ -1,7 +1,7 @@
 //! The assistant message of a response while the response is read.
 //!
-//! A message is an object with a list of parts: blocks, calls or items. A whole response brings both; a stream begins
-//! parts and adds to them.
+//! A message is an object with a list of parts: blocks, calls or items. A whole response contains both; a
+//! stream begins parts and adds to them.
 
 use std::{borrow::Cow, collections::HashMap};
 
@@ -16,10 +16,10 @@ use crate::ToolCall;
 /// The assistant message of a response that is being read.
 #[derive(Default)]
 pub(super) struct Draft {
-    /// The members of the message; the list of parts is empty where it is one of them.
+    /// The members of the message; the list of parts, where it is a member, is empty here.
     pub(super) base: Members,
     parts: Vec<Part>,
-    /// The part that was begun last under a key.
+    /// The most recent part with each key.
     places: HashMap<Key, usize>,
 }
 
@@ -29,13 +29,13 @@ pub(super) type Members = Vec<(Cow<'static, str>, ExactValue<'static>)>;
 /// One part of a message.
 pub(super) struct Part {
     pub(super) value: ExactValue<'static>,
-    /// The place of the call that the part is.
+    /// The index of the call that this part represents.
     pub(super) call: Option<usize>,
-    /// A JSON text that comes in pieces and is a member of the part.
+    /// JSON text that arrives in pieces and becomes a member of the part.
     pub(super) json: String,
-    /// Set while the provider has not told of the part as a whole.
+    /// Set until the provider has sent the part as a whole.
     pub(super) open: bool,
-    /// Set where text of the part has been passed on as deltas.
+    /// Set where text of the part has been emitted as deltas.
     pub(super) told: bool,
 }
 
@@ -54,13 +54,13 @@ impl Part {
 }
 
 impl Draft {
-    /// Adds a part; returns its place.
+    /// Adds a part; returns its index.
     pub(super) fn push(&mut self, part: Part) -> usize {
         self.parts.push(part);
         self.parts.len() - 1
     }
 
-    /// Has the part at `at` be found by `key`.
+    /// Registers `key` for the part at `at`.
     pub(super) fn know(&mut self, at: usize, key: Key) {
         self.places.insert(key, at);
     }
@@ -81,14 +81,14 @@ impl Draft {
         &mut self.parts
     }
 
-    /// Brings the parts at `places` to the front, in that order.
+    /// Moves the parts at `places` to the front, in that order.
     pub(super) fn order(&mut self, places: &[usize]) {
         let mut parts: Vec<_> = std::mem::take(&mut self.parts).into_iter().map(Some).collect();
         let first: Vec<_> = places.iter().filter_map(|at| parts.get_mut(*at)?.take()).collect();
         self.parts = first.into_iter().chain(parts.into_iter().flatten()).collect();
     }
 
-    /// Takes the members of a message, as they are, but for its parts in `list`; those that are there stay.
+    /// Adds the members of a message unchanged, except its parts in `list`; existing members stay.
     pub(super) fn take_members(&mut self, message: &At<'_>, list: &str) {
         join(&mut self.base, message.members(), |name, own, value| {
             if own.is_null() {
@@ -97,7 +97,8 @@ impl Draft {
         });
     }
 
-    /// Gives each call that came without an id the id that it was given here, as the member `name`: results name it.
+    /// Sets the member `name` of each call without an id to the generated id, by which results refer to the
+    /// call.
     pub(super) fn name_calls(&mut self, name: &str, calls: &[ToolCall]) {
         for part in &mut self.parts {
             let Some(call) = part.call.and_then(|at| calls.get(at)) else { continue };
@@ -109,7 +110,7 @@ impl Draft {
         }
     }
 
-    /// Puts the arguments of each part that came in pieces into it.
+    /// Inserts the complete arguments into each part whose arguments arrived in pieces.
     pub(super) fn fill(
         &mut self,
         slots: &Slots,
@@ -121,8 +122,9 @@ impl Draft {
         }
     }
 
-    /// The message, its parts in `list`, by `role` where none is named; `None` where nothing is in it. A list without parts
-    /// is left out: [OpenAI refuses it](https://github.com/BigSweetPotatoStudio/HyperChat/pull/115).
+    /// Returns the message with its parts in `list`; the default role is `role`. `None` where the message is
+    /// empty. A list without parts is omitted: [OpenAI rejects
+    /// it](https://github.com/BigSweetPotatoStudio/HyperChat/pull/115).
     pub(super) fn into_message(self, list: &'static str, role: &'static str) -> Option<ExactValue<'static>> {
         let Self { mut base, parts, .. } = self;
         if !base.iter().any(|(name, value)| name == "role" && !value.is_null()) {
@@ -145,7 +147,7 @@ impl Draft {
         Some(message)
     }
 
-    /// The parts, without a message around them.
+    /// Returns the parts without a message around them.
     pub(super) fn into_list(self) -> Option<ExactValue<'static>> {
         let parts: Vec<_> = self.parts.into_iter().map(|part| part.value).collect();
         (!parts.is_empty()).then_some(ExactValue::List(parts))
@@ -163,13 +165,14 @@ pub(super) fn put(object: &mut ExactValue<'static>, name: &str, value: ExactValu
     }
 }
 
-/// Passes each of the members `more` on, with the one of the same name in `before`, which is `null` where it is new.
+/// Calls `with` for each of the members `more` with the member of the same name in `before`, which is `null` where
+/// it is new.
 pub(super) fn join<'n, T>(
     before: &mut Members,
     more: impl Iterator<Item = (&'n str, T)>,
     mut with: impl FnMut(&'n str, &mut ExactValue<'static>, T),
 ) {
-    /// The most members that are looked for one by one, and not by an index of names.
+    /// Up to this number of members, a linear search is used instead of an index of names.
     const FEW: usize = 8;
     let more: Vec<_> = more.collect();
     let named = |(at, (name, _)): (usize, &(Cow<'static, str>, _))| (name.clone(), at);
@@ -194,7 +197,7 @@ pub(super) fn join<'n, T>(
     }
 }
 
-/// The item `at` of the list `name`, which is made, as an empty object, where it would be the next one.
+/// Returns the item `at` of the list `name`; the next item is created as an empty object.
 pub(super) fn item<'v>(
     object: &'v mut ExactValue<'static>,
     name: &str,
@@ -212,9 +215,9 @@ pub(super) fn item<'v>(
     items.get_mut(at)
 }
 
-/// Adds a delta to a value: texts and the members of objects are put together, and so are items of lists that have
-/// the same `index`; `index`, `type` and all else are replaced
-/// ([as OpenAI's SDK does](https://github.com/openai/openai-python/blob/main/src/openai/lib/streaming/_deltas.py)).
+/// Merges a delta into a value: texts are concatenated, members of objects are merged, and so are items of
+/// lists with the same `index`; `index`, `type` and all other values are replaced ([as in OpenAI's
+/// SDK](https://github.com/openai/openai-python/blob/main/src/openai/lib/streaming/_deltas.py)).
 pub(super) fn add(before: &mut ExactValue<'static>, delta: &ExactValue<'_>) {
     match (before, delta) {
         (_, ExactValue::Null) => {}

@@ -1,21 +1,22 @@
-//! Reading a provider's JSON: where it is not as it should be, the error says so.
+//! Access to a provider's JSON, with errors that contain the location.
 
 use std::fmt;
 
 use serde_json::Value;
 use tool_core::__private::ExactValue;
 
-/// A response, an event of one or a request that is not of its provider's shape.
+/// A response, event or request that does not have the provider's format.
 ///
-/// Arguments that are no JSON are none of these: they are the model's, and the check of the call answers them.
+/// Invalid JSON arguments of a call are not such an error: the validation of the call reports them to the
+/// model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DialectError {
-    /// Where in it, as a JSON pointer.
+    /// The location, as a JSON pointer.
     pub pointer: String,
-    /// What should be there.
+    /// The expected content.
     pub expected: String,
-    /// What is there, without its contents.
+    /// The kind of the actual content, without the content itself.
     pub got: String,
 }
 
@@ -28,7 +29,7 @@ impl fmt::Display for DialectError {
 }
 
 impl DialectError {
-    /// An error at `pointer` of the body of a request, where `expected` should be.
+    /// Creates an error at `pointer` in the body of a request.
     pub(super) fn of_body(body: &Value, pointer: &str, expected: &str) -> Self {
         let kind = match body.pointer(pointer) {
             None => kind(None),
@@ -39,7 +40,7 @@ impl DialectError {
         Self { pointer: pointer.to_owned(), expected: expected.to_owned(), got: kind.to_owned() }
     }
 
-    /// The same of what is at `pointer`.
+    /// Moves the error below `pointer`.
     pub(super) fn below(mut self, pointer: &str) -> Self {
         self.pointer.insert_str(0, pointer);
         self
@@ -48,7 +49,7 @@ impl DialectError {
 
 impl std::error::Error for DialectError {}
 
-/// A place in a response; there may be nothing.
+/// A location in a response, with its value, if present.
 #[derive(Debug, Clone)]
 pub(super) struct At<'v> {
     value: Option<&'v ExactValue<'v>>,
@@ -60,12 +61,12 @@ impl<'v> At<'v> {
         Self { value: Some(value), pointer: String::new() }
     }
 
-    /// What is there; `null` is nothing.
+    /// Returns the value; `None` for `null`.
     pub(super) fn value(&self) -> Option<&'v ExactValue<'v>> {
         self.value.filter(|value| !value.is_null())
     }
 
-    /// A copy of what is there; `null` where there is nothing.
+    /// Returns a copy of the value; `null` if absent.
     pub(super) fn to_owned(&self) -> ExactValue<'static> {
         self.value.cloned().map_or(ExactValue::Null, ExactValue::into_owned)
     }
@@ -95,12 +96,12 @@ impl<'v> At<'v> {
         Ok(items.iter().enumerate().map(item).collect())
     }
 
-    /// The items of a list that may be absent.
+    /// Returns the items of a list that may be absent.
     pub(super) fn any_items(&self) -> Result<Vec<Self>, DialectError> {
         if self.value().is_none() { Ok(Vec::new()) } else { self.items() }
     }
 
-    /// The text, if it is one.
+    /// Returns the text, if the value is a text.
     pub(super) fn as_text(&self) -> Option<&'v str> {
         self.value?.as_str()
     }
@@ -113,12 +114,12 @@ impl<'v> At<'v> {
         self.as_text().ok_or_else(|| self.error("a text"))
     }
 
-    /// The text, which may be absent.
+    /// Returns the text, which may be absent.
     pub(super) fn any_text(&self) -> Result<Option<&'v str>, DialectError> {
         self.value().map(|_| self.text()).transpose()
     }
 
-    /// A name: a text with something in it.
+    /// Returns a name: a text that is not empty.
     pub(super) fn name(&self) -> Result<&'v str, DialectError> {
         self.as_text().filter(|name| !name.is_empty()).ok_or_else(|| self.error("a name"))
     }
@@ -134,7 +135,7 @@ impl<'v> At<'v> {
         }
     }
 
-    /// That something else was expected here.
+    /// Creates an error: something else was expected here.
     pub(super) fn error(&self, expected: &str) -> DialectError {
         self.error_with(expected, kind(self.value))
     }
@@ -143,15 +144,15 @@ impl<'v> At<'v> {
         DialectError { pointer: self.pointer.clone(), expected: expected.to_owned(), got: got.into() }
     }
 
-    /// The error of a part whose name is not `own`, which that of its call is.
+    /// Creates the error for a part whose name is not `own`, the name of its call.
     pub(super) fn another_name(&self, own: &str) -> DialectError {
-        /// The most characters of a name that are repeated.
+        /// The maximum number of characters of a name in the message.
         const LONGEST: usize = 64;
         let own: String = own.chars().take(LONGEST).collect();
         self.error_with(&format!("`{own}`, the name of the call that this part belongs to"), "another name")
     }
 
-    /// That the provider sent an error of its own.
+    /// Creates the error for an error of the provider.
     pub(super) fn failure(&self) -> DialectError {
         let message = self.field("message");
         let said = message.as_text().or(self.as_text()).unwrap_or("no message");

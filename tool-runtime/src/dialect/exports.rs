@@ -1,4 +1,4 @@
-//! What the tools of a registry are in a dialect: made once, and kept while they stay the same.
+//! The definitions of a registry in a dialect: computed once, and kept while the tools stay the same.
 
 use std::{borrow::Cow, collections::HashMap, io, sync::Arc};
 
@@ -15,42 +15,42 @@ use super::{
 };
 use crate::Registry;
 
-/// What a registry is in a dialect; made once.
+/// A registry in the format of a dialect.
 pub(super) struct Exports {
     pub(super) tools: Vec<Arc<Export>>,
     by_name: HashMap<String, usize, FixedState>,
     pub(super) names: Names,
     pub(super) definitions: Value,
     pub(super) tokens: usize,
-    /// The names of those of the provider's own tools that take a text in place of arguments.
+    /// The names of native tools with a free-text argument instead of JSON arguments.
     pub(super) custom: Vec<String>,
     pub(super) findings: Vec<Finding>,
 }
 
-/// What one tool is in a dialect.
+/// A tool in the format of a dialect.
 pub(super) struct Export {
     of: ToolDefinition,
     wire_name: String,
-    /// `None` where it cannot be sent.
+    /// `None` where the tool cannot be sent.
     definition: Option<Value>,
-    /// The one argument that holds all others, where there is one.
+    /// The single argument that wraps all others, if there is one.
     pub(super) within: Option<String>,
     findings: Vec<Finding>,
     pub(super) output: OutputForm,
-    /// About how many tokens of a request the definition is.
+    /// The estimated number of tokens of the definition.
     tokens: usize,
-    /// What the schema takes of what may be strict, where the tool is.
+    /// The cost against the budget of strict tools, where the tool is strict.
     weight: Option<Weight>,
 }
 
-/// In which form the result of a tool is a value.
+/// The form of a structured result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OutputForm {
-    /// The tool does not say.
+    /// The tool declares no output schema.
     Unsaid,
     /// An object.
     Object,
-    /// Anything, in an object under `result`.
+    /// Any value, wrapped in an object under `result`.
     Held,
 }
 
@@ -124,7 +124,7 @@ impl Export {
         let within = carried.as_ref().and_then(|(carried, _)| carried.within.clone());
         let weight = carried.as_ref().filter(|(_, strict)| *strict).map(|(it, _)| Weight::of(&it.schema));
         let mut examples = examples(definition, within.as_deref());
-        // An example that is not of the schema is refused
+        // An example that does not match the schema is rejected
         // (<https://platform.claude.com/docs/en/agents-and-tools/tool-use/define-tools>).
         let has_place = wire.takes_examples() && carried.as_ref().is_some_and(|(it, _)| !it.narrowed);
         let description = if has_place || examples.is_empty() {
@@ -151,13 +151,13 @@ impl Export {
         Self { of, wire_name, definition: written, within, findings, output: form, tokens, weight }
     }
 
-    /// Why the tool cannot be strict beside those before it, if it cannot.
+    /// Returns the reason why the tool cannot be strict in addition to the tools before it, if there is one.
     fn beyond(&self, budget: Option<&mut Budget>) -> Option<String> {
         budget?.take(self.weight?).err()
     }
 }
 
-/// The examples of a tool as the model is to write them.
+/// Returns the examples of a tool in the form that the model has to write.
 fn examples(definition: &ToolDefinition, within: Option<&str>) -> Vec<Value> {
     let held = |example: &Value| match within {
         Some(name) => json!({ name: example }),
@@ -171,7 +171,7 @@ fn with_examples(description: &str, examples: &[Value]) -> String {
     format!("{description}\n\nExamples of arguments:\n{}", examples.join("\n"))
 }
 
-/// What is found only where tools are together; it is told of one of them.
+/// Creates a finding about the tools as a set; it is attributed to one of them.
 fn together(wire: Wire, definition: &ToolDefinition, message: String, remedy: &str) -> Finding {
     Finding {
         tool: definition.name().to_string(),
@@ -185,10 +185,10 @@ fn together(wire: Wire, definition: &ToolDefinition, message: String, remedy: &s
 
 fn loose(wire: Wire, definition: &ToolDefinition, why: &str) -> Finding {
     let message = format!("the tool is sent without `strict`: {why}");
-    together(wire, definition, message, "show a run fewer tools, or leave it: calls are checked")
+    together(wire, definition, message, "show fewer tools per run, or ignore it: calls are validated")
 }
 
-/// The schema of a tool as it is sent, and whether the provider holds the model to it.
+/// Returns the schema of a tool for the wire, and `true` if the provider enforces it.
 fn carried(wire: Wire, definition: &ToolDefinition) -> (Option<(Carried, bool)>, Vec<Remark>) {
     let schema = definition.input_schema().as_value();
     let (rules, looser) = wire.rules();
@@ -208,7 +208,7 @@ fn carried(wire: Wire, definition: &ToolDefinition) -> (Option<(Carried, bool)>,
     match looser.map(|rules| carry(schema, rules)) {
         Some(Ok(mut carried)) => {
             let mut remarks = std::mem::take(&mut carried.remarks);
-            let remedy = "use a struct or a list of entries, or leave it: calls are checked";
+            let remedy = "use a struct or a list of entries, or ignore it: calls are validated";
             remarks.push(remark(Severity::Warning, "the tool is sent without `strict`".to_owned(), remedy));
             (Some((carried, false)), remarks)
         }
@@ -219,39 +219,37 @@ fn carried(wire: Wire, definition: &ToolDefinition) -> (Option<(Carried, bool)>,
     }
 }
 
-/// That a provider has refused descriptions of that length.
+/// Reports a description that exceeds the provider's limit.
 fn too_long(wire: Wire, description: &str) -> Option<Remark> {
     let most = wire.longest_description()?;
     let length = description.chars().count();
     (length > most).then(|| Remark {
         pointer: String::new(),
         severity: Severity::Warning,
-        message: format!(
-            "the description has {length} characters; more than {most} are refused for some models"
-        ),
-        remedy: "shorten it, or say more of it where the parameters are described",
+        message: format!("the description has {length} characters; some models reject more than {most}"),
+        remedy: "shorten it, or move details to the descriptions of parameters",
     })
 }
 
-/// That a provider refuses so many tools.
+/// Reports a number of tools that exceeds the provider's limit.
 fn too_many(wire: Wire, tools: &[&ToolDefinition], native: usize) -> Option<Finding> {
     let most = wire.most_tools()?;
-    // Gemini's own stand beside the list of declarations.
+    // Gemini's native tools are outside the list of declarations.
     let native = if matches!(wire, Wire::Gemini { .. }) { 0 } else { native };
     let count = tools.len() + native;
     let first = tools.get(most.saturating_sub(native)).filter(|_| count > most)?;
-    let message = format!("there are {count} tools; a request with more than {most} is refused");
-    Some(together(wire, first, message, "show a run fewer of them"))
+    let message = format!("there are {count} tools; the provider rejects requests with more than {most}");
+    Some(together(wire, first, message, "show fewer tools per run"))
 }
 
-/// From so many tokens on, Anthropic has definitions found by a search rather than sent with every request
-/// (<https://www.anthropic.com/engineering/advanced-tool-use>).
+/// The number of tokens from which Anthropic recommends a tool search instead of sending all definitions with
+/// every request (<https://www.anthropic.com/engineering/advanced-tool-use>).
 const MANY_TOKENS: usize = 10_000;
 
-/// About how many tokens `definition` is: four characters each, or one where they are not ASCII.
+/// Estimates the number of tokens of `definition`: four characters per token, one for non-ASCII characters.
 fn tokens(definition: &Value) -> usize {
     let mut count = Count::default();
-    // Nothing is kept, so that nothing can fail.
+    // The writer only counts, so it cannot fail.
     let _ = serde_json::to_writer(&mut count, definition);
     count.ascii.div_ceil(4) + count.others
 }
@@ -268,7 +266,7 @@ impl io::Write for Count {
         let ascii = bytes.iter().filter(|byte| byte.is_ascii()).count();
         self.ascii += ascii;
         if ascii < bytes.len() {
-            // Each character has one byte that does not go on with another.
+            // Each character has exactly one byte that is not a continuation byte.
             self.others += bytes.iter().filter(|byte| **byte >= 0xc0).count();
         }
         Ok(bytes.len())
@@ -279,7 +277,7 @@ impl io::Write for Count {
     }
 }
 
-/// That the definitions fill the context; the finding is of the tool that is most of them.
+/// Reports definitions that fill the context; the finding is attributed to the largest one.
 fn too_large(
     wire: Wire,
     definitions: &[ToolDefinition],
@@ -290,10 +288,10 @@ fn too_large(
     let own = tool.tokens;
     (tokens > MANY_TOKENS).then(|| {
         let message = format!(
-            "the definitions of all tools are about {tokens} tokens of every request, and more than {MANY_TOKENS} are \
-             a lot; this one is the largest, with {own}"
+            "the definitions of all tools add about {tokens} tokens to every request; keep them below {MANY_TOKENS}; \
+             this one is the largest, with {own}"
         );
-        together(wire, largest, message, "show a run fewer tools, or say less of each")
+        together(wire, largest, message, "show fewer tools per run, or shorten their descriptions")
     })
 }
 
@@ -302,6 +300,6 @@ fn renamed(name: &str, wire_name: &str) -> Remark {
         pointer: String::new(),
         severity: Severity::Note,
         message: format!("`{name}` is sent as `{wire_name}`"),
-        remedy: "nothing has to be done, calls come back under its own name",
+        remedy: "no action needed: calls have the tool's own name",
     }
 }

@@ -1,4 +1,4 @@
-//! JSON that comes from a provider, as a text or as a value.
+//! JSON from a provider, as a text or as a value.
 
 use serde::de::IgnoredAny;
 use serde_json::{Value, value::RawValue};
@@ -6,10 +6,10 @@ use tool_core::__private::ExactValue;
 
 use super::DialectError;
 
-/// JSON that comes from a provider: a text (`str`, `String`, [`RawValue`]) or a [`Value`].
+/// JSON from a provider: a text (`str`, `String`, [`RawValue`]) or a [`Value`].
 ///
-/// Numbers of a text keep their digits, in arguments and in the assistant message. A [`Value`] holds an `f64` in place
-/// of a number with a fraction, an exponent or more than 64 bits.
+/// Numbers of a text keep their digits, in arguments and in the assistant message. A [`Value`] stores numbers
+/// with a fraction, an exponent or more than 64 bits as `f64`.
 pub trait Json: sealed::Json {}
 
 impl<T: sealed::Json + ?Sized> Json for T {}
@@ -20,7 +20,7 @@ mod sealed {
     pub trait Json {
         fn exact(&self) -> Result<ExactValue<'_>, DialectError>;
 
-        /// Returns `true` for the text that ends the streams of some providers, and is no event.
+        /// Returns `true` for the text that ends the streams of some providers and is not an event.
         fn is_done(&self) -> bool {
             false
         }

@@ -1,9 +1,9 @@
-//! Places in a value that is being put together, as JSON paths to one value each
-//! ([RFC 9535](https://www.rfc-editor.org/rfc/rfc9535#name-singular-query)).
+//! Locations in a value under construction, as JSON paths that address one value each ([RFC
+//! 9535](https://www.rfc-editor.org/rfc/rfc9535#name-singular-query)).
 
 use tool_core::__private::ExactValue;
 
-/// The most steps: nothing that JSON is read from is deeper.
+/// The maximum number of steps: the nesting limit of the JSON parser.
 const DEEPEST: usize = 128;
 
 enum Step {
@@ -11,8 +11,8 @@ enum Step {
     Index(usize),
 }
 
-/// The place that `path` leads to; what is missing on the way is made. `None` where there is something else on
-/// the way, an item is left out, or `path` is not one to a single value.
+/// Returns the location at `path`; missing containers on the way are created. `None` where another kind of
+/// value is on the way, an item is skipped, or `path` does not address a single value.
 pub(super) fn place<'v>(
     root: &'v mut ExactValue<'static>,
     path: &str,
@@ -57,14 +57,14 @@ fn steps(path: &str) -> Option<Vec<Step>> {
     Some(steps)
 }
 
-/// What stands in brackets, and what comes after them.
+/// Splits a selector in brackets from the rest of the path.
 fn bracketed(text: &str) -> Option<(Step, &str)> {
     let Some(quote) = text.chars().next().filter(|it| "'\"".contains(*it)) else {
         let (index, rest) = text.split_once(']')?;
         let is_index = !index.is_empty() && index.bytes().all(|it| it.is_ascii_digit());
         return Some((Step::Index(index.parse().ok().filter(|_| is_index)?), rest));
     };
-    // As JSON has it, which writes the other quotes.
+    // A single-quoted selector is rewritten as a JSON string.
     let mut json = String::from('"');
     let mut characters = text.char_indices().skip(1);
     while let Some((at, character)) = characters.next() {

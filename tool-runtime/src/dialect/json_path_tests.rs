@@ -5,7 +5,7 @@ use tool_core::__private::ExactValue;
 
 use super::place;
 
-/// What becomes of nothing when each path is given its value.
+/// Builds a value from `null` by assigning a value at each path.
 fn made(parts: &[(&str, Value)]) -> Option<Value> {
     let mut root = ExactValue::Null;
     for (path, value) in parts {
@@ -15,7 +15,7 @@ fn made(parts: &[(&str, Value)]) -> Option<Value> {
 }
 
 #[test]
-fn names_and_indices_lead_into_what_they_make() {
+fn names_and_indices_create_missing_containers() {
     let cases = [
         ("$", json!(1)),
         ("$.a", json!({ "a": 1 })),
@@ -31,13 +31,13 @@ fn names_and_indices_lead_into_what_they_make() {
 }
 
 #[test]
-fn what_is_there_stays() {
+fn existing_values_are_kept() {
     let parts = [("$.a[0]", json!(1)), ("$.a[1]", json!(2)), ("$.b", json!(3))];
     assert_eq!(made(&parts), Some(json!({ "a": [1, 2], "b": 3 })));
 }
 
 #[test]
-fn what_leads_to_no_single_value_is_refused() {
+fn a_path_to_several_or_no_values_is_rejected() {
     let deep = format!("${}", ".a".repeat(129));
     let cases = [
         "", "a", "$a", "$.", "$..a", "$[*]", "$[-1]", "$[1]", "$[+0]", "$['a", "$['a'", "$[]", "$[0",

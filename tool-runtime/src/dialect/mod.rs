@@ -1,8 +1,17 @@
-//! The wires of providers: how tools are told to a model, how it calls them, how it is answered.
+//! Wire formats of model providers: tool definitions, calls and results as JSON.
 //!
-//! A [`Dialect`] is bound to a registry; what comes of it is [`BoundTools`]: [definitions](BoundTools::definitions) out,
-//! responses in, [whole](BoundTools::read) or [assembled](BoundTools::assembler) from a stream, and
-//! [messages](BoundTools::append) out. All of it is JSON, so that any HTTP client or SDK will do.
+//! A [`Dialect`] describes one provider. [`Dialect::bind_tools`] binds it to a [`Registry`]; the resulting
+//! [`BoundTools`] returns the [definitions](BoundTools::definitions) for a request, reads calls from a
+//! response, [whole](BoundTools::read) or [assembled](BoundTools::assembler) from a stream, and writes results
+//! as [messages](BoundTools::append). All of it is JSON, so any HTTP client or SDK can send it.
+//!
+//! | type or function | purpose |
+//! | --- | --- |
+//! | [`Dialect`], [`BoundTools`] | a provider; a provider with the tools of a registry |
+//! | [`AssembledResponse`], [`Assembler`], [`Delta`], [`Usage`] | a response, its assembly from a stream, its parts and its token counts |
+//! | [`RequestBody`] | the body of a request, to which responses and results are appended |
+//! | [`Finding`], [`lint`], [`assert_portable`] | changes of a definition, and checks of all definitions |
+//! | [`DialectError`], [`RequestError`] | errors of reading a response and of building a request |
 //!
 //! ```
 //! use tool_runtime::{Executor, dialect::Dialect, prelude::*};
@@ -10,9 +19,9 @@
 //! /// Adds two numbers.
 //! #[tool]
 //! fn add(
-//!     /// The one.
+//!     /// First number.
 //!     a: i64,
-//!     /// The other.
+//!     /// Second number.
 //!     b: i64,
 //! ) -> i64 {
 //!     a + b
@@ -23,7 +32,7 @@
 //! let openai = Dialect::openai_chat().bind_tools(&tools);
 //! assert_eq!(openai.definitions()[0]["function"]["name"], "add");
 //!
-//! // What the provider answers to a request with these `tools`.
+//! // A response of the provider to a request with these `tools`.
 //! let response = json!({ "choices": [{ "index": 0, "finish_reason": "tool_calls", "message": {
 //!     "role": "assistant",
 //!     "tool_calls": [{
@@ -34,7 +43,7 @@
 //! }}]});
 //! let response = openai.read(&response)?;
 //! let outcomes = Executor::new(tools).run(response.calls.clone()).await;
-//! // The next request: what it had, the assistant message, and the results.
+//! // The next request: the previous messages, the assistant message, and the results.
 //! let mut body = openai.body(json!({ "messages": [{ "role": "user", "content": "2 + 3?" }] }))?;
 //! openai.append(&mut body, &response, &outcomes);
 //! assert_eq!(
@@ -46,49 +55,53 @@
 //! # Ok::<(), anyhow::Error>(())
 //! ```
 //!
-//! # What is lost
+//! # Unsupported keywords
 //!
-//! Nothing in silence. What a provider does not take of a schema is said in words in the description of
-//! the value it is about, and is a [`Finding`]; the runtime checks calls by the tool's own schema in any case. A
-//! tool that cannot be sent at all is left out, with a finding of [`Severity::Error`]. [`lint`] lists the
-//! findings of all dialects, and [`assert_portable`] holds a test to them.
+//! No keyword is dropped silently. A keyword of a schema that a provider does not support is moved into the
+//! description of the value that it constrains, and is reported as a [`Finding`]; calls are validated by the
+//! tool's own schema in any case. A tool that cannot be sent at all is left out, with a finding of
+//! [`Severity::Error`]. [`lint`] returns the findings of all dialects, and [`assert_portable`] fails a test if
+//! one of them is an error.
 //!
-//! | dialect | takes | what is done about the rest |
+//! | dialect | supports | handling of the rest |
 //! | --- | --- | --- |
-//! | `openai-chat`, `openai-responses` | all, below a root that is an object | a root that is a choice goes into one argument, and comes out again; tuples say their items |
-//! | the same with `-strict` | [these](https://platform.openai.com/docs/guides/structured-outputs#supported-schemas) keywords, 10 levels, 5,000 properties, 1,000 values of enums | what may be absent may be `null`; constraints in words; tuples as lists; a tool with a map or with any value is sent with `strict: false` |
-//! | `anthropic` | all, below a root that is an object with plain names | as for OpenAI |
-//! | `anthropic-strict` | [these](https://platform.claude.com/docs/en/build-with-claude/structured-outputs#json-schema-limitations) keywords, 20 tools | constraints in words; tuples as lists; a tool with a map, with any value or that holds itself is sent without `strict`, and so is what comes after the first 20 |
-//! | `gemini` | [these](https://pub.dev/documentation/google_cloud_aiplatform_v1beta1/latest/aiplatform/GenerationConfig/responseJsonSchema.html) keywords | constraints in words, `oneOf` as `anyOf`, `propertyOrdering` |
-//! | `gemini-schema` | the fields of [`Schema`](https://ai.google.dev/api/caching#Schema) | as `gemini`; references written out, recursion three levels deep; a tool with a map or with any value is left out |
-//! | `mcp` | all | results that are no object, under `result` |
+//! | `openai-chat`, `openai-responses` | all keywords, in a root object | a root with alternatives is wrapped in one argument and unwrapped from calls; tuples declare `items` |
+//! | the same with `-strict` | [these](https://platform.openai.com/docs/guides/structured-outputs#supported-schemas) keywords, 10 levels, 5,000 properties, 1,000 enum values | optional properties are required and nullable; constraints move into descriptions; tuples become lists; a tool with a map or an untyped value is sent with `strict: false` |
+//! | `anthropic` | all keywords, in a root object with plain property names | as for OpenAI |
+//! | `anthropic-strict` | [these](https://platform.claude.com/docs/en/build-with-claude/structured-outputs#json-schema-limitations) keywords, 20 tools | constraints move into descriptions; tuples become lists; a tool with a map, an untyped value or a recursive type is sent without `strict`, and so are the tools after the first 20 |
+//! | `gemini` | [these](https://pub.dev/documentation/google_cloud_aiplatform_v1beta1/latest/aiplatform/GenerationConfig/responseJsonSchema.html) keywords | constraints move into descriptions; `oneOf` becomes `anyOf`; `propertyOrdering` is added |
+//! | `gemini-schema` | the fields of [`Schema`](https://ai.google.dev/api/caching#Schema) | as `gemini`; references are inlined, recursive ones three levels deep; a tool with a map or an untyped value is left out |
+//! | `mcp` | all | results that are not objects are wrapped in `result` |
 //!
 //! # Stop reasons
 //!
-//! A response can end before the model has finished it. Its last call is then cut off, and so is each call that the
-//! provider marks as incomplete or whose arguments are not a complete JSON object; earlier calls are whole. A call that was
-//! cut off is [marked](crate::ToolCall::incomplete) with the stop reason, answered by an executor with
-//! [`ErrorKind::Incomplete`](crate::ErrorKind::Incomplete), and never run. This holds for a whole response, for a stream,
-//! and for a stream that ends without its last event.
+//! A response can end before the model has finished it. Its last call is then cut off, and so is each call that
+//! the provider marks as incomplete or whose arguments are not a complete JSON object; earlier calls are
+//! complete. A call that was cut off is [marked](crate::ToolCall::incomplete) with the stop reason, answered by
+//! an executor with [`ErrorKind::Incomplete`](crate::ErrorKind::Incomplete), and never run. This applies to
+//! whole responses, to streams, and to streams that end without their final event.
 //!
-//! | dialect | all calls are whole after | is cut off as well |
+//! | dialect | all calls are complete after | also cut off |
 //! | --- | --- | --- |
-//! | `openai-chat` | `stop`, `tool_calls`, `function_call`; of other servers `tool_call`, `tool_use`, `end_turn`, `eos`, `eos_token`, `complete` | |
-//! | `openai-responses` | the status `completed` | an item whose status is not `completed`, or that is not done |
-//! | `anthropic` | `tool_use`, `end_turn`, `pause_turn` | a block that did not stop |
-//! | `gemini` | `STOP` | a call that `willContinue` |
-//! | `mcp` | (each request is whole) | |
+//! | `openai-chat` | `stop`, `tool_calls`, `function_call`; from other servers `tool_call`, `tool_use`, `end_turn`, `eos`, `eos_token`, `complete` | |
+//! | `openai-responses` | the status `completed` | an item whose status is not `completed`, or without a `done` event |
+//! | `anthropic` | `tool_use`, `end_turn`, `pause_turn` | a block without a stop event |
+//! | `gemini` | `STOP` | a call with `willContinue` |
+//! | `mcp` | (each request is complete) | |
 //!
-//! Reasons are compared without case. Any other reason, also one that is not known, means that the response is not
-//! finished: what it means is not known either, and an interrupted call must not run. For a server whose reason means the
-//! opposite, a program removes the mark: `call.incomplete = None`.
+//! Reasons are compared without case. Any other reason, known or unknown, means that the response is not
+//! finished: an interrupted call must not run. For a server whose reason means the opposite, a program removes
+//! the mark: `call.incomplete = None`.
 //!
-//! Some servers give no reason at all (absent, `null` or empty). A call in a whole response of theirs is whole if its
-//! arguments are a complete JSON object; empty ones are cut off, since nothing shows that the model had written them.
+//! Some servers send no reason at all (absent, `null` or empty). A call in such a whole response is complete if
+//! its arguments are a complete JSON object; empty arguments count as cut off, since nothing shows that the
+//! model had written them.
 //!
-//! Examples of arguments are sent where the provider has a place for them, which is [Anthropic's
-//! `input_examples`](https://platform.claude.com/docs/en/agents-and-tools/tool-use/define-tools); for the others, they stand
-//! in the description.
+//! # Examples of arguments
+//!
+//! Example arguments are sent in [Anthropic's
+//! `input_examples`](https://platform.claude.com/docs/en/agents-and-tools/tool-use/define-tools); for the other
+//! providers, they are appended to the description.
 
 mod assembler;
 mod body;
@@ -132,10 +145,10 @@ pub use self::{
 use self::{exports::Exports, wire::Wire};
 use crate::{Registry, registry::Identity};
 
-/// One provider's wire. Cheap to clone.
+/// The wire format of one provider. Cheap to clone.
 ///
-/// It remembers what it was bound to last, so that to bind it again, to the same registry or to one that has
-/// most tools in common with it, costs little; keep one for the life of a program.
+/// A dialect caches its last binding: binding it again to the same registry, or to a registry that shares most
+/// tools with it, is cheap. Create it once and keep it for the lifetime of the program.
 #[derive(Clone)]
 pub struct Dialect {
     wire: Wire,
@@ -144,7 +157,7 @@ pub struct Dialect {
     last: Arc<Mutex<Option<Last>>>,
 }
 
-/// What a dialect was bound to last: it outlives that set, and the values in it.
+/// The cache of the last binding: it outlives the registry and its provided values.
 struct Last {
     of: Identity,
     exports: Arc<Exports>,
@@ -155,13 +168,13 @@ impl Dialect {
         Self { wire, prefix: "".into(), native: Arc::default(), last: Arc::default() }
     }
 
-    /// OpenAI's [chat completions](https://platform.openai.com/docs/api-reference/chat/create), and whoever
-    /// speaks as they do.
+    /// Creates the dialect of OpenAI's [chat
+    /// completions](https://platform.openai.com/docs/api-reference/chat/create) and of compatible servers.
     pub fn openai_chat() -> Self {
         Self::new(Wire::OpenAiChat { strict: false })
     }
 
-    /// The same, where the provider holds the model to the schemas.
+    /// Creates the dialect of OpenAI's chat completions with strict schemas, which the provider enforces.
     ///
     /// # Examples
     ///
@@ -184,7 +197,7 @@ impl Dialect {
     /// let parameters = &strict.definitions()[0]["function"]["parameters"];
     /// assert_eq!(parameters["required"], json!(["city", "days"]));
     /// assert_eq!(parameters["properties"]["days"]["type"], json!(["integer", "null"]));
-    /// // What comes back as `null` is absent.
+    /// // `null` from the model means absent.
     /// let fits = tools.check("forecast", r#"{ "city": "Paris", "days": null }"#);
     /// assert!(fits.is_ok());
     /// # Ok::<(), tool_runtime::registry::BuildError>(())
@@ -193,47 +206,50 @@ impl Dialect {
         Self::new(Wire::OpenAiChat { strict: true })
     }
 
-    /// OpenAI's [responses](https://platform.openai.com/docs/api-reference/responses/create).
+    /// Creates the dialect of OpenAI's
+    /// [responses](https://platform.openai.com/docs/api-reference/responses/create).
     pub fn openai_responses() -> Self {
         Self::new(Wire::OpenAiResponses { strict: false })
     }
 
-    /// The same, where the provider holds the model to the schemas.
+    /// Creates the dialect of OpenAI's responses with strict schemas, which the provider enforces.
     pub fn openai_responses_strict() -> Self {
         Self::new(Wire::OpenAiResponses { strict: true })
     }
 
-    /// Anthropic's [messages](https://docs.anthropic.com/en/api/messages).
+    /// Creates the dialect of Anthropic's [messages](https://docs.anthropic.com/en/api/messages).
     pub fn anthropic() -> Self {
         Self::new(Wire::Anthropic { strict: false })
     }
 
-    /// The same, where the provider [holds the model to the
-    /// schemas](https://platform.claude.com/docs/en/agents-and-tools/tool-use/strict-tool-use).
+    /// Creates the dialect of Anthropic's messages with [strict
+    /// schemas](https://platform.claude.com/docs/en/agents-and-tools/tool-use/strict-tool-use), which the
+    /// provider enforces.
     ///
-    /// It does so for 20 tools of a request, which may have 24 properties that may be absent and 16 values of
-    /// several types among them; those that come after, by name, are sent without `strict`, and found.
+    /// Limits per request: 20 strict tools, which may have 24 optional properties and 16 values of several
+    /// types in all. Tools beyond a limit, by name, are sent without `strict` and reported as findings.
     pub fn anthropic_strict() -> Self {
         Self::new(Wire::Anthropic { strict: true })
     }
 
-    /// Gemini's [`generateContent`](https://ai.google.dev/api/generate-content), with JSON Schema.
+    /// Creates the dialect of Gemini's [`generateContent`](https://ai.google.dev/api/generate-content), with
+    /// JSON Schema.
     pub fn gemini() -> Self {
         Self::new(Wire::Gemini { json_schema: true })
     }
 
-    /// The same with Gemini's own, simpler form of schemas.
+    /// Creates the dialect of Gemini's `generateContent` with Gemini's own, simpler schema format.
     pub fn gemini_schema() -> Self {
         Self::new(Wire::Gemini { json_schema: false })
     }
 
-    /// The Model Context Protocol's [`tools/list` and
+    /// Creates the dialect of the Model Context Protocol's [`tools/list` and
     /// `tools/call`](https://modelcontextprotocol.io/specification/2025-11-25/server/tools).
     pub fn mcp() -> Self {
         Self::new(Wire::Mcp)
     }
 
-    /// Every dialect there is.
+    /// Returns every dialect.
     pub fn all() -> Vec<Self> {
         vec![
             Self::openai_chat(),
@@ -248,14 +264,15 @@ impl Dialect {
         ]
     }
 
-    /// What the dialect is called in findings.
+    /// Returns the name of the dialect, as used in findings.
     #[must_use]
     pub fn name(&self) -> &'static str {
         self.wire.name()
     }
 
-    /// Writes `prefix` before the name of each tool, and takes it away from the names of calls. What that makes too
-    /// long, or what the provider does not take, is rewritten, with a hash at its end.
+    /// Sets a prefix for the name of each tool on the wire, which is removed from the names of calls. Default:
+    /// none. A name that becomes too long or has characters that the provider rejects is rewritten, with a hash
+    /// at its end.
     ///
     /// # Examples
     ///
@@ -275,7 +292,8 @@ impl Dialect {
         Self { prefix: prefix.into(), last: Arc::default(), ..self }
     }
 
-    /// Adds a tool of the provider's own, such as a search: it is sent as it is, after those of the registry.
+    /// Adds a native tool of the provider, such as a web search; its definition is sent unchanged, after the
+    /// tools of the registry.
     ///
     /// # Examples
     ///
@@ -296,12 +314,12 @@ impl Dialect {
         Self { native, last: Arc::default(), ..self }
     }
 
-    /// Brings the tools of `registry` into this dialect.
+    /// Binds the tools of `registry` to this dialect.
     #[must_use]
     pub fn bind_tools(&self, registry: &Registry) -> BoundTools {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         let exports = match &*last {
-            // To be the same set takes no look at what is in it.
+            // Comparing the identity needs no access to the contents.
             Some(Last { of, exports }) if of.is_of(registry) || exports.are_of(registry) => {
                 Arc::clone(exports)
             }

@@ -1,21 +1,21 @@
 //! The names of tools on a provider's wire.
 //!
-//! A name that the provider takes is sent as it is. Any other is rewritten, with a hash of the whole
-//! name at its end, so that two names never become one and the same name is the same in every run.
+//! A name that the provider accepts is sent unchanged. Any other name is rewritten, with a hash of the whole
+//! name at its end, so that two names never collide and the same name is the same in every run.
 
 use std::collections::HashMap;
 
 use foldhash::fast::FixedState;
 use tool_core::__private::rewritten;
 
-/// What a provider takes as a name.
+/// A provider's rule for names.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct NameRule {
-    /// The most characters.
+    /// The maximum number of characters.
     pub(super) longest: usize,
-    /// What is allowed beside ASCII letters, digits, `_` and `-`.
+    /// The characters allowed beside ASCII letters, digits, `_` and `-`.
     pub(super) also: &'static [char],
-    /// Whether the first character has to be a letter or `_`.
+    /// Set where the first character must be a letter or `_`.
     pub(super) starts_with_letter: bool,
 }
 
@@ -34,13 +34,13 @@ impl NameRule {
         !self.starts_with_letter || first.is_ascii_alphabetic() || first == '_'
     }
 
-    /// `name` as one that is admitted; the `attempt`-th, should others be taken.
+    /// Rewrites `name` to a valid name; `attempt` counts names that were already taken.
     fn rewritten(&self, name: &str, attempt: u32) -> String {
         rewritten(name, attempt, self.longest, |it| self.allows(it), |it| self.may_start(it))
     }
 }
 
-/// Names of tools, and how they are written.
+/// Names of tools, and their spelling on the wire.
 #[derive(Debug, Default)]
 pub(super) struct Names {
     wire: HashMap<String, String, FixedState>,
@@ -48,7 +48,7 @@ pub(super) struct Names {
 }
 
 impl Names {
-    /// Writes `names`, each after `prefix`; `reserved` are taken by somebody else.
+    /// Rewrites `names` with `prefix`; names in `reserved` belong to native tools.
     pub(super) fn new<'n>(
         names: impl Iterator<Item = &'n str> + Clone,
         prefix: &str,
@@ -57,7 +57,7 @@ impl Names {
     ) -> Self {
         let mut all = Self::default();
         let free = |wire: &str, all: &Self| !all.own.contains_key(wire) && !reserved.contains(&wire);
-        // Those that stay as they are come first: nothing that is rewritten takes their place.
+        // Valid names are assigned first, so that no rewritten name takes their place.
         let is_plain = |name: &str| {
             let wire = format!("{prefix}{name}");
             rule.admits(&wire) && !reserved.contains(&wire.as_str())
@@ -80,12 +80,12 @@ impl Names {
         self.wire.insert(name.to_owned(), wire);
     }
 
-    /// How `name` is written; a name that is not known stays as it is.
+    /// Returns the wire name of `name`; an unknown name is returned unchanged.
     pub(super) fn wire<'n>(&'n self, name: &'n str) -> &'n str {
         self.wire.get(name).map_or(name, String::as_str)
     }
 
-    /// What is written as `wire`; what nothing is written as stays as it is.
+    /// Returns the name with the wire name `wire`; an unknown name is returned unchanged.
     pub(super) fn own<'n>(&'n self, wire: &'n str) -> &'n str {
         self.own.get(wire).map_or(wire, String::as_str)
     }

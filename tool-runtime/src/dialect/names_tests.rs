@@ -26,12 +26,12 @@ fn a_name_that_is_too_long_keeps_its_beginning_and_gets_a_hash() {
     assert!(SHORT.admits(all.wire(&one)) && SHORT.admits(all.wire(&other)));
     assert!(all.wire(&one).starts_with("a_server_with_quite_a_long_name__xxxxxxxxxxxxxxxxxxxx_"));
     assert_ne!(all.wire(&one), all.wire(&other));
-    // The same in every run and beside any other tools.
+    // The result does not depend on the run or on other tools.
     assert_eq!(all.wire(&one), names(&[&one], prefix, SHORT).wire(&one));
 }
 
 #[test]
-fn a_name_that_somebody_else_has_is_rewritten() {
+fn a_name_that_is_already_taken_is_rewritten() {
     let all = Names::new(["search"].into_iter(), "", SHORT, &["search"]);
     assert_ne!(all.wire("search"), "search");
     assert_eq!(all.own("search"), "search");

@@ -1,4 +1,4 @@
-//! A response while it is read, whole or event by event: its calls, its message, and what it says of itself.
+//! The state of a response while it is read, whole or event by event: calls, message and metadata.
 
 use serde_json::value::RawValue;
 use tool_core::__private::ExactValue;
@@ -16,24 +16,24 @@ use super::{
 pub(super) struct Reading {
     pub(super) slots: Slots,
     pub(super) draft: Draft,
-    /// The deltas that nobody has been given.
+    /// The deltas that were not returned yet.
     pub(super) deltas: Vec<Delta>,
     text: String,
     reasoning: String,
     stop_reason: Option<String>,
-    /// The members by which the provider counts tokens, as they were told last.
+    /// The members of the usage object, as last received.
     usage: Members,
 }
 
 impl Reading {
-    /// Forgets the message, with all that is said of its end: another one is the response.
+    /// Discards the message and its stop reason: another message replaces it.
     pub(super) fn restart(&mut self) {
         let Self { slots, usage, .. } = std::mem::take(self);
         *self = Self { slots, usage, ..Self::default() };
         self.slots.forget_stop();
     }
 
-    /// Takes a part of the text.
+    /// Adds a part of the text.
     pub(super) fn say(&mut self, text: &str) {
         if !text.is_empty() {
             self.text.push_str(text);
@@ -41,7 +41,7 @@ impl Reading {
         }
     }
 
-    /// Takes a part of the reasoning.
+    /// Adds a part of the reasoning.
     pub(super) fn reason(&mut self, text: &str) {
         if !text.is_empty() {
             self.reasoning.push_str(text);
@@ -49,8 +49,8 @@ impl Reading {
         }
     }
 
-    /// Takes a stop reason, if there is one; only those among `finished` mean that the model had finished. Returns `true`
-    /// if there is one.
+    /// Records a stop reason, if there is one; only a reason in `finished` means that the model had finished.
+    /// Returns `true` if there is one.
     pub(super) fn stop(&mut self, reason: Option<&str>, finished: &[&str]) -> bool {
         let stop = Stop::of(reason, finished);
         if stop == Stop::Unsaid {
@@ -62,7 +62,7 @@ impl Reading {
         true
     }
 
-    /// Takes numbers of tokens, which replace those that were told before.
+    /// Records token counts; they replace earlier ones.
     pub(super) fn count(&mut self, usage: &At<'_>) {
         let given = usage.members().filter(|(_, count)| count.value().is_some());
         join(&mut self.usage, given, |_, own, count| *own = count.to_owned());

@@ -1,4 +1,4 @@
-//! A request with tools: their declarations, and what else is added to it.
+//! Requests with tools: definitions and additions.
 
 use std::{collections::HashSet, fmt, sync::Arc};
 
@@ -10,20 +10,20 @@ use tool_core::{
 use super::{BoundTools, DialectError, RequestBody};
 use crate::{Registry, panic_barrier::guarded};
 
-/// Why [`BoundTools::build_request`] failed.
+/// An error of [`BoundTools::build_request`].
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum RequestError {
-    /// The request has no place for what is added to it.
+    /// The request has no place for an addition.
     Dialect(DialectError),
-    /// A tool could not add to the request, or panicked.
+    /// A tool's `on_request` failed or panicked.
     Tool {
         /// The name of the tool.
         tool: String,
         /// The reason.
         error: ToolError,
     },
-    /// A [`RequestHook`](crate::request::RequestHook) could not add to the request, or panicked.
+    /// A [`RequestHook`](crate::request::RequestHook) failed or panicked.
     Hook {
         /// The [name](crate::request::RequestHook::name) of the hook.
         hook: String,
@@ -64,7 +64,7 @@ impl From<DialectError> for RequestError {
     }
 }
 
-/// A request that [`BoundTools::build_request`] adds to: a [`RequestBody`], or the members of one as a [`Value`].
+/// A target of [`BoundTools::build_request`]: a [`RequestBody`], or the members of a body as a [`Value`].
 pub trait RequestTarget: sealed::Sealed + Send {
     #[doc(hidden)]
     fn members(&mut self) -> &mut Value;
@@ -111,7 +111,7 @@ impl RequestTarget for RequestBody {
     }
 }
 
-/// Puts `bound` into a request, and what is added to it.
+/// Adds the tools of `bound` and all additions to a request.
 pub(super) async fn build_request<R: RequestTarget>(
     bound: &BoundTools,
     registry: &Registry,
@@ -133,7 +133,7 @@ pub(super) async fn build_request<R: RequestTarget>(
         body.extend(set);
     }
     add_tools(body, &native)?;
-    // Anthropic refuses an empty text (<https://github.com/anthropics/claude-code/issues/23440>).
+    // Anthropic rejects an empty text (<https://github.com/anthropics/claude-code/issues/23440>).
     let mut instructions = instructions.iter().filter(|text| !text.trim().is_empty());
     instructions.try_for_each(|text| bound.wire().instruct(body, text))?;
     let messages = messages.into_iter().filter_map(|message| match message {
@@ -145,7 +145,7 @@ pub(super) async fn build_request<R: RequestTarget>(
     Ok(request)
 }
 
-/// Asks all who may add to `request`, one after the other.
+/// Collects the additions of all hooks and tools to `request`, one after the other.
 async fn ask(bound: &BoundTools, registry: &Registry, request: &ModelRequest) -> Result<(), RequestError> {
     for hook in registry.request_hooks() {
         let asked = guarded("it", || hook.asked(request.clone())).await.flatten();
@@ -160,7 +160,8 @@ async fn ask(bound: &BoundTools, registry: &Registry, request: &ModelRequest) ->
     Ok(())
 }
 
-/// Adds tools to those of a request, each once; declarations to the list of them, where there is one.
+/// Adds tools to the tools of a request, each once; function declarations to the existing list of declarations,
+/// if there is one.
 fn add_tools(request: &mut Value, tools: &[Value]) -> Result<(), DialectError> {
     let wrong = match request.get("tools") {
         _ if !request.is_object() => Some(("", "an object")),
@@ -191,7 +192,7 @@ fn add_tools(request: &mut Value, tools: &[Value]) -> Result<(), DialectError> {
     Ok(())
 }
 
-/// What Gemini calls the list of all functions, in either case.
+/// Gemini's member for the list of all functions, in both spellings.
 const DECLARATIONS: [&str; 2] = ["functionDeclarations", "function_declarations"];
 
 fn declarations(tool: &Value) -> Option<&Vec<Value>> {
@@ -203,13 +204,14 @@ fn declarations_mut(tool: &mut Value) -> Option<&mut Vec<Value>> {
     tool.get_mut(key)?.as_array_mut()
 }
 
-/// Adds those that are not there.
+/// Adds the items that are not present yet.
 fn add_new<'v>(list: &mut Vec<Value>, new: impl IntoIterator<Item = &'v Value>) {
     let mut known: HashSet<_> = list.iter().map(Value::to_string).collect();
     list.extend(new.into_iter().filter(|it| known.insert(it.to_string())).cloned());
 }
 
-/// Adds `text` to the text in `field`, which may be absent, or a list of blocks where the provider takes one.
+/// Appends `text` to the text in `field`, which may be absent, or a list of blocks where the provider accepts
+/// one.
 pub(super) fn instruct_in(
     body: &mut Value,
     field: &str,
@@ -231,7 +233,7 @@ pub(super) fn instruct_in(
     Ok(())
 }
 
-/// Adds a text below another, unless it is there already.
+/// Appends a text below another, unless it is present already.
 fn add_text(before: &mut String, text: &str) {
     if before.is_empty() {
         text.clone_into(before);
@@ -241,7 +243,7 @@ fn add_text(before: &mut String, text: &str) {
     }
 }
 
-/// Whether `text` stands in `before` for itself, and not as a part of what says something else.
+/// Returns `true` if `text` is a paragraph of its own in `before`, and not a part of another one.
 fn has_paragraph(before: &str, text: &str) -> bool {
     before.match_indices(text).any(|(at, _)| {
         let (above, below) = (&before[..at], &before[at + text.len()..]);
@@ -249,7 +251,7 @@ fn has_paragraph(before: &str, text: &str) -> bool {
     })
 }
 
-/// Adds a block to others, unless one of them has its text.
+/// Appends a block, unless another block has the same text.
 pub(super) fn add_block(blocks: &mut Vec<Value>, block: Value) {
     if !blocks.iter().any(|before| before.get("text") == block.get("text")) {
         blocks.push(block);

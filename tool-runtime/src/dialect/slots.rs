@@ -1,6 +1,7 @@
 //! The calls of one response while it is read, whole or event by event.
 //!
-//! The readers of the providers put down what came; which calls were cut off is decided here, for all of them.
+//! The readers of the providers record what arrives; the decision which calls were cut off is made here for all
+//! of them.
 
 use std::collections::HashMap;
 
@@ -15,20 +16,20 @@ use crate::{ToolCall, call::Incomplete};
 #[derive(Default)]
 pub(super) struct Slots {
     all: Vec<Slot>,
-    /// The call that was begun last under a key.
+    /// The most recent call with each key.
     places: HashMap<Key, usize>,
     stop: Stop,
     ended: bool,
 }
 
-/// What a provider tells a call from others by.
+/// The identifier by which a provider distinguishes calls.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum Key {
-    /// Its place in the response.
+    /// The index of the call in the response.
     Number(u64),
     /// The id of the call.
     Id(String),
-    /// The id of the item that the call is.
+    /// The id of the item that represents the call.
     Item(String),
 }
 
@@ -38,21 +39,21 @@ pub(super) struct Slot {
     pub(super) number: u64,
     pub(super) id: Option<String>,
     pub(super) name: String,
-    /// The arguments as text, or as much of them as has come.
+    /// The text of the arguments, as far as received.
     pub(super) text: String,
-    /// The arguments, where they came as a value.
+    /// The arguments, where they arrived as a value.
     pub(super) value: Option<ExactValue<'static>>,
-    /// Whether the provider says that more is to come, or that the call is incomplete.
+    /// Set where the provider marks the call as unfinished or incomplete.
     pub(super) open: bool,
-    /// Whether the provider has told of the call as a whole.
+    /// Set once the provider has sent the call as a whole.
     pub(super) done: bool,
-    /// What the provider says of an open call, where it has a word for it.
+    /// The provider's status of an open call, if it has one.
     pub(super) status: Option<String>,
-    /// Whether the arguments are any text, in place of JSON.
+    /// Set where the arguments are free text instead of JSON.
     pub(super) custom: bool,
-    /// What was sent along, outside the arguments.
+    /// Metadata of the call outside the arguments.
     pub(super) meta: Option<Map<String, Value>>,
-    /// Whether nothing but the name of the call before it, once more, began the call.
+    /// Set where only a repetition of the previous call's name began this call.
     pub(super) repeated: bool,
     pub(super) brackets: Brackets,
 }
@@ -64,14 +65,14 @@ impl Slot {
         self.text.push_str(part);
     }
 
-    /// Puts `text` in the place of the parts that have come.
+    /// Replaces the received parts with `text`.
     pub(super) fn set_text(&mut self, text: &str) {
         self.text.clear();
         self.brackets = Brackets::default();
         self.push_text(text);
     }
 
-    /// Takes the arguments in one piece: as a text of JSON, or, of those who write them so, as the value.
+    /// Sets the arguments in one piece: as JSON text, or as a value where the provider sends one.
     pub(super) fn give(&mut self, arguments: &At<'_>) -> Result<(), DialectError> {
         match arguments.value() {
             None => {}
@@ -82,12 +83,12 @@ impl Slot {
         Ok(())
     }
 
-    /// Whether the text of the arguments is a whole object, up to what a parser would find inside it.
+    /// Returns `true` if the text of the arguments is a complete object, judged by its brackets alone.
     pub(super) fn is_closed(&self) -> bool {
         self.value.is_some() || self.brackets.closed
     }
 
-    /// The text of the arguments, if there is something in it.
+    /// Returns the text of the arguments, unless it is blank.
     fn written(&self) -> Option<&str> {
         Some(self.text.as_str()).filter(|text| !text.trim().is_empty())
     }
@@ -96,7 +97,7 @@ impl Slot {
         self.written().is_none() && self.value.is_none()
     }
 
-    /// Whether the arguments are a complete JSON object.
+    /// Returns `true` if the arguments are a complete JSON object.
     fn is_object(&self) -> bool {
         match self.written() {
             Some(text) => is_object(text),
@@ -104,7 +105,7 @@ impl Slot {
         }
     }
 
-    /// The mark of the call, if it was cut off in a response that ended by `stop`.
+    /// Returns the mark of the call if it was cut off in a response that ended with `stop`.
     fn mark(&self, stop: &Stop, is_last: bool) -> Option<Incomplete> {
         let cut = self.open
             || self.repeated && self.is_blank()
@@ -120,7 +121,7 @@ impl Slot {
         })
     }
 
-    /// The arguments as they came: a value, or else a text.
+    /// Returns the arguments as received: a value, or else a text.
     pub(super) fn arguments(&self) -> ExactValue<'static> {
         match &self.value {
             Some(value) if self.text.trim().is_empty() => value.clone(),
@@ -141,7 +142,7 @@ fn is_object(text: &str) -> bool {
 }
 
 impl Slots {
-    /// Begins a call; gives its place.
+    /// Begins a call; returns its index.
     pub(super) fn begin(&mut self, slot: Slot) -> usize {
         let at = self.all.len();
         self.places.insert(Key::Number(slot.number), at);
@@ -152,12 +153,12 @@ impl Slots {
         at
     }
 
-    /// The call that was begun last under `key`.
+    /// Returns the most recent call with `key`.
     pub(super) fn find(&self, key: &Key) -> Option<usize> {
         self.places.get(key).copied()
     }
 
-    /// Has the call at `at` be found by `key` as well.
+    /// Registers another `key` for the call at `at`.
     pub(super) fn know(&mut self, at: usize, key: Key) {
         self.places.insert(key, at);
     }
@@ -170,7 +171,7 @@ impl Slots {
         self.all.get_mut(at)
     }
 
-    /// The place of the call that was begun last.
+    /// Returns the index of the most recent call.
     pub(super) fn last(&self) -> Option<usize> {
         self.all.len().checked_sub(1)
     }
@@ -179,22 +180,22 @@ impl Slots {
         self.all.len()
     }
 
-    /// The number of a call that has none.
+    /// Returns the number for a call that has none.
     pub(super) fn next_number(&self) -> u64 {
         self.all.len() as u64
     }
 
-    /// Takes a stop reason; returns `true` if it counts.
+    /// Records a stop reason; returns `true` if it takes effect.
     pub(super) fn stop(&mut self, stop: Stop) -> bool {
         self.stop.and(stop)
     }
 
-    /// Forgets the stop reason: that of another message counts.
+    /// Discards the stop reason: the reason of another message replaces it.
     pub(super) fn forget_stop(&mut self) {
         self.stop = Stop::default();
     }
 
-    /// The response is over.
+    /// Marks the response as ended.
     pub(super) fn end(&mut self) {
         self.ended = true;
     }
@@ -203,7 +204,7 @@ impl Slots {
         self.ended
     }
 
-    /// All calls, in the order in which the model began them; those that were cut off are marked.
+    /// Returns all calls in the order in which the model began them; calls that were cut off are marked.
     pub(super) fn into_calls(self, bound: &BoundTools) -> Vec<ToolCall> {
         let Self { all, stop, ended, .. } = self;
         let stop = if ended { stop } else { stop.broken_off() };
@@ -219,8 +220,8 @@ impl Slots {
     }
 }
 
-/// The brackets of a text of JSON, as far as it has come: by them it is known, without reading all of it again,
-/// whether an object is closed.
+/// The bracket state of a JSON text as far as received: detects the end of the object without parsing the text
+/// again.
 #[derive(Default)]
 pub(super) struct Brackets {
     depth: usize,

@@ -1,22 +1,22 @@
-//! What a stop reason says of the calls of its response.
+//! Stop reasons, and their meaning for the calls of a response.
 
 use std::sync::Arc;
 
-/// How a response ended.
+/// The end of a response.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) enum Stop {
     /// No stop reason was given.
     #[default]
     Unsaid,
-    /// The model had written all that it wanted to write.
+    /// The model had finished the response.
     Finished,
-    /// The model was stopped before; by the reason, where there is one.
+    /// The response was stopped early; with the reason, if there is one.
     Unfinished(Option<Arc<str>>),
 }
 
 impl Stop {
-    /// The end that `reason` stands for: only those among `finished` mean that the model had finished. A reason that
-    /// is not known may mean anything, and a call that was cut off must not run.
+    /// Classifies `reason`: only a reason in `finished` means that the model had finished. An unknown reason
+    /// may mean anything, and a call that was cut off must not run.
     pub(super) fn of(reason: Option<&str>, finished: &[&str]) -> Self {
         match reason.map(str::trim).filter(|reason| !reason.is_empty()) {
             None => Self::Unsaid,
@@ -25,8 +25,8 @@ impl Stop {
         }
     }
 
-    /// Takes another reason of the same response: that the model was stopped is never taken back. Returns `true` if the
-    /// reason counts.
+    /// Combines two reasons of one response: an early stop is never revoked. Returns `true` if the reason takes
+    /// effect.
     pub(super) fn and(&mut self, other: Self) -> bool {
         let counts = !matches!((&*self, &other), (Self::Unfinished(_), _) | (_, Self::Unsaid));
         if counts {
@@ -35,7 +35,7 @@ impl Stop {
         counts
     }
 
-    /// The same, of a stream that ends without its last event.
+    /// Returns the end of a stream that closes without its final event.
     pub(super) fn broken_off(self) -> Self {
         match self {
             Self::Unfinished(reason) => Self::Unfinished(reason),

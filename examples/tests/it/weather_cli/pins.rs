@@ -54,7 +54,7 @@ fn check_lists_changes_and_exits_with_1() {
 #[test]
 fn a_file_that_holds_no_pins_is_refused() {
     let err = weather_with("{}", ["check", "-"]).failed(2);
-    assert!(err.starts_with("error: -: this is no file of pins: missing field `version`"), "{err}");
+    assert!(err.starts_with("error: -: not a file of pins: missing field `version`"), "{err}");
     let edited = weather(["pin", "-"]).fine().replace("Shows settings.", "Shows secrets.");
     let err = weather_with(&edited, ["check", "-"]).failed(2);
     assert!(err.contains("the pins were edited by hand") && err.contains("`settings`"), "{err}");

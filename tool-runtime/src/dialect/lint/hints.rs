@@ -1,13 +1,13 @@
-//! Whether a tool says what it does to the world.
+//! Hints about the effects of a tool.
 
 use super::{Found, Severity, words::words};
 
-/// What destroys something, by its name.
+/// Names of destructive actions.
 const DESTROYS: &str =
     "delete remove destroy drop erase purge wipe truncate overwrite uninstall revoke terminate kill";
 
-/// Hosts ask a person before a call, or do not, by these hints; what is silent is taken at its worst by some
-/// ([MCP](https://modelcontextprotocol.io/specification/2025-11-25/schema#toolannotations)).
+/// Checks the hints by which hosts decide to ask a person before a call; some hosts assume the worst where a
+/// hint is missing ([MCP](https://modelcontextprotocol.io/specification/2025-11-25/schema#toolannotations)).
 pub(super) fn check(found: &mut Found<'_>) {
     let metadata = found.of.metadata();
     if metadata.read_only.is_some() || metadata.destructive.is_some() {
@@ -15,10 +15,10 @@ pub(super) fn check(found: &mut Found<'_>) {
     }
     let destroys = |word: String| words(DESTROYS).any(|it| it == word);
     if words(found.of.name()).any(destroys) {
-        let message = "its name says that it destroys something, and no hint does";
+        let message = "its name suggests a destructive action, but no hint says so";
         found.push(Severity::Warning, "", message, "add `destructive` to it, or `destructive = false`");
     } else {
-        let message = "it does not say whether it changes anything, so that hosts may ask before each call";
+        let message = "it has no hint about its effects, so hosts may ask before each call";
         found.push(
             Severity::Note,
             "",

@@ -1,7 +1,6 @@
-//! What could be better about the tools of a registry, before a model finds out.
+//! Checks of the definitions of a registry.
 //!
-//! A rule finds nothing in a tool that is well written: what a reader would wave through trains them to
-//! wave all through.
+//! A rule must find nothing in a well-written tool: false findings train readers to ignore all findings.
 
 mod descriptions;
 mod hints;
@@ -15,21 +14,22 @@ use tool_core::ToolDefinition;
 use super::{Dialect, Finding, Severity};
 use crate::Registry;
 
-/// Lists what every dialect changes in every tool or cannot carry, and what a model may not understand.
+/// Returns all changes and unsupported parts of every tool in every dialect, and definitions that a model may
+/// misunderstand.
 ///
 /// | in `all` dialects | severity |
 /// | --- | --- |
 /// | a parameter, or a field or an item within one, without a description | warning |
-/// | a tool without a description, or with one of a single word, or of no more than its name | warning |
-/// | a description of more than 4,000 characters, or of more than 1,000 of a parameter | warning |
-/// | a description that is that of another tool, or nearly; a name of the same words | warning |
-/// | a tool whose name says that it destroys something, and that has no hint | warning |
+/// | a tool without a description, or whose description is a single word or repeats its name | warning |
+/// | a description of more than 4,000 characters, or of more than 1,000 for a parameter | warning |
+/// | a description equal or nearly equal to another tool's; a name of the same words | warning |
+/// | a tool with the name of a destructive action and without hints | warning |
 /// | a tool with `retry`, without `when`, whose error is neither `ToolError` nor `std::io::Error` | warning |
-/// | any other tool that does not say whether it changes anything | note |
+/// | any other tool without a hint about its effects | note |
 ///
-/// What is found in one dialect stands at [`Dialect`] and its methods; the most that the definitions should
-/// come to, at [`BoundTools::estimated_tokens`](super::BoundTools::estimated_tokens). No provider publishes a limit for the length of
-/// the texts and lists that are arguments; what has none is therefore not found.
+/// Findings of a single dialect are described at [`Dialect`] and its methods; the limit for the size of all
+/// definitions at [`BoundTools::estimated_tokens`](super::BoundTools::estimated_tokens). No provider publishes
+/// a limit for the length of texts and lists in arguments, so unbounded ones are not reported.
 ///
 /// # Examples
 ///
@@ -39,7 +39,7 @@ use crate::Registry;
 /// /// Finds a line.
 /// #[tool(read_only)]
 /// fn find(
-///     /// What to look for.
+///     /// Text to find.
 ///     #[schemars(length(min = 3))]
 ///     text: String,
 /// ) -> String {
@@ -53,7 +53,7 @@ use crate::Registry;
 /// assert_eq!(
 ///     strict.to_string(),
 ///     "note: `find` in openai-chat-strict, at `/properties/text/minLength`: \
-///      `minLength` is said in words; nothing has to be done, calls are checked",
+///      `minLength` is moved into the description; no action needed: calls are validated",
 /// );
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -74,11 +74,11 @@ pub fn lint(registry: &Registry) -> Vec<Finding> {
     findings
 }
 
-/// Fails a test where a tool cannot be sent in every dialect; the message lists them.
+/// Asserts that every tool can be sent in every dialect; the panic message lists the findings.
 ///
 /// # Panics
 ///
-/// If [`lint`] finds an [error](Severity::Error).
+/// Panics if [`lint`] finds an [error](Severity::Error).
 ///
 /// # Examples
 ///
@@ -91,10 +91,10 @@ pub fn lint(registry: &Registry) -> Vec<Finding> {
 pub fn assert_portable(registry: &Registry) {
     let errors = lint(registry).into_iter().filter(|finding| finding.severity == Severity::Error);
     let errors: Vec<_> = errors.map(|finding| finding.to_string()).collect();
-    assert!(errors.is_empty(), "not every dialect can carry every tool:\n{}", errors.join("\n"));
+    assert!(errors.is_empty(), "some tools cannot be sent in every dialect:\n{}", errors.join("\n"));
 }
 
-/// What is found in one tool.
+/// The findings of one tool.
 struct Found<'f> {
     of: &'f ToolDefinition,
     findings: &'f mut Vec<Finding>,

@@ -1,11 +1,11 @@
-//! Parameters, and what is within them: that each says what it is.
+//! Parameters and their fields: each needs a description.
 
 use serde_json::{Map, Value};
 
 use super::{Found, Severity};
 use crate::dialect::schema::below;
 
-/// From so many characters on, what is said of a parameter is a text of its own. The figure is ours.
+/// The number of characters from which the description of a parameter is too long. Our own limit.
 const LONG: usize = 1_000;
 
 pub(super) fn check(found: &mut Found<'_>) {
@@ -19,18 +19,18 @@ struct Walk<'w, 'f> {
 }
 
 impl<'w> Walk<'w, '_> {
-    /// `is_branch`: whether it is one of several.
+    /// `is_branch` is `true` for one of several alternatives.
     fn node(&mut self, schema: &'w Value, at: &str, is_branch: bool) {
         let Value::Object(schema) = schema else { return };
         for (key, value) in schema {
             let place = || below(at, key);
             match (key.as_str(), value) {
                 ("properties", Value::Object(properties)) => {
-                    // The only property of a branch is the name of a variant, of which is told beside it.
+                    // The only property of a branch is the name of a variant, which is described beside it.
                     let is_variant = is_branch && properties.len() == 1 && has_text(schema);
                     self.properties(properties, &place(), is_variant);
                 }
-                // A definition is looked at where it stands, however often it is referred to.
+                // A definition is checked once, however often it is referred to.
                 ("$defs" | "definitions" | "patternProperties", Value::Object(named)) => {
                     let place = place();
                     named.iter().for_each(|(name, it)| self.node(it, &below(&place, name), false));
@@ -60,14 +60,14 @@ impl<'w> Walk<'w, '_> {
             let length = said.chars().count();
             if length > LONG {
                 let message =
-                    format!("the description of the {what} has {length} characters; {LONG} are a lot");
+                    format!("the description of the {what} has {length} characters; keep it within {LONG}");
                 self.found.push(Severity::Warning, &place, message, "shorten it");
             }
             self.node(property, &place, false);
         }
     }
 
-    /// Whether something is said of `property`, or of the type that it refers to, or of all that it may be.
+    /// Returns `true` if `property`, its referenced type, or each of its alternatives has a description.
     fn is_described(&self, property: &Value) -> bool {
         let Value::Object(property) = property else { return false };
         let of_type = |property: &Map<String, Value>| {
@@ -77,7 +77,7 @@ impl<'w> Walk<'w, '_> {
         let is_said = |schema: &Map<String, Value>| has_text(schema) || of_type(schema).is_some_and(has_text);
         let parts = |key: &str| property.get(key).and_then(Value::as_array).into_iter().flatten();
         is_said(property)
-            // All of them hold at once: what one says is said.
+            // All of them apply at once: one description is enough.
             || parts("allOf").filter_map(Value::as_object).any(is_said)
             || ["anyOf", "oneOf"].iter().any(|key| {
                 let mut branches =
@@ -95,7 +95,7 @@ fn is_null(schema: &Map<String, Value>) -> bool {
     schema.get("type").is_some_and(|name| name == "null")
 }
 
-/// Whether there is only one value, which says all there is to say.
+/// Returns `true` if there is only one possible value, which needs no description.
 fn is_tag(property: &Value) -> bool {
     let only = |values: &Value| values.as_array().is_some_and(|values| values.len() == 1);
     property.get("const").is_some() || property.get("enum").is_some_and(only)

@@ -1,14 +1,14 @@
-//! Whether a tool that is to be repeated ever is.
+//! Tools with `retry` whose errors are never retryable.
 
 use tool_core::Tool;
 
 use super::{Found, Severity};
 
-/// Only failures that are known to be temporary are repeated, and of most types of errors nothing is known.
+/// Only errors that are known to be temporary are retried; most error types carry no such information.
 pub(super) fn check(found: &mut Found<'_>, tool: &dyn Tool) {
     if tool.retries_blindly() {
-        let message = "its `retry` repeats no call: nothing says which of its errors are temporary";
-        let remedy = "add `when = path` to `retry`, of a function that decides, or return a `ToolError`";
+        let message = "its `retry` has no effect: no error is known to be temporary";
+        let remedy = "add `when = path` to `retry` with a function that decides, or return a `ToolError`";
         found.push(Severity::Warning, "", message, remedy);
     }
 }

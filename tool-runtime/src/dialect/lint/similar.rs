@@ -1,8 +1,8 @@
-//! Tools that a model takes for one another.
+//! Tools that a model can confuse with one another.
 //!
-//! Descriptions are compared by the pairs of neighbouring words in them, so that order counts. To be nearly
-//! the same, two of them have to share one of their rarest pairs: only those that do are compared, so that
-//! the time grows with what many descriptions have in common, and not with the square of their number.
+//! Descriptions are compared by their pairs of neighbouring words, so that order counts. Only descriptions that
+//! share one of their rarest pairs are compared: two similar descriptions always do. The time therefore depends
+//! on the overlap of descriptions, and not on the square of their number.
 
 use std::{collections::HashMap, hash::Hash};
 
@@ -15,7 +15,7 @@ use super::{
 };
 use crate::dialect::{Finding, Severity};
 
-/// How many of ten pairs of words two descriptions share that are nearly the same.
+/// The number of shared pairs, out of ten, from which two descriptions are similar.
 const NEARLY: usize = 8;
 
 pub(super) fn check(definitions: &[ToolDefinition], findings: &mut Vec<Finding>) {
@@ -24,17 +24,17 @@ pub(super) fn check(definitions: &[ToolDefinition], findings: &mut Vec<Finding>)
     };
     for (of, other) in names(definitions) {
         let message = format!("its name has the same words as `{}`", other.name());
-        push(of, message, "name them for what sets them apart");
+        push(of, message, "use names that show the difference");
     }
     for (of, other, nearly) in descriptions(definitions) {
-        let message = format!("its description is {nearly}that of `{}`", other.name());
-        push(of, message, "say of each when to call it, and when the other");
+        let message = format!("its description is {nearly}equal to the description of `{}`", other.name());
+        push(of, message, "state in each description when to call which tool");
     }
 }
 
 type Pair<'d> = (&'d ToolDefinition, &'d ToolDefinition);
 
-/// Names that differ only in how their words are put together.
+/// Finds names that differ only in the separation of their words.
 fn names(definitions: &[ToolDefinition]) -> Vec<Pair<'_>> {
     let mut first_of: HashMap<Vec<String>, &ToolDefinition, FixedState> = HashMap::default();
     let mut found = Vec::new();
@@ -47,17 +47,17 @@ fn names(definitions: &[ToolDefinition]) -> Vec<Pair<'_>> {
     found
 }
 
-/// The description of a tool as numbers, each of which stands for something that others may have, too.
+/// The description of a tool as numbers that identify words and pairs of words across tools.
 struct Text {
-    /// The words, in their order.
+    /// The words in order.
     words: Vec<usize>,
-    /// The pairs of neighbours, each once, in order: those first that fewest have.
+    /// The pairs of neighbouring words, each once, rarest first.
     pairs: Vec<usize>,
-    /// Those of the first sentence.
+    /// The pairs of the first sentence.
     first: Vec<usize>,
-    /// The words, each once, in order.
+    /// The distinct words, sorted.
     all: Vec<usize>,
-    /// Those of them that are in the tool's name.
+    /// The distinct words that occur in the tool's name.
     named: Vec<usize>,
 }
 
@@ -108,13 +108,13 @@ fn texts(definitions: &[ToolDefinition]) -> Vec<Text> {
     texts
 }
 
-/// What a description says before all else.
+/// Returns the first sentence of a description.
 fn first_sentence(text: &str) -> &str {
     let ends = [". ", ".\n", "\n\n"].iter().filter_map(|end| text.find(end));
     &text[..ends.min().unwrap_or(text.len())]
 }
 
-/// The pairs of neighbours among `words`, each once; a single word has itself for a neighbour.
+/// Returns the distinct pairs of neighbouring words; a single word is paired with itself.
 fn pairs(words: &[usize], of_pair: &mut Numbers<(usize, usize)>) -> Vec<usize> {
     let single = words.first().filter(|_| words.len() == 1).map(|it| (*it, *it));
     let neighbours = words.windows(2).map(|pair| (pair[0], pair[1]));
@@ -124,8 +124,8 @@ fn pairs(words: &[usize], of_pair: &mut Numbers<(usize, usize)>) -> Vec<usize> {
     pairs
 }
 
-/// Whether two lists, which are sorted, have nearly all in common. What fewest have comes first, so that it soon shows
-/// where they have not.
+/// Returns `true` if two sorted lists have nearly all items in common. The rarest come first, so that a
+/// mismatch is detected early.
 fn nearly(one: &[usize], other: &[usize]) -> bool {
     let shared = ((one.len() + other.len()) * NEARLY).div_ceil(10 + NEARLY);
     let Some(may_lack) = one.len().checked_sub(shared) else { return false };
@@ -133,7 +133,7 @@ fn nearly(one: &[usize], other: &[usize]) -> bool {
 }
 
 impl Text {
-    /// The pairs of which one has to be shared, lest too few are.
+    /// Returns the pairs of which two similar descriptions share at least one.
     fn rarest(&self) -> &[usize] {
         let count = self.pairs.len();
         let shared = (count * NEARLY).div_ceil(10);
@@ -144,10 +144,11 @@ impl Text {
         if self.words == other.words {
             return true;
         }
-        // What stands in the name of one sets it apart: to create is not to delete.
+        // A word that occurs in one tool's name only distinguishes the two: `create` and `delete`, for
+        // instance.
         let sets_apart =
             |one: &Self, other: &Self| one.named.iter().any(|word| other.all.binary_search(word).is_err());
-        // What is said of all tools of a program comes after what is said of one.
+        // Text that all tools of a program share follows the specific part.
         !sets_apart(self, other)
             && !sets_apart(other, self)
             && nearly(&self.pairs, &other.pairs)
@@ -155,7 +156,7 @@ impl Text {
     }
 }
 
-/// Numbers for what is the same.
+/// Assigns equal numbers to equal values.
 struct Numbers<T>(HashMap<T, usize, FixedState>);
 
 impl<T: Eq + Hash> Numbers<T> {

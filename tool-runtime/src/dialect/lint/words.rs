@@ -1,26 +1,26 @@
 //! The words of names and descriptions.
 
-/// What says nothing of a tool: that it is one, and that it does something.
+/// Words that do not distinguish one tool from another.
 const EMPTY: &str = "a an the this that these those it its of for to from in on at by with and or is are be as \
                      tool function method helper action operation utility do does perform execute run call use \
                      handle process something anything thing stuff some any given data value";
 
-/// The words of `text` in small letters; `getUser` has two.
+/// Splits `text` into lower-case words; `getUser` has two.
 pub(super) fn parts(text: &str) -> impl Iterator<Item = String> {
     text.split(|it: char| !it.is_alphanumeric()).flat_map(humps).map(str::to_lowercase)
 }
 
-/// The same, without the endings that only grammar asks for.
+/// Splits `text` into word stems, without grammatical endings.
 pub(super) fn words(text: &str) -> impl Iterator<Item = String> {
     parts(text).map(stem)
 }
 
-/// Whether a word tells a reader what a tool is about.
+/// Returns `true` if a word describes the purpose of a tool.
 pub(super) fn tells(word: &str) -> bool {
     !words(EMPTY).any(|empty| empty == word)
 }
 
-/// The parts of a name in camel case.
+/// Splits a name in camel case.
 fn humps(name: &str) -> impl Iterator<Item = &str> {
     let mut rest = name;
     std::iter::from_fn(move || {
@@ -35,7 +35,7 @@ fn humps(name: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// `adds`, `adding` and `added` as `add`, roughly; what is cut too short is so wherever it stands.
+/// Reduces `adds`, `adding` and `added` to `add`, approximately; errors are the same wherever the word occurs.
 fn stem(mut word: String) -> String {
     let mut cut = |end: &str, put: &str, leaves: usize| {
         let is_cut = word.len() >= end.len() + leaves && word.ends_with(end) && !word.ends_with("ss");

@@ -1,11 +1,11 @@
-//! Schemas of earlier drafts as ones of 2020-12, which is what providers read.
+//! The conversion of schemas of earlier drafts to 2020-12, the draft that providers support.
 
 use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
-/// `schema` as one of 2020-12, if it says that it is of an earlier draft. Definitions are below `$defs` in any case:
-/// that is where providers look for them.
+/// Converts `schema` to 2020-12 if its `$schema` names an earlier draft. Definitions are always moved to
+/// `$defs`, where providers look for them.
 pub(super) fn modern(schema: &Value) -> Cow<'_, Value> {
     let Value::Object(root) = schema else { return Cow::Borrowed(schema) };
     let draft = Draft::of(root);
@@ -51,7 +51,7 @@ impl Draft {
 fn rewrite(schema: &mut Value, draft: Draft, moves: bool) {
     let Value::Object(schema) = schema else { return };
     if draft <= Draft::SixOrSeven && schema.contains_key("$ref") {
-        // What stands beside a reference says nothing but what is read.
+        // Beside a reference, all keywords but annotations are ignored.
         schema.retain(|key, _| {
             ["$ref", "title", "description", "default", "$defs", "definitions"].contains(&key.as_str())
         });
@@ -100,7 +100,7 @@ fn rewrite(schema: &mut Value, draft: Draft, moves: bool) {
     }
 }
 
-/// A tuple was a list of `items`, and the rest were `additionalItems`.
+/// Converts tuples: a list of `items`, with `additionalItems` for the rest.
 fn tuple(schema: &mut Map<String, Value>) {
     let rest = schema.shift_remove("additionalItems");
     if schema.get("items").is_some_and(Value::is_array) {
@@ -111,7 +111,7 @@ fn tuple(schema: &mut Map<String, Value>) {
     }
 }
 
-/// What is required where something is, and what holds there, had one name.
+/// Splits `dependencies` into `dependentRequired` and `dependentSchemas`.
 fn dependencies(schema: &mut Map<String, Value>) {
     let Some(Value::Object(all)) = schema.shift_remove("dependencies") else { return };
     let (required, schemas): (Map<_, _>, Map<_, _>) =
@@ -123,7 +123,7 @@ fn dependencies(schema: &mut Map<String, Value>) {
     }
 }
 
-/// Whether a bound is part of what it bounds was said beside it.
+/// Converts the boolean form of `exclusiveMinimum` and `exclusiveMaximum`.
 fn bound(schema: &mut Map<String, Value>, inclusive: &str, exclusive: &str) {
     let Some(Value::Bool(is_exclusive)) = schema.get(exclusive).cloned() else { return };
     schema.shift_remove(exclusive);
@@ -132,7 +132,7 @@ fn bound(schema: &mut Map<String, Value>, inclusive: &str, exclusive: &str) {
     }
 }
 
-/// Keys keep their order.
+/// Renames a keyword; the order of keys is kept.
 fn rename(schema: &mut Map<String, Value>, from: &str, to: &str) {
     let renamed = std::mem::take(schema).into_iter();
     *schema = renamed.map(|(key, value)| (if key == from { to.to_owned() } else { key }, value)).collect();

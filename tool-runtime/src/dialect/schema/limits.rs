@@ -1,4 +1,4 @@
-//! How large a schema is.
+//! Size limits of schemas.
 
 use serde_json::{Map, Value};
 
@@ -16,7 +16,7 @@ struct Size {
     large_enum: bool,
 }
 
-/// Stops where `schema`, as it would be sent, is larger than the provider takes.
+/// Stops the conversion where the converted `schema` exceeds the provider's limits.
 pub(super) fn check(schema: &Value, rules: &Rules, walk: &mut Walk<'_>) {
     let Some(limits) = rules.limits else { return };
     let mut size = Size::default();
@@ -49,7 +49,7 @@ fn measure(schema: &Value, depth: usize, limits: &Limits, size: &mut Size) {
     for (key, value) in schema {
         match (key.as_str(), value) {
             ("properties", Value::Object(named)) => named_ones(named, below, limits, size),
-            // A definition may be used at any depth: its own levels count.
+            // A definition may be used at any depth: only its own levels are counted.
             ("$defs", Value::Object(named)) => named_ones(named, 0, limits, size),
             ("anyOf", Value::Array(branches)) => {
                 branches.iter().for_each(|it| measure(it, below, limits, size))

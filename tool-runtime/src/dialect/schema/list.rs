@@ -10,7 +10,7 @@ use super::{
     words,
 };
 
-/// The items of a list.
+/// Writes the items of a list.
 pub(super) fn items<'s>(
     walk: &mut Walk<'s>,
     schema: &'s Map<String, Value>,
@@ -21,7 +21,7 @@ pub(super) fn items<'s>(
 ) {
     match (key, schema.get("prefixItems")) {
         ("prefixItems", _) => tuple(walk, schema, value, at, draft),
-        // It is said with the tuple.
+        // The tuple describes it.
         (_, Some(Value::Array(_))) => {}
         _ => match walk.node(value, at) {
             Some(items) => {
@@ -32,7 +32,7 @@ pub(super) fn items<'s>(
     }
 }
 
-/// A list that would go on for ever is empty.
+/// Ends an infinitely deep list: it must be empty.
 fn end(draft: &mut Draft) {
     draft.out.insert("items".to_owned(), json!({ "type": "STRING" }));
     draft.sentences.push("Nothing is nested deeper: leave the list empty.".to_owned());
@@ -47,7 +47,7 @@ fn tuple<'s>(
 ) {
     let first = value.as_array().map_or(&[][..], Vec::as_slice);
     let rest = schema.get("items");
-    // By its length, or by what may come after its items.
+    // Closed by its length, or by the schema of further items.
     let most = schema.get("maxItems").and_then(Value::as_u64);
     let is_closed = rest == Some(&Value::Bool(false)) || most.is_some_and(|most| most <= first.len() as u64);
     let written =
@@ -55,7 +55,7 @@ fn tuple<'s>(
     let written: Vec<_> = written.collect();
     let rest = rest.filter(|_| !is_closed).and_then(|rest| walk.node(rest, &below(at, "items")));
     if is_closed && walk.rules.items {
-        // What a closed tuple says by `items: false`, for those who do not take it.
+        // Replaces `items: false` of a closed tuple for providers that do not support it.
         draft.out.insert("maxItems".to_owned(), first.len().into());
     }
     if walk.rules.keeps("prefixItems") {
@@ -67,10 +67,10 @@ fn tuple<'s>(
         return;
     }
     draft.sentences.push(words::tuple(first));
-    let message = "a tuple is sent as a list, with the order of its items in words";
-    walk.remark(Severity::Note, at, message, "use a struct, whose fields have names");
+    let message = "the tuple is sent as a list; the order of its items is in the description";
+    walk.remark(Severity::Note, at, message, "use a struct with named fields");
     if rest.is_none() && !is_closed {
-        walk.stop(at, "any value fits after the items of a tuple");
+        walk.stop(at, "a value of any type is allowed after the items of the tuple");
     }
     let mut kinds: Vec<Value> = Vec::new();
     for kind in written.into_iter().chain(rest) {
@@ -82,16 +82,16 @@ fn tuple<'s>(
     draft.out.insert("items".to_owned(), items);
 }
 
-/// Says of a list what its items are, where the provider wants to be told of each.
+/// Adds `items` where the provider requires them.
 pub(super) fn finish(walk: &mut Walk<'_>, schema: &Map<String, Value>, draft: &mut Draft, at: &str) {
     let has_items = draft.out.contains_key("items");
-    // Gemini is told by the first items alone.
+    // Gemini accepts `prefixItems` alone.
     let is_tuple = draft.out.contains_key("prefixItems") && walk.rules.keywords.is_some();
     if !walk.rules.items || has_items || is_tuple || !types::has(schema, "array") {
         return;
     }
     if walk.rules.objects != Objects::Any {
-        walk.stop(at, "anything may be an item of the list");
+        walk.stop(at, "items of any type are allowed in the list");
     }
     draft.out.insert("items".to_owned(), json!({}));
 }

@@ -1,8 +1,9 @@
-//! An input schema as a provider takes it.
+//! The conversion of an input schema to the keywords of a provider.
 //!
-//! What a provider does not take is said in words, in the description of the value it is about, and a
-//! finding says so. Where words would not do, since the provider refuses the whole schema or takes
-//! calls from the model that the tool needs, there is an [`Obstacle`], and the dialect does what it can.
+//! A keyword that a provider does not support is moved into the description of the value that it constrains,
+//! and is reported as a finding. Where a description is not enough, because the provider rejects the whole
+//! schema or the model could not make calls that the tool needs, the conversion returns an [`Obstacle`], and
+//! the dialect falls back.
 
 mod drafts;
 mod limits;
@@ -26,18 +27,18 @@ pub(super) use self::{
 };
 use super::Severity;
 
-/// A schema as it is sent.
+/// A schema for the wire.
 #[derive(Debug)]
 pub(super) struct Carried {
     pub(super) schema: Value,
     pub(super) remarks: Vec<Remark>,
-    /// The one argument that holds all others, where the provider needs one.
+    /// The single argument that wraps all others, where the provider needs one.
     pub(super) within: Option<String>,
-    /// Whether it takes less than the tool does.
+    /// Set where the schema accepts fewer values than the tool does.
     pub(super) narrowed: bool,
 }
 
-/// A [`Finding`](super::Finding) that does not know yet whose it is.
+/// A [`Finding`](super::Finding) without its tool and dialect.
 #[derive(Debug)]
 pub(super) struct Remark {
     pub(super) pointer: String,
@@ -46,16 +47,16 @@ pub(super) struct Remark {
     pub(super) remedy: &'static str,
 }
 
-/// Why a schema cannot be sent.
+/// The reason why a schema cannot be sent.
 #[derive(Debug)]
 pub(super) struct Obstacle {
     pub(super) pointer: String,
     pub(super) message: String,
 }
 
-/// Brings the schema of arguments into the form that `rules` ask for.
+/// Converts the schema of arguments according to `rules`.
 pub(super) fn carry(schema: &Value, rules: &Rules) -> Result<Carried, Obstacle> {
-    // Whoever takes all of JSON Schema takes its earlier drafts.
+    // A provider that supports all of JSON Schema supports its earlier drafts as well.
     let schema = &if rules.root_choice { Cow::Borrowed(schema) } else { drafts::modern(schema) };
     let is_untyped = schema.is_object() && schema.get("type").is_none();
     let refers_to_root = is_untyped && references::references(schema).contains(&"#");
@@ -65,19 +66,19 @@ pub(super) fn carry(schema: &Value, rules: &Rules) -> Result<Carried, Obstacle> 
     let mut carried = walk.node(schema, "").unwrap_or_default();
     if let Some(name) = &within {
         carried = held(carried, name, rules);
-        let message = format!("the arguments are sent as one object in `{name}`, and are taken out again");
-        walk.remark(Severity::Note, "", message, "nothing has to be done, calls come back as they were");
+        let message = format!("the arguments are wrapped in one property, `{name}`, and unwrapped again");
+        walk.remark(Severity::Note, "", message, "no action needed: calls are unwrapped");
     }
     if refers_to_root {
-        let message = "`$ref` to \"#\" is sent as an object, since the arguments are one";
-        walk.remark(Severity::Warning, "", message, "move what is referred to into `$defs`");
+        let message = "`$ref` to \"#\" is sent as an object, the type of all arguments";
+        walk.remark(Severity::Warning, "", message, "move its target into `$defs`");
         walk.narrowed = true;
     }
     limits::check(&carried, rules, &mut walk);
     if !rules.recursion
         && let Some(reference) = references::circle(schema)
     {
-        walk.stop(reference.trim_start_matches('#'), "it holds itself");
+        walk.stop(reference.trim_start_matches('#'), "it is recursive");
     }
     let narrowed = walk.narrowed;
     let (remarks, obstacle) = walk.end();
@@ -87,7 +88,7 @@ pub(super) fn carry(schema: &Value, rules: &Rules) -> Result<Carried, Obstacle> 
     }
 }
 
-/// Arguments are an object: the root says so, also where it was left to be understood.
+/// Adds `type: object` to a root that omits it: arguments are always an object.
 fn rooted<'s>(schema: &'s Value, rules: &Rules) -> Cow<'s, Value> {
     let mut schema = Cow::Borrowed(schema);
     if schema.is_object() && schema.get("type").is_none() {
@@ -100,7 +101,7 @@ fn rooted<'s>(schema: &'s Value, rules: &Rules) -> Cow<'s, Value> {
     schema
 }
 
-/// The name of the argument that has to hold all others, if one has to.
+/// Returns the name of the argument that has to wrap all others, if one is needed.
 fn holder(schema: &Value, rules: &Rules) -> Option<String> {
     const CHOICES: [&str; 5] = ["oneOf", "anyOf", "allOf", "not", "enum"];
     let is_choice = || CHOICES.iter().chain(&["$ref"]).any(|key| schema.get(key).is_some());
@@ -108,7 +109,8 @@ fn holder(schema: &Value, rules: &Rules) -> Option<String> {
     if !(!rules.root_choice && is_choice() || rules.plain_names && odd_name()) {
         return None;
     }
-    // No property of any form of the arguments has it, so that one form is not taken for the other.
+    // No property of any alternative has this name, so that wrapped and unwrapped arguments are
+    // distinguishable.
     let text = schema.to_string();
     let mut name = "arguments".to_owned();
     while text.contains(&format!("\"{name}\"")) {
@@ -125,7 +127,7 @@ fn is_plain(name: &str) -> bool {
     (1..=64).contains(&name.len()) && name.chars().all(|it| it.is_ascii_alphanumeric() || "_.-".contains(it))
 }
 
-/// An object whose only property, `name`, is `schema`.
+/// Returns an object schema with the single property `name`.
 fn held(mut schema: Value, name: &str, rules: &Rules) -> Value {
     let definitions = schema.as_object_mut().and_then(|schema| schema.shift_remove("$defs"));
     let object = if rules.open_api { "OBJECT" } else { "object" };
@@ -139,7 +141,7 @@ fn held(mut schema: Value, name: &str, rules: &Rules) -> Value {
     outer
 }
 
-/// `pointer`, one step further.
+/// Appends a step to `pointer`.
 pub(super) fn below(pointer: &str, step: &str) -> String {
     let mut pointer = pointer.to_owned();
     push_step(&mut pointer, step);

@@ -1,4 +1,4 @@
-//! Objects: their properties, and those that they do not name.
+//! Objects: properties and additional properties.
 
 use serde_json::{Map, Value, json};
 
@@ -9,7 +9,7 @@ use super::{
     walk::{Draft, Walk},
 };
 
-/// The properties as they are sent. One that would go on for ever is left out where it may be.
+/// Writes the properties. An optional property that would be infinitely deep is left out.
 pub(super) fn properties<'s>(
     walk: &mut Walk<'s>,
     schema: &'s Map<String, Value>,
@@ -29,8 +29,8 @@ pub(super) fn properties<'s>(
                     && !is_required
                     && (types::make_nullable(&mut property) | types::is_unsaid(source))
                 {
-                    let message = "`null` is a value of its own, so that the model cannot leave it out";
-                    walk.remark(Severity::Note, &place, message, "do not tell `null` from absence");
+                    let message = "`null` differs from absent here, so the model cannot omit the property";
+                    walk.remark(Severity::Note, &place, message, "treat `null` and absent alike");
                 }
                 written.insert(name.clone(), property);
             }
@@ -38,23 +38,22 @@ pub(super) fn properties<'s>(
             None => draft.sentences.push(format!("`{name}` is left out here.")),
         }
     }
-    // An object of which nothing is left would go on for ever, too.
+    // An object without any remaining property would be infinitely deep, too.
     (!written.is_empty() || properties.is_empty()).then_some(Value::Object(written))
 }
 
-/// What Gemini writes of the names of parameters, and of types that hold themselves.
+/// Checks Gemini's restrictions on property names and recursive types.
 fn name_and_recursion(walk: &mut Walk<'_>, name: &str, property: &Value, is_required: bool, at: &str) {
     let is_plain = (1..=64).contains(&name.len())
         && name.chars().all(|it| it.is_ascii_alphanumeric() || it == '_')
         && !name.starts_with(|first: char| first.is_ascii_digit());
     if walk.rules.open_api && !is_plain {
-        let message = "the provider promises to take names of letters, digits and `_` only";
+        let message = "the provider documents only names of letters, digits and `_`";
         walk.remark(Severity::Warning, at, message, "rename it, or use the dialect `gemini`");
     }
     let unrolls = walk.rules.ordering && !walk.rules.open_api;
     if unrolls && is_required && walk.leads_round(property) {
-        let message =
-            "what holds itself is unrolled by the provider, which takes it in optional properties only";
+        let message = "the provider unrolls recursive types and supports them in optional properties only";
         walk.remark(Severity::Warning, at, message, "make the property optional");
     }
 }
@@ -64,7 +63,7 @@ fn is_required(schema: &Map<String, Value>, name: &str) -> bool {
     required.is_some_and(|names| names.iter().any(|it| it.as_str() == Some(name)))
 }
 
-/// The properties that are not named.
+/// Writes `additionalProperties`.
 pub(super) fn others<'s>(
     walk: &mut Walk<'s>,
     schema: &'s Map<String, Value>,
@@ -76,14 +75,14 @@ pub(super) fn others<'s>(
     let Value::Object(patterns) = value else {
         // `true` or `false`.
         if walk.rules.objects != Objects::Any && *value != false {
-            walk.stop(at, "its keys are not known beforehand");
+            walk.stop(at, "its keys are not declared");
         } else if walk.rules.keeps(key) {
             draft.out.insert(key.to_owned(), value.clone());
         }
         return;
     };
     if walk.rules.objects != Objects::Any {
-        walk.stop(at, "its keys are not known beforehand");
+        walk.stop(at, "its keys are not declared");
     } else if key == "additionalProperties" {
         let others = walk.node(value, at).unwrap_or_default();
         draft.out.insert(key.to_owned(), others);
@@ -97,7 +96,8 @@ pub(super) fn others<'s>(
     }
 }
 
-/// Keys of a pattern, for those who know of none: any key, and words.
+/// Replaces `patternProperties` by `additionalProperties` for providers without that keyword; the patterns move
+/// into the description.
 fn by_pattern<'s>(
     walk: &mut Walk<'s>,
     schema: &'s Map<String, Value>,
@@ -113,19 +113,19 @@ fn by_pattern<'s>(
             kinds.push(kind);
         }
     }
-    let message = "`patternProperties` is said in words";
-    walk.remark(Severity::Note, at, message, "nothing has to be done, calls are checked");
+    let message = "`patternProperties` is moved into the description";
+    walk.remark(Severity::Note, at, message, "no action needed: calls are validated");
     let is_closed = schema.get("additionalProperties") == Some(&Value::Bool(false));
     let others = match (is_closed, kinds.len()) {
         (true, 1) => kinds.remove(0),
         (true, _) => json!({ "anyOf": kinds }),
-        // Any other key is allowed, and may hold anything else.
+        // Any other key is allowed, with any value.
         (false, _) => Value::Bool(true),
     };
     draft.out.insert("additionalProperties".to_owned(), others);
 }
 
-/// Says of an object what the provider wants to be told of each.
+/// Adds the keywords that the provider requires for each object.
 pub(super) fn finish(walk: &mut Walk<'_>, schema: &Map<String, Value>, draft: &mut Draft, at: &str) {
     keep_pattern(schema, walk, draft);
     let is_object = types::has(schema, "object") || schema.contains_key("properties");
@@ -143,7 +143,7 @@ pub(super) fn finish(walk: &mut Walk<'_>, schema: &Map<String, Value>, draft: &m
     }
 }
 
-/// `additionalProperties: false` may come after the patterns that became it.
+/// Removes an `additionalProperties: false` that would contradict replaced patterns.
 fn keep_pattern(schema: &Map<String, Value>, walk: &Walk<'_>, draft: &mut Draft) {
     let became = schema.contains_key("patternProperties") && !walk.rules.keeps("patternProperties");
     if became && draft.out.get("additionalProperties") == Some(&Value::Bool(false)) {
@@ -154,9 +154,9 @@ fn keep_pattern(schema: &Map<String, Value>, walk: &Walk<'_>, draft: &mut Draft)
 fn closed(walk: &mut Walk<'_>, schema: &Map<String, Value>, draft: &mut Draft, at: &str) {
     if ["anyOf", "oneOf", "allOf", "$ref"].iter().any(|key| schema.contains_key(*key)) {
         if schema.contains_key("properties") || schema.contains_key("allOf") {
-            walk.stop(at, "an object is made of several parts");
+            walk.stop(at, "the object combines several schemas");
         }
-        // The parts say what they are.
+        // The alternatives declare their types.
         draft.out.shift_remove("type");
         return;
     }
@@ -164,20 +164,25 @@ fn closed(walk: &mut Walk<'_>, schema: &Map<String, Value>, draft: &mut Draft, a
     let is_closed = others == Some(&Value::Bool(false));
     let properties = draft.out.entry("properties").or_insert_with(|| json!({}));
     let names: Vec<_> = properties.as_object().map(|all| all.keys().cloned().collect()).unwrap_or_default();
-    // All that are named become required, and only they.
+    // Exactly the named properties become required.
     if walk.rules.objects == Objects::Strict
         && let Some(Value::Array(required)) = schema.get("required")
         && let Some(name) = required.iter().find(|it| !names.iter().any(|name| *it == name))
     {
-        walk.stop(at, format!("{name} is required, and is not among the properties"));
+        walk.stop(at, format!("{name} is required but is not a property"));
     }
-    // Arguments of which nothing is said are those of a tool without parameters.
+    // An empty root schema is the schema of a tool without parameters.
     let is_of_nothing = at.is_empty() && others.is_none();
     if !is_closed && names.is_empty() && !is_of_nothing {
-        walk.stop(at, "its keys are not known beforehand");
+        walk.stop(at, "its keys are not declared");
     } else if !is_closed {
-        let message = "properties that are not named cannot be sent";
-        walk.remark(Severity::Warning, at, message, "say `additionalProperties: false`, or send it loosely");
+        let message = "additional properties cannot be sent";
+        walk.remark(
+            Severity::Warning,
+            at,
+            message,
+            "set `additionalProperties: false`, or use a dialect that is not strict",
+        );
         walk.narrowed = true;
     }
     if walk.rules.objects == Objects::Strict {
@@ -189,20 +194,20 @@ fn closed(walk: &mut Walk<'_>, schema: &Map<String, Value>, draft: &mut Draft, a
 fn listed(walk: &mut Walk<'_>, draft: &mut Draft, at: &str) {
     let is_choice = draft.out.contains_key("anyOf");
     let has_some = draft.out.get("properties").and_then(Value::as_object).is_some_and(|it| !it.is_empty());
-    // The root is left out where it has none.
+    // A root without properties is omitted.
     if !is_choice && !has_some && !at.is_empty() {
-        walk.stop(at, "an object has to have properties");
+        walk.stop(at, "an object needs properties");
     }
     let Some(Value::Array(mut required)) = draft.out.shift_remove("required") else { return };
     let properties = draft.out.get("properties").and_then(Value::as_object);
     let is_property = |name: &str| properties.is_some_and(|all| all.contains_key(name));
     let (known, unknown): (Vec<_>, Vec<_>) =
         required.drain(..).partition(|name| name.as_str().is_some_and(is_property));
-    // A name that is no property is refused.
+    // A required name without a property is rejected.
     for name in unknown {
         draft.sentences.push(format!("{name} is required."));
-        let message = format!("{name} is required, and is not among the properties");
-        walk.remark(Severity::Warning, &below(at, "required"), message, "list it among the properties");
+        let message = format!("{name} is required but is not a property");
+        walk.remark(Severity::Warning, &below(at, "required"), message, "declare it as a property");
     }
     if !known.is_empty() {
         draft.out.insert("required".to_owned(), known.into());

@@ -1,21 +1,21 @@
-//! References within a schema that is moved or written out.
+//! References within a schema that is moved or inlined.
 
 use std::collections::HashSet;
 
 use serde_json::Value;
 
-/// What `reference` leads to in `root`.
+/// Returns the target of `reference` in `root`.
 pub(super) fn target<'s>(root: &'s Value, reference: &str) -> Option<&'s Value> {
     let fragment = reference.strip_prefix('#')?;
     root.pointer(&tool_core::__private::words::percent_decoded(fragment))
 }
 
-/// Whether `schema` leads to something that holds itself.
+/// Returns `true` if `schema` leads to a recursive type.
 pub(super) fn leads_round(root: &Value, schema: &Value) -> bool {
     visit(root, schema, &mut Vec::new(), &mut HashSet::new())
 }
 
-/// `inside` are the references that led here, `done` those that lead to nothing of the kind.
+/// `inside` are the references on the current path, `done` those that lead to no recursive type.
 fn visit<'s>(
     root: &'s Value,
     schema: &'s Value,
@@ -45,7 +45,7 @@ fn visit<'s>(
     }
 }
 
-/// `reference`, when its document is found at `place` of another, but for its definitions.
+/// Rewrites `reference` for a document that is moved to `place` of another one; its definitions are not moved.
 pub(super) fn moved(reference: &str, place: &str) -> String {
     match reference.strip_prefix('#') {
         Some(fragment) if !fragment.starts_with("/$defs/") => format!("#{place}{fragment}"),
@@ -53,7 +53,7 @@ pub(super) fn moved(reference: &str, place: &str) -> String {
     }
 }
 
-/// The same for all references in `schema`.
+/// Rewrites all references in `schema` in the same way.
 pub(in crate::dialect) fn move_references(schema: &mut Value, place: &str) {
     match schema {
         Value::Object(map) => {
@@ -69,7 +69,7 @@ pub(in crate::dialect) fn move_references(schema: &mut Value, place: &str) {
     }
 }
 
-/// A reference that leads back to itself, if there is one.
+/// Returns a reference that leads back to itself, if there is one.
 pub(super) fn circle(root: &Value) -> Option<&str> {
     let mut done = HashSet::new();
     let mut to_do: Vec<_> = references(root).into_iter().map(|it| (it, false)).rev().collect();
@@ -89,7 +89,7 @@ pub(super) fn circle(root: &Value) -> Option<&str> {
     None
 }
 
-/// The references within `schema`.
+/// Returns the references within `schema`.
 pub(super) fn references(schema: &Value) -> Vec<&str> {
     let mut found = Vec::new();
     let mut to_do = vec![schema];

@@ -1,50 +1,50 @@
-//! What each provider takes of JSON Schema, as data, with where it is written.
+//! The supported JSON Schema keywords of each provider, as data, with their sources.
 //!
-//! Checked against the sources in autumn 2026. Where a provider writes nothing, its refusals are the source.
+//! Checked against the sources in autumn 2026. Where a provider documents nothing, its refusals are the source.
 
-/// What a provider takes.
+/// The rules of a provider.
 #[derive(Debug)]
 pub(in crate::dialect) struct Rules {
-    /// The keywords that are sent as they are; `None`: all.
+    /// The supported keywords; `None`: all.
     pub(super) keywords: Option<&'static [&'static str]>,
-    /// The values of `format` that are sent; `None`: all.
+    /// The supported values of `format`; `None`: all.
     pub(super) formats: Option<&'static [&'static str]>,
     pub(super) objects: Objects,
     pub(super) enums: Enums,
     pub(super) references: References,
-    /// Whether the root may be a choice of objects.
+    /// Set where the root may be a choice of objects.
     pub(super) root_choice: bool,
-    /// Whether the names of arguments are limited to `[a-zA-Z0-9_.-]{1,64}`.
+    /// Set where the names of properties are limited to `[a-zA-Z0-9_.-]{1,64}`.
     pub(super) plain_names: bool,
-    /// Whether a list has to say what its items are, by a schema that is no boolean.
+    /// Set where a list must declare its items with a schema other than a boolean.
     pub(super) items: bool,
-    /// Whether the types are those of OpenAPI, in capitals.
+    /// Set where types are those of OpenAPI, in capitals.
     pub(super) open_api: bool,
-    /// Whether the order of properties is told.
+    /// Set where `propertyOrdering` is sent.
     pub(super) ordering: bool,
-    /// Whether patterns cannot look around.
+    /// Set where patterns do not support look-around.
     pub(super) plain_patterns: bool,
-    /// The most that a list may be asked to have at the least.
+    /// The maximum value of `minItems`.
     pub(super) min_items: u64,
-    /// Whether a schema may hold itself.
+    /// Set where recursive schemas are supported.
     pub(super) recursion: bool,
     pub(super) limits: Option<&'static Limits>,
 }
 
-/// Which objects a provider takes.
+/// The objects that a provider supports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Objects {
-    /// Any.
+    /// All objects.
     Any,
-    /// Those that list all their properties, each of which is required: what may be absent may be `null`.
+    /// Objects that list all their properties and require each of them: optional properties become nullable.
     Strict,
-    /// Those that list all their properties, some of which may be absent.
+    /// Objects that list all their properties, some of which may be optional.
     Closed,
-    /// Those that list at least one property.
+    /// Objects that list at least one property.
     Listed,
 }
 
-/// Which values an enum may have.
+/// The supported values of an enum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Enums {
     Any,
@@ -54,29 +54,29 @@ pub(super) enum Enums {
     Texts,
 }
 
-/// What becomes of `$ref`.
+/// The handling of `$ref`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum References {
     AsTheyAre,
-    /// Nothing may stand beside one.
+    /// No keyword may stand beside it.
     Alone,
-    /// There are none: what is referred to is written out, to a limited depth.
+    /// Not supported: the target is inlined, up to a limited depth.
     WrittenOut,
 }
 
-/// How large a schema may be.
+/// Size limits of a schema.
 #[derive(Debug)]
 pub(super) struct Limits {
     pub(super) properties: usize,
     pub(super) depth: usize,
-    /// Characters of all names and of all values of enums.
+    /// Characters of all names and of all enum values.
     pub(super) characters: usize,
     pub(super) enum_values: usize,
-    /// From so many values on, an enum may have no more than so many characters.
+    /// Number of values from which an enum is limited to a number of characters: `(values, characters)`.
     pub(super) large_enum: (usize, usize),
 }
 
-/// All of JSON Schema, as [MCP](https://modelcontextprotocol.io/specification/2025-11-25/server/tools) has it.
+/// All of JSON Schema, for [MCP](https://modelcontextprotocol.io/specification/2025-11-25/server/tools).
 pub(in crate::dialect) const ALL: Rules = Rules {
     keywords: None,
     formats: None,
@@ -94,8 +94,8 @@ pub(in crate::dialect) const ALL: Rules = Rules {
     limits: None,
 };
 
-/// OpenAI without `strict`: a root that is an object and no choice
-/// ([refusal](https://github.com/langchain-ai/langchainjs/issues/9804)), lists that say their items
+/// OpenAI without `strict`: the root is an object without alternatives
+/// ([refusal](https://github.com/langchain-ai/langchainjs/issues/9804)), lists declare their items
 /// ([refusal](https://github.com/PrefectHQ/fastmcp/issues/2464)).
 pub(in crate::dialect) const OPENAI: Rules = Rules { root_choice: false, items: true, ..ALL };
 
@@ -143,14 +143,16 @@ pub(in crate::dialect) const OPENAI_STRICT: Rules = Rules {
     ..ALL
 };
 
-/// Anthropic: a root that is no choice ([refusal](https://github.com/anthropics/claude-code/issues/27337)), plain
-/// names of arguments ([refusal](https://github.com/decocms/studio/pull/6874)).
+/// Anthropic: no alternatives in the root ([refusal](https://github.com/anthropics/claude-code/issues/27337)),
+/// plain names of properties ([refusal](https://github.com/decocms/studio/pull/6874)).
 pub(in crate::dialect) const ANTHROPIC: Rules = Rules { root_choice: false, plain_names: true, ..ALL };
 
-/// Anthropic with `strict`: [supported schemas](https://platform.claude.com/docs/en/build-with-claude/structured-outputs#json-schema-limitations),
-/// and what [their SDK](https://github.com/anthropics/anthropic-sdk-python/blob/main/src/anthropic/lib/_parse/_transform.py) makes of
-/// others: patterns, of which some are taken, are said in words, and nothing stands beside `$ref`. How much of a request may be
-/// strict is another matter (`budget.rs`).
+/// Anthropic with `strict`: [supported
+/// schemas](https://platform.claude.com/docs/en/build-with-claude/structured-outputs#json-schema-limitations),
+/// with the conversions of [their
+/// SDK](https://github.com/anthropics/anthropic-sdk-python/blob/main/src/anthropic/lib/_parse/_transform.py):
+/// patterns, of which some are supported, move into descriptions, and nothing stands beside `$ref`. The limits
+/// per request are in `budget.rs`.
 pub(in crate::dialect) const ANTHROPIC_STRICT: Rules = Rules {
     keywords: Some(&[
         "type",
@@ -209,7 +211,8 @@ pub(in crate::dialect) const GEMINI: Rules = Rules {
         "maxItems",
         "minimum",
         "maximum",
-        // `oneOf` is read as this; and what is said in words may leave its branches less apart.
+        // `oneOf` is interpreted as this keyword; and constraints that move into descriptions may make its
+        // branches overlap.
         "anyOf",
         "properties",
         "additionalProperties",

@@ -1,4 +1,4 @@
-//! Types: by name, by value, in capitals, and `null` among them.
+//! Types: by name, inferred from values, in capitals, and nullable.
 
 use serde_json::{Map, Value, json};
 
@@ -9,7 +9,7 @@ use super::{
     words,
 };
 
-/// Whether `schema` says that it is of this type, alone or among others.
+/// Returns `true` if `schema` declares this type, alone or among others.
 pub(super) fn has(schema: &Map<String, Value>, name: &str) -> bool {
     match schema.get("type") {
         Some(Value::String(only)) => only.eq_ignore_ascii_case(name),
@@ -18,7 +18,7 @@ pub(super) fn has(schema: &Map<String, Value>, name: &str) -> bool {
     }
 }
 
-/// Says the type where the provider wants to know it.
+/// Adds the type where the provider requires it.
 pub(super) fn finish(walk: &mut Walk<'_>, schema: &Map<String, Value>, draft: &mut Draft, at: &str) {
     if walk.rules.objects == Objects::Any {
         return;
@@ -26,10 +26,10 @@ pub(super) fn finish(walk: &mut Walk<'_>, schema: &Map<String, Value>, draft: &m
     let is_choice = ["anyOf", "$ref"].iter().any(|key| draft.out.contains_key(*key));
     if !is_choice && !draft.out.contains_key("type") {
         match inferred(schema).as_slice() {
-            [] => walk.stop(at, "any value fits, and the provider wants to know its type"),
+            [] => walk.stop(at, "a value of any type is allowed, but the provider requires a type"),
             [only] if is_unsaid_by(schema) => {
-                let message = format!("no type is said of it, and it is sent as an {only}");
-                walk.remark(Severity::Note, at, message, "say its type");
+                let message = format!("no type is declared; it is sent as `{only}`");
+                walk.remark(Severity::Note, at, message, "declare its type");
                 draft.out.insert("type".to_owned(), (*only).into());
             }
             [only] => drop(draft.out.insert("type".to_owned(), (*only).into())),
@@ -41,7 +41,8 @@ pub(super) fn finish(walk: &mut Walk<'_>, schema: &Map<String, Value>, draft: &m
     }
 }
 
-/// Whether values of any type fit a schema, `null` among them: what it says is about some of them.
+/// Returns `true` if a schema accepts values of any type, including `null`: its keywords constrain only some of
+/// them.
 pub(super) fn is_unsaid(schema: &Value) -> bool {
     schema.as_object().is_some_and(is_unsaid_by)
 }
@@ -51,7 +52,7 @@ fn is_unsaid_by(schema: &Map<String, Value>) -> bool {
     !sayers.iter().any(|key| schema.contains_key(*key))
 }
 
-/// The types that the values of an enum have, or that other keywords speak of.
+/// Returns the types of the values of an enum, or those that other keywords imply.
 fn inferred(schema: &Map<String, Value>) -> Vec<&'static str> {
     let values = match (schema.get("enum"), schema.get("const")) {
         (Some(Value::Array(values)), _) => values.as_slice(),
@@ -66,7 +67,7 @@ fn inferred(schema: &Map<String, Value>) -> Vec<&'static str> {
             Value::Number(number) if number.is_f64() => "number",
             Value::Number(_) => "integer",
             Value::String(_) => "string",
-            // What such a value holds is not said by its type.
+            // The type alone does not describe the contents of such a value.
             Value::Array(_) | Value::Object(_) => return Vec::new(),
         };
         if !names.contains(&name) {
@@ -80,7 +81,7 @@ fn inferred(schema: &Map<String, Value>) -> Vec<&'static str> {
     }
 }
 
-/// The types as OpenAPI has them.
+/// Writes types as OpenAPI does, in capitals.
 fn capitals(walk: &mut Walk<'_>, draft: &mut Draft, at: &str) {
     let names: Vec<String> = match draft.out.get("type") {
         Some(Value::String(name)) => vec![name.clone()],
@@ -100,13 +101,13 @@ fn capitals(walk: &mut Walk<'_>, draft: &mut Draft, at: &str) {
     }
     draft.out.shift_remove("type");
     if draft.out.contains_key("anyOf") || names.iter().any(|name| name == "ARRAY" || name == "OBJECT") {
-        walk.stop(at, "a value is of one of several types, and more is said of it");
+        walk.stop(at, "a value of several types has other keywords, too");
     }
     let branches: Vec<_> = names.iter().map(|name| json!({ "type": name })).collect();
     draft.out.insert("anyOf".to_owned(), branches.into());
 }
 
-/// A choice says nothing beside its branches, so that they say it
+/// Moves the keywords beside `anyOf` into its branches, since the provider accepts none beside it
 /// ([refusal](https://github.com/langchain-ai/langchain-google/issues/1216)).
 pub(super) fn only_choice(schema: &mut Map<String, Value>) {
     let Some(Value::Array(mut branches)) = schema.shift_remove("anyOf") else { return };
@@ -129,7 +130,7 @@ pub(super) fn only_choice(schema: &mut Map<String, Value>) {
     schema.insert("anyOf".to_owned(), branches.into());
 }
 
-/// Lets `null` be among what fits `schema`; whether it was already.
+/// Makes `schema` nullable; returns `true` if it was already.
 pub(super) fn make_nullable(schema: &mut Value) -> bool {
     let Some(map) = schema.as_object_mut() else { return false };
     if admits_null(map) {

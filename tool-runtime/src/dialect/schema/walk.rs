@@ -10,30 +10,30 @@ use super::{
     types, words,
 };
 
-/// How often a definition is written out within itself.
+/// The number of times that a definition is inlined within itself.
 const WRITTEN_OUT: usize = 3;
 
-/// How many schemas are written out in the place of references, in all: they may be many, and each hold many.
+/// The maximum number of inlined schemas in all: references may be many, and their targets large.
 const WRITTEN_OUT_IN_ALL: usize = 1_000;
 
-/// What is said of most that becomes words.
-const CHECKED: &str = "nothing has to be done, calls are checked";
+/// The remedy of most findings about descriptions.
+const CHECKED: &str = "no action needed: calls are validated";
 
 pub(super) struct Walk<'s> {
     root: &'s Value,
     pub(super) rules: &'s Rules,
-    /// Where the root is found in what is sent.
+    /// The location of the root in the converted document.
     place: String,
-    /// The references that are being written out.
+    /// The references that are being inlined.
     inside: Vec<&'s str>,
     written_out: usize,
-    /// Whether what is sent takes less than the tool does.
+    /// Set where the converted schema accepts fewer values than the tool does.
     pub(super) narrowed: bool,
     remarks: Vec<Remark>,
     obstacle: Option<Obstacle>,
 }
 
-/// A schema on its way out.
+/// A schema that is being converted.
 #[derive(Default)]
 pub(super) struct Draft {
     pub(super) out: Map<String, Value>,
@@ -59,7 +59,7 @@ impl<'s> Walk<'s> {
         (self.remarks, self.obstacle)
     }
 
-    /// `schema` as it is sent; `None` where it would have to be written out for ever.
+    /// Converts `schema`; `None` where it would be infinitely deep.
     pub(super) fn node(&mut self, schema: &'s Value, at: &str) -> Option<Value> {
         if self.obstacle.is_some() {
             return Some(Value::Null);
@@ -100,7 +100,7 @@ impl<'s> Walk<'s> {
         at: &str,
         draft: &mut Draft,
     ) -> Option<()> {
-        // Most keywords are kept, and have no need of it.
+        // Most keywords are kept without a pointer.
         let place = || below(at, key);
         match key {
             "properties" => {
@@ -157,7 +157,7 @@ impl<'s> Walk<'s> {
         }
     }
 
-    /// One of several schemas. Those that would go on for ever are no choice.
+    /// Converts a list of alternatives. Infinitely deep ones are left out.
     fn choice(&mut self, key: &str, value: &'s Value, at: &str, draft: &mut Draft) -> Option<()> {
         let wire = if self.rules.keeps(key) { key } else { "anyOf" };
         if draft.out.contains_key(wire) {
@@ -181,7 +181,7 @@ impl<'s> Walk<'s> {
         branches.filter_map(|(index, branch)| self.node(branch, &below(at, &index.to_string()))).collect()
     }
 
-    /// The values of an enum or a constant.
+    /// Writes the values of an enum or a constant.
     fn values(&mut self, values: &[Value], key: &str, said: &Value, at: &str, draft: &mut Draft) {
         if values.is_empty() && self.rules.enums != Enums::Any {
             return self.stop(at, "no value fits");
@@ -191,7 +191,7 @@ impl<'s> Walk<'s> {
             Enums::Any => true,
             Enums::Plain => !values.iter().any(|it| it.is_object() || it.is_array()),
             Enums::TextsOrNumbers => texts() || values.iter().all(Value::is_number),
-            // An empty one is refused.
+            // An empty text is rejected.
             Enums::Texts => values.iter().all(|it| it.as_str().is_some_and(|text| !text.is_empty())),
         };
         if fits {
@@ -201,30 +201,30 @@ impl<'s> Walk<'s> {
         }
     }
 
-    /// An enum is one of texts, and so is its type; where it cannot be, the values are said in words.
+    /// Restricts an enum and its type to texts; other enums move into the description.
     fn enum_of_texts(&mut self, schema: &'s Map<String, Value>, draft: &mut Draft, at: &str) {
         if !draft.out.contains_key("enum") {
             return;
         }
         let is_choice = draft.out.contains_key("anyOf");
         if !is_choice && (types::has(schema, "string") || !draft.out.contains_key("type")) {
-            // What else the type allows is none of the values.
+            // No value has another type.
             draft.out.insert("type".to_owned(), "string".into());
         } else if let Some(values) = draft.out.shift_remove("enum") {
             self.say("enum", &values, &below(at, "enum"), draft);
         }
     }
 
-    /// Says in words what `key` asks for.
+    /// Moves the constraint of `key` into the description.
     pub(super) fn say(&mut self, key: &str, value: &Value, at: &str, draft: &mut Draft) {
         let Some(sentence) = words::sentence(key, value) else { return };
         draft.sentences.push(sentence);
         if !words::is_annotation(key) {
-            self.remark(Severity::Note, at, format!("`{key}` is said in words"), CHECKED);
+            self.remark(Severity::Note, at, format!("`{key}` is moved into the description"), CHECKED);
         }
     }
 
-    /// Nothing may stand beside a reference: it becomes the only choice.
+    /// Wraps a `$ref` with siblings in an `anyOf` of one branch, since nothing may stand beside a `$ref`.
     fn alone(&mut self, draft: &mut Draft) {
         let has_more = draft.out.len() > 1 || !draft.sentences.is_empty();
         if self.rules.references != References::Alone || !has_more || draft.out.contains_key("anyOf") {
@@ -235,7 +235,7 @@ impl<'s> Walk<'s> {
         }
     }
 
-    /// What `reference` leads to, in its place.
+    /// Inlines the target of `reference`.
     fn written_out(&mut self, schema: &'s Map<String, Value>, reference: &'s str, at: &str) -> Option<Value> {
         let Some(target) = target(self.root, reference) else {
             self.stop(at, format!("`{reference}` leads nowhere"));
@@ -243,27 +243,29 @@ impl<'s> Walk<'s> {
         };
         self.written_out += 1;
         if self.written_out > WRITTEN_OUT_IN_ALL {
-            self.stop(
-                at,
-                format!("its references are more than {WRITTEN_OUT_IN_ALL} schemas when written out"),
-            );
+            self.stop(at, format!("its references expand to more than {WRITTEN_OUT_IN_ALL} schemas"));
             return Some(Value::Null);
         }
         if self.inside.iter().filter(|it| **it == reference).count() == WRITTEN_OUT {
-            if !self.remarks.iter().any(|remark| remark.message.starts_with("it holds itself")) {
-                let message = format!("it holds itself, and is described {WRITTEN_OUT} levels deep only");
-                self.remark(Severity::Warning, at, message, "use the dialect `gemini`, which takes `$ref`");
+            if !self.remarks.iter().any(|remark| remark.message.starts_with("it is recursive")) {
+                let message = format!("it is recursive, and is inlined {WRITTEN_OUT} levels deep");
+                self.remark(
+                    Severity::Warning,
+                    at,
+                    message,
+                    "use the dialect `gemini`, which supports `$ref`",
+                );
             }
             return None;
         }
         self.inside.push(reference);
-        // What is found there is found in the definition.
+        // Findings about the target point to its definition.
         let written = self.node(target, &percent_decoded(reference.trim_start_matches('#')));
         self.inside.pop();
         let mut written = written?;
         let own = schema.get("description").and_then(Value::as_str);
         if let (Some(own), Some(written)) = (own, written.as_object_mut()) {
-            // What is said of the property comes before what is said of its type.
+            // The description of the property precedes the description of its type.
             let of_type = written.shift_remove("description");
             written.insert("description".to_owned(), own.into());
             let of_type = of_type.as_ref().and_then(Value::as_str).map(str::to_owned);
@@ -272,20 +274,20 @@ impl<'s> Walk<'s> {
         Some(written)
     }
 
-    /// Whether `schema` leads to something that holds itself.
+    /// Returns `true` if `schema` leads to a recursive type.
     pub(super) fn leads_round(&self, schema: &Value) -> bool {
         leads_round(self.root, schema)
     }
 
-    /// A schema that everything fits.
+    /// Returns a schema that accepts every value.
     pub(super) fn anything(&mut self, at: &str) -> Value {
         if self.rules.objects != Objects::Any {
-            self.stop(at, "any value fits, and the provider wants to know its type");
+            self.stop(at, "a value of any type is allowed, but the provider requires a type");
         }
         Value::Object(Map::new())
     }
 
-    /// `false`, or what is no schema.
+    /// Converts `false`, or a value that is not a schema.
     fn unusual(&mut self, schema: &Value, at: &str) -> Value {
         if self.rules.keywords.is_some() || (self.rules.items && *schema != false) {
             self.stop(at, "no value fits");
@@ -303,14 +305,14 @@ impl<'s> Walk<'s> {
         self.remarks.push(Remark { pointer: at.to_owned(), severity, message: message.into(), remedy });
     }
 
-    /// The schema cannot be sent; the first reason counts.
+    /// Records that the schema cannot be sent; the first reason is kept.
     pub(super) fn stop(&mut self, at: &str, message: impl Into<String>) {
         let obstacle = || Obstacle { pointer: at.to_owned(), message: message.into() };
         self.obstacle.get_or_insert_with(obstacle);
     }
 }
 
-/// Whether a pattern asks what stands before or after.
+/// Returns `true` if a pattern has look-around.
 fn looks_around(pattern: &str) -> bool {
     ["(?=", "(?!", "(?<=", "(?<!"].iter().any(|it| pattern.contains(it))
 }

@@ -1,10 +1,10 @@
-//! What a schema asks for, as sentences that a model reads.
+//! Schema keywords as sentences for a model.
 
 use serde_json::{Map, Value};
 
 use super::types;
 
-/// What `keyword` asks for; nothing, where it asks for nothing.
+/// Returns the constraint of `keyword` as a sentence; `None` where it constrains nothing.
 pub(super) fn sentence(keyword: &str, value: &Value) -> Option<String> {
     let counted = |what: &str| match value.as_u64() {
         Some(1) => format!("1 {what}"),
@@ -25,7 +25,7 @@ pub(super) fn sentence(keyword: &str, value: &Value) -> Option<String> {
         "minProperties" => format!("At least {}.", counted("property")),
         "maxProperties" => format!("At most {}.", counted("property")),
         "uniqueItems" if value == false => return None,
-        "uniqueItems" => "No item twice.".to_owned(),
+        "uniqueItems" => "Items must be unique.".to_owned(),
         "default" => format!("Default: {value}."),
         "examples" => format!("Examples: {}.", listed(value)),
         "enum" => format!("One of: {}.", listed(value)),
@@ -35,12 +35,13 @@ pub(super) fn sentence(keyword: &str, value: &Value) -> Option<String> {
         }
         "deprecated" if value == false => return None,
         "deprecated" => "Deprecated.".to_owned(),
-        _ => format!("It also holds, as JSON Schema: {{\"{keyword}\":{value}}}."),
+        _ => format!("Must also match this JSON Schema: {{\"{keyword}\":{value}}}."),
     })
 }
 
-/// Whether a bound of an integer is that of a type of 64 bits, or further out: integers of JSON end before that
-/// ([RFC 8259](https://www.rfc-editor.org/rfc/rfc8259#section-6)), so that it asks for nothing. Other numbers go on.
+/// Returns `true` if an integer bound is a bound of a 64-bit type, or further out: interoperable JSON integers
+/// end before it ([RFC 8259](https://www.rfc-editor.org/rfc/rfc8259#section-6)), so it constrains nothing. Does
+/// not apply to other numbers.
 pub(super) fn is_out_of_reach(schema: &Map<String, Value>, keyword: &str, bound: &Value) -> bool {
     const FURTHEST: f64 = 9_007_199_254_740_991.0;
     let outwards = match keyword {
@@ -52,7 +53,7 @@ pub(super) fn is_out_of_reach(schema: &Map<String, Value>, keyword: &str, bound:
     is_integer && bound.as_f64().is_some_and(|bound| bound * outwards > FURTHEST)
 }
 
-/// Whether a keyword says something to the reader and asks nothing of a value.
+/// Returns `true` if a keyword is an annotation without a constraint.
 pub(super) fn is_annotation(keyword: &str) -> bool {
     matches!(
         keyword,
@@ -68,7 +69,7 @@ pub(super) fn is_annotation(keyword: &str) -> bool {
     )
 }
 
-/// Adds `sentences` to the description of `schema`.
+/// Appends `sentences` to the description of `schema`.
 pub(super) fn describe(schema: &mut Map<String, Value>, sentences: &[String]) {
     if sentences.is_empty() {
         return;
@@ -84,7 +85,7 @@ pub(super) fn describe(schema: &mut Map<String, Value>, sentences: &[String]) {
     schema.insert("description".to_owned(), all.into());
 }
 
-/// The types of the items of a tuple, one after the other.
+/// Returns the types of the items of a tuple, in order.
 pub(super) fn tuple(items: &[Value]) -> String {
     let types = items.iter().map(|item| match (item.get("type"), item.get("enum").or(item.get("const"))) {
         (_, Some(values)) => values.to_string(),

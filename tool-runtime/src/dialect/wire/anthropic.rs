@@ -32,9 +32,10 @@ pub(super) fn definition(tool: Definition<'_>) -> Value {
     definition
 }
 
-/// The [stop reasons](https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons) after which every call
-/// is whole. `pause_turn` is one: the provider's own tools paused the turn, between two blocks. `stop_sequence` is none:
-/// after a whole call the reason is `tool_use`, so that the sequence was met inside the last one.
+/// The [stop reasons](https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons) after which
+/// every call is complete. `pause_turn` is included: native tools paused the turn between two blocks.
+/// `stop_sequence` is not: after a complete call the reason is `tool_use`, so the sequence occurred inside the
+/// last one.
 const FINISHED: &[&str] = &["tool_use", "end_turn", "pause_turn"];
 
 pub(super) fn read(response: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {
@@ -46,7 +47,7 @@ pub(super) fn read(response: &At<'_>, reading: &mut Reading) -> Result<(), Diale
     Ok(())
 }
 
-/// Takes the role of a message, and its place for blocks: the provider takes no other member back.
+/// Reads the role of a message, and reserves its list of blocks: the provider accepts no other member back.
 fn begin_message(message: &At<'_>, reading: &mut Reading) {
     if let Some(role) = message.field("role").as_text() {
         reading.draft.base =
@@ -55,12 +56,12 @@ fn begin_message(message: &At<'_>, reading: &mut Reading) {
     reading.count(&message.field("usage"));
 }
 
-/// Begins a block: of a stream, if it has a number.
+/// Begins a block; with a number in a stream.
 fn begin_block(block: &At<'_>, number: Option<u64>, reading: &mut Reading) -> Result<(), DialectError> {
     let mut part = Part::new(block.to_owned());
     part.open = number.is_some();
     match block.field("type").text()? {
-        // What the provider runs by itself is `server_tool_use`, and is not ours.
+        // Native tools use `server_tool_use` instead.
         "tool_use" => {
             let id = block.field("id").any_text()?.map(str::to_owned);
             let name = block.field("name").name()?.to_owned();
@@ -107,14 +108,15 @@ pub(super) fn push(event: &At<'_>, reading: &mut Reading) -> Result<(), DialectE
     Ok(())
 }
 
-/// Adds a [delta](https://platform.claude.com/docs/en/build-with-claude/streaming#content-block-delta-types) to its block.
+/// Adds a [delta](https://platform.claude.com/docs/en/build-with-claude/streaming#content-block-delta-types) to
+/// its block.
 fn push_delta(delta: &At<'_>, index: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {
     let at = reading.draft.find(&Key::Number(index.number()?));
     let Some(part) = at.and_then(|at| reading.draft.get_mut(at)) else {
         return Err(index.error("the index of a block that has begun"));
     };
     match delta.field("type").text()? {
-        // Of calls, and of what the provider runs by itself.
+        // Used for calls and for native tools.
         "input_json_delta" => {
             let piece = delta.field("partial_json").text()?;
             part.json.push_str(piece);
@@ -153,7 +155,7 @@ pub(super) fn complete(draft: &mut Draft) {
     draft.parts().retain(|part| !is_refused(part));
 }
 
-/// Returns `true` for a text that is [blank](https://github.com/anthropics/anthropic-sdk-python/issues/461), and for
+/// Returns `true` for a [blank](https://github.com/anthropics/anthropic-sdk-python/issues/461) text, and for
 /// thinking that was cut off before its signature.
 fn is_refused(part: &Part) -> bool {
     let is_blank =
@@ -161,7 +163,8 @@ fn is_refused(part: &Part) -> bool {
     part.is("text") && is_blank("text") || part.open && part.is("thinking") && is_blank("signature")
 }
 
-/// The input is counted [without what the cache holds](https://platform.claude.com/docs/en/build-with-claude/prompt-caching#tracking-cache-performance).
+/// Input tokens are counted [without cached
+/// ones](https://platform.claude.com/docs/en/build-with-claude/prompt-caching#tracking-cache-performance).
 pub(super) fn usage(usage: &ExactValue<'_>) -> Usage {
     let count = |name: &str| counted(usage, &[name]);
     let (cached, cache_written) = (count("cache_read_input_tokens"), count("cache_creation_input_tokens"));
@@ -174,7 +177,7 @@ pub(super) fn usage(usage: &ExactValue<'_>) -> Usage {
     }
 }
 
-/// One message with all results. What a failure may not hold comes after them.
+/// Returns one message with all results. Content that an error result may not contain follows them.
 pub(super) fn results(results: &[ToolResult]) -> Value {
     let mut after = Vec::new();
     let mut content: Vec<_> = results.iter().map(|it| result(it, &mut after)).collect();
@@ -186,11 +189,12 @@ fn result(result: &ToolResult, after: &mut Vec<Value>) -> Value {
     let mut content = Vec::new();
     for block in blocks(result) {
         match block {
-            // An empty text is refused (<https://github.com/anthropics/claude-code/issues/23440>).
+            // An empty text is rejected (<https://github.com/anthropics/claude-code/issues/23440>).
             Block::Text(text) if text.trim().is_empty() => {}
             Block::Text(text) => content.push(json!({ "type": "text", "text": text })),
             Block::File { mime_type, data, .. } => match file(&mime_type, &data) {
-                // A failure holds nothing but text (<https://github.com/vellum-ai/vellum-assistant/pull/18387>).
+                // An error result may contain only text
+                // (<https://github.com/vellum-ai/vellum-assistant/pull/18387>).
                 Some(file) if result.is_error() => {
                     content
                         .push(json!({ "type": "text", "text": format!("[{mime_type}: after the results]") }));
@@ -214,7 +218,7 @@ fn result(result: &ToolResult, after: &mut Vec<Value>) -> Value {
     block
 }
 
-/// A block of a message of the user.
+/// Returns a part of a user message.
 pub(super) fn user_part(block: Block) -> Value {
     match block {
         Block::Text(text) => json!({ "type": "text", "text": text }),

@@ -26,7 +26,8 @@ pub(super) fn definition(tool: Definition<'_>, json_schema: bool) -> Value {
     if json_schema {
         declaration["parametersJsonSchema"] = tool.parameters;
     } else if has_some {
-        // An object without properties is refused (<https://github.com/agno-agi/agno/issues/2112>); without parameters, nothing is said of them.
+        // An object without properties is rejected (<https://github.com/agno-agi/agno/issues/2112>); a tool
+        // without parameters omits the schema.
         declaration["parameters"] = tool.parameters;
     }
     declaration
@@ -75,7 +76,7 @@ pub(super) fn push(event: &At<'_>, reading: &mut Reading) -> Result<(), DialectE
     Ok(())
 }
 
-/// Passes on the text of a part.
+/// Emits the text of a part.
 fn tell(part: &At<'_>, reading: &mut Reading) {
     let text = part.field("text").as_text().unwrap_or_default();
     if is_thought(part.value()) {
@@ -89,8 +90,8 @@ fn is_thought(part: Option<&ExactValue<'_>>) -> bool {
     part.and_then(|part| part.get("thought")) == Some(&ExactValue::Bool(true))
 }
 
-/// Adds a part that is no call: text goes on the text before it, unless one of them has more than text, such as a
-/// [signature](https://ai.google.dev/gemini-api/docs/thought-signatures).
+/// Adds a part other than a call: text is appended to the preceding text, unless one of them has other members,
+/// such as a [signature](https://ai.google.dev/gemini-api/docs/thought-signatures).
 fn push_text_part(part: &At<'_>, draft: &mut Draft) {
     let is_text = |part: Option<&ExactValue<'_>>| {
         part.is_some_and(|part| {
@@ -115,7 +116,7 @@ fn push_text_part(part: &At<'_>, draft: &mut Draft) {
     draft.push(Part::new(part.to_owned()));
 }
 
-/// Adds a call, or what a further part says beside a part of its arguments.
+/// Adds a call, or the members of a further part beside its part of the arguments.
 fn push_call_part(part: &At<'_>, call: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {
     let begun = reading.slots.len();
     let at = push_call(call, &mut reading.slots)?;
@@ -141,7 +142,7 @@ fn push_call_part(part: &At<'_>, call: &At<'_>, reading: &mut Reading) -> Result
     Ok(())
 }
 
-/// Takes what a part of a call says, but for its part of the arguments.
+/// Adds the members of a part of a call, except its part of the arguments.
 fn push_function(function: &mut Members, call: &At<'_>) {
     let told = call.members().filter(|(name, _)| !matches!(*name, "partialArgs" | "willContinue"));
     join(function, told, |_, own, value| *own = value.to_owned());
@@ -155,7 +156,8 @@ pub(super) fn complete(draft: &mut Draft, slots: &Slots) {
     });
 }
 
-/// [Thoughts](https://ai.google.dev/api/generate-content#UsageMetadata) are not among the candidates' tokens.
+/// [Thoughts](https://ai.google.dev/api/generate-content#UsageMetadata) are not included in the candidates'
+/// tokens.
 pub(super) fn usage(usage: &ExactValue<'_>) -> Usage {
     let count = |name: &str| counted(usage, &[name]);
     let reasoning = count("thoughtsTokenCount");
@@ -168,7 +170,7 @@ pub(super) fn usage(usage: &ExactValue<'_>) -> Usage {
     }
 }
 
-/// The only candidate; nothing where a prompt was blocked, or of the last words about tokens.
+/// Returns the only candidate; `null` for a blocked prompt and for the final event with token counts.
 fn candidate<'v>(response: &At<'v>) -> Result<At<'v>, DialectError> {
     let candidates = response.field("candidates");
     match <[At<'v>; 1]>::try_from(candidates.any_items()?) {
@@ -178,13 +180,13 @@ fn candidate<'v>(response: &At<'v>) -> Result<At<'v>, DialectError> {
     }
 }
 
-/// Takes the reason why a candidate [ended](https://ai.google.dev/api/generate-content#FinishReason), of which only `STOP`
-/// means that all calls are whole; gives whether there is one.
+/// Records the [finish reason](https://ai.google.dev/api/generate-content#FinishReason) of a candidate; only
+/// `STOP` means that all calls are complete. Returns `true` if there is one.
 fn stop(candidate: &At<'_>, reading: &mut Reading) -> Result<bool, DialectError> {
     let place = candidate.field("finishReason");
     let reason = place.any_text()?;
     let is_said = reading.stop(reason, &["STOP"]);
-    // A call that is not in the response, and of which nothing else would tell.
+    // The response contains no other sign of this call.
     if let Some(reason @ "MALFORMED_FUNCTION_CALL") = reason
         && reading.slots.last().is_none()
     {
@@ -193,9 +195,9 @@ fn stop(candidate: &At<'_>, reading: &mut Reading) -> Result<bool, DialectError>
     Ok(is_said)
 }
 
-/// A call, or a part of one: the first has the name, and all but the last say that it goes on
-/// ([fields](https://googleapis.github.io/js-genai/release_docs/interfaces/types.FunctionCall.html); the last may be
-/// [empty](https://github.com/vercel/ai/pull/13929)).
+/// Adds a call, or a part of one: the first has the name, and all but the last have `willContinue`
+/// ([fields](https://googleapis.github.io/js-genai/release_docs/interfaces/types.FunctionCall.html); the last
+/// may be [empty](https://github.com/vercel/ai/pull/13929)).
 fn push_call(call: &At<'_>, slots: &mut Slots) -> Result<usize, DialectError> {
     let (id, name) = (call.field("id").any_text()?, call.field("name").any_text()?);
     let goes_on = |at: &usize| {
@@ -220,7 +222,7 @@ fn push_call(call: &At<'_>, slots: &mut Slots) -> Result<usize, DialectError> {
     slot.give(&args)?;
     let items = parts.any_items()?;
     if !items.is_empty() {
-        // What came in one piece, if anything did, is what the parts are added to.
+        // Parts are added to the arguments that arrived in one piece, if any did.
         if slot.value.is_none() && !slot.is_blank() {
             let text = std::mem::take(&mut slot.text);
             let Some(value @ ExactValue::Object(_)) = ExactValue::read(&text) else {
@@ -232,14 +234,14 @@ fn push_call(call: &At<'_>, slots: &mut Slots) -> Result<usize, DialectError> {
         items.iter().try_for_each(|part| push_part(part, value))?;
     }
     slot.open = call.field("willContinue").value().is_some_and(|it| *it == ExactValue::Bool(true));
-    // The provider leaves empty arguments out.
+    // The provider omits empty arguments.
     if !slot.open && slot.is_blank() {
         slot.value = Some(ExactValue::Object(Vec::new()));
     }
     Ok(at)
 }
 
-/// A part of the arguments: a value and its place, or a part of a text.
+/// Adds a part of the arguments: a value and its path, or a part of a text.
 fn push_part(part: &At<'_>, arguments: &mut ExactValue<'static>) -> Result<(), DialectError> {
     let path = part.field("jsonPath");
     let wrong = || path.error_with("a JSON path to a value that is not there yet", "another");
@@ -254,13 +256,14 @@ fn push_part(part: &At<'_>, arguments: &mut ExactValue<'static>) -> Result<(), D
     } else if let Some(value) = given("numberValue").or_else(|| given("boolValue")) {
         *place(arguments, path.text()?).filter(|it| it.is_null()).ok_or_else(wrong)? = value.to_owned();
     } else if part.value().is_some_and(|it| it.get("nullValue").is_some()) {
-        // The SDKs say `NULL_VALUE`, and the JSON of protocol buffers `null` (<https://protobuf.dev/programming-guides/json>).
+        // The SDKs use `NULL_VALUE`, and the JSON of protocol buffers `null`
+        // (<https://protobuf.dev/programming-guides/json>).
         place(arguments, path.text()?).filter(|it| it.is_null()).ok_or_else(wrong)?;
     }
     Ok(())
 }
 
-/// Adds `text` to the parts of the system's content; its field may be written in either case.
+/// Appends `text` to the parts of the system instruction; its member may have either spelling.
 pub(super) fn instruct(body: &mut Value, text: &str) -> Result<(), DialectError> {
     let is_there = body.get("system_instruction").is_some();
     let field = if is_there { "system_instruction" } else { "systemInstruction" };
@@ -275,14 +278,14 @@ pub(super) fn instruct(body: &mut Value, text: &str) -> Result<(), DialectError>
     Ok(())
 }
 
-/// One content with a part for each result; pictures and other files are parts after them.
+/// Returns one content with a part for each result, followed by parts with images and other files.
 pub(super) fn results(bound: &BoundTools, results: &[ToolResult]) -> Value {
     let mut parts = Vec::new();
     let mut files = Vec::new();
     for result in results {
         let name = bound.wire_name(&result.name);
         let mut response = json!({ "name": name, "response": response(result, &mut files) });
-        // The provider knows nothing of an id that we gave.
+        // The provider does not know a generated id.
         if !result.id.is_generated() {
             response["id"] = json!(result.id);
         }
@@ -292,7 +295,7 @@ pub(super) fn results(bound: &BoundTools, results: &[ToolResult]) -> Value {
     json!({ "role": "user", "parts": parts })
 }
 
-/// A part of a message of the user.
+/// Returns a part of a user message.
 pub(super) fn user_part(block: Block) -> Value {
     match block {
         Block::Text(text) => json!({ "text": text }),
@@ -329,8 +332,8 @@ fn response(result: &ToolResult, files: &mut Vec<Value>) -> Map<String, Value> {
     response
 }
 
-/// Whether a model that is given the value of `output` reads the same as by its text: where the tool
-/// put it in words of its own, those are what all models read.
+/// Returns `true` if the structured value of `output` carries the same content as its text: where the tool
+/// wrote its own text, all models read that text.
 fn is_value(output: &ToolOutput) -> bool {
     let Some(value) = output.structured() else { return false };
     let text = output.text();

@@ -42,7 +42,7 @@ pub(super) fn definition(tool: Definition<'_>) -> Value {
     definition
 }
 
-/// What results look like: always an object.
+/// Returns the output schema for the wire: always an object.
 pub(super) fn output(definition: &ToolDefinition) -> (OutputForm, Option<Value>) {
     let Some(schema) = definition.output_schema() else { return (OutputForm::Unsaid, None) };
     let mut schema = schema.as_value().clone();
@@ -62,8 +62,8 @@ pub(super) fn output(definition: &ToolDefinition) -> (OutputForm, Option<Value>)
     (OutputForm::Held, Some(held))
 }
 
-/// A request `tools/call`, several of them, or what is in `params`. There is no stop reason: whoever sends a request has
-/// finished it.
+/// Reads a `tools/call` request, several of them, or the contents of `params`. There is no stop reason: each
+/// request is complete.
 pub(super) fn read(message: &At<'_>, slots: &mut Slots) -> Result<(), DialectError> {
     slots.stop(Stop::Finished);
     match message.value() {
@@ -90,7 +90,7 @@ fn read_request(request: &At<'_>, slots: &mut Slots) -> Result<(), DialectError>
     Ok(())
 }
 
-/// The id and the parameters of a request, unless it is of another method.
+/// Returns the id and the parameters of a request, unless it has another method.
 fn request_of<'v>(request: &At<'v>) -> Result<Option<(Option<String>, At<'v>)>, DialectError> {
     let method = request.object()?.field("method");
     if method.value().is_none() && request.field("params").value().is_none() {
@@ -110,7 +110,7 @@ fn request_of<'v>(request: &At<'v>) -> Result<Option<(Option<String>, At<'v>)>, 
     Ok(Some((id, params)))
 }
 
-/// There are no parts of a call: each message is whole.
+/// Reads a message: each is whole, there are no parts of calls.
 pub(super) fn push(message: &At<'_>, slots: &mut Slots) -> Result<(), DialectError> {
     slots.stop(Stop::Finished);
     read_request(message, slots)?;
@@ -118,8 +118,7 @@ pub(super) fn push(message: &At<'_>, slots: &mut Slots) -> Result<(), DialectErr
     Ok(())
 }
 
-/// Adds `text` to the `instructions` in `_meta`: a listing has no other place for what a server says of itself when it is
-/// initialized.
+/// Appends `text` to `instructions` in `_meta`: a listing has no other member for the instructions of a server.
 pub(super) fn instruct(body: &mut Value, text: &str) -> Result<(), DialectError> {
     let meta = body.as_object_mut().map(|fields| fields.entry("_meta").or_insert_with(|| json!({})));
     match meta {
@@ -140,7 +139,7 @@ fn result(result: &ToolResult, form: OutputForm) -> Value {
     if let (Value::Array(blocks), Some(value)) = (&mut content, result.structured())
         && blocks.is_empty()
     {
-        // For clients that read no structured content.
+        // For clients that do not read structured content.
         blocks.push(json!({ "type": "text", "text": value.to_string() }));
     }
     let mut wire = json!({ "content": content, "isError": result.is_error() });
@@ -153,7 +152,7 @@ fn result(result: &ToolResult, form: OutputForm) -> Value {
     wire
 }
 
-/// The value of a result, which is always an object.
+/// Returns the structured value of a result, always an object.
 fn structured(result: &ToolResult, form: OutputForm) -> Option<Value> {
     match result.structured() {
         Some(value) if form == OutputForm::Held && !result.is_error() => Some(json!({ "result": value })),

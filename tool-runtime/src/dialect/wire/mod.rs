@@ -1,7 +1,7 @@
-//! The shapes of the providers, one file each.
+//! The wire formats of the providers, one file each.
 //!
-//! Each has the same functions: `definition` of one tool, `read` of a whole response, `push` of an event of
-//! a streamed one, `complete` of its message, `usage`, `results`.
+//! Each file has the same functions: `definition` of one tool, `read` of a whole response, `push` of a streamed
+//! event, `complete` of its message, `usage`, `results`.
 
 mod anthropic;
 mod gemini;
@@ -27,7 +27,7 @@ use super::{
 };
 use crate::ToolResult;
 
-/// A provider's wire.
+/// A wire format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wire {
     OpenAiChat { strict: bool },
@@ -37,17 +37,17 @@ pub(super) enum Wire {
     Mcp,
 }
 
-/// A tool on its way out.
+/// A tool definition to be written.
 pub(super) struct Definition<'d> {
     pub(super) name: &'d str,
     pub(super) of: &'d ToolDefinition,
     pub(super) description: &'d str,
     pub(super) parameters: Value,
-    /// Whether the provider holds the model to the parameters.
+    /// Set where the provider enforces the schema of the parameters.
     pub(super) strict: bool,
-    /// What results look like, where the provider asks for it.
+    /// The output schema, where the provider accepts one.
     pub(super) output: Option<Value>,
-    /// Examples of arguments, where the provider has a place for them.
+    /// Example arguments, where the provider accepts them.
     pub(super) examples: Vec<Value>,
 }
 
@@ -66,7 +66,7 @@ impl Wire {
         }
     }
 
-    /// What is taken of a schema; what is if that is not enough.
+    /// Returns the schema rules, and fallback rules for schemas that they cannot represent.
     pub(super) fn rules(self) -> (&'static Rules, Option<&'static Rules>) {
         match self {
             Self::OpenAiChat { strict: true } | Self::OpenAiResponses { strict: true } => {
@@ -94,11 +94,12 @@ impl Wire {
         NameRule { longest, also, starts_with_letter }
     }
 
-    /// The most tools of a request, where they are limited: [chat
-    /// completions](https://platform.openai.com/docs/api-reference/chat/create) ("a max of 128 functions are supported";
-    /// [refusal](https://github.com/zed-industries/zed/issues/32946)), responses (no published source), and [Gemini's
-    /// declarations](https://github.com/googleapis/python-genai/blob/main/google/genai/types.py) ("maximum 512 function
-    /// declarations can be provided").
+    /// Returns the maximum number of tools in a request, where it is limited: [chat
+    /// completions](https://platform.openai.com/docs/api-reference/chat/create) ("a max of 128 functions are
+    /// supported"; [refusal](https://github.com/zed-industries/zed/issues/32946)), responses (no published
+    /// source), and [Gemini's
+    /// declarations](https://github.com/googleapis/python-genai/blob/main/google/genai/types.py) ("maximum 512
+    /// function declarations can be provided").
     pub(super) fn most_tools(self) -> Option<usize> {
         match self {
             Self::OpenAiChat { .. } | Self::OpenAiResponses { .. } => Some(128),
@@ -107,23 +108,23 @@ impl Wire {
         }
     }
 
-    /// The most characters of a description, where they are limited: OpenAI (no published source;
-    /// [refusal](https://github.com/getsentry/sentry-mcp/issues/106)).
+    /// Returns the maximum number of characters of a description, where it is limited: OpenAI (no published
+    /// source; [refusal](https://github.com/getsentry/sentry-mcp/issues/106)).
     pub(super) fn longest_description(self) -> Option<usize> {
         matches!(self, Self::OpenAiChat { .. } | Self::OpenAiResponses { .. }).then_some(1_024)
     }
 
-    /// How much of a request may be strict, where that is limited.
+    /// Returns the budget for strict tools in a request, where it is limited.
     pub(super) fn budget(self) -> Option<Budget> {
         matches!(self, Self::Anthropic { strict: true }).then_some(Budget::ANTHROPIC)
     }
 
-    /// Whether a definition has a place for examples of arguments.
+    /// Returns `true` if a definition can contain example arguments.
     pub(super) fn takes_examples(self) -> bool {
         matches!(self, Self::Anthropic { .. })
     }
 
-    /// The name under which the model calls a tool of the provider's own, if it has one.
+    /// Returns the name under which the model calls a native tool, if it has one.
     pub(super) fn native_name(self, tool: &Value) -> Option<&str> {
         let places = ["/name", "/function/name", "/custom/name"];
         places.iter().find_map(|place| tool.pointer(place)?.as_str())
@@ -139,7 +140,7 @@ impl Wire {
         }
     }
 
-    /// All tools of a request.
+    /// Returns all tools of a request.
     pub(super) fn tools(self, definitions: Vec<Value>, native: &[Value]) -> Value {
         let own = match self {
             Self::Gemini { .. } if definitions.is_empty() => Vec::new(),
@@ -149,7 +150,7 @@ impl Wire {
         own.into_iter().chain(native.iter().cloned()).collect()
     }
 
-    /// What results look like, where the provider asks for it, and their form.
+    /// Returns the form of results, and their schema where the provider accepts one.
     pub(super) fn output(self, definition: &ToolDefinition) -> (OutputForm, Option<Value>) {
         match self {
             Self::Mcp => mcp::output(definition),
@@ -181,7 +182,8 @@ impl Wire {
         }
     }
 
-    /// Puts into a message what its parts were not told of as a whole, and takes out what the provider refuses.
+    /// Completes the parts of a message that were not sent as a whole, and removes content that the provider
+    /// rejects.
     pub(super) fn complete(self, draft: &mut Draft, slots: &Slots) {
         match self {
             Self::OpenAiChat { .. } => openai_chat::complete(draft, slots),
@@ -192,7 +194,7 @@ impl Wire {
         }
     }
 
-    /// The member of a call that has its id, where the provider has to be told one.
+    /// Returns the name of the member for the id of a call, where the provider requires one.
     pub(super) fn id_of_calls(self) -> Option<&'static str> {
         match self {
             Self::OpenAiChat { .. } | Self::Anthropic { .. } => Some("id"),
@@ -201,7 +203,7 @@ impl Wire {
         }
     }
 
-    /// The assistant message, in the form in which the provider takes it back.
+    /// Returns the assistant message in the form to send back to the provider.
     pub(super) fn message(self, draft: Draft) -> Option<ExactValue<'static>> {
         match self {
             Self::OpenAiChat { .. } => draft.into_message("tool_calls", "assistant"),
@@ -212,7 +214,7 @@ impl Wire {
         }
     }
 
-    /// The member of a request that has the messages.
+    /// Returns the name of the request's member for messages.
     pub(super) fn messages(self) -> Option<&'static str> {
         match self {
             Self::OpenAiChat { .. } | Self::Anthropic { .. } => Some("messages"),
@@ -222,7 +224,7 @@ impl Wire {
         }
     }
 
-    /// The tokens, as the provider counts them.
+    /// Converts the provider's token counts.
     pub(super) fn usage(self, counted: &ExactValue<'_>) -> Usage {
         match self {
             Self::OpenAiChat { .. } => openai_chat::usage(counted),
@@ -233,7 +235,7 @@ impl Wire {
         }
     }
 
-    /// Adds `text` to what the model is told before all else.
+    /// Appends `text` to the instructions for the model.
     pub(super) fn instruct(self, body: &mut Value, text: &str) -> Result<(), DialectError> {
         match self {
             Self::OpenAiChat { .. } => openai_chat::instruct(body, text),
@@ -244,7 +246,7 @@ impl Wire {
         }
     }
 
-    /// A message of the user.
+    /// Returns a user message.
     pub(super) fn user_text(self, text: &str) -> Value {
         match self {
             Self::Gemini { .. } => json!({ "role": "user", "parts": [{ "text": text }] }),
@@ -262,7 +264,7 @@ impl Wire {
         messages
     }
 
-    /// Adds a message of the user to those of results, the one at `at` of which brought it.
+    /// Adds the user message of a follow-up to the messages with results; `at` is the index of its result.
     fn follow_up(self, messages: &mut Value, at: usize, content: &[Content]) {
         let parts = |part: fn(Block) -> Value| content.iter().map(|it| part(block(it))).collect::<Vec<_>>();
         let (list, mut added) = match self {
@@ -276,7 +278,7 @@ impl Wire {
             }
             Self::Anthropic { .. } => (messages.get_mut("content"), parts(anthropic::user_part)),
             Self::Gemini { .. } => (messages.get_mut("parts"), parts(gemini::user_part)),
-            // Nobody is told of anything but results.
+            // The protocol sends nothing but results.
             Self::Mcp => {
                 let content = content.iter().map(|it| json!(it)).collect();
                 (messages.get_mut(at).and_then(|result| result.get_mut("content")), content)
@@ -287,7 +289,7 @@ impl Wire {
         }
     }
 
-    /// A result for each call, and nothing else.
+    /// Returns a message for each call's result, and nothing else.
     fn answers(self, bound: &BoundTools, results: &[ToolResult]) -> Value {
         match self {
             Self::OpenAiChat { .. } => openai_chat::results(bound, results),
@@ -299,12 +301,12 @@ impl Wire {
     }
 }
 
-/// An object of values that are large: `json!` would copy them.
+/// Creates an object from large values, which `json!` would copy.
 fn object<const N: usize>(fields: [(&str, Value); N]) -> Value {
     fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect::<Map<_, _>>().into()
 }
 
-/// Refuses what is an error of the provider's.
+/// Returns an error if `message` is a provider's error.
 fn refuse_failure(message: &At<'_>) -> Result<(), DialectError> {
     let error = message.field("error");
     if error.value().is_some() { Err(error.failure()) } else { Ok(()) }

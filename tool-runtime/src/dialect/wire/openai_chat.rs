@@ -31,10 +31,10 @@ pub(super) fn definition(tool: Definition<'_>) -> Value {
     object([("type", "function".into()), ("function", function)])
 }
 
-/// The finish reasons after which every call is whole: [OpenAI's
-/// own](https://platform.openai.com/docs/api-reference/chat/object#chat/object-choices), and those that mean the same where a
-/// server passes its model's reasons on (Anthropic's, `eos` and `eos_token` of inference servers, Cohere's). All others,
-/// known (`length`, `content_filter`) or not, mean that the model was stopped.
+/// The finish reasons after which every call is complete: [OpenAI's
+/// own](https://platform.openai.com/docs/api-reference/chat/object#chat/object-choices), and equivalent ones of
+/// servers that pass on the reasons of their models (Anthropic's, `eos` and `eos_token` of inference servers,
+/// Cohere's). All others, known (`length`, `content_filter`) or not, mean that the model was stopped.
 const FINISHED: &[&str] = &[
     "stop",
     "tool_calls",
@@ -55,15 +55,15 @@ pub(super) fn read(response: &At<'_>, reading: &mut Reading) -> Result<(), Diale
         let function = message.field("function_call");
         let calls = listed.any_items()?;
         let has_calls = !calls.is_empty() || function.value().is_some();
-        // They are alternatives: to make the calls of all would be to do everything twice.
+        // Choices are alternatives: running the calls of all of them would repeat every action.
         if has_calls && reading.slots.last().is_some() {
             return Err(listed.error("calls in one choice only"));
         }
         if has_calls && !calls.is_empty() && function.value().is_some() {
-            // They may be the same call, told twice.
+            // Both may contain the same call.
             return Err(function.error("calls in `tool_calls` or here, and not in both"));
         }
-        // The message is the first one, or that with calls.
+        // The message is the first choice, or the one with calls.
         if !has_calls && !reading.draft.base.is_empty() {
             continue;
         }
@@ -96,11 +96,11 @@ fn read_call(call: &At<'_>, slots: &mut Slots) -> Result<usize, DialectError> {
     Ok(slots.begin(slot))
 }
 
-/// What the ids of calls begin with that came as `function_call`, which has none: by it, the answer is
-/// known to be a message of a function. No id of a provider begins so.
+/// The prefix of generated ids for calls from `function_call`, which has no id: it selects a message with the
+/// role `function` as the answer. No id of a provider begins with it.
 const FUNCTION_CALL: &str = "without_id_function_call_";
 
-/// The one call of a message, as it was before there were several, without its arguments.
+/// Reads the legacy `function_call` of a message, without its arguments.
 fn function_call(call: &At<'_>) -> Result<Slot, DialectError> {
     let id = Some(format!("{FUNCTION_CALL}{}", CallId::generate()));
     Ok(Slot { number: u64::MAX, id, name: call.field("name").name()?.to_owned(), ..Slot::default() })
@@ -159,10 +159,10 @@ struct Part<'v> {
     number: Option<u64>,
     id: Option<&'v str>,
     name: Option<&'v str>,
-    /// Where the name is, or should be.
+    /// The location of the name.
     named: At<'v>,
     arguments: At<'v>,
-    /// Whether the call is of a tool that takes any text.
+    /// Set where the tool takes free text.
     custom: bool,
 }
 
@@ -173,7 +173,7 @@ impl<'v> Part<'v> {
         let (holder, arguments) =
             if is_custom { (custom, "input") } else { (part.field("function"), "arguments") };
         let index = part.field("index");
-        // An empty id or name is none: some servers have them in every part but the first.
+        // An empty id or name counts as absent: some servers send them in every part but the first.
         Ok(Self {
             number: index.value().map(|_| index.number()).transpose()?,
             id: part.field("id").any_text()?.filter(|id| !id.is_empty()),
@@ -184,18 +184,18 @@ impl<'v> Part<'v> {
         })
     }
 
-    /// The call that begins with this part, without its arguments.
+    /// Creates the call that begins with this part, without its arguments.
     fn begun(&self, number: u64) -> Result<Slot, DialectError> {
         let id = self.id.map(str::to_owned);
         let name = self.name.ok_or_else(|| self.named.error("the name of a call that begins"))?.to_owned();
         Ok(Slot { number, id, name, custom: self.custom, ..Slot::default() })
     }
 
-    /// The call that the part belongs to; `None` where it begins one.
+    /// Returns the call that the part belongs to; `None` where it begins one.
     ///
-    /// Calls are told apart by their numbers, and by their ids where servers number all of them 0 or not at all. A part
-    /// without a number begins a call if it has a name. Under the number of another call, a new id begins one, and so
-    /// does a name after the end of the arguments.
+    /// Calls are distinguished by number, and by id where servers number all of them 0 or not at all. A part
+    /// without a number begins a call if it has a name. Under an existing number, a new id begins a call, and
+    /// so does a name after the end of the arguments.
     fn place(&self, slots: &Slots) -> Result<Option<usize>, DialectError> {
         let by_id = self.id.and_then(|id| slots.find(&Key::Id(id.to_owned())));
         let at = match self.number {
@@ -213,7 +213,7 @@ impl<'v> Part<'v> {
             None => true,
             Some(_) if slot.is_closed() && !is_same_id => false,
             Some(name) if name == slot.name => true,
-            // The first id under a number whose call had none.
+            // The first id under a number whose call has none.
             Some(_) if self.id.is_some() && !is_same_id => false,
             Some(_) => return Err(self.named.another_name(&slot.name)),
         };
@@ -256,7 +256,7 @@ fn push_arguments(part: &At<'_>, slot: &mut Slot) -> Result<(), DialectError> {
     Ok(())
 }
 
-/// A part of the one call of a message, as it was before there were several.
+/// Adds a part of the legacy `function_call` of a message.
 fn push_function_call(part: &At<'_>, slots: &mut Slots) -> Result<(), DialectError> {
     let at = match slots.last() {
         Some(at) => at,
@@ -273,7 +273,7 @@ fn push_function_call(part: &At<'_>, slots: &mut Slots) -> Result<(), DialectErr
     push_arguments(&part.field("arguments"), slot)
 }
 
-/// Adds `text` to the first message, if it is of the system; `developer` is what some models call it.
+/// Appends `text` to the first message if its role is `system`, or `developer` for some models.
 pub(super) fn instruct(body: &mut Value, text: &str) -> Result<(), DialectError> {
     let is_first =
         body.pointer("/messages/0/role").is_some_and(|role| role == "system" || role == "developer");
@@ -289,7 +289,8 @@ pub(super) fn instruct(body: &mut Value, text: &str) -> Result<(), DialectError>
     Ok(())
 }
 
-/// A message for each result. Only the user shows pictures and plays sounds: they are in one message after.
+/// Returns a message for each result. Only user messages can contain images and audio: one follows with all of
+/// them.
 pub(super) fn results(bound: &BoundTools, results: &[ToolResult]) -> Value {
     let mut messages = Vec::new();
     let mut shown = Vec::new();
@@ -318,7 +319,7 @@ pub(super) fn results(bound: &BoundTools, results: &[ToolResult]) -> Value {
     messages.into()
 }
 
-/// A part of a message of the user.
+/// Returns a part of a user message.
 pub(super) fn user_part(block: Block) -> Value {
     match block {
         Block::Text(text) => json!({ "type": "text", "text": text }),
@@ -327,7 +328,7 @@ pub(super) fn user_part(block: Block) -> Value {
     }
 }
 
-/// A file as a part of a message of the user.
+/// Returns a file as a part of a user message.
 fn part(mime_type: &str, data: &str, name: &str) -> Option<Value> {
     let url = || format!("data:{mime_type};base64,{data}");
     Some(match mime_type {

@@ -25,12 +25,12 @@ pub(super) fn definition(tool: Definition<'_>) -> Value {
         ("name", tool.name.into()),
         ("description", tool.description.into()),
         ("parameters", tool.parameters),
-        // It is `true` where nothing is said.
+        // The default is `true`.
         ("strict", tool.strict.into()),
     ])
 }
 
-/// The status after which all calls are whole.
+/// The status after which all calls are complete.
 const FINISHED: &[&str] = &["completed"];
 
 pub(super) fn read(response: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {
@@ -48,7 +48,8 @@ pub(super) fn read(response: &At<'_>, reading: &mut Reading) -> Result<(), Diale
     stop(response, status, reading)
 }
 
-/// Takes the end of a response of that [status](https://platform.openai.com/docs/api-reference/responses/object#responses/object-status).
+/// Records the end of a response by its
+/// [status](https://platform.openai.com/docs/api-reference/responses/object#responses/object-status).
 fn stop(response: &At<'_>, status: Option<&str>, reading: &mut Reading) -> Result<(), DialectError> {
     if status == Some("incomplete") {
         let reason = response.field("incomplete_details").field("reason").any_text()?;
@@ -88,7 +89,7 @@ pub(super) fn push(event: &At<'_>, reading: &mut Reading) -> Result<(), DialectE
             let item = event.field("item");
             let mut call = None;
             if is_call(&item)? {
-                // Some servers say nothing of an item before it is done.
+                // Some servers send no event for an item before it is done.
                 let number = number(event, slots)?;
                 let at = match known(&item, number, slots)? {
                     Some(at) => at,
@@ -118,20 +119,20 @@ pub(super) fn push(event: &At<'_>, reading: &mut Reading) -> Result<(), DialectE
 }
 
 fn is_call(item: &At<'_>) -> Result<bool, DialectError> {
-    // Some servers send items that are `null`, which the provider's SDK passes over.
+    // Some servers send `null` items, which the provider's SDK ignores.
     if item.value().is_none() {
         return Ok(false);
     }
     Ok(matches!(item.field("type").text()?, "function_call" | "custom_tool_call"))
 }
 
-/// The place of an item in the output; one of its own where the server gives none.
+/// Returns the index of an item in the output; a new one where the server sends none.
 fn number(event: &At<'_>, slots: &Slots) -> Result<u64, DialectError> {
     let index = event.field("output_index");
     if index.value().is_some() { index.number() } else { Ok(slots.next_number()) }
 }
 
-/// The call of an item, if it has begun already, under the same number and id.
+/// Returns the call of an item, if it has begun under the same number and id.
 fn begun(event: &At<'_>, slots: &Slots) -> Result<Option<usize>, DialectError> {
     let id = event.field("item").field("call_id").any_text()?.filter(|id| !id.is_empty());
     let begun = slots.find(&Key::Number(number(event, slots)?));
@@ -139,7 +140,7 @@ fn begun(event: &At<'_>, slots: &Slots) -> Result<Option<usize>, DialectError> {
     Ok(begun.filter(|at| id.is_some() && is_same(at)))
 }
 
-/// Begins the call that an item is.
+/// Begins the call of an item.
 fn begin(item: &At<'_>, number: u64, slots: &mut Slots) -> Result<usize, DialectError> {
     let id = item.field("call_id").any_text()?.filter(|id| !id.is_empty()).map(str::to_owned);
     let name = item.field("name").name()?.to_owned();
@@ -151,8 +152,7 @@ fn begin(item: &At<'_>, number: u64, slots: &mut Slots) -> Result<usize, Dialect
     Ok(at)
 }
 
-/// Takes what an item that is done says of its call: its arguments, which some servers send nowhere else, and
-/// whether the model finished it.
+/// Updates a call from its completed item: its arguments, which some servers send nowhere else, and its status.
 fn complete_call(item: &At<'_>, at: usize, slots: &mut Slots) -> Result<(), DialectError> {
     let id = item.field("call_id").any_text()?.filter(|id| !id.is_empty());
     let Some(slot) = slots.get_mut(at) else { return Ok(()) };
@@ -160,7 +160,7 @@ fn complete_call(item: &At<'_>, at: usize, slots: &mut Slots) -> Result<(), Dial
     slot.done = true;
     let written = item.field(if slot.custom { "input" } else { "arguments" });
     match written.value() {
-        // Nothing takes back what came in parts.
+        // A completed item does not revoke arguments that arrived in parts.
         Some(ExactValue::String(text)) if text.is_empty() => {}
         Some(ExactValue::String(text)) => slot.set_text(text),
         _ if slot.custom => return Err(written.error("a text")),
@@ -172,7 +172,7 @@ fn complete_call(item: &At<'_>, at: usize, slots: &mut Slots) -> Result<(), Dial
     Ok(())
 }
 
-/// The call of an item that is done, if it has begun.
+/// Returns the call of a completed item, if it has begun.
 fn known(item: &At<'_>, number: u64, slots: &Slots) -> Result<Option<usize>, DialectError> {
     let id = item.field("call_id").any_text()?.filter(|id| !id.is_empty());
     let numbered = slots.find(&Key::Number(number));
@@ -190,7 +190,7 @@ fn known(item: &At<'_>, number: u64, slots: &Slots) -> Result<Option<usize>, Dia
     }
 }
 
-/// Takes the items of a response that has ended; also calls of which no event spoke, or not to the end.
+/// Reads the items of a response that has ended, including calls without events, or without their last events.
 fn end(response: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {
     let slots = &mut reading.slots;
     let had_events = slots.last().is_some();
@@ -203,7 +203,7 @@ fn end(response: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {
             continue;
         }
         let has_id = item.field("call_id").any_text()?.is_some_and(|id| !id.is_empty());
-        // Without an id, nobody could say which of the calls that have begun it is.
+        // Without an id, the item cannot be matched with a call that has begun.
         if had_events && !has_id {
             continue;
         }
@@ -236,8 +236,8 @@ pub(super) fn usage(usage: &ExactValue<'_>) -> Usage {
     }
 }
 
-/// The call that a part of arguments belongs to: by the number of its item, and by the id of the item where several
-/// have the number. Some servers give an item another id in each event.
+/// Returns the call that a part of arguments belongs to: by the number of its item, and by the item's id where
+/// several items have the number. Some servers change the id of an item with each event.
 fn slot<'s>(event: &At<'_>, slots: &'s mut Slots) -> Result<&'s mut Slot, DialectError> {
     let (index, item) = (event.field("output_index"), event.field("item_id"));
     let by_item = item.any_text()?.and_then(|item| slots.find(&Key::Item(item.to_owned())));
@@ -252,7 +252,7 @@ fn slot<'s>(event: &At<'_>, slots: &'s mut Slots) -> Result<&'s mut Slot, Dialec
     at.and_then(|at| slots.get_mut(at)).ok_or_else(|| index.error("the index of a call that has begun"))
 }
 
-/// What was sent in parts comes once more, as a whole.
+/// Reads a text that was sent in parts and is repeated as a whole.
 fn whole(event: &At<'_>, field: &str, slots: &mut Slots) -> Result<(), DialectError> {
     let text = event.field(field).text()?;
     let slot = slot(event, slots)?;
@@ -298,7 +298,7 @@ fn parts(blocks: Vec<Block>, result: &ToolResult) -> Value {
     parts.collect()
 }
 
-/// A part of a message of the user.
+/// Returns a part of a user message.
 pub(super) fn user_part(block: Block) -> Value {
     match block {
         Block::Text(text) => json!({ "type": "input_text", "text": text }),

@@ -171,7 +171,7 @@ fn all_results_are_in_one_message_and_a_failure_holds_only_text() {
         told("value", text("[1,2]")),
         told("picture", json!([{ "type": "text", "text": "Here:" }, picture])),
         told("document", text("file:///notes:\nHi")),
-        told("archive", text("[application/zip, 4 bytes: not shown, since this kind of file cannot be sent here]")),
+        told("archive", text("[application/zip, 4 bytes: not shown, the provider does not accept this type of file]")),
         {
             "type": "tool_result",
             "tool_use_id": "failed",

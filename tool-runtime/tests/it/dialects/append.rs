@@ -135,7 +135,7 @@ fn messages_that_stand_for_a_result_are_appended_after_the_results() {
         ResultMessage::user([Content::text("Blue?")]),
     ];
     assert!(shown.replace_by(messages));
-    let not_shown = "[application/zip, 2 bytes: not shown, since this kind of file cannot be sent here]";
+    let not_shown = "[application/zip, 2 bytes: not shown, the provider does not accept this type of file]";
     for dialect in Dialect::all() {
         let name = dialect.name();
         let bound = dialect.bind_tools(&tools());

@@ -250,7 +250,7 @@ fn all_results_are_in_one_content_each_an_object() {
     let picture = json!({ "inlineData": { "mimeType": "image/png", "data": "cG5n" } });
     let below = json!(["[image/png: after the results]"]);
     let archive =
-        json!(["[application/zip, 4 bytes: not shown, since this kind of file cannot be sent here]"]);
+        json!(["[application/zip, 4 bytes: not shown, the provider does not accept this type of file]"]);
     let expected = json!([
         told("text", json!({ "result": "a<b & \"é\"" })),
         told("number", json!({ "result": 5 })),

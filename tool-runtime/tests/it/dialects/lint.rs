@@ -27,7 +27,7 @@ fn a_program_whose_tools_go_everywhere_passes() {
 
 #[test]
 #[should_panic(
-    expected = "error: `tool` in gemini-schema, at `/properties/any`: the tool is left out: any value fits"
+    expected = "error: `tool` in gemini-schema, at `/properties/any`: the tool is left out: a value of any type"
 )]
 fn a_tool_that_cannot_be_sent_fails_the_test() {
     assert_portable(&of(json!({ "type": "object", "properties": { "any": {} } })));
@@ -53,7 +53,7 @@ fn a_tool_with_a_map_is_sent_without_strict() {
         (
             Severity::Warning,
             "/properties/map/additionalProperties",
-            "the tool is sent without `strict`: its keys are not known beforehand"
+            "the tool is sent without `strict`: its keys are not declared"
         )
     );
 }
@@ -93,8 +93,8 @@ fn a_schema_that_is_too_large_is_sent_without_strict() {
 #[test]
 fn an_object_that_is_open_is_closed_for_strict_and_that_is_told() {
     let open = json!({ "type": "object", "properties": { "a": { "type": "string" } }, "required": ["a"] });
-    let text = "warning: `tool` in openai-chat-strict, at ``: properties that are not named cannot be sent; \
-                say `additionalProperties: false`, or send it loosely";
+    let text = "warning: `tool` in openai-chat-strict, at ``: additional properties cannot be sent; \
+                set `additionalProperties: false`, or use a dialect that is not strict";
     assert_eq!(found(&Dialect::openai_chat_strict(), open), [text]);
 }
 
@@ -106,11 +106,11 @@ fn properties_without_a_type_are_sent_as_an_object_and_that_is_told() {
         "properties": { "body": { "properties": { "a": { "type": "string" } }, "additionalProperties": false } },
         "additionalProperties": false,
     });
-    let kept = "note: `tool` in openai-chat-strict, at `/properties/body`: `null` is a value of its own, so that the model \
-                cannot leave it out; do not tell `null` from absence";
+    let kept = "note: `tool` in openai-chat-strict, at `/properties/body`: `null` differs from absent here, so the model \
+                cannot omit the property; treat `null` and absent alike";
     let narrowed = |dialect: &str| {
         format!(
-            "note: `tool` in {dialect}, at `/properties/body`: no type is said of it, and it is sent as an object; say its type"
+            "note: `tool` in {dialect}, at `/properties/body`: no type is declared; it is sent as `object`; declare its type"
         )
     };
     let strict = found(&Dialect::openai_chat_strict(), schema.clone());
@@ -158,15 +158,15 @@ fn names_and_recursion_that_gemini_does_not_promise_to_take_are_found() {
             "additionalProperties": false,
         } },
     });
-    let required = "warning: `tool` in gemini, at `/properties/my-list`: what holds itself is unrolled by the provider, \
-                    which takes it in optional properties only; make the property optional";
+    let required = "warning: `tool` in gemini, at `/properties/my-list`: the provider unrolls recursive types and \
+                    supports them in optional properties only; make the property optional";
     assert_eq!(found(&Dialect::gemini(), schema.clone()), [required]);
     let simple = found(&Dialect::gemini_schema(), schema);
     assert!(
-        simple[0].contains("at `/properties/my-list`: the provider promises to take names of letters"),
+        simple[0].contains("at `/properties/my-list`: the provider documents only names of letters"),
         "{simple:?}"
     );
-    assert!(simple[1].contains("at `/$defs/node/properties/next`: it holds itself"), "{simple:?}");
+    assert!(simple[1].contains("at `/$defs/node/properties/next`: it is recursive"), "{simple:?}");
 }
 
 #[test]
@@ -191,7 +191,7 @@ fn references_that_would_be_written_out_without_end_stop() {
     let definitions: serde_json::Map<_, _> = (0..30).map(definition).collect();
     let schema = json!({ "type": "object", "properties": { "root": link(0) }, "$defs": definitions });
     let found = found(&Dialect::gemini_schema(), schema);
-    assert!(found[0].contains("its references are more than 1000 schemas when written out"), "{found:?}");
+    assert!(found[0].contains("its references expand to more than 1000 schemas"), "{found:?}");
 }
 
 #[test]
@@ -208,10 +208,10 @@ fn a_long_description_and_many_tools_are_found_where_they_are_refused() {
     let registry = tools.fold(Registry::builder(), |builder, tool| builder.add(tool)).build().unwrap();
     let bound = Dialect::openai_responses().bind_tools(&registry);
     let found: Vec<_> = bound.findings().iter().map(ToString::to_string).collect();
-    let long = "warning: `t007` in openai-responses, at ``: the description has 1025 characters; more than 1024 are refused \
-                for some models; shorten it, or say more of it where the parameters are described";
-    let many = "warning: `t128` in openai-responses, at ``: there are 129 tools; a request with more than 128 is refused; \
-                show a run fewer of them";
+    let long = "warning: `t007` in openai-responses, at ``: the description has 1025 characters; some models reject more \
+                than 1024; shorten it, or move details to the descriptions of parameters";
+    let many = "warning: `t128` in openai-responses, at ``: there are 129 tools; the provider rejects requests with more \
+                than 128; show fewer tools per run";
     assert_eq!(found, [long, many]);
     assert!(Dialect::anthropic().bind_tools(&registry).findings().is_empty());
 }
@@ -226,17 +226,18 @@ fn more_declarations_than_gemini_takes_are_found() {
         let registry = (0..count).map(tool).fold(Registry::builder(), |builder, tool| builder.add(tool));
         let gemini = Dialect::gemini().with_native(json!({ "googleSearch": {} }));
         let bound = gemini.bind_tools(&registry.build().unwrap());
-        let found = bound.findings().iter().filter(|finding| finding.message.contains("is refused"));
+        let found =
+            bound.findings().iter().filter(|finding| finding.message.contains("the provider rejects"));
         found.map(ToString::to_string).collect::<Vec<_>>()
     };
     assert_eq!(found(512), Vec::<String>::new());
-    let text = "warning: `t512` in gemini, at ``: there are 513 tools; a request with more than 512 is refused; show a run \
-                fewer of them";
+    let text = "warning: `t512` in gemini, at ``: there are 513 tools; the provider rejects requests with more \
+                than 512; show fewer tools per run";
     assert_eq!(found(513), [text]);
     let of_anything = InputSchema::new(json!({ "type": "object", "properties": { "any": {} } })).unwrap();
     let left_out = ToolDefinition::new(ToolName::new("left_out").unwrap(), "Short.", of_anything);
     let all = Registry::builder().add(ExternalTool::new(left_out));
     let all = (0..512).map(tool).fold(all, |builder, tool| builder.add(tool)).build().unwrap();
     let bound = Dialect::gemini_schema().bind_tools(&all);
-    assert!(!bound.findings().iter().any(|finding| finding.message.contains("is refused")));
+    assert!(!bound.findings().iter().any(|finding| finding.message.contains("the provider rejects")));
 }

@@ -320,7 +320,7 @@ fn each_result_is_a_message_and_pictures_are_in_one_after_them() {
         told("value", "[1,2]"),
         told("picture", "Here:\n[image/png: in the message below]"),
         told("document", "file:///notes:\nHi"),
-        told("archive", "[application/zip, 4 bytes: not shown, since this kind of file cannot be sent here]"),
+        told("archive", "[application/zip, 4 bytes: not shown, the provider does not accept this type of file]"),
         told("failed", "Error: the disk is full\n[image/png: in the message below]"),
         told("failure", "Error: HTTP 503"),
         { "role": "user", "content": [shown("picture"), picture.clone(), shown("failed"), picture] },

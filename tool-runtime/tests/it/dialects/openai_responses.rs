@@ -176,7 +176,7 @@ fn each_result_is_an_item_and_pictures_are_in_it() {
         told(
             "archive",
             json!([text(
-                "[application/zip, 4 bytes: not shown, since this kind of file cannot be sent here]"
+                "[application/zip, 4 bytes: not shown, the provider does not accept this type of file]"
             )])
         ),
         told("failed", json!([text("Error: the disk is full"), picture])),

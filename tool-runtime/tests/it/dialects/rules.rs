@@ -133,8 +133,8 @@ fn bounds_that_no_number_reaches_are_not_told() {
     let tools = Registry::builder().tool::<add>().build().unwrap();
     let found: Vec<_> = lint(&tools).iter().map(ToString::to_string).collect();
     // That of an unsigned integer is one.
-    let least = "note: `add` in anthropic-strict, at `/properties/b/minimum`: `minimum` is said in words; nothing has to be \
-                 done, calls are checked";
+    let least = "note: `add` in anthropic-strict, at `/properties/b/minimum`: `minimum` is moved into the \
+                 description; no action needed: calls are validated";
     assert_eq!(found, [least]);
     let bound_to = |most: i64| {
         let number =
@@ -213,10 +213,10 @@ fn what_is_said_of_a_type_or_by_a_value_is_said_of_its_parameter() {
 #[test]
 fn a_description_that_says_nothing_is_found() {
     let text = |name: &str, message: &str| {
-        [format!("warning: `{name}` in all, at ``: {message}; say what it does, and when to call it")]
+        [format!("warning: `{name}` in all, at ``: {message}; describe what it does and when to call it")]
     };
     assert_eq!(of_description("ping", " "), text("ping", "the tool has no description"));
-    let restated = "the description says no more than the name";
+    let restated = "the description only repeats the name";
     assert_eq!(of_description("get_user", "Gets the user."), text("get_user", restated));
     assert_eq!(of_description("getUser", "This tool gets a user"), text("getUser", restated));
     assert_eq!(of_description("delete_entries", "Deleting of an entry"), text("delete_entries", restated));
@@ -239,27 +239,27 @@ fn a_short_description_that_says_something_is_not_found() {
 }
 
 #[test]
-fn a_description_that_goes_on_and_on_is_found() {
+fn an_overlong_description_is_found() {
     let long = |count: usize| format!("Finds lines. {}", "x".repeat(count - 13));
-    let text = "warning: `search` in all, at ``: the description has 4001 characters, which are part of every request; \
-                4000 are a lot; say more of it where the parameters are described, or in the results";
+    let text = "warning: `search` in all, at ``: the description adds 4001 characters to every request; \
+                keep it within 4000; move details to the descriptions of parameters, or to the results";
     assert_eq!(of_description("search", &long(4_001)), [text]);
     assert_eq!(of_description("search", &long(4_000)), Vec::<String>::new());
     let parameter = |count: usize| json!({ "type": "string", "description": "é".repeat(count) });
     let text = "warning: `search` in all, at `/properties/p`: the description of the parameter has 1001 characters; \
-                1000 are a lot; shorten it";
+                keep it within 1000; shorten it";
     assert_eq!(of_parameter(parameter(1_001)), [text]);
     assert_eq!(of_parameter(parameter(1_000)), Vec::<String>::new());
 }
 
 #[test]
-fn a_tool_that_says_nothing_of_what_it_changes_is_noted() {
+fn a_tool_without_hints_about_its_effects_is_noted() {
     let with =
         |name: &str, metadata| definition(name, "Looks after the notes.", json!({})).with_metadata(metadata);
-    let text = "note: `tidy` in all, at ``: it does not say whether it changes anything, so that hosts may ask before \
-                each call; add `read_only` or `destructive` to it, or `destructive = false`";
+    let text = "note: `tidy` in all, at ``: it has no hint about its effects, so hosts may ask before each call; \
+                add `read_only` or `destructive` to it, or `destructive = false`";
     assert_eq!(found([with("tidy", Metadata::default())]), [text]);
-    let text = "warning: `delete_note` in all, at ``: its name says that it destroys something, and no hint does; add \
+    let text = "warning: `delete_note` in all, at ``: its name suggests a destructive action, but no hint says so; add \
                 `destructive` to it, or `destructive = false`";
     assert_eq!(found([with("delete_note", Metadata::default())]), [text]);
     let note = found([with("undelete", Metadata::default())]);
@@ -291,8 +291,9 @@ fn definitions_that_fill_the_context_are_found_by_the_largest() {
     })));
     let found: Vec<_> = bound.findings().iter().map(ToString::to_string).collect();
     let text = format!(
-        "warning: `t07_1` in anthropic, at ``: the definitions of all tools are about {} tokens of every request, and \
-         more than 10000 are a lot; this one is the largest, with 1006; show a run fewer tools, or say less of each",
+        "warning: `t07_1` in anthropic, at ``: the definitions of all tools add about {} tokens to every request; keep them \
+         below 10000; this one is the largest, with 1006; show fewer tools per run, or shorten their \
+         descriptions",
         bound.estimated_tokens()
     );
     assert_eq!(found, [text]);
@@ -366,8 +367,8 @@ fn a_retry_that_never_comes_is_found() {
     let tools = Registry::builder().tool::<blind>().tool::<blind_too>().tool::<seeing>().tool::<telling>();
     let tools = tools.tool::<reading>().tool::<always>().tool::<once>().build().unwrap();
     let retries: Vec<_> = found_in(&tools).into_iter().filter(|it| it.contains("retry")).collect();
-    let message = "its `retry` repeats no call: nothing says which of its errors are temporary; \
-                   add `when = path` to `retry`, of a function that decides, or return a `ToolError`";
+    let message = "its `retry` has no effect: no error is known to be temporary; \
+                   add `when = path` to `retry` with a function that decides, or return a `ToolError`";
     let expected = ["blind", "blind_too"].map(|tool| format!("warning: `{tool}` in all, at ``: {message}"));
     assert_eq!(retries, expected);
 }

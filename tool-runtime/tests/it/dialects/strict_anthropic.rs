@@ -72,16 +72,16 @@ fn what_holds_itself_or_has_unknown_keys_is_sent_without_strict() {
     assert_eq!(bound.definitions()[0]["input_schema"], list);
     assert!(bound.definitions().as_array().unwrap().iter().all(|tool| tool.get("strict").is_none()));
     let without = "the tool is sent without `strict`";
-    let remedy = "use a struct or a list of entries, or leave it: calls are checked";
+    let remedy = "use a struct or a list of entries, or ignore it: calls are validated";
     assert_eq!(
         found(&bound),
         [
             format!(
-                "warning: `list` in anthropic-strict, at `/$defs/node`: {without}: it holds itself; {remedy}"
+                "warning: `list` in anthropic-strict, at `/$defs/node`: {without}: it is recursive; {remedy}"
             ),
             format!(
                 "warning: `map` in anthropic-strict, at `/properties/map/additionalProperties`: {without}: its keys are \
-                 not known beforehand; {remedy}"
+                 not declared; {remedy}"
             ),
         ]
     );
@@ -119,18 +119,18 @@ fn strict(schema: &Value) -> (usize, String) {
 fn what_comes_after_the_limits_of_a_request_is_sent_without_strict() {
     let text = |tool: usize, what: &str| {
         format!(
-            "warning: `t{tool}` in anthropic-strict, at ``: the tool is sent without `strict`: with the tools before it, a \
-             request would have more than {what}; show a run fewer tools, or leave it: calls are checked"
+            "warning: `t{tool}` in anthropic-strict, at ``: the tool is sent without `strict`: together with the tools \
+             before it, the request would exceed {what}; show fewer tools per run, or ignore it: calls are validated"
         )
     };
     let plain = object(json!({ "a": { "type": "string" } }), json!(["a"]));
     assert_eq!(strict(&plain), (20, text(20, "20 strict tools")));
     let optional = object(json!({ "a": { "type": "string" }, "b": { "type": "string" } }), json!([]));
-    assert_eq!(strict(&optional), (12, text(12, "24 properties that may be absent")));
+    assert_eq!(strict(&optional), (12, text(12, "24 optional properties")));
     let others = object(json!({ "a": { "type": "string" } }), json!(["b", "c"]));
     assert_eq!(strict(&others), (20, text(20, "20 strict tools")));
     let others = object(json!({ "a": { "type": "string" }, "b": { "type": "string" } }), json!(["c", "d"]));
-    assert_eq!(strict(&others), (12, text(12, "24 properties that may be absent")));
+    assert_eq!(strict(&others), (12, text(12, "24 optional properties")));
     let choice = object(json!({ "a": { "type": ["string", "null"] } }), json!(["a"]));
     assert_eq!(strict(&choice), (16, text(16, "16 values of several types")));
 }

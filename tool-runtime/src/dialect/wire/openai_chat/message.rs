@@ -1,4 +1,4 @@
-//! The message of a chat, from its deltas.
+//! The assembly of a chat message from its deltas.
 
 use tool_core::__private::ExactValue;
 
@@ -9,9 +9,9 @@ use crate::dialect::{
     slots::{Key, Slots},
 };
 
-/// Passes on the text and the reasoning of a message, or of a part of one.
+/// Emits the text and the reasoning of a message, or of a part of one.
 pub(super) fn tell(message: &At<'_>, reading: &mut Reading) {
-    // OpenAI tells of no reasoning; other servers do, in one of these or in both.
+    // OpenAI sends no reasoning; other servers use one of these members, or both.
     let thought = ["reasoning_content", "reasoning"].iter().find_map(|name| message.field(name).as_text());
     reading.reason(thought.unwrap_or_default());
     let content = message.field("content");
@@ -22,19 +22,19 @@ pub(super) fn tell(message: &At<'_>, reading: &mut Reading) {
     reading.say(message.field("refusal").as_text().unwrap_or_default());
 }
 
-/// Adds to the members of the message what a delta says beside calls.
+/// Adds the members of a delta, except calls, to the message.
 pub(super) fn push_members(delta: &At<'_>, draft: &mut Draft) {
     join(&mut draft.base, delta.members(), |name, before, more| match name {
         "tool_calls" if before.is_null() => *before = ExactValue::List(Vec::new()),
         "tool_calls" => {}
-        // Only the first one counts: the other parts of a call are read with it.
+        // Only the first one counts: the other parts of a call are read separately.
         "role" | "function_call" if !before.is_null() => {}
         "content" => add_content(before, &more),
         _ => more.value().map_or((), |more| add(before, more)),
     });
 }
 
-/// Adds to the content, which is a text or, with some servers, a list of parts; of one that is both, a list is made.
+/// Appends to the content: a text or, with some servers, a list of parts; a mixture becomes a list.
 fn add_content(before: &mut ExactValue<'static>, more: &At<'_>) {
     let as_part = |content: ExactValue<'static>| {
         let members = vec![("type".into(), text("text")), ("text".into(), content)];
@@ -52,7 +52,7 @@ fn add_content(before: &mut ExactValue<'static>, more: &At<'_>) {
     add(before, &more);
 }
 
-/// Adds a part of a call to the message: all of it but the arguments, which are put in when all parts have come.
+/// Adds a part of a call to the message, except its arguments, which are inserted when all parts have arrived.
 pub(super) fn push_piece(part: &At<'_>, at: usize, is_new: bool, draft: &mut Draft) {
     let place = if is_new {
         let place = draft.push(Part { open: true, ..Part::of_call(ExactValue::Object(Vec::new()), at) });
@@ -66,7 +66,7 @@ pub(super) fn push_piece(part: &At<'_>, at: usize, is_new: bool, draft: &mut Dra
     let told = part.members().filter(|(name, _)| *name != "index");
     join(members, told, |name, before, more| match name {
         "function" | "custom" => push_function(before, &more),
-        // Some servers repeat them, or begin with empty ones.
+        // Some servers repeat these members, or begin with empty ones.
         "id" | "type" if before.as_str().is_some_and(|it| !it.is_empty()) => {}
         "id" | "type" => *before = more.to_owned(),
         _ => more.value().map_or((), |more| add(before, more)),
@@ -97,7 +97,7 @@ pub(in crate::dialect::wire) fn complete(draft: &mut Draft, slots: &Slots) {
             put(function, name, arguments);
         }
     });
-    // The one call of a message, as it was before there were several, where it came in parts.
+    // The legacy `function_call` of a message, where it arrived in parts.
     let function = draft.base.iter_mut().find(|(name, value)| name == "function_call" && !value.is_null());
     let slot = slots.last().and_then(|at| slots.get(at)).filter(|slot| super::is_function_call(slot));
     if let (Some((_, function)), Some(slot)) = (function, slot) {

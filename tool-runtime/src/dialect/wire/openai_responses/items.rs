@@ -1,4 +1,4 @@
-//! The items of a response, which are the message that goes back: each as it came when it was done.
+//! The items of a response, which form the message to send back: each unchanged, as completed.
 
 use tool_core::__private::ExactValue;
 
@@ -10,7 +10,7 @@ use crate::dialect::{
     slots::{Key, Slots},
 };
 
-/// Takes an item of a whole response; `call` is the place of the call that it is.
+/// Adds an item of a whole response; `call` is the index of its call.
 pub(super) fn read(item: &At<'_>, call: Option<usize>, reading: &mut Reading) {
     if item.value().is_some() {
         tell(item, reading);
@@ -29,7 +29,7 @@ pub(super) fn begin(event: &At<'_>, call: Option<usize>, reading: &mut Reading) 
     }
 }
 
-/// Takes an item that is done.
+/// Adds a completed item.
 pub(super) fn end(event: &At<'_>, call: Option<usize>, reading: &mut Reading) {
     let item = event.field("item");
     if item.value().is_some() {
@@ -37,25 +37,25 @@ pub(super) fn end(event: &At<'_>, call: Option<usize>, reading: &mut Reading) {
     }
 }
 
-/// Puts an item that is done in the place of what was known of it; returns the place.
+/// Replaces the partial item with the completed one; returns its index.
 fn settle(item: &At<'_>, number: &At<'_>, call: Option<usize>, reading: &mut Reading) -> usize {
     let draft = &mut reading.draft;
     let at = find(&item.field("id"), number, call, draft)
         .unwrap_or_else(|| draft.push(Part { open: true, ..Part::new(ExactValue::Null) }));
     know(at, &item.field("id"), number, call, draft);
-    let mut is_told = true;
+    let mut is_emitted = true;
     if let Some(part) = draft.get_mut(at).filter(|part| part.open) {
         (part.value, part.call, part.open) = (item.to_owned(), call, false);
-        is_told = std::mem::replace(&mut part.told, true);
+        is_emitted = std::mem::replace(&mut part.told, true);
     }
-    if !is_told {
+    if !is_emitted {
         tell(item, reading);
     }
     at
 }
 
-/// Takes the items of a response that has ended, in their order, with the calls that they are. Those of which an event
-/// told that they are done stay as they were.
+/// Adds the items of a response that has ended, in order, with their calls. Items that an event has completed
+/// stay unchanged.
 pub(super) fn end_all(items: &[(At<'_>, Option<usize>)], reading: &mut Reading) {
     // The numbers of items are those of events, which some servers do not count from zero.
     let nothing = ExactValue::Null;
@@ -64,7 +64,7 @@ pub(super) fn end_all(items: &[(At<'_>, Option<usize>)], reading: &mut Reading) 
     reading.draft.order(&order);
 }
 
-/// The place of an item that has begun: of a call by its place, of another by its id, or by its number before it is done.
+/// Returns the index of an item that has begun: by its call, its id, or its number before it is completed.
 fn find(id: &At<'_>, number: &At<'_>, call: Option<usize>, draft: &mut Draft) -> Option<usize> {
     if let Some(call) = call {
         return draft.find(&Key::Id(call.to_string()));
@@ -87,7 +87,7 @@ fn know(at: usize, id: &At<'_>, number: &At<'_>, call: Option<usize>, draft: &mu
     }
 }
 
-/// Takes a part of an item that is no call.
+/// Adds a part of an item other than a call.
 pub(super) fn push(kind: &str, event: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {
     let (list, index, piece) = match kind {
         "response.output_text.delta" => ("content", "content_index", "output_text"),
@@ -134,7 +134,7 @@ pub(super) fn push(kind: &str, event: &At<'_>, reading: &mut Reading) -> Result<
     Ok(())
 }
 
-/// An item of which no event told that it begins.
+/// Creates an item for which no event of its beginning was received.
 fn made(is_reasoning: bool, id: &At<'_>) -> ExactValue<'static> {
     let mut members = vec![("type".into(), text(if is_reasoning { "reasoning" } else { "message" }))];
     if id.value().is_some() {
@@ -148,7 +148,7 @@ fn made(is_reasoning: bool, id: &At<'_>) -> ExactValue<'static> {
     ExactValue::Object(members)
 }
 
-/// Passes on the text of an item as a whole.
+/// Emits the text of an item as a whole.
 fn tell(item: &At<'_>, reading: &mut Reading) {
     let is_reasoning = item.field("type").is("reasoning");
     for list in ["summary", "content"] {
@@ -163,8 +163,8 @@ fn tell(item: &At<'_>, reading: &mut Reading) {
     }
 }
 
-/// Gives calls that were cut off what came of their arguments, and takes out reasoning that was, or after which the
-/// response ended: the provider wants [the item after it](https://github.com/openai/codex/issues/1227).
+/// Adds the received arguments to calls that were cut off, and removes reasoning that was cut off or is the
+/// last item: the provider requires [the item after it](https://github.com/openai/codex/issues/1227).
 pub(in crate::dialect::wire) fn complete(draft: &mut Draft, slots: &Slots) {
     draft.fill(slots, |item, arguments, custom| {
         put(item, if custom { "input" } else { "arguments" }, arguments);

@@ -10,8 +10,8 @@ use super::{definition, found, registry};
 #[test]
 fn names_of_the_same_words_are_found() {
     let tool = |name: &str, description: &str| definition(name, description, json!({}));
-    let text = "warning: `get_user` in all, at ``: its name has the same words as `getUser`; name them for what sets \
-                them apart";
+    let text = "warning: `get_user` in all, at ``: its name has the same words as `getUser`; use names that show the \
+                difference";
     assert_eq!(found([tool("get_user", "Looks in the cache."), tool("getUser", "Asks the server.")]), [text]);
     let apart = [
         tool("get_user", "Looks one up by its number."),
@@ -28,8 +28,8 @@ fn descriptions_that_set_nothing_apart_are_found() {
     let tool = |name: &str, description: &str| definition(name, description, json!({}));
     let text = |name: &str, what: &str| {
         format!(
-            "warning: `{name}` in all, at ``: its description is {what} `alpha`; \
-             say of each when to call it, and when the other"
+            "warning: `{name}` in all, at ``: its description is {what} to the description of `alpha`; \
+             state in each description when to call which tool"
         )
     };
     let long = "Finds the documents of the customer that hold all of the given words, newest first, and gives for each \
@@ -39,7 +39,7 @@ fn descriptions_that_set_nothing_apart_are_found() {
         tool("beta", &format!("{long}!")),
         tool("gamma", &format!("{long} now.")),
     ];
-    assert_eq!(found(tools), [text("beta", "that of"), text("gamma", "nearly that of")]);
+    assert_eq!(found(tools), [text("beta", "equal"), text("gamma", "nearly equal")]);
 }
 
 #[test]
