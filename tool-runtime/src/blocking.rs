@@ -1,4 +1,4 @@
-//! Where bodies run that block, and what is known of those that nobody waits for any more.
+//! Execution of blocking bodies, and the accounting of detached ones.
 
 use std::{
     panic::resume_unwind,
@@ -17,25 +17,25 @@ use tool_core::{
 };
 use tracing::Span;
 
-/// Runs the body of a `blocking` tool where it holds up nobody.
+/// Runs the body of a `blocking` tool on the blocking thread pool.
 ///
-/// It cannot be stopped once it runs: a call that is cancelled or late leaves it behind, and its
-/// result is dropped. A panic goes on in the caller, whose barrier turns it into an error. Of the calls of an
-/// executor, only so many have a body at once, those included that were left behind; others wait.
+/// A running body cannot be stopped: a call that is cancelled or timed out detaches it, and its result is
+/// dropped. A panic is resumed in the caller, whose barrier turns it into an error. An executor limits the
+/// number of its running bodies, including detached ones; further calls wait.
 ///
 /// # Errors
 ///
-/// What the body fails with, that all permits are held by bodies that were left behind, or that the runtime
-/// is shutting down.
+/// Returns the error of the body; also an error if detached bodies hold all permits, or the runtime is shutting
+/// down.
 pub async fn blocking<F>(call: Call<'_>, body: F) -> Result<ToolOutput, ToolError>
 where
     F: FnOnce(OwnedCall) -> Result<ToolOutput, ToolError> + Send + 'static,
 {
     if Handle::try_current().is_err() {
-        let message = "it is `blocking`, and there is no tokio runtime to give it a thread";
+        let message = "the tool is `blocking` and requires a tokio runtime";
         return Err(ToolError::new(ErrorKind::Unavailable, message));
     }
-    // By the executor; a registry by itself counts nothing.
+    // Set by an executor; a registry alone has no limit.
     let detached = call.context().get::<Arc<Detached>>().cloned();
     let permit = match &detached {
         Some(detached) => Some(detached.permit().await?),
@@ -45,7 +45,7 @@ where
     let (id, span, body_stage) = (ToolContext::current_call_id(), Span::current(), Arc::clone(&waiting.body));
     let call = call.into_owned();
     let body = move || {
-        // Both are dropped on every way out of it, the permit last.
+        // Both are dropped on every return path, the permit last.
         let _permit = permit;
         let Some(_until_it_ends) = OnThread::begin(body_stage) else { return Err(ToolError::cancelled()) };
         let body = || span.in_scope(|| body(call));
@@ -61,18 +61,18 @@ where
     }
 }
 
-/// The blocking bodies of an executor's calls: each holds a permit while it may have a thread, whether its
-/// call still waits for it or not.
+/// The blocking bodies of an executor's calls: each holds a permit while it may occupy a thread, detached or
+/// not.
 #[derive(Debug)]
 pub(crate) struct Detached {
-    /// How many were left behind by their calls.
+    /// The number of detached bodies.
     count: watch::Sender<usize>,
     max: usize,
     permits: Arc<Semaphore>,
 }
 
 impl Detached {
-    /// None yet, and at most `max`.
+    /// Creates a limit of `max` bodies.
     pub(crate) fn at_most(max: usize) -> Self {
         let permits = Arc::new(Semaphore::new(max.min(Semaphore::MAX_PERMITS)));
         Self { count: watch::Sender::new(0), max, permits }
@@ -86,7 +86,7 @@ impl Detached {
     ///
     /// # Errors
     ///
-    /// If all are held by bodies that were left behind, which may never end.
+    /// Returns an error if detached bodies hold all permits, since they may never complete.
     async fn permit(&self) -> Result<OwnedSemaphorePermit, ToolError> {
         let mut count = self.count.subscribe();
         let all_left = pin!(count.wait_for(|count| *count >= self.max));
@@ -103,18 +103,18 @@ impl Detached {
     }
 }
 
-/// How far a body is.
+/// The progress of a body.
 #[derive(Clone, Copy, PartialEq)]
 enum Stage {
-    /// It waits for a thread.
+    /// Queued for a thread.
     Waiting,
     BoxFuture,
     Over,
-    /// Nobody waits for it any more.
+    /// Detached: the call was dropped.
     Left,
 }
 
-/// A body, as both sides know it.
+/// The state of a body, shared by both sides.
 struct Body {
     stage: Mutex<Stage>,
     detached: Option<Arc<Detached>>,
@@ -156,7 +156,7 @@ impl Drop for Waiting {
             tool = self.tool,
             call = %self.call,
             detached,
-            "a blocking body cannot be stopped and goes on, though nobody waits for it any more"
+            "a blocking body cannot be stopped; it continues detached"
         );
     }
 }
@@ -165,7 +165,7 @@ impl Drop for Waiting {
 struct OnThread(Arc<Body>);
 
 impl OnThread {
-    /// Begins, unless nobody waits for it any more.
+    /// Starts the body, unless its call was dropped.
     fn begin(body: Arc<Body>) -> Option<Self> {
         let mut stage = body.stage();
         if *stage == Stage::Left {

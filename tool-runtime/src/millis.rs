@@ -1,10 +1,10 @@
-//! Times as JSON: milliseconds since the Unix epoch; a time before it is negative.
+//! Times as JSON: milliseconds since the Unix epoch; negative before it.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Deserializer, Serializer, de::Error as _};
 
-/// The milliseconds from the Unix epoch to `time`.
+/// Returns the milliseconds from the Unix epoch to `time`.
 pub(crate) fn of(time: SystemTime) -> i64 {
     let millis = |period: Duration| i64::try_from(period.as_millis()).unwrap_or(i64::MAX);
     match time.duration_since(UNIX_EPOCH) {
@@ -13,13 +13,13 @@ pub(crate) fn of(time: SystemTime) -> i64 {
     }
 }
 
-/// The time `millis` after the Unix epoch; `None` where the clock does not go so far.
+/// Returns the time `millis` after the Unix epoch; `None` if the system clock cannot represent it.
 pub(crate) fn time(millis: i64) -> Option<SystemTime> {
     let period = Duration::from_millis(millis.unsigned_abs());
     if millis < 0 { UNIX_EPOCH.checked_sub(period) } else { UNIX_EPOCH.checked_add(period) }
 }
 
-/// `time` as a stored form keeps it: without what is shorter than a millisecond.
+/// Truncates `time` to milliseconds, the precision of the stored form.
 pub(crate) fn rounded(moment: SystemTime) -> SystemTime {
     time(of(moment)).unwrap_or(moment)
 }
@@ -30,10 +30,11 @@ pub(crate) fn serialize<S: Serializer>(time: &SystemTime, serializer: S) -> Resu
 
 pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SystemTime, D::Error> {
     let millis = i64::deserialize(deserializer)?;
-    time(millis).ok_or_else(|| D::Error::custom(format!("{millis} ms since the Unix epoch is no time")))
+    time(millis)
+        .ok_or_else(|| D::Error::custom(format!("{millis} ms since the Unix epoch is not a valid time")))
 }
 
-/// The same, where there may be none.
+/// The same for an optional time.
 pub(crate) mod option {
     use super::*;
 
@@ -52,7 +53,8 @@ pub(crate) mod option {
         deserializer: D,
     ) -> Result<Option<SystemTime>, D::Error> {
         let millis = Option::<i64>::deserialize(deserializer)?;
-        let no_time = |millis| D::Error::custom(format!("{millis} ms since the Unix epoch is no time"));
+        let no_time =
+            |millis| D::Error::custom(format!("{millis} ms since the Unix epoch is not a valid time"));
         millis.map(|millis| time(millis).ok_or_else(|| no_time(millis))).transpose()
     }
 }

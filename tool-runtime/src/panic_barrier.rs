@@ -1,4 +1,4 @@
-//! A panic in what a program hands us is an error of one call, and of nothing else.
+//! The panic barrier: a panic in user code is an error of one call.
 
 use std::{
     future::Future,
@@ -11,7 +11,7 @@ use std::{
 pub(crate) use tool_core::__private::{Guarded, caught, discard};
 use tool_core::{__private::within_call, BoxFuture, CallId, ErrorKind, ToolError, WithCallId};
 
-/// A value of the user's that several have: whoever drops it last does so inside the barrier.
+/// A shared value of the user's, whose last owner drops it inside the barrier.
 pub(crate) struct Kept<T: ?Sized> {
     value: Arc<T>,
     /// Dropped last.
@@ -39,15 +39,15 @@ impl<T: ?Sized> Deref for Kept<T> {
     }
 }
 
-/// Runs `body`, which is not async.
+/// Runs the synchronous closure `body` inside the barrier.
 ///
-/// What `body` left half done is dropped with it, so that nobody sees it.
+/// Values that `body` left inconsistent are dropped with it, and are not observable.
 pub(crate) fn barrier<T>(body: impl FnOnce() -> Result<T, ToolError>) -> Result<T, ToolError> {
     caught(body).unwrap_or_else(|message| Err(panicked(message)))
 }
 
-/// A future of the user's: gives the message of a panic, and is dropped inside the barrier, as soon as it is
-/// over.
+/// A future of the user's: returns the message of a panic, and is dropped inside the barrier as soon as it
+/// completes.
 #[must_use = "a future does nothing until it is polled"]
 pub(crate) struct Shield<'a, T>(Guarded<BoxFuture<'a, T>>);
 
@@ -73,16 +73,16 @@ impl<T> Future for Shield<'_, T> {
             Some(())
         });
         match (answer, polled) {
-            // A panic of the future when it is dropped does not take the answer back.
+            // A panic of the future's `Drop` does not discard the result.
             (Some(value), _) => Poll::Ready(Ok(value)),
             (None, Ok(Some(()))) => Poll::Pending,
-            (None, Ok(None)) => Poll::Ready(Err("it is over, and was polled again".to_owned())),
+            (None, Ok(None)) => Poll::Ready(Err("polled after completion".to_owned())),
             (None, Err(message)) => Poll::Ready(Err(message)),
         }
     }
 }
 
-/// A [`Shield`] around a call: it fails where the future panics.
+/// A [`Shield`] around a call: a panic is an error of the call.
 #[must_use = "a future does nothing until it is polled"]
 pub(crate) struct Barrier<'a, T>(Shield<'a, Result<T, ToolError>>);
 
@@ -103,8 +103,8 @@ impl<T> Future for Barrier<'_, T> {
     }
 }
 
-/// What the future of `make` gives, as part of the call `id`; an error where making or polling it panics,
-/// which says that it was `who`.
+/// Awaits the future of `make` as part of the call `id`; a panic of creating or polling it is an error that
+/// names `who`.
 pub(crate) async fn shielded<'a, T>(
     id: &CallId,
     who: &str,
@@ -117,7 +117,7 @@ pub(crate) async fn shielded<'a, T>(
     given.map_err(|message| panic_of(who, &message))
 }
 
-/// As [`shielded`], where it is part of no call.
+/// Awaits a future outside of any call; as [`shielded`].
 pub(crate) async fn guarded<'a, T>(
     who: &str,
     make: impl FnOnce() -> BoxFuture<'a, T>,
@@ -129,7 +129,7 @@ pub(crate) async fn guarded<'a, T>(
     given.map_err(|message| panic_of(who, &message))
 }
 
-/// That `who` panicked, who is not the tool.
+/// Creates the error for a panic of `who`, a component other than the tool.
 pub(crate) fn panic_of(who: &str, message: &str) -> ToolError {
     ToolError::failed(if message.is_empty() {
         format!("{who} panicked")
@@ -138,7 +138,7 @@ pub(crate) fn panic_of(who: &str, message: &str) -> ToolError {
     })
 }
 
-/// The error of a call that panicked with `message`.
+/// Creates the error of a call that panicked with `message`.
 #[cold]
 pub(crate) fn panicked(message: String) -> ToolError {
     ToolError::new(ErrorKind::Panicked, message)

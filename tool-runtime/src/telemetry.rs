@@ -1,7 +1,7 @@
-//! Spans of batches, calls and attempts, by the names of OpenTelemetry's conventions for generative AI.
+//! Spans of batches, calls and attempts, with the names of OpenTelemetry's conventions for generative AI.
 //!
 //! The names are those of the [registry of attributes]; they are written out here, since the crate that
-//! held them marks them as moved. Where nobody listens, a span is a comparison.
+//! contained them marks them as moved. Without a subscriber, a span costs one comparison.
 //!
 //! [registry of attributes]: https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-spans/#execute-tool-span
 
@@ -13,20 +13,20 @@ use tracing::{Span, field::Empty, info_span};
 
 use crate::ToolCall;
 
-/// Whether anybody collects the spans of calls.
+/// Returns `true` if a subscriber collects the spans of calls.
 pub(crate) fn is_heard() -> bool {
     tracing::span_enabled!(tracing::Level::INFO)
 }
 
-/// The span around all calls of a batch.
+/// Creates the span around all calls of a batch.
 pub(crate) fn batch(calls: usize, run: Option<&RunContext>) -> Span {
     let span = info_span!("execute_tools", otel.kind = "internal", calls, gen_ai.agent.name = Empty);
     if let Some(run) = run.filter(|_| !span.is_disabled()) {
         if let Some(agent) = run.agent() {
             span.record("gen_ai.agent.name", agent);
         }
-        // The trace in the meta of a child run is its parent's: within the call that started it, the call's span is the
-        // parent; elsewhere, the same trace goes on.
+        // The trace in the metadata of a child run is its parent's trace: within the call that started it, the
+        // call's span is the parent; elsewhere, the trace is continued.
         if run.depth() == 0 || Span::current().is_none() {
             follow(&span, Some(run.meta()));
         }
@@ -34,7 +34,7 @@ pub(crate) fn batch(calls: usize, run: Option<&RunContext>) -> Span {
     span
 }
 
-/// The span around the run of one call.
+/// Creates the span around the run of one call.
 pub(crate) fn call(definition: &ToolDefinition, cx: &ToolContext) -> Span {
     let span = info_span!(
         "execute_tool",
@@ -60,17 +60,17 @@ pub(crate) fn call(definition: &ToolDefinition, cx: &ToolContext) -> Span {
     span
 }
 
-/// The span around one of several attempts.
+/// Creates the span around one of several attempts.
 pub(crate) fn attempt(number: u32) -> Span {
     info_span!("attempt", otel.kind = "internal", attempt = number)
 }
 
-/// Says with what the call is made; `shown` has no secrets.
+/// Records the arguments of the call; `shown` contains no secrets.
 pub(crate) fn arguments(span: &Span, shown: &ToolCall) {
     span.record("gen_ai.tool.call.arguments", shown.arguments.as_str());
 }
 
-/// Says how the call ended, and with what, where that is to be told; `None` is a call that was cancelled.
+/// Records the end of the call, with its result if `with_result` is set; `None` is a cancelled call.
 pub(crate) fn ended(span: &Span, outcome: Option<&Result<ToolOutput, ToolError>>, with_result: bool) {
     let Some(outcome) = outcome else {
         span.record("otel.status_code", "ERROR");
@@ -98,8 +98,8 @@ pub(crate) fn ended(span: &Span, outcome: Option<&Result<ToolOutput, ToolError>>
     }
 }
 
-/// Adds the attributes that the body has set: each by its name to a span of OpenTelemetry, and all as JSON in one field
-/// to any other.
+/// Adds the attributes of the body: each by its name to an OpenTelemetry span, and all as JSON in one field to
+/// any other span.
 pub(crate) fn attributes(span: &Span, attributes: Attributes) {
     let Attributes { set, dropped } = attributes;
     if dropped > 0 {
@@ -110,7 +110,7 @@ pub(crate) fn attributes(span: &Span, attributes: Attributes) {
     }
 }
 
-/// Adds `set` to the span of OpenTelemetry; `false` where there is none.
+/// Adds `set` to the OpenTelemetry span; `false` if there is none.
 #[cfg(feature = "opentelemetry")]
 fn is_exported(span: &Span, set: &Map<String, Value>) -> bool {
     use opentelemetry::{Value as Attribute, trace::TraceContextExt as _};
@@ -140,12 +140,12 @@ fn is_exported(_: &Span, _: &Map<String, Value>) -> bool {
     false
 }
 
-/// What tells another program of a trace.
+/// The members that propagate a trace to another program.
 #[cfg(feature = "opentelemetry")]
 const PROPAGATED: [&str; 2] = ["traceparent", "tracestate"];
 
-/// Makes the trace that `meta` tells of, by `traceparent` and `tracestate` ([W3C Trace Context]), the parent
-/// of `span`.
+/// Makes the trace in `meta`, given as `traceparent` and `tracestate` ([W3C Trace Context]), the parent of
+/// `span`.
 ///
 /// [W3C Trace Context]: https://www.w3.org/TR/trace-context/
 #[cfg(feature = "opentelemetry")]
@@ -160,17 +160,17 @@ fn follow(span: &Span, meta: Option<&Map<String, Value>>) {
     });
     let carrier: std::collections::HashMap<_, _> = carrier.collect();
     let parent = opentelemetry_sdk::propagation::TraceContextPropagator::new().extract(&carrier);
-    // Where nobody exports spans there is nothing to follow.
+    // Without an exporter, there is no trace to continue.
     let _ = span.set_parent(parent);
 }
 
 #[cfg(not(feature = "opentelemetry"))]
 fn follow(_: &Span, _: Option<&Map<String, Value>>) {}
 
-/// The trace that the caller is in, as `traceparent` and `tracestate` ([W3C Trace Context]), to be sent along
-/// with a call to another program; empty where there is none.
+/// Returns the current trace as `traceparent` and `tracestate` ([W3C Trace Context]), to send with a request to
+/// another program; empty if there is none.
 ///
-/// Inside a tool it is the trace of the call. Needs the feature `opentelemetry`.
+/// Inside a tool, it is the trace of the call. Requires the feature `opentelemetry`.
 ///
 /// [W3C Trace Context]: https://www.w3.org/TR/trace-context/
 #[cfg(feature = "opentelemetry")]

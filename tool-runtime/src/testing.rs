@@ -1,6 +1,8 @@
-//! For tests of programs with tools: tools that do as they are told, a record of what happened, and time
-//! that passes when nothing else does. Needs the feature `testing`, which belongs among the
-//! `[dev-dependencies]`.
+//! Scripted tools, an event recorder and a paused clock, for tests of programs with tools.
+//!
+//! Requires the feature `testing`; enable it in the `[dev-dependencies]`. [`ScriptedTool`] answers calls by a
+//! script, and [`Calls`] returns the arguments that it received; [`Gate`] holds calls until a test opens it;
+//! [`Recorder`] collects the events of an executor; [`paused`] runs a test with a paused clock.
 //!
 //! # Examples
 //!
@@ -50,12 +52,12 @@ use crate::{
     event::{EventKind, EventListener, Lagged, ToolEvent},
 };
 
-/// Runs `future` on a runtime of its own whose clock stands still while anything can be done, and jumps to
-/// the next timer when nothing can: an hour of waiting takes no time.
+/// Runs `future` on its own runtime with a paused clock, which advances to the next timer when no task can make
+/// progress: an hour of waiting takes no real time.
 ///
 /// # Panics
 ///
-/// If the system gives no runtime.
+/// Panics if the runtime cannot be created.
 pub fn paused<F: Future>(future: F) -> F::Output {
     let mut runtime = tokio::runtime::Builder::new_current_thread();
     #[expect(clippy::expect_used, reason = "a test without a runtime has failed")]
@@ -63,8 +65,8 @@ pub fn paused<F: Future>(future: F) -> F::Output {
     runtime.block_on(future)
 }
 
-/// A tool that takes any arguments and answers its calls by a script, one step for each call; the last step
-/// answers all that follow.
+/// A tool that accepts any arguments and answers calls by a script with one step per call; the last step is
+/// repeated.
 #[derive(Clone)]
 pub struct ScriptedTool {
     definition: ToolDefinition,
@@ -83,36 +85,36 @@ enum Step {
 }
 
 impl ScriptedTool {
-    /// A tool that gives nothing until a script is added.
+    /// Creates a tool with an empty output for every call, until steps are added.
     ///
     /// # Panics
     ///
-    /// If `name` is no valid name.
+    /// Panics if `name` is not a valid name.
     #[must_use]
     pub fn new(name: &str) -> Self {
         #[expect(clippy::expect_used, reason = "a test with a wrong name has failed")]
         let definition = ToolDefinition::new(
             ToolName::new(name.to_owned()).expect("a valid name"),
-            "Does as it is told.",
+            "Answers by a script.",
             InputSchema::new(json!({ "type": "object" })).expect("a valid schema"),
         );
         Self { definition, steps: Arc::default(), calls: Calls::default() }
     }
 
-    /// Sets what the tool says of itself.
+    /// Sets the metadata. Default: none.
     #[must_use]
     pub fn metadata(mut self, metadata: Metadata) -> Self {
         self.definition = self.definition.with_metadata(metadata);
         self
     }
 
-    /// The next call gives `output`.
+    /// Adds a step: the call returns `output`.
     #[must_use]
     pub fn gives(self, output: impl Into<ToolOutput>) -> Self {
         self.then(Step::Give(output.into()))
     }
 
-    /// The next call reports `updates`, and then gives `output`.
+    /// Adds a step: the call reports `updates`, then returns `output`.
     #[must_use]
     pub fn updates<T: Into<String>>(
         self,
@@ -122,31 +124,31 @@ impl ScriptedTool {
         self.then(Step::Update(updates.into_iter().map(Into::into).collect(), output.into()))
     }
 
-    /// The next call fails.
+    /// Adds a step: the call fails.
     #[must_use]
     pub fn fails(self, error: impl Into<ToolError>) -> Self {
         self.then(Step::Fail(error.into()))
     }
 
-    /// The next call panics.
+    /// Adds a step: the call panics.
     #[must_use]
     pub fn panics(self, message: impl Into<String>) -> Self {
         self.then(Step::Panic(message.into()))
     }
 
-    /// The next call never ends by itself.
+    /// Adds a step: the call never completes.
     #[must_use]
     pub fn hangs(self) -> Self {
         self.then(Step::Hang)
     }
 
-    /// The next call waits until `gate` is opened, and then gives `output`.
+    /// Adds a step: the call waits until `gate` is opened, then returns `output`.
     #[must_use]
     pub fn waits_for(self, gate: &Gate, output: impl Into<ToolOutput>) -> Self {
         self.then(Step::Wait(gate.clone(), output.into()))
     }
 
-    /// The calls of the tool, also after it was given away.
+    /// Returns a handle to the calls of the tool, which stays valid after the tool is moved.
     #[must_use]
     pub fn calls(&self) -> Calls {
         self.calls.clone()
@@ -207,25 +209,25 @@ impl fmt::Debug for ScriptedTool {
     }
 }
 
-/// The calls that a [`ScriptedTool`] was made.
+/// The recorded calls of a [`ScriptedTool`].
 #[derive(Debug, Clone, Default)]
 pub struct Calls(Arc<Mutex<Vec<String>>>);
 
 impl Calls {
-    /// The arguments of each call, in order.
+    /// Returns the arguments of each call, in order.
     #[must_use]
     pub fn arguments(&self) -> Vec<String> {
         lock(&self.0).clone()
     }
 
-    /// How many there were.
+    /// Returns the number of calls.
     #[must_use]
     pub fn count(&self) -> usize {
         lock(&self.0).len()
     }
 }
 
-/// What calls wait for, until a test opens it.
+/// A barrier for calls, which a test opens.
 #[derive(Debug, Clone)]
 pub struct Gate {
     open: Arc<Semaphore>,
@@ -239,18 +241,18 @@ impl Default for Gate {
 }
 
 impl Gate {
-    /// A gate that is closed.
+    /// Creates a closed gate.
     #[must_use]
     pub fn new() -> Self {
         Self { open: Arc::new(Semaphore::new(0)), arrived: Arc::new(Semaphore::new(0)) }
     }
 
-    /// Lets all pass, those that wait and those that come.
+    /// Opens the gate for waiting and later calls.
     pub fn open(&self) {
         self.open.close();
     }
 
-    /// Waits until somebody has come to the gate; for each of them once.
+    /// Waits until a call has reached the gate; once for each call.
     pub async fn arrival(&self) {
         if let Ok(arrived) = self.arrived.acquire().await {
             arrived.forget();
@@ -260,40 +262,40 @@ impl Gate {
     /// Waits until the gate is open.
     pub async fn pass(&self) {
         self.arrived.add_permits(1);
-        // It is opened by being closed, which is an error to those who wait for a permit.
+        // The gate opens by closing the semaphore, which is an error for its waiters.
         let _ = self.open.acquire().await;
     }
 }
 
-/// A record of what an executor tells.
+/// A recorder of an executor's events.
 #[derive(Debug)]
 pub struct Recorder(Mutex<EventListener>);
 
 impl Recorder {
-    /// Records, from now on, what `executor` tells; as much as its
-    /// [`event_buffer`](crate::executor::ExecutorBuilder::event_buffer) holds between two looks.
+    /// Records the events of `executor` from now on; between two reads, at most as many as its
+    /// [`event_buffer`](crate::executor::ExecutorBuilder::event_buffer).
     #[must_use]
     pub fn of(executor: &Executor) -> Self {
         Self(Mutex::new(executor.subscribe()))
     }
 
-    /// The events since the last look.
+    /// Returns the events since the last read.
     ///
     /// # Errors
     ///
-    /// If there were more than the buffer holds.
+    /// Returns an error if the buffer overflowed.
     pub fn events(&self) -> Result<Vec<ToolEvent>, Lagged> {
         let mut listener = lock(&self.0);
         std::iter::from_fn(|| listener.try_next()).collect()
     }
 
-    /// The events since the last look, in words: `started a`, `updated a: text`, `progress a: 3 of 4`,
-    /// `log a: text`, `asked a: hint`, `external a`, `finished a: what the model reads`; `below a: ` before an event of a
-    /// run below the call `a`.
+    /// Returns the events since the last read as texts: `started a`, `updated a: text`, `progress a: 3 of 4`,
+    /// `log a: text`, `asked a: hint`, `external a`, `finished a: text for the model`; with the prefix `below
+    /// a: ` for an event of a run below the call `a`.
     ///
     /// # Errors
     ///
-    /// If there were more than the buffer holds.
+    /// Returns an error if the buffer overflowed.
     pub fn told(&self) -> Result<Vec<String>, Lagged> {
         Ok(self.events()?.iter().map(in_words).collect())
     }
@@ -316,7 +318,7 @@ fn in_words(event: &ToolEvent) -> String {
     }
 }
 
-// A panic of one test leaves nothing half done that another would see.
+// No lock is held while a panic can leave the data inconsistent.
 fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

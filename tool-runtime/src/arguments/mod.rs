@@ -1,4 +1,4 @@
-//! From what a model sent to a call that fits.
+//! From received arguments to a valid call.
 
 #[cfg_attr(not(feature = "foreign-schemas"), path = "no_foreign.rs")]
 mod foreign;
@@ -14,17 +14,17 @@ use tool_core::{
 pub(crate) use self::foreign::Foreign;
 pub use self::repair::{MAX_REPAIR_BYTES, Repair, RepairOutcome, recover};
 
-/// What is done about arguments that do not fit as they came.
+/// The handling of arguments that are invalid as received.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Lenience {
-    /// Whether those that are almost right are corrected.
+    /// Set if arguments that are almost right are coerced.
     pub(crate) coercion: bool,
-    /// Which of those that are no JSON are repaired.
+    /// The tools whose invalid JSON is repaired.
     pub(crate) repair: Repair,
 }
 
-/// Brings `arguments` to the form in which `tool` reads them. Where no plan covers its schema, they
-/// are held to `foreign` before.
+/// Brings `arguments` into the form that `tool` decodes. If no plan covers its schema, they are validated by
+/// `foreign` first.
 #[inline]
 pub(crate) fn ready<'a>(
     tool: &dyn Tool,
@@ -39,7 +39,7 @@ pub(crate) fn ready<'a>(
     fit(tool, definition, foreign, arguments, lenience)
 }
 
-/// Gives `arguments` as they fit, for those who decode them by themselves.
+/// Returns the valid form of `arguments`, for callers that decode them.
 pub(crate) fn fit<'a>(
     tool: &dyn Tool,
     definition: &ToolDefinition,
@@ -50,8 +50,7 @@ pub(crate) fn fit<'a>(
     held(definition, foreign, came(tool, definition, arguments, lenience)?)
 }
 
-/// The arguments as they are to be read: repaired where that is permitted, and after the tool's own
-/// rewriting.
+/// Returns the arguments to validate: repaired where permitted, and after the tool's own `prepare` function.
 #[inline]
 fn came<'a>(
     tool: &dyn Tool,
@@ -73,12 +72,12 @@ fn came<'a>(
     Ok(arguments.lenient(lenience.coercion))
 }
 
-/// The text that arguments are read as where they are not JSON and `tool` may run on that; `None`
-/// where they are JSON.
+/// Returns the repaired text of arguments that are not valid JSON, if `tool` may run on it; `None` if they are
+/// valid JSON.
 ///
 /// # Errors
 ///
-/// If they are not JSON, and stay so.
+/// Returns an error if they are not valid JSON and are not repaired.
 pub(crate) fn repaired(
     definition: &ToolDefinition,
     arguments: &Arguments<'_>,
@@ -105,7 +104,7 @@ pub(crate) fn repaired(
     Err(ToolError::new(ErrorKind::InvalidArguments, "the arguments are not JSON").with_violations(violation))
 }
 
-/// The beginning of a text, with a word on the rest.
+/// Returns the beginning of a text, with a note about the rest.
 fn shortened(text: &str) -> String {
     const LONGEST: usize = 200;
     match beginning(text, LONGEST) {
@@ -122,13 +121,12 @@ fn held<'a>(
     match (foreign, definition.input_schema().plan()) {
         (Some(foreign), _) => definition.told(foreign.fit(arguments)),
         (None, Ok(_)) => definition.fit(arguments),
-        // Found when the tool was added.
+        // Reported when the tool was added.
         (None, Err(_)) => Err(ToolError::new(ErrorKind::Unavailable, "its input schema cannot be used")),
     }
 }
 
-/// The arguments after the tool's own rewriting, which only objects undergo: the check refuses
-/// anything else.
+/// Applies the tool's own `prepare` function to an object; validation rejects anything else.
 fn rewritten<'a>(
     definition: &ToolDefinition,
     rewrite: PrepareArguments,
@@ -145,12 +143,12 @@ fn rewritten<'a>(
 }
 
 impl Foreign {
-    /// Gives `arguments` back if they fit; nothing is corrected in them.
+    /// Returns `arguments` if they are valid, without coercion.
     fn fit<'a>(&self, arguments: Arguments<'a>) -> Result<Arguments<'a>, ToolError> {
         let value = arguments.to_value()?;
         let violations = match &value {
             Value::Object(_) => self.violations(&value),
-            // Which a schema need not say.
+            // A schema may omit this constraint.
             other => Violation::new("", "an object", received(other)).into(),
         };
         if violations.is_empty() {
@@ -160,18 +158,18 @@ impl Foreign {
     }
 }
 
-/// What the results of a tool are held to.
+/// The validator of the results of a tool.
 pub(crate) enum Promise {
     Plan(Plan),
     Foreign(Foreign),
 }
 
 impl Promise {
-    /// The promise that is written as `schema`.
+    /// Compiles the validator of an output schema.
     ///
     /// # Errors
     ///
-    /// What is wrong with it.
+    /// Returns the mistakes of the schema.
     pub(crate) fn new(schema: &OutputSchema) -> Result<Self, Vec<String>> {
         let schema = schema.as_value();
         match Plan::compile(schema) {
@@ -188,12 +186,12 @@ impl Promise {
     }
 }
 
-/// Gives `output` back if it keeps the promise.
+/// Returns `output` if it matches the output schema.
 pub(crate) fn hold(promise: &Promise, output: ToolOutput) -> Result<ToolOutput, ToolError> {
     let broken = |message: String| ToolError::new(ErrorKind::InvalidOutput, message);
     let Some(value) = output.structured() else {
         let given = if output.is_empty() { "nothing" } else { "content without a value" };
-        return Err(broken(format!("the tool promises a value by its output schema and gave {given}")));
+        return Err(broken(format!("the tool declares an output schema but returned {given}")));
     };
     let violations = promise.violations(&value);
     if violations.is_empty() {

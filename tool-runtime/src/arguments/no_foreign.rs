@@ -1,14 +1,14 @@
-//! In place of [`Foreign`] where the feature `foreign-schemas` is off: there is none.
+//! Replaces [`Foreign`] without the feature `foreign-schemas`.
 
 use serde_json::Value;
 use tool_core::{SchemaProblem, Violations};
 
-/// A check that is not there.
+/// A validator that does not exist.
 #[derive(Debug)]
 pub(crate) enum Foreign {}
 
 impl Foreign {
-    /// Says all `problems`, and by what those can be solved that are no mistakes.
+    /// Returns all `problems`, and the feature that solves those that are not mistakes.
     pub(crate) fn instead_of(problems: &[SchemaProblem], _: &Value) -> Result<Self, Vec<String>> {
         let shown = problems.iter().map(|problem| {
             let way_out = "; enable the feature `foreign-schemas` of `tool-runtime`";

@@ -1,4 +1,4 @@
-//! Bodies of tools that are made of closures.
+//! Bodies of tools from closures.
 
 use std::{fmt, future::Future, sync::Arc};
 
@@ -25,12 +25,12 @@ impl<A> fmt::Debug for ToolBody<A> {
     }
 }
 
-/// A body, with whatever it captures.
+/// A body with its captured values.
 pub(super) trait RunBody<A>: Send + Sync {
     fn run<'a>(&'a self, args: A, call: Call<'a>) -> BoxFuture<'a>;
 }
 
-/// A closure of the user's, and how it is called.
+/// A user's closure, and the function that calls it.
 struct Called<F, R> {
     closure: F,
     call: R,
@@ -55,7 +55,7 @@ where
     Box::new(Called { closure, call })
 }
 
-/// A body that `call` gets from `closure`; the marks say `blocking` and `merges`.
+/// Creates a body that `call` builds from `closure`; the flags are `blocking` and `merges`.
 pub fn body<A, F, R>(
     closure: F,
     (blocking, merges): (bool, bool),
@@ -88,34 +88,35 @@ impl<A: Send + 'static> ToolBody<A> {
     }
 }
 
-/// A closure of arguments alone, in a place where its types are known.
+/// Fixes the types of a closure with arguments only.
 pub fn one<A, T, F: Fn(A) -> T + Send + Sync + 'static>(closure: F) -> Arc<F> {
     Arc::new(closure)
 }
 
-/// The same, of arguments and context.
+/// Fixes the types of a closure with arguments and context.
 pub fn two<A, T, F: Fn(A, ToolContext) -> T + Send + Sync + 'static>(closure: F) -> Arc<F> {
     Arc::new(closure)
 }
 
-/// Stands for what a closure returns.
+/// A marker for the return type of a closure.
 pub fn output_of_one<A, T, F: Fn(A) -> T>(_: &Arc<F>) -> Of<T> {
     Of::new()
 }
 
-/// The same, of a closure with a context.
+/// A marker for the return type of a closure with a context.
 pub fn output_of_two<A, T, F: Fn(A, ToolContext) -> T>(_: &Arc<F>) -> Of<T> {
     Of::new()
 }
 
-/// Makes the body of a tool from a closure that takes and returns what a function with `#[tool]` may return, for
+/// Creates the body of a tool from a closure with the return types of a `#[tool]` function, for
 /// [`ToolBuilder::body`](crate::ToolBuilder::body).
 ///
-/// The closure takes the arguments, whose type is written, and the context if it wants it. It gives its result at once or
-/// as a future (`async move { .. }`): a value, `()`, an `Option`, a [`ToolOutput`](crate::ToolOutput), a
-/// [`Stream`](crate::output::Stream), or a `Result` of those with any error that has `Display`. `blocking` before the closure runs
-/// it on a thread that may block; `merge` merges the items of a stream into one value of their type. `move` may stand
-/// before the closure. A body with `?` whose error nothing else tells names it: `Ok::<_, ToolError>(value)`.
+/// The closure takes the arguments, with an explicit type, and optionally the context. It returns a result
+/// directly or as a future (`async move { .. }`): a value, `()`, an `Option`, a
+/// [`ToolOutput`](crate::ToolOutput), a [`Stream`](crate::output::Stream), or a `Result` of those with any
+/// error that implements `Display`. `blocking` before the closure runs it on a blocking thread; `merge` merges
+/// the items of a stream into one value of their type. `move` may precede the closure. If the error type of a
+/// body with `?` cannot be inferred, name it: `Ok::<_, ToolError>(value)`.
 ///
 /// # Examples
 ///
@@ -146,7 +147,7 @@ macro_rules! tool_body {
     ($($closure:tt)+) => { $crate::__tool_body!(plain $($closure)+) };
 }
 
-/// The forms of [`tool_body!`], by the number of parameters.
+/// Dispatches [`tool_body!`] by the number of parameters.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __tool_body {
@@ -170,7 +171,7 @@ macro_rules! __tool_body {
     };
 }
 
-/// The same, by what is done with the result.
+/// Dispatches by the handling of the result.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __tool_body_of {
@@ -195,7 +196,7 @@ macro_rules! __tool_body_of {
     };
 }
 
-/// The same, of a body that may be awaited.
+/// Dispatches by synchronous or asynchronous body.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __tool_body_async {

@@ -1,4 +1,4 @@
-//! A tool that a builder has made.
+//! Tools that are created by a builder.
 
 use std::{fmt, future::Future, sync::Arc};
 
@@ -11,7 +11,7 @@ use tool_core::{
 
 use super::ToolBody;
 
-/// A tool made from a closure, by a [`ToolBuilder`](super::ToolBuilder).
+/// A tool from a closure, created by [`ToolBuilder`](super::ToolBuilder).
 #[derive(Clone)]
 pub struct ClosureTool {
     pub(super) definition: ToolDefinition,
@@ -22,8 +22,8 @@ pub struct ClosureTool {
 }
 
 impl ClosureTool {
-    /// Sets what the tool adds to every request that it is part of: instructions, messages, or tools of the provider's
-    /// own.
+    /// Sets the function that adds to every request with this tool: instructions, messages, or native tools of
+    /// the provider. Default: none.
     ///
     /// # Examples
     ///
@@ -52,7 +52,7 @@ impl ClosureTool {
     }
 }
 
-/// The closures of a tool, whatever their arguments are.
+/// The closures of a tool, independent of their argument type.
 pub(super) trait Closures: Send + Sync {
     fn prepare<'a>(
         &'a self,
@@ -63,10 +63,10 @@ pub(super) trait Closures: Send + Sync {
     fn checks(&self) -> Checks;
 }
 
-/// A question that is answered from the arguments.
+/// A check that is answered from the arguments.
 type Question<A, T> = dyn Fn(&A, &ToolContext) -> T + Send + Sync;
 
-/// The questions about a call that its tool answers.
+/// The checks of a call that the tool answers.
 pub struct Guards<A> {
     pub(super) confirm: Option<Arc<Question<A, bool>>>,
     pub(super) permission: Option<Arc<Question<A, Permission>>>,
@@ -103,7 +103,7 @@ impl<A: DeserializeOwned + JsonSchema + Send + 'static> Closures for Typed<A> {
         mut arguments: Arguments<'a>,
     ) -> Result<Prepared<'a>, ToolError> {
         let args: A = definition.decode(&mut arguments)?;
-        // A question has arguments of its own, since the body takes them by value.
+        // The checks decode the arguments separately, since the body takes them by value.
         let again = || definition.decode::<A>(&mut arguments.as_str().to_owned().into());
         let Guards { confirm, permission } = &self.questions;
         let confirm = confirm.as_ref().map(|wants| again().map(|args| (wants, args))).transpose()?;

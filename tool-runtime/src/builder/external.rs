@@ -1,4 +1,4 @@
-//! Tools that are known and not here: a definition, and nothing behind it.
+//! Tools with a definition and without an implementation.
 
 use std::fmt;
 
@@ -9,9 +9,8 @@ use tool_core::{
 
 use crate::builder::InvalidTool;
 
-/// A tool that nothing here can run. It is listed; a call of it is an error of the kind
-/// [`Unavailable`](ErrorKind::Unavailable), or, where it is [external](Self::external), is left to the
-/// caller.
+/// A tool without an implementation in this process. It is listed; a call of it is an error of the kind
+/// [`Unavailable`](ErrorKind::Unavailable) or, if it is [external](Self::external), left to the caller.
 ///
 /// # Examples
 ///
@@ -36,22 +35,22 @@ pub struct ExternalTool {
 }
 
 impl ExternalTool {
-    /// Declares a tool.
+    /// Creates a tool from its definition.
     #[must_use]
     pub fn new(definition: ToolDefinition) -> Self {
         Self { definition, external: false }
     }
 
-    /// Leaves its calls to the caller: an [`Executor`](crate::Executor) gives
-    /// [`CallOutcome::External`](crate::CallOutcome::External) for them.
+    /// Makes the tool external: an [`Executor`](crate::Executor) returns
+    /// [`CallOutcome::External`](crate::CallOutcome::External) for its calls.
     #[must_use]
     pub fn external(self) -> Self {
         Self { external: true, ..self }
     }
 
-    /// The tools that a front end declares, as a JSON list of `name`, `description` and `parameters`
-    /// (a JSON Schema; nothing where there is none), each [external](Self::external). What is no tool is
-    /// told beside them.
+    /// Reads the tools that a front end declares: a JSON list of `name`, `description` and `parameters` (a JSON
+    /// Schema; default: no parameters). Each tool is [external](Self::external). Invalid entries are returned
+    /// as errors beside the tools.
     ///
     /// # Examples
     ///
@@ -68,7 +67,7 @@ impl ExternalTool {
     #[must_use]
     pub fn list(list: &Value) -> (Vec<Self>, Vec<InvalidTool>) {
         let Value::Array(items) = list else {
-            let message = "the tools are to be a JSON list".to_owned();
+            let message = "expected a JSON list of tools".to_owned();
             return (Vec::new(), vec![InvalidTool { name: String::new(), message }]);
         };
         let (mut tools, mut invalid) = (Vec::new(), Vec::new());
@@ -101,16 +100,16 @@ impl Tool for ExternalTool {
     }
 
     fn prepare<'a>(&'a self, _: Arguments<'a>) -> Result<Prepared<'a>, ToolError> {
-        let message = "it is declared, and nothing here can run it";
+        let message = "the tool is declared only; this program cannot run it";
         Err(ToolError::new(ErrorKind::Unavailable, message).of_tool(self.definition.name().to_string()))
     }
 
-    // It refuses all of them.
+    // It rejects all of them.
     fn holds_arguments(&self) -> bool {
         true
     }
 
-    // Nothing runs here, so nothing runs unasked.
+    // Nothing runs here, so no check is needed.
     fn checks(&self) -> Checks {
         Checks::ALL
     }

@@ -1,7 +1,7 @@
-//! The types that the body of [`ToolBuilder::handler`](super::ToolBuilder::handler) may return.
+//! The return types of a body for [`ToolBuilder::handler`](super::ToolBuilder::handler).
 //!
-//! A second type parameter keeps implementations apart that would overlap. The compiler finds it where one
-//! implementation fits, and refuses a type that two of them fit.
+//! A second type parameter separates implementations that would overlap. The compiler infers it where exactly
+//! one implementation matches, and rejects a type that two of them match.
 
 use std::{any::Any, error::Error};
 
@@ -9,11 +9,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use tool_core::{__private::Returned, Bytes, Content, Resource, ToolError, ToolOutput};
 
-/// A success that a [handler](super::ToolBuilder::handler) may return. `Form` is inferred.
+/// A success value of a [handler](super::ToolBuilder::handler). `Form` is inferred.
 #[diagnostic::on_unimplemented(
     message = "a handler cannot return a value of type `{Self}`",
     label = "needs `Serialize` and `JsonSchema`",
-    note = "derive both, return a `ToolOutput`, or write `.body(tool_body!(..))` for what a function with `#[tool]` may return"
+    note = "derive both, return a `ToolOutput`, or use `.body(tool_body!(..))` for other return types of `#[tool]` functions"
 )]
 pub trait HandlerOutput<Form>: Sized {
     #[doc(hidden)]
@@ -23,7 +23,7 @@ pub trait HandlerOutput<Form>: Sized {
     fn into_output(self) -> Result<ToolOutput, ToolError>;
 }
 
-/// A value that is written as JSON.
+/// A value that is serialized as JSON.
 pub struct Written;
 
 impl<T: Serialize + JsonSchema + 'static> HandlerOutput<Written> for T {
@@ -32,7 +32,7 @@ impl<T: Serialize + JsonSchema + 'static> HandlerOutput<Written> for T {
     }
 
     fn into_output(self) -> Result<ToolOutput, ToolError> {
-        // As a function with `#[tool]` that returns nothing.
+        // Like a `#[tool]` function that returns nothing.
         match (&self as &dyn Any).is::<()>() {
             true => Ok(ToolOutput::empty()),
             false => ToolOutput::json(&self),
@@ -40,7 +40,7 @@ impl<T: Serialize + JsonSchema + 'static> HandlerOutput<Written> for T {
     }
 }
 
-/// An output, or what one is made of.
+/// A [`ToolOutput`], or a value that converts into one.
 pub struct Given;
 
 macro_rules! given {
@@ -59,18 +59,18 @@ macro_rules! given {
 
 given!(ToolOutput Content Vec<Content> Resource Bytes);
 
-/// An error that a [handler](super::ToolBuilder::handler) may return. `Form` is inferred.
+/// An error of a [handler](super::ToolBuilder::handler). `Form` is inferred.
 #[diagnostic::on_unimplemented(
     message = "a handler cannot fail with an error of type `{Self}`",
     label = "needs `Into<ToolError>`",
-    note = "return an `anyhow::Error`, implement `From<{Self}> for ToolError`, or write `.body(tool_body!(..))`, which takes any error"
+    note = "return an `anyhow::Error`, implement `From<{Self}> for ToolError`, or use `.body(tool_body!(..))`, which accepts any error"
 )]
 pub trait HandlerError<Form> {
     #[doc(hidden)]
     fn into_error(self) -> ToolError;
 }
 
-/// An error that says itself which one of a call it is.
+/// An error that converts into a [`ToolError`](crate::ToolError).
 pub struct Converted;
 
 impl<E: Into<ToolError>> HandlerError<Converted> for E {
@@ -79,7 +79,7 @@ impl<E: Into<ToolError>> HandlerError<Converted> for E {
     }
 }
 
-/// `anyhow::Error` and its like. A box with an error in it gives one of the two views only, and is converted.
+/// `anyhow::Error` and similar types. A boxed error implements only one of the two traits, and is converted.
 pub struct Viewed;
 
 impl<E> HandlerError<Viewed> for E

@@ -1,7 +1,9 @@
-//! Tools without the attribute: a name, a description and a closure.
+//! Tools without the attribute: from closures, and declarations without an implementation.
 //!
-//! A [`ToolBuilder`] says what the attribute's keys say. Which types a body may return is decided by traits where they
-//! do not overlap (`forms.rs`), and otherwise where the closure is written, by [`tool_body!`](crate::tool_body).
+//! [`ToolBuilder`] sets the properties that the attribute's keys set, and takes the body of the tool: an async
+//! closure ([`handler`](ToolBuilder::handler)), or any other form by the macro
+//! [`tool_body!`](crate::tool_body). The result is a [`ClosureTool`]. [`ExternalTool`] has a definition only.
+//! [`InvalidTool`] is the error of both.
 
 mod body;
 mod closure;
@@ -33,7 +35,7 @@ use self::{
     said::Said,
 };
 
-/// Makes a tool from a closure.
+/// Creates a tool from a closure.
 ///
 /// # Examples
 ///
@@ -56,7 +58,7 @@ use self::{
 /// # Ok::<(), anyhow::Error>(())
 /// ```
 ///
-/// A body of another form, such as one that cannot fail, blocks its thread or gives a stream, is written with
+/// A body of another form, such as one that cannot fail, blocks its thread or returns a stream, is written with
 /// [`tool_body!`](crate::tool_body).
 #[must_use = "a builder does nothing until `handler` or `body` is called"]
 #[derive(Debug, Clone)]
@@ -65,11 +67,11 @@ pub struct ToolBuilder<Q = NoGuards> {
     questions: Q,
 }
 
-/// The state of a [`ToolBuilder`] that answers no question from the arguments.
+/// The state of a [`ToolBuilder`] without checks of the arguments.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoGuards;
 
-/// The questions of a [`ToolBuilder`], which its body takes the same arguments for.
+/// The checks of a [`ToolBuilder`], for a body with the same argument type.
 pub trait GuardsFor<A>: Sized {
     #[doc(hidden)]
     fn questions(self) -> Guards<A>;
@@ -88,12 +90,13 @@ impl<A> GuardsFor<A> for Guards<A> {
 }
 
 impl ToolBuilder {
-    /// Starts a tool of that name.
+    /// Creates a builder for a tool with that name.
     pub fn new(name: impl Into<Cow<'static, str>>) -> Self {
         Self::of(ToolName::new(name))
     }
 
-    /// Starts a tool of a valid name, such as one [from elsewhere](ToolName::from_foreign), whose raw name is kept.
+    /// Creates a builder with a valid name, such as a [foreign](ToolName::from_foreign) one, whose raw name is
+    /// kept.
     ///
     /// # Examples
     ///
@@ -117,51 +120,52 @@ impl ToolBuilder {
 }
 
 impl<Q> ToolBuilder<Q> {
-    /// Sets what the tool does, in words for a model.
+    /// Sets the description for the model. Default: empty.
     pub fn description(mut self, description: impl Into<Cow<'static, str>>) -> Self {
         self.said.description = description.into();
         self
     }
 
-    /// Sets the name that people see.
+    /// Sets the display name for people. Default: none.
     pub fn title(mut self, title: impl Into<Cow<'static, str>>) -> Self {
         self.said.title = Some(title.into());
         self
     }
 
-    /// Sets hints, limits and labels. Claims that follow from the body and from other methods of the builder are added:
-    /// confirmation, permission, blocking, streaming and merging.
+    /// Sets hints, limits and labels. Properties that follow from the body and from other methods of the
+    /// builder are added: confirmation, permission, blocking, streaming and merging.
     pub fn metadata(mut self, metadata: Metadata) -> Self {
         self.said.metadata = metadata;
         self
     }
 
-    /// Sets the schema of the arguments, in place of that of their type.
+    /// Sets the schema of the arguments. Default: the schema of their type.
     pub fn input_schema(mut self, schema: InputSchema) -> Self {
         self.said.input_schema = Some(schema);
         self
     }
 
-    /// Sets the schema of the result, in place of that of its type; `None` for no schema.
+    /// Sets the schema of the result; `None` for no schema. Default: the schema of its type.
     pub fn output_schema(mut self, schema: impl Into<Option<OutputSchema>>) -> Self {
         self.said.output_schema = Some(schema.into());
         self
     }
 
-    /// Sets examples of arguments.
+    /// Sets example arguments. Default: none.
     pub fn examples(mut self, examples: Vec<serde_json::Value>) -> Self {
         self.said.examples = examples;
         self
     }
 
-    /// Declares that the body takes the value of type `T` from its context, so that a registry without one is an error
-    /// of `build()`.
+    /// Declares that the body takes a value of type `T` from its context, so that `build()` of a registry
+    /// without one fails.
     pub fn needs<T: ?Sized + Send + Sync + 'static>(mut self) -> Self {
         self.said.needs.push(Dependency::of::<T>());
         self
     }
 
-    /// Sets the function that may rename, drop or fill properties of the arguments before they are validated.
+    /// Sets the function that may rename, remove or fill properties of the arguments before validation.
+    /// Default: none.
     ///
     /// # Examples
     ///
@@ -193,13 +197,13 @@ impl<Q> ToolBuilder<Q> {
         self
     }
 
-    /// Requires a confirmation of every call, as `#[tool(confirm)]` does.
+    /// Requires confirmation of every call, as `#[tool(confirm)]` does.
     pub fn confirm(mut self) -> Self {
         self.said.always_confirm = true;
         self
     }
 
-    /// Requires a confirmation of the calls for which `wants` returns `true`, as `#[tool(confirm = path)]` does.
+    /// Requires confirmation of the calls for which `wants` returns `true`, as `#[tool(confirm = path)]` does.
     ///
     /// # Examples
     ///
@@ -229,7 +233,7 @@ impl<Q> ToolBuilder<Q> {
         self.asking(|questions| questions.confirm = Some(Arc::new(wants)))
     }
 
-    /// Sets the permission check, as `#[tool(permission = path)]` does.
+    /// Sets the permission check, as `#[tool(permission = path)]` does. Default: none.
     pub fn permission<A>(
         self,
         check: impl Fn(&A, &ToolContext) -> Permission + Send + Sync + 'static,
@@ -249,15 +253,17 @@ impl<Q> ToolBuilder<Q> {
         ToolBuilder { said: self.said, questions }
     }
 
-    /// Gives the tool its body: `handler` gets the decoded arguments and the context, and gives a `Result`.
+    /// Creates the tool with an async body: `handler` receives the decoded arguments and the context, and
+    /// returns a `Result`.
     ///
-    /// A success is a value with `Serialize` and `JsonSchema`, whose schema is that of the output, or a [`ToolOutput`],
-    /// [`Content`] and its like. An error is one that converts into [`ToolError`], or an `anyhow::Error`. Everything
-    /// else that a function with `#[tool]` may return, a stream for instance, is taken by [`body`](Self::body).
+    /// The success type implements `Serialize` and `JsonSchema`, which determines the output schema, or is a
+    /// [`ToolOutput`], [`Content`] or similar. The error type converts into [`ToolError`], or is
+    /// `anyhow::Error`. For other return types of a `#[tool]` function, such as a stream, use
+    /// [`body`](Self::body).
     ///
     /// # Errors
     ///
-    /// If the name is not valid, or the arguments are no JSON object.
+    /// Returns an error if the name is invalid, or the arguments are not a JSON object.
     ///
     /// [`ToolOutput`]: crate::ToolOutput
     /// [`Content`]: crate::Content
@@ -274,11 +280,11 @@ impl<Q> ToolBuilder<Q> {
         self.body(ToolBody::of_handler(handler))
     }
 
-    /// As [`handler`](Self::handler), for what is known when the program is written.
+    /// Creates the tool as [`handler`](Self::handler) does, for names and types that are fixed in the program.
     ///
     /// # Panics
     ///
-    /// If the name is not valid, or the arguments are no JSON object.
+    /// Panics if the name is invalid, or the arguments are not a JSON object.
     pub fn expect_handler<A, F, T, E, Fut, Output, Error>(self, handler: F) -> ClosureTool
     where
         A: DeserializeOwned + JsonSchema + Send + 'static,
@@ -292,11 +298,11 @@ impl<Q> ToolBuilder<Q> {
         self.handler(handler).unwrap_or_else(|error| panic!("{error}"))
     }
 
-    /// Gives the tool a body of any form: see [`tool_body!`](crate::tool_body).
+    /// Creates the tool with a body of any form; see [`tool_body!`](crate::tool_body).
     ///
     /// # Errors
     ///
-    /// If the name is not valid, or the arguments are no JSON object.
+    /// Returns an error if the name is invalid, or the arguments are not a JSON object.
     pub fn body<A>(self, body: ToolBody<A>) -> Result<ClosureTool, InvalidTool>
     where
         A: DeserializeOwned + JsonSchema + Send + 'static,
@@ -327,11 +333,11 @@ impl<Q> ToolBuilder<Q> {
 }
 
 impl ToolBuilder {
-    /// Declares a tool that nothing here can run: it is listed, and a call of it is an error.
+    /// Creates a declaration without an implementation: the tool is listed, and a call of it is an error.
     ///
     /// # Errors
     ///
-    /// If the name is not valid, or there is no input schema.
+    /// Returns an error if the name is invalid, or there is no input schema.
     pub fn external(self) -> Result<ExternalTool, InvalidTool> {
         let no_schema = || Err(SchemaError::new("a declared tool needs an `input_schema`"));
         let mut said = self.said;

@@ -1,4 +1,4 @@
-//! What is said of a tool beside its closures, and its definition.
+//! The settings of a builder beside closures, and the definition that they form.
 
 use std::{borrow::Cow, fmt};
 
@@ -7,7 +7,7 @@ use tool_core::{
     ToolDefinition, ToolName,
 };
 
-/// All that is said of a tool beside its closures.
+/// The settings of a builder beside closures.
 #[derive(Debug, Clone)]
 pub(super) struct Said {
     pub(super) name: Result<ToolName, InvalidName>,
@@ -60,7 +60,7 @@ impl Said {
     }
 }
 
-/// Why a tool cannot be made.
+/// The error of creating a tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InvalidTool {
     pub(crate) name: String,

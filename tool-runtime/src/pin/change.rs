@@ -1,4 +1,4 @@
-//! What became of a tool, as a value and as a text.
+//! A change of a tool, as a value and as a text.
 
 use std::fmt;
 
@@ -8,63 +8,63 @@ use serde_json::{Map, Value};
 use super::{compare::compare, shown};
 use crate::hook::Sanitizer;
 
-/// What became of a tool since it was pinned.
+/// A change of a tool since it was pinned.
 ///
-/// Its `Display` is for a reviewer; it spans lines, and what cannot be seen in a text is written out in it.
+/// Its `Display` is for a reviewer; it has several lines, and invisible characters are escaped.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Change {
     /// The name of the tool.
     pub tool: String,
-    /// What became of it.
+    /// The kind of the change.
     pub kind: ChangeKind,
-    /// What is not as it was; of a tool that is new, all that it says.
+    /// The differences; for a new tool, its whole definition.
     pub differences: Vec<Difference>,
 }
 
-/// What became of a tool.
+/// The kind of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum ChangeKind {
-    /// It is not pinned.
+    /// The tool is not pinned.
     Added,
-    /// It is pinned, and not there.
+    /// The tool is pinned but does not exist.
     Removed,
-    /// It is not what is pinned.
+    /// The tool differs from its pin.
     Changed,
 }
 
-/// One thing in the definition of a tool that is not as it was.
+/// One difference in the definition of a tool.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Difference {
     /// The part of the definition.
     pub part: Part,
-    /// Where in that part, as a JSON pointer.
+    /// The location in that part, as a JSON pointer.
     pub pointer: String,
-    /// What was there, if there was anything.
+    /// The pinned value, if any.
     pub before: Option<Value>,
-    /// What is there, if there is anything.
+    /// The current value, if any.
     pub after: Option<Value>,
 }
 
-/// A part of a definition, in the order in which a reviewer is told of them.
+/// A part of a definition, in the order of a review.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub enum Part {
-    /// The name that people see.
+    /// The display name.
     Title,
-    /// What the model is told.
+    /// The description for the model.
     Description,
     /// Hints, limits and labels.
     Metadata,
-    /// What arguments look like.
+    /// The schema of the arguments.
     InputSchema,
-    /// What results look like.
+    /// The schema of the results.
     OutputSchema,
-    /// Examples of arguments.
+    /// Example arguments.
     Examples,
 }
 
@@ -78,7 +78,7 @@ impl Part {
         Self::Examples,
     ];
 
-    /// What it is called in a definition.
+    /// Returns the key in a definition.
     fn key(self) -> &'static str {
         match self {
             Self::Title => "title",
@@ -122,7 +122,7 @@ impl Change {
 
     pub(super) fn changed(tool: &str, before: &Value, now: &Value) -> Self {
         let mut differences = Vec::new();
-        // Of hints, each is told for itself, also where there were none before.
+        // Each hint is reported separately, also if there were none before.
         let none = Value::Object(Map::new());
         for part in Part::ALL {
             let (before, now) = (part.of(before, &none), part.of(now, &none));

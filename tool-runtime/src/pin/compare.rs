@@ -1,12 +1,12 @@
-//! Where two values differ.
+//! Comparison of two values.
 
 use serde_json::{Map, Value};
 use tool_core::__private::words::push_step;
 
-/// Is told of a place where two values differ.
+/// Called for each location where two values differ.
 type See<'s> = &'s mut dyn FnMut(&str, Option<&Value>, Option<&Value>);
 
-/// Shows `see` every place where the two differ, as deep as both are of one kind.
+/// Calls `see` for each location where the two differ, descending as long as both have the same kind.
 pub(super) fn compare(before: Option<&Value>, after: Option<&Value>, see: See<'_>) {
     compare_at(&mut String::new(), before, after, see);
 }
@@ -22,7 +22,7 @@ fn compare_at(at: &mut String, before: Option<&Value>, after: Option<&Value>, se
     }
 }
 
-/// In the order in which they were, and what is new after that.
+/// In the order of the old keys; new keys follow.
 fn objects(at: &mut String, before: &Map<String, Value>, after: &Map<String, Value>, see: See<'_>) {
     let new = after.keys().filter(|key| !before.contains_key(*key));
     for key in before.keys().chain(new) {
@@ -30,7 +30,7 @@ fn objects(at: &mut String, before: &Map<String, Value>, after: &Map<String, Val
     }
 }
 
-/// What is the same at both ends is left out; what is between is taken in pairs.
+/// Skips equal items at both ends, and compares the others in pairs.
 fn lists(at: &mut String, before: &[Value], after: &[Value], see: See<'_>) {
     let first = before.iter().zip(after).take_while(|(one, other)| one == other).count();
     let (before, after) = (&before[first..], &after[first..]);
@@ -49,7 +49,7 @@ fn below(at: &mut String, step: &str, then: impl FnOnce(&mut String)) {
     at.truncate(length);
 }
 
-/// Whether a list is of words or numbers, such as the values of an enum: it is told of as one thing.
+/// Returns `true` for a list of texts or numbers, such as enum values: it is reported as a whole.
 fn is_plain(list: &[Value]) -> bool {
     !list.iter().any(|item| item.is_object() || item.is_array())
 }

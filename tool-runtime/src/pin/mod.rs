@@ -1,8 +1,9 @@
-//! What the tools of a program were when somebody last looked at them.
+//! Detection of changed tool definitions.
 //!
-//! [`Pins`] are the names, hashes and definitions of the tools of a registry, as a file that is kept beside
-//! the code. [`Pins::check`] says what is not as it was, part by part: a description that a server
-//! changed overnight, a hint that is no longer given, a parameter that became required.
+//! [`Pins`] are the names, hashes and definitions of the tools of a registry, in a file beside the code.
+//! [`Pins::of`] creates them, [`Pins::to_json`] and [`Pins::parse`] write and read the file, and
+//! [`Pins::check`] returns each [`Change`] since: a description that a server changed, a hint that was removed,
+//! a parameter that became required.
 //!
 //! ```
 //! use tool_runtime::{pin::Pins, prelude::*};
@@ -30,8 +31,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A file holds the definitions beside their hashes, so that it can be told what changed, and not only that
-//! something did. It is no seal: who may write the file may pin what they like. Keep it where changes are
+//! A file contains the definitions beside their hashes, so that a review shows the differences. It is not
+//! signed: a person with write access can pin any definition. Keep it under version control, where changes are
 //! reviewed.
 
 mod change;
@@ -51,14 +52,14 @@ use tool_core::ContentHash;
 pub use self::change::{Change, ChangeKind, Difference, Part};
 use crate::{Registry, hook::Sanitizer};
 
-/// The form of file that is written, and the newest that is read.
+/// The file format version that is written, and the newest that is read.
 const VERSION: u64 = 2;
 
-/// The names, hashes and definitions of tools, as they were.
+/// Pinned names, hashes and definitions of tools.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pins {
     tools: BTreeMap<String, Pin>,
-    /// The form of the file that they were read from.
+    /// The format version of the file.
     version: u64,
 }
 
@@ -71,19 +72,19 @@ struct Pin {
 }
 
 impl Pins {
-    /// The tools of `registry` as they are now.
+    /// Creates pins of the current tools of `registry`.
     #[must_use]
     pub fn of(registry: &Registry) -> Self {
         let pin = |definition: &tool_core::ToolDefinition| {
             let written = serde_json::to_value(definition).unwrap_or_default();
-            // Of what is written: that is what is found in the file.
+            // The hash is of the written form, since that is the content of the file.
             let hash = ContentHash::of(&written).to_string();
             (definition.name().to_string(), Pin { hash, definition: written })
         };
         Self { tools: registry.definitions().iter().map(pin).collect(), version: VERSION }
     }
 
-    /// The text of a file, sorted by name, a line for each thing that can change.
+    /// Returns the text of a file: sorted by name, one line for each part that can change.
     #[must_use]
     pub fn to_json(&self) -> String {
         let file = File { version: VERSION, tools: Tools(self.tools.clone()) };
@@ -96,8 +97,8 @@ impl Pins {
     ///
     /// # Errors
     ///
-    /// If it is not what [`to_json`](Self::to_json) writes: of another shape or of a newer version, with a key
-    /// twice, or with definitions that are not those of their hashes.
+    /// Returns an error if the text was not written by [`to_json`](Self::to_json): it has another format or a
+    /// newer version, a duplicate key, or definitions that do not match their hashes.
     pub fn parse(text: &str) -> Result<Self, PinsError> {
         let unreadable = |why: serde_json::Error| PinsError::Unreadable { message: why.to_string() };
         let Version { version } = serde_json::from_str(text).map_err(unreadable)?;
@@ -105,10 +106,10 @@ impl Pins {
             return Err(PinsError::Newer { version });
         }
         let File { tools: Tools(mut tools), .. } = serde_json::from_str(text).map_err(unreadable)?;
-        // Of two, the first is what a reviewer reads, and the last what was read here.
+        // Of duplicate keys, a reviewer reads the first and the parser the last.
         let read = tools.values().map(|pin| 3 + keys(&pin.definition)).sum::<usize>() + 2;
         if keys_written(text) != read {
-            return Err(PinsError::Unreadable { message: "a key is there twice in a definition".to_owned() });
+            return Err(PinsError::Unreadable { message: "a definition has a duplicate key".to_owned() });
         }
         let edited = tools.iter().filter(|(name, pin)| !pin.is_of(name, version));
         let edited: Vec<_> = edited.map(|(name, _)| name.clone()).collect();
@@ -121,8 +122,8 @@ impl Pins {
         Ok(Self { tools, version })
     }
 
-    /// Returns `true` if the file was written by an older version of this crate: its hashes do not tell
-    /// integers beyond 2^53 apart, so that such an edit of the file is not found. Pin again.
+    /// Returns `true` if the file was written by an older version of this crate: its hashes do not distinguish
+    /// integers beyond 2^53, so that such an edit of the file is not detected. Pin again.
     ///
     /// [`check`](Self::check) compares definitions and is exact for such a file, too.
     #[must_use]
@@ -130,7 +131,7 @@ impl Pins {
         self.version < VERSION
     }
 
-    /// What is not as it was, sorted by name; nothing, where all is.
+    /// Returns the changes, sorted by name; empty if there are none.
     #[must_use]
     pub fn check(&self, registry: &Registry) -> Vec<Change> {
         let now = Self::of(registry);
@@ -147,8 +148,8 @@ impl Pins {
 }
 
 impl Pin {
-    /// Whether the hash, as `version` makes them, is that of the definition, which is that of the tool
-    /// `name`.
+    /// Returns `true` if the hash, in the format of `version`, matches the definition, and the definition is of
+    /// the tool `name`.
     fn is_of(&self, name: &str, version: u64) -> bool {
         let hash = match version {
             ..=1 => version_1::hash(&self.definition),
@@ -158,7 +159,7 @@ impl Pin {
     }
 }
 
-/// How many keys are in `value`.
+/// Returns the number of keys in `value`.
 fn keys(value: &Value) -> usize {
     match value {
         Value::Object(map) => map.len() + map.values().map(keys).sum::<usize>(),
@@ -167,7 +168,8 @@ fn keys(value: &Value) -> usize {
     }
 }
 
-/// How many keys are in `json`, which is valid: each has a colon after it, and there are no others but in texts.
+/// Returns the number of keys in `json`, which is valid: each is followed by a colon, and all other colons are
+/// in texts.
 fn keys_written(json: &str) -> usize {
     let (mut count, mut is_text, mut is_escaped) = (0, false, false);
     for byte in json.bytes() {
@@ -182,23 +184,23 @@ fn keys_written(json: &str) -> usize {
     count
 }
 
-/// Why a text is no file of pins.
+/// The error of reading a file of pins.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PinsError {
-    /// It is no JSON, or not of the shape.
+    /// The text is not valid JSON, or has another format.
     Unreadable {
-        /// What is wrong, and where.
+        /// The reason and the location.
         message: String,
     },
-    /// It was written by a newer version of this crate.
+    /// The file was written by a newer version of this crate.
     Newer {
-        /// Its version of the form.
+        /// Its format version.
         version: u64,
     },
-    /// There are definitions that are not those of their hashes, or stand under another name.
+    /// Some definitions do not match their hashes or names.
     Edited {
-        /// The names of their tools.
+        /// The names of these tools.
         tools: Vec<String>,
     },
 }
@@ -207,7 +209,7 @@ impl fmt::Display for PinsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unreadable { message } => {
-                write!(f, "this is no file of pins: {}", Sanitizer::reveal(message))
+                write!(f, "not a file of pins: {}", Sanitizer::reveal(message))
             }
             Self::Newer { version } => write!(
                 f,
@@ -230,7 +232,7 @@ impl fmt::Display for PinsError {
 
 impl std::error::Error for PinsError {}
 
-/// What every version of the file says first.
+/// The version, which every format begins with.
 #[derive(Deserialize)]
 struct Version {
     version: u64,
@@ -243,7 +245,7 @@ struct File {
     tools: Tools,
 }
 
-/// Tools by their names, none of which comes twice: after a merge, the last would win in silence.
+/// Tools by name. Duplicates are rejected: after a merge, the last would silently win.
 #[derive(Serialize)]
 struct Tools(BTreeMap<String, Pin>);
 
@@ -262,7 +264,7 @@ impl<'de> Deserialize<'de> for Tools {
                 let mut tools = BTreeMap::new();
                 while let Some(name) = map.next_key::<String>()? {
                     if tools.contains_key(&name) {
-                        return Err(A::Error::custom(format_args!("`{name}` is there twice")));
+                        return Err(A::Error::custom(format_args!("`{name}` is a duplicate")));
                     }
                     tools.insert(name, map.next_value()?);
                 }

@@ -1,13 +1,13 @@
-//! A difference as a person reads it.
+//! A difference as a text for a person.
 
 use serde_json::Value;
 
 use super::Difference;
 
-/// How many characters are told on one line.
+/// The maximum number of characters on one line.
 const LINE: usize = 90;
 
-/// The lines that tell of `difference`; of a tool that is new, without saying of each part that it is.
+/// Returns the lines for `difference`; for a new tool, parts have no note that they are new.
 pub(super) fn lines(difference: &Difference, is_new: bool) -> Vec<String> {
     let Difference { pointer, before, after, .. } = difference;
     match (before, after) {
@@ -20,7 +20,7 @@ pub(super) fn lines(difference: &Difference, is_new: bool) -> Vec<String> {
     }
 }
 
-/// What came or went as a whole.
+/// Formats an added or removed value.
 fn whole(said: &str, sign: char, value: &Value) -> Vec<String> {
     let line = if said.is_empty() { value.to_string() } else { format!("{said} {value}") };
     if is_short(&line) {
@@ -30,13 +30,13 @@ fn whole(said: &str, sign: char, value: &Value) -> Vec<String> {
     below(said, text.split('\n').map(|line| format!("{sign} {line}")))
 }
 
-/// What became something else: of a long one, the lines that did.
+/// Formats a changed value: for a long text, the changed lines only.
 fn pair(pointer: &str, before: &Value, after: &Value) -> Vec<String> {
     let line = joined(pointer, &format!("{before} → {after}"));
     if is_short(&line) {
         return vec![line];
     }
-    // A text that is written like another value is not the same.
+    // A text with the same characters as another value differs from it.
     let plain = before.is_string() && after.is_string();
     let (before, after) = (text(before, plain), text(after, plain));
     let before: Vec<_> = before.split('\n').collect();
@@ -49,7 +49,7 @@ fn pair(pointer: &str, before: &Value, after: &Value) -> Vec<String> {
     below(pointer, gone.chain(came))
 }
 
-/// `lines` under `said`, if anything is said.
+/// Indents `lines` below `said`, unless that is empty.
 fn below(said: &str, lines: impl Iterator<Item = String>) -> Vec<String> {
     if said.is_empty() {
         return lines.collect();
@@ -61,13 +61,13 @@ fn joined(pointer: &str, said: &str) -> String {
     if pointer.is_empty() { said.to_owned() } else { format!("{pointer}: {said}") }
 }
 
-/// A text as it is, if it is to be `plain`, and any other value as JSON.
+/// Returns a text without quotes if `plain` is set, and any other value as JSON.
 fn text(value: &Value, plain: bool) -> String {
     let json = || serde_json::to_string_pretty(value).unwrap_or_default();
     value.as_str().filter(|_| plain).map_or_else(json, str::to_owned)
 }
 
-/// A list of words or numbers: what came, and what went.
+/// Formats a changed list of texts or numbers: added and removed items.
 fn items(pointer: &str, before: &[Value], after: &[Value]) -> String {
     let listed = |what: &str, list: &[Value], other: &[Value]| {
         let list = list.iter().filter(|item| !other.contains(item)).map(Value::to_string);

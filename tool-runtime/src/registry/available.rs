@@ -1,4 +1,4 @@
-//! The tools of a run, as its tools see them.
+//! The tools of a run, as seen by its tools.
 
 use std::{collections::HashMap, fmt, sync::Arc};
 
@@ -7,13 +7,14 @@ use tool_core::{ToolDefinition, ToolName};
 use super::Registry;
 use crate::toolbox::Origin;
 
-/// Where tools come from, by their names.
+/// The origins of tools by name.
 pub(crate) type Origins = HashMap<ToolName, Origin>;
 
-/// The tools that a call has beside it, for a tool that asks what else there is: a parameter of type `&AvailableTools`, or
-/// [`ToolContext::get`](tool_core::ToolContext::get). No program has to provide it. Cheap to clone.
+/// The tools available beside a call, for tools that need to know them: a parameter of type `&AvailableTools`,
+/// or [`ToolContext::get`](tool_core::ToolContext::get). No program has to provide it. Cheap to clone.
 ///
-/// It lists the tools of the set that makes the call: for a run, those of its snapshot that it is shown.
+/// Contains the tools of the registry that makes the call; in a run, the tools of its snapshot that are visible
+/// to it.
 ///
 /// # Examples
 ///
@@ -26,7 +27,7 @@ pub(crate) type Origins = HashMap<ToolName, Origin>;
 ///     a + b
 /// }
 ///
-/// /// Lists what can be done.
+/// /// Lists the available tools.
 /// #[tool]
 /// fn help(tools: &AvailableTools) -> Vec<String> {
 ///     tools.definitions().iter().map(|it| format!("{}: {}", it.name(), it.description())).collect()
@@ -35,7 +36,7 @@ pub(crate) type Origins = HashMap<ToolName, Origin>;
 /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
 /// let tools = Registry::builder().tool::<add>().tool::<help>().build()?;
 /// let reply = tools.call("help", "{}").await?;
-/// assert_eq!(reply.text(), r#"["add: Adds two numbers.","help: Lists what can be done."]"#);
+/// assert_eq!(reply.text(), r#"["add: Adds two numbers.","help: Lists the available tools."]"#);
 /// # Ok::<(), anyhow::Error>(())
 /// # })?;
 /// # Ok::<(), anyhow::Error>(())
@@ -52,21 +53,22 @@ impl AvailableTools {
         Self { definitions: definitions.into(), origins }
     }
 
-    /// The definitions, sorted by name.
+    /// Returns the definitions, sorted by name.
     #[must_use]
     pub fn definitions(&self) -> &[ToolDefinition] {
         &self.definitions
     }
 
-    /// The definition of the tool of that name.
+    /// Returns the definition of the tool with that name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&ToolDefinition> {
         let at = self.definitions.binary_search_by(|it| it.name().as_str().cmp(name)).ok()?;
         self.definitions.get(at)
     }
 
-    /// The origin of the tool of that name, as its [`Snapshot`](crate::toolbox::Snapshot) has it. A tool of a set that no toolbox
-    /// made is [`Direct`](Origin::Direct).
+    /// Returns the origin of the tool with that name, as recorded in its
+    /// [`Snapshot`](crate::toolbox::Snapshot). A tool of a registry outside a toolbox is
+    /// [`Direct`](Origin::Direct).
     #[must_use]
     pub fn origin(&self, name: &str) -> Option<&Origin> {
         const DIRECT: &Origin = &Origin::Direct;
@@ -81,8 +83,8 @@ impl AvailableTools {
 }
 
 impl Registry {
-    /// The origin of the tool of that name: as the [`Snapshot`](crate::toolbox::Snapshot) has it that the set was taken of, or
-    /// [`Direct`](Origin::Direct).
+    /// Returns the origin of the tool with that name: as recorded in the [`Snapshot`](crate::toolbox::Snapshot)
+    /// of this registry, or [`Direct`](Origin::Direct).
     #[must_use]
     pub fn origin(&self, name: &str) -> Option<&Origin> {
         self.inner.available.origin(name)

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{arguments::Repair, panic_barrier::discard};
 
-/// Collects tools and what they need, and makes a [`Registry`] of them.
+/// Collects tools and their provided values, and builds a [`Registry`].
 #[must_use = "a builder does nothing until `build` is called"]
 #[derive(Default)]
 pub struct RegistryBuilder {
@@ -30,31 +30,31 @@ pub struct RegistryBuilder {
 }
 
 impl RegistryBuilder {
-    /// Adds every annotated function that this program was linked with.
+    /// Adds all annotated functions that are linked into this program.
     ///
-    /// A crate that nothing refers to is not linked; see [`link!`](crate::link).
+    /// A crate without any reference to it is not linked; see [`link!`](crate::link).
     pub fn discover(mut self) -> Self {
         self.sources.extend(Registration::all().map(|registration| Source::Registration(*registration)));
         self
     }
 
-    /// Adds one annotated function or struct, by the type of its name.
+    /// Adds one annotated function or struct, by its handle type.
     pub fn tool<T: Handle>(mut self /* no argument: write `.tool::<name>()` */) -> Self {
         self.sources.push(Source::Registration(*T::REGISTRATION));
         self
     }
 
-    /// Adds a tool that is a value.
-    #[expect(clippy::should_implement_trait, reason = "it takes two things that are no numbers")]
+    /// Adds a tool value.
+    #[expect(clippy::should_implement_trait, reason = "it adds a tool, and is not arithmetic")]
     pub fn add(mut self, tool: impl Tool + 'static) -> Self {
         let given = self.given(tool);
         self.sources.extend(given.map(Source::Tool));
         self
     }
 
-    /// Puts a tool that is a value in the place of the tool of the same name, wherever that one comes from. There has to
-    /// be one: a name that nothing else has is a problem of [`build`](Self::build), which a test with a stand-in notices
-    /// when the real tool is renamed.
+    /// Replaces the tool of the same name, from any source, with a tool value. If there is no such tool,
+    /// [`build`](Self::build) reports a problem, so that a test with a stand-in notices when the real tool is
+    /// renamed.
     ///
     /// # Examples
     ///
@@ -84,20 +84,21 @@ impl RegistryBuilder {
         self
     }
 
-    /// As [`replace`](Self::replace), with an annotated function or struct, by the type of its name.
+    /// Replaces a tool with an annotated function or struct, by its handle type; as [`replace`](Self::replace).
     pub fn replace_tool<T: Handle>(mut self) -> Self {
         self.replacements.push(Source::Registration(*T::REGISTRATION));
         self
     }
 
-    /// As [`replace`](Self::replace), with each method of a value whose `impl` block has `#[toolset]`.
+    /// Replaces tools with the methods of a value whose `impl` block has `#[toolset]`; as
+    /// [`replace`](Self::replace).
     pub fn replace_toolset(mut self, set: impl StaticToolSet) -> Self {
         self.replacements.extend(Arc::new(set).tools().into_iter().map(Source::Method));
         self
     }
 
-    /// Adds the tool by which a model gives its final output, in place of any other that was added so. Its name is
-    /// [`OUTPUT_TOOL`](crate::registry::OUTPUT_TOOL), which no other tool may have.
+    /// Sets the tool by which a model submits its final output. Default: none. Its name must be
+    /// [`OUTPUT_TOOL`](crate::registry::OUTPUT_TOOL), which is reserved for it.
     pub fn output_tool(mut self, tool: impl Tool + 'static) -> Self {
         if let Some(given) = self.given(tool) {
             self.problems.extend(refuse_output_tool(given.facts.definition.name()));
@@ -106,7 +107,7 @@ impl RegistryBuilder {
         self
     }
 
-    /// Asks `tool` what it says of itself; one that panics is a problem of the set.
+    /// Reads the definition of `tool`; a panic is a problem of the build.
     fn given<T: Tool + 'static>(&mut self, tool: T) -> Option<Given> {
         let tool: Arc<dyn Tool> = Arc::new(tool);
         match Facts::of(&*tool) {
@@ -126,8 +127,9 @@ impl RegistryBuilder {
         self
     }
 
-    /// Adds what adds to every request that is made of the tools, and is no tool itself. Hooks are asked before the tools,
-    /// in the order in which they are added; see [`BoundTools::build_request`](crate::dialect::BoundTools::build_request).
+    /// Adds a request hook, which adds to every request with these tools without being a tool. Hooks run before
+    /// the tools' own additions, in registration order; see
+    /// [`BoundTools::build_request`](crate::dialect::BoundTools::build_request).
     ///
     /// # Examples
     ///
@@ -152,12 +154,12 @@ impl RegistryBuilder {
         self
     }
 
-    /// Gives every tool `value` for its parameters of type `&T`.
+    /// Provides `value` to all tools with a parameter of type `&T`.
     pub fn provide<T: Send + Sync + 'static>(self, value: T) -> Self {
         self.provide_shared(Arc::new(value))
     }
 
-    /// Gives every tool `value` for its parameters of type `&T`, where `T` may be a trait object:
+    /// Provides `value` to all tools with a parameter of type `&T`, where `T` may be a trait object:
     /// `provide_shared::<dyn Store>(Arc::new(MyStore))`.
     pub fn provide_shared<T: ?Sized + Send + Sync + 'static>(mut self, value: Arc<T>) -> Self {
         if self.provided.insert(value) {
@@ -166,24 +168,24 @@ impl RegistryBuilder {
         self
     }
 
-    /// Says that each run brings its own value of type `T`, so that its absence is no mistake here.
+    /// Declares that each run provides its own value of type `T`, so that its absence is not a problem of the
+    /// build.
     pub fn provide_per_run<T: ?Sized + Send + Sync + 'static>(mut self) -> Self {
         self.per_run.push(Dependency::of::<T>());
         self
     }
 
-    /// Says which tools must be there, so that one that was not linked is noticed at once.
+    /// Sets names of tools that must be present, to detect crates that were not linked.
     pub fn expect<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
         self.expected.extend(names.into_iter().map(Into::into));
         self
     }
 
-    /// Says whether arguments that are almost right are refused; they are corrected if nothing is
-    /// said. What a tool says of itself, by `strict` or `strict = false`, counts more.
+    /// Sets whether arguments that are almost right are rejected instead of coerced. Default: `false`. A tool's
+    /// own `strict` key takes precedence.
     ///
-    /// What is corrected, and under which conditions, is listed at
-    /// [`CorrectionRule`](crate::schema::CorrectionRule); what was, at
-    /// [`ToolOutput::corrections`](crate::ToolOutput::corrections).
+    /// The coercions and their conditions are listed at [`CorrectionRule`](crate::schema::CorrectionRule); the
+    /// corrections of a call are in [`ToolOutput::corrections`](crate::ToolOutput::corrections).
     ///
     /// # Examples
     ///
@@ -214,12 +216,13 @@ impl RegistryBuilder {
         self
     }
 
-    /// Says which tools may run on arguments that are no JSON but can be read as JSON; none may if
-    /// nothing is said. What was read is among the [corrections](crate::ToolOutput::corrections).
+    /// Sets which tools may run on repaired arguments: text that is not valid JSON but can be read as JSON
+    /// without ambiguity. Default: [`Repair::Off`]. The repair is one of the
+    /// [corrections](crate::ToolOutput::corrections) of the output.
     ///
-    /// A text that was cut off is never run. An executor repairs the arguments of a call before anything
-    /// else is done about it, so that hooks, events and open calls show the text that runs. See
-    /// [`recover`] for what is repaired; it costs another look at the text of each call.
+    /// Text that was cut off is never run. An executor repairs the arguments of a call before any other step,
+    /// so that hooks, events and open calls show the text that runs. See [`recover`] for the supported repairs;
+    /// each call's text is parsed once more.
     ///
     /// # Examples
     ///
@@ -245,27 +248,27 @@ impl RegistryBuilder {
     /// # Ok::<(), anyhow::Error>(())
     /// ```
     ///
-    /// [`recover`]: crate::schema::repair
+    /// [`recover`]: crate::schema::recover
     pub fn repair(mut self, repair: Repair) -> Self {
         self.repair = repair;
         self
     }
 
-    /// Makes the set: all schemas are made and compiled.
+    /// Builds the registry: generates and compiles all schemas.
     ///
     /// # Errors
     ///
-    /// If anything is wrong with the tools; the error lists all of it.
+    /// Returns an error that lists every problem of the tools.
     pub fn build(self) -> Result<Registry, BuildError> {
         self.make(Values::Dependency)
     }
 
-    /// As [`build`](Self::build), for a program that only looks at its tools: a value that they need and
-    /// nobody provides is no mistake. A call of such a tool is answered that it is not there.
+    /// Builds a registry to inspect: a missing provided value is not a problem. A call of a tool without its
+    /// value fails.
     ///
     /// # Errors
     ///
-    /// If anything else is wrong with the tools.
+    /// Returns an error that lists every other problem of the tools.
     ///
     /// # Examples
     ///

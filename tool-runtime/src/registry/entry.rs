@@ -13,7 +13,7 @@ use crate::{
     panic_barrier::{Barrier, Guarded, barrier, caught, panicked},
 };
 
-/// What a tool says of itself, asked once.
+/// The definition of a tool and its other constant properties, read once.
 #[derive(Clone)]
 pub(crate) struct Facts {
     pub(super) definition: ToolDefinition,
@@ -22,11 +22,11 @@ pub(crate) struct Facts {
 }
 
 impl Facts {
-    /// Asks `tool`.
+    /// Reads the facts of `tool`.
     ///
     /// # Errors
     ///
-    /// The message of a panic.
+    /// Returns the message of a panic.
     pub(crate) fn of(tool: &dyn Tool) -> Result<Self, String> {
         caught(|| Self {
             definition: tool.definition().clone(),
@@ -35,14 +35,14 @@ impl Facts {
         })
     }
 
-    /// Adds a problem for each value that the tool takes and nobody gives.
+    /// Adds a problem for each value that the tool needs and that is not provided.
     pub(super) fn missing(
         &self,
         provided: &[&ProvidedValues],
         per_run: &[Dependency],
         problems: &mut Vec<Problem>,
     ) {
-        // Every set has one of its own.
+        // Every registry provides its own.
         let available = Dependency::of::<AvailableTools>();
         for needed in self.needs.iter().filter(|needed| **needed != available) {
             if !provided.iter().any(|it| it.contains(needed)) && !per_run.contains(needed) {
@@ -56,22 +56,22 @@ impl Facts {
     }
 }
 
-/// A tool, and what its schemas were compiled to.
+/// A tool with its compiled schemas.
 pub(crate) struct Entry {
     tool: Arc<dyn Tool>,
     facts: Facts,
-    /// What arguments are held to where no plan covers their schema.
+    /// The validator of arguments whose schema has no plan.
     foreign: Option<Arc<Foreign>>,
-    /// What results are held to, where they are.
+    /// The validator of results, if the tool has an output schema.
     promise: Option<Arc<Promise>>,
     lenience: Lenience,
-    /// Dropped last, so that a panic of the tool's `Drop` ends here.
+    /// Dropped last, so that the panic barrier catches a panic of the tool's `Drop`.
     _tool: Guarded<Arc<dyn Tool>>,
 }
 
 impl Entry {
-    /// Compiles the schemas of `tool`; everything that is wrong with them is added to `problems`.
-    /// What the tool says about strictness counts more than `lenience`.
+    /// Compiles the schemas of `tool`; adds every mistake in them to `problems`. The tool's own strictness
+    /// takes precedence over `lenience`.
     pub(super) fn new(
         tool: Arc<dyn Tool>,
         facts: Facts,
@@ -94,7 +94,7 @@ impl Entry {
             promise.map_err(|all| all.iter().for_each(|it| refuse(format!("output schema: {it}")))).ok();
         let (foreign, mut promise) = (foreign?, promise?);
         if definition.metadata().merge && promise.is_none() {
-            // What items become together may be more than one of them can be, such as too large a number.
+            // Merged items may exceed the limits of one item, such as the maximum of a number.
             promise = definition.output_schema().and_then(|schema| Promise::new(schema).ok());
         }
         for (at, example) in definition.examples().iter().enumerate() {
@@ -118,7 +118,7 @@ impl Entry {
         Some(Self { tool, facts, foreign, promise, lenience, _tool })
     }
 
-    /// The same tool, with another lenience where it does not say its own.
+    /// Returns the same tool with another lenience, where it has none of its own.
     pub(super) fn with_lenience(&self, coercion: Option<bool>, repair: Option<Repair>) -> Self {
         let coercion = coercion.filter(|_| self.definition().metadata().strict.is_none());
         Self {
@@ -147,25 +147,25 @@ impl Entry {
         &self.facts
     }
 
-    /// Gives the arguments as they fit; decodes and runs nothing.
+    /// Validates and coerces the arguments, without decoding or running.
     pub(super) fn fit<'a>(&self, arguments: Arguments<'a>) -> Result<Arguments<'a>, ToolError> {
         let (definition, foreign, lenience) = (self.definition(), self.foreign.as_deref(), self.lenience);
         let fitting = barrier(|| arguments::fit(&*self.tool, definition, foreign, arguments, lenience));
         fitting.map_err(|error| error.of_tool(self.definition().name().to_string()))
     }
 
-    /// Whether the tool has a secret parameter.
+    /// Returns `true` if the tool has a secret parameter.
     pub(crate) fn has_secret(&self) -> bool {
         !self.definition().metadata().secrets.is_empty()
     }
 
-    /// Whether arguments that are not JSON are repaired.
+    /// Returns `true` if arguments that are not valid JSON are repaired.
     pub(super) fn repairs(&self) -> bool {
         self.lenience.repair != Repair::Off
     }
 
-    /// The arguments of a call as they are read where they are not JSON; `None` where they stay as they
-    /// came, because they are JSON, or because the tool does not run on what can be made of them.
+    /// Returns the repaired arguments of a call; `None` where they stay unchanged, because they are valid JSON
+    /// or because the tool does not run on the repaired text.
     pub(crate) fn repaired(&self, arguments: &Arguments<'static>) -> Option<Arguments<'static>> {
         let repair = self.lenience.repair;
         if repair == Repair::Off {
@@ -175,35 +175,35 @@ impl Entry {
         Some(arguments.clone().corrected(text, vec![correction]))
     }
 
-    /// The first half of a call: checked, and not run.
+    /// The first half of a call: validates without running.
     pub(crate) fn prepare<'a>(&'a self, arguments: Arguments<'a>) -> Result<Prepared<'a>, ToolError> {
         barrier(|| self.tool.prepare(self.ready(arguments)?))
             .map_err(|error| error.of_tool(self.definition().name().to_string()))
     }
 
-    /// The first half of a call on which others decide: they see, and the tool decodes, the
-    /// [canonical text](ToolDefinition::canonical) of its arguments.
+    /// The first half of a call with guards: the guards see, and the tool decodes, the [canonical
+    /// text](ToolDefinition::canonical) of the arguments.
     pub(crate) fn prepare_canonical<'a>(
         &'a self,
         arguments: Arguments<'a>,
     ) -> Result<Prepared<'a>, ToolError> {
         let canonical = self.canonical(arguments.clone())?;
-        // What the type refuses that the schema admits is reported as it came.
+        // Values that the schema accepts and the type rejects are reported as received.
         self.prepare_again(canonical).or_else(|error| self.prepare(arguments).and(Err(error)))
     }
 
-    /// The first half of a call once more, from a canonical text: nothing is rewritten or corrected.
+    /// The first half of a call from a canonical text: nothing is rewritten or coerced again.
     pub(crate) fn prepare_again<'a>(&'a self, canonical: Arguments<'a>) -> Result<Prepared<'a>, ToolError> {
         barrier(|| self.tool.prepare(canonical.lenient(false)))
             .map_err(|error| error.of_tool(self.definition().name().to_string()))
     }
 
-    /// Gives the arguments as they fit, as their canonical text.
+    /// Validates the arguments and returns their canonical text.
     pub(crate) fn canonical<'a>(&self, arguments: Arguments<'a>) -> Result<Arguments<'a>, ToolError> {
         self.definition().canonical(self.fit(arguments)?)
     }
 
-    /// Both halves in a row, up to where the call runs as it is polled.
+    /// Prepares the call and returns its future, ready to be polled.
     #[inline]
     pub(crate) fn begin<'a>(
         &'a self,
@@ -215,7 +215,7 @@ impl Entry {
         Ok(WithCallId::new(cx.call_id().clone(), Barrier::new(running)))
     }
 
-    /// The second half, for once: neither limited in time nor held to what is promised.
+    /// The second half of one attempt, without timeout and without validation of the result.
     pub(crate) fn run<'a>(
         prepared: Prepared<'a>,
         cx: &'a ToolContext,
@@ -224,9 +224,8 @@ impl Entry {
         Ok(WithCallId::new(cx.call_id().clone(), Barrier::new(running)))
     }
 
-    /// Checks `arguments` and runs the call, from when the future is first polled; a panic in either
-    /// is an error of the call. Both are done under one barrier, since most calls are over with their
-    /// first poll.
+    /// Validates `arguments` and runs the call when the future is first polled; a panic in either is an error
+    /// of the call. Both share one panic barrier, since most calls complete in their first poll.
     #[inline]
     pub(super) fn call<'a>(
         &'a self,
@@ -250,7 +249,7 @@ impl Entry {
             };
             let step = caught(step);
             let result = match (answer, step) {
-                // A panic of the body when it is dropped does not take the answer back.
+                // A panic of the body's `Drop` does not discard the result.
                 (Some(result), _) => result,
                 (None, Ok(Ok(()))) => return Poll::Pending,
                 (None, Ok(Err(error))) => Err(error),
@@ -260,7 +259,7 @@ impl Entry {
         })
     }
 
-    /// The result of an attempt, with what it asked for, held to what was promised.
+    /// Adds the actions of the context to the result of an attempt and validates it against the output schema.
     #[inline]
     pub(crate) fn hold(
         &self,
@@ -268,9 +267,9 @@ impl Entry {
         result: Result<ToolOutput, ToolError>,
     ) -> Result<ToolOutput, ToolError> {
         match (cx.conclude(result), &self.promise) {
-            // It says why there is no result, and is no result.
+            // A failure carries an explanation instead of a result.
             (Ok(output), _) if output.is_failure() => Ok(output),
-            // There was no item.
+            // The stream had no items.
             (Ok(output), Some(_)) if self.definition().metadata().merge && output.is_empty() => Ok(output),
             (Ok(output), Some(promise)) => arguments::hold(promise, output),
             (result, _) => result,
@@ -278,13 +277,13 @@ impl Entry {
         .map_err(|error| error.of_tool(self.definition().name().to_string()))
     }
 
-    /// `arguments` in the form in which the tool reads them.
+    /// Brings `arguments` into the form that the tool decodes.
     #[inline]
     fn ready<'a>(&self, arguments: Arguments<'a>) -> Result<Arguments<'a>, ToolError> {
         arguments::ready(&*self.tool, self.definition(), self.foreign.as_deref(), arguments, self.lenience)
     }
 
-    /// The call, checked and ready to be polled.
+    /// Validates the call and returns its future.
     #[inline]
     fn start<'a>(
         &'a self,
@@ -294,7 +293,7 @@ impl Entry {
     ) -> Result<BoxFuture<'a>, ToolError> {
         let (tool, metadata) = (&*self.tool, self.definition().metadata());
         let ready = self.ready(arguments)?;
-        // A call that does not fit costs nobody an approval.
+        // The arguments are validated first, so that an invalid call costs no approval.
         if let Err(refused) = guard.admits(metadata) {
             return tool.prepare(ready).and(Err(refused));
         }
@@ -306,8 +305,7 @@ impl Entry {
     }
 }
 
-/// A problem for each check of `tool` that its calls do not answer. Calls that are left to the caller are not checked
-/// here.
+/// Returns a problem for each check of `tool` that its calls do not answer. External calls are excluded.
 fn unanswered(tool: &dyn Tool, facts: &Facts) -> Vec<Problem> {
     let (metadata, answers) = (facts.definition.metadata(), tool.checks());
     let sometimes = metadata.confirmation == Confirmation::Sometimes;
@@ -323,12 +321,12 @@ fn unanswered(tool: &dyn Tool, facts: &Facts) -> Vec<Problem> {
     claims.map(problem).collect()
 }
 
-/// What somebody asks for who polls a call again that is over.
+/// The error of polling a completed call.
 fn over() -> ToolError {
-    ToolError::new(ErrorKind::Unavailable, "the call is over")
+    ToolError::new(ErrorKind::Unavailable, "the call has already completed")
 }
 
-/// The problem of a tool that was given a value which no call can have.
+/// The problem of a provided value with a type that calls cannot have.
 fn unfit(facts: &Facts, misfit: &Misfit) -> Problem {
     let (name, site) = (facts.definition.name().to_string(), facts.site);
     let Misfit { parameter, purpose, violation } = misfit;
@@ -344,9 +342,9 @@ fn unfit(facts: &Facts, misfit: &Misfit) -> Problem {
     }
 }
 
-/// As `running`, unless it takes longer than `limit`.
+/// Runs the future with the timeout `limit`.
 async fn within(limit: Duration, running: BoxFuture<'_>) -> Result<ToolOutput, ToolError> {
-    // Whether a runtime keeps the time is nowhere to be asked: a timer panics where none does.
+    // There is no way to test for an enabled timer: without one, creating a timer panics.
     let running = Barrier::new(running);
     let timed = Handle::try_current().ok().and_then(|_| caught(|| timeout(limit, running)).ok());
     let Some(timed) = timed else {

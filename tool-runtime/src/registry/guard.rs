@@ -1,10 +1,10 @@
-//! Calls that a person has to decide on, where nobody can be asked.
+//! Rejection of calls that need a decision, where there is no approver.
 
 use std::borrow::Cow;
 
 use tool_core::{Confirmation, ErrorKind, Metadata, ToolError};
 
-/// Whether a call stops at what a person has to decide.
+/// Enables or disables the rejection of calls that need a decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Guard {
     On,
@@ -17,10 +17,10 @@ impl Guard {
             _ if self == Self::Off => return Ok(()),
             (Confirmation::Never, false) => return Ok(()),
             (Confirmation::Never, true) => "a permission check",
-            _ => "a confirmation",
+            _ => "confirmation",
         };
         let message =
-            format!("the tool asks for {asks}; call it through an executor, or with `call_unguarded`");
+            format!("the tool requires {asks}; call it through an executor, or with `call_unguarded`");
         Err(ToolError::new(ErrorKind::ApprovalRequired, Cow::Owned(message)))
     }
 }

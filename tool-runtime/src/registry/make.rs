@@ -1,4 +1,4 @@
-//! From what a builder has collected to a registry, or to all that is wrong with it.
+//! Builds a registry from the collected sources, or reports all problems.
 
 use std::{
     collections::{BTreeMap, BTreeSet, btree_map::Entry},
@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{arguments::Lenience, panic_barrier::caught};
 
-/// Whether what the tools need has to be there.
+/// Determines if missing provided values are problems.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Values {
     Dependency,
@@ -39,7 +39,7 @@ impl RegistryBuilder {
         for (name, replacement) in named(replacements) {
             match by_name.entry(name) {
                 Entry::Occupied(mut replaced) => drop(replaced.insert(replacement)),
-                // A name that no tool may have is the mistake, and not that none has it.
+                // A reserved name is reported instead of the absence of a tool with that name.
                 Entry::Vacant(nothing) if nothing.key() == OUTPUT_TOOL => {
                     let site = replacement.first().and_then(Source::site);
                     problems.push(Problem::ReservedName { name: nothing.into_key(), site });
@@ -59,7 +59,7 @@ impl RegistryBuilder {
         let mut entries = Vec::with_capacity(by_name.len());
         for (name, named) in by_name {
             let [source] = named.as_slice() else {
-                // Sorted, so that two runs print the same.
+                // Sorted for deterministic output.
                 let mut sites: Vec<_> = named.iter().map(Source::site).collect();
                 sites.sort_unstable();
                 let raw_names: BTreeSet<_> = named.iter().map(Source::raw_name).collect();
@@ -87,7 +87,7 @@ impl RegistryBuilder {
     }
 }
 
-/// The sources of each name; a definition that came by several ways is there once.
+/// Groups the sources by name; a definition that was added several times is kept once.
 fn named(sources: Vec<Source>) -> BTreeMap<String, Vec<Source>> {
     let mut by_name: BTreeMap<String, Vec<Source>> = BTreeMap::new();
     for source in sources {
@@ -99,7 +99,8 @@ fn named(sources: Vec<Source>) -> BTreeMap<String, Vec<Source>> {
     by_name
 }
 
-/// Makes a tool and compiles its schemas; where `values` are given, those that it needs must be among them. All that is wrong with it is added to `problems`.
+/// Creates a tool and compiles its schemas; if `values` are given, its dependencies must be among them. All
+/// problems are added to `problems`.
 fn made(
     name: &str,
     source: &Source,

@@ -1,9 +1,17 @@
-//! A set of tools that does not change, and the plain way of calling one of them.
+//! An immutable set of tools, and direct calls to them.
 //!
-//! Everything that can be wrong with a program's tools is found when the set is built, all of it at
-//! once; what is left for a call to fail at is the call. A call here goes from its arguments to its
-//! result and stops at what a person has to decide: hooks, policies, retries and batches belong
-//! around it, not into it.
+//! A [`RegistryBuilder`] collects tools from annotated functions ([`discover`](RegistryBuilder::discover)),
+//! handles and values, and the values that they depend on. [`build`](RegistryBuilder::build) returns a
+//! [`Registry`], or a [`BuildError`] with every [`Problem`] of the program's tools. [`Registry::call`]
+//! validates the arguments, runs the tool and returns its output. Calls that need a decision of a person are
+//! rejected: hooks, policies, approval, retries and batches belong to an [`Executor`](crate::Executor).
+//!
+//! | type | purpose |
+//! | --- | --- |
+//! | [`Registry`] | the tools, their definitions, and direct calls |
+//! | [`RegistryBuilder`] | its builder |
+//! | [`BuildError`], [`Problem`], [`Warning`] | mistakes that are found at start-up |
+//! | [`AvailableTools`] | the tools of a run, for a tool that needs to know them |
 
 mod available;
 mod build;
@@ -73,34 +81,35 @@ pub struct Registry {
 }
 
 struct Inner {
-    /// Shared with the sets that are made of some of them.
+    /// Shared with the subsets of this registry.
     entries: Vec<Arc<Entry>>,
-    /// The definitions and origins, as tools see them.
+    /// The definitions and origins, in the form that tools receive.
     available: Arc<AvailableTools>,
-    /// The values of the program, and what there is besides.
+    /// The program's provided values, and `AvailableTools`.
     provided: Arc<ProvidedValues>,
     by_name: HashMap<ToolName, usize, FixedState>,
     terms: Arc<Terms>,
     warnings: Vec<Warning>,
     content_hash: OnceLock<ContentHash>,
-    /// By which names are found that are close to an unknown one.
+    /// An index for suggestions of close names.
     names: OnceLock<Names>,
-    /// What adds to requests beside the tools.
+    /// The request hooks.
     request_hooks: Vec<SharedRequestHook>,
-    /// Whether arguments of some tool are repaired.
+    /// Set if the arguments of some tool are repaired.
     repairs: bool,
-    /// Whether some tool has a secret parameter, also one that was left out of the set: a model may call it all the same.
+    /// Set if some tool has a secret parameter, including tools that were filtered out: a model may call them
+    /// all the same.
     has_secret: bool,
 }
 
-/// What holds for all tools of a set.
+/// Settings of all tools of a registry.
 struct Terms {
     provided: Arc<ProvidedValues>,
     per_run: Vec<Dependency>,
     lenience: Lenience,
 }
 
-/// Which set it is, also when it is gone.
+/// A weak handle that identifies a registry without keeping it alive.
 pub(crate) struct Identity(Weak<Inner>);
 
 impl Identity {
@@ -110,29 +119,29 @@ impl Identity {
 }
 
 impl Registry {
-    /// Starts a set.
+    /// Creates a builder.
     pub fn builder() -> RegistryBuilder {
         RegistryBuilder::default()
     }
 
-    /// The set of all tools that this program was linked with.
+    /// Builds a registry of all annotated tools that are linked into this program.
     ///
     /// # Errors
     ///
-    /// As [`RegistryBuilder::build`], which this is short for.
+    /// As [`RegistryBuilder::build`]; this is `Registry::builder().discover().build()`.
     pub fn discover() -> Result<Self, BuildError> {
         Self::builder().discover().build()
     }
 
-    /// No tools, on the terms of a builder of which nothing was said.
+    /// Creates an empty registry with default settings.
     pub(crate) fn none() -> Self {
         let lenience = Lenience { coercion: true, repair: Repair::default() };
         let terms = Terms { provided: Arc::default(), per_run: Vec::new(), lenience };
         Self::assemble(Vec::new(), Arc::new(terms), Vec::new(), None, false)
     }
 
-    /// The set of `entries`, which are sorted by name; `hides_secret` says whether a tool that is left out has a secret
-    /// parameter.
+    /// Creates a registry of `entries`, which are sorted by name; `hides_secret` is `true` if a tool that was
+    /// filtered out has a secret parameter.
     fn assemble(
         entries: Vec<Arc<Entry>>,
         terms: Arc<Terms>,
@@ -166,86 +175,84 @@ impl Registry {
         }
     }
 
-    /// What a model and a user interface see of the tools, sorted by name.
+    /// Returns the definitions of the tools, sorted by name.
     #[must_use]
     pub fn definitions(&self) -> &[ToolDefinition] {
         self.inner.available.definitions()
     }
 
-    /// Returns the [request hooks](RegistryBuilder::request_hook), in the order in which they are asked.
+    /// Returns the [request hooks](RegistryBuilder::request_hook), in the order in which they run.
     #[must_use]
     pub fn request_hooks(&self) -> &[SharedRequestHook] {
         &self.inner.request_hooks
     }
 
-    /// The tool of that name.
+    /// Returns the tool with that name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Arc<dyn Tool>> {
         self.entry(name).map(Entry::tool)
     }
 
-    /// The tool of that name, as [`get`](Self::get) gives it.
+    /// Returns the tool with that name, like [`get`](Self::get), or an error for the model.
     ///
     /// # Errors
     ///
-    /// If there is none: of a kind that [is "not found"](ErrorKind::is_not_found), with close names.
+    /// Returns an error that [is "not found"](ErrorKind::is_not_found), with close names, if there is no such
+    /// tool.
     pub fn lookup(&self, name: &str) -> Result<&Arc<dyn Tool>, ToolError> {
         self.require(name).map(Entry::tool)
     }
 
-    /// What tells the set from others, and keeps nothing of it.
+    /// Returns a weak handle that identifies this registry.
     pub(crate) fn identity(&self) -> Identity {
         Identity(Arc::downgrade(&self.inner))
     }
 
-    /// How many tools there are.
+    /// Returns the number of tools.
     #[must_use]
     pub fn len(&self) -> usize {
         self.inner.entries.len()
     }
 
-    /// Whether there are none.
+    /// Returns `true` if there are no tools.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.inner.entries.is_empty()
     }
 
-    /// What was odd about the tools when the set was built, but no mistake.
+    /// Returns the warnings of the build: unusual definitions that are not mistakes.
     #[must_use]
     pub fn warnings(&self) -> &[Warning] {
         &self.inner.warnings
     }
 
-    /// The values that the program provides to the tools.
+    /// Returns the values that the program provides to the tools.
     #[must_use]
     pub fn provided(&self) -> &Arc<ProvidedValues> {
         &self.inner.provided
     }
 
-    /// A hash over all definitions: equal for equal sets, in every run and every build.
+    /// Returns a hash over all definitions. It is equal for equal registries, in every run and every build.
     #[must_use]
     pub fn content_hash(&self) -> ContentHash {
         let hashes = || self.definitions().iter().map(ToolDefinition::content_hash);
         *self.inner.content_hash.get_or_init(|| ContentHash::combine(hashes()))
     }
 
-    /// Checks `arguments`, calls the tool `name` with them and gives its result.
+    /// Validates `arguments`, calls the tool `name` with them and returns its output.
     ///
-    /// Arguments that are almost right are corrected, unless the tool or the set is
-    /// [strict](RegistryBuilder::strict); the result says [what was](ToolOutput::corrections).
+    /// Arguments that are almost right are coerced, unless the tool or the registry is
+    /// [strict](RegistryBuilder::strict); the output contains the [corrections](ToolOutput::corrections).
     ///
-    /// The tool's `timeout` is honoured, and a panic in it is an error like any other. Dropping the
-    /// future cancels the call.
+    /// The tool's `timeout` applies, and a panic of the tool is an error. Dropping the future cancels the call.
     ///
     /// # Errors
     ///
-    /// - [`UnknownTool`](ErrorKind::UnknownTool): there is no such tool; close names are suggested.
-    /// - [`InvalidArguments`](ErrorKind::InvalidArguments): the arguments do not fit; the tool was
-    ///   not run.
-    /// - [`ApprovalRequired`](ErrorKind::ApprovalRequired): the tool has `confirm` or `permission`,
-    ///   and nobody is here to decide. An executor asks; [`call_unguarded`](Self::call_unguarded)
-    ///   is for a host that has decided.
-    /// - Whatever else became of the call.
+    /// - [`UnknownTool`](ErrorKind::UnknownTool): there is no such tool; the error suggests close names.
+    /// - [`InvalidArguments`](ErrorKind::InvalidArguments): the arguments are invalid; the tool was not run.
+    /// - [`ApprovalRequired`](ErrorKind::ApprovalRequired): the tool has `confirm` or `permission`. An executor
+    ///   asks for approval; [`call_unguarded`](Self::call_unguarded) is for a host that has already decided.
+    /// - Any error of the tool itself.
     pub async fn call<'a>(
         &self,
         name: &str,
@@ -255,11 +262,11 @@ impl Registry {
         entry.call(arguments.into(), &self.context(entry), Guard::On).await
     }
 
-    /// As [`call`](Self::call), without asking whether a person should decide.
+    /// Calls a tool without its confirmation and permission checks; otherwise as [`call`](Self::call).
     ///
     /// # Errors
     ///
-    /// As [`call`](Self::call), but for `ApprovalRequired`.
+    /// As [`call`](Self::call), except `ApprovalRequired`.
     pub async fn call_unguarded<'a>(
         &self,
         name: &str,
@@ -269,8 +276,8 @@ impl Registry {
         entry.call(arguments.into(), &self.context(entry), Guard::Off).await
     }
 
-    /// As [`call`](Self::call), in a context of the caller's making, which [`context_for`](Self::context_for)
-    /// starts.
+    /// Calls a tool in a given context, which [`context_for`](Self::context_for) creates; otherwise as
+    /// [`call`](Self::call).
     ///
     /// # Errors
     ///
@@ -284,12 +291,13 @@ impl Registry {
         entry.call(arguments.into(), cx, Guard::On).await
     }
 
-    /// Checks `arguments` against the schema of the tool `name` and gives them as they fit, with what
-    /// was corrected for that; runs nothing.
+    /// Validates `arguments` against the schema of the tool `name`, without running it, and returns them
+    /// coerced, with the corrections.
     ///
     /// # Errors
     ///
-    /// If there is no such tool, or the arguments do not fit: with the text that a call would give.
+    /// Returns an error if there is no such tool or the arguments are invalid; its text is the one that a call
+    /// would return.
     pub fn check<'a>(
         &self,
         name: &str,
@@ -298,7 +306,7 @@ impl Registry {
         self.require(name)?.fit(arguments.into())
     }
 
-    /// Gives `arguments` as they fit the tool `name`, as their canonical text.
+    /// Validates `arguments` of the tool `name` and returns their canonical text.
     pub(crate) fn canonical<'a>(
         &self,
         name: &str,
@@ -307,13 +315,13 @@ impl Registry {
         self.require(name)?.canonical(arguments)
     }
 
-    /// Checks `arguments` against the schema of the tool `name` and decodes them; runs nothing.
+    /// Validates `arguments` against the schema of the tool `name` and decodes them, without running it.
     ///
-    /// For a host that carries a call out by itself.
+    /// For a host that executes the call itself.
     ///
     /// # Errors
     ///
-    /// As [`check`](Self::check), or if `T` is not the type of this tool's arguments.
+    /// As [`check`](Self::check); also if `T` is not the type of this tool's arguments.
     pub fn decode<'a, T: DeserializeOwned>(
         &self,
         name: &str,
@@ -328,12 +336,12 @@ impl Registry {
         })
     }
 
-    /// A context for a call of the tool `name`: a new id, what the program provides, nobody
-    /// listening.
+    /// Creates a context for a call of the tool `name`, with a new id, the provided values of the program, and
+    /// no listeners.
     ///
     /// # Errors
     ///
-    /// If there is no such tool.
+    /// Returns an error if there is no such tool.
     pub fn context_for(&self, name: &str) -> Result<ToolContext, ToolError> {
         Ok(self.context(self.require(name)?))
     }
@@ -343,7 +351,7 @@ impl Registry {
         ToolContext::new(name, Arc::clone(self.provided()))
     }
 
-    /// A context for the call `id` that arrived as number `serial`, under `token`.
+    /// Creates a context for the call `id` with serial number `serial` and cancellation token `token`.
     pub(crate) fn call_context(
         &self,
         entry: &Entry,
@@ -358,12 +366,12 @@ impl Registry {
         self.inner.entries.get(*self.inner.by_name.get(name)?).map(AsRef::as_ref)
     }
 
-    /// Whether arguments of some tool are repaired.
+    /// Returns `true` if the arguments of some tool are repaired.
     pub(crate) fn repairs(&self) -> bool {
         self.inner.repairs
     }
 
-    /// Whether some tool has a secret parameter, also one that was left out of the set.
+    /// Returns `true` if some tool has a secret parameter, including tools that were filtered out.
     pub(crate) fn has_secret(&self) -> bool {
         self.inner.has_secret
     }

@@ -1,4 +1,4 @@
-//! Sets that are made of what another one compiled already.
+//! Registries that share compiled tools with another one.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -15,7 +15,7 @@ use crate::{
 };
 
 impl Registry {
-    /// The tools of these names, and an error for each name that is none, with close names.
+    /// Returns a registry with the tools of these names, and an error with close names for each unknown name.
     ///
     /// # Examples
     ///
@@ -47,8 +47,8 @@ impl Registry {
         (self.of(found.into_values().collect()), unknown)
     }
 
-    /// The tools that say which set they belong to, by set: those of `#[tool(toolset = "..")]`, and the
-    /// methods of a `#[toolset]`.
+    /// Returns the tools that belong to a toolset, as one registry per toolset: those of `#[tool(toolset =
+    /// "..")]`, and the methods of a `#[toolset]`.
     ///
     /// # Examples
     ///
@@ -76,7 +76,7 @@ impl Registry {
         sets.into_iter().map(|(name, tools)| NamedTools::new(name, tools)).collect()
     }
 
-    /// A set of some `entries` of this one, sorted by name.
+    /// Returns a registry of some `entries` of this one, sorted by name.
     pub(crate) fn of(&self, entries: Vec<Arc<Entry>>) -> Self {
         self.remade(entries, Arc::clone(&self.inner.terms))
     }
@@ -86,8 +86,8 @@ impl Registry {
         Self::assemble(entries, terms, hooks, origins, self.has_secret())
     }
 
-    /// A set of `entries`, sorted by name, on the terms of this one, with more request hooks; `hides_secret` says whether
-    /// a tool that is left out has a secret parameter.
+    /// Returns a registry of `entries`, sorted by name, with the settings of this one and more request hooks;
+    /// `hides_secret` is `true` if a tool that was filtered out has a secret parameter.
     pub(crate) fn of_with(
         &self,
         entries: Vec<Arc<Entry>>,
@@ -100,7 +100,7 @@ impl Registry {
         Self::assemble(entries, terms, hooks, Some(Arc::new(origins)), hides_secret)
     }
 
-    /// The same tools, with another lenience towards the arguments of those that do not say it of themselves.
+    /// Returns the same tools with another lenience, where they have none of their own.
     pub(crate) fn with_lenience(&self, coercion: Option<bool>, repair: Option<Repair>) -> Self {
         let Terms { provided, per_run, lenience } = &*self.inner.terms;
         let lenience = Lenience {
@@ -116,12 +116,12 @@ impl Registry {
         &self.inner.entries
     }
 
-    /// Compiles `tool` on the terms of this set.
+    /// Compiles `tool` with the settings of this registry.
     pub(crate) fn compile(&self, tool: &Arc<dyn Tool>) -> Result<Arc<Entry>, BuildError> {
         self.compile_unless(tool, refuse_tool)
     }
 
-    /// As [`compile`](Self::compile), for the output tool.
+    /// Compiles the output tool, as [`compile`](Self::compile).
     pub(crate) fn compile_output_tool(&self, tool: &Arc<dyn Tool>) -> Result<Arc<Entry>, BuildError> {
         self.compile_unless(tool, |facts| refuse_output_tool(facts.definition.name()))
     }
@@ -147,7 +147,8 @@ impl Registry {
         Err(BuildError { problems })
     }
 
-    /// What `entry` takes that neither the program provides, nor the run that brings `provided`.
+    /// Returns a problem for each dependency of `entry` that neither the program nor the run's `provided`
+    /// values satisfy.
     pub(crate) fn missing(&self, entry: &Entry, provided: &ProvidedValues) -> Vec<Problem> {
         let mut problems = Vec::new();
         entry.facts().missing(&[self.provided(), provided], &self.inner.terms.per_run, &mut problems);

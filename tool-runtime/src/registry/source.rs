@@ -1,4 +1,4 @@
-//! Where a tool of a builder comes from.
+//! The sources of a builder's tools.
 
 use std::sync::Arc;
 
@@ -6,7 +6,8 @@ use tool_core::{Method, Registration, SchemaError, SourceLocation, Tool};
 
 use super::Facts;
 
-/// Where a tool comes from; it is made when the set is built, so that all mistakes are found then.
+/// The source of a tool. The tool is created when the registry is built, so that all mistakes are reported
+/// then.
 pub(super) enum Source {
     Registration(Registration),
     Method(Method),
@@ -14,7 +15,7 @@ pub(super) enum Source {
     OutputTool(Given),
 }
 
-/// A tool that is a value, and what it said of itself when it was added.
+/// A tool value, and its facts at the time when it was added.
 #[derive(Clone)]
 pub(super) struct Given {
     pub(super) tool: Arc<dyn Tool>,
@@ -53,7 +54,7 @@ impl Source {
         }
     }
 
-    /// What `tool`, which this made, says of itself.
+    /// Returns the facts of `tool`, which this source created.
     pub(super) fn facts(&self, tool: &dyn Tool) -> Result<Facts, String> {
         match self {
             Self::Tool(it) | Self::OutputTool(it) => Ok(it.facts.clone()),
@@ -61,7 +62,7 @@ impl Source {
         }
     }
 
-    /// Whether both are the same definition, which may come by several ways.
+    /// Returns `true` if both are the same definition, which may be added several times.
     pub(super) fn is(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Registration(one), Self::Registration(other)) => one.is(other),

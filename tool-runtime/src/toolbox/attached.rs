@@ -1,4 +1,4 @@
-//! A set in a toolbox, and what it listed last.
+//! A toolset in a toolbox, with its last listing.
 
 use std::{
     collections::HashMap,
@@ -15,13 +15,13 @@ use crate::{
 };
 
 pub(super) struct Attached {
-    /// As it was when the set was added: the set is not asked again while a lock is held.
+    /// Read when the toolset was added: it is not called while a lock is held.
     pub(super) name: String,
     pub(super) set: Arc<dyn ToolSet>,
     last: Mutex<Option<Arc<Listing>>>,
 }
 
-/// What a set listed, compiled.
+/// The compiled listing of a toolset.
 #[derive(Default)]
 pub(super) struct Listing {
     user: Option<String>,
@@ -29,10 +29,10 @@ pub(super) struct Listing {
     pub(super) problems: Vec<Problem>,
 }
 
-/// What became of a question for tools.
+/// The result of listing a toolset.
 pub(super) struct Listed {
     pub(super) listing: Arc<Listing>,
-    /// Why they are not what the set has now.
+    /// The reason why the listing is not current.
     pub(super) error: Option<ToolError>,
 }
 
@@ -41,7 +41,7 @@ impl Attached {
         Self { name: set.name().to_owned(), set, last: Mutex::default() }
     }
 
-    /// A set of which `entries` are compiled already.
+    /// Creates a toolset with compiled `entries`.
     pub(super) fn compiled(set: Arc<dyn ToolSet>, entries: Vec<Arc<Entry>>) -> Self {
         let listing = Listing { entries, ..Listing::default() };
         Self { last: Mutex::new(Some(Arc::new(listing))), ..Self::new(set) }
@@ -51,13 +51,13 @@ impl Attached {
         self.last.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The tools for this run; where the set fails, what it listed last for the same user.
+    /// Lists the tools for this run; if the toolset fails, returns its last listing for the same user.
     pub(super) async fn list(&self, cx: ReadonlyContext<'_>, base: &Registry) -> Listed {
         match guarded("the set", || self.set.tools(cx)).await.flatten() {
             Ok(tools) => {
                 let last = self.last();
                 let listing = Arc::new(Listing::new(cx.user(), tools, last.as_deref(), base));
-                // What a tool does when it is dropped, it does outside the lock.
+                // Tools are dropped outside the lock.
                 let _before =
                     self.last.lock().unwrap_or_else(PoisonError::into_inner).replace(Arc::clone(&listing));
                 Listed { listing, error: None }
@@ -71,7 +71,7 @@ impl Attached {
 }
 
 impl Listing {
-    /// Compiles those of `tools` that were not among the `last` ones.
+    /// Compiles the `tools` that are not among the `last` ones.
     fn new(user: Option<&str>, tools: Vec<Arc<dyn Tool>>, last: Option<&Self>, base: &Registry) -> Self {
         let last = last.map(|last| last.entries.as_slice()).unwrap_or_default();
         let known: HashMap<_, _> = last.iter().map(|entry| (identity(entry.tool()), entry)).collect();

@@ -1,4 +1,4 @@
-//! Changing a toolbox: each change is whole or none, and those who listen are told of it.
+//! Changes of a toolbox: each is atomic and notifies the listeners.
 
 use std::{
     collections::HashSet,
@@ -20,16 +20,18 @@ impl Toolbox {
     ///
     /// # Errors
     ///
-    /// If a direct tool of its name is there already, its name or set is reserved, or it cannot be used; nothing is changed.
+    /// Returns an error if there is a direct tool with its name, if its name or toolset is reserved, or if it
+    /// is invalid; nothing is changed then.
     pub fn add(&self, tool: impl Tool + 'static) -> Result<(), BuildError> {
         self.insert(vec![self.compile(Arc::new(tool))?], false)
     }
 
-    /// Adds several tools, all or none. An entry that is `None` is skipped.
+    /// Adds several tools, all or none. `None` entries are skipped.
     ///
     /// # Errors
     ///
-    /// As [`add`](Self::add), also where two of them have one name. The error lists all that is wrong, and nothing is changed.
+    /// As [`add`](Self::add); also if two of the tools have the same name. The error lists all problems, and
+    /// nothing is changed.
     ///
     /// # Examples
     ///
@@ -58,8 +60,8 @@ impl Toolbox {
         self.insert(self.compile_all(tools.into_iter().filter_map(Into::into))?, false)
     }
 
-    /// Adds a tool that is part of how an agent works, such as one that hands a conversation over: no
-    /// [`Visibility`] hides it.
+    /// Adds a tool that an agent needs to work, such as a transfer to another agent: no [`Visibility`] hides
+    /// it.
     ///
     /// # Errors
     ///
@@ -68,13 +70,13 @@ impl Toolbox {
         self.insert(vec![self.compile(Arc::new(tool))?], true)
     }
 
-    /// Adds the tool by which a model gives its final output, in place of the one that is there, and returns `true` if there
-    /// was one. Its name is [`OUTPUT_TOOL`](crate::registry::OUTPUT_TOOL), which no other tool may have, and no [`Visibility`] hides
+    /// Sets the tool by which a model submits its final output, and returns `true` if it replaced one. Its name
+    /// must be [`OUTPUT_TOOL`](crate::registry::OUTPUT_TOOL), which is reserved for it. No [`Visibility`] hides
     /// it.
     ///
     /// # Errors
     ///
-    /// If it has another name, or cannot be used; nothing is changed.
+    /// Returns an error if it has another name or is invalid; nothing is changed then.
     pub fn set_output_tool(&self, tool: impl Tool + 'static) -> Result<bool, BuildError> {
         let tool: Arc<dyn Tool> = Arc::new(tool);
         let entry = self.inner.base.compile_output_tool(&tool);
@@ -92,16 +94,16 @@ impl Toolbox {
         })
     }
 
-    /// Adds a tool in place of the direct tool of its name, where there is one; says whether there was.
+    /// Adds a tool, or replaces the direct tool with its name. Returns `true` if one was replaced.
     ///
     /// # Errors
     ///
-    /// If its name or set is reserved, or it cannot be used; nothing is changed.
+    /// Returns an error if its name or toolset is reserved, or if it is invalid; nothing is changed then.
     pub fn replace(&self, tool: impl Tool + 'static) -> Result<bool, BuildError> {
         Ok(self.put_tool(&self.compile(Arc::new(tool))?, false))
     }
 
-    /// Puts a tool in the place of the one of its name, or else at the end; says whether there was one.
+    /// Replaces the tool with the same name, or appends the tool; returns `true` if one was replaced.
     fn put_tool(&self, entry: &Arc<Entry>, framework: bool) -> bool {
         self.changed(|state| {
             let name = entry.definition().name();
@@ -118,7 +120,7 @@ impl Toolbox {
         })
     }
 
-    /// Removes the direct tool `name`; says whether there was one.
+    /// Removes the direct tool `name`. Returns `true` if there was one.
     pub fn remove(&self, name: &str) -> bool {
         self.changed(|state| {
             let removed = state.tools.extract_if(.., |it| it.is_named(name));
@@ -127,11 +129,12 @@ impl Toolbox {
         })
     }
 
-    /// Makes `tools` the direct tools, in place of all but those of the framework.
+    /// Replaces all direct tools, except framework tools, with `tools`.
     ///
     /// # Errors
     ///
-    /// If two have one name, a name or set is reserved, or one cannot be used; nothing is changed.
+    /// Returns an error if two tools have the same name, if a name or toolset is reserved, or if a tool is
+    /// invalid; nothing is changed then.
     pub fn set_tools(&self, tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Result<(), BuildError> {
         let entries = self.compile_all(tools)?;
         self.change(|state| {
@@ -146,12 +149,12 @@ impl Toolbox {
         })
     }
 
-    /// Adds a set, in place of the set of its name, where there is one; says whether there was. A set that
-    /// is replaced is not closed, and one without a name replaces none.
+    /// Adds a toolset, or replaces the toolset with its name. Returns `true` if one was replaced. A replaced
+    /// toolset is not closed; a toolset without a name replaces none.
     ///
     /// # Errors
     ///
-    /// If the name is [reserved](crate::registry::RESERVED_SETS); nothing is changed.
+    /// Returns an error if the name is [reserved](crate::registry::RESERVED_SETS); nothing is changed then.
     pub fn add_toolset(&self, set: impl ToolSet + 'static) -> Result<bool, BuildError> {
         let attached = self.attach(Arc::new(set))?;
         let is_replaced = self.changed(|state| {
@@ -162,7 +165,7 @@ impl Toolbox {
         Ok(is_replaced)
     }
 
-    /// Removes the sets of that name; says whether there was one. It is not closed.
+    /// Removes the toolsets with that name, without closing them. Returns `true` if there was one.
     pub fn remove_toolset(&self, name: &str) -> bool {
         self.changed(|state| {
             let removed = state.toolsets.extract_if(.., |it| it.name == name);
@@ -172,11 +175,12 @@ impl Toolbox {
         })
     }
 
-    /// Makes `sets` the sets, in place of all; of two with one name, the later. None is closed.
+    /// Replaces all toolsets with `sets`; of two with the same name, the later one is kept. Replaced toolsets
+    /// are not closed.
     ///
     /// # Errors
     ///
-    /// If a name is [reserved](crate::registry::RESERVED_SETS); nothing is changed.
+    /// Returns an error if a name is [reserved](crate::registry::RESERVED_SETS); nothing is changed then.
     pub fn set_toolsets(&self, sets: impl IntoIterator<Item = Arc<dyn ToolSet>>) -> Result<(), BuildError> {
         let mut toolsets = Vec::new();
         for set in sets {
@@ -199,7 +203,7 @@ impl Toolbox {
         Ok(attached)
     }
 
-    /// Gives a set the means to announce its changes, which keep neither the toolbox nor the set.
+    /// Passes a notifier to a toolset; the notifier holds neither the toolbox nor the toolset.
     fn introduce(&self, attached: &Arc<Attached>) {
         let (toolbox, set) = (Arc::downgrade(&self.inner), Arc::downgrade(attached));
         let announcer = ToolSetNotifier::new(move || {
@@ -212,35 +216,35 @@ impl Toolbox {
         });
         if let Err(message) = caught(|| attached.set.attached(announcer)) {
             let toolset = &attached.name;
-            tracing::error!(toolset, message, "a set panicked when it was added to a toolbox");
+            tracing::error!(toolset, message, "a toolset panicked in `attached`");
         }
     }
 
-    /// Adds what adds to every request of later snapshots, and is no tool itself. Hooks of the toolbox are asked after those
-    /// of the [registry](crate::registry::RegistryBuilder::request_hook) that it is made of.
+    /// Adds a request hook to later snapshots. Hooks of the toolbox run after those of its
+    /// [registry](crate::registry::RegistryBuilder::request_hook).
     pub fn request_hook(&self, hook: impl RequestHook + 'static) {
         let hook = SharedRequestHook::new(hook);
         self.set(|state| state.request_hooks.push(hook.clone()));
     }
 
-    /// Says what all runs are shown, in place of what was said before; everything if nothing is said.
+    /// Sets the visibility of tools in all runs. Default: all tools.
     pub fn show(&self, visibility: Visibility) {
         self.set(|state| state.visibility = visibility.clone());
     }
 
-    /// Says whether a run has no tools at all where a set cannot list its own, or lists one that cannot be
-    /// used. If nothing is said, such a set is used with what it listed last, and the run is told.
+    /// Sets whether a snapshot fails if a toolset cannot be listed or lists an invalid tool. Default: `false`;
+    /// the toolset's last listing is used, and the snapshot has a notice.
     pub fn strict_listing(&self, strict: bool) {
         self.set(|state| state.strict_listing = strict);
     }
 
-    /// Says whether a run has no tools at all where two have one name, as it is if nothing is said.
-    /// Otherwise it has the first, and is told of the others.
+    /// Sets whether a snapshot fails if two tools have the same name. Default: `true`. With `false`, the first
+    /// tool is used, and the snapshot has a notice for each of the others.
     pub fn strict_names(&self, strict: bool) {
         self.set(|state| state.strict_names = strict);
     }
 
-    /// Tells those who [listen](Self::subscribe) that the set `toolset` has other tools than before. A set does so by itself
+    /// Notifies [listeners](Self::subscribe) that the tools of `toolset` changed. A toolset can do so itself
     /// with a [`ToolSetNotifier`].
     pub fn announce(&self, toolset: &str) {
         self.tell(vec![ToolboxEvent::set(toolset, ToolboxChange::Changed)]);
@@ -251,19 +255,19 @@ impl Toolbox {
             self.inner.changes.send_replace(());
         }
         for event in events {
-            // An error is that nobody listens.
+            // An error means that there are no listeners.
             let _ = self.inner.events.send(event);
         }
     }
 
-    /// Compiles `tool`, which is then held by what this gives alone, or not at all.
+    /// Compiles `tool`; only the result holds the tool afterwards.
     fn compile(&self, tool: Arc<dyn Tool>) -> Result<Arc<Entry>, BuildError> {
         let entry = self.inner.base.compile(&tool);
         discard(tool);
         entry
     }
 
-    /// Compiles all of `tools`; the error lists all that is wrong with any.
+    /// Compiles all of `tools`; the error lists all problems.
     fn compile_all(
         &self,
         tools: impl IntoIterator<Item = Arc<dyn Tool>>,
@@ -282,7 +286,7 @@ impl Toolbox {
         self.changed(|state| (set(state), vec![ToolboxEvent::Settings]));
     }
 
-    /// As [`change`](Self::change), where nothing can be wrong.
+    /// Makes a change that cannot fail; as [`change`](Self::change).
     fn changed<T>(&self, mut change: impl FnMut(&mut State) -> (T, Vec<ToolboxEvent>)) -> T {
         match self.change(|state| Ok::<_, std::convert::Infallible>(change(state))) {
             Ok(said) => said,
@@ -290,8 +294,8 @@ impl Toolbox {
         }
     }
 
-    /// Makes a change, which says what it was, or that it was none. It puts copies into the state: what it holds itself, and
-    /// what was in the state before, is dropped when the lock is free again.
+    /// Makes a change, which returns its events. The closure puts copies into the state: the values that it
+    /// holds itself, and the previous state, are dropped after the lock is released.
     fn change<T, E>(
         &self,
         mut change: impl FnMut(&mut State) -> Result<(T, Vec<ToolboxEvent>), E>,
@@ -309,7 +313,7 @@ impl Toolbox {
     }
 }
 
-/// The events of tools that are added to those whose names are `taken`.
+/// Returns the events of added tools; names in `taken` are conflicts.
 fn added(entries: &[Arc<Entry>], taken: &mut HashSet<ToolName>) -> Result<Vec<ToolboxEvent>, BuildError> {
     let (mut events, mut problems) = (Vec::new(), Vec::new());
     for name in entries.iter().map(|entry| entry.definition().name()) {
@@ -332,7 +336,8 @@ fn put_or_added(is_replaced: bool) -> ToolboxChange {
     if is_replaced { ToolboxChange::Replaced } else { ToolboxChange::Added }
 }
 
-/// Where the same thing was removed and added, it was replaced; nothing at all is a change of the settings.
+/// Combines removal and addition of the same item to a replacement; no events at all mean a change of the
+/// settings.
 fn settled(events: Vec<ToolboxEvent>) -> Vec<ToolboxEvent> {
     let is = |event: &ToolboxEvent, expected| {
         matches!(
@@ -342,7 +347,7 @@ fn settled(events: Vec<ToolboxEvent>) -> Vec<ToolboxEvent> {
     };
     let with = |event: &ToolboxEvent, change| match event {
         ToolboxEvent::Tool { name, .. } => ToolboxEvent::tool(name, change),
-        // Sets without a name stand for themselves.
+        // Toolsets without a name are not combined.
         ToolboxEvent::ToolSet { name, .. } if !name.is_empty() => ToolboxEvent::set(name, change),
         other => other.clone(),
     };
@@ -362,7 +367,7 @@ fn settled(events: Vec<ToolboxEvent>) -> Vec<ToolboxEvent> {
     if settled.is_empty() { vec![ToolboxEvent::Settings] } else { settled }
 }
 
-/// Puts a set in the place of the one of its name, or else at the end; says whether there was one.
+/// Replaces the toolset with the same name, or appends the toolset; returns `true` if one was replaced.
 fn put(sets: &mut Vec<Arc<Attached>>, set: Arc<Attached>) -> bool {
     let place = sets.iter_mut().find(|it| !set.name.is_empty() && it.name == set.name);
     let is_replaced = place.is_some();

@@ -1,4 +1,4 @@
-//! What becomes of a toolbox, told to those who listen.
+//! Events of a toolbox, and their listeners.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use tool_core::ToolName;
 
 use crate::event::{Lagged, Receiver};
 
-/// Something that became of a [`Toolbox`](crate::Toolbox).
+/// A change of a [`Toolbox`](crate::Toolbox).
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 #[serde(tag = "type", rename_all = "camelCase")]
 #[non_exhaustive]
@@ -17,32 +17,32 @@ pub enum ToolboxEvent {
     Tool {
         /// The name of the tool.
         name: ToolName,
-        /// What became of it.
+        /// The kind of change.
         change: ToolboxChange,
     },
-    /// A set.
+    /// A toolset.
     ToolSet {
-        /// The name of the set; may be empty.
+        /// The name of the toolset; may be empty.
         name: String,
-        /// What became of it.
+        /// The kind of change.
         change: ToolboxChange,
     },
-    /// What holds for all tools: what runs are shown, what they require of sets and names, what adds to requests.
+    /// The settings for all tools: visibility, strictness, request hooks.
     Settings,
 }
 
-/// What became of a tool or set.
+/// The kind of change of a tool or toolset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub enum ToolboxChange {
-    /// It is there now.
+    /// It was added.
     Added,
-    /// It is there no more.
+    /// It was removed.
     Removed,
-    /// Another one of its name is in its place.
+    /// It was replaced by another one with the same name.
     Replaced,
-    /// It is a set that has other tools than before.
+    /// The tools of the toolset changed.
     Changed,
 }
 
@@ -76,11 +76,12 @@ impl fmt::Display for ToolboxEvent {
     }
 }
 
-/// The most events that a listener keeps.
+/// The maximum number of events that a listener buffers.
 pub(super) const KEPT: usize = 256;
 
-/// Receives what becomes of a toolbox, from [`Toolbox::subscribe`](crate::Toolbox::subscribe) on. It holds up nobody: it
-/// keeps 256 events, and one that falls behind by more than that is told how many events it missed.
+/// Receives the events of a toolbox from [`Toolbox::subscribe`](crate::Toolbox::subscribe) on. It applies no
+/// backpressure: it buffers 256 events; beyond that, the oldest are dropped, and the listener receives the
+/// number of missed events.
 #[derive(Debug)]
 pub struct ToolboxListener {
     receiver: Receiver<ToolboxEvent>,
@@ -91,26 +92,28 @@ impl ToolboxListener {
         Self { receiver: Receiver::new(receiver) }
     }
 
-    /// Waits for the next event; `None` once the toolbox is gone. May be dropped and asked again: nothing is lost.
+    /// Waits for the next event; `None` once the toolbox is dropped. Cancel-safe: no event is lost if the
+    /// future is dropped.
     ///
     /// # Errors
     ///
-    /// If events were missed; those that follow are there.
+    /// Returns an error with the number of missed events; later events follow.
     pub async fn next(&mut self) -> Option<Result<ToolboxEvent, Lagged>> {
         self.receiver.next().await
     }
 
-    /// Returns the next event that has happened already; `None` if there is none.
+    /// Returns the next buffered event; `None` if there is none.
     ///
     /// # Errors
     ///
-    /// If events were missed; those that follow are there.
+    /// Returns an error with the number of missed events; later events follow.
     pub fn try_next(&mut self) -> Option<Result<ToolboxEvent, Lagged>> {
         self.receiver.try_next()
     }
 }
 
-/// Hears of changes of a [`Toolbox`](crate::Toolbox). Several that come between two questions are one.
+/// A receiver for changes of a [`Toolbox`](crate::Toolbox), without their details. Several changes between two
+/// checks count as one.
 ///
 /// # Examples
 ///
@@ -139,13 +142,13 @@ impl ToolboxChanges {
         Self { receiver }
     }
 
-    /// Waits for a change; `false` once the toolbox is gone. May be dropped and asked again: nothing is
-    /// lost.
+    /// Waits for a change; `false` once the toolbox is dropped. Cancel-safe: no change is lost if the future is
+    /// dropped.
     pub async fn changed(&mut self) -> bool {
         self.receiver.changed().await.is_ok()
     }
 
-    /// Whether there was a change that [`changed`](Self::changed) has not told of.
+    /// Returns `true` if there was a change since the last [`changed`](Self::changed).
     #[must_use]
     pub fn has_changed(&self) -> bool {
         self.receiver.has_changed().unwrap_or(false)

@@ -1,8 +1,16 @@
-//! A live collection of tools, from which each run takes what it is to have.
+//! A mutable collection of tools and toolsets, and snapshots of it for runs.
 //!
-//! What a run sees is decided when it takes its [`Snapshot`]: one consistent state of the toolbox, whatever
-//! others add or remove in the meantime. A change copies the state, so that nobody waits while sets are
-//! listed. The toolbox owns no set: whoever made one closes it.
+//! A [`Toolbox`] is changed at any time; each run takes a [`Snapshot`], one consistent state that later changes
+//! do not affect. A change copies the state, so that no lock is held while toolsets are listed. A toolbox does
+//! not own its toolsets: the code that created one closes it.
+//!
+//! | type | purpose |
+//! | --- | --- |
+//! | [`Toolbox`] | the collection: add, replace, remove, configure |
+//! | [`Snapshot`], [`Notice`], [`Origin`] | the tools of one run, with problems and origins |
+//! | [`Visibility`] | a filter for the tools that a model sees |
+//! | [`RunTools`] | additional tools of one run |
+//! | [`ToolboxListener`], [`ToolboxEvent`], [`ToolboxChanges`] | notification of changes |
 
 mod attached;
 mod edit;
@@ -36,7 +44,7 @@ use crate::{
     registry::{BuildError, Entry, OUTPUT_TOOL},
 };
 
-/// A live collection of tools and of sets of tools. Cheap to clone; clones are one collection.
+/// A mutable collection of tools and toolsets. Cheap to clone; clones share the collection.
 ///
 /// # Examples
 ///
@@ -56,7 +64,7 @@ use crate::{
 ///
 /// toolbox.remove("add");
 /// let call = ToolCall::new("add", r#"{ "a": 2, "b": 3 }"#);
-/// // The run keeps what it has; the next one has it no more.
+/// // The run keeps its tools; the next run does not have them.
 /// assert_eq!(executor.run(vec![call]).await[0].result().unwrap().text(), "5");
 /// assert!(toolbox.snapshot(&run).await?.tools().is_empty());
 /// # Ok::<(), anyhow::Error>(())
@@ -69,7 +77,7 @@ pub struct Toolbox {
 }
 
 struct Inner {
-    /// No tool, and the terms for all.
+    /// An empty registry with the settings for all tools.
     base: Registry,
     state: RwLock<Arc<State>>,
     changes: watch::Sender<()>,
@@ -105,15 +113,15 @@ impl Default for Toolbox {
 }
 
 impl Toolbox {
-    /// Nothing, on the terms of a [`Registry`] of which nothing was said.
+    /// Creates an empty toolbox with the default settings of a [`Registry`].
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The tools of `tools`, and its terms for all that are added: provided values, strictness, repair.
-    /// Tools that say which set they belong to come as that [set](Registry::toolsets), the others as
-    /// direct tools.
+    /// Creates a toolbox with the tools of `tools` and its settings for all later tools: provided values,
+    /// strictness, repair. Tools that belong to a toolset are added as [toolsets](Registry::toolsets), the
+    /// others as direct tools.
     #[must_use]
     pub fn from_registry(tools: &Registry) -> Self {
         let mut direct = Vec::new();
@@ -149,19 +157,19 @@ impl Toolbox {
         Self { inner: Arc::new(inner) }
     }
 
-    /// The sets, for whoever made them to close.
+    /// Returns the toolsets, for the code that has to close them.
     #[must_use]
     pub fn toolsets(&self) -> Vec<Arc<dyn ToolSet>> {
         self.state().toolsets.iter().map(|attached| Arc::clone(&attached.set)).collect()
     }
 
-    /// Hears of changes from now on, and not of which.
+    /// Creates a receiver that is notified of later changes without their details.
     #[must_use]
     pub fn changes(&self) -> ToolboxChanges {
         ToolboxChanges::new(self.inner.changes.subscribe())
     }
 
-    /// Receives from now on what is added, removed, replaced and changed.
+    /// Creates a listener for later additions, removals, replacements and changes.
     ///
     /// # Examples
     ///
@@ -182,20 +190,20 @@ impl Toolbox {
         ToolboxListener::new(self.inner.events.subscribe())
     }
 
-    /// The tools for `run`; outside of a run, for one of which nothing is known: `RunContext::new()`.
+    /// Takes a snapshot of the tools for `run`; outside of a run, pass `RunContext::new()`.
     ///
-    /// All sets are asked together, and waited for: how long one may take is for itself to limit.
-    /// Dropping the future stops asking.
+    /// All toolsets are listed concurrently, without a timeout: a toolset limits its own time. Dropping the
+    /// future cancels the listing.
     ///
     /// # Errors
     ///
-    /// If two tools that the run would be shown have one name, or a direct tool takes a value that neither
-    /// the program nor the run provides; and what the `strict_..` methods say.
+    /// Returns an error if two visible tools have the same name, or if a direct tool depends on a value that
+    /// neither the program nor the run provides; see also the `strict_..` methods.
     pub async fn snapshot(&self, run: &RunContext) -> Result<Snapshot, BuildError> {
         self.snapshot_with(run, &RunTools::new()).await
     }
 
-    /// As [`snapshot`](Self::snapshot), with what `run` brings for itself.
+    /// Takes a snapshot with the additional tools of one run; as [`snapshot`](Self::snapshot).
     ///
     /// # Errors
     ///

@@ -5,11 +5,10 @@ use tool_core::Tool;
 use super::Visibility;
 use crate::builder::ExternalTool;
 
-/// What one run has beside the tools of its [`Toolbox`](crate::Toolbox), and which of all of them it is
-/// shown. It is gone in the next run.
+/// Additional tools and visibility of one run, beside its [`Toolbox`](crate::Toolbox).
 ///
-/// A tool whose name is taken is dropped, and the [`Snapshot`](crate::toolbox::Snapshot) says so: first come the
-/// tools of the toolbox, hidden or not, then the additional ones, then the external ones.
+/// A tool whose name is taken is dropped, with a notice in the [`Snapshot`](crate::toolbox::Snapshot).
+/// Precedence: the tools of the toolbox, visible or hidden; additional tools; external tools.
 ///
 /// # Examples
 ///
@@ -38,24 +37,24 @@ pub struct RunTools {
 }
 
 impl RunTools {
-    /// Nothing besides, and all is shown.
+    /// Creates an empty value: no additional tools, everything visible.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds tools that run here as any other.
+    /// Adds tools that run in this process.
     pub fn additional(mut self, tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Self {
         self.additional.extend(tools);
         self
     }
 
-    /// Adds tools that are declared here and run elsewhere. No visibility hides them.
+    /// Adds external tools, which are declared here and executed by the caller. No visibility hides them.
     pub fn external(mut self, tools: impl IntoIterator<Item = ExternalTool>) -> Self {
         self.external.extend(tools.into_iter().map(|tool| Arc::new(tool.external()) as Arc<dyn Tool>));
         self
     }
 
-    /// Says what this run is shown, of what the toolbox shows.
+    /// Sets the visibility of this run, in addition to the visibility of the toolbox. Default: all tools.
     pub fn show(mut self, visibility: Visibility) -> Self {
         self.visibility = visibility;
         self

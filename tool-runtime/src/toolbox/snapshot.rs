@@ -1,4 +1,4 @@
-//! From a toolbox, as it is now, to the tools of one run.
+//! The tools of one run, taken from the current state of a toolbox.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -15,7 +15,7 @@ use crate::{
     registry::{BuildError, Entry, Origins, Problem},
 };
 
-/// The tools of one run, as they were when it was taken.
+/// The tools of one run at the time of the snapshot.
 #[derive(Debug, Clone)]
 pub struct Snapshot {
     tools: Registry,
@@ -23,32 +23,32 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// The tools.
+    /// Returns the tools.
     #[must_use]
     pub fn tools(&self) -> &Registry {
         &self.tools
     }
 
-    /// The tools, which keep their origins.
+    /// Returns the tools, with their origins.
     #[must_use]
     pub fn into_tools(self) -> Registry {
         self.tools
     }
 
-    /// What is not as it should be.
+    /// Returns the problems of the snapshot.
     #[must_use]
     pub fn notices(&self) -> &[Notice] {
         &self.notices
     }
 
-    /// Where the tool of that name comes from.
+    /// Returns the origin of the tool with that name.
     #[must_use]
     pub fn origin(&self, name: &str) -> Option<&Origin> {
         self.tools.origin(name)
     }
 }
 
-/// Takes the tools of `state` and of `additions`, for `run`.
+/// Takes the tools of `state` and of `additions` for `run`.
 pub(super) async fn snapshot(
     state: &State,
     base: &Registry,
@@ -100,11 +100,11 @@ struct Gathering<'a> {
     base: &'a Registry,
     run: &'a RunContext,
     additions: &'a RunTools,
-    /// All names, also of tools that are hidden.
+    /// All names, including those of hidden tools.
     taken: HashMap<ToolName, Origin>,
-    /// The names of tools that are hidden.
+    /// The names of hidden tools.
     hidden: HashMap<ToolName, Origin>,
-    /// Whether some tool has a secret parameter, shown or not.
+    /// Set if some tool, visible or hidden, has a secret parameter.
     has_secret: bool,
     shown: BTreeMap<ToolName, (Arc<Entry>, Origin)>,
     clashes: BTreeMap<ToolName, Vec<Origin>>,
@@ -134,7 +134,7 @@ impl Gathering<'_> {
         }
     }
 
-    /// Takes one tool, if it may be shown and can be used.
+    /// Adds one tool, if it is visible and valid.
     fn offer(&mut self, entry: &Arc<Entry>, origin: &Origin) {
         let name = entry.definition().name();
         self.has_secret |= entry.has_secret();
@@ -177,7 +177,7 @@ impl Gathering<'_> {
         self.notices.push(Notice::Dropped { name: name.clone(), origin: origin.clone(), taken_by });
     }
 
-    /// Tells what is wrong with tools that others depend on, or drops tools that came from outside.
+    /// Reports invalid direct tools as problems, and drops other invalid tools with a notice.
     fn unusable(&mut self, problems: Vec<Problem>, origin: &Origin) {
         match origin {
             Origin::Direct | Origin::Framework => self.problems.extend(problems),
@@ -199,8 +199,7 @@ impl Gathering<'_> {
         })
     }
 
-    /// Notices of tools that have the name of one that is hidden: what was written for that one, such as rules, applies
-    /// to them.
+    /// Adds notices for tools with the name of a hidden tool: rules for the hidden one apply to them.
     fn names_of_hidden(&mut self) {
         for (name, (_, origin)) in &self.shown {
             if let Some(hidden) = self.hidden.get(name) {

@@ -1,4 +1,4 @@
-//! What is not made again.
+//! Reuse of compiled tools.
 
 #![allow(clippy::unwrap_used, reason = "a test may")]
 
@@ -30,14 +30,14 @@ fn entries(toolbox: &Toolbox, user: &str) -> Vec<Arc<Entry>> {
     toolbox.snapshot(&run).now_or_never().unwrap().unwrap().into_tools().entries().to_vec()
 }
 
-/// How many of `entries` are not among `others`.
+/// Returns the number of `entries` that are not among `others`.
 fn new_of(entries: &[Arc<Entry>], others: &[Arc<Entry>]) -> usize {
     entries.iter().filter(|entry| !others.iter().any(|other| Arc::ptr_eq(entry, other))).count()
 }
 
 // L08
 #[test]
-fn what_is_compiled_is_not_compiled_again() {
+fn a_compiled_tool_is_not_compiled_again() {
     let toolbox = Toolbox::new();
     toolbox.set_tools(tools()).unwrap();
     toolbox.add_toolset(NamedTools::new("set", tools()).prefixed()).unwrap();
@@ -49,7 +49,7 @@ fn what_is_compiled_is_not_compiled_again() {
 
 // L12
 #[test]
-fn a_toolbox_over_a_registry_uses_what_that_compiled() {
+fn a_toolbox_of_a_registry_reuses_its_compiled_tools() {
     let metadata = Metadata { toolset: Some("set".into()), ..Metadata::default() };
     let tool = ExternalTool::new(declared("tool").definition().clone().with_metadata(metadata));
     let registry = Registry::builder().add(tool).build().unwrap();

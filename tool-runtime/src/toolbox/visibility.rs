@@ -5,10 +5,10 @@ use tool_core::{ReadonlyContext, ToolDefinition};
 use super::{Notice, Origin};
 use crate::{Registry, panic_barrier::caught};
 
-/// Which tools a model is shown: those that pass everything that is said here.
+/// A filter for the tools that a model sees. A tool must pass all conditions.
 ///
-/// Names are those that the model would see, with their prefixes. A tool that is hidden is unknown to a
-/// call; all the same this is no guard: a tool that not everyone may use has to check that by itself.
+/// Names are those on the model's side, with their prefixes. Calls of a hidden tool fail as unknown, but
+/// visibility is not access control: a tool that is restricted to some users has to check permissions itself.
 ///
 /// # Examples
 ///
@@ -20,7 +20,7 @@ use crate::{Registry, panic_barrier::caught};
 ///     .when(|cx, tool| cx.agent() != Some("guest") || tool.metadata().is_read_only());
 /// ```
 #[derive(Clone, Default)]
-#[must_use = "it says what is shown to whoever takes it"]
+#[must_use = "a visibility has no effect until it is passed to a toolbox or a run"]
 pub struct Visibility {
     rules: Vec<Rule>,
 }
@@ -35,22 +35,22 @@ enum Rule {
 type When = dyn Fn(ReadonlyContext<'_>, &ToolDefinition) -> bool + Send + Sync;
 
 impl Visibility {
-    /// All tools.
+    /// Creates a filter that all tools pass.
     pub fn all() -> Self {
         Self::default()
     }
 
-    /// Of those, the tools of these names.
+    /// Keeps only the tools with these names.
     pub fn only<N: Into<String>>(self, names: impl IntoIterator<Item = N>) -> Self {
         self.and(Rule::Only(names.into_iter().map(Into::into).collect()))
     }
 
-    /// Of those, the tools of other names than these.
+    /// Removes the tools with these names.
     pub fn except<N: Into<String>>(self, names: impl IntoIterator<Item = N>) -> Self {
         self.and(Rule::Except(names.into_iter().map(Into::into).collect()))
     }
 
-    /// Of those, the tools for which `shows` is true in the run.
+    /// Keeps only the tools for which `shows` returns `true` in the run.
     pub fn when(
         self,
         shows: impl Fn(ReadonlyContext<'_>, &ToolDefinition) -> bool + Send + Sync + 'static,
@@ -63,7 +63,8 @@ impl Visibility {
         self
     }
 
-    /// Those of `tools` that pass, and those that it is not about; a notice for each that it panicked over.
+    /// Returns the tools that pass the filter, and those that it does not apply to; with a notice for each tool
+    /// for which a condition panicked.
     pub(crate) fn applied(&self, cx: ReadonlyContext<'_>, tools: &Registry) -> (Registry, Vec<Notice>) {
         let mut notices = Vec::new();
         let mut shows = |definition: &ToolDefinition| {

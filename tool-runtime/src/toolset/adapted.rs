@@ -14,8 +14,7 @@ use super::{
     wrapped::{Asks, Wrappings, confirmed, kept, named},
 };
 
-/// What can be put around a set, and around what was put around it. The name of the set, and whom it
-/// belongs to, stay as they are.
+/// Adapters for toolsets, which can be combined. An adapter keeps the name and the owner of the toolset.
 ///
 /// # Examples
 ///
@@ -41,21 +40,22 @@ use super::{
 /// # Ok::<(), anyhow::Error>(())
 /// ```
 pub trait ToolSetExt: ToolSet + Sized {
-    /// Shows the tools as `<name of the set>__<name of the tool>`; under their own names where the set
-    /// has none. A set that has a prefix gets no second one; a tool whose own name starts with the same text gets one, since
-    /// names are never parsed. A name that is not valid then, for instance since it is too long,
-    /// is rewritten as [`ToolName::prefixed`] describes. The tool finds its own name in
+    /// Prefixes the names of the tools: `<name of the toolset>__<name of the tool>`. A toolset without a name
+    /// is unchanged. A toolset that is already prefixed gets no second prefix; a tool whose own name starts
+    /// with the prefix gets it again, since names are never parsed. An invalid result, such as one that is too
+    /// long, is rewritten as described at [`ToolName::prefixed`]. The tool finds its own name in
     /// [`raw_tool_name`](tool_core::ToolContext::raw_tool_name).
     fn prefixed(self) -> AdaptedSet<Self> {
         self.prefixed_with("__")
     }
 
-    /// As [`prefixed`](Self::prefixed), with `separator` in place of `__`.
+    /// Prefixes the names of the tools with `separator` instead of `__`; otherwise as
+    /// [`prefixed`](Self::prefixed).
     fn prefixed_with(self, separator: impl Into<String>) -> AdaptedSet<Self> {
         AdaptedSet::new(self, Step::Prefix(separator.into()))
     }
 
-    /// Shows the tools for which `shows` is true. It sees them under the names that they have so far.
+    /// Keeps the tools for which `shows` returns `true`. It receives the names after earlier adapters.
     fn filtered(
         self,
         shows: impl Fn(ReadonlyContext<'_>, &ToolDefinition) -> bool + Send + Sync + 'static,
@@ -63,13 +63,13 @@ pub trait ToolSetExt: ToolSet + Sized {
         AdaptedSet::new(self, Step::Filter(Box::new(shows)))
     }
 
-    /// Shows the tools of these names, as they are named so far.
+    /// Keeps the tools with these names, as named after earlier adapters.
     fn only<N: Into<String>>(self, names: impl IntoIterator<Item = N>) -> AdaptedSet<Self> {
         let names: HashSet<String> = names.into_iter().map(Into::into).collect();
         self.filtered(move |_, definition| names.contains(definition.name().as_str()))
     }
 
-    /// Shows tools under other names: pairs of the name that a tool has so far, and the new one.
+    /// Renames tools, by pairs of current name and new name.
     fn renamed<O: Into<String>, N: Into<String>>(
         self,
         names: impl IntoIterator<Item = (O, N)>,
@@ -79,26 +79,26 @@ pub trait ToolSetExt: ToolSet + Sized {
         self.renamed_by(move |name| names.get(name).cloned())
     }
 
-    /// Shows tools under the names that `rename` gives; `None` for a tool that keeps its name.
+    /// Renames tools to the names that `rename` returns; `None` keeps the name.
     fn renamed_by(self, rename: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> AdaptedSet<Self> {
         AdaptedSet::new(self, Step::Rename(Box::new(rename)))
     }
 
-    /// Has a person asked before the calls for which `asks`, given the tool's name so far and the
-    /// arguments, is true; beside those for which the tool itself wants that. An
-    /// [external](Tool::is_external) tool is left as it is.
+    /// Requires confirmation of the calls for which `asks` returns `true`, given the tool's current name and
+    /// the arguments; in addition to the calls for which the tool itself requires it. An
+    /// [external](Tool::is_external) tool is not affected.
     fn confirmed(self, asks: impl Fn(&str, &Value) -> bool + Send + Sync + 'static) -> AdaptedSet<Self> {
         AdaptedSet::new(self, Step::Confirm(Arc::new(asks)))
     }
 
-    /// Adds what adds to every request that is made with the set, and is no tool itself. Hooks of a set are asked after
-    /// those of the program and of the toolbox.
+    /// Adds a request hook to requests with this toolset. Hooks of a toolset run after those of the program and
+    /// of the toolbox.
     fn request_hook(self, hook: impl RequestHook + 'static) -> AdaptedSet<Self> {
         AdaptedSet::new(self, Step::Request(SharedRequestHook::new(hook)))
     }
 
-    /// Lists the set once, for all runs, in a context of which nothing is known. A listing that fails is
-    /// tried again by the next run; one that has [changed](SetAnnouncer) is made anew.
+    /// Caches one listing for all runs, made in an empty run context. A failed listing is retried by the next
+    /// run; the cache is invalidated when the toolset [announces](ToolSetNotifier) a change.
     fn listed_once(self) -> CachedToolSet<Self> {
         CachedToolSet::new(self)
     }
@@ -106,7 +106,7 @@ pub trait ToolSetExt: ToolSet + Sized {
 
 impl<S: ToolSet> ToolSetExt for S {}
 
-/// A set with something put around it by [`ToolSetExt`].
+/// A toolset with an adapter of [`ToolSetExt`].
 pub struct AdaptedSet<S> {
     set: S,
     step: Step,
@@ -155,11 +155,11 @@ impl<S: ToolSet> AdaptedSet<S> {
         }
     }
 
-    /// The new name of `tool`; an error that says of which tool and set where it cannot be one.
+    /// Validates the new name of `tool`; an error names the tool and the toolset.
     fn valid(&self, name: String, tool: &ToolName) -> Result<ToolName, ToolError> {
         ToolName::new(name).map_err(|error| {
             let set = self.set.name();
-            ToolError::failed(format!("the tool `{tool}` of the set `{set}` cannot be shown: {error}"))
+            ToolError::failed(format!("the tool `{tool}` of the toolset `{set}` cannot be listed: {error}"))
         })
     }
 }

@@ -1,7 +1,7 @@
 use std::{fmt, sync::Arc};
 
-/// Announces that a set has other tools than before; given to the set by [`attached`](super::ToolSet::attached). Cheap to
-/// clone.
+/// Announces that the tools of a toolset changed; passed to the toolset by
+/// [`attached`](super::ToolSet::attached). Cheap to clone.
 ///
 /// # Examples
 ///
@@ -12,7 +12,7 @@ use std::{fmt, sync::Arc};
 ///     BoxFuture, Tool, ToolError, ToolSet, Toolbox, context::ReadonlyContext, toolset::ToolSetNotifier,
 /// };
 ///
-/// /// Tools of another program, which says when they change.
+/// /// Tools of another program, which notifies of changes.
 /// #[derive(Default)]
 /// struct Remote(OnceLock<ToolSetNotifier>);
 ///
@@ -41,13 +41,13 @@ use std::{fmt, sync::Arc};
 pub struct ToolSetNotifier(Arc<dyn Fn() + Send + Sync>);
 
 impl ToolSetNotifier {
-    /// Calls `announce` for each change; for what stands around a set, and for tests.
+    /// Creates a notifier that calls `announce` for each change; for wrappers of toolsets, and for tests.
     pub fn new(announce: impl Fn() + Send + Sync + 'static) -> Self {
         Self(Arc::new(announce))
     }
 
-    /// Announces that the set has other tools than before. It is listed anew for the next snapshot. Does nothing once the
-    /// set is removed from the toolbox.
+    /// Announces that the tools of the toolset changed: the next snapshot lists them again. Has no effect after
+    /// the toolset is removed from the toolbox.
     pub fn announce(&self) {
         (self.0)();
     }

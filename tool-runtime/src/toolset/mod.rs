@@ -1,9 +1,16 @@
-//! Named groups of tools that are found out at run time.
+//! Named groups of tools that are listed at run time.
 //!
-//! A set is asked for its tools at each run, with what is known of that run, and may fail. It belongs to
-//! whoever made it: a [`Toolbox`](crate::Toolbox) lists it and never closes it. What stands around a set
-//! ([`ToolSetExt`]) changes how its tools are shown and keeps each of them, so that a call finds its tool
-//! without a look at the name that was made up for it.
+//! A [`ToolSet`] is listed for each run, with the run's context, and may fail, for instance because a server
+//! does not respond. The code that created a toolset closes it; a [`Toolbox`](crate::Toolbox) only lists it.
+//! Adapters ([`ToolSetExt`]) rename, filter and guard the tools of a toolset; a call reaches the original tool
+//! without parsing the new name.
+//!
+//! | type | purpose |
+//! | --- | --- |
+//! | [`ToolSet`] | the trait of toolsets |
+//! | [`NamedTools`] | a toolset with fixed tools |
+//! | [`ToolSetExt`], [`AdaptedSet`], [`CachedToolSet`] | adapters |
+//! | [`ToolSetNotifier`] | announces that the tools of a toolset changed |
 
 mod adapted;
 mod announcer;
@@ -20,7 +27,7 @@ pub use self::{
     once::CachedToolSet,
 };
 
-/// A named group of tools, which may depend on the run that asks for them.
+/// A named group of tools, which may depend on the run.
 ///
 /// # Examples
 ///
@@ -54,46 +61,46 @@ pub use self::{
 /// }
 /// # let one = Registry::builder().tool::<remove_user>().build()?;
 /// # let set = Administration(Arc::clone(one.get("remove_user").unwrap()));
-/// # let nobody = tool_runtime::RunContext::new();
-/// # let tools = futures_util::FutureExt::now_or_never(set.tools(nobody.read_only())).unwrap()?;
+/// # let run = tool_runtime::RunContext::new();
+/// # let tools = futures_util::FutureExt::now_or_never(set.tools(run.read_only())).unwrap()?;
 /// # assert!(tools.is_empty());
 /// # Ok::<(), anyhow::Error>(())
 /// ```
 pub trait ToolSet: Send + Sync {
-    /// The name of the set; may be empty.
+    /// Returns the name of the toolset; may be empty.
     fn name(&self) -> &str;
 
-    /// The tools, for the run that `cx` tells of. A tool that is the same as before should come in the
-    /// same [`Arc`]: what was compiled for it is used again.
+    /// Lists the tools for the run with the context `cx`. Return an unchanged tool in the same [`Arc`]: its
+    /// compiled form is reused.
     ///
     /// # Errors
     ///
-    /// If they cannot be listed, for instance since another program does not answer.
+    /// Returns an error if the tools cannot be listed, for instance because another program does not respond.
     fn tools<'a>(&'a self, cx: ReadonlyContext<'a>) -> BoxFuture<'a, Result<Vec<Arc<dyn Tool>>, ToolError>>;
 
-    /// Gives up what the set holds: connections, processes. Called by whoever made the set, and by nobody
-    /// else; a second time, it does nothing.
+    /// Releases the resources of the toolset: connections, processes. Called only by the code that created the
+    /// toolset; further calls have no effect.
     ///
     /// # Errors
     ///
-    /// If something could not be given up.
+    /// Returns an error if a resource could not be released.
     fn close(&self) -> BoxFuture<'_, Result<(), ToolError>> {
         Box::pin(std::future::ready(Ok(())))
     }
 
-    /// Whether its tools have the name of the set before their own already.
+    /// Returns `true` if the names of the tools already have the toolset's name as a prefix. Default: `false`.
     fn is_prefixed(&self) -> bool {
         false
     }
 
-    /// Called with an announcer when the set is added to a [`Toolbox`](crate::Toolbox), for each of them. A set whose tools
-    /// can change by themselves, as those of another program do, keeps it and
-    /// [announces](ToolSetNotifier::announce) each change.
+    /// Called with a notifier each time the toolset is added to a [`Toolbox`](crate::Toolbox). A toolset whose
+    /// tools change by themselves, such as those of another program, keeps it and
+    /// [announces](ToolSetNotifier::announce) each change. Default: ignores it.
     fn attached(&self, announcer: ToolSetNotifier) {
         let _ = announcer;
     }
 
-    /// Returns what adds to every request that is made with the set, and is no tool. Asked for each snapshot.
+    /// Returns the request hooks of the toolset. Called for each snapshot. Default: none.
     fn request_hooks(&self) -> Vec<SharedRequestHook> {
         Vec::new()
     }
@@ -125,7 +132,7 @@ impl<S: ToolSet + ?Sized> ToolSet for Arc<S> {
     }
 }
 
-/// A set of tools that are there already.
+/// A toolset with fixed tools.
 ///
 /// # Examples
 ///
@@ -152,7 +159,7 @@ pub struct NamedTools {
 }
 
 impl NamedTools {
-    /// The set `name` of `tools`.
+    /// Creates the toolset `name` of `tools`.
     pub fn new(name: impl Into<String>, tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Self {
         Self { name: name.into(), tools: tools.into_iter().collect() }
     }
@@ -175,7 +182,7 @@ impl fmt::Debug for NamedTools {
     }
 }
 
-/// What tells one tool from another for as long as somebody holds it.
+/// Returns an identifier that distinguishes a tool from others as long as it is alive.
 pub(crate) fn identity(tool: &Arc<dyn Tool>) -> usize {
     Arc::as_ptr(tool).cast::<()>().addr()
 }

@@ -8,12 +8,11 @@ use tool_core::{BoxFuture, ReadonlyContext, RunContext, SharedRequestHook, Tool,
 
 use super::{ToolSet, ToolSetNotifier};
 
-/// A set that is listed once, for all runs, and therefore for none in particular, and again once it
-/// [announces](super::ToolSetNotifier) that its tools changed; made by
-/// [`listed_once`](super::ToolSetExt::listed_once).
+/// A toolset that is listed once for all runs, in an empty run context, and again after it
+/// [announces](super::ToolSetNotifier) a change; created by [`listed_once`](super::ToolSetExt::listed_once).
 pub struct CachedToolSet<S> {
     set: S,
-    /// Another one once the set announces that its tools changed.
+    /// Replaced when the toolset announces a change.
     tools: Arc<Mutex<Arc<Listed>>>,
 }
 
@@ -36,10 +35,10 @@ impl<S: ToolSet> ToolSet for CachedToolSet<S> {
 
     fn tools<'a>(&'a self, _: ReadonlyContext<'a>) -> BoxFuture<'a, Result<Vec<Arc<dyn Tool>>, ToolError>> {
         Box::pin(async move {
-            // What one user may see must not be kept for another one.
+            // The tools of one user must not be cached for another one.
             let list = || async {
-                let nobody = RunContext::new();
-                self.set.tools(nobody.read_only()).await
+                let empty = RunContext::new();
+                self.set.tools(empty.read_only()).await
             };
             self.listed().get_or_try_init(list).await.cloned()
         })

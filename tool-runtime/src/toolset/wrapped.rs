@@ -1,4 +1,4 @@
-//! A tool as those around it show it.
+//! Wrappers of tools with another name or an additional confirmation.
 
 use std::{
     collections::HashMap,
@@ -14,22 +14,22 @@ use tool_core::{
 use super::identity;
 use crate::panic_barrier::discard;
 
-/// Whether a person is to be asked before a call of the tool, with arguments.
+/// A predicate for calls that require confirmation, by tool name and arguments.
 pub(super) type Asks = dyn Fn(&str, &Value) -> bool + Send + Sync;
 
-/// A tool under another name, or with a person to be asked; all else is its own. Its definition is asked once,
-/// here.
+/// A tool with another name or an additional confirmation; everything else is the tool's own. Its definition is
+/// read once.
 struct Wrapped {
     tool: Arc<dyn Tool>,
-    /// Its own.
+    /// The tool's own name.
     name: ToolName,
     definition: ToolDefinition,
     asks: Option<Arc<Asks>>,
-    /// Whether confirmations are the wrapper's matter alone: the tool claims none.
+    /// Set if only the wrapper requires confirmations, and the tool itself does not.
     claims_alone: bool,
 }
 
-/// `tool`, as it is.
+/// Wraps `tool` unchanged.
 pub(super) fn kept(tool: &Arc<dyn Tool>) -> Arc<dyn Tool> {
     let definition = tool.definition().clone();
     wrapped(tool, &definition, definition.clone(), None)
@@ -46,7 +46,7 @@ fn wrapped(
     Arc::new(Wrapped { tool, name, definition, asks, claims_alone })
 }
 
-/// `tool`, as a model calls it by the name that `rename` gives for its own; by its own where that is `None`.
+/// Wraps `tool` with the name that `rename` returns for its own; `None` keeps the name.
 pub(super) fn named(
     tool: &Arc<dyn Tool>,
     rename: impl FnOnce(&ToolName) -> Result<Option<ToolName>, ToolError>,
@@ -59,7 +59,7 @@ pub(super) fn named(
     Ok(wrapped(tool, &own, definition, None))
 }
 
-/// `tool`, with a person to be asked before the calls that `asks` picks.
+/// Wraps `tool` with a confirmation of the calls for which `asks` returns `true`.
 pub(super) fn confirmed(tool: &Arc<dyn Tool>, asks: &Arc<Asks>) -> Arc<dyn Tool> {
     let own = tool.definition().clone();
     let mut metadata = own.metadata().clone();
@@ -71,7 +71,7 @@ pub(super) fn confirmed(tool: &Arc<dyn Tool>, asks: &Arc<Asks>) -> Arc<dyn Tool>
 }
 
 impl Wrapped {
-    /// An error that the tool gave under its own name.
+    /// Replaces the tool's own name in one of its errors.
     fn known(&self, error: ToolError) -> ToolError {
         match error.tool() == Some(self.name.as_str()) {
             true => error.with_tool(self.definition.name().to_string()),
@@ -88,11 +88,11 @@ impl Tool for Wrapped {
     fn prepare<'a>(&'a self, arguments: Arguments<'a>) -> Result<Prepared<'a>, ToolError> {
         let prepared = self.tool.prepare(arguments).map_err(|error| self.known(error))?;
         let asks = self.asks.as_ref().is_some_and(|asks| {
-            // Nobody can say that a call is harmless which nobody can read.
+            // Arguments that cannot be read require confirmation.
             let arguments = prepared.arguments().to_value();
             arguments.map_or(true, |arguments| asks(&self.name, &arguments))
         });
-        // The wrapper answers for itself. It does not answer in the place of a tool that has claimed to.
+        // The wrapper answers the confirmation check only for a tool that does not answer it itself.
         Ok(if asks || self.claims_alone { prepared.with_confirmation(move |_| Ok(asks)) } else { prepared })
     }
 
@@ -138,15 +138,15 @@ impl Tool for Wrapped {
     }
 }
 
-/// What was put around the tools of the last listing, so that the same tools come in the same wrapping.
+/// The wrappers of the last listing, so that unchanged tools keep their wrappers.
 #[derive(Default)]
 pub(super) struct Wrappings(Mutex<Arc<ByTool>>);
 
-/// What is held on both sides, so that an identity stays one.
+/// Holds both tools, so that their identities stay unique.
 type ByTool = HashMap<usize, (Arc<dyn Tool>, Arc<dyn Tool>)>;
 
 impl Wrappings {
-    /// Puts `wrap` around each of `tools` that is new.
+    /// Wraps each of `tools` that is new.
     pub(super) fn around(
         &self,
         tools: Vec<Arc<dyn Tool>>,
@@ -165,7 +165,7 @@ impl Wrappings {
         }
         let before =
             std::mem::replace(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner), Arc::new(now));
-        // What a tool does when it is dropped, it does outside the lock.
+        // Tools are dropped outside the lock.
         discard(before);
         Ok(wrapped)
     }

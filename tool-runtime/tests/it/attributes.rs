@@ -124,7 +124,7 @@ fn a_plain_call_stops_at_a_confirmation_and_an_unguarded_one_does_not() {
     assert_eq!(error.kind(), ErrorKind::ApprovalRequired);
     assert_eq!(
         error.feedback(),
-        "Approval required: the tool asks for a confirmation; call it through an executor, or with `call_unguarded`"
+        "Approval required: the tool requires confirmation; call it through an executor, or with `call_unguarded`"
     );
     let output = crate::run(tools.call_unguarded("pay", r#"{"amount":5}"#)).unwrap();
     assert_eq!(output.text(), "5 None");

@@ -91,7 +91,7 @@ fn a_declared_tool_is_listed_and_calling_it_is_an_error() {
     assert_eq!(tools.definitions()[0].name().as_str(), "elsewhere");
     let error = run(tools.call("elsewhere", "{}")).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unavailable);
-    assert_eq!(error.feedback(), "Tool unavailable: it is declared, and nothing here can run it");
+    assert_eq!(error.feedback(), "Tool unavailable: the tool is declared only; this program cannot run it");
     let error = ToolBuilder::new("x").external().unwrap_err().to_string();
     assert_eq!(error, "tool \"x\": a declared tool needs an `input_schema`");
 }

@@ -248,15 +248,15 @@ fn a_file_that_is_not_as_it_was_written_is_refused() {
         ),
         (
             file.replace(r#""version": 2"#, r#""version": 2, "by": "me""#),
-            "this is no file of pins: unknown field `by`, expected `version` or `tools` at line 2 column 20",
+            "not a file of pins: unknown field `by`, expected `version` or `tools` at line 2 column 20",
         ),
         (
             file.replace(r#""description": "#, r#""description": "Asks: \"\\?\"", "description": "#),
-            "this is no file of pins: a key is there twice in a definition",
+            "not a file of pins: a definition has a duplicate key",
         ),
-        (twice, "this is no file of pins: `ping` is there twice at line 4 column 10"),
-        ("<<<<<<< HEAD".to_owned(), "this is no file of pins: expected value at line 1 column 1"),
-        ("{}".to_owned(), "this is no file of pins: missing field `version` at line 1 column 2"),
+        (twice, "not a file of pins: `ping` is a duplicate at line 4 column 10"),
+        ("<<<<<<< HEAD".to_owned(), "not a file of pins: expected value at line 1 column 1"),
+        ("{}".to_owned(), "not a file of pins: missing field `version` at line 1 column 2"),
     ];
     for (text, why) in cases {
         assert_eq!(Pins::parse(&text).unwrap_err().to_string(), why, "{text}");

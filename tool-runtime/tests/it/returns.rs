@@ -209,6 +209,6 @@ fn no_output_is_an_error_only_where_some_is_promised() {
     assert_eq!(said(of!(nothing)), "");
     assert_eq!(
         feedback(Registry::builder().tool::<silent>(), "silent", "{}"),
-        "Invalid output: the tool promises a value by its output schema and gave nothing"
+        "Invalid output: the tool declares an output schema but returned nothing"
     );
 }

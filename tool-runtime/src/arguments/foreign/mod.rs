@@ -1,10 +1,9 @@
-//! Schemas that no plan covers, held by the `jsonschema` crate.
+//! Validation of foreign schemas, which no plan covers, by the `jsonschema` crate.
 //!
-//! They come from elsewhere and are written in another draft, or say what a plan cannot check. The
-//! crate stands behind one type, since each of its frequent releases may break. The draft is the one
-//! that `$schema` names, 2020-12 otherwise; `format` is an annotation, as everywhere here; nothing
-//! is fetched. Values are checked as they come: `null` is not read as absent, and `3.0` is an
-//! integer to the check but stays as it is written.
+//! They are written in another draft, or use keywords that a plan does not support. The crate is encapsulated
+//! in one type, since its releases are frequent and may break. The draft is the one of `$schema`, by default
+//! 2020-12; `format` is an annotation, as everywhere in this crate; nothing is fetched. Values are validated as
+//! received: `null` does not mean absent, and `3.0` is a valid integer but keeps its spelling.
 
 mod reach;
 mod words;
@@ -15,14 +14,14 @@ use tool_core::{__private::words::received, SchemaProblem, Violation, Violations
 
 use self::reach::Reach;
 
-/// How many lists and objects may be nested in a schema, and in a value: as many as in a JSON text.
+/// The maximum nesting of lists and objects in a schema and in a value: the limit of the JSON parser.
 const DEEPEST: usize = 128;
 
-/// How often an engine that knows look-around may go back within one text, which is some
-/// milliseconds; then it gives up, and the text does not fit.
+/// The maximum number of backtracking steps of a pattern with look-around within one text, which take some
+/// milliseconds; beyond it, the text is rejected.
 const BACKTRACKS: usize = 100_000;
 
-/// A schema, compiled by another than us.
+/// A compiled foreign schema.
 #[derive(Debug)]
 pub(crate) struct Foreign {
     validator: Validator,
@@ -31,18 +30,18 @@ pub(crate) struct Foreign {
 }
 
 impl Foreign {
-    /// The check of `schema`, of which a plan has `problems`.
+    /// Compiles `schema`, for which a plan has `problems`.
     ///
     /// # Errors
     ///
-    /// What is wrong with the schema, and would be with any check.
+    /// Returns the mistakes that make the schema invalid for every validator.
     pub(crate) fn instead_of(problems: &[SchemaProblem], schema: &Value) -> Result<Self, Vec<String>> {
         let mistakes: Vec<_> = problems.iter().filter(|it| !it.uncovered).map(ToString::to_string).collect();
         if mistakes.is_empty() { Self::new(schema).map_err(|mistake| vec![mistake]) } else { Err(mistakes) }
     }
 
     fn new(schema: &Value) -> Result<Self, String> {
-        // Before anything else, since whoever reads a schema does so level by level.
+        // Checked first, since readers of a schema recurse into it.
         if !is_nested_within(schema, DEEPEST) {
             return Err("at the root: the schema is nested too deeply".to_owned());
         }
@@ -51,7 +50,7 @@ impl Foreign {
         Ok(Self { validator, schema: schema.clone(), reach })
     }
 
-    /// What is wrong with `value`, in its order.
+    /// Returns the violations of `value`, in document order.
     pub(crate) fn violations(&self, value: &Value) -> Violations {
         let Reach { deepest, explained } = self.reach;
         if !is_nested_within(value, deepest) {
@@ -73,8 +72,8 @@ impl Foreign {
     }
 }
 
-/// Compiles with an engine for patterns whose time no text can blow up, or else with one that knows
-/// look-around and gives up in time.
+/// Compiles with an engine whose matching time is linear, or else with one that supports look-around and limits
+/// its steps.
 fn compile(schema: &Value) -> Result<Validator, ValidationError<'static>> {
     let options = jsonschema::options()
         .offline()
@@ -94,7 +93,7 @@ fn is_of_a_pattern(error: &ValidationError<'_>) -> bool {
     matches!(error.kind(), ValidationErrorKind::Format { format } if format == "regex")
 }
 
-/// Why `schema` cannot be used.
+/// Describes the reason why `schema` is unusable.
 fn mistake(schema: &Value, error: ValidationError<'_>) -> String {
     if is_of_a_pattern(&error) {
         let pattern = error.instance().as_str().unwrap_or_default();
@@ -112,7 +111,7 @@ fn mistake(schema: &Value, error: ValidationError<'_>) -> String {
             other => format!("a reference cannot be used: {other}"),
         };
     }
-    // What its draft says of schemas, of which no part is at hand.
+    // The violations of the meta-schema, whose parts are not available.
     let found = words::report(&Value::Null, schema, std::iter::once(error));
     let shown: Vec<_> = found
         .iter()
@@ -124,7 +123,7 @@ fn mistake(schema: &Value, error: ValidationError<'_>) -> String {
     shown.join("; ")
 }
 
-/// Whether no more than `levels` lists and objects are nested.
+/// Returns `true` if at most `levels` lists and objects are nested.
 fn is_nested_within(value: &Value, levels: usize) -> bool {
     match value {
         Value::Array(items) => levels > 0 && items.iter().all(|item| is_nested_within(item, levels - 1)),

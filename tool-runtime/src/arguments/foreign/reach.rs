@@ -1,39 +1,39 @@
-//! How many schemas apply to a value, counted before one is checked.
+//! The number of schemas that apply to a value, computed before any value is validated.
 //!
-//! `jsonschema` goes as deep as a schema and a value say together, and where it explains, it tries
-//! every branch at every level anew. The one comes from a stranger maybe, the other from a model:
-//! neither may exhaust the stack or the time.
+//! The recursion depth of `jsonschema` is the product of a schema's and a value's depth, and for an explanation
+//! it evaluates every branch again at every level. Both come from outside: neither may exhaust the stack or the
+//! time.
 
 use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 use tool_core::__private::words::percent_decoded;
 
-/// How many schemas may apply to a value one within the other; the same as a plan's.
+/// The maximum number of schemas that apply to one value within one another; the same as in a plan.
 const LONGEST: usize = 64;
 
-/// How many schemas may be open at once, of which a check needs some 500 bytes of a thread's stack
-/// each, and an explanation some 3,000, where nothing is optimized.
+/// The maximum number of active schemas. Without optimization, validation needs some 500 bytes of stack for
+/// each, and an explanation some 3,000.
 const CALLS: usize = 1024;
 const CALLS_TO_EXPLAIN: usize = 256;
 
-/// How many schemas may apply to a value and to one value at each level below it.
+/// The maximum number of schemas that apply to a value, and to one value at each level below it.
 const MOST: usize = 10_000;
 
-/// The same for a check that asks what is left over, which remembers nothing of what it found.
+/// The same for `unevaluatedProperties` and `unevaluatedItems`, whose validation caches nothing.
 const MOST_LEFT_OVER: usize = 100_000;
 
-/// How deep values may be nested.
+/// The maximum nesting of values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Reach {
-    /// To be checked at all.
+    /// For validation.
     pub(super) deepest: usize,
-    /// For each fault to be looked for.
+    /// For an explanation of each violation.
     pub(super) explained: usize,
 }
 
 impl Reach {
-    /// The reach of `schema`, for values that are nested no deeper than `deepest`.
+    /// Computes the limits of `schema` for values that are nested at most `deepest` levels.
     pub(super) fn of(schema: &Value, deepest: usize) -> Result<Self, String> {
         let graph = Graph::of(schema);
         let Some(longest) = graph.longest() else {
@@ -68,7 +68,7 @@ impl Reach {
     }
 }
 
-/// Which schemas of a document apply where another does; the root is the first.
+/// The graph of schemas that apply where another one does; the root is the first node.
 struct Graph {
     nodes: Vec<Node>,
     asks_what_is_left: bool,
@@ -76,11 +76,11 @@ struct Graph {
 
 #[derive(Default)]
 struct Node {
-    /// Those that apply to the same value.
+    /// Schemas that apply to the same value.
     here: Vec<usize>,
-    /// Those that may apply to it, by a reference that is not sure to mean them.
+    /// Schemas that may apply to the same value, by a reference whose target is uncertain.
     maybe: Vec<usize>,
-    /// Those that apply to a part of it; of one list, one applies to a part.
+    /// Schemas that apply to a part of the value; of each list, one applies to a part.
     below: Vec<Vec<usize>>,
 }
 
@@ -102,8 +102,7 @@ impl Graph {
         }
     }
 
-    /// How many schemas apply to one value one within the other, at most; `None` where one of them
-    /// applies within itself.
+    /// Returns the maximum number of schemas that apply to one value within one another; `None` for a cycle.
     fn longest(&self) -> Option<usize> {
         let mut lengths = vec![Count::Unknown; self.nodes.len()];
         (0..self.nodes.len())
@@ -123,7 +122,7 @@ impl Graph {
             longest = longest.max(self.length(*next, above + 1, lengths)?);
         }
         for next in maybe {
-            // What is only guessed is no mistake where it leads back.
+            // A cycle through an uncertain reference is not a mistake.
             if !matches!(lengths.get(*next), Some(Count::Open)) {
                 longest = longest.max(self.length(*next, above + 1, lengths)?);
             }
@@ -132,7 +131,7 @@ impl Graph {
         Some(longest + 1)
     }
 
-    /// How many schemas apply where each does, given how many do one level below.
+    /// Returns the number of schemas that apply at each node, given the numbers one level below.
     fn ways(&self, below: Option<&[usize]>) -> Vec<usize> {
         let mut counts = vec![Count::Unknown; self.nodes.len()];
         (0..self.nodes.len()).map(|at| self.ways_of(at, below, &mut counts)).collect()
@@ -171,7 +170,7 @@ fn set(counts: &mut [Count], at: usize, count: Count) {
     }
 }
 
-/// All objects within `value`; those that are no schemas do no harm.
+/// Collects all objects within `value`; objects that are not schemas are harmless.
 fn collect<'v>(value: &'v Value, objects: &mut Vec<&'v Value>) {
     match value {
         Value::Array(items) => items.iter().for_each(|item| collect(item, objects)),
@@ -183,11 +182,11 @@ fn collect<'v>(value: &'v Value, objects: &mut Vec<&'v Value>) {
     }
 }
 
-/// A document on its way to a graph.
+/// A document that is converted to a graph.
 struct Source<'v> {
     root: &'v Value,
     index: HashMap<*const Value, usize>,
-    /// The root, and what has a name; a reference that is no pointer means one of these.
+    /// The root and all named parts: the possible targets of a reference that is not a pointer.
     named: Vec<usize>,
 }
 
@@ -198,7 +197,7 @@ impl Source<'_> {
             match key.as_str() {
                 "$ref" | "$dynamicRef" | "$recursiveRef" => match self.target(value) {
                     Some(target) if self.named.len() == 1 => node.here.push(target),
-                    // From within a part that has a name, it may lead elsewhere.
+                    // Within a named part, the reference may have another target.
                     Some(target) => node.maybe.push(target),
                     None => node.maybe.extend(&self.named),
                 },
@@ -230,18 +229,18 @@ impl Source<'_> {
         self.index.get(&std::ptr::from_ref(value)).copied()
     }
 
-    /// A schema, or a list of them.
+    /// Returns a schema, or a list of schemas.
     fn listed(&self, value: &Value) -> Vec<usize> {
         let list = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
         list.iter().filter_map(|it| self.at(it)).collect()
     }
 
-    /// An object of schemas.
+    /// Returns the schemas in an object.
     fn among(&self, value: &Value) -> Vec<usize> {
         value.as_object().into_iter().flat_map(Map::values).filter_map(|it| self.at(it)).collect()
     }
 
-    /// Where a pointer leads.
+    /// Returns the target of a pointer.
     fn target(&self, reference: &Value) -> Option<usize> {
         let pointer = reference.as_str()?.strip_prefix('#').map(percent_decoded)?;
         self.at(self.root.pointer(&pointer)?)
@@ -264,7 +263,7 @@ mod tests {
     fn a_schema_that_names_each_level_once_reaches_everywhere() {
         assert_eq!(reach(&json!(true)), (128, 128));
         assert_eq!(reach(&json!({"properties": {"a": {"items": {"type": "string"}}, "b": {}}})), (128, 128));
-        // A tree, of which each value is in one branch only.
+        // A tree: each value is in one branch only.
         let tree = json!({"properties": {"left": {"$ref": "#"}, "right": {"$ref": "#"}}});
         assert_eq!(reach(&tree), (128, 128));
         let list = json!({"$dynamicAnchor": "n", "items": {"$dynamicRef": "#n"}});
@@ -282,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_over_is_asked_of_fewer_levels() {
+    fn unevaluated_keywords_reduce_the_depth() {
         let branch = |kind: &str| json!({"properties": {"kind": {"const": kind}, "in": {"$ref": "#"}}});
         let branches = json!({"anyOf": [branch("a"), branch("b")], "unevaluatedProperties": false});
         let (deepest, explained) = reach(&branches);
@@ -298,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn what_applies_too_often_to_one_value_is_refused() {
+    fn too_many_schemas_for_one_value_are_rejected() {
         let chain = (0..70).fold(json!({}), |schema, _| json!({"not": schema}));
         let refused = Reach::of(&chain, 128).unwrap_err();
         let text = "at the root: more than 64 schemas apply to the same value one within the other";
@@ -316,12 +315,12 @@ mod tests {
     }
 
     #[test]
-    fn what_leads_back_to_itself_is_refused() {
+    fn a_reference_cycle_is_rejected() {
         let text = "`$ref` leads back to itself before it reaches a part of the value";
         for schema in [json!({"$ref": "#"}), json!({"items": {"anyOf": [{"not": {"$ref": "#/items"}}]}})] {
             assert_eq!(Reach::of(&schema, 128).unwrap_err(), text);
         }
-        // These may mean another schema.
+        // These may refer to another schema.
         assert_eq!(reach(&json!({"$anchor": "a", "$ref": "#a"})).0, 128);
         let named =
             json!({"anyOf": [{"$ref": "b"}], "definitions": {"b": {"id": "b", "not": {"$ref": "#"}}}});

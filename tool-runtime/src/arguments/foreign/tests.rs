@@ -1,4 +1,4 @@
-//! The JSON Schema Test Suite, held by a plan or by `jsonschema`, as a registry does.
+//! The JSON Schema Test Suite, validated by a plan or by `jsonschema`, as in a registry.
 
 #![allow(clippy::panic, clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -10,7 +10,7 @@ use tool_core::OutputSchema;
 use crate::arguments::Promise;
 
 #[test]
-fn every_verdict_is_that_of_the_suite_and_none_of_jsonschema_is_missing() {
+fn every_verdict_equals_the_suite_and_every_verdict_of_jsonschema_is_present() {
     let (mut right, mut cases) = (0, 0);
     let mut failures = Vec::new();
     for (file, group) in suite() {
@@ -23,7 +23,8 @@ fn every_verdict_is_that_of_the_suite_and_none_of_jsonschema_is_missing() {
             let is_right = ours.as_ref().is_ok_and(|it| it.violations(data).is_empty() == valid);
             cases += 1;
             right += usize::from(is_right);
-            // A schema may be refused, such as one that refers to another document; a value is judged rightly.
+            // A schema may be rejected, such as one that refers to another document; an accepted one must give
+            // the right verdict.
             if !is_right && (is_right_alone || ours.is_ok()) {
                 let why = ours.as_ref().err();
                 failures.push(format!("{file}: {}: {} {why:?}", group["description"], case["description"]));
@@ -34,7 +35,7 @@ fn every_verdict_is_that_of_the_suite_and_none_of_jsonschema_is_missing() {
     assert!(cases > 1_250 && right > 1_200, "{right} of {cases} cases");
 }
 
-/// All groups of the suite, each with the name of its file.
+/// Returns all groups of the suite with their file names.
 fn suite() -> Vec<(String, Value)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tool-core/tests/suite/draft2020-12");
     let mut groups = Vec::new();

@@ -1,6 +1,6 @@
-//! What `jsonschema` found, in the words of the built-in check.
+//! The violations of `jsonschema` in the wording of the built-in validator.
 //!
-//! Its own words are for a person with the schema at hand; these are for a model.
+//! The crate's own messages address a person with the schema at hand; these address a model.
 
 use std::slice;
 
@@ -14,7 +14,7 @@ use tool_core::{
     Violation, Violations,
 };
 
-/// The violations of `value`, in its order: the first that are found, and the number of all.
+/// Reports the violations of `value` in document order: the first ones, and the number of all.
 pub(super) fn report<'v>(
     schema: &Value,
     value: &Value,
@@ -30,10 +30,10 @@ pub(super) fn report<'v>(
     Violations::new(first.into_iter().map(|(_, violation)| violation).collect(), total)
 }
 
-/// Violations while they are found; no text is made of those that are only counted.
+/// A collector of violations; beyond the limit, they are counted without a text.
 #[derive(Default)]
 struct Found {
-    /// Each with its pointer, whole.
+    /// Each with its full pointer.
     first: Vec<(String, Violation)>,
     total: usize,
 }
@@ -43,7 +43,7 @@ impl Found {
         if self.first.len() < Violations::LISTED {
             let pointer = pointer();
             let violation = violation(&pointer);
-            // Two parts of a schema may say the same of a place.
+            // Two parts of a schema may report the same violation.
             if self.first.iter().any(|(known, it)| *known == pointer && *it == violation) {
                 return;
             }
@@ -53,7 +53,7 @@ impl Found {
     }
 }
 
-/// Sorts as the places stand in the document; a property that is missing comes last.
+/// Returns a sort key in document order; a missing property comes last.
 fn order(value: &Value, pointer: &str) -> Vec<usize> {
     let mut here = Some(value);
     let mut order = Vec::new();
@@ -75,22 +75,22 @@ fn order(value: &Value, pointer: &str) -> Vec<usize> {
     order
 }
 
-/// The place of the property `name` of what is at `place`.
+/// Returns the pointer of the property `name` of the value at `place`.
 fn within(place: &str, name: &str) -> String {
     let mut pointer = place.to_owned();
     push_step(&mut pointer, name);
     pointer
 }
 
-/// So deep into a schema is looked for a few words on it.
+/// The depth to which a schema is summarized.
 const LEVELS: usize = 3;
 
-/// What a schema without rules admits.
+/// The summary of a schema without constraints.
 const ANYTHING: &str = "anything";
 
 struct Words<'s> {
     schema: &'s Value,
-    /// The whole of the value.
+    /// The whole value.
     root: &'s Value,
 }
 
@@ -129,7 +129,8 @@ impl Words<'_> {
                 };
                 found.add(|| within(place, name), violation);
             }
-            // It names the object, the value of its first property, and neither the property nor others.
+            // The error contains the object and the value of its first unknown property, but not the property's
+            // name.
             Kind::FalseSchema if error.schema_path().as_str().ends_with("/additionalProperties") => {
                 let map = self.root.pointer(place).and_then(Value::as_object);
                 for (name, value) in map.into_iter().flatten() {
@@ -145,14 +146,14 @@ impl Words<'_> {
         }
     }
 
-    /// The violations of one error.
+    /// Returns the violations of one error.
     fn all(&self, error: &ValidationError<'_>) -> Vec<Violation> {
         let mut found = Found::default();
         self.violations(error, &mut found);
         found.first.into_iter().map(|(_, violation)| violation).collect()
     }
 
-    /// What is wrong with a value as a whole.
+    /// Describes the expected value.
     fn expected(&self, error: &ValidationError<'_>) -> String {
         match error.kind() {
             Kind::Type { kind: TypeKind::Single(only) } => types(&[*only]),
@@ -186,7 +187,7 @@ impl Words<'_> {
         }
     }
 
-    /// A pattern whose engine gave up is as good as one that does not match.
+    /// A text for which the engine gave up counts as no match.
     fn undecided(&self, error: &ValidationError<'_>) -> String {
         let pattern = self.keyword(error).and_then(Value::as_str);
         let pattern = pattern.map_or_else(|| "its pattern".to_owned(), |it| format!("the pattern `{it}`"));
@@ -220,7 +221,7 @@ impl Words<'_> {
     }
 }
 
-/// Why no branch fits: the faults of the one that was meant, where that can be told.
+/// Explains why no branch matches: the violations of the intended branch, if it can be identified.
 impl Words<'_> {
     fn branches(
         &self,
@@ -260,7 +261,7 @@ impl Words<'_> {
         found.add(|| place.to_owned(), violation);
     }
 
-    /// The property by which all of `branches` refuse the value, each wanting another constant there.
+    /// Returns the property in which each of `branches` requires a different constant.
     fn tag(&self, place: &str, branches: &[&Vec<ValidationError<'static>>]) -> Option<(String, Violation)> {
         let constants = |branch: &Vec<ValidationError<'static>>, at: &str| -> Vec<Value> {
             let here = branch.iter().filter(|it| it.instance_path().as_str() == at);
@@ -286,21 +287,21 @@ impl Words<'_> {
         })
     }
 
-    /// The branches under the keyword of `error`, one after the other.
+    /// Lists the branches under the keyword of `error`.
     fn listed(&self, error: &ValidationError<'_>) -> Option<String> {
         let branches = self.keyword(error)?.as_array()?;
         Some(joined(branches.iter().map(|branch| self.brief(branch, LEVELS)).collect()))
     }
 }
 
-/// Looking things up in the schema, which may have parts with names of their own: there, nothing is found.
+/// Look-ups in the schema. Parts with their own identifiers are not resolved.
 impl Words<'_> {
-    /// The value of the keyword that refuses.
+    /// Returns the value of the failed keyword.
     fn keyword(&self, error: &ValidationError<'_>) -> Option<&Value> {
         self.lookup(error, error.schema_path().as_str())
     }
 
-    /// The schema with that keyword.
+    /// Returns the schema that contains the failed keyword.
     fn around(&self, error: &ValidationError<'_>) -> Option<&Value> {
         self.lookup(error, error.schema_path().as_str().rsplit_once('/')?.0)
     }
@@ -313,13 +314,13 @@ impl Words<'_> {
         self.schema.pointer(pointer).filter(|_| is_own)
     }
 
-    /// The properties that stand beside the keyword of `error`.
+    /// Returns the properties beside the keyword of `error`.
     fn known(&self, error: &ValidationError<'_>) -> Vec<&str> {
         let properties = self.around(error).and_then(|it| it.get("properties")?.as_object());
         properties.into_iter().flat_map(Map::keys).map(String::as_str).collect()
     }
 
-    /// A few words on what a schema admits.
+    /// Summarizes a schema.
     fn brief(&self, schema: &Value, levels: usize) -> String {
         let Some(levels) = levels.checked_sub(1) else { return ANYTHING.to_owned() };
         if let Some(values) = schema.get("enum").and_then(Value::as_array) {
@@ -346,7 +347,7 @@ impl Words<'_> {
         }
     }
 
-    /// An object by what it must have; a constant in it is what tells it from its like.
+    /// Summarizes an object by its required properties; a constant among them identifies it.
     fn object(&self, schema: &Value) -> String {
         let names = schema.get("required").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         let names = names.iter().filter_map(Value::as_str).take(4);
@@ -360,7 +361,7 @@ impl Words<'_> {
     }
 }
 
-/// Each of the `names` of an object, and what is expected in its place.
+/// Adds a violation for each of the `names` of an object, with the expected value.
 fn properties(
     error: &ValidationError<'_>,
     names: &[String],
@@ -374,7 +375,7 @@ fn properties(
     }
 }
 
-/// What is said where the schema of a value is `false`.
+/// Describes a value whose schema is `false`.
 fn nothing(place: &str) -> String {
     let (above, key) = place.rsplit_once('/').unwrap_or_default();
     match key {
@@ -395,7 +396,7 @@ fn at_most(limit: u64, one: &str, many: &str) -> String {
     format!("at most {}", counted(usize::try_from(limit).unwrap_or(usize::MAX), one, many))
 }
 
-/// The types by name, with their articles.
+/// Returns the names of the types with their articles.
 fn types(types: &[JsonType]) -> String {
     let names = [
         (JsonType::String, "a string"),
@@ -413,7 +414,7 @@ fn types(types: &[JsonType]) -> String {
     either(&names)
 }
 
-/// One after the other; those that say the same, once.
+/// Joins distinct words.
 fn joined(mut words: Vec<String>) -> String {
     const LISTED: usize = 20;
     words.dedup();

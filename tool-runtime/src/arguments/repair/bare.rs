@@ -1,4 +1,4 @@
-//! Words without quotes: keys, literals, numbers, and text.
+//! Unquoted words: keys, literals, numbers, and text.
 
 use super::{
     cursor::{Cursor, is_blank},
@@ -6,15 +6,15 @@ use super::{
     quoted,
 };
 
-/// What a bare value came to.
+/// The result of reading an unquoted value.
 pub(super) enum Word {
-    /// JSON.
+    /// A JSON value.
     Written(String),
-    /// Nothing: the text ends within it, and what there is says too little.
+    /// No value: the text ends within it, and the rest is ambiguous.
     Missing,
 }
 
-/// The literals of JSON, Python and JavaScript, as they are written there.
+/// The literals of JSON, Python and JavaScript, in their exact spelling.
 const LITERALS: [(&str, &str); 7] = [
     ("true", "true"),
     ("false", "false"),
@@ -25,10 +25,10 @@ const LITERALS: [(&str, &str); 7] = [
     ("undefined", "null"),
 ];
 
-/// Numbers for which JSON has no word. As `null` they would say that there is none.
+/// Numbers without a JSON equivalent. Reading them as `null` would change their meaning.
 const NO_NUMBERS: [&str; 2] = ["nan", "infinity"];
 
-/// Reads a key; says whether it is one.
+/// Reads a key; returns `true` if there is one.
 pub(super) fn key(cursor: &mut Cursor<'_>, out: &mut String) -> bool {
     let start = cursor.at();
     cursor.skip_while(is_key_char);
@@ -41,7 +41,7 @@ pub(super) fn is_key_char(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '_' | '-' | '$' | '.' | '@')
 }
 
-/// Reads a value; `beside` says that it follows another on the same line, without a comma.
+/// Reads a value; `beside` is set if it follows another one on the same line, without a comma.
 pub(super) fn value(cursor: &mut Cursor<'_>, beside: bool) -> Result<Word, Doubt> {
     let start = cursor.at();
     skip_word(cursor);
@@ -57,7 +57,7 @@ pub(super) fn value(cursor: &mut Cursor<'_>, beside: bool) -> Result<Word, Doubt
     if let Some((_, literal)) = LITERALS.iter().find(|(name, _)| *name == word) {
         return Ok(Word::Written((*literal).to_owned()));
     }
-    // `none` and `NULL` may as well be texts; `none of these` is one.
+    // `none` and `NULL` may be texts; `none of these` is a text.
     if literal.is_some() && cursor.ahead(is_over) {
         return Err(Doubt::new("a word that may be a literal or a text", start));
     }
@@ -72,7 +72,7 @@ pub(super) fn value(cursor: &mut Cursor<'_>, beside: bool) -> Result<Word, Doubt
         return number(digits).map_or(Ok(Word::Missing), |number| written(number, start));
     }
     if is_doubtful(&lower) {
-        return Err(Doubt::new("a number that JSON does not have", start));
+        return Err(Doubt::new("a number without a JSON equivalent", start));
     }
     if beside {
         return Err(Doubt::new("two values without a comma", start));
@@ -80,16 +80,16 @@ pub(super) fn value(cursor: &mut Cursor<'_>, beside: bool) -> Result<Word, Doubt
     text(cursor, start)
 }
 
-/// Whether a line or an entry ends behind the blanks.
+/// Returns `true` if a line or an entry ends after blanks.
 fn is_over(cursor: &mut Cursor<'_>) -> bool {
     cursor.skip_while(|it| it != '\n' && is_blank(it));
     cursor.peek().is_none_or(|it| matches!(it, '\n' | ',' | '}' | ']'))
 }
 
-/// Text without quotes goes on to the end of its line or entry.
+/// Reads unquoted text up to the end of its line or entry.
 fn text(cursor: &mut Cursor<'_>, start: usize) -> Result<Word, Doubt> {
     while !is_over(cursor) {
-        // `src/*.rs`, `a // b` and `issue # 5` are texts as well.
+        // `src/*.rs`, `a // b` and `issue # 5` are also possible texts.
         if cursor.at_comment() {
             return Err(Doubt::new("a value without quotes that may go on in a comment", start));
         }
@@ -100,7 +100,7 @@ fn text(cursor: &mut Cursor<'_>, start: usize) -> Result<Word, Doubt> {
         }
     }
     let text = cursor.since(start).trim_end_matches(is_blank);
-    // `1,000` would come apart.
+    // `1,000` would be split.
     let digits_before =
         cursor.before(start).strip_suffix(',').map(|it| it.ends_with(|it: char| it.is_ascii_digit()));
     if !is_plain(text) || (text.starts_with('0') && digits_before == Some(true)) {
@@ -111,7 +111,8 @@ fn text(cursor: &mut Cursor<'_>, start: usize) -> Result<Word, Doubt> {
     Ok(Word::Written(written))
 }
 
-/// Whether `text` is words, a path, an address, a date or the like, and no expression or property.
+/// Returns `true` if `text` consists of words, a path, an address, a date or similar, and is neither an
+/// expression nor a property.
 fn is_plain(text: &str) -> bool {
     let is_sign = |it: &str| it.chars().all(|it| it.is_ascii_punctuation());
     let is_expression = text.starts_with(['#', '+', ':', '='])
@@ -124,7 +125,7 @@ fn is_plain(text: &str) -> bool {
     !is_expression && (is_address_or_time || !text.contains(':'))
 }
 
-/// Up to a blank, a bracket, a comma, a quote, or a comment that is not the `//` of an address.
+/// Skips up to a blank, a bracket, a comma, a quote, or a comment other than the `//` of an address.
 fn skip_word(cursor: &mut Cursor<'_>) {
     let mut last = ' ';
     while let Some(next) = cursor.peek() {
@@ -140,7 +141,8 @@ fn skip_word(cursor: &mut Cursor<'_>) {
     }
 }
 
-/// A number, unless it is one that no float holds: whether `serde_json` reads it depends on its features.
+/// Writes a number, unless it is out of the range of a float: `serde_json` accepts those depending on its
+/// features.
 fn written(number: String, start: usize) -> Result<Word, Doubt> {
     match number.parse::<f64>() {
         Ok(float) if float.is_finite() => Ok(Word::Written(number)),
@@ -148,7 +150,7 @@ fn written(number: String, start: usize) -> Result<Word, Doubt> {
     }
 }
 
-/// `word` as JSON has it, if it is a number, also with nothing before or behind the point.
+/// Returns `word` as a JSON number, if it is a number; digits may be absent before or after the point.
 fn number(word: &str) -> Option<String> {
     let (sign, digits) = match word.strip_prefix('-') {
         Some(digits) => ("-", digits),
@@ -187,8 +189,8 @@ fn is_beginning_of_number(word: &str) -> bool {
     number(&format!("{word}0")).is_some()
 }
 
-/// Whether it must have been a number, and which one, or how it was meant, is not certain: a
-/// telephone number may begin with `+`.
+/// Returns `true` if the word must be a number but its value or meaning is uncertain: a telephone number may
+/// begin with `+`.
 fn is_doubtful(lower: &str) -> bool {
     let unsigned = lower.strip_prefix(['+', '-']).unwrap_or(lower);
     let is_based = ["0x", "0b", "0o"].iter().any(|it| unsigned.starts_with(it));

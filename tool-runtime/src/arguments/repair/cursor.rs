@@ -1,18 +1,18 @@
-/// A place in a text, and the steps that are left.
+/// A position in a text, and the remaining steps.
 ///
-/// Where a string ends is found by looking ahead, again from each quote within it. Counting the
-/// steps bounds that for every text: when they are used up the text seems to end, so that whoever
-/// walks it stops, and [`is_exhausted`](Self::is_exhausted) says that nothing of it counts.
+/// The end of a string is found by looking ahead, again from each quote within it. The number of steps bounds
+/// this for every text: when they are used up the text appears to end, so that every reader stops, and
+/// [`is_exhausted`](Self::is_exhausted) marks the result as invalid.
 #[derive(Debug)]
 pub(super) struct Cursor<'a> {
     text: &'a str,
     at: usize,
     fuel: usize,
-    /// Where a comment begins that goes on to the end of the text and has a closer in it.
+    /// The start of a comment that extends to the end of the text and contains a closing bracket.
     swallowed: Option<usize>,
 }
 
-/// What blanks there were between two things.
+/// The blanks between two tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Gap {
     None,
@@ -21,8 +21,8 @@ pub(super) enum Gap {
 }
 
 impl<'a> Cursor<'a> {
-    /// Reading takes a step for each character, and at most two more where each is a quote that is
-    /// not escaped. What takes more looks ahead over the same comments again and again.
+    /// Reading takes one step per character, and at most two more for each unescaped quote. More steps mean
+    /// repeated look-ahead over the same comments.
     const STEPS_PER_BYTE: usize = 8;
 
     pub(super) fn new(text: &'a str) -> Self {
@@ -38,17 +38,17 @@ impl<'a> Cursor<'a> {
         self.fuel == 0
     }
 
-    /// What is still ahead.
+    /// Returns the remaining text.
     pub(super) fn rest(&self) -> &'a str {
         if self.fuel == 0 { "" } else { self.text.get(self.at..).unwrap_or("") }
     }
 
-    /// What lies before `end`.
+    /// Returns the text before `end`.
     pub(super) fn before(&self, end: usize) -> &'a str {
         self.text.get(..end).unwrap_or("")
     }
 
-    /// What lies between `start` and here.
+    /// Returns the text from `start` to the cursor.
     pub(super) fn since(&self, start: usize) -> &'a str {
         self.text.get(start..self.at).unwrap_or("")
     }
@@ -57,8 +57,8 @@ impl<'a> Cursor<'a> {
         self.rest().chars().next()
     }
 
-    /// Where a comment begins that may have swallowed the end of the object: on the only line of a text, a
-    /// line comment goes on to its end.
+    /// Returns the start of a comment that may contain the end of the object: in a text of one line, a line
+    /// comment extends to its end.
     pub(super) fn swallowed(&self) -> Option<usize> {
         self.swallowed
     }
@@ -74,7 +74,7 @@ impl<'a> Cursor<'a> {
         Some(next)
     }
 
-    /// Steps over `expected`, if that comes next.
+    /// Skips `expected` if it comes next.
     pub(super) fn eat(&mut self, expected: &str) -> bool {
         let found = self.rest().starts_with(expected);
         if found {
@@ -114,7 +114,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Whether a comment comes next. `#` alone is none: `#fff` is a color.
+    /// Returns `true` if a comment comes next. `#` alone starts none: `#fff` is a color.
     pub(super) fn at_comment(&self) -> bool {
         let rest = self.rest();
         rest.starts_with("//")
@@ -122,7 +122,7 @@ impl<'a> Cursor<'a> {
             || rest.strip_prefix('#').is_some_and(|it| it.chars().next().is_none_or(is_blank))
     }
 
-    /// Asks `question` of what is ahead, and stays.
+    /// Evaluates `question` on the text ahead, without moving.
     pub(super) fn ahead<T>(&mut self, question: impl FnOnce(&mut Self) -> T) -> T {
         let (start, swallowed) = (self.at, self.swallowed);
         let answer = question(self);
@@ -131,7 +131,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// White space of any script, and the marks of no width that editors leave behind.
+/// White space of any script, and zero-width marks that editors insert.
 pub(super) fn is_blank(c: char) -> bool {
     c.is_whitespace() || matches!(c, '\u{feff}' | '\u{200b}')
 }

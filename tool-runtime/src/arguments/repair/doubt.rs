@@ -1,4 +1,4 @@
-/// Why a text cannot be read with certainty, and where that begins.
+/// The reason why a text is ambiguous, and its position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Doubt {
     what: &'static str,
@@ -6,12 +6,12 @@ pub(super) struct Doubt {
 }
 
 impl Doubt {
-    /// `what` names no part of the text: it may hold a secret.
+    /// `what` contains no part of the text, which may hold a secret.
     pub(super) fn new(what: &'static str, at: usize) -> Self {
         Self { what, at }
     }
 
-    /// In words, with the place in `text` counted as `serde_json` counts.
+    /// Returns the message with the position in `text`, counted as in `serde_json`.
     pub(super) fn in_text(self, text: &str) -> String {
         let before = text.get(..self.at).unwrap_or(text);
         let line = before.matches('\n').count() + 1;

@@ -1,15 +1,14 @@
-//! What may stand around the object: sentences, a code fence, a call.
+//! Text around the object: sentences, a code fence, a call.
 //!
-//! Nothing here may hide data. A sentence is therefore known by what it lacks (brackets, quotes, a
-//! colon before its end), and must be set off from the object; `a: {…}` and `{…} b` are no
-//! sentences beside an object but half of one.
+//! Nothing here may hide data. A sentence therefore contains no brackets, no quotes and no colon before its
+//! end, and must be separated from the object; `a: {…}` and `{…} b` are parts of the object's data.
 
 use super::{
     cursor::{Cursor, Gap, is_blank},
     doubt::Doubt,
 };
 
-/// What was opened before the object.
+/// The elements that were opened before the object.
 pub(super) struct Envelope {
     call: bool,
 }
@@ -39,7 +38,7 @@ pub(super) fn open(cursor: &mut Cursor<'_>) -> Result<Envelope, Doubt> {
 }
 
 impl Envelope {
-    /// Reads what follows the object, up to the end of the text.
+    /// Reads the text after the object, up to its end.
     pub(super) fn close(self, cursor: &mut Cursor<'_>) -> Result<(), Doubt> {
         loop {
             let gap = cursor.skip_blanks();
@@ -63,19 +62,19 @@ impl Envelope {
     }
 }
 
-/// The text after the language of a code fence.
+/// Returns the text after the language of a code fence.
 fn without_language(text: &str) -> &str {
     text.trim_start_matches(|it: char| it.is_ascii_alphanumeric() || matches!(it, '_' | '-' | '+'))
 }
 
-/// The text before `name(`, if it ends so.
+/// Returns the text before a trailing `name(`.
 fn without_call(text: &str) -> Option<&str> {
     let callee = text.trim_end().strip_suffix('(')?.trim_end();
     let before = callee.trim_end_matches(|it: char| it.is_alphanumeric() || matches!(it, '_' | '$' | '.'));
     (before.len() < callee.len()).then_some(before)
 }
 
-/// Whether `text`, which stands before the object, says that the object follows.
+/// Returns `true` if `text`, which precedes the object, introduces it.
 fn introduces(text: &str) -> bool {
     let sentences = text.trim_end_matches(is_blank);
     let after = text.get(sentences.len()..).unwrap_or("");
@@ -91,7 +90,7 @@ fn is_prose(text: &str) -> bool {
     is_sentence && has_no_brackets(text) && !text.contains(['"', ':', '='])
 }
 
-/// A fence sets text off by itself; all that must not be in it is another object or list.
+/// A fence separates text by itself; that text must not contain another object or list.
 fn has_no_brackets(text: &str) -> bool {
     !text.contains(['{', '}', '[', ']'])
 }

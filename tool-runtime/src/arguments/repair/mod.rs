@@ -1,14 +1,12 @@
-//! Arguments that are nearly JSON.
+//! Repair of arguments that are nearly JSON.
 //!
-//! What a model writes by hand it sometimes writes as JavaScript, as Python, or not to its end. One
-//! pass reads such a text and writes what it says as JSON. The rule is that no data is left out and
-//! no value guessed: where that would be needed, or where a string may end in two places, the text
-//! is refused, and the model writes it again. Whether a text was cut off follows from the same
-//! pass, which therefore cannot disagree with itself.
+//! Models sometimes write arguments as JavaScript, as Python, or incompletely. One pass reads such a text and
+//! writes its content as JSON. No data is dropped and no value is guessed: where that would be necessary, or
+//! where a string has two possible ends, the text is rejected, and the model writes it again. The same pass
+//! detects that a text was cut off, so that both results are consistent.
 //!
-//! [`envelope`] is what may stand around the object, [`reader`] follows the brackets, [`quoted`]
-//! finds where strings end, [`bare`] says what a word without quotes is. All of them walk a
-//! [`cursor`], whose steps are counted: time is linear in the length of any text.
+//! [`envelope`] reads text around the object, [`reader`] the brackets, [`quoted`] strings, [`bare`] unquoted
+//! words. All of them use a [`cursor`], which counts steps: time is linear in the length of any text.
 
 mod bare;
 mod cursor;
@@ -23,10 +21,10 @@ use tool_core::__private::words::beginning;
 
 use self::{cursor::Cursor, doubt::Doubt};
 
-/// The longest text, in bytes, that [`recover`] tries to read where it is not JSON: 1 MiB.
+/// The maximum length in bytes of a text that [`recover`] repairs: 1 MiB.
 pub const MAX_REPAIR_BYTES: usize = 1 << 20;
 
-/// Which tools may run on arguments that were not JSON and could be read all the same.
+/// The tools that may run on repaired arguments.
 ///
 /// # Examples
 ///
@@ -45,20 +43,20 @@ pub const MAX_REPAIR_BYTES: usize = 1 << 20;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Repair {
-    /// None: what is not JSON is an error.
+    /// None: invalid JSON is an error.
     #[default]
     Off,
-    /// Tools that say that they are read-only.
+    /// Tools with `read_only = true`.
     ReadOnlyTools,
     /// All tools.
     AllTools,
 }
 
 impl Repair {
-    /// Whether a tool may run on what became of its arguments.
+    /// Returns `true` if a tool may run on recovered arguments.
     ///
-    /// No tool runs on a text that was cut off, not even one that is `read_only`: fields may be missing,
-    /// and the last one may be shorter than it was meant to be.
+    /// No tool runs on text that was cut off, not even a `read_only` tool: properties may be missing, and the
+    /// last one may be incomplete.
     #[must_use]
     pub fn permits(self, read_only: bool, recovery: &RepairOutcome<'_>) -> bool {
         match (recovery, self) {
@@ -70,44 +68,44 @@ impl Repair {
     }
 }
 
-/// What became of a text that should have been JSON.
+/// The result of reading a text that should be JSON.
 ///
-/// A repair is never silent: [`note`](Self::note) is what the model should be told of it.
+/// A repair is never silent: [`note`](Self::note) is a text for the model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RepairOutcome<'a> {
-    /// It is JSON, byte for byte as it came. A blank text counts as such: it is no arguments at all.
+    /// Valid JSON, byte for byte as received. A blank text is included: it means no arguments.
     Strict(&'a str),
-    /// It was not JSON, and could be read all the same, to its end.
+    /// Invalid JSON that was read completely.
     #[non_exhaustive]
     Repaired {
-        /// The object that it was read as.
+        /// The object as JSON.
         text: String,
-        /// What is wrong with the text that came, and where.
+        /// The first error of the received text, with its position.
         error: String,
     },
-    /// It ended before its object did: fields may be missing, and the last may be too short.
+    /// The text ended before its object did: properties may be missing, and the last one may be incomplete.
     #[non_exhaustive]
     Partial {
-        /// The object as far as it came. A key without a value is not in it.
+        /// The object as far as received, without a key whose value is missing.
         text: String,
-        /// What is wrong with the text that came, and where.
+        /// The first error of the received text, with its position.
         error: String,
     },
-    /// It is not JSON, and cannot be read with certainty.
+    /// Invalid JSON that is ambiguous.
     #[non_exhaustive]
     Invalid {
-        /// The text as it came.
+        /// The text as received.
         text: &'a str,
-        /// What is wrong with it, and where.
+        /// Its first error, with its position.
         error: String,
-        /// Why it was not repaired.
+        /// The reason why it was not repaired.
         reason: String,
     },
 }
 
 impl RepairOutcome<'_> {
-    /// The text to go on with: as it was read, or as it came where it could not be read.
+    /// Returns the text to use: the repaired text, or the received text if it was not repaired.
     #[must_use]
     pub fn text(&self) -> &str {
         match self {
@@ -116,10 +114,10 @@ impl RepairOutcome<'_> {
         }
     }
 
-    /// What to tell the model; `None` where there was nothing to repair.
+    /// Returns a note for the model; `None` if nothing was repaired.
     ///
-    /// It shows the arguments, shortened where they are long. What hides them can use the `error`
-    /// and the `reason`, which repeat nothing of them.
+    /// It contains the arguments, truncated if they are long. A program that hides them can use `error` and
+    /// `reason`, which contain no part of them.
     #[must_use]
     pub fn note(&self) -> Option<String> {
         match self {
@@ -141,35 +139,34 @@ impl RepairOutcome<'_> {
     }
 }
 
-/// Reads `text` as the JSON object that it was meant to be, if that is clear.
+/// Reads `text` as a JSON object, if it has exactly one interpretation.
 ///
-/// JSON comes back as it is, whatever it is. In other texts these are read, and nothing else:
+/// Valid JSON is returned unchanged. In other texts, the following is read, and nothing else:
 ///
-/// | what | is read as |
+/// | text | is read as |
 /// | --- | --- |
 /// | keys without quotes, `'single'`, `` `back` `` and `“curly”` quotes | strings |
-/// | a value without quotes that is no number and no literal, such as `hello world` or `2024-01-01` | a string, with each of its characters |
-/// | leading, trailing and missing commas; surplus closers | as if they were right |
-/// | a missing or wrong closer within the object | the closer of what is around it ends both |
-/// | `// …`, `/* … */`, `# …` (with a space) after a comma, a bracket, a string, or a blank behind a number or a literal; the ellipses `...` and `…` between entries | nothing |
+/// | an unquoted value that is neither a number nor a literal, such as `hello world` or `2024-01-01` | a string, with each of its characters |
+/// | leading, trailing and missing commas; surplus closing brackets | as if they were right |
+/// | a missing or wrong closing bracket within the object | the closing bracket of the enclosing container ends both |
+/// | `// …`, `/* … */`, `# …` (with a space) after a comma, a bracket, a string, or a blank after a number or a literal; the ellipses `...` and `…` between entries | nothing |
 /// | exactly `True`, `False`, `None`, `undefined` | `true`, `false`, `null`, `null` |
 /// | `"a" + "b"` | `"ab"` |
 /// | `"` within a string, a raw line break or another control character | the same, escaped |
-/// | a backslash that begins no escape, as in `\d` | a backslash; `\'` is an apostrophe |
+/// | a backslash without a valid escape, as in `\d` | a backslash; `\'` is an apostrophe |
 /// | `.5`, `5.` | `0.5`, `5` |
-/// | `007` | `"007"`: leading zeros are no number, and are kept |
-/// | a code fence, a call `name({…});`, and sentences around | nothing |
+/// | `007` | `"007"`: not a number because of its leading zeros, which are kept |
+/// | a code fence, a call `name({…});`, and sentences around the object | nothing |
 ///
-/// Refused, among others: two objects; `NaN`, `Infinity`, `+1`, `1_000`, `0xff`; tuples, sets,
-/// expressions, triple quotes; a key without a value, two commas in a row; a string that has both
-/// `\d` and `\n`, for it may be a path; a string whose end cannot be told; `//`, `/*` or ` # ` within or
-/// after a text without quotes, which may be a part of it; `none`, `NULL` and the like, which may be texts; a
-/// comment on the last line with a closer in it; texts above
-/// [`MAX_REPAIR_BYTES`] and objects nested deeper than 127 levels. A repeated key is left as it is:
-/// the check of arguments refuses it.
+/// Rejected, among others: two objects; `NaN`, `Infinity`, `+1`, `1_000`, `0xff`; tuples, sets, expressions,
+/// triple quotes; a key without a value, two commas in a row; a string with both `\d` and `\n`, which may be a
+/// path; a string whose end is ambiguous; `//`, `/*` or ` # ` within or after unquoted text, which may be part
+/// of it; `none`, `NULL` and similar, which may be texts; a comment on the last line that contains a closing
+/// bracket; texts longer than [`MAX_REPAIR_BYTES`] and objects nested deeper than 127 levels. A duplicate key
+/// is kept: the validation of arguments rejects it.
 ///
-/// A text is cut off where it ends within its object, be it that only the closer is missing:
-/// nobody can know that no field was to follow.
+/// A text that ends within its object counts as cut off, even if only the closing bracket is missing: another
+/// property might have followed.
 ///
 /// # Examples
 ///
@@ -212,7 +209,7 @@ pub fn recover(text: &str) -> RepairOutcome<'_> {
     }
 }
 
-/// An object as it was read.
+/// An object that was read.
 struct Reading {
     object: String,
     cut_off: bool,
@@ -224,15 +221,15 @@ fn read(text: &str) -> Result<Reading, String> {
     }
     let mut cursor = Cursor::new(text);
     let reading = read_object(&mut cursor);
-    // Without fuel the text seems to end early, and whatever was made of that does not count.
+    // Without remaining steps the text appears to end early, and the result is invalid.
     if cursor.is_exhausted() {
-        return Err("it is too tangled".to_owned());
+        return Err("it is too complex".to_owned());
     }
     let reading = reading.map_err(|doubt| doubt.in_text(text))?;
-    // The grammar is kept by construction; if it were not, nothing should run.
+    // The output is JSON by construction; this check rejects it otherwise.
     match serde_json::from_str::<Map<String, Value>>(&reading.object) {
         Ok(_) => Ok(reading),
-        Err(error) => Err(format!("{error} of what it was read as")),
+        Err(error) => Err(format!("{error} in the repaired text")),
     }
 }
 
@@ -245,7 +242,7 @@ fn read_object(cursor: &mut Cursor<'_>) -> Result<Reading, Doubt> {
     Ok(reading)
 }
 
-/// At most about 500 characters, with a word about the rest.
+/// Returns at most about 500 characters, with a note about the rest.
 fn shortened(text: &str) -> String {
     const LONGEST: usize = 500;
     match beginning(text, LONGEST) {

@@ -1,8 +1,8 @@
-//! Strings: where they end, and what their backslashes mean.
+//! Strings: their ends, and the meaning of their backslashes.
 //!
-//! A quote ends a string if what follows it can follow a string: in an object the next key or a
-//! closer, in a list the next item. Any other is a quote that somebody forgot to escape, unless
-//! that reading could have swallowed something: then the string is refused.
+//! A quote ends a string if the text after it can follow a string: in an object the next key or a closing
+//! bracket, in a list the next item. Any other quote is read as an unescaped quote inside the string, unless
+//! that interpretation could have swallowed data: then the string is rejected.
 
 use std::fmt::Write;
 
@@ -12,7 +12,7 @@ use super::{
     doubt::Doubt,
 };
 
-/// What a string is for; that decides what may follow it.
+/// The role of a string, which determines the text that may follow it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
     Key,
@@ -24,7 +24,7 @@ pub(super) fn is_quote(c: char) -> bool {
     matches!(c, '"' | '\'' | '`' | '´' | '‘' | '’' | '“' | '”')
 }
 
-/// What ends a string that `open` begins.
+/// Returns the quotes that end a string beginning with `open`.
 fn closers(open: char) -> &'static [char] {
     match open {
         '"' => &['"'],
@@ -54,7 +54,7 @@ fn write_char(out: &mut String, c: char) {
     }
 }
 
-/// Reads a string, and those that `+` adds to it; says whether its end came before that of the text.
+/// Reads a string, and strings that `+` appends to it; returns `true` if it ended before the text did.
 pub(super) fn read(cursor: &mut Cursor<'_>, out: &mut String, role: Role) -> Result<bool, Doubt> {
     out.push('"');
     let mut is_whole = Piece::new(cursor, out, role).read()?;
@@ -66,26 +66,26 @@ pub(super) fn read(cursor: &mut Cursor<'_>, out: &mut String, role: Role) -> Res
     Ok(is_whole)
 }
 
-/// One pair of quotes and what is between them.
+/// One quoted piece of a string.
 struct Piece<'p, 'a> {
     cursor: &'p mut Cursor<'a>,
     out: &'p mut String,
     role: Role,
     start: usize,
     closers: &'static [char],
-    /// Quotes within it that are not escaped.
+    /// The number of unescaped quotes within it.
     inner_quotes: usize,
-    /// Whether one of these stands after a comma, as the next string would.
+    /// Set if one of these follows a comma, as the next string would.
     follows_comma: bool,
-    /// Whether one of these does not stand directly after a word, as that of `24"` does.
+    /// Set if one of these does not directly follow a word, as in `24"`.
     stands_free: bool,
-    /// Brackets within it that are open.
+    /// The number of open brackets within it.
     depth: usize,
-    /// Whether it closes one that it did not open.
+    /// Set if it closes a bracket that it did not open.
     closes_other: bool,
-    /// Whether there is a backslash, before a letter or a digit, that begins no escape.
+    /// Set if there is a backslash before a letter or digit that is not a valid escape.
     has_backslash: bool,
-    /// Whether there is an escape that could have been meant as a backslash and a letter.
+    /// Set if there is an escape that may be meant as a backslash and a letter.
     has_letter_escape: bool,
 }
 
@@ -108,7 +108,7 @@ impl<'p, 'a> Piece<'p, 'a> {
         }
     }
 
-    /// Reads up to the end of the string; says whether that came before the end of the text.
+    /// Reads up to the end of the string; returns `true` if it ended before the text did.
     fn read(mut self) -> Result<bool, Doubt> {
         let Some(open) = self.cursor.bump() else { return Ok(false) };
         self.closers = closers(open);
@@ -166,7 +166,7 @@ impl<'p, 'a> Piece<'p, 'a> {
         Ok(is_whole)
     }
 
-    /// Whether the quote before the cursor ends the string.
+    /// Returns `true` if the quote before the cursor ends the string.
     fn ends_here(&mut self) -> Result<bool, Doubt> {
         let role = self.role;
         let is_inner = self.inner_quotes % 2 == 1;
@@ -201,7 +201,7 @@ impl<'p, 'a> Piece<'p, 'a> {
         ends.or_else(|what| self.doubt(what))
     }
 
-    /// Reads what follows a backslash; `before` stands before it.
+    /// Reads the text after a backslash; `before` is the character before it.
     fn escape(&mut self, before: char) -> Result<(), Doubt> {
         match self.cursor.peek() {
             // The text ends within the escape.
@@ -219,7 +219,7 @@ impl<'p, 'a> Piece<'p, 'a> {
             }
             Some('\'') => {
                 self.cursor.bump();
-                // A shell writes `'\''`, and means the backslash.
+                // A shell writes `'\''`, where the backslash is not part of the text.
                 if before == '\'' || self.cursor.peek() == Some('\'') {
                     return self.doubt("a string with a backslash before an apostrophe");
                 }
@@ -243,7 +243,7 @@ impl<'p, 'a> Piece<'p, 'a> {
                 self.has_letter_escape = true;
             }
             Unicode::CutOff => self.cursor.skip_while(|_| true),
-            Unicode::Half => return self.doubt("a string with half a character"),
+            Unicode::Half => return self.doubt("a string with an unpaired surrogate"),
             Unicode::None => {
                 self.out.push_str("\\\\");
                 self.has_backslash = true;
@@ -253,11 +253,11 @@ impl<'p, 'a> Piece<'p, 'a> {
     }
 }
 
-/// What begins with a `u` after a backslash.
+/// The text after a backslash that begins with `u`.
 enum Unicode<'a> {
-    /// One character: `uXXXX`, or two of these with a backslash between.
+    /// One character: `uXXXX`, or a surrogate pair with a backslash between.
     Escape(&'a str),
-    /// One of two that make a character.
+    /// An unpaired surrogate.
     Half,
     /// The text ends within the escape.
     CutOff,
@@ -283,20 +283,20 @@ impl<'a> Unicode<'a> {
     }
 }
 
-/// The number in `u` and four digits.
+/// Returns the number in `u` and four digits.
 fn code_unit(text: &str) -> Option<u16> {
     let digits = text.strip_prefix('u')?.get(..4)?;
     let is_hex = digits.bytes().all(|it| it.is_ascii_hexdigit());
     if is_hex { u16::from_str_radix(digits, 16).ok() } else { None }
 }
 
-/// Whether the text ends before the fourth digit.
+/// Returns `true` if the text ends before the fourth digit.
 fn is_cut_off(text: &str) -> bool {
     let digits = text.strip_prefix('u');
     digits.is_some_and(|it| it.len() < 4 && it.bytes().all(|it| it.is_ascii_hexdigit()))
 }
 
-/// Skips a `+` between two strings, and says whether there is one.
+/// Skips a `+` between two strings; returns `true` if there is one.
 fn plus_follows(cursor: &mut Cursor<'_>) -> bool {
     cursor.skip_blanks();
     let is_plus = cursor.eat("+");
@@ -304,7 +304,8 @@ fn plus_follows(cursor: &mut Cursor<'_>) -> bool {
     is_plus && cursor.peek().is_none_or(is_quote)
 }
 
-/// Whether what follows the closers can follow an object or a list. In `"x = {"a": "b"}"` a quote does.
+/// Returns `true` if the text after the closing brackets can follow an object or a list. In `"x = {"a": "b"}"`
+/// a quote does.
 fn closers_end_something(ahead: &mut Cursor<'_>) -> bool {
     let mut gap = Gap::None;
     while matches!(ahead.peek(), Some('}' | ']')) {
@@ -315,7 +316,7 @@ fn closers_end_something(ahead: &mut Cursor<'_>) -> bool {
     gap != Gap::None || is_fence || !ahead.peek().is_some_and(is_quote)
 }
 
-/// Whether the next thing in an object is a key, or its end.
+/// Returns `true` if a key or the end of the object comes next.
 fn key_follows(ahead: &mut Cursor<'_>) -> bool {
     ahead.skip_blanks();
     match ahead.peek() {

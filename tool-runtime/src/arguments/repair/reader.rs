@@ -8,10 +8,10 @@ use super::{
     quoted::{self, Role},
 };
 
-/// `serde_json` reads 127 levels.
+/// The nesting limit of `serde_json`: 127 levels.
 const DEEPEST: usize = 127;
 
-/// Reads the object that begins at `cursor`.
+/// Reads the object at `cursor`.
 pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Reading, Doubt> {
     let out = String::with_capacity(cursor.rest().len());
     let mut reader = Reader { cursor, out, open: Vec::new(), entries: 0, odd_closers: OddClosers::default() };
@@ -31,38 +31,38 @@ struct Reader<'c, 'a> {
     cursor: &'c mut Cursor<'a>,
     out: String,
     open: Vec<Container>,
-    /// How many keys and values there were so far.
+    /// The number of keys and values so far.
     entries: usize,
     odd_closers: OddClosers,
 }
 
-/// Closers that are missing, and closers that are too many.
+/// Missing and surplus closing brackets.
 ///
-/// One of each makes a closer that is only of the wrong kind. Where there is an entry between the
-/// two it belongs to one container or to another, depending on which they are.
+/// One of each is a closing bracket of the wrong kind. An entry between the two belongs to one of two
+/// containers, which is ambiguous.
 #[derive(Default)]
 struct OddClosers {
     missing: bool,
     surplus: bool,
-    /// How many entries there were before the first of them.
+    /// The number of entries before the first of them.
     entries: Option<usize>,
 }
 
-/// An object or a list that has begun and not ended.
+/// An open object or list.
 struct Container {
     is_list: bool,
     place: Position,
-    /// Whether it has an entry.
+    /// Set if it has an entry.
     is_filled: bool,
-    /// Whether a comma stands before what comes next.
+    /// Set if a comma precedes the next token.
     has_comma: bool,
-    /// How much was written before its latest entry.
+    /// The length of the output before its latest entry.
     written: usize,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Position {
-    /// Before an entry, or after the last.
+    /// Before an entry, or after the last one.
     Between,
     /// After a colon.
     AfterColon,
@@ -129,7 +129,7 @@ impl Reader<'_, '_> {
         Ok(())
     }
 
-    /// `beside` says that it follows another on the same line, without a comma.
+    /// Reads a value; `beside` is set if it follows another one on the same line, without a comma.
     fn value(&mut self, next: char, beside: bool) -> Result<(), Doubt> {
         if matches!(next, '{' | '[') {
             return self.begin(next);
@@ -142,7 +142,7 @@ impl Reader<'_, '_> {
             return Ok(());
         }
         match bare::value(self.cursor, beside)? {
-            // The text ends here, and the entry is left out.
+            // The text ends here, and the entry is dropped.
             Word::Missing => {}
             Word::Written(value) => {
                 self.separate_item();
@@ -173,7 +173,7 @@ impl Reader<'_, '_> {
         if is_list { self.no_path_follows() } else { Ok(()) }
     }
 
-    /// A closer ends all that was opened since its own bracket; without one it is surplus.
+    /// Ends all containers up to the one of the closing bracket; without one the bracket is surplus.
     fn end(&mut self, closer: char) -> Result<(), Doubt> {
         if self.open.last().is_some_and(|top| top.place == Position::AfterColon) {
             return Err(Doubt::new("a key without a value", self.cursor.at()));
@@ -190,7 +190,7 @@ impl Reader<'_, '_> {
         Ok(())
     }
 
-    /// Skips what closers there are behind the object.
+    /// Skips surplus closing brackets after the object.
     fn skip_closers(&mut self) -> Result<(), Doubt> {
         let next = |ahead: &mut Cursor<'_>| (ahead.skip_blanks(), ahead.peek()).1;
         while let Some(closer @ ('}' | ']')) = self.cursor.ahead(next) {
@@ -207,15 +207,15 @@ impl Reader<'_, '_> {
         }
         let before = *entries.get_or_insert(self.entries);
         if *missing && *surplus && before != self.entries {
-            return Err(Doubt::new("a closer of the wrong kind", self.cursor.at()));
+            return Err(Doubt::new("a closing bracket of the wrong kind", self.cursor.at()));
         }
         Ok(())
     }
 
-    /// The text has ended: what is open is closed, without a key that has no value.
+    /// Closes all open containers at the end of the text, and drops a key without a value.
     fn cut_off(mut self) -> Result<Reading, Doubt> {
         if let Some(comment) = self.cursor.swallowed() {
-            return Err(Doubt::new("a comment that may have the end of the object in it", comment));
+            return Err(Doubt::new("a comment that may contain the end of the object", comment));
         }
         if let Some(top) = self.open.last().filter(|top| top.place == Position::AfterColon) {
             self.out.truncate(top.written);
@@ -232,7 +232,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// Skips an ellipsis between entries: it says that there might be more, and not what.
+    /// Skips an ellipsis between entries, which carries no data.
     fn skip_ellipsis(&mut self) -> Result<bool, Doubt> {
         let at = self.cursor.at();
         if !self.cursor.eat("...") && !self.cursor.eat("…") {
@@ -240,7 +240,7 @@ impl Reader<'_, '_> {
         }
         self.cursor.skip_blanks();
         match self.cursor.peek() {
-            // Its own comma, behind the one before it.
+            // The comma of the ellipsis, in addition to the one before it.
             Some(',') => {
                 if let Some(top) = self.open.last_mut() {
                     top.has_comma = false;
@@ -257,7 +257,7 @@ impl Reader<'_, '_> {
         self.open.last().is_some_and(|top| top.is_list)
     }
 
-    /// Writes the comma before an item; before a key it stands already.
+    /// Writes the comma before an item; before a key it is already written.
     fn separate_item(&mut self) {
         if self.is_in_list() {
             self.separate();
@@ -270,7 +270,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// Notes that an entry has come as far as `place`.
+    /// Records that an entry has reached `place`.
     fn mark(&mut self, place: Position) {
         self.entries += 1;
         if let Some(top) = self.open.last_mut() {

@@ -292,7 +292,7 @@ fn a_detached_body_is_reported() {
         });
     });
     let told = warnings.0.lock().unwrap().join(" ");
-    let what = "a blocking body cannot be stopped and goes on, though nobody waits for it any more";
+    let what = "a blocking body cannot be stopped; it continues detached";
     for part in ["tool=\"stuck\"", "call=0", "detached=1", what] {
         assert!(told.contains(part), "{told}");
     }

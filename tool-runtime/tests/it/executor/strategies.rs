@@ -208,7 +208,7 @@ fn a_tool_without_a_body_has_an_error_and_the_batch_continues() {
         let outcomes = way.executor(tools).run(calls(&["declared", "fail"])).await;
         assert_eq!(
             texts(&outcomes),
-            ["Tool unavailable: it is declared, and nothing here can run it", "disk full"]
+            ["Tool unavailable: the tool is declared only; this program cannot run it", "disk full"]
         );
         assert!(outcomes[0].result().unwrap().is_error());
     });

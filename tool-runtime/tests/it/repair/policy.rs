@@ -85,7 +85,7 @@ fn a_repair_is_never_silent() {
         note("{\n\"a\": NaN}").as_deref(),
         Some(
             "the arguments are not valid JSON (expected value at line 2 column 6) and were not repaired: a \
-             number that JSON does not have at line 2 column 6"
+             number without a JSON equivalent at line 2 column 6"
         )
     );
 }

@@ -54,7 +54,7 @@ fn there_must_be_an_object() {
 #[test]
 fn a_number_is_not_guessed() {
     check(
-        "a number that JSON does not have",
+        "a number without a JSON equivalent",
         &[
             (r#"{"a":NaN}"#, 6),
             (r#"{"a":-Infinity}"#, 6),
@@ -150,12 +150,15 @@ fn a_backslash_is_not_guessed() {
         "a string with a backslash before an apostrophe",
         &[(r#"{"a":"'it'\''s'",}"#, 6), (r#"{"a":"it'\'s",}"#, 6), (r#"{"a":"it\''s",}"#, 6)],
     );
-    check("a string with half a character", &[(r#"{"a":"\ud83dx",}"#, 6), (r#"{"a":"\ude00",}"#, 6)]);
+    check("a string with an unpaired surrogate", &[(r#"{"a":"\ud83dx",}"#, 6), (r#"{"a":"\ude00",}"#, 6)]);
 }
 
 #[test]
 fn a_closer_of_the_wrong_kind_is_not_guessed() {
-    check("a closer of the wrong kind", &[(r#"{"a":{"b":[1},"c":2}}"#, 21), (r#"{"a":{"b":1],"c":2}"#, 20)]);
+    check(
+        "a closing bracket of the wrong kind",
+        &[(r#"{"a":{"b":[1},"c":2}}"#, 21), (r#"{"a":{"b":1],"c":2}"#, 20)],
+    );
 }
 
 #[test]
@@ -170,7 +173,7 @@ fn size_depth_and_time_are_bounded() {
 
     // Each quote is followed by a comment up to the end, which decides that the string goes on.
     let tangled = format!("{{a:\"{} */ x\"}}", "\" /* ".repeat(10_000));
-    assert_eq!(refused(&tangled), "it is too tangled");
+    assert_eq!(refused(&tangled), "it is too complex");
 }
 
 #[test]
@@ -193,7 +196,7 @@ fn long_texts_of_any_shape_are_read_to_their_end() {
         for length in [1_000, 10_000, 100_000] {
             let text = format!("{before}{}{after}", unit.repeat(length / unit.len()));
             if let RepairOutcome::Invalid { reason, .. } = recover(&text) {
-                assert_ne!(reason, "it is too tangled", "{before}{unit}{after}");
+                assert_ne!(reason, "it is too complex", "{before}{unit}{after}");
             }
         }
     }
@@ -231,7 +234,7 @@ fn a_literal_in_another_case_may_be_a_text_and_is_refused() {
 
 #[test]
 fn a_comment_that_may_have_the_end_of_the_object_in_it_is_no_text_that_was_cut_off() {
-    let why = "a comment that may have the end of the object in it";
+    let why = "a comment that may contain the end of the object";
     check(
         why,
         &[

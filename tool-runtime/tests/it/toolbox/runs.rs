@@ -46,7 +46,10 @@ fn a_declared_tool_that_is_called_gives_an_error_and_the_others_run() {
     let calls = vec![ToolCall::new("elsewhere", r#"{ "n": "no number" }"#), ToolCall::new("here", "{}")];
     let outcomes = run(executor.run(calls));
     let texts: Vec<_> = outcomes.iter().map(|it| it.result().unwrap().text().into_owned()).collect();
-    assert_eq!(texts, ["Tool unavailable: it is declared, and nothing here can run it", "here of here"]);
+    assert_eq!(
+        texts,
+        ["Tool unavailable: the tool is declared only; this program cannot run it", "here of here"]
+    );
     assert!(outcomes[0].result().unwrap().is_error());
 }
 
@@ -128,7 +131,7 @@ fn a_front_end_s_list_becomes_external_tools() {
     assert_eq!(definition.input_schema().as_value()["properties"]["hint"]["type"], "string");
     let (none, invalid) = ExternalTool::list(&json!({ "tools": [] }));
     assert!(none.is_empty());
-    assert_eq!(invalid[0].to_string(), r#"tool "": the tools are to be a JSON list"#);
+    assert_eq!(invalid[0].to_string(), r#"tool "": expected a JSON list of tools"#);
 }
 
 // A18

@@ -126,7 +126,7 @@ fn a_name_that_cannot_be_is_an_error_that_names_both() {
     let error = run(set.tools(RunContext::new().read_only())).map(drop).unwrap_err();
     assert_eq!(
         error.feedback(),
-        "the tool `search` of the set `a` cannot be shown: the tool name `search it` has the character ' '; only letters, \
+        "the tool `search` of the toolset `a` cannot be listed: the tool name `search it` has the character ' '; only letters, \
          digits, `_` and `-` are allowed"
     );
 }
