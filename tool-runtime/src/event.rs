@@ -173,7 +173,7 @@ pub struct Lagged {
 
 impl fmt::Display for Lagged {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} events were missed: the listener is slower than its buffer is long", self.missed)
+        write!(f, "{} events were missed: the listener was too slow for its buffer", self.missed)
     }
 }
 

@@ -73,6 +73,6 @@ fn an_external_call_takes_one_result() {
          The front end submits its result:\n  \
            call_2: The map shows Oslo.\n\
          A second result is refused:\n  \
-           no call call_2 is open: there was none of that id, or it was answered before\n"
+           no call call_2 is open: there was none with this id, or it was answered before\n"
     );
 }

@@ -1,4 +1,4 @@
-//! Whether a call is dealt with here at all.
+//! Admission: external calls, denials by name, and the `admit` stage of hooks.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use tool_core::{ErrorKind, Permission, RunContext, ToolContext, ToolDefinition, 
 use super::{Inner, event_sink::HOOK};
 use crate::{ToolCall, hook::CallView, panic_barrier::shielded, registry::Entry};
 
-/// Whether a call is left to the caller: by its tool, or by the executor.
+/// Returns `true` if a call is left to the caller, by its tool or by the executor.
 pub(super) fn is_external(
     executor: &Inner,
     call: &ToolCall,
@@ -20,7 +20,7 @@ pub(super) fn is_external(
     entry.tool().is_external() || external.is_some_and(|external| external(&view))
 }
 
-/// The denial of a call by a rule that looks at nothing but its name.
+/// Returns the denial of a call by a rule that depends on its name only.
 pub(super) fn denied_by_name(
     executor: &Inner,
     call: &ToolCall,
@@ -33,7 +33,7 @@ pub(super) fn denied_by_name(
     }
 }
 
-/// Asks the hooks whether the call happens at all.
+/// Calls the `admit` stage of all hooks.
 pub(super) async fn admit(
     executor: &Inner,
     call: &ToolCall,
@@ -45,7 +45,7 @@ pub(super) async fn admit(
     for hook in executor.settings.all_hooks() {
         let is_let_in = shielded(&call.id, HOOK, || hook.dynamic().admit(&view)).await;
         if !is_let_in.map_err(|panic| executor.settings.panic_of_hook(panic))? {
-            return Err(ToolError::new(ErrorKind::Denied, "the call was not let in"));
+            return Err(ToolError::new(ErrorKind::Denied, "the call was not admitted"));
         }
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! Attributes that a body has added to the span of its call, without the values of secret parameters.
+//! Span attributes added by the body of a tool, without the values of secret parameters.
 
 use serde_json::Value;
 use tool_core::{
@@ -10,10 +10,10 @@ use tracing::Span;
 use super::{prepare::Request, scope::CallPosition};
 use crate::telemetry;
 
-/// What stands for a value in which that of a secret parameter stands.
+/// The replacement of a value that contains the value of a secret parameter.
 const HIDDEN: &str = "***";
 
-/// Records the attributes of a call when it is over, also where it is dropped.
+/// Records the attributes of a call when it ends or is dropped.
 pub(super) struct Attributed<'a> {
     pub(super) span: Span,
     pub(super) definition: &'a ToolDefinition,
@@ -35,18 +35,18 @@ impl Drop for Attributed<'_> {
 }
 
 impl Attributed<'_> {
-    /// The texts of the secrets among the arguments, as they came and as the body was given them.
+    /// Returns the texts of the secret arguments, as received and as passed to the body.
     fn secrets(&self) -> Vec<String> {
         let names = &*self.definition.metadata().secrets;
         let mut texts = Vec::new();
         if !names.is_empty() {
             let given = self.place.arguments.as_ref().map(|arguments| arguments.as_str());
             for text in given.into_iter().chain([self.asked.call.arguments.as_str()]) {
-                // Exact, so that a number is found as it is written.
+                // Exact values keep the spelling of numbers, which is searched for.
                 if let Some(ExactValue::Object(arguments)) = ExactValue::read(text) {
                     let is_secret = |name: &str| names.iter().any(|secret| *secret == *name);
                     for (name, value) in &arguments {
-                        // A name that is not known may be another one of a secret.
+                        // An unknown name may be a misspelt secret parameter.
                         let within = is_secret(name) || !self.definition.knows_parameter(name);
                         collect(value, &is_secret, within, &mut texts);
                     }
@@ -58,7 +58,7 @@ impl Attributed<'_> {
     }
 }
 
-/// Adds the texts of the members that are secret, wherever they are.
+/// Adds the texts of secret members at any depth.
 fn collect(value: &ExactValue<'_>, is_secret: &impl Fn(&str) -> bool, within: bool, texts: &mut Vec<String>) {
     match value {
         ExactValue::Object(members) => {
@@ -75,7 +75,7 @@ fn collect(value: &ExactValue<'_>, is_secret: &impl Fn(&str) -> bool, within: bo
     }
 }
 
-/// Replaces values in which a secret stands; what is named after one is dropped.
+/// Replaces values that contain a secret; removes attributes whose names contain one.
 fn hide(attributes: &mut Attributes, secrets: &[String]) {
     let shows = |text: &str| secrets.iter().any(|secret| text.contains(secret.as_str()));
     let before = attributes.set.len();

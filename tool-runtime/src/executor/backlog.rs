@@ -1,4 +1,4 @@
-//! Updates of bodies that cannot wait, kept until the task of their call shows them.
+//! A queue of updates from bodies that cannot wait, which the task of their call sends.
 
 use std::{
     collections::VecDeque,
@@ -19,16 +19,16 @@ use tool_core::{ToolContext, ToolError, ToolOutput};
 
 use super::{patience::Patience, reports::CallReports};
 
-/// The most updates of one call.
+/// The maximum number of queued updates of one call.
 const ROOM: usize = 64;
 
-/// The updates of one call that nobody was shown yet, each with the number of its attempt.
+/// The unsent updates of one call, each with the number of its attempt.
 #[derive(Default)]
 pub(super) struct Backlog {
     kept: Mutex<Kept>,
-    /// There may be room, or the call is over.
+    /// Notified if there may be room, or the call is over.
     room: Condvar,
-    /// There is an update, or the body is over.
+    /// Notified if there is an update, or the body is over.
     news: Notify,
 }
 
@@ -43,7 +43,7 @@ impl Backlog {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps `update`, if there is room and its call runs.
+    /// Queues `update` if there is room and its call is running.
     pub(super) fn try_add(&self, attempt: u32, update: ToolOutput) -> bool {
         let has_room = {
             let mut kept = self.lock();
@@ -59,11 +59,11 @@ impl Backlog {
         has_room
     }
 
-    /// Keeps `update` when there is room; blocks the thread until then.
+    /// Queues `update`, blocking the thread until there is room.
     ///
     /// # Errors
     ///
-    /// If the call is over.
+    /// Returns an error if the call is over.
     pub(super) fn add(&self, attempt: u32, update: ToolOutput) -> Result<(), ToolError> {
         let is_full = |kept: &mut Kept| !kept.is_over && kept.updates.len() >= ROOM;
         {
@@ -85,7 +85,7 @@ impl Backlog {
         taken
     }
 
-    /// Keeps nothing any more, and lets go of those who wait.
+    /// Refuses further updates, and wakes waiting threads.
     pub(super) fn close(&self) {
         let updates = {
             let mut kept = self.lock();
@@ -98,8 +98,8 @@ impl Backlog {
 }
 
 impl CallReports {
-    /// Runs `body`, and shows what it reports without waiting: meanwhile, and all of it before this ends, as far as
-    /// `patience` with an attempt in `cx` goes.
+    /// Runs `body`, and sends its queued updates while it runs. All of them are sent before this returns, within the
+    /// time that `patience` allows an attempt in `cx`.
     pub(super) async fn showing<T>(
         &self,
         patience: Patience,
@@ -120,7 +120,7 @@ impl CallReports {
         let result = poll_fn(|task| {
             let polled = body.as_mut().poll(task);
             if polled.is_pending() {
-                // It ends after the body.
+                // The future ends after the body.
                 let _: Poll<()> = showing.as_mut().poll(task);
             }
             polled
@@ -128,12 +128,12 @@ impl CallReports {
         let result = result.await;
         is_over.store(true, Ordering::Release);
         self.backlog().news.notify_one();
-        // The result counts: what is late are those who look at the updates.
+        // The body has returned: its result counts, even if receivers of the updates are slow.
         while let Some(end) = patience.end(cx, self) {
             if timeout_at(end, showing.as_mut()).await.is_ok() {
                 return result;
             }
-            // Unless another update was looked at meanwhile, which is a sign of life.
+            // Continue if another update was received meanwhile, which resets the idle timeout.
             if patience.end(cx, self).is_some_and(|end| end <= Instant::now()) {
                 let (call, tool) = (cx.call_id(), cx.tool_name().as_str());
                 tracing::warn!(%call, tool, "updates were not shown before the timeout of their call");
@@ -144,7 +144,7 @@ impl CallReports {
         result
     }
 
-    /// Shows what is kept, in its order.
+    /// Sends the queued updates in order.
     pub(super) async fn show_kept(&self) {
         while let Some((attempt, update)) = self.backlog().take() {
             self.reported(attempt, update).await;

@@ -1,4 +1,4 @@
-//! Driving a batch: groups, steering, cancellation.
+//! Execution of a batch: groups, steering, cancellation.
 
 use std::sync::{Arc, atomic::Ordering};
 
@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{CallOutcome, ToolCall, event::ToolEvent, panic_barrier::Guarded, registry::Entry, telemetry};
 
-/// Calls that are to be run together.
+/// A batch of calls, configured before it is run. Created by [`Executor::batch`].
 ///
 /// # Examples
 ///
@@ -44,7 +44,7 @@ use crate::{CallOutcome, ToolCall, event::ToolEvent, panic_barrier::Guarded, reg
 pub struct Batch {
     executor: Executor,
     calls: Vec<ToolCall>,
-    /// What a person said to each of the calls; empty where nobody was asked.
+    /// The answers of a person to the calls; empty if the batch is not resumed.
     resumed: Vec<Confirmed>,
     run: Option<Arc<RunContext>>,
     steering: Option<Arc<dyn Steer>>,
@@ -60,28 +60,28 @@ impl Batch {
         Self { resumed: confirmed, ..Self::new(executor, calls) }
     }
 
-    /// Sets the run that the calls belong to: its user, values, state and budget are theirs, its cancellation stops them, and
-    /// its [deadline](RunContext::with_deadline) bounds them all. Default: none. A run with several batches is shared as
-    /// `Arc::clone(&run)`.
+    /// Sets the run that the calls belong to. The calls use its user, values, state and budget; its cancellation
+    /// cancels them, and its [deadline](RunContext::with_deadline) limits them all. Default: none. Pass
+    /// `Arc::clone(&run)` to run several batches in one run.
     pub fn with_run(mut self, run: impl Into<Arc<RunContext>>) -> Self {
         self.run = Some(run.into());
         self
     }
 
-    /// Sets what is asked between calls, and after the last one, for messages that come first. The rest of the batch is
-    /// then skipped, and the caller [takes](Steering::take) the messages.
+    /// Sets the [`Steering`], which is polled for messages between calls and after the last one. A message skips the
+    /// rest of the batch, and the caller [takes](Steering::take) it. Default: none.
     pub fn steering<M: Send + 'static>(mut self, steering: &Steering<M>) -> Self {
         self.steering = Some(Arc::new(steering.clone()));
         self
     }
 
-    /// Runs the calls: one outcome for each, in order. Dropping the future cancels them.
+    /// Runs the calls; returns one outcome for each, in order. Dropping the future cancels them.
     pub async fn run(self) -> Vec<CallOutcome> {
         self.drive(None).await
     }
 
-    /// Runs the calls as a stream of what happens to them, which ends with their outcomes. They go on as
-    /// the stream is read; dropping it cancels them.
+    /// Runs the calls as a stream of their events, followed by their outcomes. The calls progress while the stream is
+    /// polled; dropping it cancels them.
     pub fn stream(self) -> CallStream {
         let buffer = self.executor.inner.settings.event_buffer;
         let (sender, events) = mpsc::channel(buffer);
@@ -97,7 +97,7 @@ impl Batch {
     }
 
     async fn driven(self, stream: Option<mpsc::Sender<ToolEvent>>) -> Vec<CallOutcome> {
-        // Dropped after all else: what may be the last to hold values, hooks and tools of the user's.
+        // Dropped last, within the panic barrier: it may be the last owner of the user's values, hooks and tools.
         let _executor = Guarded::new(self.executor.clone());
         let _run = self.run.clone().map(Guarded::new);
         let _steering = self.steering.clone().map(Guarded::new);
@@ -109,8 +109,7 @@ impl Batch {
         let token = run.as_ref().map_or_else(CancellationToken::new, |run| run.cancellation().child_token());
         let outlet = EventSink::new(stream, executor, run.as_ref());
         let around = CallScope::new(outlet, run, token, executor.settings.grace_period);
-        // Whoever drops the batch cancels its calls; whoever waits for its end does not cancel what they
-        // have started.
+        // Dropping the batch cancels its calls. Work that the calls started is not cancelled when the batch completes.
         let guard = around.token.drop_guard_ref();
         let first = executor.arrivals.fetch_add(calls.len() as u64, Ordering::Relaxed);
         let asked = (first..).zip(&calls).enumerate().map(|(at, (serial, call))| {
@@ -136,7 +135,7 @@ impl Batch {
                     if confirmed.is_empty() && are_quiet(executor, &around, asked) {
                         around.quiet_group(executor, asked, &mut outcomes).await;
                     } else {
-                        // In a box, like all that few batches need: the future of a batch is moved about.
+                        // Boxed to keep the future of a batch small.
                         let group = around.group(executor, asked);
                         outcomes.extend(Box::pin(group).await);
                     }
@@ -155,8 +154,8 @@ impl Batch {
 }
 
 impl Inner {
-    /// Repairs the arguments of a call before anything else is done about it: hooks, events, open calls and
-    /// whoever answers an external call see what runs. A call that was cut off stays as it came.
+    /// Repairs the arguments of a call before any other step, so that hooks, events, open calls and external callers
+    /// see the arguments that run. A call that was cut off is left unchanged.
     fn repair(&self, call: &mut ToolCall) {
         let entry = self.tools.entry(&call.name).filter(|_| call.incomplete.is_none());
         if let Some(repaired) = entry.and_then(|entry| entry.repaired(&call.arguments)) {
@@ -164,7 +163,7 @@ impl Inner {
         }
     }
 
-    /// How many calls run together.
+    /// Returns the number of calls that run together.
     fn group_size(&self, asked: &[Request<'_>]) -> usize {
         let is_sequential =
             |asked: &Request<'_>| asked.entry.is_some_and(|entry| entry.definition().metadata().sequential);
@@ -178,7 +177,7 @@ impl Inner {
 }
 
 impl CallScope {
-    /// Answers a call that does not even start.
+    /// Answers a call that is not started.
     async fn not_started(&self, executor: &Arc<Inner>, asked: Request<'_>, stop: Stop) -> CallOutcome {
         let place = CallPosition::default();
         let definition = asked.entry.map(Entry::definition);
@@ -186,7 +185,7 @@ impl CallScope {
             Finishing { executor, around: self, asked, call: asked.call, definition, place: &place };
         self.started(&asked).await;
         let error = asked.call.completed().err().unwrap_or_else(|| stop.error());
-        finishing.answered(AnsweredBy::Nobody, Err(error)).await
+        finishing.answered(AnsweredBy::Executor, Err(error)).await
     }
 }
 

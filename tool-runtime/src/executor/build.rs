@@ -1,4 +1,4 @@
-//! How an executor is set up.
+//! Configuration of an executor.
 
 use std::{fmt, future::Future, sync::Arc, time::Duration};
 
@@ -15,65 +15,66 @@ use crate::{
     },
 };
 
-/// How the calls of a batch run; chosen by the program, never by the model.
+/// The strategy for the calls of a batch: sequential, parallel, or in groups. Chosen by the program, never by the
+/// model. Default: [`Parallel`](Self::Parallel).
 ///
-/// Whatever is chosen, calls start, and end, in the order in which the model asked for them. A tool that
-/// says `sequential` of itself makes each batch it is in sequential.
+/// With every strategy, calls start in the order in which the model requested them. A tool marked `sequential` makes
+/// its batch sequential.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ExecutionStrategy {
-    /// One after the other.
+    /// One call at a time.
     Sequential,
-    /// All at once.
+    /// All calls at once.
     #[default]
     Parallel,
-    /// So many at once, then the next so many.
+    /// Groups of `size` calls, one group at a time.
     Batched {
-        /// How many; at least 1.
+        /// The number of calls in a group; at least 1.
         size: usize,
     },
 }
 
-/// A strategy by which nothing would run.
+/// The error of a strategy whose groups have size 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InvalidStrategy;
 
 impl fmt::Display for InvalidStrategy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("batches of 0 calls would never run any; `size` is at least 1")
+        f.write_str("batches of 0 calls would never run a call; set `size` to at least 1")
     }
 }
 
 impl std::error::Error for InvalidStrategy {}
 
-/// Decides when the calls of a group are finished: when `after` hooks see their results, and
+/// The time at which the calls of a group are finished: their results pass the `after` hooks, and
 /// [`Finished`](crate::event::EventKind::Finished) is sent. Default: [`InOrder`](Self::InOrder).
 ///
 /// By default, the results and the `Finished` events of a parallel batch wait for its last body: a call that takes a
-/// second is reported together with one that takes a minute, and in the order in which the model asked for them.
-/// A program that shows each result as soon as it is there chooses [`AsCompleted`](Self::AsCompleted). The outcomes
-/// of a batch are in the order of its calls either way.
+/// second is reported together with one that takes a minute, in the order in which the model requested them. To report
+/// each result as soon as it is available, use [`AsCompleted`](Self::AsCompleted). The outcomes of a batch are always
+/// in the order of its calls.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Finish {
-    /// After the last body of the group has ended, in the order in which the model asked for them.
+    /// After the last body of the group has ended, in the order of the calls.
     #[default]
     InOrder,
-    /// Each as soon as its own body has ended. Calls that are left to the caller come last.
+    /// Each call as soon as its own body has ended. Calls that are left to the caller are last.
     AsCompleted,
 }
 
-/// Why an executor cannot be made.
+/// An error of [`ExecutorBuilder::build`] or of deriving an executor from another one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ExecutorError {
-    /// The strategy runs nothing.
+    /// The strategy would never run a call.
     Strategy(InvalidStrategy),
-    /// The limits are wrong.
+    /// The limits are invalid.
     Limits(LimitsError),
-    /// Rules that would not guard what they name.
+    /// Rules that compare arguments which none of their tools has.
     Rules(Vec<RuleProblem>),
-    /// The store of open calls outlives the process, and there is no key for it.
+    /// The store of open calls outlives the process, and no program key is set.
     NoProgramKey,
 }
 
@@ -95,11 +96,11 @@ impl fmt::Display for ExecutorError {
 
 impl std::error::Error for ExecutorError {}
 
-/// The largest buffer of events: one that the memory does not hold ends the program.
+/// The maximum size of the event buffer, whose memory is allocated at once.
 const MOST_EVENTS: usize = 1 << 16;
 
-/// Sets up an [`Executor`].
-#[must_use = "nothing runs until `build`"]
+/// A builder of an [`Executor`]. Created by [`Executor::builder`].
+#[must_use = "a builder does nothing until `build` is called"]
 pub struct ExecutorBuilder {
     tools: Registry,
     pub(super) settings: Settings,
@@ -111,20 +112,20 @@ impl ExecutorBuilder {
         Self { tools, settings: Settings::default(), limits: Limits::new() }
     }
 
-    /// Sets how the calls of a batch run; [`Parallel`](ExecutionStrategy::Parallel) if nothing is said.
+    /// Sets the strategy for the calls of a batch. Default: [`Parallel`](ExecutionStrategy::Parallel).
     pub fn strategy(mut self, strategy: ExecutionStrategy) -> Self {
         self.settings.strategy = strategy;
         self
     }
 
-    /// Says whether calls may run at once at all; they may if nothing is said. Where they may not, every
-    /// strategy is [`Sequential`](ExecutionStrategy::Sequential).
+    /// Sets whether calls may run concurrently. If `false`, every strategy is
+    /// [`Sequential`](ExecutionStrategy::Sequential). Default: `true`.
     pub fn parallel(mut self, parallel: bool) -> Self {
         self.settings.parallel = parallel;
         self
     }
 
-    /// Sets when calls are finished; [`InOrder`](Finish::InOrder) if nothing is said.
+    /// Sets when calls are finished. Default: [`InOrder`](Finish::InOrder).
     pub fn finish(mut self, finish: Finish) -> Self {
         self.settings.finish = finish;
         self
@@ -138,30 +139,31 @@ impl ExecutorBuilder {
 
     stages!();
 
-    /// Adds a hook that runs before those added by [`hook`](Self::hook) and by closures. If it answers a call, the others are
-    /// not asked.
+    /// Adds a hook that runs before all hooks added by [`hook`](Self::hook) and by closures. If it answers a call, they
+    /// are not called.
     pub fn plugin(mut self, plugin: impl Hook + 'static) -> Self {
         self.settings.plugins.push(BoxHook::new(plugin));
         self
     }
 
-    /// Says whether [`Hook::after`] also sees answers that [`Hook::before`] gave; it does not if nothing
-    /// is said. A call that was not permitted it never sees.
+    /// Sets whether [`Hook::after`] is also called for answers that [`Hook::before`] gave. It is never called for a
+    /// call that was not permitted. Default: `false`.
     pub fn after_answers(mut self, after_answers: bool) -> Self {
         self.settings.after_answers = after_answers;
         self
     }
 
-    /// Sets whether a panic of a hook [stops](tool_core::ToolError::stop) the run. Default: no; it fails the call that the hook was
-    /// asked about, and no other.
+    /// Sets whether a panic of a hook [stops](tool_core::ToolError::stop) the run. Default: `false`; the panic fails
+    /// the call that the hook was processing, and no other.
     pub fn stop_on_hook_panic(mut self, stop: bool) -> Self {
         self.settings.stops_on_hook_panic = stop;
         self
     }
 
-    /// Leaves the calls for which `external` returns `true` to the caller, who [answers](Executor::submit_result)
-    /// them. Such a call is neither run nor checked: no hook, permission or rule is applied to it, and its arguments are
-    /// those of the model. [`Registry::check`](crate::Registry::check) validates them.
+    /// Leaves the calls for which `external` returns `true` to the caller, who [answers](Executor::submit_result) them.
+    /// Such a call is neither run nor validated: hooks, permissions and rules do not apply, and its arguments are those
+    /// of the model. [`Registry::check`](crate::Registry::check) validates them. Default: only [external
+    /// tools](crate::toolbox::Origin::External).
     ///
     /// # Examples
     ///
@@ -181,15 +183,15 @@ impl ExecutorBuilder {
         self
     }
 
-    /// Sets the rules, which are applied before hooks and policies, and again to arguments that a hook has rewritten. An
-    /// `ask` among them is a permission: see [`pending_approvals`](Self::pending_approvals).
+    /// Sets the rules. They are evaluated before hooks and policies, and again after a hook rewrote the arguments. An
+    /// `ask` rule requires an approval: see [`pending_approvals`](Self::pending_approvals). Default: none.
     pub fn rules(mut self, rules: Rules) -> Self {
         self.settings.rules = vec![rules];
         self
     }
 
-    /// Sets the policy that decides which calls may run, after the `permission` of the tool. Default: all that their
-    /// tools permit.
+    /// Sets the policy that decides which calls may run, after the `permission` of the tool. Default: none; all calls
+    /// that their tools permit may run.
     pub fn permission(mut self, policy: impl PermissionPolicy + 'static) -> Self {
         self.settings.policies = vec![BoxPolicy::new(policy)];
         self
@@ -200,8 +202,7 @@ impl ExecutorBuilder {
         permission_fn: permission(PermitsBy, CallHandle) -> Permission
     }
 
-    /// Sets the approver, which decides on required approvals while the batch waits. Default: none, as
-    /// [`Approver`] describes.
+    /// Sets the approver, which decides on required approvals while the batch waits. Default: none; see [`Approver`].
     pub fn approver(mut self, approver: impl Approver + 'static) -> Self {
         self.settings.approver = Some(BoxApprover::new(approver));
         self
@@ -226,116 +227,119 @@ impl ExecutorBuilder {
         approver_fn: approver(Approves, ApprovalHandle) -> Approval
     }
 
-    /// Sets whether a call is [pending](crate::call::Pending) if a permission or a rule is `Ask` and there is no approver.
-    /// Default: `false`; the call is finished with the error
-    /// [`ApprovalRequired`](tool_core::ErrorKind::ApprovalRequired), and cannot be resumed. A `confirm` and a question of
-    /// the tool's body make a call pending in either case.
+    /// Sets whether a call for which a permission or a rule is `Ask` is [pending](crate::call::Pending) if there is no
+    /// approver. Default: `false`; the call fails with [`ApprovalRequired`](tool_core::ErrorKind::ApprovalRequired),
+    /// and cannot be resumed. A tool's `confirm`, or a question of its body, makes a call pending in either case.
     pub fn pending_approvals(mut self, pending_approvals: bool) -> Self {
         self.settings.pending_approvals = pending_approvals;
         self
     }
 
-    /// Sets the name of the virtual call by which a front end is asked for a confirmation.
+    /// Sets the name of the virtual call by which a front end is asked for a confirmation. Default:
+    /// [`CONFIRMATION_CALL`](crate::policy::CONFIRMATION_CALL).
     pub fn confirmation_call(mut self, name: impl Into<String>) -> Self {
         self.settings.confirmation_call = name.into();
         self
     }
 
-    /// Sets when calls are repeated; they are not if nothing is said, but by the `retry(..)` of their tool.
+    /// Sets the retry policy. Default: none; only tools with `retry(..)` of their own are retried.
     pub fn retry(mut self, policy: impl Into<RetryPolicy>) -> Self {
         self.settings.retry = Some(policy.into());
         self
     }
 
-    /// Sets how long an attempt may take, for tools that do not say it of themselves.
+    /// Sets the timeout of an attempt, for tools without a `timeout` of their own. Default: none.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.settings.timeout = Some(timeout);
         self
     }
 
-    /// Sets how long an attempt may go without an update or progress, for tools that do not say it of
-    /// themselves.
+    /// Sets the idle timeout of an attempt, the maximum time without an update or progress, for tools without an
+    /// `idle_timeout` of their own. Default: none.
     pub fn idle_timeout(mut self, idle_timeout: Duration) -> Self {
         self.settings.idle_timeout = Some(idle_timeout);
         self
     }
 
-    /// Sets the grace period of a cancelled batch, for tools that do not say it of themselves by
-    /// `grace_period`. Default: 3 s; zero for none.
+    /// Sets the grace period of a cancelled batch, for tools without a `grace_period` of their own. Default: 3 s; zero
+    /// for none.
     ///
-    /// A body that asked for its [token](tool_core::ToolContext::cancellation) has this time to clean up and
-    /// return, and its result counts; any other body is dropped at once. The hooks that see results then have
-    /// as much, all of a batch together. A batch that runs inside of a body has a third of that body's grace
-    /// period, so that it ends before; its own is shorter where this is.
+    /// A body that uses its [token](tool_core::ToolContext::cancellation) has this time to clean up and return, and its
+    /// result counts; any other body is dropped at once. The hooks that process results then have the same time, in
+    /// total for a batch. A batch that runs inside a body has a third of that body's grace period, unless its own is
+    /// shorter, so that it ends first.
     pub fn grace_period(mut self, period: Duration) -> Self {
         self.settings.grace_period = period;
         self
     }
 
-    /// Sets the part of a result that a model is given. Default: all of it. The [`Budget`](crate::context::Budget) of calls, rounds and
-    /// tokens is that of a run.
+    /// Sets the size limit of results for the model. Default: none. A limit of calls, rounds and tokens is the
+    /// [`Budget`](crate::context::Budget) of a run.
     pub fn budget(mut self, budget: ResultBudget) -> Self {
         self.settings.budget = Some(budget);
         self
     }
 
-    /// Sets how many calls run at once, over all batches.
+    /// Sets the limits of concurrent calls, over all batches. Default: none.
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// Sets how many bodies of `blocking` tools hold a thread at once: those whose calls wait for them, and those
-    /// that go on after their calls were late or cancelled. Default: 64. Other calls wait; where all
-    /// threads are held by bodies that go on after their calls, they are answered
-    /// [`Unavailable`](tool_core::ErrorKind::Unavailable) until one has ended.
-    /// A tool that may hang should know its own limits: a timeout of its client, or a look at
+    /// Sets the maximum number of `blocking` bodies that occupy a thread: those whose calls wait for them, and detached
+    /// ones that continue after their calls timed out or were cancelled. Default: 64.
+    ///
+    /// Further calls wait; if detached bodies occupy all threads, they are answered with
+    /// [`Unavailable`](tool_core::ErrorKind::Unavailable) until one has ended. A tool that may hang should limit
+    /// itself: by a timeout of its client, or by checking
     /// [`ToolContext::is_cancelled`](tool_core::ToolContext::is_cancelled).
     ///
-    /// A `blocking` body that waits for another `blocking` call of the same executor holds its thread meanwhile. Where
-    /// such bodies hold all threads, the calls that they wait for never begin: such a tool needs
-    /// [`Limits`] below this number, or a timeout.
+    /// A `blocking` body that waits for another `blocking` call of the same executor occupies its thread meanwhile. If
+    /// such bodies occupy all threads, the calls that they wait for never start: such a tool needs [`Limits`] below
+    /// this number, or a timeout.
     pub fn max_detached(mut self, bodies: usize) -> Self {
         self.settings.max_detached = bodies;
         self
     }
 
-    /// Sets how many events a listener may be behind before it misses some, from 1 to 65 536; 256 if
-    /// nothing is said. Room for as many is made at once.
+    /// Sets the size of the event buffer: the number of events that a listener may fall behind before it misses some,
+    /// clamped to 1..=65,536. The memory is allocated at once. Default: 256.
     pub fn event_buffer(mut self, events: usize) -> Self {
         self.settings.event_buffer = events.clamp(1, MOST_EVENTS);
         self
     }
 
-    /// Says whether spans tell the arguments of calls, without those that are secret; they do not if
-    /// nothing is said.
+    /// Sets whether spans include the arguments of calls, without secret ones. Default: `false`.
     pub fn trace_arguments(mut self, arguments: bool) -> Self {
         self.settings.traces.arguments = arguments;
         self
     }
 
-    /// Says whether spans tell the results of calls, and the texts of errors; they do not if nothing is
-    /// said.
+    /// Sets whether spans include the results of calls, and the texts of errors. Default: `false`.
     pub fn trace_results(mut self, results: bool) -> Self {
         self.settings.traces.results = results;
         self
     }
 
-    /// Makes the executor.
+    /// Builds the executor.
     ///
     /// # Errors
     ///
-    /// If the strategy or a limit would keep calls from ever running; if limits contradict each other; if a rule compares an
-    /// argument that none of the tools it fits has; or if the store of open calls outlives the process, and there is no
-    /// [`program_key`](Self::program_key). A rule that fits no tool is one of the [`notices`](Executor::notices), since tools
-    /// may come later.
+    /// Returns an error if
+    ///
+    /// - the strategy or a limit would never let a call run, or limits contradict each other
+    /// - a rule compares an argument that none of its tools has
+    /// - the store of open calls outlives the process, and there is no [`program_key`](Self::program_key)
+    ///
+    /// A rule that matches no tool is one of the [`notices`](Executor::notices) instead, since tools may be added
+    /// later.
     pub fn build(self) -> Result<Executor, ExecutorError> {
         let Self { tools, settings, limits } = self;
         if settings.strategy == (ExecutionStrategy::Batched { size: 0 }) {
             return Err(ExecutorError::Strategy(InvalidStrategy));
         }
         if settings.max_detached == 0 {
-            let what = "bodies that go on after their calls".to_owned();
+            let what = "`blocking` bodies".to_owned();
             return Err(ExecutorError::Limits(LimitsError::Zero(what)));
         }
         settings.open.check()?;

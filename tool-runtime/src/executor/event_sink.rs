@@ -1,5 +1,4 @@
-//! Who hears of what happens: the stream of a batch, the listeners of its executor, and those of the call below which the
-//! batch runs.
+//! The receivers of a batch's events: its stream, the listeners of its executor, and those of the call above it.
 
 use std::{sync::Arc, time::SystemTime};
 
@@ -18,16 +17,16 @@ use crate::{
     hook::{BoxHook, CallView},
 };
 
-/// Who panicked, where it was a hook.
+/// The component named in the report of a panic.
 pub(super) const HOOK: &str = "a hook";
 
-/// Reports to the log that `hook` panicked when nobody waits for its answer.
+/// Logs a panic of `hook` in a stage whose outcome is not awaited.
 pub(super) fn report_panic(view: &CallView<'_>, hook: &BoxHook, stage: &'static str, error: &ToolError) {
     let (call, tool, hook, error) = (view.id, view.tool(), hook.name(), error.feedback());
-    tracing::error!(%call, tool, hook, stage, error, "a hook panicked, which changes nothing about its call");
+    tracing::error!(%call, tool, hook, stage, error, "a hook panicked; its call is not affected");
 }
 
-/// The call that events are about.
+/// The call of an event.
 #[derive(Clone)]
 pub(super) struct Subject {
     pub(super) address: CallAddress,
@@ -44,7 +43,7 @@ impl Subject {
         Self { address, name, title }
     }
 
-    /// An event that happens now.
+    /// Creates an event that occurs now.
     pub(super) fn event(self, kind: EventKind) -> ToolEvent {
         let Self { address, name, title } = self;
         let run = address.run.clone();
@@ -52,41 +51,40 @@ impl Subject {
     }
 }
 
-/// The way to those who listen.
+/// Sends the events of a batch.
 #[derive(Clone)]
 pub(super) struct EventSink {
-    /// Reads all, and is waited for.
+    /// The reader of the stream, which receives all events and applies backpressure.
     stream: Option<mpsc::Sender<ToolEvent>>,
-    /// Are not waited for.
+    /// The listeners, which never delay a call.
     listeners: broadcast::Sender<ToolEvent>,
-    /// The call below which the batch runs.
+    /// The call in whose run the batch runs.
     above: Option<Arc<dyn CallSink>>,
     /// The run of the batch, and its agent, for events.
     run: Option<Arc<RunContext>>,
     author: Option<Arc<str>>,
-    /// Held by whoever asks the hooks while tools run: they are never asked about two calls at once.
+    /// Held while hooks are called during the run of tools, so that they are never called for two calls at once.
     turn: Option<Arc<Turn<()>>>,
-    /// Whether the arguments of tools that are not known are hidden: one of them may be a misspelt tool
-    /// that has a secret.
+    /// `true` if the arguments of unknown tools are hidden: the name may be a misspelt one of a tool with secrets.
     hides_unknown: bool,
 }
 
-/// Room for one event with each reader that is waited for; none with a reader that has gone.
+/// Capacity for one event in each channel that applies backpressure; none for a reader that is gone.
 #[derive(Default)]
 pub(super) struct Room<'a> {
     stream: Option<mpsc::Permit<'a, ToolEvent>>,
     above: Option<Box<Room<'a>>>,
-    /// Whether the readers above that have no room are told before the end of their call.
+    /// `true` if readers above without capacity receive the event later, before the end of their call.
     is_late: bool,
 }
 
 impl Room<'_> {
-    /// The same, for an event that nobody can wait with.
+    /// Marks the room of an event that cannot wait for capacity.
     fn late(self) -> Self {
         Self { above: self.above.map(|room| Box::new(room.late())), is_late: true, ..self }
     }
 
-    /// Whether an event for this room is to be kept.
+    /// Returns `true` if an event for this room must be queued.
     pub(super) fn is_missing(&self) -> bool {
         self.is_late && self.stream.is_none()
     }
@@ -116,7 +114,7 @@ impl EventSink {
         }
     }
 
-    /// Waits for the turn to ask the hooks; there is nothing to wait for where there are none.
+    /// Waits for the exclusive right to call the hooks; returns at once if there are none.
     pub(super) async fn turn(&self) -> Option<impl Drop> {
         match &self.turn {
             Some(turn) => Some(turn.lock().await),
@@ -124,7 +122,7 @@ impl EventSink {
         }
     }
 
-    /// `call`, as those may see it who listen.
+    /// Returns `call` as listeners may see it, without secrets.
     pub(super) fn shown(&self, call: &ToolCall, definition: Option<&ToolDefinition>) -> ToolCall {
         match definition {
             Some(definition) => shown(call, definition),
@@ -135,29 +133,29 @@ impl EventSink {
         }
     }
 
-    /// An event of the batch that happens now.
+    /// Creates an event of the batch that occurs now.
     pub(super) fn event(&self, subject: Subject, kind: EventKind) -> ToolEvent {
         let run = self.run.as_ref().map(|run| run.id().clone());
         ToolEvent { run, author: self.author.clone(), ..subject.event(kind) }
     }
 
-    /// Whether nobody listens, and there are no hooks.
+    /// Returns `true` if there are no receivers and no hooks.
     pub(super) fn is_quiet(&self) -> bool {
         self.turn.is_none() && !self.is_heard()
     }
 
-    /// Whether anybody listens.
+    /// Returns `true` if there is a receiver.
     pub(super) fn is_heard(&self) -> bool {
         self.stream.is_some() || self.listeners.receiver_count() > 0 || self.above().is_some()
     }
 
-    /// The call below which the batch runs, where anybody hears of it.
+    /// Returns the call above the batch if its events have a receiver.
     fn above(&self) -> Option<&CallReports> {
         let above = self.above.as_ref()?.as_any()?.downcast_ref::<CallReports>()?;
         above.is_heard().then_some(above)
     }
 
-    /// Tells an event, which is only made where somebody listens.
+    /// Sends an event, which is created only if there is a receiver.
     pub(super) async fn tell(&self, event: impl FnOnce() -> (Subject, EventKind)) {
         if self.is_heard() {
             let room = self.room().await;
@@ -166,10 +164,10 @@ impl EventSink {
         }
     }
 
-    /// Waits until each reader has room for an event.
+    /// Waits until each reader has capacity for an event.
     pub(super) async fn room(&self) -> Room<'_> {
         let stream = match &self.stream {
-            // An error is that the reader of the stream has gone: no mistake.
+            // An error means that the reader of the stream is gone, which is allowed.
             Some(stream) => stream.reserve().await.ok(),
             None => None,
         };
@@ -180,12 +178,12 @@ impl EventSink {
         Room { stream, above, is_late: false }
     }
 
-    /// As [`room`](Self::room), in a box.
+    /// Boxes the future of [`room`](Self::room).
     pub(super) fn boxed_room(&self) -> BoxFuture<'_, Room<'_>> {
         Box::pin(self.room())
     }
 
-    /// The room that there is now, and whether each reader has some.
+    /// Returns the capacity that is available now, and `true` if each reader has some.
     pub(super) fn room_now(&self) -> (Room<'_>, bool) {
         let (stream, has_room) = match self.stream.as_ref().map(mpsc::Sender::try_reserve) {
             Some(Ok(permit)) => (Some(permit), true),
@@ -199,38 +197,40 @@ impl EventSink {
         (Room { stream, above, is_late: false }, has_room && has_room_above)
     }
 
-    /// Tells `event` to those who are not waited for, and to the readers above: now, or before the end of their call.
+    /// Sends `event` to the listeners, and to the readers above: now, or before the end of their call.
     pub(super) fn tell_listeners(&self, event: ToolEvent) {
         let (room, _) = self.room_now();
         self.send(Room { stream: None, ..room.late() }, event);
     }
 
-    /// Whether a reader is waited for.
+    /// Returns `true` if the stream has a reader.
     pub(super) fn has_reader(&self) -> bool {
         self.stream.as_ref().is_some_and(|stream| !stream.is_closed())
     }
 
-    /// Tells the reader alone an event that the listeners have heard already.
+    /// Sends an event that listeners have already received to the reader.
     pub(super) async fn tell_reader(&self, event: ToolEvent) {
         if let Some(stream) = &self.stream {
             let _ = stream.send(event).await;
         }
     }
 
-    /// Sends `event`. Listeners of this executor that hear of the call above are told there, and not a second time.
+    /// Sends `event`. Listeners of this executor that receive the events of the call above receive it there, and not
+    /// twice.
     pub(super) fn send(&self, room: Room<'_>, event: ToolEvent) {
         if let Some(stream) = room.stream {
             stream.send(event.clone());
         }
         let room_above = room.above.map(|room| *room).unwrap_or_default();
-        let is_told = self.above().is_some_and(|above| above.pass_on(room_above, &event, &self.listeners));
-        if !is_told {
-            // An error is that there are none.
+        let is_passed_on =
+            self.above().is_some_and(|above| above.pass_on(room_above, &event, &self.listeners));
+        if !is_passed_on {
+            // An error means that there are no listeners.
             let _ = self.listeners.send(event);
         }
     }
 
-    /// Whether what is told here is told to `listeners`.
+    /// Returns `true` if `listeners` receive the events sent here.
     pub(super) fn reaches(&self, listeners: &broadcast::Sender<ToolEvent>) -> bool {
         self.listeners.same_channel(listeners) || self.above().is_some_and(|above| above.reaches(listeners))
     }

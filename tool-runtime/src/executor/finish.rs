@@ -1,4 +1,4 @@
-//! From what became of a call to its one outcome.
+//! The last step of a call: from its answer to its outcome.
 
 use std::{ops::ControlFlow, sync::Arc};
 
@@ -24,7 +24,7 @@ use crate::{
     policy::ApprovalRequest,
 };
 
-/// A call that is to be finished.
+/// A call to be finished.
 pub(super) struct Finishing<'a> {
     pub(super) executor: &'a Arc<Inner>,
     pub(super) around: &'a CallScope,
@@ -35,17 +35,17 @@ pub(super) struct Finishing<'a> {
 }
 
 impl Finishing<'_> {
-    /// The outcome of a call that is left to the caller, unless the batch was stopped before it could be.
+    /// Leaves a call to the caller, unless the batch was stopped before.
     pub(super) async fn external(&self) -> CallOutcome {
         if let Some(stop) = self.around.stop() {
             self.around.started(&self.asked).await;
-            return self.answered(AnsweredBy::Nobody, Err(stop.error())).await;
+            return self.answered(AnsweredBy::Executor, Err(stop.error())).await;
         }
         let address = self.around.address(&self.asked);
-        // Open before it is told: who hears of it may answer at once.
+        // Opened before the event: its receiver may answer at once.
         if let Err(error) = self.open(OpenKind::External, &address, None, None).await {
             self.around.started(&self.asked).await;
-            return self.ended(AnsweredBy::Nobody, Err(error)).await;
+            return self.ended(AnsweredBy::Executor, Err(error)).await;
         }
         let call = self.around.outlet.shown(self.call, self.definition);
         if !self.around.is_quiet {
@@ -55,11 +55,11 @@ impl Finishing<'_> {
         CallOutcome::External(call, address)
     }
 
-    /// Keeps the call open, for an answer of `kind`.
+    /// Opens the call for an answer of `kind`.
     ///
     /// # Errors
     ///
-    /// If it cannot be kept, or was open before, and somebody else has answered it.
+    /// Returns an error if the call cannot be stored, or if it was open before and was answered elsewhere.
     async fn open(
         &self,
         kind: OpenKind,
@@ -78,7 +78,7 @@ impl Finishing<'_> {
         let opening = Box::pin(self.executor.open.open(opening));
         match self.around.in_grace(opening).await {
             Some(opened) => opened,
-            None => Err(ToolError::new(ErrorKind::Cancelled, "its store had no time to keep the call open")),
+            None => Err(ToolError::new(ErrorKind::Cancelled, "the store did not open the call in time")),
         }
     }
 
@@ -86,30 +86,30 @@ impl Finishing<'_> {
     ///
     /// # Errors
     ///
-    /// If somebody else has answered it.
+    /// Returns an error if it was answered elsewhere.
     async fn close(&self) -> Result<(), ToolError> {
         let Some(confirmed) = self.asked.confirmed else { return Ok(()) };
         let closing = Box::pin(confirmed.close(&self.executor.open));
-        let no_time = || ToolError::new(ErrorKind::Cancelled, "its store had no time to close the call");
+        let no_time = || ToolError::new(ErrorKind::Cancelled, "the store did not close the call in time");
         self.around.in_grace(closing).await.unwrap_or_else(|| Err(no_time()))
     }
 
-    /// The outcome of a call that was not let in, of which nobody hears.
+    /// Finishes a call that was not admitted, without events.
     pub(super) async fn gated(&self, error: ToolError) -> CallOutcome {
         let error = self.close().await.err().unwrap_or(error).of_tool(self.call.name.to_string());
         CallOutcome::Finished(ToolResult::new(self.call.id.clone(), self.call.name.clone(), Err(error)))
     }
 
-    /// The outcome of a call that a person has to see.
+    /// Finishes a call that requires an approval.
     pub(super) async fn asked(&self, request: Box<ApprovalRequest>) -> CallOutcome {
-        // Open before it is told: who hears of it may answer at once.
+        // Opened before the event: its receiver may answer at once.
         let address = request.address.clone();
         if let Err(error) = self.open(OpenKind::Confirmation, &address, Some(request.clone()), None).await {
-            return self.ended(AnsweredBy::Nobody, Err(error)).await;
+            return self.ended(AnsweredBy::Executor, Err(error)).await;
         }
         let message = format!("requires confirmation: {}", request.hint);
         let error = ToolError::new(ErrorKind::ApprovalRequired, request.hint.clone());
-        // The words for the model are these alone.
+        // The text for the model is this message only.
         let error = error.with_feedback(message).of_tool(self.call.name.to_string());
         let result = self.result(Err(error));
         self.told(&result).await;
@@ -121,7 +121,7 @@ impl Finishing<'_> {
         })
     }
 
-    /// The outcome of a call that was answered `by` somebody.
+    /// Finishes a call that was answered by `by`.
     pub(super) async fn answered(
         &self,
         by: AnsweredBy,
@@ -141,21 +141,21 @@ impl Finishing<'_> {
         self.ended(by, outcome).await
     }
 
-    /// The outcome of a call that asks nobody.
+    /// Finishes a call without a pending question.
     async fn ended(&self, mut by: AnsweredBy, mut outcome: Result<ToolOutput, ToolError>) -> CallOutcome {
         if let Err(error) = self.close().await {
-            // The answer of somebody else counts.
-            (by, outcome) = (AnsweredBy::Nobody, Err(error));
+            // The answer given elsewhere counts.
+            (by, outcome) = (AnsweredBy::Executor, Err(error));
         }
-        // What a hook gives in place of a failure is the end of it.
+        // An output by which a hook replaces a failure is final.
         let has_succeeded = by == AnsweredBy::Tool && outcome.is_ok();
         let mut result = self.result(outcome);
         let stop = stop_of(&result).cloned();
         self.hooks(by, &mut result).await;
-        // Which call a result answers is no matter of hooks.
+        // Hooks cannot change the call that a result answers.
         (result.id, result.name) = (self.call.id.clone(), Arc::clone(&self.call.name));
         if let Some(stop) = stop {
-            // Nothing takes its place.
+            // A stop cannot be replaced by a hook.
             result.outcome = Err(stop);
         }
         if let Err(error) = &result.outcome {
@@ -169,8 +169,8 @@ impl Finishing<'_> {
         CallOutcome::Finished(result)
     }
 
-    /// As [`answered`](Self::answered), where nobody is asked or told; gives `outcome` back where the call
-    /// is not over.
+    /// Finishes a call like [`answered`](Self::answered), without hooks and events; returns `outcome` if the call is
+    /// not over.
     pub(super) fn answered_quietly(
         &self,
         outcome: Result<ToolOutput, ToolError>,
@@ -187,7 +187,7 @@ impl Finishing<'_> {
         Ok(CallOutcome::Finished(result))
     }
 
-    /// What the tool and the executor say of every result.
+    /// Applies the settings of the tool and the executor for every result.
     fn complete(&self, result: &mut ToolResult) {
         complete(&self.executor.settings, self.definition, result);
     }
@@ -205,7 +205,7 @@ impl Finishing<'_> {
         CallView {
             id: &self.call.id,
             tool: &self.call.name,
-            // What fits, or what came.
+            // The canonical arguments if they are valid, otherwise the received ones.
             arguments: self.place.arguments.as_ref().unwrap_or(&self.call.arguments),
             definition: self.definition,
             cx: self.place.cx.as_ref(),
@@ -213,13 +213,13 @@ impl Finishing<'_> {
         }
     }
 
-    /// Shows the result to the hooks that may change it. What they did not see to the end, since the batch was
-    /// cancelled, is not given out.
+    /// Passes the result to the hooks that may change it. If a cancellation interrupts them, the result is not
+    /// returned.
     async fn hooks(&self, by: AnsweredBy, result: &mut ToolResult) {
         if self.executor.settings.has_hooks()
             && self.around.in_grace(self.ask_hooks(by, result)).await.is_none()
         {
-            let error = ToolError::new(ErrorKind::Cancelled, "a hook had no time to see the result");
+            let error = ToolError::new(ErrorKind::Cancelled, "a hook did not finish in time");
             result.outcome = Err(error.of_tool(self.call.name.to_string()));
         }
     }
@@ -261,7 +261,7 @@ impl Finishing<'_> {
         }
     }
 
-    /// Tells that the call is over.
+    /// Sends `Finished`.
     async fn told(&self, result: &ToolResult) {
         if self.around.is_quiet {
             return;
@@ -273,11 +273,11 @@ impl Finishing<'_> {
         if self.executor.settings.has_hooks() && self.around.in_grace(self.tell_hooks(result)).await.is_none()
         {
             let (call, tool) = (&self.call.id, &*self.call.name);
-            tracing::warn!(%call, tool, "hooks had no time to see the end of a call whose batch was cancelled");
+            tracing::warn!(%call, tool, "the batch was cancelled, and hooks did not observe the end of a call in time");
         }
     }
 
-    /// Tells the reader the events for which there was no room when they happened.
+    /// Sends the queued events for which the reader had no capacity.
     async fn told_late(&self) {
         let Some(reports) = &self.place.reports else { return };
         for event in reports.take_late() {
@@ -289,7 +289,7 @@ impl Finishing<'_> {
         let view = self.view();
         let _turn = self.around.outlet.turn().await;
         for hook in self.executor.settings.all_hooks() {
-            // The call is over; what goes wrong now changes nothing about it.
+            // The call is over; a panic no longer affects it.
             if let Err(error) = shielded(&self.call.id, HOOK, || hook.dynamic().finished(&view, result)).await
             {
                 report_panic(&view, hook, "finished", &error);
@@ -298,7 +298,7 @@ impl Finishing<'_> {
         }
     }
 
-    /// Whether the tool has started something that goes on.
+    /// Returns `true` if the tool started work that continues after the batch.
     fn starts_something(&self, output: &ToolOutput) -> bool {
         let long_running = self.definition.is_some_and(|it| it.metadata().is_long_running());
         long_running || output.operation_id().is_some()
@@ -317,7 +317,7 @@ impl Finishing<'_> {
         }
         match has_news {
             true => self.told(&result).await,
-            // Its end comes with its answer.
+            // `Finished` is sent with its answer.
             false => {
                 self.told_late().await;
                 self.around.ended(&self.asked);
@@ -331,13 +331,13 @@ impl Finishing<'_> {
         })
     }
 
-    /// The question that the body of the tool asked by `error`, which is to be answered later.
+    /// Returns the question that the tool's body asked by `error`, to be answered later.
     async fn question_of_body(
         &self,
         definition: &ToolDefinition,
         error: &ToolError,
     ) -> Result<Box<ApprovalRequest>, ToolError> {
-        // The approver may have been asked already, and may need time.
+        // The approver may have been asked already and returned `Pending`.
         let pending = self.place.given().take_pending();
         if let Some(request) = pending {
             return Ok(request);
@@ -345,7 +345,7 @@ impl Finishing<'_> {
         self.place.given().has_room()?;
         let (executor, call, address) = (self.executor, self.call, self.around.address(&self.asked));
         let arguments = self.place.arguments.clone().unwrap_or_else(|| {
-            // It fitted when the call began; where it does not any more, the answer counts for no call.
+            // The arguments were valid when the call began; if they no longer are, the answer matches no call.
             let came = Arguments::from(self.call.arguments.as_str().to_owned());
             let canonical = executor.tools.canonical(definition.name().as_str(), came);
             canonical.unwrap_or(Arguments::EMPTY)
@@ -356,7 +356,7 @@ impl Finishing<'_> {
     }
 }
 
-/// Applies what the tool and the executor say of every result: who reads it, and how much of it.
+/// Applies the settings of the tool and the executor for every result: `skip_summarization`, and the size limit.
 pub(super) fn complete(settings: &Settings, definition: Option<&ToolDefinition>, result: &mut ToolResult) {
     let Some(metadata) = definition.map(ToolDefinition::metadata) else { return };
     if metadata.skip_summarization {
@@ -367,9 +367,9 @@ pub(super) fn complete(settings: &Settings, definition: Option<&ToolDefinition>,
     }
 }
 
-/// Adds what a tool always asks for to what it asks for now.
+/// Adds `skip_summarization` to the actions of the result.
 fn skip_summarization(result: &mut ToolResult) {
-    // A model has to read of a failure.
+    // A model must read failures.
     if let Ok(output) = &mut result.outcome
         && !output.is_failure()
     {

@@ -1,4 +1,4 @@
-//! Calls that run together: prepared one after another, run at once, finished as the executor says.
+//! Calls that run together: prepared sequentially, run concurrently, and finished as configured.
 
 use std::{
     future::{Future, poll_fn},
@@ -24,7 +24,7 @@ use super::{
 };
 use crate::{CallOutcome, policy::ApprovalRequest, registry::Entry};
 
-/// Calls that run together, each with its place and, in the end, with how it ended.
+/// Calls that run together, each with its position and, in the end, its answer.
 pub(super) struct Group<'a> {
     pub(super) executor: &'a Arc<Inner>,
     pub(super) around: &'a CallScope,
@@ -92,7 +92,7 @@ impl<'a> Group<'a> {
         let mut open: Vec<_> = ended.iter().map(Option::is_none).collect();
         for (at, ended) in ended.into_iter().enumerate() {
             if let Some(ended) = ended {
-                // The receiver is below.
+                // The receiver outlives the sender.
                 let _ = sender.send((at, ended));
             }
         }
@@ -112,7 +112,7 @@ impl<'a> Group<'a> {
             let mut external = Vec::new();
             while let Some((at, ended)) = receiver.recv().await {
                 match ended {
-                    // Only when it is known that the group was not stopped.
+                    // Left to the caller only when it is certain that the group was not stopped.
                     Ended::External => external.push(at),
                     ended => outcomes[at] = Some(self.finish(at, ended).await),
                 }
@@ -125,7 +125,7 @@ impl<'a> Group<'a> {
         join(running, finishing).await.1
     }
 
-    /// Every index is that of a call.
+    /// Every index belongs to a call.
     fn finishing(&self, at: usize) -> Finishing<'_> {
         let (asked, place) = (self.asked[at], &self.places[at]);
         if let Some(reports) = &place.reports {
@@ -135,7 +135,7 @@ impl<'a> Group<'a> {
         Finishing { executor: self.executor, around: self.around, asked, call: asked.call, definition, place }
     }
 
-    /// Finishes a call of which nobody hears; gives back how it ended where that is not the end of it.
+    /// Finishes a call without events and hooks; returns `ended` if the call is not over.
     pub(super) fn finish_quietly(&self, at: usize, ended: Ended) -> Result<CallOutcome, Ended> {
         let (by, outcome) = match ended {
             Ended::Done(outcome) => (AnsweredBy::Tool, outcome),
@@ -153,7 +153,7 @@ impl<'a> Group<'a> {
         ended.finish(&self.finishing(at)).await
     }
 
-    /// How a call ended that did not answer before the batch was stopped.
+    /// Returns the end of a call that did not answer before the batch was stopped.
     fn unanswered(&self) -> Ended {
         Ended::Stopped(self.around.stop().unwrap_or(Stop::Cancelled))
     }
@@ -163,7 +163,7 @@ impl<'a> Group<'a> {
     where
         B: Future<Output = Option<Result<ToolOutput, ToolError>>> + Unpin,
     {
-        // Most calls are over with their first poll, and pay for no more than that.
+        // Most bodies end at their first poll; the machinery for the others is not set up for them.
         poll_fn(|task| {
             bodies.retain_mut(|body| match Pin::new(body).poll(task) {
                 Poll::Ready((at, answer)) => {
@@ -180,7 +180,7 @@ impl<'a> Group<'a> {
         }
     }
 
-    /// Runs what is left of `bodies`, each of which was polled before.
+    /// Runs the remaining `bodies`, each of which was polled before.
     async fn run_on<B>(&self, bodies: Vec<Held<B>>, mut ended: impl FnMut(usize, Ended))
     where
         B: Future<Output = Option<Result<ToolOutput, ToolError>>> + Unpin,
@@ -193,16 +193,16 @@ impl<'a> Group<'a> {
                 Err(stop) => break stop,
             }
         };
-        // The batch's token may reach those of its calls a moment after it is seen here.
+        // The tokens of the calls may be cancelled slightly later than the token of the batch.
         for token in self.places.iter().filter_map(|place| place.cx.as_ref()?.asked_cancellation()) {
             token.cancel();
         }
-        // For the late there is no time.
+        // Other stops have no grace period.
         let Stop::Cancelled = stop else { return };
         while let Some(Some((at, answer))) = bodies.next().now_or_never() {
             ended(at, self.how(at, answer));
         }
-        // Those that asked for their token have time to clean up; the others are dropped.
+        // Bodies that use their token have time to clean up; others are dropped.
         let in_time = |body: Held<B>| Some(timeout_at(self.places[body.at].grace_end()?, body));
         let mut bodies: FuturesUnordered<_> = bodies.into_iter().filter_map(in_time).collect();
         while let Some(answer) = bodies.next().await {
@@ -212,7 +212,7 @@ impl<'a> Group<'a> {
         }
     }
 
-    /// How a body ended that gave `answer`, or was not run to its end.
+    /// Returns the end of a body that returned `answer`, or did not run to completion.
     #[inline]
     fn how(&self, at: usize, answer: Option<Result<ToolOutput, ToolError>>) -> Ended {
         let Some(outcome) = answer else { return Ended::Stopped(self.around.unanswered()) };
@@ -223,7 +223,7 @@ impl<'a> Group<'a> {
     }
 }
 
-/// A body and its index: polled where batches that it starts see its grace period.
+/// A body and its index. It is polled in the scope of its grace period, which inner batches read.
 pub(super) struct Held<B> {
     pub(super) at: usize,
     pub(super) grace: Duration,
@@ -239,10 +239,10 @@ impl<B: Future + Unpin> Future for Held<B> {
     }
 }
 
-/// A call that runs; `None` where it was cancelled before it answered.
+/// A running call; `None` if it was cancelled before it answered.
 pub(super) type Body<'a> = BoxFuture<'a, Option<Result<ToolOutput, ToolError>>>;
 
-/// How a call came to its end.
+/// The end of a call.
 pub(super) enum Ended {
     External,
     Gated(ToolError),
@@ -260,7 +260,7 @@ impl Ended {
             Self::Request(request) => finishing.asked(request).await,
             Self::Answered(Answer { outcome, by }) => finishing.answered(by, outcome).await,
             Self::Done(outcome) => finishing.answered(AnsweredBy::Tool, outcome).await,
-            Self::Stopped(stop) => finishing.answered(AnsweredBy::Nobody, Err(stop.error())).await,
+            Self::Stopped(stop) => finishing.answered(AnsweredBy::Executor, Err(stop.error())).await,
         }
     }
 }

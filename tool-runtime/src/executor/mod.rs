@@ -1,16 +1,27 @@
-//! A batch of calls, whatever happens to it.
+//! Execution of the tool calls of a model response, as a batch.
 //!
-//! A model asks for several tools at once. Each call is prepared, run and finished, in this order:
+//! A model can request several calls at once. An [`Executor`] runs them, and returns one
+//! [`CallOutcome`] for each call, in order. Hooks, permissions, approvals, limits, timeouts,
+//! retries and events are configured once, for all calls.
 //!
-//! - [`admission`], [`prepare`]: look up, leave to the caller, admission, `Started`, check, hooks, permission, confirmation.
-//!   In the order of the calls, one after the other.
-//! - [`perform`]: limits, attempts and their deadlines, the panic barrier, the tool. Together with the
-//!   other calls of its group, in one task: nothing is spawned, so nothing is left behind.
-//! - [`finish`]: what the output promises, hooks, `Finished`. In the order of the calls again.
+//! - [`ExecutorBuilder`] configures an executor: its [`ExecutionStrategy`], [`Finish`] order, [policies](crate::policy)
+//!   and [hooks](crate::hook). [`ExecutorError`] and [`InvalidStrategy`] are its errors.
+//! - [`Batch`] is a set of calls to be run, with their [`RunContext`](crate::RunContext) and [`Steering`], which skips
+//!   the rest of a batch when a message of the user arrives.
+//! - [`CallStream`] runs a batch as a stream of [`StreamItem`]s: events, and finally the outcomes.
+//! - [`RunSettings`] override settings of an executor for one run.
+//! - [`stop_error`] returns the error by which a tool, hook or policy stopped the run.
 //!
-//! [`batch`] drives them: groups, steering, cancellation; [`around`] is what they share. [`outlet`] tells those who listen
-//! ([`reports`] what a call reports while it runs, [`shown`] without secrets), [`stop`] says why calls are not run, [`questions`] binds the answers of people
-//! to what they were asked, and [`open`] remembers the calls that are answered later.
+//! Each call passes through three steps:
+//!
+//! 1. Prepare, in the order of the calls: look-up, admission, validation, `before` hooks, permission, approval.
+//!    External calls are left to the caller.
+//! 2. Run, concurrently with the other calls of its group: concurrency limits, attempts with their timeouts, panic
+//!    barrier. All bodies run in the task that polls the batch, so that dropping the batch drops them.
+//! 3. Finish, in the order of the calls by default: `recover` and `after` hooks, size limit, `Finished` event.
+//!
+//! A call that is left to the caller, waits for an approval, or continues after its batch is an [open
+//! call](crate::open_calls): answer it with [`Executor::submit_result`] or [`Executor::resume`].
 
 mod admission;
 mod attributes;
@@ -60,10 +71,11 @@ use crate::{
     toolbox::Notice,
 };
 
-/// Runs batches of calls: one [`CallOutcome`] for each call, in order, whatever happened to it. Cheap to
-/// clone; clones share limits, listeners and open calls. Each run of its own tools, or of its own calls,
-/// takes [an executor of its own](Executor::with_tools), and
-/// settings of its own by [`with_settings`](Executor::with_settings).
+/// Runs batches of calls, and returns one [`CallOutcome`] for each call, in order. Cheap to clone; clones share limits,
+/// listeners and open calls.
+///
+/// For a run with tools of its own, derive an executor by [`with_tools`](Executor::with_tools); for a run with settings
+/// of its own, by [`with_settings`](Executor::with_settings).
 ///
 /// # Examples
 ///
@@ -99,26 +111,26 @@ pub struct Executor {
 
 pub(crate) struct Inner {
     tools: Registry,
-    /// The tools, with those that are not shown: an open call may be of one of them.
+    /// All tools, including hidden ones, which open calls may use.
     known: Registry,
     settings: Arc<Settings>,
     limits: Limited,
     listeners: broadcast::Sender<ToolEvent>,
     open: Arc<OpenCalls>,
-    /// How many calls have arrived, here and at the executors of other tools that were made of this one.
+    /// The number of calls that arrived, shared with executors derived for other tools.
     arrivals: Arc<AtomicU64>,
     detached: Arc<Detached>,
     notices: Vec<Notice>,
 }
 
 impl Executor {
-    /// Runs calls of `tools`: in parallel, with no hook, policy or limit.
+    /// Creates an executor of `tools` with default settings: parallel, without hooks, policies or limits.
     #[must_use]
     pub fn new(tools: Registry) -> Self {
         Self::assemble(tools, Settings::default(), Limited::default())
     }
 
-    /// Starts an executor of `tools`.
+    /// Returns a builder of an executor of `tools`.
     pub fn builder(tools: Registry) -> ExecutorBuilder {
         ExecutorBuilder::new(tools)
     }
@@ -135,15 +147,15 @@ impl Executor {
         Self { inner: Arc::new(inner) }
     }
 
-    /// An executor of other tools, such as the snapshot that a run takes of a
-    /// [`Toolbox`](crate::Toolbox). Both share hooks, policies, limits, listeners and what is
-    /// [detached](Self::detached); open calls are each one's own, so that one run cannot answer for another
-    /// whose calls have the same ids, unless they were given a [store](ExecutorBuilder::open_calls).
-    /// [`notices`](Self::notices) lists rules that do nothing with these tools.
+    /// Derives an executor of other tools, such as the snapshot of a [`Toolbox`](crate::Toolbox) for one run.
+    ///
+    /// Both share hooks, policies, limits, listeners and [detached](Self::detached) bodies. Open calls are separate, so
+    /// that one run cannot answer calls of another run with the same ids, unless a [store](ExecutorBuilder::open_calls)
+    /// is set. [`notices`](Self::notices) lists rules without effect on these tools.
     ///
     /// # Errors
     ///
-    /// If the limits contradict what the tools say of their groups.
+    /// Returns an error if the limits contradict the groups in the metadata of the tools.
     ///
     /// # Examples
     ///
@@ -175,14 +187,14 @@ impl Executor {
         Ok(Self { inner: Arc::new(inner) })
     }
 
-    /// The tools.
+    /// Returns the tools.
     #[must_use]
     pub fn tools(&self) -> &Registry {
         &self.inner.tools
     }
 
-    /// Returns the notices about the rules: those that fit no tool, and, after
-    /// [`with_tools`](Self::with_tools), those that compare an argument which none of the tools has.
+    /// Returns notices about rules: those that match no tool, and, after [`with_tools`](Self::with_tools), those that
+    /// compare an argument that none of the tools has.
     ///
     /// # Examples
     ///
@@ -199,32 +211,32 @@ impl Executor {
         &self.inner.notices
     }
 
-    /// Runs `calls`: one outcome for each, in order. Dropping the future cancels them. They belong to no run, so that hooks,
-    /// policies and approvers see none; `executor.batch(calls).with_run(run)` gives them one.
+    /// Runs `calls`; returns one outcome for each, in order. Dropping the future cancels them. The calls belong to no
+    /// run; use `executor.batch(calls).with_run(run)` to set one for hooks, policies and approvers.
     pub async fn run(&self, calls: Vec<ToolCall>) -> Vec<CallOutcome> {
         self.batch(calls).run().await
     }
 
-    /// Runs `calls` as a stream of what happens to them, which ends with their outcomes. They go on as
-    /// the stream is read; dropping it cancels them.
+    /// Runs `calls` as a stream of their events, followed by their outcomes. The calls progress while the stream is
+    /// polled; dropping it cancels them.
     pub fn stream(&self, calls: Vec<ToolCall>) -> CallStream {
         self.batch(calls).stream()
     }
 
-    /// A batch of `calls` that can be configured before it is run: its run ([`with_run`](Batch::with_run)) and
-    /// [`steering`](Batch::steering).
+    /// Creates a batch of `calls`, which can be configured before it is run: its run ([`with_run`](Batch::with_run))
+    /// and [`steering`](Batch::steering).
     pub fn batch(&self, calls: Vec<ToolCall>) -> Batch {
         Batch::new(self.clone(), calls)
     }
 
-    /// Hears, from now on, of all that happens to calls of this executor.
+    /// Creates a listener, which receives all events of this executor from now on.
     #[must_use]
     pub fn subscribe(&self) -> EventListener {
         EventListener::new(self.inner.listeners.subscribe())
     }
 
-    /// How many bodies of `blocking` tools still run whose calls are over: one that is late or cancelled
-    /// cannot be stopped. See [`ExecutorBuilder::max_detached`].
+    /// Returns the number of detached bodies: `blocking` tools that continue after their calls timed out or were
+    /// cancelled, since a blocked thread cannot be stopped. See [`ExecutorBuilder::max_detached`].
     ///
     /// # Examples
     ///
@@ -256,9 +268,8 @@ impl Executor {
         self.inner.detached.count()
     }
 
-    /// `request` as a virtual call, by which a front end that answers calls is asked; its name is
-    /// [`CONFIRMATION_CALL`](crate::policy::CONFIRMATION_CALL), or what
-    /// [`ExecutorBuilder::confirmation_call`] says.
+    /// Returns `request` as a virtual call, for a front end that answers calls. Its name is set by
+    /// [`ExecutorBuilder::confirmation_call`]; default: [`CONFIRMATION_CALL`](crate::policy::CONFIRMATION_CALL).
     #[must_use]
     pub fn confirmation_call(&self, request: &ApprovalRequest) -> ToolCall {
         request.to_call(&self.inner.settings.confirmation_call)

@@ -1,4 +1,4 @@
-//! How long is waited: for an attempt, and between two of them.
+//! Timeouts of attempts, and pauses between them.
 
 use std::{pin::pin, time::Duration};
 
@@ -11,7 +11,7 @@ use tool_core::{ErrorKind, Metadata, Prepared, ToolContext, ToolError, ToolOutpu
 use super::{reports::CallReports, settings::Settings};
 use crate::{panic_barrier::caught, registry::Entry};
 
-/// How long an attempt may take in all, and without a sign of life.
+/// The total timeout and the idle timeout of an attempt.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Patience {
     total: Option<Duration>,
@@ -19,7 +19,7 @@ pub(super) struct Patience {
 }
 
 impl Patience {
-    /// What a tool says of itself counts more than what its executor says.
+    /// The settings of a tool take precedence over those of its executor.
     pub(super) fn new(settings: &Settings, metadata: &Metadata) -> Self {
         Self {
             total: metadata.timeout.or(settings.timeout),
@@ -35,7 +35,7 @@ impl Patience {
         self.total.is_none() && self.idle.is_none()
     }
 
-    /// When an attempt in `cx` has taken too long; `None` for one that may take any time.
+    /// Returns the time at which an attempt in `cx` times out; `None` if it has no timeout.
     pub(super) fn end(self, cx: &ToolContext, reports: &CallReports) -> Option<Instant> {
         if self.is_endless() || !keeps_time() {
             return None;
@@ -46,7 +46,7 @@ impl Patience {
     }
 }
 
-/// Runs `prepared`, unless it takes too long, or gives no sign of life for too long.
+/// Runs `prepared` with the total timeout and the idle timeout.
 pub(super) async fn patient<'a>(
     patience: Patience,
     prepared: Prepared<'a>,
@@ -54,7 +54,7 @@ pub(super) async fn patient<'a>(
     reports: Option<&CallReports>,
 ) -> Result<ToolOutput, ToolError> {
     if !keeps_time() {
-        let message = "it has a `timeout`, and no tokio runtime keeps the time; \
+        let message = "it has a `timeout`, but there is no tokio runtime with a timer; \
                        build the runtime with `enable_time` or `enable_all`";
         return Err(ToolError::new(ErrorKind::Unavailable, message));
     }
@@ -65,7 +65,7 @@ pub(super) async fn patient<'a>(
     if let Some(reports) = reports {
         drop(reports.sign());
     }
-    // Not before its context has the deadline: a tool may take a copy.
+    // Started after its context has the deadline: a tool may copy it.
     let mut running = pin!(Entry::run(prepared, cx)?);
     loop {
         let silence = patience
@@ -83,7 +83,7 @@ pub(super) async fn patient<'a>(
         } else if let (Some((_, limit)), Some(reports)) = (silence, reports)
             && reports.last_sign().checked_add(limit).is_some_and(|end| end <= now)
         {
-            format!("no sign of life for {limit:?}")
+            format!("no update or progress for {limit:?}")
         } else {
             continue;
         };
@@ -92,7 +92,7 @@ pub(super) async fn patient<'a>(
     }
 }
 
-/// Whether `pause` is over; it never is where nothing keeps the time.
+/// Waits for `pause`; returns `false` at once without a timer.
 pub(super) async fn waited(pause: Duration) -> bool {
     let keeps_time = keeps_time();
     if keeps_time {
@@ -101,7 +101,7 @@ pub(super) async fn waited(pause: Duration) -> bool {
     keeps_time
 }
 
-/// Whether a runtime keeps the time, which is nowhere to be asked: a timer panics where none does.
+/// Returns `true` if the runtime has a timer. There is no query for this, and a timer panics without one.
 pub(super) fn keeps_time() -> bool {
     Handle::try_current().is_ok() && caught(|| drop(Box::pin(sleep(Duration::ZERO)))).is_ok()
 }

@@ -1,4 +1,4 @@
-//! Running a call that is ready.
+//! The second step of a call: its attempts.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ use crate::{
     telemetry,
 };
 
-/// Runs a call that is ready, in a span; `None` where it has no place, which every call has.
+/// Runs a prepared call in a span; `None` if it has no position, which every call has.
 pub(super) fn perform<'a>(
     executor: &'a Arc<Inner>,
     around: &'a CallScope,
@@ -44,7 +44,7 @@ pub(super) fn perform<'a>(
     Some(Box::pin(performed(scope, ready)))
 }
 
-/// What is around one call while it runs.
+/// The environment of one call while it runs.
 #[derive(Clone, Copy)]
 struct Scope<'a> {
     executor: &'a Arc<Inner>,
@@ -69,13 +69,13 @@ async fn traced<'a>(scope: Scope<'a>, ready: Ready<'a>, span: Span) -> Option<Re
     outcome
 }
 
-/// Runs a call that is ready, as often as it takes.
+/// Runs a prepared call with all its attempts.
 async fn performed<'a>(scope: Scope<'a>, ready: Ready<'a>) -> Option<Result<ToolOutput, ToolError>> {
     let Scope { cx, place, .. } = scope;
     let first = place.first.as_ref().unwrap_or(cx);
     let performed = answered(scope, ready, first);
     let outcome = match cx.asked_cancellation() {
-        // Somebody has a token for this call alone.
+        // A token for this call alone was requested.
         Some(token) => {
             let mut performed = Box::pin(performed);
             match unless(token, &mut performed).await {
@@ -101,14 +101,14 @@ async fn answered<'a>(
     first: &'a ToolContext,
 ) -> Option<Result<ToolOutput, ToolError>> {
     let (Scope { executor, cx, place, .. }, Ready { entry, prepared, source, retry }) = (scope, ready);
-    // What hooks asked for is no matter of the body's.
+    // A token that a hook requested does not give the body a grace period.
     cx.forget_asked();
     let permits = scope.entered(entry).await;
-    // Meanwhile, or by what a call before this one did.
+    // The call may have been stopped meanwhile, or by an earlier call.
     if let Some(outcome) = scope.over() {
         return outcome;
     }
-    // A call that was open is run at most once, here or anywhere else.
+    // An open call is run at most once, in any process.
     if let Some(confirmed) = scope.asked.confirmed
         && let Err(error) = Box::pin(confirmed.close(&executor.open)).await
     {
@@ -123,7 +123,7 @@ async fn answered<'a>(
     let run = async {
         match patience.is_endless() {
             true => Entry::run(prepared, first)?.await,
-            // In a box, so that a call without a limit does not carry the timer around.
+            // Boxed, so that the future of a call without timeout does not contain a timer.
             false => Box::pin(patient(patience, prepared, first, reports)).await,
         }
     };
@@ -147,7 +147,7 @@ async fn answered<'a>(
 }
 
 impl<'a> Scope<'a> {
-    /// Waits until the limits let the call run.
+    /// Waits for the permits of the limits.
     async fn entered(self, entry: &Entry) -> Option<Permits<'a>> {
         let (limits, name) = (&self.executor.limits, entry.definition().name().as_str());
         match limits.concerns(name) {
@@ -156,7 +156,7 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// The end of a call that may not go on: it is cancelled, or its run was stopped or has no time left.
+    /// Returns the end of a call that must not continue: it was cancelled, or its run was stopped or has no time left.
     fn over(self) -> Option<Option<Result<ToolOutput, ToolError>>> {
         if self.cx.should_stop() || self.around.stopped().is_some() {
             return Some(None);
@@ -165,23 +165,23 @@ impl<'a> Scope<'a> {
     }
 }
 
-/// What it takes to run a body again: another attempt, or the same one with an answer to what it asked.
+/// The state required to run a body again: for another attempt, or for the same one with the answer to its question.
 struct Again<'a> {
     scope: Scope<'a>,
     entry: &'a Entry,
     patience: Patience,
     source: Arguments<'a>,
-    /// Given back while a person is asked.
+    /// Released while a person is asked.
     permits: Option<Permits<'a>>,
 }
 
-/// The outcome of a body, which another attempt may follow; as an error the end of the call, which is `None` where it
-/// was cancelled.
+/// The outcome of a body, after which another attempt may follow; as an error, the end of the call, which is `None` if
+/// it was cancelled.
 type Answered = Result<Result<ToolOutput, ToolError>, Option<Result<ToolOutput, ToolError>>>;
 
 impl Again<'_> {
-    /// Answers what the body asks, and makes the call again until it succeeds, is not worth another attempt, or has
-    /// had all of them; gives the last result.
+    /// Answers the questions of the body, and repeats the call until it succeeds, its failure is not retried, or all
+    /// attempts were made; returns the last result.
     async fn until_it_is_over(
         mut self,
         outcome: Result<ToolOutput, ToolError>,
@@ -195,9 +195,9 @@ impl Again<'_> {
         for pause in retry.into_iter().flat_map(pauses) {
             let Some(retry) = retry else { break };
             let cx = self.scope.cx;
-            // None runs now that might clean up.
+            // No body runs during the pause that could use a grace period.
             cx.forget_asked();
-            // A stream has shown its items.
+            // The items of a stream were already shown.
             if cx.has_streamed() || cx.should_stop() || self.scope.around.stopped().is_some() {
                 break;
             }
@@ -220,14 +220,15 @@ impl Again<'_> {
         Some(outcome)
     }
 
-    /// Puts what the body asks to the approver, and runs the body again with each answer, until it asks nothing more.
+    /// Passes the questions of the body to the approver, and runs the body again with each answer, until it asks no
+    /// more.
     async fn asked(&mut self, mut outcome: Result<ToolOutput, ToolError>, number: u32) -> Answered {
         let Some(approver) = self.scope.executor.settings.approver.clone() else { return Ok(outcome) };
         while let Some(error) = question(&outcome, self.entry.definition()) {
             let request = self.request(error).map_err(|error| Some(Err(error)))?;
-            // A person takes a while, in which other calls may run.
+            // Other calls may run while a person is asked.
             self.permits = None;
-            // A cancellation takes the question back at once: no body runs that might clean up.
+            // A cancellation withdraws the question at once: no body runs that could use a grace period.
             let token = self.scope.cx.cancellation();
             self.scope.cx.forget_asked();
             let (request, said) = unless(token, self.put(&approver, *request)).await.ok_or(None)?;
@@ -243,7 +244,7 @@ impl Again<'_> {
         Ok(outcome)
     }
 
-    /// The question that the body asked by `error`.
+    /// Returns the question that the body asked by `error`.
     fn request(&self, error: &ToolError) -> Result<Box<ApprovalRequest>, ToolError> {
         let Scope { executor, around, asked, place, .. } = self.scope;
         place.given().has_room()?;
@@ -252,7 +253,7 @@ impl Again<'_> {
         Ok(Asking { executor, call, address, definition, arguments }.request(error))
     }
 
-    /// Waits for the answer of the approver; gives the question back with it.
+    /// Waits for the answer of the approver; returns it with the question.
     async fn put(
         &self,
         approver: &BoxApprover,
@@ -274,7 +275,7 @@ impl Again<'_> {
         let definition = self.entry.definition();
         let failed = match outcome {
             Ok(output) => output.is_failure(),
-            // A tool that says it was cancelled, or stops the run, should not be run, and a question is no failure.
+            // A tool that reports a cancellation or stops the run is not run again, and a question is not a failure.
             Err(error) => {
                 !matches!(error.kind(), ErrorKind::Cancelled | ErrorKind::Stopped)
                     && question(outcome, definition).is_none()
@@ -300,7 +301,7 @@ impl Again<'_> {
         }
     }
 
-    /// Runs the body in a context of its own, with all answers to what it has asked, as part of attempt `number`.
+    /// Runs the body in a new context, with all answers to its questions, as part of attempt `number`.
     async fn run(&self, number: u32) -> Result<ToolOutput, ToolError> {
         let mut cx = self.scope.cx.of_attempt(number);
         self.scope.place.given().hand_new_to(&mut cx);
@@ -328,19 +329,19 @@ impl Again<'_> {
     }
 }
 
-/// Whether the run of a call has no time left.
+/// Returns `true` if the run of a call has no time left.
 fn is_late(cx: &ToolContext) -> bool {
     let end = cx.run().and_then(|run| run.deadline());
     end.is_some_and(|end| end <= Instant::now().into_std())
 }
 
-/// The failure of a call, and that of the rule that was to say whether it is made again.
+/// Combines the failure of a call with the failure of its retry rule.
 fn both(outcome: Result<ToolOutput, ToolError>, rule: &ToolError) -> ToolError {
     let (failure, content, details) = match &outcome {
         Err(error) => (error.feedback(), error.content().to_vec(), error.details()),
         Ok(output) => (output.text().into_owned(), Vec::new(), output.details()),
     };
-    let text = format!("{failure} (and the rule for another attempt failed: {})", rule.feedback());
+    let text = format!("{failure} (and the retry rule failed: {})", rule.feedback());
     let error = ToolError::failed(text).with_content(content);
     match details {
         Some(details) => error.with_details(details.clone()),

@@ -1,4 +1,4 @@
-//! From a call that a model asked for to one that is ready to run, or to its answer.
+//! The first step of a call: from the request of a model to a call that is ready to run, or to its answer.
 
 mod permission;
 
@@ -23,28 +23,28 @@ use crate::{
     registry::Entry,
 };
 
-/// A call, with the tool that it asks for, if there is one.
+/// A call, and its tool if there is one.
 #[derive(Clone, Copy)]
 pub(super) struct Request<'a> {
     pub(super) call: &'a ToolCall,
     pub(super) entry: Option<&'a Entry>,
-    /// The number of the call in the order of arrival.
+    /// The serial number of the call in the order of arrival.
     pub(super) serial: u64,
-    /// What a person has said about it before, if it was open.
+    /// The answer of a person, if the call was open before.
     pub(super) confirmed: Option<&'a Confirmed>,
 }
 
-/// What is to be done about a call.
+/// The next step of a call.
 pub(super) enum Step<'a> {
-    /// Nothing, here.
+    /// The call is left to the caller.
     External,
-    /// It is not let in.
+    /// The call is not admitted.
     Gated(ToolError),
-    /// It is answered already.
+    /// The call is answered already.
     Answered(Answer),
-    /// A person is to be asked.
+    /// The call requires an approval.
     Request(Box<ApprovalRequest>),
-    /// It runs.
+    /// The call is run.
     Ready(Ready<'a>),
 }
 
@@ -54,26 +54,26 @@ pub(super) struct Answer {
     pub(super) by: AnsweredBy,
 }
 
-/// Who answered a call, which decides who else hears of it.
+/// The origin of an answer, which decides which hooks see it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AnsweredBy {
-    /// The tool, by running.
+    /// The tool, which was run.
     Tool,
-    /// The check: of the name, or of the arguments.
+    /// The check of the name or of the arguments.
     Check,
     /// A hook, in place of the tool.
     Hook,
     /// A permission or a person.
     Permission,
-    /// Nobody: something came before.
-    Nobody,
+    /// The executor, without any of these.
+    Executor,
 }
 
-/// A call that fits and may run.
+/// A valid call that may run.
 pub(super) struct Ready<'a> {
     pub(super) entry: &'a Entry,
     pub(super) prepared: Prepared<'a>,
-    /// The canonical text that it was prepared from, where it may be needed again.
+    /// The canonical text from which the call was prepared, if it may be needed again.
     pub(super) source: Option<Arguments<'a>>,
     pub(super) retry: Option<Retry>,
 }
@@ -84,11 +84,11 @@ impl<'a> Step<'a> {
     }
 
     fn stopped(stop: Stop) -> Self {
-        Self::answered(AnsweredBy::Nobody, Err(stop.error()))
+        Self::answered(AnsweredBy::Executor, Err(stop.error()))
     }
 }
 
-/// A call on its way through the steps.
+/// A call during its preparation.
 struct Preparing<'a, 'c> {
     executor: &'a Arc<Inner>,
     asked: Request<'a>,
@@ -96,14 +96,14 @@ struct Preparing<'a, 'c> {
     entry: &'a Entry,
     around: &'c CallScope,
     cx: &'c mut ToolContext,
-    /// What people have answered to questions about the call.
+    /// The answers to questions about the call.
     given: &'c mut Given,
     prepared: Prepared<'a>,
-    /// Where the canonical arguments are kept, for those who look at the call later.
+    /// Receives the canonical arguments, for later observers of the call.
     canonical: &'c mut Option<Arguments<'static>>,
 }
 
-/// Prepares `call`; `place` is where its context is kept.
+/// Prepares `call`; `place` receives its context.
 pub(super) async fn prepare<'a>(
     executor: &'a Arc<Inner>,
     asked: Request<'a>,
@@ -112,12 +112,12 @@ pub(super) async fn prepare<'a>(
 ) -> Step<'a> {
     let Request { call, entry, .. } = asked;
     let definition = entry.map(Entry::definition);
-    // Before all else: a call that was cut off is neither run nor left to the caller, and is judged by no one.
+    // Checked first: a call that was cut off is neither run nor left to the caller, and passes no rule or hook.
     if let Err(incomplete) = call.completed() {
         around.started(&asked).await;
-        return Step::answered(AnsweredBy::Nobody, Err(incomplete));
+        return Step::answered(AnsweredBy::Executor, Err(incomplete));
     }
-    // Before it may be left to the caller: of a batch that was stopped, nothing is.
+    // Checked before external calls: a stopped batch leaves none to the caller.
     if let Some(stop) = around.stop() {
         around.started(&asked).await;
         return Step::stopped(stop);
@@ -128,8 +128,8 @@ pub(super) async fn prepare<'a>(
             Ok(false) => {}
             Err(message) => {
                 around.started(&asked).await;
-                let error = panic_of("what decides which calls are left to the caller", &message);
-                return Step::answered(AnsweredBy::Nobody, Err(error));
+                let error = panic_of("the selection of external calls", &message);
+                return Step::answered(AnsweredBy::Executor, Err(error));
             }
         }
     }
@@ -159,7 +159,7 @@ pub(super) async fn prepare<'a>(
     let is_looked_at = asked.confirmed.is_some() || executor.settings.looks_at(entry);
     let prepared = match is_looked_at {
         true => entry.prepare_canonical(arguments),
-        // Where nothing looks, what came is decoded as it is.
+        // If no component inspects the arguments, the received text is decoded unchanged.
         false => entry.prepare(arguments),
     };
     let prepared = match prepared {
@@ -170,9 +170,9 @@ pub(super) async fn prepare<'a>(
         let ready = || Step::Ready(Ready { entry, prepared, source: None, retry: None });
         return around.stop().map_or_else(ready, Step::stopped);
     }
-    // Before a person is asked for nothing.
+    // Checked before a person is asked in vain.
     if let Some(over) = around.run().and_then(|run| run.has_call_left().err()) {
-        return Step::answered(AnsweredBy::Nobody, Err(over));
+        return Step::answered(AnsweredBy::Executor, Err(over));
     }
     let given_now = &mut given;
     let preparing =
@@ -191,7 +191,7 @@ pub(super) async fn prepare<'a>(
 }
 
 impl<'a> Preparing<'a, '_> {
-    /// The call, ready to run; or what is to be done about it instead.
+    /// Returns the call, ready to run, or its other next step.
     async fn decided(mut self) -> Result<Step<'a>, Step<'a>> {
         let by_rule = |error| Step::answered(AnsweredBy::Permission, Err(error));
         let mut ruled = self.ruled().map_err(by_rule)?;
@@ -201,13 +201,13 @@ impl<'a> Preparing<'a, '_> {
         self.permitted(ruled).await?;
         *self.canonical = Some(Arguments::from(self.prepared.arguments().as_str().to_owned()));
         let retry = RetryPolicy::of(self.executor.settings.retry.as_ref(), self.entry);
-        // The call may be made again, or its body may ask.
+        // The call may be retried, or its body may ask a question.
         let is_needed_again = retry.is_some() || self.executor.settings.approver.is_some();
         let source = self.canonical.clone().filter(|_| is_needed_again);
         Ok(Step::Ready(Ready { entry: self.entry, prepared: self.prepared, source, retry }))
     }
 
-    /// What the rules say of the call as it is now.
+    /// Returns the verdict of the rules on the call as it is now.
     fn ruled(&self) -> Result<Permission, ToolError> {
         let mut ruled = Permission::Allow;
         for rules in &self.executor.settings.rules {
@@ -220,7 +220,7 @@ impl<'a> Preparing<'a, '_> {
         Ok(ruled)
     }
 
-    /// Asks the hooks, in order, until one answers; says whether they rewrote the arguments.
+    /// Calls the hooks in order until one answers; returns `true` if they rewrote the arguments.
     async fn hooks(&mut self) -> Result<bool, Step<'a>> {
         let by_hook = |outcome| Step::answered(AnsweredBy::Hook, outcome);
         let mut is_rewritten = false;

@@ -1,7 +1,7 @@
-//! Questions about one call to a person, and what each answer counts for.
+//! Questions about one call to a person, and the answers to them.
 //!
-//! An answer is bound to its question: to the cause, the hint and the payload, to the definition of the tool and to
-//! the arguments. The answer to one question is none to another one of the same call.
+//! An answer is bound to its question: to the cause, the hint and the payload, the definition of the tool, and the
+//! arguments. The answer to one question is not valid for another question about the same call.
 
 use std::{sync::Arc, time::SystemTime};
 
@@ -19,26 +19,26 @@ use crate::{
     policy::{Approval, ApprovalCause, ApprovalHandle, ApprovalRequest, BoxApprover, Question},
 };
 
-/// The number of questions that may be asked about one call.
+/// The maximum number of questions about one call.
 const MOST: usize = 8;
 
 /// The answers to the questions about one call, in the order in which they were given.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Given {
     answers: Vec<(Box<ApprovalRequest>, ConfirmationAnswer)>,
-    /// The number of those that the context of the call was made with.
+    /// The number of answers that the context of the call was created with.
     handed: usize,
-    /// A question that was asked, and is to be answered later.
+    /// A question that was asked, and will be answered later.
     pending: Option<Box<ApprovalRequest>>,
 }
 
 impl Given {
-    /// The answers that were given before.
+    /// Creates the list from earlier answers.
     pub(super) fn new(answers: Vec<(Box<ApprovalRequest>, ConfirmationAnswer)>) -> Self {
         Self { answers, ..Self::default() }
     }
 
-    /// Whether no question was answered.
+    /// Returns `true` if no question was answered.
     pub(super) fn is_empty(&self) -> bool {
         self.answers.is_empty()
     }
@@ -47,7 +47,7 @@ impl Given {
         self.answers.push((request, answer));
     }
 
-    /// The questions and answers, for a call that is opened again.
+    /// Returns the questions and answers, for a call that is opened again.
     pub(super) fn into_answers(self) -> Vec<(Box<ApprovalRequest>, ConfirmationAnswer)> {
         self.answers
     }
@@ -60,12 +60,12 @@ impl Given {
         self.pending.take()
     }
 
-    /// Whether a person has refused the call, other than by an answer that is the body's to read.
+    /// Returns `true` if a person refused the call by an answer that is not for the body.
     pub(super) fn is_refused(&self) -> bool {
         self.answers.iter().any(|(request, answer)| request.cause != ApprovalCause::Tool && !answer.confirmed)
     }
 
-    /// The answer to `question`, where it was about the call as it is now.
+    /// Returns the answer to `question` if it was given for the call as it is now.
     pub(super) fn to(&self, question: &Question, about: &About<'_>) -> Option<&ConfirmationAnswer> {
         let is_it = |request: &ApprovalRequest| {
             (request.cause, &request.hint, &request.payload)
@@ -75,7 +75,7 @@ impl Given {
         self.answers.iter().rev().find(|(request, _)| is_it(request)).map(|(_, answer)| answer)
     }
 
-    /// Hands the answers to questions of the body to `cx`, where `counts` says that they still count.
+    /// Passes the answers to questions of the body to `cx` if `counts` returns `true` for their requests.
     pub(super) fn hand_to(&mut self, cx: &mut ToolContext, counts: impl Fn(&ApprovalRequest) -> bool) {
         let own = self
             .answers
@@ -87,18 +87,18 @@ impl Given {
         self.handed = self.answers.len();
     }
 
-    /// Hands the answers to `cx` that came after [`hand_to`](Self::hand_to): while the call runs, only its body asks.
+    /// Passes the answers since [`hand_to`](Self::hand_to) to `cx`: while the call runs, only its body asks questions.
     pub(super) fn hand_new_to(&self, cx: &mut ToolContext) {
         for (request, answer) in self.answers.iter().skip(self.handed) {
             cx.confirm(&request.hint, &request.payload, answer.clone());
         }
     }
 
-    /// Whether another question may be asked.
+    /// Checks that another question may be asked.
     ///
     /// # Errors
     ///
-    /// If there were too many already.
+    /// Returns an error if the maximum is reached.
     pub(super) fn has_room(&self) -> Result<(), ToolError> {
         match self.answers.len() < MOST {
             true => Ok(()),
@@ -110,7 +110,7 @@ impl Given {
     }
 }
 
-/// The answer that an approver gave; `None` where it is given later.
+/// Returns the answer of an approver; `None` if it will be given later.
 pub(super) fn answer_of(approval: Approval) -> Option<ConfirmationAnswer> {
     let answer = |confirmed, payload| Some(ConfirmationAnswer { confirmed, payload });
     match approval {
@@ -122,7 +122,7 @@ pub(super) fn answer_of(approval: Approval) -> Option<ConfirmationAnswer> {
     }
 }
 
-/// Asks the approver about the call `id`; gives the question back with what was said.
+/// Asks the approver about the call `id`; returns the request with the answer.
 pub(super) async fn asked(
     approver: &BoxApprover,
     id: &CallId,
@@ -135,8 +135,8 @@ pub(super) async fn asked(
     (handle.into_request(), said)
 }
 
-/// The error by which the body of a tool asks a person; `None` where the outcome is not one. Where the body passed on
-/// the question of another tool, which it called, that is a failure like any other.
+/// Returns the error by which a tool's body asks a question; `None` if the outcome is not one. A question of another
+/// tool, which the body called and passed on, is an ordinary failure.
 pub(super) fn question<'o>(
     outcome: &'o Result<ToolOutput, ToolError>,
     definition: &ToolDefinition,
@@ -145,18 +145,18 @@ pub(super) fn question<'o>(
     error.tool().is_none_or(|tool| tool == definition.name().as_str()).then_some(error)
 }
 
-/// A call whose body asks.
+/// A call whose body asks a question.
 pub(super) struct Asking<'a> {
     pub(super) executor: &'a Arc<Inner>,
     pub(super) call: &'a ToolCall,
     pub(super) address: CallAddress,
     pub(super) definition: &'a ToolDefinition,
-    /// In canonical form.
+    /// The arguments in canonical form.
     pub(super) arguments: &'a Arguments<'a>,
 }
 
 impl Asking<'_> {
-    /// The question that the body asked by `error`.
+    /// Returns the request for the question that the body asked by `error`.
     pub(super) fn request(self, error: &ToolError) -> Box<ApprovalRequest> {
         let Self { executor, call, address, definition, arguments } = self;
         let (hint, payload) = (error.reason().into_owned(), error.details().cloned().unwrap_or_default());
@@ -169,17 +169,17 @@ impl Asking<'_> {
     }
 }
 
-/// A call as it is now: an answer counts for nothing else.
+/// The current state of a call, to which answers are bound.
 pub(super) struct About<'a> {
     pub(super) open: &'a OpenCalls,
     pub(super) address: &'a CallAddress,
     pub(super) definition: &'a ToolDefinition,
-    /// In canonical form.
+    /// The arguments in canonical form.
     pub(super) arguments: &'a str,
 }
 
 impl About<'_> {
-    /// The question to a person about the call, which is shown as `call`.
+    /// Creates the request for a person about the call, which is shown as `call`.
     pub(super) fn request(&self, call: ToolCall, question: Question) -> ApprovalRequest {
         let expires_at = self.open.expires_at();
         let message = self.message((question.cause, &question.hint, &question.payload), expires_at);
@@ -187,20 +187,21 @@ impl About<'_> {
         ApprovalRequest::new(call, self.address.clone(), question, expires_at, hash)
     }
 
-    /// Returns `true` if `request` was made about the call as it is now, by this program.
+    /// Returns `true` if this program made `request` about the call as it is now.
     pub(super) fn is_of(&self, request: &ApprovalRequest) -> bool {
         let question = (request.cause, &*request.hint, &request.payload);
         self.open.key().is_of(request.hash, &self.message(question, request.expires_at))
     }
 
-    /// All that an answer is bound to.
+    /// Returns everything that an answer is bound to.
     fn message(
         &self,
         (cause, hint, payload): (ApprovalCause, &str, &Value),
         expires_at: Option<SystemTime>,
     ) -> Message {
         let Self { open: _, address, definition, arguments } = self;
-        // As JSON, so that the order of properties and blanks do not matter, and all digits do.
+        // Hashed as JSON, so that the order of properties and whitespace are insignificant, and all digits are
+        // significant.
         let arguments = ContentHash::of_json(arguments).unwrap_or_else(|| ContentHash::of(arguments));
         let expires_at = expires_at.map(|end| millis::of(end).to_le_bytes());
         addressed(Message::new("tool-runtime approval 1"), address)
@@ -214,13 +215,13 @@ impl About<'_> {
     }
 }
 
-/// The refusal of a call whose tool claims a check and does not answer the question.
+/// Returns the denial of a call whose tool declares a check but does not answer it.
 pub(super) fn unanswered(claim: &str) -> ToolError {
-    let message = format!("the tool claims a {claim} check, and does not answer for this call");
+    let message = format!("the tool claims a {claim} check, but does not decide on this call");
     ToolError::new(ErrorKind::Denied, message)
 }
 
-/// The refusal of a call by a person.
+/// Returns the denial of a call by a person.
 pub(super) fn rejected(tool: &str, reason: &str) -> ToolError {
     let reason = if reason.is_empty() { String::new() } else { format!(": {reason}") };
     ToolError::new(ErrorKind::Denied, format!("the \"{tool}\" call is rejected{reason}"))
@@ -245,7 +246,7 @@ mod tests {
         CallAddress { run: run.map(Into::into), call_id: id.into(), serial }
     }
 
-    // I17: an approval of a tool is none of another one that took its place, and none of another question.
+    // I17: an approval is not valid for a tool that replaced the approved one, or for another question.
     #[test]
     fn an_answer_is_bound_to_all_that_a_person_was_asked() {
         let open = OpenCalls::new(Default::default());
@@ -257,7 +258,7 @@ mod tests {
         let question = || asked(ApprovalCause::Tool, "Pay?", json!(7));
         let request = first.request(ToolCall::new("pay", "{}"), question());
         assert!(first.is_of(&request));
-        // I16: it is bound to what the arguments mean.
+        // I16: an approval is bound to the meaning of the arguments.
         assert!(about(&pays, &here, r#"{ "b" : 2, "a" : 1 }"#).is_of(&request));
 
         let elsewhere = [address(None, "c", 1), address(Some("r"), "d", 1), address(Some("r"), "c", 2)];
@@ -267,7 +268,7 @@ mod tests {
             about(&twice, &here, first.arguments),
             about(&named, &here, first.arguments),
             about(&pays, &here, r#"{"a":1,"b":3}"#),
-            // 128 bits are no `f64`.
+            // An `f64` cannot represent this number.
             about(&pays, &here, r#"{"a":1.00000000000000000000000000001,"b":2}"#),
             about(&pays, &elsewhere[0], first.arguments),
             about(&pays, &elsewhere[1], first.arguments),
@@ -298,7 +299,7 @@ mod tests {
         ] {
             assert!(given.to(&other, &first).is_none());
         }
-        // Another process without a key of the program.
+        // Another process, without the key of the program.
         let elsewhere = OpenCalls::new(Default::default());
         assert!(given.to(&question(), &About { open: &elsewhere, ..first }).is_none());
     }

@@ -1,7 +1,7 @@
-//! Calls that nobody is asked about, nobody hears of, and nothing limits: what most batches are made of.
+//! The fast path for calls without questions, receivers of events and limits, which most batches consist of.
 //!
-//! They take the same steps as all others, without those at which somebody would be waited for, and so
-//! cost little more than calls of the registry.
+//! The calls take the same steps as on the regular path, without those that wait for a component outside of the tool,
+//! and cost little more than calls of the registry.
 
 use std::{
     future::Future,
@@ -29,7 +29,7 @@ use crate::{
     telemetry,
 };
 
-/// Whether `asked` are such calls.
+/// Returns `true` if `asked` can take the fast path.
 pub(super) fn are_quiet(executor: &Inner, around: &CallScope, asked: &[Request<'_>]) -> bool {
     let settings = &executor.settings;
     let is_plain = |entry: &Entry| {
@@ -37,7 +37,7 @@ pub(super) fn are_quiet(executor: &Inner, around: &CallScope, asked: &[Request<'
         let metadata = definition.metadata();
         !metadata.permission
             && metadata.confirmation == Confirmation::Never
-            // A tool that panics over it is answered on the way of all others.
+            // A panic of the tool here is reported on the regular path.
             && caught(|| !entry.tool().is_external()).unwrap_or(false)
             && Patience::new(settings, metadata).is_endless()
             && RetryPolicy::of(settings.retry.as_ref(), entry).is_none()
@@ -52,7 +52,7 @@ pub(super) fn are_quiet(executor: &Inner, around: &CallScope, asked: &[Request<'
 }
 
 impl CallScope {
-    /// Prepares, runs and finishes calls that [are quiet](are_quiet).
+    /// Prepares, runs and finishes calls on the fast path, for which [`are_quiet`] returned `true`.
     pub(super) async fn quiet_group(
         &self,
         executor: &Arc<Inner>,
@@ -100,7 +100,7 @@ impl CallScope {
     }
 }
 
-/// Such a call, which runs.
+/// A running call on the fast path.
 struct Quiet<'a> {
     entry: &'a Entry,
     place: &'a CallPosition,
@@ -114,7 +114,7 @@ impl Future for Quiet<'_> {
     fn poll(mut self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<Self::Output> {
         let place = self.place;
         if place.runs.attempts() == 0 {
-            // By what a call before this one did.
+            // An earlier call may have stopped the run.
             if place.cx.as_ref().is_some_and(tool_core::ToolContext::should_stop)
                 || self.around.stopped().is_some()
             {

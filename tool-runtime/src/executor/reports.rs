@@ -1,4 +1,4 @@
-//! What one call reports while it runs, and what runs below it report.
+//! Reports of a running call, and of the runs below it.
 
 use std::{
     any::Any,
@@ -25,38 +25,38 @@ use crate::{
     panic_barrier::shielded,
 };
 
-/// What one call reports while it runs, and only then.
+/// The reports of one call. Reports after its end are discarded.
 pub(super) struct CallReports {
     executor: Arc<Inner>,
     outlet: EventSink,
-    /// Whether nobody is told, and only signs of life are waited for.
+    /// `true` if there are no receivers, and reports only reset the idle timeout.
     is_quiet: bool,
     subject: Subject,
     definition: ToolDefinition,
     run: Option<Arc<RunContext>>,
-    /// As they came; for hooks.
+    /// The received arguments, for hooks.
     arguments: Arguments<'static>,
-    /// The same in canonical form, once it is known.
+    /// The arguments in canonical form, once they are known.
     canonical: OnceLock<Arguments<'static>>,
     state: Mutex<State>,
     /// Cancelled when the call has ended.
     closed: CancellationToken,
-    /// The stop by a hook that panicked.
+    /// The stop caused by a panic of a hook.
     stop: OnceLock<ToolError>,
     backlog: Backlog,
 }
 
 pub(super) struct State {
-    /// Whether the call still runs: what is reported later is lost.
+    /// `true` while the call runs: later reports are discarded.
     running: bool,
     last_sign: Instant,
-    /// For the reader, before the end of the call: the ends of calls below it whose batches were dropped. At most one for
-    /// each of their starts, with which they wait for the reader.
+    /// Events for the reader, sent before the end of the call: the ends of calls below it whose batches were dropped.
+    /// At most one for each of their starts, which waited for the reader.
     late: Vec<ToolEvent>,
 }
 
 impl CallReports {
-    /// The reports of the call `asked`, of a tool with `definition`, which runs in `cx`.
+    /// Creates the reports of the call `asked`, of a tool with `definition`, which runs in `cx`.
     pub(super) fn new(
         executor: &Arc<Inner>,
         around: &CallScope,
@@ -85,12 +85,12 @@ impl CallReports {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Says with which arguments the call is made, after all that may have changed them.
+    /// Sets the final arguments of the call, after all steps that may change them.
     pub(super) fn are_of(&self, canonical: Arguments<'static>) {
         let _ = self.canonical.set(canonical);
     }
 
-    /// Ends the reports: nothing follows, whoever still holds them.
+    /// Ends the reports: later ones are discarded, regardless of remaining handles.
     pub(super) fn close(&self) {
         self.lock().running = false;
         self.closed.cancel();
@@ -101,12 +101,12 @@ impl CallReports {
         &self.backlog
     }
 
-    /// Returns `true` if reports are only signs of life.
+    /// Returns `true` if reports only reset the idle timeout.
     pub(super) fn is_quiet(&self) -> bool {
         self.is_quiet
     }
 
-    /// Shows `update` after what was reported before it.
+    /// Sends `update` after all earlier reports.
     async fn update_in_order(&self, attempt: u32, update: ToolOutput) {
         self.show_kept().await;
         self.reported(attempt, update).await;
@@ -126,24 +126,24 @@ impl CallReports {
         }
     }
 
-    /// When the tool last gave a sign of life.
+    /// Returns the time of the last report.
     pub(super) fn last_sign(&self) -> Instant {
         self.lock().last_sign
     }
 
-    /// Starts to wait for a sign of life.
+    /// Resets the idle timeout.
     pub(super) fn sign(&self) -> MutexGuard<'_, State> {
         let mut state = self.lock();
         state.last_sign = Instant::now();
         state
     }
 
-    /// Whether anybody hears of the call, which still runs.
+    /// Returns `true` if the call still runs and its events have a receiver.
     pub(super) fn is_heard(&self) -> bool {
         !self.is_quiet && self.lock().running && self.outlet.is_heard()
     }
 
-    /// Keeps the stop that a panic of a hook is, where the executor is set so.
+    /// Stores the stop caused by a panic of a hook, if the executor is configured to stop.
     fn hook_panicked(&self, panic: ToolError) {
         let error = self.executor.settings.panic_of_hook(panic);
         if error.is_stop() {
@@ -151,7 +151,7 @@ impl CallReports {
         }
     }
 
-    /// The stop by a hook that panicked about an update.
+    /// Returns the stop caused by a hook that panicked on an update.
     pub(super) fn panic_of_hook(&self) -> Option<ToolError> {
         self.stop.get().cloned()
     }
@@ -162,7 +162,7 @@ impl CallReports {
 
     /// Sends an event of the call, unless it is over.
     fn send(&self, room: Room<'_>, kind: EventKind) -> bool {
-        // Held until it is sent, so that nothing follows the end of the call.
+        // Held until the event is sent, so that none follows the end of the call.
         let mut state = self.lock();
         if state.running {
             let event = self.outlet.event(self.subject.clone(), kind);
@@ -174,23 +174,24 @@ impl CallReports {
         state.running
     }
 
-    /// The events for which the reader had no room when they happened.
+    /// Takes the events for which the reader had no capacity.
     pub(super) fn take_late(&self) -> Vec<ToolEvent> {
         std::mem::take(&mut self.lock().late)
     }
 
-    /// Waits until those who hear of this call have room for an event of a run below it; there is none once the call is
+    /// Waits until the receivers of this call have capacity for an event of a run below it; empty once the call is
     /// over.
     pub(super) fn room_below(&self) -> BoxFuture<'_, Room<'_>> {
         Box::pin(async { unless(&self.closed, self.outlet.boxed_room()).await.unwrap_or_default() })
     }
 
-    /// The room that there is now for an event of a run below this call, and whether each reader has some.
+    /// Returns the capacity that is available now for an event of a run below this call, and `true` if each reader has
+    /// some.
     pub(super) fn room_below_now(&self) -> (Room<'_>, bool) {
         self.outlet.room_now()
     }
 
-    /// Passes on an event of a run below the call. Returns `true` if `listeners` have heard of it by this.
+    /// Passes on an event of a run below the call. Returns `true` if `listeners` received it by this.
     pub(super) fn pass_on(
         &self,
         room: Room<'_>,
@@ -201,19 +202,19 @@ impl CallReports {
         self.send(room, EventKind::Child { event: Arc::new(event.clone()) }) && reaches
     }
 
-    /// Whether what happens to this call is told to `listeners`.
+    /// Returns `true` if `listeners` receive the events of this call.
     pub(super) fn reaches(&self, listeners: &broadcast::Sender<ToolEvent>) -> bool {
         self.outlet.reaches(listeners)
     }
 
-    /// Reports what is not waited for.
+    /// Sends a report without backpressure.
     fn note(&self, kind: EventKind) -> Result<(), ToolError> {
         if !self.is_heard() {
             return Ok(());
         }
         let (room, has_room) = self.outlet.room_now();
         if self.send(room, kind) && !has_room {
-            let message = "the reader of the stream is behind, and has no room for the note";
+            let message = "the reader of the stream is too slow: its buffer is full";
             return Err(ToolError::new(ErrorKind::Unavailable, message));
         }
         Ok(())
@@ -223,12 +224,12 @@ impl CallReports {
         self.executor.settings.all_hooks()
     }
 
-    /// Asks the hooks whether the update of `view` is shown, and waits until there is room for it; `None`
-    /// where it is kept back.
+    /// Waits for the decision of the hooks to show the update of `view`, and for capacity; `None` if a hook suppresses
+    /// it.
     async fn room(&self, view: &CallView<'_>, text: &str) -> Option<Room<'_>> {
         let turn = self.outlet.turn().await;
         for hook in self.hooks() {
-            // A hook that panics is no reason to show what it might have kept back.
+            // If a hook panics, the update is suppressed.
             let is_shown = shielded(self.id(), HOOK, || hook.dynamic().before_update(view, text)).await;
             if !is_shown.map_err(|panic| self.hook_panicked(panic)).unwrap_or(false) {
                 return None;
@@ -238,7 +239,7 @@ impl CallReports {
         Some(self.outlet.room().await)
     }
 
-    /// The same reports, of attempt `number`.
+    /// Returns the same reports, of attempt `number`.
     pub(super) fn of_attempt(this: &Arc<Self>, number: u32) -> Arc<dyn CallSink> {
         Arc::new(AttemptReports { call: Arc::clone(this), number })
     }
@@ -256,15 +257,15 @@ impl CallReports {
             cx: None,
             run: self.run.as_ref(),
         };
-        // Room first, so that what is told is told while the call runs. A task that outlives its call holds
-        // up nobody here.
+        // Capacity is acquired first, so that events are sent while the call runs. A task that outlives its call delays
+        // nothing here.
         let Some(Some(room)) = unless(&self.closed, self.room(&view, &text)).await else { return };
         if !self.send(room, EventKind::Updated { attempt, update }) {
             return;
         }
         let _turn = self.outlet.turn().await;
         for hook in self.hooks() {
-            // It was shown; whether somebody could be told of that changes nothing.
+            // The update was shown; a panic after that does not change it.
             if let Err(error) = shielded(self.id(), HOOK, || hook.dynamic().after_update(&view, &text)).await
             {
                 report_panic(&view, hook, "after_update", &error);
@@ -302,7 +303,7 @@ impl CallSink for CallReports {
     }
 }
 
-/// What one attempt after the first reports.
+/// The reports of one attempt after the first.
 struct AttemptReports {
     call: Arc<CallReports>,
     number: u32,

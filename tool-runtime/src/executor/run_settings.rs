@@ -1,4 +1,4 @@
-//! What is set for one run, over what its executor was set up with.
+//! Settings of one run, which override those of its executor.
 
 use std::{fmt, future::Future, sync::Arc, time::Duration};
 
@@ -20,10 +20,10 @@ use crate::{
     toolbox::Visibility,
 };
 
-/// Settings of one run, over those of its executor: see [`Executor::with_settings`].
+/// Settings of one run, which override those of its executor: see [`Executor::with_settings`].
 ///
-/// Rules and permission policies are asked in addition to the executor's, and both must allow a call. Hooks run after
-/// the executor's. All else replaces what the executor has. [`Limits`](crate::policy::Limits), `max_detached` and
+/// Rules and permission policies apply in addition to the executor's: both must allow a call. Hooks run after the
+/// executor's. All other settings replace the executor's. [`Limits`](crate::policy::Limits), `max_detached` and
 /// `event_buffer` protect the process, and cannot be set for a run.
 ///
 /// # Examples
@@ -47,7 +47,7 @@ use crate::{
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Default)]
-#[must_use = "it does nothing until an executor is made with it"]
+#[must_use = "settings do nothing until an executor is derived with them"]
 pub struct RunSettings {
     hooks: Vec<BoxHook>,
     rules: Vec<Rules>,
@@ -62,7 +62,7 @@ pub struct RunSettings {
     replaced: Replaced,
 }
 
-/// A method and a field for each setting that replaces the executor's and needs no conversion.
+/// Defines a method and a field for each setting that replaces the executor's without conversion.
 macro_rules! replaced {
     ($($(#[$doc:meta])+ $name:ident: $type:ty => |$settings:ident| $place:expr;)+) => {
         #[derive(Clone, Default)]
@@ -90,34 +90,42 @@ macro_rules! replaced {
 }
 
 replaced! {
-    /// See [`ExecutorBuilder::strategy`](crate::executor::ExecutorBuilder::strategy).
+    /// Sets the strategy: see [`ExecutorBuilder::strategy`](crate::executor::ExecutorBuilder::strategy).
     strategy: ExecutionStrategy => |it| it.strategy;
-    /// See [`ExecutorBuilder::parallel`](crate::executor::ExecutorBuilder::parallel).
+    /// Sets whether calls may run concurrently: see
+    /// [`ExecutorBuilder::parallel`](crate::executor::ExecutorBuilder::parallel).
     parallel: bool => |it| it.parallel;
-    /// See [`ExecutorBuilder::finish`](crate::executor::ExecutorBuilder::finish).
+    /// Sets when calls are finished: see [`ExecutorBuilder::finish`](crate::executor::ExecutorBuilder::finish).
     finish: Finish => |it| it.finish;
-    /// See [`ExecutorBuilder::after_answers`](crate::executor::ExecutorBuilder::after_answers).
+    /// Sets whether [`Hook::after`] is called for answers of hooks: see
+    /// [`ExecutorBuilder::after_answers`](crate::executor::ExecutorBuilder::after_answers).
     after_answers: bool => |it| it.after_answers;
-    /// See [`ExecutorBuilder::stop_on_hook_panic`](crate::executor::ExecutorBuilder::stop_on_hook_panic).
+    /// Sets whether a panic of a hook stops the run: see
+    /// [`ExecutorBuilder::stop_on_hook_panic`](crate::executor::ExecutorBuilder::stop_on_hook_panic).
     stop_on_hook_panic: bool => |it| it.stops_on_hook_panic;
-    /// See [`ExecutorBuilder::pending_approvals`](crate::executor::ExecutorBuilder::pending_approvals).
+    /// Sets whether required approvals make calls pending: see
+    /// [`ExecutorBuilder::pending_approvals`](crate::executor::ExecutorBuilder::pending_approvals).
     pending_approvals: bool => |it| it.pending_approvals;
-    /// See [`ExecutorBuilder::timeout`](crate::executor::ExecutorBuilder::timeout).
+    /// Sets the timeout of an attempt: see [`ExecutorBuilder::timeout`](crate::executor::ExecutorBuilder::timeout).
     timeout: Duration => |it| it.timeout;
-    /// See [`ExecutorBuilder::idle_timeout`](crate::executor::ExecutorBuilder::idle_timeout).
+    /// Sets the idle timeout of an attempt: see
+    /// [`ExecutorBuilder::idle_timeout`](crate::executor::ExecutorBuilder::idle_timeout).
     idle_timeout: Duration => |it| it.idle_timeout;
-    /// See [`ExecutorBuilder::grace_period`](crate::executor::ExecutorBuilder::grace_period).
+    /// Sets the grace period of a cancelled batch: see
+    /// [`ExecutorBuilder::grace_period`](crate::executor::ExecutorBuilder::grace_period).
     grace_period: Duration => |it| it.grace_period;
-    /// See [`ExecutorBuilder::budget`](crate::executor::ExecutorBuilder::budget).
+    /// Sets the size limit of results: see [`ExecutorBuilder::budget`](crate::executor::ExecutorBuilder::budget).
     budget: ResultBudget => |it| it.budget;
-    /// See [`ExecutorBuilder::trace_arguments`](crate::executor::ExecutorBuilder::trace_arguments).
+    /// Sets whether spans include arguments: see
+    /// [`ExecutorBuilder::trace_arguments`](crate::executor::ExecutorBuilder::trace_arguments).
     trace_arguments: bool => |it| it.traces.arguments;
-    /// See [`ExecutorBuilder::trace_results`](crate::executor::ExecutorBuilder::trace_results).
+    /// Sets whether spans include results: see
+    /// [`ExecutorBuilder::trace_results`](crate::executor::ExecutorBuilder::trace_results).
     trace_results: bool => |it| it.traces.results;
 }
 
 impl RunSettings {
-    /// Settings that change nothing.
+    /// Creates settings that change nothing.
     pub fn new() -> Self {
         Self::default()
     }
@@ -125,9 +133,9 @@ impl RunSettings {
     /// Adds a hook, which runs after those of the executor. See
     /// [`ExecutorBuilder::hook`](crate::executor::ExecutorBuilder::hook).
     ///
-    /// It may rewrite arguments after the hooks of the executor have seen them. Guards of the executor belong into its
-    /// [rules](crate::executor::ExecutorBuilder::rules) and [policies](crate::executor::ExecutorBuilder::permission), which judge the arguments
-    /// that run: see [`Hook::before`].
+    /// The hook may rewrite arguments after the hooks of the executor have seen them. Implement guards of the executor
+    /// as [rules](crate::executor::ExecutorBuilder::rules) or [policies](crate::executor::ExecutorBuilder::permission),
+    /// which are evaluated on the arguments that run: see [`Hook::before`].
     pub fn hook(mut self, hook: impl Hook + 'static) -> Self {
         self.hooks.push(BoxHook::new(hook));
         self
@@ -135,76 +143,78 @@ impl RunSettings {
 
     stages!();
 
-    /// Adds rules, which must allow a call as well as the executor's. A denial of either counts, then an `ask` of either.
+    /// Adds rules, which apply in addition to the executor's. A denial of either applies, then an `ask` of either.
     pub fn rules(mut self, rules: Rules) -> Self {
         self.rules.push(rules);
         self
     }
 
-    /// Adds a permission policy, which must allow a call as well as the executor's. A denial of either counts, then an
-    /// `ask` of either.
+    /// Adds a permission policy, which applies in addition to the executor's. A denial of either applies, then an `ask`
+    /// of either.
     pub fn permission(mut self, policy: impl PermissionPolicy + 'static) -> Self {
         self.policies.push(BoxPolicy::new(policy));
         self
     }
 
     decider! {
-        /// As [`permission`](Self::permission), for an asynchronous closure.
+        /// Adds a [permission policy](Self::permission) that is an asynchronous closure.
         permission_fn: permission(PermitsBy, CallHandle) -> Permission
     }
 
-    /// See [`ExecutorBuilder::approver`](crate::executor::ExecutorBuilder::approver).
+    /// Sets the approver: see [`ExecutorBuilder::approver`](crate::executor::ExecutorBuilder::approver).
     pub fn approver(mut self, approver: impl Approver + 'static) -> Self {
         self.approver = Some(BoxApprover::new(approver));
         self
     }
 
     decider! {
-        /// As [`approver`](Self::approver), for an asynchronous closure.
+        /// Sets the [approver](Self::approver) to an asynchronous closure.
         approver_fn: approver(Approves, ApprovalHandle) -> Approval
     }
 
-    /// See [`ExecutorBuilder::external`](crate::executor::ExecutorBuilder::external).
+    /// Sets which calls are left to the caller: see
+    /// [`ExecutorBuilder::external`](crate::executor::ExecutorBuilder::external).
     pub fn external(mut self, external: impl Fn(&CallView<'_>) -> bool + Send + Sync + 'static) -> Self {
         self.external = Some(Arc::new(external));
         self
     }
 
-    /// See [`ExecutorBuilder::confirmation_call`](crate::executor::ExecutorBuilder::confirmation_call).
+    /// Sets the name of the virtual confirmation call: see
+    /// [`ExecutorBuilder::confirmation_call`](crate::executor::ExecutorBuilder::confirmation_call).
     pub fn confirmation_call(mut self, name: impl Into<String>) -> Self {
         self.confirmation_call = Some(name.into());
         self
     }
 
-    /// See [`ExecutorBuilder::retry`](crate::executor::ExecutorBuilder::retry).
+    /// Sets the retry policy: see [`ExecutorBuilder::retry`](crate::executor::ExecutorBuilder::retry).
     pub fn retry(mut self, policy: impl Into<RetryPolicy>) -> Self {
         self.retry = Some(policy.into());
         self
     }
 
-    /// Sets which tools may run on arguments that were repaired, in place of
+    /// Sets which tools may run on repaired arguments. Default: the setting
     /// [`RegistryBuilder::repair`](crate::registry::RegistryBuilder::repair).
     pub fn repair(mut self, repair: Repair) -> Self {
         self.repair = Some(repair);
         self
     }
 
-    /// Sets whether arguments that are almost right are refused, and not corrected, in place of
-    /// [`RegistryBuilder::strict`](crate::registry::RegistryBuilder::strict). What a tool says of itself counts more.
+    /// Sets whether arguments that require coercion are refused. The setting of a tool takes precedence. Default: the
+    /// setting [`RegistryBuilder::strict`](crate::registry::RegistryBuilder::strict).
     pub fn strict(mut self, strict: bool) -> Self {
         self.strict = Some(strict);
         self
     }
 
-    /// Sets which tools the run has, of those of the executor: all others are unknown to a call, but to one that is
-    /// resumed. Tools of the [framework](crate::toolbox::Origin::Framework) and
-    /// [external](crate::toolbox::Origin::External) ones are never hidden.
+    /// Sets which tools of the executor the run has. Calls of all others are answered as unknown, except resumed ones.
+    /// Tools of the [framework](crate::toolbox::Origin::Framework) and [external](crate::toolbox::Origin::External)
+    /// tools are never hidden. Default: all tools.
     pub fn show(mut self, visibility: Visibility) -> Self {
         self.visibility = Some(visibility);
         self
     }
 
-    /// The settings of a run, where its executor has `settings`.
+    /// Returns the settings of a run whose executor has `settings`.
     fn over(self, settings: &Settings) -> Settings {
         let mut settings = settings.clone();
         self.replaced.apply(&mut settings);
@@ -233,15 +243,17 @@ impl fmt::Debug for RunSettings {
 }
 
 impl Executor {
-    /// Returns an executor with `settings` over those of this one, for `run` or for one request of it. The visibility of the
-    /// settings is decided for `run`; calls belong to it by [`Batch::with_run`](crate::executor::Batch::with_run), as those of any
-    /// executor. Both share limits, listeners, open calls and what is [detached](Self::detached): a call that this one left open is answered or resumed
-    /// by either. [`notices`](Self::notices) lists rules that do nothing with the tools that are shown.
+    /// Derives an executor with `settings` over those of this one, for `run` or for a single request of it.
+    ///
+    /// The visibility in the settings is evaluated for `run`; calls are assigned to it by
+    /// [`Batch::with_run`](crate::executor::Batch::with_run), as for any executor. Both executors share limits,
+    /// listeners, open calls and [detached](Self::detached) bodies: either can answer or resume a call that the other
+    /// left open. [`notices`](Self::notices) lists rules without effect on the visible tools.
     ///
     /// # Errors
     ///
-    /// If the strategy would keep calls from ever running, or a rule of the settings compares an argument that none of the
-    /// tools it fits has.
+    /// Returns an error if the strategy would never let a call run, or a rule of the settings compares an argument that
+    /// none of its tools has.
     ///
     /// # Examples
     ///

@@ -1,4 +1,4 @@
-//! How often a tool was run for a call, and how long that took.
+//! The number of attempts of a call, and their duration.
 
 use std::{
     sync::{
@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How often a tool was run for a call, and how long that took.
+/// The number of attempts of a call, and their duration.
 #[derive(Debug, Default)]
 pub(super) struct Runs {
     attempts: AtomicU32,
@@ -17,13 +17,13 @@ pub(super) struct Runs {
 }
 
 impl Runs {
-    /// An attempt begins.
+    /// Begins an attempt.
     pub(super) fn begin(&self) {
         self.attempts.fetch_add(1, Ordering::Relaxed);
         self.began.get_or_init(Instant::now);
     }
 
-    /// No other attempt follows.
+    /// Ends the last attempt.
     pub(super) fn end(&self) {
         self.ended.get_or_init(Instant::now);
     }

@@ -1,4 +1,4 @@
-//! What is around the calls of a batch, and around each of them.
+//! The shared state of a batch, and of each of its calls.
 
 use std::{
     collections::BTreeMap,
@@ -32,51 +32,51 @@ use super::{
 };
 use crate::{CallOutcome, ToolResult, event::EventKind, policy::ApprovalRequest, registry::Entry};
 
-/// What is around all calls of a batch.
+/// The shared state of a batch.
 pub(super) struct CallScope {
     pub(super) outlet: EventSink,
-    /// Whether nobody hears of the calls, and no hook is asked about them. Decided once: who starts to
-    /// listen while a batch runs hears of the next one.
+    /// `true` if there are no receivers of events and no hooks. Decided once: a listener that subscribes while a batch
+    /// runs receives events from the next batch on.
     pub(super) is_quiet: bool,
     pub(super) run: Option<Arc<RunContext>>,
-    /// The state that the calls of a group read; not set where it is empty.
+    /// The session state that the calls of a group read; not set if it is empty.
     state: OnceLock<Mutex<Arc<Map<String, Value>>>>,
     pub(super) token: CancellationToken,
-    /// When the run must have ended, and whether anything keeps the time.
+    /// The deadline of the run, and `true` if there is a timer.
     pub(super) end: Option<(Timed, bool)>,
-    /// The error by which a batch without a run was stopped; one with a run has it there.
+    /// The error that stopped a batch without a run; a run stores it itself.
     pub(super) stopped: OnceLock<ToolError>,
-    /// The calls of which listeners know that they started, and not yet that they ended, by their serials.
+    /// The calls whose start, but not whose end, listeners have received, by serial.
     begun: Mutex<BTreeMap<u64, Subject>>,
     /// The grace period of hooks.
     grace: Duration,
-    /// The most that bodies have: less than what the body has in which the batch runs, if it runs in one.
+    /// The maximum grace period of bodies; inside another body, less than that body's own.
     most_grace: Duration,
-    /// When hooks must have ended once the batch is cancelled; `None` where nothing keeps the time.
+    /// The time at which hooks must have ended once the batch is cancelled; `None` without a timer.
     hooks_end: OnceLock<Option<Timed>>,
-    /// Held while the approver is asked by a body: it is never asked about two calls of a batch at once.
+    /// Held while a body's question is with the approver, which is never called for two calls of a batch at once.
     asking: OnceLock<Turn<()>>,
 }
 
-/// What belongs to one call of a group while it is in it.
+/// The state of one call of a group.
 #[derive(Default)]
 pub(super) struct CallPosition {
     /// The context of the call.
     pub(super) cx: Option<ToolContext>,
-    /// That of its first attempt, where there may be others.
+    /// The context of its first attempt, if there may be others.
     pub(super) first: Option<ToolContext>,
     pub(super) reports: Option<Arc<CallReports>>,
     pub(super) runs: Runs,
-    /// What people have answered to questions about the call, which few calls ask.
+    /// The answers to questions about the call; few calls have any.
     given: OnceLock<Box<Mutex<Given>>>,
-    /// The canonical arguments, where something looks at the call.
+    /// The canonical arguments, if a component inspects them.
     pub(super) arguments: Option<Arguments<'static>>,
-    /// The time that a body has after its cancellation, if it asked for its token.
+    /// The grace period of a body that uses its token.
     pub(super) grace: Duration,
 }
 
 impl CallPosition {
-    /// When the body must have ended that is cancelled now; `None` where it has no time at all.
+    /// Returns the time at which a body that is cancelled now must have ended; `None` if it has no grace period.
     pub(super) fn grace_end(&self) -> Option<Timed> {
         let cx = self.cx.as_ref().filter(|cx| !self.grace.is_zero() && cx.wants_grace())?;
         let end = keeps_time().then(|| after(self.grace))?;
@@ -85,31 +85,31 @@ impl CallPosition {
     }
 }
 
-/// The instant `period` from now, or one that is too far away to matter.
+/// Returns the instant `period` from now, or one in the far future if it overflows.
 fn after(period: Duration) -> Timed {
     const FAR: Duration = Duration::from_secs(30 * 365 * 24 * 3600);
     Timed::now() + period.min(FAR)
 }
 
-/// A batch inside of a body gets a third of its grace period for its own bodies, and another one for its
-/// hooks: the rest is left to the body.
+/// A batch inside a body has a third of its grace period for its own bodies, and another third for its hooks; the rest
+/// remains for the body.
 const NESTED: u32 = 3;
 
 impl CallPosition {
-    /// The stop by a hook that panicked about an update of the call.
+    /// Returns the stop caused by a hook that panicked on an update of the call.
     pub(super) fn panic_of_hook(&self) -> Option<ToolError> {
         self.reports.as_ref()?.panic_of_hook()
     }
 
-    /// What people have answered to questions about the call.
+    /// Returns the answers to questions about the call.
     pub(super) fn given(&self) -> MutexGuard<'_, Given> {
         let given = self.given.get_or_init(Box::default);
         given.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A tool that outlives its call, in a task of its own, reports nothing more; also where the batch was
-/// dropped.
+/// Ends the reports of a call, also if the batch is dropped: a tool that outlives its call in a task reports nothing
+/// more.
 impl Drop for CallPosition {
     fn drop(&mut self) {
         if let Some(reports) = &self.reports {
@@ -146,7 +146,7 @@ impl CallScope {
         }
     }
 
-    /// The address of a call.
+    /// Returns the address of a call.
     pub(super) fn address(&self, asked: &Request<'_>) -> CallAddress {
         let arrived_now = || CallAddress {
             run: self.run.as_ref().map(|run| run.id().clone()),
@@ -156,12 +156,12 @@ impl CallScope {
         asked.confirmed.map_or_else(arrived_now, |confirmed| confirmed.address().clone())
     }
 
-    /// Waits for the turn to ask the approver while bodies run.
+    /// Waits for the exclusive right to call the approver while bodies run.
     pub(super) async fn turn_to_ask(&self) -> impl Drop {
         self.asking.get_or_init(Turn::default).lock().await
     }
 
-    /// The place of a call, with the context in which its tool runs.
+    /// Creates the position of a call, with the context in which its tool runs.
     pub(super) fn place(&self, executor: &Arc<Inner>, entry: &Entry, asked: &Request<'_>) -> CallPosition {
         let call = asked.call;
         let mut cx = executor.tools.call_context(entry, (call.id.clone(), asked.serial), self.token.clone());
@@ -203,7 +203,7 @@ impl CallScope {
         }
     }
 
-    /// A group begins: its calls see the state as it is now.
+    /// Begins a group: its calls read the session state as it is now.
     pub(super) fn begin_group(&self) {
         if let Some(run) = &self.run {
             *self.state() = run.state();
@@ -214,13 +214,13 @@ impl CallScope {
         self.state.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A group has ended: later calls see what those that succeeded have changed, in their order.
+    /// Ends a group: the changes of its successful calls are applied in order, for later calls.
     pub(super) fn end_group(&self, outcomes: &[CallOutcome]) {
         let actions = outcomes.iter().filter_map(|outcome| outcome.result()?.actions());
         for actions in actions.filter(|actions| !actions.state.is_empty()) {
             match &self.run {
                 Some(run) => {
-                    // Nothing else has it by now as a rule, so that it is changed and not copied.
+                    // Usually the only reference is here, so that the state is changed in place and not copied.
                     *self.state() = Arc::default();
                     run.change_state(&actions.state);
                 }
@@ -229,7 +229,7 @@ impl CallScope {
         }
     }
 
-    /// Whether the run has a deadline.
+    /// Returns `true` if the run has a deadline.
     pub(super) fn is_timed(&self) -> bool {
         self.end.is_some()
     }
@@ -238,19 +238,19 @@ impl CallScope {
         self.run.as_ref()
     }
 
-    /// What `future` gives, unless the batch is stopped before.
+    /// Returns the output of `future`, unless the batch is stopped before.
     pub(super) async fn unless_stopped<F: Future>(&self, future: F) -> Result<F::Output, Stop> {
         let done = unless(&self.token, future);
         let done = match self.end {
-            // In a box, so that a batch without a deadline does not carry the timer around.
+            // Boxed, so that the future of a batch without a deadline does not contain a timer.
             Some((end, true)) => Box::pin(timeout_at(end, done)).await.map_err(|_| Stop::Late)?,
             _ => done.await,
         };
         done.ok_or(Stop::Cancelled)
     }
 
-    /// The output of `future`, which asks hooks or a store when a call is over. Once the batch is cancelled or its run has no time
-    /// left, all such futures together have the grace period; `None` for one that takes longer.
+    /// Returns the output of `future`, which calls hooks or a store at the end of a call. Once the batch is cancelled
+    /// or its run has no time left, all such futures share the grace period; `None` for one that takes longer.
     pub(super) async fn in_grace<F: Future>(&self, future: F) -> Option<F::Output> {
         let mut future = pin!(future);
         if let Ok(output) = self.unless_stopped(&mut future).await {
@@ -260,7 +260,7 @@ impl CallScope {
         timeout_at(end?, future).await.ok()
     }
 
-    /// Tells that a person is asked.
+    /// Sends `ApprovalRequested`.
     pub(super) async fn asking(&self, request: &ApprovalRequest, definition: &ToolDefinition) {
         if self.is_quiet {
             return;
@@ -273,7 +273,7 @@ impl CallScope {
         self.outlet.tell(event).await;
     }
 
-    /// Tells that a call is looked at.
+    /// Sends `Started`.
     pub(super) async fn started(&self, asked: &Request<'_>) {
         if self.is_quiet {
             return;
@@ -284,24 +284,24 @@ impl CallScope {
             (subject.clone(), EventKind::Started { call: Arc::new(call) })
         };
         self.outlet.tell(started).await;
-        // Not before: listeners hear of it last, once the reader of the stream has room.
+        // Recorded after sending: listeners receive the event last, once the reader of the stream has capacity.
         let mut begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
         begun.insert(asked.serial, subject);
     }
 
-    /// What the events of a call are about.
+    /// Returns the subject of the events of a call.
     pub(super) fn subject(&self, asked: &Request<'_>) -> Subject {
         let name = Arc::clone(&asked.call.name);
         Subject::new(self.address(asked), name, asked.entry.map(Entry::definition))
     }
 
-    /// Listeners know that the call has ended, or will hear of it elsewhere.
+    /// Records that listeners received the end of the call, or will receive it elsewhere.
     pub(super) fn ended(&self, asked: &Request<'_>) {
         self.begun.lock().unwrap_or_else(PoisonError::into_inner).remove(&asked.serial);
     }
 }
 
-/// For those who listen to the calls of a batch that was dropped.
+/// Sends `Finished` for the open calls of a dropped batch to its listeners.
 impl Drop for CallScope {
     fn drop(&mut self) {
         let begun = self.begun.get_mut().unwrap_or_else(PoisonError::into_inner);
@@ -314,15 +314,15 @@ impl Drop for CallScope {
     }
 }
 
-/// What `future` gives, unless `token` is cancelled before. A future that notices by itself that it should
-/// stop has the first word.
+/// Returns the output of `future`, unless `token` is cancelled before. The future is polled first, so that it can react
+/// to the cancellation itself.
 pub(super) async fn unless<F: Future>(token: &CancellationToken, future: F) -> Option<F::Output> {
     let (mut future, mut cancelled) = (pin!(future), pin!(token.cancelled()));
     poll_fn(|task| {
         if let Poll::Ready(value) = future.as_mut().poll(task) {
             return Poll::Ready(Some(value));
         }
-        // Once more, since it may have been told between the two.
+        // Polled again, since the token may have been cancelled after the first poll.
         cancelled.as_mut().poll(task).map(|()| match future.as_mut().poll(task) {
             Poll::Ready(value) => Some(value),
             Poll::Pending => None,

@@ -1,4 +1,4 @@
-//! What an executor is set up with.
+//! The settings of an executor.
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -14,7 +14,7 @@ use crate::{
     toolbox::Notice,
 };
 
-/// The grace period where none is set.
+/// The default grace period.
 const GRACE_PERIOD: Duration = Duration::from_secs(3);
 
 /// Decides which calls are left to the caller.
@@ -48,7 +48,7 @@ pub(super) struct Settings {
     pub(super) traces: Traces,
 }
 
-/// What spans tell beside names and ends.
+/// The optional contents of spans.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Traces {
     pub(super) arguments: bool,
@@ -93,21 +93,21 @@ impl Settings {
         !self.plugins.is_empty() || !self.hooks.is_empty()
     }
 
-    /// Whether somebody is asked about calls, whatever their tools.
+    /// Returns `true` if a component inspects all calls, regardless of their tools.
     pub(super) fn asks_of_all(&self) -> bool {
-        // An approver, since the body of any tool may ask.
+        // Includes the approver, since the body of any tool may ask a question.
         self.external.is_some()
             || !self.rules.is_empty()
             || !self.policies.is_empty()
             || self.approver.is_some()
     }
 
-    /// The rules that do not do with `tools` what they were written for.
+    /// Returns notices about rules without effect on `tools`.
     pub(super) fn notices(&self, tools: &Registry) -> Vec<Notice> {
         self.rules.iter().flat_map(|rules| rules.problems(tools)).map(Notice::Rule).collect()
     }
 
-    /// Whether anything but the tool's body looks at the arguments of its calls.
+    /// Returns `true` if any component other than the tool's body inspects the arguments of its calls.
     pub(super) fn looks_at(&self, entry: &Entry) -> bool {
         let metadata = entry.definition().metadata();
         self.has_hooks()

@@ -1,4 +1,4 @@
-//! Calls as those may see them who listen, are asked or read a log.
+//! Calls without secrets, for listeners, people and logs.
 
 use std::borrow::Cow;
 
@@ -6,12 +6,12 @@ use tool_core::{__private::ExactValue, Arguments, ToolDefinition};
 
 use crate::ToolCall;
 
-/// What stands for a value that nobody may read.
+/// The replacement of a secret value.
 pub(super) const HIDDEN: &str = "***";
 const HIDDEN_VALUE: ExactValue<'static> = ExactValue::String(Cow::Borrowed(HIDDEN));
 
-/// `call` without its secrets: their values, and the names within them. All else is as it is written, with all digits
-/// of its numbers.
+/// Returns `call` with secret values, and the names of their members, replaced. All other text is unchanged, including
+/// all digits of numbers.
 pub(super) fn shown(call: &ToolCall, definition: &ToolDefinition) -> ToolCall {
     let secrets = &*definition.metadata().secrets;
     if secrets.is_empty() {
@@ -23,8 +23,8 @@ pub(super) fn shown(call: &ToolCall, definition: &ToolDefinition) -> ToolCall {
             for (name, value) in members {
                 if !definition.knows_parameter(name) {
                     *value = HIDDEN_VALUE;
-                    // A property that is not known may be a secret one under another name; where any name is
-                    // allowed, the name may be a part of the secret.
+                    // An unknown property may be a misspelt secret one; if the schema allows any name, the name may
+                    // contain a part of the secret.
                     if !definition.is_closed() {
                         *name = HIDDEN.into();
                     }
@@ -37,7 +37,7 @@ pub(super) fn shown(call: &ToolCall, definition: &ToolDefinition) -> ToolCall {
     ToolCall { arguments: Arguments::from(value.to_string()), ..call.clone() }
 }
 
-/// Hides the members that have the name of a secret, wherever they were put.
+/// Replaces members with the name of a secret at any depth.
 fn hide(value: &mut ExactValue<'_>, secrets: &[Cow<'static, str>]) {
     match value {
         ExactValue::Object(members) => {

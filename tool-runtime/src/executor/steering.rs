@@ -1,4 +1,4 @@
-//! What comes between the calls of a batch, and first.
+//! Steering: messages that interrupt a batch between its calls.
 
 use std::{
     fmt,
@@ -11,12 +11,12 @@ use tool_core::BoxFuture;
 use super::{scope::CallScope, stop::Stop};
 use crate::panic_barrier::{Guarded, Shield, caught};
 
-/// Asks between the calls of a batch for messages that come first, such as one that the user wrote meanwhile, and keeps them
-/// for the caller. Cheap to clone; clones are one.
+/// Polls for messages between the calls of a batch, such as one that the user wrote meanwhile, and keeps them for the
+/// caller. Cheap to clone; clones share their messages.
 ///
-/// It is asked after each call where calls run one after another, after each group of a batched strategy, and after all
-/// calls where they run together. A message that comes before the last call skips the calls that did not start; they are
-/// answered with [`ErrorKind::Skipped`](crate::ErrorKind::Skipped). Nothing else is done about it: it enters the next turn,
+/// It is polled after each call if calls run sequentially, after each group of a batched strategy, and after all calls
+/// if they run together. A message before the last call skips the calls that did not start; they are answered with
+/// [`ErrorKind::Skipped`](crate::ErrorKind::Skipped). The caller adds the message to the next turn, after the results.
 /// after the results.
 ///
 /// # Examples
@@ -60,9 +60,10 @@ struct Inner<M> {
 type Ask<M> = dyn Fn() -> BoxFuture<'static, Option<M>> + Send + Sync;
 
 impl<M: Send + 'static> Steering<M> {
-    /// Asks `next` for the message that is there now. The batch waits for the answer: `next` gives `None` at once where there
-    /// is none, as `try_recv` of a channel does, and `recv` does not. Its future is dropped where the batch is cancelled or
-    /// dropped while it waits, so that it takes a message out of a queue after its last `.await`.
+    /// Creates a steering that calls `next` for a message. The batch waits for its future, which must return `None` at
+    /// once if there is no message: use `try_recv` of a channel, not `recv`. The future is dropped if the batch is
+    /// cancelled or dropped while it waits, so that it should take a message out of a queue only after its last
+    /// `.await`.
     pub fn new<F, Fut>(next: F) -> Self
     where
         F: Fn() -> Fut + Send + Sync + 'static,
@@ -72,8 +73,8 @@ impl<M: Send + 'static> Steering<M> {
         Self(Arc::new(Inner { ask: Guarded::new(ask), messages: Mutex::default() }))
     }
 
-    /// Takes the messages that came, in order, also after a batch that was cancelled or dropped. Those that nobody takes
-    /// stop the next batch after its first calls.
+    /// Takes the received messages, in order, also after a batch that was cancelled or dropped. Messages that are not
+    /// taken interrupt the next batch after its first calls.
     #[must_use]
     pub fn take(&self) -> Vec<M> {
         std::mem::take(&mut *self.0.lock())
@@ -81,15 +82,15 @@ impl<M: Send + 'static> Steering<M> {
 }
 
 impl<M> Inner<M> {
-    /// No code of the user's runs under the lock.
+    /// No user code runs under the lock.
     fn lock(&self) -> MutexGuard<'_, Vec<M>> {
         self.messages.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A [`Steering`] of messages of any type.
+/// The object-safe form of [`Steering`], for messages of any type.
 pub(super) trait Steer: Send + Sync {
-    /// Waits for the answer; it is whether there is a message. An error is the message of a panic.
+    /// Returns `true` if there is a message. An error is the message of a panic.
     fn ask(&self) -> BoxFuture<'_, Result<bool, String>>;
 }
 
@@ -107,13 +108,13 @@ impl<M: Send + 'static> Steer for Steering<M> {
 }
 
 impl CallScope {
-    /// Why the rest of the batch is not run, where something comes first.
+    /// Returns the stop of the rest of the batch, if a message interrupts it.
     pub(super) async fn steered(&self, steering: &dyn Steer) -> Option<Stop> {
         match self.unless_stopped(steering.ask()).await {
             Ok(Ok(false)) => None,
             Ok(Ok(true)) => Some(Stop::Steered),
             Ok(Err(message)) => {
-                tracing::error!(message, "what decides whether a batch goes on panicked");
+                tracing::error!(message, "the steering of a batch panicked");
                 Some(Stop::Unclear(message))
             }
             Err(stop) => Some(stop),

@@ -1,4 +1,4 @@
-//! Why calls are not run, or not to their end: the batch is cancelled, late or steered, or its run was stopped.
+//! Reasons for which calls are not run to completion: the batch is cancelled, late or steered, or its run was stopped.
 
 use tokio::time::Instant as Timed;
 use tool_core::{ErrorKind, ToolError};
@@ -10,8 +10,8 @@ use super::{
 };
 use crate::{CallOutcome, ToolResult};
 
-/// Returns the error by which a call of a batch [stopped](ToolError::stop) the run; `None` if none did. The loop of a
-/// program asks after each batch, and ends where there is one.
+/// Returns the error by which a call of a batch [stopped](ToolError::stop) the run; `None` if none did. An agent loop
+/// calls this function after each batch, and ends if it returns an error.
 ///
 /// # Examples
 ///
@@ -36,23 +36,23 @@ pub fn stop_error<'a>(outcomes: impl IntoIterator<Item = &'a CallOutcome>) -> Op
     outcomes.into_iter().find_map(|outcome| stop_of(outcome.result()?))
 }
 
-/// The error of a result that ends the run.
+/// Returns the error of a result that stops the run.
 pub(super) fn stop_of(result: &ToolResult) -> Option<&ToolError> {
     result.outcome.as_ref().err().filter(|error| error.is_stop())
 }
 
-/// Why calls are not run, or not to their end.
+/// The reason for which calls are not run to completion.
 #[derive(Debug, Clone)]
 pub(super) enum Stop {
     Cancelled,
     /// The run has no time left.
     Late,
-    /// The run has a deadline, and nothing keeps the time.
+    /// The run has a deadline, and there is no timer.
     Timeless,
     Steered,
-    /// The run was stopped by this.
+    /// The run was stopped by this error.
     Ended(ToolError),
-    /// Nobody could say whether it should be run.
+    /// The steering or another deciding function panicked, with this message.
     Unclear(String),
 }
 
@@ -62,7 +62,7 @@ impl Stop {
             Self::Cancelled => ToolError::cancelled(),
             Self::Late => ToolError::new(ErrorKind::TimedOut, "the run's time is over"),
             Self::Timeless => {
-                let message = "its run has a deadline, and no tokio runtime keeps the time; \
+                let message = "its run has a deadline, but there is no tokio runtime with a timer; \
                                build the runtime with `enable_time` or `enable_all`";
                 ToolError::new(ErrorKind::Unavailable, message)
             }
@@ -71,7 +71,7 @@ impl Stop {
                 ToolError::new(ErrorKind::Skipped, prefixed("the run was stopped", &stop.reason()))
             }
             Self::Unclear(message) => {
-                let message = format!("what decides whether the batch goes on panicked: {message}");
+                let message = format!("the steering of the batch panicked: {message}");
                 ToolError::new(ErrorKind::Skipped, message)
             }
         }
@@ -83,7 +83,7 @@ fn prefixed(prefix: &str, reason: &str) -> String {
 }
 
 impl CallScope {
-    /// Why no call may be started any more.
+    /// Returns the reason for which no further call may be started.
     pub(super) fn stop(&self) -> Option<Stop> {
         if self.token.is_cancelled() {
             return Some(Stop::Cancelled);
@@ -96,7 +96,7 @@ impl CallScope {
         }
     }
 
-    /// The error by which the run was stopped.
+    /// Returns the error by which the run was stopped.
     #[inline]
     pub(super) fn stopped(&self) -> Option<&ToolError> {
         match &self.run {
@@ -105,7 +105,7 @@ impl CallScope {
         }
     }
 
-    /// Stops the run, where `error` of the call of `tool` says so: no other call is started.
+    /// Stops the run if `error` of the call of `tool` is a stop: no further call is started.
     #[inline]
     pub(super) fn stop_by(&self, error: &ToolError, tool: &str) {
         if error.is_stop() {
@@ -117,14 +117,14 @@ impl CallScope {
         }
     }
 
-    /// Stops the run where a step of the call of `tool` says so, before those that come after it are prepared.
+    /// Stops the run if a step of the call of `tool` is a stop, before later calls are prepared.
     pub(super) fn stop_by_step(&self, step: &Step<'_>, tool: &str) {
         if let Step::Gated(error) | Step::Answered(Answer { outcome: Err(error), .. }) = step {
             self.stop_by(error, tool);
         }
     }
 
-    /// Why a call has no answer that had its turn.
+    /// Returns the reason for which a call that was due has no answer.
     pub(super) fn unanswered(&self) -> Stop {
         match self.stopped() {
             Some(stop) if !self.token.is_cancelled() => Stop::Ended(stop.clone()),
@@ -134,7 +134,7 @@ impl CallScope {
 }
 
 impl Settings {
-    /// The error of a call about which a hook was asked that panicked with `error`.
+    /// Returns the error of a call whose hook panicked with `error`.
     pub(super) fn panic_of_hook(&self, error: ToolError) -> ToolError {
         match self.stops_on_hook_panic {
             true => ToolError::stop(error.reason().into_owned()),

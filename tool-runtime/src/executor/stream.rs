@@ -11,20 +11,21 @@ use tool_core::{BoxFuture, Stream};
 
 use crate::{CallOutcome, event::ToolEvent};
 
-/// What a [`CallStream`] gives.
+/// An item of a [`CallStream`].
 #[derive(Debug, Clone)]
 pub enum StreamItem {
-    /// Something happened to a call.
+    /// An event of a call.
     Event(ToolEvent),
-    /// All calls have their outcome; nothing follows.
+    /// The outcomes of all calls; the last item.
     Outcomes(Vec<CallOutcome>),
 }
 
-/// A batch that runs as it is read: all events, and then the outcomes.
+/// A batch as a stream, which yields all events and then the outcomes. The batch progresses only while the stream is
+/// polled.
 ///
-/// A reader that is slow holds up the calls, which wait with their updates until there is room. Dropping
-/// the stream cancels the calls. Kept beside the room are the ends of calls below a call whose batches were dropped: at
-/// most one for each start of such a call, which waited for room itself.
+/// The stream applies backpressure: a slow reader delays the calls, which wait with their updates until there is
+/// capacity. Dropping the stream cancels the calls. Only the ends of calls in dropped child runs are queued beyond the
+/// capacity: at most one for each start of such a call, which itself waited for capacity.
 ///
 /// # Examples
 ///
@@ -50,7 +51,7 @@ pub enum StreamItem {
 /// # })?;
 /// # Ok::<(), anyhow::Error>(())
 /// ```
-#[must_use = "the calls run as the stream is read"]
+#[must_use = "the calls run only while the stream is polled"]
 pub struct CallStream {
     events: mpsc::Receiver<ToolEvent>,
     state: State,
@@ -70,7 +71,7 @@ impl CallStream {
         Self { events, state: State::BoxFuture(running) }
     }
 
-    /// The next item; `None` after the outcomes.
+    /// Waits for the next item; `None` after the outcomes.
     pub async fn next(&mut self) -> Option<StreamItem> {
         std::future::poll_fn(|cx| Pin::new(&mut *self).poll_next(cx)).await
     }
@@ -82,19 +83,19 @@ impl Stream for CallStream {
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<StreamItem>> {
         let this = &mut *self;
         loop {
-            // What has happened is told before more is made to happen.
+            // Events that have occurred are yielded before the batch is polled.
             if let Poll::Ready(Some(event)) = this.events.poll_recv(cx) {
                 return Poll::Ready(Some(StreamItem::Event(event)));
             }
             match &mut this.state {
                 State::BoxFuture(running) => match running.as_mut().poll(cx) {
-                    // Its events may have come with its end.
+                    // The last events may have been sent with its end.
                     Poll::Ready(outcomes) => this.state = State::Ended(outcomes),
-                    // What it told wakes the reader.
+                    // The event channel wakes the reader.
                     Poll::Pending => return Poll::Pending,
                 },
                 State::Ended(outcomes) => {
-                    // The poll above also finds nothing where this task has had its turn for now.
+                    // The poll above also returns nothing if the cooperative budget of this task is exhausted.
                     if let Ok(event) = this.events.try_recv() {
                         return Poll::Ready(Some(StreamItem::Event(event)));
                     }

@@ -131,8 +131,9 @@ pub trait Hook: Send + Sync {
         Unchanged(|| Ok(None))
     }
 
-    /// Observes or changes the result of a call that was run, successful or not. After [`Break`](ControlFlow::Break),
-    /// later hooks are not called. Default: [`Continue`](ControlFlow::Continue).
+    /// Observes or changes the result of a call, successful or not. Not called for calls that were not permitted, nor,
+    /// by [default](crate::executor::ExecutorBuilder::after_answers), for answers of hooks. After
+    /// [`Break`](ControlFlow::Break), later hooks are not called. Default: [`Continue`](ControlFlow::Continue).
     ///
     /// # Errors
     ///

@@ -186,9 +186,9 @@ pub enum OpenStoreError {
 impl fmt::Display for OpenStoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Exists => f.write_str("there is an open call of this address already"),
+            Self::Exists => f.write_str("an open call with this address exists already"),
             Self::Full { most } => {
-                write!(f, "{most} calls are open, and no more are kept; answer or forget some of them")
+                write!(f, "the limit of {most} open calls is reached; answer or discard some of them")
             }
             Self::Failed(reason) => f.write_str(reason),
         }

@@ -19,7 +19,7 @@ pub(super) fn seal(key: &ProgramKey, secret: &str, about: Vec<u8>) -> Result<Vec
     };
 
     let mut nonce = [0; 24];
-    getrandom::fill(&mut nonce).map_err(|error| format!("there are no random numbers: {error}"))?;
+    getrandom::fill(&mut nonce).map_err(|error| format!("no random numbers are available: {error}"))?;
     let cipher = XChaCha20Poly1305::new(&key.current_for(PURPOSE).into());
     let payload = Payload { msg: secret.as_bytes(), aad: &about };
     let text = cipher.encrypt(&XNonce::from(nonce), payload).map_err(|_| "they are too long".to_owned())?;
@@ -45,7 +45,7 @@ pub(super) fn unseal(key: &ProgramKey, sealed: &[u8], about: Vec<u8>) -> Option<
 
 #[cfg(not(feature = "sealed-calls"))]
 pub(super) fn seal(_key: &ProgramKey, _secret: &str, _about: Vec<u8>) -> Result<Vec<u8>, String> {
-    Err("nothing here encrypts them; enable the feature `sealed-calls` of `tool-runtime`".to_owned())
+    Err("this build cannot encrypt them; enable the feature `sealed-calls` of `tool-runtime`".to_owned())
 }
 
 #[cfg(not(feature = "sealed-calls"))]

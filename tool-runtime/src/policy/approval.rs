@@ -193,7 +193,7 @@ pub struct InvalidConfirmation(String);
 
 impl fmt::Display for InvalidConfirmation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the call does not ask for a confirmation of another one: {}", self.0)
+        write!(f, "the call is not a request for a confirmation: {}", self.0)
     }
 }
 

@@ -180,7 +180,7 @@ impl ResultStore {
         })?;
         if offset > text.len() {
             let message =
-                format!("the result {handle} has {} bytes; offset {offset} is behind them", text.len());
+                format!("the result {handle} has {} bytes; offset {offset} is beyond the end", text.len());
             return Err(ToolError::failed(message));
         }
         let start = text.floor_char_boundary(offset);
@@ -202,7 +202,7 @@ impl ResultStore {
     pub fn tool(store: &Arc<Self>) -> Result<ClosureTool, InvalidTool> {
         let store = Arc::clone(store);
         ToolBuilder::new(READ_RESULT)
-            .description("Reads more of a result of which a part was left out.")
+            .description("Reads the omitted part of a result.")
             // The store limits its pages to the budget; a cut page would only require another one.
             .metadata(Metadata {
                 read_only: Some(true),

@@ -86,11 +86,13 @@ pub enum LimitsError {
 impl fmt::Display for LimitsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Zero(what) => write!(f, "the limit of {what} is 0, by which nothing would ever run"),
+            Self::Zero(what) => {
+                write!(f, "the limit of {what} is 0, so that no call could run; set it to at least 1")
+            }
             Self::TwoGroups(tool, [one, other]) => {
                 write!(
                     f,
-                    "the tool `{tool}` is in the group `{one}` and in the group `{other}`; it can be in one"
+                    "the tool `{tool}` is in the group `{one}` and in the group `{other}`; remove it from one"
                 )
             }
         }

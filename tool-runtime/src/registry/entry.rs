@@ -348,7 +348,7 @@ async fn within(limit: Duration, running: BoxFuture<'_>) -> Result<ToolOutput, T
     let running = Barrier::new(running);
     let timed = Handle::try_current().ok().and_then(|_| caught(|| timeout(limit, running)).ok());
     let Some(timed) = timed else {
-        let message = "it has a `timeout`, and no tokio runtime keeps the time; \
+        let message = "it has a `timeout`, but there is no tokio runtime with a timer; \
                        build the runtime with `enable_time` or `enable_all`";
         return Err(ToolError::new(ErrorKind::Unavailable, message));
     };

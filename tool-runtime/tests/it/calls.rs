@@ -221,7 +221,7 @@ fn a_time_limit_where_nothing_keeps_the_time_is_an_error_that_says_so() {
         assert_eq!(error.kind(), ErrorKind::Unavailable);
         assert_eq!(
             error.feedback(),
-            "Tool unavailable: it has a `timeout`, and no tokio runtime keeps the time; build the runtime \
+            "Tool unavailable: it has a `timeout`, but there is no tokio runtime with a timer; build the runtime \
              with `enable_time` or `enable_all`"
         );
     }

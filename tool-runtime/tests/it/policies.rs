@@ -159,8 +159,8 @@ fn rules_are_read_and_written_as_data() {
     assert_eq!(short, Rules::new([Rule::deny("bash")]));
     for (wrong, why) in [
         (json!(["forbid bash"]), "expected `allow`, `ask` or `deny` and a pattern, got \"forbid bash\""),
-        (json!([{ "allow": "a", "deny": "b" }]), "a rule says one of `allow`, `ask` and `deny`"),
-        (json!([{ "reason": "a" }]), "a rule says one of `allow`, `ask` and `deny`"),
+        (json!([{ "allow": "a", "deny": "b" }]), "a rule must have exactly one of `allow`, `ask` and `deny`"),
+        (json!([{ "reason": "a" }]), "a rule must have exactly one of `allow`, `ask` and `deny`"),
     ] {
         assert_eq!(serde_json::from_value::<Rules>(wrong).unwrap_err().to_string(), why);
     }
@@ -205,7 +205,7 @@ fn what_was_left_out_of_a_result_can_be_read() {
     let last = text(&executor, "read_result", json!({ "handle": handle, "offset": 990 }));
     assert_eq!(last, "0123456789");
     let behind = text(&executor, "read_result", json!({ "handle": handle, "offset": 1001 }));
-    assert_eq!(behind, format!("the result {handle} has 1000 bytes; offset 1001 is behind them"));
+    assert_eq!(behind, format!("the result {handle} has 1000 bytes; offset 1001 is beyond the end"));
     // The oldest gives way.
     for _ in 0..3 {
         text(&executor, "long", json!({}));

@@ -1,4 +1,4 @@
-//! Answering open calls.
+//! Answers to open calls.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -13,24 +13,27 @@ use crate::{
 };
 
 impl Executor {
-    /// Returns the calls that are not answered yet, in the order in which they came: those left to the caller, those that
-    /// go on, and those that wait for a person. They are all that its [store](crate::executor::ExecutorBuilder::open_calls) holds,
-    /// without those that have expired, or were altered or stored under another key; [`resume`](Self::resume) by address
-    /// says which.
+    /// Returns the open calls in the order in which they arrived: those left to the caller, those that continue after
+    /// their batch, and those that wait for an approval.
+    ///
+    /// Lists all calls in the [store](crate::executor::ExecutorBuilder::open_calls), except those that have expired,
+    /// were altered, or were stored under another key; [`resume`](Self::resume) by address reports which of these
+    /// applies.
     ///
     /// # Errors
     ///
-    /// If the store fails.
+    /// Returns an error if the store fails.
     pub async fn open_calls(&self) -> Result<Vec<OpenCall>, OpenCallError> {
         self.inner.open.all().await
     }
 
-    /// Returns the arguments of an open call as they came, with the values of secret parameters: for a program that runs
-    /// a call which was left to it.
+    /// Returns the received arguments of an open call, including the values of secret parameters, for a program that
+    /// runs a call that was left to it.
     ///
     /// # Errors
     ///
-    /// If no such call is open, `call` is an id that [does not name one call](CallRef), or the secrets cannot be read.
+    /// Returns an error if no such call is open, `call` is an id that [does not identify one call](CallRef), or the
+    /// secrets cannot be read.
     pub async fn open_arguments(
         &self,
         call: impl Into<CallRef>,
@@ -39,27 +42,27 @@ impl Executor {
         self.inner.open.arguments(&found, self.definition_of(&found.body))
     }
 
-    /// Takes an open call back, which will not be answered any more; also one that has expired, or was altered in its
-    /// store.
+    /// Discards an open call, so that it can no longer be answered. Also discards calls that have expired, or were
+    /// altered in the store.
     ///
     /// # Errors
     ///
-    /// If no such call is open, or `call` is an id that [does not name one call](CallRef).
+    /// Returns an error if no such call is open, or `call` is an id that [does not identify one call](CallRef).
     pub async fn discard(&self, call: impl Into<CallRef>) -> Result<(), OpenCallError> {
         self.inner.open.discard(&call.into()).await
     }
 
-    /// Gives the answer to an open call that was left to the caller, or that goes on after its batch: its final result,
-    /// which closes the call. The result is what the model reads. Of several answers at once, in any process, one counts.
+    /// Submits the final result of an open call that was left to the caller, or that continues after its batch, and
+    /// closes the call. Returns the result for the model. Of several concurrent answers, in any process, one succeeds.
     ///
-    /// The [`ResultBudget`](crate::policy::ResultBudget) and `skip_summarization` apply as to the result of a body. Hooks do not
-    /// see the answer: it is that of the program, which no tool of the executor gave. A program that changes results by
-    /// hooks, such as a [`Sanitizer`](crate::hook::Sanitizer), changes the answer before it gives it.
+    /// The [`ResultBudget`](crate::policy::ResultBudget) and `skip_summarization` apply as to the result of a tool's
+    /// body. Hooks do not, since the answer comes from the program and not from a tool. A program that changes results
+    /// by hooks, such as a [`Sanitizer`](crate::hook::Sanitizer), should change the answer before submitting it.
     ///
     /// # Errors
     ///
-    /// If no such call is open (any more), `call` is an id that [does not name one call](CallRef), or it waits for a person; nothing
-    /// is changed.
+    /// Returns an error if no such call is open (any more), `call` is an id that [does not identify one call](CallRef),
+    /// or it waits for an approval; nothing is changed then.
     ///
     /// # Examples
     ///
@@ -81,7 +84,7 @@ impl Executor {
     /// assert!(matches!(refused, OpenCallError::Ambiguous { .. }));
     /// let second = outcomes[1].address().unwrap();
     /// assert_eq!(executor.submit_result(second, Ok("opened b".into())).await?.text(), "opened b");
-    /// // One is left, for which the id is enough.
+    /// // One open call remains, which its id identifies.
     /// assert_eq!(executor.submit_result("call_1", Ok("opened a".into())).await?.text(), "opened a");
     /// # Ok::<(), anyhow::Error>(())
     /// # })?;
@@ -109,14 +112,16 @@ impl Executor {
         Ok(result)
     }
 
-    /// Gives an intermediate result of a call that goes on after its batch. The call stays open: any number of them may
-    /// come before its final result, which [`answer`](Self::submit_result) gives. The result has the id of the call and is for the
-    /// model, if the program tells it, with what [`answer`](Self::submit_result) applies to a final one; those who listen get
-    /// `output` as it is, as an [`Updated`](EventKind::Updated).
+    /// Submits an intermediate result of a long-running call, which stays open. Any number of them may precede the
+    /// final result, which is given to [`submit_result`](Self::submit_result).
+    ///
+    /// Returns the result with the id of the call, in the form that the program can pass on to the model. Listeners
+    /// receive `output` unchanged, as an [`Updated`](EventKind::Updated) event.
     ///
     /// # Errors
     ///
-    /// If no such call is open (any more), `call` is an id that [does not name one call](CallRef), or it is no long-running call.
+    /// Returns an error if no such call is open (any more), `call` is an id that [does not identify one call](CallRef),
+    /// or it is not a long-running call.
     ///
     /// # Examples
     ///
@@ -157,23 +162,26 @@ impl Executor {
         Ok(self.result_of(&found.body.call, Ok(output)))
     }
 
-    /// A batch of the calls that wait for a person and were now answered. Its outcomes are in the order in which the
-    /// calls arrived, whatever the order of `answers`. A call that is confirmed is made as it was asked for; if it, or
-    /// its tool, has changed since, or its body asks another question, the person is asked again. The calls of a batch
-    /// that is dropped before they are about to run wait as before: a call is closed then, and not here. If it was answered
-    /// meanwhile, by another batch or process, its outcome is an error, and it does not run. Answers to earlier questions
-    /// about a call stay with it, and count again if its tool is again as it was then.
+    /// Returns a batch of the calls whose approvals are answered by `answers`. Its outcomes are in the order in which
+    /// the calls arrived, regardless of the order of `answers`.
     ///
-    /// A question is named by its [`ApprovalRequest`](crate::policy::ApprovalRequest), `resume([(&request, answer)])`; an id or an
-    /// address is enough for the first question about a call.
+    /// A confirmed call runs as it was requested. If the call or its tool has changed since, or its body asks another
+    /// question, the person is asked again. A call is closed only when it is about to run: if the batch is dropped
+    /// before, it remains open. If it was answered by another batch or process meanwhile, its outcome is an error, and
+    /// it does not run. Answers to earlier questions about a call are kept, and are valid again if its tool is the same
+    /// again.
     ///
-    /// The batch belongs to no run, also if the calls arrived in one: [`with_run`](Batch::with_run) gives it one. Otherwise the
-    /// bodies see no user, and change no state that is kept. After a restart, the program makes that run from its session.
+    /// A question is identified by its [`ApprovalRequest`](crate::policy::ApprovalRequest), as in `resume([(&request,
+    /// answer)])`; an id or an address identifies only the first question about a call.
+    ///
+    /// The batch belongs to no run, even if the calls arrived in one, unless [`with_run`](Batch::with_run) sets it.
+    /// Without a run, bodies have no user, and their changes of session state are discarded. After a restart, the
+    /// program creates the run again from its session.
     ///
     /// # Errors
     ///
-    /// If one of them does not wait for a person (any more), is given by an id that [does not name one call](CallRef), has
-    /// expired, or was altered in its store; then none of them is run.
+    /// Returns an error if one of the calls does not wait for an approval (any more), is given by an id that [does not
+    /// identify one call](CallRef), has expired, or was altered in its store; then none of them is run.
     ///
     /// # Examples
     ///
@@ -191,7 +199,7 @@ impl Executor {
     /// let call = |path: &str| ToolCall::new("remove", json!({ "path": path }));
     /// let mut outcomes = executor.run(vec![call("a"), call("b")]).await;
     ///
-    /// // A person says yes to the first one and no to the second one.
+    /// // A person approves the first call and rejects the second one.
     /// let answer = |confirmed| ConfirmationAnswer { confirmed, payload: Value::Null };
     /// let addresses = outcomes.iter().filter_map(|outcome| outcome.address().cloned());
     /// let answers: Vec<_> = addresses.zip([answer(true), answer(false)]).collect();
@@ -229,7 +237,7 @@ impl Executor {
         Ok(Batch::resumed(self.clone(), confirmed.into_values().collect()))
     }
 
-    /// The call of `found`, with all answers to questions about it.
+    /// Returns the call of `found`, with all answers to questions about it.
     fn confirmed(
         &self,
         call: &CallRef,
@@ -244,15 +252,15 @@ impl Executor {
         Ok(Confirmed::new(ToolCall { arguments, ..body.call }, given, record))
     }
 
-    /// Tells listeners of what happens to a call whose batch is over.
+    /// Sends an event of a call whose batch is over to listeners.
     fn tell(&self, address: &CallAddress, call: &ToolCall, kind: EventKind) {
         let definition = self.inner.known.get(&call.name).map(|tool| tool.definition());
         let subject = Subject::new(address.clone(), Arc::clone(&call.name), definition);
-        // Nobody listening is no mistake.
+        // An error means that there are no listeners, which is allowed.
         let _ = self.inner.listeners.send(subject.event(kind));
     }
 
-    /// The result of `call` for the model.
+    /// Creates the result of `call` for the model.
     fn result_of(&self, call: &ToolCall, outcome: Result<ToolOutput, ToolError>) -> ToolResult {
         let outcome = outcome.map_err(|error| error.of_tool(call.name.to_string()));
         let mut result = ToolResult::new(call.id.clone(), Arc::clone(&call.name), outcome);

@@ -18,29 +18,29 @@ use crate::{
     policy::ApprovalRequest,
 };
 
-/// All open calls of an executor.
+/// The open calls of an executor.
 pub(in crate::executor) struct OpenCalls {
     settings: OpenSettings,
-    /// The store of this executor alone, from its first open call on.
+    /// The executor's own store, created with its first open call.
     own: OnceLock<SharedOpenCalls>,
 }
 
-/// A call that is to be opened.
+/// A call to be opened.
 pub(in crate::executor) struct Opening<'a> {
     pub(in crate::executor) kind: OpenKind,
     pub(in crate::executor) call: &'a ToolCall,
     pub(in crate::executor) address: &'a CallAddress,
     pub(in crate::executor) definition: Option<&'a ToolDefinition>,
-    /// When it was opened first, if it was open before.
+    /// The time at which it was first opened, if it was open before.
     pub(in crate::executor) opened_at: Option<SystemTime>,
-    /// The question, for which an answer is waited for, and those before it with their answers.
+    /// The question that waits for an answer, and earlier ones with their answers.
     pub(in crate::executor) request: Option<Box<ApprovalRequest>>,
     pub(in crate::executor) given: Vec<(Box<ApprovalRequest>, ConfirmationAnswer)>,
-    /// Whether it has had its `Finished`; `None` where it has no events, or waits for a person.
+    /// `true` if `Finished` was sent for the call; `None` if the call has no events, or waits for a person.
     pub(in crate::executor) told: Option<bool>,
 }
 
-/// A record that is as it was stored, and its body.
+/// A verified record, and its body.
 pub(in crate::executor) struct Found {
     pub(super) record: OpenRecord,
     pub(super) body: Body,
@@ -55,26 +55,26 @@ impl OpenCalls {
         self.settings.store.as_ref().unwrap_or_else(|| self.own.get_or_init(SharedOpenCalls::memory))
     }
 
-    /// The key of the program, or one that stays in this process.
+    /// Returns the key of the program, or one that stays in this process.
     pub(in crate::executor) fn key(&self) -> &ProgramKey {
         self.settings.key.as_ref().unwrap_or_else(|| self.store().key())
     }
 
-    /// The counter of calls: that of the program's store, or a new one.
+    /// Returns the counter of calls of the program's store, or a new one.
     pub(in crate::executor) fn serials(&self) -> Arc<AtomicU64> {
         self.settings.store.as_ref().map_or_else(serials, SharedOpenCalls::serials)
     }
 
-    /// The time from which the answer to a call is refused that is opened now.
+    /// Returns the time from which answers to a call that is opened now are refused.
     pub(in crate::executor) fn expires_at(&self) -> Option<SystemTime> {
         SystemTime::now().checked_add(self.settings.expiry?).map(millis::rounded)
     }
 
-    /// Keeps a call until it is answered.
+    /// Stores a call until it is answered.
     ///
     /// # Errors
     ///
-    /// If it cannot be kept: the answer to the call, which says why.
+    /// Returns the answer to the call, with the reason, if it cannot be stored.
     pub(in crate::executor) async fn open(&self, opening: Opening<'_>) -> Result<(), ToolError> {
         let cannot = |why: String| {
             let message = format!("the call cannot be kept open for its answer: {why}");
@@ -86,7 +86,7 @@ impl OpenCalls {
             let cannot = cannot(error.to_string());
             match is_own_text {
                 true => cannot,
-                // What a store says of itself, such as where it is, is for logs.
+                // The message of a store, which may include its location, is for logs only.
                 false => {
                     cannot.with_feedback("Tool unavailable: the call cannot be kept open for its answer")
                 }
@@ -113,7 +113,7 @@ impl OpenCalls {
         OpenRecord::new(self.key(), (address.clone(), kind), (opened_at, expires_at), &body, local)
     }
 
-    /// All calls that can be answered now, in the order in which they came.
+    /// Returns all calls that can be answered now, in the order in which they arrived.
     pub(in crate::executor) async fn all(&self) -> Result<Vec<OpenCall>, OpenCallError> {
         let records = self.store().list(&OpenFilter::default()).await?;
         let now = SystemTime::now();
@@ -123,7 +123,7 @@ impl OpenCalls {
             .filter_map(|record| {
                 let found = self.verified(record);
                 if found.is_none() {
-                    tracing::warn!("an open call is not as it was stored, or was stored under another key");
+                    tracing::warn!("an open call was altered, or stored under another key");
                 }
                 found
             })
@@ -137,11 +137,12 @@ impl OpenCalls {
         Some(Found { record, body })
     }
 
-    /// The records that are meant, as the store has them.
+    /// Returns the matching records, unverified.
     ///
     /// # Errors
     ///
-    /// If the store fails, or the program gave it and `call` is an id: nothing says of which run it is.
+    /// Returns an error if the store fails, or if the store is the program's and `call` is an id, which does not
+    /// identify a run.
     async fn records(&self, call: &CallRef) -> Result<Vec<OpenRecord>, OpenCallError> {
         Ok(match call {
             CallRef::Address(address) | CallRef::Question(address, _) => {
@@ -160,7 +161,7 @@ impl OpenCalls {
         })
     }
 
-    /// The one open call that is meant.
+    /// Returns the one matching open call.
     pub(in crate::executor) async fn find(&self, call: &CallRef) -> Result<Found, OpenCallError> {
         let now = SystemTime::now();
         let (mut open, mut refused) = (Vec::new(), OpenCallError::NotOpen(call.clone()));
@@ -184,11 +185,11 @@ impl OpenCalls {
         open.pop().ok_or(refused)
     }
 
-    /// Removes an open call, which nobody can answer any more.
+    /// Removes an open call, so that it can no longer be answered.
     ///
     /// # Errors
     ///
-    /// If it has expired, or somebody else has removed it.
+    /// Returns an error if it has expired, or was removed elsewhere.
     pub(in crate::executor) async fn consume(&self, record: &OpenRecord) -> Result<(), OpenCallError> {
         let call = || CallRef::Address(record.address.clone());
         if let Some(at) = record.expires_at.filter(|end| *end <= SystemTime::now()) {
@@ -200,7 +201,7 @@ impl OpenCalls {
         }
     }
 
-    /// Removes an open call, whatever it waits for, and also if it has expired or was altered.
+    /// Removes an open call of any kind, including expired and altered ones.
     pub(in crate::executor) async fn discard(&self, call: &CallRef) -> Result<(), OpenCallError> {
         let records = self.records(call).await?;
         let record = match (call, &records[..]) {
@@ -219,7 +220,7 @@ impl OpenCalls {
         }
     }
 
-    /// The arguments of a call as they came.
+    /// Returns the received arguments of a call.
     pub(in crate::executor) fn arguments(
         &self,
         found: &Found,
@@ -232,7 +233,7 @@ impl OpenCalls {
 }
 
 impl Found {
-    /// Whether `call` is a question that the call does not wait for an answer to.
+    /// Returns `true` if `call` is a question other than the one that waits for an answer.
     fn asks_other_than(&self, call: &CallRef) -> bool {
         let CallRef::Question(_, hash) = call else { return false };
         self.body.request.as_ref().is_none_or(|request| request.hash != *hash)

@@ -1,4 +1,4 @@
-//! Calls to whose last question there is an answer.
+//! Open calls whose last question was answered.
 
 use std::time::SystemTime;
 
@@ -8,13 +8,13 @@ use tool_core::{CallAddress, ToolError};
 use super::OpenCalls;
 use crate::{ToolCall, executor::questions::Given, open_calls::OpenRecord};
 
-/// A call to whose last question there is an answer now. It is open until it is about to run, or is answered otherwise.
+/// A call whose last question was answered. It is open until it is about to run, or is answered otherwise.
 pub(in crate::executor) struct Confirmed {
     pub(in crate::executor) call: ToolCall,
-    /// The last answer is the new one, and its question has the address of the call.
+    /// The answers; the last one is new, and its question has the address of the call.
     pub(in crate::executor) given: Given,
     record: OpenRecord,
-    /// How it was closed, which happens once.
+    /// The result of closing the call, which happens once.
     closed: OnceCell<Result<(), ToolError>>,
 }
 
@@ -31,11 +31,12 @@ impl Confirmed {
         self.record.opened_at
     }
 
-    /// Closes the call: from now on, nobody else answers it.
+    /// Closes the call, so that it can no longer be answered elsewhere.
     ///
     /// # Errors
     ///
-    /// If somebody else has done so; then the call must not run here. What is given the first time is given always.
+    /// Returns an error if it was closed elsewhere; then the call must not run here. Later calls return the first
+    /// result.
     pub(in crate::executor) async fn close(&self, open: &OpenCalls) -> Result<(), ToolError> {
         let close = || async { open.consume(&self.record).await.map_err(ToolError::from) };
         self.closed.get_or_init(close).await.clone()

@@ -1,4 +1,4 @@
-//! The reasons for which an answer to an open call is refused.
+//! Errors of answers to open calls.
 
 use std::{
     fmt,
@@ -10,57 +10,58 @@ use tool_core::{CallAddress, CallId, ErrorKind, ToolError};
 use super::CallRef;
 use crate::open_calls::OpenStoreError;
 
-/// Why an answer was refused. Nothing was run or changed.
+/// An error of an operation on an open call. Nothing was run or changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OpenCallError {
     /// No such call is open: there was none, or it was answered before.
     NotOpen(CallRef),
-    /// Several open calls have this id; each is answered by its address.
+    /// Several open calls have this id; refer to each by its address.
     Ambiguous {
         /// The id.
         id: CallId,
         /// The addresses of the calls, in the order in which they came.
         addresses: Vec<CallAddress>,
     },
-    /// The executor was given a [store](crate::executor::ExecutorBuilder::open_calls), which others may share, and the call is
-    /// named by an id, which calls of others may have; it is named by its address or its question.
+    /// The call is given by an id, but the executor has a [store](crate::executor::ExecutorBuilder::open_calls) that
+    /// may contain calls of other executors with the same id; refer to it by its address or its question.
     NeedsAddress(CallId),
-    /// It waits for a person; see [`Executor::resume`](crate::Executor::resume).
+    /// The call waits for an approval; answer it with [`Executor::resume`](crate::Executor::resume).
     WaitsForPerson(CallRef),
-    /// It does not wait for a person; see [`Executor::submit_result`](crate::Executor::submit_result).
+    /// The call does not wait for an approval; answer it with
+    /// [`Executor::submit_result`](crate::Executor::submit_result).
     AsksNobody(CallRef),
-    /// It is left to the caller, who gives one result; see [`Executor::submit_result`](crate::Executor::submit_result).
+    /// The call is left to the caller, and has a single result; give it to
+    /// [`Executor::submit_result`](crate::Executor::submit_result).
     NotLongRunning(CallRef),
-    /// It waits for the answer to a second or later question, which the answer has to name: by its
+    /// The call waits for the answer to a second or later question; refer to that question by its
     /// [`ApprovalRequest`](crate::policy::ApprovalRequest).
     NeedsQuestion(CallRef),
-    /// The same call was answered twice at once.
+    /// The same call is answered twice in one request.
     AnsweredTwice(CallRef),
     /// The time for the answer is over.
     Expired {
         /// The call.
         call: CallRef,
-        /// The time from which answers were refused.
+        /// The time from which answers are refused.
         at: SystemTime,
     },
-    /// The stored call is not as it was stored, or was stored under another key.
+    /// The stored call was altered, or stored under another key.
     Altered(CallRef),
-    /// The secret arguments of the call cannot be read: its tool is another one by now, or they were kept by another
-    /// process.
+    /// The secret arguments of the call cannot be read: its tool was replaced, or another process kept them.
     SecretsUnavailable(CallRef),
     /// The store of open calls failed.
     Store(OpenStoreError),
 }
 
-/// The number of addresses that a message shows.
+/// The maximum number of addresses in a message.
 const SHOWN: usize = 8;
 
 impl fmt::Display for OpenCallError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotOpen(call) => {
-                let of_that = if matches!(call, CallRef::Id(_)) { "of that id" } else { "at that address" };
+                let of_that = if matches!(call, CallRef::Id(_)) { "with this id" } else { "at this address" };
                 write!(f, "no call {call} is open: there was none {of_that}, or it was answered before")
             }
             Self::Ambiguous { id, addresses } => {
@@ -75,22 +76,22 @@ impl fmt::Display for OpenCallError {
             }
             Self::NeedsAddress(id) => write!(
                 f,
-                "the id {id} does not name a call in a store that others may share; name the call by its \
+                "the id {id} does not identify a call in a shared store; refer to the call by its \
                  `CallAddress` or its `ApprovalRequest`"
             ),
             Self::WaitsForPerson(call) => {
-                write!(f, "the call {call} waits for a person, and is answered by `resume`")
+                write!(f, "the call {call} waits for an approval; answer it by `resume`")
             }
             Self::AsksNobody(call) => {
-                write!(f, "the call {call} does not wait for a person, and is answered by `answer`")
+                write!(f, "the call {call} does not wait for an approval; answer it by `submit_result`")
             }
             Self::NotLongRunning(call) => {
-                write!(f, "the call {call} is not long-running, and has one result; give it by `answer`")
+                write!(f, "the call {call} is not long-running; give its only result to `submit_result`")
             }
             Self::NeedsQuestion(call) => {
                 write!(
                     f,
-                    "the call {call} waits for the answer to another question; answer it by its `ApprovalRequest`"
+                    "the call {call} waits for the answer to another question; answer that by its `ApprovalRequest`"
                 )
             }
             Self::AnsweredTwice(call) => write!(f, "the call {call} was answered twice at once"),
@@ -101,7 +102,7 @@ impl fmt::Display for OpenCallError {
             }
             Self::Altered(call) => write!(
                 f,
-                "the stored call {call} was altered, or stored under another key; it is not run, and can be forgotten"
+                "the stored call {call} was altered, or stored under another key; it is not run; discard it"
             ),
             Self::SecretsUnavailable(call) => write!(
                 f,
@@ -121,11 +122,11 @@ impl From<OpenStoreError> for OpenCallError {
     }
 }
 
-/// The answer to a call that was to run and may not, since it is not open any more.
+/// The answer to a call that was about to run but is no longer open.
 impl From<OpenCallError> for ToolError {
     fn from(error: OpenCallError) -> Self {
         match &error {
-            // What a store says of itself, such as where it is, is for logs.
+            // The message of a store, which may include its location, is for logs only.
             OpenCallError::Store(_) => Self::new(ErrorKind::Unavailable, error.to_string())
                 .with_feedback("Tool unavailable: the store of open calls failed"),
             _ => Self::new(ErrorKind::Denied, error.to_string()),

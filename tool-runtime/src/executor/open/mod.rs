@@ -1,7 +1,7 @@
 //! Calls that are answered later.
 //!
-//! A call is open under its address, by which it is answered. Its id is enough where the executor keeps its open calls
-//! by itself and no other one has the same id: models repeat ids, and an answer must not reach another call than was meant.
+//! A call is open under its address. Its id identifies it only if the executor has a store of its own, and no other
+//! open call has the same id: models repeat ids, and an answer must not reach another call.
 
 mod answers;
 mod calls;
@@ -29,16 +29,16 @@ use crate::{ToolCall, policy::ApprovalRequest};
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub enum OpenCall {
-    /// It is left to the caller.
+    /// The call is left to the caller.
     External(ToolCall, CallAddress),
-    /// Its tool started something that goes on.
+    /// The tool started work that continues after the batch.
     LongRunning(ToolCall, CallAddress),
-    /// It waits for a person.
+    /// The call waits for an approval.
     Confirmation(ToolCall, Box<ApprovalRequest>),
 }
 
 impl OpenCall {
-    /// The call.
+    /// Returns the call.
     #[must_use]
     pub fn call(&self) -> &ToolCall {
         match self {
@@ -46,7 +46,7 @@ impl OpenCall {
         }
     }
 
-    /// The address by which the call is answered.
+    /// Returns the address under which the call is answered.
     #[must_use]
     pub fn address(&self) -> &CallAddress {
         match self {
@@ -56,23 +56,23 @@ impl OpenCall {
     }
 }
 
-/// An open call: one question about it, or the call by its address or by its id.
+/// A reference to an open call: by one question about it, by its address, or by its id.
 ///
-/// Methods that take an open call take anything that converts into this: an [`ApprovalRequest`], an id, as text or
-/// [`CallId`], or a [`CallAddress`]. An answer by id or address counts for the first question about a call alone: one that
-/// arrives twice must not answer a question that nobody has seen.
+/// Methods accept every type that converts into it: an [`ApprovalRequest`], an id as text or [`CallId`], or a
+/// [`CallAddress`]. An answer by id or address is valid for the first question about a call only, so that a duplicate
+/// of it cannot answer a later question that the person has not seen.
 ///
-/// An id is for an executor of one run. It is refused where several open calls have it, and by an executor that was given
-/// a [store](crate::executor::ExecutorBuilder::open_calls): models repeat ids, so that the call may be that of another run or user.
-/// An executor without a store that runs the calls of several runs cannot tell them apart by an id either; such a program
-/// uses addresses, or an [executor for each run](crate::Executor::with_tools).
+/// Use ids only with an executor of a single run. An id is refused if several open calls have it, or if the executor
+/// has a [store](crate::executor::ExecutorBuilder::open_calls): models repeat ids, and the call could belong to another
+/// run or user. An executor without a store that runs the calls of several runs cannot detect this; such a program
+/// should use addresses, or an [executor for each run](crate::Executor::with_tools).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CallRef {
     /// By its id.
     Id(CallId),
     /// By its address.
     Address(CallAddress),
-    /// By its address, as long as it waits for the answer to the question that has this hash.
+    /// By its address, and only while it waits for the answer to the question with this hash.
     Question(CallAddress, ContentHash),
 }
 
@@ -85,7 +85,7 @@ impl fmt::Display for CallRef {
     }
 }
 
-/// A conversion for each type that stands for an open call.
+/// Implements the conversion from each type that refers to an open call.
 macro_rules! converts {
     ($($given:ty => $variant:ident, $convert:expr;)*) => { $(
         impl From<$given> for CallRef {

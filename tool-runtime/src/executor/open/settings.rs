@@ -1,4 +1,4 @@
-//! Where the open calls of an executor are kept.
+//! Settings of the open calls of an executor.
 
 use std::time::Duration;
 
@@ -16,12 +16,14 @@ pub(in crate::executor) struct OpenSettings {
 }
 
 impl OpenSettings {
-    /// The time for an answer, if nothing is said.
+    /// The default time for an answer.
     const EXPIRY: Duration = Duration::from_secs(24 * 3600);
 
+    /// Checks the settings.
+    ///
     /// # Errors
     ///
-    /// If the store outlives the process, and there is no key.
+    /// Returns an error if the store outlives the process, and there is no key.
     pub(in crate::executor) fn check(&self) -> Result<(), ExecutorError> {
         match &self.store {
             Some(store) if store.outlives_process() && self.key.is_none() => Err(ExecutorError::NoProgramKey),
@@ -37,31 +39,32 @@ impl Default for OpenSettings {
 }
 
 impl ExecutorBuilder {
-    /// Sets the store of open calls, which all executors and runs share that are given it: a
-    /// [`SharedOpenCalls`], or any [`OpenCallStore`](crate::open_calls::OpenCallStore). Default: each executor keeps its own in
-    /// memory, at most [10 000](crate::open_calls::MemoryOpenCalls::MOST).
+    /// Sets the store of open calls, which can be shared by several executors and runs: a [`SharedOpenCalls`], or any
+    /// [`OpenCallStore`](crate::open_calls::OpenCallStore). Default: each executor has a store of its own in memory,
+    /// for at most [10,000](crate::open_calls::MemoryOpenCalls::MOST) calls.
     ///
-    /// A call in such a store is answered, updated and forgotten by its [address](crate::call::CallAddress) or its question; an
-    /// id is refused as [`NeedsAddress`](crate::open_calls::OpenCallError::NeedsAddress). Models repeat ids, so that the id of an answer
-    /// that comes late may be that of a call of another run or user.
+    /// A call in a store that is set here is answered, updated and discarded by its [address](crate::call::CallAddress)
+    /// or its question; an id is refused with [`NeedsAddress`](crate::open_calls::OpenCallError::NeedsAddress), since
+    /// models repeat ids, and the id of a late answer could refer to a call of another run or user.
     ///
-    /// A store that [outlives the process](crate::open_calls::OpenCallStore::outlives_process) needs a
-    /// [`program_key`](Self::program_key). Calls with secret arguments are kept in it with the feature `sealed-calls`
-    /// only, encrypted; without the feature such a call is answered with an error that says so.
+    /// A store that [outlives the process](crate::open_calls::OpenCallStore::outlives_process) requires a
+    /// [`program_key`](Self::program_key). It stores calls with secret arguments, encrypted, if the feature
+    /// `sealed-calls` is on; without the feature, such a call is answered with an error.
     pub fn open_calls(mut self, store: impl Into<SharedOpenCalls>) -> Self {
         self.settings.open.store = Some(store.into());
         self
     }
 
-    /// Sets the key under which open calls are authenticated and their secret arguments encrypted. Default: none, for
-    /// calls that do not leave the process.
+    /// Sets the key under which open calls are authenticated and their secret arguments are encrypted. Default: none,
+    /// which is sufficient for stores that do not outlive the process.
     pub fn program_key(mut self, key: ProgramKey) -> Self {
         self.settings.open.key = Some(key);
         self
     }
 
-    /// Sets the time for which a call stays open; a later answer is [refused](crate::open_calls::OpenCallError::Expired). `None` for
-    /// as long as its store keeps it. Default: 24 hours.
+    /// Sets the time for which a call stays open; a later answer is
+    /// [refused](crate::open_calls::OpenCallError::Expired). `None` keeps it open as long as its store does. Default:
+    /// 24 hours.
     pub fn open_calls_expire(mut self, after: impl Into<Option<Duration>>) -> Self {
         self.settings.open.expiry = after.into();
         self

@@ -1,4 +1,4 @@
-//! Permission for a call that fits: of the tool, the policies, the rules and a person.
+//! The permission of a valid call: by the tool, the policies, the rules and a person.
 
 use serde_json::Value;
 use tool_core::{
@@ -16,14 +16,14 @@ use crate::{
     policy::{Approval, ApprovalCause, PermissionRequest, Question},
 };
 
-/// The reason of a denial by a [`Permission`] that is not known here.
-const UNKNOWN_DECISION: &str = "by a decision that is not known";
+/// The reason of a denial by an unknown [`Permission`].
+const UNKNOWN_DECISION: &str = "by an unknown decision";
 
 impl<'a> Preparing<'a, '_> {
-    /// Asks for permission: the tool, the executor's policy, a person.
+    /// Evaluates the permission: the tool's, the policies', and a person's approval.
     pub(super) async fn permitted(&mut self, ruled: Permission) -> Result<(), Step<'a>> {
         let by_permission = |error| Step::answered(AnsweredBy::Permission, Err(error));
-        // A "no" counts whatever has changed since.
+        // A rejection is valid even if the call has changed since.
         if self.given.is_refused() {
             return Err(by_permission(rejected(&self.call.name, "")));
         }
@@ -32,7 +32,7 @@ impl<'a> Preparing<'a, '_> {
         let permission = self.permission(own, ruled).await.map_err(by_permission)?;
         if let Some(question) = self.question(permission).map_err(by_permission)? {
             let address = self.around.address(&self.asked);
-            // The answer to another question than this one counts for nothing.
+            // An answer is valid for its own question only.
             let answer = self.given.to(&question, &self.about(&address)).cloned();
             match answer {
                 Some(answer) => self.cx.approve(answer),
@@ -46,8 +46,8 @@ impl<'a> Preparing<'a, '_> {
         Ok(())
     }
 
-    /// The first decision that is not to allow the call: the tool's own, the policies', and last what a rule asks
-    /// for, because a rule's denial was applied before.
+    /// Returns the first decision other than `Allow`: the tool's, the policies', and finally an `ask` of a rule;
+    /// denials by rules were applied before.
     async fn permission(&mut self, own: Permission, ruled: Permission) -> Result<Permission, ToolError> {
         let mut permission = own;
         if permission == Permission::Allow {
@@ -56,18 +56,18 @@ impl<'a> Preparing<'a, '_> {
         Ok(if permission == Permission::Allow { ruled } else { permission })
     }
 
-    /// Asks the policies about a call that a person has approved because its tool asks: a tool that asks does not get
-    /// past a denial of the program.
+    /// Evaluates the policies for a call that a person approved for the tool's own `ask`, which must not bypass a
+    /// denial of the program.
     async fn permitted_besides(&mut self) -> Result<(), ToolError> {
         match self.by_policies().await? {
-            // A person has seen the call.
+            // A person has already approved the call.
             Permission::Allow | Permission::Ask { .. } => Ok(()),
             Permission::Deny { reason } => Err(ToolError::new(ErrorKind::Denied, reason)),
             _ => Err(ToolError::new(ErrorKind::Denied, UNKNOWN_DECISION)),
         }
     }
 
-    /// The decision of the policies: a denial of any, otherwise the first that is not to allow the call.
+    /// Returns the decision of the policies: a denial of any, otherwise the first other than `Allow`.
     async fn by_policies(&mut self) -> Result<Permission, ToolError> {
         let mut decided = Permission::Allow;
         for policy in &self.executor.settings.policies {
@@ -84,7 +84,7 @@ impl<'a> Preparing<'a, '_> {
         Ok(decided)
     }
 
-    /// The generic question before the call, if there is one.
+    /// Returns the generic question before the call, if there is one.
     fn question(&self, permission: Permission) -> Result<Option<Question>, ToolError> {
         let (cause, hint) = match permission {
             Permission::Allow if !self.wants_confirmation()? => return Ok(None),
@@ -98,8 +98,7 @@ impl<'a> Preparing<'a, '_> {
         Ok(Some(Question { cause, hint, payload: Value::Null }))
     }
 
-    /// Hands the answers to questions of the tool's body to its context, where they were about this call as it is
-    /// now.
+    /// Passes the answers to questions of the tool's body to its context, if they were given for the call as it is now.
     fn hand_answers_to_body(&mut self) {
         if self.given.is_empty() {
             return;
@@ -111,19 +110,19 @@ impl<'a> Preparing<'a, '_> {
         self.given.hand_to(self.cx, |request| about.is_of(request));
     }
 
-    /// The call as it is now, for questions about it.
+    /// Returns the current state of the call, to which answers are bound.
     fn about<'q>(&'q self, address: &'q CallAddress) -> About<'q> {
         let (open, definition) = (&self.executor.open, self.entry.definition());
         About { open, address, definition, arguments: self.prepared.arguments().as_str() }
     }
 
-    /// The call as it would run, for people.
+    /// Returns the call as it would run, without secrets.
     fn shown(&self) -> ToolCall {
         let arguments = Arguments::from(self.prepared.arguments().as_str().to_owned());
         shown(&ToolCall { arguments, ..self.call.clone() }, self.entry.definition())
     }
 
-    /// Asks a person, through the approver or later.
+    /// Requests an approval, from the approver or later.
     async fn ask(&mut self, question: Question, address: &CallAddress) -> Result<(), Step<'a>> {
         let by_permission = |error| Step::answered(AnsweredBy::Permission, Err(error));
         let settings = &self.executor.settings;
@@ -149,7 +148,7 @@ impl<'a> Preparing<'a, '_> {
         Ok(())
     }
 
-    /// The answer of the tool's own permission check.
+    /// Returns the decision of the tool's own permission.
     fn own_permission(&self) -> Result<Permission, ToolError> {
         match self.entry.definition().metadata().permission {
             true => self
@@ -170,7 +169,7 @@ impl<'a> Preparing<'a, '_> {
         }
     }
 
-    /// What the tool says about this call.
+    /// Calls a function of the tool within the panic barrier.
     fn run_guarded<T>(&self, question: impl FnOnce() -> Result<T, ToolError>) -> Result<T, ToolError> {
         barrier(|| within_call(self.call.id.clone(), question))
     }

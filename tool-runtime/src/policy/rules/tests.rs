@@ -287,9 +287,9 @@ fn matchers_are_read_and_written_as_data() {
         serde_json::from_value(json!([{ "deny": "t", "where": { "/n": { "number": 100 } } }])).unwrap();
     assert!(denies(&whole, json!({ "n": 100.0 })));
     for (matcher, why) in [
-        (json!({ "path": "a", "number": 1 }), "an object has one of"),
-        (json!({}), "an object has one of"),
-        (json!({ "number": "1", "base": "/a" }), "an object has one of"),
+        (json!({ "path": "a", "number": 1 }), "an object must have one of"),
+        (json!({}), "an object must have one of"),
+        (json!({ "number": "1", "base": "/a" }), "an object must have one of"),
         (json!({ "pth": "a" }), "unknown field `pth`"),
         (json!({ "path": "~/a" }), "is not a path pattern"),
         (json!({ "path": "a", "base": "b" }), "is not an absolute path"),

@@ -157,12 +157,15 @@ mod parsed {
     impl Parts {
         pub(super) fn read(text: &str) -> Result<Self, String> {
             if text.contains(is_odd) || text.contains(['?', '#', '@']) {
-                return Err("it has no user, query, fragment, `\\` or blank".to_owned());
+                return Err("remove the user, query, fragment, `\\` or blank".to_owned());
             }
-            let (scheme, rest) = text.split_once("://").ok_or("it begins with `scheme://`")?;
+            let (scheme, rest) = text.split_once("://").ok_or("it must begin with `scheme://`")?;
             let scheme = (scheme != "*").then(|| scheme.to_ascii_lowercase());
             if let Some(scheme) = scheme.as_deref().filter(|scheme| !SCHEMES.contains(scheme)) {
-                return Err(format!("the scheme is one of {}, or `*`, not `{scheme}`", SCHEMES.join(", ")));
+                return Err(format!(
+                    "the scheme must be one of {}, or `*`, not `{scheme}`",
+                    SCHEMES.join(", ")
+                ));
             }
             let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
             let (host, port) = match authority.rsplit_once(':') {
@@ -173,7 +176,9 @@ mod parsed {
             let port = match port {
                 None => Port::Default,
                 Some("*") => Port::Any,
-                Some(port) => Port::One(port.parse().map_err(|_| "a port is a number up to 65535, or `*`")?),
+                Some(port) => {
+                    Port::One(port.parse().map_err(|_| "the port must be a number up to 65535, or `*`")?)
+                }
             };
             Ok(Self { scheme, host: HostPattern::read(host)?, port, path: read_path(path)? })
         }
@@ -220,7 +225,7 @@ mod parsed {
                 return Ok(Self::Any);
             }
             let parse = |host: &str| match host.contains('*') {
-                true => Err("`*` stands for the whole host, or for what is before the first dot".to_owned()),
+                true => Err("`*` must be the whole host, or precede the first dot".to_owned()),
                 // Parsed with the rules of a scheme whose hosts are names and addresses.
                 false => Url::parse(&format!("https://{host}/")).map_err(|error| error.to_string()).and_then(
                     |url| url.host().map(|host| host.to_owned()).ok_or("it has no host".to_owned()),
@@ -230,7 +235,7 @@ mod parsed {
                 None => parse(text).map(|host| Self::One(canonical(host))),
                 Some(parent) => match canonical(parse(parent)?) {
                     Host::Domain(parent) => Ok(Self::Below(format!(".{parent}"))),
-                    _ => Err("no name is below an address".to_owned()),
+                    _ => Err("`*.` requires a host name, not an address".to_owned()),
                 },
             }
         }
@@ -311,9 +316,9 @@ mod parsed {
         }
         let names = path.split('/').skip(1).filter(|name| !name.is_empty());
         let names = names.map(|name| match name {
-            "." | ".." => Err("`.` and `..` are not in a pattern".to_owned()),
+            "." | ".." => Err("a pattern must not contain `.` or `..`".to_owned()),
             "**" => Ok(Name::Any),
-            name if name.contains("**") => Err("`**` stands alone between separators".to_owned()),
+            name if name.contains("**") => Err("`**` must stand alone between separators".to_owned()),
             name => {
                 percent_decoded(name).map(Name::One).ok_or_else(|| format!("`{name}` is encoded wrongly"))
             }

@@ -153,7 +153,8 @@ impl Matcher {
                 }
             }
             _ => Err(InvalidRule(
-                "an object has one of `path` (with `base` and `ignoreCase`), `url` and `number`".to_owned(),
+                "an object must have one of `path` (with `base` and `ignoreCase`), `url` and `number`"
+                    .to_owned(),
             )),
         }
     }
@@ -198,7 +199,11 @@ impl<'de> Deserialize<'de> for Rule {
                     (Some(pattern), None, None) => Rule::allow(&pattern),
                     (None, Some(pattern), None) => Rule::ask(&pattern),
                     (None, None, Some(pattern)) => Rule::deny(&pattern),
-                    _ => return Err(A::Error::custom("a rule says one of `allow`, `ask` and `deny`")),
+                    _ => {
+                        return Err(A::Error::custom(
+                            "a rule must have exactly one of `allow`, `ask` and `deny`",
+                        ));
+                    }
                 };
                 Ok(Rule { reason: wire.reason, arguments: wire.arguments.0, ..rule })
             }

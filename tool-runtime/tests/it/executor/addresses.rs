@@ -132,7 +132,7 @@ fn an_answer_by_address_reaches_its_call_among_calls_with_the_same_id() {
             assert_eq!(
                 again.to_string(),
                 format!(
-                    "no call {} is open: there was none at that address, or it was answered before",
+                    "no call {} is open: there was none at this address, or it was answered before",
                     at[1]
                 )
             );

@@ -199,7 +199,7 @@ fn an_answer_counts_once() {
         assert_eq!(error, OpenCallError::NotOpen("0".into()));
         assert_eq!(
             error.to_string(),
-            "no call 0 is open: there was none of that id, or it was answered before"
+            "no call 0 is open: there was none with this id, or it was answered before"
         );
         assert_eq!(counter.get(), 1);
     });
@@ -239,11 +239,11 @@ fn refused_answers_change_nothing() {
         };
         assert_eq!(
             refused(vec![("0", yes()), ("1", yes())]),
-            "the call 1 does not wait for a person, and is answered by `answer`"
+            "the call 1 does not wait for an approval; answer it by `submit_result`"
         );
         assert_eq!(refused(vec![("0", yes()), ("0", no())]), "the call 0 was answered twice at once");
         let waits = executor.submit_result("0", Ok("paid".into())).await.unwrap_err();
-        assert_eq!(waits.to_string(), "the call 0 waits for a person, and is answered by `resume`");
+        assert_eq!(waits.to_string(), "the call 0 waits for an approval; answer it by `resume`");
         assert_eq!(executor.open_calls().await.unwrap().len(), 2);
         resume(&executor, "0", yes()).await;
         assert_eq!(counter.get(), 1);
@@ -389,7 +389,7 @@ fn a_confirmation_call_contains_the_original_call() {
     let wrong = |arguments: Value| {
         ApprovalRequest::original_call(&ToolCall::new(CONFIRMATION_CALL, arguments)).unwrap_err().to_string()
     };
-    let text = "the call does not ask for a confirmation of another one: it has no";
+    let text = "the call is not a request for a confirmation: it has no";
     assert_eq!(wrong(json!({})), format!("{text} `originalFunctionCall`"));
     assert_eq!(wrong(json!({ "originalFunctionCall": { "id": "0" } })), format!("{text} name of a tool"));
     assert_eq!(wrong(json!({ "originalFunctionCall": { "name": "pay" } })), format!("{text} id of a call"));

@@ -206,7 +206,7 @@ fn a_call_without_its_declared_check_is_refused() {
             let outcomes = crate::run(executor.run(one("wipe", r#"{"harmless":true}"#)));
             let claim = if claim == Check::Permission { "permission" } else { "confirmation" };
             let refused =
-                format!("Denied: the tool claims a {claim} check, and does not answer for this call");
+                format!("Denied: the tool claims a {claim} check, but does not decide on this call");
             assert_eq!(texts(&outcomes), [refused]);
             assert_eq!(ran.get(), 0);
             if let Some(listener) = &mut listener {

@@ -167,7 +167,7 @@ fn reports_reset_the_idle_timeout_with_and_without_listeners() {
                 (texts(&outcomes).concat(), start.elapsed().as_secs())
             };
             assert_eq!(run(2).await, ("done".to_owned(), 10));
-            assert_eq!(run(4).await, ("Timed out: no sign of life for 3s".to_owned(), 11));
+            assert_eq!(run(4).await, ("Timed out: no update or progress for 3s".to_owned(), 11));
         }
     });
 }
@@ -190,7 +190,7 @@ fn an_executor_may_set_an_idle_timeout_for_all_tools() {
             .idle_timeout(Duration::from_secs(1)));
         let mut calls = calls(&["hang"]);
         calls.extend(one("lively", r#"{"by_progress":true,"silence":0}"#));
-        assert_eq!(texts(&executor.run(calls).await), ["Timed out: no sign of life for 1s", "done"]);
+        assert_eq!(texts(&executor.run(calls).await), ["Timed out: no update or progress for 1s", "done"]);
     });
 }
 
@@ -246,6 +246,9 @@ fn a_timeout_requires_a_runtime_with_a_timer() {
     ] {
         let executor = builder.build().unwrap();
         let text = texts(&runtime.block_on(executor.run(one("echo", r#"{"text":"a"}"#)))).concat();
-        assert!(text.starts_with("Tool unavailable: it has a `timeout`, and no tokio runtime"), "{text}");
+        assert!(
+            text.starts_with("Tool unavailable: it has a `timeout`, but there is no tokio runtime"),
+            "{text}"
+        );
     }
 }

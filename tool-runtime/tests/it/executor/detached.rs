@@ -150,7 +150,7 @@ fn at_the_limit_of_detached_bodies_no_other_starts_until_one_ends() {
         assert_eq!(test.counter.get(), 4);
     });
     let error = test().0.max_detached(0).build().unwrap_err();
-    let message = "the limit of bodies that go on after their calls is 0, by which nothing would ever run";
+    let message = "the limit of `blocking` bodies is 0, so that no call could run; set it to at least 1";
     assert_eq!(error.to_string(), message);
 }
 

@@ -133,7 +133,7 @@ fn slow_listeners_do_not_delay_calls() {
         for listener in [&mut slow, &mut other] {
             let lagged = listener.next().await.unwrap().unwrap_err();
             assert_eq!(lagged, Lagged { missed: 2 });
-            let text = "2 events were missed: the listener is slower than its buffer is long";
+            let text = "2 events were missed: the listener was too slow for its buffer";
             assert_eq!(lagged.to_string(), text);
             let rest = [listener.next().await.unwrap().unwrap(), listener.next().await.unwrap().unwrap()];
             assert_eq!(rest.map(|event| short(&event)), ["finished 0", "finished 1"]);

@@ -85,7 +85,7 @@ fn a_call_that_is_not_admitted_has_a_result_and_no_events() {
     let mut calls = one("echo", r#"{"text":"a"}"#);
     calls.extend(super::calls(&["unknown"]));
     let outcomes = crate::run(executor.run(calls));
-    assert_eq!(texts(&outcomes), ["Denied: the call was not let in"; 2]);
+    assert_eq!(texts(&outcomes), ["Denied: the call was not admitted"; 2]);
     assert!(outcomes.iter().all(|outcome| outcome.result().unwrap().is_error()));
     assert_eq!(asked.all(), [r#"echo 0 {"text":"a"}"#, "unknown 0 {}"]);
     assert_eq!((counter.get(), finished.get()), (0, 0));

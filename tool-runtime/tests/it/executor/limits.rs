@@ -103,12 +103,12 @@ fn invalid_limits_are_errors() {
     assert!(matches!(twice, ExecutorError::Limits(LimitsError::TwoGroups(..))));
     assert_eq!(
         twice.to_string(),
-        "the tool `grouped` is in the group `other` and in the group `slow`; it can be in one"
+        "the tool `grouped` is in the group `other` and in the group `slow`; remove it from one"
     );
     let given = error(Limits::new().group("slow", 1, ["grouped"]).group("slower", 1, ["grouped"]));
     assert_eq!(
         given.to_string(),
-        "the tool `grouped` is in the group `slow` and in the group `slower`; it can be in one"
+        "the tool `grouped` is in the group `slow` and in the group `slower`; remove it from one"
     );
     let same = Limits::new().group("slow", 1, ["grouped", "grouped"]);
     let tools = Registry::builder().tool::<grouped>().provide(Arc::<Gauge>::default());
@@ -116,15 +116,15 @@ fn invalid_limits_are_errors() {
     let none = |limits| error(limits).to_string();
     assert_eq!(
         none(Limits::new().overall(0)),
-        "the limit of all tools is 0, by which nothing would ever run"
+        "the limit of all tools is 0, so that no call could run; set it to at least 1"
     );
     assert_eq!(
         none(Limits::new().tool("a", 0)),
-        "the limit of the tool `a` is 0, by which nothing would ever run"
+        "the limit of the tool `a` is 0, so that no call could run; set it to at least 1"
     );
     assert_eq!(
         none(Limits::new().group("a", 0, ["b"])),
-        "the limit of the group `a` is 0, by which nothing would ever run"
+        "the limit of the group `a` is 0, so that no call could run; set it to at least 1"
     );
 }
 

@@ -87,7 +87,7 @@ fn an_external_call_is_answered_once() {
         let again = executor.submit_result("2", Ok("done again".into())).await.unwrap_err();
         assert_eq!(
             again.to_string(),
-            "no call 2 is open: there was none of that id, or it was answered before"
+            "no call 2 is open: there was none with this id, or it was answered before"
         );
         // The call has no start event, hence no end event.
         executor.assert_told::<&str>([]);
@@ -117,7 +117,7 @@ fn a_call_does_not_run_if_the_filter_of_external_calls_panics() {
         let tools = Registry::builder().tool::<echo>().provide(counter.clone());
         let executor = way.of(building(tools).external(|_| panic!("boom")));
         let outcomes = executor.run(one("echo", ECHO)).await;
-        assert_eq!(texts(&outcomes), ["what decides which calls are left to the caller panicked: boom"]);
+        assert_eq!(texts(&outcomes), ["the selection of external calls panicked: boom"]);
         assert_eq!(counter.get(), 0);
         executor.assert_told(["started 0", "finished 0"]);
     });
@@ -338,7 +338,7 @@ fn a_tool_whose_external_check_panics_does_not_run() {
         let unsure = Unsure(ExternalTool::new(ToolDefinition::new(name, "Is unsure.", schema)));
         let executor = way.executor(Registry::builder().add(unsure).tool::<local>());
         let outcomes = executor.run(calls(&["unsure", "local"])).await;
-        let why = "what decides which calls are left to the caller panicked: boom";
+        let why = "the selection of external calls panicked: boom";
         assert_eq!(texts(&outcomes), [why, "done here"]);
     });
 }

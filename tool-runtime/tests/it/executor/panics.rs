@@ -272,7 +272,7 @@ const AROUND_TOOLS: [Case; 18] = [
     case(
         "once",
         |it| it.external(|call| is_ours(call.tool()) && panic!("external")),
-        "what decides which calls are left to the caller panicked: external",
+        "the selection of external calls panicked: external",
     ),
     case(
         "once",
@@ -303,7 +303,7 @@ const AROUND_TOOLS: [Case; 18] = [
                     .rule(|info: &RetryInfo<'_>| -> bool { panic!("rule of {}", info.tool) }),
             )
         },
-        "explosive (and the rule for another attempt failed: it panicked: rule of fails)",
+        "explosive (and the retry rule failed: it panicked: rule of fails)",
     ),
     // Dropped with the executor, of which the batch holds the last reference.
     case(

@@ -178,7 +178,10 @@ fn idle_timeout_of_the_run_overrides_the_executor() {
         let executor = way.of(building(tools).idle_timeout(Duration::from_secs(2)));
         let settings = RunSettings::new().idle_timeout(Duration::from_secs(5));
         let told = texts_of_both(&executor, settings, &one("hang", "{}")).await;
-        assert_eq!(told, [["Timed out: no sign of life for 5s"], ["Timed out: no sign of life for 2s"]]);
+        assert_eq!(
+            told,
+            [["Timed out: no update or progress for 5s"], ["Timed out: no update or progress for 2s"]]
+        );
     });
 }
 

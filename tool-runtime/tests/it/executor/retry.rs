@@ -230,7 +230,7 @@ fn a_failing_retry_rule_is_reported_beside_the_failure() {
             let flaky = Flaky::with(9, || ToolError::failed("disk full").with_details(json!({ "line": 3 })));
             let executor = retrying(way, &flaky, RetryPolicy::new(STEADY).rule(Broken(panics)));
             let outcomes = executor.run(one("read", "{}")).await;
-            let text = format!("disk full (and the rule for another attempt failed: {rule})");
+            let text = format!("disk full (and the retry rule failed: {rule})");
             assert_eq!(texts(&outcomes), [text]);
             let result = outcomes[0].result().unwrap();
             assert_eq!((result.details(), result.attempts), (Some(&json!({ "line": 3 })), 1));

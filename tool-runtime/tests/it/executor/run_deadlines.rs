@@ -149,7 +149,10 @@ fn a_run_with_a_deadline_requires_a_runtime_with_a_timer() {
     let run = Arc::new(run_of(5));
     let batch = executor.batch(vec![ToolCall::new("echo", r#"{"text":"a"}"#)]).with_run(run);
     let told = texts(&runtime.block_on(batch.run())).concat();
-    assert!(told.starts_with("Tool unavailable: its run has a deadline, and no tokio runtime"), "{told}");
+    assert!(
+        told.starts_with("Tool unavailable: its run has a deadline, but there is no tokio runtime"),
+        "{told}"
+    );
     assert_eq!(counter.get(), 0);
 }
 

@@ -324,7 +324,7 @@ fn closures_of_every_stage_receive_a_handle_to_the_run() {
         assert_eq!(spy.0.all(), noted("u-7"));
         // An admit closure receives the tool name that the model wrote, even of an unknown tool.
         let outcomes = run_as(&executor, "unknown", "u-8").await;
-        assert_eq!(texts(&outcomes), ["Denied: the call was not let in"]);
+        assert_eq!(texts(&outcomes), ["Denied: the call was not admitted"]);
         assert_eq!(spy.0.all().last().unwrap(), "admit u-8");
     });
 }

@@ -153,10 +153,7 @@ fn steering_that_panics_stops_the_batch_and_not_the_program() {
         let executor = way.of(building(tools).parallel(false));
         let steering = steered(|| panic!("boom"));
         let outcomes = executor.drive(executor.batch(calls(&["nap"; 2])).steering(&steering)).await;
-        assert_eq!(
-            texts(&outcomes),
-            ["nap 0", "Skipped: what decides whether the batch goes on panicked: boom"]
-        );
+        assert_eq!(texts(&outcomes), ["nap 0", "Skipped: the steering of the batch panicked: boom"]);
     });
 }
 

@@ -100,7 +100,7 @@ fn a_group_has_at_least_one_call() {
     let none = Executor::builder(tools).strategy(ExecutionStrategy::Batched { size: 0 }).build();
     let error = none.unwrap_err();
     assert!(matches!(error, ExecutorError::Strategy(_)));
-    assert_eq!(error.to_string(), "batches of 0 calls would never run any; `size` is at least 1");
+    assert_eq!(error.to_string(), "batches of 0 calls would never run a call; set `size` to at least 1");
 }
 
 // G08, J10, E02, D04
@@ -141,7 +141,10 @@ fn the_default_strategy_is_parallel_and_strategies_round_trip_through_json() {
         assert_eq!(serde_json::to_value(strategy).unwrap(), json);
         assert_eq!(serde_json::from_value::<ExecutionStrategy>(json).unwrap(), strategy);
     }
-    assert_eq!(InvalidStrategy.to_string(), "batches of 0 calls would never run any; `size` is at least 1");
+    assert_eq!(
+        InvalidStrategy.to_string(),
+        "batches of 0 calls would never run a call; set `size` to at least 1"
+    );
 }
 
 // G07

@@ -175,10 +175,10 @@ fn read(text: &str, style: Style, base: Option<&Location>) -> Result<(Option<Roo
         return Err("`?`, `[..]` and `{..}` are not supported; use `*` or several rules".to_owned());
     }
     if text.starts_with(['~', '$', '%']) {
-        return Err("nothing is expanded in it; write the directory".to_owned());
+        return Err("`~`, `$` and `%` are not expanded; write the directory".to_owned());
     }
     if text.trim() != text || text.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("file:")) {
-        return Err("write a plain path, without blanks around it".to_owned());
+        return Err("write a plain path without surrounding blanks".to_owned());
     }
     let not_a_path = || "it is empty, a URL, or not a path of this system".to_owned();
     let (root, parts) = split(text, style).ok_or_else(not_a_path)?;
@@ -196,10 +196,10 @@ fn read(text: &str, style: Style, base: Option<&Location>) -> Result<(Option<Roo
             ".." => match names.pop() {
                 Some(Name::One(name)) if !name.contains('*') => {}
                 None if root != Root::Relative => {}
-                _ => return Err("`..` has no name before it that it could take back".to_owned()),
+                _ => return Err("`..` must follow a name without wildcards".to_owned()),
             },
             "**" => names.push(Name::Any),
-            part if part.contains("**") => return Err("`**` stands alone between separators".to_owned()),
+            part if part.contains("**") => return Err("`**` must stand alone between separators".to_owned()),
             part => {
                 let name =
                     checked(part, style, true).ok_or_else(|| format!("the name `{part}` is ambiguous"))?;

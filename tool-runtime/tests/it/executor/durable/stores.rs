@@ -201,7 +201,7 @@ fn an_id_does_not_identify_a_call_in_a_shared_store() {
         assert_eq!(executor.update("1", "half".into()).await.unwrap_err(), refused("1"));
         let error = executor.submit_result("2", Ok("late".into())).await.unwrap_err();
         assert_eq!(error, refused("2"));
-        let says = "the id 2 does not name a call in a store that others may share; name the call by its \
+        let says = "the id 2 does not identify a call in a shared store; refer to the call by its \
                     `CallAddress` or its `ApprovalRequest`";
         assert_eq!(error.to_string(), says);
         assert_eq!((executor.open_calls().await.unwrap().len(), counter.get()), (3, 0));
@@ -279,8 +279,8 @@ fn a_call_that_exceeds_the_store_has_an_error() {
         let executor = way.of(wiping(&counter).open_calls(MemoryOpenCalls::new().at_most(1)));
         let first = executor.run(calls(&["wipe"])).await;
         let outcomes = executor.run(calls(&["wipe", "start", "echo"])).await;
-        let full = "Tool unavailable: the call cannot be kept open for its answer: 1 calls are open, and no more are \
-                    kept; answer or forget some of them";
+        let full = "Tool unavailable: the call cannot be kept open for its answer: the limit of 1 open calls is \
+                    reached; answer or discard some of them";
         assert_eq!(texts(&outcomes), [full; 3]);
         assert!(outcomes.iter().all(CallOutcome::is_finished));
         executor.discard(first[0].address().unwrap()).await.unwrap();
@@ -491,7 +491,7 @@ fn a_call_with_secrets_is_not_stored_outside_of_the_process() {
         let folder = Folder::new();
         let outcomes = super::executor(&folder).run(one("pay", super::PAY)).await;
         let text = texts(&outcomes).concat();
-        assert!(text.contains("it has secret arguments, and nothing here encrypts them"), "{text}");
+        assert!(text.contains("it has secret arguments, and this build cannot encrypt them"), "{text}");
         assert!(text.contains("enable the feature `sealed-calls`"), "{text}");
         assert!(folder.files(None).unwrap().is_empty() && super::payments(&folder) == 0);
     });
