@@ -97,6 +97,12 @@ impl Writing<'_> {
         if before == after && !part.is_rewritten {
             return self.text.push_str(self.source.get(part.range.clone()).unwrap_or_default());
         }
+        // A string that was parsed as JSON.
+        if let (Value::String(inner), Value::Array(_) | Value::Object(_)) = (before, after)
+            && let Some(text) = made_from(inner, after, self.aliases)
+        {
+            return self.text.push_str(&text);
+        }
         match (before, after, &part.inner) {
             (Value::Array(before), Value::Array(after), Inner::Items(parts))
                 if before.len() == after.len() =>
@@ -111,19 +117,15 @@ impl Writing<'_> {
             (Value::Object(before), Value::Object(after), Inner::Properties(parts)) => {
                 self.object(parts, before, after);
             }
-            // A string that was parsed as JSON.
-            (Value::String(inner), Value::Array(_) | Value::Object(_), _)
-                if let Some(text) = made_from(inner, after, self.aliases) =>
-            {
-                self.text.push_str(&text);
-            }
-            // A value that was wrapped in a list.
-            (_, Value::Array(after), _) if let [only] = after.as_slice() => {
-                self.text.push('[');
-                self.write(part, before, only);
-                self.text.push(']');
-            }
-            _ => self.text.push_str(&after.to_string()),
+            _ => match after.as_array().map(Vec::as_slice) {
+                // A value that was wrapped in a list.
+                Some([only]) => {
+                    self.text.push('[');
+                    self.write(part, before, only);
+                    self.text.push(']');
+                }
+                _ => self.text.push_str(&after.to_string()),
+            },
         }
     }
 

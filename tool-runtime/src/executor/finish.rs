@@ -234,7 +234,7 @@ impl Finishing<'_> {
                     break;
                 };
                 let said = shielded(id, HOOK, || hook.dynamic().recover(&view, error)).await;
-                match said.map_err(|panic| settings.panic_of_hook(panic)).flatten() {
+                match said.map_err(|panic| settings.panic_of_hook(panic)).and_then(|said| said) {
                     Ok(None) => {}
                     Ok(Some(output)) => result.outcome = Ok(output),
                     Err(error) => {
@@ -249,7 +249,7 @@ impl Finishing<'_> {
         {
             for hook in settings.all_hooks() {
                 let said = shielded(id, HOOK, || hook.dynamic().after(&view, result)).await;
-                match said.map_err(|panic| settings.panic_of_hook(panic)).flatten() {
+                match said.map_err(|panic| settings.panic_of_hook(panic)).and_then(|said| said) {
                     Ok(ControlFlow::Continue(())) => {}
                     Ok(ControlFlow::Break(())) => break,
                     Err(error) => {

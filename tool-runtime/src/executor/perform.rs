@@ -297,7 +297,7 @@ impl Again<'_> {
         };
         match RetryPolicy::rule_of(self.scope.executor.settings.retry.as_ref()) {
             None => Ok(info.is_transient()),
-            Some(rule) => shielded(info.id, "it", || rule.dynamic().again(&info)).await.flatten(),
+            Some(rule) => shielded(info.id, "it", || rule.dynamic().again(&info)).await.and_then(|said| said),
         }
     }
 

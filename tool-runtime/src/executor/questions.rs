@@ -131,7 +131,7 @@ pub(super) async fn asked(
     run: Option<&Arc<RunContext>>,
 ) -> (Box<ApprovalRequest>, Result<Approval, ToolError>) {
     let handle = ApprovalHandle::new(request, definition, run);
-    let said = shielded(id, "the approver", || approver.dynamic().ask(&handle)).await.flatten();
+    let said = shielded(id, "the approver", || approver.dynamic().ask(&handle)).await.and_then(|said| said);
     (handle.into_request(), said)
 }
 

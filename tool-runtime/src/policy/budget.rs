@@ -87,14 +87,24 @@ impl ResultBudget {
 
 /// Returns the head and the tail of `text`, at most `most` bytes of it, with a note between them.
 fn cut(text: &str, most: usize, handle: Option<u64>) -> String {
-    let head = text.floor_char_boundary(most.div_ceil(2));
-    let tail = text.ceil_char_boundary(text.len() - (most - most.div_ceil(2)));
+    let head = floor_char_boundary(text, most.div_ceil(2));
+    let tail = ceil_char_boundary(text, text.len() - (most - most.div_ceil(2)));
     let rest = match handle {
         Some(handle) => format!("; read on with {READ_RESULT} {{\"handle\":{handle},\"offset\":{head}}}"),
         None => String::new(),
     };
     let missing = tail - head;
     format!("{}\n[.. {missing} of {} bytes left out{rest} ..]\n{}", &text[..head], text.len(), &text[tail..])
+}
+
+/// Returns the closest character boundary at or below `at` (`str::floor_char_boundary` of Rust 1.91).
+fn floor_char_boundary(text: &str, at: usize) -> usize {
+    (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
+}
+
+/// Returns the closest character boundary at or above `at` (`str::ceil_char_boundary` of Rust 1.91).
+fn ceil_char_boundary(text: &str, at: usize) -> usize {
+    (at..text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len())
 }
 
 /// The name of the tool that reads stored results.
@@ -183,8 +193,8 @@ impl ResultStore {
                 format!("the result {handle} has {} bytes; offset {offset} is beyond the end", text.len());
             return Err(ToolError::failed(message));
         }
-        let start = text.floor_char_boundary(offset);
-        let end = text.ceil_char_boundary(start.saturating_add(length.min(page)).min(text.len()));
+        let start = floor_char_boundary(&text, offset);
+        let end = ceil_char_boundary(&text, start.saturating_add(length.min(page)).min(text.len()));
         let rest = text.len() - end;
         let note = if rest == 0 {
             String::new()

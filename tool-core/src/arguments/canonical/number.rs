@@ -54,16 +54,18 @@ pub(crate) fn exact(text: &str) -> Cow<'_, str> {
 fn written(sign: &str, digits: &str, power: i128) -> String {
     let whole = usize::try_from(power).ok().and_then(|power| power.checked_add(1));
     let zeros = |count: i128| usize::try_from(count).ok().filter(|count| *count <= MOST_ZEROS);
-    match whole {
+    let zeros = match whole {
         Some(whole) if whole < digits.len() => {
             let (whole, fraction) = digits.split_at(whole);
-            format!("{sign}{whole}.{fraction}")
+            return format!("{sign}{whole}.{fraction}");
         }
-        Some(whole) if let Some(zeros) = zeros(whole as i128 - digits.len() as i128) => {
-            format!("{sign}{digits}{}", "0".repeat(zeros))
-        }
-        None if let Some(zeros) = zeros(-1 - power) => format!("{sign}0.{}{digits}", "0".repeat(zeros)),
-        _ => format!("{sign}{}e{power}", pointed(digits)),
+        Some(whole) => zeros(whole as i128 - digits.len() as i128),
+        None => zeros(-1 - power),
+    };
+    match (whole, zeros) {
+        (Some(_), Some(zeros)) => format!("{sign}{digits}{}", "0".repeat(zeros)),
+        (None, Some(zeros)) => format!("{sign}0.{}{digits}", "0".repeat(zeros)),
+        (_, None) => format!("{sign}{}e{power}", pointed(digits)),
     }
 }
 

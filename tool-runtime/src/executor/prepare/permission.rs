@@ -74,7 +74,7 @@ impl<'a> Preparing<'a, '_> {
             let (definition, arguments) = (self.entry.definition(), self.prepared.arguments());
             let request = PermissionRequest::new(definition, self.cx, arguments);
             let decides = || policy.dynamic().decide(&request);
-            match shielded(&self.call.id, "the permission policy", decides).await.flatten()? {
+            match shielded(&self.call.id, "the permission policy", decides).await.and_then(|said| said)? {
                 Permission::Allow => {}
                 ask @ Permission::Ask { .. } if decided == Permission::Allow => decided = ask,
                 Permission::Ask { .. } => {}
