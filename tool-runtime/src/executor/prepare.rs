@@ -232,7 +232,8 @@ impl<'a> Preparing<'a, '_> {
                 rewritten: None,
             };
             let said = shielded(&self.call.id, HOOK, || hook.dynamic().before(&mut before)).await;
-            let said = said.map_err(|panic| self.executor.settings.panic_of_hook(panic)).and_then(|said| said);
+            let said =
+                said.map_err(|panic| self.executor.settings.panic_of_hook(panic)).and_then(|said| said);
             let mut rewritten = before.rewritten;
             match said.map_err(|error| by_hook(Err(error)))? {
                 Before::Continue => {}
