@@ -248,7 +248,7 @@ mod tests {
 
     // I17: an approval is not valid for a tool that replaced the approved one, or for another question.
     #[test]
-    fn an_answer_is_bound_to_all_that_a_person_was_asked() {
+    fn an_answer_is_bound_to_every_part_of_its_question() {
         let open = OpenCalls::new(Default::default());
         let pays = definition("pay", "Pays.");
         let about = |definition, address, arguments| About { open: &open, address, definition, arguments };

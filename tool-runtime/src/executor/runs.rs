@@ -43,7 +43,7 @@ mod tests {
     use super::{Instant, Runs};
 
     #[test]
-    fn time_that_passes_after_the_last_attempt_is_no_time_of_the_call() {
+    fn time_after_the_last_attempt_is_not_part_of_the_duration() {
         let runs = Runs::default();
         runs.begin();
         runs.end();

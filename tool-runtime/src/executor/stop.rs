@@ -21,13 +21,13 @@ use crate::{CallOutcome, ToolResult};
 /// /// Hands over to a person.
 /// #[tool]
 /// fn hand_over() -> Result<(), ToolError> {
-///     Err(ToolError::stop("a person goes on"))
+///     Err(ToolError::stop("a person takes over"))
 /// }
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
 /// let executor = Executor::new(Registry::builder().tool::<hand_over>().build()?);
 /// let outcomes = executor.run(vec![ToolCall::new("hand_over", "{}")]).await;
-/// assert_eq!(stop_error(&outcomes).unwrap().reason(), "a person goes on");
+/// assert_eq!(stop_error(&outcomes).unwrap().reason(), "a person takes over");
 /// # Ok::<(), anyhow::Error>(())
 /// # })?;
 /// # Ok::<(), anyhow::Error>(())

@@ -201,7 +201,7 @@ mod tests {
 
     // H16: a stage that a hook does not have costs no allocation.
     #[test]
-    fn a_stage_that_is_left_as_it_is_has_no_size() {
+    fn the_future_of_a_default_stage_has_size_zero() {
         struct Nothing;
         impl super::Hook for Nothing {}
         assert_eq!(size_of_val(&Unchanged(|| true)), 0);

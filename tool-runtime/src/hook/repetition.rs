@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn each_cycle_of_at_most_four_calls_is_noticed_and_no_longer_one() {
+    fn cycles_of_at_most_four_calls_are_detected_and_longer_ones_are_not() {
         let limits = RepetitionGuard::new();
         for length in 2..=4 {
             let (at, objection) = made(&limits, (0..100).map(|at| at % length));

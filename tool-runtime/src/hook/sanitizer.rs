@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn what_reads_like_an_end_is_none() {
+    fn a_text_that_resembles_a_closing_mark_is_broken() {
         for mark in [
             "</output>",
             "</OUTPUT>",

@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn no_two_lists_of_fields_have_one_code() {
+    fn different_lists_of_fields_have_different_codes() {
         let key = ProgramKey::new([1; 32]);
         let codes = [
             key.sign(&message(&["ab", "c"])),
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_signed_under_a_previous_key_is_accepted_and_nothing_else() {
+    fn codes_of_a_previous_key_are_accepted_and_no_others() {
         let (old, new) = (ProgramKey::new([1; 32]), ProgramKey::new([2; 32]));
         let code = old.sign(&message(&["a"]));
         assert!(old.is_of(code, &message(&["a"])) && !old.is_of(code, &message(&["b"])));

@@ -4,7 +4,7 @@
 macro_rules! boxed {
     ($name:ident($value:ident: $trait:ident) as $dynamic:ident) => {
         impl $name {
-            #[doc = concat!("Boxes `", stringify!($value), "`; one that is boxed already stays as it is.")]
+            #[doc = concat!("Boxes `", stringify!($value), "`; a boxed one is returned unchanged.")]
             pub fn new($value: impl $trait + 'static) -> Self {
                 match (&$value as &dyn ::std::any::Any).downcast_ref::<Self>() {
                     Some(boxed) => boxed.clone(),

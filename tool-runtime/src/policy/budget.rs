@@ -263,7 +263,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_as_many_of_the_oldest_give_way_as_have_to() {
+    fn only_as_many_of_the_oldest_results_are_removed_as_necessary() {
         let store = ResultStore::new(10);
         let keep = |text: &str| store.keep(text).unwrap();
         let read = |handle| store.read(handle, 0, 99).ok();
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_is_as_long_as_the_least_budget_but_never_tiny() {
+    fn a_page_is_limited_by_the_smallest_budget_and_has_a_minimum() {
         let store = Arc::new(ResultStore::new(20_000));
         let handle = store.keep(&"a".repeat(10_000)).unwrap();
         let page = || store.read(handle, 0, 9_000).unwrap().split('\n').next().unwrap().len();
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tool_that_reads_on_changes_nothing_and_is_not_cut() {
+    fn read_result_is_read_only_and_its_pages_are_not_cut() {
         let tool = ResultStore::tool(&Arc::new(ResultStore::new(1))).unwrap();
         let metadata = tool.definition().metadata();
         assert!(metadata.is_read_only() && metadata.is_idempotent());

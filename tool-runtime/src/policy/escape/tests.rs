@@ -16,7 +16,7 @@ fn is_of(property: &str) -> impl Fn(char) -> bool {
 }
 
 #[test]
-fn what_is_invisible_is_what_unicode_says() {
+fn invisible_characters_agree_with_unicode_data() {
     let unicode = is_of(r"[[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u{2800}\u{1d159}]--\p{PCM}]");
     for character in '\0'..=char::MAX {
         assert_eq!(is_invisible(character), unicode(character), "{}", character.escape_unicode());
@@ -24,7 +24,7 @@ fn what_is_invisible_is_what_unicode_says() {
 }
 
 #[test]
-fn what_unicode_does_not_print_is_written_out() {
+fn unprintable_characters_are_escaped() {
     let unseen = is_of(r"[[\p{C}\p{Z}\p{Bidi_Control}\p{Variation_Selector}]--[\p{PCM}\p{Cn} ]]");
     for character in ('\0'..=char::MAX).filter(|character| unseen(*character)) {
         let shown = Escape::LINE.text(&format!("a{character}b"));
@@ -33,7 +33,7 @@ fn what_unicode_does_not_print_is_written_out() {
 }
 
 #[test]
-fn words_of_all_scripts_stay_as_they_are() {
+fn words_of_all_scripts_are_unchanged() {
     for text in [
         "Zürich",
         "e\u{301}te\u{301}",
@@ -50,7 +50,7 @@ fn words_of_all_scripts_stay_as_they_are() {
 }
 
 #[test]
-fn marks_without_a_base_or_without_end_are_written_out() {
+fn marks_without_a_base_or_beyond_the_limit_are_escaped() {
     assert_eq!(Escape::LINE.text("\u{338}a"), "\\u{338}a");
     assert_eq!(Escape::LINE.text("a \u{338}"), "a \\u{338}");
     let flood = format!("a{}", "\u{301}".repeat(6));
@@ -58,14 +58,14 @@ fn marks_without_a_base_or_without_end_are_written_out() {
 }
 
 #[test]
-fn a_mark_on_a_sign_is_written_out() {
+fn a_mark_on_a_sign_is_escaped() {
     assert_eq!(Escape::LINE.text("!\u{338}"), "!\\u{338}");
     assert_eq!(Escape::LINE.text("✓\u{338}"), "✓\u{338}");
     assert_eq!(Escape::LINE.text("a\u{200b}\u{301}"), "a\\u{200b}\\u{301}");
 }
 
 #[test]
-fn ends_of_lines_are_written_out_in_one_line_and_a_return_alone_in_all() {
+fn line_breaks_are_escaped_in_a_single_line_and_a_lone_return_always() {
     assert_eq!(Escape::LINE.text("a\r\nb\tc"), r"a\r\nb\tc");
     assert_eq!(Escape::LINES.text("a\r\nb\rc\r"), "a\nb\\rc\\r");
     for (text, shown) in [("\n", r"\n"), ("\r", r"\r"), ("\t", r"\t"), ("\u{7}", r"\u{7}")] {
@@ -85,7 +85,7 @@ fn json_stays_equal_and_is_printable() {
 }
 
 #[test]
-fn what_is_left_out_is_counted_with_its_blanks_and_ends_of_lines() {
+fn omitted_characters_are_counted_with_blanks_and_line_breaks() {
     let shown = |most: usize, text: &str| Escape::LINES.at_most(most).text(text);
     assert_eq!(shown(5, "abcdefgh"), "abcde… [3 more characters]");
     assert_eq!(shown(3, "ab\n\ncdef"), "ab… [6 more characters]");
@@ -96,7 +96,7 @@ fn what_is_left_out_is_counted_with_its_blanks_and_ends_of_lines() {
 }
 
 #[test]
-fn tabs_end_at_stops_and_blanks_at_the_end_of_a_line_stay() {
+fn tabs_end_at_tab_stops_and_trailing_blanks_are_kept() {
     assert_eq!(Escape::LINES.text("\ta\tb"), "        a       b");
     assert_eq!(Escape::LINES.text("abcdefgh\ti\n\tj"), "abcdefgh        i\n        j");
     assert_eq!(Escape::LINES.text("a  \nb"), "a  \nb");
@@ -104,7 +104,7 @@ fn tabs_end_at_stops_and_blanks_at_the_end_of_a_line_stay() {
 }
 
 #[test]
-fn a_character_is_seen_that_takes_room_and_changes_nothing() {
+fn a_visible_character_has_a_width_and_no_effect_on_others() {
     for (character, is_seen) in
         [('a', true), ('界', true), ('\u{200b}', false), ('\u{301}', false), ('\n', false)]
     {
@@ -126,7 +126,7 @@ fn runs_of_blanks_are_counted() {
 
 proptest! {
     #[test]
-    fn what_is_shown_holds_nothing_that_is_not_seen(
+    fn escaped_text_has_no_invisible_characters(
         parts in prop::collection::vec(prop_oneof![
             any::<String>(),
             any::<char>().prop_map(String::from),

@@ -72,7 +72,7 @@ pub use self::{
 /// A matcher is a text pattern (`"git *"`) or one of these objects; if a list of matchers is given, all of them must
 /// match.
 ///
-/// | matcher | stands for |
+/// | matcher | meaning |
 /// | --- | --- |
 /// | `{ "path": "/etc/**" }`, with `base` and `ignoreCase` | [`PathPattern`], [`base`](PathPattern::base), [`ignore_case`](PathPattern::ignore_case) |
 /// | `{ "url": ".." }` | [`UrlPattern`] |
@@ -167,7 +167,7 @@ impl Verdict {
 }
 
 impl Rules {
-    /// Creates a list of rules, of which the last matching one decides.
+    /// Creates a list of rules. The last matching rule decides.
     #[must_use]
     pub fn new(rules: impl IntoIterator<Item = Rule>) -> Self {
         Self(rules.into_iter().collect())

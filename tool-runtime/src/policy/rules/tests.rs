@@ -89,7 +89,7 @@ fn numbers_are_compared_by_their_exact_values() {
 
 proptest! {
     #[test]
-    fn numbers_compare_as_integers_do(left: i64, right: i64, zeros in 0..5_usize) {
+    fn numbers_are_ordered_like_integers(left: i64, right: i64, zeros in 0..5_usize) {
         // The same number with its decimal point moved to the left, and with zeros.
         let written = format!("{left}{}.{}e-{zeros}", "0".repeat(zeros), "0".repeat(zeros + 1));
         prop_assert_eq!(fit(&format!("= {left}"), &written), Fit::Yes);
@@ -101,7 +101,7 @@ proptest! {
     }
 
     #[test]
-    fn numbers_compare_as_fractions_do(left in 0..1_000_000_u64, right in 0..1_000_000_u64) {
+    fn numbers_are_ordered_like_fractions(left in 0..1_000_000_u64, right in 0..1_000_000_u64) {
         let number = |n: u64| format!("0.{n:06}");
         prop_assert_eq!(fit(&format!("< {}", number(right)), &number(left)), Fit::of(left < right));
         prop_assert_eq!(fit(&format!("> -{}", number(right)), &format!("-{}", number(left))), Fit::of(left < right));
@@ -109,7 +109,7 @@ proptest! {
 }
 
 #[test]
-fn a_pattern_is_written_as_it_was_read() {
+fn a_pattern_is_serialized_as_it_was_parsed() {
     for text in ["100", ">= 1, < 10", " > 0.50 "] {
         let pattern: NumberPattern = text.parse().unwrap();
         assert_eq!((pattern.to_string().as_str(), &pattern), (text, &NumberPattern::new(text).unwrap()));
@@ -127,7 +127,7 @@ fn a_pattern_is_written_as_it_was_read() {
 }
 
 #[test]
-fn only_a_denial_of_all_calls_that_no_later_rule_takes_back_is_one_of_the_tool() {
+fn a_tool_is_denied_if_all_its_calls_are_and_no_later_rule_overrides_that() {
     let denial = |rules: &[Rule]| Rules::new(rules.iter().cloned()).denial("t", "t");
     let all = || Rule::deny("t").reason("all");
     assert_eq!(denial(&[all()]), Some(Permission::deny("all")));
@@ -150,7 +150,7 @@ fn judged(rules: &Rules, schema: serde_json::Value, arguments: serde_json::Value
 }
 
 #[test]
-fn a_default_counts_for_each_item_of_a_list_and_for_none() {
+fn a_default_applies_to_each_item_of_a_list_and_not_to_an_empty_list() {
     let schema = json!({ "type": "object", "properties": { "files": { "type": "array", "items": {
         "type": "object", "properties": { "path": { "default": "/etc" } },
     } } } });
@@ -161,7 +161,7 @@ fn a_default_counts_for_each_item_of_a_list_and_for_none() {
 }
 
 #[test]
-fn of_branches_that_name_a_property_differently_the_one_counts_that_a_call_takes() {
+fn a_call_is_judged_by_the_branch_of_the_schema_that_it_uses() {
     let closed = |name: &str, property| json!({ "type": "object", "additionalProperties": false, "properties": { name: property } });
     let schema = |first| {
         let branches = [closed("path", first), closed("file", json!({}))];
@@ -190,7 +190,7 @@ fn etc() -> PathPattern {
 }
 
 #[test]
-fn a_denial_fits_any_item_of_a_list_and_what_cannot_be_compared() {
+fn a_denial_matches_any_item_of_a_list_and_incomparable_values() {
     let rules = Rules::new([Rule::deny("t").at("/p", etc())]);
     for denied in [
         json!({ "p": "/etc/a" }),
@@ -210,7 +210,7 @@ fn a_denial_fits_any_item_of_a_list_and_what_cannot_be_compared() {
 }
 
 #[test]
-fn rules_about_arguments_that_cannot_be_read_fail_closed() {
+fn rules_about_unreadable_arguments_fail_closed() {
     let judge = |rule: Rule| Rules::new([Rule::ask("t"), rule]).judged(&Judged::new("t", None, "{"));
     assert!(matches!(judge(Rule::deny("t")), Permission::Deny { .. }));
     assert!(matches!(judge(Rule::deny("t").at("/p", etc())), Permission::Deny { .. }));
@@ -219,7 +219,7 @@ fn rules_about_arguments_that_cannot_be_read_fail_closed() {
 }
 
 #[test]
-fn a_permission_fits_all_items_of_a_list_and_nothing_else() {
+fn an_allow_requires_all_items_of_a_list_to_match() {
     let work = PathPattern::new("/work/**").unwrap();
     let rules = Rules::new([Rule::deny("t"), Rule::allow("t").at("/p", work)]);
     for allowed in [json!({ "p": "/work/a" }), json!({ "p": ["/work/a", "/work/b"] })] {
@@ -241,7 +241,7 @@ fn a_permission_fits_all_items_of_a_list_and_nothing_else() {
 }
 
 #[test]
-fn a_pointer_goes_into_every_item_of_a_list() {
+fn a_pointer_selects_every_item_of_a_list() {
     let rules = Rules::new([Rule::deny("t").at("/files/path", etc())]);
     assert!(denies(&rules, json!({ "files": [{ "path": "/tmp" }, { "path": "/etc/a" }] })));
     assert!(!denies(&rules, json!({ "files": [{ "path": "/tmp" }, {}] })));
@@ -264,7 +264,7 @@ fn a_pointer_goes_into_every_item_of_a_list() {
 }
 
 #[test]
-fn of_several_matchers_at_one_pointer_all_have_to_fit() {
+fn all_matchers_of_one_pointer_must_match() {
     let text: Rules = serde_json::from_value(json!([
         { "deny": "t", "where": { "/p": [{ "path": "/etc/**" }, "*shadow*"] } },
     ]))
@@ -276,7 +276,7 @@ fn of_several_matchers_at_one_pointer_all_have_to_fit() {
 }
 
 #[test]
-fn matchers_are_read_and_written_as_data() {
+fn matchers_round_trip_as_data() {
     let written = json!([
         { "deny": "t", "where": { "/p": { "path": "secrets/**", "base": "/srv", "ignoreCase": true } } },
         { "ask": "t", "where": { "/n": { "number": "> 100" }, "/t": "rm *" } },

@@ -24,7 +24,7 @@ fn check(pattern: &PathPattern, expected: Fit, paths: &[&str]) {
 }
 
 #[test]
-fn a_path_is_guarded_in_all_of_its_spellings() {
+fn a_path_matches_in_all_of_its_spellings() {
     let etc = pattern("/etc/**");
     check(
         &etc,
@@ -52,7 +52,7 @@ fn a_path_is_guarded_in_all_of_its_spellings() {
 }
 
 #[test]
-fn a_path_whose_meaning_is_not_clear_is_unclear() {
+fn an_ambiguous_path_is_unclear() {
     check(
         &pattern("/etc/**"),
         Fit::Unclear,
@@ -98,7 +98,7 @@ fn a_path_whose_meaning_is_not_clear_is_unclear() {
 }
 
 #[test]
-fn a_star_stays_within_a_name_and_two_do_not() {
+fn one_star_matches_within_a_name_and_two_stars_match_across_names() {
     check(&pattern("/srv/*/secret"), Fit::Yes, &["/srv/a/secret", "/srv/a/../b/secret"]);
     check(&pattern("/srv/*/secret"), Fit::No, &["/srv/secret", "/srv/a/b/secret", "/srv/a/secret/b"]);
     check(&pattern("/srv/**/secret"), Fit::Yes, &["/srv/secret", "/srv/a/b/secret"]);
@@ -145,7 +145,7 @@ fn relative_paths_are_resolved_against_the_base() {
 }
 
 #[test]
-fn a_relative_pattern_is_of_the_system_of_its_base() {
+fn a_relative_pattern_has_the_style_of_its_base() {
     check(
         &pattern("secrets/**").base(r"C:\app").unwrap(),
         Fit::Yes,
@@ -155,7 +155,7 @@ fn a_relative_pattern_is_of_the_system_of_its_base() {
 }
 
 #[test]
-fn a_pattern_with_a_drive_or_a_share_is_compared_as_on_windows() {
+fn a_pattern_with_a_drive_or_a_share_follows_the_rules_of_windows() {
     for (text, path) in [
         ("C:/work/**", r"c:\Work\a"),
         (r"\\server\share\**", "//SERVER/share/a"),
@@ -170,7 +170,7 @@ fn a_pattern_with_a_drive_or_a_share_is_compared_as_on_windows() {
 }
 
 #[test]
-fn the_name_of_a_server_or_of_its_share_is_a_name() {
+fn names_of_servers_and_shares_are_checked_like_other_names() {
     let anywhere = on_windows("**/.env", None);
     check(
         &anywhere,
@@ -210,7 +210,7 @@ fn the_name_of_a_server_or_of_its_share_is_a_name() {
 }
 
 #[test]
-fn windows_reads_paths_by_its_own_rules() {
+fn paths_on_windows_follow_the_rules_of_windows() {
     let windows = on_windows("C:/Windows/**", None);
     check(
         &windows,
@@ -275,7 +275,7 @@ fn case_is_ignored_by_option() {
 }
 
 #[test]
-fn a_pattern_that_would_not_guard_what_it_names_is_refused() {
+fn an_ineffective_pattern_is_an_error() {
     for text in [
         "",
         " /etc",
@@ -339,7 +339,7 @@ fn by_std(path: &str) -> PathBuf {
 
 proptest! {
     #[test]
-    fn the_normal_form_is_its_own_normal_form(path in paths(), is_windows: bool) {
+    fn normalization_is_idempotent(path in paths(), is_windows: bool) {
         let style = if is_windows { Style::Windows } else { Style::Unix };
         if let Some(location) = normalise(&path, style, None) {
             let again = normalise(&written(&location), style, None);
@@ -348,7 +348,7 @@ proptest! {
     }
 
     #[test]
-    fn paths_that_are_equal_by_the_standard_library_have_one_verdict(path in paths()) {
+    fn paths_that_the_standard_library_treats_as_equal_have_equal_verdicts(path in paths()) {
         prop_assume!(path.starts_with('/'));
         let normal = by_std(&path);
         let normal = normal.to_str().unwrap();
@@ -358,7 +358,7 @@ proptest! {
     }
 
     #[test]
-    fn no_text_is_too_much(path: String, other in "[/\\\\.:%~a-cA-C*? \u{0}é]{0,20}") {
+    fn arbitrary_texts_are_compared_without_a_panic(path: String, other in "[/\\\\.:%~a-cA-C*? \u{0}é]{0,20}") {
         for pattern in [pattern("/etc/**"), on_windows("C:/a/*/**", Some("C:/b"))] {
             pattern.fit_path(&path);
             pattern.fit_path(&other);
