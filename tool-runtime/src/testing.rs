@@ -290,8 +290,8 @@ impl Recorder {
     }
 
     /// Returns the events since the last read as texts: `started a`, `updated a: text`, `progress a: 3 of 4`,
-    /// `log a: text`, `asked a: hint`, `external a`, `finished a: text for the model`; with the prefix `below
-    /// a: ` for an event of a run below the call `a`.
+    /// `log a: text`, `asked a: hint`, `external a`, `finished a: text for the model`; with the
+    /// prefix `below a: ` for an event of a run below the call `a`.
     ///
     /// # Errors
     ///

@@ -86,7 +86,7 @@ impl<A> Clone for Guards<A> {
 
 impl<A> fmt::Debug for Guards<A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Questions").finish_non_exhaustive()
+        f.debug_struct("Guards").finish_non_exhaustive()
     }
 }
 

@@ -122,6 +122,6 @@ impl Tool for ExternalTool {
 impl fmt::Debug for ExternalTool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { definition, external } = self;
-        f.debug_struct("Declaration").field("definition", definition).field("external", external).finish()
+        f.debug_struct("ExternalTool").field("definition", definition).field("external", external).finish()
     }
 }

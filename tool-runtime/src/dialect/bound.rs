@@ -279,7 +279,7 @@ impl BoundTools {
 
 impl fmt::Debug for BoundTools {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Bound")
+        f.debug_struct("BoundTools")
             .field("dialect", &self.wire.name())
             .field("tools", &self.exports.tools.len())
             .finish()

@@ -213,8 +213,8 @@ impl fmt::Display for PinsError {
             }
             Self::Newer { version } => write!(
                 f,
-                "the pins are of version {version}, and this program reads up to {VERSION}; \
-                 update the program that checks them, or write them anew with it"
+                "the pins have format version {version}, and this program supports up to {VERSION}; \
+                 update the program, or pin again with it"
             ),
             Self::Edited { tools } => {
                 let names: Vec<_> =
@@ -222,8 +222,8 @@ impl fmt::Display for PinsError {
                 let names = names.join(", ");
                 write!(
                     f,
-                    "the pins were edited by hand: what is pinned is not what its hash was made of, at {names}; \
-                     take the file back from before, or write it anew"
+                    "the pins were edited by hand: the definitions of {names} do not match their hashes; \
+                     restore the file, or pin again"
                 )
             }
         }

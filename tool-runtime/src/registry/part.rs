@@ -47,8 +47,8 @@ impl Registry {
         (self.of(found.into_values().collect()), unknown)
     }
 
-    /// Returns the tools that belong to a toolset, as one registry per toolset: those of `#[tool(toolset =
-    /// "..")]`, and the methods of a `#[toolset]`.
+    /// Returns the tools that belong to a toolset, as one registry per toolset: those of
+    /// `#[tool(toolset = "..")]`, and the methods of a `#[toolset]`.
     ///
     /// # Examples
     ///

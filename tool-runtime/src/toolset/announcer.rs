@@ -55,6 +55,6 @@ impl ToolSetNotifier {
 
 impl fmt::Debug for ToolSetNotifier {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("SetAnnouncer")
+        f.write_str("ToolSetNotifier")
     }
 }

@@ -72,6 +72,6 @@ impl<S: ToolSet> ToolSet for CachedToolSet<S> {
 impl<S: ToolSet> fmt::Debug for CachedToolSet<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let is_listed = self.listed().initialized();
-        f.debug_struct("ListedOnce").field("name", &self.name()).field("is_listed", &is_listed).finish()
+        f.debug_struct("CachedToolSet").field("name", &self.name()).field("is_listed", &is_listed).finish()
     }
 }

@@ -233,18 +233,18 @@ fn a_file_that_is_not_as_it_was_written_is_refused() {
     let cases = [
         (
             file.replace("Answers.", "Answers!"),
-            "the pins were edited by hand: what is pinned is not what its hash was made of, at `ping`; take the file \
-             back from before, or write it anew",
+            "the pins were edited by hand: the definitions of `ping` do not match their hashes; \
+             restore the file, or pin again",
         ),
         (
             file.replace(r#""ping": {"#, r#""pong": {"#),
-            "the pins were edited by hand: what is pinned is not what its hash was made of, at `pong`; take the file \
-             back from before, or write it anew",
+            "the pins were edited by hand: the definitions of `pong` do not match their hashes; \
+             restore the file, or pin again",
         ),
         (
             file.replace(r#""version": 2"#, r#""version": 3, "keys": {}"#),
-            "the pins are of version 3, and this program reads up to 2; update the program that checks them, or write \
-             them anew with it",
+            "the pins have format version 3, and this program supports up to 2; \
+             update the program, or pin again with it",
         ),
         (
             file.replace(r#""version": 2"#, r#""version": 2, "by": "me""#),
