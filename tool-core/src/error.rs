@@ -140,6 +140,14 @@ impl ToolError {
         error
     }
 
+    /// Adds a reason to the text for the log; the text for the model does not contain it.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_log_note(mut self, note: impl Into<Cow<'static, str>>) -> Self {
+        self.inner.message = note.into();
+        self
+    }
+
     /// Creates the error for invalid `arguments` with their violations.
     #[must_use]
     pub fn invalid_arguments(violations: impl Into<Violations>, arguments: &str) -> Self {

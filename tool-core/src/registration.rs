@@ -88,6 +88,30 @@ impl fmt::Debug for Registration {
 
 inventory::collect!(Registration);
 
+/// The names of the tools of an `impl` block with `#[toolset]`, collected by the linker: for the error of a call to a
+/// toolset that was not added.
+pub struct DeclaredToolset {
+    type_name: &'static str,
+    tools: &'static [&'static str],
+}
+
+impl DeclaredToolset {
+    #[doc(hidden)]
+    #[must_use]
+    pub const fn new(type_name: &'static str, tools: &'static [&'static str]) -> Self {
+        Self { type_name, tools }
+    }
+
+    /// Returns the type whose methods include the tool `name`, as it is written at the `impl` block.
+    #[must_use]
+    pub fn with_tool(name: &str) -> Option<&'static str> {
+        let mut with_it = inventory::iter::<Self>.into_iter().filter(|it| it.tools.contains(&name));
+        with_it.next().map(|it| it.type_name)
+    }
+}
+
+inventory::collect!(DeclaredToolset);
+
 /// A method with `#[tool]`, bound to the value of its set; the counterpart of a [`Registration`] for methods.
 #[derive(Clone)]
 pub struct Method {

@@ -149,11 +149,26 @@ pub(crate) fn toolset(item: &ItemImpl, tools: &[Tool], krate: &Krate) -> TokenSt
         #(#methods)*
         __tools
     };
-    static_toolset(item, &body, krate)
+    let names = tools.iter().flat_map(|tool| {
+        let cfgs = &tool.cfgs;
+        tool.instances.iter().map(move |Instance { name, .. }| quote!(#(#cfgs)* #name))
+    });
+    let self_ty = &item.self_ty;
+    let declared = quote! {
+        __tool::inventory::submit! {
+            __tool::DeclaredToolset::new(::core::stringify!(#self_ty), &[#(#names),*])
+        }
+    };
+    static_toolset(item, &body, Some(&declared), krate)
 }
 
 /// An `impl` block, and `StaticToolSet` for its type.
-pub(crate) fn static_toolset(item: &ItemImpl, body: &TokenStream, krate: &Krate) -> TokenStream {
+pub(crate) fn static_toolset(
+    item: &ItemImpl,
+    body: &TokenStream,
+    declared: Option<&TokenStream>,
+    krate: &Krate,
+) -> TokenStream {
     let private = krate.private();
     let clean = clean_impl(item);
     let cfgs = crate::signature::cfgs(&item.attrs);
@@ -175,6 +190,7 @@ pub(crate) fn static_toolset(item: &ItemImpl, body: &TokenStream, krate: &Krate)
                     #body
                 }
             }
+            #declared
         };
     }
 }

@@ -79,7 +79,7 @@ pub(crate) fn toolset(item: &ItemImpl, krate: &Krate) -> TokenStream {
             let clean = clean_impl(item);
             quote!(#clean)
         }
-        None => expand::static_toolset(item, &quote!(::core::unreachable!()), krate),
+        None => expand::static_toolset(item, &quote!(::core::unreachable!()), None, krate),
     }
 }
 

@@ -10,8 +10,8 @@ use syn::visit::{self, Visit};
 use syn::visit_mut::{self, VisitMut};
 use syn::{
     AssocType, Attribute, BoundLifetimes, FnArg, GenericArgument, GenericParam, Ident, Lifetime,
-    ParenthesizedGenericArguments, Pat, PatType, PathArguments, ReturnType, Signature, Type, TypeFnPtr,
-    TypeImplTrait, TypeParamBound, TypeReference, parse_quote,
+    ParenthesizedGenericArguments, Pat, PatType, PathArguments, ReturnType, Signature, Type, TypeArray,
+    TypeFnPtr, TypeImplTrait, TypeParamBound, TypeReference, TypeSlice, TypeTuple, parse_quote,
 };
 
 use crate::args::Helpers;
@@ -239,6 +239,8 @@ pub(crate) struct Forbidden<'a> {
     pub(crate) opaque: Option<&'a TypeImplTrait>,
     pub(crate) mutable: Option<&'a TypeReference>,
     pub(crate) forever: Option<&'a TypeReference>,
+    /// An item of a slice, array or tuple: all of them are arguments, whose items are owned.
+    pub(crate) borrowed: Option<&'a TypeReference>,
 }
 
 impl<'a> Forbidden<'a> {
@@ -246,6 +248,15 @@ impl<'a> Forbidden<'a> {
         let mut found = Self::default();
         found.visit_type(ty);
         found
+    }
+
+    fn item(&mut self, ty: &'a Type) {
+        if let Type::Reference(reference) = ungrouped(ty)
+            && reference.mutability.is_none()
+            && reference.lifetime.as_ref().is_none_or(|it| it.ident != "static")
+        {
+            self.borrowed.get_or_insert(reference);
+        }
     }
 }
 
@@ -261,6 +272,21 @@ impl<'a> Visit<'a> for Forbidden<'a> {
             self.forever.get_or_insert(ty);
         }
         visit::visit_type_reference(self, ty);
+    }
+
+    fn visit_type_slice(&mut self, ty: &'a TypeSlice) {
+        self.item(&ty.elem);
+        visit::visit_type_slice(self, ty);
+    }
+
+    fn visit_type_array(&mut self, ty: &'a TypeArray) {
+        self.item(&ty.elem);
+        visit::visit_type_array(self, ty);
+    }
+
+    fn visit_type_tuple(&mut self, ty: &'a TypeTuple) {
+        ty.elems.iter().for_each(|it| self.item(it));
+        visit::visit_type_tuple(self, ty);
     }
 
     // The parameters of a function pointer are allowed: `fn(&mut u8)` is not a reference.
@@ -304,5 +330,11 @@ mod tests {
         assert!(found.mutable.is_some() && found.forever.is_some() && found.opaque.is_some());
         let ty: Type = parse_quote!(Option<fn(&mut u8)>);
         assert!(Forbidden::in_type(&ty).mutable.is_none());
+        for ty in [parse_quote!(&[&str]), parse_quote!(Vec<(u8, &str)>), parse_quote!([&str; 2])] {
+            assert!(Forbidden::in_type(&ty).borrowed.is_some());
+        }
+        for ty in [parse_quote!(&[String]), parse_quote!(Option<&str>), parse_quote!(&dyn Fn(&str) -> u8)] {
+            assert!(Forbidden::in_type(&ty).borrowed.is_none());
+        }
     }
 }

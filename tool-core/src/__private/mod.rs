@@ -32,14 +32,14 @@ pub use self::{
     constraint::{Constraint, check},
     describe::Returned,
     failure::viewed,
-    injected::{MayBeProvided, Refused, TheContext, TheState},
+    injected::{InjectedByValue, MayBeProvided, OwnedItems, Refused, SharedArgument, TheContext, TheState},
     invocation::{
         Boxed, Call, Invocation, OwnedCall, Start, Used, Using, allow, boxed, guarded, invocation, never,
     },
     of::{Described, Items, Of, Opaque},
     outcome::{Ending, Tag, conclude, conclude_sync, json},
     retried::{Fallible, retried, worth_retrying},
-    slot::{Owned, Provides, Slot, SlotList, Source, Whole},
+    slot::{Argument, Owned, Provides, Slot, SlotList, Source, Whole},
     slots::Slots,
     spec::{Handle, Hints, IntoSchema, Parameter, Spec},
 };
@@ -56,12 +56,14 @@ pub use crate::{
     guarded::{Guarded, caught, discard},
     merged,
     name::rewritten,
-    outcome, outcome_sync, retried,
+    outcome, outcome_sync,
+    registration::DeclaredToolset,
+    retried,
     schema::{ResolvedPointer, pointer_steps},
     site,
     state::patch::apply as patch,
     stored::{FormatVersion, present},
-    to_json,
+    takes_its_parameters_by_reference, to_json,
 };
 
 /// For another check than a plan's: what violations say, where, and how references are read.

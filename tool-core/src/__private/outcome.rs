@@ -322,6 +322,18 @@ macro_rules! outcome_sync {
     }};
 }
 
+/// An argument of a function of `confirm` or `permission`. With the macro, the compiler suggests no conversion of the
+/// path of the function.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! takes_its_parameters_by_reference {
+    ($argument:ident) => {
+        match $argument {
+            argument => argument,
+        }
+    };
+}
+
 /// The end of a call whose result was split: most of them are there at once.
 #[inline]
 pub fn conclude(outcome: Result<Option<Ending<'_>>, ToolError>) -> Ending<'_> {

@@ -63,6 +63,15 @@ impl ProvidedValues {
         self.values.contains_key(&needed.type_id)
             || self.below.as_ref().is_some_and(|below| below.contains(needed))
     }
+
+    /// Returns `true` if an `Arc` of `needed` was provided as a value of its own: by `insert(Arc::new(arc))` in
+    /// place of `insert(arc)`.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn contains_in_arc(&self, needed: &Dependency) -> bool {
+        self.values.contains_key(&needed.in_arc)
+            || self.below.as_ref().is_some_and(|below| below.contains_in_arc(needed))
+    }
 }
 
 impl fmt::Debug for ProvidedValues {
@@ -78,13 +87,15 @@ impl fmt::Debug for ProvidedValues {
 pub struct Dependency {
     type_id: TypeId,
     type_name: &'static str,
+    /// The id of `Arc<T>`.
+    in_arc: TypeId,
 }
 
 impl Dependency {
     /// Creates the dependency on type `T`, which may be a trait object.
     #[must_use]
     pub fn of<T: ?Sized + 'static>() -> Self {
-        Self { type_id: TypeId::of::<T>(), type_name: type_name::<T>() }
+        Self { type_id: TypeId::of::<T>(), type_name: type_name::<T>(), in_arc: TypeId::of::<Arc<T>>() }
     }
 
     /// Returns the name of the type, for people.

@@ -51,7 +51,12 @@ impl ToolError {
     /// Returns the reason without the prefix that [`feedback`](Self::feedback) adds.
     #[must_use]
     pub fn reason(&self) -> Cow<'_, str> {
-        self.inner.feedback.as_deref().map_or_else(|| self.message(), Cow::Borrowed)
+        match &self.inner.feedback {
+            Some(feedback) => Cow::Borrowed(feedback),
+            // Its message is a note for the log.
+            None if self.kind() == ErrorKind::UnknownTool => Cow::Borrowed(""),
+            None => self.message(),
+        }
     }
 
     /// Formats violations and example in at most 8 KiB: up to half for the violations, and the example if there is

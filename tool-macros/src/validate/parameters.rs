@@ -95,7 +95,9 @@ fn property(parameter: Parameter<'_>, rule: Option<RenameRule>) -> (Property, Na
         (None, Some(own)) => (rule.map_or(own.clone(), |rule| rule.apply(&own)), node.pat.span()),
         (None, None) => ("arguments".to_owned(), node.pat.span()),
     };
-    let chosen_by_model = role == Role::Property || rename.is_some() || !aliases.is_empty();
+    // A pattern without a name was reported already.
+    let is_named = ident.is_some() || rename.is_some();
+    let chosen_by_model = role == Role::Property && is_named || rename.is_some() || !aliases.is_empty();
     let mut written = Names::new();
     if chosen_by_model {
         written.push((name.clone(), place));
@@ -172,6 +174,9 @@ fn is_of_plain_syntax(parameter: &Parameter<'_>, errors: &Errors) {
     }
     if let Some(forever) = found.forever {
         errors.at(forever, "an argument does not outlive its call; remove `'static`");
+    }
+    if let Some(borrowed) = found.borrowed {
+        errors.at(borrowed, "an argument cannot contain references; use owned types, such as `String`");
     }
     if parameter.role == Role::Whole && matches!(ungrouped(ty), Type::Reference(_)) {
         errors.at(ty, "an argument struct is taken by value; remove the `&`");

@@ -27,13 +27,29 @@ pub struct RegistryBuilder {
     pub(super) problems: Vec<Problem>,
     pub(super) request_hooks: Vec<SharedRequestHook>,
     pub(super) output_tool: Option<Given>,
+    /// `true` if `discover` was called and found no tools.
+    pub(super) nothing_discovered: bool,
 }
 
 impl RegistryBuilder {
     /// Adds all annotated functions that are linked into this program.
     ///
-    /// A crate without any reference to it is not linked; see [`link!`](crate::link).
+    /// A crate without any reference to it is not linked; see [`link!`](crate::link). If no tools are found, the registry
+    /// has a [warning](Registry::warnings).
+    ///
+    /// # Examples
+    ///
+    /// ```standalone_crate
+    /// use tool_runtime::{prelude::*, registry::Warning};
+    ///
+    /// // This program has no function with `#[tool]`.
+    /// let tools = Registry::discover()?;
+    /// assert_eq!(tools.warnings(), [Warning::NothingDiscovered]);
+    /// assert!(tools.warnings()[0].to_string().starts_with("`discover()` found no tools"));
+    /// # Ok::<(), tool_runtime::registry::BuildError>(())
+    /// ```
     pub fn discover(mut self) -> Self {
+        self.nothing_discovered = Registration::all().next().is_none();
         self.sources.extend(Registration::all().map(|registration| Source::Registration(*registration)));
         self
     }

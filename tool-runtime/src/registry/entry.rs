@@ -50,6 +50,7 @@ impl Facts {
                     tool: self.definition.name().to_string(),
                     site: self.site,
                     type_name: needed.type_name(),
+                    is_in_arc: provided.iter().any(|it| it.contains_in_arc(needed)),
                 });
             }
         }

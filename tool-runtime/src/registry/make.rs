@@ -33,6 +33,7 @@ impl RegistryBuilder {
             mut problems,
             request_hooks,
             output_tool,
+            nothing_discovered,
         } = self;
         let lenience = Lenience { coercion: !strict, repair };
         let mut by_name = named(sources);
@@ -81,7 +82,7 @@ impl RegistryBuilder {
         if !problems.is_empty() {
             return Err(BuildError { problems });
         }
-        let terms = Terms { provided: Arc::new(provided), per_run, lenience };
+        let terms = Terms { provided: Arc::new(provided), per_run, lenience, nothing_discovered };
         let entries = entries.into_iter().map(Arc::new).collect();
         Ok(Registry::assemble(entries, Arc::new(terms), request_hooks, None, false))
     }

@@ -33,8 +33,8 @@ use foldhash::fast::FixedState;
 use serde::de::DeserializeOwned;
 use tokio_util::sync::CancellationToken;
 use tool_core::{
-    Arguments, CallId, ContentHash, Dependency, ErrorKind, Names, ProvidedValues, SharedRequestHook, Tool,
-    ToolContext, ToolDefinition, ToolError, ToolName, ToolOutput,
+    __private::DeclaredToolset, Arguments, CallId, ContentHash, Dependency, ErrorKind, Names, ProvidedValues,
+    SharedRequestHook, Tool, ToolContext, ToolDefinition, ToolError, ToolName, ToolOutput,
 };
 
 use self::guard::Guard;
@@ -107,6 +107,8 @@ struct Terms {
     provided: Arc<ProvidedValues>,
     per_run: Vec<Dependency>,
     lenience: Lenience,
+    /// `true` if `discover()` found no tools.
+    nothing_discovered: bool,
 }
 
 /// A weak handle that identifies a registry without keeping it alive.
@@ -136,7 +138,8 @@ impl Registry {
     /// Creates an empty registry with default settings.
     pub(crate) fn none() -> Self {
         let lenience = Lenience { coercion: true, repair: Repair::default() };
-        let terms = Terms { provided: Arc::default(), per_run: Vec::new(), lenience };
+        let terms =
+            Terms { provided: Arc::default(), per_run: Vec::new(), lenience, nothing_discovered: false };
         Self::assemble(Vec::new(), Arc::new(terms), Vec::new(), None, false)
     }
 
@@ -152,7 +155,9 @@ impl Registry {
         let definitions: Vec<_> = entries.iter().map(|entry| entry.definition().clone()).collect();
         let by_name = definitions.iter().enumerate().map(|(at, it)| (it.name().clone(), at)).collect();
         let aborts = cfg!(panic = "abort").then_some(Warning::PanicsAbort);
-        let warnings = aborts.into_iter().chain(definitions.iter().filter_map(warning)).collect();
+        let undiscovered = terms.nothing_discovered.then_some(Warning::NothingDiscovered);
+        let warnings =
+            aborts.into_iter().chain(undiscovered).chain(definitions.iter().filter_map(warning)).collect();
         let repairs = entries.iter().any(|entry| entry.repairs());
         let has_secret = hides_secret || entries.iter().any(|entry| entry.has_secret());
         let available = Arc::new(AvailableTools::new(definitions, origins));
@@ -394,7 +399,18 @@ impl Registry {
         let names = self.inner.names.get_or_init(names);
         let close = names.nearest(&shown, |at| name_at(at).unwrap_or_default());
         let close = close.iter().filter_map(|name| ToolName::new((*name).to_owned()).ok()).collect();
-        ToolError::unknown_tool(shown, close)
+        let note = match DeclaredToolset::with_tool(&shown) {
+            Some(toolset) => Some(format!(
+                "it is a method of the toolset `{toolset}`, which is not in this registry; add it with `.toolset(..)`"
+            )),
+            None if definitions.is_empty() => Some("the registry has no tools".to_owned()),
+            None => None,
+        };
+        let error = ToolError::unknown_tool(shown, close);
+        match note {
+            Some(note) => error.with_log_note(note),
+            None => error,
+        }
     }
 }
 

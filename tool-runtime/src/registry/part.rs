@@ -102,12 +102,17 @@ impl Registry {
 
     /// Returns the same tools with another lenience, where they have none of their own.
     pub(crate) fn with_lenience(&self, coercion: Option<bool>, repair: Option<Repair>) -> Self {
-        let Terms { provided, per_run, lenience } = &*self.inner.terms;
+        let Terms { provided, per_run, lenience, nothing_discovered } = &*self.inner.terms;
         let lenience = Lenience {
             coercion: coercion.unwrap_or(lenience.coercion),
             repair: repair.unwrap_or(lenience.repair),
         };
-        let terms = Terms { provided: Arc::clone(provided), per_run: per_run.clone(), lenience };
+        let terms = Terms {
+            provided: Arc::clone(provided),
+            per_run: per_run.clone(),
+            lenience,
+            nothing_discovered: *nothing_discovered,
+        };
         let entries = self.inner.entries.iter().map(|it| Arc::new(it.with_lenience(coercion, repair)));
         self.remade(entries.collect(), Arc::new(terms))
     }

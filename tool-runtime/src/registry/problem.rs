@@ -24,6 +24,8 @@ pub enum Problem {
         site: Option<SourceLocation>,
         /// The type of the value.
         type_name: &'static str,
+        /// `true` if the program provides an `Arc` of that type by `provide`, in place of `provide_shared`.
+        is_in_arc: bool,
     },
     /// Two values of one type were provided.
     ProvidedTwice {
@@ -176,9 +178,18 @@ impl fmt::Display for Problem {
                 }
                 f.write_str("; rename one, or say `replace` for the one to keep")
             }
-            Self::NotProvided { tool, site, type_name } => {
+            Self::NotProvided { tool, site, type_name, is_in_arc } => {
                 write!(f, "tool `{tool}`{} takes a `&{type_name}`, ", At(site))?;
-                f.write_str("which is not provided; add `.provide(..)`, or `.provide_per_run::<..>()` if each run brings its own")
+                f.write_str(match (is_in_arc, type_name.starts_with("dyn ")) {
+                    (true, _) => "but an `Arc` of it is provided; write `.provide_shared(arc)` instead of `.provide(arc)`",
+                    (false, true) => {
+                        "which is not provided; add `.provide_shared::<dyn ..>(Arc::new(..))`, or \
+                         `.provide_per_run::<dyn ..>()` if each run provides its own"
+                    }
+                    (false, false) => {
+                        "which is not provided; add `.provide(..)`, or `.provide_per_run::<..>()` if each run provides its own"
+                    }
+                })
             }
             Self::ProvidedTwice { type_name } => {
                 write!(
@@ -258,7 +269,9 @@ impl fmt::Display for At<'_> {
 }
 
 /// Why a set of tools cannot be built: every reason at once.
-#[derive(Debug, Clone, PartialEq, Eq)]
+///
+/// `Debug` writes the same text as `Display`, which is what `unwrap` and an error that `main` returns show.
+#[derive(Clone, PartialEq, Eq)]
 pub struct BuildError {
     pub(crate) problems: Vec<Problem>,
 }
@@ -283,6 +296,12 @@ impl fmt::Display for BuildError {
     }
 }
 
+impl fmt::Debug for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
 impl Error for BuildError {}
 
 /// Something odd about a tool that is no mistake.
@@ -296,12 +315,18 @@ pub enum Warning {
     },
     /// The program is built with `panic = "abort"`: a tool, or a hook, that panics ends it.
     PanicsAbort,
+    /// [`discover`](crate::registry::RegistryBuilder::discover) found no tools in the program.
+    NothingDiscovered,
 }
 
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoDescription { tool } => write!(f, "tool `{tool}` has no description"),
+            Self::NothingDiscovered => f.write_str(
+                "`discover()` found no tools; put `#[tool]` on functions, or link the crate that contains them with \
+                 `tool_runtime::link!(that_crate)`",
+            ),
             Self::PanicsAbort => f.write_str(
                 "the program is built with `panic = \"abort\"`: a tool that panics ends it, instead of its call",
             ),

@@ -16,6 +16,7 @@ mod dialects;
 mod edges;
 mod executor;
 mod failures;
+mod first_steps;
 mod flatten;
 #[cfg(feature = "foreign-schemas")]
 mod foreign;

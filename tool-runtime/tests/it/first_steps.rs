@@ -1,0 +1,93 @@
+//! Mistakes of a first program that only the registry and its calls can report.
+
+use std::{error::Error, sync::Arc};
+
+use tool_runtime::{prelude::*, registry::BuildError};
+
+use crate::run;
+
+struct Db;
+
+trait Store: Send + Sync {}
+
+impl Store for Db {}
+
+/// Counts the rows.
+#[tool(register = false)]
+fn count(_db: &Db) -> u64 {
+    0
+}
+
+/// Lists the keys.
+#[tool(register = false)]
+fn keys(_store: &dyn Store) -> u64 {
+    0
+}
+
+struct Files;
+
+#[toolset]
+impl Files {
+    /// Reads a file that was never added.
+    #[tool]
+    fn read_forgotten_file(&self, path: String) -> String {
+        path
+    }
+}
+
+fn check(built: Result<Registry, BuildError>, expected: &str) {
+    let text = built.unwrap_err().to_string();
+    assert!(text.contains(expected), "{text}");
+}
+
+#[test]
+fn arc_that_is_provided_as_a_value_is_reported_with_the_right_method() {
+    let fix = "but an `Arc` of it is provided; write `.provide_shared(arc)` instead of `.provide(arc)`";
+    check(Registry::builder().tool::<count>().provide(Arc::new(Db)).build(), fix);
+    let store: Arc<dyn Store> = Arc::new(Db);
+    check(Registry::builder().tool::<keys>().provide(Arc::clone(&store)).build(), fix);
+    assert!(Registry::builder().tool::<keys>().provide_shared(store).build().is_ok());
+    assert!(Registry::builder().tool::<count>().provide_shared(Arc::new(Db)).build().is_ok());
+}
+
+#[test]
+fn trait_object_that_is_not_provided_is_reported_with_the_right_method() {
+    let fix = "takes a `&dyn it::first_steps::Store`, which is not provided; \
+               add `.provide_shared::<dyn ..>(Arc::new(..))`";
+    check(Registry::builder().tool::<keys>().provide_shared(Arc::new(Db)).build(), fix);
+    check(Registry::builder().tool::<count>().build(), "which is not provided; add `.provide(..)`");
+}
+
+#[test]
+fn error_that_main_returns_is_readable() {
+    let built = Registry::builder().tool::<count>().build();
+    let from_main: Result<Registry, Box<dyn Error>> = built.map_err(Into::into);
+    let error = from_main.map(drop).unwrap_err();
+    assert_eq!(format!("{error:?}"), error.to_string());
+    assert!(format!("{error:?}").starts_with("the tools cannot be used: tool `count` ("), "{error:?}");
+}
+
+// E01: the model reads only that the tool does not exist.
+#[test]
+fn call_to_a_toolset_that_was_not_added_names_it() {
+    let tools = Registry::builder().tool::<count>().provide(Db).build().unwrap();
+    let call = || tools.call("read_forgotten_file", json!({ "path": "a" }));
+    let error = run(call()).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "tool \"read_forgotten_file\" not found: it is a method of the toolset `Files`, which is not in this \
+         registry; add it with `.toolset(..)`"
+    );
+    assert_eq!(error.feedback(), "Tool not found: read_forgotten_file");
+    let tools = Registry::builder().toolset(Files).build().unwrap();
+    assert!(run(tools.call("read_forgotten_file", json!({ "path": "a" }))).is_ok());
+}
+
+#[test]
+fn call_to_an_empty_registry_says_that_it_is_empty() {
+    let tools = Registry::builder().build().unwrap();
+    let error = run(tools.call("add", "")).unwrap_err();
+    assert_eq!(error.to_string(), "tool \"add\" not found: the registry has no tools");
+    assert_eq!(error.feedback(), "Tool not found: add");
+    assert!(tools.warnings().is_empty(), "`discover` was not called");
+}
