@@ -1,4 +1,4 @@
-//! Arguments as models send them.
+//! Arguments of calls.
 
 use serde_json::{Value, json};
 use tool_runtime::prelude::*;
@@ -62,15 +62,15 @@ fn a_nested_struct_is_decoded() {
     );
 }
 
-// B27 (without the corrections of "3", which belong to coercion)
+// B27 (without coercion of "3")
 #[test]
-fn arguments_are_decoded_for_a_host_that_runs_the_call_by_itself() {
+fn a_host_can_decode_arguments_without_running_the_call() {
     let registry = tools().build().unwrap();
     let sent = r#"{"city":"Oslo","days":2.0,"unit":null}"#;
     let query: Query = registry.decode("ask", sent).unwrap();
     assert_eq!((query.city.as_str(), query.days, query.unit.is_none()), ("Oslo", 2, true));
     assert_eq!(registry.check("ask", sent).unwrap().as_str(), r#"{"city":"Oslo","days":2}"#);
-    // What fits is given back as it came, byte for byte.
+    // Valid arguments are returned byte for byte.
     let fits = r#"{ "city" : "Oslo" }"#;
     assert_eq!(registry.check("ask", fits).unwrap().as_str(), fits);
     let unknown = registry.decode::<Query>("answer", sent).err().unwrap();
@@ -83,7 +83,7 @@ fn arguments_are_decoded_for_a_host_that_runs_the_call_by_itself() {
 
 // B17, B20, E05
 #[test]
-fn everything_that_is_wrong_is_named_with_its_place() {
+fn all_violations_are_reported_with_their_places() {
     let wrong = r#"{"unit":"Kelvin","days":15,"points":[{"lat":91,"lon":0},{"lat":1,"lon":2,"alt":3}]}"#;
     let error = call(tools(), "ask", wrong).unwrap_err();
     let mut places: Vec<_> = error.violations().iter().map(|it| it.pointer.as_str()).collect();
@@ -96,7 +96,7 @@ fn everything_that_is_wrong_is_named_with_its_place() {
 
 // B14
 #[test]
-fn a_field_may_come_under_another_name_at_any_depth() {
+fn a_field_may_have_an_alias_at_any_depth() {
     #[tool_args]
     struct Outer {
         #[serde(rename = "in", alias = "inside", default)]
@@ -121,7 +121,7 @@ fn a_field_may_come_under_another_name_at_any_depth() {
 
 // B14
 #[test]
-fn a_property_may_come_under_another_name() {
+fn a_parameter_may_have_an_alias() {
     /// Limits.
     #[tool(register = false)]
     fn limit(
@@ -141,7 +141,7 @@ fn a_property_may_come_under_another_name() {
         assert_eq!(text(checked(), "limit", arguments), "5");
     }
     assert_eq!(text(plain(), "plain", r#"{"max":5}"#), "5");
-    // A report speaks of the property, and no schema of its other names.
+    // Reports use the name of the property, and schemas do not contain aliases.
     for said in [feedback(checked(), "limit", r#"{"max":"x"}"#), feedback(plain(), "plain", r#"{"max":"x"}"#)]
     {
         assert!(said.contains("/limit: expected an integer, got \"x\""), "{said}");
@@ -152,7 +152,7 @@ fn a_property_may_come_under_another_name() {
 }
 
 #[test]
-fn a_value_and_its_text_are_the_same() {
+fn arguments_may_be_a_value_or_its_text() {
     let value = json!({ "city": "Oslo", "days": 2 });
     let registry = tools().build().unwrap();
     let from_value = run(registry.call("ask", value.clone())).unwrap();
@@ -178,7 +178,7 @@ fn an_integer_beyond_2_to_the_53_keeps_its_value() {
 struct Database;
 
 #[test]
-fn a_property_may_have_the_name_of_what_the_program_gives() {
+fn a_property_may_have_the_name_of_a_dependency() {
     /// Takes a database, and its name.
     #[tool(register = false)]
     fn connect(
@@ -197,7 +197,7 @@ fn a_property_may_have_the_name_of_what_the_program_gives() {
 }
 
 #[test]
-fn what_the_program_gives_is_no_property() {
+fn a_dependency_is_not_a_property() {
     /// Takes a database.
     #[tool(register = false, unknown_fields = "ignore")]
     fn lenient(db: &Database) {
@@ -247,7 +247,7 @@ fn a_borrowed_list_may_have_a_default() {
 }
 
 #[test]
-fn the_default_of_a_borrowed_list_is_seen_before_the_call_too() {
+fn the_default_of_a_borrowed_list_is_in_the_canonical_text() {
     fn is_long(list: &[u8], optional: Option<&[u8]>) -> bool {
         list.len() + optional.map_or(0, <[u8]>::len) > 2
     }
@@ -270,7 +270,7 @@ fn the_default_of_a_borrowed_list_is_seen_before_the_call_too() {
 
 // F14
 #[test]
-fn a_name_that_comes_twice_is_refused_before_a_tool_rewrites_its_arguments() {
+fn a_duplicate_name_is_refused_before_a_tool_rewrites_its_arguments() {
     type Map = serde_json::Map<String, serde_json::Value>;
     fn keep(_: &mut Map) -> Result<(), ToolError> {
         Ok(())
@@ -286,7 +286,7 @@ fn a_name_that_comes_twice_is_refused_before_a_tool_rewrites_its_arguments() {
     assert!(refused.contains("/x: expected the property once, got it twice"), "{refused}");
 }
 
-/// Takes what a schema leaves open.
+/// Takes any arguments.
 #[tool(register = false, input_schema = json!({ "properties": { "n": { "type": "integer" } } }))]
 fn open(n: u8) -> u8 {
     n
@@ -294,7 +294,7 @@ fn open(n: u8) -> u8 {
 
 // F22
 #[test]
-fn arguments_are_an_object_also_where_a_schema_does_not_say_so() {
+fn arguments_are_an_object_even_if_the_schema_does_not_require_it() {
     let tools = Registry::builder().tool::<open>().build().unwrap();
     let expected = "the arguments: expected an object, got [1]";
     let refused = tools.check("open", "[1]").unwrap_err();

@@ -1,4 +1,4 @@
-//! What an attribute says is in the definition.
+//! Attributes and the definitions that they produce.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ const WORDS: &str = "Words of a constant.";
 
 // B02, B03
 #[test]
-fn the_name_is_that_of_the_function_and_the_description_its_doc_comment() {
+fn the_name_and_description_default_to_the_function_name_and_its_doc_comment() {
     /// First line.
     ///
     /// Second paragraph, over
@@ -116,9 +116,9 @@ fn every_key_is_carried_in_the_definition() {
     assert_eq!(definition.examples(), [json!({ "amount": 1 }), json!({ "amount": 2, "note": "tea" })]);
 }
 
-// Section 13, 1 of the design: a plain call does not decide for a person.
+// Section 13, 1 of the design: a call without an executor does not decide for a person.
 #[test]
-fn a_plain_call_stops_at_a_confirmation_and_an_unguarded_one_does_not() {
+fn a_plain_call_requires_confirmation_and_an_unguarded_call_does_not() {
     let tools = Registry::builder().tool::<pay>().build().unwrap();
     let error = crate::run(tools.call("pay", r#"{"amount":5}"#)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::ApprovalRequired);
@@ -131,13 +131,13 @@ fn a_plain_call_stops_at_a_confirmation_and_an_unguarded_one_does_not() {
 }
 
 #[test]
-fn arguments_are_checked_before_anybody_is_asked() {
+fn arguments_are_validated_before_confirmation_is_requested() {
     let error = call(Registry::builder().tool::<pay>(), "pay", r#"{"amount":-1}"#).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidArguments);
 }
 
 #[test]
-fn a_prepared_call_answers_from_its_typed_arguments() {
+fn checks_of_a_prepared_call_see_its_typed_arguments() {
     let tools = Registry::builder().tool::<pay>().build().unwrap();
     let tool = tools.get("pay").unwrap();
     let cx = tools.context_for("pay").unwrap();
@@ -152,7 +152,7 @@ fn a_prepared_call_answers_from_its_typed_arguments() {
 }
 
 #[test]
-fn arguments_may_be_rewritten_before_they_are_checked() {
+fn arguments_may_be_rewritten_before_validation() {
     let tools = Registry::builder().tool::<pay>().build().unwrap();
     let output = crate::run(tools.call_unguarded("pay", r#"{"cents":700}"#)).unwrap();
     assert_eq!(output.text(), "7 None");
@@ -196,7 +196,7 @@ fn a_secret_is_in_no_report() {
 
 // B14, B15, B16, B17
 #[test]
-fn parameters_take_the_attributes_of_fields() {
+fn parameters_accept_the_attributes_of_fields() {
     /// Searches.
     #[tool(register = false)]
     #[allow(clippy::too_many_arguments, reason = "one for each attribute")]
@@ -247,7 +247,7 @@ fn parameters_take_the_attributes_of_fields() {
     assert!(refused.contains("/must"), "{refused}");
 }
 
-// The same fields, as schemars itself describes them.
+// The same fields, described by schemars.
 #[tool_args]
 struct Fields {
     /// Text.
@@ -349,7 +349,7 @@ fn an_overridden_input_schema_is_advertised_and_enforced() {
 
 // B11
 #[test]
-fn attributes_visibility_and_docs_carry_over() {
+fn attributes_visibility_and_docs_are_kept() {
     mod inner {
         /// Documented.
         #[tool_runtime::tool(register = false)]

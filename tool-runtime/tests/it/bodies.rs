@@ -1,4 +1,4 @@
-//! Bodies of closures, beside functions that return the same.
+//! Tools from closures, compared with functions that return the same.
 
 use std::{
     fmt,
@@ -22,7 +22,7 @@ use crate::run;
 // The arguments of all of these tools.
 #[tool_args]
 struct Times {
-    /// How many.
+    /// The number.
     n: u32,
 }
 
@@ -31,7 +31,7 @@ struct Row {
     id: u32,
 }
 
-/// An error of which nothing is known but its text.
+/// An error with only a text.
 struct Torn;
 
 impl fmt::Display for Torn {
@@ -52,7 +52,7 @@ impl fmt::Display for Broken {
 
 impl std::error::Error for Broken {}
 
-/// An error that says itself which one of a call it is.
+/// An error that converts to a `ToolError`.
 #[derive(Debug)]
 struct Busy;
 
@@ -70,7 +70,7 @@ impl From<Busy> for ToolError {
     }
 }
 
-/// Holds a closure and a function with the same body to the same definition and the same results.
+/// Checks that a closure and a function with the same body have the same definition and the same results.
 fn alike(closure: impl Tool + 'static, function: &Registry) {
     let closure = Registry::builder().add(Arc::new(closure)).build().unwrap();
     let (one, other) = (&closure.definitions()[0], &function.definitions()[0]);
@@ -99,14 +99,14 @@ fn alike(closure: impl Tool + 'static, function: &Registry) {
     }
 }
 
-/// A function with `#[tool]`, and a closure of the same body.
+/// Defines a function with `#[tool]`, and a closure with the same body.
 macro_rules! alike {
     ($($(#[$key:ident])? $name:ident -> $returned:ty, |$n:ident| $body:expr, $closure:expr;)*) => { $(
         {
             /// Does it.
             #[tool(register = false $(, $key)?)]
             fn $name(
-                /// How many.
+                /// The number.
                 $n: u32,
             ) -> $returned {
                 $body
@@ -119,7 +119,7 @@ macro_rules! alike {
 
 // A12, B26
 #[test]
-fn a_closure_may_return_whatever_a_function_may() {
+fn a_closure_may_return_any_type_that_a_function_may_return() {
     alike! {
         number -> u32, |n| n + 1, tool_body!(|it: Times| it.n + 1);
         later -> u32, |n| n + 1, tool_body!(|it: Times| async move { it.n + 1 });
@@ -176,13 +176,13 @@ fn a_closure_may_return_a_stream() {
 
 // K05, B26
 #[test]
-fn a_definition_says_that_its_tool_streams() {
+fn a_definition_declares_that_its_tool_streams() {
     /// Counts.
     #[tool(register = false)]
     fn count(n: u32) -> impl Stream<Item = u32> {
         stream::iter(0..n)
     }
-    /// Counts, and says nothing of it.
+    /// Counts, without declaring a stream.
     #[tool(register = false, output_schema = false)]
     fn untold(n: u32) -> Result<stream::Empty<u32>, Torn> {
         if n > 0 { Ok(stream::empty()) } else { Err(Torn) }
@@ -204,7 +204,7 @@ fn a_definition_says_that_its_tool_streams() {
 
 // A12
 #[test]
-fn a_blocking_closure_is_the_same_as_a_blocking_function() {
+fn a_blocking_closure_equals_a_blocking_function() {
     alike! {
         #[blocking] wait -> Result<Option<String>, Torn>, |n| match n {
             0 => Err(Torn),
@@ -218,7 +218,7 @@ fn a_blocking_closure_is_the_same_as_a_blocking_function() {
 
 // A12
 #[test]
-fn a_handler_returns_values_and_outputs_and_fails_with_errors_and_anyhow() {
+fn a_handler_returns_values_and_outputs_and_any_error() {
     let n = |arguments: &str, tool: tool_runtime::builder::ClosureTool| {
         let tools = Registry::builder().add(tool).build().unwrap();
         let schema = tools.definitions()[0].output_schema().map(|schema| schema.as_value().clone());
@@ -249,16 +249,16 @@ fn a_handler_returns_values_and_outputs_and_fails_with_errors_and_anyhow() {
     assert_eq!(n(r#"{"n":1}"#, boxed).1, "no");
 }
 
-/// What a tool needs.
+/// A dependency of a tool.
 struct Prefix(&'static str);
 
 // A12
 #[test]
-fn a_builder_says_what_the_keys_of_the_attribute_say() {
+fn a_builder_has_the_settings_of_the_attribute() {
     /// Says it.
     #[tool(register = false, confirm = long, permission = few, needs(Prefix), prepare = fill, read_only, tags("a"))]
     fn say(
-        /// How many.
+        /// The number.
         n: u32,
         cx: &ToolContext,
     ) -> String {
@@ -312,7 +312,7 @@ fn a_builder_says_what_the_keys_of_the_attribute_say() {
     assert_eq!(always.definition().metadata().confirmation, Confirmation::Always);
 }
 
-/// Counts, and is written by hand.
+/// A hand-written tool that counts.
 struct ByHand {
     definition: ToolDefinition,
     opened: Arc<Mutex<u32>>,
@@ -352,7 +352,7 @@ impl Tool for ByHand {
 
 // K05, K07, K09
 #[test]
-fn a_tool_written_by_hand_gives_a_stream() {
+fn a_hand_written_tool_may_return_a_stream() {
     let call = |merges, arguments: &str| {
         let tools = Registry::builder().add(Arc::new(ByHand::new(merges))).build().unwrap();
         run(tools.call("count", arguments)).map(|output| output.text().into_owned())

@@ -1,4 +1,4 @@
-//! What is found when a set of tools is built.
+//! Errors and warnings of building a registry.
 
 use std::borrow::Cow;
 
@@ -33,7 +33,7 @@ fn needs(_db: &Database, _list: &Vec<u8>, _again: &Database) {}
 
 // A17
 #[test]
-fn two_tools_of_one_name_are_reported_with_both_places() {
+fn duplicate_tool_names_are_reported_with_both_places() {
     let error = Registry::builder().tool::<one::first>().tool::<other::second>().build().unwrap_err();
     let [Problem::Duplicate { name, sites }] = error.problems() else { panic!("{error}") };
     assert_eq!(name, "twice");
@@ -50,7 +50,7 @@ fn two_tools_of_one_name_are_reported_with_both_places() {
 
 // A17
 #[test]
-fn replacing_is_said_aloud() {
+fn replacing_a_tool_is_explicit() {
     let tools = Registry::builder().tool::<one::first>();
     let second = tool_runtime::registry::Registration::tool(
         <other::second as tool_runtime::__private::Handle>::REGISTRATION,
@@ -61,7 +61,7 @@ fn replacing_is_said_aloud() {
 
 // A17
 #[test]
-fn a_tool_is_replaced_by_whatever_can_be_added() {
+fn a_tool_can_be_replaced_by_any_kind_of_tool() {
     struct Others;
     #[tool_runtime::toolset]
     impl Others {
@@ -84,7 +84,7 @@ fn a_tool_is_replaced_by_whatever_can_be_added() {
 
 // A17
 #[test]
-fn replacing_a_tool_that_is_not_there_is_an_error() {
+fn replacing_an_unknown_tool_is_an_error() {
     let error = Registry::builder().replace_tool::<other::second>().build().unwrap_err();
     assert_eq!(error.problems(), [Problem::NotReplaced { name: "twice".into() }]);
     let text = "no tool is named `twice`, so none is replaced; correct the name, or use `add`";
@@ -92,7 +92,7 @@ fn replacing_a_tool_that_is_not_there_is_an_error() {
 }
 
 #[test]
-fn the_same_tool_by_two_ways_is_one_tool() {
+fn a_tool_that_is_added_twice_is_registered_once() {
     let tools = Registry::builder().tool::<one::first>().tool::<one::first>().build().unwrap();
     assert_eq!(tools.len(), 1);
     let tools = Registry::builder().discover().discover().build().unwrap();
@@ -137,7 +137,7 @@ fn needs_line(problems: &[Problem]) -> String {
 }
 
 #[test]
-fn a_value_that_each_run_brings_need_not_be_provided() {
+fn a_value_of_each_run_need_not_be_provided_by_the_program() {
     let builder =
         Registry::builder().tool::<needs>().provide_per_run::<Database>().provide_per_run::<Vec<u8>>();
     let tools = builder.build().unwrap();
@@ -152,9 +152,9 @@ fn a_value_that_each_run_brings_need_not_be_provided() {
     });
 }
 
-// Z19: a command line lists tools where there is no database.
+// Z19: a command line lists tools without opening their dependencies.
 #[test]
-fn tools_can_be_looked_at_without_the_values_that_they_need() {
+fn tools_can_be_listed_without_their_dependencies() {
     let tools = Registry::builder().tool::<needs>().build_without_values().unwrap();
     assert_eq!(tools.definitions()[0].name(), "needs");
     let error = run(tools.call("needs", "")).unwrap_err();
@@ -168,7 +168,7 @@ fn tools_can_be_looked_at_without_the_values_that_they_need() {
 }
 
 #[test]
-fn a_struct_says_what_it_takes_from_the_context() {
+fn a_struct_declares_its_dependencies() {
     /// Takes a database from the context.
     #[tool(register = false, needs(Database))]
     struct Takes {}
@@ -205,7 +205,7 @@ impl JsonSchema for Explosive {
 }
 
 #[test]
-fn a_panic_while_a_tool_is_made_is_a_problem_of_that_tool() {
+fn a_panic_during_construction_is_an_error_of_that_tool() {
     fn explode<T>(why: &str) -> T {
         panic!("no {why}")
     }
@@ -263,7 +263,7 @@ fn a_panic_while_a_tool_is_made_is_a_problem_of_that_tool() {
             ("f_method", "no method"),
         ]
     );
-    // The others are told, too.
+    // The other errors are also reported.
     assert_eq!(error.problems().len(), panicked.len() + 2);
     let text = error.problems()[0].to_string();
     assert!(text.starts_with("tool `a_schema` (tool-runtime/tests/it/build.rs:"), "{text}");
@@ -271,7 +271,7 @@ fn a_panic_while_a_tool_is_made_is_a_problem_of_that_tool() {
 }
 
 #[test]
-fn two_properties_of_one_name_are_a_problem_where_only_their_types_tell() {
+fn duplicate_properties_of_flattened_types_are_a_build_error() {
     type Text = str;
     /// Takes one name twice.
     #[tool(register = false)]
@@ -283,7 +283,7 @@ fn two_properties_of_one_name_are_a_problem_where_only_their_types_tell() {
 }
 
 #[test]
-fn an_example_that_does_not_fit_is_a_problem() {
+fn an_invalid_example_is_a_build_error() {
     /// Doubles.
     #[tool(register = false, examples(json!({ "n": 1 }), json!({ "n": "x" })))]
     fn double(n: u8) -> u8 {
@@ -293,15 +293,15 @@ fn an_example_that_does_not_fit_is_a_problem() {
     assert!(error.contains("example 2: /n: expected an integer, got \"x\""), "{error}");
 }
 
-/// What is wrong with the only tool of a set.
+/// Returns the error of building a registry with one tool.
 fn problems(tools: tool_runtime::registry::RegistryBuilder) -> Vec<String> {
     let error = tools.build().unwrap_err();
     error.problems().iter().map(ToString::to_string).collect()
 }
 
-// B16: a model reads the default, and may send it.
+// B16: a model reads the default and may send it.
 #[test]
-fn a_default_that_no_call_could_have_is_a_problem() {
+fn a_declared_default_that_violates_the_schema_is_a_build_error() {
     #[tool_args]
     #[derive(serde::Serialize)]
     struct Point {
@@ -347,9 +347,9 @@ fn a_default_that_no_call_could_have_is_a_problem() {
     );
 }
 
-// B16: what Rust makes by itself may mean "not given".
+// B16: a `Default` value may stand for an absent argument.
 #[test]
-fn a_default_that_nobody_wrote_may_be_any_value() {
+fn an_implicit_default_may_be_any_value() {
     fn zero() -> u8 {
         0
     }
@@ -394,7 +394,7 @@ fn a_default_that_nobody_wrote_may_be_any_value() {
 
 // A11
 #[test]
-fn an_example_of_a_parameter_that_does_not_fit_is_a_problem() {
+fn an_invalid_example_of_a_parameter_is_a_build_error() {
     /// Doubles.
     #[tool(register = false)]
     fn double(
@@ -415,7 +415,7 @@ fn an_example_of_a_parameter_that_does_not_fit_is_a_problem() {
 
 // A19
 #[test]
-fn definitions_are_sorted_whatever_the_order() {
+fn definitions_are_sorted_by_name() {
     /// A.
     #[tool(register = false)]
     fn a() {}
@@ -436,7 +436,7 @@ fn definitions_are_sorted_whatever_the_order() {
 
 // A02
 #[test]
-fn a_definition_has_no_code_and_its_name_finds_the_code() {
+fn a_tool_is_found_by_the_name_of_its_definition() {
     let tools = Registry::builder().tool::<one::first>().build().unwrap();
     let json = serde_json::to_value(tools.definitions()).unwrap();
     assert_eq!(json[0]["name"], "twice");
@@ -447,7 +447,7 @@ fn a_definition_has_no_code_and_its_name_finds_the_code() {
 
 // A08, A09
 #[test]
-fn hints_alone_change_nothing() {
+fn hints_alone_do_not_change_calls() {
     /// Destroys.
     #[tool(register = false, destructive, max_result_size = 10, retry = 3)]
     fn destroy() -> String {

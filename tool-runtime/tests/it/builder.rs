@@ -1,4 +1,4 @@
-//! Tools without the attribute.
+//! Tools without the attribute: builders and implementations of `Tool`.
 
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ fn add(
 
 // A12
 #[test]
-fn a_tool_from_a_closure_is_the_same_as_one_from_a_function() {
+fn a_tool_from_a_closure_equals_a_tool_from_a_function() {
     let built = ToolBuilder::new("add")
         .description("Adds two numbers.")
         .handler(|args: Sum, _cx| async move { Ok::<_, ToolError>(args.a + args.b) })
@@ -56,7 +56,7 @@ fn a_tool_from_a_closure_is_the_same_as_one_from_a_function() {
 
 // A13
 #[test]
-fn a_name_that_is_not_valid_is_an_error_or_a_panic_as_asked() {
+fn an_invalid_name_is_an_error_or_a_panic_depending_on_the_method() {
     let handler = |args: Sum, _cx: ToolContext| async move { Ok::<_, ToolError>(args.a) };
     let error = ToolBuilder::new(" ").handler(handler).unwrap_err().to_string();
     assert_eq!(error, "tool \" \": the tool name ` ` must start with a letter or `_`");
@@ -67,7 +67,7 @@ fn a_name_that_is_not_valid_is_an_error_or_a_panic_as_asked() {
 
 // A11
 #[test]
-fn arguments_that_are_no_object_are_refused_when_the_tool_is_made() {
+fn arguments_other_than_an_object_are_refused_at_construction() {
     let handler = |text: String, _cx: ToolContext| async move { Ok::<_, ToolError>(text) };
     let error = ToolBuilder::new("echo").handler(handler).unwrap_err().to_string();
     assert!(error.contains("the arguments of a tool are an object"), "{error}");
@@ -117,7 +117,7 @@ fn a_closure_gets_the_context_and_may_capture() {
     assert_eq!(tools.definitions()[0].metadata().read_only, Some(true));
 }
 
-/// A tool with nothing but what the trait asks for.
+/// A tool with only the required methods of the trait.
 struct Echo(ToolDefinition);
 
 impl Tool for Echo {
@@ -136,7 +136,7 @@ fn echo(name: &'static str) -> Echo {
 }
 
 #[test]
-fn a_tool_written_by_hand_that_panics_before_its_future_is_an_error() {
+fn a_panic_of_a_hand_written_tool_before_its_future_is_an_error() {
     struct Bad(ToolDefinition);
     impl Tool for Bad {
         fn definition(&self) -> &ToolDefinition {

@@ -1,4 +1,4 @@
-//! What may become of a call.
+//! Results of calls.
 
 use std::sync::{
     Arc,
@@ -34,7 +34,7 @@ async fn explode(how: String) -> String {
 
 // E04
 #[test]
-fn an_unknown_tool_is_an_error_with_close_names() {
+fn an_unknown_tool_is_an_error_with_similar_names() {
     let tools = || Registry::builder().tool::<get_weather>().tool::<get_water>().tool::<explode>();
     let error = call(tools(), "get_wether", "{}").unwrap_err();
     assert_eq!(error.kind(), ErrorKind::UnknownTool);
@@ -48,7 +48,7 @@ fn an_unknown_tool_is_an_error_with_close_names() {
 
 // E08
 #[test]
-fn a_tool_that_is_looked_up_and_not_there_is_not_found() {
+fn looking_up_an_unknown_tool_is_an_error() {
     let tools = Registry::builder().tool::<get_weather>().build().unwrap();
     let Err(error) = tools.lookup("get_wether") else { panic!("there is no such tool") };
     assert!(error.kind().is_not_found());
@@ -58,7 +58,7 @@ fn a_tool_that_is_looked_up_and_not_there_is_not_found() {
 
 // E03, E05
 #[test]
-fn wrong_arguments_never_reach_the_function_and_every_wrong_field_is_named() {
+fn invalid_arguments_never_reach_the_function_and_every_field_is_reported() {
     let runs = Arc::new(AtomicU32::new(0));
     let tools = Registry::builder().tool::<counted>().provide(Arc::clone(&runs)).build().unwrap();
     let error = run(tools.call("counted", r#"{"days":300,"town":"Paris"}"#)).unwrap_err();
@@ -79,7 +79,7 @@ fn wrong_arguments_never_reach_the_function_and_every_wrong_field_is_named() {
 }
 
 #[test]
-fn text_that_is_no_json_is_refused_with_the_place() {
+fn invalid_json_is_refused_with_its_place() {
     let runs = Arc::new(AtomicU32::new(0));
     let tools = Registry::builder().tool::<counted>().provide(runs).build().unwrap();
     for (arguments, part) in [
@@ -94,7 +94,7 @@ fn text_that_is_no_json_is_refused_with_the_place() {
 }
 
 #[test]
-fn a_property_that_comes_twice_is_refused() {
+fn a_duplicate_property_is_refused() {
     /// Doubles.
     #[tool(register = false)]
     fn double(n: u8) -> u8 {
@@ -104,7 +104,7 @@ fn a_property_that_comes_twice_is_refused() {
     assert!(refused.contains("/n"), "{refused}");
 }
 
-// A value that the schema reads as an integer is one.
+// An integer by the schema is an integer to the decoder.
 #[test]
 fn a_float_without_a_fraction_is_an_integer() {
     /// Doubles.
@@ -119,7 +119,7 @@ fn a_float_without_a_fraction_is_an_integer() {
 }
 
 #[test]
-fn a_panic_is_an_error_that_names_the_tool_and_the_others_go_on() {
+fn a_panic_is_an_error_that_names_the_tool_and_does_not_affect_other_calls() {
     let tools = Registry::builder().tool::<explode>().tool::<get_water>().build().unwrap();
     let (panicked, literal, fine) = run(async {
         let one = tools.call("explode", r#"{"how":"words"}"#);
@@ -136,7 +136,7 @@ fn a_panic_is_an_error_that_names_the_tool_and_the_others_go_on() {
 }
 
 #[test]
-fn a_panic_in_a_blocking_body_or_in_a_decoder_is_the_same() {
+fn a_panic_in_a_blocking_body_or_a_decoder_is_an_error() {
     /// Panics.
     #[tool(register = false, blocking)]
     fn stuck() {
@@ -173,7 +173,7 @@ fn a_panic_in_a_blocking_body_or_in_a_decoder_is_the_same() {
 }
 
 #[test]
-fn a_call_may_be_spawned_and_its_tools_shared() {
+fn calls_can_be_spawned_and_registries_shared() {
     let tools = Registry::builder().tool::<get_water>().tool::<explode>().build().unwrap();
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).build().unwrap();
     runtime.block_on(async {
@@ -190,8 +190,8 @@ fn a_call_may_be_spawned_and_its_tools_shared() {
 }
 
 #[test]
-fn a_call_that_takes_too_long_is_stopped() {
-    /// Never answers.
+fn a_call_that_exceeds_its_timeout_is_stopped() {
+    /// Never returns.
     #[tool(register = false, timeout = "5m")]
     async fn hang() {
         std::future::pending().await
@@ -207,7 +207,7 @@ fn a_call_that_takes_too_long_is_stopped() {
 }
 
 #[test]
-fn a_time_limit_where_nothing_keeps_the_time_is_an_error_that_says_so() {
+fn a_timeout_without_a_timer_is_an_error() {
     /// Answers.
     #[tool(register = false, timeout = "5m")]
     fn quick() -> u8 {
@@ -228,7 +228,7 @@ fn a_time_limit_where_nothing_keeps_the_time_is_an_error_that_says_so() {
     assert_eq!(run(tools.call("quick", "")).unwrap().text(), "1");
 }
 
-/// Panics when it is dropped, with another of its kind.
+/// A value that panics when it is dropped, with another such value as its payload.
 struct Hydra(u8);
 
 impl Drop for Hydra {
@@ -240,18 +240,18 @@ impl Drop for Hydra {
 }
 
 #[test]
-fn what_is_thrown_may_throw_again_and_goes_no_further() {
-    /// Throws.
+fn a_panic_payload_that_panics_on_drop_does_not_escape() {
+    /// Panics.
     #[tool(register = false)]
     async fn throw() {
         std::panic::panic_any(Hydra(3));
     }
-    /// Throws, elsewhere.
+    /// Panics on another thread.
     #[tool(register = false, blocking)]
     fn throw_elsewhere() {
         std::panic::panic_any(Hydra(3));
     }
-    // What escaped would throw at the test's own harness, too.
+    // A payload that escaped would panic in the test harness.
     let caught = |tools, name| {
         let told = std::panic::AssertUnwindSafe(|| feedback(tools, name, ""));
         std::panic::catch_unwind(told).unwrap_or_else(|escaped| {

@@ -1,4 +1,4 @@
-//! Arguments that are almost right, from what a model sends to what a tool sees.
+//! Coercion of arguments.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use tool_runtime::{
 
 use crate::{call, feedback, run, text};
 
-/// What `arguments` of the only tool of a set are corrected to; `None` where they are refused.
+/// Returns the coerced `arguments` of the only tool; `None` if they are refused.
 fn corrected(tools: RegistryBuilder, arguments: &str) -> Option<Value> {
     let tools = tools.build().unwrap();
     let fitted = tools.check(tools.definitions()[0].name(), arguments).ok()?;
@@ -21,7 +21,7 @@ fn corrected(tools: RegistryBuilder, arguments: &str) -> Option<Value> {
     Some(serde_json::from_str(fitted.as_str()).unwrap())
 }
 
-/// For each value of the tool's only parameter `x`: what the tool gets, or `None` where it is refused.
+/// Checks, for each value of the only parameter `x`, the coerced value, or `None` if it is refused.
 #[track_caller]
 fn check<const N: usize>(tools: fn() -> RegistryBuilder, table: [(Value, Option<Value>); N]) {
     for (sent, expected) in table {
@@ -32,7 +32,7 @@ fn check<const N: usize>(tools: fn() -> RegistryBuilder, table: [(Value, Option<
 
 macro_rules! tool_of {
     ($name:ident: $type:ty) => {
-        /// Says what it got.
+        /// Returns its arguments.
         #[tool(register = false)]
         fn $name(x: $type) -> Value {
             json!(x)
@@ -42,7 +42,7 @@ macro_rules! tool_of {
 
 // F04
 #[test]
-fn a_text_that_is_a_number_is_one() {
+fn a_text_is_coerced_to_a_number() {
     tool_of!(count: u32);
     tool_of!(ratio: f64);
     check(
@@ -77,7 +77,7 @@ fn a_text_that_is_a_number_is_one() {
 
 // F05
 #[test]
-fn only_true_false_one_and_zero_are_booleans() {
+fn only_true_false_one_and_zero_are_coerced_to_booleans() {
     tool_of!(flag: bool);
     check(
         || Registry::builder().tool::<flag>(),
@@ -96,7 +96,7 @@ fn only_true_false_one_and_zero_are_booleans() {
 
 // F06
 #[test]
-fn a_number_or_a_boolean_is_a_text_in_plain_decimal() {
+fn a_number_or_a_boolean_is_coerced_to_its_plain_text() {
     tool_of!(word: String);
     check(
         || Registry::builder().tool::<word>(),
@@ -118,7 +118,7 @@ fn a_number_or_a_boolean_is_a_text_in_plain_decimal() {
 
 // F07
 #[test]
-fn null_is_never_a_zero_value() {
+fn null_is_never_coerced_to_a_zero_value() {
     tool_of!(count: u32);
     tool_of!(words: Vec<String>);
     tool_of!(maybe: Vec<Option<bool>>);
@@ -146,7 +146,7 @@ fn null_is_never_a_zero_value() {
 
 // F08
 #[test]
-fn a_union_takes_what_it_lists_and_else_the_first_that_fits() {
+fn a_union_prefers_an_exact_variant_and_else_coerces_to_the_first_possible() {
     #[tool_args(serialize)]
     #[serde(untagged)]
     enum Either {
@@ -186,7 +186,7 @@ struct Point {
 
 // F09
 #[test]
-fn everything_within_the_arguments_is_corrected() {
+fn values_are_coerced_at_any_depth() {
     #[tool_args]
     struct Tree {
         xs: Vec<i64>,
@@ -195,7 +195,7 @@ fn everything_within_the_arguments_is_corrected() {
         #[serde(default)]
         below: Vec<Tree>,
     }
-    /// Says what it got.
+    /// Returns its arguments.
     #[tool(register = false)]
     fn grow(#[args] tree: Tree) -> Value {
         json!([tree.xs, tree.pair, tree.by_name, tree.below.len()])
@@ -215,7 +215,7 @@ fn everything_within_the_arguments_is_corrected() {
 }
 
 #[test]
-fn a_list_or_an_object_may_come_as_its_text_and_one_value_as_the_list_of_it() {
+fn lists_and_objects_may_be_json_texts_and_a_value_becomes_a_list() {
     tool_of!(tags: Vec<String>);
     tool_of!(anything: Vec<Value>);
     /// Counts.
@@ -249,7 +249,7 @@ fn a_list_or_an_object_may_come_as_its_text_and_one_value_as_the_list_of_it() {
 }
 
 #[test]
-fn arguments_that_were_written_as_a_text_are_read() {
+fn arguments_as_a_json_string_are_read() {
     tool_of!(count: u32);
     let reply = call(Registry::builder().tool::<count>(), "count", r#""{\"x\": \"3\"}""#).unwrap();
     assert_eq!(reply.text(), "3");
@@ -259,7 +259,7 @@ fn arguments_that_were_written_as_a_text_are_read() {
 
 // F10
 #[test]
-fn what_the_model_sent_is_not_changed_and_what_is_right_keeps_its_bytes() {
+fn coercion_keeps_the_original_arguments_and_valid_parts_byte_for_byte() {
     tool_of!(count: u32);
     let sent = json!({ "x": "3" });
     let registry = Registry::builder().tool::<count>().build().unwrap();
@@ -274,7 +274,7 @@ fn what_the_model_sent_is_not_changed_and_what_is_right_keeps_its_bytes() {
 
 // F12
 #[test]
-fn an_integer_beyond_2_to_the_53_keeps_its_value_through_correction() {
+fn coercion_keeps_integers_beyond_2_to_the_53_exact() {
     tool_of!(signed: i64);
     tool_of!(unsigned: u64);
     let signed = || Registry::builder().tool::<signed>();
@@ -287,7 +287,7 @@ fn an_integer_beyond_2_to_the_53_keeps_its_value_through_correction() {
 
 // F13
 #[test]
-fn strictness_is_the_tools_own_or_else_the_sets() {
+fn strictness_of_a_tool_overrides_strictness_of_the_registry() {
     /// Counts.
     #[tool(register = false)]
     fn plain(x: u32) -> u32 {
@@ -326,7 +326,7 @@ fn strictness_is_the_tools_own_or_else_the_sets() {
                 assert_eq!(error.feedback(), said);
                 assert_eq!(checked.unwrap_err().feedback(), said);
             }
-            // What means the same is no correction.
+            // An equivalent spelling is not a correction.
             assert_eq!(run(tools.call(name, r#"{"x":3.0}"#)).unwrap().text(), "3");
         }
     }
@@ -334,7 +334,7 @@ fn strictness_is_the_tools_own_or_else_the_sets() {
 
 // F16
 #[test]
-fn no_arguments_are_an_empty_object_and_the_check_decides() {
+fn absent_arguments_are_validated_as_an_empty_object() {
     /// Counts.
     #[tool(register = false)]
     fn optional(x: Option<u32>) -> String {
@@ -351,7 +351,7 @@ fn no_arguments_are_an_empty_object_and_the_check_decides() {
 
 // B27
 #[test]
-fn arguments_are_corrected_for_a_host_that_runs_the_call_by_itself() {
+fn a_host_can_coerce_arguments_without_running_the_call() {
     #[tool_args]
     struct Query {
         days: u32,
@@ -376,7 +376,7 @@ fn arguments_are_corrected_for_a_host_that_runs_the_call_by_itself() {
 }
 
 #[test]
-fn a_report_speaks_of_what_came() {
+fn reports_show_the_original_values() {
     /// Counts.
     #[tool(register = false)]
     fn both(x: u32, y: u32) -> u32 {
@@ -389,7 +389,7 @@ fn a_report_speaks_of_what_came() {
         "Invalid arguments:\n- /x: expected an integer, got \"3\"\n- /y: expected an integer, got \"many\"\n\
          Received: {\"x\":\"3\",\"y\":\"many\"}\nArguments that fit, for example: {\"x\":1,\"y\":1}\nNothing was executed."
     );
-    // Also where only the type of the parameter refuses what was corrected.
+    // Also if only the type refuses the coerced value.
     #[derive(serde::Deserialize, schemars::JsonSchema)]
     #[serde(try_from = "u32")]
     struct Even(u32);
@@ -408,7 +408,7 @@ fn a_report_speaks_of_what_came() {
     assert_eq!(text(tools(), "half", r#"{"x":"4"}"#), "2");
     assert!(feedback(tools(), "half", r#"{"x":3}"#).contains("it is odd"));
     assert!(feedback(tools(), "half", r#"{"x":"3"}"#).contains("/x: expected an integer, got \"3\""));
-    // And where there was nothing to correct.
+    // And if no value was coerced.
     /// Limits.
     #[tool(register = false)]
     fn limit(#[serde(alias = "max")] limit: Option<u8>) -> Option<u8> {
@@ -420,7 +420,7 @@ fn a_report_speaks_of_what_came() {
 }
 
 #[test]
-fn corrections_hide_what_may_be_secret() {
+fn corrections_hide_secrets() {
     /// Logs in.
     #[tool(register = false)]
     fn login(#[arg(secret)] pin: String, tries: u32, once: Vec<u32>) -> String {
@@ -442,7 +442,7 @@ fn corrections_hide_what_may_be_secret() {
     assert!(!everything.contains("4711") && !everything.contains("\"12\""), "{everything}");
 }
 
-/// A tool written by hand that gives back what it gets; it checks its arguments itself, or does not.
+/// A hand-written tool that returns its arguments, with or without validating them itself.
 struct Echo(ToolDefinition, bool);
 
 impl Tool for Echo {
@@ -470,7 +470,7 @@ fn by_hand(schema: Value, holds_arguments: bool) -> Registry {
 }
 
 #[test]
-fn tools_written_by_hand_and_closures_get_corrected_arguments_too() {
+fn hand_written_tools_and_closures_receive_coerced_arguments() {
     for holds_arguments in [false, true] {
         let schema = json!({ "properties": { "x": { "type": "integer" } } });
         let tools = by_hand(schema, holds_arguments);
@@ -489,7 +489,7 @@ fn tools_written_by_hand_and_closures_get_corrected_arguments_too() {
 }
 
 #[test]
-fn a_prepared_call_knows_what_was_corrected() {
+fn a_prepared_call_has_its_corrections() {
     let schema = json!({ "properties": { "x": { "type": "integer" } } });
     let tools = by_hand(schema, true);
     let tool = tools.get("echo").unwrap();
@@ -503,7 +503,7 @@ fn a_prepared_call_knows_what_was_corrected() {
 }
 
 #[test]
-fn a_result_with_corrections_survives_the_wire() {
+fn a_result_with_corrections_round_trips_through_json() {
     tool_of!(count: u32);
     let reply = call(Registry::builder().tool::<count>(), "count", r#"{"x":"3"}"#).unwrap();
     let wire = serde_json::to_value(&reply).unwrap();
@@ -516,9 +516,9 @@ fn a_result_with_corrections_survives_the_wire() {
 
 // F01
 #[test]
-fn a_tools_own_rewriting_comes_before_correction() {
+fn rewriting_by_a_tool_precedes_coercion() {
     fn fill(map: &mut serde_json::Map<String, Value>) -> Result<(), ToolError> {
-        assert_eq!(map.get("x"), Some(&json!("3")), "it sees what came, once");
+        assert_eq!(map.get("x"), Some(&json!("3")), "it sees the original arguments, once");
         map.insert("y".to_owned(), json!("4"));
         Ok(())
     }

@@ -1,11 +1,11 @@
-//! Collectors of spans and events, of which each test has its own.
+//! Collectors of spans and events, one for each test.
 
 use std::sync::LazyLock;
 
 use tracing::{Dispatch, Metadata, Subscriber, subscriber::Interest};
 use tracing_subscriber::{Layer, layer::Context, prelude::*};
 
-/// A collector that wants nothing, for now.
+/// A collector that is disabled.
 struct Asleep;
 
 impl<S: Subscriber> Layer<S> for Asleep {
@@ -18,8 +18,8 @@ impl<S: Subscriber> Layer<S> for Asleep {
     }
 }
 
-/// Has each thread asked for itself whether it collects. Where there is a single collector, `tracing` asks
-/// once, whichever thread comes first; the other tests of this program collect nothing.
+/// Makes `tracing` ask each thread if it collects. With a single collector, `tracing` asks only the first
+/// thread; but the other tests of this program collect nothing.
 pub(crate) fn each_thread_for_itself() {
     static ASLEEP: LazyLock<[Dispatch; 2]> =
         LazyLock::new(|| [(); 2].map(|()| Dispatch::new(tracing_subscriber::registry().with(Asleep))));

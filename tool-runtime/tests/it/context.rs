@@ -1,4 +1,4 @@
-//! What a tool knows of its call.
+//! The context of a call.
 
 use tool_runtime::prelude::*;
 
@@ -17,7 +17,7 @@ async fn show(cx: &ToolContext) -> String {
 
 // C01, C05
 #[test]
-fn a_tool_and_what_it_calls_know_the_id_of_the_call() {
+fn a_tool_and_its_nested_functions_know_the_call_id() {
     let tools = Registry::builder().tool::<show>().build().unwrap();
     let said = run(async {
         let cx = tools.context_for("show").unwrap().with_call_id("call_7");
@@ -30,18 +30,18 @@ fn a_tool_and_what_it_calls_know_the_id_of_the_call() {
 
 // C05
 #[test]
-fn a_blocking_body_knows_the_id_of_the_call_and_its_thread_forgets_it() {
+fn a_blocking_body_knows_the_call_id_and_its_thread_resets_it() {
     fn here() -> String {
         ToolContext::current_call_id().map_or_else(|| "none".into(), |id| id.to_string())
     }
-    /// Shows its call from a thread of its own.
+    /// Shows its call from a blocking thread.
     #[tool(register = false, blocking)]
     fn elsewhere(fail: bool) -> String {
         assert!(!fail, "it failed");
         here()
     }
     let tools = Registry::builder().tool::<elsewhere>().build().unwrap();
-    // One thread for all that blocks, so that what one leaves behind the next would find.
+    // A single blocking thread, so that the next body would see an id that was not reset.
     let runtime = tokio::runtime::Builder::new_current_thread().max_blocking_threads(1).build().unwrap();
     let (said, left) = runtime.block_on(async {
         let cx = tools.context_for("elsewhere").unwrap().with_call_id("call_7");
@@ -56,7 +56,7 @@ fn a_blocking_body_knows_the_id_of_the_call_and_its_thread_forgets_it() {
 
 // C06
 #[test]
-fn calls_without_an_id_have_ids_of_their_own() {
+fn calls_without_an_id_have_unique_ids() {
     let said = || text(Registry::builder().tool::<show>(), "show", "");
     let (one, other) = (said(), said());
     let words: Vec<_> = one.split(' ').collect();
@@ -84,14 +84,14 @@ fn a_tool_sees_that_its_call_is_cancelled() {
 
 // C18
 #[test]
-fn a_tool_is_tested_as_a_function() {
+fn a_tool_can_be_tested_as_a_function() {
     let cx = ToolContext::for_test().with_call_id("x");
     assert!(run(show(&cx)).starts_with("test x "));
 }
 
 // B13
 #[test]
-fn an_option_of_a_reference_is_what_the_program_may_have_provided() {
+fn an_optional_reference_is_an_optional_dependency() {
     struct Clock(u32);
     trait Store: Send + Sync {
         fn name(&self) -> &'static str;
@@ -102,7 +102,7 @@ fn an_option_of_a_reference_is_what_the_program_may_have_provided() {
             "disk"
         }
     }
-    /// Looks.
+    /// Shows its dependencies.
     #[tool(register = false)]
     fn look(
         clock: Option<&Clock>,

@@ -1,5 +1,5 @@
-//! F01, F12: texts at the edges of JSON, through a registry and a tool. Each gives the right value, or
-//! an error to the letter, and the same with all features of `serde_json`.
+//! F01, F12: edge cases of JSON, through a registry and a tool. Each has an exact value or an exact error,
+//! independent of the features of `serde_json`.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ struct Inner {
     raw: Option<Box<RawValue>>,
 }
 
-/// Says what it was given.
+/// Returns its arguments.
 #[tool(register = false)]
 fn say(
     i: Option<i64>,
@@ -45,14 +45,14 @@ fn tools() -> tool_runtime::registry::RegistryBuilder {
     Registry::builder().tool::<say>()
 }
 
-/// Calls with each text give what stands beside it.
+/// Checks that a call with each text has the result beside it.
 fn said<const N: usize>(calls: [(&str, &str); N]) {
     for (arguments, expected) in calls {
         assert_eq!(text(tools(), "say", arguments), expected, "{arguments}");
     }
 }
 
-/// Calls with each text are refused, with what stands beside it as the only violation.
+/// Checks that a call with each text is refused with the only violation beside it.
 fn refused<const N: usize>(calls: [(&str, &str); N]) {
     for (arguments, expected) in calls {
         let error = call(tools(), "say", arguments).unwrap_err();
@@ -62,7 +62,7 @@ fn refused<const N: usize>(calls: [(&str, &str); N]) {
 }
 
 #[test]
-fn a_name_comes_once() {
+fn a_duplicate_name_is_refused() {
     refused([
         (r#"{"i":1,"i":2}"#, "/i: expected the property once, got it twice"),
         (r#"{"i":1,"i":1}"#, "/i: expected the property once, got it twice"),
@@ -82,7 +82,7 @@ fn a_name_comes_once() {
 
 // F14
 #[test]
-fn a_name_comes_once_before_arguments_are_prepared() {
+fn a_duplicate_name_is_refused_before_arguments_are_prepared() {
     fn prepare(arguments: &mut serde_json::Map<String, Value>) -> Result<(), ToolError> {
         arguments.insert("b".to_owned(), json!(2));
         Ok(())
@@ -106,7 +106,7 @@ fn a_name_comes_once_before_arguments_are_prepared() {
 
 // B14
 #[test]
-fn a_name_and_another_one_for_it_are_a_name_twice() {
+fn a_name_and_its_alias_are_a_duplicate() {
     let named = "expected the property `named` once; `other` is another name for it";
     let bee = "expected the property `b` once; `bee` is another name for it";
     refused([
@@ -114,7 +114,7 @@ fn a_name_and_another_one_for_it_are_a_name_twice() {
         (r#"{"other":1,"named":2}"#, &format!("/other: {named}, got 1")),
         (r#"{"inner":{"a":1,"bee":2,"b":3}}"#, &format!("/inner/bee: {bee}, got 2")),
     ]);
-    // What is `null` did not come.
+    // A `null` property counts as absent.
     said([
         (r#"{"named":null,"other":2}"#, "named=2"),
         (r#"{"other":2,"named":null}"#, "named=2"),
@@ -142,7 +142,7 @@ fn a_name_and_another_one_for_it_are_a_name_twice() {
 }
 
 #[test]
-fn nesting_has_an_end() {
+fn nesting_is_limited() {
     const TOO_DEEP: &str = "the arguments: expected a value that is nested at most 128 levels deep, \
                             got one that is nested more deeply";
     let nested = |levels: usize| format!(r#"{{"v":{}{}}}"#, "[".repeat(levels), "]".repeat(levels));
@@ -201,7 +201,7 @@ fn texts_and_names_may_have_escapes() {
 }
 
 #[test]
-fn what_is_no_object_says_so() {
+fn arguments_other_than_an_object_are_refused() {
     let not_json =
         |why: &str| format!("the arguments: expected a JSON object, got text that is not JSON ({why})");
     refused([
@@ -274,7 +274,7 @@ fn a_number_may_have_300_digits() {
         (&format!(r#"{{"f":{digits}}}"#), "f=7.777777777777778e299"),
         (&format!(r#"{{"v":{digits}}}"#), "v=7.777777777777778e+299"),
         (&format!(r#"{{"s":"{digits}"}}"#), &format!("s={digits}")),
-        // Corrected, without a float on the way.
+        // Coerced without an intermediate float.
         (&format!(r#"{{"s":{digits}}}"#), &format!("s={digits}")),
         (&format!(r#"{{"inner":{{"a":1,"raw":{digits}}}}}"#), &format!("a=1 b=None raw=Some({digits:?})")),
     ]);
@@ -286,7 +286,7 @@ fn a_number_may_have_300_digits() {
 
 // F11
 #[test]
-fn tenths_are_divided_exactly() {
+fn multiples_of_a_tenth_are_exact() {
     /// Pays.
     #[tool(register = false)]
     fn pay(#[schemars(extend("multipleOf" = 0.1))] amount: f64) -> f64 {

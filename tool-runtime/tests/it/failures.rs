@@ -1,4 +1,4 @@
-//! Every form in which a tool may fail.
+//! The error types of tools.
 
 use std::{cell::Cell, error::Error, fmt, io, rc::Rc};
 
@@ -8,7 +8,7 @@ use tool_runtime::{ErrorKind, prelude::*, registry::RegistryBuilder};
 
 use crate::{call, definition, text};
 
-/// Known to the framework and to nobody else.
+/// An error that only converts to `ToolError`.
 pub(crate) struct Unprintable;
 
 impl From<Unprintable> for ToolError {
@@ -32,7 +32,7 @@ impl Error for Chained {
     }
 }
 
-/// An error each, and a tool that fails with it.
+/// Defines tools that fail with the given errors.
 macro_rules! failures {
     ($($name:ident() -> $error:ty { $value:expr })*) => {
         $(
@@ -82,7 +82,7 @@ fn failed(name: &str) -> ToolError {
 
 // B08, E06
 #[test]
-fn an_error_of_ours_keeps_its_kind_under_a_context_whose_text_is_told() {
+fn a_tool_error_keeps_its_kind_below_a_context() {
     let error = failed("any_context");
     assert_eq!(error.kind(), ErrorKind::Unavailable);
     assert_eq!(error.feedback(), "Tool unavailable: starting");
@@ -97,32 +97,32 @@ fn an_error_of_ours_keeps_its_kind_under_a_context_whose_text_is_told() {
 }
 
 #[test]
-fn an_error_that_is_known_to_the_framework_only_is_enough() {
+fn an_error_only_has_to_convert_to_tool_error() {
     assert_eq!(failed("converted").feedback(), "Denied: not today");
 }
 
 type Local<T> = Result<T, Box<dyn Error>>;
 
-/// Fails in a box that stays on its thread.
+/// Fails with a boxed error that is not `Send`.
 #[tool(register = false)]
 fn at_once(how: &str) -> Local<u8> {
     local(how)
 }
 
-/// The same, later.
+/// The same in an async function.
 #[tool(register = false)]
 async fn later(how: String) -> Local<u8> {
     tokio::task::yield_now().await;
     local(&how)
 }
 
-/// The same, on a thread of its own.
+/// The same on a blocking thread.
 #[tool(register = false, blocking)]
 fn elsewhere(how: &str) -> Local<u8> {
     local(how)
 }
 
-/// The same, as a struct.
+/// The same as a struct.
 #[tool(register = false)]
 struct Kept {
     how: String,
@@ -146,7 +146,7 @@ fn local(how: &str) -> Local<u8> {
 
 // B08, E06
 #[test]
-fn an_error_may_stay_on_its_thread() {
+fn an_error_need_not_be_send() {
     for (tools, name) in [
         (Registry::builder().tool::<at_once>(), "at_once"),
         (Registry::builder().tool::<later>(), "later"),
@@ -163,26 +163,26 @@ fn an_error_may_stay_on_its_thread() {
     }
 }
 
-/// Gives what stays on its thread.
+/// Returns a value that is not `Send`.
 #[tool(register = false)]
 fn not_send(text: &str) -> Result<impl Serialize, Rc<str>> {
     if text.is_empty() { Err("empty".into()) } else { Ok(Cell::new(text.len())) }
 }
 
 #[test]
-fn neither_side_of_a_result_has_to_leave_its_thread() {
+fn neither_side_of_a_result_has_to_be_send() {
     let tools = || Registry::builder().tool::<not_send>();
     assert_eq!(text(tools(), "not_send", r#"{"text":"ab"}"#), "2");
     assert_eq!(call(tools(), "not_send", r#"{"text":""}"#).unwrap_err().feedback(), "empty");
 }
 
-/// Gives perhaps, and fails perhaps.
+/// Returns an optional result.
 #[tool(register = false)]
 fn perhaps(n: i8) -> Option<Result<u8, String>> {
     (n != 0).then(|| u8::try_from(n).map_err(|error| error.to_string()))
 }
 
-/// The same, on a thread of its own.
+/// The same on a blocking thread.
 #[tool(register = false, blocking)]
 fn perhaps_elsewhere(n: i8) -> Option<Result<u8, String>> {
     perhaps(n)
@@ -218,7 +218,7 @@ fn the_schema_of_a_success_is_known_beside_an_error_without_a_name() {
     assert_eq!(text(Registry::builder().tool::<named>(), "named", ""), "7");
 }
 
-/// Promises a number, and says that there is none.
+/// Declares a number as its output, and fails.
 #[tool(register = false, output_schema = json!({ "type": "integer" }), skip_summarization)]
 fn promises(wrong: bool) -> ToolOutput {
     let actions =
@@ -228,9 +228,9 @@ fn promises(wrong: bool) -> ToolOutput {
     output.with_actions(actions)
 }
 
-// E, D14: the words of a failure reach the model, and ask nothing of the run
+// E, D14: the text of a failure reaches the model, and its actions are dropped.
 #[test]
-fn a_failure_is_not_held_to_the_schema_of_results() {
+fn a_failure_is_not_validated_by_the_output_schema() {
     use tool_runtime::{Executor, ToolCall, call::merged_actions};
 
     let tools = Registry::builder().tool::<promises>().build().unwrap();

@@ -1,4 +1,4 @@
-//! Schemas of other drafts, and what the built-in check does not cover, with `foreign-schemas`.
+//! Foreign schemas, with the feature `foreign-schemas`.
 
 use std::time::{Duration, Instant};
 
@@ -21,12 +21,12 @@ const SIX: &str = "http://json-schema.org/draft-06/schema#";
 const SEVEN: &str = "http://json-schema.org/draft-07/schema#";
 const NINETEEN: &str = "https://json-schema.org/draft/2019-09/schema";
 
-/// A schema that no plan covers, whose property `it` is this.
+/// Returns a schema that no plan covers, with this schema of the property `it`.
 fn foreign(schema: Value) -> Value {
     json!({"dependencies": {}, "properties": {"it": schema}})
 }
 
-/// What is said of these arguments.
+/// Returns the violations of these arguments.
 fn said(schema: &Value, arguments: &str) -> Vec<String> {
     match call(Registry::builder().add(taking(schema.clone())), "take", arguments) {
         Ok(_) => Vec::new(),
@@ -37,7 +37,7 @@ fn said(schema: &Value, arguments: &str) -> Vec<String> {
     }
 }
 
-/// `schema` admits all of `good` and none of `bad`.
+/// Checks that `schema` admits all of `good` and none of `bad`.
 #[track_caller]
 fn check<const G: usize, const B: usize>(schema: Value, good: [Value; G], bad: [Value; B]) {
     for value in &good {
@@ -48,7 +48,7 @@ fn check<const G: usize, const B: usize>(schema: Value, good: [Value; G], bad: [
     }
 }
 
-/// What is said of the property `it`, of which `schema` is the schema.
+/// Returns the violations of the property `it` with the schema `schema`.
 #[track_caller]
 fn says(schema: Value, value: Value, expected: &[&str]) {
     assert_eq!(said(&foreign(schema), &json!({ "it": value }).to_string()), expected);
@@ -65,7 +65,7 @@ fn a_schema_is_read_by_the_rules_of_its_own_draft() {
         "$schema": SEVEN,
         "properties": {
             "pair": {"items": [{"type": "string"}, {"type": "integer"}], "additionalItems": false},
-            // What stands beside a reference is not read.
+            // Keywords beside a reference are ignored.
             "name": {"$ref": "#/definitions/name", "maxLength": 1},
         },
         "dependencies": {"pair": ["name"]},
@@ -96,7 +96,7 @@ fn a_schema_is_read_by_the_rules_of_its_own_draft() {
 }
 
 #[test]
-fn a_schema_without_a_draft_is_of_2020_12() {
+fn a_schema_without_a_draft_is_read_as_2020_12() {
     let schema = json!({
         "$ref": "strings",
         "type": "object",
@@ -120,7 +120,7 @@ fn a_meta_schema_is_known_without_being_fetched() {
 
 // B20, E05
 #[test]
-fn violations_are_said_in_the_same_words() {
+fn violations_have_the_same_texts_as_the_built_in_check() {
     says(json!({"type": "integer"}), json!("3"), &["/it: expected an integer, got \"3\""]);
     says(
         json!({"type": ["null", "integer", "number", "string"]}),
@@ -200,7 +200,7 @@ fn violations_of_properties_name_the_property() {
 }
 
 #[test]
-fn violations_of_items_name_the_item_or_what_is_missing() {
+fn violations_of_items_name_the_item_or_the_missing_value() {
     says(
         json!({"contains": {"type": "integer"}}),
         json!(["a"]),
@@ -237,7 +237,7 @@ fn violations_of_items_name_the_item_or_what_is_missing() {
 }
 
 #[test]
-fn the_branch_that_was_meant_is_explained() {
+fn the_closest_branch_is_explained() {
     let shape = |kind: &str, size: &str| {
         json!({
             "type": "object",
@@ -273,7 +273,7 @@ fn the_branch_that_was_meant_is_explained() {
 }
 
 #[test]
-fn all_violations_come_at_once_in_the_order_of_the_document() {
+fn all_violations_are_reported_in_the_order_of_the_document() {
     let schema = json!({
         "$schema": SEVEN,
         "properties": {"a": {"type": "string"}, "b": {"items": [{"type": "null"}], "minItems": 3}, "z": {}},
@@ -294,14 +294,14 @@ fn all_violations_come_at_once_in_the_order_of_the_document() {
 }
 
 #[test]
-fn a_long_value_is_cut() {
+fn a_long_value_is_truncated() {
     let said = said(&foreign(json!({"type": "integer"})), &json!({"it": "é".repeat(100_000)}).to_string());
     assert_eq!(said, [format!("/it: expected an integer, got \"{}…\" (100000 characters)", "é".repeat(80))]);
 }
 
 // B21
 #[test]
-fn a_pattern_may_look_around() {
+fn a_pattern_may_use_look_around() {
     let schema = json!({"properties": {"password": {"pattern": r"^(?=.*[A-Z])(?!.*\s).{8,}$"}}});
     check(
         schema.clone(),
@@ -321,7 +321,7 @@ fn a_pattern_may_look_around() {
 }
 
 #[test]
-fn a_pattern_that_goes_back_too_often_is_refused_in_time() {
+fn a_pattern_with_excessive_backtracking_is_refused() {
     let started = Instant::now();
     let pattern = r"^(?=a)(a|aa)+(?<!x)$";
     let schema = json!({"properties": {"x": {"pattern": pattern}, "y": {"not": {"pattern": pattern}}}});
@@ -331,7 +331,7 @@ fn a_pattern_that_goes_back_too_often_is_refused_in_time() {
         "expected a text for which the pattern `{pattern}` can be decided in a bounded number of steps, got \"{long}\""
     );
     assert_eq!(said(&schema, &json!({ "x": long }).to_string()), [format!("/x: {refused}")]);
-    // What is not decided is not taken to be refused by the pattern: that would admit it here.
+    // An undecided pattern does not count as a mismatch, which would admit the value here.
     let undecided = said(&schema, &json!({ "y": long }).to_string());
     assert!(undecided.len() == 1 && undecided[0].contains("in a bounded number of steps"), "{undecided:?}");
     assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
@@ -355,18 +355,18 @@ fn a_format_is_an_annotation_in_every_draft() {
 
 // F07, F12
 #[test]
-fn values_are_checked_as_they_come() {
+fn values_are_validated_without_coercion() {
     let schema = foreign(json!({"type": "integer"}));
     let tools = || Registry::builder().add(taking(schema.clone()));
     assert_eq!(said(&schema, r#"{"it":null}"#), ["/it: expected an integer, got null"]);
-    // An integer to the check, and handed on as it is written.
+    // An integer by the schema, passed on in its original spelling.
     let registry = tools().build().unwrap();
     assert_eq!(registry.check("take", r#"{"it" : 3.0}"#).unwrap().as_str(), r#"{"it" : 3.0}"#);
     assert_eq!(text(tools(), "take", r#"{"it":9007199254740993}"#), r#"{"it":9007199254740993}"#);
 }
 
 #[test]
-fn a_property_that_comes_twice_is_refused_at_any_depth() {
+fn a_duplicate_property_is_refused_at_any_depth() {
     let schema = foreign(json!({}));
     assert_eq!(
         said(&schema, r#"{"it":[{"a":{"b":1,"b":1}}]}"#),
@@ -390,7 +390,7 @@ fn a_value_that_is_nested_too_deeply_is_refused() {
 }
 
 #[test]
-fn no_branches_within_branches_take_exponential_time() {
+fn nested_branches_do_not_take_exponential_time() {
     let started = Instant::now();
     for key in ["anyOf", "oneOf", "allOf"] {
         for (what_is_left, expected) in [
@@ -414,7 +414,7 @@ fn no_branches_within_branches_take_exponential_time() {
     assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
 }
 
-/// The thread of a test has 2 MiB of stack, as those of `tokio` have.
+/// A test thread has a stack of 2 MiB, like the threads of `tokio`.
 #[test]
 fn the_deepest_walk_fits_the_stack() {
     for length in [1, 3, 10, 30] {
@@ -439,7 +439,7 @@ fn the_deepest_walk_fits_the_stack() {
     }
 }
 
-/// How deep the values of a schema may be nested.
+/// Returns the maximum nesting depth of the values of a schema.
 fn deepest(schema: &Value) -> usize {
     let said = said(schema, &nested(127, r#"{"it":"#, "}"));
     let number = said[0].split_once("nested at most ").and_then(|(_, it)| it.split_once(" levels"));
@@ -447,7 +447,7 @@ fn deepest(schema: &Value) -> usize {
 }
 
 #[test]
-fn a_schema_that_reaches_too_far_is_refused() {
+fn a_schema_with_too_many_applicable_subschemas_is_refused() {
     let chain = (0..100).fold(json!({}), |schema, _| json!({"not": schema}));
     let expected =
         "input schema: at the root: more than 64 schemas apply to the same value one within the other";
@@ -457,9 +457,9 @@ fn a_schema_that_reaches_too_far_is_refused() {
     assert_eq!(mistakes(json!({"$schema": FOUR, "items": deep})), [expected]);
 }
 
-// A broken schema never waits for a call.
+// An invalid schema is reported before any call.
 #[test]
-fn a_schema_that_cannot_be_used_is_refused_when_it_is_added() {
+fn an_invalid_schema_is_refused_at_registration() {
     assert_eq!(
         mistakes(json!({"$schema": FOUR, "properties": {"a": {"type": 7, "items": [{}]}}})),
         [
@@ -495,7 +495,7 @@ fn no_reference_of_another_draft_is_ever_fetched() {
 }
 
 #[test]
-fn an_example_that_does_not_fit_is_a_problem() {
+fn an_invalid_example_is_a_build_error() {
     let tool = ToolBuilder::new("take")
         .input_schema(InputSchema::new(foreign(json!({"type": "integer"}))).unwrap())
         .examples(vec![json!({"it": 1}), json!({"it": "x"})])
@@ -529,13 +529,13 @@ fn join(pair: (String, u8)) -> String {
 
 // F14
 #[test]
-fn a_typed_tool_is_held_to_its_schema_and_then_to_its_type() {
+fn typed_arguments_are_validated_by_the_schema_and_then_by_the_type() {
     let tools = || Registry::builder().tool::<join>();
     assert_eq!(text(tools(), "join", r#"{"pair":["a",1]}"#), "a 1");
     assert_eq!(text(tools(), "join", r#"{"couple":["a",1]}"#), "a 1");
     let refused = feedback(tools(), "join", r#"{"pair":[1,1]}"#);
     assert!(refused.starts_with("Invalid arguments: /pair/0: expected a string, got 1\n"), "{refused}");
-    // The schema admits it, the type does not.
+    // The schema admits the value, but the type refuses it.
     let refused = call(tools(), "join", r#"{"pair":["a",256]}"#).unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::InvalidArguments);
     assert!(refused.feedback().contains("/pair/1: expected something that can be read"), "{refused}");
@@ -546,7 +546,7 @@ fn a_typed_tool_is_held_to_its_schema_and_then_to_its_type() {
     assert!(registry.check("join", r#"{"pair":["a"]}"#).is_err());
 }
 
-/// A tool by hand, which trusts whoever calls it.
+/// A hand-written tool that does not validate its arguments.
 struct Echo(ToolDefinition);
 
 impl Tool for Echo {
@@ -565,7 +565,7 @@ fn echo(metadata: Metadata) -> Echo {
 }
 
 #[test]
-fn a_tool_by_hand_never_sees_what_does_not_fit() {
+fn a_hand_written_tool_never_sees_invalid_arguments() {
     let tools = || Registry::builder().add(echo(Metadata::default()));
     assert_eq!(text(tools(), "echo", r#"{ "pair" : ["a", 1.0] }"#), r#"{ "pair" : ["a", 1.0] }"#);
     let refused = feedback(tools(), "echo", r#"{"pair":["a"]}"#);
@@ -590,7 +590,7 @@ fn a_secret_is_in_no_report() {
 }
 
 #[test]
-fn a_promise_is_held_in_the_same_way() {
+fn output_schemas_are_validated_in_the_same_way() {
     let tools = || {
         let promise = OutputSchema::new(json!({"$schema": SEVEN, "items": [{"type": "string"}]})).unwrap();
         let give = ToolBuilder::new("give")
@@ -612,7 +612,7 @@ fn a_promise_is_held_in_the_same_way() {
 }
 
 #[test]
-fn a_call_that_fits_is_decoded_for_a_host() {
+fn a_host_can_decode_a_valid_call() {
     let registry = Registry::builder().tool::<join>().build().unwrap();
     let decoded: Value = registry.decode("join", r#"{"pair":["a",1]}"#).unwrap();
     assert_eq!(decoded, json!({"pair": ["a", 1]}));
@@ -621,7 +621,7 @@ fn a_call_that_fits_is_decoded_for_a_host() {
 
 // F11
 #[test]
-fn an_anchor_is_found_in_the_form_of_its_draft_and_under_any_base() {
+fn anchors_are_resolved_by_their_draft_and_base() {
     for base in [
         None,
         Some("http://example.com/root.json"),
@@ -638,7 +638,7 @@ fn an_anchor_is_found_in_the_form_of_its_draft_and_under_any_base() {
             "properties": {"p": {"$ref": "#foo"}, "q": {"items": {"$ref": "#foo"}}},
             "$defs": {"a": {"$anchor": "foo", "type": "string"}}
         });
-        // Uncovered by a plan, for a keyword of an earlier draft.
+        // Not covered by a plan, because of a keyword of an earlier draft.
         let mut own = json!({
             "properties": {"p": {"$ref": "#foo"}, "q": {"items": {"$ref": "#foo"}}},
             "dependencies": {},

@@ -1,4 +1,4 @@
-//! Names that other programs gave.
+//! Tool names of other programs.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -14,7 +14,7 @@ use tool_runtime::{
 
 use crate::run;
 
-/// A tool of another program, which answers with the name that it is called by there.
+/// A tool of another program, which returns its raw name.
 struct Remote(ToolDefinition);
 
 impl Remote {
@@ -40,7 +40,7 @@ fn shown(raw: &str) -> String {
 
 // CF02
 #[test]
-fn a_valid_name_stays_and_any_other_is_cleaned_and_hashed() {
+fn a_valid_name_is_unchanged_and_others_are_cleaned_and_hashed() {
     let long = "x".repeat(64);
     for valid in ["get_weather", "_", "a-b", &long] {
         assert_eq!(shown(valid), *valid);
@@ -84,7 +84,7 @@ fn a_name_that_looks_like_the_hash_of_another_is_an_error_that_names_both() {
 proptest! {
     // CF02
     #[test]
-    fn different_names_stay_different_or_are_an_error(
+    fn distinct_raw_names_stay_distinct_or_are_an_error(
         mut raws in btree_set("[a-c_. ]{0,3}|\\PC{0,6}|[a-z.]{60,70}", 1..8),
         hashed in any::<bool>(),
     ) {
@@ -117,7 +117,7 @@ fn set(name: &str, raws: &[&str]) -> NamedTools {
 
 // L05, CF02
 #[test]
-fn a_prefix_is_shown_to_the_model_and_the_raw_name_goes_to_the_origin() {
+fn the_model_sees_the_prefix_and_the_origin_receives_the_raw_name() {
     let toolbox = Toolbox::new();
     let long = "l".repeat(64);
     toolbox.add_toolset(set("a", &["search", "get page", &long]).prefixed().prefixed()).unwrap();
@@ -136,7 +136,7 @@ fn a_prefix_is_shown_to_the_model_and_the_raw_name_goes_to_the_origin() {
 
 // CF02
 #[test]
-fn a_definition_keeps_the_raw_name_also_in_its_hash() {
+fn a_definition_and_its_hash_contain_the_raw_name() {
     let Remote(definition) = Remote::new("a.b");
     assert_eq!(serde_json::to_value(&definition).unwrap()["rawName"], "a.b");
     let own = ToolName::new(shown("a.b")).unwrap();

@@ -1,4 +1,4 @@
-//! Every form in which a tool may be written.
+//! The forms of tools: functions, structs, methods and generic functions.
 
 use std::{borrow::Cow, path::Path, sync::Arc};
 
@@ -57,14 +57,14 @@ impl Run for AddUp {
 
 // B01
 #[test]
-fn an_annotated_function_stays_a_function() {
+fn an_annotated_function_can_be_called() {
     assert_eq!(run(add(2, 3)), 5);
     assert_eq!(text(Registry::builder().tool::<add>(), "add", r#"{"a":2,"b":3}"#), "5");
 }
 
 // B04
 #[test]
-fn every_spelling_of_the_same_arguments_gives_the_same_schema_and_result() {
+fn all_forms_of_the_same_arguments_have_the_same_schema_and_result() {
     let list = Registry::builder().tool::<add>();
     let others = [
         ("add_args", Registry::builder().tool::<add_args>()),
@@ -122,7 +122,7 @@ impl Files {
 }
 
 #[test]
-fn the_methods_of_a_value_are_tools_that_share_it() {
+fn methods_as_tools_share_their_value() {
     let files = Files { root: "/srv".into() };
     assert_eq!(files.not_a_tool(), 4);
     assert_eq!(run(files.read("a")), "/srv/a");
@@ -214,14 +214,14 @@ fn a_reference_comes_from_the_program_and_is_not_in_the_schema() {
     assert_eq!(text(tools(), "provided", r#"{"count":3}"#), "3 1 2 provided");
     let names: Vec<_> = schema(tools())["properties"].as_object().unwrap().keys().cloned().collect();
     assert_eq!(names, ["count"]);
-    // A model cannot pass what the program gives.
+    // A model cannot pass a value for a dependency.
     let refused = feedback(tools(), "provided", r#"{"count":3,"memory":{"0":9}}"#);
     assert!(refused.contains("/memory"), "{refused}");
 }
 
 // B05
 #[test]
-fn a_context_changes_nothing_in_the_schema_wherever_it_stands() {
+fn a_context_parameter_does_not_affect_the_schema() {
     /// Doubles.
     #[tool(register = false, name = "double")]
     fn without(n: u8) -> u8 {
@@ -255,7 +255,7 @@ impl Run for Empty {
 }
 
 #[test]
-fn a_struct_that_is_a_tool_gets_the_context() {
+fn a_struct_tool_receives_the_context() {
     assert_eq!(feedback(Registry::builder().tool::<Empty>(), "empty", "{}"), "empty");
 }
 
@@ -266,7 +266,7 @@ fn sum<T: std::iter::Sum<T>>(numbers: Vec<T>) -> T {
 }
 
 #[test]
-fn a_generic_function_is_one_tool_for_each_instantiation() {
+fn each_instantiation_of_a_generic_function_is_a_tool() {
     let tools = Registry::builder().discover().provide_per_run::<Memory>().build().unwrap();
     assert_eq!(run(tools.call("sum_int", r#"{"numbers":[1,2]}"#)).unwrap().text(), "3");
     assert_eq!(run(tools.call("sum_float", r#"{"numbers":[0.5,1]}"#)).unwrap().text(), "1.5");
@@ -275,7 +275,7 @@ fn a_generic_function_is_one_tool_for_each_instantiation() {
 
 // B12
 #[test]
-fn a_tool_may_be_written_inside_a_function_among_types_named_like_those_of_the_prelude() {
+fn a_tool_inside_a_function_may_shadow_types_of_the_prelude() {
     #[allow(dead_code, reason = "they shadow")]
     mod hostile {
         struct Result;
@@ -297,18 +297,18 @@ fn a_tool_may_be_written_inside_a_function_among_types_named_like_those_of_the_p
 
 // B09
 #[test]
-fn a_blocking_body_does_not_hold_up_the_others() {
+fn a_blocking_body_does_not_block_other_calls() {
     use std::sync::{Barrier, OnceLock};
     static BOTH: OnceLock<Barrier> = OnceLock::new();
 
-    /// Waits for the other one, on its thread.
+    /// Blocks its thread until the other call runs.
     #[tool(register = false, blocking)]
     fn wait(n: u32, text: &str, cx: &ToolContext) -> String {
         BOTH.get_or_init(|| Barrier::new(2)).wait();
         format!("{n} {text} {}", cx.tool_name())
     }
 
-    // On one thread, two calls can only meet if neither runs on it.
+    // On a single-threaded runtime, two calls can meet only on other threads.
     let tools = Registry::builder().tool::<wait>().build().unwrap();
     let (one, other) = run(async {
         let one = tools.call("wait", r#"{"n":1,"text":"a"}"#);
@@ -320,7 +320,7 @@ fn a_blocking_body_does_not_hold_up_the_others() {
 }
 
 #[test]
-fn a_raw_identifier_is_named_without_its_prefix() {
+fn a_raw_identifier_is_a_name_without_its_prefix() {
     /// Matches.
     #[tool(register = false)]
     fn r#match(r#type: String) -> String {
@@ -330,10 +330,10 @@ fn a_raw_identifier_is_named_without_its_prefix() {
 }
 
 #[test]
-fn sixteen_parameters_are_not_too_many() {
+fn a_function_may_have_sixteen_parameters() {
     /// Adds them all.
     #[tool(register = false)]
-    #[allow(clippy::too_many_arguments, reason = "that is the point")]
+    #[allow(clippy::too_many_arguments, reason = "the test is about many parameters")]
     fn all(
         a: u8,
         b: u8,

@@ -1,4 +1,4 @@
-//! What the fuzzer holds to be true, of its seeds and of inputs made from them; see `fuzz/README.md`.
+//! The properties of the fuzzer, checked for its seeds and for mutations of them; see `fuzz/README.md`.
 
 #[path = "../../fuzz/harness/mod.rs"]
 mod harness;
@@ -17,7 +17,7 @@ fn seeds() -> PathBuf {
 }
 
 #[test]
-fn every_seed_is_answered_as_promised() {
+fn all_properties_hold_for_every_seed() {
     let mut called = BTreeSet::new();
     for (file, bytes) in read(&seeds()) {
         let input = Input::read(&bytes).unwrap();
@@ -33,7 +33,7 @@ fn every_seed_is_answered_as_promised() {
 
 // F01, F12
 #[test]
-fn half_of_what_is_made_of_the_seeds_is_decoded_and_all_of_it_is_answered_as_promised() {
+fn all_properties_hold_for_mutations_of_which_half_are_decoded() {
     let (mutator, statistics) = (Mutator::new(&seeds()), Statistics::new());
     for (at, (_, bytes)) in read(&seeds()).into_iter().cycle().take(2_000).enumerate() {
         let made = mutator.mutate(&bytes, 4096, at as u32, |bytes| {

@@ -1,4 +1,4 @@
-//! What the items of a stream may be, and what they become together.
+//! Types of stream items, and their collected results.
 
 use std::{borrow::Cow, error::Error, rc::Rc, sync::Arc};
 
@@ -19,7 +19,7 @@ use tool_runtime::{
 
 use crate::{call, definition, failures::Unprintable};
 
-/// Tools whose items are those of the list.
+/// Defines tools that stream the items of the list.
 macro_rules! streams {
     ($($name:ident() -> $item:ty { $($value:expr),* })*) => { $(
         /// Streams.
@@ -94,7 +94,7 @@ fn schema((tools, _): (RegistryBuilder, &str)) -> Option<Value> {
 
 // B26
 #[test]
-fn items_that_are_texts_are_a_text_also_if_there_are_none() {
+fn text_items_are_concatenated_even_if_there_are_none() {
     for tool in [of!(no_string), of!(no_str), of!(no_cow), of!(no_box), of!(no_char), of!(no_fallible_text)] {
         assert_eq!(collected(tool).structured(), Some(json!("")));
     }
@@ -116,7 +116,7 @@ fn items_that_are_texts_are_a_text_also_if_there_are_none() {
 
 // B26
 #[test]
-fn items_that_are_values_are_a_list_whatever_they_are_in_the_end() {
+fn value_items_are_collected_into_a_list() {
     for tool in [of!(no_optional), of!(no_value), of!(no_light)] {
         assert_eq!(collected(tool).text(), "[]");
     }
@@ -132,7 +132,7 @@ fn items_that_are_values_are_a_list_whatever_they_are_in_the_end() {
 }
 
 #[test]
-fn items_that_are_outputs_are_one_output_with_the_blocks_of_all() {
+fn output_items_are_merged_into_one_output() {
     let output = collected(of!(some_output));
     let blocks = [Content::text("a"), Content::text(r#"{"n":1}"#), Content::text("b")];
     assert_eq!(output.content(), blocks.as_slice());
@@ -200,8 +200,8 @@ fn an_item_fails_like_a_result() {
 }
 
 #[test]
-fn an_error_of_an_item_may_stay_on_its_thread() {
-    /// Counts until it breaks.
+fn an_error_of_an_item_need_not_be_send() {
+    /// Counts until it fails.
     #[tool(register = false)]
     fn local() -> impl Stream<Item = Result<u8, Rc<str>>> {
         stream::iter(1..3).map(|n| if n < 2 { Ok(n) } else { Err("torn".into()) })
@@ -212,7 +212,7 @@ fn an_error_of_an_item_may_stay_on_its_thread() {
 }
 
 #[test]
-fn an_optional_item_that_failed_is_no_item() {
+fn a_failed_optional_item_is_an_error() {
     let error = call(of!(some_optional_fallible).0, "some_optional_fallible", "").unwrap_err();
     assert_eq!(error.feedback(), "torn");
     assert_eq!(error.details(), Some(&json!([1, null])));
@@ -220,9 +220,9 @@ fn an_optional_item_that_failed_is_no_item() {
     assert_eq!(schema(of!(some_optional_fallible)), Some(json!({ "type": "array", "items": number })));
 }
 
-// The type of the stream is known by an alias only.
+// The type of the stream is an alias.
 #[test]
-fn a_named_stream_is_described_like_one_without_a_name() {
+fn a_named_stream_type_has_the_schema_of_an_opaque_one() {
     /// Streams.
     #[tool(register = false)]
     fn named() -> Items<Result<String, ToolError>> {
@@ -241,14 +241,14 @@ fn a_named_stream_is_described_like_one_without_a_name() {
 }
 
 #[test]
-fn a_stream_may_stand_inside_of_a_result_without_a_name() {
-    /// Streams, if it may.
+fn a_result_may_contain_an_opaque_stream() {
+    /// Streams, or fails.
     #[tool(register = false)]
     fn may(may: bool) -> Result<impl Stream<Item = Result<String, ToolError>>, String> {
         let items = stream::iter([Ok("a".to_owned()), Ok("b".to_owned())]);
         if may { Ok(items) } else { Err("it may not".to_owned()) }
     }
-    /// The same, later.
+    /// The same in an async function.
     #[tool(register = false)]
     async fn later(text: &str) -> Result<impl Stream<Item = impl Serialize>, impl std::fmt::Display> {
         if text.is_empty() { Err("empty") } else { Ok(stream::iter(text.len()..4)) }

@@ -1,4 +1,4 @@
-//! From an annotated function to the result of a call, as a program sees it.
+//! Tests of the public API of `tool-runtime`.
 #![allow(missing_docs, dead_code, reason = "fixtures speak for themselves")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may")]
 
@@ -50,18 +50,18 @@ fn run<F: Future>(future: F) -> F::Output {
     runtime.block_on(future)
 }
 
-/// The output of `future`, which waits for nothing, as a store in memory does.
+/// Returns the output of `future`, which must be ready at once, like the futures of a store in memory.
 fn now<F: Future>(future: F) -> F::Output {
-    futures_util::FutureExt::now_or_never(future).expect("it waits for nothing")
+    futures_util::FutureExt::now_or_never(future).expect("the future is ready at once")
 }
 
-/// One call of a set of tools.
+/// Calls one tool.
 fn call(tools: RegistryBuilder, name: &str, arguments: &str) -> Result<ToolOutput, ToolError> {
     let tools = tools.build().unwrap();
     run(tools.call(name, arguments))
 }
 
-/// The text of a call that succeeds.
+/// Returns the text of a successful call.
 fn text(tools: RegistryBuilder, name: &str, arguments: &str) -> String {
     match call(tools, name, arguments) {
         Ok(output) => output.text().into_owned(),
@@ -69,7 +69,7 @@ fn text(tools: RegistryBuilder, name: &str, arguments: &str) -> String {
     }
 }
 
-/// What the model reads of a call that fails.
+/// Returns the text for the model of a failed call.
 fn feedback(tools: RegistryBuilder, name: &str, arguments: &str) -> String {
     match call(tools, name, arguments) {
         Ok(output) => panic!("it succeeded: {output:?}"),
@@ -77,12 +77,12 @@ fn feedback(tools: RegistryBuilder, name: &str, arguments: &str) -> String {
     }
 }
 
-/// The input schema of the only tool of a set.
+/// Returns the input schema of the only tool.
 fn schema(tools: RegistryBuilder) -> serde_json::Value {
     definition(tools).input_schema().as_value().clone()
 }
 
-/// The definition of the only tool of a set.
+/// Returns the definition of the only tool.
 fn definition(tools: RegistryBuilder) -> tool_runtime::ToolDefinition {
     let tools: Registry = tools.build().unwrap();
     assert_eq!(tools.len(), 1);

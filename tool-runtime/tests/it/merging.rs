@@ -1,4 +1,4 @@
-//! `#[tool(merge)]`: the items of a stream as one value of their type; and a result that a stream ends with.
+//! `#[tool(merge)]`, which merges stream items into one value of their type, and final results of streams.
 
 use std::{borrow::Cow, collections::BTreeMap};
 
@@ -18,7 +18,7 @@ use tool_runtime::{
 
 use crate::{call, definition};
 
-/// Tools whose items are those of the list.
+/// Defines tools that stream the items of the list.
 macro_rules! merging {
     ($($name:ident() -> $item:ty { $($value:expr),* })*) => { $(
         /// Streams.
@@ -67,7 +67,7 @@ enum Shape {
     Square(u8),
 }
 
-/// The highest that was seen.
+/// The maximum of all items.
 #[derive(Serialize, JsonSchema)]
 #[serde(crate = "serde")]
 #[schemars(crate = "schemars")]
@@ -166,7 +166,7 @@ fn schema((tools, _): (RegistryBuilder, &str)) -> Option<Value> {
 
 // K08
 #[test]
-fn items_are_merged_by_what_they_are() {
+fn items_are_merged_by_their_types() {
     assert_eq!(merged(of!(texts)), json!("a b"));
     assert_eq!(merged(of!(characters)), json!("ab"));
     assert_eq!(merged(of!(borrowed)), json!("a b"));
@@ -195,7 +195,7 @@ fn structs_are_merged_field_by_field() {
 
 // K08
 #[test]
-fn a_type_may_merge_by_itself() {
+fn a_type_may_define_its_own_merge() {
     assert_eq!(merged(of!(highs)), json!(7));
     assert_eq!(merged(of!(perhaps_high)), json!(7));
     let (tools, name) = of!(refused);
@@ -206,7 +206,7 @@ fn a_type_may_merge_by_itself() {
 
 // K08
 #[test]
-fn outputs_are_merged_by_their_values_and_what_they_ask_adds_up() {
+fn outputs_are_merged_by_their_values_and_their_actions_are_combined() {
     let (tools, name) = of!(outputs);
     let output = call(tools, name, "").unwrap();
     assert_eq!(output.text(), r#"{"a":1,"b":2}"#);
@@ -217,7 +217,7 @@ fn outputs_are_merged_by_their_values_and_what_they_ask_adds_up() {
 
 // K08
 #[test]
-fn of_no_items_there_is_nothing() {
+fn merging_no_items_has_no_output() {
     assert_eq!(merged(of!(no_text)), json!(""));
     for (tools, name) in [of!(no_number), of!(no_list), of!(no_struct), of!(no_high), of!(no_output)] {
         assert!(call(tools, name, "").unwrap().is_empty(), "{name}");
@@ -226,7 +226,7 @@ fn of_no_items_there_is_nothing() {
 
 // K08
 #[test]
-fn the_schema_is_that_of_an_item() {
+fn the_output_schema_is_the_schema_of_an_item() {
     assert_eq!(schema(of!(texts)), Some(json!({ "type": "string" })));
     assert_eq!(schema(of!(characters)), Some(json!({ "type": "string" })));
     assert_eq!(schema(of!(floats)), Some(json!({ "type": "number" })));
@@ -242,7 +242,7 @@ fn the_schema_is_that_of_an_item() {
 
 // K08
 #[test]
-fn what_cannot_be_merged_is_an_error_that_keeps_what_came() {
+fn items_that_cannot_be_merged_are_an_error_that_contains_them() {
     let refused = |(tools, name): (RegistryBuilder, &str)| {
         let error = call(tools, name, "").unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidOutput, "{name}");
@@ -262,14 +262,14 @@ fn what_cannot_be_merged_is_an_error_that_keeps_what_came() {
 
 // K08
 #[test]
-fn what_items_become_together_is_held_to_the_schema_of_one() {
+fn the_merged_value_is_validated_by_the_schema_of_an_item() {
     let (tools, name) = of!(too_many);
     let error = call(tools, name, "").unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidOutput);
     assert!(error.feedback().contains("expected at most 255, got 300"), "{}", error.feedback());
 }
 
-/// Searches, and says what it found.
+/// Streams results, and ends with a final result.
 #[tool(register = false)]
 fn search(fail: bool) -> impl Stream<Item = Result<ToolOutput, ToolError>> {
     let last = ToolOutput::json(&json!({ "x": 1 })).unwrap().with_actions(asking("last"));
@@ -288,7 +288,7 @@ fn search(fail: bool) -> impl Stream<Item = Result<ToolOutput, ToolError>> {
 
 // K09
 #[test]
-fn a_final_result_replaces_the_items_and_keeps_what_they_ask() {
+fn a_final_result_replaces_the_items_and_keeps_their_actions() {
     let output = call(Registry::builder().tool::<search>(), "search", r#"{"fail":false}"#).unwrap();
     assert_eq!(output.text(), r#"{"x":1}"#);
     assert_eq!(output.structured(), Some(json!({ "x": 1 })));
@@ -303,8 +303,8 @@ fn a_final_result_replaces_the_items_and_keeps_what_they_ask() {
 
 // K09, K08
 #[test]
-fn a_final_result_replaces_what_was_merged() {
-    /// Counts, and gives the mean.
+fn a_final_result_replaces_the_merged_value() {
+    /// Counts, and returns the mean.
     #[tool(register = false, merge)]
     fn mean() -> impl Stream<Item = ToolOutput> {
         let items = [json!(1), json!(2)].map(|item| ToolOutput::json(&item).unwrap());
@@ -323,7 +323,7 @@ merging! {
 
 // K09, K07
 #[test]
-fn a_final_result_is_told_once_as_the_result() {
+fn a_final_result_is_emitted_only_as_the_result() {
     let executor = Executor::new(Registry::builder().tool::<search>().build().unwrap());
     let mut listener = executor.subscribe();
     crate::run(executor.run(vec![ToolCall::new("search", json!({ "fail": false }))]));

@@ -1,4 +1,4 @@
-//! What changed since the tools were pinned, and how a reviewer is told.
+//! Pins, and the report of changes since tools were pinned.
 
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
@@ -39,14 +39,14 @@ fn ping() -> ToolDefinition {
     definition("ping", "Answers.", json!({ "type": "object" }))
 }
 
-/// What is told of a tool that was `before`, and is `after`.
+/// Returns the report of a change from `before` to `after`.
 fn told(before: &ToolDefinition, after: &ToolDefinition) -> String {
     let pins = Pins::of(&registry([before.clone()]));
     let changes = Pins::parse(&pins.to_json()).unwrap().check(&registry([after.clone()]));
     changes.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
-/// The schema of `forecast`, changed.
+/// Returns the changed schema of `forecast`.
 fn with_schema(change: impl FnOnce(&mut Value)) -> ToolDefinition {
     let mut schema = forecast().input_schema().as_value().clone();
     change(&mut schema);
@@ -92,7 +92,7 @@ fn the_file_is_sorted_and_holds_hashes_beside_definitions() {
 }
 
 #[test]
-fn tools_that_came_and_went_are_told_of() {
+fn added_and_removed_tools_are_reported() {
     let pins = Pins::of(&registry([ping()]));
     let changes = pins.check(&registry([forecast()]));
     assert_eq!(
@@ -106,7 +106,7 @@ fn tools_that_came_and_went_are_told_of() {
 }
 
 #[test]
-fn each_part_that_changed_is_told_of_with_its_place() {
+fn each_change_is_reported_with_its_place() {
     let metadata = Metadata { read_only: Some(true), ..Metadata::default() };
     let before = forecast().with_metadata(metadata);
     let after = with_schema(|schema| {
@@ -138,7 +138,7 @@ fn each_part_that_changed_is_told_of_with_its_place() {
 }
 
 #[test]
-fn of_a_long_text_the_lines_that_changed_are_shown() {
+fn the_changed_lines_of_a_long_text_are_shown() {
     let described = |text: &str| definition("forecast", text, json!({ "type": "object" }));
     let first = "Forecasts the weather of a city for some days, by the service that the program was given.";
     let before = format!("{first}\n\nTemperatures are in degrees Celsius.\n\nAsk for few days.");
@@ -157,7 +157,7 @@ fn of_a_long_text_the_lines_that_changed_are_shown() {
 }
 
 #[test]
-fn what_is_long_and_below_a_place_stands_under_it() {
+fn long_values_are_shown_below_their_place() {
     let long = "A very long description of the city that does not fit on one line of what a reviewer reads.";
     let after = with_schema(|schema| {
         schema["properties"]["city"]["description"] = long.into();
@@ -179,7 +179,7 @@ fn what_is_long_and_below_a_place_stands_under_it() {
 }
 
 #[test]
-fn a_text_that_is_written_like_another_value_is_told_from_it() {
+fn a_text_is_distinguished_from_a_value_with_the_same_spelling() {
     let of = |value: &Value| {
         definition("ping", "Answers.", json!({ "type": "object", "examples": [{ "a": value }] }))
     };
@@ -191,7 +191,7 @@ fn a_text_that_is_written_like_another_value_is_told_from_it() {
 }
 
 #[test]
-fn a_branch_that_was_put_between_others_is_one_change() {
+fn an_inserted_branch_is_one_change() {
     let after = with_schema(|schema| {
         schema["properties"]["at"]["anyOf"] =
             json!([{ "type": "string" }, { "type": "integer" }, { "type": "null" }]);
@@ -201,7 +201,7 @@ fn a_branch_that_was_put_between_others_is_one_change() {
 }
 
 #[test]
-fn what_only_changed_its_order_is_told_of_where_order_counts() {
+fn a_changed_order_is_reported_if_order_counts() {
     let turned = with_schema(|schema| schema["required"] = json!(["at", "city"]));
     let text = "forecast: changed\n  input schema\n    /required: [\"city\",\"at\"] → [\"at\",\"city\"]";
     assert_eq!(told(&forecast(), &turned), text);
@@ -211,7 +211,7 @@ fn what_only_changed_its_order_is_told_of_where_order_counts() {
 }
 
 #[test]
-fn what_cannot_be_seen_is_written_out() {
+fn invisible_characters_are_escaped() {
     let hidden = "Answers.\u{200b}\u{202e} \u{1b}[2J\u{e0041}";
     let after = definition("ping", hidden, json!({ "type": "object" }));
     let text = "ping: changed\n  description\n    \"Answers.\" → \"Answers.\\u{200b}\\u{202e} \\u001b[2J\\u{e0041}\"";
@@ -219,14 +219,14 @@ fn what_cannot_be_seen_is_written_out() {
     let spaced = definition("ping", "Answers.\u{a0}\u{2003}\u{2028}", json!({ "type": "object" }));
     let text = "ping: changed\n  description\n    \"Answers.\" → \"Answers.\\u{a0}\\u{2003}\\u{2028}\"";
     assert_eq!(told(&ping(), &spaced), text);
-    // A name cannot tell of a change that is none.
+    // A name cannot imitate a line of the report.
     let odd = json!({ "type": "object", "properties": { "a\nping: removed": {} } });
     let text = "ping: changed\n  input schema\n    /properties: added {\"a\\nping: removed\":{}}";
     assert_eq!(told(&ping(), &definition("ping", "Answers.", odd)), text);
 }
 
 #[test]
-fn a_file_that_is_not_as_it_was_written_is_refused() {
+fn a_modified_file_is_refused() {
     let pins = Pins::of(&registry([ping()]));
     let file = pins.to_json();
     let twice = file.replace(r#""tools": {"#, r#""tools": { "ping": { "hash": "", "definition": {} },"#);
@@ -263,7 +263,7 @@ fn a_file_that_is_not_as_it_was_written_is_refused() {
     }
 }
 
-/// A file of version 1, with hashes as that version made them.
+/// Returns a file of version 1, with the hashes of that version.
 const VERSION_1: &str = r#"{
   "version": 1,
   "tools": {
@@ -279,9 +279,9 @@ const VERSION_1: &str = r#"{
 }
 "#;
 
-// A09: the old hash tells whether the file was edited, and the definitions what changed since.
+// A09: the old hash detects edits of the file, and the definitions show the changes.
 #[test]
-fn a_file_of_version_1_is_read_by_its_old_hashes_and_to_be_pinned_again() {
+fn a_file_of_version_1_is_verified_by_its_old_hashes_and_must_be_pinned_again() {
     let pay = |maximum: i64| {
         let schema = json!({ "type": "object", "properties": { "n": { "maximum": maximum } } });
         definition("pay", "Pays.", schema)
@@ -303,7 +303,7 @@ fn a_file_of_version_1_is_read_by_its_old_hashes_and_to_be_pinned_again() {
 
 // A09
 #[test]
-fn pins_tell_integers_beyond_2_to_the_53_apart() {
+fn pins_distinguish_integers_beyond_2_to_the_53() {
     let pay = |n: u64| {
         definition("pay", "Pays.", json!({ "type": "object", "properties": { "n": { "const": n } } }))
     };
@@ -313,7 +313,7 @@ fn pins_tell_integers_beyond_2_to_the_53_apart() {
 }
 
 #[test]
-fn a_change_is_a_value_too() {
+fn changes_are_available_as_values() {
     let after = definition("ping", "Answers soon.", json!({ "type": "object" }));
     let changes = Pins::of(&registry([ping()])).check(&registry([after]));
     assert_eq!(changes[0].differences[0].part, Part::Description);
@@ -343,7 +343,7 @@ fn any_value() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Any tool: what is no schema stands where a schema has no say.
+/// Generates any tool; arbitrary values are where a schema has no constraints.
 fn any_tool() -> impl Strategy<Value = ToolDefinition> {
     let parts = ("\\PC{0,12}", any_value(), any_value(), any::<Option<bool>>());
     parts.prop_map(|(said, examples, custom, read_only)| {
@@ -358,20 +358,20 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn whatever_is_written_is_read_back(tool in any_tool()) {
+    fn pins_round_trip_through_their_file(tool in any_tool()) {
         let pins = Pins::of(&registry([tool.clone()]));
         prop_assert_eq!(Pins::parse(&pins.to_json()).unwrap(), pins.clone());
         prop_assert!(pins.check(&registry([tool.clone()])).is_empty());
     }
 
     #[test]
-    fn a_tool_is_changed_where_its_hash_is_and_only_there(one in any_tool(), other in any_tool()) {
+    fn a_tool_is_changed_if_and_only_if_its_hash_is(one in any_tool(), other in any_tool()) {
         let changes = Pins::of(&registry([one.clone()])).check(&registry([other.clone()]));
         prop_assert_eq!(changes.is_empty(), one.content_hash() == other.content_hash());
         for change in &changes {
             prop_assert!(!change.differences.is_empty());
             prop_assert!(change.differences.iter().all(|it| it.before != it.after));
-            // Each line is one of ours.
+            // No text of a tool produces a line of its own.
             for line in change.to_string().lines().skip(1) {
                 prop_assert!(line.starts_with("  ") && !line.chars().any(char::is_control), "{}", line);
             }

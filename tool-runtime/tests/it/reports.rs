@@ -1,4 +1,4 @@
-//! What a report says, and how much of it there is.
+//! Contents and limits of violation reports.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ fn sum(xs: Vec<i64>) -> i64 {
 }
 
 #[test]
-fn mistake_that_only_the_type_finds_is_named_beside_what_could_be_corrected() {
+fn a_violation_found_only_by_the_type_is_reported_beside_coercible_values() {
     let tools = Registry::builder().tool::<note>().build().unwrap();
     for arguments in [r#"{"n":{"999":"a"},"s":"3"}"#, r#"{"s":"3","n":{"999":"a"}}"#] {
         let error = crate::run(tools.call("note", arguments)).unwrap_err();
@@ -33,7 +33,7 @@ fn mistake_that_only_the_type_finds_is_named_beside_what_could_be_corrected() {
 }
 
 #[test]
-fn report_of_30_000_mistakes_is_short_and_counts_them() {
+fn a_report_of_30_000_violations_is_short_and_contains_their_number() {
     let tools = Registry::builder().tool::<sum>().build().unwrap();
     let arguments = json!({ "xs": vec!["x"; 30_000] }).to_string();
     let error = crate::run(tools.call("sum", arguments.as_str())).unwrap_err();
@@ -50,7 +50,7 @@ fn report_of_30_000_mistakes_is_short_and_counts_them() {
 }
 
 #[test]
-fn close_name_is_found_among_ten_thousand() {
+fn a_similar_name_is_found_among_ten_thousand() {
     // E04
     let tool = |at: usize| {
         let name = if at == 7_000 { "get_weather".to_owned() } else { format!("tool_{at}") };
@@ -67,7 +67,7 @@ fn close_name_is_found_among_ten_thousand() {
 }
 
 #[test]
-fn text_of_a_result_is_what_a_model_reads_with_every_provider() {
+fn the_text_of_a_result_is_sent_unchanged_by_every_dialect() {
     let link = Content::ResourceLink { uri: "file:///a".into(), name: "a".into(), mime_type: None };
     let resource = Resource {
         uri: "file:///b".into(),
@@ -95,14 +95,14 @@ fn text_of_a_result_is_what_a_model_reads_with_every_provider() {
             let wire = dialect.bind_tools(&tools).results(std::slice::from_ref(&result));
             let sent = wire.pointer(place).unwrap_or_else(|| panic!("{wire}"));
             let read = read(sent);
-            // The sign of those that have no other.
+            // The marker of dialects without an error flag.
             let read = read.strip_prefix("Error: ").unwrap_or(&read);
             assert_eq!(read, result.text(), "{}: {wire}", dialect.name());
         }
     }
 }
 
-/// What a model reads of a result.
+/// Returns the text of a result in a dialect.
 fn read(sent: &Value) -> String {
     match sent {
         Value::String(text) => text.clone(),

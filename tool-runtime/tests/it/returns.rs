@@ -1,4 +1,4 @@
-//! Every form in which a tool may answer.
+//! Return types of tools.
 
 use std::{collections::BTreeMap, fmt};
 
@@ -103,7 +103,7 @@ fn failed((tools, name, arguments): (tool_runtime::registry::RegistryBuilder, &s
 
 // B07, D05
 #[test]
-fn every_form_of_success_has_its_text() {
+fn every_type_of_success_has_a_text() {
     assert_eq!(said(of!(number)), "5");
     assert_eq!(said(of!(structure)), r#"{"celsius":21.5,"wind":null}"#);
     assert_eq!(said(of!(owned)), "a<b");
@@ -134,7 +134,7 @@ fn content_and_bytes_are_blocks() {
 
 // B08, E06
 #[test]
-fn every_form_of_failure_has_its_text_and_keeps_its_source() {
+fn every_type_of_failure_has_a_text_and_keeps_its_source() {
     assert_eq!(failed(of!(displayed)).feedback(), "boom");
     assert_eq!(failed(of!(ours)).kind(), ErrorKind::Cancelled);
     assert_eq!(failed(of!(any_ours)).kind(), ErrorKind::Cancelled);
@@ -152,13 +152,13 @@ fn every_form_of_failure_has_its_text_and_keeps_its_source() {
 
 // D10
 #[test]
-fn a_result_that_cannot_be_json_is_an_error() {
+fn a_result_that_cannot_be_serialized_is_an_error() {
     assert_eq!(failed(of!(bad_keys)).kind(), ErrorKind::InvalidOutput);
 }
 
 // B23
 #[test]
-fn the_output_schema_is_that_of_the_type_of_success() {
+fn the_output_schema_is_the_schema_of_the_success_type() {
     let schema = |tools| definition(tools).output_schema().map(|schema| schema.as_value().clone());
     assert_eq!(schema(of!(structure).0).unwrap()["required"], json!(["celsius", "wind"]));
     assert_eq!(schema(of!(displayed).0), Some(json!({ "type": "integer", "minimum": 0, "maximum": 255 })));
@@ -171,7 +171,7 @@ fn the_output_schema_is_that_of_the_type_of_success() {
 
 // B23
 #[test]
-fn an_output_schema_may_be_switched_off() {
+fn an_output_schema_can_be_disabled() {
     /// Answers.
     #[tool(register = false, output_schema = false)]
     fn plain() -> Weather {
@@ -184,7 +184,7 @@ fn an_output_schema_may_be_switched_off() {
 
 // B22, D09
 #[test]
-fn a_result_is_held_to_a_schema_that_was_written_by_hand() {
+fn a_result_is_validated_by_a_hand_written_schema() {
     /// Answers.
     #[tool(register = false, output_schema = json!({ "type": "object", "required": ["ok"] }))]
     fn promised(keep: bool) -> serde_json::Value {
@@ -202,7 +202,7 @@ fn a_result_is_held_to_a_schema_that_was_written_by_hand() {
 
 // D08
 #[test]
-fn no_output_is_an_error_only_where_some_is_promised() {
+fn a_missing_output_is_an_error_only_with_an_output_schema() {
     /// Answers.
     #[tool(register = false, output_schema = json!({ "type": "object" }))]
     fn silent() {}

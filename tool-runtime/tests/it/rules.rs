@@ -1,4 +1,4 @@
-//! Rules, around the calls of an executor.
+//! Rules of an executor.
 
 use tool_runtime::{
     Executor, Registry, RunContext, ToolCall, ToolName, Toolbox,
@@ -46,7 +46,7 @@ fn tools() -> Registry {
     Registry::builder().tool::<read>().tool::<list>().tool::<pay>().tool::<set>().build().unwrap()
 }
 
-/// Returns `true` if the call is denied, to those who watch and where there are none.
+/// Returns `true` if the call is denied, with and without listeners.
 fn is_denied(rules: &Rules, name: &str, arguments: &str) -> bool {
     let executor = Executor::builder(tools()).rules(rules.clone()).build().unwrap();
     let text = || {
@@ -76,21 +76,21 @@ fn a_guarded_path_is_denied_in_all_of_its_spellings() {
 }
 
 #[test]
-fn a_text_pattern_looks_at_the_keys_that_a_model_chose() {
+fn a_text_pattern_matches_keys_of_maps() {
     let (key, value) = (r#"{"variables":{"LD_PRELOAD":"a"}}"#, r#"{"variables":{"a":"LD_PRELOAD"}}"#);
     let rules = Rules::new([Rule::deny("set:LD_*")]);
     assert!(is_denied(&rules, "set", key) && is_denied(&rules, "set", value));
     assert!(!is_denied(&rules, "set", r#"{"variables":{"a":"b"}}"#));
-    // The name of a property is none of them.
+    // Names of declared properties are not matched.
     assert!(!is_denied(&Rules::new([Rule::deny("set:variables")]), "set", key));
     let rules = Rules::new([Rule::deny("set"), Rule::allow("set:my_*")]);
     assert!(!is_denied(&rules, "set", r#"{"variables":{"my_a":"my_b"}}"#));
     assert!(is_denied(&rules, "set", r#"{"variables":{"LD_PRELOAD":"my_b"}}"#));
 }
 
-// A body that takes a float reads 100.
+// A body with a float parameter reads 100.
 #[test]
-fn a_number_beside_a_limit_is_judged_as_the_tool_may_read_it() {
+fn a_number_near_a_limit_is_compared_as_the_tool_may_read_it() {
     let amount = |pattern: &str| Matcher::from(NumberPattern::new(pattern).unwrap());
     let rules = Rules::new([Rule::deny("pay").at("/amount", amount(">= 100"))]);
     assert!(is_denied(&rules, "pay", r#"{"amount":99.99999999999999999999}"#));
@@ -114,7 +114,7 @@ fn a_rule_may_name_a_property_by_its_alias() {
     }
 }
 
-/// A default that cannot be written as JSON: the type cannot be.
+/// A type whose default cannot be serialized.
 #[tool_args]
 #[derive(Default)]
 struct Options {
@@ -144,7 +144,7 @@ fn empty(#[serde(default)] options: Options, #[serde(default)] spare: Option<Inn
 }
 
 #[test]
-fn an_absent_value_with_a_default_that_cannot_be_written_is_denied() {
+fn an_absent_value_with_an_unserializable_default_is_denied() {
     let is_denied = |pointer: &str, arguments: &str| {
         let tools = Registry::builder().tool::<empty>().build().unwrap();
         let rules = Rules::new([Rule::deny("empty").at(pointer, "false")]);
@@ -161,7 +161,7 @@ fn an_absent_value_with_a_default_that_cannot_be_written_is_denied() {
     ] {
         assert!(is_denied(pointer, arguments), "{pointer} {arguments}");
     }
-    // What is absent because it is `None` is nothing.
+    // An absent `None` has no value to match.
     for (pointer, arguments) in [
         ("/spare/force", "{}"),
         ("/options/depth", r#"{"options":{"recursive":true}}"#),
@@ -178,12 +178,12 @@ fn a_list_is_denied_for_any_item() {
     assert!(is_denied(&rules, "list", r#"{ "paths": ["/tmp/a", "/etc/a"] }"#));
     assert!(!is_denied(&rules, "list", r#"{ "paths": ["/tmp/a"] }"#));
     assert!(!is_denied(&rules, "list", "{}"));
-    // A rule for all tools is about those that have such an argument.
+    // A rule for all tools applies to tools with such an argument.
     assert!(!is_denied(&rules, "pay", r#"{ "amount": 1 }"#));
 }
 
 #[test]
-fn amounts_are_compared_as_they_are_written() {
+fn amounts_are_compared_exactly() {
     let rules = Rules::new([Rule::deny("pay").at("/amount", NumberPattern::new("> 100").unwrap())]);
     for denied in ["101", "100.00000000000000000001", "1e3"] {
         assert!(is_denied(&rules, "pay", &format!(r#"{{ "amount": {denied} }}"#)), "{denied}");
@@ -198,7 +198,7 @@ fn amounts_are_compared_as_they_are_written() {
 }
 
 #[test]
-fn an_absent_value_with_a_default_of_its_schema_is_denied() {
+fn an_absent_value_with_a_schema_default_is_denied() {
     let schema = json!({
         "type": "object",
         "properties": { "path": { "type": "string", "default": "/etc" }, "other": { "type": "string" } },
@@ -218,7 +218,7 @@ fn an_absent_value_with_a_default_of_its_schema_is_denied() {
 }
 
 #[test]
-fn an_executor_is_not_built_with_a_rule_that_guards_nothing() {
+fn an_executor_with_a_rule_without_effect_is_a_build_error() {
     for (rule, message) in [
         (
             Rule::deny("read").at("/pth", etc()),
@@ -261,7 +261,7 @@ fn rules_without_tools_are_notices() {
         panic!("{:?}", of_run.notices());
     };
     assert_eq!((rule.as_str(), pointer.as_str()), ("deny bash", "/pth"));
-    // Until it is corrected, such a rule denies all calls of the tool that it names.
+    // Such a rule denies all calls of its tool until it is corrected.
     let outcomes = run(of_run.run(vec![ToolCall::new("read", json!({ "path": "/tmp/a" }))]));
     assert_eq!(outcomes[0].result().unwrap().text(), "Denied: a rule denies it: read");
     assert!(Executor::new(tools()).notices().is_empty());
@@ -280,9 +280,9 @@ fn remote(raw: &str, prefix: &str) -> Registry {
     Registry::builder().add(tool).build().unwrap()
 }
 
-// I13: the names of other programs, as a person reads them there.
+// I13: rules may use the raw names of other programs.
 #[test]
-fn a_rule_denies_and_asks_by_the_name_that_a_tool_has_at_its_origin() {
+fn rules_match_the_raw_name_of_a_tool() {
     let cases = [
         ("mail.send", "", "mail.send"),
         ("mail.send", "post__", "mail.*"),
@@ -302,11 +302,11 @@ fn a_rule_denies_and_asks_by_the_name_that_a_tool_has_at_its_origin() {
         assert_eq!(said(vec![Rule::deny(pattern)]), (format!("Denied: a rule denies it: {pattern}"), 0));
         let (text, notices) = said(vec![Rule::ask(pattern)]);
         assert!(text.contains(&format!("a rule asks for it: {pattern}")) && notices == 0, "{text}");
-        // Any server may call a tool what it likes.
+        // A server may choose any raw name.
         let is_own = pattern == name;
         let (text, notices) = said(vec![Rule::deny("*"), Rule::allow(pattern)]);
         assert_eq!((text == "sent to ada", notices == 0), (is_own, is_own), "{pattern}: {text}");
-        // The name that a model sees takes it back, and arguments count as ever.
+        // The visible name overrides it, and arguments apply as usual.
         assert_eq!(said(vec![Rule::deny(pattern), Rule::allow(&name)]), ("sent to ada".to_owned(), 0));
         let to = |whom: &str| said(vec![Rule::deny(pattern).at("/to", whom)]).0;
         assert_eq!(
@@ -314,7 +314,7 @@ fn a_rule_denies_and_asks_by_the_name_that_a_tool_has_at_its_origin() {
             (format!("Denied: a rule denies it: {pattern}"), "sent to ada".to_owned())
         );
     }
-    // A text with a `:` is about arguments as before, and is read and written as it is.
+    // A text with a `:` is a pattern for arguments, and round-trips unchanged.
     let rules: Rules = serde_json::from_value(json!(["deny mail:send", "deny bash:*"])).unwrap();
     assert_eq!(
         rules.judge("mail", &json!({ "action": "send" })),

@@ -1,4 +1,4 @@
-//! What a schema admits reaches the tool, and nothing else does.
+//! Agreement of schemas and calls.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::{call, feedback, text};
 
 // B19
 #[test]
-fn a_recursive_type_with_any_name_can_be_sent() {
+fn arguments_may_be_a_recursive_type_with_any_name() {
     #[tool_args]
     struct Größe {
         #[schemars(range(max = 9))]
@@ -41,7 +41,7 @@ fn a_recursive_type_with_any_name_can_be_sent() {
 
 // B14
 #[test]
-fn a_property_called_like_a_keyword_can_be_sent() {
+fn a_property_may_have_the_name_of_a_keyword() {
     #[tool_args]
     struct Called {
         #[serde(rename = "x-tool-aliases", alias = "properties")]
@@ -66,7 +66,7 @@ fn a_property_called_like_a_keyword_can_be_sent() {
 
 // B17
 #[test]
-fn a_bound_that_is_no_integer_leaves_the_width_of_the_type() {
+fn a_fractional_bound_keeps_the_range_of_the_type() {
     /// Halves.
     #[tool(register = false)]
     fn halve(#[schemars(range(min = 0.5, max = 300.5))] n: u8) -> u8 {
@@ -79,9 +79,9 @@ fn a_bound_that_is_no_integer_leaves_the_width_of_the_type() {
     let too_small = feedback(tools(), "halve", r#"{"n":0}"#);
     assert!(too_small.contains("/n: expected at least 0.5, got 0"), "{too_small}");
 }
-// B18, E05: what of a key's type no schema says, its decoder says, at the key.
+// B18, E05: the decoder of a key reports constraints that no schema expresses.
 #[test]
-fn a_key_that_is_not_of_its_type_is_reported_at_its_place() {
+fn an_invalid_key_is_reported_at_its_place() {
     #[tool_args]
     #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
     enum Unit {
@@ -149,9 +149,9 @@ fn copy(entry: Entry) -> Vec<Entry> {
     vec![entry]
 }
 
-// What the check of the arguments has to know is in no schema that others see.
+// Keywords for the built-in check are not in published schemas.
 #[test]
-fn no_schema_tells_of_aliases() {
+fn schemas_do_not_contain_aliases() {
     let tools = Registry::builder().tool::<copy>().build().unwrap();
     let definition = &tools.definitions()[0];
     let output = definition.output_schema().unwrap().as_value();
@@ -161,9 +161,9 @@ fn no_schema_tells_of_aliases() {
     }
 }
 
-// Not 0.10000000149011612, which is another number in another build of serde_json.
+// Not 0.10000000149011612, which depends on the features of serde_json.
 #[test]
-fn the_default_of_a_small_float_has_no_more_digits_than_it() {
+fn the_default_of_an_f32_has_its_shortest_digits() {
     fn tenth() -> f32 {
         0.1
     }

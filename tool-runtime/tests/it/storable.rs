@@ -1,4 +1,4 @@
-//! Calls, results, errors, outcomes and questions, stored and read again.
+//! Serialization of calls, results, errors, outcomes and questions.
 
 use std::{
     error::Error,
@@ -17,15 +17,15 @@ use tool_runtime::{
     schema::{Correction, Violation, Violations},
 };
 
-/// `stored` read again and stored again, which is the same text.
+/// Deserializes `stored`, and checks that it serializes to the same text.
 fn again<T: Serialize + DeserializeOwned>(stored: &T) -> T {
     let text = serde_json::to_string(stored).unwrap();
     let read: T = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
     assert_eq!(serde_json::to_string(&read).unwrap(), text);
-    // By way of a value, where numbers that a value holds stay.
+    // Also through a `Value`, if it can hold the numbers.
     let value: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(serde_json::to_value(serde_json::from_value::<T>(value.clone()).unwrap()).unwrap(), value);
-    // What a later version adds without a new number is ignored.
+    // Unknown members of the same format version are ignored.
     let mut more = value;
     more["added later"] = json!({ "a": [1] });
     more["v"] = json!(1);
@@ -41,7 +41,7 @@ fn config() -> Config {
     Config { cases, failure_persistence: None, ..Config::default() }
 }
 
-/// Any value that nests at most as deeply as it should to be read again inside of something else.
+/// Generates values whose nesting permits reading them inside of another value.
 fn value() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),
@@ -110,7 +110,7 @@ fn output() -> impl Strategy<Value = ToolOutput> {
         })
 }
 
-/// An error with a source of its own.
+/// An error with a source.
 #[derive(Debug)]
 struct Chained(String, Option<Box<Self>>);
 
@@ -195,15 +195,15 @@ proptest! {
 
     // D01
     #[test]
-    fn a_call_is_read_as_it_was_stored(call in call()) {
+    fn a_call_round_trips(call in call()) {
         prop_assert_eq!(again(&call), call);
     }
 
     #[test]
-    fn an_output_is_read_as_it_was_stored(output in output()) {
+    fn an_output_round_trips(output in output()) {
         let read = again(&output);
         prop_assert_eq!((read.text(), read.content()), (output.text(), output.content()));
-        // A text that is alone is its own value.
+        // A single text is its own structured value.
         if let Some(value) = output.structured() {
             prop_assert_eq!(read.structured(), Some(value));
         }
@@ -219,7 +219,7 @@ proptest! {
     }
 
     #[test]
-    fn an_error_is_read_as_it_was_stored(error in error()) {
+    fn an_error_round_trips(error in error()) {
         let read = again(&error);
         prop_assert_eq!((read.feedback(), read.to_string()), (error.feedback(), error.to_string()));
         prop_assert_eq!((read.kind(), read.is_retryable()), (error.kind(), error.is_retryable()));
@@ -234,7 +234,7 @@ proptest! {
 
     // D01
     #[test]
-    fn a_result_is_read_as_it_was_stored(result in result()) {
+    fn a_result_round_trips(result in result()) {
         let read = again(&result);
         prop_assert_eq!((&read.id, &read.name, read.attempts), (&result.id, &result.name, result.attempts));
         prop_assert_eq!(read.text(), result.text());
@@ -245,7 +245,7 @@ proptest! {
     }
 
     #[test]
-    fn an_outcome_is_read_as_it_was_stored(outcome in outcome()) {
+    fn an_outcome_round_trips(outcome in outcome()) {
         let read = again(&outcome);
         prop_assert_eq!((read.id(), read.name()), (outcome.id(), outcome.name()));
         prop_assert_eq!((read.address(), read.is_finished()), (outcome.address(), outcome.is_finished()));
@@ -254,7 +254,7 @@ proptest! {
 
 // D01
 #[test]
-fn a_result_with_nothing_but_content_has_defaults() {
+fn a_result_with_only_content_has_defaults() {
     let result: ToolResult = serde_json::from_str(r#"{"content":[]}"#).unwrap();
     assert!(!result.is_error() && result.content().is_empty() && result.outcome.unwrap().is_empty());
     assert_eq!((&*result.name, result.attempts, result.duration), ("", 0, Duration::ZERO));
@@ -267,9 +267,9 @@ fn a_result_with_nothing_but_content_has_defaults() {
     );
 }
 
-// D01: numbers of more than 64 bits, and any nesting that arguments may have.
+// D01: numbers of more than 64 bits, and the maximum nesting of arguments.
 #[test]
-fn arguments_that_come_as_an_object_keep_their_text() {
+fn arguments_as_an_object_keep_their_text() {
     let deep = format!(r#"{{"a":{}1{}}}"#, "[".repeat(126), "]".repeat(126));
     for arguments in
         [r#"{"id":340282366920938463463374607431768211455,"x":1.10}"#, r#"{ "a" : 1e400 }"#, &*deep]
@@ -283,7 +283,7 @@ fn arguments_that_come_as_an_object_keep_their_text() {
     assert_eq!(read(r#"{"name":"t","arguments":"{\"a\":\"\\u00e9\"}"}"#).as_str(), r#"{"a":"\u00e9"}"#);
     assert_eq!(read(r#"{"name":"t","arguments":null}"#).as_str(), "{}");
     assert_eq!(read(r#"{"name":"t"}"#).as_str(), "{}");
-    // Behind a tag, where `serde` reads ahead, and from a value.
+    // In a tagged enum, for which `serde` buffers, and from a `Value`.
     #[derive(serde::Deserialize)]
     #[serde(tag = "type")]
     enum Tagged {
@@ -299,7 +299,7 @@ fn arguments_that_come_as_an_object_keep_their_text() {
 }
 
 #[test]
-fn an_error_that_holds_a_secret_is_stored_without_the_arguments() {
+fn an_error_with_a_secret_is_stored_without_the_arguments() {
     let violation = Violation::new("/token", "text", "\"hunter2\"");
     let error = ToolError::invalid_arguments(violation, r#"{"token":"hunter2"}"#).without_values();
     let text = serde_json::to_string(&error).unwrap();
@@ -324,9 +324,9 @@ fn pay(amount: u128, #[arg(secret)] pin: String) -> String {
     format!("{amount} {pin}")
 }
 
-// I15: what is stored of a question holds no secret.
+// I15: a stored question contains no secret.
 #[test]
-fn a_question_is_read_as_it_was_stored() {
+fn a_question_round_trips() {
     let executor = Executor::new(Registry::builder().tool::<pay>().build().unwrap());
     let call = ToolCall::new("pay", format!(r#"{{"amount":{},"pin":"hunter2"}}"#, u128::MAX)).with_id("0");
     let outcomes = crate::run(executor.run(vec![call]));
@@ -340,7 +340,7 @@ fn a_question_is_read_as_it_was_stored() {
 }
 
 #[test]
-fn a_correction_is_read_as_it_was_stored() {
+fn a_correction_round_trips() {
     /// Forecasts.
     #[tool(register = false)]
     fn forecast(days: u32) -> u32 {
@@ -356,7 +356,7 @@ fn a_correction_is_read_as_it_was_stored() {
     assert!(result.finished_at <= SystemTime::now());
 }
 
-/// Waves, and reports that it does.
+/// Sends an update.
 #[tool(register = false)]
 fn wave(cx: &ToolContext) -> Result<&'static str, ToolError> {
     cx.progress(tool_runtime::context::Progress::new(1.0).of(2.0))?;
@@ -364,7 +364,7 @@ fn wave(cx: &ToolContext) -> Result<&'static str, ToolError> {
 }
 
 #[test]
-fn events_are_read_as_they_were_stored() {
+fn events_round_trip() {
     let tools = Registry::builder().tool::<pay>().tool::<wave>().build().unwrap();
     let executor = Executor::new(tools);
     let mut listener = executor.subscribe();

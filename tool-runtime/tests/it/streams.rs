@@ -25,19 +25,19 @@ fn count(to: u32) -> impl Stream<Item = u32> {
     stream::iter(0..to)
 }
 
-/// Speaks in pieces.
+/// Streams a text in pieces.
 #[tool(register = false)]
 fn speak(text: &str) -> impl Stream<Item = String> + '_ {
     stream::iter(text.split_inclusive(' ').map(str::to_owned))
 }
 
-/// Counts until it breaks.
+/// Counts until it fails.
 #[tool(register = false)]
 async fn tear(at: u32) -> impl Stream<Item = Result<u32, Torn>> {
     stream::iter(0..10).map(move |n| if n < at { Ok(n) } else { Err(Torn) })
 }
 
-/// Counts, if it may.
+/// Counts, or fails.
 #[tool(register = false)]
 fn boxed(may: bool) -> Result<stream::BoxStream<'static, u32>, Torn> {
     if may { Ok(stream::iter(0..2).boxed()) } else { Err(Torn) }
@@ -54,7 +54,7 @@ fn the_items_of_a_stream_are_collected() {
 
 // B26
 #[test]
-fn the_schema_of_a_stream_is_that_of_its_items_together() {
+fn the_schema_of_a_stream_describes_its_collected_items() {
     let schema = |tools| definition(tools).output_schema().unwrap().as_value().clone();
     let number = json!({ "type": "integer", "minimum": 0, "maximum": u32::MAX });
     assert_eq!(schema(Registry::builder().tool::<count>()), json!({ "type": "array", "items": number }));
@@ -64,7 +64,7 @@ fn the_schema_of_a_stream_is_that_of_its_items_together() {
 }
 
 #[test]
-fn a_stream_that_breaks_is_an_error_that_keeps_what_came() {
+fn a_failed_stream_is_an_error_that_contains_its_items() {
     let tools = Registry::builder().tool::<tear>().build().unwrap();
     let error = run(tools.call("tear", r#"{"at":2}"#)).unwrap_err();
     assert_eq!(error.feedback(), "torn");
@@ -78,8 +78,8 @@ fn a_stream_that_breaks_is_an_error_that_keeps_what_came() {
 }
 
 #[test]
-fn the_details_of_an_error_are_kept_beside_what_came() {
-    /// Breaks with details.
+fn the_details_of_an_error_are_kept_beside_the_items() {
+    /// Fails with details.
     #[tool(register = false)]
     fn detailed() -> impl Stream<Item = Result<u32, ToolError>> {
         stream::iter([Ok(1), Err(ToolError::failed("torn").with_details(json!({ "line": 3 })))])
@@ -89,7 +89,7 @@ fn the_details_of_an_error_are_kept_beside_what_came() {
     assert_eq!(error.details(), Some(&json!({ "received": [1], "details": { "line": 3 } })));
 }
 
-/// Takes an update, and lets the tool make the next item only then.
+/// A sink that permits the next item after each update.
 struct Gate {
     seen: Mutex<Vec<String>>,
     next: Semaphore,
@@ -103,7 +103,7 @@ impl CallSink for Gate {
     }
 }
 
-/// Makes an item after the one before was seen; it would wait for ever if none was seen early.
+/// Produces each item after the sink received the previous one; it would wait forever if items were delayed.
 #[tool(register = false)]
 fn gated(gate: &Arc<Gate>) -> impl Stream<Item = u32> + '_ {
     stream::unfold(0, move |n| async move {
@@ -116,11 +116,11 @@ fn gated(gate: &Arc<Gate>) -> impl Stream<Item = u32> + '_ {
 
 // B26, K05
 #[test]
-fn an_early_item_is_seen_before_a_late_one_is_made() {
+fn an_item_is_delivered_before_the_next_one_is_produced() {
     let gate = Arc::new(Gate { seen: Mutex::default(), next: Semaphore::new(0) });
     let tools = Registry::builder().tool::<gated>().provide(Arc::clone(&gate)).build().unwrap();
     let cx = tools.context_for("gated").unwrap().with_sink(Arc::clone(&gate) as Arc<dyn CallSink>);
-    // Nothing has to be waited for, unless an item is not seen in time.
+    // Never pending, unless an item is not delivered in time.
     let output = tools.call_in(&cx, "{}").now_or_never().unwrap().unwrap();
     assert_eq!(output.text(), "[0,1,2]");
     assert_eq!(*gate.seen.lock().unwrap(), ["0", "1", "2"]);
@@ -155,10 +155,10 @@ fn dropping_a_call_drops_its_stream() {
     assert!(*flag.lock().unwrap());
 }
 
-// B26, K07: no item is read as a number of fewer digits and written again.
+// B26, K07: no number of an item loses digits.
 #[test]
-fn collected_items_are_written_as_they_are() {
-    /// Gives large numbers.
+fn collected_items_keep_their_digits() {
+    /// Streams large numbers.
     #[tool(register = false)]
     fn large() -> impl Stream<Item = u128> {
         stream::iter([u128::MAX, 0])
@@ -170,12 +170,12 @@ fn collected_items_are_written_as_they_are() {
 // B26, F02
 #[test]
 fn corrections_of_all_items_are_kept() {
-    /// Says a number again.
+    /// Returns a number.
     #[tool(register = false)]
     fn say(n: u32) -> u32 {
         n
     }
-    /// Says two numbers again, by another tool.
+    /// Streams two numbers through another tool.
     #[tool(register = false)]
     fn twice(tools: &Registry) -> impl Stream<Item = Result<ToolOutput, ToolError>> {
         let tools = tools.clone();

@@ -1,4 +1,4 @@
-//! What helps to test programs with tools.
+//! The feature `testing`.
 
 use std::time::Duration;
 
@@ -65,7 +65,7 @@ fn a_gate_holds_calls_until_it_is_opened() {
 }
 
 #[test]
-fn hours_pass_in_no_time() {
+fn a_paused_clock_advances_at_once() {
     paused(async {
         let tools = Registry::builder().add(ScriptedTool::new("scripted").hangs()).build().unwrap();
         let executor = Executor::builder(tools).timeout(Duration::from_secs(7200)).build().unwrap();

@@ -1,4 +1,4 @@
-//! What those see who collect spans.
+//! Spans and log events.
 
 use std::{
     collections::BTreeMap,
@@ -38,7 +38,7 @@ fn crash() {
     panic!("boom")
 }
 
-/// Is on another thread.
+/// Runs on another thread.
 #[tool(register = false, blocking)]
 fn heavy() -> bool {
     tracing::info_span!("deep").in_scope(|| true)
@@ -81,7 +81,7 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Spans {
     }
 }
 
-/// The spans of running `calls`, in the order in which they ended.
+/// Returns the spans of `calls`, in the order of their ends.
 fn spans(executor: &Executor, calls: Vec<ToolCall>) -> Vec<Span> {
     each_thread_for_itself();
     let spans = Spans::default();
@@ -140,11 +140,11 @@ fn a_call_has_a_span_with_its_name_around_the_body() {
 
 // W01
 #[test]
-fn arguments_and_results_are_told_where_that_is_asked_for_and_secrets_never() {
+fn arguments_and_results_are_recorded_on_request_and_secrets_never() {
     let executor = Executor::builder(tools()).trace_arguments(true).trace_results(true).build().unwrap();
     let spans = spans(&executor, vec![call_of_add()]);
     let fields = &spans[1].fields;
-    // `Debug` of a text, without the marks around it.
+    // The `Debug` form of a text, without its quotes.
     assert_eq!(fields["gen_ai.tool.call.arguments"], r#"{\"a\":2,\"b\":3,\"key\":\"***\"}"#);
     assert_eq!(fields["gen_ai.tool.call.result"], "5");
     assert!(!format!("{spans:?}").contains("s3cr3t"));
@@ -152,7 +152,7 @@ fn arguments_and_results_are_told_where_that_is_asked_for_and_secrets_never() {
 
 // W01
 #[test]
-fn the_trace_flags_of_a_run_replace_those_of_its_executor() {
+fn the_trace_flags_of_a_run_override_the_executor() {
     let (arguments, results) = ("gen_ai.tool.call.arguments", "gen_ai.tool.call.result");
     let told = |executor: &Executor| {
         let spans = spans(executor, vec![call_of_add()]);
@@ -170,7 +170,7 @@ fn the_trace_flags_of_a_run_replace_those_of_its_executor() {
     }
 }
 
-/// Adds its secret, a number that no `f64` holds.
+/// Adds its secret, a number that no `f64` represents.
 #[tool(register = false)]
 fn numbered(cx: &ToolContext, #[arg(secret)] pin: u128) {
     cx.set_attribute("pin", format!("pin {pin}"));
@@ -182,7 +182,7 @@ fn numbered(cx: &ToolContext, #[arg(secret)] pin: u128) {
 
 // W01
 #[test]
-fn a_secret_number_is_found_with_all_its_digits() {
+fn a_secret_number_is_redacted_by_all_its_digits() {
     let executor = Executor::new(Registry::builder().tool::<numbered>().build().unwrap());
     let attributes = |pin: u128| -> Value {
         let spans = spans(&executor, vec![ToolCall::new("numbered", format!(r#"{{"pin":{pin}}}"#))]);
@@ -197,7 +197,7 @@ fn a_secret_number_is_found_with_all_its_digits() {
 
 // W01
 #[test]
-fn a_body_adds_attributes_to_the_span_of_its_call_and_none_has_a_secret() {
+fn a_body_adds_attributes_to_its_span_without_secrets() {
     let call = ToolCall::new("attributed", json!({ "key": "s3cr3t" }));
     let spans = spans(&Executor::new(tools()), vec![call]);
     let span = spans.iter().find(|span| span.path.ends_with("/execute_tool")).unwrap();
@@ -206,11 +206,11 @@ fn a_body_adds_attributes_to_the_span_of_its_call_and_none_has_a_secret() {
     assert_eq!((&set["rows"], &set["attempt"]), (&json!(3), &json!(2)));
     assert_eq!(set["found"], json!({ "near": [1.5, "Oslo"], "with": "***" }));
     assert_eq!(set["key"], "***");
-    // 64 fit, of which one is named after the secret; what is too long does not.
+    // 64 attributes are kept, of which one is named after the secret; values that are too long are not.
     assert_eq!(set.as_object().unwrap().len(), 63);
     assert_eq!(span.fields["tool.attributes.dropped"], "13");
     assert!(!format!("{spans:?}").contains("s3cr3t"));
-    // No other span has any.
+    // Other spans have no attributes.
     assert_eq!(spans.iter().filter(|span| span.fields.contains_key("tool.attributes")).count(), 1);
 }
 
@@ -247,7 +247,7 @@ fn the_attributes_of_a_call_that_is_dropped_are_recorded() {
 
 // C12
 #[test]
-fn log_lines_of_a_call_reach_tracing_also_where_nobody_listens_to_the_executor() {
+fn log_lines_reach_tracing_without_listeners() {
     use tool_runtime::context::{LogLevel, LogLine};
     use tracing::{Event, Level};
 
@@ -285,14 +285,14 @@ fn log_lines_of_a_call_reach_tracing_also_where_nobody_listens_to_the_executor()
 
 // W02
 #[test]
-fn nobody_needs_to_listen() {
+fn log_lines_need_no_collector() {
     let outcomes = run(Executor::new(tools()).run(vec![call_of_add()]));
     assert_eq!(outcomes[0].result().unwrap().text(), "5");
 }
 
 // W03
 #[test]
-fn failures_and_panics_mark_the_span_and_end_it() {
+fn failures_and_panics_mark_and_end_the_span() {
     let calls = vec![ToolCall::new("fail", "{}"), ToolCall::new("crash", "{}")];
     let executor = Executor::builder(tools()).strategy(tool_runtime::executor::ExecutionStrategy::Sequential);
     let spans = spans(&executor.build().unwrap(), calls);
@@ -305,7 +305,7 @@ fn failures_and_panics_mark_the_span_and_end_it() {
 }
 
 #[test]
-fn each_of_several_attempts_has_a_span() {
+fn each_attempt_has_a_span() {
     let executor = Executor::builder(tools()).retry(RetryPolicy::new(Retry::DEFAULT)).build().unwrap();
     let attempts = || {
         let spans = spans(&executor, vec![ToolCall::new("fail", "{}")]);
@@ -313,14 +313,14 @@ fn each_of_several_attempts_has_a_span() {
         spans.iter().filter_map(|span| span.fields.get("attempt").cloned()).collect::<Vec<_>>()
     };
     assert_eq!(attempts(), ["1", "2"]);
-    // The same where somebody listens.
+    // The same with a listener.
     let _listener = executor.subscribe();
     assert_eq!(attempts(), ["1", "2"]);
 }
 
 // W06
 #[test]
-fn the_calls_of_a_batch_are_under_one_span() {
+fn the_calls_of_a_batch_share_a_parent_span() {
     let spans = spans(&Executor::new(tools()), vec![call_of_add(), call_of_add(), call_of_add()]);
     let count = |path: &str| spans.iter().filter(|span| span.path == path).count();
     assert_eq!((count("execute_tools/execute_tool"), count("execute_tools")), (3, 1));
@@ -332,7 +332,7 @@ fn a_blocking_body_is_in_the_span_of_its_call() {
     each_thread_for_itself();
     let spans = Spans::default();
     let dispatch = Dispatch::new(tracing_subscriber::registry().with(spans.clone()));
-    // The body runs on a thread of its own, which has to know of the collector of this test.
+    // The body runs on another thread, which needs the collector of this test.
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
         .on_thread_start(move || std::mem::forget(tracing::dispatcher::set_default(&dispatch)))
@@ -345,7 +345,7 @@ fn a_blocking_body_is_in_the_span_of_its_call() {
     assert_eq!(paths[0], "execute_tools/execute_tool/deep");
 }
 
-/// With an exporter of OpenTelemetry.
+/// With an OpenTelemetry exporter.
 #[cfg(feature = "opentelemetry")]
 mod exported {
     use opentelemetry::trace::TracerProvider as _;
@@ -356,7 +356,7 @@ mod exported {
 
     const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
 
-    /// Gives the trace that it is in.
+    /// Returns its trace context.
     #[tool(register = false)]
     fn whereabouts() -> Value {
         Value::Object(trace_context())
@@ -383,7 +383,7 @@ mod exported {
 
     // W04, W05
     #[test]
-    fn the_trace_of_a_caller_goes_on_through_the_tool() {
+    fn the_trace_of_a_caller_is_propagated_through_the_tool() {
         let call = ToolCall::new("whereabouts", "{}").with_id("c1").with_meta(meta());
         let (spans, text) = exported(vec![call], RunContext::new());
         let span = spans.iter().find(|span| span.name == "execute_tool whereabouts").unwrap();
@@ -401,8 +401,8 @@ mod exported {
 
     // W01
     #[test]
-    fn attributes_of_a_body_have_names_of_their_own() {
-        /// Sets some.
+    fn attributes_of_a_body_have_a_prefix() {
+        /// Sets attributes.
         #[tool(register = false)]
         fn sets(cx: &ToolContext) {
             cx.set_attribute("rows", 3);
@@ -431,7 +431,7 @@ mod exported {
 
     // W04
     #[test]
-    fn the_trace_of_a_run_is_that_of_its_batches() {
+    fn batches_continue_the_trace_of_their_run() {
         let (spans, _) =
             exported(vec![ToolCall::new("whereabouts", "{}")], RunContext::new().with_meta(meta()));
         assert_eq!(spans.len(), 2);
@@ -448,7 +448,7 @@ mod exported {
 
     // W04
     #[test]
-    fn a_child_run_is_traced_below_the_call_that_started_it() {
+    fn the_trace_of_a_child_run_continues_the_call_that_started_it() {
         let (spans, _) = exported(vec![ToolCall::new("delegate", "{}")], RunContext::new().with_meta(meta()));
         let named = |name: &str| spans.iter().filter(|span| span.name == name).collect::<Vec<_>>();
         let [outer] = named("execute_tool delegate")[..] else { panic!("one call was made") };
@@ -460,7 +460,7 @@ mod exported {
 
     // W05
     #[test]
-    fn where_nobody_listens_there_is_no_trace() {
+    fn there_is_no_trace_without_a_collector() {
         let executor = Executor::new(Registry::builder().tool::<whereabouts>().build().unwrap());
         let outcomes = run(executor.run(vec![ToolCall::new("whereabouts", "{}")]));
         assert_eq!(outcomes[0].result().unwrap().text(), "{}");
@@ -469,7 +469,7 @@ mod exported {
 
 // W01
 #[test]
-fn who_collects_spans_and_nothing_else_has_those_of_calls() {
+fn a_collector_without_opentelemetry_receives_the_spans_of_calls() {
     let spans = Spans::default();
     let only_spans = filter_fn(|metadata| metadata.is_span());
     tracing::subscriber::with_default(

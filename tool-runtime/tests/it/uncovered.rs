@@ -1,9 +1,9 @@
-//! Schemas that the built-in check does not cover, when a tool with one is added.
+//! Registration of tools with schemas that the built-in check does not cover.
 
 use serde_json::{Value, json};
 use tool_runtime::{builder::ClosureTool, prelude::*, registry::Problem, schema::InputSchema};
 
-/// A tool that takes whatever its schema admits.
+/// Returns a tool that accepts any arguments that its schema admits.
 pub(crate) fn taking(schema: Value) -> ClosureTool {
     ToolBuilder::new("take")
         .description("Takes.")
@@ -11,7 +11,7 @@ pub(crate) fn taking(schema: Value) -> ClosureTool {
         .expect_handler(|args: Value, _cx| async move { Ok::<_, ToolError>(args.to_string()) })
 }
 
-/// What is wrong with the schema of a tool.
+/// Returns the error of registering a tool.
 pub(crate) fn mistakes(schema: Value) -> Vec<String> {
     let error = Registry::builder().add(taking(schema)).build().unwrap_err();
     let message = |problem: &Problem| match problem {
@@ -64,7 +64,7 @@ fn an_output_schema_that_is_not_covered_is_refused() {
 struct Nothing {}
 
 #[test]
-fn a_mistake_in_a_schema_is_no_matter_of_a_feature() {
+fn a_mistake_in_a_schema_is_reported_without_mentioning_the_feature() {
     let mistakes =
         mistakes(json!({"properties": {"a": {"type": 7}, "b": {"pattern": "("}, "c": {"items": [{}]}}}));
     assert_eq!(
@@ -89,14 +89,14 @@ fn no_reference_is_ever_fetched() {
 }
 
 #[test]
-fn a_draft_that_nobody_knows_is_refused() {
+fn an_unknown_draft_is_refused() {
     assert_eq!(
         mistakes(json!({"$schema": "https://example.com/mine"})),
         ["input schema: at the root: `$schema` \"https://example.com/mine\" names no draft that is known"]
     );
 }
 
-// What most generators write.
+// The form that most generators write.
 #[test]
 fn a_plain_schema_of_draft_7_needs_no_feature() {
     let schema = json!({

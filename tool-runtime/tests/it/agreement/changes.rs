@@ -1,4 +1,4 @@
-//! Small changes, most of which take an instance beyond what its schema admits.
+//! Small mutations of instances, most of which violate the schema.
 
 use serde_json::{Map, Value};
 
@@ -8,10 +8,10 @@ use super::{
     json::Json,
 };
 
-/// What fixtures append to the name of a property for another name of it.
+/// The suffix of an alias in fixtures.
 pub(super) const OTHER_NAME: &str = "_too";
 
-/// Changes one of the values in `instance`, which `schema` describes.
+/// Changes one of the values in `instance`, an instance of `schema`.
 pub(super) fn change(instance: &mut Json, schema: &Value, dice: &mut Dice) {
     let at = dice.below(instance.count());
     let value = instance.nth(at);

@@ -1,10 +1,10 @@
-/// Chance that is the same in every run: a failure is found again, and no run fails that did not fail
-/// before. (Steele, Lea and Flood's SplitMix64.)
+/// A pseudo-random number generator with fixed seeds, so that every run has the same result
+/// (Steele, Lea and Flood's SplitMix64).
 #[derive(Debug, Clone)]
 pub(super) struct Dice(u64);
 
 impl Dice {
-    /// Dice for the `case`-th try of what is called `name`.
+    /// Creates the generator for case `case` of the test `name`.
     pub(super) fn new(name: &str, case: usize) -> Self {
         let seed = name.bytes().fold(0xCBF2_9CE4_8422_2325, |hash: u64, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01B3)
@@ -20,12 +20,12 @@ impl Dice {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below `limit`, which is not zero.
+    /// Returns a number below `limit`, which must not be zero.
     pub(super) fn below(&mut self, limit: usize) -> usize {
         (self.next() % limit as u64) as usize
     }
 
-    /// True so many times in a hundred.
+    /// Returns `true` with a probability in percent.
     pub(super) fn chance(&mut self, percent: usize) -> bool {
         self.below(100) < percent
     }

@@ -1,7 +1,7 @@
-//! Types that refuse, by code of their own, what no schema can say.
+//! Types whose code refuses values that no schema can exclude.
 //!
-//! Where the plan refuses, so does the decoder. Where only the type refuses, the report says one
-//! thing: the place, and why in the type's own words.
+//! The decoder refuses every value that the plan refuses. If only the type refuses a value, the report
+//! contains a single violation: the place, and the message of the type.
 
 use std::{
     collections::BTreeMap,
@@ -15,7 +15,7 @@ use tool_runtime::{ToolDefinition, schema::InputSchema, tool_args};
 
 use super::{In, admitted, definition};
 
-/// Writes a test for each type: a value that only the type refuses, and what is said of it.
+/// Defines a test for each type: a value that only the type refuses, and its report.
 macro_rules! except {
     ($($name:ident: $of:ty, $text:literal => $said:literal;)*) => { $(
         #[test]
@@ -31,7 +31,7 @@ macro_rules! except {
     )* };
 }
 
-/// What is said of a value that the type refuses and the plan does not; on all others they agree.
+/// Returns the report on a value that only the type refuses; on all other values, plan and type agree.
 fn refused_by_the_type<T: DeserializeOwned + Debug>(
     text: &str,
     definition: &ToolDefinition,
@@ -54,7 +54,7 @@ fn refused_by_the_type<T: DeserializeOwned + Debug>(
     }
 }
 
-/// `try_from`: no schema says that it has to be even.
+/// `try_from`: no schema requires an even number.
 #[tool_args]
 #[derive(Debug, PartialEq)]
 #[serde(try_from = "u8")]
@@ -82,7 +82,7 @@ fn short<'de, D: Deserializer<'de>>(source: D) -> Result<String, D::Error> {
     if text.len() < 3 { Ok(text) } else { Err(D::Error::custom("it is too long")) }
 }
 
-/// `deserialize_with`: no schema says that it has to be short.
+/// `deserialize_with`: no schema limits the length.
 #[tool_args]
 #[derive(Debug, PartialEq)]
 struct Custom {

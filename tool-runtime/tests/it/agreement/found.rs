@@ -1,4 +1,4 @@
-//! What was once found here, one text for each.
+//! Regression tests for failures that these tests found, with one text each.
 
 use serde_json::json;
 use tool_runtime::{Registry, schema::InputSchema, tool, tool_args};
@@ -48,7 +48,7 @@ enum Skipping {
     },
 }
 
-/// What `text` is read as, which is what it is read as when it is written as it fits.
+/// Decodes `text`, and checks that its canonical text decodes to the same value.
 fn decoded<T>(text: &str) -> T
 where
     T: serde::de::DeserializeOwned + tool_runtime::schemars::JsonSchema + PartialEq + std::fmt::Debug,
@@ -61,14 +61,14 @@ where
 }
 
 #[test]
-fn an_integer_written_as_a_float_is_none_of_the_forms_that_come_later() {
+fn an_integer_in_float_notation_selects_the_first_form() {
     assert_eq!(decoded::<In<Form>>(r#"{"value":{"n":3.0}}"#).value, Form::Whole { n: 3 });
     assert_eq!(decoded::<In<Form>>(r#"{"value":{"n":3.5}}"#).value, Form::Float { n: 3.5 });
     assert_eq!(decoded::<In<Form>>(r#"{"value":{"n":null}}"#).value, Form::Text { n: None, m: None });
 }
 
 #[test]
-fn what_is_flattened_and_may_be_left_out_is_not_lost() {
+fn an_optional_flattened_field_is_not_lost() {
     let page = Some(Page { limit: 7, offset: 0 });
     for text in [r#"{"kind":"Two","limit":7.0,"offset":0}"#, r#"{"kind":"Two","limit":7,"offset":1e-400}"#] {
         assert_eq!(decoded::<Flattened>(text).page, page, "{text}");
@@ -76,8 +76,8 @@ fn what_is_flattened_and_may_be_left_out_is_not_lost() {
 }
 
 #[test]
-fn a_number_of_many_digits_may_stand_in_a_tagged_variant() {
-    // With `arbitrary_precision`, `serde_json` hands such a number on as a map.
+fn a_tagged_variant_may_contain_a_number_with_many_digits() {
+    // With `arbitrary_precision`, `serde_json` passes such a number as a map.
     let text = r#"{"kind":"One","n":0.1234567890123456789,"limit":7,"offset":18446744073709551615.0}"#;
     let page = Page { limit: 7, offset: u64::MAX };
     let expected = Flattened { page: Some(page), tagged: Tagged::One { n: 0.123_456_789_012_345_68 } };
@@ -93,14 +93,14 @@ fn a_number_of_many_digits_may_stand_in_a_tagged_variant() {
 
 #[test]
 fn a_float_of_32_bits_is_rounded_once() {
-    // Half of the way to the next one, and a little more.
+    // Slightly more than half-way to the next float.
     let text = r#"{"value":1.000000059604644775390625000001}"#;
     assert_eq!(decoded::<In<f32>>(text).value, 1.000_000_1);
     assert_eq!(decoded::<In<f32>>(r#"{"value":-0}"#).value.to_bits(), (-0.0_f32).to_bits());
 }
 
 #[test]
-fn no_integer_becomes_another_one() {
+fn integers_keep_their_values() {
     let definition = definition(InputSchema::of::<In<i64>>().unwrap());
     for below in ["-9223372036854775809", "-9223372036854776832", "-9223372036854775809.0"] {
         let text = format!(r#"{{"value":{below}}}"#);
@@ -130,7 +130,7 @@ struct Inner {
 }
 
 #[test]
-fn what_came_under_another_name_keeps_what_it_says() {
+fn a_value_under_an_alias_is_unchanged() {
     for name in ["inner", "inner_too", "deep"] {
         let inner = r#"{"wide":123456789012345678901234567890,"form":{"n":3.0}}"#;
         let text = format!(r#"{{"zero":-0,"float_too":0.0,"{name}":{inner}}}"#);
@@ -142,7 +142,7 @@ fn what_came_under_another_name_keeps_what_it_says() {
 }
 
 #[test]
-fn a_variant_that_is_skipped_leaves_nothing() {
+fn a_skipped_variant_has_no_form() {
     let schema = InputSchema::of::<Skipping>().unwrap();
     let variant = json!({
         "type": "object",

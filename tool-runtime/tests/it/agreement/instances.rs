@@ -1,28 +1,28 @@
-//! Instances of a schema, made by walking it.
+//! Generation of instances of a schema.
 //!
-//! They lie at the limits that the schema sets, so that a small change mostly takes them beyond.
+//! Instances are at the limits of the schema, so that most small mutations violate it.
 
 use serde_json::{Map, Value};
 
 use super::{dice::Dice, json::Json};
 
-/// From here on, what may be left out is left out.
+/// The depth from which on optional properties are left out.
 const DEEP: usize = 5;
 
-/// Texts that have characters of one to four bytes, and such as have to be escaped.
+/// Texts with characters of one to four bytes, and with characters that must be escaped.
 const CHARACTERS: [char; 10] = ['a', 'b', 'Z', '0', 'é', '😀', '"', '\\', '/', '~'];
 
-/// Names of properties that no schema lists.
+/// Names of unknown properties.
 pub(super) const NAMES: [&str; 7] = ["k", "k/2", "~k", "ké", "", "\"", "zz"];
 
-/// Makes instances of the schemas in one document.
+/// Generates instances of the schemas in a document.
 pub(super) struct Instances<'s, 'd> {
     pub(super) root: &'s Value,
     pub(super) dice: &'d mut Dice,
 }
 
 impl<'s> Instances<'s, '_> {
-    /// A value that is meant to fit `schema`.
+    /// Returns a value that should be an instance of `schema`.
     pub(super) fn of(&mut self, schema: &'s Value, depth: usize) -> Json {
         let Some(schema) = schema.as_object().filter(|it| !it.is_empty()) else {
             return self.anything(depth);
@@ -62,7 +62,7 @@ impl<'s> Instances<'s, '_> {
         self.root.pointer(pointer).unwrap_or_else(|| panic!("`{reference}` leads nowhere"))
     }
 
-    /// One of `branches`; deep down one that goes no deeper.
+    /// Returns one of `branches`; at a large depth one that is not nested.
     fn branch(&mut self, branches: &'s [Value], depth: usize) -> &'s Value {
         let all: Vec<_> = branches.iter().collect();
         let shallow: Vec<_> = all.iter().copied().filter(|it| !it.to_string().contains("$ref")).collect();
@@ -122,7 +122,7 @@ impl<'s> Instances<'s, '_> {
 
     fn number(&mut self, schema: &Map<String, Value>) -> Json {
         if let Some(by) = schema.get("multipleOf") {
-            // As people write it: 0.3, which is no float.
+            // A decimal such as 0.3, which no float represents exactly.
             let tenths = by.as_f64().unwrap_or(1.0) * 10.0;
             let times = self.dice.below(9) as f64 * tenths;
             return Json::Number(format!("{}.{}", (times / 10.0).trunc(), (times % 10.0).round()));
@@ -151,7 +151,7 @@ impl<'s> Instances<'s, '_> {
         (0..length).map(|_| self.dice.pick(&CHARACTERS)).collect()
     }
 
-    /// A length that is allowed; mostly one of the limits.
+    /// Returns an allowed length, mostly one of the limits.
     fn length(&mut self, least: usize, most: usize) -> usize {
         let most = most.min(least + 3);
         match self.dice.below(3) {
@@ -212,7 +212,7 @@ impl<'s> Instances<'s, '_> {
     }
 }
 
-/// Objects that are parts of one object; of anything else the first.
+/// Merges objects into one object; returns the first of other values.
 fn joined(parts: Vec<Json>) -> Json {
     let mut all: Vec<(String, Json)> = Vec::new();
     for part in parts {
@@ -239,7 +239,7 @@ fn counts(schema: &Map<String, Value>, least: &str, most: &str) -> (usize, usize
     (count(least).unwrap_or(0), count(most).unwrap_or(usize::MAX))
 }
 
-/// Texts of a pattern or a format: most fit it, and the type behind it, but not all.
+/// Texts for a pattern or a format: most, but not all, match it and decode to the type.
 fn samples(pattern: &str) -> &'static [&'static str] {
     match pattern {
         r"^(0|[1-9]\d*)$" => &["0", "7", "255", "65535"],

@@ -1,4 +1,4 @@
-//! JSON as it may be written: with a key twice, `3.0` for 3, and escapes where none are needed.
+//! A JSON syntax tree that permits duplicate keys, `3.0` for 3, and unnecessary escapes.
 
 use std::fmt::Write as _;
 
@@ -33,7 +33,7 @@ impl From<&Value> for Json {
 }
 
 impl Json {
-    /// The text, in one of many ways of writing it.
+    /// Writes the tree in one of many spellings.
     pub(super) fn written(&self, dice: &mut Dice) -> String {
         let mut text = String::new();
         self.write(&mut text, dice);
@@ -68,7 +68,7 @@ impl Json {
         blank(text, dice);
     }
 
-    /// All values in this one, itself among them.
+    /// Returns all values in the tree, including the root.
     pub(super) fn count(&self) -> usize {
         match self {
             Self::List(items) => 1 + items.iter().map(Self::count).sum::<usize>(),
@@ -77,7 +77,7 @@ impl Json {
         }
     }
 
-    /// The `at`-th of those.
+    /// Returns the value with index `at`.
     pub(super) fn nth(&mut self, at: usize) -> &mut Self {
         let Some(mut at) = at.checked_sub(1) else { return self };
         let parts: Vec<&mut Self> = match self {

@@ -1,13 +1,13 @@
-//! B18, F01, F11: a value that a schema accepts, the tool decodes; a value that it rejects, the tool
-//! never sees.
+//! B18, F01, F11: a tool decodes every value that its schema admits, and never sees a value that the
+//! schema refuses.
 //!
-//! For each type, texts are made of its schema, of which about two thirds fit. Reading them as the
-//! type in one pass has to end as the check of the plan alone does, in the same report or in a value
-//! that `serde_json` reads, too. Where that cannot be, since the type refuses by code of its own what
-//! no schema says, the type is among the [`exceptions`]: there the report has to name the place.
+//! For each type, texts are generated from its schema, of which about two thirds are valid. Decoding a
+//! text to the type in one pass must have the same result as the check by the plan alone: the same
+//! report, or a value on which `serde_json` agrees. Types whose code refuses more than a schema can
+//! express are among the [`exceptions`]; there the report must contain the place.
 //!
-//! `PROPTEST_CASES` says how many texts are made of each type, as for all tests of this kind; the
-//! more begin with the same as the fewer. The shares of what fits are shown with `--nocapture`.
+//! `PROPTEST_CASES` sets the number of texts for each type, as for all property tests; more texts
+//! start with the same texts as fewer. `--nocapture` shows the shares of valid texts.
 
 mod changes;
 mod dice;
@@ -30,10 +30,10 @@ use tool_runtime::{
 
 use self::{dice::Dice, instances::Instances};
 
-/// How many texts are made of each type, if nobody asks for more.
+/// The default number of texts for each type.
 const CASES: usize = 64;
 
-/// Writes a test for each type: that decoder and plan agree on it.
+/// Defines a test for each type: decoder and plan agree on it.
 macro_rules! agree {
     ($($name:ident: $of:ty;)*) => { $(
         #[test]
@@ -44,14 +44,14 @@ macro_rules! agree {
 }
 use agree;
 
-/// A value where no type alone would do: arguments are an object.
+/// A wrapper of the tested type, because arguments are an object.
 #[tool_runtime::tool_args]
 #[derive(Debug, PartialEq)]
 struct In<T> {
     value: T,
 }
 
-/// Holds decoder and plan to the same verdicts on a `T`.
+/// Checks that decoder and plan agree on `T`.
 fn hold<T: DeserializeOwned + JsonSchema + PartialEq + Debug>(name: &str) {
     let definition = definition(InputSchema::of::<T>().unwrap());
     let schema = definition.input_schema().as_value();
@@ -60,7 +60,7 @@ fn hold<T: DeserializeOwned + JsonSchema + PartialEq + Debug>(name: &str) {
         verdict.unwrap_or_else(|why| panic!("{text}\n{why}\n{schema}"))
     });
     assert!(share.is_fair(), "{share:?} {schema}");
-    // A few of the same, in the dialects of all providers.
+    // Some of the texts, in the dialects of all providers.
     let texts: Vec<_> = (0..share.of / 8).map(|case| text(name, case, schema)).collect();
     crate::dialects::carried::carries::<T>(&definition, &texts);
 }
@@ -69,7 +69,7 @@ fn definition(schema: InputSchema) -> ToolDefinition {
     ToolDefinition::new(ToolName::new("tool").unwrap(), "", schema)
 }
 
-/// How many of so many texts were admitted.
+/// The number of admitted texts, and of all texts.
 #[derive(Debug)]
 struct Share {
     admitted: usize,
@@ -77,15 +77,15 @@ struct Share {
 }
 
 impl Share {
-    /// Whether there are enough that fit, and enough that do not.
+    /// Checks that there are enough valid and enough invalid texts.
     fn is_fair(&self) -> bool {
-        // Of few texts the share says little.
+        // The share of few texts is not significant.
         let least = self.of * if self.of < 1_000 { 5 } else { 15 } / 100;
         (least..=self.of - least).contains(&self.admitted)
     }
 }
 
-/// Makes texts of the schema of a tool, and asks of each whether it fits.
+/// Generates texts from the schema of a tool, and checks each.
 fn admitted(name: &str, definition: &ToolDefinition, admits: impl Fn(&str) -> bool) -> Share {
     let of = std::env::var("PROPTEST_CASES").map_or(CASES, |cases| cases.parse().unwrap());
     let schema = definition.input_schema().as_value();
@@ -94,7 +94,7 @@ fn admitted(name: &str, definition: &ToolDefinition, admits: impl Fn(&str) -> bo
     Share { admitted, of }
 }
 
-/// The `case`-th text for a schema.
+/// Returns text number `case` for a schema.
 fn text(name: &str, case: usize, schema: &Value) -> String {
     let mut dice = Dice::new(name, case);
     let mut instance = Instances { root: schema, dice: &mut dice }.of(schema, 0);
@@ -104,8 +104,8 @@ fn text(name: &str, case: usize, schema: &Value) -> String {
     instance.written(&mut dice)
 }
 
-/// The verdict on `text`, which is that of the plan; an error where `decoded`, which is what came of
-/// reading it, differs.
+/// Returns the result of the plan for `text`; an error if `decoded`, the result of the decoder,
+/// differs.
 fn verdict<T: DeserializeOwned + PartialEq + Debug>(
     text: &str,
     decoded: Result<T, ToolError>,
@@ -133,7 +133,7 @@ fn verdict<T: DeserializeOwned + PartialEq + Debug>(
     }
 }
 
-/// F10, F20: the canonical text fits, is its own canonical text, and is read as the same value.
+/// F10, F20: the canonical text is valid, is its own canonical text, and decodes to the same value.
 fn means_the_same<T: DeserializeOwned + PartialEq + Debug>(
     value: &T,
     fitting: Arguments<'_>,
@@ -146,16 +146,16 @@ fn means_the_same<T: DeserializeOwned + PartialEq + Debug>(
     let read =
         definition.decode::<T>(&mut canonical).unwrap_or_else(|error| panic!("{text}\n{written}\n{error}"));
     assert_eq!(canonical.as_str(), written, "{text}");
-    // A part that stays text is another text.
+    // A part that the type keeps as text has another spelling.
     if format!("{value:?}").contains("RawValue(") {
         return;
     }
-    // A value of any kind knows how its numbers were written.
+    // A `Value` keeps the spelling of its numbers.
     let shown = |value: &T| format!("{value:?}").replace(".0", "").replace("-0", "0");
     assert!(read == *value || shown(&read) == shown(value), "{text}\n{written}\n{value:?}\n{read:?}");
 }
 
-/// Whether `serde_json` keeps all digits: then it reads no number of a tagged or a flattened type.
+/// Returns `true` if `serde_json` keeps all digits: then it cannot read numbers in tagged or flattened types.
 fn is_arbitrary() -> bool {
     serde_json::from_str::<Number>("1e400").is_ok()
 }

@@ -1,5 +1,5 @@
-//! Tools as they are called: parameter lists, which are read without a type of their own, and what is
-//! said of a whole tool.
+//! Calls of tools: parameter lists, which are decoded without a type of their own, and settings of a
+//! tool.
 
 use std::{borrow::Cow, collections::BTreeMap, path::Path};
 
@@ -7,7 +7,7 @@ use tool_runtime::{prelude::*, registry::RegistryBuilder};
 
 use super::admitted;
 
-/// Writes a test for each function: that it runs for what its plan admits, and for nothing else.
+/// Defines a test for each function: it runs if and only if its plan admits the arguments.
 macro_rules! agree {
     ($($name:ident: $tool:ty;)*) => { $(
         #[test]
@@ -18,14 +18,14 @@ macro_rules! agree {
 }
 
 fn runs_for_what_is_admitted(name: &str, tools: RegistryBuilder) {
-    // What is corrected before it fits is another matter.
+    // Coerced arguments are not compared.
     let tools = tools.strict(true).build().unwrap();
     let definition = &tools.definitions()[0];
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let call = |text: &str| runtime.block_on(tools.call(definition.name(), text));
     let share = admitted(name, definition, |text| match (call(text), tools.check(definition.name(), text)) {
         (Ok(output), Ok(fitting)) => {
-            // The same arguments, however they are written.
+            // The same arguments in any spelling.
             assert_eq!(output, call(fitting.as_str()).unwrap(), "{text}");
             true
         }

@@ -1,10 +1,10 @@
-//! What each provider is known to refuse, written down once more: no definition has any of it.
+//! A second, independent list of the schema features that each provider refuses: no definition contains one.
 
 use serde_json::{Map, Value};
 
 type Schema = Map<String, Value>;
 
-/// Holds the definitions that a dialect sends to what its provider accepts.
+/// Checks that the provider accepts the definitions that a dialect sends.
 pub(super) fn accepted(dialect: &str, definitions: &Value) {
     for (mut schema, strict) in sent(definitions) {
         let whole = &Value::Object(schema.clone());
@@ -21,7 +21,7 @@ pub(super) fn accepted(dialect: &str, definitions: &Value) {
             "gemini" => {
                 root_is_an_object(&schema, "object");
                 each(whole, &mut |schema| {
-                    // The items of a tuple are enough.
+                    // A tuple needs no `items`.
                     if !schema.contains_key("prefixItems") {
                         lists_say_their_items(schema);
                     }
@@ -29,7 +29,7 @@ pub(super) fn accepted(dialect: &str, definitions: &Value) {
                 });
             }
             "anthropic" | "anthropic-strict" => {
-                // It may leave out that there are no properties.
+                // An empty list of properties may be absent.
                 schema.entry("properties").or_insert_with(|| Map::new().into());
                 root_is_an_object(&schema, "object");
                 if strict {
@@ -46,7 +46,7 @@ pub(super) fn accepted(dialect: &str, definitions: &Value) {
     }
 }
 
-/// The schemas of all tools, and whether they are strict.
+/// Returns the schemas of all tools, and `true` for strict ones.
 fn sent(definitions: &Value) -> Vec<(Schema, bool)> {
     let tools = definitions.as_array().unwrap().iter();
     let tools = tools.flat_map(|tool| match tool.get("functionDeclarations") {
@@ -138,7 +138,7 @@ fn lists_say_their_items(schema: &Schema) {
     }
 }
 
-/// Shows every schema in `schema`.
+/// Calls a function with every subschema of `schema`.
 fn each(schema: &Value, see: &mut dyn FnMut(&Schema)) {
     let Value::Object(schema) = schema else { return };
     see(schema);

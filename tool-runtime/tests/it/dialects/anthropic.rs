@@ -44,12 +44,12 @@ fn definitions_have_an_input_schema() {
     assert_eq!(definitions[0]["name"], "add");
     assert_eq!(definitions[0]["description"], "Adds two numbers.");
     assert_eq!(definitions[0]["input_schema"]["properties"]["a"]["description"], "The one.");
-    // A root that is a choice is refused.
+    // The provider refuses a union at the root.
     assert_eq!(definitions[1]["input_schema"]["required"], json!(["arguments"]));
 }
 
 #[test]
-fn calls_are_blocks_beside_text_and_what_the_provider_runs_is_passed_over() {
+fn calls_are_blocks_beside_text_and_server_tool_calls_are_skipped() {
     let two = response(&json!([
         { "type": "text", "text": "Let me see." },
         { "type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": { "query": "x" } },
@@ -69,7 +69,7 @@ fn a_response_without_calls_has_none() {
 }
 
 #[test]
-fn a_response_of_another_shape_is_refused_with_its_place() {
+fn a_malformed_response_is_refused_with_its_place() {
     let cases = [
         (json!({ "content": "Hi." }), "/content: expected a list, got a text"),
         (
@@ -91,7 +91,7 @@ fn a_response_of_another_shape_is_refused_with_its_place() {
 }
 
 #[test]
-fn interleaved_deltas_are_put_together_by_block() {
+fn interleaved_deltas_are_assembled_by_block() {
     let mut events = vec![
         json!({ "type": "message_start", "message": { "id": "msg_1", "content": [] } }),
         json!({ "type": "content_block_start", "index": 0, "content_block": { "type": "text", "text": "" } }),
@@ -124,15 +124,15 @@ fn interleaved_deltas_are_put_together_by_block() {
 }
 
 #[test]
-fn a_block_that_did_not_stop_is_cut_off() {
+fn a_block_without_a_stop_event_is_incomplete() {
     let done = assembled(&dialect(), &[begins(0, "toolu_1", "add"), part(0, "{\"a\":1}")]);
     assert!(whole(&done.calls).is_empty() && !done.ended);
     assert_eq!(cut_off(&done.calls), [call("toolu_1", "add", "{\"a\":1}")]);
 }
 
-// The block is stopped, in the middle of its arguments.
+// The block is stopped in the middle of its arguments.
 #[test]
-fn a_response_that_ran_out_of_tokens_gives_the_whole_calls() {
+fn a_response_at_the_token_limit_keeps_its_complete_calls() {
     let mut events = vec![begins(0, "toolu_1", "add"), part(0, "{}"), stops(0), begins(1, "toolu_2", "add")];
     events.extend([part(1, "{\"a\":"), stops(1)]);
     events.extend(ends("max_tokens"));
@@ -149,7 +149,7 @@ fn broken_arguments_of_a_whole_block_are_a_call() {
 }
 
 #[test]
-fn a_stream_that_tells_of_an_error_is_one() {
+fn an_error_event_of_a_stream_is_an_error() {
     let event = json!({ "type": "error", "error": { "type": "overloaded_error", "message": "Overloaded" } });
     let why = bound(&dialect()).assembler().push(&event).unwrap_err();
     assert_eq!((why.pointer.as_str(), why.got.as_str()), ("/error", "an error of the provider: Overloaded"));
@@ -157,7 +157,7 @@ fn a_stream_that_tells_of_an_error_is_one() {
 
 // D12
 #[test]
-fn all_results_are_in_one_message_and_a_failure_holds_only_text() {
+fn all_results_are_in_one_message_and_failures_contain_only_text() {
     let text = |text: &str| json!([{ "type": "text", "text": text }]);
     let told =
         |id: &str, content: Value| json!({ "type": "tool_result", "tool_use_id": id, "content": content });
@@ -190,9 +190,9 @@ fn all_results_are_in_one_message_and_a_failure_holds_only_text() {
     assert_eq!(results["content"], expected);
 }
 
-// The provider refuses a text that is empty.
+// The provider refuses an empty text.
 #[test]
-fn an_empty_text_is_no_part_of_a_result() {
+fn an_empty_text_is_omitted_from_a_result() {
     let picture = || tool_runtime::Content::image(*b"png", "image/png");
     let result = |id: &str, output: ToolOutput| ToolResult::new(id.to_owned().into(), "add", Ok(output));
     let written = bound(&dialect()).results(&[
@@ -206,7 +206,7 @@ fn an_empty_text_is_no_part_of_a_result() {
 }
 
 #[test]
-fn a_document_is_shown() {
+fn a_document_is_sent_as_a_document_block() {
     let written = bound(&dialect()).results(&[document("file:///a.pdf")]);
     let source = json!({ "type": "base64", "media_type": "application/pdf", "data": "cGRm" });
     let expected = json!([{ "type": "document", "source": source }]);

@@ -1,4 +1,4 @@
-//! The next request: what it had, the assistant message, and the results of its calls.
+//! The next request: the previous messages, the assistant message, and the results of its calls.
 
 use serde_json::Value;
 use tool_runtime::{
@@ -18,14 +18,14 @@ use super::{
     world::write,
 };
 
-/// A tool that answers, and one whose calls are left to the program.
+/// Returns a tool with a body, and an external tool.
 fn tools() -> Registry {
     let schema = InputSchema::new(json!({ "type": "object" })).unwrap();
     let asked = ToolDefinition::new(ToolName::new("ask").unwrap(), "Asks a person.", schema);
     Registry::builder().tool::<add>().add(ExternalTool::new(asked).external()).build().unwrap()
 }
 
-/// A response with two calls, of which the first is left to the program.
+/// Returns a response with two calls, of which the first is external.
 fn response(dialect: &str) -> Value {
     let texts = ["{\"a\":2,\"b\":3}", "{}"];
     match dialect {
@@ -71,12 +71,12 @@ fn begun(bound: &BoundTools, dialect: &str) -> RequestBody {
     bound.body(json!({ "first": 1, list(dialect): [{ "role": "user" }], "last": 2 })).unwrap()
 }
 
-/// The messages of a body.
+/// Returns the messages of a body.
 fn messages(body: &RequestBody, dialect: &str) -> Vec<Value> {
     serde_json::to_value(body).unwrap()[list(dialect)].as_array().unwrap().clone()
 }
 
-/// What a list of messages, or one message, adds.
+/// Returns the messages that `append` adds.
 fn listed(messages: Value) -> Vec<Value> {
     match messages {
         Value::Array(all) => all,
@@ -95,7 +95,7 @@ async fn a_message_and_its_results_are_appended_in_the_order_of_the_calls() {
         let mut outcomes = executor.run(read.calls.clone()).await;
         assert!(matches!(outcomes[0], CallOutcome::External(..)), "{name}");
 
-        // A call that nobody has answered has no result.
+        // An open call has no result.
         let mut body = begun(&bound, name);
         bound.append(&mut body, &read, &outcomes);
         let done = outcomes[1].result().unwrap().clone();
@@ -121,7 +121,7 @@ async fn a_message_and_its_results_are_appended_in_the_order_of_the_calls() {
 
 // D16
 #[test]
-fn messages_that_stand_for_a_result_are_appended_after_the_results() {
+fn messages_that_replace_a_result_are_appended_after_the_results() {
     let result = |id: &str| ToolResult::new(id.to_owned().into(), "add", Ok(ToolOutput::from("5")));
     let mut shown = result("1");
     let sky = [
@@ -167,7 +167,7 @@ fn messages_that_stand_for_a_result_are_appended_after_the_results() {
                 (results["parts"].as_array().unwrap(), parts)
             }
             "mcp" => {
-                assert_eq!(results[1]["content"], json!([text("5")]), "another result is as it was");
+                assert_eq!(results[1]["content"], json!([text("5")]), "other results are unchanged");
                 let image = json!({ "type": "image", "data": "cG5n", "mimeType": "image/png" });
                 let audio = json!({ "type": "audio", "data": "UEs=", "mimeType": "application/zip" });
                 let parts = vec![text("see below"), text("The sky:"), image, audio, text("Blue?")];
@@ -181,12 +181,12 @@ fn messages_that_stand_for_a_result_are_appended_after_the_results() {
                 (results["content"].as_array().unwrap(), parts)
             }
         };
-        // One answer for each call, and then the messages.
+        // One result for each call, and then the messages.
         assert_eq!(at.len(), 2 + expected.len(), "{name}: {results}");
         assert!(at[0].to_string().contains("see below"), "{name}");
         assert_eq!(at[2..], expected[..], "{name}");
 
-        // `append` carries them.
+        // `append` includes them.
         if let Ok(mut body) = bound.body(json!({})) {
             let outcomes = [CallOutcome::Finished(shown.clone()), CallOutcome::Finished(result("2"))];
             bound.append(&mut body, &bound.read(&response(name)).unwrap(), &outcomes);
@@ -196,9 +196,9 @@ fn messages_that_stand_for_a_result_are_appended_after_the_results() {
     }
 }
 
-/// It is written below `target/tmp/exports`, where `tests/providers/check.py` holds it to the types of the SDKs.
+/// Written to `target/tmp/exports`, where `tests/providers/check.py` validates it with the types of the SDKs.
 #[test]
-fn what_was_recorded_is_a_conversation_for_the_providers_types() {
+fn recorded_responses_are_exported_as_conversations() {
     for dialect in with_messages() {
         let name = dialect.name();
         let provider = name.trim_end_matches("-strict").trim_end_matches("-schema");
@@ -212,7 +212,7 @@ fn what_was_recorded_is_a_conversation_for_the_providers_types() {
         let mut responses: Vec<_> = recorded::entries()
             .into_iter()
             .filter(|(dialect, ..)| dialect.name() == provider)
-            // Beta: these blocks have types of their own.
+            // Beta: these blocks have separate types.
             .filter(|(_, name, _)| name != "anthropic: what a server runs")
             .map(|(dialect, _, of)| match of.get("response") {
                 Some(response) => bound.read(response).unwrap(),
@@ -237,7 +237,7 @@ fn what_was_recorded_is_a_conversation_for_the_providers_types() {
         let mut request = serde_json::to_value(&body).unwrap();
         assert!(request[list(name)].as_array().unwrap().len() >= 2 * count, "{name}");
         for item in request[list(name)].as_array_mut().unwrap() {
-            // The provider takes it (<https://github.com/openai/openai-openapi/issues/492>), and its types do not know.
+            // The provider accepts it (<https://github.com/openai/openai-openapi/issues/492>), but its types do not.
             if item["type"] == "custom_tool_call" {
                 item.as_object_mut().unwrap().shift_remove("status").unwrap();
             }
@@ -254,7 +254,7 @@ fn a_response_without_calls_is_appended_alone_and_the_next_question_after_it() {
     body.push(&json!({ "role": "user", "content": "1.10?" })).unwrap();
     let text = r#"{"role":"assistant","content":[{"type":"text","text":"Yes.","score":1.10}]}"#;
     bound.append(&mut body, &bound.read(text).unwrap(), &[]);
-    // Nothing to send back, and no results: nothing is added.
+    // Without an assistant message and results, nothing is added.
     let empty = bound.read(r#"{"role":"assistant","content":[]}"#).unwrap();
     assert!(empty.message.is_none());
     bound.append(&mut body, &empty, &[]);
@@ -268,7 +268,7 @@ fn a_response_without_calls_is_appended_alone_and_the_next_question_after_it() {
 }
 
 #[test]
-fn a_body_without_a_place_for_messages_is_refused() {
+fn a_body_without_messages_is_refused() {
     let refused = |dialect: Dialect, fields: Value| {
         dialect.bind_tools(&tools()).body(fields).err().map(|why| why.to_string()).unwrap_or_default()
     };
@@ -285,7 +285,7 @@ fn a_body_without_a_place_for_messages_is_refused() {
         refused(Dialect::mcp(), json!({})),
         "the root: expected a dialect whose requests have messages, got an object"
     );
-    // Responses take a text for one message of the user.
+    // The Responses API accepts a text as one message of the user.
     let bound = Dialect::openai_responses().bind_tools(&tools());
     let mut body = bound.body(json!({ "input": "Hi." })).unwrap();
     assert_eq!(json!(body), json!({ "input": [{ "role": "user", "content": "Hi." }] }));
@@ -294,7 +294,7 @@ fn a_body_without_a_place_for_messages_is_refused() {
 }
 
 #[test]
-fn a_call_without_an_id_is_sent_back_with_that_of_its_result() {
+fn a_call_without_an_id_is_sent_back_with_the_id_of_its_result() {
     let chat = json!({ "choices": [{ "message": { "tool_calls": [{ "function": { "name": "add", "arguments": "{}" } }] } }] });
     let items = json!({ "output": [{ "type": "function_call", "name": "add", "arguments": "{}" }] });
     let blocks = json!({ "content": [{ "type": "tool_use", "id": "", "name": "add", "input": {} }] });
@@ -314,7 +314,7 @@ fn a_call_without_an_id_is_sent_back_with_that_of_its_result() {
         assert_eq!(message.pointer(place), Some(&json!(read.calls[0].id)), "{message}");
         assert!(message.is_array() || message["role"] == "assistant", "{message}");
     }
-    // Gemini knows no ids that it did not give.
+    // Gemini refuses ids that it did not assign.
     let (_, message) = read(Dialect::gemini(), &parts);
     assert_eq!(message, json!({ "role": "model", "parts": [{ "functionCall": { "name": "add" } }] }));
 }

@@ -1,4 +1,4 @@
-//! The assistant message of a response, and what else it says: text, reasoning, tokens, stop reason.
+//! The assistant message of a response, and its text, reasoning, tokens and stop reason.
 
 use serde_json::Value;
 use tool_runtime::{
@@ -18,7 +18,7 @@ pub(super) fn read(dialect: &Dialect, response: &Value) -> AssembledResponse {
     bound(dialect).read(response).unwrap()
 }
 
-/// The message that the provider sent, by the place at which it is in a whole response.
+/// Returns the message of the provider, by its place in a whole response.
 fn sent(dialect: &str, response: &Value) -> Value {
     match dialect {
         "openai-chat" => response["choices"][0]["message"].clone(),
@@ -29,14 +29,14 @@ fn sent(dialect: &str, response: &Value) -> Value {
     }
 }
 
-/// All of a response but ids that were made up.
+/// Returns a response without generated ids.
 #[track_caller]
 fn same(one: &AssembledResponse, other: &AssembledResponse, name: &str) {
     let text = |it: &AssembledResponse| it.message.as_ref().map(|message| message.get().to_owned());
     assert_eq!(text(one), text(other), "{name}");
     assert_eq!((&one.text, &one.reasoning), (&other.text, &other.reasoning), "{name}");
     assert_eq!((&one.stop_reason, one.usage), (&other.stop_reason, other.usage), "{name}");
-    // Blanks of arguments that come as a value are nobody's.
+    // Arguments that arrive as a value have no whitespace to keep.
     let value = |text: String| serde_json::from_str::<Value>(&text).unwrap_or(Value::String(text));
     let calls = |it: &AssembledResponse| {
         whole(&it.calls).into_iter().map(|it| (it.1, value(it.2))).collect::<Vec<_>>()
@@ -45,7 +45,7 @@ fn same(one: &AssembledResponse, other: &AssembledResponse, name: &str) {
 }
 
 #[test]
-fn the_message_of_a_whole_response_is_the_one_that_the_provider_sent() {
+fn the_message_of_a_whole_response_is_unchanged() {
     let mut counted = 0;
     for (dialect, name, of) in recorded::entries() {
         let Some(response) = of.get("response") else { continue };
@@ -54,7 +54,7 @@ fn the_message_of_a_whole_response_is_the_one_that_the_provider_sent() {
         if name.ends_with("called by code") || expected.as_array().is_some_and(Vec::is_empty) {
             expected = message(&read);
         }
-        // As a text, so that the order of members counts.
+        // Compared as texts, so that the order of members counts.
         assert_eq!(message(&read).to_string(), expected.to_string(), "{name}");
         assert!(read.ended && (read.message.is_some() || dialect.name() == "mcp"), "{name}");
         counted += 1;
@@ -63,13 +63,13 @@ fn the_message_of_a_whole_response_is_the_one_that_the_provider_sent() {
 }
 
 #[test]
-fn the_message_of_a_stream_is_that_of_the_whole_response() {
+fn a_stream_and_a_whole_response_have_the_same_message() {
     let mut counted = 0;
     for (dialect, name, of) in recorded::entries() {
         let Some(Value::Array(events)) = of.get("events") else { continue };
         let whole = match events.last() {
             Some(last) if last["response"]["output"].is_array() => last["response"].clone(),
-            // The same response, which the package keeps in both forms.
+            // The package contains the same response in both forms.
             _ if name == "anthropic: a stream of parallel calls" => {
                 let both = recorded::entries().into_iter().find(|it| it.1 == "anthropic: parallel calls");
                 both.unwrap().2["response"].clone()
@@ -79,7 +79,7 @@ fn the_message_of_a_stream_is_that_of_the_whole_response() {
         let mut whole = read(&dialect, &whole);
         let stream = assembled(&dialect, events);
         if dialect.name() == "anthropic" {
-            // The package makes up the tokens of the two forms.
+            // The token counts of the package are invented.
             assert_eq!(stream.usage.and_then(|usage| usage.output), Some(20));
             whole.usage = stream.usage;
         }
@@ -157,9 +157,9 @@ pub(super) fn blocks() -> Vec<Value> {
 }
 
 #[test]
-fn blocks_of_a_stream_keep_signatures_citations_and_what_the_provider_runs() {
+fn blocks_of_a_stream_keep_signatures_citations_and_server_tool_calls() {
     let done = assembled(&Dialect::anthropic(), &blocks());
-    // The blank text is left out: the provider refuses it.
+    // The blank text is omitted, because the provider refuses it.
     let expected = concat!(
         r#"{"role":"assistant","content":["#,
         r#"{"type":"thinking","thinking":"Let me see.","signature":"EqQBCgIYAhIM"},"#,
@@ -180,7 +180,7 @@ fn blocks_of_a_stream_keep_signatures_citations_and_what_the_provider_runs() {
 }
 
 #[test]
-fn text_and_reasoning_are_given_while_they_arrive() {
+fn text_and_reasoning_are_emitted_as_they_arrive() {
     let text = |text: &str| Delta::Text(text.to_owned());
     let reasoning = |text: &str| Delta::Reasoning(text.to_owned());
     let of = |dialect: Dialect, events: &[Value]| {
@@ -216,7 +216,7 @@ fn text_and_reasoning_are_given_while_they_arrive() {
 }
 
 #[test]
-fn a_text_of_json_keeps_the_digits_of_its_numbers_and_done_is_no_event() {
+fn json_text_keeps_all_digits_and_done_is_not_an_event() {
     let response = r#"{"content":[{"type":"tool_use","id":"toolu_1","name":"add","input":{"a":12345678901234567890123,"b":[1.10,1e2,-0.0]}}],"role":"assistant","stop_reason":"tool_use"}"#;
     let arguments = r#"{"a":12345678901234567890123,"b":[1.10,1e2,-0.0]}"#;
     let read = bound(&Dialect::anthropic()).read(response).unwrap();
@@ -240,7 +240,7 @@ fn a_text_of_json_keeps_the_digits_of_its_numbers_and_done_is_no_event() {
 
 // F10, F21
 #[test]
-fn arguments_that_were_cut_off_stay_in_the_message_and_are_not_run() {
+fn truncated_arguments_stay_in_the_message_and_do_not_run() {
     let mut events = blocks();
     events.truncate(events.len() - 4);
     let done = assembled(&Dialect::anthropic(), &events);
@@ -248,7 +248,7 @@ fn arguments_that_were_cut_off_stay_in_the_message_and_are_not_run() {
     let last = message(&done)["content"].as_array().unwrap().last().unwrap().clone();
     assert_eq!(last["input"], json!({ "INVALID_JSON": "{\"a\": 2," }));
     assert!(!done.ended);
-    // Thinking that was cut off has no signature, and would be refused.
+    // Truncated thinking has no signature, so that the provider would refuse it.
     let thought = assembled(&Dialect::anthropic(), &blocks()[..4]);
     assert!(thought.message.is_none());
     assert_eq!(thought.reasoning, "Let me see.");
@@ -280,7 +280,7 @@ fn arguments_that_were_cut_off_stay_in_the_message_and_are_not_run() {
 }
 
 #[test]
-fn items_of_a_stream_without_their_end_or_their_beginning_are_kept() {
+fn stream_items_without_a_start_or_an_end_are_kept() {
     let event = |kind: &str, members: Value| {
         let mut event = members;
         event["type"] = format!("response.{kind}").into();
@@ -302,14 +302,14 @@ fn items_of_a_stream_without_their_end_or_their_beginning_are_kept() {
     let mut expected = item.clone();
     expected["content"] = json!([{ "type": "output_text", "text": "HiHi", "annotations": [] }]);
     assert_eq!(begun, json!([expected]));
-    // No event tells that it begins.
+    // An item without a start event.
     let made = json!({ "type": "message", "id": "msg_1", "role": "assistant", "content": [{ "type": "output_text", "text": "Hi" }] });
     assert_eq!(told(std::slice::from_ref(&delta)), json!([made]));
     let no = json!({ "output_index": 0, "item_id": "msg_1", "content_index": 0, "delta": "No" });
     let no = event("refusal.delta", no);
     let refused = json!({ "type": "message", "id": "msg_1", "role": "assistant", "content": [{ "type": "refusal", "refusal": "NoNo" }] });
     assert_eq!(told(&[no.clone(), no]), json!([refused]));
-    // Its end brings it as a whole, whether or not an event told that it begins.
+    // The end event contains the whole item, with or without a start event.
     let mut done = item.clone();
     done["status"] = "completed".into();
     done["content"] = json!([{ "type": "output_text", "text": "Hi", "annotations": [] }]);
@@ -317,7 +317,7 @@ fn items_of_a_stream_without_their_end_or_their_beginning_are_kept() {
     let ended = event("output_item.done", json!({ "output_index": 0, "item": done }));
     assert_eq!(told(&[added, ended.clone()]), json!([done]));
     assert_eq!(told(std::slice::from_ref(&ended)), json!([done]));
-    // The end of the response brings it as a whole, and its text is told once.
+    // The end of the response contains the whole item, and its text is emitted once.
     let whole = json!({ "type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": [{ "type": "output_text", "text": "Hi", "annotations": [] }] });
     let thought = json!({ "type": "reasoning", "id": "rs_1", "summary": [{ "type": "summary_text", "text": "Hm." }], "encrypted_content": "gAAA" });
     let output = json!([thought, whole]);
@@ -334,7 +334,7 @@ fn items_of_a_stream_without_their_end_or_their_beginning_are_kept() {
     let call = json!({ "type": "function_call", "id": "fc_1", "call_id": "1", "name": "add", "arguments": "{}", "status": "completed" });
     let only = event("completed", json!({ "response": { "status": "completed", "output": [call] } }));
     assert_eq!(told(&[only]), json!([call]));
-    // Reasoning without an item after it would be refused.
+    // The provider refuses reasoning without a following item.
     let (thought, whole) = (&output[0], &output[1]);
     let of = |output: Value| {
         message(&read(&Dialect::openai_responses(), &json!({ "status": "incomplete", "output": output })))

@@ -9,7 +9,7 @@ use super::{
 };
 
 #[test]
-fn chat_servers_get_back_what_they_send_beside_calls() {
+fn additional_members_of_a_chat_message_are_sent_back() {
     let events = [
         json!({ "role": "assistant", "content": null }),
         json!({ "reasoning_content": "Hm", "reasoning_details": [{ "type": "reasoning.text", "text": "Hm", "index": 0 }] }),
@@ -43,7 +43,7 @@ fn chat_servers_get_back_what_they_send_beside_calls() {
 }
 
 #[test]
-fn content_of_a_chat_is_a_text_or_a_list_of_all_of_it() {
+fn chat_content_is_a_text_or_a_list_of_parts() {
     let of = |contents: &[Value]| {
         let event = |content: &Value| json!({ "choices": [{ "index": 0, "delta": { "content": content } }] });
         message(&assembled(&Dialect::openai_chat(), &contents.iter().map(event).collect::<Vec<_>>()))
@@ -57,7 +57,7 @@ fn content_of_a_chat_is_a_text_or_a_list_of_all_of_it() {
         said(json!([part("a"), part("b"), part("c")]))
     );
     assert!(assembled(&Dialect::openai_chat(), &[]).message.is_none());
-    // An empty list of calls is refused.
+    // Providers refuse an empty list of calls.
     for calls in [json!([]), Value::Null] {
         let event = json!({ "choices": [{ "index": 0, "delta": { "content": "a", "tool_calls": calls } }] });
         assert_eq!(message(&assembled(&Dialect::openai_chat(), &[event])), said(json!("a")));
@@ -68,7 +68,7 @@ fn content_of_a_chat_is_a_text_or_a_list_of_all_of_it() {
 }
 
 #[test]
-fn of_several_choices_the_one_with_calls_is_the_message_or_else_the_first() {
+fn the_message_is_the_choice_with_calls_or_else_the_first_choice() {
     let call = json!({ "id": "1", "type": "function", "function": { "name": "add", "arguments": "{}" } });
     let choice = |text: &str, calls: Value, reason: &str| json!({ "message": { "role": "assistant", "content": text, "tool_calls": calls }, "finish_reason": reason });
     let (none, one) = (choice("a", json!([]), "length"), choice("b", json!([call]), "tool_calls"));
@@ -87,7 +87,7 @@ fn of_several_choices_the_one_with_calls_is_the_message_or_else_the_first() {
 }
 
 #[test]
-fn the_one_call_of_an_older_chat_is_put_together() {
+fn a_legacy_function_call_is_assembled() {
     let event = |delta: Value| json!({ "choices": [{ "index": 0, "delta": delta }] });
     let events = [
         event(
@@ -103,7 +103,7 @@ fn the_one_call_of_an_older_chat_is_put_together() {
 }
 
 #[test]
-fn what_servers_repeat_in_every_part_of_a_call_is_there_once() {
+fn members_repeated_in_every_part_of_a_call_are_kept_once() {
     let part = |part: Value| json!({ "choices": [{ "index": 0, "delta": { "role": "assistant", "tool_calls": [part] } }] });
     let id = json!("call_1");
     for (id, name) in [(id.clone(), json!("add")), (json!(""), json!("")), (Value::Null, Value::Null)] {

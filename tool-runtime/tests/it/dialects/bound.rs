@@ -1,4 +1,4 @@
-//! What a dialect keeps, and how it names tools.
+//! Caching of bound tools, and tool names in dialects.
 
 use std::time::{Duration, Instant};
 
@@ -25,11 +25,11 @@ fn many(count: usize, description: &'static str) -> Registry {
 }
 
 #[test]
-fn a_registry_that_was_bound_before_is_not_brought_over_again() {
+fn a_registry_that_was_bound_before_is_not_converted_again() {
     let dialect = Dialect::openai_chat_strict();
     let tools = many(1_000, "One.");
     let first = dialect.bind_tools(&tools);
-    // One that was built anew is looked at once.
+    // A rebuilt registry is converted once.
     for tools in [tools, many(1_000, "One.")] {
         drop(dialect.bind_tools(&tools));
         let fastest = (0..5).map(|_| {
@@ -44,7 +44,7 @@ fn a_registry_that_was_bound_before_is_not_brought_over_again() {
 }
 
 #[test]
-fn a_registry_with_another_tool_of_that_name_is_brought_over() {
+fn a_registry_with_another_tool_of_the_same_name_is_converted() {
     let dialect = Dialect::anthropic();
     assert_eq!(dialect.bind_tools(&many(2, "One.")).definitions()[1]["description"], "One.");
     assert_eq!(dialect.bind_tools(&many(2, "Two.")).definitions()[1]["description"], "Two.");
@@ -53,7 +53,7 @@ fn a_registry_with_another_tool_of_that_name_is_brought_over() {
 
 // WHAT-USERS-ASK 19
 #[test]
-fn every_dialect_takes_long_prefixes_and_gives_the_own_names_back() {
+fn every_dialect_shortens_long_names_and_restores_them() {
     for dialect in Dialect::all() {
         let bound = dialect
             .with_prefix("a server with a very long name, of 70 characters at the least: ")
@@ -75,7 +75,7 @@ fn dialect_of(bound: &tool_runtime::dialect::BoundTools) -> &'static str {
 }
 
 #[test]
-fn a_native_tool_keeps_its_name_and_ours_gives_way() {
+fn a_native_tool_keeps_its_name_and_a_conflicting_tool_is_renamed() {
     let native = json!({ "type": "web_search_20250305", "name": "add" });
     let bound = Dialect::anthropic().with_native(native.clone()).bind_tools(&tools());
     assert_eq!(bound.definitions()[2], native);
@@ -85,7 +85,7 @@ fn a_native_tool_keeps_its_name_and_ours_gives_way() {
 
 // A04
 #[test]
-fn tools_are_put_into_a_request_after_those_that_it_has() {
+fn tools_are_added_to_a_request_after_existing_tools() {
     let bound = Dialect::openai_responses().bind_tools(&tools());
     let request = json!({ "model": "gpt-5", "tools": [{ "type": "web_search" }] });
     let request = crate::run(bound.build_request(request, tool_runtime::RunContext::new())).unwrap();
@@ -99,9 +99,9 @@ fn tools_are_put_into_a_request_after_those_that_it_has() {
     assert_eq!(bare, json!({}));
 }
 
-/// The longest names, and those that begin with a digit, come from prefixes.
+/// Prefixes produce the longest names and names that begin with a digit.
 #[test]
-fn each_provider_takes_the_names_that_its_own_rule_admits() {
+fn names_that_a_provider_accepts_are_unchanged() {
     let all: [(Dialect, usize, bool, bool); 5] = [
         (Dialect::openai_chat(), 64, false, false),
         (Dialect::openai_responses(), 64, false, false),

@@ -1,6 +1,6 @@
-//! What fits the schema of a tool can be sent in every dialect, and comes back as what it was.
+//! Every valid value can be sent in every dialect, and is read back unchanged.
 //!
-//! The values are made for the types on which decoder and plan are held to agree.
+//! The values are generated for the types on which decoder and plan agree.
 
 use std::fmt::Debug;
 
@@ -12,7 +12,7 @@ use tool_runtime::{
     dialect::{BoundTools, Dialect, Severity},
 };
 
-/// Holds every dialect to carrying `texts`, as far as they fit, and to giving them back.
+/// Checks that every dialect sends the valid `texts` and reads them back.
 pub(crate) fn carries<T: DeserializeOwned + PartialEq + Debug>(
     definition: &ToolDefinition,
     texts: &[String],
@@ -23,7 +23,7 @@ pub(crate) fn carries<T: DeserializeOwned + PartialEq + Debug>(
         .filter_map(|text| {
             let fits = definition.fit(text.as_str().into()).ok()?;
             let value = fits.to_value().ok()?;
-            // As a provider writes it: what stays text in Rust is written in one way.
+            // Compared in the provider's spelling, because a type may keep a part as text.
             let decoded = definition.decode(&mut (&value).into()).ok()?;
             Some((value, decoded))
         })
@@ -46,7 +46,7 @@ pub(crate) fn carries<T: DeserializeOwned + PartialEq + Debug>(
                 assert!(is_cut, "{}: {value} cannot be written as {schema:#}", dialect.name());
                 continue;
             };
-            // `format` is an annotation here; so are the words.
+            // `format` is an annotation here, and so are descriptions.
             assert!(validator.is_valid(&written), "{}: {written} is not {schema:#}", dialect.name());
             let call = &bound.calls(&response(dialect.name(), &written)).unwrap()[0];
             let read = definition.decode::<T>(&mut call.arguments.clone());
@@ -58,7 +58,7 @@ pub(crate) fn carries<T: DeserializeOwned + PartialEq + Debug>(
     }
 }
 
-/// The parameters of the only tool, as JSON Schema.
+/// Returns the parameters of the only tool as JSON Schema.
 fn sent(dialect: &str, bound: &BoundTools) -> Option<Value> {
     let tool = bound.definitions().get(0)?;
     Some(match dialect {
@@ -74,7 +74,7 @@ fn sent(dialect: &str, bound: &BoundTools) -> Option<Value> {
     })
 }
 
-/// OpenAPI's form as JSON Schema.
+/// Converts an OpenAPI schema to JSON Schema.
 fn json_schema(schema: &Value) -> Value {
     let Value::Object(schema) = schema else { return schema.clone() };
     let mut written: Map<String, Value> = Map::new();
@@ -96,8 +96,8 @@ fn json_schema(schema: &Value) -> Value {
     written.into()
 }
 
-/// `value` as a model writes it that is held to `schema`: what is absent and required is `null`; all
-/// arguments are in one where there is but one that is not theirs.
+/// Returns `value` in the form that `schema` requires of a model: absent required properties are `null`, and
+/// a union at the root is wrapped in one argument.
 fn written(value: &Value, schema: &Value) -> Option<Value> {
     let properties = schema["properties"].as_object();
     if let Some((name, inner)) = properties.filter(|all| all.len() == 1).and_then(|all| all.iter().next())
@@ -108,7 +108,7 @@ fn written(value: &Value, schema: &Value) -> Option<Value> {
     filled(value, schema, schema)
 }
 
-/// `value` with `null` where `schema` wants a property that it has not; `None` where it does not fit.
+/// Returns `value` with `null` for absent required properties; `None` if it is invalid.
 fn filled(value: &Value, schema: &Value, root: &Value) -> Option<Value> {
     let Value::Object(map) = schema else { return Some(value.clone()) };
     if let Some(reference) = map.get("$ref").and_then(Value::as_str) {
@@ -148,7 +148,7 @@ fn object_filled(object: &Map<String, Value>, schema: &Map<String, Value>, root:
     is_valid(&written, schema, root).then_some(written)
 }
 
-/// Whether all of an object is required: only then is `null` sent for what is absent.
+/// Returns `true` if all properties are required: only then is `null` sent for absent ones.
 fn is_strict(root: &Value) -> bool {
     root["x-strict"] == true
 }
@@ -160,14 +160,14 @@ fn is_valid(value: &Value, schema: &Map<String, Value>, root: &Value) -> bool {
     }
     let mut schema = Value::Object(schema);
     if schema.to_string().contains(r##""$ref":"#/properties"##) {
-        // What is referred to is found in the whole.
+        // References are resolved in the whole schema.
         schema = moved(&schema);
         schema["$defs"]["whole"] = moved(root);
     }
     jsonschema::is_valid(&schema, value)
 }
 
-/// `schema`, with its references below `$defs/whole`.
+/// Returns `schema` with its references moved below `$defs/whole`.
 fn moved(schema: &Value) -> Value {
     let text =
         schema.to_string().replace(r##""$ref":"#/properties"##, r##""$ref":"#/$defs/whole/properties"##);
@@ -178,7 +178,7 @@ fn decoded(reference: &str) -> String {
     tool_core_decoded(reference.trim_start_matches('#'))
 }
 
-/// Percent escapes, of which these types have those of UTF-8 only.
+/// Decodes percent escapes, which are valid UTF-8 here.
 fn tool_core_decoded(fragment: &str) -> String {
     let mut bytes = Vec::new();
     let mut rest = fragment.as_bytes();

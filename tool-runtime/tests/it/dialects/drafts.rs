@@ -1,4 +1,4 @@
-//! Schemas of earlier drafts: providers read 2020-12.
+//! Conversion of schemas of earlier drafts to 2020-12, which providers read.
 
 use serde_json::{Value, json};
 use tool_runtime::{
@@ -22,7 +22,7 @@ fn sent(dialect: &Dialect, schema: &Value) -> Value {
     keys.iter().find_map(|key| definition.pointer(key)).unwrap().clone()
 }
 
-// Those of old generators have no `$schema`, too.
+// Schemas of old generators have no `$schema`.
 #[test]
 fn definitions_are_sent_where_providers_look_for_them() {
     let schema = json!({
@@ -43,7 +43,7 @@ fn definitions_are_sent_where_providers_look_for_them() {
     assert_eq!(sent(&Dialect::mcp(), &schema), schema);
 }
 
-/// What is of a draft, and what it is in 2020-12.
+/// Keywords of a draft, and their equivalents in 2020-12.
 #[cfg(feature = "foreign-schemas")]
 fn cases() -> Vec<(&'static str, &'static str, Value, Value)> {
     let string = || json!({ "type": "string" });
@@ -102,7 +102,7 @@ fn whole(property: &Value) -> Value {
 
 #[cfg(feature = "foreign-schemas")]
 #[test]
-fn schemas_of_earlier_drafts_are_sent_as_those_of_2020_12() {
+fn schemas_of_earlier_drafts_are_sent_as_2020_12() {
     let mut schemas = Vec::new();
     for (name, draft, old, now) in cases() {
         let (mut old, mut now) = (whole(&old), whole(&now));
@@ -112,7 +112,7 @@ fn schemas_of_earlier_drafts_are_sent_as_those_of_2020_12() {
             now["$defs"] = old["definitions"].clone();
         }
         assert_eq!(sent(&Dialect::anthropic(), &old), now, "{name}");
-        // It says itself what it is.
+        // Its `$schema` names the draft.
         assert_eq!(sent(&Dialect::mcp(), &old), old, "{name}");
         schemas.push((name, old));
     }

@@ -1,6 +1,6 @@
-//! A whole exchange in every dialect: what asked for calls, the calls, and their results.
+//! A complete exchange in every dialect: a request, the calls of the response, and their results.
 //!
-//! It is written below `target/tmp/exports`, where `tests/providers/check.py` holds it to the types of the SDKs.
+//! Written to `target/tmp/exports`, where `tests/providers/check.py` validates it with the types of the SDKs.
 
 use tool_runtime::{
     Content, Registry, ToolBuilder, ToolError, ToolOutput, ToolResult,
@@ -12,11 +12,11 @@ use super::{add, draw, of_all_kinds, result, world::write};
 
 #[tool_args]
 struct Topic {
-    /// What about.
+    /// The topic.
     topic: String,
 }
 
-/// Tools of which one has examples, and adds an instruction.
+/// Returns tools of which one has examples and an instruction.
 fn tools() -> Registry {
     let recall = ToolBuilder::new("recall")
         .description("Recalls what was said.")
@@ -31,7 +31,7 @@ fn tools() -> Registry {
 
 const ARGUMENTS: &str = r#"{"a":1,"b":2}"#;
 
-/// Results of all kinds, with what some providers show and others hear or read.
+/// Returns results of all kinds: text, images, audio and documents.
 fn results() -> Vec<ToolResult> {
     let file = |id: &str, mime_type: &str| result(id, Ok(Content::image(*b"data", mime_type).into()));
     let mut results = of_all_kinds();
@@ -45,7 +45,7 @@ fn results() -> Vec<ToolResult> {
     results
 }
 
-/// The request after the model asked for the calls of `results`.
+/// Returns the request after the model made the calls of `results`.
 fn request(dialect: &str, bound: &BoundTools, results: &[ToolResult]) -> Value {
     let sent = bound.results(results);
     let list =
@@ -94,7 +94,7 @@ fn after(mut before: Vec<Value>, results: Value) -> Vec<Value> {
 
 // D12
 #[test]
-fn a_whole_exchange_is_written_for_the_providers_types() {
+fn a_complete_exchange_is_exported_for_every_dialect() {
     let results = results();
     for dialect in Dialect::all() {
         let bound = dialect.bind_tools(&tools());
@@ -102,7 +102,7 @@ fn a_whole_exchange_is_written_for_the_providers_types() {
         assert_eq!(request["tools"], *bound.definitions());
         assert!(request.to_string().contains("before you ask again"), "{request}");
         let sent = bound.results(&results);
-        // Each result is told in it, one for each call.
+        // It contains one result for each call.
         let text = sent.to_string();
         assert!(
             results

@@ -65,7 +65,7 @@ fn a_call_without_arguments_has_none_and_one_without_an_id_gets_one() {
 }
 
 #[test]
-fn a_response_of_another_shape_is_refused_with_its_place() {
+fn a_malformed_response_is_refused_with_its_place() {
     let malformed = json!({ "candidates": [{ "finishReason": "MALFORMED_FUNCTION_CALL" }] });
     let partial = json!({ "functionCall": { "name": "add", "partialArgs": [{ "jsonPath": "$.a", "numberValue": 1 }] } });
     let cases = [
@@ -92,14 +92,14 @@ fn a_response_of_another_shape_is_refused_with_its_place() {
 }
 
 #[test]
-fn the_calls_of_all_chunks_are_given() {
+fn calls_of_all_chunks_are_returned() {
     let mut first = response(&json!([function_call("fc-1", "add", json!({ "a": 1 }))]));
     first["candidates"][0].as_object_mut().unwrap().remove("finishReason");
     let second = response(&json!([{ "text": "" }, function_call("fc-2", "add", json!({}))]));
     let both = assembled(&dialect(), &[first.clone(), second]);
     assert_eq!(told(&both.calls), [call("fc-1", "add", r#"{"a":1}"#), call("fc-2", "add", "{}")]);
     assert!(both.ended);
-    // It came whole, and nothing shows that it is what the model had finished.
+    // The call arrived whole, but the stop reason does not show that the model finished it.
     let one = assembled(&dialect(), &[first]);
     assert_eq!(cut_off(&one.calls), [call("fc-1", "add", r#"{"a":1}"#)]);
     assert!(!one.ended);
@@ -117,7 +117,7 @@ fn end(reason: &str) -> Value {
 }
 
 #[test]
-fn arguments_that_come_in_parts_are_put_together() {
+fn arguments_in_parts_are_assembled() {
     let events = [
         part(json!({ "id": "fc-1", "name": "add", "willContinue": true })),
         part(json!({ "partialArgs": [{ "jsonPath": "$.a", "numberValue": 50 }], "willContinue": true })),
@@ -151,7 +151,7 @@ fn arguments_that_come_in_parts_are_put_together() {
 
 // The wire of protocol buffers writes `null` for the only value of that type.
 #[test]
-fn a_null_that_comes_in_a_part_is_there() {
+fn a_null_in_a_part_is_kept() {
     let parts = json!([{ "jsonPath": "$.a", "nullValue": null }, { "jsonPath": "$.b", "numberValue": 1 }]);
     let done = assembled(&dialect(), &[part(json!({ "name": "add", "partialArgs": parts })), end("STOP")]);
     assert_eq!(done.calls[0].arguments.as_str(), r#"{"a":null,"b":1}"#);
@@ -165,9 +165,9 @@ fn a_part_without_a_value_changes_nothing() {
     assert_eq!(done.calls[0].arguments.as_str(), r#"{"a":"x"}"#);
 }
 
-// Empty arguments are left out by the provider.
+// The provider omits empty arguments.
 #[test]
-fn a_call_without_arguments_before_the_one_that_is_cut_off_is_whole() {
+fn a_call_without_arguments_before_an_incomplete_call_is_complete() {
     let events = [
         part(json!({ "id": "1", "name": "draw" })),
         part(json!({ "id": "2", "name": "add", "args": { "a": 1 } })),
@@ -179,7 +179,7 @@ fn a_call_without_arguments_before_the_one_that_is_cut_off_is_whole() {
 }
 
 #[test]
-fn calls_whose_parts_alternate_are_told_apart_by_their_ids() {
+fn alternating_parts_are_assembled_by_call_id() {
     let begins = |id: &str| part(json!({ "id": id, "name": "add", "willContinue": true }));
     let given = |id: &str, path: &str, goes_on: bool| {
         let parts = json!([{ "jsonPath": path, "numberValue": 1 }]);
@@ -199,7 +199,7 @@ fn calls_whose_parts_alternate_are_told_apart_by_their_ids() {
 }
 
 #[test]
-fn a_call_of_which_parts_are_missing_is_cut_off() {
+fn a_call_with_missing_parts_is_incomplete() {
     let events = [
         part(json!({ "name": "add", "partialArgs": [{ "jsonPath": "$.a", "numberValue": 1 }] })),
         part(json!({ "name": "add", "id": "2", "willContinue": true })),
@@ -271,7 +271,7 @@ fn all_results_are_in_one_content_each_an_object() {
 }
 
 #[test]
-fn an_id_that_the_provider_did_not_give_is_not_sent() {
+fn an_id_that_the_provider_did_not_assign_is_not_sent() {
     let bound = Dialect::gemini().with_prefix("my.").bind_tools(&tools());
     let bare = response(&json!([{ "functionCall": { "name": "my.add" } }]));
     let call = bound.calls(&bare).unwrap().remove(0);
@@ -282,7 +282,7 @@ fn an_id_that_the_provider_did_not_give_is_not_sent() {
 }
 
 #[test]
-fn arguments_that_are_a_text_stay_as_they_are_written() {
+fn arguments_as_text_are_unchanged() {
     for text in [r#"{"a": 1,"b":2.0}"#, r#"{"a": "#] {
         let call = json!({ "functionCall": { "id": "1", "name": "add", "args": text } });
         let done = assembled(&dialect(), &[response(&json!([call]))]);
@@ -291,7 +291,7 @@ fn arguments_that_are_a_text_stay_as_they_are_written() {
 }
 
 #[test]
-fn parts_are_added_to_arguments_that_came_as_a_text() {
+fn parts_after_arguments_as_text_are_added() {
     let begun = |args: &str| part(json!({ "name": "add", "args": args, "willContinue": true }));
     let more = part(json!({ "partialArgs": [{ "jsonPath": "$.b", "numberValue": 2 }] }));
     let done = assembled(&dialect(), &[begun(r#"{ "a": 1 }"#), more.clone(), end("STOP")]);
@@ -305,7 +305,7 @@ fn parts_are_added_to_arguments_that_came_as_a_text() {
 }
 
 #[test]
-fn a_whole_response_says_of_no_call_that_it_goes_on() {
+fn a_whole_response_must_not_contain_partial_calls() {
     let read = |goes_on: bool| {
         let call = json!({ "id": "1", "name": "add", "args": { "a": 1 }, "willContinue": goes_on });
         bound(&dialect()).calls(&response(&json!([{ "functionCall": call }])))

@@ -1,6 +1,6 @@
-//! Every tool of [`tools`](super::tools) in every dialect, as it is sent, with what was found.
+//! The definition and the findings of every tool of [`tools`](super::tools) in every dialect.
 //!
-//! `UPDATE=1` writes the files anew.
+//! `UPDATE=1` rewrites the files.
 
 use std::{fs, path::PathBuf};
 
@@ -10,7 +10,7 @@ use tool_runtime::dialect::{Dialect, Finding};
 use super::tools::tools;
 
 #[test]
-fn every_tool_is_sent_as_the_golden_file_of_its_dialect_says() {
+fn definitions_and_findings_of_every_dialect_match_the_golden_files() {
     let tools = tools();
     let mut differing = Vec::new();
     for dialect in Dialect::all() {
@@ -29,7 +29,7 @@ fn every_tool_is_sent_as_the_golden_file_of_its_dialect_says() {
             differing.push(file);
         }
     }
-    assert!(differing.is_empty(), "`UPDATE=1` writes them anew: {differing:?}");
+    assert!(differing.is_empty(), "`UPDATE=1` rewrites them: {differing:?}");
 }
 
 fn golden(dialect: &str) -> PathBuf {

@@ -1,4 +1,4 @@
-//! What is found, and how it is told.
+//! Findings of `lint` and their texts.
 
 use serde_json::json;
 use tool_runtime::{
@@ -21,7 +21,7 @@ fn found(dialect: &Dialect, schema: serde_json::Value) -> Vec<String> {
 }
 
 #[test]
-fn a_program_whose_tools_go_everywhere_passes() {
+fn portable_tools_pass_assert_portable() {
     assert_portable(&tools());
 }
 
@@ -34,7 +34,7 @@ fn a_tool_that_cannot_be_sent_fails_the_test() {
 }
 
 #[test]
-fn a_parameter_without_a_description_is_found() {
+fn a_parameter_without_a_description_is_a_finding() {
     let findings = lint(&of(json!({ "type": "object", "properties": { "a/b": { "type": "string" } } })));
     let of_all = findings.iter().find(|finding| finding.dialect == "all").unwrap();
     let text = "warning: `tool` in all, at `/properties/a~1b`: the parameter has no description; write a doc comment above it";
@@ -91,16 +91,16 @@ fn a_schema_that_is_too_large_is_sent_without_strict() {
 }
 
 #[test]
-fn an_object_that_is_open_is_closed_for_strict_and_that_is_told() {
+fn an_open_object_is_closed_for_strict_mode_with_a_finding() {
     let open = json!({ "type": "object", "properties": { "a": { "type": "string" } }, "required": ["a"] });
     let text = "warning: `tool` in openai-chat-strict, at ``: additional properties cannot be sent; \
                 set `additionalProperties: false`, or use a dialect that is not strict";
     assert_eq!(found(&Dialect::openai_chat_strict(), open), [text]);
 }
 
-// As API descriptions have it: `null` fits such a property, and what is no object does.
+// As in API descriptions: such a property admits `null` and values other than objects.
 #[test]
-fn properties_without_a_type_are_sent_as_an_object_and_that_is_told() {
+fn properties_without_a_type_are_sent_as_an_object_with_a_finding() {
     let schema = json!({
         "type": "object",
         "properties": { "body": { "properties": { "a": { "type": "string" } }, "additionalProperties": false } },
@@ -122,11 +122,11 @@ fn properties_without_a_type_are_sent_as_an_object_and_that_is_told() {
 }
 
 #[test]
-fn a_root_that_says_nothing_of_itself_is_an_object_everywhere() {
+fn an_empty_root_is_sent_as_an_object_in_every_dialect() {
     for dialect in Dialect::all() {
         let definitions = dialect.bind_tools(&of(json!({}))).definitions().to_string();
         let is_object = definitions.contains(r#""type":"object""#);
-        // Of parameters that there are not, Gemini's own form says nothing.
+        // Gemini's own form omits empty parameters.
         assert!(is_object || dialect.name() == "gemini-schema", "{definitions}");
     }
 }
@@ -134,7 +134,7 @@ fn a_root_that_says_nothing_of_itself_is_an_object_everywhere() {
 // No plan covers it.
 #[cfg(feature = "foreign-schemas")]
 #[test]
-fn a_pattern_that_looks_around_is_said_in_words_where_it_is_not_taken() {
+fn an_unsupported_look_around_is_moved_into_the_description() {
     let schema = json!({
         "type": "object",
         "properties": { "a": { "type": "string", "pattern": "^(?!x)" } },
@@ -146,7 +146,7 @@ fn a_pattern_that_looks_around_is_said_in_words_where_it_is_not_taken() {
 }
 
 #[test]
-fn names_and_recursion_that_gemini_does_not_promise_to_take_are_found() {
+fn names_and_recursion_that_gemini_may_refuse_are_findings() {
     let schema = json!({
         "type": "object",
         "properties": { "my-list": { "type": "array", "items": { "$ref": "#/$defs/node" } } },
@@ -170,7 +170,7 @@ fn names_and_recursion_that_gemini_does_not_promise_to_take_are_found() {
 }
 
 #[test]
-fn what_is_referred_to_and_does_not_hold_itself_is_no_matter() {
+fn references_without_recursion_are_not_findings() {
     let schema = json!({
         "type": "object",
         "properties": { "from": { "$ref": "#/$defs/place" }, "to": { "$ref": "#/$defs/place" } },
@@ -182,7 +182,7 @@ fn what_is_referred_to_and_does_not_hold_itself_is_no_matter() {
 
 // WHAT-USERS-ASK 4
 #[test]
-fn references_that_would_be_written_out_without_end_stop() {
+fn expansion_of_references_is_limited() {
     let link = |at: usize| json!({ "$ref": format!("#/$defs/d{at}") });
     let definition = |at: usize| {
         let properties = json!({ "a": link((at + 1) % 30), "b": link((at + 7) % 30), "c": link(at) });
@@ -195,7 +195,7 @@ fn references_that_would_be_written_out_without_end_stop() {
 }
 
 #[test]
-fn a_long_description_and_many_tools_are_found_where_they_are_refused() {
+fn long_descriptions_and_too_many_tools_are_findings_if_the_provider_refuses_them() {
     let tool = |at: usize, description: String| {
         let schema = InputSchema::new(json!({ "type": "object" })).unwrap();
         ExternalTool::new(ToolDefinition::new(
@@ -217,7 +217,7 @@ fn a_long_description_and_many_tools_are_found_where_they_are_refused() {
 }
 
 #[test]
-fn more_declarations_than_gemini_takes_are_found() {
+fn too_many_declarations_for_gemini_are_a_finding() {
     let tool = |at: usize| {
         let schema = InputSchema::new(json!({ "type": "object" })).unwrap();
         ExternalTool::new(ToolDefinition::new(ToolName::new(format!("t{at:03}")).unwrap(), "Short.", schema))

@@ -19,7 +19,7 @@ fn count(text: String) -> usize {
     text.split_whitespace().count()
 }
 
-/// Where it is.
+/// A location.
 #[tool_args]
 #[derive(serde::Serialize)]
 struct Place {
@@ -43,13 +43,13 @@ fn definitions_have_titles_hints_and_both_schemas() {
 }
 
 #[test]
-fn a_choice_of_arguments_stays_at_the_root() {
+fn a_union_of_arguments_stays_at_the_root() {
     let definitions = bound(&dialect()).definitions().clone();
     assert!(definitions[1]["inputSchema"].get("oneOf").is_some());
 }
 
 #[test]
-fn calls_are_requests_one_or_many_or_what_is_in_them() {
+fn calls_are_read_from_one_request_a_list_or_their_parameters() {
     let one = request(json!(2), "add", json!({ "a": 1 }));
     assert_eq!(calls(&dialect(), &one), [call("2", "add", r#"{"a":1}"#)]);
     let other = json!({ "jsonrpc": "2.0", "id": 3, "method": "tools/list" });
@@ -60,7 +60,7 @@ fn calls_are_requests_one_or_many_or_what_is_in_them() {
 }
 
 #[test]
-fn what_is_sent_along_is_kept() {
+fn the_meta_of_a_request_is_kept() {
     let mut request = request(json!(1), "add", json!({}));
     request["params"]["_meta"] = json!({ "progressToken": "abc" });
     let call = bound(&dialect()).calls(&request).unwrap().remove(0);
@@ -68,7 +68,7 @@ fn what_is_sent_along_is_kept() {
 }
 
 #[test]
-fn a_request_of_another_shape_is_refused_with_its_place() {
+fn a_malformed_request_is_refused_with_its_place() {
     let cases = [
         (json!("x"), "the root: expected an object, got a text"),
         (request(json!(1), "", json!({})), "/params/name: expected a name, got an empty text"),
@@ -82,7 +82,7 @@ fn a_request_of_another_shape_is_refused_with_its_place() {
 }
 
 #[test]
-fn messages_of_a_stream_are_whole_calls() {
+fn messages_of_a_stream_are_complete_calls() {
     let done =
         assembled(&dialect(), &[request(json!(1), "add", json!({})), request(json!(2), "draw", json!({}))]);
     assert_eq!(told(&done.calls), [call("1", "add", "{}"), call("2", "draw", "{}")]);
@@ -90,10 +90,10 @@ fn messages_of_a_stream_are_whole_calls() {
 }
 
 #[test]
-fn results_have_content_a_structured_value_where_it_is_an_object_and_say_whether_they_failed() {
+fn results_have_content_structured_objects_and_an_error_flag() {
     let results = bound(&dialect()).results(&of_all_kinds());
     let text = |text: &str| json!([{ "type": "text", "text": text }]);
-    // `add` says that it gives an integer, so that its values are held in an object.
+    // The output schema of `add` is an integer, so that its values are wrapped in an object.
     let held = |value: Value| json!({ "result": value });
     let fine = |content: Value, structured: Value| json!({ "content": content, "isError": false, "structuredContent": structured });
     assert_eq!(results[0], fine(text("a<b & \"é\""), held(json!("a<b & \"é\""))));
@@ -109,9 +109,9 @@ fn results_have_content_a_structured_value_where_it_is_an_object_and_say_whether
     assert_eq!(results[9], json!({ "content": text("HTTP 503"), "isError": true }));
 }
 
-// The schema is that of an object or of `null`: what is promised under `result` is there.
+// The schema admits an object or `null`, so that the value is wrapped in `result`.
 #[test]
-fn a_result_that_may_be_null_fits_the_schema_that_is_sent() {
+fn a_nullable_result_is_valid_by_the_sent_schema() {
     let tools = Registry::builder().tool::<find>().build().unwrap();
     let bound = dialect().bind_tools(&tools);
     let schema = &bound.definitions()[0]["outputSchema"];
@@ -123,7 +123,7 @@ fn a_result_that_may_be_null_fits_the_schema_that_is_sent() {
 }
 
 #[test]
-fn a_result_that_is_held_in_an_object_keeps_its_definitions() {
+fn a_wrapped_output_schema_keeps_its_definitions() {
     let place = json!({ "type": "object", "properties": { "within": { "$ref": "#/$defs/Place" } } });
     let schema =
         json!({ "type": "array", "items": { "$ref": "#/$defs/Place" }, "$defs": { "Place": place.clone() } });
@@ -141,7 +141,7 @@ fn a_result_that_is_held_in_an_object_keeps_its_definitions() {
 }
 
 #[test]
-fn a_result_that_is_held_in_an_object_is_referred_to_where_it_is() {
+fn references_to_the_root_of_a_wrapped_output_schema_are_adjusted() {
     let schema = json!({ "type": "array", "items": { "$ref": "#" } });
     let lists =
         ToolBuilder::new("lists").output_schema(tool_runtime::schema::OutputSchema::new(schema).unwrap());
@@ -155,7 +155,7 @@ fn a_result_that_is_held_in_an_object_is_referred_to_where_it_is() {
 }
 
 #[test]
-fn a_value_that_no_schema_promises_is_structured_where_it_is_an_object() {
+fn an_object_without_an_output_schema_is_structured_content() {
     let results = [json!({ "temp": 72 }), json!([1])].map(|value| {
         ToolResult::new("1".to_owned().into(), "unknown", Ok(ToolOutput::empty().with_structured(value)))
     });

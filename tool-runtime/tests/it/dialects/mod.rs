@@ -1,4 +1,4 @@
-//! A04, A19, A22, D05, D06, D12: definitions out, calls in, results out, provider by provider.
+//! A04, A19, A22, D05, D06, D12: definitions, calls and results in the dialects of all providers.
 
 mod accepted;
 mod anthropic;
@@ -46,7 +46,7 @@ fn add(
     a + b
 }
 
-/// What is drawn.
+/// A shape.
 #[tool_args]
 #[serde(tag = "shape", rename_all = "lowercase")]
 enum Shape {
@@ -71,18 +71,18 @@ fn bound(dialect: &Dialect) -> BoundTools {
     dialect.bind_tools(&tools())
 }
 
-/// Calls as ids, names and arguments.
+/// Returns the ids, names and arguments of calls.
 fn told(calls: &[ToolCall]) -> Vec<(String, String, String)> {
     let told = |it: &ToolCall| (it.id.to_string(), it.name.to_string(), it.arguments.as_str().to_owned());
     calls.iter().map(told).collect()
 }
 
-/// Those of the calls that are whole.
+/// Returns the complete calls.
 fn whole(calls: &[ToolCall]) -> Vec<(String, String, String)> {
     told(&calls.iter().filter(|call| call.completed().is_ok()).cloned().collect::<Vec<_>>())
 }
 
-/// Those of the calls that were cut off.
+/// Returns the incomplete calls.
 fn cut_off(calls: &[ToolCall]) -> Vec<(String, String, String)> {
     told(&calls.iter().filter(|call| call.completed().is_err()).cloned().collect::<Vec<_>>())
 }
@@ -91,17 +91,17 @@ fn call(id: &str, name: &str, arguments: &str) -> (String, String, String) {
     (id.to_owned(), name.to_owned(), arguments.to_owned())
 }
 
-/// The calls of a whole response.
+/// Returns the calls of a whole response.
 fn calls(dialect: &Dialect, response: &Value) -> Vec<(String, String, String)> {
     told(&bound(dialect).calls(response).unwrap())
 }
 
-/// Why a response is not read.
+/// Returns the error for a response.
 fn refused(dialect: &Dialect, response: &Value) -> String {
     bound(dialect).calls(response).unwrap_err().to_string()
 }
 
-/// What is assembled of the events of a stream.
+/// Assembles the events of a stream.
 fn assembled(dialect: &Dialect, events: &[Value]) -> AssembledResponse {
     let mut assembler = bound(dialect).assembler();
     for event in events {
@@ -114,7 +114,7 @@ fn result(id: &str, outcome: Result<ToolOutput, ToolError>) -> ToolResult {
     ToolResult::new(id.to_owned().into(), "add", outcome)
 }
 
-/// One result of each kind that providers write differently.
+/// Returns one result of each kind that providers represent differently.
 fn of_all_kinds() -> Vec<ToolResult> {
     let picture = || Content::image(*b"png", "image/png");
     let resource = |mime_type: &str, body| {
@@ -139,7 +139,7 @@ fn of_all_kinds() -> Vec<ToolResult> {
     ]
 }
 
-/// A result that is a document with the address `uri`.
+/// Returns a result with a document at `uri`.
 fn document(uri: &str) -> ToolResult {
     let (uri, mime_type) = (uri.to_owned(), "application/pdf".to_owned());
     let body = ResourceBody::Blob(Blob(b"pdf".to_vec()));

@@ -14,7 +14,7 @@ fn dialect() -> Dialect {
     Dialect::openai_chat()
 }
 
-/// The response of the function-calling guide, with these calls.
+/// Returns the response of the function-calling guide with these calls.
 fn response(tool_calls: &Value) -> Value {
     json!({
         "id": "chatcmpl-abc123",
@@ -33,7 +33,7 @@ fn function(id: &str, name: &str, arguments: &str) -> Value {
     json!({ "id": id, "type": "function", "function": { "name": name, "arguments": arguments } })
 }
 
-/// A chunk as in the streaming reference.
+/// Returns a chunk as in the streaming reference.
 fn chunk(delta: &Value, finish_reason: Option<&str>) -> Value {
     json!({
         "id": "chatcmpl-123",
@@ -71,13 +71,13 @@ fn schema_of_add() -> Value {
 }
 
 #[test]
-fn one_call_comes_with_its_id_and_its_arguments_as_they_were_written() {
+fn a_call_has_its_id_and_its_original_arguments() {
     let one = response(&json!([function("call_12345xyz", "add", "{\"a\": 1,\"b\":2.0}")]));
     assert_eq!(calls(&dialect(), &one), [call("call_12345xyz", "add", "{\"a\": 1,\"b\":2.0}")]);
 }
 
 #[test]
-fn parallel_calls_come_in_the_order_of_the_response() {
+fn parallel_calls_are_in_the_order_of_the_response() {
     let two = response(&json!([function("call_1", "draw", "{}"), function("call_2", "add", "{}")]));
     assert_eq!(calls(&dialect(), &two), [call("call_1", "draw", "{}"), call("call_2", "add", "{}")]);
 }
@@ -89,7 +89,7 @@ fn a_response_without_calls_has_none() {
 }
 
 #[test]
-fn arguments_that_are_no_json_are_a_call_whose_check_fails() {
+fn arguments_that_are_not_json_fail_validation_of_the_call() {
     let broken = response(&json!([function("call_1", "add", "{\"a\": 1,"), function("call_2", "add", "{}")]));
     let calls = bound(&dialect()).calls(&broken).unwrap();
     assert_eq!(calls.len(), 2);
@@ -113,7 +113,7 @@ fn an_unknown_tool_keeps_its_name() {
 }
 
 #[test]
-fn a_response_of_another_shape_is_refused_with_its_place() {
+fn a_malformed_response_is_refused_with_its_place() {
     let cases = [
         (json!({}), "/choices: expected a list, got nothing"),
         (
@@ -155,7 +155,7 @@ fn calls_in_two_choices_are_refused() {
 }
 
 #[test]
-fn a_choice_of_arguments_is_taken_out_of_the_argument_that_holds_it() {
+fn a_wrapped_union_of_arguments_is_unwrapped() {
     let definitions = bound(&dialect()).definitions().clone();
     let parameters = &definitions[1]["function"]["parameters"];
     assert_eq!(parameters["required"], json!(["arguments"]));
@@ -163,14 +163,14 @@ fn a_choice_of_arguments_is_taken_out_of_the_argument_that_holds_it() {
     let held = r#"{ "arguments": {"shape": "circle", "radius": 1.50} }"#;
     let inside = [call("call_1", "draw", r#"{"shape": "circle", "radius": 1.50}"#)];
     assert_eq!(calls(&dialect(), &response(&json!([function("call_1", "draw", held)]))), inside);
-    // A model that knows better is not told off.
+    // Arguments without the wrapper are accepted.
     let plain = r#"{"shape":"circle","radius":1.5}"#;
     let as_it_is = [call("call_1", "draw", plain)];
     assert_eq!(calls(&dialect(), &response(&json!([function("call_1", "draw", plain)]))), as_it_is);
 }
 
 #[test]
-fn interleaved_deltas_are_put_together_by_index() {
+fn interleaved_deltas_are_assembled_by_index() {
     let events = [
         chunk(&json!({ "role": "assistant", "content": null }), None),
         begins(0, "call_1", "add"),
@@ -180,7 +180,7 @@ fn interleaved_deltas_are_put_together_by_index() {
         part(1, ":\"circle\"}}"),
         part(0, "\"b\":2}"),
         chunk(&json!({}), Some("tool_calls")),
-        // The last one, with `stream_options: { include_usage: true }`.
+        // The last chunk with `stream_options: { include_usage: true }`.
         json!({ "choices": [], "usage": { "total_tokens": 99 } }),
     ];
     let done = assembled(&dialect(), &events);
@@ -191,9 +191,9 @@ fn interleaved_deltas_are_put_together_by_index() {
     assert!(done.ended && cut_off(&done.calls).is_empty());
 }
 
-// As some that speak like OpenAI do.
+// As some compatible servers send it.
 #[test]
-fn calls_of_one_index_are_told_apart_by_their_ids() {
+fn calls_with_the_same_index_are_separated_by_their_ids() {
     let events = [
         begins(0, "call_1", "add"),
         part(0, "{\"a\":1}"),
@@ -206,14 +206,14 @@ fn calls_of_one_index_are_told_apart_by_their_ids() {
 }
 
 #[test]
-fn a_stream_that_breaks_off_gives_no_call_to_be_made() {
+fn an_interrupted_stream_has_no_complete_call() {
     let done = assembled(&dialect(), &[begins(0, "call_1", "add"), part(0, "{\"a\":1}")]);
     assert!(whole(&done.calls).is_empty() && !done.ended);
     assert_eq!(cut_off(&done.calls), [call("call_1", "add", "{\"a\":1}")]);
 }
 
 #[test]
-fn of_a_response_that_ran_out_of_tokens_the_whole_calls_are_given() {
+fn a_response_at_the_token_limit_keeps_its_complete_calls() {
     let events = [
         begins(0, "call_1", "add"),
         part(0, "{\"a\":1}"),
@@ -234,7 +234,7 @@ fn broken_arguments_of_a_whole_stream_are_a_call() {
 }
 
 #[test]
-fn an_event_of_another_shape_is_refused_with_its_place() {
+fn a_malformed_event_is_refused_with_its_place() {
     let cases = [
         (
             part(0, "{}"),
@@ -255,9 +255,9 @@ fn an_event_of_another_shape_is_refused_with_its_place() {
     }
 }
 
-// As it was before there were several calls in a message.
+// The legacy form, with one call per message.
 #[test]
-fn a_function_call_is_answered_by_a_message_of_the_function() {
+fn a_legacy_function_call_is_answered_by_a_function_message() {
     let dialect = dialect().with_prefix("my_");
     let whole = json!({ "choices": [{
         "finish_reason": "function_call",
@@ -284,7 +284,7 @@ fn a_function_call_is_answered_by_a_message_of_the_function() {
 }
 
 #[test]
-fn a_stream_tells_of_calls_in_one_way_only() {
+fn a_stream_must_not_mix_tool_calls_and_function_calls() {
     let mut assembler = bound(&dialect()).assembler();
     assembler.push(&begins(0, "call_1", "add")).unwrap();
     let why = assembler.push(&chunk(&json!({ "function_call": { "name": "add", "arguments": "{}" } }), None));
@@ -299,7 +299,7 @@ fn a_stream_tells_of_calls_in_one_way_only() {
 }
 
 #[test]
-fn an_id_of_a_provider_is_answered_whatever_it_begins_with() {
+fn a_result_keeps_any_id_of_the_provider() {
     let id = "function_call_1";
     let given = ToolResult::new(CallId::from(id), "add", Ok(ToolOutput::from("5")));
     let told = json!([{ "role": "tool", "tool_call_id": id, "content": "5" }]);
@@ -308,7 +308,7 @@ fn an_id_of_a_provider_is_answered_whatever_it_begins_with() {
 
 // D05, D12
 #[test]
-fn each_result_is_a_message_and_pictures_are_in_one_after_them() {
+fn each_result_is_a_message_and_images_follow_in_one_message() {
     let told = |id: &str, content: &str| json!({ "role": "tool", "tool_call_id": id, "content": content });
     let shown = |id: &str| json!({ "type": "text", "text": format!("From add ({id}):") });
     let picture = json!({ "type": "image_url", "image_url": { "url": "data:image/png;base64,cG5n" } });
@@ -329,7 +329,7 @@ fn each_result_is_a_message_and_pictures_are_in_one_after_them() {
 }
 
 #[test]
-fn calls_in_a_part_of_another_choice_are_refused_and_its_words_are_not() {
+fn calls_of_another_choice_are_refused_but_its_text_is_accepted() {
     let of = |delta: Value| json!({ "choices": [{ "index": 1, "delta": delta }] });
     let mut assembler = bound(&dialect()).assembler();
     assembler.push(&of(json!({ "content": "Hm." }))).unwrap();
@@ -342,7 +342,7 @@ fn calls_in_a_part_of_another_choice_are_refused_and_its_words_are_not() {
 }
 
 #[test]
-fn a_document_has_its_name_or_a_plain_one() {
+fn a_document_has_its_name_or_a_default_name() {
     for (uri, name) in [("", "document.pdf"), ("file:///a.pdf", "file:///a.pdf")] {
         let written = bound(&dialect()).results(&[document(uri)]);
         let file = json!({ "file_data": "data:application/pdf;base64,cGRm", "filename": name });
@@ -350,9 +350,9 @@ fn a_document_has_its_name_or_a_plain_one() {
     }
 }
 
-// Only a name that comes again, without an id, may be an echo of the call before.
+// Only a repeated name without an id may belong to the previous call.
 #[test]
-fn a_call_without_arguments_is_whole_unless_it_may_be_the_one_before() {
+fn a_call_without_arguments_is_complete_unless_it_may_belong_to_the_previous_call() {
     let part = |index: u64, id: Option<&str>, name: &str, arguments: &str| {
         let call = json!({ "index": index, "id": id, "function": { "name": name, "arguments": arguments } });
         chunk(&json!({ "tool_calls": [call] }), None)
@@ -376,7 +376,7 @@ fn a_call_without_arguments_is_whole_unless_it_may_be_the_one_before() {
 }
 
 #[test]
-fn a_text_of_a_tool_without_a_schema_is_a_text_whether_or_not_its_kind_is_said() {
+fn the_input_of_a_custom_tool_is_a_text_with_or_without_its_type() {
     let custom = |input: Value| json!({ "id": "1", "custom": { "name": "run", "input": input } });
     let mut kind = custom("1 + 1".into());
     kind["type"] = "custom".into();
@@ -387,7 +387,7 @@ fn a_text_of_a_tool_without_a_schema_is_a_text_whether_or_not_its_kind_is_said()
     assert_eq!(why, "/choices/0/message/tool_calls/0/custom/input: expected a text, got an object");
 }
 
-/// The calls of a stream of such parts, each with its arguments.
+/// Returns the calls of a stream of parts, with their arguments.
 fn pieced(parts: &[Value]) -> Vec<(String, String)> {
     let mut events: Vec<_> = parts.iter().map(|part| chunk(&json!({ "tool_calls": [part] }), None)).collect();
     for event in &mut events {
@@ -398,9 +398,9 @@ fn pieced(parts: &[Value]) -> Vec<(String, String)> {
     done.calls.iter().map(|it| (it.name.to_string(), it.arguments.as_str().to_owned())).collect()
 }
 
-// As some that speak like OpenAI do.
+// As some compatible servers send it.
 #[test]
-fn parts_find_their_calls_where_numbers_and_ids_are_missing_or_come_late() {
+fn parts_are_assigned_to_calls_without_indices_or_ids() {
     let function = |name: Option<&str>, text: &str| match name {
         Some(name) => json!({ "name": name, "arguments": text }),
         None => json!({ "arguments": text }),
@@ -409,11 +409,11 @@ fn parts_find_their_calls_where_numbers_and_ids_are_missing_or_come_late() {
     let told = |all: &[(&str, &str)]| -> Vec<_> {
         all.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect()
     };
-    // A name begins a call where there are no numbers.
+    // Without indices, a name starts a call.
     let bare = |name: &str, text: &str| json!({ "function": function(Some(name), text) });
     let seen = pieced(&[bare("add", ""), bare("add", r#"{"a":1}"#)]);
     assert_eq!(seen.len(), 2, "{seen:?}");
-    // The first id under a number begins another call with another name, and is that of the one without.
+    // The first id for an index starts a new call if the name differs, and else belongs to the call without an id.
     let seen = pieced(&[part(None, Some("add"), "{"), part(Some("x"), Some("subtract"), "{}")]);
     assert_eq!(seen, told(&[("add", "{"), ("subtract", "{}")]));
     let seen = pieced(&[
@@ -426,7 +426,7 @@ fn parts_find_their_calls_where_numbers_and_ids_are_missing_or_come_late() {
 }
 
 #[test]
-fn sounds_are_shown_by_their_format() {
+fn audio_is_sent_by_its_format() {
     for (mime_type, format) in [("audio/wav", "wav"), ("audio/x-wav", "wav"), ("audio/mpeg", "mp3")] {
         let sound = tool_runtime::Content::audio(*b"pdf", mime_type);
         let result = ToolResult::new("1".to_owned().into(), "add", Ok(ToolOutput::from(sound)));

@@ -50,7 +50,7 @@ fn whole(index: u64, arguments: &str) -> Value {
 }
 
 #[test]
-fn definitions_always_say_whether_they_are_strict() {
+fn definitions_always_contain_strict() {
     let loose = bound(&dialect()).definitions().clone();
     assert_eq!(
         (&loose[0]["name"], &loose[0]["strict"], &loose[0]["type"]),
@@ -61,7 +61,7 @@ fn definitions_always_say_whether_they_are_strict() {
 }
 
 #[test]
-fn calls_come_by_their_call_id_and_other_items_are_passed_over() {
+fn calls_have_their_call_id_and_other_items_are_skipped() {
     let two = response(&json!([
         { "type": "reasoning", "id": "rs_1", "summary": [] },
         { "type": "web_search_call", "id": "ws_1", "status": "completed" },
@@ -79,7 +79,7 @@ fn broken_arguments_are_a_call() {
 }
 
 #[test]
-fn a_response_of_another_shape_is_refused_with_its_place() {
+fn a_malformed_response_is_refused_with_its_place() {
     let cases = [
         (json!({ "choices": [] }), "/output: expected a list, got nothing"),
         (response(&json!([{ "type": "function_call" }])), "/output/0/name: expected a name, got nothing"),
@@ -91,7 +91,7 @@ fn a_response_of_another_shape_is_refused_with_its_place() {
 }
 
 #[test]
-fn interleaved_deltas_are_put_together_by_their_place_in_the_output() {
+fn interleaved_deltas_are_assembled_by_output_index() {
     let events = [
         json!({ "type": "response.created", "response": { "id": "resp_1" } }),
         begins(1, "call_1", "add"),
@@ -112,7 +112,7 @@ fn interleaved_deltas_are_put_together_by_their_place_in_the_output() {
 
 // As in the SDK's `tests/lib/responses/test_lifecycle_replacements.py`.
 #[test]
-fn an_item_that_comes_without_deltas_has_its_arguments_in_it() {
+fn an_item_without_deltas_contains_its_arguments() {
     let item = function("call_1", "add", "{\"a\":1}");
     let events = [
         json!({ "type": "response.output_item.added", "output_index": 7, "item": item }),
@@ -124,7 +124,7 @@ fn an_item_that_comes_without_deltas_has_its_arguments_in_it() {
 }
 
 #[test]
-fn a_call_that_was_not_done_is_cut_off() {
+fn a_call_without_its_done_event_is_incomplete() {
     let mut item = function("call_2", "add", "{\"a\"");
     item["status"] = "incomplete".into();
     let events = [
@@ -141,7 +141,7 @@ fn a_call_that_was_not_done_is_cut_off() {
 }
 
 #[test]
-fn a_stream_that_tells_of_an_error_is_one() {
+fn an_error_event_of_a_stream_is_an_error() {
     let cases = [
         (
             json!({ "type": "error", "code": "x", "message": "Too much" }),
@@ -160,7 +160,7 @@ fn a_stream_that_tells_of_an_error_is_one() {
 }
 
 #[test]
-fn each_result_is_an_item_and_pictures_are_in_it() {
+fn each_result_is_an_item_with_its_images() {
     let told =
         |id: &str, output: Value| json!({ "type": "function_call_output", "call_id": id, "output": output });
     let text = |text: &str| json!({ "type": "input_text", "text": text });
@@ -186,7 +186,7 @@ fn each_result_is_an_item_and_pictures_are_in_it() {
 }
 
 #[test]
-fn a_call_of_a_custom_tool_is_answered_as_one() {
+fn a_custom_tool_call_is_answered_by_a_custom_tool_output() {
     let custom = json!({ "type": "custom", "name": "run_code", "description": "Runs code." });
     let bound = bound(&dialect().with_native(custom).with_native(json!({ "type": "web_search" })));
     let item = json!({ "type": "custom_tool_call", "id": "ctc_1", "call_id": "call_1", "name": "run_code", "input": "1 + 1" });
@@ -201,7 +201,7 @@ fn a_call_of_a_custom_tool_is_answered_as_one() {
 }
 
 #[test]
-fn a_text_of_a_tool_without_a_schema_may_come_whole() {
+fn the_input_of_a_custom_tool_may_arrive_whole() {
     let item = |status: &str| json!({ "type": "custom_tool_call", "id": "ctc_1", "call_id": "1", "name": "draw", "input": "", "status": status });
     let events = [
         json!({ "type": "response.output_item.added", "output_index": 0, "item": item("in_progress") }),
@@ -214,7 +214,7 @@ fn a_text_of_a_tool_without_a_schema_may_come_whole() {
 }
 
 #[test]
-fn arguments_that_came_in_parts_stay_where_an_item_that_is_done_has_none() {
+fn streamed_arguments_are_kept_if_the_done_item_has_none() {
     let mut item = function("1", "add", "");
     item["id"] = "fc_1".into();
     let events = [
@@ -229,15 +229,15 @@ fn arguments_that_came_in_parts_stay_where_an_item_that_is_done_has_none() {
 }
 
 #[test]
-fn a_call_of_which_nothing_says_that_it_is_done_is_cut_off() {
+fn a_call_that_is_never_marked_as_done_is_incomplete() {
     let end = json!({ "type": "response.completed", "response": response(&json!([])) });
     let done = assembled(&dialect(), &[begins(0, "1", "add"), part(0, r#"{"a":1}"#), end]);
     assert_eq!(cut_off(&done.calls), [call("1", "add", r#"{"a":1}"#)]);
 }
 
-// Some servers leave out the events of an item, or the last of them.
+// Some servers omit the events of an item, or the last one.
 #[test]
-fn a_call_that_no_event_has_ended_is_taken_from_the_whole_response() {
+fn a_call_without_an_end_event_is_read_from_the_completed_response() {
     let whole = response(&json!([function("1", "add", r#"{"a":2}"#)]));
     let end = json!({ "type": "response.completed", "response": whole });
     let done = assembled(&dialect(), &[begins(0, "1", "add"), part(0, r#"{"a""#), end]);
@@ -257,9 +257,9 @@ fn a_failure_is_marked_in_its_first_text() {
     assert_eq!(parts[2]["text"], "later");
 }
 
-// Some servers give the id of a call with its end.
+// Some servers send the id of a call with its end.
 #[test]
-fn a_call_that_begins_without_an_id_has_that_of_the_item_that_is_done() {
+fn a_call_without_an_id_takes_the_id_of_its_done_item() {
     let mut begun = begins(0, "", "add");
     begun["item"]["call_id"] = Value::Null;
     let item = function("call_1", "add", r#"{"a":1}"#);
@@ -273,9 +273,9 @@ fn a_call_that_begins_without_an_id_has_that_of_the_item_that_is_done() {
     assert_eq!(done.calls.len(), 1);
 }
 
-// Some servers tell no place in the output.
+// Some servers send no output index.
 #[test]
-fn calls_without_a_place_in_the_output_are_told_apart_by_their_ids() {
+fn calls_without_an_output_index_are_separated_by_their_ids() {
     let begun = |id: &str| json!({ "type": "response.output_item.added", "item": function(id, "add", "") });
     let delta = |id: &str, delta: &str| {
         let item = format!("fc_{id}");
@@ -301,7 +301,7 @@ fn calls_without_a_place_in_the_output_are_told_apart_by_their_ids() {
 }
 
 #[test]
-fn an_input_of_a_tool_without_a_schema_is_a_text() {
+fn the_input_of_a_custom_tool_is_a_text() {
     let item = |input: Value| {
         response(&json!([{ "type": "custom_tool_call", "call_id": "1", "name": "draw", "input": input }]))
     };
@@ -310,9 +310,9 @@ fn an_input_of_a_tool_without_a_schema_is_a_text() {
     assert_eq!(refused(&dialect(), &item(Value::Null)), "/output/0/input: expected a text, got null");
 }
 
-// A call that might have more must not run, whichever of the two says so.
+// An incomplete call must not run, whether the event or the status marks it.
 #[test]
-fn a_response_is_incomplete_where_its_event_or_its_status_says_so() {
+fn a_response_is_incomplete_by_its_event_or_its_status() {
     let item = json!({
         "type": "response.output_item.done",
         "output_index": 0,
@@ -340,7 +340,7 @@ fn a_response_is_incomplete_where_its_event_or_its_status_says_so() {
 }
 
 #[test]
-fn a_document_has_its_name_or_a_plain_one() {
+fn a_document_has_its_name_or_a_default_name() {
     for (uri, name) in [("", "document.pdf"), ("file:///a.pdf", "file:///a.pdf")] {
         let written = bound(&dialect()).results(&[document(uri)]);
         let data = "data:application/pdf;base64,cGRm";
@@ -349,9 +349,9 @@ fn a_document_has_its_name_or_a_plain_one() {
     }
 }
 
-// What was known of a call before the failure is kept, with its reason.
+// A call that arrived before the failure is kept as incomplete, with the reason.
 #[test]
-fn a_call_of_a_response_that_failed_is_cut_off_by_the_failure() {
+fn a_call_of_a_failed_response_is_incomplete() {
     let done = json!({
         "type": "response.output_item.done",
         "output_index": 0,
@@ -366,9 +366,9 @@ fn a_call_of_a_response_that_failed_is_cut_off_by_the_failure() {
     assert_eq!(mark.reason.as_deref(), Some("failed"));
 }
 
-// Items without an id are told apart by their places, and by whether one is done.
+// Items without an id are separated by their indices and by their done events.
 #[test]
-fn calls_without_an_id_are_told_apart_by_their_places_and_their_ends() {
+fn calls_without_an_id_are_separated_by_their_indices_and_done_events() {
     let item = |kind: &str, at: u64, arguments: &str| {
         let mut item = function("", "add", arguments);
         item["call_id"] = Value::Null;
@@ -383,10 +383,10 @@ fn calls_without_an_id_are_told_apart_by_their_places_and_their_ends() {
     let two = r#"{"a":2}"#;
     assert_eq!(seen(&[item("added", 0, ""), item("done", 0, one), end(json!([]))]), [one]);
     assert_eq!(seen(&[item("done", 0, one), item("done", 0, two), end(json!([]))]), [one, two]);
-    // The whole response gives the id of one that has begun, by its place.
+    // The completed response has the id of a started call, at its index.
     let whole = json!([{ "type": "reasoning" }, function("1", "add", one)]);
     assert_eq!(seen(&[item("added", 1, ""), end(whole)]), [one]);
-    // It takes back nothing that was done.
+    // It does not remove calls that were done.
     let done =
         json!({ "type": "response.output_item.done", "output_index": 0, "item": function("1", "add", one) });
     assert_eq!(seen(&[done, end(json!([function("1", "add", two)]))]), [one]);

@@ -1,4 +1,4 @@
-//! To which call a part of a stream belongs: to one, or to none with an error that names it.
+//! Assignment of the parts of a stream to calls: each belongs to one call, or is an error that names it.
 
 use proptest::{collection::vec, option, prelude::*, sample::select, test_runner::TestCaseResult};
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use tool_runtime::dialect::Dialect;
 
 use super::{assembled, assistant::message, bound, call, cut_off, told};
 
-/// A chunk with one part of a call; `null` and what is absent are the same.
+/// Returns a chunk with one part of a call, in which `null` stands for an absent member.
 fn chunk(index: Value, id: Value, name: Value, arguments: &str) -> Value {
     let function = json!({ "name": name, "arguments": arguments });
     let part = json!({ "index": index, "id": id, "type": "function", "function": function });
@@ -17,7 +17,7 @@ fn end() -> Value {
     json!({ "choices": [{ "index": 0, "delta": {}, "finish_reason": "tool_calls" }] })
 }
 
-/// The names and arguments of the calls of a chat, or the first error.
+/// Returns the names and arguments of the calls of a chat, or the first error.
 fn chat(events: &[Value]) -> Result<Vec<(String, String)>, String> {
     let mut assembler = bound(&Dialect::openai_chat()).assembler();
     events
@@ -40,7 +40,7 @@ fn a_part_of_a_chat_belongs_to_one_call() {
     let both = Ok(vec![pair("add", a), pair("draw", b)]);
     let twice = Ok(vec![pair("add", a), pair("add", b)]);
     let cases = [
-        // Without a number, a name begins a call.
+        // Without an index, a name starts a call.
         (
             vec![
                 chunk(none.clone(), none.clone(), json!("add"), a),
@@ -57,7 +57,7 @@ fn a_part_of_a_chat_belongs_to_one_call() {
             ],
             twice.clone(),
         ),
-        // Without a number, an id does as well as one, wherever its parts are.
+        // Without an index, the id identifies the call in any order of parts.
         (
             vec![
                 chunk(none.clone(), json!("1"), json!("add"), "{\"a\""),
@@ -67,7 +67,7 @@ fn a_part_of_a_chat_belongs_to_one_call() {
             ],
             both.clone(),
         ),
-        // Under the same number, a new id begins a call.
+        // At the same index, a new id starts a call.
         (
             vec![chunk(json!(0), json!("1"), json!("add"), a), chunk(json!(0), json!("2"), json!("draw"), b)],
             both.clone(),
@@ -81,7 +81,7 @@ fn a_part_of_a_chat_belongs_to_one_call() {
             ],
             both.clone(),
         ),
-        // And so does a name after complete arguments.
+        // A name after complete arguments also starts a call.
         (
             vec![
                 chunk(json!(0), none.clone(), json!("add"), a),
@@ -98,7 +98,7 @@ fn a_part_of_a_chat_belongs_to_one_call() {
             ],
             twice,
         ),
-        // A name that is repeated before belongs to its call; so does an id that comes late.
+        // A repeated name before that, or a late id, belongs to the same call.
         (
             vec![
                 chunk(json!(0), none.clone(), json!("add"), "{\"a\""),
@@ -115,7 +115,7 @@ fn a_part_of_a_chat_belongs_to_one_call() {
 }
 
 #[test]
-fn a_part_of_a_chat_that_belongs_to_no_call_is_an_error_that_names_it() {
+fn a_part_of_a_chat_without_a_call_is_an_error_that_names_it() {
     let none = Value::Null;
     let place = "/choices/0/delta/tool_calls/0/function";
     let no_name = format!("{place}/name: expected the name of a call that begins, got nothing");
@@ -170,7 +170,7 @@ fn a_part_of_a_chat_that_belongs_to_no_call_is_an_error_that_names_it() {
 }
 
 #[test]
-fn arguments_that_come_twice_are_an_error() {
+fn duplicate_arguments_are_an_error() {
     let given = |arguments: Value| {
         let part = json!({ "index": 0, "id": "1", "function": { "name": "add", "arguments": arguments } });
         json!({ "choices": [{ "index": 0, "delta": { "tool_calls": [part] } }] })
@@ -184,7 +184,7 @@ fn arguments_that_come_twice_are_an_error() {
     assert_eq!(chat(&[value, given(json!(""))]), Ok(vec![pair("add", "{\"a\":1}")]));
 }
 
-// A name alone, once more, may be a call without arguments or the same name again: it does not run.
+// A repeated name alone is ambiguous: a call without arguments or a repetition. It does not run.
 #[test]
 fn a_repeated_name_without_arguments_is_a_call_that_does_not_run() {
     let part = |arguments: &str| chunk(json!(0), Value::Null, json!("add"), arguments);
@@ -195,7 +195,7 @@ fn a_repeated_name_without_arguments_is_a_call_that_does_not_run() {
 }
 
 #[test]
-fn a_custom_tool_is_called_in_a_stream_as_in_a_whole_response() {
+fn custom_tool_calls_are_the_same_in_streams_and_whole_responses() {
     let part = |custom: Value| {
         let part = json!({ "index": 0, "id": "1", "type": "custom", "custom": custom });
         json!({ "choices": [{ "index": 0, "delta": { "tool_calls": [part] } }] })
@@ -209,7 +209,7 @@ fn a_custom_tool_is_called_in_a_stream_as_in_a_whole_response() {
 }
 
 #[test]
-fn another_name_in_a_function_call_is_an_error() {
+fn a_changed_name_in_a_function_call_is_an_error() {
     let part = |call: Value| json!({ "choices": [{ "index": 0, "delta": { "function_call": call } }] });
     let events = [
         part(json!({ "name": "add", "arguments": "{}" })),
@@ -232,14 +232,14 @@ fn responses(events: &[Value]) -> Result<Vec<(String, String, String)>, String> 
 }
 
 #[test]
-fn an_item_belongs_to_one_call_whatever_was_said_of_it_before() {
+fn the_events_of_an_item_belong_to_one_call() {
     let (a, b) = (r#"{"a":1}"#, r#"{"b":2}"#);
     let event = |kind: &str, index: u64, item: Value| json!({ "type": format!("response.output_item.{kind}"), "output_index": index, "item": item });
     let delta = |index: u64, item: &str, delta: &str| json!({ "type": "response.function_call_arguments.delta", "output_index": index, "item_id": item, "delta": delta });
     let ended = |output: Value| json!({ "type": "response.completed", "response": { "status": "completed", "output": output } });
     let both = [call("1", "add", a), call("2", "draw", b)];
     let cases = [
-        // Done without having been added, also where servers number all items 0.
+        // A done event without an added event, also from servers that number all items 0.
         vec![event("done", 0, item("1", "add", a)), event("done", 1, item("2", "draw", b)), ended(json!([]))],
         vec![event("done", 0, item("1", "add", a)), event("done", 0, item("2", "draw", b)), ended(json!([]))],
         vec![
@@ -248,7 +248,7 @@ fn an_item_belongs_to_one_call_whatever_was_said_of_it_before() {
             event("done", 0, item("2", "draw", b)),
             ended(json!([])),
         ],
-        // Several under one number are told apart by their ids.
+        // Several items with the same index are separated by their ids.
         vec![
             event("added", 0, item("1", "add", "")),
             event("added", 0, item("2", "draw", "")),
@@ -258,7 +258,7 @@ fn an_item_belongs_to_one_call_whatever_was_said_of_it_before() {
             event("done", 0, item("2", "draw", "")),
             ended(json!([item("1", "add", a), item("2", "draw", b)])),
         ],
-        // Some give an item another id in each event, or tell of it twice.
+        // Some servers change the id of an item in each event, or repeat the item.
         vec![
             event("added", 0, item("1", "add", "")),
             event("added", 0, item("1", "add", "")),
@@ -269,7 +269,7 @@ fn an_item_belongs_to_one_call_whatever_was_said_of_it_before() {
             event("done", 1, item("2", "draw", b)),
             ended(json!([])),
         ],
-        // Some tell of it at the end alone.
+        // Some servers send the item only at the end.
         vec![
             event("done", 0, item("1", "add", a)),
             ended(json!([item("1", "add", a), item("2", "draw", b)])),
@@ -289,7 +289,7 @@ fn an_item_belongs_to_one_call_whatever_was_said_of_it_before() {
 }
 
 #[test]
-fn an_empty_end_takes_no_arguments_back() {
+fn an_empty_end_event_removes_no_arguments() {
     let begins =
         json!({ "type": "response.output_item.added", "output_index": 0, "item": item("1", "add", "") });
     let delta = json!({ "type": "response.function_call_arguments.delta", "output_index": 0, "item_id": "fc_1", "delta": "{\"a\":1}" });
@@ -299,7 +299,7 @@ fn an_empty_end_takes_no_arguments_back() {
 }
 
 #[test]
-fn a_delta_of_a_block_that_has_not_begun_is_an_error() {
+fn a_delta_of_an_unknown_block_is_an_error() {
     let part = |index: u64| json!({ "type": "content_block_delta", "index": index, "delta": { "type": "input_json_delta", "partial_json": "{}" } });
     let other = json!({ "type": "content_block_start", "index": 0, "content_block": { "type": "server_tool_use", "id": "s", "name": "search", "input": {} } });
     let mut assembler = bound(&Dialect::anthropic()).assembler();
@@ -310,7 +310,7 @@ fn a_delta_of_a_block_that_has_not_begun_is_an_error() {
 }
 
 #[test]
-fn arguments_of_a_candidate_come_once() {
+fn duplicate_arguments_of_a_candidate_are_an_error() {
     let part =
         |call: Value| json!({ "candidates": [{ "content": { "parts": [{ "functionCall": call }] } }] });
     let begins = part(json!({ "id": "1", "name": "add", "args": { "a": 1 }, "willContinue": true }));
@@ -324,17 +324,17 @@ fn arguments_of_a_candidate_come_once() {
     );
 }
 
-/// By what the parts of a stream say to which call they belong.
+/// The members that assign the parts of a stream to calls.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Told {
     ByNumber,
     ByNumberAndId,
-    /// All numbers are 0.
+    /// All indices are 0.
     ById,
     ByIdAlone,
-    /// Only the first part of a call has a name, and the calls come one after another.
+    /// Only the first part of a call has a name, and calls are sequential.
     ByNameAlone,
-    /// The same, with 0 for all numbers, where complete arguments end a call.
+    /// The same with all indices 0; complete arguments end a call.
     ByNameUnderZero,
     Responses,
     Anthropic,
@@ -353,7 +353,7 @@ fn object() -> impl Strategy<Value = String> {
         .prop_map(|it| Value::from(it).to_string())
 }
 
-/// Cuts `text` at `cuts`, and gives at least one piece.
+/// Splits `text` at `cuts` into at least one piece.
 pub(super) fn pieces(text: &str, cuts: &[prop::sample::Index]) -> Vec<String> {
     let ends: Vec<_> = (0..=text.len()).filter(|at| text.is_char_boundary(*at)).collect();
     let mut cuts: Vec<_> = cuts.iter().map(|cut| *cut.get(&ends)).chain([0, text.len()]).collect();
@@ -361,7 +361,7 @@ pub(super) fn pieces(text: &str, cuts: &[prop::sample::Index]) -> Vec<String> {
     cuts.windows(2).map(|pair| text[pair[0]..pair[1]].to_owned()).collect()
 }
 
-/// The events of a part of the call at `at`.
+/// Returns the events of a part of the call at `at`.
 fn events_of(
     how: Told,
     at: usize,
@@ -409,7 +409,7 @@ fn assembles(
         .map(|(at, (name, text, cuts))| (at, name, text, pieces(text, cuts).into_iter().peekable(), true))
         .collect();
     let in_order = matches!(how, Told::ByNameAlone | Told::ByNameUnderZero);
-    // The first parts come in the order of the calls; the others in any.
+    // The first parts are in the order of the calls, the others in any order.
     let mut events = Vec::new();
     let mut turns = turns.iter().cycle();
     let mut begun = 0;
@@ -464,7 +464,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_order_and_any_pieces_of_parts_give_the_same_calls(
+    fn calls_do_not_depend_on_the_order_and_size_of_parts(
         how in select(vec![Told::ByNumber, Told::ByNumberAndId, Told::ById, Told::ByIdAlone, Told::ByNameAlone, Told::ByNameUnderZero, Told::Responses, Told::Anthropic]),
         calls in vec((select(vec!["add".to_owned(), "sub".to_owned()]), object(), vec(any::<prop::sample::Index>(), 0..6)), 1..5),
         turns in vec(any::<prop::sample::Index>(), 1..24),
@@ -473,7 +473,7 @@ proptest! {
     }
 
     #[test]
-    fn no_part_of_any_stream_vanishes(parts in vec(arbitrary_part(), 1..12)) {
+    fn no_part_of_a_stream_is_dropped_silently(parts in vec(arbitrary_part(), 1..12)) {
         let mut assembler = bound(&Dialect::openai_chat()).assembler();
         let (mut text, mut names, mut ids) = (String::new(), Vec::new(), Vec::new());
         for (index, id, name, arguments) in &parts {
@@ -489,7 +489,7 @@ proptest! {
             all.sort_unstable();
             all
         };
-        // `{}` stands for no text at all; none of the pieces make it.
+        // `{}` stands for absent arguments; no combination of pieces produces it.
         let texts = calls.iter().map(|call| call.arguments.as_str()).filter(|text| *text != "{}");
         prop_assert_eq!(sorted(&texts.collect::<String>()), sorted(&text));
         prop_assert!(names.iter().all(|name| calls.iter().any(|call| &*call.name == *name)));

@@ -1,4 +1,4 @@
-//! A response is the same, in whatever pieces it comes.
+//! Responses do not depend on the size of their events.
 
 use std::time::{Duration, Instant};
 
@@ -14,7 +14,7 @@ use super::{
     recorded, told,
 };
 
-/// The text of an event that comes in pieces, if it has one: its place, and the event that each further piece is.
+/// Returns the place of the text of an event that may be split, and the event for each further piece.
 fn piece_of(dialect: &str, event: &Value) -> Option<(&'static str, Value)> {
     let has = |place: &str| event.pointer(place).is_some_and(Value::is_string);
     match dialect {
@@ -47,7 +47,7 @@ fn piece_of(dialect: &str, event: &Value) -> Option<(&'static str, Value)> {
     }
 }
 
-/// The same events, their texts in more pieces.
+/// Returns the same events with their texts split.
 fn cut(dialect: &str, events: &[Value], cuts: &[prop::sample::Index]) -> Vec<Value> {
     let of = |event: &Value| {
         let Some((place, next)) = piece_of(dialect, event) else { return vec![event.clone()] };
@@ -75,7 +75,7 @@ fn of_text(dialect: &Dialect, events: &[Value]) -> (AssembledResponse, String) {
     (assembler.finish(), text)
 }
 
-/// Texts of Gemini's, with what may not be put together.
+/// Returns texts of Gemini, with parts that must not be merged.
 pub(super) fn parts() -> Vec<Value> {
     let event = |parts: Value| json!({ "candidates": [{ "content": { "parts": parts, "role": "model" } }] });
     vec![
@@ -98,7 +98,7 @@ pub(super) fn parts() -> Vec<Value> {
 }
 
 #[test]
-fn parts_of_gemini_are_put_together_only_where_they_are_text() {
+fn only_text_parts_of_gemini_are_merged() {
     let done = assembled(&Dialect::gemini(), &parts());
     let expected = json!({ "parts": [
         { "text": "Let me see.First, ", "thought": true },
@@ -129,12 +129,12 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, cases: 32, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_pieces_of_a_stream_give_the_same_response(cuts in vec(any::<prop::sample::Index>(), 0..6)) {
+    fn a_response_does_not_depend_on_the_pieces_of_its_stream(cuts in vec(any::<prop::sample::Index>(), 0..6)) {
         for (dialect, events) in streams() {
             let one = assembled(&dialect, &events);
             let (other, text) = of_text(&dialect, &cut(dialect.name(), &events, &cuts));
             let bare = |it: &AssembledResponse| {
-                // Ids that were made up differ.
+                // Generated ids differ.
                 let made = it.calls.iter().filter(|call| call.id.is_generated());
                 let text = message(it).to_string();
                 made.fold(text, |text, call| text.replace(&call.id.to_string(), ""))
@@ -151,7 +151,7 @@ proptest! {
 }
 
 #[test]
-fn an_event_costs_the_same_however_much_came_before() {
+fn the_cost_of_an_event_does_not_depend_on_earlier_events() {
     let events = |count: usize| {
         let start = json!({ "type": "content_block_start", "index": 0, "content_block": { "type": "text", "text": "" } });
         let delta = json!({ "type": "content_block_delta", "index": 0, "delta": { "type": "text_delta", "text": "and " } });
@@ -169,13 +169,13 @@ fn an_event_costs_the_same_however_much_came_before() {
         fastest.min().unwrap_or(Duration::ZERO)
     };
     let (few, many) = (took(&events(2_000)), took(&events(16_000)));
-    // Eight times as many; quadratic, it would be 64 times.
+    // Eight times as many events; a quadratic cost would be 64 times.
     assert!(many < few * 24, "{few:?}, {many:?}");
 }
 
 #[test]
-fn a_member_costs_the_same_among_many() {
-    // As many members in one event as in many, some of them twice.
+fn the_cost_of_a_member_does_not_depend_on_the_number_of_members() {
+    // The same number of members in one event as in many, with some duplicates.
     let delta = |from: usize, to: usize| {
         let members = (from..to).map(|at| (format!("m{}", at / 2), json!("x")));
         let delta: serde_json::Map<_, _> = members.collect();

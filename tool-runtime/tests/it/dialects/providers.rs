@@ -1,14 +1,14 @@
-//! The golden files by the types of the providers' own SDKs, where those are installed.
+//! Validation of the golden files with the types of the providers' SDKs, if those are installed.
 
 use std::{io::Write, path::Path, process::Command};
 
-// `.ci/run` installs them, and holds more than this to them.
+// `.ci/run` installs them, and validates further exports.
 #[test]
-fn the_sdks_of_the_providers_take_what_is_sent() {
+fn the_sdks_of_the_providers_accept_the_golden_files() {
     let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
     let python = Path::new(env!("CARGO_TARGET_TMPDIR")).join("../providers/bin/python");
     if !python.exists() {
-        // Not by `eprintln!`, which is shown only where a test fails.
+        // `eprintln!` is shown only if a test fails.
         let _ = writeln!(
             std::io::stderr(),
             "SKIPPED: exports are not held to the types of the providers' SDKs; `.ci/run` does it, as will this test \

@@ -1,5 +1,5 @@
-//! Responses that public packages keep for their tests, most of them recorded from the provider, and what the official
-//! clients of MCP send. Each names its source; `recorded/collect.py` collects them, and reads there which calls should come.
+//! Responses from the tests of public packages, most of them recorded from the provider, and requests of the official
+//! MCP clients. Each names its source; `recorded/collect.py` collects them with the expected calls.
 
 use serde_json::Value;
 use tool_runtime::dialect::Dialect;
@@ -41,12 +41,12 @@ fn all() -> Vec<Recorded> {
     .collect()
 }
 
-/// All that was recorded: the dialect, a name, and the response or its events.
+/// Returns all recordings: the dialect, a name, and the response or its events.
 pub(super) fn entries() -> Vec<(Dialect, String, Value)> {
     all().into_iter().map(|it| (it.dialect, it.name, it.of)).collect()
 }
 
-/// The ids that were made up are not compared.
+/// Compares calls, except generated ids.
 fn same(got: Vec<(String, String, String)>, expected: &[(String, String, String)], name: &str) {
     assert_eq!(got.len(), expected.len(), "{name}: {got:?}");
     for ((id, tool, arguments), (own_id, own_tool, own_arguments)) in got.iter().zip(expected) {
@@ -56,7 +56,7 @@ fn same(got: Vec<(String, String, String)>, expected: &[(String, String, String)
 }
 
 #[test]
-fn recorded_responses_give_the_calls_that_the_model_made() {
+fn recorded_responses_have_the_expected_calls() {
     let mut counted = 0;
     for Recorded { dialect, name, of, expected } in all() {
         let Some(response) = of.get("response") else { continue };
@@ -72,7 +72,7 @@ fn recorded_responses_give_the_calls_that_the_model_made() {
 }
 
 #[test]
-fn recorded_streams_give_the_calls_that_the_model_made_and_those_that_were_cut_off_apart() {
+fn recorded_streams_have_the_expected_complete_and_incomplete_calls() {
     let mut counted = 0;
     for Recorded { dialect, name, of, expected } in all() {
         let Some(Value::Array(events)) = of.get("events") else { continue };

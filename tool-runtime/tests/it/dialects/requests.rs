@@ -1,4 +1,4 @@
-//! A request with tools: their declarations, and what else each adds to it.
+//! Requests with tools: declarations, instructions, and request hooks.
 
 use std::{future::Ready, sync::Arc};
 
@@ -20,7 +20,7 @@ fn silent(name: &'static str) -> tool_runtime::builder::ClosureTool {
         .expect_handler(|_: Nothing, _| async { Ok::<_, ToolError>("pong") })
 }
 
-/// A tool that says a text.
+/// Returns a tool with an instruction.
 fn saying(name: &'static str, text: &'static str) -> tool_runtime::builder::ClosureTool {
     silent(name).with_on_request(move |request| async move {
         request.instruct(text);
@@ -39,7 +39,7 @@ fn remember(request: ModelRequest) {
 /// Remembers.
 #[tool(register = false, on_request = remember)]
 fn recall(
-    /// What about.
+    /// The topic.
     topic: String,
 ) -> String {
     topic
@@ -49,7 +49,7 @@ fn packed(dialect: &Dialect, tools: &Registry, request: Value) -> Value {
     crate::run(dialect.bind_tools(tools).build_request(request, RunContext::new())).unwrap()
 }
 
-/// Why `request` cannot be packed.
+/// Returns the error for `request`.
 fn refused_with(dialect: &Dialect, tools: &Registry, request: Value) -> RequestError {
     crate::run(dialect.bind_tools(tools).build_request(request, RunContext::new())).unwrap_err()
 }
@@ -67,7 +67,7 @@ fn an_instruction_of_a_tool_is_in_the_system_text_of_each_provider() {
     let tools = Registry::builder().tool::<recall>().add(silent("ping")).build().unwrap();
     let said = |dialect: Dialect, request: Value, at: &str| {
         let packed = packed(&dialect, &tools, request);
-        // One without a processor is declared all the same.
+        // A tool without a request hook is declared, too.
         assert!(packed["tools"].to_string().contains("ping"), "{packed}");
         packed.pointer(at).cloned().unwrap_or_default()
     };
@@ -87,7 +87,7 @@ fn an_instruction_of_a_tool_is_in_the_system_text_of_each_provider() {
 
 // A20
 #[test]
-fn instructions_come_below_those_that_there_are_and_none_twice() {
+fn instructions_follow_existing_ones_without_duplicates() {
     let tools =
         Registry::builder().add(saying("b", "Second.")).add(saying("a", "First.")).add(saying("c", "First."));
     let tools = tools.build().unwrap();
@@ -157,7 +157,7 @@ fn a_message_of_the_user_comes_after_all_others_in_the_form_of_each_provider() {
 }
 
 #[test]
-fn native_tools_come_after_the_declarations_and_none_twice() {
+fn native_tools_follow_the_declarations_without_duplicates() {
     fn search() -> Value {
         json!({ "googleSearch": {} })
     }
@@ -181,7 +181,7 @@ fn native_tools_come_after_the_declarations_and_none_twice() {
 
 // A04
 #[test]
-fn declarations_join_those_that_a_request_has_and_none_comes_twice() {
+fn declarations_are_added_to_existing_ones_without_duplicates() {
     let tools = Registry::builder().add(silent("a")).add(silent("b")).build().unwrap();
     for key in ["functionDeclarations", "function_declarations"] {
         let request = json!({ "tools": [{ "googleSearch": {} }, { key: [{ "name": "own" }] }] });
@@ -190,7 +190,7 @@ fn declarations_join_those_that_a_request_has_and_none_comes_twice() {
         assert_eq!(names.collect::<Vec<_>>(), ["own", "a", "b"]);
         assert_eq!(once["tools"].as_array().unwrap().len(), 2);
     }
-    // The request of the step before is sent again.
+    // The request of the previous step is sent again.
     for dialect in Dialect::all() {
         let once = packed(&dialect, &tools, json!({}));
         assert_eq!(packed(&dialect, &tools, once.clone()), once, "{}", dialect.name());
@@ -198,7 +198,7 @@ fn declarations_join_those_that_a_request_has_and_none_comes_twice() {
 }
 
 #[test]
-fn an_instruction_that_is_part_of_another_is_added_and_one_of_nothing_is_not() {
+fn an_instruction_contained_in_another_is_added_and_an_empty_one_is_not() {
     let tools = Registry::builder().add(saying("a", "Be kind.")).add(saying("b", " ")).build().unwrap();
     let request = json!({ "instructions": "Be kind. But not here." });
     let once = packed(&Dialect::openai_responses(), &tools, request);
@@ -222,7 +222,7 @@ fn a_tool_sees_the_request_and_may_set_any_member_of_it() {
 }
 
 #[test]
-fn a_tool_under_another_name_adds_what_it_added_under_its_own() {
+fn a_renamed_tool_adds_its_instruction() {
     let toolbox = Toolbox::new();
     let recalling = Registry::builder().tool::<recall>().build().unwrap();
     let tool = Arc::clone(recalling.get("recall").unwrap());
@@ -236,7 +236,7 @@ fn a_tool_under_another_name_adds_what_it_added_under_its_own() {
 }
 
 #[test]
-fn what_has_no_place_in_a_request_is_told() {
+fn additions_without_a_place_in_the_request_are_errors() {
     let cases = [
         (
             Dialect::openai_responses(),
@@ -310,7 +310,7 @@ fn a_tool_or_hook_that_fails_or_panics_is_named_and_nothing_is_sent() {
 }
 
 #[test]
-fn a_tool_that_leaves_no_place_for_others_is_told_of() {
+fn a_tool_that_makes_the_request_invalid_is_an_error() {
     let spoiling = silent("ping").with_on_request(|request| async move {
         request.set("tools", json!({}));
         Ok(())
@@ -320,7 +320,7 @@ fn a_tool_that_leaves_no_place_for_others_is_told_of() {
     assert_eq!(why.to_string(), "/tools: expected a list, got an object");
 }
 
-/// Says who talks, and what the time is.
+/// A request hook that adds the user and the time.
 struct Greeting;
 
 impl RequestHook for Greeting {
@@ -338,7 +338,7 @@ impl RequestHook for Greeting {
 
 // A20
 #[test]
-fn a_request_hook_sees_the_run_and_is_no_tool() {
+fn a_request_hook_sees_the_run_and_is_not_a_tool() {
     const TEXT: &str = "ada of the plan 7 asked: the time?";
     let tools = Registry::builder().request_hook(Greeting).add(silent("ping")).build().unwrap();
     assert_eq!(tools.definitions().len(), 1);
@@ -354,7 +354,7 @@ fn a_request_hook_sees_the_run_and_is_no_tool() {
         }
         let members = members.unwrap().to_string();
         assert!(members.contains("It is noon.") && members.contains(TEXT), "{members}");
-        // In a body, to which messages were added before.
+        // In a body with earlier messages.
         let mut body = bound.body(json!({})).unwrap();
         body.push(&json!({ "role": "user" })).unwrap();
         let packed = json!(crate::run(bound.build_request(body.clone(), run)).unwrap());
@@ -365,14 +365,14 @@ fn a_request_hook_sees_the_run_and_is_no_tool() {
         assert_eq!(list.len(), user + 2, "{}: {packed}", dialect.name());
         assert_eq!(list[user + 1]["role"], "user");
         assert!(list[user + 1].to_string().contains("It is noon."));
-        // What is added counts for one request: the body is as it was.
+        // Additions apply to one request: the body is unchanged.
         assert!(!json!(body).to_string().contains("noon"));
     }
 }
 
 // A20
 #[test]
-fn hooks_are_asked_before_tools_in_the_order_in_which_they_were_added() {
+fn request_hooks_run_before_tools_in_the_order_of_registration() {
     fn says(text: &'static str) -> impl RequestHook {
         request_fn(move |request| async move {
             request.instruct(text);
@@ -391,7 +391,7 @@ fn hooks_are_asked_before_tools_in_the_order_in_which_they_were_added() {
 
 // A20
 #[test]
-fn a_run_that_is_cancelled_waits_for_no_hook() {
+fn a_cancelled_run_does_not_wait_for_request_hooks() {
     let stuck = request_fn(|_| std::future::pending());
     let tools = Registry::builder().request_hook(stuck).build().unwrap();
     let run = RunContext::new();
@@ -403,7 +403,7 @@ fn a_run_that_is_cancelled_waits_for_no_hook() {
 
 // A20: each form of function.
 #[test]
-fn the_function_of_the_attribute_may_be_async_and_may_fail() {
+fn the_request_hook_of_the_attribute_may_be_async_and_may_fail() {
     fn plain(request: ModelRequest) -> Result<(), ToolError> {
         request.instruct("plain");
         Ok(())

@@ -1,4 +1,4 @@
-//! What `lint` finds in every dialect, and what it must not find.
+//! Rules of `lint` for all dialects.
 
 mod similar;
 
@@ -25,7 +25,7 @@ fn registry(tools: impl IntoIterator<Item = ToolDefinition>) -> Registry {
     tools.fold(Registry::builder(), |builder, tool| builder.add(tool)).build().unwrap()
 }
 
-/// What is found in all dialects.
+/// Returns the findings in all dialects.
 fn found(tools: impl IntoIterator<Item = ToolDefinition>) -> Vec<String> {
     found_in(&registry(tools))
 }
@@ -34,26 +34,26 @@ fn found_in(registry: &Registry) -> Vec<String> {
     lint(registry).iter().filter(|it| it.dialect == "all").map(ToString::to_string).collect()
 }
 
-/// What is found in a tool of that name and description.
+/// Returns the findings for a tool with this name and description.
 fn of_description(name: &str, description: &str) -> Vec<String> {
     found([definition(name, description, json!({}))])
 }
 
-/// What is found in a tool with that parameter.
+/// Returns the findings for a tool with this parameter.
 fn of_parameter(parameter: Value) -> Vec<String> {
     found([definition("search", "Finds the lines that hold a text.", json!({ "p": parameter }))])
 }
 
-/// Where to look.
+/// The place to search.
 #[tool_args]
 struct Place {
     /// The folder.
     folder: String,
-    /// How deep.
+    /// The maximum depth.
     depth: Option<u8>,
 }
 
-/// What to look for.
+/// The text to search for.
 #[tool_args]
 #[serde(tag = "kind", rename_all = "lowercase")]
 enum Wanted {
@@ -82,22 +82,22 @@ enum BoundTools {
 /// A tree of folders.
 #[tool_args]
 struct Tree {
-    /// What it is called.
+    /// The name.
     name: String,
-    /// What is in it.
+    /// The entries.
     within: Vec<Tree>,
 }
 
 /// Finds the lines that hold a text.
 #[tool(register = false, read_only)]
 fn search(
-    /// What to look for.
+    /// The text to search for.
     wanted: Wanted,
     /// The folders to look in.
     places: Vec<Place>,
-    /// Which lines.
+    /// The range of lines.
     bound: Option<BoundTools>,
-    /// What is there.
+    /// The root of the tree.
     tree: Option<Tree>,
 ) -> String {
     drop((wanted, places, bound, tree));
@@ -105,7 +105,7 @@ fn search(
 }
 
 #[test]
-fn nothing_is_found_in_a_tool_that_is_well_written() {
+fn a_well_described_tool_has_no_findings() {
     let tools = Registry::builder().tool::<search>().build().unwrap();
     assert_eq!(found_in(&tools), Vec::<String>::new());
 }
@@ -117,11 +117,11 @@ fn add(
     a: i64,
     /// The other.
     b: u64,
-    /// What to multiply the sum by.
+    /// A factor for the sum.
     times: Option<f64>,
-    /// What to call it.
+    /// A name for the result.
     name: String,
-    /// What else to add.
+    /// Further numbers to add.
     more: Vec<i64>,
 ) -> f64 {
     drop((b, name, more));
@@ -129,10 +129,10 @@ fn add(
 }
 
 #[test]
-fn bounds_that_no_number_reaches_are_not_told() {
+fn bounds_of_the_whole_type_are_not_added_to_the_description() {
     let tools = Registry::builder().tool::<add>().build().unwrap();
     let found: Vec<_> = lint(&tools).iter().map(ToString::to_string).collect();
-    // That of an unsigned integer is one.
+    // The lower bound of an unsigned integer is significant.
     let least = "note: `add` in anthropic-strict, at `/properties/b/minimum`: `minimum` is moved into the \
                  description; no action needed: calls are validated";
     assert_eq!(found, [least]);
@@ -143,7 +143,7 @@ fn bounds_that_no_number_reaches_are_not_told() {
         Dialect::anthropic_strict().bind_tools(&registry([tool])).findings().len()
     };
     assert_eq!((bound_to(9_007_199_254_740_991), bound_to(9_007_199_254_740_992)), (2, 0));
-    // Those that are no integers go on.
+    // Bounds beyond the integer types are kept.
     for kind in [json!("number"), json!(["integer", "number"])] {
         let number = json!({ "description": "How much.", "type": kind, "maximum": 1e20 });
         let bound = Dialect::anthropic_strict().bind_tools(&registry([definition(
@@ -156,7 +156,7 @@ fn bounds_that_no_number_reaches_are_not_told() {
 }
 
 #[test]
-fn fields_and_items_without_a_description_are_found() {
+fn fields_and_items_without_a_description_are_findings() {
     let text = |at: &str, what: &str| {
         format!(
             "warning: `search` in all, at `/properties/p{at}`: the {what} has no description; \
@@ -180,7 +180,7 @@ fn fields_and_items_without_a_description_are_found() {
 }
 
 #[test]
-fn what_is_said_of_a_type_or_by_a_value_is_said_of_its_parameter() {
+fn a_description_of_a_type_or_value_counts_for_its_parameter() {
     let described = [
         json!({ "anyOf": [{ "description": "A text.", "type": "string" }, { "type": "null" }] }),
         json!({ "const": "circle" }),
@@ -211,7 +211,7 @@ fn what_is_said_of_a_type_or_by_a_value_is_said_of_its_parameter() {
 }
 
 #[test]
-fn a_description_that_says_nothing_is_found() {
+fn an_uninformative_description_is_a_finding() {
     let text = |name: &str, message: &str| {
         [format!("warning: `{name}` in all, at ``: {message}; describe what it does and when to call it")]
     };
@@ -225,7 +225,7 @@ fn a_description_that_says_nothing_is_found() {
 }
 
 #[test]
-fn a_short_description_that_says_something_is_not_found() {
+fn a_short_informative_description_is_not_a_finding() {
     let cases = [
         ("greet", "Says hello."),
         ("forecast", "Forecasts the weather."),
@@ -239,7 +239,7 @@ fn a_short_description_that_says_something_is_not_found() {
 }
 
 #[test]
-fn an_overlong_description_is_found() {
+fn a_very_long_description_is_a_finding() {
     let long = |count: usize| format!("Finds lines. {}", "x".repeat(count - 13));
     let text = "warning: `search` in all, at ``: the description adds 4001 characters to every request; \
                 keep it within 4000; move details to the descriptions of parameters, or to the results";
@@ -253,7 +253,7 @@ fn an_overlong_description_is_found() {
 }
 
 #[test]
-fn a_tool_without_hints_about_its_effects_is_noted() {
+fn a_tool_without_hints_about_its_effects_is_a_finding() {
     let with =
         |name: &str, metadata| definition(name, "Looks after the notes.", json!({})).with_metadata(metadata);
     let text = "note: `tidy` in all, at ``: it has no hint about its effects, so hosts may ask before each call; \
@@ -273,7 +273,7 @@ fn a_tool_without_hints_about_its_effects_is_noted() {
 }
 
 #[test]
-fn definitions_that_fill_the_context_are_found_by_the_largest() {
+fn excessive_definitions_are_reported_with_the_largest_tools() {
     let long = |count: usize| format!("Finds lines. {}", "x".repeat(count));
     let tools = |count: usize| {
         (0..20).map(move |at| {
@@ -300,7 +300,7 @@ fn definitions_that_fill_the_context_are_found_by_the_largest() {
 }
 
 #[test]
-fn an_estimate_counts_what_is_not_ascii_one_by_one() {
+fn a_token_estimate_counts_each_character_beyond_ascii() {
     let tokens = |description: &str| {
         Dialect::openai_responses()
             .bind_tools(&registry([definition("t", description, json!({}))]))
@@ -328,38 +328,38 @@ fn is_odd(_: &Odd) -> bool {
 
 // J01, J04
 #[test]
-fn a_retry_that_never_comes_is_found() {
-    /// Fails in a way that nothing is known of.
+fn a_retry_policy_that_never_applies_is_a_finding() {
+    /// Fails with an error of unknown kind.
     #[tool(register = false, read_only, retry(attempts = 3))]
     fn blind() -> Result<(), Odd> {
         Err(Odd)
     }
-    /// Fails in a way that nothing is known of, and has a schema of its own.
+    /// Fails with an error of unknown kind, and has a hand-written schema.
     #[tool(register = false, read_only, retry, output_schema = false)]
     async fn blind_too() -> Option<Result<u8, String>> {
         None
     }
-    /// Fails in a way that a function knows of.
+    /// Fails with an error that a condition function classifies.
     #[tool(register = false, read_only, retry(attempts = 3, when = is_odd))]
     fn seeing() -> Result<(), Odd> {
         Err(Odd)
     }
-    /// Says by itself which failures are temporary.
+    /// Classifies its temporary failures itself.
     #[tool(register = false, read_only, retry)]
     fn telling() -> Result<(), ToolError> {
         Ok(())
     }
-    /// Fails by the kind of an error of the system.
+    /// Fails with an I/O error.
     #[tool(register = false, read_only, retry)]
     async fn reading() -> std::io::Result<String> {
         Ok(String::new())
     }
-    /// Fails in no way at all.
+    /// Never fails.
     #[tool(register = false, read_only, retry)]
     fn always() -> u8 {
         1
     }
-    /// Fails once, and is not repeated.
+    /// Fails, and has no retry policy.
     #[tool(register = false, read_only)]
     fn once() -> Result<(), Odd> {
         Err(Odd)

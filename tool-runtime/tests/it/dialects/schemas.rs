@@ -1,4 +1,4 @@
-//! What dialects make of schemas that providers take in part: A22, B21.
+//! Conversion of schemas that providers support in part: A22, B21.
 
 use serde_json::{Value, json};
 use tool_runtime::{
@@ -15,7 +15,7 @@ fn ping() -> &'static str {
     "pong"
 }
 
-/// A tool of that schema in a dialect.
+/// Returns the definition of a tool with this schema in a dialect.
 fn of(dialect: &Dialect, schema: Value) -> BoundTools {
     let name = ToolName::new("take").unwrap();
     let definition = ToolDefinition::new(name, "Takes.", InputSchema::new(schema).unwrap());
@@ -38,7 +38,7 @@ fn a_tool_without_parameters_stays_strict() {
     {
         let written = dialect.bind_tools(&Registry::builder().tool::<ping>().build().unwrap());
         assert!(is_strict(&written) && written.findings().is_empty(), "{:?}", written.findings());
-        // As MCP servers write it, with or without a list of no properties.
+        // As MCP servers send it, with or without empty properties.
         for schema in [
             json!({ "type": "object", "properties": {} }),
             json!({ "type": "object", "properties": {}, "required": [] }),
@@ -53,7 +53,7 @@ fn a_tool_without_parameters_stays_strict() {
             assert_eq!(parameters.unwrap()["additionalProperties"], false);
             assert_eq!(found(&bound), [(String::new(), Severity::Warning)], "{schema}");
         }
-        // One that takes anything is none.
+        // A tool that accepts any property is not strict.
         for schema in [
             json!({ "type": "object", "additionalProperties": true }),
             json!({ "type": "object", "properties": { "a": { "type": "object" } }, "required": ["a"], "additionalProperties": false }),
@@ -63,7 +63,7 @@ fn a_tool_without_parameters_stays_strict() {
     }
 }
 
-/// A parameter as `gemini-schema` sends it, and what is found.
+/// Returns a parameter in `gemini-schema`, and its findings.
 fn gemini(parameter: Value) -> (Value, Vec<(String, Severity)>) {
     let bound = of(
         &Dialect::gemini_schema(),
@@ -74,12 +74,12 @@ fn gemini(parameter: Value) -> (Value, Vec<(String, Severity)>) {
 }
 
 #[test]
-fn an_enum_is_sent_where_the_type_is_a_text_and_said_in_words_elsewhere() {
+fn an_enum_of_strings_is_sent_and_others_are_moved_into_the_description() {
     let sent = |parameter: Value| gemini(parameter).0;
     let texts = json!({ "type": "STRING", "enum": ["a", "b"] });
     assert_eq!(sent(json!({ "type": "string", "enum": ["a", "b"] })), texts);
     assert_eq!(sent(json!({ "enum": ["a", "b"] })), texts);
-    // None of the values are of the other types.
+    // No value has one of the other types.
     for types in [json!(["string", "integer"]), json!(["string", "null"])] {
         assert_eq!(sent(json!({ "type": types, "enum": ["a", "b"] })), texts);
     }
@@ -106,14 +106,14 @@ fn an_enum_is_sent_where_the_type_is_a_text_and_said_in_words_elsewhere() {
     assert!(!choice.to_string().contains("\"enum\""), "{choice}");
     assert!(choice["anyOf"][1]["description"].as_str().unwrap().contains("One of: \"a\"."), "{choice}");
     assert_eq!(found, note);
-    // Nothing fits: the tool is left out.
+    // No value is valid, so that the tool is omitted.
     let bound =
         of(&Dialect::gemini_schema(), json!({ "properties": { "p": { "type": "string", "enum": [] } } }));
     assert_eq!(bound.findings()[0].severity, Severity::Error);
 }
 
 #[test]
-fn a_required_name_without_a_property_is_said_in_words_or_the_tool_is_not_strict() {
+fn a_required_name_without_a_property_is_moved_into_the_description_or_prevents_strict_mode() {
     let schema = json!({
         "type": "object",
         "properties": { "a": { "type": "string" }, "in": { "type": "object", "properties": { "c": { "type": "string" } }, "required": ["d"] } },
@@ -136,14 +136,14 @@ fn a_required_name_without_a_property_is_said_in_words_or_the_tool_is_not_strict
 }
 
 #[test]
-fn a_root_that_is_sent_as_an_object_where_it_is_referred_to_is_found() {
+fn a_recursive_root_that_is_sent_as_an_object_is_a_finding() {
     let schema = json!({ "properties": { "next": { "$ref": "#" } } });
     for dialect in Dialect::all() {
         let bound = of(&dialect, schema.clone());
-        let is_told = |it: &tool_runtime::dialect::Finding| {
+        let is_finding = |it: &tool_runtime::dialect::Finding| {
             it.message.contains("`$ref` to \"#\"") || it.severity == Severity::Error
         };
-        assert!(bound.findings().iter().any(is_told), "{} {:?}", dialect.name(), bound.findings());
+        assert!(bound.findings().iter().any(is_finding), "{} {:?}", dialect.name(), bound.findings());
     }
     let typed = json!({ "type": "object", "properties": { "next": { "$ref": "#" } } });
     assert!(of(&Dialect::mcp(), typed).findings().is_empty());

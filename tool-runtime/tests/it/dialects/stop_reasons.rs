@@ -1,4 +1,4 @@
-//! Which calls of a response were cut off: F16, F20, F21, CF14.
+//! Stop reasons and incomplete calls: F16, F20, F21, CF14.
 
 use serde_json::{Value, json};
 use tool_runtime::{
@@ -12,11 +12,11 @@ fn delete(file: Option<String>) -> String {
     file.unwrap_or_else(|| "all".to_owned())
 }
 
-/// A call in a response: its name, its arguments, and what else is said of it.
+/// A call in a response: its name, its arguments, and further members.
 #[derive(Clone, Copy)]
 struct Request {
     arguments: &'static str,
-    /// That of an item.
+    /// The status of an item.
     status: &'static str,
 }
 
@@ -29,7 +29,7 @@ const fn asked(arguments: &'static str) -> Request {
     Request { arguments, status: "completed" }
 }
 
-/// What becomes of the calls of a response: what was deleted, or `cut` with the reason.
+/// Returns the outcomes of the calls of a response: the deleted files, or `cut` with the reason.
 fn became(
     dialect: &Dialect,
     calls: impl FnOnce(&tool_runtime::dialect::BoundTools) -> Vec<ToolCall>,
@@ -104,7 +104,7 @@ fn item(at: usize, it: &Request) -> Value {
     })
 }
 
-/// A response of that status, and why it is incomplete.
+/// Returns a response with this status and reason.
 fn responses(calls: &[Request], status: Value, reason: Value) -> Value {
     let output: Vec<_> = calls.iter().enumerate().map(|(at, it)| item(at, it)).collect();
     json!({ "status": status, "incomplete_details": { "reason": reason }, "error": null, "output": output })
@@ -152,13 +152,13 @@ fn gemini(args: &[Value], reason: Value) -> Value {
     json!({ "candidates": [{ "content": { "role": "model", "parts": parts }, "finishReason": reason }] })
 }
 
-// Those that providers document, one that no one knows, and how one is written by others.
+// The documented reasons, an unknown one, and spellings of compatible servers.
 const UNFINISHED: [&str; 4] = ["length", "content_filter", "insufficient_system_resource", "something_new"];
 const FINISHED: [&str; 4] = ["stop", "tool_calls", "function_call", "EOS"];
 
-// F16: empty arguments after a good reason.
+// F16: empty arguments with a normal stop reason.
 #[test]
-fn a_chat_that_was_cut_off_loses_its_last_call_and_those_that_are_no_object() {
+fn the_last_call_and_malformed_calls_of_a_truncated_chat_are_incomplete() {
     let dialect = Dialect::openai_chat();
     for reason in UNFINISHED {
         let cut = format!("cut (`{reason}`)");
@@ -186,13 +186,13 @@ fn a_chat_that_was_cut_off_loses_its_last_call_and_those_that_are_no_object() {
         assert_eq!(whole(&dialect, &function_call(NONE, reason.into())), ["all"]);
         assert_eq!(streamed(&dialect, &function_call_events(NONE, reason.into())), ["all"]);
     }
-    // Broken arguments of a response that was finished are the model's mistake, and reported as such.
+    // Invalid arguments of a complete response are a mistake of the model, and reported as such.
     let broken = whole(&dialect, &chat(&[HALF], "stop".into()));
     assert!(broken[0].starts_with("Invalid arguments"), "{broken:?}");
 }
 
 #[test]
-fn without_a_reason_a_call_is_whole_if_its_arguments_show_it() {
+fn without_a_stop_reason_a_call_is_complete_if_its_arguments_are() {
     let dialect = Dialect::openai_chat();
     for reason in [Value::Null, json!(""), json!(" ")] {
         let response = chat(&[NONE, FULL, HALF, EMPTY], reason);
@@ -204,12 +204,12 @@ fn without_a_reason_a_call_is_whole_if_its_arguments_show_it() {
 }
 
 #[test]
-fn a_stream_that_breaks_off_loses_its_last_call() {
+fn the_last_call_of_an_interrupted_stream_is_incomplete() {
     let dialect = Dialect::openai_chat();
     let mut events = chat_events(&[FULL, EMPTY], "stop".into());
     events.pop();
     assert_eq!(streamed(&dialect, &events), ["a", "cut"]);
-    // An empty reason ends nothing.
+    // An empty stop reason does not count.
     events.extend(chat_events(&[], "".into()));
     assert_eq!(streamed(&dialect, &events), ["a", "cut"]);
 
@@ -240,14 +240,14 @@ fn another_choice_does_not_end_the_one_with_the_calls() {
 }
 
 #[test]
-fn that_a_response_was_cut_off_is_never_taken_back() {
+fn a_truncated_response_stays_truncated() {
     let mut events = chat_events(&[EMPTY], "length".into());
     events.extend(chat_events(&[], "stop".into()));
     assert_eq!(streamed(&Dialect::openai_chat(), &events), ["cut (`length`)"]);
 }
 
 #[test]
-fn a_response_of_items_is_cut_off_by_its_status_and_by_theirs() {
+fn items_are_incomplete_by_the_status_of_the_response_or_their_own() {
     let dialect = Dialect::openai_responses();
     let incomplete = |it: Request| Request { status: "incomplete", ..it };
     let calls = [FULL, incomplete(FULL), EMPTY];
@@ -255,7 +255,7 @@ fn a_response_of_items_is_cut_off_by_its_status_and_by_theirs() {
         ("incomplete", json!("max_output_tokens"), "max_output_tokens"),
         ("incomplete", json!("content_filter"), "content_filter"),
         ("incomplete", Value::Null, "incomplete"),
-        // As a server might, to have it run.
+        // As an incorrect server might send it.
         ("incomplete", json!("completed"), "completed"),
     ];
     for (status, reason, told) in cases {
@@ -277,7 +277,7 @@ fn a_response_of_items_is_cut_off_by_its_status_and_by_theirs() {
 }
 
 #[test]
-fn a_message_is_cut_off_by_its_stop_reason() {
+fn calls_of_a_message_are_incomplete_by_its_stop_reason() {
     let dialect = Dialect::anthropic();
     let (full, empty) = (json!({ "file": "a" }), json!({}));
     let unfinished =
@@ -295,14 +295,14 @@ fn a_message_is_cut_off_by_its_stop_reason() {
         assert_eq!(whole(&dialect, &anthropic(&[full.clone(), empty.clone()], reason.into())), ["a", "all"]);
         assert_eq!(streamed(&dialect, &anthropic_events(&[FULL, NONE], reason.into())), ["a", "all"]);
     }
-    // A block that did not stop.
+    // A block without a stop event.
     let mut events = anthropic_events(&[FULL, EMPTY], "tool_use".into());
     events.remove(2);
     assert_eq!(streamed(&dialect, &events), ["cut", "all"]);
 }
 
 #[test]
-fn a_candidate_is_finished_by_stop_alone() {
+fn a_candidate_is_complete_only_with_the_reason_stop() {
     for dialect in [Dialect::gemini(), Dialect::gemini_schema()] {
         let args = [json!({ "file": "a" }), json!({})];
         let unfinished = [
@@ -324,7 +324,7 @@ fn a_candidate_is_finished_by_stop_alone() {
         }
         assert_eq!(whole(&dialect, &gemini(&args, "STOP".into())), ["a", "all"]);
         assert_eq!(streamed(&dialect, &[gemini(&args, "STOP".into())]), ["a", "all"]);
-        // Nothing but the reason tells of a call that is not in the response.
+        // Only the reason refers to a call that the response does not contain.
         let why = dialect
             .bind_tools(&super::tools())
             .assembler()
@@ -334,7 +334,7 @@ fn a_candidate_is_finished_by_stop_alone() {
 }
 
 #[test]
-fn a_request_of_a_client_is_whole() {
+fn a_request_of_a_client_is_complete() {
     let params = json!({ "name": "delete", "_meta": { "a": 1 } });
     let request = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
     assert_eq!(whole(&Dialect::mcp(), &request), ["all"]);
@@ -347,7 +347,7 @@ fn a_request_of_a_client_is_whole() {
 
 // X01
 #[test]
-fn an_external_call_that_was_cut_off_is_not_left_to_the_caller() {
+fn an_incomplete_external_call_has_an_error() {
     let schema = InputSchema::new(json!({ "type": "object", "properties": {} })).unwrap();
     let definition = ToolDefinition::new(ToolName::new("show").unwrap(), "Shows.", schema);
     let tools = Registry::builder().add(ExternalTool::new(definition).external()).build().unwrap();

@@ -1,5 +1,5 @@
-//! What Anthropic holds the model to: <https://platform.claude.com/docs/en/agents-and-tools/tool-use/strict-tool-use>;
-//! and examples, which it alone has a place for.
+//! Strict mode of Anthropic: <https://platform.claude.com/docs/en/agents-and-tools/tool-use/strict-tool-use>;
+//! and examples, for which only this API has a member.
 
 use serde_json::{Value, json};
 use tool_runtime::{
@@ -28,7 +28,7 @@ fn object(properties: Value, required: Value) -> Value {
 }
 
 #[test]
-fn what_may_be_absent_stays_so_and_constraints_are_said_in_words() {
+fn optional_properties_stay_optional_and_constraints_are_moved_into_the_description() {
     let schema = object(
         json!({
             "city": { "description": "The city.", "type": "string", "minLength": 2, "pattern": "^[A-Z]" },
@@ -56,7 +56,7 @@ fn what_may_be_absent_stays_so_and_constraints_are_said_in_words() {
 }
 
 #[test]
-fn what_holds_itself_or_has_unknown_keys_is_sent_without_strict() {
+fn recursive_schemas_and_maps_are_sent_without_strict() {
     let list = json!({
         "type": "object",
         "properties": { "first": { "$ref": "#/$defs/node" } },
@@ -88,7 +88,7 @@ fn what_holds_itself_or_has_unknown_keys_is_sent_without_strict() {
 }
 
 #[test]
-fn a_definition_that_is_used_twice_does_not_hold_itself() {
+fn a_definition_that_is_used_twice_is_not_recursive() {
     let pair = json!({
         "type": "object",
         "properties": { "a": { "$ref": "#/$defs/x" }, "b": { "$ref": "#/$defs/y" }, "c": { "$ref": "#/$defs/x" } },
@@ -102,13 +102,13 @@ fn a_definition_that_is_used_twice_does_not_hold_itself() {
     assert_eq!(bound.definitions()[0]["strict"], true, "{:?}", found(&bound));
 }
 
-/// The tools that are strict, and why the next is not.
+/// Returns the number of strict tools, and the reason for the first that is not.
 fn strict(schema: &Value) -> (usize, String) {
     let tools = (0..30).map(|at| definition(&format!("t{at:02}"), schema.clone()));
     let bound = bound(&Dialect::anthropic_strict(), tools);
     let tools = bound.definitions().as_array().unwrap();
     let count = tools.iter().filter(|tool| tool.get("strict").is_some()).count();
-    // Those that come first are; all are sent in the same form.
+    // The first tools are strict, and all have the same form.
     assert!(tools[..count].iter().all(|tool| tool["strict"] == true));
     assert!(tools.iter().all(|tool| tool["input_schema"] == tools[0]["input_schema"]));
     assert_eq!(bound.findings().len(), 30 - count);
@@ -116,7 +116,7 @@ fn strict(schema: &Value) -> (usize, String) {
 }
 
 #[test]
-fn what_comes_after_the_limits_of_a_request_is_sent_without_strict() {
+fn tools_beyond_the_limits_of_a_request_are_sent_without_strict() {
     let text = |tool: usize, what: &str| {
         format!(
             "warning: `t{tool}` in anthropic-strict, at ``: the tool is sent without `strict`: together with the tools \
@@ -136,7 +136,7 @@ fn what_comes_after_the_limits_of_a_request_is_sent_without_strict() {
 }
 
 #[test]
-fn examples_are_sent_where_there_is_a_place_for_them_and_told_in_words_elsewhere() {
+fn examples_are_sent_if_supported_and_else_moved_into_the_description() {
     let plain = object(json!({ "a": { "type": "string" } }), json!(["a"]));
     let choice = json!({ "oneOf": [plain] });
     let examples = || vec![json!({ "a": "x" }), json!({ "a": "y" })];
@@ -166,7 +166,7 @@ fn examples_are_sent_where_there_is_a_place_for_them_and_told_in_words_elsewhere
 }
 
 #[test]
-fn an_example_that_would_be_refused_is_told_in_words() {
+fn an_example_that_the_provider_would_refuse_is_moved_into_the_description() {
     let open = json!({ "type": "object", "properties": { "a": { "type": "string" } } });
     let tool = || definition("open", open.clone()).with_examples(vec![json!({ "a": "x", "b": 1 })]);
     let bound_as = |dialect: Dialect| bound(&dialect, [tool()]).definitions()[0].clone();
@@ -177,7 +177,7 @@ fn an_example_that_would_be_refused_is_told_in_words() {
 }
 
 #[test]
-fn examples_in_words_count_towards_what_a_description_may_have() {
+fn examples_in_a_description_count_towards_its_limit() {
     let plain = object(json!({ "a": { "type": "string" } }), json!(["a"]));
     let tool = definition("plain", plain).with_examples(vec![json!({ "a": "x".repeat(1_000) })]);
     let bound = bound(&Dialect::openai_chat(), [tool]);

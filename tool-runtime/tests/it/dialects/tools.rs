@@ -1,4 +1,4 @@
-//! Tools of all kinds of arguments, for the golden files.
+//! Tools with all kinds of arguments, for the golden files.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ struct Nothing {}
 struct Plain {
     /// The city.
     city: String,
-    /// Whether it is warm.
+    /// `true` if it is warm.
     warm: bool,
     share: f64,
     count: i32,
@@ -147,7 +147,7 @@ enum Untagged {
 
 #[tool_args]
 struct In<T> {
-    /// What it is about.
+    /// The topic.
     value: T,
 }
 
@@ -161,7 +161,7 @@ struct Tree {
 #[tool_args]
 struct Linked {
     head: u8,
-    /// What follows.
+    /// The next node.
     rest: Option<Box<Linked>>,
 }
 
@@ -188,7 +188,7 @@ struct FlattenedEnum {
 
 #[tool_args]
 struct Defaults {
-    /// How many
+    /// The count
     #[serde(default = "three")]
     count: u8,
     #[schemars(example = &"Paris", example = &"Rome")]
@@ -207,7 +207,7 @@ struct OddNames {
     size: Option<u8>,
 }
 
-/// A definition whose arguments are a `T`.
+/// Returns a definition with arguments of type `T`.
 fn of<T: JsonSchema>(name: &'static str) -> ToolDefinition {
     let schema = InputSchema::of::<T>().unwrap();
     ToolDefinition::new(ToolName::new(name).unwrap(), format!("Takes {name}."), schema)

@@ -1,7 +1,7 @@
-//! Definitions of public packages, as they are, in every dialect.
+//! Unmodified definitions of public packages in every dialect.
 //!
-//! `tests/world/PROVENANCE.md` lists where they are from. What every dialect makes of them is written below
-//! `target/tmp/exports`, where `tests/providers/check.py` holds it to the types of the providers' SDKs.
+//! `tests/world/PROVENANCE.md` lists their sources. The definitions in every dialect are written to
+//! `target/tmp/exports`, where `tests/providers/check.py` validates them with the types of the providers' SDKs.
 
 mod silence;
 
@@ -30,7 +30,7 @@ struct Given {
     output: Option<Value>,
 }
 
-/// All of them, by file and line.
+/// Returns all definitions, by file and line.
 fn given() -> Vec<Given> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/world/definitions");
     let mut files: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -51,13 +51,13 @@ fn given() -> Vec<Given> {
     all
 }
 
-/// What became of the definitions on their way into a registry.
+/// The results of adding the definitions to a registry.
 #[derive(Default)]
 struct Taken {
     tools: Vec<ToolDefinition>,
-    /// Their names are those of other sources, too, or none of ours.
+    /// Definitions with invalid names, or with the names of other sources.
     renamed: usize,
-    /// Why they are not taken, and how many are not.
+    /// The reasons for refused definitions, with their numbers.
     refused: BTreeMap<String, Vec<String>>,
 }
 
@@ -76,7 +76,7 @@ fn taken() -> Taken {
     taken
 }
 
-/// The name of the definition, or one with its source and a number, where it is taken or not valid.
+/// Returns the name of the definition, or a name with its source and a number if it is taken or invalid.
 fn own_name(given: &Given, names: &mut BTreeSet<String>) -> ToolName {
     let valid = ToolName::new(given.name.clone()).ok().filter(|name| !names.contains(name.as_str()));
     let name = valid.unwrap_or_else(|| {
@@ -109,7 +109,7 @@ fn built(tools: &[ToolDefinition]) -> Result<Registry, BuildError> {
     tools.fold(Registry::builder(), |builder, tool| builder.add(tool)).build()
 }
 
-/// Whether the feature would help.
+/// Returns `true` if the feature would accept the definition.
 fn kind_of(why: &str) -> String {
     let is_uncovered = why.contains("is not covered by the built-in check");
     if is_uncovered { "not covered without `foreign-schemas`" } else { "no schema" }.to_owned()
@@ -117,7 +117,7 @@ fn kind_of(why: &str) -> String {
 
 // A22
 #[test]
-fn definitions_of_public_packages_go_through_every_dialect_and_nothing_is_lost_in_silence() {
+fn definitions_of_public_packages_lose_nothing_silently_in_any_dialect() {
     let taken = taken();
     let sources: BTreeSet<_> = given().into_iter().map(|given| given.source).collect();
     let refused: usize = taken.refused.values().map(Vec::len).sum();
@@ -135,7 +135,7 @@ fn definitions_of_public_packages_go_through_every_dialect_and_nothing_is_lost_i
     }
     assert!(taken.tools.len() + refused >= 1_000 && sources.len() >= 20);
 
-    // Made anew, so that no schema is compiled yet.
+    // Rebuilt, so that no schema is compiled yet.
     let tools: Vec<_> = taken.tools.iter().map(anew).collect();
     let (registry, time) = timed(|| built(&tools).unwrap());
     println!("  registry built in {time:?}");
@@ -156,9 +156,9 @@ fn definitions_of_public_packages_go_through_every_dialect_and_nothing_is_lost_i
     }
 }
 
-/// What fits a definition is taken as it is sent, and comes back.
+/// Valid arguments are accepted as sent, and are read back unchanged.
 #[test]
-fn the_smallest_arguments_of_definitions_of_public_packages_come_back_from_every_dialect() {
+fn the_smallest_arguments_of_public_packages_round_trip_through_every_dialect() {
     let mut count = 0;
     for tool in taken().tools {
         if let Some(example) = tool.example() {
@@ -170,7 +170,7 @@ fn the_smallest_arguments_of_definitions_of_public_packages_come_back_from_every
     assert!(count >= 500);
 }
 
-/// The same definition, of which nothing was asked before.
+/// Returns a copy of the definition without cached values.
 fn anew(tool: &ToolDefinition) -> ToolDefinition {
     let schema = InputSchema::new(tool.input_schema().as_value().clone()).unwrap();
     let copy = ToolDefinition::new(tool.name().clone(), tool.description().to_owned(), schema);
@@ -186,7 +186,7 @@ fn timed<T>(make: impl FnOnce() -> T) -> (T, Duration) {
     (made, start.elapsed())
 }
 
-/// What is sent of each tool, by its name.
+/// Returns the definition of each tool as sent, by name.
 fn sent(bound: &BoundTools) -> BTreeMap<String, Value> {
     let tools = bound.definitions().as_array().unwrap().iter();
     let tools = tools.flat_map(|tool| match tool.get("functionDeclarations") {
@@ -196,21 +196,21 @@ fn sent(bound: &BoundTools) -> BTreeMap<String, Value> {
     tools.map(|tool| (bound.tool_name(tool["name"].as_str().unwrap()).to_owned(), tool.clone())).collect()
 }
 
-/// Writes all tools, those that are left out by their names, for `check.py` to look at.
+/// Writes all tools for `check.py`; omitted tools by their names.
 pub(super) fn write_bound(folder: &str, dialect: &str, registry: &Registry, bound: &BoundTools) {
     let names: Vec<_> = registry.definitions().iter().map(|tool| tool.name().as_str()).collect();
     let findings = super::golden::by_tool(bound.findings());
     write(folder, dialect, &json!({ "names": names, "tools": bound.definitions(), "findings": findings }));
 }
 
-/// Writes what `check.py` is to look at.
+/// Writes a file for `check.py`.
 pub(super) fn write(folder: &str, dialect: &str, export: &Value) {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("exports").join(folder);
     fs::create_dir_all(&folder).unwrap();
     fs::write(folder.join(format!("{dialect}.json")), export.to_string()).unwrap();
 }
 
-/// Whether a finding says that the tool is left out.
+/// Returns `true` if a finding reports that the tool is omitted.
 fn is_left_out(findings: &[&Finding]) -> bool {
     findings.iter().any(|finding| finding.severity == Severity::Error)
 }

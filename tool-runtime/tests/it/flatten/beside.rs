@@ -1,4 +1,4 @@
-//! Enums that are flattened side by side.
+//! Several flattened enums in one struct.
 
 use serde_json::json;
 use tool_runtime::prelude::*;
@@ -10,7 +10,7 @@ use super::{
 
 // B18, B20
 #[test]
-fn a_tagged_and_an_untagged_enum_stand_side_by_side() {
+fn a_tagged_and_an_untagged_enum_can_be_flattened_together() {
     #[tool_args]
     #[derive(Debug)]
     struct Args {
@@ -28,7 +28,7 @@ fn a_tagged_and_an_untagged_enum_stand_side_by_side() {
 
 // B18, B20
 #[test]
-fn two_untagged_enums_stand_side_by_side() {
+fn two_untagged_enums_can_be_flattened_together() {
     #[tool_args]
     #[derive(Debug)]
     struct Args {
@@ -45,7 +45,7 @@ fn two_untagged_enums_stand_side_by_side() {
 
 // B18, B20
 #[test]
-fn three_and_more_enums_stand_side_by_side() {
+fn three_or_more_enums_can_be_flattened_together() {
     #[tool_args]
     #[derive(Debug)]
     struct Args {
@@ -66,9 +66,9 @@ fn three_and_more_enums_stand_side_by_side() {
     assert_eq!(counts.admitted, 2 * 2 * 3 * 2);
 }
 
-// B18, B20: what `serde` would make `None` of, because it does not fit, is refused and not dropped.
+// B18, B20: invalid values, which `serde` would drop as `None`, are refused.
 #[test]
-fn an_optional_enum_is_there_as_a_whole_or_not_at_all() {
+fn an_optional_enum_is_complete_or_absent() {
     #[tool_args]
     #[derive(Debug)]
     struct Args {
@@ -85,7 +85,7 @@ fn an_optional_enum_is_there_as_a_whole_or_not_at_all() {
 
 // B18, B20
 #[test]
-fn optional_enums_of_any_kind_stand_side_by_side() {
+fn optional_enums_of_any_representation_can_be_flattened_together() {
     #[tool_args]
     #[derive(Debug)]
     struct Args {
@@ -101,7 +101,7 @@ fn optional_enums_of_any_kind_stand_side_by_side() {
     assert_eq!(counts.admitted, 5 * 2 * 4);
 }
 
-// B18: two enums that are told apart by the same property leave what both have.
+// B18: two enums with the same tag admit the variants that both have.
 #[test]
 fn two_enums_may_share_a_tag() {
     #[tool_args]
@@ -121,6 +121,6 @@ fn two_enums_may_share_a_tag() {
         other: Other,
     }
     let words = vec![("border", json!([1])), ("side", json!([1]))];
-    // Circle with a radius and a border, or empty.
+    // A circle with a radius and a border, or empty.
     assert_eq!(agree::<Args>(&[tagged(), words].concat()).admitted, 2);
 }

@@ -1,4 +1,4 @@
-//! Maps beside enums, enums within enums, and what no schema can say.
+//! Maps beside enums, enums within enums, and types that no schema can describe.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::{External, OrNothing, Tagged, agree, id, objects, registry, tagged, t
 
 // B18, B20
 #[test]
-fn a_map_takes_what_a_flattened_enum_leaves() {
+fn a_flattened_map_takes_properties_that_an_enum_leaves() {
     #[tool_args]
     #[derive(Debug)]
     struct Anything {
@@ -34,7 +34,7 @@ fn a_map_takes_what_a_flattened_enum_leaves() {
     for object in objects(&words) {
         let value = Value::Object(object);
         let fits = tools.check("tool", &value).is_ok();
-        // The map comes first here and sees the variant's property too.
+        // The map is the first field here, and also sees the property of the variant.
         let decodes = serde_json::from_value::<Numbers>(value.clone()).is_ok();
         assert!(fits || !decodes, "{value}");
         assert!(fits != (value["unknown"] == "x" || value["One"] == "x"), "{value}");
@@ -106,9 +106,9 @@ fn an_enum_may_be_flattened_through_several_levels() {
     assert_eq!(counts.admitted, 1 + 3 * 2 + open);
 }
 
-// B18: where no schema can say it, it is an error of `build()`, with its place.
+// B18: types that no schema can describe are an error of `build()`, with their place.
 #[test]
-fn what_cannot_be_merged_is_an_error() {
+fn fields_that_cannot_be_merged_are_a_build_error() {
     #[tool_args]
     #[derive(Debug)]
     struct Twice {
@@ -149,7 +149,7 @@ fn what_cannot_be_merged_is_an_error() {
         Child(Box<Node>),
         Nothing {},
     }
-    /// Shows what it was given.
+    /// Returns its arguments.
     #[tool(register = false)]
     fn never(_a: u8, args: Vec<Never>) -> String {
         format!("{args:?}")
@@ -173,9 +173,9 @@ fn what_cannot_be_merged_is_an_error() {
     );
 }
 
-// B20: where unknown properties are ignored, so is a second variant; `serde` takes the first.
+// B20: if unknown properties are ignored, a second variant is, too; `serde` takes the first.
 #[test]
-fn properties_of_another_variant_are_ignored_like_all_others() {
+fn properties_of_another_variant_are_ignored_like_unknown_properties() {
     #[tool_args]
     #[derive(Debug)]
     struct Args {
@@ -183,7 +183,7 @@ fn properties_of_another_variant_are_ignored_like_all_others() {
         #[serde(flatten)]
         external: External,
     }
-    /// Shows what it was given.
+    /// Returns its arguments.
     #[tool(register = false, unknown_fields = "ignore")]
     fn show(#[args] args: Args) -> String {
         format!("{args:?}")

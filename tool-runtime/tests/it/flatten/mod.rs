@@ -1,8 +1,8 @@
-//! What is flattened into an argument struct: the schema admits what `serde` decodes.
+//! Flattened fields of argument structs: the schema admits the objects that `serde` decodes.
 //!
-//! Objects are drawn, all of them, from a small vocabulary for each type. What the schema admits has
-//! to decode; what decodes has to be admitted, but for properties that `serde` does not look at: an
-//! object that the schema refuses decodes to the same as one with fewer properties, which fits.
+//! All objects over a small vocabulary are generated for each type. Admitted objects must decode, and
+//! decodable objects must be admitted, except for properties that `serde` ignores: a refused object that
+//! decodes must decode to the same value as an admitted object with fewer properties.
 
 mod beside;
 mod levels;
@@ -17,7 +17,7 @@ use tool_runtime::{
     schemars::JsonSchema,
 };
 
-/// How many objects were admitted, decoded, and looked at.
+/// The numbers of admitted, decoded and generated objects.
 #[derive(Debug, PartialEq)]
 struct Counts {
     admitted: usize,
@@ -37,7 +37,7 @@ fn registry<T: JsonSchema + DeserializeOwned + fmt::Debug + Send + 'static>() ->
     Registry::builder().add(tool::<T>().unwrap()).build().unwrap()
 }
 
-/// All objects that have each name with one of its values, or not at all.
+/// Returns all objects in which each name is absent or has one of its values.
 fn objects(words: &[(&str, Value)]) -> Vec<Map<String, Value>> {
     let mut all = vec![Map::new()];
     for (name, values) in words {
@@ -54,7 +54,7 @@ fn objects(words: &[(&str, Value)]) -> Vec<Map<String, Value>> {
     all
 }
 
-/// `object`, without the properties that change nothing of what it decodes to.
+/// Returns `object` without the properties that do not affect its decoded value.
 fn without_ignored<T: DeserializeOwned + fmt::Debug>(mut object: Map<String, Value>) -> Value {
     let decoded = |object: &Map<String, Value>| {
         serde_json::from_value::<T>(object.clone().into()).ok().map(|it| format!("{it:?}"))

@@ -1,4 +1,4 @@
-//! F19: each class of repair, as pairs of what came and what it is read as.
+//! F19: each class of repair, as pairs of original and repaired text.
 
 use super::{object, repaired};
 
@@ -21,7 +21,7 @@ fn keys_need_no_quotes() {
 }
 
 #[test]
-fn text_without_quotes_is_a_string_with_each_of_its_characters() {
+fn unquoted_text_is_a_string_with_all_its_characters() {
     check(&[
         ("{a: hello}", r#"{"a":"hello"}"#),
         ("{a: hello world!, b: yes}", r#"{"a":"hello world!","b":"yes"}"#),
@@ -34,7 +34,7 @@ fn text_without_quotes_is_a_string_with_each_of_its_characters() {
 }
 
 #[test]
-fn other_quotes_are_quotes() {
+fn other_quotation_marks_are_quotes() {
     check(&[
         ("{'a':2}", r#"{"a":2}"#),
         ("{'a':'foo', 'b':['c']}", r#"{"a":"foo","b":["c"]}"#),
@@ -84,7 +84,7 @@ fn commas_may_be_missing() {
 }
 
 #[test]
-fn closers_may_be_missing_or_wrong() {
+fn closing_brackets_may_be_missing_or_wrong() {
     check(&[
         (r#"{"a":[1,2}"#, r#"{"a":[1,2]}"#),
         (r#"{"a":[1,2}}"#, r#"{"a":[1,2]}"#),
@@ -95,7 +95,7 @@ fn closers_may_be_missing_or_wrong() {
 }
 
 #[test]
-fn closers_may_be_surplus() {
+fn surplus_closing_brackets_are_dropped() {
     check(&[
         (r#"{"a":1}}"#, r#"{"a":1}"#),
         ("{\"a\": 1 }  }  ]  }  ", r#"{"a":1}"#),
@@ -105,7 +105,7 @@ fn closers_may_be_surplus() {
 }
 
 #[test]
-fn comments_are_left_out() {
+fn comments_are_dropped() {
     check(&[
         ("// the call\n{\"a\":1}", r#"{"a":1}"#),
         ("{/* a */ \"a\" /* b */ : /* } */ 1 /* , */}", r#"{"a":1}"#),
@@ -118,7 +118,7 @@ fn comments_are_left_out() {
 }
 
 #[test]
-fn code_fences_are_left_out() {
+fn code_fences_are_dropped() {
     check(&[
         ("```\n{\"a\":\"b\"}\n```", r#"{"a":"b"}"#),
         ("```json\n{\"a\":1}\n```", r#"{"a":1}"#),
@@ -131,7 +131,7 @@ fn code_fences_are_left_out() {
 }
 
 #[test]
-fn sentences_around_are_left_out() {
+fn surrounding_sentences_are_dropped() {
     check(&[
         ("Here is the call: {\"a\":1}", r#"{"a":1}"#),
         ("Sure!\n\n{\"a\":1}", r#"{"a":1}"#),
@@ -152,7 +152,7 @@ fn literals_of_other_languages_are_literals() {
 }
 
 #[test]
-fn ellipses_between_entries_are_left_out() {
+fn ellipses_between_entries_are_dropped() {
     check(&[
         (r#"{"a":[1,2,3,...]}"#, r#"{"a":[1,2,3]}"#),
         (r#"{"a":[1, ..., 9], ...}"#, r#"{"a":[1,9]}"#),
@@ -163,7 +163,7 @@ fn ellipses_between_entries_are_left_out() {
 }
 
 #[test]
-fn strings_may_be_added() {
+fn concatenated_strings_are_joined() {
     check(&[
         (r#"{"a":"hello" + " world"}"#, r#"{"a":"hello world"}"#),
         ("{\"a\":\"x\" +\n 'y'\n+ `z`}", r#"{"a":"xyz"}"#),
@@ -173,7 +173,7 @@ fn strings_may_be_added() {
 }
 
 #[test]
-fn calls_are_left_out() {
+fn enclosing_function_calls_are_dropped() {
     check(&[
         ("search({\"a\":1});", r#"{"a":1}"#),
         ("tools.search ( {a:1} )", r#"{"a":1}"#),
@@ -208,7 +208,7 @@ fn quotes_within_a_string_are_escaped() {
 }
 
 #[test]
-fn backslashes_that_begin_no_escape_are_kept() {
+fn backslashes_without_a_valid_escape_are_kept() {
     check(&[
         (r#"{"a":"C:\Users\me","b":"\d+"}"#, r#"{"a":"C:\\Users\\me","b":"\\d+"}"#),
         (r#"{"a":"\\d+\.\w"}"#, r#"{"a":"\\d+\\.\\w"}"#),
@@ -219,7 +219,7 @@ fn backslashes_that_begin_no_escape_are_kept() {
 }
 
 #[test]
-fn numbers_are_kept_as_they_were_meant() {
+fn numbers_keep_their_intended_values() {
     check(&[
         (r#"{"a":0789}"#, r#"{"a":"0789"}"#),
         (r#"{"a":[007, 001.2, -01]}"#, r#"{"a":["007","001.2","-01"]}"#),
@@ -233,7 +233,7 @@ fn numbers_are_kept_as_they_were_meant() {
 }
 
 #[test]
-fn blanks_may_be_of_any_kind() {
+fn any_unicode_whitespace_is_accepted() {
     check(&[
         ("\u{feff}{\"a\":1}", r#"{"a":1}"#),
         ("{\"a\":\u{a0}\"b\u{a0}c\"}", "{\"a\":\"b\u{a0}c\"}"),

@@ -1,4 +1,4 @@
-//! F21, CF14: texts that end too early, told apart from those that are merely malformed.
+//! F21, CF14: truncated texts, as opposed to malformed ones.
 
 use super::{partial, repaired};
 
@@ -9,7 +9,7 @@ fn check(pairs: &[(&str, &str)]) {
 }
 
 #[test]
-fn a_string_ends_where_the_text_does() {
+fn an_open_string_ends_with_the_text() {
     check(&[
         (r#"{"city":"Par"#, r#"{"city":"Par"}"#),
         (r#"{"a":"Hello, {world},"#, r#"{"a":"Hello, {world},"}"#),
@@ -22,7 +22,7 @@ fn a_string_ends_where_the_text_does() {
 }
 
 #[test]
-fn an_escape_that_is_not_whole_is_left_out() {
+fn a_truncated_escape_is_dropped() {
     check(&[
         (r#"{"a":"x\"#, r#"{"a":"x"}"#),
         (r#"{"a":"x\u"#, r#"{"a":"x"}"#),
@@ -36,7 +36,7 @@ fn an_escape_that_is_not_whole_is_left_out() {
 }
 
 #[test]
-fn a_key_without_a_value_is_left_out() {
+fn a_key_without_a_value_is_dropped() {
     check(&[
         (r#"{"a":1,"#, r#"{"a":1}"#),
         (r#"{"a":1,"b"#, r#"{"a":1}"#),
@@ -49,7 +49,7 @@ fn a_key_without_a_value_is_left_out() {
 }
 
 #[test]
-fn a_literal_that_is_not_whole_is_left_out() {
+fn a_truncated_literal_is_dropped() {
     check(&[
         (r#"{"a":tr"#, "{}"),
         (r#"{"a":[true,nul"#, r#"{"a":[true]}"#),
@@ -61,7 +61,7 @@ fn a_literal_that_is_not_whole_is_left_out() {
 
 // F19
 #[test]
-fn a_number_keeps_the_digits_that_came() {
+fn a_truncated_number_keeps_its_digits() {
     check(&[
         (r#"{"a":12"#, r#"{"a":12}"#),
         (r#"{"a":2."#, r#"{"a":2}"#),
@@ -72,7 +72,7 @@ fn a_number_keeps_the_digits_that_came() {
 }
 
 #[test]
-fn what_is_open_is_closed() {
+fn open_lists_and_objects_are_closed() {
     check(&[
         (r#"{"a": 1"#, r#"{"a":1}"#),
         (r#"{"a":[1,2"#, r#"{"a":[1,2]}"#),
@@ -82,7 +82,7 @@ fn what_is_open_is_closed() {
 }
 
 #[test]
-fn what_is_malformed_before_is_repaired() {
+fn malformed_parts_before_the_truncation_are_repaired() {
     check(&[
         ("{a: 1, 'b': [1 2", r#"{"a":1,"b":[1,2]}"#),
         ("```json\n{\"a\": True, \"b", r#"{"a":true}"#),
@@ -93,7 +93,7 @@ fn what_is_malformed_before_is_repaired() {
 }
 
 #[test]
-fn a_whole_object_is_not_cut_off_by_what_is_missing_around_it() {
+fn a_complete_object_in_a_truncated_wrapper_is_complete() {
     assert_eq!(repaired("```json\n{\"a\":1}"), r#"{"a":1}"#);
     assert_eq!(repaired("search({\"a\":1}"), r#"{"a":1}"#);
     assert_eq!(repaired(r#"{"a":[1,2}"#), r#"{"a":[1,2]}"#);

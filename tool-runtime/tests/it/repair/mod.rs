@@ -1,4 +1,4 @@
-//! Arguments that are nearly JSON: what is read, what is refused, and what was cut off.
+//! Repair of arguments that are almost JSON: repaired, refused and truncated texts.
 
 mod classes;
 mod cut_off;
@@ -10,7 +10,7 @@ mod wired;
 use serde_json::{Map, Value};
 use tool_runtime::schema::{RepairOutcome, recover};
 
-/// What `text` is read as, being repaired.
+/// Returns the repaired `text`.
 fn repaired(text: &str) -> String {
     match recover(text) {
         RepairOutcome::Repaired { text: read, .. } => read,
@@ -18,7 +18,7 @@ fn repaired(text: &str) -> String {
     }
 }
 
-/// What `text` is read as, being cut off.
+/// Returns the readable part of the truncated `text`.
 fn partial(text: &str) -> String {
     match recover(text) {
         RepairOutcome::Partial { text: read, .. } => read,
@@ -26,7 +26,7 @@ fn partial(text: &str) -> String {
     }
 }
 
-/// Why `text` is refused.
+/// Returns the reason for refusing `text`.
 fn refused(text: &str) -> String {
     match recover(text) {
         RepairOutcome::Invalid { text: kept, reason, .. } => {

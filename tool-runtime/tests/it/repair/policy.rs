@@ -1,10 +1,10 @@
-//! F17, F18, F21: which outcome may run, and what is said of it.
+//! F17, F18, F21: permission to run repaired arguments, and their notes.
 
 use tool_runtime::schema::{Repair, RepairOutcome, recover};
 
 const ALL: [Repair; 3] = [Repair::Off, Repair::ReadOnlyTools, Repair::AllTools];
 
-/// For each of [`ALL`], whether a read-only tool may run on `text`, and whether another may.
+/// Returns, for each of [`ALL`], `true` if a read-only tool may run on `text`, and if another tool may.
 fn permits(text: &str) -> [(bool, bool); 3] {
     let recovery = recover(text);
     ALL.map(|repair| (repair.permits(true, &recovery), repair.permits(false, &recovery)))
@@ -18,26 +18,26 @@ fn repair_is_off_by_default() {
 
 // F17
 #[test]
-fn repaired_arguments_run_where_that_is_permitted() {
+fn repaired_arguments_run_if_permitted() {
     assert_eq!(recover("{a:2}").text(), r#"{"a":2}"#);
     assert_eq!(permits("{a:2}"), [(false, false), (true, false), (true, true)]);
 }
 
 // F21, CF14
 #[test]
-fn what_was_cut_off_never_runs() {
+fn truncated_arguments_never_run() {
     assert_eq!(permits(r#"{"city":"Par"#), [(false, false); 3]);
 }
 
 #[test]
-fn json_always_runs_and_what_is_refused_never() {
+fn json_always_runs_and_refused_texts_never_run() {
     assert_eq!(permits(r#"{"a":2}"#), [(true, true); 3]);
     assert_eq!(permits(r#"{"a":2}foo"#), [(false, false); 3]);
 }
 
 // F18
 #[test]
-fn json_comes_back_as_it_is() {
+fn json_is_returned_unchanged() {
     for text in [
         "{}",
         " { \"a\" : [ 1.0 , 1e5 ] } \n",
@@ -58,13 +58,13 @@ fn json_comes_back_as_it_is() {
 
 // F18
 #[test]
-fn what_cannot_be_read_is_kept() {
+fn unreadable_text_is_kept() {
     assert_eq!(recover(r#"{"a":2}foo"#).text(), r#"{"a":2}foo"#);
     assert_eq!(recover("callback {}").text(), "callback {}");
 }
 
 #[test]
-fn a_repair_is_never_silent() {
+fn a_repair_is_always_reported() {
     let note = |text: &str| recover(text).note();
     assert_eq!(note("{}"), None);
     assert_eq!(
@@ -91,7 +91,7 @@ fn a_repair_is_never_silent() {
 }
 
 #[test]
-fn a_note_is_short_and_a_reason_repeats_nothing() {
+fn a_note_is_short_and_a_reason_contains_no_arguments() {
     let note = recover(&format!("{{a:'{}'}}", "é".repeat(1000))).note().unwrap();
     assert!(note.ends_with("éé… (2008 bytes in all)"), "{note}");
     assert!(note.chars().count() < 650, "{note}");

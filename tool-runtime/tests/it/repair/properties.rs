@@ -1,4 +1,4 @@
-//! What holds for every text, and for every object however it is written.
+//! Property tests of repair, for any text and for any spelling of an object.
 
 use proptest::{
     collection::{btree_map, vec},
@@ -11,13 +11,13 @@ use tool_runtime::schema::{RepairOutcome, recover};
 
 use super::object;
 
-/// As many as a build has time for; `PROPTEST_CASES` asks for more.
+/// The default number of cases; `PROPTEST_CASES` overrides it.
 fn config() -> Config {
     let cases = if std::env::var_os("PROPTEST_CASES").is_some() { Config::default().cases } else { 500 };
     Config { cases, failure_persistence: None, ..Config::default() }
 }
 
-/// What must hold whatever came.
+/// Checks the properties of any text.
 fn is_sound(text: &str) -> Result<(), TestCaseError> {
     let recovery = recover(text);
     match &recovery {
@@ -53,7 +53,7 @@ proptest! {
 
     // F19
     #[test]
-    fn an_object_means_the_same_in_every_style(value in arguments(), style in style()) {
+    fn an_object_has_the_same_value_in_every_style(value in arguments(), style in style()) {
         let text = style.write(&value);
         let recovery = recover(&text);
         prop_assert!(matches!(recovery, RepairOutcome::Repaired { .. } | RepairOutcome::Strict(_)), "{} {:?}", text, recovery);
@@ -62,7 +62,7 @@ proptest! {
 
     // F19
     #[test]
-    fn a_missing_mark_changes_nothing(value in plain(), is_pretty: bool, at: Index) {
+    fn a_missing_punctuation_mark_does_not_change_the_value(value in plain(), is_pretty: bool, at: Index) {
         let lines = format!("{value:#}");
         let text = if is_pretty { lines } else { lines.split_whitespace().collect::<Vec<_>>().join(" ") };
         let marks: Vec<_> = text.match_indices([',', ':', '"']).map(|(place, _)| place).collect();
@@ -75,7 +75,7 @@ proptest! {
 
     // F19
     #[test]
-    fn quotes_within_a_value_swallow_nothing(texts in vec("[ab ,.(}\n\"]{0,8}", 1..4)) {
+    fn quotes_within_a_value_do_not_hide_other_entries(texts in vec("[ab ,.(}\n\"]{0,8}", 1..4)) {
         let names = ["a", "b", "c"];
         let pairs: Vec<_> = names.iter().zip(&texts).map(|(name, text)| format!("\"{name}\": \"{text}\"")).collect();
         let written = format!("{{{}}}", pairs.join(", "));
@@ -87,7 +87,7 @@ proptest! {
 
     // F21
     #[test]
-    fn a_beginning_is_partial_and_a_part(value in arguments(), at: Index) {
+    fn a_prefix_is_partial_and_part_of_the_value(value in arguments(), at: Index) {
         let text = value.to_string();
         let ends: Vec<_> = text.char_indices().map(|(end, _)| end).skip(1).collect();
         let cut_off = &text[..*at.get(&ends)];
@@ -107,7 +107,7 @@ proptest! {
     }
 }
 
-/// Whether `part` is what there is of `whole` when its text is cut off.
+/// Returns `true` if `part` is a truncation of `whole`.
 fn is_part(part: &Value, whole: &Value) -> bool {
     match (part, whole) {
         (Value::Object(part), Value::Object(whole)) => {
@@ -140,7 +140,7 @@ fn value() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Values with nothing in their strings that could be a mark.
+/// Generates values without punctuation in their strings.
 fn plain() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         any::<bool>().prop_map(Value::from),
@@ -160,7 +160,7 @@ fn arguments() -> impl Strategy<Value = Value> {
     btree_map("[a-z_]{1,6}|[ -~]{0,6}", value(), 0..5).prop_map(|it| json!(it))
 }
 
-/// What texts are made of that are nearly JSON.
+/// The pieces of texts that are almost JSON.
 fn fragment() -> impl Strategy<Value = &'static str> {
     select(vec![
         "{", "}", "[", "]", ",", ":", "\"", "'", "\\", "`", "```", "“", "”", "(", ")", ";", " ", "\n", "//",
@@ -169,7 +169,7 @@ fn fragment() -> impl Strategy<Value = &'static str> {
     ])
 }
 
-/// A way of writing an object that is not that of JSON.
+/// A non-JSON style of writing an object.
 #[derive(Debug, Clone)]
 struct Style {
     quote: char,

@@ -1,10 +1,10 @@
-//! F18: what cannot be read with certainty is kept as it was.
+//! F18: ambiguous texts are refused and kept unchanged.
 
 use tool_runtime::schema::{MAX_REPAIR_BYTES, RepairOutcome, recover};
 
 use super::{refused, repaired};
 
-/// All of `texts` are refused, for `reason` at the given column of their first line.
+/// Checks that each of `texts` is refused with `reason` at the given column of its first line.
 fn check(reason: &str, texts: &[(&str, usize)]) {
     for (text, column) in texts {
         assert_eq!(refused(text), format!("{reason} at line 1 column {column}"), "{text:?}");
@@ -44,7 +44,7 @@ fn text_beside_the_object_is_not_dropped() {
 }
 
 #[test]
-fn there_must_be_an_object() {
+fn text_without_an_object_is_refused() {
     check(
         "there is no object",
         &[("foo", 1), ("a: 1", 1), (r#""a": 1, "b": 2"#, 1), ("[1,", 1), (" tru", 2)],
@@ -52,7 +52,7 @@ fn there_must_be_an_object() {
 }
 
 #[test]
-fn a_number_is_not_guessed() {
+fn an_ambiguous_number_is_refused() {
     check(
         "a number without a JSON equivalent",
         &[
@@ -73,7 +73,7 @@ fn a_number_is_not_guessed() {
 }
 
 #[test]
-fn an_expression_is_not_text() {
+fn an_expression_is_refused() {
     check(
         "a value that is neither JSON nor plain text",
         &[
@@ -97,7 +97,7 @@ fn an_expression_is_not_text() {
 }
 
 #[test]
-fn a_key_has_a_colon_and_a_value() {
+fn a_key_without_a_colon_or_value_is_refused() {
     check(
         "a key without a colon",
         &[
@@ -116,7 +116,7 @@ fn a_key_has_a_colon_and_a_value() {
 }
 
 #[test]
-fn a_string_does_not_swallow_what_follows() {
+fn an_unterminated_string_does_not_hide_following_entries() {
     check(
         "a string whose end is not certain",
         &[
@@ -141,7 +141,7 @@ fn a_string_does_not_swallow_what_follows() {
 }
 
 #[test]
-fn a_backslash_is_not_guessed() {
+fn an_ambiguous_backslash_is_refused() {
     check(
         "a string with backslashes of two meanings",
         &[(r#"{"a":"C:\Users\new"}"#, 6), (r#"{"a":"\bword\d"}"#, 6), (r#"{"a":"\d\u0041"}"#, 6)],
@@ -154,7 +154,7 @@ fn a_backslash_is_not_guessed() {
 }
 
 #[test]
-fn a_closer_of_the_wrong_kind_is_not_guessed() {
+fn an_ambiguous_closing_bracket_is_refused() {
     check(
         "a closing bracket of the wrong kind",
         &[(r#"{"a":{"b":[1},"c":2}}"#, 21), (r#"{"a":{"b":1],"c":2}"#, 20)],
@@ -171,13 +171,13 @@ fn size_depth_and_time_are_bounded() {
     assert!(repaired(&deep(127)).starts_with(r#"{"a":[["#));
     assert_eq!(refused(&deep(128)), "too many levels at line 1 column 130");
 
-    // Each quote is followed by a comment up to the end, which decides that the string goes on.
+    // A comment to the end of the text follows each quote, so that the string continues.
     let tangled = format!("{{a:\"{} */ x\"}}", "\" /* ".repeat(10_000));
     assert_eq!(refused(&tangled), "it is too complex");
 }
 
 #[test]
-fn long_texts_of_any_shape_are_read_to_their_end() {
+fn long_texts_of_any_shape_are_read_completely() {
     let shapes = [
         ("[", "\"a,true", "]}"),
         ("{a:\"", "\"b, ", "\"}"),
@@ -202,9 +202,9 @@ fn long_texts_of_any_shape_are_read_to_their_end() {
     }
 }
 
-// F19: what could be a part of a value is no comment.
+// F19: a comment that could be part of a value is ambiguous.
 #[test]
-fn a_comment_within_or_after_a_text_without_quotes_is_refused() {
+fn a_comment_within_or_after_unquoted_text_is_refused() {
     let within = "a value without quotes that may go on in a comment";
     check(
         within,
@@ -221,9 +221,9 @@ fn a_comment_within_or_after_a_text_without_quotes_is_refused() {
     check("a value that may be a comment", &[("{a: [//server/share, b]\n}", 6), ("{a: [1, //b\n2]}", 9)]);
 }
 
-// F19: exactly `None`, `True` and `False` are Python's.
+// F19: only the exact spellings `None`, `True` and `False` are Python literals.
 #[test]
-fn a_literal_in_another_case_may_be_a_text_and_is_refused() {
+fn a_literal_in_another_case_is_ambiguous_and_refused() {
     for word in ["none", "NONE", "NULL", "Null", "TRUE", "tRue", "FALSE", "Undefined"] {
         let reason = refused(&format!("{{mode: {word}}}"));
         assert!(reason.starts_with("a word that may be a literal or a text at"), "{word}: {reason}");
@@ -233,7 +233,7 @@ fn a_literal_in_another_case_may_be_a_text_and_is_refused() {
 }
 
 #[test]
-fn a_comment_that_may_have_the_end_of_the_object_in_it_is_no_text_that_was_cut_off() {
+fn a_comment_that_may_contain_the_end_of_the_object_is_not_a_truncation() {
     let why = "a comment that may contain the end of the object";
     check(
         why,

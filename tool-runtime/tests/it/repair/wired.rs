@@ -1,4 +1,4 @@
-//! F01, F17, F18, F20, F21: repair as a step of a call.
+//! F01, F17, F18, F20, F21: repair as a stage of a call.
 
 use tool_runtime::{ErrorKind, Tool as _, prelude::*, schema::Repair};
 
@@ -16,7 +16,7 @@ fn delete(city: String) -> String {
     city
 }
 
-/// Tells its secret.
+/// Returns its secret.
 #[tool(register = false, read_only)]
 fn log_in(#[arg(secret)] pin: String) -> usize {
     pin.len()
@@ -36,7 +36,7 @@ fn answer(repair: Option<Repair>, tool: &str, arguments: &str) -> Result<String,
 }
 
 #[test]
-fn nothing_is_repaired_unless_the_program_says_so() {
+fn arguments_are_not_repaired_by_default() {
     for repair in [None, Some(Repair::Off)] {
         let refused = answer(repair, "look_up", "{city: 'Oslo'}").unwrap_err();
         assert!(refused.contains("text that is not JSON (key must be a string"), "{refused}");
@@ -50,7 +50,7 @@ fn nothing_is_repaired_unless_the_program_says_so() {
 }
 
 #[test]
-fn what_was_cut_off_is_run_by_no_tool() {
+fn no_tool_runs_with_truncated_arguments() {
     // F21, CF14
     let cut = r#"{"city":"Osl"#;
     for tool in ["look_up", "delete"] {
@@ -62,9 +62,9 @@ fn what_was_cut_off_is_run_by_no_tool() {
 }
 
 #[test]
-fn a_repair_comes_before_all_else_and_is_told() {
+fn repair_precedes_coercion_and_is_reported() {
     let tools = tools(Some(Repair::ReadOnlyTools));
-    // Repaired, then corrected, then checked.
+    // Repaired, then coerced, then validated.
     let reply = run(tools.call("look_up", "{city: 'Oslo', days: '3'}")).unwrap();
     assert_eq!(reply.text(), "Oslo Some(3)");
     let told: Vec<_> = reply.corrections().iter().map(ToString::to_string).collect();
@@ -77,7 +77,7 @@ fn a_repair_comes_before_all_else_and_is_told() {
     );
     let fitted = tools.check("look_up", "{city: 'Oslo', days: '3'}").unwrap();
     assert_eq!(fitted.as_str(), r#"{"city":"Oslo","days":3}"#);
-    // What is JSON keeps its bytes.
+    // Valid JSON is unchanged.
     let sent = r#"{ "city" :"Oslo"}"#;
     let fitted = tools.check("look_up", sent).unwrap();
     assert_eq!((fitted.as_str(), fitted.corrections().len()), (sent, 0));
@@ -85,7 +85,7 @@ fn a_repair_comes_before_all_else_and_is_told() {
 }
 
 #[test]
-fn a_repair_tells_no_secret() {
+fn a_reported_repair_contains_no_secret() {
     let reply = run(tools(Some(Repair::ReadOnlyTools)).call("log_in", "{pin: '4711'}")).unwrap();
     assert_eq!(reply.text(), "4");
     let told = reply.corrections()[0].to_string();

@@ -1,4 +1,4 @@
-//! What becomes of a toolbox, as those hear who listen.
+//! Events of a toolbox.
 
 use std::sync::{
     Arc, Mutex,
@@ -24,7 +24,7 @@ fn told(listener: &mut ToolboxListener) -> Vec<String> {
 
 // L08, U06
 #[test]
-fn each_change_is_told_by_what_became_of_what() {
+fn each_change_of_a_toolbox_is_an_event() {
     let toolbox = Toolbox::new();
     let mut listener = toolbox.subscribe();
     let mut becomes = |change: &dyn Fn(), expected: &[&str]| {
@@ -63,7 +63,7 @@ fn each_change_is_told_by_what_became_of_what() {
 
 // H15
 #[test]
-fn a_listener_that_is_slow_is_told_what_it_missed_and_holds_up_nobody() {
+fn a_slow_listener_is_informed_about_missed_events_and_delays_no_change() {
     let toolbox = Toolbox::new();
     let mut listener = toolbox.subscribe();
     for _ in 0..150 {
@@ -77,7 +77,7 @@ fn a_listener_that_is_slow_is_told_what_it_missed_and_holds_up_nobody() {
 }
 
 #[test]
-fn events_of_a_toolbox_are_written_as_tagged_json() {
+fn events_of_a_toolbox_are_serialized_as_tagged_json() {
     let toolbox = Toolbox::new();
     let mut listener = toolbox.subscribe();
     toolbox.add(tool("a", "here")).unwrap();
@@ -89,7 +89,7 @@ fn events_of_a_toolbox_are_written_as_tagged_json() {
     assert_eq!(json!(event), json!({ "type": "toolSet", "name": "x", "change": "changed" }));
 }
 
-/// A set that announces its changes, and panics when it is attached where that is wanted.
+/// A set that announces its changes, and may panic when it is attached.
 #[derive(Clone)]
 struct Live(Remote, Arc<Mutex<Vec<ToolSetNotifier>>>, bool);
 
@@ -122,9 +122,9 @@ impl ToolSet for Live {
 
 // U06, U43, L08
 #[test]
-fn a_set_announces_by_itself_that_its_tools_changed_and_is_listed_anew() {
+fn a_set_that_announces_a_change_is_listed_again() {
     let live = Live::new(Remote::new("x", &["old"]));
-    // Around it, the announcement passes and what was listed once is listed again.
+    // Wrappers forward the announcement, and cached lists are refreshed.
     let toolbox = Toolbox::new();
     toolbox.add_toolset(live.clone().filtered(|_, _| true).listed_once().prefixed()).unwrap();
     let (mut listener, mut changes) = (toolbox.subscribe(), toolbox.changes());
@@ -135,12 +135,12 @@ fn a_set_announces_by_itself_that_its_tools_changed_and_is_listed_anew() {
     assert!(changes.has_changed() && run(changes.changed()));
     assert_eq!(names(&toolbox), ["x__new"]);
     assert_eq!(live.0.listed(), 2);
-    // A set that is in it no more is nothing to it.
+    // Announcements of a removed set are ignored.
     toolbox.remove_toolset("x");
     assert_eq!(told(&mut listener), ["the set `x` was removed"]);
     live.change(&["newer"]);
     assert_eq!(told(&mut listener), [""; 0]);
-    // Whoever keeps an announcer keeps no toolbox.
+    // A notifier does not keep the toolbox alive.
     drop(toolbox);
     assert!(run(listener.next()).is_none());
     live.change(&["newest"]);
@@ -148,7 +148,7 @@ fn a_set_announces_by_itself_that_its_tools_changed_and_is_listed_anew() {
 
 // J10
 #[test]
-fn a_set_that_panics_when_it_is_attached_is_there_all_the_same() {
+fn a_set_that_panics_when_it_is_attached_is_added() {
     let toolbox = Toolbox::new();
     toolbox.add_toolset(Live(Remote::new("x", &["a"]), Arc::default(), true)).unwrap();
     assert_eq!(names(&toolbox), ["a"]);

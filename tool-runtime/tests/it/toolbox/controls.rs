@@ -1,4 +1,4 @@
-//! What a program can say about calls, each at its own place.
+//! The controls of a program over calls, each at its own stage.
 
 use std::{
     ops::ControlFlow,
@@ -22,7 +22,7 @@ use crate::run;
 
 type Request = Arc<Mutex<Vec<&'static str>>>;
 
-/// Notes that it was asked, and lets everything happen.
+/// A hook that records its calls and admits everything.
 struct Watching(Request);
 
 impl Hook for Watching {
@@ -37,7 +37,7 @@ impl Hook for Watching {
     }
 }
 
-/// Blocks every call.
+/// A hook that blocks every call.
 struct Blocking;
 
 impl Hook for Blocking {
@@ -46,7 +46,7 @@ impl Hook for Blocking {
     }
 }
 
-/// Notes that it was asked; denies, or not.
+/// A policy that records its calls, and may deny them.
 struct Policy(Request, bool);
 
 impl PermissionPolicy for Policy {
@@ -56,7 +56,7 @@ impl PermissionPolicy for Policy {
     }
 }
 
-/// Whether the tool is listed, what a call of it gives, and who was asked.
+/// Returns `true` if the tool is listed, the result of a call, and the stages that saw it.
 fn stages(
     visibility: Visibility,
     denies: bool,
@@ -85,16 +85,16 @@ fn each_control_alone_changes_its_own_stage() {
     let of = |outcome: &str| outcome.to_owned();
     let plain = stages(all(), false, |it| it);
     assert_eq!(plain, (true, of("x of a"), vec!["before", "permission", "after"]));
-    // Not listed; the call is unknown, as any other name would be, and the hooks see its result.
+    // Not listed: the tool is unknown, and hooks see the result.
     let hidden = stages(all().except(["x"]), false, |it| it);
     assert_eq!(hidden, (false, of("Tool not found: x"), vec!["after"]));
-    // Listed, and left to the caller.
+    // Listed, and external.
     let external = stages(all(), false, |it| it.external(|_| true));
     assert_eq!(external, (true, of("external"), vec![]));
-    // Listed and refused: after the hooks, which hear nothing of the result.
+    // Listed and denied after the `before` hooks; `after` hooks do not see the result.
     let denied = stages(all(), true, |it| it);
     assert_eq!(denied, (true, of("Denied: not now"), vec!["before", "permission"]));
-    // Listed and answered by a hook: no permission is asked.
+    // Listed and answered by a hook: the policy is not consulted.
     let blocked = stages(all(), false, |it| it.hook(Blocking));
     assert_eq!(blocked, (true, of("blocked"), vec!["before"]));
 }
@@ -116,7 +116,7 @@ fn guarded() -> Toolbox {
 
 // I23
 #[test]
-fn a_set_asks_before_the_calls_that_its_wrapper_picks() {
+fn a_wrapper_of_a_set_may_require_confirmation_for_selected_calls() {
     let executor = Executor::new(snapshot(&guarded()).unwrap().into_tools());
     let calls =
         ["/tmp/x", "/etc"].map(|path| ToolCall::new("files__remove", json!({ "path": path }).to_string()));
@@ -132,7 +132,7 @@ fn a_set_asks_before_the_calls_that_its_wrapper_picks() {
 
 // I23
 #[test]
-fn what_runs_elsewhere_asks_nobody_here() {
+fn external_calls_require_no_confirmation() {
     let tools = snapshot(&guarded()).unwrap().into_tools();
     let pick = tools.get("files__pick").unwrap();
     assert_eq!(pick.definition().metadata().confirmation, tool_runtime::definition::Confirmation::Never);
@@ -142,7 +142,7 @@ fn what_runs_elsewhere_asks_nobody_here() {
 
 // I23
 #[test]
-fn a_registry_alone_refuses_what_may_have_to_be_asked() {
+fn a_registry_refuses_calls_that_may_require_confirmation() {
     let tools = snapshot(&guarded()).unwrap().into_tools();
     let error = run(tools.call("files__remove", r#"{ "path": "/tmp/x" }"#)).unwrap_err();
     assert_eq!(error.kind(), tool_runtime::ErrorKind::ApprovalRequired);

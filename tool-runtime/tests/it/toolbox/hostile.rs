@@ -1,4 +1,4 @@
-//! Tools that panic, or look at their toolbox, where they are asked or dropped.
+//! Tools that panic, or access their toolbox, in `definition` or when they are dropped.
 
 use std::{sync::mpsc::channel, thread, time::Duration};
 
@@ -11,7 +11,7 @@ use tool_runtime::{
 
 use super::*;
 
-/// Says once what it is, and does something when it is dropped.
+/// A tool whose `definition` may be called once, with an action on drop.
 struct Hostile {
     definition: ToolDefinition,
     asked: AtomicUsize,
@@ -41,7 +41,7 @@ impl Drop for Hostile {
     }
 }
 
-/// Runs `change`, which must end.
+/// Runs `change`, which must return.
 fn ends(change: impl FnOnce() + Send + 'static) {
     let (done, ended) = channel();
     thread::spawn(move || {
@@ -54,7 +54,7 @@ fn ends(change: impl FnOnce() + Send + 'static) {
 // L01
 #[test]
 fn no_change_drops_a_tool_while_the_toolbox_is_locked() {
-    // Looks at the toolbox when it is dropped.
+    // Accesses the toolbox when it is dropped.
     let looking = |toolbox: &Toolbox, name| {
         let toolbox = toolbox.clone();
         hostile(name, move || drop(toolbox.toolsets()))
@@ -78,7 +78,7 @@ fn no_change_drops_a_tool_while_the_toolbox_is_locked() {
 
 // L01
 #[test]
-fn a_tool_that_panics_when_it_is_dropped_changes_nothing_about_a_toolbox() {
+fn a_tool_that_panics_on_drop_does_not_affect_a_toolbox() {
     let bomb = |name| hostile(name, || panic!("a bomb"));
     let toolbox = Toolbox::new();
     let mut changes = toolbox.changes();
@@ -87,7 +87,7 @@ fn a_tool_that_panics_when_it_is_dropped_changes_nothing_about_a_toolbox() {
     assert!(toolbox.replace(bomb("a")).unwrap());
     assert!(crate::run(changes.changed()));
     assert!(toolbox.remove("a"));
-    // The change is announced all the same.
+    // The change is announced nevertheless.
     assert!(changes.has_changed());
     let remote = Remote::new("remote", &[]);
     toolbox.add_toolset(remote.clone()).unwrap();
@@ -101,7 +101,7 @@ fn a_tool_that_panics_when_it_is_dropped_changes_nothing_about_a_toolbox() {
 
 // L02
 #[test]
-fn a_tool_says_what_it_is_once() {
+fn the_definition_of_a_tool_is_requested_once() {
     let quiet = |name| Arc::new(hostile(name, || ())) as Arc<dyn Tool>;
     let set = NamedTools::new("set", [quiet("a"), quiet("b")]);
     let adapted = set.filtered(|_, _| true).renamed([("a", "c")]).confirmed(|_, _| true).prefixed();
@@ -119,7 +119,7 @@ fn a_tool_says_what_it_is_once() {
 
 // L04
 #[test]
-fn a_tool_that_cannot_say_what_it_is_is_a_problem_of_its_set_and_no_panic() {
+fn a_tool_whose_definition_panics_is_a_problem_of_its_set() {
     let silent = || {
         let silent = hostile("silent", || ());
         silent.asked.store(1, Ordering::SeqCst);
@@ -139,8 +139,8 @@ fn a_tool_that_cannot_say_what_it_is_is_a_problem_of_its_set_and_no_panic() {
 
 // L01, L04
 #[test]
-fn what_panics_when_it_is_dropped_is_no_panic_of_whoever_offers_or_removes_it() {
-    /// Lists new tools each time, which nobody can use and nobody else holds.
+fn a_panic_on_drop_does_not_reach_the_code_that_adds_or_removes_a_tool() {
+    /// A set that lists new, unusable tools each time, and keeps no reference to them.
     struct Bombs;
     impl ToolSet for Bombs {
         fn name(&self) -> &'static str {

@@ -1,4 +1,4 @@
-//! Sets that fail, and tools that cannot be used.
+//! Sets whose listing fails, and invalid tools.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::run;
 
 // L04
 #[test]
-fn a_set_that_fails_is_used_with_what_it_listed_last() {
+fn a_set_that_fails_is_used_with_its_last_list() {
     let remote = Remote::new("remote", &["a"]);
     let toolbox = boxed(remote.clone());
     toolbox.add(tool("here", "here")).unwrap();
@@ -30,7 +30,7 @@ fn a_set_that_fails_is_used_with_what_it_listed_last() {
 
 // L04
 #[test]
-fn a_set_that_never_listed_does_not_take_the_others_down() {
+fn a_set_that_never_listed_does_not_affect_other_sets() {
     let remote = Remote::new("remote", &["a"]);
     let failures =
         [("connection refused", "connection refused"), ("panic", "the set panicked: the list is torn")];
@@ -51,7 +51,7 @@ fn a_set_that_never_listed_does_not_take_the_others_down() {
 
 // L04
 #[test]
-fn what_one_user_was_listed_no_other_is_given() {
+fn a_list_for_one_user_is_not_used_for_another() {
     let remote = Remote::new("remote", &["a"]);
     let toolbox = boxed(remote.clone());
     let of = |user: &str| listed(&run(toolbox.snapshot(&RunContext::new().with_user(user))).unwrap());
@@ -63,7 +63,7 @@ fn what_one_user_was_listed_no_other_is_given() {
 
 // L04
 #[test]
-fn a_strict_toolbox_fails_where_a_set_does() {
+fn a_strict_toolbox_fails_if_a_set_fails() {
     let remote = Remote::new("remote", &["a"]);
     let toolbox = boxed(remote.clone());
     assert_eq!(names(&toolbox), ["a"]);
@@ -75,7 +75,7 @@ fn a_strict_toolbox_fails_where_a_set_does() {
     );
 }
 
-/// A tool whose schema nobody can hold.
+/// Returns a tool with an unusable schema.
 fn broken() -> Arc<dyn Tool> {
     let schema = InputSchema::new(json!({ "properties": { "a": { "type": "number?" } } })).unwrap();
     Arc::new(ExternalTool::new(ToolDefinition::new(ToolName::new("broken").unwrap(), "Broken.", schema)))
@@ -83,7 +83,7 @@ fn broken() -> Arc<dyn Tool> {
 
 // L04
 #[test]
-fn a_tool_that_cannot_be_used_is_dropped_from_its_set() {
+fn an_invalid_tool_is_omitted_from_its_set() {
     let toolbox = boxed(NamedTools::new("a", [broken(), tool("sound", "a")]));
     for _ in 0..2 {
         let snapshot = snapshot(&toolbox).unwrap();
@@ -96,7 +96,7 @@ fn a_tool_that_cannot_be_used_is_dropped_from_its_set() {
     }
     toolbox.strict_listing(true);
     assert!(snapshot(&toolbox).is_err());
-    // One that is added by itself is refused at once.
+    // A direct tool is refused when it is added.
     assert!(toolbox.add(broken()).is_err());
 }
 
@@ -110,7 +110,7 @@ struct Door(u8);
 
 // L02
 #[test]
-fn a_value_comes_from_the_program_or_from_the_run() {
+fn a_dependency_is_provided_by_the_program_or_the_run() {
     let registry = Registry::builder().tool::<open>().provide_per_run::<Door>().build().unwrap();
     let open = || Arc::clone(registry.get("open").unwrap());
     let toolbox = Toolbox::new();
@@ -119,7 +119,7 @@ fn a_value_comes_from_the_program_or_from_the_run() {
     assert!(error.contains("tool `open`") && error.contains("which is not provided"), "{error}");
     let knowing = RunContext::new().provide(Door(7));
     assert_eq!(listed(&run(toolbox.snapshot(&knowing)).unwrap()), ["open"]);
-    // A set may have it for those runs that bring what it takes.
+    // A set may list it for runs that provide the value.
     let toolbox = boxed(NamedTools::new("doors", [open()]));
     assert_eq!(
         (listed(&snapshot(&toolbox).unwrap()), snapshot(&toolbox).unwrap().notices().len()),
@@ -133,7 +133,7 @@ fn a_value_comes_from_the_program_or_from_the_run() {
 
 // L11
 #[test]
-fn one_name_twice_is_an_error_that_names_both_origins() {
+fn a_duplicate_name_is_an_error_with_both_origins() {
     let toolbox = boxed(Remote::new("a", &["search"]));
     toolbox.add_toolset(Remote::new("b", &["search"])).unwrap();
     assert_eq!(
@@ -149,7 +149,7 @@ fn one_name_twice_is_an_error_that_names_both_origins() {
 
 // L11
 #[test]
-fn the_first_of_one_name_is_kept_where_that_is_said() {
+fn the_first_of_duplicate_names_is_kept_if_configured() {
     let toolbox = boxed(Remote::new("a", &["search"]));
     toolbox.add_toolset(Remote::new("b", &["search"])).unwrap();
     toolbox.strict_names(false);
@@ -163,7 +163,7 @@ fn the_first_of_one_name_is_kept_where_that_is_said() {
 
 // L11
 #[test]
-fn what_is_hidden_does_not_clash() {
+fn hidden_tools_do_not_cause_name_conflicts() {
     let toolbox = boxed(Remote::new("a", &["search"]));
     toolbox.add_toolset(Remote::new("b", &["search"])).unwrap();
     toolbox.show(Visibility::all().when(|_, tool| tool.description() == "A tool of b."));

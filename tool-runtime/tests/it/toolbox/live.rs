@@ -1,4 +1,4 @@
-//! A toolbox that changes while it is used.
+//! Changes of a toolbox while it is in use.
 
 use std::sync::{
     Arc,
@@ -38,7 +38,7 @@ fn direct_tools_are_added_replaced_removed_and_set() {
 
 // L07
 #[test]
-fn a_set_of_the_same_name_takes_the_place_of_the_other() {
+fn a_set_replaces_a_set_of_the_same_name() {
     let toolbox = boxed(Remote::new("a", &["old"]));
     toolbox.add_toolset(Remote::new("b", &["x"])).unwrap();
     assert!(toolbox.add_toolset(Remote::new("a", &["new"])).unwrap());
@@ -58,7 +58,7 @@ fn a_set_of_the_same_name_takes_the_place_of_the_other() {
 
 // L07
 #[test]
-fn sets_without_a_name_stand_side_by_side() {
+fn sets_without_a_name_do_not_replace_each_other() {
     let toolbox = boxed(Remote::new("", &["a"]));
     assert!(!toolbox.add_toolset(Remote::new("", &["b"])).unwrap());
     assert_eq!(names(&toolbox), ["a", "b"]);
@@ -68,7 +68,7 @@ fn sets_without_a_name_stand_side_by_side() {
 
 // L08
 #[test]
-fn where_a_tool_comes_from_is_known_anew_for_each_run() {
+fn the_origin_of_a_tool_is_determined_for_each_run() {
     let toolbox = boxed(Remote::new("a", &["x"]));
     assert_eq!(snapshot(&toolbox).unwrap().origin("x"), Some(&Origin::ToolSet("a".into())));
     toolbox.remove_toolset("a");
@@ -78,12 +78,12 @@ fn where_a_tool_comes_from_is_known_anew_for_each_run() {
 
 // L08
 #[test]
-fn a_run_sees_one_state_whatever_others_change() {
+fn a_snapshot_is_consistent_under_concurrent_changes() {
     const RUNS: usize = 8;
     let toolbox = Toolbox::new();
-    // Each state is a pair, in both halves of the toolbox; half of one is a torn list.
+    // Each state is a pair of a direct tool and a set; a single half would be an inconsistent snapshot.
     let pairs = [["a1", "a2"], ["b1", "b2"]];
-    // Made before, so that there are many changes.
+    // Created in advance, so that there are many changes.
     let (made, passing) = (pairs.map(|pair| tools(&pair, "here")), tool("passing", "here"));
     toolbox.set_tools(made[0].clone()).unwrap();
     toolbox.add_toolset(NamedTools::new("set", made[0].clone()).prefixed()).unwrap();
@@ -119,11 +119,11 @@ fn a_run_sees_one_state_whatever_others_change() {
 
 // L08
 #[test]
-fn nobody_waits_for_a_set_that_is_being_listed() {
+fn changes_do_not_wait_for_a_set_that_is_being_listed() {
     let toolbox = boxed(Remote::new("slow", &["a"]));
     let context = RunContext::new();
     let mut asked = Box::pin(toolbox.snapshot(&context));
-    // It has asked the set, which has not answered.
+    // The listing has started and is pending.
     assert!(asked.as_mut().now_or_never().is_none());
     assert!(toolbox.remove_toolset("slow"));
     toolbox.add(tool("b", "here")).unwrap();
@@ -133,7 +133,7 @@ fn nobody_waits_for_a_set_that_is_being_listed() {
 
 // L09
 #[test]
-fn a_set_is_closed_by_nobody_but_its_creator() {
+fn a_toolbox_never_closes_its_sets() {
     let remotes = [(); 3].map(|()| Remote::new("a", &["x"]));
     let toolbox = boxed(remotes[0].clone().prefixed());
     toolbox.add_toolset(remotes[1].clone()).unwrap();
@@ -149,7 +149,7 @@ fn a_set_is_closed_by_nobody_but_its_creator() {
 
 // L08
 #[test]
-fn changes_are_told_and_what_changes_nothing_is_not() {
+fn only_actual_changes_are_announced() {
     let toolbox = Toolbox::new();
     let mut changes = toolbox.changes();
     let mut told = |what: &dyn Fn()| {
@@ -183,7 +183,7 @@ fn changes_are_told_and_what_changes_nothing_is_not() {
 
 // L07, I10
 #[test]
-fn a_direct_tool_is_none_of_the_framework_however_it_came() {
+fn a_direct_tool_is_never_a_tool_of_the_framework() {
     let toolbox = Toolbox::new();
     toolbox.add(tool("added", "here")).unwrap();
     toolbox.show(tool_runtime::toolbox::Visibility::all().except(["added", "replaced", "set"]));
@@ -191,7 +191,7 @@ fn a_direct_tool_is_none_of_the_framework_however_it_came() {
     assert_eq!(names(&toolbox), [""; 0]);
     toolbox.set_tools(tools(&["set", "kept"], "here")).unwrap();
     assert_eq!(names(&toolbox), ["kept"]);
-    // All of them are replaced, and those of the framework are not.
+    // All direct tools are replaced, but tools of the framework are not.
     toolbox.add_framework_tool(tool("added", "the framework")).unwrap();
     toolbox.set_tools(tools(&["other"], "here")).unwrap();
     assert_eq!(names(&toolbox), ["added", "other"]);

@@ -1,4 +1,4 @@
-//! Tools that are resolved for each run.
+//! Toolboxes and tool sets.
 
 mod announced;
 mod controls;
@@ -20,7 +20,7 @@ use tool_runtime::{
     registry::BuildError, toolbox::Snapshot,
 };
 
-/// A tool that says its own name, in the words of its place.
+/// Returns a tool that returns its own name and a text.
 fn tool(name: &'static str, place: &'static str) -> Arc<dyn Tool> {
     let handler = move |_: Nothing, _cx| async move { Ok::<_, ToolError>(format!("{name} of {place}")) };
     Arc::new(ToolBuilder::new(name).description(format!("A tool of {place}.")).expect_handler(handler))
@@ -33,7 +33,7 @@ fn tools(names: &[&'static str], place: &'static str) -> Vec<Arc<dyn Tool>> {
 #[tool_args]
 struct Nothing {}
 
-/// A set that counts what is done to it, and fails while it is told to.
+/// A set that counts its calls, and fails on demand.
 #[derive(Clone, Default)]
 struct Remote {
     name: &'static str,
@@ -74,7 +74,7 @@ impl ToolSet for Remote {
 
     fn tools<'a>(&'a self, _: ReadonlyContext<'a>) -> BoxFuture<'a, Result<Vec<Arc<dyn Tool>>, ToolError>> {
         Box::pin(async {
-            // As one that is far away.
+            // Suspends once, like a remote set.
             tokio::task::yield_now().await;
             self.listed.fetch_add(1, Ordering::SeqCst);
             match *self.failure.lock().unwrap() {
@@ -101,7 +101,7 @@ fn snapshot(toolbox: &Toolbox) -> Result<Snapshot, BuildError> {
     crate::run(toolbox.snapshot(&RunContext::new()))
 }
 
-/// The names that a run sees, and nothing that is not as it should be.
+/// Returns the tool names of a run, which must have no notices.
 fn names(toolbox: &Toolbox) -> Vec<String> {
     let snapshot = snapshot(toolbox).unwrap();
     assert!(snapshot.notices().is_empty(), "{:?}", snapshot.notices());
@@ -116,7 +116,7 @@ fn notices(snapshot: &Snapshot) -> Vec<String> {
     snapshot.notices().iter().map(ToString::to_string).collect()
 }
 
-/// What a call of `name` gives.
+/// Returns the result of a call of `name`.
 fn said(snapshot: &Snapshot, name: &str) -> String {
     let called = crate::run(snapshot.tools().call(name, "{}"));
     called.map_or_else(|error| error.feedback(), |output| output.text().into_owned())

@@ -1,4 +1,4 @@
-//! Names that are reserved, and adding several tools at once.
+//! Reserved names, and adding several tools at once.
 
 use std::sync::Arc;
 
@@ -20,19 +20,19 @@ fn told(error: BuildError) -> String {
     error.to_string()
 }
 
-/// Gives the answer.
+/// Submits the answer.
 #[tool(register = false, name = "submit_output")]
 fn submit() -> &'static str {
     "by attribute"
 }
 
-/// Is of the framework's own set.
+/// A tool of the framework's own set.
 #[tool(register = false, toolset = "builtin")]
 fn claims() {}
 
 // U31, CF35
 #[test]
-fn the_name_of_the_output_tool_is_refused_wherever_a_tool_comes_from() {
+fn the_name_of_the_output_tool_is_refused_for_all_origins() {
     let own = || tool(OUTPUT_TOOL, "somewhere");
     for builder in [
         Registry::builder().tool::<submit>(),
@@ -55,7 +55,7 @@ fn the_name_of_the_output_tool_is_refused_wherever_a_tool_comes_from() {
         assert!(told(refused.unwrap_err()).contains(OUTPUT));
     }
     assert_eq!(names(&toolbox), [""; 0]);
-    // Sets from elsewhere, tools under another name, and what a run brings.
+    // Sets, renamed tools, and additional tools of a run.
     toolbox.add_toolset(NamedTools::new("a", [own()])).unwrap();
     toolbox.add_toolset(NamedTools::new("b", tools(&["b"], "b")).renamed([("b", OUTPUT_TOOL)])).unwrap();
     let additions = RunTools::new().additional([own()]);
@@ -66,14 +66,14 @@ fn the_name_of_the_output_tool_is_refused_wherever_a_tool_comes_from() {
 
 // U31, CF35, Y04
 #[test]
-fn the_genuine_output_tool_takes_the_place_of_the_one_before() {
+fn the_genuine_output_tool_replaces_the_previous_one() {
     let first = || tool(OUTPUT_TOOL, "first");
     let registry = Registry::builder().output_tool(first()).output_tool(tool(OUTPUT_TOOL, "second"));
     let toolbox = Toolbox::from_registry(&registry.build().unwrap());
     assert_eq!(said(&snapshot(&toolbox).unwrap(), OUTPUT_TOOL), "submit_output of second");
     assert!(toolbox.set_output_tool(first()).unwrap());
     assert_eq!(said(&snapshot(&toolbox).unwrap(), OUTPUT_TOOL), "submit_output of first");
-    // It is of the framework: no visibility hides it, and no list of tools takes its place.
+    // It belongs to the framework: no visibility hides it, and setting the direct tools does not remove it.
     toolbox.show(Visibility::all().except([OUTPUT_TOOL]));
     toolbox.set_tools(tools(&["a"], "here")).unwrap();
     assert_eq!(names(&toolbox), ["a", OUTPUT_TOOL]);
@@ -106,7 +106,7 @@ fn the_names_of_sets_of_the_framework_and_of_users_are_refused() {
 
 // U03
 #[test]
-fn of_several_tools_all_are_added_or_none() {
+fn several_tools_are_added_all_or_none() {
     let toolbox = Toolbox::new();
     let a = || tool("a", "here");
     toolbox.add_all([Some(a()), None, Some(tool("b", "here"))]).unwrap();
@@ -128,7 +128,7 @@ fn of_several_tools_all_are_added_or_none() {
     assert_eq!(told, ["the tool `c` was added", "the tool `d` was added"]);
 }
 
-/// A tool that says it is of a reserved set.
+/// A tool that declares a reserved set.
 fn claims_tool() -> Arc<dyn Tool> {
     let metadata = Metadata { toolset: Some("user".into()), ..Metadata::default() };
     let handler = |_: super::Nothing, _cx| async move { Ok::<_, ToolError>("") };

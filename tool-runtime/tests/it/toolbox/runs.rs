@@ -1,4 +1,4 @@
-//! What a run brings for itself.
+//! External and additional tools of a run.
 
 use tool_runtime::{
     CallOutcome, Executor, RunContext, Tool, ToolCall, Toolbox,
@@ -36,7 +36,7 @@ fn an_external_tool_is_shown_and_never_run() {
 
 // A15
 #[test]
-fn a_declared_tool_that_is_called_gives_an_error_and_the_others_run() {
+fn a_call_of_a_declared_tool_is_an_error_and_other_calls_run() {
     let parameters = json!({ "type": "object", "properties": { "n": { "type": "integer" } } });
     let (declared, _) = ExternalTool::list(&json!([{ "name": "elsewhere", "parameters": parameters }]));
     let toolbox = Toolbox::new();
@@ -55,7 +55,7 @@ fn a_declared_tool_that_is_called_gives_an_error_and_the_others_run() {
 
 // X03
 #[test]
-fn an_additional_tool_runs_and_is_gone_in_the_next_run() {
+fn an_additional_tool_exists_only_in_its_run() {
     let toolbox = boxed(Remote::new("a", &["x"]));
     let snapshot = with(&toolbox, &RunTools::new().additional(tools(&["added"], "run")));
     assert_eq!(listed(&snapshot), ["added", "x"]);
@@ -66,7 +66,7 @@ fn an_additional_tool_runs_and_is_gone_in_the_next_run() {
 
 // X04
 #[test]
-fn a_name_that_is_taken_stays_with_whoever_had_it() {
+fn an_additional_tool_cannot_take_an_existing_name() {
     let toolbox = boxed(Remote::new("a", &["add"]));
     let additions = RunTools::new()
         .additional(tools(&["add", "more"], "run"))
@@ -90,7 +90,7 @@ fn a_name_that_is_taken_stays_with_whoever_had_it() {
 
 // X04
 #[test]
-fn a_name_that_is_hidden_is_taken_all_the_same() {
+fn an_additional_tool_cannot_take_the_name_of_a_hidden_tool() {
     let toolbox = boxed(Remote::new("a", &["shell"]));
     toolbox.show(tool_runtime::toolbox::Visibility::all().except(["shell"]));
     let snapshot = with(&toolbox, &RunTools::new().external(external(&["shell"])));
@@ -136,7 +136,7 @@ fn a_front_end_s_list_becomes_external_tools() {
 
 // A18
 #[test]
-fn tools_are_picked_by_name_and_unknown_names_are_told() {
+fn tools_are_selected_by_name_and_unknown_names_are_reported() {
     let toolbox = boxed(Remote::new("a", &["bash", "read_file", "write_file"]));
     let tools = snapshot(&toolbox).unwrap().into_tools();
     let (some, unknown) = tools.resolve(["read_file", "bash", "nope", "readfile", "bash"]);

@@ -1,4 +1,4 @@
-//! What a set lists, and what can be put around it.
+//! Tool sets and their wrappers.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ impl ToolSet for Administration {
 
 // L01
 #[test]
-fn a_run_has_direct_tools_and_those_of_all_sets() {
+fn a_run_has_direct_tools_and_the_tools_of_all_sets() {
     let toolbox = boxed(Remote::new("a", &["one"]));
     toolbox.add_toolset(Remote::new("b", &["two"])).unwrap();
     toolbox.add(tool("zero", "here")).unwrap();
@@ -40,7 +40,7 @@ fn a_run_has_direct_tools_and_those_of_all_sets() {
 
 // L02
 #[test]
-fn what_a_set_lists_depends_on_the_run() {
+fn the_tools_of_a_set_depend_on_the_run() {
     let toolbox = boxed(Administration);
     assert_eq!(names(&toolbox), [""; 0]);
     let Value::Object(state) = json!({ "role": "admin" }) else { unreachable!() };
@@ -61,27 +61,27 @@ fn a_set_is_listed_for_each_run_or_once() {
     fresh.offer(&["a", "new_a"]);
     kept.offer(&["b", "new_b"]);
     assert_eq!(names(&toolbox), ["a", "b", "new_a"]);
-    // A listing that failed was none.
+    // A failed listing does not count.
     assert_eq!((fresh.listed(), kept.listed()), (3, 2));
 }
 
 // L03
 #[test]
-fn what_is_listed_once_is_listed_for_nobody() {
+fn a_set_that_is_listed_once_does_not_see_the_run() {
     let toolbox = boxed(Administration.listed_once());
     let Value::Object(state) = json!({ "role": "admin" }) else { unreachable!() };
     let admin = RunContext::new().with_state(state);
     assert_eq!(listed(&run(toolbox.snapshot(&admin)).unwrap()), [""; 0]);
 }
 
-/// A tool as another program offers it, which is told its own name there.
+/// A tool of another program, which receives its raw name.
 fn remote_search(place: &'static str) -> Arc<dyn Tool> {
     tool("search", place)
 }
 
 // L05
 #[test]
-fn a_prefix_is_shown_and_the_origin_knows_its_own_name() {
+fn a_prefix_is_shown_and_the_origin_receives_the_raw_name() {
     let toolbox = boxed(NamedTools::new("a", [remote_search("a")]).prefixed());
     toolbox.add_toolset(NamedTools::new("b", [remote_search("b")]).prefixed()).unwrap();
     toolbox.add_toolset(NamedTools::new("c", [remote_search("c")]).prefixed_with("_")).unwrap();
@@ -96,13 +96,13 @@ fn a_prefix_is_shown_and_the_origin_knows_its_own_name() {
 // L05
 #[test]
 fn a_set_is_never_prefixed_twice() {
-    // Under whatever else was put around it; a name that looks prefixed is not.
+    // Also below other wrappers; a name that only looks prefixed is prefixed.
     let set = NamedTools::new("a", tools(&["search", "a__find"], "a"));
     let set = set.prefixed().filtered(|_, _| true).listed_once().prefixed_with("_");
     assert_eq!(names(&boxed(set)), ["a__a__find", "a__search"]);
 }
 
-// U03, CF02: a namespace is written with a dot, which no name has. A name that looks prefixed is an ordinary one.
+// U03, CF02: a namespace contains a dot, which is invalid in a name. A name that looks prefixed is an ordinary name.
 #[test]
 fn a_name_with_a_namespace_is_refused_and_one_that_looks_prefixed_is_not() {
     let refused =
@@ -121,7 +121,7 @@ fn a_name_with_a_namespace_is_refused_and_one_that_looks_prefixed_is_not() {
 
 // L05
 #[test]
-fn a_name_that_cannot_be_is_an_error_that_names_both() {
+fn an_invalid_prefixed_name_is_an_error_with_both_names() {
     let set = NamedTools::new("a", [tool("search", "a")]).renamed([("search", "search it")]);
     let error = run(set.tools(RunContext::new().read_only())).map(drop).unwrap_err();
     assert_eq!(
@@ -133,7 +133,7 @@ fn a_name_that_cannot_be_is_an_error_that_names_both() {
 
 // L05, CF02
 #[test]
-fn a_prefix_that_no_name_can_have_is_cleaned_and_hashed() {
+fn an_invalid_prefix_is_cleaned_and_hashed() {
     let long = "search_everything_that_was_ever_written_by_anybody";
     let set = NamedTools::new("the_library_of_alexandria", [tool(long, "a")]).prefixed();
     let names = names(&boxed(set));
@@ -148,7 +148,7 @@ fn a_prefix_that_no_name_can_have_is_cleaned_and_hashed() {
 
 // L05
 #[test]
-fn an_error_names_the_tool_as_it_is_shown() {
+fn an_error_contains_the_visible_name_of_the_tool() {
     let toolbox = boxed(NamedTools::new("a", [tool("search", "a")]).prefixed());
     let tools = snapshot(&toolbox).unwrap().into_tools();
     let error = run(tools.call("a__search", r#"{"unknown": 1}"#)).unwrap_err();
@@ -185,7 +185,7 @@ fn rename(arguments: &mut serde_json::Map<String, Value>) -> Result<(), ToolErro
 
 // L06
 #[test]
-fn a_tool_that_is_shown_otherwise_stays_what_it_is() {
+fn a_renamed_tool_keeps_its_behaviour() {
     let registry = Registry::builder().tool::<drop_table>().provide(Door { is_open: false }).build().unwrap();
     let inner = Arc::clone(registry.get("drop_table").unwrap());
     let toolbox = Toolbox::from_registry(&registry);
@@ -201,7 +201,7 @@ fn a_tool_that_is_shown_otherwise_stays_what_it_is() {
     assert_eq!(definition.output_schema(), plain.output_schema());
     assert_eq!((outer.needs(), outer.site()), (inner.needs(), inner.site()));
     assert!(outer.holds_arguments() && !outer.is_external());
-    // Its own rewriting of arguments, and its own permission.
+    // Its rewriting of arguments and its permission check are kept.
     let fitting = tools.check("db__drop", r#"{ "name": "users" }"#).unwrap();
     assert_eq!(fitting.as_str(), r#"{"table":"users"}"#);
     let cx = tools.context_for("db__drop").unwrap();
@@ -211,7 +211,7 @@ fn a_tool_that_is_shown_otherwise_stays_what_it_is() {
 
 // L06
 #[test]
-fn a_stream_streams_whatever_it_is_called() {
+fn a_renamed_stream_still_streams() {
     /// Counts.
     #[tool(register = false)]
     fn count() -> impl tool_runtime::output::Stream<Item = u8> {
@@ -245,7 +245,7 @@ fn a_filter_sees_the_run() {
 
 // L05
 #[test]
-fn tools_are_renamed_by_a_table_or_by_a_rule() {
+fn tools_can_be_renamed_by_a_table_or_a_function() {
     let set = Remote::new("remote", &["get", "put"]).renamed([("get", "read")]);
     let set = set.renamed_by(|name| (name == "put").then(|| "write".to_owned()));
     let snapshot = snapshot(&boxed(set)).unwrap();
@@ -265,13 +265,13 @@ fn subtract(a: i64, b: i64) -> i64 {
     a - b
 }
 
-/// Waits for nobody.
+/// Returns at once.
 #[tool(register = false)]
 fn pass() {}
 
 // L12
 #[test]
-fn tools_that_name_their_set_come_as_that_set() {
+fn tools_are_grouped_by_their_declared_set() {
     let builder = Registry::builder().tool::<add>().tool::<subtract>().tool::<pass>();
     let registry = builder.build().unwrap();
     let sets = registry.toolsets();

@@ -1,4 +1,4 @@
-//! Which of the tools a run is shown.
+//! Visibility of tools.
 
 use tool_runtime::{
     Executor, RunContext, ToolCall, Toolbox,
@@ -26,7 +26,7 @@ fn shown(toolbox: &Toolbox, visibility: Visibility) -> Vec<String> {
 
 // I10
 #[test]
-fn a_tool_must_pass_all_that_is_said() {
+fn a_tool_is_visible_if_all_filters_admit_it() {
     let toolbox = toolbox();
     assert_eq!(shown(&toolbox, Visibility::all().only(["calculator"])), ["calculator"]);
     let most = Visibility::all().except(["shell"]);
@@ -35,14 +35,14 @@ fn a_tool_must_pass_all_that_is_said() {
     assert_eq!(shown(&toolbox, both), ["calculator"]);
     let neither = Visibility::all().only(["calculator"]).only(["shell"]);
     assert_eq!(shown(&toolbox, neither), [""; 0]);
-    // What is said of all runs and what is said of this one.
+    // The filter of the toolbox and the filter of the run.
     toolbox.show(Visibility::all().except(["files__write"]));
     assert_eq!(shown(&toolbox, Visibility::all().except(["shell"])), ["calculator", "files__read"]);
 }
 
 // I10
 #[test]
-fn a_tool_is_hidden_however_it_was_added_unless_it_is_part_of_the_framework() {
+fn tools_of_all_origins_but_the_framework_can_be_hidden() {
     let toolbox = Toolbox::new();
     toolbox.add(tool("a", "here")).unwrap();
     toolbox.add_all(tools(&["b", "c"], "here")).unwrap();
@@ -52,7 +52,7 @@ fn a_tool_is_hidden_however_it_was_added_unless_it_is_part_of_the_framework() {
     toolbox.set_output_tool(tool(tool_runtime::registry::OUTPUT_TOOL, "here")).unwrap();
     let framework = ["e", tool_runtime::registry::OUTPUT_TOOL];
     assert_eq!(shown(&toolbox, Visibility::all().only(["x"])), framework);
-    // One that takes the place of such a tool is one itself.
+    // A tool that replaces a tool of the framework belongs to the framework.
     toolbox.replace(tool("e", "there")).unwrap();
     toolbox.set_tools(tools(&["a", "f"], "here")).unwrap();
     assert_eq!(shown(&toolbox, Visibility::all().only(["x"])), framework);
@@ -71,7 +71,7 @@ fn a_predicate_sees_the_run() {
 
 // I10
 #[test]
-fn a_predicate_that_panics_shows_nothing() {
+fn a_predicate_that_panics_hides_the_tool() {
     let toolbox = toolbox();
     toolbox.show(Visibility::all().when(|_, tool| tool.name() != "shell" || panic!("who knows")));
     let snapshot = snapshot(&toolbox).unwrap();
@@ -96,14 +96,14 @@ fn a_tool_of_the_framework_is_never_hidden() {
     let snapshot = run(toolbox.snapshot_with(&RunContext::new(), &additions)).unwrap();
     assert_eq!(listed(&snapshot), four);
     assert!(!snapshot.origin("await_user_reply").unwrap().is_user_tool());
-    // Nor does it go when the user's tools are set.
+    // Setting the direct tools does not remove it.
     toolbox.set_tools([]).unwrap();
     assert_eq!(shown(&toolbox, nothing()), four);
 }
 
 // X02
 #[test]
-fn an_external_tool_is_none_of_those_that_are_filtered() {
+fn external_tools_are_not_filtered() {
     let (external, _) = ExternalTool::list(&json!([{ "name": "pick_color" }]));
     let additions = RunTools::new().external(external).show(Visibility::all().only(["calculator"]));
     let snapshot = run(toolbox().snapshot_with(&RunContext::new(), &additions)).unwrap();
@@ -112,7 +112,7 @@ fn an_external_tool_is_none_of_those_that_are_filtered() {
 
 // I12
 #[test]
-fn a_hidden_tool_that_is_called_is_unknown() {
+fn a_call_of_a_hidden_tool_is_a_call_of_an_unknown_tool() {
     let toolbox = toolbox();
     toolbox.show(Visibility::all().except(["shell"]));
     let executor = Executor::new(snapshot(&toolbox).unwrap().into_tools());
@@ -128,9 +128,9 @@ fn login(user: String, #[arg(secret)] pin: String) -> String {
     user + &pin
 }
 
-// I12, H14: a model may know the name of a tool that it is not shown, or misspell it.
+// I12, H14: a model may know or misspell the name of a hidden tool.
 #[test]
-fn a_call_of_a_hidden_tool_shows_none_of_its_secrets() {
+fn a_call_of_a_hidden_tool_reveals_no_secret() {
     let arguments = || json!({ "user": "ada", "pin": "hunter2" });
     let toolbox = toolbox();
     let login = Registry::builder().tool::<login>().build().unwrap();
@@ -158,9 +158,9 @@ fn a_call_of_a_hidden_tool_shows_none_of_its_secrets() {
     }
 }
 
-// X04: what was written for the hidden tool applies to the one that is shown.
+// X04: rules for the hidden tool apply to the visible one.
 #[test]
-fn a_tool_with_the_name_of_a_hidden_one_is_shown_with_a_notice() {
+fn a_tool_with_the_name_of_a_hidden_tool_is_visible_with_a_notice() {
     let toolbox = boxed(Remote::new("files", &["shell", "read"]));
     toolbox.set_tools(tools(&["shell"], "here")).unwrap();
     toolbox.show(Visibility::all().when(|_, tool| tool.description() != "A tool of here."));
@@ -171,15 +171,15 @@ fn a_tool_with_the_name_of_a_hidden_one_is_shown_with_a_notice() {
         let said = "a tool of the set `files` is shown as `shell`, which is also the name of a direct tool that is hidden";
         assert_eq!(notices(&snapshot), [said]);
     }
-    // Nobody has the name of a tool where all are hidden.
+    // A name whose tools are all hidden is unused.
     toolbox.show(Visibility::all().except(["shell"]));
     assert_eq!(names(&toolbox), ["read"]);
 }
 
 // I13
 #[test]
-fn a_filter_sees_the_name_of_its_place() {
-    // When a set is made, the name in the set; in a run, the one that a model sees.
+fn a_filter_sees_the_name_at_its_level() {
+    // A filter of a set sees the name in the set, a filter of a run the name that the model sees.
     let set = Remote::new("mcp", &["echo", "other"]).only(["echo"]).prefixed_with("_");
     let toolbox = boxed(set);
     assert_eq!(shown(&toolbox, Visibility::all().only(["mcp_echo"])), ["mcp_echo"]);

@@ -1,4 +1,4 @@
-//! Enums, however they are written.
+//! Enums in all representations.
 
 use tool_runtime::tool_args;
 
@@ -117,7 +117,7 @@ enum UntaggedStructs {
     Other(Point),
 }
 
-/// What comes as another form would fit the one after it.
+/// Forms that overlap when their values are coerced.
 #[tool_args]
 #[derive(Debug, PartialEq)]
 #[serde(untagged)]

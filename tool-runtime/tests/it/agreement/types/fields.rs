@@ -1,4 +1,4 @@
-//! What `serde` and `schemars` are told of a field or of a container.
+//! Attributes of `serde` and `schemars` on fields and containers.
 
 use std::{collections::BTreeMap, fmt::Display, str::FromStr};
 
@@ -114,7 +114,7 @@ mod lowercase {
 #[tool_args]
 #[derive(Debug, PartialEq)]
 struct With {
-    // The pattern says what can be parsed.
+    // The pattern matches the texts that can be parsed.
     #[serde(deserialize_with = "from_text")]
     #[schemars(with = "String", regex(pattern = r"^[0-9]{1,2}$"))]
     number: u8,
@@ -138,7 +138,7 @@ struct Raw {
 
 impl PartialEq for Raw {
     fn eq(&self, other: &Self) -> bool {
-        // An integer that no float holds is passed on as one, whatever its type.
+        // An integer that no float represents is passed on as an integer.
         let text = |raw: &RawValue| raw.get().replace([' ', '\n', '\t', '\r'], "").replace("993.0", "993");
         let texts = |it: &Self| it.list.iter().map(|raw| text(raw)).collect::<Vec<_>>();
         text(&self.raw) == text(&other.raw) && texts(self) == texts(other) && self.n == other.n

@@ -1,4 +1,4 @@
-//! What is flattened into a struct.
+//! Flattened fields of structs.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! The types on which decoder and plan agree, kind by kind.
+//! The types on which decoder and plan agree.
 
 mod bounds;
 mod collections;

@@ -1,4 +1,4 @@
-//! Numbers, texts, and what the standard library writes as such.
+//! Numbers, texts, and types of the standard library that are serialized as such.
 
 use std::{borrow::Cow, num, path::PathBuf, rc::Rc, sync::Arc};
 

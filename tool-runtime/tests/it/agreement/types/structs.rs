@@ -1,4 +1,4 @@
-//! Structs in all forms, and types that contain themselves.
+//! Structs in all forms, and recursive types.
 
 use std::{collections::BTreeMap, marker::PhantomData};
 

@@ -1,4 +1,4 @@
-//! Tools that a model takes for one another.
+//! Tools that a model may confuse with each other.
 
 use std::time::Instant;
 
@@ -8,7 +8,7 @@ use tool_runtime::{Registry, ToolDefinition, dialect::lint};
 use super::{definition, found, registry};
 
 #[test]
-fn names_of_the_same_words_are_found() {
+fn names_with_the_same_words_are_a_finding() {
     let tool = |name: &str, description: &str| definition(name, description, json!({}));
     let text = "warning: `get_user` in all, at ``: its name has the same words as `getUser`; use names that show the \
                 difference";
@@ -24,7 +24,7 @@ fn names_of_the_same_words_are_found() {
 }
 
 #[test]
-fn descriptions_that_set_nothing_apart_are_found() {
+fn indistinguishable_descriptions_are_a_finding() {
     let tool = |name: &str, description: &str| definition(name, description, json!({}));
     let text = |name: &str, what: &str| {
         format!(
@@ -43,7 +43,7 @@ fn descriptions_that_set_nothing_apart_are_found() {
 }
 
 #[test]
-fn descriptions_that_say_what_differs_are_not_found() {
+fn distinguishable_descriptions_are_not_a_finding() {
     let tool = |name: &str, description: &str| definition(name, description, json!({}));
     let rest = "the issue with the given number in the repository that was opened before, and gives the address at \
                 which a person can look at what was done";
@@ -61,8 +61,8 @@ fn descriptions_that_say_what_differs_are_not_found() {
     assert_eq!(found(apart), Vec::<String>::new());
 }
 
-/// How long it takes to compare what is said of `tools`, in the times that it takes to look at each of them: both take
-/// longer where others have work to do.
+/// Returns the time of comparing the descriptions of `tools`, as a multiple of the time of linting each alone, because
+/// both depend on the load of the machine.
 fn compared(tools: &Registry) -> f64 {
     let silent = |tool: &ToolDefinition| definition(tool.name(), "", json!({}));
     let without = registry(tools.definitions().iter().map(silent));
@@ -80,7 +80,7 @@ fn compared(tools: &Registry) -> f64 {
 }
 
 #[test]
-fn tools_that_differ_in_a_word_are_compared_in_no_time() {
+fn comparing_tools_that_differ_in_a_word_is_fast() {
     let of_all: String = (0..60).map(|at| format!(" word{at}")).collect();
     let named = |at| definition(&format!("create_x{at}"), &format!("Creates x{at} in{of_all}."), json!({}));
     let told = |at| {
@@ -97,10 +97,10 @@ fn tools_that_differ_in_a_word_are_compared_in_no_time() {
 }
 
 #[test]
-fn a_thousand_tools_are_compared_in_no_time() {
+fn comparing_a_thousand_tools_is_fast() {
     let words: Vec<_> = (0..200).map(|at| format!("word{at}")).collect();
     let described = |at: usize| {
-        let of_all = "Gives the entries of the register that belong to it, sorted by their date, with the name of whoever \
+        let of_all = "Gives the entries of the register that belong to it, sorted by their date, with the name of those who \
                       wrote them";
         let own: Vec<_> =
             (0..30).map(|step| words[(at * 7 + step * step * (at % 13 + 1)) % 200].as_str()).collect();

@@ -1,15 +1,15 @@
-//! That what a schema says is sent, as it was or in words, or is found.
+//! Checks that each keyword of a schema is sent, described in words, or reported as a finding.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 use tool_runtime::{ToolDefinition, dialect::Finding};
 
-/// What says nothing of arguments; that there are no other properties goes without saying in Gemini's own form.
+/// Keywords that do not constrain arguments; in Gemini's own form, objects are closed implicitly.
 const UNSAID: [&str; 8] =
     ["$schema", "$id", "$comment", "$anchor", "readOnly", "writeOnly", "deprecated", "additionalProperties"];
 
-/// How words begin that say a number.
+/// The texts before a number in a description.
 const WORDS: [(&str, &str); 11] = [
     ("minimum", "Atleast"),
     ("maximum", "Atmost"),
@@ -26,7 +26,7 @@ const WORDS: [(&str, &str); 11] = [
 
 type Said = BTreeSet<(String, String)>;
 
-/// What is in a tool and neither in what is sent of it nor in the findings.
+/// Returns the parts of a tool that are neither sent nor reported.
 pub(super) fn silent(
     tools: &[ToolDefinition],
     sent: &BTreeMap<String, Value>,
@@ -49,7 +49,7 @@ pub(super) fn silent(
     silent
 }
 
-/// What `tool` says and what is sent does not.
+/// Returns the parts of `tool` that are not sent.
 fn lost(tool: &ToolDefinition, sent: &Value) -> Said {
     let schema = tool.input_schema().as_value();
     let mut said = Said::from([("description".to_owned(), plain(tool.description()))]);
@@ -71,7 +71,7 @@ fn is_in_words((key, value): &(String, String), texts: &str) -> bool {
     }
 }
 
-/// What is cut off is found where it is cut.
+/// A truncated part is reported at the place of the truncation.
 fn is_found(findings: &[&Finding], key: &str) -> bool {
     let about = |finding: &&Finding| {
         finding.message.contains(&format!("`{key}`")) || finding.message.starts_with("it is recursive")
@@ -79,17 +79,17 @@ fn is_found(findings: &[&Finding], key: &str) -> bool {
     findings.iter().any(about)
 }
 
-/// A text without what escapes change.
+/// Returns a text without characters that escaping changes.
 fn plain(text: &str) -> String {
     text.replace("\\n", "").chars().filter(|it| *it != '\\' && !it.is_whitespace()).collect()
 }
 
-/// A value as it is in texts.
+/// Formats a value like descriptions do.
 fn text(value: &Value) -> String {
     value.as_str().map_or_else(|| plain(&value.to_string()), plain)
 }
 
-/// All keys with their values, and all texts, wherever they are.
+/// Collects all keys with their values, and all texts.
 fn all(sent: &Value, there: &mut Said, texts: &mut String) {
     match sent {
         Value::Object(map) => {
@@ -106,7 +106,7 @@ fn all(sent: &Value, there: &mut Said, texts: &mut String) {
     }
 }
 
-/// A keyword and its value, or each of its values. A constant is an enum of one.
+/// A keyword with its value or each of its values; a constant is an enum with one value.
 fn one_by_one(key: &str, value: &Value) -> Vec<(String, String)> {
     let each = |value: &Value| (key.to_owned(), text(value));
     match (key, value) {
@@ -119,7 +119,7 @@ fn one_by_one(key: &str, value: &Value) -> Vec<(String, String)> {
     }
 }
 
-/// All that `schema` says of arguments.
+/// Returns all constraints of `schema`.
 fn says<'s>(schema: &'s Value, root: &'s Value, inside: &mut Vec<&'s str>, said: &mut Said) {
     let Value::Object(schema) = schema else { return };
     for (key, value) in schema {
@@ -128,7 +128,7 @@ fn says<'s>(schema: &'s Value, root: &'s Value, inside: &mut Vec<&'s str>, said:
                 said.extend(one_by_one(key, value));
                 all.values().for_each(|schema| says(schema, root, inside, said));
             }
-            // Said where they are referred to.
+            // Definitions are checked where they are referenced.
             ("$defs" | "definitions" | "type", _) => {}
             ("$ref", Value::String(reference)) => {
                 if !inside.contains(&reference.as_str()) {
