@@ -1,13 +1,13 @@
-//! Canonical JSON: one text for all texts of one value, and one text for all texts of one call.
+//! Canonical JSON: one text for all texts of a value, and one text for all texts of a call.
 //!
-//! What judges, hashes, shows, stores or logs a call, and what runs it, are given the same text
-//! ([`Plan::canonical`](super::plan::Plan)): otherwise a name or a number that the one reads in its own
-//! way passes the other. Three things are decided here:
+//! All components that judge, hash, show, store, log or run a call receive the same text
+//! ([`Plan::canonical`](super::plan::Plan)). Otherwise, a name or number that two components read differently could
+//! bypass a check. The rules:
 //!
-//! - Numbers keep all of their digits and have one spelling ([`exact`]), whatever their schema.
-//! - The text of a call keeps the order of its properties ([`spelled`]): a tool may see it. A hash does
-//!   not depend on it ([`sorted`]).
-//! - No walk calls itself, so that depth is bounded by whoever admits the text, and not by the stack.
+//! - Numbers keep all digits and have one spelling ([`exact`]), regardless of their schema.
+//! - The text of a call keeps the order of its properties ([`spelled`]), which a tool may observe. A hash does not
+//!   depend on it ([`sorted`]).
+//! - No walk is recursive, so that the depth is limited by the validator and not by the stack.
 
 mod number;
 mod sorted;

@@ -1,22 +1,22 @@
-//! The one spelling of a number.
+//! The canonical spelling of numbers.
 
 use std::borrow::Cow;
 
-/// Zeros that may be added to write a number without an exponent. All integers of 128 bits are
-/// written in full, and `1e400000` does not become a text of 400,000 digits.
+/// The maximum number of zeros added to avoid an exponent. All 128-bit integers are written in full, but `1e400000`
+/// does not become a text of 400,000 digits.
 const MOST_ZEROS: usize = 40;
 
-/// Exponents of up to so many digits are calculated with as integers.
+/// The maximum number of exponent digits for integer arithmetic.
 const FEW_DIGITS: usize = 36;
 
 /// 10^[`FEW_DIGITS`].
 const SPLIT: i128 = 10_i128.pow(FEW_DIGITS as u32);
 
-/// The canonical spelling of the JSON number `text`: the same for all numbers of one exact decimal
-/// value, however many digits it has.
+/// Returns the canonical spelling of the JSON number `text`, which is the same for all spellings of one exact decimal
+/// value.
 ///
-/// An integer is written in full (`1e2` is `100`) and a fraction with a point (`15e-1` is `1.5`).
-/// Where that would take more than [`MOST_ZEROS`] zeros, it is `d.ddde-n`. `-0` is `0`.
+/// An integer is written in full (`1e2` becomes `100`) and a fraction with a point (`15e-1` becomes `1.5`). If that
+/// would take more than [`MOST_ZEROS`] zeros, the form is `d.ddde-n`. `-0` becomes `0`.
 pub(crate) fn exact(text: &str) -> Cow<'_, str> {
     let (negative, unsigned) = text.strip_prefix('-').map_or((false, text), |rest| (true, rest));
     let (mantissa, exponent) = unsigned.split_once(['e', 'E']).unwrap_or((unsigned, ""));
@@ -30,7 +30,7 @@ pub(crate) fn exact(text: &str) -> Cow<'_, str> {
     if significant.is_empty() {
         return Cow::Borrowed("0");
     }
-    // The power of ten that the first significant digit stands for, were there no exponent.
+    // The power of ten of the first significant digit, without the exponent.
     let leading = digits.len() - digits.trim_start_matches('0').len();
     let power = whole.len() as i128 - leading as i128 - 1;
     let sign = if negative { "-" } else { "" };
@@ -50,7 +50,7 @@ pub(crate) fn exact(text: &str) -> Cow<'_, str> {
     Cow::Owned(written(sign, significant, power))
 }
 
-/// The number whose first digit stands for 10^`power`.
+/// Formats the number whose first digit has the weight 10^`power`.
 fn written(sign: &str, digits: &str, power: i128) -> String {
     let whole = usize::try_from(power).ok().and_then(|power| power.checked_add(1));
     let zeros = |count: i128| usize::try_from(count).ok().filter(|count| *count <= MOST_ZEROS);
@@ -69,7 +69,7 @@ fn written(sign: &str, digits: &str, power: i128) -> String {
     }
 }
 
-/// The digits with a point after the first.
+/// Returns the digits with a point after the first.
 fn pointed(digits: &str) -> String {
     match digits.split_at(1) {
         (first, "") => first.to_owned(),
@@ -77,7 +77,7 @@ fn pointed(digits: &str) -> String {
     }
 }
 
-/// `number + add`, where the number has more than [`FEW_DIGITS`] digits and `add` has fewer.
+/// Returns `number + add`, where the number has more than [`FEW_DIGITS`] digits and `add` has fewer.
 fn sum(number: &str, add: i128) -> String {
     let (high, low) = number.split_at(number.len() - FEW_DIGITS);
     let low = low.parse::<i128>().unwrap_or_default() + add;
@@ -90,8 +90,8 @@ fn sum(number: &str, add: i128) -> String {
     text.trim_start_matches('0').to_owned()
 }
 
-/// The number after or before `number`: its last digits that are `full` become `empty`, and the one
-/// before them takes the step.
+/// Increments or decrements `number`: trailing digits equal to `full` become `empty`, and the digit before them is
+/// changed by `step`.
 fn neighbour(number: &str, full: u8, empty: u8, step: fn(u8) -> u8) -> String {
     let mut digits: Vec<u8> = [b"0", number.as_bytes()].concat();
     for digit in digits.iter_mut().rev() {
@@ -149,7 +149,7 @@ mod tests {
         check(&[&format!("0.1e1{}", "0".repeat(40))], &format!("1e{nines}"));
         check(&[&format!("0.1e-{nines}")], &format!("1e-1{}", "0".repeat(40)));
         check(&[&format!("10e-1{}", "0".repeat(40))], &format!("1e-{nines}"));
-        // Where the exponent needs one digit fewer after the point was moved.
+        // The exponent loses a digit when the point is moved.
         check(&[&format!("0.1e1{}", "0".repeat(36))], &format!("1e{}", "9".repeat(36)));
     }
 }

@@ -1,14 +1,14 @@
-//! The text that a hash is made of.
+//! The text of which hashes are computed.
 
 use std::ops::Range;
 
 use super::exact;
 use crate::arguments::json::{Fault, Reader};
 
-/// The JSON `text` without blanks, with each number in its one spelling, each string in its one
-/// notation, and the properties of each object sorted by name (of equal names, as they came).
+/// Returns the JSON `text` without whitespace, with canonical numbers and strings, and with the properties of each
+/// object sorted by name; equal names keep their order.
 ///
-/// The walk keeps a list of what is open instead of calling itself: texts of any depth are taken.
+/// The walk is iterative and accepts any depth.
 pub(crate) fn sorted(text: &str) -> Option<String> {
     let mut reader = Reader::of_any_depth(text);
     let mut writing = Writing { text: String::with_capacity(text.len()), open: Vec::new() };
@@ -40,10 +40,10 @@ struct Writing {
     open: Vec<Open>,
 }
 
-/// A list or an object that has not ended.
+/// An open list or object.
 struct Open {
     is_empty: bool,
-    /// Where its properties begin, with the ranges of their names; `None` of a list.
+    /// The start of its properties and the ranges of their names; `None` for a list.
     members: Option<Vec<Range<usize>>>,
 }
 
@@ -91,7 +91,7 @@ impl Writing {
         }
     }
 
-    /// Ends an object, whose properties are sorted now.
+    /// Ends an object and sorts its properties.
     fn close_object(&mut self) {
         let names = self.open.pop().and_then(|open| open.members).unwrap_or_default();
         let name = |range: &Range<usize>| self.text.get(range.clone()).unwrap_or_default();
@@ -110,7 +110,7 @@ impl Writing {
     }
 }
 
-/// Writes `string` as JSON does that has as few escapes as can be.
+/// Writes `string` as JSON with as few escapes as possible.
 pub(crate) fn quote(text: &mut String, string: &str) {
     text.push('"');
     let mut plain = 0;

@@ -1,16 +1,15 @@
-//! The text of a call.
+//! The canonical text of a call.
 
 use std::borrow::Cow;
 
 use super::{exact, sorted::quote};
 use crate::arguments::json::{Fault, Reader};
 
-/// The JSON `text` without blanks, with each number in its one spelling and each string in its one
-/// notation; properties stay in their order.
+/// Returns the JSON `text` without whitespace and with canonical numbers and strings; properties keep their order.
 pub(crate) fn spelled(text: &str) -> Option<Cow<'_, str>> {
     let mut reader = Reader::of_any_depth(text);
     let mut written = String::with_capacity(text.len());
-    // What is open, and whether anything came in it.
+    // The open lists and objects; `true` if they have a first element.
     let mut open: Vec<(u8, bool)> = Vec::new();
     value(&mut reader, &mut written, &mut open).ok()?;
     while let Some((kind, has_more)) = open.last_mut() {

@@ -1,9 +1,8 @@
-//! JSON text, read one token at a time.
+//! A tokenizer for JSON text.
 //!
-//! A reader of our own, since checking is reading here: it knows where each value stands in the
-//! text, hands out strings that are parts of it, keeps a number as it was written, and refuses
-//! what nests too deeply. What a text means is decided in `serde_json`'s way throughout, and
-//! numbers beyond the common ones are left to it.
+//! Validation happens while reading, which needs more than `serde_json` offers: the position of each value in the
+//! text, borrowed strings, the spelling of numbers, and a depth limit. The meaning of a text is the same as in
+//! `serde_json`, which also parses uncommon numbers.
 
 mod number;
 mod string;
@@ -12,25 +11,25 @@ use std::{borrow::Cow, ops::Range};
 
 pub(in crate::arguments) use self::number::{Numeral, integral, is_kept, is_rounded, written};
 
-/// How many lists and objects may be open at once, as in `serde_json`.
+/// The maximum nesting of lists and objects, as in `serde_json`.
 pub(in crate::arguments) const DEEPEST: u32 = 128;
 
-/// Reads a text from its beginning to its end.
+/// Reads a text from start to end.
 #[derive(Debug, Clone)]
 pub(in crate::arguments) struct Reader<'t> {
     text: &'t str,
-    /// What was not read yet; as a slice, so that no look at it can be beyond its end.
+    /// The unread bytes; a slice, so that no access can exceed the end.
     rest: &'t [u8],
-    /// How many more lists and objects may be opened.
+    /// The number of lists and objects that may still be opened.
     room: u32,
 }
 
-/// Why a text cannot be read on.
+/// The reason why reading fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::arguments) enum Fault {
-    /// It is no JSON.
+    /// The text is not JSON.
     Syntax,
-    /// Too many lists and objects are open.
+    /// The maximum nesting is exceeded.
     TooDeep,
 }
 
@@ -39,31 +38,31 @@ impl<'t> Reader<'t> {
         Self { text, rest: text.as_bytes(), room: DEEPEST }
     }
 
-    /// A reader of a text that may nest as deeply as it does: for walks that do not call themselves.
+    /// Creates a reader without a depth limit, for iterative walks.
     pub(in crate::arguments) const fn of_any_depth(text: &'t str) -> Self {
         Self { room: u32::MAX, ..Self::new(text) }
     }
 
-    /// Where the next token begins, in bytes from the start of the text; asked after a peek.
+    /// Returns the offset of the next token in bytes; valid after a peek.
     pub(in crate::arguments) const fn position(&self) -> usize {
         self.text.len() - self.rest.len()
     }
 
-    /// A reader of the same text from `position` on.
+    /// Returns a reader of the same text from `position`.
     pub(in crate::arguments) fn at(&self, position: usize) -> Self {
         let rest = self.text.as_bytes().get(position..).unwrap_or_default();
         Self { text: self.text, rest, room: self.room }
     }
 
-    /// A part of the text.
+    /// Returns a part of the text.
     pub(in crate::arguments) fn part(&self, range: Range<usize>) -> &'t str {
         self.text.get(range).unwrap_or_default()
     }
 
-    /// The first byte of the next token; `None` at the end.
+    /// Returns the first byte of the next token; `None` at the end.
     #[inline]
     pub(in crate::arguments) fn peek(&mut self) -> Option<u8> {
-        // Mostly there is one blank or none.
+        // Usually there is at most one blank.
         match self.rest {
             [first, ..] if *first > b' ' => Some(*first),
             [b' ', first, ..] if *first > b' ' => {
@@ -81,7 +80,7 @@ impl<'t> Reader<'t> {
         self.rest.first().copied()
     }
 
-    /// Takes the next token, if it is `wanted`, which is one byte long.
+    /// Consumes the next token if it is the single byte `wanted`.
     #[inline]
     pub(in crate::arguments) fn take(&mut self, wanted: u8) -> bool {
         let is_it = self.peek() == Some(wanted);
@@ -91,7 +90,7 @@ impl<'t> Reader<'t> {
         is_it
     }
 
-    /// Takes one byte, which was seen.
+    /// Consumes one peeked byte.
     #[inline]
     fn skip(&mut self) {
         if let [_, rest @ ..] = self.rest {
@@ -99,7 +98,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Takes the token that opens a list or an object.
+    /// Consumes the token that opens a list or an object.
     #[inline]
     pub(in crate::arguments) fn open(&mut self) -> Result<(), Fault> {
         self.room = self.room.checked_sub(1).ok_or(Fault::TooDeep)?;
@@ -107,14 +106,14 @@ impl<'t> Reader<'t> {
         Ok(())
     }
 
-    /// Takes `null`, `true` or `false`.
+    /// Consumes `null`, `true` or `false`.
     pub(in crate::arguments) fn word(&mut self, word: &'static str) -> Result<(), Fault> {
         self.rest = self.rest.strip_prefix(word.as_bytes()).ok_or(Fault::Syntax)?;
         Ok(())
     }
 
-    /// The string that begins here: a part of the text, unless it has escapes.
-    // Most of what is read; whether a compiler inlines it on its own differs from one build to the next.
+    /// Returns the next string, borrowed unless it has escapes.
+    // Always inlined: it reads most of a text, and the compiler's own choice varies from build to build.
     #[inline(always)]
     pub(in crate::arguments) fn string(&mut self) -> Result<Cow<'t, str>, Fault> {
         self.skip();
@@ -129,7 +128,7 @@ impl<'t> Reader<'t> {
         Ok(Cow::Owned(string))
     }
 
-    /// The name that begins here, with its colon.
+    /// Returns the next name and consumes its colon.
     pub(in crate::arguments) fn name(&mut self) -> Result<Cow<'t, str>, Fault> {
         if self.peek() != Some(b'"') {
             return Err(Fault::Syntax);
@@ -138,7 +137,7 @@ impl<'t> Reader<'t> {
         if self.take(b':') { Ok(name) } else { Err(Fault::Syntax) }
     }
 
-    /// Takes what begins here, if it is written as `tokens`.
+    /// Consumes `tokens` if the text continues with them.
     #[inline]
     pub(in crate::arguments) fn take_all(&mut self, tokens: &str) -> bool {
         let rest = self.rest.strip_prefix(tokens.as_bytes());
@@ -146,7 +145,7 @@ impl<'t> Reader<'t> {
         rest.is_some()
     }
 
-    /// Takes the integer that begins here, if it is a common one: its sign and its digits.
+    /// Consumes the next integer if it is a common one; returns its sign and digits.
     #[inline]
     pub(in crate::arguments) fn take_integer(&mut self) -> Option<(bool, u64)> {
         let (negative, magnitude, rest) = number::common(self.rest)?;
@@ -154,14 +153,14 @@ impl<'t> Reader<'t> {
         Some((negative, magnitude))
     }
 
-    /// The number that begins here.
+    /// Returns the next number.
     pub(in crate::arguments) fn number(&mut self) -> Result<Numeral<'t>, Fault> {
         let (number, end) = number::read(self.text, self.position())?;
         self.rest = self.text.as_bytes().get(end..).unwrap_or_default();
         Ok(number)
     }
 
-    /// Takes the separator before the next item; false where `close` ends the list or object.
+    /// Consumes the separator before the next item; returns `false` if `close` ends the list or object.
     #[inline]
     pub(in crate::arguments) fn next_item(&mut self, is_first: bool, close: u8) -> Result<bool, Fault> {
         match self.peek() {
@@ -172,7 +171,7 @@ impl<'t> Reader<'t> {
             }
             Some(b',') if !is_first => {
                 self.skip();
-                // `[1,]` is no list.
+                // Rejects a trailing comma.
                 if self.peek() == Some(close) { Err(Fault::Syntax) } else { Ok(true) }
             }
             Some(_) if is_first => Ok(true),
@@ -180,8 +179,8 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// As [`next_item`](Self::next_item) in an object; that a name comes next is for the reader of
-    /// names to see, also after the last comma.
+    /// Consumes the separator before the next property, like [`next_item`](Self::next_item). Reading the name then
+    /// detects a trailing comma.
     #[inline]
     pub(in crate::arguments) fn next_property(&mut self, is_first: bool) -> Result<bool, Fault> {
         match self.peek() {
@@ -200,7 +199,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Whether nothing is left.
+    /// Returns `true` at the end of the text.
     pub(in crate::arguments) fn is_at_end(&mut self) -> bool {
         self.peek().is_none()
     }

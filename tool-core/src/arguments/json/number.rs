@@ -2,12 +2,12 @@ use serde_json::Number;
 
 use super::Fault;
 
-/// A number as it was written.
+/// A number in its original spelling.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in crate::arguments) enum Numeral<'t> {
-    /// An integer of 64 bits, of at most 19 digits.
+    /// A 64-bit integer of at most 19 digits.
     Small {
-        /// Whether there is a minus.
+        /// `true` for a negative number.
         negative: bool,
         /// The digits.
         magnitude: u64,
@@ -17,13 +17,13 @@ pub(in crate::arguments) enum Numeral<'t> {
 }
 
 impl Numeral<'_> {
-    /// The number as a value holds it, which is the same with all features of `serde_json`: an
-    /// integer of 64 bits, or else the nearest float; `None` where there is none.
+    /// Returns the number as a value represents it with any features of `serde_json`: a 64-bit integer or the nearest
+    /// float; `None` if there is none.
     pub(in crate::arguments) fn to_number(self) -> Option<Number> {
         self.rounded().map(|(number, _)| number)
     }
 
-    /// The same, and whether it stands for a number with a fraction to which the nearest float has none.
+    /// Returns the same, and `true` if the number has a fraction and its nearest float has none.
     pub(in crate::arguments) fn rounded(self) -> Option<(Number, bool)> {
         let number = match self {
             Self::Small { negative: true, magnitude: 0 } => Number::from_f64(-0.0),
@@ -43,21 +43,21 @@ impl Numeral<'_> {
     }
 }
 
-/// Whether a number that stands for `integer` is one of 64 bits, and no float if it is of an
-/// unknown type: it is written as an integer, or a float would be another one.
+/// Returns `true` if a number equal to `integer` is read as a 64-bit integer by a type without a fixed number type:
+/// it is written as an integer, or a float would change it.
 pub(in crate::arguments) fn is_kept(number: &str, integer: i128) -> bool {
     let is_written_as_one = || !number.contains(['.', 'e', 'E']);
     let is_of_64_bits = (i128::from(i64::MIN)..=i128::from(u64::MAX)).contains(&integer);
     is_of_64_bits && (is_written_as_one() || written(integer as f64) != Some(integer))
 }
 
-/// The float that stands for a number, and whether the number [is rounded](is_rounded) by the nearest float: the
-/// nearest, or another one with a fraction where the nearest is an integer of 64 bits and the number is none
-/// (`3.0000000000000001` is no integer). `None` where the number is too large.
+/// Returns the float for a number, and `true` if the nearest float [is rounded](is_rounded). It is the nearest float,
+/// or another one with a fraction if the nearest is a 64-bit integer and the number is not (`3.0000000000000001` is
+/// not an integer). `None` if the number is too large.
 fn near(number: &str) -> Option<(f64, bool)> {
-    /// From here on, no float has a fraction.
+    /// From this value on, floats have no fraction.
     const NO_FRACTIONS: f64 = (1_u64 << 52) as f64;
-    /// From here on, no integer has 64 bits.
+    /// From this value on, integers exceed 64 bits.
     const LARGE: f64 = u64::MAX as f64;
 
     let float = number.parse::<f64>().ok().filter(|float| float.is_finite())?;
@@ -71,13 +71,13 @@ fn near(number: &str) -> Option<(f64, bool)> {
     Some((near, is_rounded))
 }
 
-/// Whether a number has a fraction and `float`, the nearest to it, has none. What is so small that no float but
-/// zero is near counts as zero.
+/// Returns `true` if a number has a fraction and `float`, the nearest one, has none. Numbers so small that zero is
+/// the nearest float count as zero.
 pub(in crate::arguments) fn is_rounded(number: &str, float: f64) -> bool {
     float.fract() == 0.0 && float != 0.0 && number.contains(['.', 'e', 'E']) && has_fraction(number)
 }
 
-/// Whether a number is no integer, exactly.
+/// Returns `true` if a number is not an integer, exactly.
 fn has_fraction(number: &str) -> bool {
     let (mantissa, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
@@ -85,7 +85,7 @@ fn has_fraction(number: &str) -> bool {
     if digits.all(|digit| digit == b'0') {
         return false;
     }
-    // An exponent of more digits than an `i64` has is that of no float.
+    // An exponent with more digits than an `i64` is outside the range of floats.
     let Ok(exponent) = exponent.parse::<i64>() else { return exponent.starts_with('-') };
     let kept = fraction.trim_end_matches('0');
     let zeros = if kept.is_empty() { whole.len() - whole.trim_end_matches('0').len() } else { 0 };
@@ -93,13 +93,12 @@ fn has_fraction(number: &str) -> bool {
     exponent.saturating_add(last) < 0
 }
 
-/// The integer that a float stands for when it is written; `None` if it has a fraction or is beyond
-/// 128 bits.
+/// Returns the integer that the shortest form of a float denotes; `None` if it has a fraction or exceeds 128 bits.
 ///
-/// Above 2^53 that is another one than the float's own value, which nobody wrote: `1e23` is no
+/// Above 2^53 it may differ from the float's exact value, which the author did not write: `1e23` is not
 /// 99999999999999991611392.
 pub(in crate::arguments) fn written(float: f64) -> Option<i128> {
-    /// Below, floats and integers are the same.
+    /// Below this value, all integers are exact floats.
     const EXACT: f64 = (1_u64 << 53) as f64;
 
     if float.fract() != 0.0 {
@@ -111,11 +110,10 @@ pub(in crate::arguments) fn written(float: f64) -> Option<i128> {
     }
 }
 
-/// All numbers of so many digits fit an `u64`.
+/// Every number with this many digits fits into a `u64`.
 const FEW_DIGITS: usize = 19;
 
-/// The integer that begins here, if it has at most 18 digits and nothing odd about it: its sign, its
-/// digits, and what comes after it.
+/// Reads an integer of at most 18 digits in its usual form; returns its sign, its digits, and the remaining bytes.
 #[inline]
 pub(super) fn common(bytes: &[u8]) -> Option<(bool, u64, &[u8])> {
     let (negative, digits) = match bytes {
@@ -138,7 +136,7 @@ pub(super) fn common(bytes: &[u8]) -> Option<(bool, u64, &[u8])> {
     if is_odd || goes_on { None } else { Some((negative, magnitude, rest)) }
 }
 
-/// The number that begins at `start`, and where the text goes on after it.
+/// Reads the number at `start`; returns it and the offset of its end.
 pub(super) fn read(text: &str, start: usize) -> Result<(Numeral<'_>, usize), Fault> {
     let bytes = text.as_bytes();
     let negative = bytes.get(start) == Some(&b'-');
@@ -167,7 +165,7 @@ pub(super) fn read(text: &str, start: usize) -> Result<(Numeral<'_>, usize), Fau
     Ok((Numeral::Other(text.get(start..end).unwrap_or_default()), end))
 }
 
-/// Where the digits from `start` on end; there has to be one.
+/// Returns the end of the digits from `start`; there must be at least one.
 fn digits(bytes: &[u8], start: usize) -> Result<usize, Fault> {
     let rest = bytes.get(start..).unwrap_or_default();
     match rest.iter().take_while(|byte| byte.is_ascii_digit()).count() {
@@ -176,7 +174,7 @@ fn digits(bytes: &[u8], start: usize) -> Result<usize, Fault> {
     }
 }
 
-/// The integer that a number stands for, exactly; `None` if it has a fraction or is beyond 128 bits.
+/// Returns the exact integer value of a number; `None` if it has a fraction or exceeds 128 bits.
 pub(in crate::arguments) fn integral(number: &str) -> Option<i128> {
     let (mantissa, exponent) = match number.split_once(['e', 'E']) {
         Some((mantissa, exponent)) => (mantissa, exponent.parse::<i64>().ok()?),
@@ -189,7 +187,7 @@ pub(in crate::arguments) fn integral(number: &str) -> Option<i128> {
     for digit in whole.bytes().chain(fraction.bytes()) {
         value = value.checked_mul(10)?.checked_sub((digit & 15).into())?;
     }
-    // Negative so far, since there is one more negative integer than there are positive ones.
+    // Computed as a negative number, since the range of negative integers is larger by one.
     let mut shift = exponent.checked_sub(i64::try_from(fraction.len()).ok()?)?;
     while shift < 0 && value != 0 {
         if value % 10 != 0 {

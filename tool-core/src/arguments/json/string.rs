@@ -2,10 +2,10 @@ use memchr::memchr2;
 
 use super::Fault;
 
-/// So many bytes are looked at eight at a time, which for a short text is faster than more at once.
+/// Up to this length, eight bytes at a time are faster than wider comparisons.
 const SHORT: usize = 32;
 
-/// How many bytes come before the first quote or backslash.
+/// Returns the number of bytes before the first quote or backslash.
 #[inline]
 pub(super) fn plain(bytes: &[u8]) -> Result<usize, Fault> {
     let mut rest = bytes;
@@ -23,8 +23,8 @@ pub(super) fn plain(bytes: &[u8]) -> Result<usize, Fault> {
     long(bytes, bytes.len() - rest.len())
 }
 
-/// A bit for each byte that is a quote, a backslash or a control character, of which the lowest is
-/// right; how it is done is told by the names of it: "has zero byte", "has less".
+/// Returns a mask with the high bit of each byte that is a quote, a backslash or a control character; only the lowest
+/// set bit is exact. Known as the bit tricks "has zero byte" and "has less".
 #[inline]
 const fn special(bytes: [u8; 8]) -> u64 {
     const LOW: u64 = u64::MAX / 255;
@@ -37,16 +37,16 @@ const fn special(bytes: [u8; 8]) -> u64 {
     (zero | control) & HIGH
 }
 
-/// As [`plain`], where the first `done` bytes have been looked at.
+/// Continues [`plain`] after the first `done` bytes.
 fn long(bytes: &[u8], done: usize) -> Result<usize, Fault> {
     let rest = bytes.get(done..).unwrap_or_default();
     let length = memchr2(b'"', b'\\', rest).ok_or(Fault::Syntax)?;
-    // All of them, without a way out, so that many are compared at once.
+    // The loop has no early exit, so that the compiler vectorises it.
     let has_control = rest.iter().take(length).fold(false, |found, byte| found | (*byte < 0x20));
     if has_control { Err(Fault::Syntax) } else { Ok(done + length) }
 }
 
-/// The string from `start` on, which is plain up to `stop`.
+/// Decodes the string from `start`, which has no escapes before `stop`.
 pub(super) fn unescaped(text: &str, mut start: usize, mut stop: usize) -> Result<(String, usize), Fault> {
     let mut string = String::new();
     loop {
@@ -61,7 +61,7 @@ pub(super) fn unescaped(text: &str, mut start: usize, mut stop: usize) -> Result
     }
 }
 
-/// The character of an escape, from the one after the backslash on, and where the text goes on.
+/// Decodes the escape after a backslash at `at`; returns the character and the offset of its end.
 fn escape(text: &str, at: usize) -> Result<(char, usize), Fault> {
     let character = match text.as_bytes().get(at).ok_or(Fault::Syntax)? {
         b'"' => '"',
@@ -78,7 +78,7 @@ fn escape(text: &str, at: usize) -> Result<(char, usize), Fault> {
     Ok((character, at + 1))
 }
 
-/// The character of `\uXXXX`, or of two of them that are a pair of surrogates.
+/// Decodes `\uXXXX`, or two of them that form a surrogate pair.
 fn code_point(text: &str, at: usize) -> Result<(char, usize), Fault> {
     let first = hex(text, at)?;
     if let Some(character) = char::from_u32(first) {

@@ -1,25 +1,24 @@
-//! The branches of `anyOf` and `oneOf`, and the property that tells them apart.
+//! The branches of `anyOf` and `oneOf`, and the property that discriminates them (the tag).
 //!
-//! Where each branch says `"kind": {"const": ..}`, the kind of a value decides which branch can
-//! admit it. That is what a reader wants to be told of when it fails, and it spares the check to
-//! try every branch of a nested expression on all that is below.
+//! If each branch requires `"kind": {"const": ..}`, the kind of a value selects the branch. This improves the error
+//! messages, and avoids trying every branch of a nested expression on all its parts.
 
 use serde_json::Value;
 
 use super::{Plan, node::NodeId};
 
-/// The branches of one `anyOf` or `oneOf`, in the order of the schema.
+/// The branches of one `anyOf` or `oneOf`, in schema order.
 #[derive(Debug)]
 pub(super) struct Branches {
     pub(super) list: Box<[Branch]>,
-    /// The property that tells branches apart.
+    /// The property that discriminates the branches.
     pub(super) tag: Option<Box<str>>,
 }
 
 #[derive(Debug)]
 pub(super) struct Branch {
     pub(super) node: NodeId,
-    /// What the tag of an object must be for this branch; empty where the branch does not say.
+    /// The values of the tag in this branch; empty if the branch does not restrict it.
     pub(super) kinds: Box<[Box<str>]>,
 }
 
@@ -29,17 +28,17 @@ impl Branches {
         Self { list: nodes.into_iter().map(branch).collect(), tag: None }
     }
 
-    /// All branches.
+    /// Iterates over all branches.
     pub(super) fn nodes(&self) -> impl Iterator<Item = NodeId> {
         self.list.iter().map(|it| it.node)
     }
 
-    /// What `value` says about its kind, if it is an object that says so.
+    /// Returns the tag of `value` if it is an object that has it.
     pub(super) fn kind_of<'v>(&self, value: &'v Value) -> Option<&'v Value> {
         value.as_object()?.get(self.tag.as_deref()?)
     }
 
-    /// The branches that are not ruled out by the kind of `value`.
+    /// Iterates over the branches that the tag of `value` permits.
     pub(super) fn candidates(&self, value: &Value) -> impl Iterator<Item = NodeId> {
         let kind = self.kind_of(value);
         let fits = move |it: &&Branch| match kind {
@@ -50,11 +49,11 @@ impl Branches {
     }
 }
 
-/// A tag, and the kinds of each branch.
+/// A tag, and its values in each branch.
 type Tag = (Box<str>, Vec<Box<[Box<str>]>>);
 
 impl Plan {
-    /// Finds the tags of all branches; needs all nodes in their places.
+    /// Finds the tags of all branches; requires that all nodes are complete.
     pub(super) fn find_tags(&mut self) {
         for at in 0..self.nodes.len() {
             let Some(combined) = self.nodes.get(at).and_then(|node| node.combined.as_ref()) else { continue };
@@ -66,9 +65,9 @@ impl Plan {
         }
     }
 
-    /// The property by which at least two branches differ, and no kind belongs to two of them.
+    /// Returns the property that has disjoint constant values in at least two branches.
     fn tag_of(&self, branches: &Branches) -> Option<Tag> {
-        // A tag tells all branches apart, or nearly all: it shows in one of the first two.
+        // A tag is defined by (nearly) all branches, hence by one of the first two.
         let first = branches.list.iter().take(2).filter_map(|branch| self.node(branch.node).object.as_ref());
         let names = first.flat_map(|object| object.properties.known());
         let tags = names.filter_map(|name| {
@@ -78,12 +77,12 @@ impl Plan {
             let is_tag = kinds.iter().filter(|it| !it.is_empty()).count() > 1 && all.windows(2).all(differ);
             is_tag.then(|| (name.into(), kinds))
         });
-        // Of several that would do, the one that more branches have; the first of equals.
+        // Of several candidates, prefers the one in the most branches, then the first.
         let coverage = |tag: &Tag| tag.1.iter().filter(|it| !it.is_empty()).count();
         tags.reduce(|best, next| if coverage(&next) > coverage(&best) { next } else { best })
     }
 
-    /// What `name` can be in an object that a branch admits; empty unless it is one of some texts.
+    /// Returns the values of `name` that a branch permits; empty unless it is one of several strings.
     fn kinds(&self, branch: NodeId, name: &str) -> Box<[Box<str>]> {
         let property = self.node(branch).object.as_ref().and_then(|it| it.properties.get(name)?.node);
         let values = property.and_then(|node| self.node(node).values.as_deref());

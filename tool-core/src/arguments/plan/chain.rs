@@ -1,7 +1,7 @@
-//! How many schemas apply to one value one within the other.
+//! The number of schemas that apply to one value through each other.
 //!
-//! A reference that leads back to itself before it has gone one level deeper into the value would
-//! never end and is a mistake; so is a chain that is longer than anybody means.
+//! A reference that leads back to itself without descending into the value would never end, and is an error; so is an
+//! excessively long chain.
 
 use super::{
     SchemaProblem,
@@ -11,11 +11,11 @@ use super::{
     place::Location,
 };
 
-/// How many schemas may apply to a value one within the other, such as an `allOf` in an `anyOf`.
+/// The maximum number of schemas that apply to a value through each other, such as an `allOf` in an `anyOf`.
 const LONGEST: usize = 64;
 
 impl Compiler<'_> {
-    /// How many nodes apply to one value one within the other, at most.
+    /// Returns the maximum number of nodes that apply to one value through each other.
     pub(super) fn longest_chain(&mut self) -> usize {
         let mut lengths = vec![Length::Unknown; self.nodes.len()];
         let mut path = Vec::new();
@@ -53,7 +53,7 @@ impl Compiler<'_> {
         longest + 1
     }
 
-    /// Writes down a loop once, at one of the references that make it.
+    /// Reports a loop once, at one of its references.
     fn report_loop(&mut self, back_to: NodeId, path: &[NodeId]) {
         let on_loop = path.iter().skip_while(|id| **id != back_to);
         let reference = on_loop.filter_map(|id| self.references.iter().find(|it| it.from() == *id)).last();
@@ -77,7 +77,7 @@ fn set(lengths: &mut [Length], id: NodeId, length: Length) {
 }
 
 impl Node {
-    /// The nodes that apply to the same value as this one.
+    /// Returns the nodes that apply to the same value as this one.
     fn beside(&self) -> Vec<NodeId> {
         let mut found: Vec<_> = self.alias.into_iter().collect();
         if let Some(combined) = &self.combined {

@@ -1,8 +1,8 @@
-//! From a schema to nodes.
+//! Compilation of a schema into nodes.
 //!
-//! The walk follows keywords, not nesting: a property may well be called `items`. It goes on after
-//! a mistake, so that all of them are found at once. Patterns are compiled here too and not on
-//! first use, since some that parse are still too large to run.
+//! The walk follows keywords instead of nesting, since a property may be called `items`. It continues after an error,
+//! so that all errors are reported at once. Patterns are compiled here instead of on first use, since some valid ones
+//! are too large to run.
 
 use crate::schema::{ALIASES, FILLS, IGNORES};
 use serde_json::{Map, Value};
@@ -19,10 +19,10 @@ use super::{
     values::Values,
 };
 
-/// How many steps a subschema may be away from the root; `/properties/x` is two.
+/// The maximum distance of a subschema from the root in steps; `/properties/x` has two.
 const DEEPEST: usize = 256;
 
-/// The schema of the node before the root, where there is one.
+/// The schema of the node before the root, if there is one.
 const ANY: &Value = &Value::Bool(true);
 
 pub(super) fn compile(schema: &Value, origin: Origin) -> Result<Plan, Vec<SchemaProblem>> {
@@ -31,8 +31,8 @@ pub(super) fn compile(schema: &Value, origin: Origin) -> Result<Plan, Vec<Schema
     compiler.finish()
 }
 
-/// As [`compile`], for the objects that fit `schema`. A node of its own asks for the object, so that nothing changes
-/// where the schema refers to its root.
+/// Compiles `schema` for objects, like [`compile`]. A separate node requires the object, so that references to the
+/// root of the schema are unaffected.
 pub(super) fn compile_objects(schema: &Value, origin: Origin) -> Result<Plan, Vec<SchemaProblem>> {
     let mut compiler = Compiler::of(schema, origin);
     compiler.nodes.push(Node { types: Types::OBJECT, ..Node::ANYTHING });
@@ -47,9 +47,9 @@ pub(super) fn compile_objects(schema: &Value, origin: Origin) -> Result<Plan, Ve
 /// The origin of a schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Origin {
-    /// Made here from types: it says what their decoder reads, ignores and fills in.
+    /// Derived from types in this process; it describes the properties that the decoder reads, ignores and fills in.
     Own,
-    /// From elsewhere: nothing in it says how arguments are read.
+    /// Received from elsewhere; it does not describe a decoder.
     Foreign,
 }
 
@@ -70,7 +70,7 @@ impl<'s> Compiler<'s> {
     }
 }
 
-/// A plan in the making.
+/// A plan under construction.
 pub(super) struct Compiler<'s> {
     pub(super) root: &'s Value,
     origin: Origin,
@@ -78,11 +78,11 @@ pub(super) struct Compiler<'s> {
     /// The schema of each node.
     pub(super) sources: Vec<&'s Value>,
     pub(super) resources: Vec<Resource<'s>>,
-    /// The resource that is being read.
+    /// The current resource.
     pub(super) resource: usize,
     pub(super) anchors: Vec<Anchor<'s>>,
     pub(super) references: Vec<Reference<'s>>,
-    /// Whether some schema asks what others evaluate.
+    /// `true` if some schema depends on the properties or items evaluated by others.
     pub(super) evaluates: bool,
     pub(super) problems: Vec<SchemaProblem>,
 }
@@ -97,10 +97,10 @@ impl<'s> Compiler<'s> {
         self.problems.push(SchemaProblem { pointer, message, uncovered: false });
     }
 
-    /// Adds the node of `schema`, and all nodes below it.
+    /// Adds the node of `schema` and all nodes below it.
     pub(super) fn node(&mut self, schema: &'s Value, at: &Location<'_>) -> NodeId {
         let id = NodeId(u32::try_from(self.nodes.len()).unwrap_or(u32::MAX));
-        // Until its rules are known, the node holds its number.
+        // A placeholder reserves the number until the rules are known.
         self.nodes.push(Node::NOTHING);
         self.sources.push(schema);
         if at.depth() > DEEPEST {
@@ -212,19 +212,19 @@ impl<'s> Compiler<'s> {
                     self.unevaluated(id, &mut node).properties = Some(self.under(key, value, at));
                 }
                 "$ref" | "$dynamicRef" => self.reference(id, key, value, at),
-                // Definitions are nodes of their own; those that nothing refers to are checked too.
+                // Definitions have their own nodes; unreferenced ones are validated too.
                 "$defs" => drop(self.named(key, value, at)),
-                // Of earlier drafts.
+                // Keywords of earlier drafts.
                 "$recursiveRef" | "dependencies" => self.uncovered(&format!("`{key}`"), at),
-                // Annotations; and `then`, `else`, `minContains` and `maxContains`, which have been
-                // read with the keyword that they belong to and mean nothing without it.
+                // Annotations; and `then`, `else`, `minContains` and `maxContains`, which were read with the keyword
+                // that they belong to and have no effect without it.
                 _ => {}
             }
         }
         node
     }
 
-    /// Writes down what could be checked and is not.
+    /// Reports a keyword that the built-in validator does not support.
     pub(super) fn uncovered(&mut self, what: &str, at: &Location<'_>) {
         let (pointer, message) = (at.pointer(), uncovered(what));
         self.problems.push(SchemaProblem { pointer, message, uncovered: true });
@@ -235,12 +235,12 @@ impl<'s> Compiler<'s> {
         combined(node).unevaluated.get_or_insert(Unevaluated { of, items: None, properties: None })
     }
 
-    /// The schema under a keyword.
+    /// Compiles the schema of a keyword.
     fn under(&mut self, key: &str, value: &'s Value, at: &Location<'_>) -> NodeId {
         self.node(value, &at.keyword(key))
     }
 
-    /// The schemas under a keyword that has a list of them.
+    /// Compiles the schemas of a keyword with a list of schemas.
     fn listed(&mut self, key: &str, value: &'s Value, at: &Location<'_>) -> Vec<NodeId> {
         let Some(list) = value.as_array().filter(|list| !list.is_empty()) else {
             self.refuse(key, value, "a list of schemas that is not empty", at);
@@ -250,7 +250,7 @@ impl<'s> Compiler<'s> {
         list.iter().enumerate().map(|(index, schema)| self.node(schema, &here.item(index))).collect()
     }
 
-    /// The schemas under a keyword that has an object of them.
+    /// Compiles the schemas of a keyword with an object of schemas.
     fn named(&mut self, key: &str, value: &'s Value, at: &Location<'_>) -> Vec<(&'s str, NodeId)> {
         let Some(map) = value.as_object() else {
             self.refuse(key, value, "an object of schemas", at);
@@ -300,7 +300,7 @@ impl<'s> Compiler<'s> {
         }
     }
 
-    /// `properties` and `required` in one table.
+    /// Compiles `properties` and `required` into one table.
     fn properties(&mut self, keywords: &'s Map<String, Value>, at: &Location<'_>) -> Table {
         let required =
             keywords.get("required").map(|value| self.names("required", value, at)).unwrap_or_default();
@@ -334,7 +334,7 @@ impl<'s> Compiler<'s> {
     }
 }
 
-/// What is said of something that could be checked and is not.
+/// Returns the message for an unsupported keyword.
 pub(super) fn uncovered(what: &str) -> String {
     format!("{what} is not covered by the built-in check")
 }
@@ -344,7 +344,7 @@ pub(super) fn combined(node: &mut Node) -> &mut Combined {
 }
 
 impl Node {
-    /// Whether the schema has no rule, so that a `$ref` in it stands alone.
+    /// Returns `true` if the schema has no rule, so that a `$ref` in it stands alone.
     pub(super) const fn is_anything(&self) -> bool {
         matches!(self.types, Types::ALL)
             && self.values.is_none()
@@ -357,7 +357,7 @@ impl Node {
     }
 }
 
-/// The other names of properties, each with the property that it stands for.
+/// Returns the aliases of properties, each with its property.
 fn aliases(properties: &Map<String, Value>) -> Vec<(Box<str>, Box<str>)> {
     let listed =
         properties.iter().filter_map(|(name, schema)| Some((name, schema.get(ALIASES)?.as_array()?)));

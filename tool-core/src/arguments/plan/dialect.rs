@@ -1,8 +1,7 @@
-//! `$schema`: the draft in which a schema is written.
+//! The draft of a schema, from `$schema`.
 //!
-//! A keyword may mean one thing in this draft and another in an earlier one, or nothing at all. What
-//! programs write with drafts 7 and 2019-09 mostly keeps to keywords that mean the same and is read
-//! as long as it does.
+//! A keyword may have another meaning in an earlier draft, or none. Schemas of drafts 7 and 2019-09 mostly contain
+//! keywords with the same meaning, and are accepted as long as they do.
 
 use serde_json::{Map, Value};
 
@@ -10,15 +9,15 @@ use super::{compile::Compiler, place::Location, words::quoted};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Draft {
-    /// 2020-12.
+    /// Draft 2020-12.
     Own,
-    /// Another, whose common keywords mean the same.
+    /// Another draft whose common keywords have the same meaning.
     Akin,
-    /// One that has too little in common, or is not known.
+    /// A draft that differs too much, or is unknown.
     Other,
 }
 
-/// What in [`Draft::Akin`] is no keyword, or another one than here.
+/// Keywords that are unknown in [`Draft::Akin`] or have another meaning there.
 const OTHERWISE: [&str; 14] = [
     "$anchor",
     "$dynamicAnchor",
@@ -36,11 +35,11 @@ const OTHERWISE: [&str; 14] = [
     "unevaluatedProperties",
 ];
 
-/// What beside a `$ref` says nothing of a value; other keywords there are not read in draft 7.
+/// Keywords beside a `$ref` that do not restrict a value; draft 7 ignores all others there.
 const BESIDE_A_REFERENCE: [&str; 8] =
     ["$ref", "$schema", "$comment", "title", "description", "default", "examples", "definitions"];
 
-/// Whether a keyword of [`Draft::Akin`] means something else than here.
+/// Returns `true` if a keyword has another meaning in [`Draft::Akin`].
 pub(super) fn differs(key: &str, value: &Value, keywords: &Map<String, Value>) -> bool {
     match key {
         "items" => value.is_array(),
@@ -50,7 +49,7 @@ pub(super) fn differs(key: &str, value: &Value, keywords: &Map<String, Value>) -
 }
 
 impl Compiler<'_> {
-    /// The draft that a `$schema` names.
+    /// Returns the draft that a `$schema` names.
     pub(super) fn draft_of(&mut self, value: &Value, at: &Location<'_>) -> Draft {
         let Some(uri) = value.as_str() else {
             self.refuse("$schema", value, "the URI of a draft", at);

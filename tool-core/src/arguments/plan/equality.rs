@@ -1,4 +1,4 @@
-//! Equality of JSON values: numbers by what they are, objects whatever their order.
+//! Equality of JSON values: numbers by value, objects regardless of order.
 
 use std::{
     collections::hash_map::RandomState,
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::number::Exact;
 
-/// Whether two values are equal as JSON Schema understands it: `1` is `1.0`.
+/// Returns `true` if two values are equal in JSON Schema: `1` equals `1.0`.
 pub(super) fn equal(left: &Value, right: &Value) -> bool {
     match (left, right) {
         (Value::Number(left), Value::Number(right)) => {
@@ -26,10 +26,10 @@ pub(super) fn equal(left: &Value, right: &Value) -> bool {
     }
 }
 
-/// Up to this many items are compared each with each.
+/// Up to this number, all pairs of items are compared.
 const FEW: usize = 16;
 
-/// The items that are equal to an earlier one, and that one's index.
+/// Returns the items that equal an earlier item, with the index of that item.
 pub(super) fn repeated(items: &[Value]) -> Vec<(usize, usize)> {
     let mut found = Vec::new();
     if items.len() <= FEW {
@@ -40,14 +40,14 @@ pub(super) fn repeated(items: &[Value]) -> Vec<(usize, usize)> {
         }
         return found;
     }
-    // A list from a model can be long; equal items stand beside each other once sorted by a hash
-    // that nobody outside can foresee.
+    // Long lists are sorted by a randomly keyed hash, so that equal items become neighbours and a sender cannot
+    // provoke collisions.
     let state = RandomState::new();
     let mut hashes: Vec<_> =
         items.iter().enumerate().map(|(at, item)| (hash(item, &state), at, item)).collect();
     hashes.sort_unstable_by_key(|&(hash, at, _)| (hash, at));
     for run in hashes.chunk_by(|left, right| left.0 == right.0) {
-        // Those that differ and share a hash are next to none, so that this list stays at one.
+        // Hash collisions are rare, so this list usually has one entry.
         let mut different: Vec<(usize, &Value)> = Vec::new();
         for &(_, at, item) in run {
             match different.iter().find(|(_, earlier)| equal(earlier, item)) {
@@ -59,7 +59,7 @@ pub(super) fn repeated(items: &[Value]) -> Vec<(usize, usize)> {
     found
 }
 
-/// Equal values have equal hashes.
+/// Returns the same hash for equal values.
 fn hash(value: &Value, state: &RandomState) -> u64 {
     let mut hasher = state.build_hasher();
     match value {
@@ -75,7 +75,7 @@ fn hash(value: &Value, state: &RandomState) -> u64 {
             items.iter().for_each(|item| hash(item, state).hash(&mut hasher));
         }
         Value::Object(map) => {
-            // A sum, since the order of properties does not count.
+            // A sum, since the order of properties is irrelevant.
             let sum = map.iter().fold(0_u64, |sum, (name, value)| {
                 sum.wrapping_add(state.hash_one((name, hash(value, state))))
             });

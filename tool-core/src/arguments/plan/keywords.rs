@@ -1,4 +1,4 @@
-//! Reading what stands under a keyword that holds no schema.
+//! Parsing of keywords without subschemas.
 
 use serde_json::Value;
 
@@ -14,12 +14,12 @@ use super::{
 };
 
 impl<'s> Compiler<'s> {
-    /// Writes down that a keyword is malformed.
+    /// Reports a malformed keyword.
     pub(super) fn refuse(&mut self, key: &str, value: &Value, wanted: &str, at: &Location<'_>) {
         self.problem(at, format!("`{key}` must be {wanted}, not {}", received(value)));
     }
 
-    /// `type`, a name or a list of names.
+    /// Parses `type`, a name or a list of names.
     pub(super) fn types(&mut self, value: &Value, at: &Location<'_>) -> Types {
         let names = match value {
             Value::Array(names) => names.as_slice(),
@@ -43,7 +43,7 @@ impl<'s> Compiler<'s> {
         types
     }
 
-    /// `enum`, and `const` beside it.
+    /// Parses `enum`, and `const` beside it.
     pub(super) fn values(
         &mut self,
         value: &Value,
@@ -74,11 +74,11 @@ impl<'s> Compiler<'s> {
         divisor
     }
 
-    /// A length or a number of things.
+    /// Parses a length or a count.
     pub(super) fn count(&mut self, key: &str, value: &Value, at: &Location<'_>) -> usize {
         if let Value::Number(number) = value {
             match Exact::from(number) {
-                // What no memory holds is as good as no limit.
+                // A count beyond `usize` is as good as no limit.
                 Exact::Integer(count @ 0..) => return usize::try_from(count).unwrap_or(usize::MAX),
                 Exact::Float(float) if float > 0.0 && float.fract() == 0.0 => return usize::MAX,
                 _ => {}
@@ -95,7 +95,7 @@ impl<'s> Compiler<'s> {
         })
     }
 
-    /// A list of names, none of them twice.
+    /// Parses a list of distinct names.
     pub(super) fn names(&mut self, key: &str, value: &'s Value, at: &Location<'_>) -> Vec<&'s str> {
         let names: Option<Vec<_>> =
             value.as_array().and_then(|list| list.iter().map(Value::as_str).collect());
@@ -112,7 +112,7 @@ impl<'s> Compiler<'s> {
         names
     }
 
-    /// `dependentRequired`.
+    /// Parses `dependentRequired`.
     pub(super) fn required_beside(&mut self, value: &'s Value, at: &Location<'_>) -> Box<[Beside]> {
         let Some(map) = value.as_object() else {
             self.refuse("dependentRequired", value, "an object of lists of names", at);

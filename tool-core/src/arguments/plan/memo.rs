@@ -1,8 +1,7 @@
-//! What a long walk remembers.
+//! Memoisation of long walks.
 //!
-//! A recursive schema with several branches can be applied to a deep value in exponentially many
-//! ways, most of them the same. A walk that has come far therefore remembers how a node and a value
-//! got along; a usual walk ends before it starts to.
+//! A recursive schema with several branches can apply to a deep value in exponentially many ways, most of them equal.
+//! A long walk therefore caches the result for each pair of node and value; typical walks end before that.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,10 +9,10 @@ use serde_json::Value;
 
 use super::{check::Flow, node::NodeId};
 
-/// So many visits of shared nodes are made before anything is remembered.
+/// The number of visits to shared nodes before results are cached.
 const PATIENCE: u32 = 1_000;
 
-/// A node, and the address of a value; values do not move during a walk.
+/// A node and the address of a value; values do not move during a walk.
 type Meeting = (NodeId, usize);
 
 #[derive(Debug, Default)]
@@ -24,7 +23,7 @@ pub(super) struct Memo {
 }
 
 impl Memo {
-    /// The verdict on `value`, if it is known.
+    /// Returns the cached verdict on `value`.
     pub(super) fn verdict(&mut self, id: NodeId, value: &Value) -> Option<Flow> {
         self.visits = self.visits.saturating_add(1);
         if self.verdicts.is_empty() { None } else { self.verdicts.get(&meeting(id, value)).copied() }
@@ -36,7 +35,7 @@ impl Memo {
         }
     }
 
-    /// Whether what is wrong with `value` is in the report already.
+    /// Returns `true` if the violations of `value` have been reported.
     pub(super) fn is_reported(&mut self, id: NodeId, value: &Value) -> bool {
         self.visits = self.visits.saturating_add(1);
         self.visits > PATIENCE && !self.reported.insert(meeting(id, value))

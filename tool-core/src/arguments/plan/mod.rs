@@ -1,14 +1,13 @@
-//! A plan: a JSON Schema, compiled once and checked many times.
+//! A plan: a JSON Schema, compiled once for many validations.
 //!
-//! Compiling finds every mistake of a schema, so that checking has none to meet; what a plan does
-//! not cover is an error and never a check left out. `format` is an annotation, as in draft
-//! 2020-12. No reference leaves the schema.
+//! Compilation reports every mistake in a schema, so that validation cannot encounter one. Unsupported keywords are
+//! errors and never ignored. `format` is an annotation, as in draft 2020-12. References never leave the schema.
 //!
-//! There is one walk over a value ([`check`]), with two listeners: one that stops at the first
-//! violation and one that writes all of them down. Verdict and report therefore cannot disagree.
+//! One walk over a value ([`check`]) has two sinks: one stops at the first violation, the other collects all of them.
+//! Verdict and report therefore cannot disagree.
 //!
-//! A model sends the values: neither their depth nor the number of ways in which a recursive schema
-//! can be applied to them may exhaust the stack or the time (`deepest`, [`memo`]).
+//! Values come from a model: neither their depth nor the number of ways in which a recursive schema applies to them
+//! may exhaust the stack or the time (`deepest`, [`memo`]).
 
 mod branches;
 mod chain;
@@ -55,34 +54,33 @@ pub(crate) use self::{
     read::Take,
 };
 
-/// How deep a value may be nested, at most.
+/// The maximum nesting of a value.
 const DEEPEST: usize = 512;
 
 /// A compiled schema.
 #[derive(Debug)]
 pub struct Plan {
     nodes: Box<[Node]>,
-    /// How deep a value may be nested, so that the walk over it stays within its stack.
+    /// The maximum nesting of a value, such that the walk stays within its stack.
     deepest: usize,
 }
 
 impl Plan {
-    /// Compiles `schema`, which is of draft 2020-12 unless it says otherwise by `$schema`.
+    /// Compiles `schema`, of draft 2020-12 unless `$schema` names another one.
     ///
     /// # Errors
     ///
-    /// All mistakes of the schema: malformed keywords, references that lead nowhere, out of the
-    /// schema or back to themselves, patterns that the engine cannot express, keywords that are
-    /// not covered.
+    /// Returns all mistakes: malformed keywords, references that are unresolved, leave the schema or lead back to
+    /// themselves, patterns that the regex engine does not support, and unsupported keywords.
     pub fn compile(schema: &Value) -> Result<Self, Vec<SchemaProblem>> {
         compile::compile(schema, Origin::Foreign)
     }
 
-    /// Compiles the schema of arguments, which are objects, also where `schema` names no type.
+    /// Compiles the schema of arguments, which are objects even if `schema` has no type.
     ///
     /// # Errors
     ///
-    /// As [`compile`](Self::compile).
+    /// Returns the errors of [`compile`](Self::compile).
     pub(crate) fn compile_arguments(schema: &Value, origin: Origin) -> Result<Self, Vec<SchemaProblem>> {
         let Some(root) = schema.as_object().filter(|root| !root.contains_key("type")) else {
             return compile::compile(schema, origin);
@@ -96,19 +94,19 @@ impl Plan {
         compile::compile(&Value::Object(root), origin)
     }
 
-    /// The plan that admits everything.
+    /// Returns the plan that admits every value.
     pub(crate) fn anything() -> &'static Self {
         static ANYTHING: LazyLock<Plan> =
             LazyLock::new(|| Plan { nodes: [Node::ANYTHING].into(), deepest: DEEPEST });
         &ANYTHING
     }
 
-    /// Whether `value` fits the schema. Stops at the first violation.
+    /// Returns `true` if `value` matches the schema. Stops at the first violation.
     pub fn admits(&self, value: &Value) -> bool {
         is_nested_within(value, self.deepest) && Walk::new(self).admits(NodeId::ROOT, value)
     }
 
-    /// The violations of `value`, in its order; there are none if and only if it is admitted.
+    /// Returns the violations of `value` in document order; empty if and only if the value is valid.
     pub fn violations(&self, value: &Value) -> Violations {
         self.findings(value).into()
     }
@@ -123,33 +121,33 @@ impl Plan {
         findings
     }
 
-    /// Rewrites what the schema reads as equal; returns whether anything changed.
+    /// Normalises values that the schema treats as equal; returns `true` if anything changed.
     ///
-    /// A `null` in a property that is not required is absent, unless the property's own schema
-    /// admits it. A float without a fraction becomes an integer where an integer is wanted.
+    /// `null` for a non-required property means absent unless the property's schema admits `null`. A float without a
+    /// fraction becomes an integer if an integer is expected.
     pub(crate) fn settle(&self, value: &mut Value) -> bool {
         is_nested_within(value, self.deepest) && settle::settle(self, self.root(), value)
     }
 
-    /// The properties of the root, in the order of their positions.
+    /// Returns the properties of the root in schema order.
     pub(crate) fn names(&self) -> Vec<&str> {
         let object = self.root().object.as_deref();
         object.map(|object| object.properties.iter().map(|it| &*it.name).collect()).unwrap_or_default()
     }
 
-    /// The other names of all properties, each with the one that it stands for.
+    /// Returns the aliases of all properties, each with its property.
     fn aliases(&self) -> Vec<(&str, &str)> {
         let objects = self.nodes.iter().filter_map(|node| node.object.as_deref());
         objects.flat_map(|object| object.properties.aliases()).collect()
     }
 
-    /// Whether `value` may have something in it that goes by another name, or that is ignored.
+    /// Returns `true` if `value` may contain an alias or an ignored property.
     fn may_hide(&self, value: &Value) -> bool {
         let names: HashSet<_> = self.aliases().into_iter().map(|(alias, _)| alias).collect();
         self.ignores_some() || (!names.is_empty() && has_one_of(value, &names))
     }
 
-    /// Whether there are properties that a decoder ignores.
+    /// Returns `true` if there are properties that a decoder ignores.
     fn ignores_some(&self) -> bool {
         self.nodes.iter().any(|node| node.object.as_deref().is_some_and(|object| object.ignores))
     }
@@ -158,13 +156,13 @@ impl Plan {
         self.node(NodeId::ROOT)
     }
 
-    /// The node that `id` stands for, behind all references.
+    /// Returns the node `id` after following all references.
     #[inline]
     fn resolve(&self, mut id: NodeId) -> (NodeId, &Node) {
         loop {
             let node = self.nodes.get(id.0 as usize).unwrap_or(&Node::NOTHING);
             match node.alias {
-                // This ends: a loop of references does not compile.
+                // Terminates, since a loop of references does not compile.
                 Some(target) => id = target,
                 None => return (id, node),
             }
@@ -177,7 +175,7 @@ impl Plan {
     }
 }
 
-/// Whether a property in `value` has one of the names.
+/// Returns `true` if a property in `value` has one of the names.
 fn has_one_of(value: &Value, names: &HashSet<&str>) -> bool {
     match value {
         Value::Array(items) => items.iter().any(|item| has_one_of(item, names)),
@@ -188,10 +186,9 @@ fn has_one_of(value: &Value, names: &HashSet<&str>) -> bool {
     }
 }
 
-/// Whether no more than `levels` lists and objects are nested.
+/// Returns `true` if at most `levels` lists and objects are nested.
 ///
-/// This is asked before anything else, so that no walk has to ask: within a `not` a value that is
-/// too deep would come out as admitted.
+/// This is checked first, so that no walk needs to: inside `not`, a value that is too deep would count as admitted.
 fn is_nested_within(value: &Value, levels: usize) -> bool {
     match value {
         Value::Array(items) => levels > 0 && items.iter().all(|item| is_nested_within(item, levels - 1)),

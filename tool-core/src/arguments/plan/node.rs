@@ -1,7 +1,7 @@
-//! What a schema becomes: a flat list of nodes that name each other by number.
+//! The nodes of a plan: a flat list, linked by index.
 //!
-//! Numbers and not boxes, because schemas refer back to themselves. A node holds only the groups
-//! of rules that its schema has; a plain `{"type": "string"}` is a few words.
+//! Indices instead of boxes, because schemas are recursive. A node stores only the groups of rules that its schema
+//! has; `{"type": "string"}` takes a few words.
 
 use serde_json::Value;
 
@@ -13,7 +13,7 @@ use super::{
     values::Values,
 };
 
-/// Which node of a plan.
+/// The index of a node in its plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct NodeId(pub(super) u32);
 
@@ -22,25 +22,25 @@ impl NodeId {
     pub(super) const ROOT: Self = Self(0);
 }
 
-/// One schema.
+/// A compiled schema.
 #[derive(Debug)]
 pub(super) struct Node {
-    /// Which kinds of values are allowed.
+    /// The permitted types.
     pub(super) types: Types,
-    /// `enum` and `const`: the only values that are allowed.
+    /// `enum` and `const`: the only permitted values.
     pub(super) values: Option<Values>,
     pub(super) number: Option<Box<NumberRules>>,
     pub(super) text: Option<Box<TextRules>>,
     pub(super) list: Option<Box<ListRules>>,
     pub(super) object: Option<Box<ObjectRules>>,
     pub(super) combined: Option<Box<Combined>>,
-    /// A `$ref` with nothing beside it: this node is that one.
+    /// The target of a `$ref` without other keywords; this node stands for it.
     pub(super) alias: Option<NodeId>,
-    /// A `$ref` leads here, so that a walk may meet the node again at the same value.
+    /// `true` if a `$ref` leads here, so that a walk may visit the node again with the same value.
     pub(super) shared: bool,
-    /// Whether only a look at the whole value decides.
+    /// `true` if the rules can only be decided on the complete value.
     pub(super) is_whole: bool,
-    /// Whether the value was checked already, as a part of another one.
+    /// `true` if the value was validated as a part of another one.
     pub(super) is_trusted: bool,
 }
 
@@ -60,13 +60,13 @@ impl Node {
         is_trusted: false,
     };
 
-    /// What stands for the rules of a value that was checked already.
+    /// The rules of a value that was validated before.
     pub(super) const TRUSTED: Self = Self { is_trusted: true, ..Self::ANYTHING };
 
-    /// `false`: no schema with a `type` allows no type.
+    /// `false`: permits no type.
     pub(super) const NOTHING: Self = Self { types: Types::NONE, ..Self::ANYTHING };
 
-    /// Says what follows from all rules together.
+    /// Computes the fields derived from all rules.
     pub(super) fn complete(&mut self) {
         self.is_whole = self.needs_whole();
         if let Some(number) = &mut self.number {
@@ -74,8 +74,8 @@ impl Node {
         }
     }
 
-    /// Whether the integer with this sign and these digits, at most 18, is admitted; `None` where more
-    /// has to be looked at.
+    /// Returns whether an integer with this sign and at most 18 digits is admitted; `None` if that depends on more
+    /// rules.
     #[inline]
     pub(super) fn admits_integer(&self, negative: bool, magnitude: u64) -> Option<bool> {
         if self.values.is_some() || !self.types.contains(Types::INTEGER) {
@@ -83,20 +83,20 @@ impl Node {
         }
         let Some(number) = &self.number else { return Some(true) };
         let (least, most) = number.integers?;
-        // No 18 digits are too many for an `i64`.
+        // 18 digits fit into an `i64`.
         let integer = magnitude.cast_signed();
         Some(if negative { least <= -integer } else { least <= integer && magnitude <= most })
     }
 
-    /// Whether a number that is written as a float is to be read as the integer that it is.
+    /// Returns `true` if a float without a fraction is read as an integer.
     pub(super) fn wants_integer(&self) -> bool {
         self.types.intersection(Types::NUMBER) == Types::INTEGER
     }
 
-    /// Whether some rule can be decided only by a look at the whole value: rules that combine
-    /// others, that compare parts of the value, or of which several apply to one part.
+    /// Returns `true` if a rule needs the complete value: rules that combine others, compare parts of the value, or
+    /// apply to one part together.
     fn needs_whole(&self) -> bool {
-        // An object is compared with the values that are allowed, be they scalars.
+        // Objects are compared with the permitted values even if these are scalars.
         let compounds = self.types.intersection(Types::ARRAY.union(Types::OBJECT));
         let is_listed = self.values.is_some() && compounds != Types::NONE;
         let compares = |list: &ListRules| list.unique || list.contains.is_some();
@@ -112,7 +112,7 @@ impl Node {
     }
 }
 
-/// A set of the kinds of values that JSON Schema tells apart.
+/// A set of the types in JSON Schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Types(u8);
 
@@ -121,7 +121,7 @@ impl Types {
     pub(super) const NULL: Self = Self(1);
     pub(super) const BOOLEAN: Self = Self(1 << 1);
     pub(super) const INTEGER: Self = Self(1 << 2);
-    /// Numbers that are no integers.
+    /// Numbers with a fraction.
     pub(super) const FRACTION: Self = Self(1 << 3);
     pub(super) const NUMBER: Self = Self(Self::INTEGER.0 | Self::FRACTION.0);
     pub(super) const STRING: Self = Self(1 << 4);
@@ -129,7 +129,7 @@ impl Types {
     pub(super) const OBJECT: Self = Self(1 << 6);
     pub(super) const ALL: Self = Self((1 << 7) - 1);
 
-    /// The types that a schema calls `name`.
+    /// Returns the types of the name `name`.
     pub(super) fn named(name: &str) -> Option<Self> {
         Some(match name {
             "null" => Self::NULL,
@@ -143,7 +143,7 @@ impl Types {
         })
     }
 
-    /// The one type of `value`.
+    /// Returns the type of `value`.
     pub(super) fn of(value: &Value) -> Self {
         match value {
             Value::Null => Self::NULL,
@@ -156,7 +156,7 @@ impl Types {
         }
     }
 
-    /// Whether all of `other` are among these.
+    /// Returns `true` if all types of `other` are included.
     pub(super) const fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
@@ -170,7 +170,7 @@ impl Types {
     }
 }
 
-/// Rules that only numbers can break.
+/// Rules for numbers.
 #[derive(Debug, Default)]
 pub(super) struct NumberRules {
     pub(super) minimum: Option<Exact>,
@@ -178,14 +178,13 @@ pub(super) struct NumberRules {
     pub(super) exclusive_minimum: Option<Exact>,
     pub(super) exclusive_maximum: Option<Exact>,
     pub(super) multiple_of: Option<Divisor>,
-    /// What integers of 64 bits these rules admit, where it is as simple as that; known once all rules
-    /// are.
+    /// The range of 64-bit integers that these rules admit, if it is that simple; set when all rules are known.
     pub(super) integers: Option<(i64, u64)>,
 }
 
 impl NumberRules {
-    /// The least and the greatest integer that these rules admit; `None` where there is more to them,
-    /// or where no 64 bits hold the least.
+    /// Returns the smallest and largest integer that these rules admit; `None` if there are other rules, or if the
+    /// smallest exceeds 64 bits.
     fn range(&self) -> Option<(i64, u64)> {
         let integer = |limit: Option<Exact>, none: i128| match limit {
             None => Some(none),
@@ -201,33 +200,33 @@ impl NumberRules {
     }
 }
 
-/// Rules that only strings can break.
+/// Rules for strings.
 #[derive(Debug, Default)]
 pub(super) struct TextRules {
     pub(super) length: Count,
     pub(super) pattern: Option<Pattern>,
 }
 
-/// Rules that only lists can break.
+/// Rules for lists.
 #[derive(Debug, Default)]
 pub(super) struct ListRules {
-    /// `prefixItems`: a schema for each of the first items.
+    /// `prefixItems`: the schemas of the first items.
     pub(super) prefix: Box<[NodeId]>,
-    /// `items`: the schema of all items after those.
+    /// `items`: the schema of all further items.
     pub(super) rest: Rest,
     pub(super) length: Count,
     pub(super) unique: bool,
     pub(super) contains: Option<Contains>,
 }
 
-/// How many items of a list must fit a schema.
+/// The number of items that must match a schema.
 #[derive(Debug)]
 pub(super) struct Contains {
     pub(super) node: NodeId,
     pub(super) count: Count,
 }
 
-/// Rules that only objects can break.
+/// Rules for objects.
 #[derive(Debug, Default)]
 pub(super) struct ObjectRules {
     /// `properties` and `required`.
@@ -236,33 +235,33 @@ pub(super) struct ObjectRules {
     pub(super) patterns: Box<[(Pattern, NodeId)]>,
     /// `additionalProperties`.
     pub(super) rest: Rest,
-    /// Whether the decoder ignores properties that the schema does not name.
+    /// `true` if the decoder ignores properties that the schema does not name.
     pub(super) ignores: bool,
     /// `propertyNames`.
     pub(super) names: Option<NodeId>,
     pub(super) count: Count,
     /// `dependentRequired`.
     pub(super) required_beside: Box<[Beside]>,
-    /// `dependentSchemas`: a property, and what the object is where it is present.
+    /// `dependentSchemas`: a property, and the schema of the object if it is present.
     pub(super) schemas_beside: Box<[(Box<str>, NodeId)]>,
 }
 
 impl ObjectRules {
-    /// The property at `near`, if it can be told by the bytes of its name alone.
+    /// Returns the property at `near` if its name can be recognised by its bytes.
     #[inline]
     pub(super) fn expected(&self, near: usize) -> Option<&Property> {
         if self.names.is_none() { self.properties.expected(near) } else { None }
     }
 }
 
-/// A property, and those that are required beside it.
+/// A property, and those that it requires.
 #[derive(Debug)]
 pub(super) struct Beside {
     pub(super) name: Box<str>,
     pub(super) required: Box<[Box<str>]>,
 }
 
-/// What is allowed where nothing more particular is said.
+/// The rule for properties or items without a rule of their own.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) enum Rest {
     #[default]
@@ -286,7 +285,7 @@ pub(super) struct Combined {
 /// `unevaluatedItems` and `unevaluatedProperties`.
 #[derive(Debug)]
 pub(super) struct Unevaluated {
-    /// The node that has them, whose other rules say what is evaluated.
+    /// The node with these keywords; its other rules determine the evaluated parts.
     pub(super) of: NodeId,
     pub(super) items: Option<NodeId>,
     pub(super) properties: Option<NodeId>,
@@ -300,7 +299,7 @@ pub(super) struct Condition {
     pub(super) otherwise: Option<NodeId>,
 }
 
-/// From how many to how many.
+/// A minimum and a maximum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Count {
     pub(super) least: usize,

@@ -1,8 +1,7 @@
-//! Numbers, compared as they are written.
+//! Exact comparison of numbers.
 //!
-//! A model's `9007199254740993` is not `9007199254740992`, and 0.3 is a multiple of 0.1: nothing
-//! here goes through a `f64` that would make it otherwise. `3.0` and `1e2` are integers, as in
-//! draft 2020-12.
+//! 9007199254740993 differs from 9007199254740992, and 0.3 is a multiple of 0.1: no comparison rounds to `f64`. `3.0`
+//! and `1e2` are integers, as in draft 2020-12.
 
 use std::{cmp::Ordering, fmt};
 
@@ -10,20 +9,20 @@ use serde_json::Number;
 
 use crate::arguments::json::written;
 
-/// A float that stands for no `i128` has a fraction, or is beyond this.
+/// A float that does not equal an `i128` has a fraction or exceeds this.
 const LARGEST: f64 = (1_u128 << 126) as f64;
 
-/// A number whose comparison with every other one is exact.
+/// A number with exact comparison.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Exact {
-    /// Without a fraction, whatever way it was written.
+    /// Without a fraction, in any spelling.
     Integer(i128),
-    /// With a fraction, or beyond what an `i128` holds.
+    /// With a fraction, or outside the range of `i128`.
     Float(f64),
 }
 
 impl Exact {
-    /// Whether the number has no fraction.
+    /// Returns `true` if the number has no fraction.
     pub(super) fn is_integer(self) -> bool {
         match self {
             Self::Integer(_) => true,
@@ -31,7 +30,7 @@ impl Exact {
         }
     }
 
-    /// The order of two numbers; `None` where one of them is none, which fails every bound.
+    /// Compares two numbers; `None` for NaN, which violates every bound.
     pub(super) fn compare(self, other: Self) -> Option<Ordering> {
         match (self, other) {
             (Self::Integer(left), Self::Integer(right)) => Some(left.cmp(&right)),
@@ -52,7 +51,7 @@ fn integer_and_float(integer: i128, float: f64) -> Option<Ordering> {
     } else if float <= -LARGEST {
         Some(Ordering::Greater)
     } else {
-        // What is left has a fraction, so that equality is out of the question.
+        // The float has a fraction here, so the two cannot be equal.
         Some(if integer <= float.floor() as i128 { Ordering::Less } else { Ordering::Greater })
     }
 }
@@ -70,8 +69,7 @@ impl From<&Number> for Exact {
         } else if let Some(integer) = number.as_u64() {
             Self::Integer(integer.into())
         } else {
-            // `None` can only come with serde_json's `arbitrary_precision`, from a number that no
-            // float holds.
+            // `None` occurs only with `arbitrary_precision` of `serde_json`, for a number beyond the range of floats.
             number.as_f64().map_or(Self::Float(f64::NAN), Self::from)
         }
     }
@@ -89,7 +87,7 @@ impl fmt::Display for Exact {
     }
 }
 
-/// The integer that a float stands for; `None` for other numbers and for integers beyond 64 bits.
+/// Returns the integer that a float represents; `None` for other numbers and for integers beyond 64 bits.
 pub(super) fn integer_in(number: &Number) -> Option<Number> {
     if !number.is_f64() {
         return None;
@@ -98,7 +96,7 @@ pub(super) fn integer_in(number: &Number) -> Option<Number> {
     i64::try_from(integer).map(Number::from).or_else(|_| u64::try_from(integer).map(Number::from)).ok()
 }
 
-/// What `multipleOf` divides by.
+/// The divisor of `multipleOf`.
 #[derive(Debug, Clone)]
 pub(super) struct Divisor {
     number: Number,
@@ -106,14 +104,14 @@ pub(super) struct Divisor {
 }
 
 impl Divisor {
-    /// `None` unless the number is greater than zero.
+    /// Creates a divisor; `None` unless the number is greater than zero.
     pub(super) fn new(number: &Number) -> Option<Self> {
         let positive = Exact::from(number).compare(Exact::Integer(0)) == Some(Ordering::Greater);
         let decimal = Decimal::from(number);
         (positive && decimal.digits > 0).then(|| Self { number: number.clone(), decimal })
     }
 
-    /// Whether dividing `number` leaves nothing over.
+    /// Returns `true` if `number` is a multiple of the divisor.
     pub(super) fn divides(&self, number: &Number) -> bool {
         Decimal::from(number).is_multiple_of(self.decimal)
     }
@@ -125,8 +123,8 @@ impl fmt::Display for Divisor {
     }
 }
 
-/// `digits` × 10^`exponent`, without its sign: the shortest literal of a number. The literal is
-/// what was meant; the float nearest to 0.3 is no multiple of the one nearest to 0.1.
+/// `digits` × 10^`exponent`, without sign: the shortest literal of a number. The literal counts, since the float
+/// nearest to 0.3 is not a multiple of the one nearest to 0.1.
 #[derive(Debug, Clone, Copy)]
 struct Decimal {
     digits: u64,
@@ -143,14 +141,14 @@ impl Decimal {
         if shift >= 0 {
             ((digits % by) * power_of_ten(shift.unsigned_abs(), by)).is_multiple_of(by)
         } else {
-            // 10^20 is greater than any `digits`; below it the product fits an `u128`.
+            // 10^20 exceeds any `digits`; below it, the product fits into a `u128`.
             let scale = shift.unsigned_abs();
             scale < 20 && digits.is_multiple_of(by * 10_u128.pow(scale))
         }
     }
 }
 
-/// 10^`exponent` modulo `modulus`, which is below 2^64, so that no product overflows.
+/// Returns 10^`exponent` modulo `modulus`, which is below 2^64, so that no product overflows.
 fn power_of_ten(mut exponent: u32, modulus: u128) -> u128 {
     let (mut result, mut factor) = (1 % modulus, 10 % modulus);
     while exponent > 0 {
@@ -171,7 +169,7 @@ impl From<&Number> for Decimal {
         if let Some(integer) = number.as_u64() {
             return Self { digits: integer, exponent: 0 };
         }
-        // The shortest form that reads back as the same float, such as `1.5e-3`.
+        // The shortest form that parses to the same float, such as `1.5e-3`.
         let text = format!("{:e}", number.as_f64().unwrap_or_default().abs());
         let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
         let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));

@@ -1,14 +1,14 @@
 use std::fmt;
 
-/// A mistake in a schema, or what a plan does not cover of it.
+/// A mistake in a schema, or an unsupported keyword.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SchemaProblem {
-    /// Which subschema, as a JSON pointer into the schema; `""` for all of it.
+    /// The subschema, as a JSON pointer into the schema; `""` for the root.
     pub pointer: String,
-    /// What is wrong with it.
+    /// The description of the problem.
     pub message: String,
-    /// Whether nothing is wrong with it but that the built-in check does not cover it.
+    /// `true` if the schema is valid but the built-in validator does not support it.
     pub uncovered: bool,
 }
 

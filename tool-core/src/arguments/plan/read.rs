@@ -1,5 +1,4 @@
-//! Reading arguments by a plan: in one pass where they fit, and once more, slowly, to say what is
-//! wrong where they do not.
+//! Reading arguments by a plan: one pass for valid arguments, and a second, slower one that reports violations.
 
 use serde_json::Value;
 
@@ -20,18 +19,18 @@ use crate::{
     },
 };
 
-/// What becomes of a text when it is read by a plan.
+/// The result of reading a text by a plan.
 #[derive(Debug)]
 enum Fit {
-    /// It fits.
+    /// Valid as it is.
     AsItIs,
-    /// It fits when it is written like this, which means the same but for what was corrected.
+    /// Valid after rewriting as this text, which is equivalent apart from the corrections.
     As(String, Vec<Correction>),
-    /// It does not fit, for these reasons.
+    /// Invalid, with the violations.
     Not(Violations),
 }
 
-/// Takes a value from a text, or says why not; asked once more with the same text written otherwise.
+/// Decodes a value from a text; may be called again with another text of the same value.
 pub(crate) trait Take:
     for<'c, 't, 'p> FnMut(Checked<'c, 't, 'p>, &'t str) -> Result<(), Refusal>
 {
@@ -40,11 +39,11 @@ pub(crate) trait Take:
 impl<F: for<'c, 't, 'p> FnMut(Checked<'c, 't, 'p>, &'t str) -> Result<(), Refusal>> Take for F {}
 
 impl Plan {
-    /// Reads `arguments` with `take`; afterwards they are as they were read.
+    /// Reads `arguments` with `take`; afterwards they contain the text that was read.
     ///
     /// # Errors
     ///
-    /// All that is wrong with them.
+    /// Returns an error with all violations.
     #[inline]
     pub(crate) fn read(&self, arguments: &mut Arguments<'_>, mut take: impl Take) -> Result<(), ToolError> {
         match self.attempt(arguments.as_str(), &mut take) {
@@ -53,11 +52,11 @@ impl Plan {
         }
     }
 
-    /// Gives `arguments` as they fit.
+    /// Validates `arguments` and returns them with corrections applied.
     ///
     /// # Errors
     ///
-    /// All that is wrong with them.
+    /// Returns an error with all violations.
     pub(crate) fn fit<'a>(&self, arguments: Arguments<'a>) -> Result<Arguments<'a>, ToolError> {
         match self.fit_of(arguments.as_str(), arguments.lenient)? {
             Fit::AsItIs => Ok(arguments),
@@ -66,14 +65,14 @@ impl Plan {
         }
     }
 
-    /// The canonical text of the call with `arguments`, which fit: own names of properties, exact numbers
-    /// in one spelling, `null` where it means "absent" and properties that the decoder ignores left out.
-    /// The corrections stay.
+    /// Returns the canonical text of the call with valid `arguments`: property names instead of aliases, exact
+    /// numbers in one spelling, and without properties that are ignored or `null` for "absent". The corrections are
+    /// kept.
     ///
     /// # Errors
     ///
-    /// If the arguments are not JSON, or nest choices so deeply that it would take too long to tell which
-    /// of them are meant: what cannot be judged does not run.
+    /// Returns an error if the arguments are not JSON, or nest choices so deeply that the step limit is exceeded;
+    /// arguments without a canonical text are not executed.
     pub(crate) fn canonical<'a>(&self, arguments: Arguments<'a>) -> Result<Arguments<'a>, ToolError> {
         let text = arguments.as_str();
         let document = Document::read(text).map_err(|_| not_json(text))?;
@@ -120,7 +119,7 @@ impl Plan {
                     return Ok(());
                 }
                 Err(refusal) if corrections.is_empty() => refusal,
-                // What is reported is what came.
+                // Report the text as received.
                 Err(refusal) => match self.fit_of(text, false)? {
                     Fit::Not(violations) => {
                         let violations = beside(violations, text, &fitting, &refusal);
@@ -153,7 +152,7 @@ impl Plan {
                 return Ok(Fit::As(rewritten(&document.value), corrections));
             }
             if changed {
-                // What is reported is what came.
+                // Report the text as received.
                 return self.fit_of(text, false);
             }
         }
@@ -163,10 +162,10 @@ impl Plan {
     }
 }
 
-/// What the plan refuses of `text`, with what the type does not read of `read`, which is the text after
-/// a correction: what was corrected is not the mistake that is left.
+/// Combines the plan's violations of `text` with those of the type in `read`, the text after corrections: a corrected
+/// value is not the remaining mistake.
 ///
-/// Of what is within a text that was read as JSON, the text is named.
+/// For a violation inside a string that was parsed as JSON, the string is reported.
 fn beside(violations: Violations, text: &str, read: &str, refusal: &Refusal) -> Violations {
     if !matches!(refusal.why(), Why::Undecodable(_)) {
         return violations;
@@ -182,7 +181,8 @@ fn beside(violations: Violations, text: &str, read: &str, refusal: &Refusal) -> 
     violations.after(only)
 }
 
-/// The plan admits what the type does not read: the type's own words are all there is.
+/// Returns the violation for a value that the plan admits and the type rejects; the type's own message is the only
+/// explanation.
 fn unreadable(text: &str, refusal: &Refusal) -> Violation {
     let pointer = refusal.pointer();
     let expected = match refusal.why() {

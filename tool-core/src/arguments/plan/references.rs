@@ -1,8 +1,8 @@
-//! References, and what has to be known of all nodes together.
+//! References, and properties of all nodes together.
 //!
-//! References are followed after everything else, so that a definition that refers to itself finds
-//! its own node. They are URIs: a schema with an `$id` is a resource of its own, within which they
-//! are resolved and whose anchors they name. What is no resource of this schema is not fetched.
+//! References are resolved last, so that a recursive definition finds its own node. They are URIs: a schema with an
+//! `$id` is a resource, within which references are resolved and anchors are named. Resources outside the schema are
+//! not fetched.
 
 use std::collections::HashMap;
 
@@ -19,16 +19,16 @@ use super::{
 };
 use crate::schema::percent_decoded;
 
-/// How many calls the walk may be deep; this is what the stack of a thread has room for.
+/// The maximum recursion depth of the walk, limited by the stack of a thread.
 const CALLS: usize = 2048;
 
-/// A schema with a URI of its own, and all below it that have none.
+/// A schema with its own URI, and all schemas below it without one.
 #[derive(Debug)]
 pub(super) struct Resource<'s> {
-    /// Without a fragment; `""` for a root that does not say.
+    /// The URI without a fragment; `""` for a root without `$id`.
     uri: String,
     root: &'s Value,
-    /// Where it stands, as a JSON pointer.
+    /// The location, as a JSON pointer.
     place: String,
     draft: Draft,
 }
@@ -49,9 +49,9 @@ pub(super) struct Reference<'s> {
     from: NodeId,
     key: &'s str,
     text: &'s str,
-    /// Where it stands.
+    /// The location.
     place: String,
-    /// In which resource.
+    /// The resource that contains it.
     resource: usize,
 }
 
@@ -71,7 +71,7 @@ impl<'s> Resource<'s> {
     }
 }
 
-/// Where a reference leads.
+/// The target of a reference.
 struct Target<'s> {
     schema: &'s Value,
     place: String,
@@ -79,14 +79,14 @@ struct Target<'s> {
 }
 
 impl<'s> Compiler<'s> {
-    /// Reads `$schema`, `$id` and the anchors of a schema, before any of its other keywords.
+    /// Reads `$schema`, `$id` and the anchors of a schema before its other keywords.
     pub(super) fn identify(
         &mut self,
         schema: &'s Value,
         keywords: &'s Map<String, Value>,
         at: &Location<'_>,
     ) {
-        // Four questions to every schema are many, and most have nothing of the kind.
+        // Fast path: most schemas have none of these keywords.
         if !keywords.keys().any(|key| key.starts_with('$')) {
             return;
         }
@@ -142,12 +142,12 @@ impl<'s> Compiler<'s> {
         self.resources.push(Resource { uri, root: schema, place, draft });
     }
 
-    /// The draft of the resource that is being read.
+    /// Returns the draft of the current resource.
     pub(super) fn draft(&self) -> Draft {
         self.resources.get(self.resource).map_or(Draft::Own, |it| it.draft)
     }
 
-    /// The URI of the resource that is being read.
+    /// Returns the URI of the current resource.
     fn base(&self) -> &str {
         self.resources.get(self.resource).map_or("", |it| &it.uri)
     }
@@ -163,7 +163,7 @@ impl<'s> Compiler<'s> {
         }
     }
 
-    /// Links what belongs together; the last step of compiling.
+    /// Links all references; the last step of compilation.
     pub(super) fn finish(mut self) -> Result<Plan, Vec<SchemaProblem>> {
         self.follow_references();
         if self.evaluates {
@@ -200,7 +200,7 @@ impl<'s> Compiler<'s> {
                     continue;
                 }
             };
-            // A target that is no keyword's schema has no node yet; it can bring new references.
+            // A target outside of the known keywords has no node yet and may add references.
             for at in known.len()..self.nodes.len() {
                 self.index(at, &mut known);
             }
@@ -267,8 +267,8 @@ impl<'s> Compiler<'s> {
         Ok(Target { schema, place, resource: at })
     }
 
-    /// Whether a dynamic reference to the anchor may mean another of the same name: that depends on
-    /// the way by which a walk comes to it. Where there is no other, it is a reference like any.
+    /// Returns `true` if a dynamic reference to the anchor may resolve to another anchor of the same name, depending
+    /// on the path of the walk. Otherwise, it is an ordinary reference.
     fn is_ambiguous(&self, anchor: &Anchor<'_>) -> bool {
         let is_other =
             |it: &Anchor<'_>| it.is_dynamic && it.resource != anchor.resource && it.name == anchor.name;
@@ -281,8 +281,8 @@ impl<'s> Compiler<'s> {
         }
     }
 
-    /// `"additionalProperties": true` is no rule, but where something asks what is evaluated, it
-    /// evaluates all there is; so does `"items": true`.
+    /// `"additionalProperties": true` and `"items": true` are not rules, but count as evaluating all properties or
+    /// items for `unevaluated..`.
     fn mark_what_admits_the_rest(&mut self) {
         let anything = Rest::Schema(NodeId(u32::try_from(self.nodes.len()).unwrap_or(u32::MAX)));
         for (node, source) in self.nodes.iter_mut().zip(&self.sources) {
@@ -298,7 +298,7 @@ impl<'s> Compiler<'s> {
     }
 }
 
-/// Whether a part of a schema has this anchor as drafts up to 7 write it: as the fragment of an `$id`.
+/// Returns `true` if a part of a schema has this anchor in the form of drafts up to 7: the fragment of an `$id`.
 fn has_anchor(schema: &Value, name: &str) -> bool {
     match schema {
         Value::Array(items) => items.iter().any(|item| has_anchor(item, name)),
@@ -311,7 +311,7 @@ fn has_anchor(schema: &Value, name: &str) -> bool {
     }
 }
 
-/// Whether any part of a schema, be it read or not, has this URI.
+/// Returns `true` if any part of a schema, compiled or not, has this URI.
 fn has_id(schema: &Value, base: &str, uri: &str) -> bool {
     match schema {
         Value::Array(items) => items.iter().any(|item| has_id(item, base, uri)),

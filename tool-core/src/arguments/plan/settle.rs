@@ -1,11 +1,10 @@
-//! Rewriting what a schema reads as equal.
+//! Normalisation ("settling") of values that a schema treats as equal.
 //!
-//! A model writes `null` for "not given" and `3.0` for 3; the types that arguments are decoded into
-//! know neither. What is rewritten here means the same to the schema's author, so that it counts as
-//! no correction. A value that already fits is only ever rewritten to one that fits as well.
+//! A model writes `null` for an omitted property and `3.0` for 3; the decoded types accept neither. The normal form
+//! has the same meaning, so it is not a correction. A valid value stays valid.
 //!
-//! The same walk corrects what is almost right, where a [`Corrector`] comes along: a branch that is
-//! chosen by its corrected value has its `null`s settled too, so that both are one matter.
+//! With a [`Corrector`], the same walk also corrects almost valid values: a branch selected by its corrected value
+//! has its `null`s normalised as well, which requires a single walk.
 
 use std::collections::HashSet;
 
@@ -22,18 +21,17 @@ use super::{
     table::Property,
 };
 
-/// So many values are looked at, and so many times all of what is settled. Trying branches within
-/// branches takes a time that grows with every level; a value that is not settled to its last corner
-/// is refused by the check, not lost.
+/// The step limit of a walk: a constant number of values, plus a factor times the size of the value. Trying branches
+/// within branches takes exponential time; a value whose normalisation is incomplete is rejected by validation.
 const PATIENCE: (usize, usize) = (250_000, 64);
 
-/// Settles `value`, to which `node` applies; returns whether anything changed.
+/// Normalises `value`, to which `node` applies; returns `true` if anything changed.
 pub(super) fn settle(plan: &Plan, node: &Node, value: &mut Value) -> bool {
     Settler::new(plan, value, None).node(node, value, None, &Location::ROOT)
 }
 
-/// Brings `value`, which fits, to the form that all values of one call have: settled, and without the
-/// properties that the decoder ignores. `None` if that would take too long.
+/// Converts the valid `value` to the canonical form of a call: normalised, with defaults filled in, and without
+/// properties that the decoder ignores. `None` if the step limit is exceeded.
 pub(super) fn canonical(plan: &Plan, value: &mut Value) -> Option<()> {
     let drops = plan.ignores_some();
     let mut settler = Settler { drops, fills: true, ..Settler::new(plan, value, None) };
@@ -41,8 +39,8 @@ pub(super) fn canonical(plan: &Plan, value: &mut Value) -> Option<()> {
     (!settler.is_spent).then_some(())
 }
 
-/// Whether settling changes nothing in `value`, whatever the schema, but for the names of properties;
-/// of most values that is so.
+/// Returns `true` if normalisation changes nothing in `value` except for aliases, regardless of the schema; this
+/// holds for most values.
 pub(super) fn is_settled(value: &Value) -> bool {
     match value {
         Value::Null => false,
@@ -53,8 +51,7 @@ pub(super) fn is_settled(value: &Value) -> bool {
     }
 }
 
-/// Settles and corrects `value`, whether it fits in the end or not; returns whether anything changed,
-/// and what was corrected.
+/// Normalises and corrects `value` even if it stays invalid; returns `true` if anything changed, and the corrections.
 pub(super) fn correct(plan: &Plan, value: &mut Value, corrector: Corrector<'_>) -> (bool, Vec<Correction>) {
     let mut settler = Settler::new(plan, value, Some(corrector));
     let changed = settler.node(plan.root(), value, None, &Location::ROOT);
@@ -64,17 +61,17 @@ pub(super) fn correct(plan: &Plan, value: &mut Value, corrector: Corrector<'_>) 
 struct Settler<'p> {
     plan: &'p Plan,
     patience: usize,
-    /// Whether something was not looked at any more.
+    /// `true` once the step limit is exceeded.
     is_spent: bool,
-    /// `None` where nothing is corrected.
+    /// `None` if nothing is corrected.
     corrector: Option<Corrector<'p>>,
-    /// Whether properties that the decoder ignores are left out.
+    /// `true` to remove properties that the decoder ignores.
     drops: bool,
-    /// Whether what the decoder takes for absent properties is put in.
+    /// `true` to fill in the decoder's defaults of absent properties.
     fills: bool,
 }
 
-/// The nodes through which the walk came to a value: what any of them requires is required.
+/// The chain of nodes that apply to a value: a property required by any of them is required.
 #[derive(Clone, Copy)]
 struct Via<'a> {
     node: &'a Node,
@@ -88,7 +85,7 @@ impl<'p> Settler<'p> {
         Self { plan, patience, is_spent: false, corrector, drops: false, fills: false }
     }
 
-    /// Whether there is patience for looking at so many values.
+    /// Consumes steps for `values` values; returns `false` if the limit is exceeded.
     fn spend(&mut self, values: usize) -> bool {
         let left = self.patience.checked_sub(values);
         self.patience = left.unwrap_or_default();
@@ -96,7 +93,7 @@ impl<'p> Settler<'p> {
         left.is_some()
     }
 
-    /// Settles `value`, to which `node` applies and, where `outer` is given, those nodes too.
+    /// Normalises `value`, to which `node` and the nodes of `outer` apply.
     fn node(
         &mut self,
         node: &'p Node,
@@ -134,7 +131,7 @@ impl<'p> Settler<'p> {
         changed
     }
 
-    /// Settles a part of a value, to which `id` alone applies.
+    /// Normalises a part of a value to which only `id` applies.
     fn part(&mut self, id: NodeId, value: &mut Value, at: &Location<'_>) -> bool {
         self.node(self.plan.node(id), value, None, at)
     }
@@ -169,7 +166,7 @@ impl<'p> Settler<'p> {
             !property.is_some_and(is_absent)
         });
         let gone = map.len() != before;
-        // What is absent under one name may have come under another.
+        // A property that is absent under one name may be present under another.
         let mut changed = rules.properties.rename(map) || gone;
         if self.drops && rules.ignores {
             let before = map.len();
@@ -188,7 +185,7 @@ impl<'p> Settler<'p> {
                 is_known = true;
                 changed |= self.part(node, value, &here);
             }
-            // The keys of a map from numbers are a pattern; its values are settled as all others.
+            // Keys of integer maps are described by patterns; their values are normalised like others.
             for (_, node) in rules.patterns.iter().filter(|(pattern, _)| pattern.is_match(name)) {
                 is_known = true;
                 changed |= self.part(*node, value, &here);
@@ -200,7 +197,7 @@ impl<'p> Settler<'p> {
         changed
     }
 
-    /// Adds what the decoder takes for properties that are absent.
+    /// Adds the decoder's defaults of absent properties.
     fn fill(&self, rules: &ObjectRules, map: &mut Map<String, Value>) -> bool {
         let before = map.len();
         for property in rules.properties.iter() {
@@ -235,8 +232,8 @@ impl<'p> Settler<'p> {
         changed
     }
 
-    /// Settles by the branch that admits `value` as it is, or else by the first that admits what it
-    /// settles to, or else by the only one that admits what it is corrected to.
+    /// Normalises by the branch that admits `value` unchanged; otherwise by the first that admits its normal form;
+    /// otherwise by the only one that admits its correction.
     fn branches(
         &mut self,
         branches: &'p Branches,
@@ -250,7 +247,7 @@ impl<'p> Settler<'p> {
         }
         let admitting = branches.candidates(value).find(|node| Walk::new(self.plan).admits(*node, value));
         if let Some(node) = admitting {
-            // What one branch ignores, the one that the decoder takes may read.
+            // A property ignored by one branch may be read by the branch that the decoder selects.
             let admits = |node: &NodeId| Walk::new(self.plan).admits(*node, value);
             let drops = self.drops;
             self.drops = drops && branches.candidates(value).filter(admits).take(2).count() == 1;
@@ -264,7 +261,7 @@ impl<'p> Settler<'p> {
         is_settled || (self.corrector.is_some() && self.fitting(branches, exactly_one, value, via, at))
     }
 
-    /// Reads `value` by a branch: the first, or, where values are corrected, the only one.
+    /// Tries the branches and returns the first match or, with corrections, the only match.
     fn fitting(
         &mut self,
         branches: &'p Branches,
@@ -278,13 +275,13 @@ impl<'p> Settler<'p> {
         let is_only = |value: &Value| {
             branches.candidates(value).filter(|node| admits(node, value)).take(2).count() == 1
         };
-        // A branch for `null` is no choice: nothing settles to it, and nothing is corrected to it.
+        // A branch for `null` is never a target of normalisation or correction.
         let candidates = branches.candidates(value).filter(|node| plan.node(*node).types != Types::NULL);
         let weight = weight(value);
         let mark = self.corrector.as_ref().map(Corrector::mark);
         let mut found: Option<(Value, Vec<Correction>)> = None;
         for node in candidates.collect::<Vec<_>>() {
-            // Without a look at all branches it is not known that there is only one.
+            // If a branch is not tried, uniqueness is unknown.
             if !self.spend(weight) {
                 return false;
             }
@@ -324,7 +321,7 @@ impl<'p> Settler<'p> {
         self.requires(via.node, name) || via.outer.is_some_and(|outer| self.is_required(outer, name))
     }
 
-    /// Whether a node, or one that applies wherever it does, requires the property.
+    /// Returns `true` if the node, or one that always applies with it, requires the property.
     fn requires(&self, node: &Node, name: &str) -> bool {
         let (mut open, mut seen) = (vec![node], HashSet::new());
         while let Some(node) = open.pop() {
@@ -340,7 +337,7 @@ impl<'p> Settler<'p> {
     }
 }
 
-/// What it costs to look at `value` and at all that is within it.
+/// Returns the cost of visiting `value` and its parts.
 fn weight(value: &Value) -> usize {
     let within = match value {
         Value::Array(items) => items.iter().map(weight).sum(),
@@ -350,7 +347,7 @@ fn weight(value: &Value) -> usize {
     own_weight(value) + within
 }
 
-/// What it costs to look at `value` alone, which for a long text is more than for others.
+/// Returns the cost of visiting `value` alone, which is higher for long strings.
 fn own_weight(value: &Value) -> usize {
     1 + value.as_str().map_or(0, |text| text.len() / 64)
 }

@@ -1,37 +1,37 @@
-//! The properties of an object, found by name.
+//! The table of an object's properties.
 
 use serde_json::{Map, Value};
 
 use super::node::NodeId;
 
-/// Up to this many names are compared one after another, which is faster than anything cleverer.
+/// Up to this number of names, a linear search is fastest.
 const FEW: usize = 12;
 
-/// The properties that a schema names, in its order.
+/// The properties that a schema names, in order.
 #[derive(Debug, Default)]
 pub(super) struct Table {
     properties: Box<[Property]>,
-    /// Positions in the order of the names; empty where there are few.
+    /// The positions sorted by name; empty for a short list.
     by_name: Box<[usize]>,
     required: usize,
-    /// Whether all names are written in JSON as they are.
+    /// `true` if all names have no JSON escapes.
     plain: bool,
-    /// Other names, each with the property that it stands for.
+    /// The aliases, each with its property.
     aliases: Box<[(Box<str>, Box<str>)]>,
 }
 
-/// A property that a schema names in `properties`, `required` or both.
+/// A property in `properties`, `required` or both.
 #[derive(Debug)]
 pub(super) struct Property {
     pub(super) name: Box<str>,
-    /// The name with its quotes and the colon, as it is mostly written.
+    /// The name with quotes and colon, in its usual JSON form.
     pub(super) written: Box<str>,
-    /// `None` where it is required and nothing else is known of it.
+    /// `None` if the property is required but has no schema.
     pub(super) node: Option<NodeId>,
     pub(super) required: bool,
-    /// What the decoder takes where the property is absent, if that is known.
+    /// The decoder's default of the absent property, if it is known.
     pub(super) fill: Option<Box<Value>>,
-    /// One bit of its own, as long as there are any.
+    /// A unique bit, for the first 64 properties; otherwise 0.
     pub(super) bit: u64,
 }
 
@@ -40,7 +40,7 @@ impl Property {
         Self { name: name.into(), written: format!("\"{name}\":").into(), node, required, fill: None, bit: 0 }
     }
 
-    /// Whether the name is written in JSON as it is.
+    /// Returns `true` if the name has no JSON escapes.
     fn is_plain(&self) -> bool {
         !self.name.bytes().any(|byte| byte < 0x20 || byte == b'"' || byte == b'\\')
     }
@@ -67,13 +67,13 @@ impl Table {
         }
     }
 
-    /// With other names, each with the property that it stands for.
+    /// Sets the aliases, each with its property.
     pub(super) fn with_aliases(mut self, aliases: Vec<(Box<str>, Box<str>)>) -> Self {
         self.aliases = aliases.into();
         self
     }
 
-    /// Renames what came under another name; where both came, the other name stays, unknown.
+    /// Renames aliases to their properties; if both are present, the alias stays and counts as unknown.
     pub(super) fn rename(&self, map: &mut Map<String, Value>) -> bool {
         let mut renamed: Vec<(&str, &str)> = Vec::new();
         for (alias, name) in self.aliases() {
@@ -85,7 +85,7 @@ impl Table {
         if renamed.is_empty() {
             return false;
         }
-        // Each in its place: the order is the model's.
+        // Renamed in place, to keep the order of the model.
         let own = |name: String| match renamed.iter().find(|(alias, _)| *alias == name) {
             Some((_, own)) => (*own).to_owned(),
             None => name,
@@ -94,45 +94,45 @@ impl Table {
         true
     }
 
-    /// Other names, each with the property that it stands for.
+    /// Returns the aliases, each with its property.
     pub(super) fn aliases(&self) -> impl Iterator<Item = (&str, &str)> {
         self.aliases.iter().map(|(alias, name)| (&**alias, &**name))
     }
 
-    /// The property that `name` is another name of.
+    /// Returns the property of the alias `name`.
     pub(super) fn named_otherwise(&self, name: &str) -> Option<&str> {
         self.aliases().find(|(alias, _)| *alias == name).map(|(_, name)| name)
     }
 
-    /// All of them.
+    /// Iterates over all properties.
     pub(super) fn iter(&self) -> impl Iterator<Item = &Property> {
         self.properties.iter()
     }
 
-    /// The one at `near`, if its name is written in JSON as it is.
+    /// Returns the property at `near` if its name has no JSON escapes.
     #[inline]
     pub(super) fn expected(&self, near: usize) -> Option<&Property> {
         if self.plain { self.properties.get(near) } else { None }
     }
 
-    /// How many are required.
+    /// Returns the number of required properties.
     pub(super) const fn required(&self) -> usize {
         self.required
     }
 
-    /// Whether `map` has all that is required.
+    /// Returns `true` if `map` has all required properties.
     pub(super) fn has_required(&self, map: &Map<String, Value>) -> bool {
         if map.len() < self.required {
             return false;
         }
-        // Counting those that are there compares names in their order, which is cheaper than
-        // asking the map for each; names in a map are unique.
+        // Counting the present ones compares names in order, which is cheaper than a look-up of each; names in a map
+        // are unique.
         let mut near = 0;
         let is_required = |name: &&String| self.get_near(name, &mut near).is_some_and(|it| it.required);
         map.keys().filter(is_required).count() == self.required
     }
 
-    /// The names that `properties` lists.
+    /// Returns the names in `properties`.
     pub(super) fn known(&self) -> impl Iterator<Item = &str> {
         self.iter().filter(|it| it.node.is_some()).map(|it| &*it.name)
     }
@@ -141,13 +141,13 @@ impl Table {
         self.get_near(name, &mut 0)
     }
 
-    /// As [`get`](Self::get), beginning at `near`: arguments mostly come in the order of the
-    /// schema, and then each name is compared once.
+    /// Finds a property like [`get`](Self::get), starting at `near`: arguments are usually in schema order, so that
+    /// each name is compared once.
     pub(super) fn get_near(&self, name: &str, near: &mut usize) -> Option<&Property> {
         self.properties.get(self.position(name, near)?)
     }
 
-    /// As [`get_near`](Self::get_near), also by another name.
+    /// Finds a property like [`get_near`](Self::get_near), also by alias.
     pub(super) fn find_near(&self, name: &str, near: &mut usize) -> Option<&Property> {
         let at = self.position(name, near).or_else(|| self.position(self.named_otherwise(name)?, near))?;
         self.properties.get(at)

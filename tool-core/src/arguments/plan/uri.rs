@@ -1,9 +1,8 @@
-//! References of URIs, as RFC 3986 resolves them.
+//! Resolution of URI references by RFC 3986.
 //!
-//! They are names here: two parts of a schema find each other by them, and nothing is fetched.
+//! URIs only identify parts of a schema; nothing is fetched.
 
-/// The URI that `reference` means where `base` is the one of the surroundings; neither has a
-/// fragment, and `base` is `""` where there is none.
+/// Resolves `reference` against `base`, which is `""` if there is none; neither has a fragment.
 pub(super) fn resolve(base: &str, reference: &str) -> String {
     let (base, own) = (Parts::of(base), Parts::of(reference));
     let resolved = if own.scheme.is_some() {
@@ -59,7 +58,7 @@ impl<'u> Parts<'u> {
     }
 }
 
-/// `path` in the folder of `base`.
+/// Resolves `path` relative to `base`.
 fn merged(base: &Parts<'_>, path: &str) -> String {
     match base.path.rsplit_once('/') {
         Some((folder, _)) => format!("{folder}/{path}"),
@@ -68,7 +67,7 @@ fn merged(base: &Parts<'_>, path: &str) -> String {
     }
 }
 
-/// Without the steps `.` and `..`.
+/// Removes the segments `.` and `..`.
 fn without_dots(path: &str) -> String {
     let mut kept: Vec<&str> = Vec::new();
     let mut steps = path.split('/').peekable();
@@ -77,7 +76,7 @@ fn without_dots(path: &str) -> String {
             kept.push(step);
             continue;
         }
-        // What comes before the first slash of an absolute path is no step.
+        // The empty segment before the first slash of an absolute path stays.
         if step == ".." && kept.len() > usize::from(path.starts_with('/')) {
             kept.pop();
         }

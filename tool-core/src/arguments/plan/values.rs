@@ -1,4 +1,4 @@
-//! The values that `enum` and `const` allow.
+//! The values of `enum` and `const`.
 
 use std::ops::Deref;
 
@@ -10,10 +10,10 @@ use super::{
 };
 use crate::nearest::Names;
 
-/// The only values that a schema allows, in its order.
+/// The permitted values of a schema, in order.
 ///
-/// Of more than are listed in a message there is an index: a wrong text costs no comparison with each
-/// of two hundred thousand.
+/// Lists too long for a message have an index, so that an invalid string is not compared with each of, say, two
+/// hundred thousand values.
 #[derive(Debug)]
 pub(super) struct Values {
     list: Box<[Value]>,
@@ -22,11 +22,11 @@ pub(super) struct Values {
 
 #[derive(Debug)]
 struct Index {
-    /// The positions of all texts, sorted by them.
+    /// The positions of all strings, sorted by text.
     sorted: Box<[usize]>,
-    /// All texts, and nothing in the place of other values.
+    /// All strings; empty entries for other values.
     names: Names,
-    /// Whether all values are texts.
+    /// `true` if all values are strings.
     only_texts: bool,
 }
 
@@ -36,7 +36,7 @@ impl Values {
         Self { list: list.into(), index }
     }
 
-    /// Whether `value` is one of them.
+    /// Returns `true` if `value` is permitted.
     pub(super) fn admit(&self, value: &Value) -> bool {
         match (&self.index, value) {
             (Some(index), Value::String(text)) => index.contains(&self.list, text),
@@ -45,7 +45,7 @@ impl Values {
         }
     }
 
-    /// Whether `text` is one of them.
+    /// Returns `true` if `text` is permitted.
     #[inline]
     pub(super) fn admit_text(&self, text: &str) -> bool {
         match &self.index {
@@ -54,7 +54,7 @@ impl Values {
         }
     }
 
-    /// What belongs in the place of `value`, which is none of them.
+    /// Returns the message for the invalid `value`.
     pub(super) fn expected(&self, value: &Value) -> String {
         match (&self.index, value) {
             (Some(index), Value::String(text)) => {
@@ -75,7 +75,7 @@ impl Index {
         Self { sorted: sorted.into(), names, only_texts }
     }
 
-    // Apart, so that a look into a short list stays short.
+    // A separate function, to keep the search of short lists small.
     #[inline(never)]
     fn contains(&self, list: &[Value], text: &str) -> bool {
         self.sorted.binary_search_by(|at| text_at(list, *at).cmp(text)).is_ok()

@@ -1,4 +1,4 @@
-//! What a violation says: short, exact, and enough to do it right the next time.
+//! The texts of violations.
 
 use std::io;
 
@@ -12,18 +12,18 @@ use super::{
     node::{Count, Node, NodeId, ObjectRules, Types},
 };
 
-/// So many values or names are listed; beyond that they are counted.
+/// The maximum number of listed values or names; the rest is counted.
 pub(super) const LISTED: usize = 20;
 
-/// So much is shown of what was received, in characters.
+/// The maximum number of shown characters of a received value.
 const SHOWN: usize = 80;
 
-/// A text as JSON.
+/// Formats a string as JSON.
 pub fn quoted(text: &str) -> String {
     Value::from(text).to_string()
 }
 
-/// A value as compact JSON; a long one is cut and measured.
+/// Formats a value as compact JSON; a long one is truncated and its length appended.
 pub fn received(value: &Value) -> String {
     if let Value::String(text) = value {
         let Some(start) = beginning(text, SHOWN) else { return quoted(text) };
@@ -48,7 +48,7 @@ pub fn received(value: &Value) -> String {
     }
 }
 
-/// The first `most` characters of `text`, if it has more.
+/// Returns the first `most` characters of `text` if it is longer.
 pub fn beginning(text: &str, most: usize) -> Option<&str> {
     if text.as_bytes().get(..=most)?.is_ascii() {
         return text.get(..most);
@@ -57,18 +57,18 @@ pub fn beginning(text: &str, most: usize) -> Option<&str> {
     text.get(..end)
 }
 
-/// Takes the beginning of a long text and refuses the rest, so that nobody writes megabytes to
-/// show a line.
+/// A writer that keeps the beginning of a text and fails on the rest, so that a long value is not formatted
+/// completely.
 struct Start(Vec<u8>);
 
 impl io::Write for Start {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        // A character has at most four bytes, and one more than is shown tells that there is more.
+        // A character has at most four bytes; one more than shown reveals that the text is longer.
         let room = (SHOWN + 1) * 4;
         if self.0.len() >= room {
             return Err(io::Error::other("enough"));
         }
-        // Whole writes are kept, so that no character is cut in two, except for endless strings.
+        // Complete writes are kept, so that no character is split, except for very long strings.
         let kept = bytes.get(..room * 4).unwrap_or(bytes);
         self.0.extend_from_slice(kept);
         Ok(bytes.len())
@@ -79,12 +79,12 @@ impl io::Write for Start {
     }
 }
 
-/// `1 item`, `2 items`.
+/// Formats as `1 item`, `2 items`.
 pub fn counted(count: usize, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
 
-/// A number with a comma before each three digits, as in `29,980`.
+/// Formats with thousands separators, as in `29,980`.
 pub(crate) fn grouped(number: usize) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() * 4 / 3);
@@ -97,7 +97,7 @@ pub(crate) fn grouped(number: usize) -> String {
     text
 }
 
-/// The side of a count that `actual` is beyond, in words.
+/// Describes the limit that `actual` violates.
 pub(super) fn bound(count: Count, actual: usize, one: &str, many: &str) -> String {
     if actual < count.least {
         format!("at least {}", counted(count.least, one, many))
@@ -106,13 +106,13 @@ pub(super) fn bound(count: Count, actual: usize, one: &str, many: &str) -> Strin
     }
 }
 
-/// The allowed values; of many, the one that may have been meant.
+/// Lists the permitted values; of many, suggests the closest one.
 pub fn one_of(values: &[Value], received: Option<&Value>) -> String {
     let name = received.and_then(Value::as_str).filter(|_| values.len() > LISTED);
     one_of_or(values, name.and_then(|name| closest(name, values.iter().filter_map(Value::as_str))))
 }
 
-/// The allowed values, of which `meant` may have been meant.
+/// Lists the permitted values and suggests `meant`.
 pub(super) fn one_of_or(values: &[Value], meant: Option<&str>) -> String {
     match values {
         [] => "no value at all".to_owned(),
@@ -126,7 +126,7 @@ pub(super) fn one_of_or(values: &[Value], meant: Option<&str>) -> String {
     }
 }
 
-/// An allowed value; a text is shown whole as long as there is room, since it has to be repeated.
+/// Formats a permitted value; a string is shown completely if there is room, since the model must repeat it.
 fn shown(value: &Value) -> String {
     value.as_str().map_or_else(|| received(value), shown_text)
 }
@@ -138,14 +138,13 @@ fn shown_text(text: &str) -> String {
     }
 }
 
-/// The longest name that is shown whole in a text, in characters.
+/// The maximum length of a name that is shown completely, in characters.
 const LONGEST_NAME: usize = 120;
 
-/// A list has so many characters, together with what is said beside it.
+/// The maximum length of a list including the text beside it, in characters.
 const LIST: usize = 150;
 
-/// As many of the `count` items as there is room for beside so many characters, one at least; the
-/// others are counted.
+/// Lists as many of the `count` items as fit beside `beside` characters, but at least one, and counts the others.
 fn listed(items: impl Iterator<Item = String>, count: usize, beside: usize) -> String {
     let mut text = String::new();
     let (mut length, mut shown) = (beside, 0);
@@ -166,12 +165,12 @@ fn listed(items: impl Iterator<Item = String>, count: usize, beside: usize) -> S
     text
 }
 
-/// What belongs in the place of a property of `map` that is not among the `known` ones.
+/// Describes the expected property in place of the unknown `name`.
 pub fn unknown(known: &[&str], map: &Map<String, Value>, name: &str) -> String {
     if known.is_empty() {
         return "no such property".to_owned();
     }
-    // A property that is there already is not the one that was meant.
+    // A property that is already present is not suggested.
     let meant = closest(name, known.iter().copied().filter(|it| !map.contains_key(*it)));
     let meant = meant.map(|meant| format!(" did you mean {}?", named(meant))).unwrap_or_default();
     let start = format!("a property that the schema knows;{meant} known: ");
@@ -179,7 +178,7 @@ pub fn unknown(known: &[&str], map: &Map<String, Value>, name: &str) -> String {
     format!("{start}{list}")
 }
 
-/// The name of a property in backticks.
+/// Formats the name of a property in backticks.
 fn named(name: &str) -> String {
     match beginning(name, LONGEST_NAME) {
         None => format!("`{name}`"),
@@ -187,7 +186,7 @@ fn named(name: &str) -> String {
     }
 }
 
-/// A required property that is absent; `beside` is the one that makes it required.
+/// Describes a missing required property; `beside` is the property that requires it.
 pub fn missing(name: &str, beside: Option<&str>, kind: Option<&str>) -> String {
     let mut text = format!("the property {}, which is required", named(name));
     if let Some(beside) = beside {
@@ -200,7 +199,7 @@ pub fn missing(name: &str, beside: Option<&str>, kind: Option<&str>) -> String {
     text
 }
 
-/// One of several kinds of values.
+/// Lists several types.
 pub fn either(kinds: &[&str]) -> String {
     match kinds {
         [] => "no value at all".to_owned(),
@@ -210,7 +209,7 @@ pub fn either(kinds: &[&str]) -> String {
 }
 
 impl Types {
-    /// The types by name, with their articles.
+    /// Lists the types with articles.
     pub(super) fn words(self) -> String {
         let number = if self.contains(Self::FRACTION) {
             (Self::NUMBER, "a number")
@@ -231,18 +230,18 @@ impl Types {
 }
 
 impl Plan {
-    /// A required property that is absent; `beside` is the one that makes it required.
+    /// Describes a missing required property; `beside` is the property that requires it.
     pub(super) fn missing(&self, name: &str, beside: Option<&str>, node: Option<NodeId>) -> String {
         let kind = node.map(|node| self.brief(node)).filter(|it| it != ANYTHING);
         missing(name, beside, kind.as_deref())
     }
 
-    /// A few words on what a node admits.
+    /// Summarises the values that a node admits.
     pub(super) fn brief(&self, id: NodeId) -> String {
         self.brief_within(id, 3)
     }
 
-    /// The branches, one after the other.
+    /// Lists the branches.
     pub(super) fn any_of(&self, branches: &Branches) -> String {
         self.joined(branches, 2)
     }
@@ -279,7 +278,7 @@ impl Plan {
         combined.all.iter().map(|node| self.brief_within(*node, levels)).find(|it| it != ANYTHING)
     }
 
-    /// An object by what it must have; a constant in it is what tells it from its like.
+    /// Describes an object by its required properties; a constant property distinguishes it from similar ones.
     fn object_words(&self, object: &ObjectRules) -> String {
         let required = object.properties.iter().filter(|it| it.required).take(4).map(|it| {
             match it.node.and_then(|node| self.node(node).values.as_deref()) {
@@ -296,5 +295,5 @@ impl Plan {
     }
 }
 
-/// What a schema without rules admits.
+/// The description of a schema without rules.
 const ANYTHING: &str = "anything";
