@@ -1,7 +1,7 @@
-//! Why no branch fits.
+//! The explanation for a value that matches no branch.
 //!
-//! A list of everything that is wrong with every branch helps nobody. Where one branch can be told
-//! to be the one that was meant, its faults are the answer; else the choice is named.
+//! A list of all violations of every branch does not help. If one branch can be identified as intended, its
+//! violations are reported; otherwise, the alternatives are listed.
 
 use serde_json::Value;
 
@@ -14,7 +14,7 @@ use crate::arguments::plan::{
 };
 
 impl<'p> Walk<'p> {
-    /// Tells `sink` why none of `branches` admits `value`.
+    /// Reports to `sink` why no branch of `branches` admits `value`.
     pub(super) fn explain<S: Sink>(
         &mut self,
         branches: &'p Branches,
@@ -51,7 +51,7 @@ impl<'p> Walk<'p> {
         sink.wrong(at, Some(value), || format!("any of: {}", plan.any_of(branches)))
     }
 
-    /// Whether a branch takes values of this type at all.
+    /// Returns `true` if the branch permits values of this type.
     fn takes_type_of(&self, branch: NodeId, value: &Value) -> bool {
         let node = self.plan.node(branch);
         let kind = Types::of(value);
@@ -59,7 +59,7 @@ impl<'p> Walk<'p> {
         node.types.contains(kind) && node.values.as_deref().is_none_or(is_listed)
     }
 
-    /// The tag, where each of the branches that could be meant wants one and `value` has none.
+    /// Returns the tag if every possible branch requires it and `value` lacks it.
     fn missing_tag(&self, branches: &'p Branches, meant: &[NodeId], value: &Value) -> Option<&'p str> {
         let tag = branches.tag.as_deref()?;
         let wants_tag = |node: &NodeId| {
@@ -72,14 +72,14 @@ impl<'p> Walk<'p> {
 
     fn has_required(&self, branch: NodeId, value: &Value) -> bool {
         let Some(object) = &self.plan.node(branch).object else { return false };
-        // What requires nothing fits by its names too easily to be what was meant.
+        // A branch without required properties matches too easily to count as intended.
         value
             .as_object()
             .is_some_and(|map| object.properties.required() > 0 && object.properties.has_required(map))
     }
 }
 
-/// All kinds that the branches tell apart.
+/// Returns all values of the tag.
 fn kinds(branches: &Branches) -> Vec<Value> {
     branches.list.iter().flat_map(|branch| &branch.kinds).map(|kind| Value::from(&**kind)).collect()
 }

@@ -4,7 +4,7 @@ use super::{Flow, Sink, Walk};
 use crate::arguments::plan::{branches::Branches, node::Combined, place::Location};
 
 impl<'p> Walk<'p> {
-    /// Schemas that apply to the same value.
+    /// Validates by the schemas that apply to the same value.
     pub(super) fn combined<S: Sink>(
         &mut self,
         combined: &'p Combined,

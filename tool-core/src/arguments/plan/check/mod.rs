@@ -1,7 +1,7 @@
-//! The walk over a value.
+//! The validation walk over a value.
 //!
-//! What the walk finds it tells a [`Sink`]; the sink says whether to go on. With [`Verdict`] the
-//! walk ends at the first violation and builds no text; with [`Report`] it goes on to the end.
+//! The walk reports violations to a [`Sink`], which decides whether to continue. With [`Verdict`], it stops at the
+//! first violation and formats no text; with [`Report`], it continues to the end.
 
 mod branches;
 mod combined;
@@ -23,25 +23,25 @@ use super::{
     words::received,
 };
 
-/// Whether a walk goes on.
+/// The decision to continue or to end a walk.
 pub(super) type Flow = ControlFlow<()>;
 
-/// What a walk tells its findings.
+/// A receiver of violations.
 pub(super) trait Sink {
-    /// Whether anybody will read why.
+    /// `true` if the explanations are used.
     const EXPLAINS: bool;
 
-    /// At `at` something else was expected than `value`; `None` where there is nothing.
+    /// Reports `value` at `at` as a violation; `None` for a missing value.
     fn wrong(&mut self, at: &Location<'_>, value: Option<&Value>, expected: impl FnOnce() -> String) -> Flow;
 
-    /// What is known already of a value, so that it need not be walked again.
+    /// Returns the cached result for a value.
     fn recall(memo: &mut Memo, id: NodeId, value: &Value) -> Option<Flow>;
 
-    /// Keeps what was found.
+    /// Caches the result for a value.
     fn remember(memo: &mut Memo, id: NodeId, value: &Value, flow: Flow);
 }
 
-/// Ends the walk at the first violation.
+/// A sink that ends the walk at the first violation.
 pub(super) struct Verdict;
 
 impl Sink for Verdict {
@@ -60,7 +60,7 @@ impl Sink for Verdict {
     }
 }
 
-/// Writes violations down: the first of them, and the number of all.
+/// A sink that collects the first violations and counts all.
 #[derive(Default)]
 pub(super) struct Report(Findings);
 
@@ -80,12 +80,12 @@ impl Sink for Report {
     fn remember(_: &mut Memo, _: NodeId, _: &Value, _: Flow) {}
 }
 
-/// The violations of `value`, in the order of the document.
+/// Returns the violations of `value` in document order.
 pub(super) fn report(plan: &Plan, value: &Value) -> Findings {
     report_by(&mut Walk::new(plan), value)
 }
 
-/// The same, by a walk that can be asked afterwards.
+/// Returns the violations of `value` by a walk that the caller can inspect afterwards.
 pub(super) fn report_by(walk: &mut Walk<'_>, value: &Value) -> Findings {
     let mut report = Report::default();
     // A report never ends the walk.
@@ -93,11 +93,11 @@ pub(super) fn report_by(walk: &mut Walk<'_>, value: &Value) -> Findings {
     report.0
 }
 
-/// One walk over one value.
+/// A walk over one value.
 pub(super) struct Walk<'p> {
     plan: &'p Plan,
     memo: Memo,
-    /// How many nodes were asked about values.
+    /// The number of validated pairs of node and value.
     #[cfg(test)]
     pub(super) steps: usize,
 }
@@ -112,24 +112,24 @@ impl<'p> Walk<'p> {
         }
     }
 
-    /// Whether `value` fits the node.
+    /// Returns `true` if `value` matches the node.
     pub(super) fn admits(&mut self, id: NodeId, value: &Value) -> bool {
         self.check(id, value, &Location::ROOT, &mut Verdict).is_continue()
     }
 
-    /// As [`admits`](Self::admits), of a node that is known.
+    /// Returns `true` if `value` matches `node`.
     pub(super) fn fits(&mut self, node: &'p Node, value: &Value) -> bool {
         self.rules(node, value, &Location::ROOT, &mut Verdict).is_continue()
     }
 
-    /// Tells `sink` what is wrong with `value` by the node's rules.
+    /// Reports the violations of the node's rules by `value` to `sink`.
     fn check<S: Sink>(&mut self, id: NodeId, value: &Value, at: &Location<'_>, sink: &mut S) -> Flow {
         #[cfg(test)]
         {
             self.steps += 1;
         }
         let (id, node) = self.plan.resolve(id);
-        // Of a scalar without branches there is nothing worth remembering.
+        // The result for a scalar without branches is not worth caching.
         let branches = node.combined.is_some() || matches!(value, Value::Array(_) | Value::Object(_));
         if !node.shared || !branches {
             return self.rules(node, value, at, sink);
@@ -148,7 +148,7 @@ impl<'p> Walk<'p> {
         {
             return sink.wrong(at, Some(value), || values.expected(value));
         }
-        // To hear that a text is no integer is enough; its other faults follow from it.
+        // A wrong type is reported alone; other violations follow from it.
         if node.types != Types::ALL && !node.types.contains(Types::of(value)) {
             return sink.wrong(at, Some(value), || node.types.words());
         }

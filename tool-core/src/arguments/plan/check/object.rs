@@ -21,7 +21,7 @@ impl<'p> Walk<'p> {
         if map.len() < rules.count.least || map.len() > rules.count.most {
             sink.wrong(at, Some(value), || bound(rules.count, map.len(), "property", "properties"))?;
         }
-        // Before any value is looked at: a branch that is not meant mostly fails here.
+        // Checked before the values: a branch that is not intended usually fails here.
         self.present(rules, map, at, sink)?;
         if let Some(names) = rules.names {
             self.names(names, map, at, sink)?;
@@ -60,7 +60,7 @@ impl<'p> Walk<'p> {
         Flow::Continue(())
     }
 
-    /// Looks for the properties that are required.
+    /// Checks for the required properties.
     fn present<S: Sink>(
         &mut self,
         rules: &'p ObjectRules,
@@ -84,7 +84,7 @@ impl<'p> Walk<'p> {
         Flow::Continue(())
     }
 
-    /// `propertyNames`: names are checked as if they were values.
+    /// Validates names as strings, for `propertyNames`.
     fn names<S: Sink>(
         &mut self,
         node: NodeId,
@@ -94,7 +94,7 @@ impl<'p> Walk<'p> {
     ) -> Flow {
         for (position, name) in map.keys().enumerate() {
             let value = Value::String(name.clone());
-            // A walk of its own: what a walk remembers of a value is gone with the value.
+            // A separate walk, since the cached addresses of temporary values become invalid.
             let mut walk = Walk::new(self.plan);
             if walk.admits(node, &value) {
                 continue;

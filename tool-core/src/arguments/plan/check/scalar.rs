@@ -50,7 +50,7 @@ pub(super) fn text<S: Sink>(
 }
 
 impl NumberRules {
-    /// The limits that a number is beyond, with the words for them.
+    /// Returns the limits that a number violates, with their descriptions.
     fn broken(&self, exact: Exact) -> impl Iterator<Item = (Exact, &'static str)> {
         let limits = [
             (self.minimum, "at least", [Ordering::Greater, Ordering::Equal]),
@@ -65,7 +65,7 @@ impl NumberRules {
         })
     }
 
-    /// Whether a number breaks none of these rules.
+    /// Returns `true` if a number violates none of these rules.
     pub(in crate::arguments::plan) fn admits(&self, exact: Exact, number: impl FnOnce() -> Number) -> bool {
         let is_divided = || self.multiple_of.as_ref().is_none_or(|divisor| divisor.divides(&number()));
         self.broken(exact).next().is_none() && is_divided()
@@ -73,14 +73,15 @@ impl NumberRules {
 }
 
 impl TextRules {
-    /// Whether a text breaks none of these rules.
+    /// Returns `true` if a string violates none of these rules.
     pub(in crate::arguments::plan) fn admits(&self, text: &str) -> bool {
         self.length.admits_text(text) && self.pattern.as_ref().is_none_or(|pattern| pattern.is_match(text))
     }
 }
 
 impl Count {
-    /// Whether a text has so many characters; they are counted only where their bytes leave a doubt.
+    /// Returns `true` if the length of a string is within the limits; characters are counted only if the number of
+    /// bytes does not decide.
     fn admits_text(self, text: &str) -> bool {
         if self == Self::ANY {
             return true;

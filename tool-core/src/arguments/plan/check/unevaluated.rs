@@ -1,4 +1,4 @@
-//! What no other keyword has looked at.
+//! `unevaluatedItems` and `unevaluatedProperties`.
 
 use std::collections::HashSet;
 
@@ -10,17 +10,17 @@ use crate::arguments::plan::{
     place::Location,
 };
 
-/// What was found of one value.
+/// The evaluated parts of one value.
 struct Marks {
-    /// Which of its items or properties are evaluated.
+    /// `true` for each evaluated item or property.
     seen: Vec<bool>,
-    /// The nodes that were asked, each of which need not be asked twice.
+    /// The visited nodes, each visited once.
     by: HashSet<NodeId>,
 }
 
 impl<'p> Walk<'p> {
-    /// Holds what is left over to its schema: items or properties that neither their keywords
-    /// beside this one speak of, nor those of a schema that applies to the same value and admits it.
+    /// Applies the schema of unevaluated items or properties: those covered neither by the keywords beside it nor by
+    /// a schema that applies to the same value and admits it.
     pub(super) fn unevaluated<S: Sink>(
         &mut self,
         rules: &Unevaluated,
@@ -61,14 +61,14 @@ impl<'p> Walk<'p> {
         self.check(node, value, at, sink)
     }
 
-    /// Which of the `count` items or properties of `value` are evaluated.
+    /// Returns `true` for each of the `count` items or properties of `value` that is evaluated.
     fn evaluated(&mut self, id: NodeId, value: &Value, count: usize) -> Vec<bool> {
         let mut marks = Marks { seen: vec![false; count], by: HashSet::new() };
         self.mark(self.plan.node(id), value, &mut marks);
         marks.seen
     }
 
-    /// Marks what a node evaluates, but for its own rule on what is left.
+    /// Marks the parts that a node evaluates, apart from its own rule on unevaluated parts.
     fn mark(&mut self, node: &'p Node, value: &Value, marks: &mut Marks) {
         match (value, node.list.as_deref(), node.object.as_deref()) {
             (Value::Array(items), Some(rules), _) => self.mark_items(rules, items, &mut marks.seen),
@@ -101,7 +101,7 @@ impl<'p> Walk<'p> {
     }
 
     fn mark_beside(&mut self, combined: &'p Combined, value: &Value, marks: &mut Marks) {
-        // Where one of these does not admit the value, that is what will be said of it.
+        // A value that one of these rejects is reported for that reason instead.
         for node in &combined.all {
             self.mark_by(*node, value, marks);
         }
@@ -123,7 +123,7 @@ impl<'p> Walk<'p> {
         }
     }
 
-    /// Marks what a node evaluates that admits the value.
+    /// Marks the parts that a node evaluates if it admits the value.
     fn mark_by(&mut self, id: NodeId, value: &Value, marks: &mut Marks) {
         let (id, node) = self.plan.resolve(id);
         if !marks.by.insert(id) {
@@ -142,7 +142,7 @@ impl<'p> Walk<'p> {
     }
 }
 
-/// Those that are not marked, with their positions.
+/// Returns the unmarked elements with their positions.
 fn left<T>(all: impl Iterator<Item = T>, seen: &[bool]) -> impl Iterator<Item = (usize, T)> {
     all.enumerate().filter(|(at, _)| seen.get(*at) == Some(&false))
 }

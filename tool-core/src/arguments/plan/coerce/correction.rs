@@ -7,10 +7,10 @@ use crate::{
     stored::FormatVersion,
 };
 
-/// One thing that was almost right in a call's arguments, and what it was read as.
+/// A correction of an almost valid argument: the received value and the value that replaced it.
 ///
-/// The list of them is in the order in which they were made: a later one speaks of what the earlier
-/// ones left, as when a text was read as the object that it holds, and then a property of that.
+/// Corrections are listed in the order in which they were made, and later ones apply to the result of earlier ones,
+/// for example when a string is parsed as an object and then a property of the object is corrected.
 ///
 /// # Examples
 ///
@@ -30,15 +30,15 @@ use crate::{
 #[serde(from = "Wire")]
 #[non_exhaustive]
 pub struct Correction {
-    /// Where: a JSON pointer into the arguments ([RFC 6901]), `""` for all of them.
+    /// The location: a JSON pointer into the arguments ([RFC 6901]), `""` for the whole arguments.
     ///
     /// [RFC 6901]: https://www.rfc-editor.org/rfc/rfc6901
     pub pointer: String,
-    /// What came, as JSON, shortened; in words where there is a secret among the arguments.
+    /// The received value as truncated JSON; a description if one of the arguments is a secret.
     pub from: String,
-    /// What it was read as, likewise.
+    /// The corrected value, likewise.
     pub to: String,
-    /// By which rule.
+    /// The rule that was applied.
     pub rule: CorrectionRule,
 }
 
@@ -58,47 +58,45 @@ impl From<Wire> for Correction {
     }
 }
 
-/// How something that is almost right is read. These rules are all there are.
+/// A rule for the correction of almost valid arguments. There are no other rules.
 ///
-/// Only what the schema does not admit is read as anything else, and only as what the schema does
-/// admit in the end; nothing is lost on the way. Where a value is of a type that `type` lists, or is
-/// one of those that `enum` lists, no rule applies to it. `null` is never read as anything else.
+/// A correction applies only to a value that the schema rejects, results in a value that the schema admits, and loses
+/// no information. No rule applies to a value whose type `type` lists, or that `enum` lists. `null` is never
+/// corrected.
 ///
-/// What can be read in two ways is refused: where two rules apply to a value, and where two branches
-/// of `anyOf` or `oneOf` would each admit the value after a correction.
+/// Ambiguous values are rejected: if two rules apply to a value, or if two branches of `anyOf` or `oneOf` would each
+/// admit the value after a correction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum CorrectionRule {
-    /// A text that is exactly a JSON number, as that number without rounding (`"3"` and `"3.0"` as
-    /// `3`); an integer has at most 64 bits. `true` as `1`, and `false` as `0`, where nothing but
-    /// numbers is admitted.
+    /// Parses a string that is exactly a JSON number, without rounding (`"3"` and `"3.0"` become `3`); an integer has
+    /// at most 64 bits. `true` becomes `1` and `false` becomes `0` if only numbers are permitted.
     ToNumber,
-    /// The texts `"true"` and `"false"` as a boolean; the numbers `1` and `0`, where nothing but
-    /// booleans is admitted.
+    /// The strings `"true"` and `"false"` become booleans; the numbers `1` and `0` do if only booleans are permitted.
     ToBoolean,
-    /// A number as its digits, as they were written (`1.10` as `"1.10"`), with an exponent written out
-    /// (`1e3` as `"1000"`, of at most 1,000 digits); `true` as `"true"`, and `false` as `"false"`. Not
-    /// where one call has two numbers that are equal to a computer and written differently.
+    /// A number becomes its digits as written (`1.10` becomes `"1.10"`), with an exponent expanded (`1e3` becomes
+    /// `"1000"`, up to 1,000 digits); `true` becomes `"true"` and `false` becomes `"false"`. Does not apply if a call
+    /// contains two equal numbers with different spelling whose locations do not distinguish them.
     ToText,
-    /// `""`, `0` and `false` as `null`, where nothing else is allowed.
+    /// `""`, `0` and `false` become `null` if only `null` is permitted.
     ToNull,
-    /// A text that is the JSON of an object or a list, as that. Neither a text nor, where the schema
-    /// wants no list, a list; no name comes twice in an object.
+    /// Parses a string that is the JSON of an object or a list. The result is not a string, is a list only if the
+    /// schema permits lists, and has no duplicate names.
     FromJson,
-    /// One value as the list of it (`"a"` as `["a"]`), where the schema says of what. Not `null`. A text
-    /// only if it is one line, not blank, without comma, bullet or bracket, and not `null` or `none` in
-    /// any case: any other may be a list; or if it is the JSON of an object, and the items are objects. No item of another list, which could itself be the list that
-    /// was meant; no object where the items can be any object.
+    /// Wraps a value in a list (`"a"` becomes `["a"]`) if the schema describes the items. Does not apply to `null`,
+    /// to items of another list, which could itself be the intended list, or to objects if the items may be any
+    /// object. A string is wrapped only if it is a single non-blank line without comma, bullet or bracket and is not
+    /// `null` or `none` in any case, since any other string may itself be a list; or if it is the JSON of an object
+    /// and the items are objects.
     ToList,
-    /// A text that was not JSON, as the object that it was meant to be; only where a program asks
-    /// for repairs.
+    /// Repairs arguments that are not valid JSON to the intended object; only if the program enables repairs.
     Repaired,
 }
 
 impl Correction {
-    /// At `pointer`, `from` was read as `to` by `rule`; both as JSON. Each part is shortened to 200
-    /// characters.
+    /// Creates the correction of `from` to `to` at `pointer` by `rule`. The values are formatted as JSON; each part
+    /// is truncated to 200 characters.
     pub fn new(
         pointer: impl Into<String>,
         from: impl Into<String>,
@@ -113,7 +111,7 @@ impl Correction {
         }
     }
 
-    /// Hides what came and what it was read as.
+    /// Redacts both values.
     pub(crate) fn hide(&mut self) {
         self.from = "a value that is hidden".to_owned();
         let to = match self.rule {

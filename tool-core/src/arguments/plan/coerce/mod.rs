@@ -1,12 +1,12 @@
-//! What is almost right, read as what was meant.
+//! Correction of almost valid arguments.
 //!
-//! A model writes `"3"` for 3, an object as the text of it, and one value for a list of one. What
-//! was meant can be told from the schema, and nothing is lost in reading it so; everything else is
-//! left to be reported. A rule applies only where the type of a value is not allowed, so that what
-//! fits is never touched: a text stays a text wherever a text may be.
+//! A model writes `"3"` for 3, an object as a string, or a single value for a list of one. If the schema determines
+//! the intended value, and the correction loses nothing, it is applied; everything else is reported. A rule applies
+//! only if the type of a value is not permitted, so that valid values are never changed: a string stays a string
+//! wherever strings are permitted.
 //!
-//! Here is what happens at one place; the walk, and the choice between branches, is that of
-//! [`settle`](super::settle), and what it comes to counts only if all of it fits in the end.
+//! This module corrects single values; [`settle`](super::settle) walks the arguments and selects branches. The result
+//! is used only if it is valid as a whole.
 
 mod correction;
 mod number;
@@ -33,11 +33,10 @@ use crate::arguments::{
 };
 
 impl Plan {
-    /// Reads the value of `document`, which does not fit, as what was meant, where it is almost right;
-    /// returns whether it is changed, and what was corrected for that. Where that comes to nothing,
-    /// the value is left in disorder.
+    /// Corrects the invalid value of `document`; returns `true` if it was changed, and the corrections. If they do
+    /// not make it valid, the value is left in an unspecified state.
     pub(super) fn correct(&self, document: &mut Document<'_>) -> (bool, Vec<Correction>) {
-        // A name that is repeated stays so.
+        // Duplicate names are not corrected.
         if document.is_odd() || !is_nested_within(&document.value, self.deepest) {
             return (false, Vec::new());
         }
@@ -46,7 +45,7 @@ impl Plan {
     }
 }
 
-/// Corrects values one by one, and writes down what it did.
+/// Corrects single values and records the corrections.
 pub(super) struct Corrector<'t> {
     corrections: Vec<Correction>,
     literals: Literals<'t>,
@@ -61,28 +60,28 @@ impl<'t> Corrector<'t> {
         self.corrections
     }
 
-    /// How many corrections there are, to come back to.
+    /// Returns the number of corrections so far, for [`back_to`](Self::back_to).
     pub(super) fn mark(&self) -> usize {
         self.corrections.len()
     }
 
-    /// Takes the corrections since `mark`.
+    /// Removes and returns the corrections since `mark`.
     pub(super) fn take_from(&mut self, mark: usize) -> Vec<Correction> {
         self.corrections.split_off(mark.min(self.corrections.len()))
     }
 
-    /// Adds corrections that were taken.
+    /// Adds corrections that were removed.
     pub(super) fn add(&mut self, corrections: Vec<Correction>) {
         self.corrections.extend(corrections);
     }
 
-    /// Forgets the corrections of an attempt that came to nothing.
+    /// Discards the corrections of a failed attempt.
     pub(super) fn back_to(&mut self, mark: usize) {
         self.corrections.truncate(mark);
     }
 
-    /// Reads `value` as something that the node's own rules take, if its type is none that they do.
-    /// What is within it is left to the walk.
+    /// Corrects `value` to a type that the node's own rules permit, unless its type is permitted. The walk corrects
+    /// the parts of the value.
     pub(super) fn correct(&mut self, plan: &Plan, node: &Node, value: &mut Value, at: &Location<'_>) -> bool {
         if takes_type_of(node, value) {
             return false;
@@ -90,9 +89,9 @@ impl<'t> Corrector<'t> {
         let mut readings: Vec<_> = self.scalars(plan, node, value, at).into_iter().flatten().collect();
         readings.extend(self.parsed(node, value, at));
         readings.extend(to_list(plan, node, value, at));
-        // What can be read in two ways is not read.
+        // Ambiguous corrections are not applied.
         let reading = readings.pop().filter(|_| readings.is_empty());
-        // Together with what is around it, it is still to be walked, written and read again.
+        // The result is nested in the arguments, and the whole must stay within the depth limits.
         let room = plan.deepest.min(json::DEEPEST as usize).checked_sub(at.depth());
         let reading = reading.filter(|(_, to)| room.is_some_and(|room| is_nested_within(to, room)));
         let Some((rule, to)) = reading else { return false };
@@ -101,7 +100,7 @@ impl<'t> Corrector<'t> {
         true
     }
 
-    /// A scalar as others that fit.
+    /// Returns the possible corrections of a scalar to other scalars.
     fn scalars(
         &mut self,
         plan: &Plan,
@@ -111,7 +110,7 @@ impl<'t> Corrector<'t> {
     ) -> [Option<(CorrectionRule, Value)>; 3] {
         use CorrectionRule::{ToBoolean, ToNull, ToNumber, ToText};
         let null = (node.types == Types::NULL).then_some((ToNull, Value::Null));
-        // That a property may be `null` makes no difference to what else it may be.
+        // A property that may be `null` has the same corrections as one that may not.
         let types = Types::NULL.union(node.types);
         let is_only = |kind: Types| Types::NULL.union(kind).contains(types);
         let readings = match value {
@@ -139,7 +138,7 @@ impl<'t> Corrector<'t> {
         readings.map(|reading| reading.filter(|(_, reading)| Walk::new(plan).fits(node, reading)))
     }
 
-    /// An object or a list that came as the text of it.
+    /// Parses a string that contains an object or a list.
     fn parsed(&mut self, node: &Node, value: &Value, at: &Location<'_>) -> Option<(CorrectionRule, Value)> {
         let text = value.as_str()?;
         let kind = match first_of(text)? {
@@ -156,7 +155,7 @@ impl<'t> Corrector<'t> {
     }
 }
 
-/// Whether a value of this type is left alone, whatever else may be wrong with it.
+/// Returns `true` if the type of a value is permitted, so that it is not corrected.
 fn takes_type_of(node: &Node, value: &Value) -> bool {
     match &node.values {
         Some(values) if node.types == Types::ALL => values.admit(value),
@@ -164,7 +163,7 @@ fn takes_type_of(node: &Node, value: &Value) -> bool {
     }
 }
 
-/// One value as the list of it.
+/// Wraps a value in a list.
 fn to_list(plan: &Plan, node: &Node, value: &Value, at: &Location<'_>) -> Option<(CorrectionRule, Value)> {
     if node.types == Types::ALL || !node.types.contains(Types::ARRAY) || at.is_item() {
         return None;
@@ -177,14 +176,14 @@ fn to_list(plan: &Plan, node: &Node, value: &Value, at: &Location<'_>) -> Option
             (is_one_item(text) && says_something(plan, item)) || is_object(text, plan.node(item))
         }
         Value::Bool(_) | Value::Number(_) => says_something(plan, item),
-        // Where items are any objects, this one may as well be a list in disguise.
+        // If the items may be any object, this object may represent the whole list.
         Value::Object(_) => !Walk::new(plan).admits(item, &json!({ "": null })),
     };
     says_of_what.then(|| (CorrectionRule::ToList, json!([value])))
 }
 
-/// Whether a text can be nothing but one item: it is one line, not blank, without comma, bullet or
-/// bracket, and neither null nor none. Any other may be a list that is missing or broken.
+/// Returns `true` if a string can only be a single item: one non-blank line without comma, bullet or bracket, and
+/// neither null nor none. Any other string may be a malformed list.
 pub(super) fn is_one_item(text: &str) -> bool {
     const COMMAS: [char; 7] = [',', '،', '、', '，', '﹐', '﹑', '､'];
     const BRACKETS: [char; 6] = ['[', ']', '{', '}', '(', ')'];
@@ -194,7 +193,7 @@ pub(super) fn is_one_item(text: &str) -> bool {
     let trimmed = text.trim();
     let is_nothing = ["", "null", "none"].iter().any(|it| trimmed.eq_ignore_ascii_case(it));
     let is_unclear = |c: char| COMMAS.contains(&c) || BRACKETS.contains(&c) || BULLETS.contains(&c);
-    // `- a`, `* a`, `1. a` and `1) a`, of which the last has a bracket.
+    // Bullets: `- a`, `* a`, `1. a` and `1) a`; the last one contains a bracket.
     let (first, rest) = trimmed.split_once(char::is_whitespace).unwrap_or((trimmed, ""));
     let number = first.strip_suffix('.').unwrap_or_default();
     let is_number = !number.is_empty() && number.bytes().all(|digit| digit.is_ascii_digit());
@@ -202,7 +201,7 @@ pub(super) fn is_one_item(text: &str) -> bool {
     !(is_nothing || is_bullet || text.contains(|c| is_line_break(c) || is_unclear(c)))
 }
 
-/// Whether a text is the JSON of an object where `item` can be an object and no text.
+/// Returns `true` if a string is the JSON of an object and `item` permits objects but not strings.
 fn is_object(text: &str, item: &Node) -> bool {
     item.types.intersection(Types::OBJECT.union(Types::STRING)) == Types::OBJECT
         && first_of(text) == Some(b'{')
@@ -213,7 +212,7 @@ fn says_something(plan: &Plan, item: NodeId) -> bool {
     !plan.node(item).is_anything()
 }
 
-/// The first byte that is not blank.
+/// Returns the first byte that is not whitespace.
 fn first_of(text: &str) -> Option<u8> {
     text.trim_start().bytes().next()
 }

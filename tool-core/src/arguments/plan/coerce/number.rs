@@ -1,6 +1,6 @@
-//! Numbers that came as texts, and texts that came as numbers.
+//! Conversion between numbers and strings.
 //!
-//! Neither way goes through a float where that would change a digit.
+//! Neither direction rounds to a float if that would change a digit.
 
 use std::collections::HashMap;
 
@@ -12,8 +12,7 @@ use crate::arguments::{
     plan::place::Location,
 };
 
-/// The number that `text` is, without anything around it and without rounding; an integer has at most
-/// 64 bits.
+/// Parses `text` as a number, without surrounding characters and without rounding; an integer has at most 64 bits.
 pub(super) fn number_in(text: &str, wants_integer: bool) -> Option<Number> {
     let mut reader = Reader::new(text);
     reader.number().ok()?;
@@ -26,7 +25,7 @@ pub(super) fn number_in(text: &str, wants_integer: bool) -> Option<Number> {
             return Some(number);
         }
     }
-    // An integer of more digits, written as one, is no float.
+    // A longer integer without exponent or point is not a float.
     if wants_integer || !text.contains(['.', 'e', 'E']) {
         return None;
     }
@@ -35,7 +34,7 @@ pub(super) fn number_in(text: &str, wants_integer: bool) -> Option<Number> {
     Number::from_f64(float).filter(|_| is_exact)
 }
 
-/// A number by its digits, without the zeros at either end.
+/// A number as digits without zeros at either end.
 #[derive(PartialEq)]
 struct Digits {
     negative: bool,
@@ -57,7 +56,7 @@ impl Digits {
     }
 }
 
-/// What a JSON number is written with.
+/// The parts of a JSON number.
 struct Parts<'n> {
     negative: bool,
     whole: &'n str,
@@ -66,7 +65,7 @@ struct Parts<'n> {
 }
 
 impl<'n> Parts<'n> {
-    /// `None` where the exponent is beyond all bounds.
+    /// Splits a number; `None` if the exponent is out of range.
     fn of(number: &'n str) -> Option<Self> {
         let (mantissa, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
         let (negative, mantissa) = mantissa.strip_prefix('-').map_or((false, mantissa), |it| (true, it));
@@ -75,15 +74,15 @@ impl<'n> Parts<'n> {
     }
 }
 
-/// The spellings of numbers; looked up only where a number is to become a text.
+/// The spelling of numbers in the arguments, indexed when a number first becomes a string.
 #[derive(Debug)]
 pub(super) struct Literals<'t> {
-    /// Those of the text itself, as long as none was looked up.
+    /// The literals of the arguments, until they are indexed.
     unread: Vec<Literal<'t>>,
-    /// `None` where two that are written differently became one number.
+    /// The spelling of each number; `None` if equal numbers have different spellings.
     by_number: HashMap<Key, Option<String>>,
     by_place: HashMap<String, String>,
-    /// How many bytes of pointers may still be looked up.
+    /// The remaining size limit in bytes for looked-up pointers.
     room: usize,
 }
 
@@ -108,7 +107,7 @@ impl<'t> Literals<'t> {
         Self { unread, by_number: HashMap::new(), by_place: HashMap::new(), room: 0 }
     }
 
-    /// Adds those of a document that stands in a text at `place`.
+    /// Adds the literals of a document inside a string at `place`.
     pub(super) fn add(&mut self, document: &Document<'_>, place: &Location<'_>) {
         self.read();
         self.extend(&document.literals, place.depth() == 0);
@@ -122,7 +121,7 @@ impl<'t> Literals<'t> {
     fn extend(&mut self, literals: &[Literal<'_>], have_places: bool) {
         for Literal { number, text, pointer } in literals {
             let key = Key::of(number);
-            // An integer that is written as a float may be written as an integer elsewhere.
+            // An integer written as a float may be written as an integer elsewhere.
             let is_unclear = matches!(key, Key::Integer(_));
             let known = self.by_number.entry(key).or_insert_with(|| Some((*text).to_owned()));
             if is_unclear || known.as_deref().is_some_and(|it| it != *text) {
@@ -135,12 +134,12 @@ impl<'t> Literals<'t> {
         }
     }
 
-    /// The digits of `number`, which stands at `place`, as they were written.
+    /// Returns the digits of `number` at `place` as written.
     pub(super) fn text_of(&mut self, number: &Number, place: &Location<'_>) -> Option<String> {
         self.read();
         match self.by_number.get(&Key::of(number)) {
             Some(Some(literal)) => decimal(literal),
-            // Its place says which of several it is.
+            // The location selects one of several spellings.
             Some(None) if self.room > 0 => {
                 let pointer = place.pointer();
                 self.room = self.room.saturating_sub(pointer.len() + 1);
@@ -154,11 +153,10 @@ impl<'t> Literals<'t> {
     }
 }
 
-/// The longest text that a number becomes, in characters.
+/// The maximum length of a string made from a number, in characters.
 const LONGEST: usize = 1_000;
 
-/// A JSON number without an exponent, with all of its digits: those behind the point as well, such as the
-/// last of `1.10`.
+/// Formats a JSON number without exponent and with all its digits, including trailing zeros such as in `1.10`.
 fn decimal(literal: &str) -> Option<String> {
     let Parts { negative, whole, fraction, exponent } = Parts::of(literal)?;
     let digits = [whole, fraction].concat();
@@ -166,7 +164,7 @@ fn decimal(literal: &str) -> Option<String> {
     if exponent != 0 && digits.bytes().all(|digit| digit == b'0') {
         return Some(format!("{sign}0"));
     }
-    // How many of the digits stand before the point.
+    // The number of digits before the point.
     let point = i64::try_from(whole.len()).ok()?.checked_add(exponent)?;
     let zeros = usize::try_from(point.unsigned_abs()).ok().filter(|zeros| *zeros <= LONGEST)?;
     if digits.len() > LONGEST {

@@ -1,4 +1,4 @@
-//! Variants: a name alone, or an object with one property.
+//! Enum variants: a name, or an object with one property.
 
 use serde::{
     Deserialize, Deserializer,
@@ -10,7 +10,7 @@ use super::{
     key::{Key, Name},
 };
 
-/// A variant of which there is the name alone.
+/// A variant given by its name only.
 pub(super) struct UnitVariant<N>(pub(super) Key<N>);
 
 impl<'t, N: Name<'t>> EnumAccess<'t> for UnitVariant<N> {
@@ -22,7 +22,7 @@ impl<'t, N: Name<'t>> EnumAccess<'t> for UnitVariant<N> {
     }
 }
 
-/// What a variant holds that came as a name alone.
+/// The content of a variant given by its name only.
 pub(super) struct NoContent;
 
 impl<'t> VariantAccess<'t> for NoContent {
@@ -45,7 +45,7 @@ impl<'t> VariantAccess<'t> for NoContent {
     }
 }
 
-/// The name of the first property is the variant's; its value is what the variant holds.
+/// Reads the name of the first property as the variant, and its value as the content.
 impl<'t> EnumAccess<'t> for &mut Object<'_, 't, '_> {
     type Error = Refusal;
     type Variant = Self;

@@ -9,11 +9,11 @@ use serde::{
 use super::{Refusal, enumeration::UnitVariant};
 use crate::arguments::json::Reader;
 
-/// The name of a property, which may stand for a number, a boolean or a variant.
+/// A property name, which may be decoded as a number, a boolean or a variant.
 #[derive(Debug)]
 pub(super) struct Key<N>(pub(super) N);
 
-/// A name: the one that the plan expects, or one that was read.
+/// A property name: the expected one, or one that was read.
 pub(super) trait Name<'t> {
     fn as_str(&self) -> &str;
 
@@ -45,7 +45,7 @@ impl<'t> Name<'t> for Cow<'t, str> {
     }
 }
 
-/// The number that a name is, written as JSON writes numbers.
+/// Parses a name as a number in JSON syntax.
 fn number<T: FromStr>(name: &str) -> Result<T, Refusal> {
     let mut reader = Reader::new(name);
     let is_number = matches!(name.as_bytes().first(), Some(b'-' | b'0'..=b'9'))

@@ -9,7 +9,7 @@ pub(super) struct List<'c, 't, 'p> {
     source: &'c mut Source<'t, 'p>,
     node: &'p Node,
     list: Option<&'p ListRules>,
-    /// How many items were read.
+    /// The number of items read.
     count: usize,
     is_closed: bool,
 }
@@ -22,7 +22,7 @@ impl<'c, 't, 'p> List<'c, 't, 'p> {
         Ok(Self { source, node, list: node.list.as_deref(), count: 0, is_closed: false })
     }
 
-    /// Goes on to the next item and gives what the plan says of it; `None` at the end.
+    /// Advances to the next item and returns its node; `None` at the end.
     fn advance(&mut self) -> Result<Option<&'p Node>, Refusal> {
         if self.is_closed {
             return Ok(None);
@@ -48,7 +48,7 @@ impl<'c, 't, 'p> List<'c, 't, 'p> {
         Ok(Some(node))
     }
 
-    /// Says that no more items are wanted.
+    /// Ends the list; further items are an error.
     #[inline]
     pub(super) fn end(mut self) -> Result<(), Refusal> {
         if self.is_closed {

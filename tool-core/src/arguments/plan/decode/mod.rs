@@ -1,13 +1,11 @@
-//! The checking decoder: a `serde` deserializer over JSON text that holds each value to the plan
-//! while it hands it on.
+//! A validating `serde` deserializer for JSON text.
 //!
-//! Plan and text are walked together, so that a typed value is built and checked in one pass. Three
-//! ways of writing the same are read as one, since the schema's author means the same by them: an
-//! integer may be written `3.0` or `1e2`, a property that is not required may be `null` instead of
-//! absent, and a property may go by its aliases.
+//! Plan and text are traversed together, so that a typed value is built and validated in one pass. Three equivalent
+//! spellings are accepted: an integer may be written `3.0` or `1e2`, a non-required property may be `null` instead of
+//! absent, and a property may have the name of an alias.
 //!
-//! Rules that need a whole value to be decided (`anyOf` and its like, `uniqueItems`, ..) are
-//! checked on a copy of that part first; the part is then decoded from the text without them.
+//! Rules that need a complete value (`anyOf` and similar, `uniqueItems`, ..) are validated first, on a copy of that
+//! part, which is then decoded from the text without them.
 
 mod enumeration;
 mod key;
@@ -44,14 +42,14 @@ use super::{
 };
 use crate::arguments::json::Reader;
 
-/// A place in a text, and what the plan says of the value there.
+/// A position in a text with the node of the value there.
 #[derive(Debug)]
 pub struct Checked<'c, 't, 'p> {
     source: &'c mut Source<'t, 'p>,
     node: &'p Node,
 }
 
-/// What is read, and by what.
+/// A text and its plan.
 #[derive(Debug, Clone)]
 pub(in crate::arguments) struct Source<'t, 'p> {
     reader: Reader<'t>,
@@ -63,13 +61,13 @@ impl<'t, 'p> Source<'t, 'p> {
         Self { reader: Reader::new(text), plan }
     }
 
-    /// All of it, as one value.
+    /// Returns the whole text as one value.
     pub(in crate::arguments) fn value(&mut self) -> Checked<'_, 't, 'p> {
         let node = self.plan.root();
         Checked { source: self, node }
     }
 
-    /// Says that the value is all there should be.
+    /// Ends the text; further tokens are an error.
     pub(in crate::arguments) fn end(&mut self) -> Result<(), Refusal> {
         if self.reader.peek().is_none() { Ok(()) } else { Err(Refusal::new(Why::Syntax)) }
     }
@@ -83,7 +81,7 @@ impl Node {
 }
 
 impl<'c, 't, 'p> Checked<'c, 't, 'p> {
-    /// The value as an object, to go through its properties one by one.
+    /// Opens the value as an object, for reading its properties one by one.
     #[inline]
     pub(crate) fn into_object(mut self) -> Result<Object<'c, 't, 'p>, Refusal> {
         self.settle_whole()?;
@@ -94,7 +92,7 @@ impl<'c, 't, 'p> Checked<'c, 't, 'p> {
         }
     }
 
-    /// Checks a value as a whole, where that is the only way to check it.
+    /// Validates a value as a whole if its rules require that.
     #[inline]
     fn settle_whole(&mut self) -> Result<(), Refusal> {
         if self.node.is_whole { self.check_whole() } else { Ok(()) }
@@ -102,11 +100,11 @@ impl<'c, 't, 'p> Checked<'c, 't, 'p> {
 
     #[inline(never)]
     fn check_whole(&mut self) -> Result<(), Refusal> {
-        // A source is a few words; the copy reads ahead.
+        // Cloning a source is cheap; the copy reads ahead.
         let mut ahead = self.source.clone();
         let mut value = Value::deserialize(Checked { source: &mut ahead, node: &Node::ANYTHING })?;
         let (plan, node) = (self.source.plan, self.node);
-        // A type that tries one form after another would take what is not settled for another form.
+        // Untagged enums would select another variant for a value that is not normalised.
         if !Walk::new(plan).fits(node, &value) || (!is_settled(&value) && settle(plan, node, &mut value)) {
             return Err(Refusal::refused());
         }
@@ -114,7 +112,7 @@ impl<'c, 't, 'p> Checked<'c, 't, 'p> {
         Ok(())
     }
 
-    /// A value of any kind, read by what begins it.
+    /// Reads a value of any type, determined by its first byte.
     fn any<V: Visitor<'t>>(mut self, hint: Hint, visitor: V) -> Result<V::Value, Refusal> {
         self.settle_whole()?;
         match self.source.reader.peek() {
@@ -145,7 +143,7 @@ impl<'c, 't, 'p> Checked<'c, 't, 'p> {
         }
     }
 
-    /// An integer; the common one is read without a detour.
+    /// Reads an integer; fast path for the usual form.
     #[inline]
     fn integer<V: Visitor<'t>>(self, hint: Hint, visitor: V) -> Result<V::Value, Refusal> {
         let node = self.node;
@@ -165,7 +163,7 @@ impl<'c, 't, 'p> Checked<'c, 't, 'p> {
         self.any(hint, visitor)
     }
 
-    /// A text, which is read without a detour.
+    /// Reads a string on a fast path.
     #[inline]
     fn text<V: Visitor<'t>>(self, visitor: V) -> Result<V::Value, Refusal> {
         let node = self.node;
@@ -182,20 +180,20 @@ impl<'c, 't, 'p> Checked<'c, 't, 'p> {
         }
     }
 
-    /// A value that is kept as text.
+    /// Reads a value that is kept as text.
     fn raw<V: Visitor<'t>>(self, name: &'static str, visitor: V) -> Result<V::Value, Refusal> {
         let Self { source, node } = self;
         source.reader.peek();
         let start = source.reader.position();
         IgnoredAny::deserialize(Checked { source: &mut *source, node })?;
         let raw = source.reader.part(start..source.reader.position());
-        // Only `serde_json` can make one.
+        // Only `serde_json` can create a raw value.
         let mut foreign = serde_json::Deserializer::from_str(raw);
         foreign.deserialize_newtype_struct(name, visitor).map_err(Refusal::custom)
     }
 }
 
-/// How `serde_json` asks for a `RawValue`.
+/// The name by which `serde_json` requests a `RawValue`.
 const RAW_VALUE: &str = "$serde_json::private::RawValue";
 
 macro_rules! forward {

@@ -16,26 +16,26 @@ pub(crate) struct Object<'c, 't, 'p> {
     source: &'c mut Source<'t, 'p>,
     node: &'p Node,
     object: Option<&'p ObjectRules>,
-    /// What the plan says of the next value.
+    /// The node of the next value.
     value: &'p Node,
-    /// The property that comes next, if the plan names it.
+    /// The current property, if the plan names it.
     property: Option<&'p Property>,
-    /// The name that was read for it, unless it was the one that was expected.
+    /// The name of the property, unless it is the expected one.
     name: Cow<'t, str>,
     is_read: bool,
-    /// Where the name stands.
+    /// The position of the name.
     name_at: usize,
-    /// The position of the property that is expected next, which is the one after the last.
+    /// The index of the expected next property, one after the last.
     near: usize,
-    /// How many properties were read, and how many of those are required.
+    /// The number of properties read; `required` counts those that are required.
     count: usize,
     required: usize,
-    /// Whether nothing was read at all.
+    /// `true` if nothing has been read.
     is_fresh: bool,
     is_closed: bool,
-    /// A bit for each property of the plan that came, of the first 64.
+    /// A bit for each present property, for the first 64 in the plan.
     known: u64,
-    /// The names of all others; most objects have none.
+    /// The other names; usually none.
     #[expect(clippy::box_collection, reason = "an open object is moved, and most have no such names")]
     others: Option<Box<HashSet<Cow<'t, str>>>>,
 }
@@ -64,7 +64,7 @@ impl<'c, 't, 'p> Object<'c, 't, 'p> {
         })
     }
 
-    /// Goes on to the next property that is not absent; false at the end.
+    /// Advances to the next present property; returns `false` at the end.
     pub(crate) fn advance(&mut self) -> Result<bool, Refusal> {
         while !self.is_closed {
             if !self.source.reader.next_property(self.is_fresh)? {
@@ -85,7 +85,7 @@ impl<'c, 't, 'p> Object<'c, 't, 'p> {
         Ok(false)
     }
 
-    /// Takes the name of the property that probably comes next, with its colon, if it does.
+    /// Consumes the expected next name with its colon, if it follows.
     #[inline]
     fn is_expected(&mut self, object: &'p ObjectRules) -> bool {
         self.property = object.expected(self.near).filter(|it| self.source.reader.take_all(&it.written));
@@ -94,7 +94,7 @@ impl<'c, 't, 'p> Object<'c, 't, 'p> {
         self.property.is_some()
     }
 
-    /// Finds out what the plan says of a property that it names; false if it is as good as absent.
+    /// Looks up the node of a named property; returns `false` if it counts as absent.
     #[inline(always)]
     fn enter(&mut self, object: &'p ObjectRules) -> Result<bool, Refusal> {
         let Some(property) = self.property else { return Ok(false) };
@@ -103,7 +103,7 @@ impl<'c, 't, 'p> Object<'c, 't, 'p> {
         }
         self.known |= property.bit;
         if property.bit == 0 {
-            // By its own name, since it may come by another one again.
+            // Recorded under the property name, since an alias of it may follow.
             self.insert(Cow::Owned(property.name.to_string()))?;
         }
         self.value = match property.node {
@@ -118,7 +118,7 @@ impl<'c, 't, 'p> Object<'c, 't, 'p> {
         Ok(true)
     }
 
-    /// Takes `null` where it says that a property which is not required is absent.
+    /// Consumes a `null` that means absence of a non-required property.
     #[cold]
     fn is_nothing(&mut self, property: &Property) -> Result<bool, Refusal> {
         let may_be_null = self.value.types.contains(Types::NULL)
@@ -130,7 +130,7 @@ impl<'c, 't, 'p> Object<'c, 't, 'p> {
         Ok(true)
     }
 
-    /// Takes the name of any property, with its colon; false if it is as good as absent.
+    /// Consumes any name with its colon; returns `false` if the property counts as absent.
     #[inline(never)]
     fn unexpected(&mut self) -> Result<bool, Refusal> {
         self.name = self.source.reader.name()?;
@@ -152,7 +152,7 @@ impl<'c, 't, 'p> Object<'c, 't, 'p> {
         self.enter_other()
     }
 
-    /// Goes on to a property that the plan does not name.
+    /// Enters a property that the plan does not name.
     fn enter_other(&mut self) -> Result<bool, Refusal> {
         if !self.node.is_trusted {
             self.insert(self.name.clone())?;
@@ -161,12 +161,12 @@ impl<'c, 't, 'p> Object<'c, 't, 'p> {
         Ok(true)
     }
 
-    /// Remembers a name that the plan has no bit for.
+    /// Records a name without a bit.
     fn insert(&mut self, name: Cow<'t, str>) -> Result<(), Refusal> {
         if self.others.get_or_insert_default().insert(name) { Ok(()) } else { Err(Refusal::refused()) }
     }
 
-    /// What the plan says of a property that it does not name.
+    /// Returns the node of a property that the plan does not name.
     fn other(&self, object: &'p ObjectRules) -> Result<&'p Node, Refusal> {
         let name = self.name();
         let matching = object.patterns.iter().find(|(pattern, _)| pattern.is_match(name));
@@ -177,7 +177,7 @@ impl<'c, 't, 'p> Object<'c, 't, 'p> {
         }
     }
 
-    /// Checks what is only known at the end.
+    /// Applies the rules that need the complete object.
     fn complete(&self) -> Result<(), Refusal> {
         let is_complete = self.object.is_none_or(|object| {
             self.required == object.properties.required()
@@ -186,7 +186,7 @@ impl<'c, 't, 'p> Object<'c, 't, 'p> {
         if is_complete { Ok(()) } else { Err(Refusal::refused()) }
     }
 
-    /// Says that no more properties are wanted.
+    /// Ends the object; further properties are an error.
     #[inline]
     pub(super) fn end(mut self) -> Result<(), Refusal> {
         if self.is_closed || !self.advance()? {
@@ -195,18 +195,18 @@ impl<'c, 't, 'p> Object<'c, 't, 'p> {
         Err(Refusal::custom(format_args!("`{}` is one property too many", self.name())))
     }
 
-    /// Which of the properties that the plan names was read last.
+    /// Returns the index of the current property in the plan.
     #[inline]
     pub(crate) fn position(&self) -> Option<usize> {
         self.property.and_then(|_| self.near.checked_sub(1))
     }
 
-    /// The name that was read last, or the one that it is another name of.
+    /// Returns the name of the current property, with aliases replaced.
     pub(crate) fn name(&self) -> &str {
         self.property.map_or(&self.name, |property| &property.name)
     }
 
-    /// Decodes the name that was read last, as it was read; it is asked for once.
+    /// Decodes the current name as written; called once.
     #[inline]
     pub(super) fn key<K: DeserializeSeed<'t>>(&mut self, seed: K) -> Result<K::Value, Refusal> {
         match self.property {
@@ -215,13 +215,13 @@ impl<'c, 't, 'p> Object<'c, 't, 'p> {
         }
     }
 
-    /// What the plan says of the value whose name was read last.
+    /// Returns the value of the current property.
     #[inline]
     pub(crate) fn value(&mut self) -> Checked<'_, 't, 'p> {
         Checked { source: self.source, node: self.value }
     }
 
-    /// Says that `refusal` is about that value.
+    /// Adds the current property to the path of `refusal`.
     #[cold]
     pub(crate) fn within(&self, refusal: Refusal) -> Refusal {
         let mut reader = self.source.reader.at(self.name_at);

@@ -4,30 +4,29 @@ use serde::de;
 
 use crate::{arguments::json::Fault, pointer::push_step};
 
-/// Why a text was not decoded, and where in it.
+/// The reason why a text was not decoded, and the location.
 ///
-/// It says no more than what decoding knows; what the arguments should have been is found out by
-/// those who report it.
+/// It contains only what is known while decoding; the expected value is determined when the error is reported.
 #[derive(Debug)]
 pub struct Refusal(Box<Inner>);
 
 #[derive(Debug)]
 struct Inner {
     why: Why,
-    /// The steps to the place, the last one first.
+    /// The steps to the location, innermost first.
     path: Vec<String>,
 }
 
-/// Why a text was not decoded.
+/// The reason why a text was not decoded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::arguments) enum Why {
-    /// The plan does not admit it, or it may be written in a way that its type reads.
+    /// The plan does not admit the value, or admits it only in another spelling.
     Refused,
-    /// It is no JSON.
+    /// The text is not JSON.
     Syntax,
-    /// It is nested too deeply.
+    /// The text is nested too deeply.
     TooDeep,
-    /// Its type does not read it, for this reason.
+    /// The type rejects the value, for this reason.
     Undecodable(String),
 }
 
@@ -42,7 +41,7 @@ impl Refusal {
         Self::new(Why::Refused)
     }
 
-    /// Says that what was refused is at `step` of what is decoded here.
+    /// Adds `step` to the location.
     #[cold]
     pub(super) fn within(mut self, step: String) -> Self {
         self.0.path.push(step);
@@ -53,7 +52,7 @@ impl Refusal {
         &self.0.why
     }
 
-    /// The place, as a JSON pointer.
+    /// Returns the location as a JSON pointer.
     pub(in crate::arguments) fn pointer(&self) -> String {
         let mut pointer = String::new();
         self.0.path.iter().rev().for_each(|step| push_step(&mut pointer, step));

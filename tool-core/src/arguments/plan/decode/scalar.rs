@@ -12,7 +12,7 @@ use crate::arguments::{
     },
 };
 
-/// What a type asks for; it gets what is there, in the form it asks for.
+/// The form that a type requests; the value is converted to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Hint {
     None,
@@ -20,7 +20,7 @@ pub(super) enum Hint {
     /// An integer of up to 128 bits.
     Wide,
     Float,
-    /// A float of 32 bits.
+    /// A 32-bit float.
     Single,
 }
 
@@ -38,7 +38,7 @@ pub(super) enum Scalar<'t> {
     Owned(String),
 }
 
-/// Reads the value that begins with `first`, and holds it to the rules.
+/// Reads the value that begins with `first` and applies the rules.
 #[inline]
 pub(super) fn read<'t>(
     reader: &mut Reader<'t>,
@@ -81,7 +81,7 @@ fn word<'t>(
     }
 }
 
-/// Whether a node that is decided by the value alone admits a text.
+/// Returns `true` if a node that only restricts single values admits a string.
 #[inline]
 pub(super) fn admits_text(node: &Node, text: &str) -> bool {
     node.types.contains(Types::STRING)
@@ -107,7 +107,7 @@ fn number<'t>(numeral: Numeral<'t>, node: &Node, hint: Hint) -> Result<Scalar<'t
     }
 }
 
-/// A number with a fraction or an exponent, or of many digits.
+/// Reads a number with a fraction or an exponent, or with many digits.
 fn other<'t>(text: &str, node: &Node, hint: Hint) -> Result<Scalar<'t>, Refusal> {
     let float: f64 = text.parse().map_err(|_| Refusal::new(Why::Syntax))?;
     if float.is_infinite() {
@@ -115,8 +115,8 @@ fn other<'t>(text: &str, node: &Node, hint: Hint) -> Result<Scalar<'t>, Refusal>
     }
     let whole = integral(text);
     let kept = whole.filter(|it| is_kept(text, *it));
-    // Of what is wider than 64 bits, a value knows no more than the nearest float.
-    // A fraction that no float shows is one all the same.
+    // A value represents numbers beyond 64 bits by the nearest float. A fraction lost in that float still counts as a
+    // fraction.
     let is_rounded = whole.is_none() && is_rounded(text, float);
     let exact = match kept {
         Some(integer) => Exact::Integer(integer),
@@ -141,7 +141,7 @@ fn other<'t>(text: &str, node: &Node, hint: Hint) -> Result<Scalar<'t>, Refusal>
     }
 }
 
-/// A float of 32 bits, which is not rounded twice.
+/// Parses a 32-bit float, rounded once.
 fn single<'t>(text: &str) -> Result<Scalar<'t>, Refusal> {
     match text.parse::<f32>() {
         Ok(single) if single.is_finite() => Ok(Scalar::Float(single.into())),
@@ -149,7 +149,7 @@ fn single<'t>(text: &str) -> Result<Scalar<'t>, Refusal> {
     }
 }
 
-/// An integer if it is of 64 bits, or else a float.
+/// Returns a 64-bit integer if possible, otherwise a float.
 fn of_64_bits<'t>(integer: i128, float: f64) -> Scalar<'t> {
     match (u64::try_from(integer), i64::try_from(integer)) {
         (Ok(value), _) => Scalar::Unsigned(value),
@@ -158,7 +158,7 @@ fn of_64_bits<'t>(integer: i128, float: f64) -> Scalar<'t> {
     }
 }
 
-/// Holds a number to the rules; returns whether they want an integer.
+/// Applies the rules for numbers; returns `true` if they require an integer.
 fn hold(node: &Node, types: Types, exact: Exact, numeral: Numeral<'_>) -> Result<bool, Refusal> {
     let to_number = || numeral.to_number().unwrap_or_else(|| 0.into());
     node.allows(types)?;

@@ -15,7 +15,7 @@ fn decode<T: DeserializeOwned>(plan: &Plan, text: &str) -> Result<T, Refusal> {
     source.end().map(|()| value)
 }
 
-/// What is read of `text` by a schema, or why not.
+/// Decodes `text` by a schema; returns the value or the error.
 fn read<T: DeserializeOwned>(schema: &Value, text: &str) -> Result<T, String> {
     let plan = Plan::compile(schema).unwrap();
     decode(&plan, text).map_err(|refusal| format!("{}: {refusal}", refusal.pointer()))
@@ -25,7 +25,7 @@ fn anything(text: &str) -> Option<Value> {
     decode(Plan::anything(), text).ok()
 }
 
-/// Texts that are nearly JSON: tokens in any order.
+/// Texts that are almost JSON: tokens in any order.
 fn nearly_json() -> impl Strategy<Value = String> {
     let known = prop_oneof![
         4 => prop::sample::select(vec!["{", "}", "[", "]", ",", ":", " ", "\n", "null", "true", "false"]),
@@ -60,7 +60,7 @@ fn json_value() -> impl Strategy<Value = Value> {
     })
 }
 
-/// What `serde_json` reads, its numbers as it holds them without `arbitrary_precision`.
+/// Returns the value as read by `serde_json`, with numbers as represented without `arbitrary_precision`.
 fn theirs(text: &str) -> Option<Value> {
     plain(serde_json::from_str(text).ok()?)
 }

@@ -1,12 +1,11 @@
-//! `pattern`: a regular expression of ECMA-262, as its `u` flag has it.
+//! `pattern`: a regular expression of ECMA-262 with the `u` flag.
 //!
-//! Engines of Rust write the same things differently: `.` is any character but one in the one and
-//! but four in the other, `[[]` is a bracket or the start of a nested class. Therefore a pattern is
-//! read here, as what it means ([`read`]). Most patterns of a schema are a row of classes from the
-//! beginning of a text to its end and are run as such ([`steps`]), in a tenth of an engine's time;
-//! the others are written down again for `regex_lite`, whose time no text can blow up.
+//! Rust engines interpret some syntax differently: `.` excludes one character in one and four in the other, and `[[]`
+//! is a bracket or the start of a nested class. A pattern is therefore parsed here ([`read`]). Most patterns of
+//! schemas are a sequence of classes that spans the string and are executed directly ([`steps`]) in a tenth of an
+//! engine's time; others are translated to `regex_lite`, which runs in linear time.
 //!
-//! Look-around, back-references and the tables of Unicode are not covered.
+//! Look-around, back-references and Unicode tables are not supported.
 
 mod read;
 mod set;
@@ -22,14 +21,14 @@ use self::{
     steps::Steps,
 };
 
-/// How deep groups may be nested.
+/// The maximum nesting of groups.
 const DEEPEST: u32 = 128;
 
-/// A pattern that matches anywhere in a text, unless it says otherwise.
+/// A compiled pattern; it matches anywhere in a string unless anchored.
 #[derive(Debug)]
 pub(super) struct Pattern {
     engine: Engine,
-    /// As the schema has it.
+    /// The pattern as written in the schema.
     pub(super) source: Box<str>,
 }
 
@@ -39,12 +38,12 @@ enum Engine {
     Regex(Regex),
 }
 
-/// Why there is nothing that runs a pattern.
+/// The reason why a pattern cannot be compiled.
 #[derive(Debug)]
 pub(super) enum Refusal {
-    /// It is none; what is wrong with it.
+    /// The pattern is malformed, for this reason.
     Mistake(String),
-    /// What is in it that is not covered.
+    /// The pattern contains this unsupported feature.
     Uncovered(String),
 }
 
@@ -66,13 +65,13 @@ impl Pattern {
     }
 }
 
-/// Compiles what has been read; all that can be wrong with it is its size.
+/// Compiles parsed pieces; fails only if the result is too large.
 fn compile(pieces: &[Piece]) -> Result<Regex, Refusal> {
     let regex = RegexBuilder::new(&written(pieces)).nest_limit(DEEPEST).build();
     regex.map_err(|_| Refusal::Uncovered("so much nesting or repetition".to_owned()))
 }
 
-/// The pieces as `regex_lite` writes them.
+/// Translates the pieces to the syntax of `regex_lite`.
 fn written(pieces: &[Piece]) -> String {
     let mut out = String::new();
     for piece in pieces {
@@ -80,7 +79,7 @@ fn written(pieces: &[Piece]) -> String {
             Piece::One(set) => write_set(set, &mut out),
             Piece::Repeat { least, most: usize::MAX } => push(&mut out, format_args!("{{{least},}}")),
             Piece::Repeat { least, most } => push(&mut out, format_args!("{{{least},{most}}}")),
-            // What a group captures is of no interest.
+            // Captures are not used.
             Piece::Open => out.push_str("(?:"),
             Piece::Close => out.push(')'),
             Piece::Or => out.push('|'),
@@ -95,7 +94,7 @@ fn written(pieces: &[Piece]) -> String {
 
 fn write_set(set: &Set, out: &mut String) {
     match set.ranges() {
-        // There is no other way to write that nothing matches.
+        // The only way to write a class that matches nothing.
         [] => out.push_str(r"[^\x00-\x{10FFFF}]"),
         [(only, last)] if only == last => write_char(*only, out),
         ranges => {
@@ -110,7 +109,7 @@ fn write_set(set: &Set, out: &mut String) {
     }
 }
 
-/// Writes a character that stands for itself, whatever it means to the engine.
+/// Writes an escaped literal character.
 fn write_char(c: char, out: &mut String) {
     if c.is_ascii_alphanumeric() {
         out.push(c);
@@ -120,6 +119,6 @@ fn write_char(c: char, out: &mut String) {
 }
 
 fn push(out: &mut String, text: fmt::Arguments<'_>) {
-    // Writing to a text cannot fail.
+    // Writing to a `String` cannot fail.
     let _ = out.write_fmt(text);
 }

@@ -1,7 +1,7 @@
-//! What a pattern says, piece by piece.
+//! The parser of patterns.
 //!
-//! What reads well here is well-formed: nothing is left for an engine to find wrong. Where ECMA-262
-//! allows more without its `u` flag, such as a brace that repeats nothing, that is read as it is
+//! A parsed pattern is well-formed, so that an engine finds no further errors. Syntax that ECMA-262 permits only
+//! without the `u` flag, such as a literal brace, is interpreted as there.
 //! meant there.
 
 use super::{
@@ -14,7 +14,7 @@ use super::{
 pub(super) enum Piece {
     /// One character of a set.
     One(Set),
-    /// The piece or the group before this, so many times; without an end that is `usize::MAX`.
+    /// A repetition of the previous piece or group; `usize::MAX` means unlimited.
     Repeat {
         least: usize,
         most: usize,
@@ -55,7 +55,7 @@ fn uncovered(text: impl Into<String>) -> Refusal {
     Refusal::Uncovered(text.into())
 }
 
-/// What may stand in a class and outside of one.
+/// An element inside or outside of a class.
 enum Atom {
     Char(char),
     Set(Set),
@@ -64,7 +64,7 @@ enum Atom {
 struct Reader<'p> {
     rest: &'p str,
     pieces: Vec<Piece>,
-    /// Whether what was read last can be repeated.
+    /// `true` if the last piece can be repeated.
     repeatable: bool,
 }
 
@@ -76,7 +76,7 @@ impl Reader<'_> {
         Some(c)
     }
 
-    /// Takes `text` if it comes next.
+    /// Consumes `text` if it comes next.
     fn takes(&mut self, text: &str) -> bool {
         let after = self.rest.strip_prefix(text);
         self.rest = after.unwrap_or(self.rest);
@@ -92,7 +92,7 @@ impl Reader<'_> {
         self.push(Piece::One(set), true);
     }
 
-    /// Reads what `c` begins, unless that is a group.
+    /// Parses the piece that begins with `c`, unless it is a group.
     fn piece(&mut self, c: char) -> Result<(), Refusal> {
         match c {
             '|' => self.push(Piece::Or, false),
@@ -114,7 +114,7 @@ impl Reader<'_> {
             '?' => self.repeat(0, 1)?,
             '{' => match self.counts() {
                 Some((least, most)) => self.repeat(least, most)?,
-                // A brace that repeats nothing is one.
+                // A brace that is not a repetition is a literal.
                 None => self.one(single(c)),
             },
             _ => self.one(single(c)),
@@ -122,7 +122,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Reads what follows `(`.
+    /// Parses the rest of a group after `(`.
     fn group(&mut self) -> Result<(), Refusal> {
         if ["?=", "?!", "?<=", "?<!"].iter().any(|it| self.rest.starts_with(it)) {
             return Err(uncovered("look-around"));
@@ -150,16 +150,16 @@ impl Reader<'_> {
         if least > most {
             return Err(mistake(format!("the repetition `{{{least},{most}}}` is out of order")));
         }
-        // Whether as few or as many as possible are taken makes no difference to whether it matches.
+        // Greedy and lazy repetitions match the same strings.
         self.takes("?");
         self.push(Piece::Repeat { least, most }, false);
         Ok(())
     }
 
-    /// Reads `n}`, `n,}` or `n,m}`, if what follows is one of them.
+    /// Parses `n}`, `n,}` or `n,m}`, if one of them follows.
     fn counts(&mut self) -> Option<(usize, usize)> {
         let (inside, after) = self.rest.split_once('}')?;
-        // What no text is long enough for is as good as no limit.
+        // A count longer than any string is as good as no limit.
         let number = |text: &str| {
             let is_number = !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit());
             is_number.then(|| text.parse().unwrap_or(usize::MAX))
@@ -173,7 +173,7 @@ impl Reader<'_> {
         Some(counts)
     }
 
-    /// Reads what follows `[`, up to and with its `]`.
+    /// Parses a class after `[`, including its `]`.
     fn class(&mut self) -> Result<Set, Refusal> {
         let negated = self.takes("^");
         let mut ranges: Vec<Range> = Vec::new();
@@ -196,7 +196,7 @@ impl Reader<'_> {
                     return Err(mistake(format!("the range `{first}-{last}` is out of order")));
                 }
                 Atom::Char(last) => ranges.push((first, last)),
-                // `[a-\d]`: the dash stands for itself.
+                // In `[a-\d]`, the dash is a literal.
                 Atom::Set(set) => {
                     ranges.extend([(first, first), ('-', '-')]);
                     ranges.extend(set.ranges());
@@ -207,7 +207,7 @@ impl Reader<'_> {
         Ok(if negated { set.complement() } else { set })
     }
 
-    /// Reads one member of a class.
+    /// Parses one member of a class.
     fn member(&mut self) -> Result<Atom, Refusal> {
         if self.takes(r"\b") {
             return Ok(Atom::Char('\u{8}'));
@@ -219,7 +219,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads what follows a backslash.
+    /// Parses an escape after its backslash.
     fn escape(&mut self) -> Result<Atom, Refusal> {
         let Some(c) = self.take() else { return Err(mistake("it ends in a backslash")) };
         let named = |ranges: &[Range], negated: bool| {
@@ -251,7 +251,7 @@ impl Reader<'_> {
         })
     }
 
-    /// Why `\p` is refused: the tables behind it are larger than all else here.
+    /// Returns the error for `\p`, which is not supported because of the size of the Unicode tables.
     fn property(&self, c: char) -> Refusal {
         let inside = self.rest.strip_prefix('{').and_then(|it| it.split_once('}'));
         match inside {
@@ -260,7 +260,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads what follows `\u`: four digits, two times four for a surrogate pair, or braces.
+    /// Parses an escape after `\u`: four digits, two times four for a surrogate pair, or braces.
     fn unicode(&mut self) -> Result<char, Refusal> {
         let bad = || mistake(r"`\u` wants the number of a character");
         if self.takes("{") {
@@ -295,7 +295,7 @@ fn single(c: char) -> Set {
     Set::new(vec![(c, c)])
 }
 
-/// Half a character has a number too, but no text has one.
+/// Returns the character; a lone surrogate is an error, since no string contains one.
 fn character(number: u32) -> Result<char, Refusal> {
     char::from_u32(number).ok_or_else(|| uncovered("half of a surrogate pair"))
 }

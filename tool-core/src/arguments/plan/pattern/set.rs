@@ -1,8 +1,8 @@
-/// A set of characters: ranges in order, with something between each and the next.
+/// A set of characters: sorted, non-adjacent ranges.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Set(Vec<Range>);
 
-/// From the first character to the last, both included.
+/// The first and last character, both inclusive.
 pub(super) type Range = (char, char);
 
 /// `\d`
@@ -11,7 +11,7 @@ pub(super) const DIGITS: &[Range] = &[('0', '9')];
 /// `\w`
 pub(super) const WORD: &[Range] = &[('0', '9'), ('A', 'Z'), ('_', '_'), ('a', 'z')];
 
-/// `\s`: white space and the ends of lines.
+/// `\s`: whitespace and line terminators.
 pub(super) const SPACE: &[Range] = &[
     ('\t', '\r'),
     (' ', ' '),
@@ -25,11 +25,11 @@ pub(super) const SPACE: &[Range] = &[
     ('\u{FEFF}', '\u{FEFF}'),
 ];
 
-/// What `.` is not.
+/// The characters that `.` excludes.
 pub(super) const LINE_ENDS: &[Range] = &[('\n', '\n'), ('\r', '\r'), ('\u{2028}', '\u{2029}')];
 
 impl Set {
-    /// The characters of all `ranges`, which may overlap.
+    /// Creates the union of `ranges`, which may overlap.
     pub(super) fn new(mut ranges: Vec<Range>) -> Self {
         ranges.sort_unstable();
         let mut joined: Vec<Range> = Vec::with_capacity(ranges.len());
@@ -44,7 +44,7 @@ impl Set {
         Self(joined)
     }
 
-    /// All other characters.
+    /// Returns the complement.
     pub(super) fn complement(&self) -> Self {
         let mut others = Vec::with_capacity(self.0.len() + 1);
         let mut from = Some('\0');
@@ -64,7 +64,7 @@ impl Set {
         &self.0
     }
 
-    /// Whether no character is in both.
+    /// Returns `true` if the sets have no common character.
     pub(super) fn is_disjoint(&self, other: &Self) -> bool {
         let meets = |left: &Range, right: &Range| left.0 <= right.1 && right.0 <= left.1;
         !self.0.iter().any(|left| other.0.iter().any(|right| meets(left, right)))

@@ -3,16 +3,16 @@ use super::{
     set::{Range, Set},
 };
 
-/// A pattern without a choice: a row of classes from the beginning of a text, each of which ends
-/// where the next begins.
+/// A pattern without alternatives: a sequence of classes from the start of a string, each of which ends where the
+/// next begins.
 #[derive(Debug)]
 pub(super) struct Steps {
     steps: Box<[Step]>,
-    /// Whether nothing may follow.
+    /// `true` if nothing may follow.
     to_the_end: bool,
 }
 
-/// So many characters of a class.
+/// A number of characters of a class.
 #[derive(Debug)]
 struct Step {
     /// A bit for each of the first 128 characters.
@@ -22,11 +22,11 @@ struct Step {
     most: usize,
 }
 
-/// The same before it is known to be without a choice.
+/// A step before the pattern is known to have no alternatives.
 type Part<'a> = (&'a Set, usize, usize);
 
 impl Steps {
-    /// `None` where the pattern is something else.
+    /// Converts the pieces; `None` for other patterns.
     pub(super) fn of(pieces: &[Piece]) -> Option<Self> {
         let [Piece::Start, pieces @ ..] = pieces else { return None };
         let (pieces, to_the_end) = match pieces {
@@ -68,8 +68,8 @@ impl Steps {
     }
 }
 
-/// Whether taking as many characters as there are for the first part is the only way: none of them
-/// could have been left to a part that comes next.
+/// Returns `true` if greedy matching of the first part is the only possible match, since none of its characters can
+/// belong to a following part.
 fn ends_where_the_next_begins(parts: &[Part<'_>]) -> bool {
     let [(set, least, most), after @ ..] = parts else { return true };
     if least == most {
