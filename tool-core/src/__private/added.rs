@@ -1,13 +1,13 @@
-//! The function of `on_request = path`, which may be `async` or not, and may fail or not.
+//! Support for `on_request = path`; the function may be `async` and may fail.
 
 use std::future::{Future, ready};
 
 use crate::{BoxFuture, ToolError};
 
-/// What the function gave: decided by its type, as the result of a tool is.
+/// The result of the function, handled according to its type like the result of a tool.
 pub struct Added<T>(pub T);
 
-/// What it gives in the end.
+/// The conversion to the final result.
 pub trait Addition {
     fn added(self) -> Result<(), ToolError>;
 }
@@ -37,7 +37,7 @@ impl<E: Into<ToolError>> Added<Result<(), E>> {
     }
 }
 
-/// A function that is `async`.
+/// The result of an `async` function.
 pub trait AddedLater {
     fn running(self) -> BoxFuture<'static, Result<(), ToolError>>;
 }

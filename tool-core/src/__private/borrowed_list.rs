@@ -1,4 +1,4 @@
-//! A list that the function borrows, and that a default stands in for.
+//! Borrowed list parameters with a default.
 
 use serde_json::Value;
 
@@ -11,7 +11,7 @@ use crate::{
     arguments::plan::{Checked, Refusal},
 };
 
-/// A list, and what makes `V`, the parameter's value, where there is none.
+/// A list, or the function that creates the default `V`.
 pub struct ListOr<T, V> {
     list: OptionalSlice<T>,
     make: fn() -> V,
@@ -19,7 +19,7 @@ pub struct ListOr<T, V> {
 }
 
 impl<T> Slice<T> {
-    /// Makes the parameter optional: `make` gives its value where the model gave none.
+    /// Makes the parameter optional with the default `make`.
     #[must_use]
     pub fn or(
         self,
@@ -34,7 +34,7 @@ impl<T> Slice<T> {
 }
 
 impl<T> OptionalSlice<T> {
-    /// Gives the parameter a value where the model gave none.
+    /// Sets the default `make`.
     #[must_use]
     pub fn or(
         self,
@@ -49,24 +49,24 @@ impl<T> OptionalSlice<T> {
 }
 
 impl<T> ListOr<T, &'static [T]> {
-    /// The list, for the call.
+    /// Takes the list for the call.
     pub fn get<'a>(&'a mut self, call: &'a Call<'_>) -> Result<&'a [T], ToolError> {
         self.peek(call)
     }
 
-    /// The list, before the call.
+    /// Borrows the list before the call.
     pub fn peek<'a>(&'a self, call: &'a Call<'_>) -> Result<&'a [T], ToolError> {
         Ok(self.list.peek(call)?.unwrap_or_else(self.make))
     }
 }
 
 impl<T> ListOr<T, Option<&'static [T]>> {
-    /// The list, for the call.
+    /// Takes the list for the call.
     pub fn get<'a>(&'a mut self, call: &'a Call<'_>) -> Result<Option<&'a [T]>, ToolError> {
         self.peek(call)
     }
 
-    /// The list, before the call.
+    /// Borrows the list before the call.
     pub fn peek<'a>(&'a self, call: &'a Call<'_>) -> Result<Option<&'a [T]>, ToolError> {
         Ok(self.list.peek(call)?.or_else(self.make))
     }

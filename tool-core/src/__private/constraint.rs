@@ -1,13 +1,13 @@
-//! What `#[schemars(..)]` and `#[arg(..)]` say of a parameter, as data.
+//! The attributes `#[schemars(..)]` and `#[arg(..)]` of a parameter, as data.
 //!
-//! Each entry does to the parameter's schema what schemars does to that of a field.
+//! Each entry has the same effect on the parameter's schema as schemars has on the schema of a field.
 
 use schemars::Schema;
 use serde_json::Value;
 
 use crate::schema::has_type;
 
-/// One saying. Values stand behind functions, since not all of them are constants.
+/// One attribute. Values are given by functions, since not all of them are constants.
 #[derive(Debug)]
 pub enum Constraint {
     Title(fn() -> Value),
@@ -30,7 +30,7 @@ impl Constraint {
         match self {
             Self::Title(title) => set(schema, "title", title()),
             Self::Deprecated => set(schema, "deprecated", true.into()),
-            // Read by `is_required`, where the list of required properties is made.
+            // Handled by `is_required`, where the list of required properties is built.
             Self::Required => {}
             Self::Minimum(bound) => set_if(schema, &["number", "integer"], "minimum", bound()),
             Self::Maximum(bound) => set_if(schema, &["number", "integer"], "maximum", bound()),
@@ -67,7 +67,7 @@ impl Constraint {
         }
     }
 
-    /// The value that it shows, if it is an example.
+    /// Returns the example, if the constraint is one.
     pub(super) fn example(&self) -> Option<Value> {
         if let Self::Example(example) = self { Some(example()) } else { None }
     }
@@ -87,7 +87,7 @@ fn set_if(schema: &mut Schema, types: &[&str], key: &str, value: Value) {
     }
 }
 
-/// `text` as a pattern that matches itself.
+/// Escapes `text` to a pattern that matches it literally.
 fn escaped(text: &str) -> String {
     let mut pattern = String::with_capacity(text.len());
     for character in text.chars() {
@@ -99,7 +99,7 @@ fn escaped(text: &str) -> String {
     pattern
 }
 
-/// Assertions that a constraint stands on a type that can have it.
+/// Compile-time assertions that a type supports a constraint.
 pub mod check {
     use crate::constraint::{Measured, Ranged, Textual};
 

@@ -1,4 +1,4 @@
-//! Filling slots from the text of a call's arguments.
+//! Fills slots from the text of a call's arguments.
 
 use serde::{
     Deserialize,
@@ -11,15 +11,15 @@ use crate::{
     arguments::plan::{Checked, Refusal},
 };
 
-/// The parameters of a function that a model fills, by which properties are told apart.
+/// The parameters of a function that are filled from the arguments.
 #[derive(Debug, Clone)]
 pub(crate) struct Parameters {
     list: &'static [Parameter],
-    /// A bit for each parameter that a model fills; there are at most 16.
+    /// A bit for each parameter filled by the model; at most 16.
     filled_by_model: u32,
-    /// Which parameter is the whole of the arguments, if one is.
+    /// The index of the parameter that takes the whole arguments, if there is one.
     whole: Option<usize>,
-    /// The parameter of each property that the plan names, in its order.
+    /// The parameter of each property in the plan, in order.
     by_position: Vec<Option<usize>>,
 }
 
@@ -30,7 +30,7 @@ impl Parameters {
         let whole = spec.parameters.iter().position(|parameter| parameter.whole);
         let mut parameters =
             Self { list: spec.parameters, filled_by_model: bits.sum(), whole, by_position: Vec::new() };
-        // What is wrong with the schema is said when the tool is added.
+        // Errors in the schema are reported when the tool is added.
         let names = schema.plan().map(Plan::names).unwrap_or_default();
         parameters.by_position = names.into_iter().map(|name| parameters.find(name)).collect();
         parameters
@@ -64,7 +64,7 @@ impl Parameters {
         self.leave_out(slots, self.filled_by_model & !filled)
     }
 
-    /// Fills the slots for which nothing came.
+    /// Fills the slots of absent parameters.
     fn leave_out(&self, slots: SlotList<'_, '_>, mut empty: u32) -> Result<(), Refusal> {
         while empty != 0 {
             let at = empty.trailing_zeros() as usize;
@@ -78,7 +78,7 @@ impl Parameters {
         Ok(())
     }
 
-    /// The place of the parameter that goes by `name`.
+    /// Returns the index of the parameter `name`.
     fn find(&self, name: &str) -> Option<usize> {
         let is_model = |at: &usize| self.filled_by_model & (1 << at) != 0;
         (0..self.list.len())

@@ -15,13 +15,13 @@ use crate::{
     schema::{ALIASES, Closing, FILLS, Given, Purpose, canonical_output, input_generator, with_definitions},
 };
 
-/// What a function takes: from the model, and from the program.
+/// The parameters of a function: those of the model and those of the program.
 pub(crate) struct Description {
     pub(crate) input_schema: InputSchema,
     pub(crate) needs: Vec<Dependency>,
 }
 
-/// Describes a function from its `slots`, which belong to the parameters of `spec`, in that order.
+/// Describes a function by its `slots`, which are in the order of the parameters in `spec`.
 pub(crate) fn describe(spec: &Spec, slots: SlotList<'_, '_>) -> Result<Description, SchemaError> {
     let mut generator = input_generator();
     let mut needs: Vec<_> = spec.needs.iter().map(|needed| needed()).collect();
@@ -46,7 +46,7 @@ pub(crate) fn describe(spec: &Spec, slots: SlotList<'_, '_>) -> Result<Descripti
     let input_schema = match (spec.input_override, whole) {
         (Some(make), _) => InputSchema::new(make().map_err(SchemaError::new)?)?,
         (None, Some(mut schema)) => {
-            // A struct that is a tool has one comment for both.
+            // A struct that is a tool has one doc comment for both.
             if schema.get("description").is_some_and(|said| said == spec.description) {
                 schema.remove("description");
             }
@@ -62,19 +62,19 @@ pub(crate) fn describe(spec: &Spec, slots: SlotList<'_, '_>) -> Result<Descripti
     Ok(Description { input_schema, needs })
 }
 
-/// What a function returns.
+/// The schema of a function's result.
 pub struct Returned {
     pub schema: Option<OutputSchema>,
     pub is_stream: bool,
 }
 
 impl Returned {
-    /// What a function returns whose result `describe` describes.
+    /// Creates the schema of a result that `describe` describes.
     pub fn described(describe: impl FnOnce(&mut SchemaGenerator) -> Described) -> Self {
         let mut generator = crate::schema::output_generator();
         let Described { schema, is_stream } = describe(&mut generator);
         let value = schema.map(|schema| canonical_output(with_definitions(schema.to_value(), generator)));
-        // Nothing is known of it, or there is nothing to know.
+        // The schema permits any value, or there is no result.
         let says_something =
             |value: &Value| *value != true && *value != json!({}) && *value != json!({ "type": "null" });
         Self { schema: value.filter(says_something).map(OutputSchema::derived), is_stream }
@@ -82,14 +82,14 @@ impl Returned {
 }
 
 impl Returned {
-    /// A result that is written as a `T`.
+    /// Creates the schema of a result that is serialised as a `T`.
     #[must_use]
     pub fn value<T: JsonSchema>() -> Self {
         Self::described(|generator| Of::<T>::new().described(Some(generator.subschema_for::<T>())))
     }
 }
 
-/// Describes what the function of `spec` returns.
+/// Describes the result of the function of `spec`.
 pub(crate) fn returned(spec: &Spec) -> Result<Returned, SchemaError> {
     let is_stream = spec.streams.is_some_and(|streams| streams());
     Ok(match (spec.output_override, spec.output) {
@@ -112,7 +112,7 @@ struct List {
 }
 
 impl List {
-    /// "two properties have one name": whether a reference is one, the macro cannot tell.
+    /// Rejects duplicate names; the macro cannot detect them for constants.
     fn names_differ(&mut self, parameter: &Parameter) -> Result<(), SchemaError> {
         let mut names = std::iter::once(parameter.name).chain(parameter.aliases.iter().copied());
         match names.find(|name| !self.names.insert(name)) {

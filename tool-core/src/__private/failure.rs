@@ -1,11 +1,11 @@
-//! What a function failed with, as the error of a call: decided like [`Of`](super::Of).
+//! Conversion of a function's error to the error of a call, selected like [`Of`](super::Of).
 
 use std::{error::Error, fmt::Display, iter};
 
 use super::Tag;
 use crate::ToolError;
 
-/// The traits behind the decision, from the most particular to the most general.
+/// The traits that select the conversion, from the most specific to the most general.
 pub(super) mod traits {
     #[allow(clippy::wildcard_imports, reason = "a part of the module above")]
     use super::*;
@@ -24,7 +24,7 @@ pub(super) mod traits {
         fn error(self, error: E) -> ToolError;
     }
 
-    /// `anyhow::Error` and its like: one of ours inside it is found by looking through it.
+    /// For `anyhow::Error` and similar types: finds a `ToolError` among the sources.
     impl<E> ViewedError<E> for &&&Tag<E>
     where
         E: AsRef<dyn Error + Send + Sync> + Into<Box<dyn Error + Send + Sync>>,
@@ -60,7 +60,7 @@ pub(super) mod traits {
     }
 }
 
-/// The error of a call that failed with `error`: one of ours inside it, if there is one.
+/// Converts `error`; a `ToolError` inside it is kept.
 pub fn viewed<E>(error: E) -> ToolError
 where
     E: AsRef<dyn Error + Send + Sync> + Into<Box<dyn Error + Send + Sync>>,
@@ -75,12 +75,12 @@ where
     }
 }
 
-/// The first error of ours among the sources of `error`, as `.context(..)` puts it there.
+/// Returns the first `ToolError` among the sources of `error`, as added by `.context(..)`.
 fn ours_beneath<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a ToolError> {
     iter::successors(error.source(), |&error| error.source()).find_map(|error| error.downcast_ref())
 }
 
-/// What a tool can fail with.
+/// An error type that a tool can return.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the error of a tool",
     label = "needs `Display`, `std::error::Error` or `Into<ToolError>`",

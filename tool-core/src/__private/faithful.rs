@@ -1,9 +1,9 @@
-//! Types whose JSON is all of them.
+//! Types that their JSON represents completely.
 
 use std::any::TypeId;
 
-/// Returns `true` if a `T` that is written as JSON and read again is the same for sure: a number of up to 64
-/// bits, a boolean, a text, or a list or an option of them. Other types may write less than they hold.
+/// Returns `true` if a `T` certainly survives a round trip through JSON: a number of up to 64 bits, a boolean, a
+/// string, or a list or an option of them. Other types may lose information.
 pub(super) fn is_faithful<T: 'static>() -> bool {
     let id = TypeId::of::<T>();
     macro_rules! is_one {

@@ -1,4 +1,4 @@
-//! Slots of what the program and the call itself bring, beside the values that a tool needs.
+//! Slots for optional provided values and for values of the call itself.
 
 use std::{marker::PhantomData, sync::Arc};
 
@@ -23,18 +23,18 @@ impl<T: ?Sized + Provides> MayBeProvided<T> {
 }
 
 impl<T: ?Sized> MayBeProvided<T> {
-    /// The value, for the call.
+    /// Takes the value for the call.
     pub fn get<'a>(&mut self, call: &'a Call<'_>) -> Result<Option<&'a T>, ToolError> {
         self.peek(call)
     }
 
-    /// The value, before the call.
+    /// Borrows the value before the call.
     pub fn peek<'a>(&self, call: &'a Call<'_>) -> Result<Option<&'a T>, ToolError> {
         Ok((self.0)(call.context()))
     }
 }
 
-/// A parameter that nothing can be given for: stands behind a bound that is not met.
+/// A slot for a parameter that cannot be filled; its constructor has an unmet bound.
 pub struct Refused<T>(PhantomData<fn() -> T>);
 
 impl<T> Refused<T> {
@@ -42,25 +42,25 @@ impl<T> Refused<T> {
         Self(PhantomData)
     }
 
-    /// Nothing, for the call.
+    /// Returns an error.
     pub fn get(&mut self, call: &Call<'_>) -> Result<T, ToolError> {
         self.peek(call)
     }
 
-    /// Nothing, before the call.
+    /// Returns an error.
     pub fn peek(&self, _: &Call<'_>) -> Result<T, ToolError> {
         Err(unfilled())
     }
 }
 
-/// A parameter that may be absent: implemented by nothing, and asked of what every call has.
+/// A marker without implementations, required for optional parameters of values that every call has.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is never `None`, because every call has a `ToolContext` and a `State`; remove the `Option`",
     label = "never `None`"
 )]
 pub trait AlwaysThere {}
 
-/// A parameter that calls can share: implemented by nothing, and asked of references that they cannot.
+/// A marker without implementations, required for mutable references, which calls cannot share.
 #[diagnostic::on_unimplemented(
     message = "a tool cannot take `{Self}`; take a shared reference (`&`)",
     label = "concurrent calls share this value",
@@ -68,8 +68,8 @@ pub trait AlwaysThere {}
 )]
 pub trait Shared {}
 
-/// A value of the call that a tool may take by value: implemented by nothing, since all are taken by reference. (The
-/// lifetime keeps the bound from being checked where it is written.)
+/// A marker without implementations, required for values of the call taken by value instead of by reference. The
+/// lifetime defers the check of the bound to the expansion.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is injected by reference; take `&{Self}`",
     label = "taken by value",
@@ -77,7 +77,7 @@ pub trait Shared {}
 )]
 pub trait InjectedByValue<'a> {}
 
-/// An argument in an `Arc`.
+/// A marker for arguments in an `Arc`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a tool argument; for a value that the program provides, take `&{T}`",
     label = "a parameter by value is an argument from the model",
@@ -88,7 +88,7 @@ pub trait SharedArgument<T: ?Sized> {}
 #[diagnostic::do_not_recommend]
 impl<T: ?Sized> SharedArgument<T> for Arc<T> where Arc<T>: Argument {}
 
-/// A list whose items are owned: implemented by nothing, and required of lists of references.
+/// A marker without implementations, required for lists of references.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a tool argument, because its items are references; use owned items",
     label = "a list of references",
@@ -96,37 +96,37 @@ impl<T: ?Sized> SharedArgument<T> for Arc<T> where Arc<T>: Argument {}
 )]
 pub trait OwnedItems {}
 
-/// The state that the call reads and changes.
+/// The slot of the call's state.
 pub struct TheState;
 
 impl TheState {
-    /// The state, for the call.
+    /// Returns the state for the call.
     pub fn get<'a>(&mut self, call: &'a Call<'_>) -> Result<&'a State, ToolError> {
         self.peek(call)
     }
 
-    /// The state, before the call.
+    /// Returns the state before the call.
     pub fn peek<'a>(&self, call: &'a Call<'_>) -> Result<&'a State, ToolError> {
         Ok(call.context().state())
     }
 }
 
-/// The context of the call.
+/// The slot of the call's context.
 pub struct TheContext;
 
 impl TheContext {
-    /// The context, for the call.
+    /// Returns the context for the call.
     pub fn get<'a>(&mut self, call: &'a Call<'_>) -> Result<&'a ToolContext, ToolError> {
         self.peek(call)
     }
 
-    /// The context, before the call.
+    /// Returns the context before the call.
     pub fn peek<'a>(&self, call: &'a Call<'_>) -> Result<&'a ToolContext, ToolError> {
         Ok(call.context())
     }
 }
 
-/// The slots of what the call itself brings.
+/// Implements the slots for values of the call itself.
 macro_rules! of_the_call {
     ($([$($parameter:tt)*] $slot:ty),*) => { $(
         impl<$($parameter)*> Slot for $slot {

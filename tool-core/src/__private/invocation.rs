@@ -1,4 +1,4 @@
-//! One call of a function: its slots, and the closure that runs it.
+//! One call of a function: its slots and the closure that runs it.
 
 use std::{borrow::Cow, future::Future};
 
@@ -7,8 +7,7 @@ use crate::{
     Arguments, BoxFuture, FunctionTool, Permission, ToolContext, ToolError, ToolOutput, tool::corrected,
 };
 
-/// What a running function may reach: the text that its borrowed parameters point into, and the
-/// context.
+/// The text of the arguments, into which borrowed parameters point, and the context.
 pub struct Call<'a> {
     text: Cow<'a, str>,
     cx: Cx<'a>,
@@ -25,7 +24,7 @@ impl<'a> Call<'a> {
         Self { text, cx: Cx::Borrowed(cx) }
     }
 
-    /// A call of a closure, which borrows nothing of the text.
+    /// Creates the call of a closure without borrowed parameters.
     #[must_use]
     pub fn of(cx: &'a ToolContext) -> Self {
         Self::new(Cow::Borrowed(""), cx)
@@ -44,7 +43,7 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// The same call, for a body that runs on another thread.
+    /// Converts the call for a body that runs on another thread.
     #[must_use]
     pub fn into_owned(self) -> OwnedCall {
         let cx = self.context().clone().on_a_thread();
@@ -52,12 +51,12 @@ impl<'a> Call<'a> {
     }
 }
 
-/// A call that borrows nothing.
+/// A call without borrows.
 pub type OwnedCall = Call<'static>;
 
-/// One call of a function, before it is run.
+/// One call of a function before it runs.
 pub trait Invocation: Send {
-    /// Shows the slots, in the order of the parameters.
+    /// Passes the slots to `visit`, in the order of the parameters.
     fn slots(&mut self, visit: &mut dyn FnMut(&mut [&mut dyn Slot]));
 
     fn confirm(&self, call: &Call<'_>) -> Result<bool, ToolError>;
@@ -69,22 +68,22 @@ pub trait Invocation: Send {
 
 pub type Boxed = Box<dyn Invocation>;
 
-/// What becomes of a function that is to be called.
+/// The way in which a function is called.
 pub enum Using<'u, 'a> {
-    /// It is kept, to be filled and run later.
+    /// Keep the call, to be filled and run later.
     Keep,
-    /// It is filled and run at once: what was filled goes straight into the future.
+    /// Fill and run the call at once: filled values are moved directly into the future.
     Run(Start<'u, 'a>),
 }
 
-/// What a call is filled from, and by which tool.
+/// The tool, the arguments and the context of a call.
 pub struct Start<'u, 'a> {
     pub(crate) tool: &'u FunctionTool,
     pub(crate) arguments: Arguments<'a>,
     pub(crate) cx: &'a ToolContext,
 }
 
-/// What became of it.
+/// The result of either way.
 pub enum Used<'a> {
     Kept(Boxed),
     BoxFuture(Result<BoxFuture<'a>, ToolError>),
@@ -98,10 +97,10 @@ struct Function<S, R> {
     permission: Question<S, Permission>,
 }
 
-/// A question that a function of the user answers from the arguments.
+/// A check of the arguments by a function of the user.
 type Question<S, T> = fn(&S, &Call<'_>) -> Result<T, ToolError>;
 
-/// A call that fills `slots` and then does `run`.
+/// Creates a call that fills `slots` and runs `run`.
 pub fn invocation<'a, S, R>(using: Using<'_, 'a>, slots: S, run: R) -> Used<'a>
 where
     S: Slots,
@@ -110,7 +109,7 @@ where
     guarded(using, slots, run, never, allow)
 }
 
-/// The same, of a tool that says by itself which calls a person or a policy should see.
+/// Creates the call of a tool with its own confirmation or permission check.
 pub fn guarded<'a, S, R>(
     using: Using<'_, 'a>,
     mut slots: S,
@@ -134,12 +133,12 @@ where
     }
 }
 
-/// A tool that asks for no confirmation of its calls.
+/// The confirmation check of a tool without one.
 pub fn never<S>(_: &S, _: &Call<'_>) -> Result<bool, ToolError> {
     Ok(false)
 }
 
-/// A tool that permits all of its calls.
+/// The permission check of a tool without one.
 pub fn allow<S>(_: &S, _: &Call<'_>) -> Result<Permission, ToolError> {
     Ok(Permission::Allow)
 }
@@ -166,7 +165,7 @@ where
     }
 }
 
-/// Boxes the future of a call. A future that is not `Send` is reported here.
+/// Boxes the future of a call. A future that is not `Send` is a compile error here.
 pub fn boxed<'a, F>(future: F) -> BoxFuture<'a>
 where
     F: Future<Output = Result<ToolOutput, ToolError>> + Send + 'a,

@@ -1,7 +1,7 @@
-//! What the items of a stream become: an update each, and one output together.
+//! Conversion of the items of a stream: each becomes an update, and all of them one output.
 //!
-//! Whether that is a text, a list or a row of blocks follows from the type of the items, like all
-//! that [`Of`](super::Of) decides; a stream without items gives an empty one of the same.
+//! The type of the items determines, by [`Of`](super::Of), if the output is a text, a list or a sequence of blocks;
+//! an empty stream results in an empty output of the same kind.
 
 use std::{borrow::Cow, future::poll_fn, pin::pin, sync::Arc};
 
@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{ErrorKind, Merge, ToolContext, ToolError, ToolOutput, merge::Node, output};
 
-/// One item as an output, and as a part of `K`: what all of them become.
+/// One item as an output, and as a part of the combined output `K`.
 pub struct Part<K> {
     output: ToolOutput,
     part: K,
@@ -43,29 +43,29 @@ impl TryFrom<ToolOutput> for Part<Merged> {
     }
 }
 
-/// What items become together.
+/// The combination of all items.
 pub trait Together: Sized + Send {
-    /// This part of it and the next one, as one.
+    /// Combines this part with the next one.
     fn followed_by(self, next: Self) -> Result<Self, ToolError> {
         Ok(next)
     }
 
-    /// The output; `whole` is there unless there are no items.
+    /// Returns the output; `whole` is `None` only if there are no items.
     fn together(whole: Option<Self>, items: Vec<ToolOutput>) -> Result<ToolOutput, ToolError>;
 }
 
 /// One text.
 #[derive(Default)]
 pub struct Texts;
-/// One output with the blocks of all.
+/// One output with all blocks.
 #[derive(Default)]
 pub struct Outputs;
 /// One list.
 #[derive(Default)]
 pub struct Values;
-/// One value, by the rules of [`Node`].
+/// One value, merged by the rules of [`Node`].
 pub struct Merged(Node);
-/// One value, by the rules of its type.
+/// One value, merged by its `Merge` implementation.
 pub struct Own<T>(T);
 
 impl Together for Texts {
@@ -92,7 +92,7 @@ impl Together for Merged {
     }
 
     fn together(whole: Option<Self>, items: Vec<ToolOutput>) -> Result<ToolOutput, ToolError> {
-        // Outputs without a value say something beside it.
+        // Outputs without a value have other content.
         let is_empty = items.iter().all(ToolOutput::is_empty);
         let whole = match whole {
             Some(whole) if !is_empty => ToolOutput::json(&Value::from(whole.0))?,
@@ -112,8 +112,8 @@ impl<T: Merge + Serialize> Together for Own<T> {
     }
 }
 
-/// A piece of a text. Not whatever is written as a JSON string: the names of an enum, or dates, are
-/// values, which nobody would read without something between them.
+/// A piece of a text. Other types that serialise as strings, such as enums or dates, are values and would not be
+/// readable when concatenated.
 pub trait Piece {
     fn into_text(self) -> String;
 }
@@ -136,12 +136,12 @@ impl Piece for Arc<str> {
     }
 }
 
-/// The traits behind the decision, from the most particular to the most general.
+/// The traits that select the conversion, from the most specific to the most general.
 pub(super) mod traits {
     #[allow(clippy::wildcard_imports, reason = "a part of the module above")]
     use super::*;
 
-    /// What was split, and is a `Result` still.
+    /// An item that is still a `Result` after splitting.
     pub trait UnsettledPart<T> {
         fn part(self, item: T) -> Result<Part<Values>, ToolError>
         where
@@ -195,9 +195,9 @@ pub(super) mod traits {
         }
     }
 
-    // The same where items are to become one value of their type.
+    // The same for merged items.
 
-    /// What was split, and is a `Result` still.
+    /// An item that is still a `Result` after splitting.
     pub trait UnsettledMerge<T> {
         fn merge_part(self, item: T) -> Result<Part<Texts>, ToolError>
         where
@@ -267,8 +267,7 @@ pub(super) mod traits {
     }
 }
 
-/// Reports each item as an update, one at a time and as soon as there is room for it, and gives
-/// them all.
+/// Reports each item as an update, one at a time as soon as there is room for it, and returns all of them.
 pub(crate) async fn collect<S, K>(
     stream: S,
     cx: &ToolContext,
@@ -281,7 +280,7 @@ where
     let mut stream = pin!(stream);
     let (mut items, mut whole) = (Vec::new(), None::<K>);
     cx.begin_stream();
-    // Converted at once: neither an item nor its error is held while something is awaited.
+    // Converted at once, so that neither an item nor its error is held across an await.
     while let Some(part) =
         poll_fn(|task| stream.as_mut().poll_next(task).map(|item| item.map(&mut part))).await
     {
@@ -304,7 +303,7 @@ where
     K::together(whole, items)
 }
 
-/// An error after `items`, which are kept for those who watch.
+/// Returns the error after `items`, which are kept in its details.
 fn broken(error: ToolError, items: &[ToolOutput]) -> ToolError {
     let received = output::as_list(items);
     let details = match error.details() {
@@ -314,7 +313,7 @@ fn broken(error: ToolError, items: &[ToolOutput]) -> ToolError {
     error.with_details(details)
 }
 
-/// One item of a stream: any type that a tool may return, but for another stream.
+/// Converts one item of a stream: any type that a tool may return, except another stream.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! part {
@@ -328,7 +327,7 @@ macro_rules! part {
     };
 }
 
-/// The same, where the items are merged.
+/// Converts one item of a merged stream.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! merged_part {

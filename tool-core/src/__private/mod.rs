@@ -1,7 +1,7 @@
-//! What the attributes expand to. Not for use by hand: it changes without notice.
+//! The implementation details of the attributes' expansions. Not a public API; it may change at any time.
 //!
-//! An expansion is a table ([`Spec`]), one slot for each parameter, and a closure that calls the
-//! user's function. Everything else happens here, once for all tools.
+//! An expansion consists of a table ([`Spec`]), one slot for each parameter, and a closure that calls the user's
+//! function. Everything else is implemented here, once for all tools.
 
 mod added;
 mod borrowed_list;
@@ -66,7 +66,7 @@ pub use crate::{
     takes_its_parameters_by_reference, to_json,
 };
 
-/// For another check than a plan's: what violations say, where, and how references are read.
+/// Helpers for another validator than plans: texts of violations, locations, and resolution of references.
 pub mod words {
     pub use crate::{
         arguments::plan::words::{beginning, counted, either, missing, one_of, quoted, received, unknown},
@@ -78,7 +78,7 @@ pub mod words {
 /// A JSON object.
 pub type Map = serde_json::Map<String, serde_json::Value>;
 
-/// The traits by which expansions ask; imported as a whole.
+/// The traits used by expansions for method resolution; imported as a whole.
 pub mod probe {
     pub use super::{failure::traits::*, items::traits::*, of::traits::*, outcome::traits::*};
 }

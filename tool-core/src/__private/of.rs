@@ -1,9 +1,8 @@
-//! Decisions that follow from the type of a parameter or of a result.
+//! Selection of conversions by the type of a parameter or result.
 //!
-//! Each is taken by method resolution at the concrete type, which is why expansions are written as
-//! method calls: an inherent method of `Of<&str>` is found before a trait's of `Of<&T>`, and that
-//! before one of `&Of<T>`. (The idea is `anyhow`'s, known as autoref specialisation.) Aliases and
-//! renamed imports make no difference to it.
+//! Selection uses method resolution at the concrete type, which is why expansions contain method calls: an inherent
+//! method of `Of<&str>` takes precedence over a trait method of `Of<&T>`, and that over one of `&Of<T>` (autoref
+//! specialisation, as in `anyhow`). Aliases and renamed imports do not affect it.
 
 mod described;
 mod parameter;
@@ -31,13 +30,13 @@ use super::{
 };
 use crate::{State, ToolContext, ToolError};
 
-/// Stands for the type `T`, so that it can be asked questions.
+/// A placeholder for the type `T`.
 pub struct Of<T> {
     is_stream: bool,
     of: Anything<T>,
 }
 
-/// Stands for `T` where nothing more particular fits: found last, through [`Deref`].
+/// The fallback for `T`, found last, through [`Deref`].
 pub struct Anything<T>(PhantomData<fn() -> T>);
 
 impl<T> Deref for Of<T> {
@@ -55,12 +54,12 @@ impl<T> Of<T> {
         Self { is_stream: false, of: Anything(PhantomData) }
     }
 
-    /// Stands for `U`, which `T` consists of.
+    /// Creates a placeholder for `U`, a part of `T`.
     fn then<U>(&self) -> Of<U> {
         Of { is_stream: self.is_stream, ..Of::new() }
     }
 
-    /// Returns `true` behind `items()` of a stream.
+    /// Returns `true` after `items()` of a stream.
     #[must_use]
     pub fn is_stream(&self) -> bool {
         self.is_stream
@@ -70,7 +69,7 @@ impl<T> Of<T> {
         Described { schema, is_stream: self.is_stream }
     }
 
-    /// The slot of an argument struct.
+    /// Creates the slot of an argument struct.
     pub fn whole(self) -> Whole<T>
     where
         T: Argument,
@@ -79,17 +78,17 @@ impl<T> Of<T> {
     }
 }
 
-/// The schema of a result, where its type has one.
+/// The schema of a result, if its type has one.
 pub struct Described {
     pub(super) schema: Option<Schema>,
-    /// Whether the result is a stream; the schema is that of its items together.
+    /// `true` for a stream; the schema is then the schema of the combined items.
     pub(super) is_stream: bool,
 }
 
-/// A type that has no name: `impl Trait`, of which nothing is known.
+/// An unnameable type: `impl Trait`, whose schema is unknown.
 pub struct Opaque;
 
-/// The same where it is a stream of `T`.
+/// An unnameable stream of `T`.
 pub struct Items<T>(PhantomData<fn() -> T>);
 
 impl<T> Stream for Items<T> {
@@ -100,10 +99,10 @@ impl<T> Stream for Items<T> {
     }
 }
 
-/// What all items of type `T` are together.
+/// The combination of all items of type `T`.
 pub struct All<T>(PhantomData<fn() -> T>);
 
-/// What they are merged.
+/// The merged items of type `T`.
 pub struct One<T>(PhantomData<fn() -> T>);
 
 macro_rules! slots {
@@ -128,8 +127,7 @@ slots! {
     Option<Cow<'a, str>> => TextSlot<Optional<CowText>> = TextSlot::new();
 }
 
-// The bounds stand on the methods: a type that does not meet them is an error, and not something
-// that the program provides.
+// The bounds are on the methods, so that a type that does not meet them is an error instead of a provided value.
 
 impl<T> Of<&[T]> {
     #[must_use]
@@ -203,7 +201,7 @@ impl<T> Of<Option<&[T]>> {
     }
 }
 
-// Errors that say which failures are temporary: the tool's own word, and the kind of an I/O error.
+// Errors that identify temporary failures: the tool's own error, and the kind of an I/O error.
 
 macro_rules! seeing {
     ($($result:ty;)*) => { $(
@@ -223,7 +221,7 @@ seeing! {
     Option<Result<T, io::Error>>;
 }
 
-/// The traits behind the decisions.
+/// The traits that select the conversions.
 pub(super) mod traits {
     pub use super::{described::*, parameter::*, returned::*};
 }

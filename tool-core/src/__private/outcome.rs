@@ -1,8 +1,7 @@
-//! What a function gave, as the result of a call.
+//! Conversion of a function's return value to the result of a call.
 //!
-//! A `Result` is split first, then each side is converted by what its type can do; see [`Of`] for
-//! how that is decided. All of it is decided and converted before anything is awaited, so that of
-//! what a function gives only a stream has to be `Send`.
+//! A `Result` is split first; then each side is converted according to its type (see [`Of`]). Everything is converted
+//! before the first await, so that only a stream has to be `Send`.
 //!
 //! [`Of`]: super::Of
 
@@ -21,7 +20,7 @@ use super::{
 };
 use crate::{BoxFuture, ToolError, ToolOutput};
 
-/// A result on its way: stands for its type, so that the value can be moved.
+/// A placeholder for the type of a result, which allows the value to be moved.
 pub struct Tag<T>(PhantomData<fn() -> T>);
 
 impl<T> Tag<T> {
@@ -43,20 +42,20 @@ impl<T> Tag<Option<T>> {
     }
 }
 
-/// A value as JSON.
+/// Serialises a value as JSON.
 ///
-/// A value that cannot be written as JSON stands as a text that says so, where the schema's own
-/// check will find it: this is only called with what a program's author wrote.
+/// A value that cannot be serialised becomes a string with the error, which the validation of the schema reports:
+/// this function is only called with values written by the program's author.
 pub fn json<T: Serialize + ?Sized>(value: &T) -> Value {
     serde_json::to_value(value).unwrap_or_else(|error| Value::String(format!("not JSON: {error}")))
 }
 
-/// The traits behind the decisions.
+/// The traits that select the conversions.
 pub(super) mod traits {
     #[allow(clippy::wildcard_imports, reason = "a part of the module above")]
     use super::*;
 
-    // What is no `Result` has not failed; one inside of an `Option` is still one.
+    // A value other than a `Result` has not failed; a `Result` inside an `Option` is unwrapped.
 
     pub trait Transposed<T, E> {
         fn split(self, value: Option<Result<T, E>>) -> Result<Option<T>, E>;
@@ -88,10 +87,10 @@ pub(super) mod traits {
         }
     }
 
-    // The success, from the most particular to the most general. What the items of a stream become
-    // is decided where the type of the stream is known, too; what is no stream has no use for it.
+    // The success value, from the most specific to the most general. The combination of a stream's items is also
+    // selected here, where the type of the stream is known.
 
-    /// What was split, and is a `Result` still.
+    /// A value that is still a `Result` after splitting.
     pub trait Unsettled<T> {
         fn output(self, value: T) -> Result<ToolOutput, ToolError>
         where
@@ -180,7 +179,7 @@ pub(super) mod traits {
         }
     }
 
-    // The body of a closure: a future, or its result at once.
+    // The body of a closure: a future, or its result.
 
     pub trait Asynchronous<F> {
         fn future(self, body: F) -> F;
@@ -202,7 +201,7 @@ pub(super) mod traits {
         }
     }
 
-    // A default in the schema, where it can be written.
+    // A default in the schema, if it can be serialised.
 
     pub trait Writable<T> {
         fn json(self, value: &T) -> Option<Value>;
@@ -225,18 +224,18 @@ pub(super) mod traits {
     }
 }
 
-/// What a success became, whatever its type: so that what awaits it is `Send` for every type.
+/// A converted success value of any type, so that the future awaiting it is `Send`.
 pub enum Ending<'c> {
     Now(Result<ToolOutput, ToolError>),
     Later(BoxFuture<'c>),
 }
 
-/// What is done with an item where there are none: never called.
+/// The item conversion of a value without items; never called.
 pub trait NoItem<K>: Fn(String) -> Result<Part<K>, ToolError> {}
 
 impl<K, F: Fn(String) -> Result<Part<K>, ToolError>> NoItem<K> for F {}
 
-/// What a tool can give back.
+/// A type that a tool can return.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the result of a tool",
     label = "needs `Serialize`",
@@ -247,7 +246,7 @@ pub trait Output: Serialize {}
 #[diagnostic::do_not_recommend]
 impl<T: Serialize> Output for T {}
 
-/// What is no `Result`: implemented by nothing, and asked of a `Result` that is one too many.
+/// A type other than a `Result`: a marker without implementations, required for a nested `Result`.
 #[diagnostic::on_unimplemented(
     message = "an `Err` inside of `{Self}` would be reported as a success",
     label = "a `Result` inside of a `Result`",
@@ -255,7 +254,7 @@ impl<T: Serialize> Output for T {}
 )]
 pub trait Settled {}
 
-/// Splits what a function gave: `Ok` is what `$finish` makes of a success, if there is one.
+/// Splits a return value: `Ok` contains the result of `$finish` for the success, if there is one.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! split {
@@ -276,7 +275,7 @@ macro_rules! split {
     };
 }
 
-/// A call's result: any type that a tool may return.
+/// Converts the result of a call: any type that a tool may return.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! outcome {
@@ -285,7 +284,7 @@ macro_rules! outcome {
     };
 }
 
-/// The same, where the items of a stream become one value of their type.
+/// Converts the result of a call and merges the items of a stream.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! merged {
@@ -294,7 +293,7 @@ macro_rules! merged {
     };
 }
 
-/// What both have in common.
+/// The common part of both.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! finished {
@@ -310,7 +309,7 @@ macro_rules! finished {
     }};
 }
 
-/// The same where nothing can be awaited; a stream has no place there.
+/// Converts a result in synchronous code; streams are not supported.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! outcome_sync {
@@ -322,8 +321,8 @@ macro_rules! outcome_sync {
     }};
 }
 
-/// An argument of a function of `confirm` or `permission`. With the macro, the compiler suggests no conversion of the
-/// path of the function.
+/// Passes an argument to a function of `confirm` or `permission`. Inside a macro, the compiler does not suggest a
+/// conversion of the path of the function.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! takes_its_parameters_by_reference {
@@ -334,7 +333,7 @@ macro_rules! takes_its_parameters_by_reference {
     };
 }
 
-/// The end of a call whose result was split: most of them are there at once.
+/// Completes a call whose result was split; most results are complete at once.
 #[inline]
 pub fn conclude(outcome: Result<Option<Ending<'_>>, ToolError>) -> Ending<'_> {
     match outcome {
@@ -344,14 +343,14 @@ pub fn conclude(outcome: Result<Option<Ending<'_>>, ToolError>) -> Ending<'_> {
     }
 }
 
-/// The same where nothing is left to be done.
+/// Completes a call whose result is already complete.
 pub fn conclude_sync(
     outcome: Result<Option<Result<ToolOutput, ToolError>>, ToolError>,
 ) -> Result<ToolOutput, ToolError> {
     outcome?.unwrap_or_else(nothing)
 }
 
-/// A reference to a value as JSON, where its type can be written.
+/// Serialises a reference to a value as JSON, if its type supports it.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! to_json {
@@ -361,7 +360,7 @@ macro_rules! to_json {
     }};
 }
 
-/// What `None` gives: the JSON value `null`.
+/// Returns the result of `None`: the JSON value `null`.
 fn nothing() -> Result<ToolOutput, ToolError> {
     ToolOutput::json(&())
 }

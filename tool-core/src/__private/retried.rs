@@ -1,8 +1,8 @@
-//! Which errors of a function are worth another attempt, by its `retry(when = ..)`.
+//! Retry decisions by `retry(when = ..)`.
 
 use crate::{ToolError, ToolOutput};
 
-/// A result that may have failed.
+/// A return type that may be an error.
 #[diagnostic::on_unimplemented(
     message = "`retry(when = ..)` requires a `Result`, but `{Self}` is not one",
     label = "has no error",
@@ -30,12 +30,12 @@ impl<T, E> Fallible for Option<Result<T, E>> {
     }
 }
 
-/// The answer of `when` to the failure in `result`, if it has failed.
+/// Returns the decision of `when` on the error in `result`; `None` for a success.
 pub fn worth_retrying<R: Fallible>(result: &R, when: impl FnOnce(&R::Error) -> bool) -> Option<bool> {
     result.failure().map(when)
 }
 
-/// `result`, with the answer of [`worth_retrying`].
+/// Adds the decision of [`worth_retrying`] to `result`.
 pub fn retried(
     result: Result<ToolOutput, ToolError>,
     is_temporary: Option<bool>,
@@ -46,7 +46,7 @@ pub fn retried(
     })
 }
 
-/// The result of a call whose errors `$when` tells apart, while they have their own type.
+/// Applies `$when` to the error of a result while it has its own type.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! retried {

@@ -1,8 +1,7 @@
-//! One slot for each parameter of a function: where its value comes from, and where it waits.
+//! One slot for each parameter of a function; it determines the source of the value and stores it until the call.
 //!
-//! Which kind of slot a parameter has follows from traits at its type, never from how the type is
-//! spelled (see [`Of`](super::Of)). A slot is filled while the arguments are decoded and emptied
-//! when the function is called.
+//! The kind of slot is selected by traits of the parameter's type, never by its spelling (see [`Of`](super::Of)). A
+//! slot is filled while the arguments are decoded, and emptied when the function is called.
 
 use std::mem::discriminant;
 
@@ -23,17 +22,17 @@ use crate::{
     arguments::plan::{Checked, Refusal},
 };
 
-/// Where the value of a parameter comes from.
+/// The source of a parameter's value.
 pub enum Source {
-    /// The model: a property of the arguments, or all of them.
+    /// The model: a property of the arguments, or the whole arguments.
     Model {
         schema: fn(&mut SchemaGenerator) -> Schema,
-        /// Whether it may be absent.
+        /// `true` if the property may be absent.
         optional: bool,
-        /// What it is then, as JSON.
+        /// The default as JSON.
         default: Option<Value>,
-        /// Whether that JSON is all of the default, and the same each time: it is then a part of the call
-        /// in which the parameter is absent. `None` where there is no default.
+        /// `true` if the JSON represents the default completely and is always the same; the default is then added to
+        /// calls without the property. `None` if there is no default.
         fills: Option<bool>,
     },
     /// The program.
@@ -42,18 +41,18 @@ pub enum Source {
     Call,
 }
 
-/// Where one parameter waits for the call.
+/// The storage of one parameter's value before the call.
 pub trait Slot: Send {
     fn source(&self) -> Source;
 
     /// Fills the slot with the value that `source` reads from `text`.
     fn decode<'t>(&mut self, source: Checked<'_, 't, '_>, text: &'t str) -> Result<(), Refusal>;
 
-    /// Fills the slot where the arguments have nothing for it; false if it needs something.
+    /// Fills the slot of an absent property; returns `false` if the property is required.
     fn leave_out(&mut self) -> bool;
 }
 
-/// The slots of a parameter list, in its order.
+/// The slots of a parameter list, in order.
 pub type SlotList<'s, 'd> = &'s mut [&'d mut dyn Slot];
 
 /// A type of arguments: decoded by `serde`, described by `schemars`.
@@ -79,10 +78,10 @@ pub trait Provides: Send + Sync + 'static {}
 #[diagnostic::do_not_recommend]
 impl<T: ?Sized + Send + Sync + 'static> Provides for T {}
 
-/// A value of its own.
+/// An owned value.
 pub struct Owned<T> {
     value: Option<T>,
-    /// What the type says by being absent.
+    /// The function that returns the value of an absent property.
     absent: Option<fn() -> T>,
     default: Option<Otherwise<T>>,
 }
@@ -97,30 +96,30 @@ impl<T> Owned<T> {
         Self { value: None, absent, default: None }
     }
 
-    /// Makes the parameter optional: `make` gives its value where the model gave none.
+    /// Makes the parameter optional with the default `make`.
     #[must_use]
     pub fn or(mut self, make: fn() -> T, json: fn(&T) -> Option<Value>) -> Self {
         self.default = Some(Otherwise { make, json });
         self
     }
 
-    /// Takes the value, for the call.
+    /// Takes the value for the call.
     pub fn get(&mut self, _: &Call<'_>) -> Result<T, ToolError> {
         self.value.take().ok_or_else(unfilled)
     }
 
-    /// Looks at the value, before the call.
+    /// Borrows the value before the call.
     pub fn peek(&self, _: &Call<'_>) -> Result<&T, ToolError> {
         self.value.as_ref().ok_or_else(unfilled)
     }
 
-    /// Returns `true` if `value` is `None`, which an absent property is as well.
+    /// Returns `true` if `value` is `None`, which equals an absent property.
     fn is_absence(&self, value: &T) -> bool {
         self.absent.is_some_and(|absent| discriminant(&absent()) == discriminant(value))
     }
 }
 
-/// The decoder fills every slot or fails; a slot that is asked twice is a bug of the expansion.
+/// The error of a slot that is read twice, which is a bug of the expansion: the decoder fills every slot or fails.
 pub(super) fn unfilled() -> ToolError {
     ToolError::new(ErrorKind::Unavailable, "a parameter was asked for twice")
 }
@@ -151,23 +150,23 @@ fn schema<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
     generator.subschema_for::<T>()
 }
 
-/// The schema of an `Option`, for a place where absence is said by being absent.
+/// Returns the schema of an `Option` whose `None` is an absent property.
 fn optional_schema<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
     let mut schema = generator.subschema_for::<T>();
     crate::schema::without_null(&mut schema);
     schema
 }
 
-/// All of the arguments, as one value.
+/// The whole arguments as one value.
 pub struct Whole<T>(pub(super) Option<T>);
 
 impl<T> Whole<T> {
-    /// Takes the value, for the call.
+    /// Takes the value for the call.
     pub fn get(&mut self, _: &Call<'_>) -> Result<T, ToolError> {
         self.0.take().ok_or_else(unfilled)
     }
 
-    /// Looks at the value, before the call.
+    /// Borrows the value before the call.
     pub fn peek(&self, _: &Call<'_>) -> Result<&T, ToolError> {
         self.0.as_ref().ok_or_else(unfilled)
     }
@@ -188,7 +187,7 @@ impl<T: Argument> Slot for Whole<T> {
     }
 }
 
-/// A view of a text in the arguments.
+/// A borrowed view of a string in the arguments.
 pub struct TextSlot<V: TextView> {
     text: Option<Borrowed>,
     default: Option<fn() -> V::View<'static>>,
@@ -199,7 +198,7 @@ impl<V: TextView> TextSlot<V> {
         Self { text: None, default: None }
     }
 
-    /// Makes the parameter optional: `make` gives its value where the model gave none.
+    /// Makes the parameter optional with the default `make`.
     #[must_use]
     pub fn or(mut self, make: fn() -> V::View<'static>, _: fn(&V::View<'static>) -> Option<Value>) -> Self {
         self.default = Some(make);
@@ -211,12 +210,12 @@ impl<V: TextView> TextSlot<V> {
         default.map(|text| Borrowed::Decoded(text.into_owned()))
     }
 
-    /// The text, for the call.
+    /// Returns the view for the call.
     pub fn get<'a>(&'a mut self, call: &'a Call<'_>) -> Result<V::View<'a>, ToolError> {
         self.peek(call)
     }
 
-    /// The text, before the call.
+    /// Returns the view before the call.
     pub fn peek<'a>(&'a self, call: &'a Call<'_>) -> Result<V::View<'a>, ToolError> {
         V::view(self.text.as_ref().map(|text| text.get(call.text()))).ok_or_else(unfilled)
     }
@@ -243,7 +242,7 @@ impl<V: TextView> Slot for TextSlot<V> {
     }
 }
 
-/// A list that the function borrows.
+/// A borrowed list.
 pub struct Slice<T> {
     list: Option<Vec<T>>,
 }
@@ -253,12 +252,12 @@ impl<T> Slice<T> {
         Self { list: None }
     }
 
-    /// The list, for the call.
+    /// Takes the list for the call.
     pub fn get<'a>(&'a mut self, call: &'a Call<'_>) -> Result<&'a [T], ToolError> {
         self.peek(call)
     }
 
-    /// The list, before the call.
+    /// Borrows the list before the call.
     pub fn peek<'a>(&'a self, _: &'a Call<'_>) -> Result<&'a [T], ToolError> {
         self.list.as_deref().ok_or_else(unfilled)
     }
@@ -279,16 +278,16 @@ impl<T: Argument> Slot for Slice<T> {
     }
 }
 
-/// A list that the function borrows, where there is one.
+/// An optional borrowed list.
 pub struct OptionalSlice<T>(pub(super) Option<Vec<T>>);
 
 impl<T> OptionalSlice<T> {
-    /// The list, for the call.
+    /// Takes the list for the call.
     pub fn get<'a>(&'a mut self, call: &'a Call<'_>) -> Result<Option<&'a [T]>, ToolError> {
         self.peek(call)
     }
 
-    /// The list, before the call.
+    /// Borrows the list before the call.
     pub fn peek<'a>(&'a self, _: &'a Call<'_>) -> Result<Option<&'a [T]>, ToolError> {
         Ok(self.0.as_deref())
     }
@@ -315,10 +314,10 @@ impl<T: Argument> Slot for OptionalSlice<T> {
     }
 }
 
-/// A value of the program's.
+/// A provided value.
 ///
-/// It keeps what the bound on its making gave, instead of asking for the bound again: a type that no
-/// program can provide is one message, at the place where the slot is made.
+/// It stores a function created under the bound, instead of repeating the bound, so that an unsupported type causes a
+/// single error, at the place where the slot is created.
 pub struct TheProvided<T: ?Sized> {
     find: fn(&ToolContext) -> Result<&T, ToolError>,
     needed: fn() -> Dependency,
@@ -331,12 +330,12 @@ impl<T: ?Sized + Provides> TheProvided<T> {
 }
 
 impl<T: ?Sized> TheProvided<T> {
-    /// The value, for the call.
+    /// Returns the value for the call.
     pub fn get<'a>(&mut self, call: &'a Call<'_>) -> Result<&'a T, ToolError> {
         self.peek(call)
     }
 
-    /// The value, before the call.
+    /// Returns the value before the call.
     pub fn peek<'a>(&self, call: &'a Call<'_>) -> Result<&'a T, ToolError> {
         (self.find)(call.context())
     }

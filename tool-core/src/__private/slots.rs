@@ -2,7 +2,7 @@ use super::Slot;
 
 /// The slots of a parameter list: a tuple of up to 16.
 pub trait Slots: Send + 'static {
-    /// What `visit` makes of the slots, which it is shown in the order of the parameters.
+    /// Calls `visit` with the slots in the order of the parameters, and returns its result.
     fn visit<T>(&mut self, visit: impl FnOnce(&mut [&mut dyn Slot]) -> T) -> T;
 }
 

@@ -8,7 +8,7 @@ use crate::{
     Confirmation, Dependency, Metadata, OnRequest, PrepareArguments, Registration, Retry, SourceLocation,
 };
 
-/// A type that stands for one tool: `Registry::builder().tool::<T>()`.
+/// A type that represents a tool: `Registry::builder().tool::<T>()`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not the type of a tool",
     label = "has no `#[tool]`",
@@ -19,10 +19,10 @@ pub trait Handle {
     const REGISTRATION: &'static Registration;
 }
 
-/// Makes a value that need not be a constant.
+/// A function that creates a value that need not be a constant.
 type MakeValue = fn() -> Value;
 
-/// All that an attribute says of a tool, as a constant.
+/// The contents of a tool's attribute, as a constant.
 #[derive(Debug)]
 pub struct Spec {
     pub name: &'static str,
@@ -31,7 +31,7 @@ pub struct Spec {
     pub site: SourceLocation,
     pub parameters: &'static [Parameter],
     pub output: Option<fn(&mut SchemaGenerator) -> Described>,
-    /// Returns `true` if the function returns a stream; given where `output` is not.
+    /// Returns `true` if the function returns a stream; set if `output` is not.
     pub streams: Option<fn() -> bool>,
     pub input_override: Option<fn() -> Result<Value, String>>,
     pub output_override: Option<fn() -> Result<Value, String>>,
@@ -50,7 +50,7 @@ pub struct Spec {
     pub grace_period_ms: Option<u64>,
     pub max_result_size: Option<u64>,
     pub retry: Option<Retry>,
-    /// Returns `true` if nothing says which failures are temporary; given where that decides about retries.
+    /// Returns `true` if temporary failures cannot be recognised; set if the retry policy depends on it.
     pub fails_blindly: Option<fn() -> bool>,
     pub tags: &'static [&'static str],
     pub toolset: Option<&'static str>,
@@ -87,14 +87,14 @@ impl Hints {
     };
 }
 
-/// One parameter of a function, whether a model fills it or the program.
+/// One parameter of a function, filled by the model or the program.
 #[derive(Debug)]
 pub struct Parameter {
     pub name: &'static str,
     pub description: &'static str,
     pub aliases: &'static [&'static str],
     pub constraints: &'static [Constraint],
-    /// Whether the default is a value that somebody wrote, and not what a function makes.
+    /// `true` if the default is a value written in the attribute instead of a function.
     pub default_written: bool,
     pub secret: bool,
     pub whole: bool,
@@ -111,18 +111,18 @@ impl Parameter {
         whole: false,
     };
 
-    /// Whether a model may call it `key`.
+    /// Returns `true` if a model may call the parameter `key`.
     pub(super) fn is_called(&self, key: &str) -> bool {
         self.name == key || self.aliases.contains(&key)
     }
 }
 
 impl Spec {
-    /// A tool of which only this is said.
+    /// Creates a table with a name, a description and a location only.
     ///
     /// # Panics
     ///
-    /// At compile time, if the description is empty.
+    /// Panics at compile time if the description is empty.
     #[must_use]
     #[expect(clippy::panic, reason = "evaluated by the compiler, in an expansion")]
     pub const fn new(name: &'static str, description: &'static str, site: SourceLocation) -> Self {
@@ -190,7 +190,7 @@ impl Spec {
             blocking: self.blocking,
             skip_summarization: self.skip_summarization,
             merge: self.merge,
-            // Known when the result is described.
+            // Set when the result is described.
             streaming: false,
             strict: self.strict,
             timeout: self.timeout_ms.map(Duration::from_millis),
@@ -213,7 +213,7 @@ impl Spec {
     }
 }
 
-/// What `input_schema = ..` and `output_schema = ..` take.
+/// The values of `input_schema = ..` and `output_schema = ..`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a JSON Schema",
     note = "pass a `serde_json::Value` or a string of JSON"
@@ -240,7 +240,7 @@ impl IntoSchema for &str {
     }
 }
 
-/// Where an expansion stands.
+/// Returns the source location of an expansion.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! site {

@@ -1,7 +1,7 @@
 //! Text that a function borrows from the arguments.
 //!
-//! A parameter of type `&str` points into the JSON text where the text has no escapes, so that a
-//! long string is not copied; where it has some, it is decoded once, into a string of its own.
+//! A parameter of type `&str` points into the JSON text if the string has no escapes, so that a long string is not
+//! copied; otherwise, it is decoded once into an owned string.
 
 use std::{borrow::Cow, fmt, marker::PhantomData, ops::Range, path::Path};
 
@@ -10,7 +10,7 @@ use serde::{
     de::{DeserializeSeed, Error, Visitor},
 };
 
-/// A string that is a part of the arguments' text, or was decoded from it.
+/// A string within the arguments' text, or decoded from it.
 #[derive(Debug)]
 pub(super) enum Borrowed {
     Part(Range<usize>),
@@ -18,7 +18,7 @@ pub(super) enum Borrowed {
 }
 
 impl Borrowed {
-    /// `part`, which is a part of `text`, by its place.
+    /// Stores `part` by its range in `text`.
     fn part(part: &str, text: &str) -> Self {
         let start = part.as_ptr().addr().wrapping_sub(text.as_ptr().addr());
         let range = start..start.wrapping_add(part.len());
@@ -30,14 +30,14 @@ impl Borrowed {
 
     pub(super) fn get<'a>(&'a self, text: &'a str) -> &'a str {
         match self {
-            // Made by `part` from the same text.
+            // In range: created by `part` from the same text.
             Self::Part(part) => text.get(part.clone()).unwrap_or_default(),
             Self::Decoded(text) => text,
         }
     }
 }
 
-/// Reads a string that stands in `text`.
+/// Reads a string within `text`.
 pub(super) struct Reading<'t> {
     pub(super) text: &'t str,
 }
@@ -70,16 +70,16 @@ impl<'t> Visitor<'t> for Reading<'t> {
     }
 }
 
-/// How a parameter views a text. A type without lifetimes stands for each way: the future of a call
-/// holds it, and is `Send` for every lifetime only if there is none in it.
+/// The view of a text as a parameter type. Represented by a type without lifetimes: the future of a call stores it,
+/// and is `Send` for every lifetime only if it contains none.
 pub trait TextView: Send + 'static {
-    /// The parameter type, for the time of the call.
+    /// The parameter type for the lifetime of the call.
     type View<'a>;
-    /// Whether it may be absent.
+    /// `true` if the parameter may be absent.
     const OPTIONAL: bool;
-    /// The view; `None` where a text is needed and there is none.
+    /// Returns the view; `None` if a required text is missing.
     fn view(text: Option<&str>) -> Option<Self::View<'_>>;
-    /// The text of a default.
+    /// Returns the text of a default.
     fn text(view: Self::View<'static>) -> Option<Cow<'static, str>>;
 }
 
@@ -89,7 +89,7 @@ pub struct Text;
 pub struct PathText;
 /// `Cow<str>`
 pub struct CowText;
-/// `Option` of one of those.
+/// An `Option` of a text type.
 pub struct Optional<V>(PhantomData<V>);
 
 macro_rules! views {

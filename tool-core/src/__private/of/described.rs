@@ -5,7 +5,7 @@ use schemars::{JsonSchema, SchemaGenerator};
 use super::{All, Described, Of, One};
 use crate::{__private::items::Piece, ToolOutput};
 
-// The schema of that, in the order in which `items` decides what items are together.
+// The schema of the combined items, in the order in which `items` selects the combination.
 
 pub trait OfSchema {
     fn schema(self, generator: &mut SchemaGenerator) -> Described;

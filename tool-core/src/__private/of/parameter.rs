@@ -1,4 +1,4 @@
-//! The slot of a parameter, where its type has none of its own.
+//! The slot of a parameter without a more specific one.
 
 use super::{Anything, Of};
 use crate::__private::{

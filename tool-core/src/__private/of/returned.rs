@@ -1,4 +1,4 @@
-//! What a function gives: whether it may fail, and the type of its success.
+//! The return type of a function: fallible or not, and the type of its success.
 
 use std::future::Future;
 
@@ -6,7 +6,7 @@ use futures_core::Stream;
 
 use super::{All, Of, One};
 
-// Whether a failure of a function can be known to be temporary.
+// Selects if a failure of a function can be recognised as temporary.
 
 pub trait Failing {
     fn fails_blindly(self) -> bool;
@@ -34,9 +34,8 @@ impl<T> Unfailing for &Of<T> {
     }
 }
 
-// The type of a success, as `outcome` splits what a function gives. One trait and no inherent
-// method, so that a type which is not known yet (since something else is wrong) has one
-// `payload` and not two.
+// The type of a success, as split by `outcome`. One trait without an inherent method, so that a type that is unknown
+// due to another error has a single `payload`.
 
 pub trait PayloadOfResult {
     type Payload;
@@ -72,7 +71,7 @@ impl<T> Payload<T> for &Of<T> {
     }
 }
 
-// The type that the body of a closure gives: that of a future's output, or its own.
+// The return type of a closure's body: the output of a future, or the type itself.
 
 pub trait OfFuture<T> {
     fn awaited(self) -> Of<T>;

@@ -1,6 +1,6 @@
-//! A plan and the `jsonschema` crate come to the same verdicts.
+//! A plan and the `jsonschema` crate return the same verdicts.
 //!
-//! What was once found here stands in `disagreements`. Beyond what a build has time for:
+//! Past differences are recorded in `disagreements`. For more pairs than a build has time for:
 //!
 //! ```sh
 //! PLAN_PAIRS=1000000 cargo test --release -p tool-core --lib plan_and_jsonschema -- --nocapture
@@ -19,13 +19,13 @@ use super::{
 };
 use crate::{Arguments, arguments::plan::decode::Source};
 
-/// So many pairs of a schema and a value a build has time for; `PLAN_PAIRS` asks for more.
+/// The default number of pairs of schema and value; `PLAN_PAIRS` overrides it.
 const PAIRS: usize = 8_000;
 
-/// So many values are held to each schema.
+/// The number of values for each schema.
 const VALUES: usize = 8;
 
-/// Verdicts that were compared: those that admit, and those that refuse.
+/// The numbers of accepting and rejecting verdicts.
 #[derive(Default)]
 pub(super) struct Tally {
     valid: Cell<usize>,
@@ -49,7 +49,7 @@ impl Tally {
     }
 }
 
-/// Draws and compares until enough pairs were compared, and sees that neither verdict is rare.
+/// Generates and compares pairs until there are enough, and checks that neither verdict is rare.
 pub(super) fn compare<S: Strategy>(drawn: &S, agree: impl Fn(S::Value, &Tally) -> Result<(), TestCaseError>) {
     let wanted = std::env::var("PLAN_PAIRS").map_or(PAIRS, |pairs| pairs.parse().unwrap());
     let tally = Tally::default();
@@ -92,7 +92,7 @@ fn plan_and_jsonschema_agree() {
     });
 }
 
-/// One verdict, come to in every way that there is.
+/// Compares the verdicts of all implementations.
 fn agree(
     schema: &Value,
     plan: &Plan,
@@ -108,8 +108,8 @@ fn agree(
     let fits = plan.admits(&settled);
     prop_assert!(!admits || fits, "{} {} {}", schema, value, settled);
     prop_assert_eq!(changed, settled != value);
-    // The decoder reads `null` and `3.0` as settling does, where it comes by them; what is to be settled
-    // before parts of it are combined is read again.
+    // The decoder normalises `null` and `3.0` where it reads them; values normalised before parts are combined are
+    // read again.
     let text = value.to_string();
     let decodes = Value::deserialize(Source::new(&text, plan).value()).is_ok();
     prop_assert!(!admits || changed || decodes, "{} {} is not decoded", schema, value);
@@ -120,7 +120,7 @@ fn agree(
     Ok(admits)
 }
 
-/// Where the reference is known to round: an integer that no float holds, divided by a fraction.
+/// Returns `true` where the reference rounds: an integer that no float represents, divided by a fraction.
 fn is_rounded(schema: &Value, value: &Value) -> bool {
     let by_a_fraction =
         |key: &str, it: &Value| key == "multipleOf" && it.as_f64().is_some_and(|it| it.fract() != 0.0);
@@ -128,7 +128,7 @@ fn is_rounded(schema: &Value, value: &Value) -> bool {
     any(schema, &by_a_fraction) && (any(value, &is_large) || any(schema, &is_large))
 }
 
-/// Whether anything within `value` is what is asked for, given its key.
+/// Returns `true` if any part of `value`, with its key, satisfies `is_it`.
 fn any(value: &Value, is_it: &dyn Fn(&str, &Value) -> bool) -> bool {
     match value {
         Value::Array(items) => items.iter().any(|item| is_it("", item) || any(item, is_it)),

@@ -1,4 +1,4 @@
-//! Why no branch fits: the answer is about the branch that was meant.
+//! The explanation for a value without a matching branch concerns the intended branch.
 
 use serde_json::{Value, json};
 
@@ -105,7 +105,7 @@ fn property_that_is_the_same_in_all_branches_is_no_kind() {
 
 #[test]
 fn property_that_only_looks_like_a_kind_decides_nothing() {
-    // Both branches know the kind `a`.
+    // Both branches have the kind `a`.
     let branch =
         |kinds: Value, minimum: u8| json!({"properties": {"k": {"enum": kinds}, "n": {"minimum": minimum}}});
     let schema = json!({"anyOf": [branch(json!(["a", "b"]), 5), branch(json!(["a"]), 1)]});
@@ -114,7 +114,7 @@ fn property_that_only_looks_like_a_kind_decides_nothing() {
         [json!({"k": "a", "n": 1}), json!({"k": "b", "n": 5}), json!({"n": 1})],
         [json!({"k": "b", "n": 1})],
     );
-    // A kind that is not a text in one branch.
+    // One branch has a kind that is not a string.
     let schema =
         json!({"anyOf": [{"properties": {"k": {"const": "a"}}}, {"properties": {"k": {"const": 1}}}]});
     check(schema, [json!({"k": 1.0}), json!({"k": "a"})], [json!({"k": "b"})]);

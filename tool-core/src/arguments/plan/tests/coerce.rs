@@ -1,11 +1,11 @@
-//! F04-F10, F12: what is read as something else, and what is left alone.
+//! F04-F10, F12: values that are corrected, and values that are left unchanged.
 
 use serde_json::{Value, json};
 
 use super::{correct, plan};
 use crate::schema::ALIASES;
 
-/// The corrected value and what was corrected; `None` where nothing was.
+/// Returns the corrected value and the corrections; `None` if there are none.
 fn corrected(schema: &Value, text: &str) -> Option<(String, Vec<String>)> {
     let plan = plan(schema);
     let (text, corrections) = correct(&plan, text)?;
@@ -15,7 +15,7 @@ fn corrected(schema: &Value, text: &str) -> Option<(String, Vec<String>)> {
     Some((text, corrections.iter().map(ToString::to_string).collect()))
 }
 
-/// By `schema`, each text is read as what stands beside it; `same` where it is left alone.
+/// Checks the correction of each text by `schema`; `same` means unchanged.
 #[track_caller]
 fn check<const N: usize>(schema: Value, table: [(&str, &str); N]) {
     for (before, after) in table {
@@ -93,7 +93,7 @@ fn other_texts_are_no_numbers() {
     ] {
         check(json!({"type": "integer", "maximum": 1e25}), [(&json!(text).to_string(), SAME)]);
     }
-    // No float holds these digits, nor anything but zero so small a number.
+    // No float represents these digits, nor so small a number other than as zero.
     for text in ["123456789012345678901234567890", "123456789012345678901234567890.0", "1e-400", "1e400"] {
         check(json!({"type": "number"}), [(&json!(text).to_string(), SAME)]);
     }
@@ -137,7 +137,7 @@ fn numbers_and_booleans_become_their_texts() {
             ("true", r#""true""#),
             ("false", r#""false""#),
             ("18446744073709551615", r#""18446744073709551615""#),
-            // No float is read on the way.
+            // No conversion to a float on the way.
             ("123456789012345678901234567890", r#""123456789012345678901234567890""#),
             ("0.1234567890123456789", r#""0.1234567890123456789""#),
             (r#"{"a":1}"#, SAME),
@@ -163,7 +163,7 @@ fn numbers_that_are_one_float_become_the_texts_that_they_were_written_as() {
             (r#""[0.10000000000000000001]""#, r#"["0.10000000000000000001"]"#),
         ],
     );
-    // So many digits nobody means.
+    // Beyond the limit of digits.
     let long = format!("0.{}1", "0".repeat(1_000));
     check(json!({"type": "string"}), [(&long, SAME), ("1e-2000", SAME), ("0e99999999", r#""0""#)]);
 }
@@ -210,7 +210,7 @@ fn only_where_nothing_else_is_allowed_something_becomes_null() {
 fn value_of_a_listed_type_is_left_alone() {
     check(json!({"type": ["string", "integer"]}), [(r#""3""#, SAME), ("3", SAME), ("true", r#""true""#)]);
     check(json!({"type": ["integer", "boolean"]}), [(r#""true""#, "true"), (r#""3""#, "3"), ("3.5", SAME)]);
-    // Also where it is wrong in another way.
+    // Also if another rule is violated.
     check(json!({"type": ["string", "integer"], "minLength": 2}), [(r#""3""#, SAME)]);
     check(json!({"type": ["array", "string"], "minLength": 5}), [(r#""[1]""#, SAME)]);
     check(json!({"minLength": 2}), [(r#""3""#, SAME)]);
@@ -228,7 +228,7 @@ fn only_branch_that_fits_after_correction_is_used() {
         let short = json!({key: [{"type": "integer", "maximum": 2}, {"type": "number", "minimum": 7}]});
         check(short, [(r#""1""#, "1"), (r#""8""#, "8"), (r#""5""#, SAME)]);
     }
-    // What two branches admit, `oneOf` does not; neither is chosen.
+    // A value that two branches admit is invalid for `oneOf`; neither is chosen.
     check(
         json!({"oneOf": [{"type": "integer"}, {"type": "number"}]}),
         [(r#""3""#, SAME), (r#""3.5""#, "3.5"), ("3", SAME)],
@@ -262,18 +262,18 @@ fn branch_that_fits_without_correction_comes_first() {
             "days": {"type": "integer"},
         },
     });
-    // The second branch takes it as it is, but for the note, which is absent.
+    // The second branch admits it unchanged, apart from the absent note.
     let text = r#"{"shape":{"a":1,"note":null},"days":"3"}"#;
     let (text, said) = corrected(&schema, text).unwrap();
     assert_eq!(text, r#"{"shape":{"a":1},"days":3}"#);
     assert_eq!(said, [r#"/days: read "3" as 3"#]);
-    // An attempt that came to nothing is in no list.
+    // Corrections of a failed attempt are not listed.
     let pair = |second: &str| json!({"properties": {"a": {"type": "integer"}, "b": {"type": second}}});
     let schema = json!({"anyOf": [pair("integer"), pair("boolean")]});
     let (text, said) = corrected(&schema, r#"{"a":"1","b":"true"}"#).unwrap();
     assert_eq!(text, r#"{"a":1,"b":true}"#);
     assert_eq!(said, [r#"/a: read "1" as 1"#, r#"/b: read "true" as true"#]);
-    // What is absent is settled together with what is corrected.
+    // Absent properties are normalised together with corrections.
     let schema = json!({"oneOf": [shape("a", "boolean"), shape("b", "integer")]});
     check(schema, [(r#"{"b":"3","note":null}"#, r#"{"b":3}"#), (r#"{"b":"x","note":null}"#, SAME)]);
 }
@@ -323,7 +323,7 @@ fn correction_reaches_every_part() {
         json!({"properties": {"n": int, "next": {"$ref": "#"}}}),
         [(r#"{"n":"1","next":{"n":"2","next":{"n":"3"}}}"#, r#"{"n":1,"next":{"n":2,"next":{"n":3}}}"#)],
     );
-    // A tag tells which branch is meant.
+    // The tag selects the branch.
     let shape = |kind: &str, size: &str| json!({"type": "object", "properties": {"kind": {"const": kind}, "size": {"type": size}}, "required": ["kind"]});
     check(
         json!({"oneOf": [shape("circle", "number"), shape("word", "string")]}),
@@ -353,7 +353,7 @@ fn allowed_value_is_found_by_what_a_text_stands_for() {
         [(r#""A""#, SAME), (r#""a""#, SAME), (r#""a ""#, SAME)],
     );
     check(json!({"const": 7}), [(r#""7""#, "7"), (r#""8""#, SAME)]);
-    // Of the right type and not allowed: to be reported.
+    // A permitted type with a value that is not permitted: reported.
     check(json!({"type": ["string", "integer"], "enum": ["a", 3]}), [(r#""3""#, SAME)]);
     check(json!({"enum": ["a", 3]}), [(r#""3""#, "3"), (r#""b""#, SAME)]);
     check(json!({"enum": ["3", 3]}), [(r#""3""#, SAME), ("3", SAME)]);
@@ -383,7 +383,7 @@ fn text_of_an_object_or_a_list_becomes_it() {
         json!({"type": "array", "items": {"type": "integer"}}),
         [(r#""[1,\"2\"]""#, "[1,2]"), (r#""[]""#, "[]"), (r#""[1""#, SAME), (r#""{}""#, SAME)],
     );
-    // All of the arguments, written as a text once more; and the same within.
+    // The whole arguments as a string inside a string, and a part likewise.
     let (text, said) = corrected(
         &json!({"type": "object", "properties": {"at": point}}),
         r#""{\"at\":\"{\\\"x\\\":\\\"1\\\"}\"}""#,
@@ -398,7 +398,7 @@ fn text_of_an_object_or_a_list_becomes_it() {
             r#"/at/x: read "1" as 1"#,
         ]
     );
-    // Where a text may be, it is one.
+    // A string stays a string where strings are permitted.
     check(json!({"type": ["object", "string"]}), [(r#""{}""#, SAME)]);
     check(json!({}), [(r#""{}""#, SAME)]);
 }
@@ -418,7 +418,7 @@ fn one_value_becomes_the_list_of_it() {
             ("null", SAME),
             (r#""""#, SAME),
             (r#"" \n""#, SAME),
-            // A list that is broken is no text that was meant.
+            // A malformed list is not an intended string.
             (r#""[\"a\"""#, SAME),
             (r#"" [a]""#, SAME),
             ("{}", SAME),
@@ -442,7 +442,7 @@ fn value_is_no_list_of_something_that_nobody_knows() {
     let int = json!({"type": "integer"});
     check(json!({"type": "array", "prefixItems": [int]}), [("1", SAME)]);
     check(json!({"type": "array", "prefixItems": [int], "items": int}), [("1", SAME)]);
-    // It could be the list that was meant or an item of it.
+    // It could be the intended list or an item of it.
     let matrix = json!({"type": "array", "items": {"type": "array", "items": {"type": "integer"}}});
     check(matrix, [("[1,2]", SAME), ("[[1],2]", SAME), ("5", SAME), (r#"[["1"]]"#, "[[1]]")]);
 }
@@ -488,7 +488,7 @@ fn what_is_not_corrected_keeps_its_bytes() {
                 r#"{ "any" : [123456789012345678901234567890.10, "\u0061"], "n":"3" }"#,
                 r#"{"any":[123456789012345678901234567890.10, "\u0061"],"n":3}"#,
             ),
-            // In a text that is read, and in a value that becomes a list.
+            // In a parsed string, and in a value wrapped in a list.
             (
                 &json!({"list": format!("[{{\"n\":\"1\",\"any\":{long}}}]")}).to_string(),
                 &format!(r#"{{"list":[{{"n":1,"any":{long}}}]}}"#),
@@ -499,7 +499,7 @@ fn what_is_not_corrected_keeps_its_bytes() {
             ),
         ],
     );
-    // Under a name that is changed.
+    // Under a renamed property.
     let inner =
         json!({"type": "object", "properties": {"n": {"type": "integer"}, "any": {}}, (ALIASES): ["inside"]});
     let renamed = json!({"properties": {"in": inner}, "additionalProperties": false});
@@ -545,7 +545,7 @@ fn number_is_read_without_rounding() {
     for other in ["1e20", "3.0000000000000001", "2.9999999999999999", "9007199254740993.5", "1e-400"] {
         check(integer.clone(), [(&text(other), SAME)]);
     }
-    // As numbers, too: what has a fraction is no integer.
+    // Also as numbers: a number with a fraction is not an integer.
     for other in ["3.0000000000000001", "-2.9999999999999999", "9007199254740993.5"] {
         check(integer.clone(), [(other, SAME)]);
         assert!(plan(&integer).fit(crate::Arguments::from(other)).is_err(), "{other}");

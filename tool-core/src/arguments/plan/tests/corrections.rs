@@ -1,4 +1,4 @@
-//! What holds of every correction: whatever the schema and the value, and of all that was almost right.
+//! Properties of every correction, for any schema and value.
 
 use std::collections::BTreeMap;
 
@@ -41,7 +41,7 @@ proptest! {
     }
 }
 
-/// Corrects `text`, and holds what comes of it to what is promised of every correction.
+/// Corrects `text` and checks the guarantees of corrections.
 fn check(plan: &Plan, text: &str) -> Result<Option<Value>, TestCaseError> {
     let before: Value = serde_json::from_str(text).unwrap();
     let Some((corrected, corrections)) = correct(plan, text) else { return Ok(None) };
@@ -64,7 +64,7 @@ fn check(plan: &Plan, text: &str) -> Result<Option<Value>, TestCaseError> {
     Ok(Some(after))
 }
 
-/// What the arguments of tools look like, mostly.
+/// Typical arguments of tools.
 #[derive(Debug, Clone)]
 enum Shape {
     Integer,
@@ -77,13 +77,13 @@ enum Shape {
     List(Box<Shape>),
     Map(Box<Shape>),
     Struct(Vec<(String, Shape)>),
-    /// One of two structs, told apart by its kind.
+    /// One of two structs, discriminated by its kind.
     Tagged([Vec<(String, Shape)>; 2]),
 }
 
 use Shape::{Anything, Boolean, Integer, List, Maybe, Number, Struct, Tagged, Text, Word};
 
-/// Where a value stands, as far as it matters.
+/// The relevant location of a value.
 #[derive(Clone, Copy, PartialEq)]
 enum Spot {
     Alone,
@@ -132,7 +132,7 @@ impl Shape {
         }
     }
 
-    /// A value of this shape.
+    /// Generates a value of this shape.
     fn value(&self, choices: &mut Choices<'_>) -> Value {
         match self {
             Integer => {
@@ -167,8 +167,8 @@ impl Shape {
         }
     }
 
-    /// `value`, which is of this shape, as a model may get it wrong: scalars as texts, texts as
-    /// scalars, lists and objects as texts, a list of one as the one.
+    /// Distorts `value` of this shape as a model may: scalars as strings, strings as scalars, lists and objects as
+    /// strings, a list of one item as the item.
     fn twist(&self, value: &Value, spot: Spot, choices: &mut Choices<'_>) -> Value {
         let which = choose(&[0, 1, 2, 3], choices);
         let twisted = match (self, value) {
@@ -239,12 +239,12 @@ fn twist_struct(fields: &[(String, Shape)], map: &Map<String, Value>, choices: &
     twisted.into()
 }
 
-/// `value` written as nobody else writes it, so that what is written again is noticed.
+/// Formats `value` in an unusual spelling, so that rewritten parts are noticed.
 fn odd_text(value: &Value) -> String {
     match value {
         Value::Null | Value::Bool(_) => value.to_string(),
         Value::Number(number) => {
-            // Without other digits, which a text would show.
+            // Keeps the digits, which would be visible in a string.
             number.to_string().replace('e', "E")
         }
         Value::String(text) => {
@@ -263,7 +263,7 @@ fn odd_text(value: &Value) -> String {
     }
 }
 
-/// Each scalar of a text by its pointer, as it is written.
+/// Returns the spelling of each scalar of a text by its pointer.
 fn leaves(text: &str) -> BTreeMap<String, String> {
     fn add(text: &str, pointer: &str, all: &mut BTreeMap<String, String>) {
         if let Ok(items) = serde_json::from_str::<Vec<&RawValue>>(text) {

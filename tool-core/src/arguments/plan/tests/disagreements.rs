@@ -1,5 +1,5 @@
-//! Where a plan and the `jsonschema` crate differ, and why the plan stays as it is; and what the
-//! comparison found that had to be mended.
+//! The differences between a plan and the `jsonschema` crate with their reasons, and past bugs found by the
+//! comparison.
 
 use serde::Deserialize;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! A schema is read by the rules of its own draft, or not at all.
+//! A schema is compiled by the rules of its own draft, or rejected.
 
 use serde_json::{Value, json};
 
@@ -46,7 +46,7 @@ fn what_means_the_same_in_an_earlier_draft_is_covered() {
     }
 }
 
-// F11: never judged by rules that its author did not mean.
+// F11: a schema is never judged by other rules than those of its draft.
 #[test]
 fn what_means_something_else_in_an_earlier_draft_is_not_covered() {
     let in_seven = |mut schema: Value| {
@@ -64,11 +64,11 @@ fn what_means_something_else_in_an_earlier_draft_is_not_covered() {
     ] {
         let what = format!("at the root: `{key}` of an earlier draft");
         check_uncovered(in_seven(json!({ (key): value })), &what);
-        // Definitions are read where something refers to them, as all of the schema is.
+        // Only referenced definitions are compiled, like the rest of the schema.
         let schema = json!({"items": {"$ref": "#/definitions/a"}, "definitions": {"a": {(key): value}}});
         check_uncovered(in_seven(schema), &format!("at /definitions/a: `{key}` of an earlier draft"));
     }
-    // What stands beside a reference was not read.
+    // Keywords beside a reference are not read in this draft.
     let schema = json!({"items": {"$ref": "#/definitions/a", "maximum": 1}, "definitions": {"a": {}}});
     check_uncovered(in_seven(schema), "at /items: `$ref` of an earlier draft");
 }

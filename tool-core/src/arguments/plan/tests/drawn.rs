@@ -1,5 +1,4 @@
-//! Schemas and values, drawn from one small vocabulary, so that values lie at the limits that the
-//! schemas set.
+//! Generators of schemas and values from one small vocabulary, so that values lie near the limits of the schemas.
 
 use proptest::{
     collection::vec,
@@ -9,7 +8,7 @@ use proptest::{
 };
 use serde_json::{Map, Value, json};
 
-/// As many cases as a build has time for; `PROPTEST_CASES` asks for more.
+/// The default number of cases; `PROPTEST_CASES` overrides it.
 pub(super) fn config(few: u32) -> Config {
     let cases = if std::env::var_os("PROPTEST_CASES").is_some() { Config::default().cases } else { few };
     Config { cases, failure_persistence: None, ..Config::default() }
@@ -75,7 +74,7 @@ fn names() -> impl Strategy<Value = Value> {
     subsequence(NAMES.to_vec(), 0..=3).prop_map(Value::from)
 }
 
-/// Keywords without schemas in them.
+/// Keywords without subschemas.
 fn simple() -> BoxedStrategy<Keywords> {
     const TYPES: [&str; 7] = ["null", "boolean", "integer", "number", "string", "array", "object"];
     let one = |key: &'static str| move |value: Value| vec![(key, value)];
@@ -111,7 +110,7 @@ fn simple() -> BoxedStrategy<Keywords> {
     .boxed()
 }
 
-/// Keywords with schemas in them.
+/// Keywords with subschemas.
 fn compound(schema: BoxedStrategy<Value>) -> BoxedStrategy<Keywords> {
     let one = |key: &'static str| schema.clone().prop_map(move |it| vec![(key, it)]);
     let many = |key: &'static str| vec(schema.clone(), 1..4).prop_map(move |it| vec![(key, it.into())]);
@@ -161,7 +160,7 @@ fn compound(schema: BoxedStrategy<Value>) -> BoxedStrategy<Keywords> {
     .boxed()
 }
 
-/// A rule on what is left over, and schemas beside it that speak of some.
+/// An `unevaluated..` rule with schemas beside it that evaluate some parts.
 fn evaluating() -> impl Strategy<Value = Keywords> {
     let what = select(vec![json!(true), json!(false), json!(false), json!({"type": "integer"})]);
     let keys = select(vec!["unevaluatedProperties", "unevaluatedProperties", "unevaluatedItems"]);
@@ -172,7 +171,7 @@ fn evaluating() -> impl Strategy<Value = Keywords> {
     })
 }
 
-/// Keywords that speak of properties or items, also by way of other schemas.
+/// Keywords that evaluate properties or items, directly or through other schemas.
 fn speaking() -> BoxedStrategy<Keywords> {
     let own =
         || select(vec![json!(true), json!(true), json!({"type": "integer"}), json!({"type": "string"})]);
@@ -232,7 +231,7 @@ fn schema() -> BoxedStrategy<Value> {
         .boxed()
 }
 
-/// A schema, with definitions that it may refer to.
+/// A schema with definitions that it may reference.
 pub(super) fn root() -> impl Strategy<Value = Value> {
     (schema(), schema(), schema()).prop_map(|(root, first, second)| {
         let mut root = match root {

@@ -1,4 +1,4 @@
-//! Neither depth nor repetition exhausts anything.
+//! Neither depth nor repetition exhausts the stack or the time.
 
 use std::time::{Duration, Instant};
 
@@ -34,7 +34,7 @@ fn value_that_is_nested_too_deeply_is_refused_by_every_schema() {
 
 #[test]
 fn long_chains_of_schemas_allow_less_depth() {
-    // 64 schemas one within the other, at each level of the value.
+    // 64 nested schemas at each level of the value.
     let schema = (0..62).fold(json!({"items": {"$ref": "#"}}), |schema, _| json!({"allOf": [schema]}));
     check(schema.clone(), [nested(32)], [nested(33)]);
     let mut value = nested(32);
@@ -72,7 +72,7 @@ fn branches_within_branches_take_no_exponential_time() {
     assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
 }
 
-/// A schema of which `last` applies to one value in 2^`links` ways, by two references at each link.
+/// A schema whose `last` applies to one value in 2^`links` ways, by two references at each link.
 fn doubled(links: usize, last: &Value) -> Value {
     let mut schema = json!({"$ref": "#/$defs/0", "$defs": {links.to_string(): last}});
     for at in 0..links {
@@ -92,7 +92,7 @@ fn scalar_that_a_schema_applies_to_in_many_ways_is_checked_few_times() {
     let mut walk = Walk::new(&plan);
     assert_eq!(Violations::from(report_by(&mut walk, &json!("one"))).total(), 1);
     assert!(walk.steps < 5_000, "{}", walk.steps);
-    // The names of properties, each of which is a value for a moment only.
+    // Property names, each of which is a temporary value.
     let schema = doubled(20, &json!({"maxLength": 1}));
     let names = json!({"propertyNames": {"$ref": "#/$defs/0"}, "$defs": schema["$defs"]});
     check(names, [json!({"a": 1, "b": 2})], [json!({"a": 1, "bb": 2}), json!({"aa": 1, "b": 2})]);
@@ -138,7 +138,7 @@ fn what_a_text_holds_is_not_nested_more_deeply_than_a_text_may_be() {
     let (corrected, _) = correct(&plan, &text(100, 28)).unwrap();
     assert!(plan.fit(corrected.into()).is_ok());
     assert_eq!(correct(&plan, &text(100, 29)), None);
-    // A text in a text in a text.
+    // A string inside a string inside a string.
     let mut matryoshka = json!("true");
     for _ in 0..10 {
         matryoshka = Value::from(json!([[[[matryoshka]]]]).to_string());

@@ -1,4 +1,4 @@
-//! What a model reads.
+//! The messages that a model reads.
 
 use serde_json::{Value, json};
 
@@ -92,7 +92,7 @@ fn unknown_property_brings_the_known_ones() {
         json!({"offset": 5}),
         &["/offset: a property that the schema knows; known: `limit`, `query`, got 5"],
     );
-    // It is there already, so that something else was meant.
+    // The property is already present, so it is not suggested.
     check(
         schema,
         json!({"limit": 1, "limt": 5}),

@@ -1,5 +1,4 @@
-//! F11, F07, F12, B16, B17, B20, B21: what is admitted, what is said of the rest, and what is a
-//! mistake of the schema.
+//! F11, F07, F12, B16, B17, B20, B21: verdicts, violations, and mistakes in schemas.
 
 #![allow(clippy::panic, clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -30,7 +29,7 @@ fn plan(schema: &Value) -> Plan {
     super::compile::compile(schema, Origin::Own).unwrap_or_else(|problems| panic!("{schema}: {problems:?}"))
 }
 
-/// What is said of `value`: each violation as `pointer: expected, got received`.
+/// Returns the violations of `value` as `pointer: expected, got received`.
 fn said(schema: &Value, value: &Value) -> Vec<String> {
     let plan = plan(schema);
     let violations = plan.violations(value);
@@ -38,14 +37,14 @@ fn said(schema: &Value, value: &Value) -> Vec<String> {
     violations.iter().map(|it| format!("{}: {}, got {}", it.pointer, it.expected, it.received)).collect()
 }
 
-/// How arguments that are almost right are read, and what was corrected for that.
+/// Returns the corrected text and its corrections.
 fn correct(plan: &Plan, text: &str) -> Option<(String, Vec<Correction>)> {
     let arguments = Arguments::of(text.to_owned().into()).lenient(true);
     let (text, corrections) = plan.fit(arguments).ok()?.into_parts();
     Some((text.into_owned(), *corrections?))
 }
 
-/// `schema` admits all of `good` and none of `bad`.
+/// Checks that `schema` admits all of `good` and none of `bad`.
 fn check<const G: usize, const B: usize>(schema: Value, good: [Value; G], bad: [Value; B]) {
     for value in &good {
         assert_eq!(said(&schema, value), Vec::<String>::new(), "{schema} should admit {value}");
@@ -55,7 +54,7 @@ fn check<const G: usize, const B: usize>(schema: Value, good: [Value; G], bad: [
     }
 }
 
-/// The mistakes of a schema, as they are shown.
+/// Returns the formatted mistakes of a schema.
 fn problems(schema: &Value) -> Vec<String> {
     Plan::compile(schema).err().unwrap_or_default().iter().map(ToString::to_string).collect()
 }

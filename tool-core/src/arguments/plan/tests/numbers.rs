@@ -1,4 +1,4 @@
-//! F12: numbers at the edges.
+//! F12: numbers at the limits of their ranges.
 
 use serde_json::{Value, json};
 
@@ -45,7 +45,7 @@ fn integers_and_floats_are_compared_exactly() {
 
 #[test]
 fn a_large_float_is_what_is_written() {
-    // Not the power of two that its bits stand for.
+    // Not the power of two that its bits represent.
     check(json!({"const": 10_000_000_000_000_000_000_000_u128 as f64}), [number("1e22")], [number("1.1e22")]);
     check(json!({"maximum": 1_827_422_110_723_640_000_u64}), [json!(1.827_422_110_723_64e18)], []);
     check(json!({"minimum": i64::MIN}), [json!(-9.3e17)], [json!(i64::MIN as f64), json!(-1e300)]);

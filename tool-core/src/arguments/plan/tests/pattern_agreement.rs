@@ -1,4 +1,4 @@
-//! Patterns mean to a plan what they mean to the `jsonschema` crate.
+//! Patterns have the same meaning in a plan and in the `jsonschema` crate.
 
 use jsonschema::PatternOptions;
 use proptest::{collection::vec, prelude::*, sample::select};
@@ -13,12 +13,12 @@ fn plan_and_jsonschema_agree_on_patterns() {
         let plan = plan(&schema);
         // Its usual engine, `fancy-regex` 0.19, holds that `a+a?a+` matches "a".
         let options = jsonschema::options().with_pattern_options(PatternOptions::regex()).offline();
-        // The crate refuses some that are legal, such as `(?:)*`.
+        // The crate rejects some valid patterns, such as `(?:)*`.
         let Ok(reference) = options.build(&schema) else {
             tally.leave_out(texts.len());
             return Ok(());
         };
-        // The crate leaves word boundaries to Unicode, where `é` is part of a word.
+        // The crate uses Unicode word boundaries, where `é` is a word character.
         let has_boundary = pattern.contains(r"\b") || pattern.contains(r"\B");
         for text in texts {
             if has_boundary && !text.is_ascii() {
@@ -34,8 +34,8 @@ fn plan_and_jsonschema_agree_on_patterns() {
     });
 }
 
-/// Characters that the sets below tell apart. The crate has `.` match some ends of lines, which are
-/// therefore not among them.
+/// Characters that the sets below distinguish. Some line terminators are left out, since the crate's `.` matches
+/// them.
 fn text() -> impl Strategy<Value = String> {
     const CHARS: &str = "aaabbcAZ_-7٣é😀[]{}&~^.\\ \t\u{A0}\u{FEFF}\u{85}\u{2003}";
     vec(select(CHARS.chars().collect::<Vec<_>>()), 0..6).prop_map(|it| it.into_iter().collect())
@@ -76,7 +76,7 @@ fn repeated(what: impl Strategy<Value = String>) -> impl Strategy<Value = String
     (what, select(times)).prop_map(|(what, times)| what + times)
 }
 
-/// Mostly a row of classes, sometimes more.
+/// Mostly a sequence of classes.
 fn pattern() -> impl Strategy<Value = String> {
     let row = |what: BoxedStrategy<String>| vec(repeated(what), 1..4).prop_map(|it| it.concat()).boxed();
     let nested = row(one().boxed()).prop_recursive(2, 8, 3, move |inner| {
@@ -92,7 +92,7 @@ fn pattern() -> impl Strategy<Value = String> {
     });
     let anchored = (any::<bool>(), prop_oneof![row(one().boxed()), nested], any::<bool>());
     anchored.prop_map(|(start, it, end)| {
-        // One group may have the name.
+        // Only one group may have the name.
         let it = it.replacen("(?<name>", "\0", 1).replace("(?<name>", "(").replace('\0', "(?<name>");
         format!("{}{it}{}", if start { "^" } else { "" }, if end { "$" } else { "" })
     })

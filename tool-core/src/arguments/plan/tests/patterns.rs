@@ -1,4 +1,4 @@
-//! `pattern` has the syntax and the meaning of ECMA-262.
+//! `pattern` has the syntax and semantics of ECMA-262.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! A reference leads to another part of the schema, or nowhere.
+//! References to other parts of the schema, and unresolved references.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Every mistake of a schema is found when it is compiled.
+//! Compilation reports every mistake in a schema.
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ fn check(schema: Value, expected: &[&str]) {
     assert!(Plan::compile(&schema).unwrap_err().iter().all(|it| !it.uncovered));
 }
 
-/// The one thing about `schema` is that this of it is not covered.
+/// Checks that the only problem of `schema` is the unsupported `what`.
 #[track_caller]
 pub(super) fn check_uncovered(schema: Value, what: &str) {
     let expected = format!("{what} is not covered by the built-in check");
@@ -93,7 +93,7 @@ fn reference_out_of_the_schema_is_a_problem() {
         let expected = format!(r#"at /items: `$ref` to "{reference}" leaves the schema; nothing is fetched"#);
         check(json!({"items": {"$ref": reference}}), &[&expected]);
     }
-    // What is under an `else` without an `if` is not read, and has its name all the same.
+    // An `else` without an `if` is not compiled, but its `$id` is known.
     let unread = json!({"$ref": "http://example.com/a", "else": {"$id": "http://example.com/a"}});
     check_uncovered(unread, r#"at the root: `$ref` to "http://example.com/a""#);
     let known = "https://json-schema.org/draft/2020-12/schema";

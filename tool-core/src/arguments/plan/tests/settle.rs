@@ -1,10 +1,10 @@
-//! What a schema reads as equal.
+//! Normalisation of values that a schema treats as equal.
 
 use serde_json::{Value, json};
 
 use super::plan;
 
-/// `value` settles to `expected`, and the answer says whether that is a change.
+/// Checks that `value` is normalised to `expected`, and that the result reports a change.
 #[track_caller]
 fn check(schema: Value, mut value: Value, expected: Value) {
     let before = value.clone();
@@ -123,7 +123,7 @@ fn branch_that_admits_the_value_as_it_is_comes_first() {
             {"type": "object", "properties": {"x": {"type": "null"}}}
         ]
     });
-    // Without its `null` it would fit both branches, which is to fit none.
+    // Without its `null`, it would match both branches, which `oneOf` rejects.
     check(schema.clone(), json!({"x": null}), json!({"x": null}));
     assert!(plan(&schema).admits(&json!({"x": null})));
 }

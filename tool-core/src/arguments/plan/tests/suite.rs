@@ -7,10 +7,10 @@ use serde_json::Value;
 use super::Plan;
 use crate::SchemaProblem;
 
-/// Of so many groups in a hundred, at least, the plan compiles the schema.
+/// The minimum percentage of groups whose schema compiles.
 const COVERED: usize = 85;
 
-/// Each verdict on a covered group is the suite's; what is not covered is said to be so.
+/// Each verdict on a supported group equals the suite's; other groups are reported as unsupported.
 #[test]
 fn plan_passes_every_case_of_a_group_that_it_covers() {
     let (mut groups, mut cases) = (0, 0);
@@ -48,14 +48,14 @@ fn plan_passes_every_case_of_a_group_that_it_covers() {
     assert!((groups - left) * 100 >= groups * COVERED, "{} of {groups} groups are covered", groups - left);
 }
 
-/// Whether it is said not to be covered, or asks for a document that is not there.
+/// Returns `true` for an unsupported keyword or a reference to a missing document.
 fn is_left_out(problem: &SchemaProblem) -> bool {
     let is_elsewhere = |it: &&str| problem.message.ends_with(*it);
     problem.uncovered
         || ["leaves the schema; nothing is fetched", "names no draft that is known"].iter().any(is_elsewhere)
 }
 
-/// All groups of the suite, each with the name of its file.
+/// Returns all groups of the suite with their file names.
 fn suite() -> Vec<(String, Value)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/suite/draft2020-12");
     let mut groups = Vec::new();
