@@ -12,7 +12,7 @@ use super::{
     json::{Fault, Reader},
 };
 
-/// Returns the text of `value`, which was derived from that of `text` by renaming properties (`aliases` are pairs of
+/// Returns the text of `value`, derived from the value of `text` by renaming properties (`aliases` are pairs of
 /// an alias and its property name), by parsing strings, and by changing parts.
 pub(super) fn rewritten(text: &str, value: &Value, aliases: &[(&str, &str)]) -> String {
     made_from(text, value, aliases).unwrap_or_else(|| value.to_string())

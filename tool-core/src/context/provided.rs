@@ -135,7 +135,7 @@ mod tests {
     use super::TypeIdHasher;
 
     #[test]
-    fn types_are_told_from_each_other_by_their_hashes() {
+    fn types_are_distinguished_by_their_hashes() {
         let hash = |of: TypeId| BuildHasherDefault::<TypeIdHasher>::default().hash_one(of);
         assert_ne!(hash(TypeId::of::<u8>()), hash(TypeId::of::<u16>()));
     }

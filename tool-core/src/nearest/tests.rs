@@ -64,7 +64,7 @@ fn edited(count: usize) -> Vec<String> {
 }
 
 #[test]
-fn search_finds_what_the_definition_of_the_distance_says() {
+fn search_agrees_with_the_definition_of_the_distance() {
     let mut few = drawn(400);
     few.extend(["é", "éa", "Éab", "İx", "İxy", "straße"].map(String::from));
     for mut names in [few, edited(300)] {
@@ -98,7 +98,7 @@ fn cost(query: &str, names: &[&str], contained: bool) -> (usize, usize) {
 }
 
 #[test]
-fn names_of_other_letters_or_another_length_are_not_looked_at() {
+fn names_with_other_letters_or_another_length_are_skipped() {
     for one in ('a'..='z').chain('0'..='9') {
         for other in ('a'..='z').chain('0'..='9').filter(|other| *other != one) {
             let (query, name) = (one.to_string().repeat(9), other.to_string().repeat(3));
@@ -133,7 +133,7 @@ fn a_step_is_taken_for_each_letter_that_the_name_before_does_not_share() {
 }
 
 #[test]
-fn a_name_that_contains_another_or_has_no_letter_of_it_is_not_what_was_meant() {
+fn containing_and_disjoint_names_are_not_suggested() {
     assert_eq!(closest("list", ["please_list_all"].into_iter()), None);
     assert_eq!(closest("a", ["b"].into_iter()), None);
     assert_eq!(closest("ab", ["cb"].into_iter()), Some("cb"));

@@ -85,13 +85,13 @@ fn repeats_a_key(text: &str) -> bool {
 
 proptest! {
     #[test]
-    fn what_serde_json_reads_is_read_the_same(value in json_value(), pretty in any::<bool>()) {
+    fn decoder_reads_the_same_values_as_serde_json(value in json_value(), pretty in any::<bool>()) {
         let text = if pretty { serde_json::to_string_pretty(&value) } else { serde_json::to_string(&value) };
         prop_assert_eq!(anything(&text.unwrap()), Some(value));
     }
 
     #[test]
-    fn what_serde_json_refuses_is_refused(text in nearly_json()) {
+    fn decoder_rejects_what_serde_json_rejects(text in nearly_json()) {
         if !repeats_a_key(&text) {
             prop_assert_eq!(anything(&text), theirs(&text), "{}", text);
         }
@@ -174,7 +174,7 @@ fn a_value_that_its_type_does_not_read_is_named_by_its_place() {
 }
 
 #[test]
-fn what_nests_too_deeply_is_refused() {
+fn too_deep_nesting_is_rejected() {
     let nested = |levels: usize| "[".repeat(levels) + &"]".repeat(levels);
     assert!(read::<Value>(&json!(true), &nested(128)).is_ok());
     for levels in [129, 10_000, 1_000_000] {
@@ -184,7 +184,7 @@ fn what_nests_too_deeply_is_refused() {
 }
 
 #[test]
-fn what_serde_does_with_a_format_is_done_with_ours() {
+fn serde_attributes_work_with_the_decoder() {
     #[derive(Debug, PartialEq, Deserialize)]
     enum Shape {
         Point,

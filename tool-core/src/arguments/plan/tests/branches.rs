@@ -88,7 +88,7 @@ fn branch_whose_required_properties_are_there_explains_itself() {
 }
 
 #[test]
-fn value_that_fits_two_of_one_of_is_told_so() {
+fn value_that_matches_two_branches_of_one_of_is_rejected() {
     let schema = json!({"oneOf": [{"type": "integer"}, {"type": "number"}]});
     assert_eq!(said(&schema, &json!(1)), [": a value that fits only one of: an integer; a number, got 1"]);
 }

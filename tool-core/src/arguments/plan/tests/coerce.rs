@@ -434,7 +434,7 @@ fn one_value_becomes_the_list_of_it() {
 }
 
 #[test]
-fn value_is_no_list_of_something_that_nobody_knows() {
+fn value_is_not_wrapped_in_a_list_of_unknown_items() {
     for items in [json!({}), json!(true), json!({"description": "anything"})] {
         check(json!({"type": "array", "items": items}), [("1", SAME), (r#""a""#, SAME), ("{}", SAME)]);
     }
@@ -472,7 +472,7 @@ fn object_becomes_a_list_only_where_items_are_objects_that_are_known() {
 
 // F10
 #[test]
-fn what_is_not_corrected_keeps_its_bytes() {
+fn uncorrected_parts_keep_their_bytes() {
     let schema = json!({
         "properties": {
             "n": {"type": "integer"},

@@ -26,7 +26,7 @@ proptest! {
 
     // F04-F09
     #[test]
-    fn what_was_almost_right_becomes_what_it_was(shape in shape(), bytes in vec(any::<u8>(), 48)) {
+    fn distorted_arguments_are_corrected_to_the_original(shape in shape(), bytes in vec(any::<u8>(), 48)) {
         let schema = shape.schema();
         let plan = Plan::compile(&schema).unwrap();
         let mut choices = bytes.into_iter().cycle();

@@ -9,7 +9,7 @@ fn number(text: &str) -> Value {
 }
 
 #[test]
-fn integers_beyond_two_to_the_53_are_told_apart() {
+fn integers_beyond_two_to_the_53_stay_distinct() {
     let limit = 9_007_199_254_740_992_u64;
     check(json!({"maximum": limit}), [json!(limit)], [json!(limit + 1)]);
     check(json!({"const": limit + 1}), [json!(limit + 1)], [json!(limit), json!(limit as f64)]);

@@ -28,7 +28,7 @@ fn classes_are_those_of_ascii() {
 }
 
 #[test]
-fn space_is_that_of_ecma() {
+fn space_class_has_the_characters_of_ecma() {
     check(r"^\s$", &[" ", "\t", "\u{FEFF}", "\u{A0}", "\u{2028}", "\u{3000}"], &["\u{85}", "a"]);
     check(r"^\S$", &["\u{85}", "a"], &["\u{FEFF}"]);
     let others = [
@@ -46,7 +46,7 @@ fn dot_is_no_line_end() {
 }
 
 #[test]
-fn word_boundary_is_that_of_ascii() {
+fn word_boundary_uses_ascii_words() {
     check(r"\bcat\b", &["a cat", "écat"], &["scat"]);
     check(r"a\B", &["ab"], &["a"]);
 }
