@@ -42,7 +42,7 @@ impl Make {
     fn kept(&self) -> Option<Boxed> {
         match self.invoke(Using::Keep) {
             Used::Kept(invocation) => Some(invocation),
-            Used::BoxFuture(_) => None,
+            Used::Running(_) => None,
         }
     }
 }
@@ -111,7 +111,7 @@ impl Tool for FunctionTool {
         cx: &'a ToolContext,
     ) -> Result<BoxFuture<'a>, ToolError> {
         match self.invocation.invoke(Using::Run(Start { tool: self, arguments, cx })) {
-            Used::BoxFuture(running) => running,
+            Used::Running(running) => running,
             Used::Kept(_) => Err(ToolError::new(ErrorKind::Unavailable, "it was kept where it should run")),
         }
     }

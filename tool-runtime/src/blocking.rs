@@ -108,7 +108,7 @@ impl Detached {
 enum Stage {
     /// Queued for a thread.
     Waiting,
-    BoxFuture,
+    Running,
     Over,
     /// Detached: the call was dropped.
     Left,
@@ -144,7 +144,7 @@ impl Drop for Waiting {
     fn drop(&mut self) {
         let mut stage = self.body.stage();
         let was = std::mem::replace(&mut *stage, Stage::Left);
-        if was != Stage::BoxFuture {
+        if was != Stage::Running {
             return;
         }
         let detached = self.body.detached.as_ref().map(|it| {
@@ -171,7 +171,7 @@ impl OnThread {
         if *stage == Stage::Left {
             return None;
         }
-        *stage = Stage::BoxFuture;
+        *stage = Stage::Running;
         drop(stage);
         Some(Self(body))
     }

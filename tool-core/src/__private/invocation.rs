@@ -86,7 +86,7 @@ pub struct Start<'u, 'a> {
 /// The result of either way.
 pub enum Used<'a> {
     Kept(Boxed),
-    BoxFuture(Result<BoxFuture<'a>, ToolError>),
+    Running(Result<BoxFuture<'a>, ToolError>),
 }
 
 /// An [`Invocation`] made of slots and a closure.
@@ -125,7 +125,7 @@ where
         Using::Keep => Used::Kept(Box::new(Function { slots, run, confirm, permission })),
         Using::Run(Start { tool, mut arguments, cx }) => {
             let filled = slots.visit(|slots| tool.fill(slots, &mut arguments));
-            Used::BoxFuture(filled.map(|()| {
+            Used::Running(filled.map(|()| {
                 let (text, corrections) = arguments.into_parts();
                 corrected(run(slots, Call::new(text, cx)), corrections)
             }))

@@ -58,7 +58,7 @@ pub struct CallStream {
 }
 
 enum State {
-    BoxFuture(BoxFuture<'static, Vec<CallOutcome>>),
+    Running(BoxFuture<'static, Vec<CallOutcome>>),
     Ended(Vec<CallOutcome>),
     Read,
 }
@@ -68,7 +68,7 @@ impl CallStream {
         events: mpsc::Receiver<ToolEvent>,
         running: BoxFuture<'static, Vec<CallOutcome>>,
     ) -> Self {
-        Self { events, state: State::BoxFuture(running) }
+        Self { events, state: State::Running(running) }
     }
 
     /// Waits for the next item; `None` after the outcomes.
@@ -88,7 +88,7 @@ impl Stream for CallStream {
                 return Poll::Ready(Some(StreamItem::Event(event)));
             }
             match &mut this.state {
-                State::BoxFuture(running) => match running.as_mut().poll(cx) {
+                State::Running(running) => match running.as_mut().poll(cx) {
                     // The last events may have been sent with its end.
                     Poll::Ready(outcomes) => this.state = State::Ended(outcomes),
                     // The event channel wakes the reader.

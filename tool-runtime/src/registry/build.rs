@@ -276,7 +276,7 @@ impl RegistryBuilder {
     ///
     /// Returns an error that lists every problem of the tools.
     pub fn build(self) -> Result<Registry, BuildError> {
-        self.make(Values::Dependency)
+        self.make(Values::Required)
     }
 
     /// Builds a registry to inspect: a missing provided value is not a problem. A call of a tool without its

@@ -16,7 +16,7 @@ use crate::{arguments::Lenience, panic_barrier::caught};
 /// Determines if missing provided values are problems.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Values {
-    Dependency,
+    Required,
     Later,
 }
 
@@ -70,7 +70,7 @@ impl RegistryBuilder {
                 });
                 continue;
             };
-            let values = (values == Values::Dependency).then_some((&provided, &*per_run));
+            let values = (values == Values::Required).then_some((&provided, &*per_run));
             let outcome = caught(|| made(&name, source, values, lenience, &mut problems));
             match outcome {
                 Ok(entry) => entries.extend(entry),
