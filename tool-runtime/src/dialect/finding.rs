@@ -1,24 +1,24 @@
-//! What a dialect cannot say as it was said.
+//! Findings: parts of a definition that a dialect changes or cannot express.
 
 use std::fmt;
 
 use serde::Serialize;
 
-/// How much of a tool is lost in a dialect.
+/// The severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Severity {
-    /// It is said in another way, or in words, or left open; a call is held to it all the same.
+    /// The part is expressed in another way, moved into a description, or left open; calls are still validated against it.
     Note,
-    /// The model is told less than the tool takes or wants, or not what sets it apart from others, so that it
-    /// may not make some calls, or makes more that are refused.
+    /// The model sees less than the tool accepts or requires, or cannot distinguish the tool from others: it may miss
+    /// some calls, or make more that are refused.
     Warning,
-    /// The tool cannot be sent: it is left out.
+    /// The tool cannot be sent, and is left out.
     Error,
 }
 
-/// What became of one part of a tool in a dialect.
+/// A change to one part of a tool in a dialect, or a part that the dialect cannot express.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Finding {
@@ -26,13 +26,13 @@ pub struct Finding {
     pub tool: String,
     /// The [name](super::Dialect::name) of the dialect, or `all`.
     pub dialect: &'static str,
-    /// Where in the input schema, as a JSON pointer.
+    /// The place in the input schema, as a JSON pointer.
     pub pointer: String,
-    /// How much is lost.
+    /// The severity.
     pub severity: Severity,
-    /// What became of it.
+    /// The change.
     pub message: String,
-    /// What can be done about it.
+    /// The suggested fix.
     pub remedy: String,
 }
 

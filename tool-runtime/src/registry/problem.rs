@@ -13,14 +13,14 @@ pub enum Problem {
     Duplicate {
         /// The name.
         name: String,
-        /// Where each of them is written, where that is known.
+        /// The source location of each, if it is known.
         sites: Vec<Option<SourceLocation>>,
     },
     /// A tool takes a value that the program does not provide.
     NotProvided {
         /// The tool.
         tool: String,
-        /// Where it is written.
+        /// Its source location, if it is known.
         site: Option<SourceLocation>,
         /// The type of the value.
         type_name: &'static str,
@@ -36,27 +36,27 @@ pub enum Problem {
     Schema {
         /// The tool.
         tool: String,
-        /// Where it is written.
+        /// Its source location, if it is known.
         site: Option<SourceLocation>,
-        /// What is wrong.
+        /// The problem.
         message: String,
     },
     /// An example of a tool does not fit its schema.
     Example {
         /// The tool.
         tool: String,
-        /// Where it is written.
+        /// Its source location, if it is known.
         site: Option<SourceLocation>,
-        /// What is wrong.
+        /// The problem.
         message: String,
     },
     /// The default of a parameter does not fit its schema: a model that sends it is refused.
     DefaultValue {
         /// The tool.
         tool: String,
-        /// Where it is written.
+        /// Its source location, if it is known.
         site: Option<SourceLocation>,
-        /// What is wrong.
+        /// The problem.
         message: String,
     },
     /// The metadata of a tool claims a check before its calls, and the tool does not [answer](tool_core::Tool::checks)
@@ -64,7 +64,7 @@ pub enum Problem {
     MissingCheck {
         /// The tool.
         tool: String,
-        /// Where it is written.
+        /// Its source location, if it is known.
         site: Option<SourceLocation>,
         /// The check.
         check: Check,
@@ -73,7 +73,7 @@ pub enum Problem {
     Panicked {
         /// The tool.
         tool: String,
-        /// Where it is written.
+        /// Its source location, if it is known.
         site: Option<SourceLocation>,
         /// The message of the panic.
         message: String,
@@ -100,14 +100,14 @@ pub enum Problem {
     SameName {
         /// The name.
         name: String,
-        /// Where each of them comes from.
+        /// The origin of each.
         origins: Vec<Origin>,
     },
     /// A tool has a [reserved name](crate::registry::OUTPUT_TOOL), and is not added as what the name is for.
     ReservedName {
         /// The name.
         name: String,
-        /// Where the tool is written, where that is known.
+        /// The source location of the tool, if it is known.
         site: Option<SourceLocation>,
     },
     /// The output tool has another name than [`OUTPUT_TOOL`](crate::registry::OUTPUT_TOOL).
@@ -126,7 +126,7 @@ pub enum Problem {
     NotListed {
         /// The name of the set.
         toolset: String,
-        /// Why.
+        /// The reason.
         message: String,
     },
 }

@@ -4,7 +4,7 @@ use tool_core::{ToolError, ToolName};
 
 use crate::{policy::RuleProblem, registry::Problem};
 
-/// Where a tool of a [`Snapshot`](crate::toolbox::Snapshot) comes from.
+/// The origin of a tool of a [`Snapshot`](crate::toolbox::Snapshot).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Origin {
@@ -21,13 +21,13 @@ pub enum Origin {
 }
 
 impl Origin {
-    /// Whether it is one of the tools that visibility is about.
+    /// Returns `true` for tools that [`Visibility`](crate::toolbox::Visibility) applies to.
     #[must_use]
     pub fn is_user_tool(&self) -> bool {
         matches!(self, Self::Direct | Self::ToolSet(_) | Self::Additional)
     }
 
-    /// Whether it was there before the run brought its own.
+    /// Returns `true` for tools of the toolbox, and not of the run.
     pub(super) fn is_of_toolbox(&self) -> bool {
         matches!(self, Self::Direct | Self::Framework | Self::ToolSet(_))
     }
@@ -54,18 +54,18 @@ pub enum Notice {
     NotListed {
         /// The name of the set.
         toolset: String,
-        /// Why.
+        /// The reason.
         error: ToolError,
-        /// How many tools it listed last.
+        /// The number of tools that it listed last.
         listed_last: usize,
     },
     /// A tool was dropped, since its name is taken.
     Dropped {
         /// The name.
         name: ToolName,
-        /// Where the tool comes from that was dropped.
+        /// The origin of the tool that was dropped.
         origin: Origin,
-        /// Where the one comes from that has the name.
+        /// The origin of the tool that has the name.
         taken_by: Origin,
     },
     /// A tool is shown under the name of another one that is hidden: rules and other settings that name the hidden tool
@@ -73,16 +73,16 @@ pub enum Notice {
     NameOfHidden {
         /// The name.
         name: ToolName,
-        /// Where the tool comes from that is shown.
+        /// The origin of the tool that is shown.
         origin: Origin,
-        /// Where the tool comes from that is hidden.
+        /// The origin of the tool that is hidden.
         hidden: Origin,
     },
     /// A tool was dropped, since it cannot be used.
     Unusable {
-        /// Where it comes from.
+        /// The origin of the tool.
         origin: Origin,
-        /// What is wrong with it.
+        /// The problem.
         problem: Problem,
     },
     /// A tool was hidden, since a [`Visibility`](crate::toolbox::Visibility) panicked over it.
