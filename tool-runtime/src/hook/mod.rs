@@ -104,7 +104,9 @@ pub trait Hook: Send + Sync {
 
     /// Returns `true` to show a partial result to listeners; `text` is its text. Default: `true`.
     ///
-    /// A [timeout](crate::executor::ExecutorBuilder::timeout) of the call includes the time of this method.
+    /// A [timeout](crate::executor::ExecutorBuilder::timeout) of the call includes the time of this method. Updates of one
+    /// call are shown one after the other: a hook that awaits an update of the same call here (from a context that it kept)
+    /// waits for itself, until the timeout or the cancellation of the call.
     fn before_update(&self, call: &CallView<'_>, text: &str) -> impl Future<Output = bool> + Send {
         let _ = (call, text);
         Unchanged(|| true)
