@@ -23,10 +23,10 @@ GOLDEN = Path(__file__).parent.parent / "it" / "dialects" / "golden"
 
 # What may be sent if a finding of the tool says that it may be refused, and how the finding says it.
 LISTED = {
-    "description-length": "are refused for some models",
-    "tool-count": "is refused",
-    "parameter-name": "the provider promises to take names",
-    "required-recursion": "what holds itself is unrolled",
+    "description-length": "some models reject more than",
+    "tool-count": "the provider rejects requests with more than",
+    "parameter-name": "the provider documents only names",
+    "required-recursion": "the provider unrolls recursive types",
 }
 
 
