@@ -166,9 +166,10 @@ mod tests {
             let mut written = Vec::new();
             AsHeld.write_number_str(&mut written, kept).unwrap();
             assert_eq!(String::from_utf8(written).unwrap(), held, "{kept}");
-            // The number as a value represents it, if it does.
-            let value = serde_json::from_str::<serde_json::Value>(held);
-            assert_eq!(value.map_or_else(|_| held.to_owned(), |value| value.to_string()), held);
+            // The number as a value represents it; one beyond `f64` is a value with `arbitrary_precision` only.
+            if held.parse::<f64>().is_ok_and(f64::is_finite) {
+                assert_eq!(serde_json::from_str::<serde_json::Value>(held).unwrap().to_string(), held);
+            }
         }
     }
 }

@@ -46,7 +46,8 @@ pub use self::{
 ///
 /// A rule can be narrowed to calls whose argument at a JSON pointer matches a [`Matcher`]: a text pattern (a plain
 /// string), a [path](PathPattern), a [URL](UrlPattern) or a [number](NumberPattern). Do not use text patterns for
-/// paths: `/etc/*` also matches `/etc/../home`, and does not match `//etc/shadow`.
+/// paths: `/etc/*` also matches `/etc/../home`, and does not match `//etc/shadow`. A text pattern compares the JSON text of a
+/// number or boolean: `"> 3"` matches no number, and such a `deny` does nothing; use `{ "number": "> 3" }`.
 ///
 /// Matchers fail closed. A value that a matcher cannot compare, such as one of another type, matches every `deny` and
 /// `ask`, and no `allow`. For a list, `deny` and `ask` match if any item matches; `allow` requires at least one item,
