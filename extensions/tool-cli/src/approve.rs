@@ -7,10 +7,12 @@ use std::sync::{
 
 use clap::{Arg, builder::PossibleValue};
 use tool_runtime::{
-    Executor, Registry, ToolError,
+    Executor, RunContext, ToolError,
     definition::Permission,
-    executor::ExecutorBuilder,
-    policy::{Approval, ApprovalHandle, ApprovalRequest, Approver, PermissionRequest, Rule, Rules},
+    executor::{ExecutorError, RunSettings},
+    policy::{
+        Approval, ApprovalHandle, ApprovalRequest, Approver, BoxApprover, PermissionRequest, Rule, Rules,
+    },
 };
 
 use crate::{page::Page, question::Question, stage::Stage, terminal::Terminal};
@@ -51,17 +53,23 @@ impl Approve {
         }
     }
 
-    /// Creates a builder for an executor of `tools` with this decision. `wary`: destructive tools require approval, also if
-    /// they do not ask for it themselves.
+    /// Derives the executor of a command from the `base` of the program. The decision applies in addition to the rules,
+    /// policies and the approver of the program: it can only reject more calls. `wary`: destructive tools require
+    /// approval, also if they do not ask for it themselves.
+    ///
+    /// # Errors
+    ///
+    /// If `settings` are invalid.
     pub(crate) fn executor(
         self,
-        tools: Registry,
+        base: &Executor,
+        settings: RunSettings,
         wary: bool,
         screen: Option<Screen>,
-    ) -> (ExecutorBuilder, Unasked) {
+    ) -> Result<(Executor, Unasked), ExecutorError> {
         // A rule, since a policy is not consulted if the tool itself requires confirmation.
-        let writing =
-            tools.definitions().iter().filter(|it| self == Self::ReadOnly && !it.metadata().is_read_only());
+        let all = base.tools().definitions();
+        let writing = all.iter().filter(|it| self == Self::ReadOnly && !it.metadata().is_read_only());
         let why = "only read-only tools may run (`--approve read-only`)";
         let rules: Vec<_> = writing.map(|it| Rule::deny(it.name().as_str()).reason(why)).collect();
         let permission = move |request: &PermissionRequest<'_>| {
@@ -74,9 +82,10 @@ impl Approve {
             }
         };
         let unasked = Unasked::default();
-        let person = Person { how: self, screen, unasked: unasked.clone() };
-        let builder = Executor::builder(tools).rules(Rules::new(rules));
-        (builder.permission(permission).approver(person), unasked)
+        let of_program = base.approver().cloned();
+        let person = Person { how: self, of_program, screen, unasked: unasked.clone() };
+        let settings = settings.rules(Rules::new(rules)).permission(permission).approver(person);
+        Ok((base.with_settings(&RunContext::new(), settings)?, unasked))
     }
 }
 
@@ -103,6 +112,8 @@ impl Unasked {
 /// An approver that decides by the option, or asks at the terminal.
 struct Person {
     how: Approve,
+    /// The approver of the program, which decides after the option.
+    of_program: Option<BoxApprover>,
     screen: Option<Screen>,
     unasked: Unasked,
 }
@@ -110,11 +121,16 @@ struct Person {
 impl Approver for Person {
     async fn ask(&self, request: &ApprovalHandle) -> Result<Approval, ToolError> {
         let rejected = |why: &str| Ok(Approval::Rejected(why.to_owned()));
+        if self.how == Approve::Never {
+            return rejected("no call is approved (`--approve never`)");
+        }
+        if let Some(of_program) = &self.of_program {
+            return of_program.ask(request).await;
+        }
         match (self.how, &self.screen) {
             (Approve::Always | Approve::ReadOnly, _) => Ok(Approval::Approved),
-            (Approve::Never, _) => rejected("no call is approved (`--approve never`)"),
             (Approve::Ask, Some(screen)) => asked(request, screen).await,
-            (Approve::Ask, None) => {
+            _ => {
                 self.unasked.0.store(true, Ordering::Relaxed);
                 rejected("it requires approval, and stdin is not a terminal")
             }
@@ -136,12 +152,17 @@ async fn asked(request: &ApprovalRequest, screen: &Screen) -> Result<Approval, T
 #[allow(clippy::unwrap_used, reason = "a test may")]
 mod tests {
     use tool_runtime::{
-        Registry, ToolBuilder, ToolCall,
+        Executor, Registry, ToolBuilder, ToolCall,
         definition::{Metadata, Permission},
         tool, tool_args,
     };
 
-    use super::{Approve, Ordering};
+    use super::{Approve, Ordering, RunSettings, Unasked};
+
+    /// The executor of `tools` without guards of the program.
+    fn executor(how: Approve, tools: Registry, wary: bool) -> (Executor, Unasked) {
+        how.executor(&Executor::new(tools), RunSettings::new(), wary, None).unwrap()
+    }
 
     #[tool_args]
     struct Nothing {}
@@ -152,7 +173,7 @@ mod tests {
         let wipe = ToolBuilder::new("wipe").description("Wipes.").metadata(metadata);
         let wipe = wipe.handler(|_: Nothing, _| async { Ok::<_, tool_runtime::ToolError>("wiped") }).unwrap();
         let tools = Registry::builder().add(wipe).build().unwrap();
-        let executor = how.executor(tools, wary, None).0.build().unwrap();
+        let executor = executor(how, tools, wary).0;
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let outcomes = runtime.block_on(executor.run(vec![ToolCall::new("wipe", "{}")]));
         outcomes[0].result().unwrap().text().into_owned()
@@ -173,8 +194,7 @@ mod tests {
     #[test]
     fn the_note_follows_a_missing_approval_and_no_denial() {
         let tools = Registry::builder().tool::<shop>().tool::<shut>().build().unwrap();
-        let (builder, unasked) = Approve::Ask.executor(tools, false, None);
-        let executor = builder.build().unwrap();
+        let (executor, unasked) = executor(Approve::Ask, tools, false);
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let outcomes = runtime.block_on(executor.run(vec![ToolCall::new("shop", "{}")]));
         assert_eq!(outcomes[0].result().unwrap().text(), "Denied: closed");
@@ -213,7 +233,7 @@ mod tests {
     #[test]
     fn read_only_refuses_a_writing_tool_that_asks_itself() {
         let tools = Registry::builder().tool::<lock>().tool::<look>().build().unwrap();
-        let executor = Approve::ReadOnly.executor(tools, true, None).0.build().unwrap();
+        let executor = executor(Approve::ReadOnly, tools, true).0;
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let calls = vec![ToolCall::new("lock", "{}"), ToolCall::new("look", "{}")];
         let outcomes = runtime.block_on(executor.run(calls));

@@ -9,15 +9,11 @@ use std::{
     process::ExitCode,
 };
 
-use tool_runtime::{policy::Escape, registry::RegistryBuilder};
+use tool_runtime::{executor::ExecutorBuilder, policy::Escape, registry::RegistryBuilder};
 
 use crate::{
-    Command, Exit, Failure, Program, Provides,
-    commands::built_in,
-    harmless::inset,
-    program::{Provide, Tools},
-    stage::write,
-    terminal::Terminal,
+    Command, Exit, Failure, Program, Provides, commands::built_in, harmless::inset, program::Closures,
+    stage::write, terminal::Terminal,
 };
 
 /// A builder for the command line of a program with tools. [`main`](fn@crate::main) runs one with default settings.
@@ -53,8 +49,7 @@ use crate::{
 #[derive(Default)]
 pub struct Cli {
     about: Option<String>,
-    tools: Vec<Tools>,
-    provide: Option<Provide>,
+    closures: Closures,
     commands: Vec<Box<dyn Command>>,
 }
 
@@ -73,14 +68,53 @@ impl Cli {
     /// Adds tools that are not discovered, such as the methods of a `#[toolset]`. `add` is called for each registry that is
     /// built, also by commands that only list tools: expensive work belongs to [`provide_with`](Self::provide_with).
     pub fn tools(mut self, add: impl Fn(RegistryBuilder) -> RegistryBuilder + 'static) -> Self {
-        self.tools.push(Box::new(add));
+        self.closures.tools.push(Box::new(add));
         self
     }
 
     /// Provides the values that tools need. `provide` is called before a tool is called, at most once, and only by commands
     /// that call tools. It runs within a `tokio` runtime: `tokio::runtime::Handle::current().block_on(..)` waits for a future.
     pub fn provide_with<P: Provides>(mut self, provide: impl FnOnce(RegistryBuilder) -> P + 'static) -> Self {
-        self.provide = Some(Box::new(move |builder| provide(builder).provided()));
+        self.closures.provide = Some(Box::new(move |builder| provide(builder).provided()));
+        self
+    }
+
+    /// Configures the executor of `call`, `run` and [`Program::executor`]: rules, a permission policy, hooks, timeouts,
+    /// limits. Without it, these commands use an executor with default settings, which allows every call. A program that
+    /// also calls its tools elsewhere should pass the same function here.
+    ///
+    /// `configure` is called before a tool is called, at most once. It runs within a `tokio` runtime, like
+    /// the closure of [`provide_with`](Self::provide_with). The options of a command apply in addition, and cannot weaken the configuration:
+    ///
+    /// - A denial by a rule or the policy applies with every `--approve`.
+    /// - If there is an approver, it decides on calls that require approval, also with `--approve always`; `--approve
+    ///   never` rejects them without asking it. Without an approver, `--approve` decides, also on an `ask` of a rule.
+    /// - Of the strategy and `--strategy`, the one that runs fewer calls at once applies.
+    ///
+    /// # Examples
+    ///
+    /// ```standalone_crate
+    /// use tool_cli::{Cli, Exit};
+    /// use tool_runtime::{policy::{Rule, Rules}, prelude::*};
+    ///
+    /// /// Deletes an account.
+    /// #[tool(destructive, confirm)]
+    /// fn delete(account: String) -> String {
+    ///     account
+    /// }
+    ///
+    /// let cli = Cli::new().executor(|builder| {
+    ///     let rules = Rules::new([Rule::deny("delete").at("/account", "admin").reason("it is in use")]);
+    ///     builder.rules(rules).timeout(std::time::Duration::from_secs(30))
+    /// });
+    /// let exit = cli.run(["accounts", "call", "--approve", "always", "delete", "--account", "admin"]);
+    /// assert_eq!(exit, Exit::Refused);
+    /// ```
+    pub fn executor<P: Provides<ExecutorBuilder>>(
+        mut self,
+        configure: impl FnOnce(ExecutorBuilder) -> P + 'static,
+    ) -> Self {
+        self.closures.guard = Some(Box::new(move |builder| configure(builder).provided()));
         self
     }
 
@@ -112,14 +146,14 @@ impl Cli {
         let name = arguments.first().and_then(|path| Path::new(path).file_name());
         let name = name.map_or_else(|| "tools".into(), |name| name.to_string_lossy());
         let name = name.strip_suffix(".exe").unwrap_or(&name).to_owned();
-        let Self { about, tools, provide, commands: own } = self;
+        let Self { about, closures, commands: own } = self;
         let mut commands = built_in();
         for command in own {
             let name = command.grammar().get_name().to_owned();
             commands.retain(|it| it.grammar().get_name() != name);
             commands.push(command);
         }
-        let program = Program::new(name, about, Terminal::new(), tools, provide, commands);
+        let program = Program::new(name, about, Terminal::new(), closures, commands);
         program.execute(arguments).unwrap_or_else(|Failure { exit, message }| {
             program.terminal().error(&message);
             exit

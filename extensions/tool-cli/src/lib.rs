@@ -38,7 +38,7 @@
 //! | `completions` | writes a completion script for bash, zsh or fish |
 //!
 //! [`main_with`] and [`Cli::provide_with`] provide the values that tools need; only commands that call tools use them.
-//! [`Command`] adds a command.
+//! [`Cli::executor`] sets the guards of calls. [`Command`] adds a command.
 //!
 //! # Flags of tools and options of the program
 //!
@@ -74,6 +74,13 @@
 //! `--approve` decides on a call that requires approval: because of its tool (`confirm`, `permission`), or, in `run`,
 //! because the tool is declared as destructive. `ask` asks at the terminal, and rejects the call without one; `never`
 //! rejects it; `read-only` runs tools that are declared as read-only, and no others; `always` approves it. Default: `ask`.
+//!
+//! # Guards
+//!
+//! `call` and `run` use an executor with default settings: they validate arguments, and `confirm`, `permission` and the
+//! timeouts of a tool apply. Rules, policies, hooks, limits and timeouts of an executor elsewhere in the program do not, until
+//! [`Cli::executor`] configures them here, too. No option weakens them: a denial applies with every `--approve`, and the
+//! approver of the program decides also with `--approve always`. A rule that fits no tool is reported as a note.
 //!
 //! # Output
 //!

@@ -12,7 +12,8 @@ use clap::{
 };
 use tokio::runtime::Runtime;
 use tool_runtime::{
-    Registry,
+    Executor, Registry,
+    executor::ExecutorBuilder,
     policy::Escape,
     registry::{BuildError, RegistryBuilder},
 };
@@ -24,26 +25,43 @@ pub(crate) type Tools = Box<dyn Fn(RegistryBuilder) -> RegistryBuilder>;
 /// A closure that provides the values that tools need.
 pub(crate) type Provide = Box<dyn FnOnce(RegistryBuilder) -> Result<RegistryBuilder, Box<dyn Error>>>;
 
-/// The return type of a closure that provides values: a builder, or a `Result` of one.
-pub trait Provides {
-    /// Returns the builder with the values.
+/// A closure that configures the executor.
+pub(crate) type Guard = Box<dyn FnOnce(ExecutorBuilder) -> Result<ExecutorBuilder, Box<dyn Error>>>;
+
+/// The return type of a closure that receives a builder: the builder, or a `Result` of it.
+pub trait Provides<B = RegistryBuilder> {
+    /// Returns the builder.
     ///
     /// # Errors
     ///
-    /// If a value could not be created.
-    fn provided(self) -> Result<RegistryBuilder, Box<dyn Error>>;
+    /// If the closure failed, for example because a value could not be created.
+    fn provided(self) -> Result<B, Box<dyn Error>>;
 }
 
 impl Provides for RegistryBuilder {
-    fn provided(self) -> Result<RegistryBuilder, Box<dyn Error>> {
+    fn provided(self) -> Result<Self, Box<dyn Error>> {
         Ok(self)
     }
 }
 
-impl<E: Into<Box<dyn Error>>> Provides for Result<RegistryBuilder, E> {
-    fn provided(self) -> Result<RegistryBuilder, Box<dyn Error>> {
+impl Provides<Self> for ExecutorBuilder {
+    fn provided(self) -> Result<Self, Box<dyn Error>> {
+        Ok(self)
+    }
+}
+
+impl<B, E: Into<Box<dyn Error>>> Provides<B> for Result<B, E> {
+    fn provided(self) -> Result<B, Box<dyn Error>> {
         self.map_err(Into::into)
     }
+}
+
+/// The closures that a program gave.
+#[derive(Default)]
+pub(crate) struct Closures {
+    pub(crate) tools: Vec<Tools>,
+    pub(crate) provide: Option<Provide>,
+    pub(crate) guard: Option<Guard>,
 }
 
 /// The program that a [`Command`] runs in: its tools, its runtime and its output.
@@ -51,11 +69,11 @@ pub struct Program {
     name: String,
     about: Option<String>,
     terminal: Terminal,
-    add: Vec<Tools>,
-    provide: RefCell<Option<Provide>>,
+    closures: RefCell<Closures>,
     commands: Vec<Box<dyn Command>>,
     described: OnceCell<Registry>,
     callable: OnceCell<Registry>,
+    executor: OnceCell<Executor>,
     runtime: OnceCell<Runtime>,
 }
 
@@ -74,13 +92,20 @@ impl Program {
         name: String,
         about: Option<String>,
         terminal: Terminal,
-        add: Vec<Tools>,
-        provide: Option<Provide>,
+        closures: Closures,
         commands: Vec<Box<dyn Command>>,
     ) -> Self {
-        let (described, callable, runtime) = (OnceCell::new(), OnceCell::new(), OnceCell::new());
-        let provide = RefCell::new(provide);
-        Self { name, about, terminal, add, provide, commands, described, callable, runtime }
+        Self {
+            name,
+            about,
+            terminal,
+            closures: RefCell::new(closures),
+            commands,
+            described: OnceCell::new(),
+            callable: OnceCell::new(),
+            executor: OnceCell::new(),
+            runtime: OnceCell::new(),
+        }
     }
 
     /// Returns the name of the program, as in its help.
@@ -114,7 +139,8 @@ impl Program {
             return Ok(tools);
         }
         let mut builder = self.builder();
-        if let Some(provide) = self.provide.take() {
+        let provide = self.closures.borrow_mut().provide.take();
+        if let Some(provide) = provide {
             let _entered = self.runtime()?.enter();
             builder = provide(builder).map_err(|error| {
                 Failure::new(Exit::Unusable, in_full("the values of the tools cannot be provided", &*error))
@@ -129,6 +155,33 @@ impl Program {
             return Err(Failure::new(Exit::Unusable, format!("{message}; add it with `Cli::tools`")));
         }
         Ok(self.callable.get_or_init(|| tools))
+    }
+
+    /// Returns the executor of the [callable](Self::callable) tools, with the guards that [`Cli::executor`](crate::Cli::executor)
+    /// sets. The first call configures it.
+    ///
+    /// # Errors
+    ///
+    /// If the tools cannot be called, or the executor cannot be configured or built.
+    pub fn executor(&self) -> Result<&Executor, Failure> {
+        if let Some(executor) = self.executor.get() {
+            return Ok(executor);
+        }
+        let mut builder = Executor::builder(self.callable()?.clone());
+        let failure = |error: &dyn Error| {
+            Failure::new(Exit::Unusable, in_full("the executor of the tools cannot be built", error))
+        };
+        let guard = self.closures.borrow_mut().guard.take();
+        if let Some(guard) = guard {
+            let _entered = self.runtime()?.enter();
+            builder = guard(builder).map_err(|error| failure(&*error))?;
+        }
+        let executor = builder.build().map_err(|error| failure(&error))?;
+        // A rule that fits no tool guards nothing.
+        for notice in executor.notices() {
+            self.terminal.note(&notice.to_string());
+        }
+        Ok(self.executor.get_or_init(|| executor))
     }
 
     /// Runs `future` to its end, in a multi-threaded `tokio` runtime that the first call starts.
@@ -199,7 +252,7 @@ impl Program {
     }
 
     fn builder(&self) -> RegistryBuilder {
-        self.add.iter().fold(Registry::builder().discover(), |builder, add| add(builder))
+        self.closures.borrow().tools.iter().fold(Registry::builder().discover(), |builder, add| add(builder))
     }
 
     fn runtime(&self) -> Result<&Runtime, Failure> {
@@ -285,7 +338,7 @@ mod tests {
     #[test]
     fn no_runtime_is_started_before_a_call() {
         let terminal = Terminal::new();
-        let program = Program::new("program".to_owned(), None, terminal, Vec::new(), None, built_in());
+        let program = Program::new("program".to_owned(), None, terminal, Closures::default(), built_in());
         program.grammar().debug_assert();
         assert!(program.tools().unwrap().is_empty() && program.callable().unwrap().is_empty());
         assert!(program.runtime.get().is_none());

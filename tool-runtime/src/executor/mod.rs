@@ -67,7 +67,7 @@ use crate::{
     CallOutcome, Registry, ToolCall,
     blocking::Detached,
     event::{EventListener, ToolEvent},
-    policy::{ApprovalRequest, Limited},
+    policy::{ApprovalRequest, BoxApprover, Limited},
     toolbox::Notice,
 };
 
@@ -191,6 +191,33 @@ impl Executor {
     #[must_use]
     pub fn tools(&self) -> &Registry {
         &self.inner.tools
+    }
+
+    /// Returns the approver, if there is one, for code that adds a decision of its own to it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use tool_runtime::{
+    ///     Executor, Registry,
+    ///     policy::{Approval, ApprovalRequest},
+    /// };
+    ///
+    /// let executor = Executor::builder(Registry::builder().build()?)
+    ///     .approver(|_: &ApprovalRequest| Approval::Approved)
+    ///     .build()?;
+    /// assert!(executor.approver().is_some());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn approver(&self) -> Option<&BoxApprover> {
+        self.inner.settings.approver.as_ref()
+    }
+
+    /// Returns the strategy for the calls of a batch: see [`ExecutorBuilder::strategy`].
+    #[must_use]
+    pub fn strategy(&self) -> ExecutionStrategy {
+        self.inner.settings.strategy
     }
 
     /// Returns notices about rules: those that match no tool, and, after [`with_tools`](Self::with_tools), those that

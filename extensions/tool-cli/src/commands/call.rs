@@ -4,7 +4,9 @@ use clap::{
     ArgMatches,
     error::{ContextKind, ContextValue},
 };
-use tool_runtime::{CallOutcome, ErrorKind, ToolCall, ToolDefinition, ToolResult, call::CallId};
+use tool_runtime::{
+    CallOutcome, ErrorKind, ToolCall, ToolDefinition, ToolResult, call::CallId, executor::RunSettings,
+};
 
 use super::{
     answer::{Form, answer},
@@ -142,9 +144,10 @@ fn call(
     is_streaming: bool,
 ) -> Result<Exit, Failure> {
     let terminal = program.terminal();
-    let (builder, unasked) =
-        options.approve().executor(program.callable()?.clone(), false, terminal.screen());
-    let executor = builder.build().map_err(|error| Failure::usage(error.to_string()))?;
+    let (executor, unasked) = options
+        .approve()
+        .executor(program.executor()?, RunSettings::new(), false, terminal.screen())
+        .map_err(|error| Failure::usage(error.to_string()))?;
     let batch = executor.batch(vec![ToolCall::new(name, given.text)]);
     let streamed = match &mut form {
         Form::Text { streamed, .. } if is_streaming => Some(streamed),
@@ -194,7 +197,7 @@ mod tests {
     use tool_runtime::{ToolName, definition::Metadata, schema::InputSchema};
 
     use super::*;
-    use crate::terminal::Terminal;
+    use crate::{program::Closures, terminal::Terminal};
 
     #[test]
     fn a_secret_on_the_command_line_is_refused_and_not_repeated() {
@@ -204,7 +207,7 @@ mod tests {
         let name = ToolName::new("tool").unwrap();
         let definition =
             ToolDefinition::new(name, "Does.", InputSchema::new(schema).unwrap()).with_metadata(metadata);
-        let program = Program::new("it".into(), None, Terminal::new(), Vec::new(), None, Vec::new());
+        let program = Program::new("it".into(), None, Terminal::new(), Closures::default(), Vec::new());
         let told = |written: &str| {
             let written = written.split(' ');
             let mut error = grammar_of(&program, &definition).try_get_matches_from(written).unwrap_err();

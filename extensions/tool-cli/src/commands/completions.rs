@@ -79,7 +79,7 @@ mod tests {
     use tool_runtime::{ToolDefinition, ToolName, builder::ExternalTool, schema::InputSchema};
 
     use super::*;
-    use crate::{commands::built_in, terminal::Terminal};
+    use crate::{commands::built_in, program::Closures, terminal::Terminal};
 
     // A schema may come from another program, and a shell runs the script.
     #[test]
@@ -94,7 +94,8 @@ mod tests {
         let add = Box::new(move |it: tool_runtime::registry::RegistryBuilder| {
             it.add(ExternalTool::new(tool.clone()))
         });
-        let program = Program::new("it".into(), None, Terminal::new(), vec![add], None, built_in());
+        let closures = Closures { tools: vec![add], ..Closures::default() };
+        let program = Program::new("it".into(), None, Terminal::new(), closures, built_in());
         for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
             let script = script(&program, shell).unwrap();
             assert!(!script.contains("boom"), "{script}");

@@ -1,10 +1,13 @@
 use clap::{Arg, ArgMatches, value_parser};
-use tool_runtime::{CallOutcome, executor::ExecutionStrategy};
+use tool_runtime::{
+    CallOutcome, Executor,
+    executor::{ExecutionStrategy, RunSettings},
+};
 
 use super::{exit_of, pretty};
 use crate::{
     Command, Exit, Failure, Program,
-    approve::{self, Approve},
+    approve::{self, Approve, Unasked},
     dialects,
     harmless::in_a_line,
     input,
@@ -63,20 +66,21 @@ impl Command for Run {
             }
             None => dialects::detected(program.tools()?, &text)?,
         };
-        // Values are provided only for calls.
-        let tools = if calls.is_empty() { program.tools()? } else { program.callable()? };
-        let strategy = matches.get_one::<ExecutionStrategy>("strategy").copied().unwrap_or_default();
         let terminal = program.terminal();
-        let approve = Approve::named(matches.get_one::<String>("approve").map(String::as_str));
-        let (builder, unasked) = approve.executor(tools.clone(), true, terminal.screen());
-        let executor =
-            builder.strategy(strategy).build().map_err(|error| Failure::usage(error.to_string()))?;
-        let json = matches.get_one::<String>("events").is_some_and(|form| form == "json");
-        let running = watched(executor.batch(calls), Watch::new(terminal, json), None);
-        let outcomes = program.block_on(running)?;
+        let mut unasked = Unasked::default();
+        let outcomes = match calls.is_empty() {
+            // Values are provided only for calls.
+            true => Vec::new(),
+            false => {
+                let (executor, of_batch) = executor(program, matches)?;
+                unasked = of_batch;
+                let json = matches.get_one::<String>("events").is_some_and(|form| form == "json");
+                program.block_on(watched(executor.batch(calls), Watch::new(terminal, json), None))?
+            }
+        };
 
         let results: Vec<_> = outcomes.iter().filter_map(|outcome| outcome.result().cloned()).collect();
-        terminal.print_json(&pretty(&dialect.bind_tools(tools).results(&results))?)?;
+        terminal.print_json(&pretty(&dialect.bind_tools(program.tools()?).results(&results))?)?;
         for result in results.iter().filter(|result| result.is_error()) {
             let first = result.text().lines().next().unwrap_or_default().to_owned();
             terminal.error(&format!("{}: {}", in_a_line(&result.name), in_a_line(&first)));
@@ -92,6 +96,28 @@ impl Command for Run {
         }
         let ends = results.iter().map(exit_of);
         Ok(ends.max_by_key(|exit| gravity(*exit)).unwrap_or(Exit::Done))
+    }
+}
+
+/// The executor of the program with the options of the command.
+fn executor(program: &Program, matches: &ArgMatches) -> Result<(Executor, Unasked), Failure> {
+    let base = program.executor()?;
+    let asked = matches.get_one::<ExecutionStrategy>("strategy").copied().unwrap_or_default();
+    let strategies = [base.strategy(), asked];
+    // The program may rely on its own strategy: the one that runs fewer calls at once applies.
+    let strategy = strategies.into_iter().min_by_key(|strategy| at_once(*strategy)).unwrap_or_default();
+    let settings = RunSettings::new().strategy(strategy);
+    let approve = Approve::named(matches.get_one::<String>("approve").map(String::as_str));
+    let derived = approve.executor(base, settings, true, program.terminal().screen());
+    derived.map_err(|error| Failure::usage(error.to_string()))
+}
+
+/// The number of calls that run at once.
+fn at_once(strategy: ExecutionStrategy) -> usize {
+    match strategy {
+        ExecutionStrategy::Sequential => 1,
+        ExecutionStrategy::Batched { size } => size,
+        ExecutionStrategy::Parallel => usize::MAX,
     }
 }
 

@@ -9,7 +9,11 @@ use tool_runtime::{
 };
 
 use super::{Kind, Property, collect, properties};
-use crate::{commands::grammar_of, program::Program, terminal::Terminal};
+use crate::{
+    commands::grammar_of,
+    program::{Closures, Program},
+    terminal::Terminal,
+};
 
 fn flags(schema: &Value) -> Vec<(String, String)> {
     let flag = |it: &Property| {
@@ -28,7 +32,7 @@ fn check(schema: Value, expected: &[(&str, &str)]) {
     assert_eq!(flags(&schema), expected);
     let name = ToolName::new("tool").unwrap();
     let definition = ToolDefinition::new(name, "Does something.", InputSchema::new(schema).unwrap());
-    let program = Program::new("program".into(), None, Terminal::new(), Vec::new(), None, Vec::new());
+    let program = Program::new("program".into(), None, Terminal::new(), Closures::default(), Vec::new());
     grammar_of(&program, &definition).debug_assert();
 }
 
@@ -187,7 +191,7 @@ fn negative_numbers_are_values() {
     }));
     let name = ToolName::new("tool").unwrap();
     let definition = ToolDefinition::new(name, "Does.", InputSchema::new(schema.clone()).unwrap());
-    let program = Program::new("program".into(), None, Terminal::new(), Vec::new(), None, Vec::new());
+    let program = Program::new("program".into(), None, Terminal::new(), Closures::default(), Vec::new());
     let written = "tool --list -1 --list -2 --any -3 --text -4.5 --choice -1 --pair -6";
     let matches = grammar_of(&program, &definition).try_get_matches_from(written.split(' ')).unwrap();
     let given = collect(&properties(&schema), &matches, None, &|_, _| unreachable!()).unwrap();

@@ -1,6 +1,8 @@
 //! Tests of the library. Tests of the output are in the example `weather-cli`.
 #![allow(clippy::unwrap_used, reason = "a test may")]
 
+mod guards;
+
 use std::{
     cell::{Cell, RefCell},
     env,
