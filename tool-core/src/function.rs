@@ -6,6 +6,7 @@ use crate::{
     __private::{Boxed, Parameters, SlotList, Spec, Start, Used, Using, describe, returned},
     Arguments, BoxFuture, Checks, Dependency, ErrorKind, Metadata, ModelRequest, PrepareArguments, Prepared,
     SchemaError, SourceLocation, Tool, ToolContext, ToolDefinition, ToolError, ToolName,
+    arguments::plan::{Checked, Refusal},
     registration::{Invoke, InvokeMethod},
 };
 
@@ -38,6 +39,22 @@ impl Make {
         }
     }
 
+    /// Decodes the arguments of a call that does not run.
+    fn take<'t>(
+        &self,
+        parameters: &Parameters,
+        source: Checked<'_, 't, '_>,
+        text: &'t str,
+    ) -> Result<(), Refusal> {
+        let (mut source, mut taken) = (Some(source), Ok(()));
+        if let Some(mut call) = self.kept() {
+            call.slots(&mut |slots| {
+                taken = source.take().map_or(Ok(()), |source| parameters.decode(slots, source, text));
+            });
+        }
+        taken
+    }
+
     /// Returns a call to be filled and run later; always `Some`.
     fn kept(&self) -> Option<Boxed> {
         match self.invoke(Using::Keep) {
@@ -66,8 +83,13 @@ impl FunctionTool {
                 (parameters, description)
             }));
         });
-        let (parameters, description) =
+        let (parameters, mut description) =
             parts.ok_or_else(|| SchemaError::new("the function has no slots"))??;
+        if spec.input_override.is_none() {
+            let schema = description.input_schema;
+            description.input_schema =
+                schema.with_readable_keys(|source, text| invocation.take(&parameters, source, text))?;
+        }
         let returned = returned(spec)?;
         let metadata = Metadata { streaming: returned.is_stream, ..spec.metadata() };
         let mut definition = ToolDefinition::new(name, spec.description, description.input_schema)

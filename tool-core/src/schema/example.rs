@@ -17,6 +17,11 @@ pub(super) fn example(schema: &Value, plan: &Plan) -> Option<Value> {
     plan.admits(&value).then_some(value)
 }
 
+/// Returns a small value of `schema`, which is a part of `root`; it need not be valid.
+pub(super) fn part_example(root: &Value, schema: &Value) -> Option<Value> {
+    Example { root }.of(schema, "", DEEPEST)
+}
+
 struct Example<'s> {
     root: &'s Value,
 }

@@ -6,6 +6,7 @@
 mod aliases;
 mod canonical;
 pub mod constraint;
+mod entries;
 mod enums;
 mod example;
 mod flatten;
@@ -32,6 +33,7 @@ pub(crate) use self::given::Given;
 pub(crate) use self::{
     aliases::{ALIASES, FILLS, IGNORES},
     canonical::{Closing, canonical_output, without_null},
+    entries::MapPath,
     references::local_pointer,
 };
 #[doc(hidden)]
@@ -145,6 +147,11 @@ impl InputSchema {
             Plan::compile_arguments(schema, origin)
         });
         plan.as_ref().map_err(Vec::as_slice)
+    }
+
+    /// Returns the maps whose keys have no pattern.
+    pub(crate) fn maps(&self) -> Vec<MapPath> {
+        entries::maps(self.as_value())
     }
 
     /// Returns the smallest valid arguments, built from the examples and defaults in the schema and from generated

@@ -321,7 +321,7 @@ impl<Q> ToolBuilder<Q> {
         metadata.merge |= body.merges;
         metadata.streaming |= body.returned.is_stream;
         let (needs, prepare) = (std::mem::take(&mut said.needs), said.prepare);
-        let definition = said.definition(InputSchema::of::<A>, body.returned.schema.clone())?;
+        let definition = said.definition(InputSchema::of_decoded::<A>, body.returned.schema.clone())?;
         Ok(ClosureTool {
             definition,
             needs,

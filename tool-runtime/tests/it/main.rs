@@ -24,6 +24,7 @@ mod foreign_names;
 mod forms;
 mod fuzz_corpus;
 mod items;
+mod map_keys;
 mod merging;
 mod pins;
 mod policies;

@@ -17,6 +17,7 @@ mod compile;
 mod decode;
 mod dialect;
 mod equality;
+mod keys;
 mod keywords;
 mod memo;
 mod node;

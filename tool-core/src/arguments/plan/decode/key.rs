@@ -63,6 +63,15 @@ macro_rules! numbers {
     )* };
 }
 
+/// Reads a name as a value that is not a scalar: few types accept a string instead.
+macro_rules! others {
+    ($($method:ident($($hint:ty),*);)*) => { $(
+        fn $method<V: Visitor<'de>>(self, $(_: $hint,)* visitor: V) -> Result<V::Value, Refusal> {
+            self.0.visit(visitor).map_err(Refusal::of_key::<V::Value>)
+        }
+    )* };
+}
+
 impl<'de, N: Name<'de>> Deserializer<'de> for Key<N> {
     type Error = Refusal;
 
@@ -79,6 +88,16 @@ impl<'de, N: Name<'de>> Deserializer<'de> for Key<N> {
         deserialize_u128 visit_u128;
         deserialize_f32 visit_f32;
         deserialize_f64 visit_f64;
+    }
+
+    others! {
+        deserialize_unit();
+        deserialize_unit_struct(&'static str);
+        deserialize_seq();
+        deserialize_tuple(usize);
+        deserialize_tuple_struct(&'static str, usize);
+        deserialize_map();
+        deserialize_struct(&'static str, &'static [&'static str]);
     }
 
     #[inline]
@@ -109,14 +128,14 @@ impl<'de, N: Name<'de>> Deserializer<'de> for Key<N> {
     fn deserialize_enum<V: Visitor<'de>>(
         self,
         _: &'static str,
-        _: &'static [&'static str],
+        variants: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Refusal> {
-        visitor.visit_enum(UnitVariant(self))
+        let value = visitor.visit_enum(UnitVariant(self));
+        value.map_err(|refusal| refusal.of_variant::<V::Value>(variants))
     }
 
     forward_to_deserialize_any! {
-        char str string bytes byte_buf unit unit_struct seq tuple tuple_struct map struct identifier
-        ignored_any
+        char str string bytes byte_buf identifier ignored_any
     }
 }

@@ -27,7 +27,7 @@ use serde_json::Value;
 
 pub(crate) use self::object::Object;
 pub(crate) use self::refusal::Refusal;
-pub(in crate::arguments) use self::refusal::Why;
+pub(in crate::arguments) use self::refusal::{RefusedKey, Why};
 use self::{
     enumeration::UnitVariant,
     key::Key,

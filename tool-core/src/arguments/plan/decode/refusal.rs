@@ -1,4 +1,4 @@
-use std::fmt;
+use std::{any::type_name, fmt};
 
 use serde::de;
 
@@ -15,6 +15,18 @@ struct Inner {
     why: Why,
     /// The steps to the location, innermost first.
     path: Vec<String>,
+    /// `true` if the type accepts no value of this JSON type.
+    is_wrong_type: bool,
+    key: Option<RefusedKey>,
+}
+
+/// The type of a map key that refused the name of a property.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::arguments) enum RefusedKey {
+    /// A type that accepts no string.
+    Type(&'static str),
+    /// An enum with these variants. `needs_content` is `true` if the name is a variant that is more than a name.
+    Variant { key: &'static str, variants: &'static [&'static str], needs_content: bool },
 }
 
 /// The reason why a text was not decoded.
@@ -33,7 +45,7 @@ pub(in crate::arguments) enum Why {
 impl Refusal {
     #[cold]
     pub(super) fn new(why: Why) -> Self {
-        Self(Box::new(Inner { why, path: Vec::new() }))
+        Self(Box::new(Inner { why, path: Vec::new(), is_wrong_type: false, key: None }))
     }
 
     #[cold]
@@ -50,6 +62,26 @@ impl Refusal {
 
     pub(in crate::arguments) fn why(&self) -> &Why {
         &self.0.why
+    }
+
+    /// Records that a key of type `K`, which is not a scalar, refused a name.
+    #[cold]
+    pub(super) fn of_key<K>(mut self) -> Self {
+        self.0.key = self.0.is_wrong_type.then(|| RefusedKey::Type(type_name::<K>()));
+        self
+    }
+
+    /// Records that an enum `K` with these variants refused a name.
+    #[cold]
+    pub(super) fn of_variant<K>(mut self, variants: &'static [&'static str]) -> Self {
+        let needs_content = self.0.is_wrong_type;
+        self.0.key = Some(RefusedKey::Variant { key: type_name::<K>(), variants, needs_content });
+        self
+    }
+
+    /// Returns the type of the key that refused a name.
+    pub(in crate::arguments) fn key(&self) -> Option<RefusedKey> {
+        self.0.key
     }
 
     /// Returns the location as a JSON pointer.
@@ -77,6 +109,13 @@ impl de::Error for Refusal {
     #[cold]
     fn custom<T: fmt::Display>(message: T) -> Self {
         Self::new(Why::Undecodable(message.to_string()))
+    }
+
+    #[cold]
+    fn invalid_type(unexpected: de::Unexpected<'_>, expected: &dyn de::Expected) -> Self {
+        let mut refusal = Self::custom(format_args!("invalid type: {unexpected}, expected {expected}"));
+        refusal.0.is_wrong_type = true;
+        refusal
     }
 }
 

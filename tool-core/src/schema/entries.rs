@@ -1,0 +1,127 @@
+//! Values that reach the maps of a schema.
+//!
+//! Each value holds the path to one map and an entry of it, and nothing else: a decoder reads the key of that entry before
+//! it misses another property.
+
+use std::collections::HashSet;
+
+use serde_json::{Value, json};
+
+use super::{example::part_example, references::local_pointer};
+use crate::pointer::push_step;
+
+/// The maximum number of maps; further ones are ignored.
+const MOST: usize = 64;
+
+/// A key that any string type accepts, and a key that any integer type accepts.
+const TEXT: &str = "x";
+const NUMBER: &str = "1";
+
+/// The location of a map in values of a schema.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct MapPath(Vec<Step>);
+
+#[derive(Debug, Clone)]
+enum Step {
+    Property(String),
+    /// The item after these.
+    Item(Vec<Value>),
+}
+
+impl MapPath {
+    /// A key without a meaning.
+    pub(crate) const ANY_KEY: &str = TEXT;
+
+    /// Returns a value whose map has one entry of the key `key`.
+    pub(crate) fn value(&self, key: &str) -> Value {
+        self.0.iter().rev().fold(json!({ key: null }), |inner, step| match step {
+            Step::Property(name) => json!({ name: inner }),
+            Step::Item(before) => before.iter().cloned().chain([inner]).collect(),
+        })
+    }
+
+    /// Returns the location as a JSON pointer.
+    pub(crate) fn pointer(&self) -> String {
+        let mut pointer = String::new();
+        for step in &self.0 {
+            match step {
+                Step::Property(name) => push_step(&mut pointer, name),
+                Step::Item(before) => push_step(&mut pointer, &before.len().to_string()),
+            }
+        }
+        pointer
+    }
+}
+
+/// Returns the maps of `schema` whose keys have no pattern; of a recursive type, those of one level.
+pub(crate) fn maps(schema: &Value) -> Vec<MapPath> {
+    let mut search =
+        Search { root: schema, path: MapPath::default(), seen: HashSet::new(), found: Vec::new() };
+    search.visit(schema);
+    search.found
+}
+
+struct Search<'s> {
+    root: &'s Value,
+    path: MapPath,
+    /// The references that were followed.
+    seen: HashSet<&'s str>,
+    found: Vec<MapPath>,
+}
+
+impl<'s> Search<'s> {
+    fn visit(&mut self, schema: &'s Value) {
+        let Some(keywords) = schema.as_object() else { return };
+        let members = |value: &'s Value| value.as_object().into_iter().flatten();
+        let items = |value: &'s Value| value.as_array().into_iter().flatten();
+        for (key, value) in keywords {
+            match key.as_str() {
+                "properties" => {
+                    for (name, schema) in members(value) {
+                        self.below(Step::Property(name.clone()), schema);
+                    }
+                }
+                "patternProperties" => {
+                    for (_, schema) in members(value) {
+                        self.below(Step::Property(NUMBER.to_owned()), schema);
+                    }
+                }
+                "additionalProperties" if *value != false => {
+                    if self.found.len() < MOST {
+                        self.found.push(self.path.clone());
+                    }
+                    self.below(Step::Property(TEXT.to_owned()), value);
+                }
+                "items" => {
+                    self.below(Step::Item(self.before(keywords.get("prefixItems"), usize::MAX)), value)
+                }
+                "prefixItems" => {
+                    for (at, schema) in items(value).enumerate() {
+                        self.below(Step::Item(self.before(Some(value), at)), schema);
+                    }
+                }
+                "anyOf" | "oneOf" | "allOf" => items(value).for_each(|branch| self.visit(branch)),
+                "$ref" => {
+                    let reference = value.as_str().filter(|reference| self.seen.insert(reference));
+                    let target = reference.and_then(local_pointer);
+                    if let Some(target) = target.and_then(|pointer| self.root.pointer(&pointer)) {
+                        self.visit(target);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn below(&mut self, step: Step, schema: &'s Value) {
+        self.path.0.push(step);
+        self.visit(schema);
+        self.path.0.pop();
+    }
+
+    /// Returns values of the first `count` schemas of `prefix`.
+    fn before(&self, prefix: Option<&'s Value>, count: usize) -> Vec<Value> {
+        let prefix = prefix.and_then(Value::as_array).into_iter().flatten();
+        prefix.take(count).map(|schema| part_example(self.root, schema).unwrap_or_default()).collect()
+    }
+}
