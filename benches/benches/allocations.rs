@@ -5,7 +5,7 @@
 use std::error::Error;
 
 use allocation_counter::{AllocationInfo, measure};
-use benches::{Side, calls};
+use benches::{FLOOR, OURS, Side, calls};
 
 fn allocations(side: &Side) -> AllocationInfo {
     // The set-up is not part of a call.
@@ -16,8 +16,8 @@ fn allocations(side: &Side) -> AllocationInfo {
 fn main() -> Result<(), Box<dyn Error>> {
     println!("\n{:<34} {:>11} {:>11} {:>11} {:>11}", "allocations", "floor", "ours", "floor, B", "ours, B");
     for workload in calls::workloads()? {
-        let floor = workload.floor.as_ref().map(allocations).unwrap_or_default();
-        let ours = allocations(&workload.ours);
+        let floor = workload.side(FLOOR).map(allocations).unwrap_or_default();
+        let ours = workload.side(OURS).map(allocations).unwrap_or_default();
         println!(
             "{:<34} {:>11} {:>11} {:>11} {:>11}",
             workload.name, floor.count_total, ours.count_total, floor.bytes_total, ours.bytes_total

@@ -3,6 +3,5 @@
 use std::error::Error;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    benches::measure::run("calls", &benches::calls::workloads()?);
-    Ok(())
+    benches::measure::run("calls", &benches::calls::workloads()?)
 }

@@ -36,7 +36,7 @@ fn cancelled(size: usize) -> Result<Duration, Box<dyn Error>> {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    benches::measure::run("batches", &benches::batches::workloads()?);
+    benches::measure::run("batches", &benches::batches::workloads()?)?;
     println!("a cancelled batch of 1,000 sleeping calls ends after {:?}", cancelled(1_000)?);
     Ok(())
 }

@@ -89,6 +89,5 @@ fn main() -> Result<(), Box<dyn Error>> {
                 },
             ),
         ],
-    );
-    Ok(())
+    )
 }

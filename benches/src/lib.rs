@@ -8,6 +8,8 @@
 //! the machine affects both. If `valgrind` is installed, instructions are counted too, which do not
 //! depend on the load.
 //!
+//! - `cargo bench -p benches --bench table` prints a table of calls, as instructions and as times; `-- W3` measures
+//!   one row, and `-- --profile W3` writes its profiles.
 //! - `cargo bench -p benches` measures calls (`call`), batches (`executor`), refused calls
 //!   (`refusals`), start-up (`start_up`), allocations (`allocations`), and memory under load (`load`).
 //! - `benches/build-cost.sh` compares the build of many tools with the build of the same functions
@@ -20,6 +22,7 @@ pub mod generate;
 pub mod measure;
 pub mod order;
 pub mod refusals;
+pub mod table;
 mod workload;
 
-pub use self::workload::{Side, Workload, now};
+pub use self::workload::{FLOOR, OURS, Side, VALIDATED, Workload, now};

@@ -8,16 +8,22 @@ use std::{
 /// neither copied nor optimised away.
 pub type Side = Box<dyn Fn(&mut dyn FnMut(&[u8]))>;
 
+/// The name of the side that is written by hand.
+pub const FLOOR: &str = "floor";
+
+/// The name of the side that is written by hand, with the `jsonschema` crate for constraints that types
+/// do not check.
+pub const VALIDATED: &str = "jsonschema";
+
+/// The name of the side that uses the framework.
+pub const OURS: &str = "ours";
+
 /// The same work in several implementations.
 pub struct Workload {
     /// The name of the work.
     pub name: &'static str,
-    /// Written by hand, if that is possible.
-    pub floor: Option<Side>,
-    /// Written by hand, with the `jsonschema` crate for constraints that types do not check.
-    pub validated: Option<Side>,
-    /// Through the framework.
-    pub ours: Side,
+    /// The implementations, each with its name, in the order in which they are measured and printed.
+    pub sides: Vec<(&'static str, Side)>,
 }
 
 impl Workload {
@@ -27,29 +33,25 @@ impl Workload {
         floor: impl Fn(&mut dyn FnMut(&[u8])) + 'static,
         ours: impl Fn(&mut dyn FnMut(&[u8])) + 'static,
     ) -> Self {
-        Self { name, floor: Some(Box::new(floor)), validated: None, ours: Box::new(ours) }
+        Self { name, sides: vec![(FLOOR, Box::new(floor)), (OURS, Box::new(ours))] }
+    }
+
+    /// Creates a workload without a floor.
+    pub fn without_floor(name: &'static str, ours: impl Fn(&mut dyn FnMut(&[u8])) + 'static) -> Self {
+        Self { name, sides: vec![(OURS, Box::new(ours))] }
     }
 
     /// Adds a floor that validates with the `jsonschema` crate.
     #[must_use]
     pub fn validated(mut self, by_hand: impl Fn(&mut dyn FnMut(&[u8])) + 'static) -> Self {
-        self.validated = Some(Box::new(by_hand));
+        self.sides.push((VALIDATED, Box::new(by_hand)));
         self
     }
 
     /// Returns the side with the name `name`.
     #[must_use]
     pub fn side(&self, name: &str) -> Option<&Side> {
-        match name {
-            "floor" => self.floor.as_ref(),
-            "validated" => self.validated.as_ref(),
-            _ => Some(&self.ours),
-        }
-    }
-
-    /// Creates a workload without a floor.
-    pub fn without_floor(name: &'static str, ours: impl Fn(&mut dyn FnMut(&[u8])) + 'static) -> Self {
-        Self { name, floor: None, validated: None, ours: Box::new(ours) }
+        self.sides.iter().find(|(other, _)| *other == name).map(|(_, side)| side)
     }
 }
 

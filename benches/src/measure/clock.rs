@@ -3,42 +3,39 @@
 use std::time::{Duration, Instant};
 
 use super::once;
-use crate::{Side, Workload};
+use crate::{FLOOR, Side, Workload};
 
-/// The times of one repetition of a workload.
+/// The times of one repetition of one side.
 pub(super) struct Times {
-    pub(super) floor: Option<Duration>,
-    pub(super) validated: Option<Duration>,
-    pub(super) ours: Duration,
-    /// Returns the median of the ratios of adjacent measurements, which slow changes of the machine's speed do not affect.
+    pub(super) median: Duration,
+    /// The median of the ratios of adjacent measurements, which slow changes of the machine's speed do not affect.
     pub(super) ratio: Option<f64>,
 }
 
-pub(super) fn medians(workload: &Workload) -> Times {
+/// Returns the times of the sides of `workload`, in their order.
+pub(super) fn medians(workload: &Workload) -> Vec<Times> {
     const ROUNDS: u32 = 101;
-    let floor = workload.floor.as_ref().map(Batch::of);
-    let validated = workload.validated.as_ref().map(Batch::of);
-    let ours = Batch::of(&workload.ours);
-    let (mut of_floor, mut of_validated, mut of_ours) = (Vec::new(), Vec::new(), Vec::new());
-    let mut ratios = Vec::new();
-    for _ in 0..if ours.is_long() { ROUNDS / 8 } else { ROUNDS } {
-        let by_hand = floor.as_ref().map(Batch::time);
-        of_validated.extend(validated.as_ref().map(Batch::time));
-        let by_us = ours.time();
-        of_floor.extend(by_hand);
-        of_ours.push(by_us);
-        ratios.extend(by_hand.map(|by_hand| by_us.as_secs_f64() / by_hand.as_secs_f64()));
+    let batches: Vec<_> = workload.sides.iter().map(|(_, side)| Batch::of(side)).collect();
+    let floor = workload.sides.iter().position(|(name, _)| *name == FLOOR);
+    let mut rounds: Vec<Vec<Duration>> = Vec::new();
+    for _ in 0..if batches.iter().any(Batch::is_long) { ROUNDS / 8 } else { ROUNDS } {
+        rounds.push(batches.iter().map(Batch::time).collect());
     }
-    of_floor.sort_unstable();
-    of_validated.sort_unstable();
-    of_ours.sort_unstable();
-    ratios.sort_unstable_by(f64::total_cmp);
-    Times {
-        floor: middle(&of_floor),
-        validated: middle(&of_validated),
-        ours: middle(&of_ours).unwrap_or_default(),
-        ratio: middle(&ratios),
-    }
+    let times = |at: usize| rounds.iter().filter_map(move |round| round.get(at).copied());
+    (0..batches.len())
+        .map(|at| {
+            let mut sorted: Vec<_> = times(at).collect();
+            sorted.sort_unstable();
+            let ratio = floor.filter(|floor| *floor != at).and_then(|floor| {
+                let pairs = times(at).zip(times(floor));
+                let mut ratios: Vec<_> =
+                    pairs.map(|(side, floor)| side.as_secs_f64() / floor.as_secs_f64()).collect();
+                ratios.sort_unstable_by(f64::total_cmp);
+                middle(&ratios)
+            });
+            Times { median: middle(&sorted).unwrap_or_default(), ratio }
+        })
+        .collect()
 }
 
 fn middle<T: Copy>(sorted: &[T]) -> Option<T> {
@@ -72,7 +69,9 @@ impl<'a> Batch<'a> {
     }
 }
 
-pub(super) fn shown(time: Duration) -> String {
+/// Returns `time` with a unit.
+#[must_use]
+pub fn shown(time: Duration) -> String {
     let nanos = time.as_secs_f64() * 1e9;
     match nanos {
         ..1e4 => format!("{nanos:.0} ns"),

@@ -1,19 +1,24 @@
 //! Instructions of one repetition, counted by valgrind's `callgrind`.
 //!
-//! The program runs itself under `callgrind` twice, with `n` and with `2 n` repetitions; the
-//! difference is the work without the start of the program.
+//! The program runs itself under `callgrind`, which collects within [`measured`] only: neither the start of the
+//! program nor a warm-up counts.
 
 use std::{
-    env,
+    env, fs,
+    io::{Error, Result},
+    path::PathBuf,
     process::{Command, Stdio},
     time::Duration,
 };
 
 use super::once;
-use crate::Workload;
+use crate::{Side, Workload};
 
 /// The first argument of such a child process.
 const CHILD: &str = "--count-instructions";
+
+/// The function within which `callgrind` collects.
+const MEASURED: &str = "--toggle-collect=*instructions::measured*";
 
 pub(super) fn available() -> bool {
     let version =
@@ -30,28 +35,50 @@ pub(super) fn serve(workloads: &[Workload]) -> bool {
     }
     let workload = workloads.iter().find(|it| it.name == name);
     if let Some(side) = workload.and_then(|it| it.side(side)) {
-        (0..times.parse().unwrap_or(0)).for_each(|_| once(side));
+        let times = times.parse().unwrap_or(0);
+        // The first calls fill caches and the heap.
+        (0..times.min(20)).for_each(|_| once(side));
+        measured(side, times);
     }
     true
 }
 
-/// Returns the instructions of one repetition of `side`; `time` is its approximate duration.
-pub(super) fn count(name: &str, side: &str, time: Duration) -> Option<u64> {
-    // Enough to average out rare events, such as the growth of the heap.
-    let times = (1_000_000 / time.as_nanos().max(1)).clamp(2, 1_000);
-    let times = u32::try_from(times).unwrap_or(2);
-    let (few, more) = (total(name, side, times)?, total(name, side, 2 * times)?);
-    Some(more.saturating_sub(few) / u64::from(times))
+#[inline(never)]
+fn measured(side: &Side, times: u32) {
+    (0..times).for_each(|_| once(side));
 }
 
-fn total(name: &str, side: &str, times: u32) -> Option<u64> {
-    let program = env::current_exe().ok()?;
-    let callgrind = ["--tool=callgrind", "--callgrind-out-file=/dev/null"];
-    let mut command = Command::new("valgrind");
-    command.args(callgrind).arg(program).args([CHILD, name, side, &times.to_string()]);
-    let report = command.output().ok()?.stderr;
+/// Returns the instructions of one repetition of `side`; `time` is its approximate duration.
+pub(super) fn count(name: &str, side: &str, time: Duration) -> Option<u64> {
+    let times = repetitions(time);
+    let report = callgrind("/dev/null".into(), name, side, times).ok()?;
     // `==12345== Collected : 678910`
-    let report = String::from_utf8_lossy(&report);
     let collected = report.lines().find_map(|line| line.split_once("Collected :"))?.1;
-    collected.trim().parse().ok()
+    Some(collected.trim().parse::<u64>().ok()? / u64::from(times))
+}
+
+/// Writes the profile of `side` to a file beside the program, and returns its path.
+pub(super) fn profile(name: &str, side: &str, time: Duration) -> Result<PathBuf> {
+    // `target/release/deps/program`
+    let program = env::current_exe()?;
+    let folder = program.ancestors().nth(2).unwrap_or(&program).join("callgrind");
+    fs::create_dir_all(&folder)?;
+    let file = folder.join(format!("{}.{side}", name.replace([' ', ','], "_")));
+    callgrind(file.clone(), name, side, repetitions(time))?;
+    Ok(file)
+}
+
+/// Returns a number that averages out rare events, such as the growth of the heap.
+fn repetitions(time: Duration) -> u32 {
+    u32::try_from(1_000_000 / time.as_nanos().max(1)).unwrap_or(u32::MAX).clamp(2, 1_000)
+}
+
+/// Runs this program under `callgrind` and returns its report.
+fn callgrind(file: PathBuf, name: &str, side: &str, times: u32) -> Result<String> {
+    let mut command = Command::new("valgrind");
+    command.args(["--tool=callgrind", MEASURED]);
+    command.arg(format!("--callgrind-out-file={}", file.display())).arg(env::current_exe()?);
+    let output = command.args([CHILD, name, side, &times.to_string()]).output()?;
+    let report = String::from_utf8_lossy(&output.stderr).into_owned();
+    if output.status.success() { Ok(report) } else { Err(Error::other(report)) }
 }

@@ -5,50 +5,110 @@ mod instructions;
 
 use std::{
     env,
+    error::Error,
     fmt::{self, Write as _},
     hint::black_box,
+    time::Duration,
 };
 
-use crate::{Side, Workload};
+pub use self::clock::shown;
+use crate::{FLOOR, OURS, Side, VALIDATED, Workload};
 
-/// Measures all `workloads` and prints a row for each.
+/// The measurements of one side of a workload.
+#[derive(Debug, Clone)]
+pub struct Measured {
+    /// The name of the side.
+    pub side: &'static str,
+    /// The median time of one repetition.
+    pub time: Duration,
+    /// The ratio of the time to the floor's, if there is a floor.
+    pub time_ratio: Option<f64>,
+    /// The instructions of one repetition, if `valgrind` is installed.
+    pub instructions: Option<u64>,
+    /// The ratio of the instructions to the floor's, if there is a floor.
+    pub ratio: Option<f64>,
+}
+
+/// The name of a workload, and the measurements of its sides.
+pub type Measurements = (&'static str, Vec<Measured>);
+
+/// Measures the workloads whose names contain the first argument of the program, or all.
 ///
-/// In a child process that counts instructions, runs only the work that the parent requested.
-pub fn run(title: &str, workloads: &[Workload]) {
+/// Returns `None` if the program has done other work: in a child process that counts instructions, and if the
+/// first argument is `--profile`, which writes the profile of each side of those workloads to a file.
+///
+/// # Errors
+///
+/// Returns an error if a profile cannot be written.
+pub fn rows(workloads: &[Workload]) -> Result<Option<Vec<Measurements>>, Box<dyn Error>> {
     if instructions::serve(workloads) {
-        return;
+        return Ok(None);
     }
     let only = env::args().skip(1).find(|argument| !argument.starts_with('-'));
-    let counts = instructions::available();
-    println!(
-        "\n{title:<34} {}{}",
-        HEADING,
-        if counts { format!("   {HEADING}  instructions") } else { String::new() }
-    );
-    for workload in workloads.iter().filter(|it| only.as_ref().is_none_or(|only| it.name.contains(only))) {
-        let times = clock::medians(workload);
-        let shown = Row {
-            floor: times.floor.map(clock::shown),
-            validated: times.validated.map(clock::shown),
-            ours: clock::shown(times.ours),
-            ratio: times.ratio,
-        };
-        let mut row = format!("{:<34} {shown}", workload.name);
-        if counts {
-            let count = |side, time| instructions::count(workload.name, side, time);
-            let floor = times.floor.and_then(|time| count("floor", time));
-            let validated = times.validated.and_then(|time| count("validated", time));
-            if let Some(ours) = count("ours", times.ours) {
-                let ratio = floor.map(|floor| as_ratio(ours, floor));
-                let [floor, validated] = [floor, validated].map(|count| count.map(|it| it.to_string()));
-                let _ = write!(row, "   {}", Row { floor, validated, ours: ours.to_string(), ratio });
-            }
+    let named = workloads.iter().filter(|it| only.as_ref().is_none_or(|only| it.name.contains(only)));
+    if env::args().any(|argument| argument == "--profile") {
+        for workload in named {
+            profile(workload)?;
         }
-        println!("{row}");
+        return Ok(None);
     }
+    let counts = instructions::available();
     if !counts {
         println!("valgrind is not installed: no instructions were counted");
     }
+    Ok(Some(named.map(|workload| (workload.name, measured(workload, counts))).collect()))
+}
+
+/// Measures all `workloads` and prints a row for each, with `title` above.
+///
+/// See [`rows`] for the arguments of the program.
+///
+/// # Errors
+///
+/// Returns an error if a profile cannot be written.
+pub fn run(title: &str, workloads: &[Workload]) -> Result<(), Box<dyn Error>> {
+    let Some(rows) = rows(workloads)? else { return Ok(()) };
+    println!("\n{title:<34} {HEADING}   {HEADING}  instructions");
+    for (name, sides) in rows {
+        let row = |cell: &dyn Fn(&Measured) -> Option<String>, ratio: fn(&Measured) -> Option<f64>| {
+            let of = |name| sides.iter().find(|it| it.side == name);
+            let [floor, validated, ours] =
+                [FLOOR, VALIDATED, OURS].map(|name| of(name).and_then(cell).unwrap_or_default());
+            Row { floor, validated, ours, ratio: of(OURS).and_then(ratio) }
+        };
+        let times = row(&|it| Some(shown(it.time)), |it| it.time_ratio);
+        let counts = row(&|it| it.instructions.map(|count| count.to_string()), |it| it.ratio);
+        println!("{name:<34} {times}   {counts}");
+    }
+    Ok(())
+}
+
+fn profile(workload: &Workload) -> Result<(), Box<dyn Error>> {
+    for ((side, _), times) in workload.sides.iter().zip(clock::medians(workload)) {
+        let file = instructions::profile(workload.name, side, times.median)?;
+        println!("callgrind_annotate {}", file.display());
+    }
+    Ok(())
+}
+
+fn measured(workload: &Workload, counts: bool) -> Vec<Measured> {
+    let times = clock::medians(workload);
+    let names = || workload.sides.iter().map(|(name, _)| *name);
+    let count = |(side, times): (&'static str, &clock::Times)| {
+        counts.then(|| instructions::count(workload.name, side, times.median)).flatten()
+    };
+    let counted: Vec<_> = names().zip(&times).map(count).collect();
+    let floor = names().zip(&counted).find(|(name, _)| *name == FLOOR).and_then(|(_, count)| *count);
+    let sides = names().zip(times).zip(counted);
+    sides
+        .map(|((side, times), instructions)| Measured {
+            side,
+            time: times.median,
+            time_ratio: times.ratio,
+            instructions,
+            ratio: floor.zip(instructions).filter(|_| side != FLOOR).map(|(floor, it)| as_ratio(it, floor)),
+        })
+        .collect()
 }
 
 /// Measures all `workloads`, each with its limit in instructions, and prints both.
@@ -71,7 +131,7 @@ pub fn against_bars(title: &str, workloads: Vec<(Workload, u64)>) -> Result<(), 
     let mut beyond = Vec::new();
     for (workload, bar) in workloads.iter().zip(bars) {
         // Two repetitions are enough, because each takes much longer than the variation.
-        let Some(count) = instructions::count(workload.name, "ours", FEW) else { continue };
+        let Some(count) = instructions::count(workload.name, OURS, FEW) else { continue };
         println!("{:<34} {count:>12} {bar:>11}", workload.name);
         if count > bar {
             beyond.push(workload.name);
@@ -81,14 +141,14 @@ pub fn against_bars(title: &str, workloads: Vec<(Workload, u64)>) -> Result<(), 
 }
 
 /// The duration above which a few repetitions are enough.
-const FEW: std::time::Duration = std::time::Duration::from_millis(1);
+const FEW: Duration = Duration::from_millis(1);
 
 const HEADING: &str = "      floor  jsonschema        ours  ratio";
 
 /// One kind of measurement, for all sides.
 struct Row {
-    floor: Option<String>,
-    validated: Option<String>,
+    floor: String,
+    validated: String,
     ours: String,
     /// The ratio of the framework to the floor.
     ratio: Option<f64>,
@@ -97,10 +157,50 @@ struct Row {
 impl fmt::Display for Row {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { floor, validated, ours, ratio } = self;
-        let [floor, validated] = [floor, validated].map(|cell| cell.as_deref().unwrap_or_default());
+        write!(f, "{floor:>11} {validated:>11} {ours:>11} ")?;
         let ratio = ratio.map(|ratio| format!("{ratio:.2}")).unwrap_or_default();
-        write!(f, "{floor:>11} {validated:>11} {ours:>11} {ratio:>6}")
+        write!(f, "{ratio:>6}")
     }
+}
+
+/// Returns a Markdown table of the cells of `rows`, with a ratio to the floor behind each.
+#[must_use]
+pub fn table(
+    title: &str,
+    rows: &[Measurements],
+    cell: fn(&Measured) -> (Option<String>, Option<f64>),
+) -> String {
+    let mut out = String::new();
+    let sides = rows.first().map(|(_, sides)| sides.as_slice()).unwrap_or_default();
+    let _ =
+        writeln!(out, "| {title} |{}", sides.iter().map(|it| format!(" {} |", it.side)).collect::<String>());
+    let _ = writeln!(out, "| --- |{}", " --- |".repeat(sides.len()));
+    for (name, sides) in rows {
+        let _ = write!(out, "| {name} |");
+        for side in sides {
+            let _ = match cell(side) {
+                (None, _) => write!(out, " |"),
+                (Some(cell), None) => write!(out, " {cell} |"),
+                (Some(cell), Some(ratio)) => write!(out, " {cell} ({ratio:.2}) |"),
+            };
+        }
+        out.push('\n');
+    }
+    out
+}
+
+/// Returns `count` with commas between thousands.
+#[must_use]
+pub fn grouped(count: u64) -> String {
+    let digits = count.to_string();
+    let mut out = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
 }
 
 #[expect(clippy::cast_precision_loss, reason = "two digits are shown")]
