@@ -92,7 +92,7 @@ fn show(snapshot: &Snapshot) {
         let origin = snapshot.origin(definition.name()).map(ToString::to_string).unwrap_or_default();
         println!("  tool {}: {origin}", definition.name());
     }
-    for notice in snapshot.notices() {
-        println!("  notice: {notice}");
+    for diagnostic in snapshot.diagnostics() {
+        println!("  diagnostic: {diagnostic}");
     }
 }

@@ -108,6 +108,7 @@ pub mod builder;
 pub mod call;
 pub mod context;
 pub mod definition;
+pub mod diagnostic;
 pub mod dialect;
 pub mod event;
 pub mod executor;

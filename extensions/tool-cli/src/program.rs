@@ -178,8 +178,8 @@ impl Program {
         }
         let executor = builder.build().map_err(|error| failure(&error))?;
         // A rule that fits no tool guards nothing.
-        for notice in executor.notices() {
-            self.terminal.note(&notice.to_string());
+        for diagnostic in executor.diagnostics() {
+            self.terminal.note(&diagnostic.to_string());
         }
         Ok(self.executor.get_or_init(|| executor))
     }

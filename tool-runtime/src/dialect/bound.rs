@@ -7,14 +7,14 @@ use serde_json::{Value, value::RawValue};
 use tool_core::{Arguments, RunContext};
 
 use super::{
-    AssembledResponse, Assembler, DialectError, Finding, Json, RequestBody,
+    AssembledResponse, Assembler, DialectError, Json, RequestBody,
     error::At,
     exports::{Exports, OutputForm},
     reading::Reading,
     request::{self, RequestError, RequestTarget},
     wire::Wire,
 };
-use crate::{CallOutcome, Registry, ToolCall, ToolResult};
+use crate::{CallOutcome, Registry, ToolCall, ToolResult, diagnostic::Diagnostic};
 
 /// The tools of a registry, bound to a [`Dialect`](super::Dialect): definitions for requests, calls of
 /// responses, and messages with results. Cheap to clone.
@@ -83,8 +83,8 @@ impl BoundTools {
 
     /// Returns the changes that the dialect made to the tools, and the definitions that it cannot represent.
     #[must_use]
-    pub fn findings(&self) -> &[Finding] {
-        &self.exports.findings
+    pub fn diagnostics(&self) -> &[Diagnostic] {
+        &self.exports.diagnostics
     }
 
     /// Estimates the number of tokens that the [definitions](Self::definitions) add to every request: [four

@@ -7,13 +7,15 @@ use serde_json::{Value, json};
 use tool_core::ToolDefinition;
 
 use super::{
-    Finding, Severity,
     budget::{Budget, Weight},
     names::Names,
     schema::{Carried, Remark, carry},
     wire::{Definition, Wire},
 };
-use crate::Registry;
+use crate::{
+    Registry,
+    diagnostic::{Diagnostic, Location, Severity},
+};
 
 /// A registry in the format of a dialect.
 pub(super) struct Exports {
@@ -24,7 +26,7 @@ pub(super) struct Exports {
     pub(super) tokens: usize,
     /// The names of native tools with a free-text argument instead of JSON arguments.
     pub(super) custom: Vec<String>,
-    pub(super) findings: Vec<Finding>,
+    pub(super) diagnostics: Vec<Diagnostic>,
 }
 
 /// A tool in the format of a dialect.
@@ -35,7 +37,7 @@ pub(super) struct Export {
     definition: Option<Value>,
     /// The single argument that wraps all others, if there is one.
     pub(super) within: Option<String>,
-    findings: Vec<Finding>,
+    diagnostics: Vec<Diagnostic>,
     pub(super) output: OutputForm,
     /// The estimated number of tokens of the definition.
     tokens: usize,
@@ -74,27 +76,28 @@ impl Exports {
         };
         let tools: Vec<_> = definitions.iter().map(export).collect();
         let by_name = definitions.iter().enumerate().map(|(at, it)| (it.name().to_string(), at)).collect();
-        let mut findings: Vec<_> = tools.iter().flat_map(|tool| tool.findings.iter().cloned()).collect();
+        let mut diagnostics: Vec<_> =
+            tools.iter().flat_map(|tool| tool.diagnostics.iter().cloned()).collect();
         let mut budget = wire.budget();
         let sent = definitions.iter().zip(&tools).filter_map(|(of, tool)| {
             let mut definition = tool.definition.clone()?;
             if let Some(why) = tool.beyond(budget.as_mut()) {
                 definition.as_object_mut()?.shift_remove("strict");
-                findings.push(loose(wire, of, &why));
+                diagnostics.push(loose(wire, of, &why));
             }
             Some(definition)
         });
         let sent = sent.collect();
         let declared = definitions.iter().zip(&tools).filter(|(_, tool)| tool.definition.is_some());
         let declared: Vec<_> = declared.map(|(definition, _)| definition).collect();
-        findings.extend(too_many(wire, &declared, native.len()));
+        diagnostics.extend(too_many(wire, &declared, native.len()));
         let tokens = tools.iter().map(|tool| tool.tokens).chain(native.iter().map(tokens)).sum();
-        findings.extend(too_large(wire, registry.definitions(), &tools, tokens));
+        diagnostics.extend(too_large(wire, registry.definitions(), &tools, tokens));
         let is_custom = |tool: &&Value| tool.get("type").is_some_and(|kind| kind == "custom");
         let custom = native.iter().filter(is_custom).filter_map(|tool| wire.native_name(tool));
         let custom = custom.map(str::to_owned).collect();
         let definitions = wire.tools(sent, native);
-        Self { tools, by_name, names, definitions, tokens, custom, findings }
+        Self { tools, by_name, names, definitions, tokens, custom, diagnostics }
     }
 
     pub(super) fn are_of(&self, registry: &Registry) -> bool {
@@ -108,14 +111,7 @@ impl Exports {
 
 impl Export {
     fn new(wire: Wire, definition: &ToolDefinition, wire_name: &str) -> Self {
-        let finding = |remark: Remark| Finding {
-            tool: definition.name().to_string(),
-            dialect: wire.name(),
-            pointer: remark.pointer,
-            severity: remark.severity,
-            message: remark.message,
-            remedy: remark.remedy.to_owned(),
-        };
+        let diagnostic = |remark| diagnostic(wire, definition, remark);
         let (carried, mut remarks) = carried(wire, definition);
         if *definition.name() != wire_name {
             remarks.push(renamed(definition.name(), wire_name));
@@ -145,10 +141,10 @@ impl Export {
                 examples,
             })
         });
-        let findings = remarks.into_iter().map(finding).collect();
+        let diagnostics = remarks.into_iter().map(diagnostic).collect();
         let (of, wire_name) = (definition.clone(), wire_name.to_owned());
         let tokens = written.as_ref().map(tokens).unwrap_or_default();
-        Self { of, wire_name, definition: written, within, findings, output: form, tokens, weight }
+        Self { of, wire_name, definition: written, within, diagnostics, output: form, tokens, weight }
     }
 
     /// Returns the reason why the tool cannot be strict in addition to the tools before it, if there is one.
@@ -171,21 +167,34 @@ fn with_examples(description: &str, examples: &[Value]) -> String {
     format!("{description}\n\nExamples of arguments:\n{}", examples.join("\n"))
 }
 
-/// Creates a finding about the tools as a set; it is attributed to one of them.
-fn together(wire: Wire, definition: &ToolDefinition, message: String, remedy: &str) -> Finding {
-    Finding {
-        tool: definition.name().to_string(),
-        dialect: wire.name(),
-        pointer: String::new(),
-        severity: Severity::Warning,
-        message,
-        remedy: remedy.to_owned(),
-    }
+fn diagnostic(wire: Wire, definition: &ToolDefinition, remark: Remark) -> Diagnostic {
+    let Remark { pointer, severity, code, message, help } = remark;
+    let (tool, dialect) = (Some(definition.name().to_string()), Some(wire.name()));
+    let location = Location { tool, dialect, pointer, source: None };
+    Diagnostic { location, severity, code, message, help: Some(help.to_owned()) }
 }
 
-fn loose(wire: Wire, definition: &ToolDefinition, why: &str) -> Finding {
+/// Creates a warning about the tools as a set; it is attributed to one of them.
+fn together(
+    wire: Wire,
+    definition: &ToolDefinition,
+    code: &'static str,
+    message: String,
+    help: &'static str,
+) -> Diagnostic {
+    let (pointer, severity) = (String::new(), Severity::Warning);
+    diagnostic(wire, definition, Remark { pointer, severity, code, message, help })
+}
+
+fn loose(wire: Wire, definition: &ToolDefinition, why: &str) -> Diagnostic {
     let message = format!("the tool is sent without `strict`: {why}");
-    together(wire, definition, message, "show fewer tools per run, or ignore it: calls are validated")
+    together(
+        wire,
+        definition,
+        "not_strict",
+        message,
+        "show fewer tools per run, or ignore it: calls are validated",
+    )
 }
 
 /// Returns the schema of a tool for the wire, and `true` if the provider enforces it.
@@ -199,22 +208,28 @@ fn carried(wire: Wire, definition: &ToolDefinition) -> (Option<(Carried, bool)>,
         }
         Err(obstacle) => obstacle,
     };
-    let remark = |severity, message: String, remedy| Remark {
+    let remark = |severity, code, message: String, help| Remark {
         pointer: obstacle.pointer.clone(),
         severity,
+        code,
         message: format!("{message}: {}", obstacle.message),
-        remedy,
+        help,
     };
     match looser.map(|rules| carry(schema, rules)) {
         Some(Ok(mut carried)) => {
             let mut remarks = std::mem::take(&mut carried.remarks);
-            let remedy = "use a struct or a list of entries, or ignore it: calls are validated";
-            remarks.push(remark(Severity::Warning, "the tool is sent without `strict`".to_owned(), remedy));
+            let help = "use a struct or a list of entries, or ignore it: calls are validated";
+            remarks.push(remark(
+                Severity::Warning,
+                "not_strict",
+                "the tool is sent without `strict`".to_owned(),
+                help,
+            ));
             (Some((carried, false)), remarks)
         }
         _ => {
-            let remedy = "use a struct or a list of entries, or another dialect";
-            (None, vec![remark(Severity::Error, "the tool is left out".to_owned(), remedy)])
+            let help = "use a struct or a list of entries, or another dialect";
+            (None, vec![remark(Severity::Error, "not_sent", "the tool is left out".to_owned(), help)])
         }
     }
 }
@@ -226,20 +241,21 @@ fn too_long(wire: Wire, description: &str) -> Option<Remark> {
     (length > most).then(|| Remark {
         pointer: String::new(),
         severity: Severity::Warning,
+        code: "description_limit",
         message: format!("the description has {length} characters; some models reject more than {most}"),
-        remedy: "shorten it, or move details to the descriptions of parameters",
+        help: "shorten it, or move details to the descriptions of parameters",
     })
 }
 
 /// Reports a number of tools that exceeds the provider's limit.
-fn too_many(wire: Wire, tools: &[&ToolDefinition], native: usize) -> Option<Finding> {
+fn too_many(wire: Wire, tools: &[&ToolDefinition], native: usize) -> Option<Diagnostic> {
     let most = wire.most_tools()?;
     // Gemini's native tools are outside the list of declarations.
     let native = if matches!(wire, Wire::Gemini { .. }) { 0 } else { native };
     let count = tools.len() + native;
     let first = tools.get(most.saturating_sub(native)).filter(|_| count > most)?;
     let message = format!("there are {count} tools; the provider rejects requests with more than {most}");
-    Some(together(wire, first, message, "show fewer tools per run"))
+    Some(together(wire, first, "too_many_tools", message, "show fewer tools per run"))
 }
 
 /// The number of tokens from which Anthropic recommends a tool search instead of sending all definitions with
@@ -277,13 +293,13 @@ impl io::Write for Count {
     }
 }
 
-/// Reports definitions that fill the context; the finding is attributed to the largest one.
+/// Reports definitions that fill the context; the diagnostic is attributed to the largest one.
 fn too_large(
     wire: Wire,
     definitions: &[ToolDefinition],
     tools: &[Arc<Export>],
     tokens: usize,
-) -> Option<Finding> {
+) -> Option<Diagnostic> {
     let (largest, tool) = definitions.iter().zip(tools).max_by_key(|(_, tool)| tool.tokens)?;
     let own = tool.tokens;
     (tokens > MANY_TOKENS).then(|| {
@@ -291,7 +307,7 @@ fn too_large(
             "the definitions of all tools add about {tokens} tokens to every request; keep them below {MANY_TOKENS}; \
              this one is the largest, with {own}"
         );
-        together(wire, largest, message, "show fewer tools per run, or shorten their descriptions")
+        together(wire, largest, "many_tokens", message, "show fewer tools per run, or shorten their descriptions")
     })
 }
 
@@ -299,7 +315,8 @@ fn renamed(name: &str, wire_name: &str) -> Remark {
     Remark {
         pointer: String::new(),
         severity: Severity::Note,
+        code: "renamed",
         message: format!("`{name}` is sent as `{wire_name}`"),
-        remedy: "no action needed: calls have the tool's own name",
+        help: "no action needed: calls have the tool's own name",
     }
 }

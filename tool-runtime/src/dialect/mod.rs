@@ -10,7 +10,7 @@
 //! | [`Dialect`], [`BoundTools`] | a provider; a provider with the tools of a registry |
 //! | [`AssembledResponse`], [`Assembler`], [`Delta`], [`Usage`] | a response, its assembly from a stream, its parts and its token counts |
 //! | [`RequestBody`] | the body of a request, to which responses and results are appended |
-//! | [`Finding`], [`lint`], [`assert_portable`] | changes of a definition, and checks of all definitions |
+//! | [`lint`], [`assert_portable`] | checks of all definitions, with [diagnostics](crate::diagnostic) |
 //! | [`DialectError`], [`RequestError`] | errors of reading a response and of building a request |
 //!
 //! ```
@@ -58,10 +58,10 @@
 //! # Unsupported keywords
 //!
 //! No keyword is dropped silently. A keyword of a schema that a provider does not support is moved into the
-//! description of the value that it constrains, and is reported as a [`Finding`]; calls are validated by the
-//! tool's own schema in any case. A tool that cannot be sent at all is left out, with a finding of
-//! [`Severity::Error`]. [`lint`] returns the findings of all dialects, and [`assert_portable`] fails a test if
-//! one of them is an error.
+//! description of the value that it constrains, and is reported as a [`Diagnostic`](crate::diagnostic::Diagnostic);
+//! calls are validated by the tool's own schema in any case. A tool that cannot be sent at all is left out, with a
+//! diagnostic of [`Severity::Error`](crate::diagnostic::Severity::Error). [`lint`] returns the diagnostics of all
+//! dialects, and [`assert_portable`] fails a test if one of them is an error.
 //!
 //! | dialect | supports | handling of the rest |
 //! | --- | --- | --- |
@@ -111,7 +111,6 @@ pub(crate) mod content;
 mod draft;
 mod error;
 mod exports;
-mod finding;
 mod json;
 mod json_path;
 mod lint;
@@ -136,7 +135,6 @@ pub use self::{
     body::RequestBody,
     bound::BoundTools,
     error::DialectError,
-    finding::{Finding, Severity},
     json::Json,
     lint::{assert_portable, lint},
     request::{RequestError, RequestTarget},
@@ -227,7 +225,7 @@ impl Dialect {
     /// provider enforces.
     ///
     /// Limits per request: 20 strict tools, which may have 24 optional properties and 16 values of several
-    /// types in all. Tools beyond a limit, by name, are sent without `strict` and reported as findings.
+    /// types in all. Tools beyond a limit, by name, are sent without `strict` and reported as diagnostics.
     pub fn anthropic_strict() -> Self {
         Self::new(Wire::Anthropic { strict: true })
     }
@@ -264,7 +262,7 @@ impl Dialect {
         ]
     }
 
-    /// Returns the name of the dialect, as used in findings.
+    /// Returns the name of the dialect, as used in diagnostics.
     #[must_use]
     pub fn name(&self) -> &'static str {
         self.wire.name()

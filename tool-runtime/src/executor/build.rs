@@ -8,10 +8,11 @@ use tool_core::{Permission, Retry, ToolError, ToolOutput};
 use super::{Executor, settings::Settings};
 use crate::{
     Registry, ToolResult,
+    diagnostic::Severity,
     hook::{Before, BoxHook, CallHandle, CallView, Hook, stages},
     policy::{
         Approval, ApprovalHandle, Approver, BoxApprover, BoxPolicy, Limited, Limits, LimitsError,
-        PermissionPolicy, ResultBudget, RetryPolicy, RuleProblem, Rules, decider,
+        PermissionPolicy, ResultBudget, RetryPolicy, RuleDiagnostic, Rules, decider,
     },
 };
 
@@ -73,7 +74,7 @@ pub enum ExecutorError {
     /// The limits are invalid.
     Limits(LimitsError),
     /// Rules that compare arguments which none of their tools has.
-    Rules(Vec<RuleProblem>),
+    Rules(Vec<RuleDiagnostic>),
     /// The store of open calls outlives the process, and no program key is set.
     NoProgramKey,
 }
@@ -86,8 +87,8 @@ impl fmt::Display for ExecutorError {
             Self::NoProgramKey => f.write_str(
                 "the store of open calls outlives the process and requires a key; set one by `program_key`",
             ),
-            Self::Rules(problems) => {
-                let all: Vec<_> = problems.iter().map(RuleProblem::to_string).collect();
+            Self::Rules(diagnostics) => {
+                let all: Vec<_> = diagnostics.iter().map(RuleDiagnostic::to_string).collect();
                 write!(f, "{}; correct the pointer", all.join("; "))
             }
         }
@@ -331,7 +332,7 @@ impl ExecutorBuilder {
     /// - a rule compares an argument that none of its tools has
     /// - the store of open calls outlives the process, and there is no [`program_key`](Self::program_key)
     ///
-    /// A rule that matches no tool is one of the [`notices`](Executor::notices) instead, since tools may be added
+    /// A rule that matches no tool is one of the [`diagnostics`](Executor::diagnostics) instead, since tools may be added
     /// later.
     pub fn build(self) -> Result<Executor, ExecutorError> {
         let Self { tools, settings, limits } = self;
@@ -343,8 +344,8 @@ impl ExecutorBuilder {
             return Err(ExecutorError::Limits(LimitsError::Zero(what)));
         }
         settings.open.check()?;
-        let problems = settings.rules.iter().flat_map(|rules| rules.problems(&tools));
-        let errors: Vec<_> = problems.filter(RuleProblem::is_error).collect();
+        let diagnostics = settings.rules.iter().flat_map(|rules| rules.diagnostics(&tools));
+        let errors: Vec<_> = diagnostics.filter(|it| it.severity() == Severity::Error).collect();
         if !errors.is_empty() {
             return Err(ExecutorError::Rules(errors));
         }

@@ -68,7 +68,7 @@ use crate::{
     blocking::Detached,
     event::{EventListener, ToolEvent},
     policy::{ApprovalRequest, BoxApprover, Limited},
-    toolbox::Notice,
+    toolbox::RunDiagnostic,
 };
 
 /// Runs batches of calls, and returns one [`CallOutcome`] for each call, in order. Cheap to clone; clones share limits,
@@ -120,7 +120,7 @@ pub(crate) struct Inner {
     /// The number of calls that arrived, shared with executors derived for other tools.
     arrivals: Arc<AtomicU64>,
     detached: Arc<Detached>,
-    notices: Vec<Notice>,
+    diagnostics: Vec<RunDiagnostic>,
 }
 
 impl Executor {
@@ -141,9 +141,10 @@ impl Executor {
         let open = Arc::new(OpenCalls::new(settings.open.clone()));
         let settings = Arc::new(settings);
         let arrivals = open.serials();
-        let notices = settings.notices(&tools);
+        let diagnostics = settings.diagnostics(&tools);
         let known = tools.clone();
-        let inner = Inner { tools, known, settings, limits, listeners, open, arrivals, detached, notices };
+        let inner =
+            Inner { tools, known, settings, limits, listeners, open, arrivals, detached, diagnostics };
         Self { inner: Arc::new(inner) }
     }
 
@@ -151,7 +152,7 @@ impl Executor {
     ///
     /// Both share hooks, policies, limits, listeners and [detached](Self::detached) bodies. Open calls are separate, so
     /// that one run cannot answer calls of another run with the same ids, unless a [store](ExecutorBuilder::open_calls)
-    /// is set. [`notices`](Self::notices) lists rules without effect on these tools.
+    /// is set. [`diagnostics`](Self::diagnostics) lists rules without effect on these tools.
     ///
     /// # Errors
     ///
@@ -175,7 +176,7 @@ impl Executor {
         let Inner { settings, limits, listeners, arrivals, detached, .. } = &*self.inner;
         let inner = Inner {
             limits: limits.with_tools(tools.definitions().iter()).map_err(ExecutorError::Limits)?,
-            notices: settings.notices(&tools),
+            diagnostics: settings.diagnostics(&tools),
             known: tools.clone(),
             tools,
             settings: Arc::clone(settings),
@@ -220,7 +221,7 @@ impl Executor {
         self.inner.settings.strategy
     }
 
-    /// Returns notices about rules: those that match no tool, and, after [`with_tools`](Self::with_tools), those that
+    /// Returns diagnostics of rules: those that match no tool, and, after [`with_tools`](Self::with_tools), those that
     /// compare an argument that none of the tools has.
     ///
     /// # Examples
@@ -230,12 +231,12 @@ impl Executor {
     ///
     /// let rules = Rules::new([Rule::deny("bash")]);
     /// let executor = Executor::builder(Registry::builder().build()?).rules(rules).build()?;
-    /// assert_eq!(executor.notices()[0].to_string(), "the rule `deny bash` fits no tool");
+    /// assert_eq!(executor.diagnostics()[0].to_string(), "the rule `deny bash` fits no tool");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
-    pub fn notices(&self) -> &[Notice] {
-        &self.inner.notices
+    pub fn diagnostics(&self) -> &[RunDiagnostic] {
+        &self.inner.diagnostics
     }
 
     /// Runs `calls`; returns one outcome for each, in order. Dropping the future cancels them. The calls belong to no

@@ -11,10 +11,11 @@ use super::{
 };
 use crate::{
     ToolResult,
+    diagnostic::Severity,
     hook::{Before, BoxHook, CallHandle, CallView, Hook, stages},
     policy::{
         Approval, ApprovalHandle, Approver, BoxApprover, BoxPolicy, PermissionPolicy, ResultBudget,
-        RetryPolicy, RuleProblem, Rules, decider,
+        RetryPolicy, Rules, decider,
     },
     schema::Repair,
     toolbox::Visibility,
@@ -248,7 +249,7 @@ impl Executor {
     /// The visibility in the settings is evaluated for `run`; calls are assigned to it by
     /// [`Batch::with_run`](crate::executor::Batch::with_run), as for any executor. Both executors share limits,
     /// listeners, open calls and [detached](Self::detached) bodies: either can answer or resume a call that the other
-    /// left open. [`notices`](Self::notices) lists rules without effect on the visible tools.
+    /// left open. [`diagnostics`](Self::diagnostics) lists rules without effect on the visible tools.
     ///
     /// # Errors
     ///
@@ -293,8 +294,8 @@ impl Executor {
             return Err(ExecutorError::Strategy(InvalidStrategy));
         }
         let inner = &*self.inner;
-        let problems = settings.rules.iter().flat_map(|rules| rules.problems(&inner.tools));
-        let errors: Vec<_> = problems.filter(RuleProblem::is_error).collect();
+        let diagnostics = settings.rules.iter().flat_map(|rules| rules.diagnostics(&inner.tools));
+        let errors: Vec<_> = diagnostics.filter(|it| it.severity() == Severity::Error).collect();
         if !errors.is_empty() {
             return Err(ExecutorError::Rules(errors));
         }
@@ -309,8 +310,8 @@ impl Executor {
             None => (all, Vec::new()),
         };
         let settings = settings.over(&inner.settings);
-        let mut notices = settings.notices(&tools);
-        notices.extend(hidden);
+        let mut diagnostics = settings.diagnostics(&tools);
+        diagnostics.extend(hidden);
         let inner = Inner {
             tools,
             known,
@@ -320,7 +321,7 @@ impl Executor {
             open: Arc::clone(&inner.open),
             arrivals: Arc::clone(&inner.arrivals),
             detached: Arc::clone(&inner.detached),
-            notices,
+            diagnostics,
         };
         Ok(Self { inner: Arc::new(inner) })
     }

@@ -11,7 +11,7 @@ use crate::{
     hook::{BoxHook, CallView},
     policy::{BoxApprover, BoxPolicy, CONFIRMATION_CALL, ResultBudget, RetryPolicy, Rules},
     registry::Entry,
-    toolbox::Notice,
+    toolbox::RunDiagnostic,
 };
 
 /// The default grace period.
@@ -102,9 +102,9 @@ impl Settings {
             || self.approver.is_some()
     }
 
-    /// Returns notices about rules without effect on `tools`.
-    pub(super) fn notices(&self, tools: &Registry) -> Vec<Notice> {
-        self.rules.iter().flat_map(|rules| rules.problems(tools)).map(Notice::Rule).collect()
+    /// Returns diagnostics about rules without effect on `tools`.
+    pub(super) fn diagnostics(&self, tools: &Registry) -> Vec<RunDiagnostic> {
+        self.rules.iter().flat_map(|rules| rules.diagnostics(tools)).map(RunDiagnostic::Rule).collect()
     }
 
     /// Returns `true` if any component other than the tool's body inspects the arguments of its calls.

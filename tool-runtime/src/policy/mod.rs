@@ -3,7 +3,7 @@
 //! | purpose | types |
 //! | --- | --- |
 //! | permit calls by code | [`PermissionPolicy`], [`PermissionRequest`], [`BoxPolicy`] |
-//! | permit calls by configuration | [`Rules`], [`Rule`]; [`Matcher`], [`PathPattern`], [`UrlPattern`] and [`NumberPattern`] compare arguments; [`RuleProblem`], [`InvalidRule`] |
+//! | permit calls by configuration | [`Rules`], [`Rule`]; [`Matcher`], [`PathPattern`], [`UrlPattern`] and [`NumberPattern`] compare arguments; [`RuleDiagnostic`], [`InvalidRule`] |
 //! | ask a person | [`Approver`], [`ApprovalRequest`], [`Approval`], [`BoxApprover`]; [`confirmation_answer`] parses the answer of a front end |
 //! | retry failed attempts | [`RetryPolicy`]; [`RetryRule`], [`RetryInfo`] and [`BoxRetryRule`] decide which ones |
 //! | limit concurrency | [`Limits`] |
@@ -49,5 +49,5 @@ pub use self::{
     permission::{BoxPolicy, PermissionPolicy, PermissionRequest},
     retry::RetryPolicy,
     retry_rule::{AttemptHandle, BoxRetryRule, RetryInfo, RetryRule},
-    rules::{InvalidRule, Matcher, NumberPattern, PathPattern, Rule, RuleProblem, Rules, UrlPattern},
+    rules::{InvalidRule, Matcher, NumberPattern, PathPattern, Rule, RuleDiagnostic, Rules, UrlPattern},
 };

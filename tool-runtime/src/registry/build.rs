@@ -6,7 +6,7 @@ use tool_core::{
 };
 
 use super::{
-    BuildError, Facts, Problem, Registry,
+    BuildDiagnostic, BuildError, Facts, Registry,
     make::Values,
     reserved::refuse_output_tool,
     source::{Given, Source},
@@ -24,7 +24,7 @@ pub struct RegistryBuilder {
     pub(super) expected: BTreeSet<String>,
     pub(super) strict: bool,
     pub(super) repair: Repair,
-    pub(super) problems: Vec<Problem>,
+    pub(super) diagnostics: Vec<BuildDiagnostic>,
     pub(super) request_hooks: Vec<SharedRequestHook>,
     pub(super) output_tool: Option<Given>,
     /// `true` if `discover` was called and found no tools.
@@ -35,17 +35,18 @@ impl RegistryBuilder {
     /// Adds all annotated functions that are linked into this program.
     ///
     /// A crate without any reference to it is not linked; see [`link!`](crate::link). If no tools are found, the registry
-    /// has a [warning](Registry::warnings).
+    /// has a [warning](Registry::diagnostics).
     ///
     /// # Examples
     ///
     /// ```standalone_crate
-    /// use tool_runtime::{prelude::*, registry::Warning};
+    /// use tool_runtime::prelude::*;
     ///
     /// // This program has no function with `#[tool]`.
     /// let tools = Registry::discover()?;
-    /// assert_eq!(tools.warnings(), [Warning::NothingDiscovered]);
-    /// assert!(tools.warnings()[0].to_string().starts_with("`discover()` found no tools"));
+    /// let [warning] = tools.diagnostics() else { panic!("{:?}", tools.diagnostics()) };
+    /// assert_eq!(warning.code, "nothing_discovered");
+    /// assert!(warning.to_string().starts_with("warning: `discover()` found no tools"));
     /// # Ok::<(), tool_runtime::registry::BuildError>(())
     /// ```
     pub fn discover(mut self) -> Self {
@@ -117,7 +118,7 @@ impl RegistryBuilder {
     /// [`OUTPUT_TOOL`](crate::registry::OUTPUT_TOOL), which is reserved for it.
     pub fn output_tool(mut self, tool: impl Tool + 'static) -> Self {
         if let Some(given) = self.given(tool) {
-            self.problems.extend(refuse_output_tool(given.facts.definition.name()));
+            self.diagnostics.extend(refuse_output_tool(given.facts.definition.name()));
             self.output_tool = Some(given);
         }
         self
@@ -131,7 +132,7 @@ impl RegistryBuilder {
             Err(message) => {
                 discard(tool);
                 let tool = std::any::type_name::<T>().to_owned();
-                self.problems.push(Problem::Panicked { tool, site: None, message });
+                self.diagnostics.push(BuildDiagnostic::Panicked { tool, site: None, message });
                 None
             }
         }
@@ -179,7 +180,7 @@ impl RegistryBuilder {
     /// `provide_shared::<dyn Store>(Arc::new(MyStore))`.
     pub fn provide_shared<T: ?Sized + Send + Sync + 'static>(mut self, value: Arc<T>) -> Self {
         if self.provided.insert(value) {
-            self.problems.push(Problem::ProvidedTwice { type_name: std::any::type_name::<T>() });
+            self.diagnostics.push(BuildDiagnostic::ProvidedTwice { type_name: std::any::type_name::<T>() });
         }
         self
     }

@@ -7,7 +7,7 @@ use tool_core::{
     WithCallId,
 };
 
-use super::{AvailableTools, Check, Guard, Problem};
+use super::{AvailableTools, BuildDiagnostic, Check, Guard};
 use crate::{
     arguments::{self, Foreign, Lenience, Promise, Repair},
     panic_barrier::{Barrier, Guarded, barrier, caught, panicked},
@@ -35,18 +35,18 @@ impl Facts {
         })
     }
 
-    /// Adds a problem for each value that the tool needs and that is not provided.
+    /// Adds a diagnostic for each value that the tool needs and that is not provided.
     pub(super) fn missing(
         &self,
         provided: &[&ProvidedValues],
         per_run: &[Dependency],
-        problems: &mut Vec<Problem>,
+        diagnostics: &mut Vec<BuildDiagnostic>,
     ) {
         // Every registry provides its own.
         let available = Dependency::of::<AvailableTools>();
         for needed in self.needs.iter().filter(|needed| **needed != available) {
             if !provided.iter().any(|it| it.contains(needed)) && !per_run.contains(needed) {
-                problems.push(Problem::NotProvided {
+                diagnostics.push(BuildDiagnostic::NotProvided {
                     tool: self.definition.name().to_string(),
                     site: self.site,
                     type_name: needed.type_name(),
@@ -71,18 +71,18 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
-    /// Compiles the schemas of `tool`; adds every mistake in them to `problems`. The tool's own strictness
+    /// Compiles the schemas of `tool`; adds every mistake in them to `diagnostics`. The tool's own strictness
     /// takes precedence over `lenience`.
     pub(super) fn new(
         tool: Arc<dyn Tool>,
         facts: Facts,
         lenience: Lenience,
-        problems: &mut Vec<Problem>,
+        diagnostics: &mut Vec<BuildDiagnostic>,
     ) -> Option<Self> {
         let Facts { definition, site, needs: _ } = &facts;
         let mut refuse = |message: String| {
             let tool_name = definition.name().to_string();
-            problems.push(Problem::Schema { tool: tool_name, site: *site, message });
+            diagnostics.push(BuildDiagnostic::Schema { tool: tool_name, site: *site, message });
         };
         let schema = definition.input_schema();
         let foreign = schema.plan().err().map(|problems| Foreign::instead_of(problems, schema.as_value()));
@@ -106,11 +106,11 @@ impl Entry {
             for violation in violations {
                 let tool_name = definition.name().to_string();
                 let message = format!("example {}: {violation}", at + 1);
-                problems.push(Problem::Example { tool: tool_name, site: *site, message });
+                diagnostics.push(BuildDiagnostic::Example { tool: tool_name, site: *site, message });
             }
         }
-        problems.extend(schema.misfits().into_iter().map(|misfit| unfit(&facts, &misfit)));
-        problems.extend(unanswered(&*tool, &facts));
+        diagnostics.extend(schema.misfits().into_iter().map(|misfit| unfit(&facts, &misfit)));
+        diagnostics.extend(unanswered(&*tool, &facts));
         let coercion = lenience.coercion;
         let coercion = definition.metadata().strict.map_or(coercion, |strict| !strict);
         let lenience = Lenience { coercion, ..lenience };
@@ -306,8 +306,8 @@ impl Entry {
     }
 }
 
-/// Returns a problem for each check of `tool` that its calls do not answer. External calls are excluded.
-fn unanswered(tool: &dyn Tool, facts: &Facts) -> Vec<Problem> {
+/// Returns a diagnostic for each check of `tool` that its calls do not answer. External calls are excluded.
+fn unanswered(tool: &dyn Tool, facts: &Facts) -> Vec<BuildDiagnostic> {
     let (metadata, answers) = (facts.definition.metadata(), tool.checks());
     let sometimes = metadata.confirmation == Confirmation::Sometimes;
     let claims = [
@@ -315,11 +315,11 @@ fn unanswered(tool: &dyn Tool, facts: &Facts) -> Vec<Problem> {
         (sometimes && !answers.confirmation, Check::Confirmation),
     ];
     let claims = claims.into_iter().filter(|(open, _)| *open && !tool.is_external());
-    let problem = |(_, check)| {
+    let diagnostic = |(_, check)| {
         let name = facts.definition.name().to_string();
-        Problem::MissingCheck { tool: name, site: facts.site, check }
+        BuildDiagnostic::MissingCheck { tool: name, site: facts.site, check }
     };
-    claims.map(problem).collect()
+    claims.map(diagnostic).collect()
 }
 
 /// The error of polling a completed call.
@@ -327,18 +327,18 @@ fn over() -> ToolError {
     ToolError::new(ErrorKind::Unavailable, "the call has already completed")
 }
 
-/// The problem of a provided value with a type that calls cannot have.
-fn unfit(facts: &Facts, misfit: &Misfit) -> Problem {
+/// The diagnostic of a provided value with a type that calls cannot have.
+fn unfit(facts: &Facts, misfit: &Misfit) -> BuildDiagnostic {
     let (name, site) = (facts.definition.name().to_string(), facts.site);
     let Misfit { parameter, purpose, violation } = misfit;
     match purpose {
         Purpose::DefaultValue => {
             let message = format!("the default of `{parameter}`: {violation}");
-            Problem::DefaultValue { tool: name, site, message }
+            BuildDiagnostic::DefaultValue { tool: name, site, message }
         }
         Purpose::Example => {
             let message = format!("an example of `{parameter}`: {violation}");
-            Problem::Example { tool: name, site, message }
+            BuildDiagnostic::Example { tool: name, site, message }
         }
     }
 }

@@ -8,7 +8,7 @@ use std::{
 use tool_core::{Dependency, ProvidedValues};
 
 use super::{
-    BuildError, OUTPUT_TOOL, Problem, Registry, RegistryBuilder, Terms, entry, reserved::refuse_tool,
+    BuildDiagnostic, BuildError, OUTPUT_TOOL, Registry, RegistryBuilder, Terms, entry, reserved::refuse_tool,
     source::Source,
 };
 use crate::{arguments::Lenience, panic_barrier::caught};
@@ -30,7 +30,7 @@ impl RegistryBuilder {
             expected,
             strict,
             repair,
-            mut problems,
+            mut diagnostics,
             request_hooks,
             output_tool,
             nothing_discovered,
@@ -43,19 +43,22 @@ impl RegistryBuilder {
                 // A reserved name is reported instead of the absence of a tool with that name.
                 Entry::Vacant(nothing) if nothing.key() == OUTPUT_TOOL => {
                     let site = replacement.first().and_then(Source::site);
-                    problems.push(Problem::ReservedName { name: nothing.into_key(), site });
+                    diagnostics.push(BuildDiagnostic::ReservedName { name: nothing.into_key(), site });
                 }
-                Entry::Vacant(nothing) => problems.push(Problem::NotReplaced { name: nothing.into_key() }),
+                Entry::Vacant(nothing) => {
+                    diagnostics.push(BuildDiagnostic::NotReplaced { name: nothing.into_key() })
+                }
             }
         }
         if let Some(tool) = output_tool {
             let others = by_name.insert(OUTPUT_TOOL.to_owned(), vec![Source::OutputTool(tool)]);
             for other in others.into_iter().flatten() {
-                problems.push(Problem::ReservedName { name: OUTPUT_TOOL.to_owned(), site: other.site() });
+                diagnostics
+                    .push(BuildDiagnostic::ReservedName { name: OUTPUT_TOOL.to_owned(), site: other.site() });
             }
         }
         for name in expected.into_iter().filter(|name| !by_name.contains_key(name)) {
-            problems.push(Problem::NotLinked { name });
+            diagnostics.push(BuildDiagnostic::NotLinked { name });
         }
         let mut entries = Vec::with_capacity(by_name.len());
         for (name, named) in by_name {
@@ -64,23 +67,23 @@ impl RegistryBuilder {
                 let mut sites: Vec<_> = named.iter().map(Source::site).collect();
                 sites.sort_unstable();
                 let raw_names: BTreeSet<_> = named.iter().map(Source::raw_name).collect();
-                problems.push(match raw_names.len() {
-                    0 | 1 => Problem::Duplicate { name, sites },
-                    _ => Problem::ForeignClash { name, raw_names: raw_names.into_iter().collect() },
+                diagnostics.push(match raw_names.len() {
+                    0 | 1 => BuildDiagnostic::Duplicate { name, sites },
+                    _ => BuildDiagnostic::ForeignClash { name, raw_names: raw_names.into_iter().collect() },
                 });
                 continue;
             };
             let values = (values == Values::Required).then_some((&provided, &*per_run));
-            let outcome = caught(|| made(&name, source, values, lenience, &mut problems));
+            let outcome = caught(|| made(&name, source, values, lenience, &mut diagnostics));
             match outcome {
                 Ok(entry) => entries.extend(entry),
                 Err(message) => {
-                    problems.push(Problem::Panicked { tool: name, site: source.site(), message });
+                    diagnostics.push(BuildDiagnostic::Panicked { tool: name, site: source.site(), message });
                 }
             }
         }
-        if !problems.is_empty() {
-            return Err(BuildError { problems });
+        if !diagnostics.is_empty() {
+            return Err(BuildError { diagnostics });
         }
         let terms = Terms { provided: Arc::new(provided), per_run, lenience, nothing_discovered };
         let entries = entries.into_iter().map(Arc::new).collect();
@@ -101,33 +104,33 @@ fn named(sources: Vec<Source>) -> BTreeMap<String, Vec<Source>> {
 }
 
 /// Creates a tool and compiles its schemas; if `values` are given, its dependencies must be among them. All
-/// problems are added to `problems`.
+/// diagnostics are added to `diagnostics`.
 fn made(
     name: &str,
     source: &Source,
     values: Option<(&ProvidedValues, &[Dependency])>,
     lenience: Lenience,
-    problems: &mut Vec<Problem>,
+    diagnostics: &mut Vec<BuildDiagnostic>,
 ) -> Option<entry::Entry> {
     match source.tool() {
         Ok(tool) => {
             let facts = source.facts(&*tool);
             let facts = facts.map_err(|message| {
                 let (tool, site) = (name.to_owned(), source.site());
-                problems.push(Problem::Panicked { tool, site, message });
+                diagnostics.push(BuildDiagnostic::Panicked { tool, site, message });
             });
             let facts = facts.ok()?;
             if !matches!(source, Source::OutputTool(_)) {
-                problems.extend(refuse_tool(&facts));
+                diagnostics.extend(refuse_tool(&facts));
             }
             if let Some((provided, per_run)) = values {
-                facts.missing(&[provided], per_run, problems);
+                facts.missing(&[provided], per_run, diagnostics);
             }
-            entry::Entry::new(tool, facts, lenience, problems)
+            entry::Entry::new(tool, facts, lenience, diagnostics)
         }
         Err(error) => {
             let (tool, message) = (name.to_owned(), error.to_string());
-            problems.push(Problem::Schema { tool, site: source.site(), message });
+            diagnostics.push(BuildDiagnostic::Schema { tool, site: source.site(), message });
             None
         }
     }

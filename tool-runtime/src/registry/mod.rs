@@ -2,7 +2,7 @@
 //!
 //! A [`RegistryBuilder`] collects tools from annotated functions ([`discover`](RegistryBuilder::discover)),
 //! handles and values, and the values that they depend on. [`build`](RegistryBuilder::build) returns a
-//! [`Registry`], or a [`BuildError`] with every [`Problem`] of the program's tools. [`Registry::call`]
+//! [`Registry`], or a [`BuildError`] with every [`BuildDiagnostic`] of the program's tools. [`Registry::call`]
 //! validates the arguments, runs the tool and returns its output. Calls that need a decision of a person are
 //! rejected: hooks, policies, approval, retries and batches belong to an [`Executor`](crate::Executor).
 //!
@@ -10,16 +10,16 @@
 //! | --- | --- |
 //! | [`Registry`] | the tools, their definitions, and direct calls |
 //! | [`RegistryBuilder`] | its builder |
-//! | [`BuildError`], [`Problem`], [`Warning`] | mistakes that are found at start-up |
+//! | [`BuildError`], [`BuildDiagnostic`] | mistakes that are found at start-up |
 //! | [`AvailableTools`] | the tools of a run, for a tool that needs to know them |
 
 mod available;
 mod build;
+mod diagnostic;
 mod entry;
 mod guard;
 mod make;
 mod part;
-mod problem;
 mod reserved;
 mod source;
 
@@ -44,7 +44,7 @@ pub use tool_core::{Registration, SourceLocation, StaticToolSet};
 pub use self::{
     available::AvailableTools,
     build::RegistryBuilder,
-    problem::{BuildError, Check, Problem, Warning},
+    diagnostic::{BuildDiagnostic, BuildError, Check},
     reserved::{OUTPUT_TOOL, RESERVED_SETS},
 };
 pub(crate) use self::{
@@ -52,7 +52,10 @@ pub(crate) use self::{
     entry::{Entry, Facts},
     reserved::refuse_set,
 };
-use crate::arguments::{Lenience, Repair};
+use crate::{
+    arguments::{Lenience, Repair},
+    diagnostic::Diagnostic,
+};
 
 /// An immutable set of tools, sorted by name. Cheap to clone.
 ///
@@ -89,7 +92,7 @@ struct Inner {
     provided: Arc<ProvidedValues>,
     by_name: HashMap<ToolName, usize, FixedState>,
     terms: Arc<Terms>,
-    warnings: Vec<Warning>,
+    diagnostics: Vec<Diagnostic>,
     content_hash: OnceLock<ContentHash>,
     /// An index for suggestions of close names.
     names: OnceLock<Names>,
@@ -154,10 +157,10 @@ impl Registry {
     ) -> Self {
         let definitions: Vec<_> = entries.iter().map(|entry| entry.definition().clone()).collect();
         let by_name = definitions.iter().enumerate().map(|(at, it)| (it.name().clone(), at)).collect();
-        let aborts = cfg!(panic = "abort").then_some(Warning::PanicsAbort);
-        let undiscovered = terms.nothing_discovered.then_some(Warning::NothingDiscovered);
-        let warnings =
-            aborts.into_iter().chain(undiscovered).chain(definitions.iter().filter_map(warning)).collect();
+        let aborts = cfg!(panic = "abort").then(diagnostic::panics_abort);
+        let undiscovered = terms.nothing_discovered.then(diagnostic::nothing_discovered);
+        let undescribed = definitions.iter().filter_map(diagnostic::undescribed);
+        let diagnostics = aborts.into_iter().chain(undiscovered).chain(undescribed).collect();
         let repairs = entries.iter().any(|entry| entry.repairs());
         let has_secret = hides_secret || entries.iter().any(|entry| entry.has_secret());
         let available = Arc::new(AvailableTools::new(definitions, origins));
@@ -170,7 +173,7 @@ impl Registry {
                 provided: Arc::new(provided),
                 by_name,
                 terms,
-                warnings,
+                diagnostics,
                 content_hash: OnceLock::new(),
                 names: OnceLock::new(),
                 request_hooks,
@@ -225,10 +228,11 @@ impl Registry {
         self.inner.entries.is_empty()
     }
 
-    /// Returns the warnings of the build: unusual definitions that are not mistakes.
+    /// Returns the warnings about the tools and the program, as of the build of the registry. Its errors are those of a
+    /// [`BuildError`].
     #[must_use]
-    pub fn warnings(&self) -> &[Warning] {
-        &self.inner.warnings
+    pub fn diagnostics(&self) -> &[Diagnostic] {
+        &self.inner.diagnostics
     }
 
     /// Returns the values that the program provides to the tools.
@@ -418,9 +422,4 @@ impl fmt::Debug for Registry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.definitions().iter().map(ToolDefinition::name)).finish()
     }
-}
-
-fn warning(definition: &ToolDefinition) -> Option<Warning> {
-    let undescribed = definition.description().trim().is_empty();
-    undescribed.then(|| Warning::NoDescription { tool: definition.name().to_string() })
 }

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use tool_core::{ProvidedValues, SharedRequestHook, Tool, ToolError};
 
 use super::{
-    BuildError, Entry, Facts, Origins, Problem, Registry, Terms,
+    BuildDiagnostic, BuildError, Entry, Facts, Origins, Registry, Terms,
     reserved::{refuse_output_tool, refuse_tool},
 };
 use crate::{
@@ -134,29 +134,31 @@ impl Registry {
     fn compile_unless(
         &self,
         tool: &Arc<dyn Tool>,
-        refuse: impl FnOnce(&Facts) -> Option<Problem>,
+        refuse: impl FnOnce(&Facts) -> Option<BuildDiagnostic>,
     ) -> Result<Arc<Entry>, BuildError> {
-        let unusable = |problem| BuildError { problems: vec![problem] };
-        let facts = Facts::of(&**tool).map_err(|message| unusable(Problem::nameless(message)))?;
-        if let Some(problem) = refuse(&facts) {
-            return Err(unusable(problem));
+        let unusable = |diagnostic| BuildError { diagnostics: vec![diagnostic] };
+        let facts = Facts::of(&**tool).map_err(|message| unusable(BuildDiagnostic::nameless(message)))?;
+        if let Some(diagnostic) = refuse(&facts) {
+            return Err(unusable(diagnostic));
         }
         let (name, site) = (facts.definition.name().clone(), facts.site);
-        let mut problems = Vec::new();
+        let mut diagnostics = Vec::new();
         let lenience = self.inner.terms.lenience;
-        match caught(|| Entry::new(Arc::clone(tool), facts, lenience, &mut problems)) {
-            Ok(Some(entry)) if problems.is_empty() => return Ok(Arc::new(entry)),
+        match caught(|| Entry::new(Arc::clone(tool), facts, lenience, &mut diagnostics)) {
+            Ok(Some(entry)) if diagnostics.is_empty() => return Ok(Arc::new(entry)),
             Ok(_) => {}
-            Err(message) => problems.push(Problem::Panicked { tool: name.to_string(), site, message }),
+            Err(message) => {
+                diagnostics.push(BuildDiagnostic::Panicked { tool: name.to_string(), site, message })
+            }
         }
-        Err(BuildError { problems })
+        Err(BuildError { diagnostics })
     }
 
-    /// Returns a problem for each dependency of `entry` that neither the program nor the run's `provided`
+    /// Returns a diagnostic for each dependency of `entry` that neither the program nor the run's `provided`
     /// values satisfy.
-    pub(crate) fn missing(&self, entry: &Entry, provided: &ProvidedValues) -> Vec<Problem> {
-        let mut problems = Vec::new();
-        entry.facts().missing(&[self.provided(), provided], &self.inner.terms.per_run, &mut problems);
-        problems
+    pub(crate) fn missing(&self, entry: &Entry, provided: &ProvidedValues) -> Vec<BuildDiagnostic> {
+        let mut diagnostics = Vec::new();
+        entry.facts().missing(&[self.provided(), provided], &self.inner.terms.per_run, &mut diagnostics);
+        diagnostics
     }
 }

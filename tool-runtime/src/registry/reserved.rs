@@ -2,7 +2,7 @@
 
 use tool_core::ToolName;
 
-use super::{Facts, Problem};
+use super::{BuildDiagnostic, Facts};
 
 /// The name of the tool by which a model submits its final, structured output. It is reserved for the tool of
 /// [`RegistryBuilder::output_tool`](crate::registry::RegistryBuilder::output_tool) or
@@ -13,26 +13,26 @@ pub const OUTPUT_TOOL: &str = "submit_output";
 pub const RESERVED_SETS: [&str; 2] = ["builtin", "user"];
 
 /// Rejects a tool with a reserved name or toolset.
-pub(super) fn refuse_tool(tool: &Facts) -> Option<Problem> {
+pub(super) fn refuse_tool(tool: &Facts) -> Option<BuildDiagnostic> {
     let definition = &tool.definition;
     let name = definition.name();
     if *name == *OUTPUT_TOOL {
-        return Some(Problem::ReservedName { name: name.to_string(), site: tool.site });
+        return Some(BuildDiagnostic::ReservedName { name: name.to_string(), site: tool.site });
     }
     let toolset = definition.metadata().toolset.as_deref()?;
     is_reserved_set(toolset)
-        .then(|| Problem::ReservedSet { toolset: toolset.to_owned(), tool: Some(name.to_string()) })
+        .then(|| BuildDiagnostic::ReservedSet { toolset: toolset.to_owned(), tool: Some(name.to_string()) })
 }
 
 /// Rejects an output tool with another name.
-pub(super) fn refuse_output_tool(name: &ToolName) -> Option<Problem> {
-    (*name != *OUTPUT_TOOL).then(|| Problem::OutputToolName { name: name.to_string() })
+pub(super) fn refuse_output_tool(name: &ToolName) -> Option<BuildDiagnostic> {
+    (*name != *OUTPUT_TOOL).then(|| BuildDiagnostic::OutputToolName { name: name.to_string() })
 }
 
 /// Rejects a toolset with a reserved name.
-pub(crate) fn refuse_set(name: &str) -> Result<(), Problem> {
+pub(crate) fn refuse_set(name: &str) -> Result<(), BuildDiagnostic> {
     match is_reserved_set(name) {
-        true => Err(Problem::ReservedSet { toolset: name.to_owned(), tool: None }),
+        true => Err(BuildDiagnostic::ReservedSet { toolset: name.to_owned(), tool: None }),
         false => Ok(()),
     }
 }

@@ -10,7 +10,7 @@ use tool_core::{ReadonlyContext, Tool, ToolError};
 use crate::{
     Registry, ToolSet,
     panic_barrier::{discard, guarded},
-    registry::{Entry, Problem},
+    registry::{BuildDiagnostic, Entry},
     toolset::identity,
 };
 
@@ -26,7 +26,7 @@ pub(super) struct Attached {
 pub(super) struct Listing {
     user: Option<String>,
     pub(super) entries: Vec<Arc<Entry>>,
-    pub(super) problems: Vec<Problem>,
+    pub(super) diagnostics: Vec<BuildDiagnostic>,
 }
 
 /// The result of listing a toolset.
@@ -81,7 +81,7 @@ impl Listing {
                 Some(entry) => listing.entries.push(Arc::clone(entry)),
                 None => match base.compile(&tool) {
                     Ok(entry) => listing.entries.push(entry),
-                    Err(error) => listing.problems.extend(error.problems),
+                    Err(error) => listing.diagnostics.extend(error.diagnostics),
                 },
             }
             discard(tool);

@@ -11,7 +11,7 @@ use super::{Attached, Direct, Origin, State, Toolbox, ToolboxChange, ToolboxEven
 use crate::{
     ToolSet,
     panic_barrier::{caught, discard},
-    registry::{BuildError, Entry, Problem, refuse_set},
+    registry::{BuildDiagnostic, BuildError, Entry, refuse_set},
     toolset::ToolSetNotifier,
 };
 
@@ -199,7 +199,7 @@ impl Toolbox {
 
     fn attach(&self, set: Arc<dyn ToolSet>) -> Result<Arc<Attached>, BuildError> {
         let attached = Arc::new(Attached::new(set));
-        refuse_set(&attached.name).map_err(|problem| BuildError { problems: vec![problem] })?;
+        refuse_set(&attached.name).map_err(|diagnostic| BuildError { diagnostics: vec![diagnostic] })?;
         Ok(attached)
     }
 
@@ -272,14 +272,14 @@ impl Toolbox {
         &self,
         tools: impl IntoIterator<Item = Arc<dyn Tool>>,
     ) -> Result<Vec<Arc<Entry>>, BuildError> {
-        let (mut entries, mut problems) = (Vec::new(), Vec::new());
+        let (mut entries, mut diagnostics) = (Vec::new(), Vec::new());
         for tool in tools {
             match self.compile(tool) {
                 Ok(entry) => entries.push(entry),
-                Err(error) => problems.extend(error.problems),
+                Err(error) => diagnostics.extend(error.diagnostics),
             }
         }
-        if problems.is_empty() { Ok(entries) } else { Err(BuildError { problems }) }
+        if diagnostics.is_empty() { Ok(entries) } else { Err(BuildError { diagnostics }) }
     }
 
     fn set(&self, mut set: impl FnMut(&mut State)) {
@@ -315,17 +315,17 @@ impl Toolbox {
 
 /// Returns the events of added tools; names in `taken` are conflicts.
 fn added(entries: &[Arc<Entry>], taken: &mut HashSet<ToolName>) -> Result<Vec<ToolboxEvent>, BuildError> {
-    let (mut events, mut problems) = (Vec::new(), Vec::new());
+    let (mut events, mut diagnostics) = (Vec::new(), Vec::new());
     for name in entries.iter().map(|entry| entry.definition().name()) {
         match taken.insert(name.clone()) {
             true => events.push(ToolboxEvent::tool(name, ToolboxChange::Added)),
             false => {
                 let origins = vec![Origin::Direct, Origin::Direct];
-                problems.push(Problem::SameName { name: name.to_string(), origins });
+                diagnostics.push(BuildDiagnostic::SameName { name: name.to_string(), origins });
             }
         }
     }
-    if problems.is_empty() { Ok(events) } else { Err(BuildError { problems }) }
+    if diagnostics.is_empty() { Ok(events) } else { Err(BuildError { diagnostics }) }
 }
 
 fn gone(name: &ToolName) -> ToolboxEvent {

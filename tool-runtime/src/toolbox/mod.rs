@@ -7,15 +7,16 @@
 //! | type | purpose |
 //! | --- | --- |
 //! | [`Toolbox`] | the collection: add, replace, remove, configure |
-//! | [`Snapshot`], [`Notice`], [`Origin`] | the tools of one run, with problems and origins |
+//! | [`Snapshot`], [`RunDiagnostic`], [`Origin`] | the tools of one run, with diagnostics and origins |
 //! | [`Visibility`] | a filter for the tools that a model sees |
 //! | [`RunTools`] | additional tools of one run |
 //! | [`ToolboxListener`], [`ToolboxEvent`], [`ToolboxChanges`] | notification of changes |
 
 mod attached;
+mod diagnostic;
 mod edit;
 mod event;
-mod notice;
+mod origin;
 mod run_tools;
 mod snapshot;
 #[cfg(test)]
@@ -33,8 +34,9 @@ use tool_core::{RunContext, SharedRequestHook};
 
 use self::attached::Attached;
 pub use self::{
+    diagnostic::RunDiagnostic,
     event::{ToolboxChange, ToolboxChanges, ToolboxEvent, ToolboxListener},
-    notice::{Notice, Origin},
+    origin::Origin,
     run_tools::RunTools,
     snapshot::Snapshot,
     visibility::Visibility,

@@ -8,18 +8,18 @@ use std::{
 use futures_util::future::join_all;
 use tool_core::{RunContext, SharedRequestHook, ToolError, ToolName};
 
-use super::{Notice, Origin, RunTools, State, attached::Listed};
+use super::{Origin, RunDiagnostic, RunTools, State, attached::Listed};
 use crate::{
     Registry,
     panic_barrier::{caught, panic_of},
-    registry::{BuildError, Entry, Origins, Problem},
+    registry::{BuildDiagnostic, BuildError, Entry, Origins},
 };
 
 /// The tools of one run at the time of the snapshot.
 #[derive(Debug, Clone)]
 pub struct Snapshot {
     tools: Registry,
-    notices: Vec<Notice>,
+    diagnostics: Vec<RunDiagnostic>,
 }
 
 impl Snapshot {
@@ -35,10 +35,10 @@ impl Snapshot {
         self.tools
     }
 
-    /// Returns the problems of the snapshot.
+    /// Returns the diagnostics of the snapshot.
     #[must_use]
-    pub fn notices(&self) -> &[Notice] {
-        &self.notices
+    pub fn diagnostics(&self) -> &[RunDiagnostic] {
+        &self.diagnostics
     }
 
     /// Returns the origin of the tool with that name.
@@ -67,8 +67,8 @@ pub(super) async fn snapshot(
         has_secret: false,
         shown: BTreeMap::new(),
         clashes: BTreeMap::new(),
-        problems: Vec::new(),
-        notices: Vec::new(),
+        errors: Vec::new(),
+        diagnostics: Vec::new(),
         request_hooks: state.request_hooks.clone(),
     };
     for direct in &state.tools {
@@ -88,7 +88,7 @@ pub(super) async fn snapshot(
         for tool in tools {
             match base.compile(tool) {
                 Ok(entry) => gathering.offer(&entry, &origin),
-                Err(error) => gathering.unusable(error.problems, &origin),
+                Err(error) => gathering.unusable(error.diagnostics, &origin),
             }
         }
     }
@@ -108,8 +108,8 @@ struct Gathering<'a> {
     has_secret: bool,
     shown: BTreeMap<ToolName, (Arc<Entry>, Origin)>,
     clashes: BTreeMap<ToolName, Vec<Origin>>,
-    problems: Vec<Problem>,
-    notices: Vec<Notice>,
+    errors: Vec<BuildDiagnostic>,
+    diagnostics: Vec<RunDiagnostic>,
     request_hooks: Vec<SharedRequestHook>,
 }
 
@@ -120,7 +120,7 @@ impl Gathering<'_> {
             self.not_listed(name, error, listing.entries.len());
         }
         let origin = Origin::ToolSet(name.to_owned());
-        self.unusable(listing.problems.clone(), &origin);
+        self.unusable(listing.diagnostics.clone(), &origin);
         for entry in &listing.entries {
             self.offer(entry, &origin);
         }
@@ -129,8 +129,8 @@ impl Gathering<'_> {
     fn not_listed(&mut self, name: &str, error: &ToolError, listed_last: usize) {
         let (toolset, error) = (name.to_owned(), error.clone());
         match self.state.strict_listing {
-            true => self.problems.push(Problem::NotListed { toolset, message: error.feedback() }),
-            false => self.notices.push(Notice::NotListed { toolset, error, listed_last }),
+            true => self.errors.push(BuildDiagnostic::NotListed { toolset, message: error.feedback() }),
+            false => self.diagnostics.push(RunDiagnostic::NotListed { toolset, error, listed_last }),
         }
     }
 
@@ -157,7 +157,7 @@ impl Gathering<'_> {
                     let raw = entry.definition().raw_name();
                     if shown != raw {
                         let (name, raw_names) = (name.to_string(), vec![shown.to_owned(), raw.to_owned()]);
-                        self.problems.push(Problem::ForeignClash { name, raw_names });
+                        self.errors.push(BuildDiagnostic::ForeignClash { name, raw_names });
                     }
                     let clash = self.clashes.entry(name.clone()).or_insert_with(|| vec![first]);
                     clash.push(origin.clone());
@@ -174,17 +174,21 @@ impl Gathering<'_> {
     }
 
     fn dropped(&mut self, name: &ToolName, origin: &Origin, taken_by: Origin) {
-        self.notices.push(Notice::Dropped { name: name.clone(), origin: origin.clone(), taken_by });
+        self.diagnostics.push(RunDiagnostic::Dropped {
+            name: name.clone(),
+            origin: origin.clone(),
+            taken_by,
+        });
     }
 
-    /// Reports invalid direct tools as problems, and drops other invalid tools with a notice.
-    fn unusable(&mut self, problems: Vec<Problem>, origin: &Origin) {
+    /// Reports invalid direct tools as errors, and drops other invalid tools with a diagnostic.
+    fn unusable(&mut self, errors: Vec<BuildDiagnostic>, origin: &Origin) {
         match origin {
-            Origin::Direct | Origin::Framework => self.problems.extend(problems),
-            _ if self.state.strict_listing => self.problems.extend(problems),
+            Origin::Direct | Origin::Framework => self.errors.extend(errors),
+            _ if self.state.strict_listing => self.errors.extend(errors),
             _ => {
-                let notice = |problem| Notice::Unusable { origin: origin.clone(), problem };
-                self.notices.extend(problems.into_iter().map(notice));
+                let diagnostic = |cause| RunDiagnostic::Unusable { origin: origin.clone(), cause };
+                self.diagnostics.extend(errors.into_iter().map(diagnostic));
             }
         }
     }
@@ -194,27 +198,28 @@ impl Gathering<'_> {
         let shows =
             || [&self.state.visibility, &self.additions.visibility].iter().all(|it| it.shows(cx, definition));
         caught(shows).unwrap_or_else(|message| {
-            self.notices.push(Notice::Hidden { name: definition.name().clone(), message });
+            self.diagnostics.push(RunDiagnostic::Hidden { name: definition.name().clone(), message });
             false
         })
     }
 
-    /// Adds notices for tools with the name of a hidden tool: rules for the hidden one apply to them.
+    /// Adds diagnostics for tools with the name of a hidden tool: rules for the hidden one apply to them.
     fn names_of_hidden(&mut self) {
         for (name, (_, origin)) in &self.shown {
             if let Some(hidden) = self.hidden.get(name) {
                 let (name, origin, hidden) = (name.clone(), origin.clone(), hidden.clone());
-                self.notices.push(Notice::NameOfHidden { name, origin, hidden });
+                self.diagnostics.push(RunDiagnostic::NameOfHidden { name, origin, hidden });
             }
         }
     }
 
     fn finish(mut self) -> Result<Snapshot, BuildError> {
         self.names_of_hidden();
-        let clash = |(name, origins): (ToolName, _)| Problem::SameName { name: name.to_string(), origins };
-        self.problems.extend(self.clashes.into_iter().map(clash));
-        if !self.problems.is_empty() {
-            return Err(BuildError { problems: self.problems });
+        let clash =
+            |(name, origins): (ToolName, _)| BuildDiagnostic::SameName { name: name.to_string(), origins };
+        self.errors.extend(self.clashes.into_iter().map(clash));
+        if !self.errors.is_empty() {
+            return Err(BuildError { diagnostics: self.errors });
         }
         let mut entries = Vec::with_capacity(self.shown.len());
         let mut origins = Origins::with_capacity(self.shown.len());
@@ -223,6 +228,6 @@ impl Gathering<'_> {
             origins.insert(name, origin);
         }
         let tools = self.base.of_with(entries, &self.request_hooks, origins, self.has_secret);
-        Ok(Snapshot { tools, notices: self.notices })
+        Ok(Snapshot { tools, diagnostics: self.diagnostics })
     }
 }

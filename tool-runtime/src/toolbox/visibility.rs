@@ -2,7 +2,7 @@ use std::{collections::BTreeSet, fmt, sync::Arc};
 
 use tool_core::{ReadonlyContext, ToolDefinition};
 
-use super::{Notice, Origin};
+use super::{Origin, RunDiagnostic};
 use crate::{Registry, panic_barrier::caught};
 
 /// A filter for the tools that a model sees. A tool must pass all conditions.
@@ -63,22 +63,26 @@ impl Visibility {
         self
     }
 
-    /// Returns the tools that pass the filter, and those that it does not apply to; with a notice for each tool
+    /// Returns the tools that pass the filter, and those that it does not apply to; with a diagnostic for each tool
     /// for which a condition panicked.
-    pub(crate) fn applied(&self, cx: ReadonlyContext<'_>, tools: &Registry) -> (Registry, Vec<Notice>) {
-        let mut notices = Vec::new();
+    pub(crate) fn applied(
+        &self,
+        cx: ReadonlyContext<'_>,
+        tools: &Registry,
+    ) -> (Registry, Vec<RunDiagnostic>) {
+        let mut diagnostics = Vec::new();
         let mut shows = |definition: &ToolDefinition| {
             let name = definition.name();
             if !tools.origin(name.as_str()).is_some_and(Origin::is_user_tool) {
                 return true;
             }
             caught(|| self.shows(cx, definition)).unwrap_or_else(|message| {
-                notices.push(Notice::Hidden { name: name.clone(), message });
+                diagnostics.push(RunDiagnostic::Hidden { name: name.clone(), message });
                 false
             })
         };
         let shown = tools.entries().iter().filter(|entry| shows(entry.definition())).cloned().collect();
-        (tools.of(shown), notices)
+        (tools.of(shown), diagnostics)
     }
 
     pub(super) fn shows(&self, cx: ReadonlyContext<'_>, definition: &ToolDefinition) -> bool {

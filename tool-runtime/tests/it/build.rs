@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
 use serde_json::json;
-use tool_runtime::{Tool, definition::Retry, prelude::*, registry::Problem};
+use tool_runtime::{Tool, definition::Retry, prelude::*, registry::BuildDiagnostic};
 
 use crate::run;
 
@@ -35,7 +35,7 @@ fn needs(_db: &Database, _list: &Vec<u8>, _again: &Database) {}
 #[test]
 fn duplicate_tool_names_are_reported_with_both_places() {
     let error = Registry::builder().tool::<one::first>().tool::<other::second>().build().unwrap_err();
-    let [Problem::Duplicate { name, sites }] = error.problems() else { panic!("{error}") };
+    let [BuildDiagnostic::Duplicate { name, sites }] = error.diagnostics() else { panic!("{error}") };
     assert_eq!(name, "twice");
     let modules: Vec<_> = sites.iter().flatten().map(|site| site.module).collect();
     assert_eq!(modules, ["it::build::one", "it::build::other"]);
@@ -79,14 +79,17 @@ fn a_tool_can_be_replaced_by_any_kind_of_tool() {
     let before = Registry::builder().replace_tool::<other::second>().tool::<one::first>().build().unwrap();
     assert_eq!(run(before.call("twice", "")).unwrap().text(), "2");
     let both = tools().replace_tool::<other::second>().replace_toolset(Others).build().unwrap_err();
-    assert!(matches!(both.problems(), [Problem::Duplicate { name, .. }] if name == "twice"), "{both}");
+    assert!(
+        matches!(both.diagnostics(), [BuildDiagnostic::Duplicate { name, .. }] if name == "twice"),
+        "{both}"
+    );
 }
 
 // A17
 #[test]
 fn replacing_an_unknown_tool_is_an_error() {
     let error = Registry::builder().replace_tool::<other::second>().build().unwrap_err();
-    assert_eq!(error.problems(), [Problem::NotReplaced { name: "twice".into() }]);
+    assert_eq!(error.diagnostics(), [BuildDiagnostic::NotReplaced { name: "twice".into() }]);
     let text = "no tool is named `twice`, so none is replaced; correct the name, or use `add`";
     assert!(error.to_string().contains(text), "{error}");
 }
@@ -112,7 +115,7 @@ fn every_problem_is_reported_at_once() {
         .build()
         .unwrap_err();
     let text = error.to_string();
-    assert_eq!(error.problems().len(), 5, "{text}");
+    assert_eq!(error.diagnostics().len(), 5, "{text}");
     assert!(text.starts_with("the tools cannot be used, for 5 reasons:\n- "), "{text}");
     for part in [
         "two values of type `u8` are provided",
@@ -124,13 +127,13 @@ fn every_problem_is_reported_at_once() {
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }
-    let site = needs_line(error.problems());
+    let site = needs_line(error.diagnostics());
     assert!(site.contains("build.rs:"), "{site}");
 }
 
-fn needs_line(problems: &[Problem]) -> String {
+fn needs_line(problems: &[BuildDiagnostic]) -> String {
     let site = problems.iter().find_map(|problem| match problem {
-        Problem::NotProvided { tool, site, .. } if tool == "needs" => *site,
+        BuildDiagnostic::NotProvided { tool, site, .. } if tool == "needs" => *site,
         _ => None,
     });
     site.unwrap().to_string()
@@ -164,7 +167,7 @@ fn tools_can_be_listed_without_their_dependencies() {
     );
     let builder = Registry::builder().tool::<needs>().provide(1_u8).provide(2_u8);
     let error = builder.build_without_values().unwrap_err();
-    assert!(matches!(error.problems(), [Problem::ProvidedTwice { .. }]), "{error}");
+    assert!(matches!(error.diagnostics(), [BuildDiagnostic::ProvidedTwice { .. }]), "{error}");
 }
 
 #[test]
@@ -180,7 +183,7 @@ fn a_struct_declares_its_dependencies() {
     }
     let error = Registry::builder().tool::<Takes>().build().unwrap_err();
     assert!(
-        matches!(error.problems(), [Problem::NotProvided { type_name, .. }] if type_name.ends_with("Database"))
+        matches!(error.diagnostics(), [BuildDiagnostic::NotProvided { type_name, .. }] if type_name.ends_with("Database"))
     );
     let tools = Registry::builder().tool::<Takes>().provide(Database).build().unwrap();
     assert!(run(tools.call("takes", "")).is_ok());
@@ -242,10 +245,10 @@ fn a_panic_during_construction_is_an_error_of_that_tool() {
         .build()
         .unwrap_err();
     let panicked: Vec<_> = error
-        .problems()
+        .diagnostics()
         .iter()
         .filter_map(|problem| match problem {
-            Problem::Panicked { tool, site, message } => {
+            BuildDiagnostic::Panicked { tool, site, message } => {
                 assert_eq!(site.unwrap().module, "it::build");
                 Some((tool.as_str(), message.as_str()))
             }
@@ -264,8 +267,8 @@ fn a_panic_during_construction_is_an_error_of_that_tool() {
         ]
     );
     // The other errors are also reported.
-    assert_eq!(error.problems().len(), panicked.len() + 2);
-    let text = error.problems()[0].to_string();
+    assert_eq!(error.diagnostics().len(), panicked.len() + 2);
+    let text = error.diagnostics()[0].to_string();
     assert!(text.starts_with("tool `a_schema` (tool-runtime/tests/it/build.rs:"), "{text}");
     assert!(text.ends_with(") panicked when it was made: no schema"), "{text}");
 }
@@ -296,7 +299,7 @@ fn an_invalid_example_is_a_build_error() {
 /// Returns the error of building a registry with one tool.
 fn problems(tools: tool_runtime::registry::RegistryBuilder) -> Vec<String> {
     let error = tools.build().unwrap_err();
-    error.problems().iter().map(ToString::to_string).collect()
+    error.diagnostics().iter().map(ToString::to_string).collect()
 }
 
 // B16: a model reads the default and may send it.
@@ -330,8 +333,9 @@ fn a_declared_default_that_violates_the_schema_is_a_build_error() {
     }
     let tools = || Registry::builder().tool::<forecast>();
     let error = tools().build().unwrap_err();
-    let is_default = |it: &Problem| matches!(it, Problem::DefaultValue { tool, .. } if tool == "forecast");
-    assert!(error.problems().iter().all(is_default), "{error}");
+    let is_default =
+        |it: &BuildDiagnostic| matches!(it, BuildDiagnostic::DefaultValue { tool, .. } if tool == "forecast");
+    assert!(error.diagnostics().iter().all(is_default), "{error}");
     let said = problems(tools());
     let place = said[0].split_once("): ").unwrap().0;
     assert!(place.starts_with("tool `forecast` (") && place.contains("build.rs:"), "{place}");
@@ -406,11 +410,11 @@ fn an_invalid_example_of_a_parameter_is_a_build_error() {
         n + n_more
     }
     let error = Registry::builder().tool::<double>().build().unwrap_err();
-    assert!(error.problems().iter().all(|it| matches!(it, Problem::Example { .. })), "{error}");
+    assert!(error.diagnostics().iter().all(|it| matches!(it, BuildDiagnostic::Example { .. })), "{error}");
     let text = error.to_string();
     assert!(text.contains("an example of `n`: /n: expected at most 255, got 300"), "{text}");
     assert!(text.contains("an example of `n`: /n: expected at least 0, got -1"), "{text}");
-    assert_eq!(error.problems().len(), 2, "{text}");
+    assert_eq!(error.diagnostics().len(), 2, "{text}");
 }
 
 // A19

@@ -6,8 +6,8 @@ use serde_json::json;
 use tool_runtime::{
     ErrorKind, Tool, ToolDefinition, ToolName,
     definition::{Metadata, Prepared},
+    diagnostic::Severity,
     prelude::*,
-    registry::Warning,
     schema::{Arguments, InputSchema},
 };
 
@@ -78,8 +78,10 @@ fn arguments_other_than_an_object_are_refused_at_construction() {
 fn a_tool_without_a_description_is_a_warning() {
     let handler = |args: Sum, _cx: ToolContext| async move { Ok::<_, ToolError>(args.a) };
     let tools = Registry::builder().add(ToolBuilder::new("mute").expect_handler(handler)).build().unwrap();
-    assert_eq!(tools.warnings(), [Warning::NoDescription { tool: "mute".into() }]);
-    assert_eq!(tools.warnings()[0].to_string(), "tool `mute` has no description");
+    let [diagnostic] = tools.diagnostics() else { panic!("{:?}", tools.diagnostics()) };
+    assert_eq!(diagnostic.location.tool.as_deref(), Some("mute"));
+    assert_eq!((diagnostic.code, diagnostic.severity), ("missing_description", Severity::Warning));
+    assert_eq!(diagnostic.message, "tool `mute` has no description");
 }
 
 // A15

@@ -89,5 +89,5 @@ fn call_to_an_empty_registry_says_that_it_is_empty() {
     let error = run(tools.call("add", "")).unwrap_err();
     assert_eq!(error.to_string(), "tool \"add\" not found: the registry has no tools");
     assert_eq!(error.feedback(), "Tool not found: add");
-    assert!(tools.warnings().is_empty(), "`discover` was not called");
+    assert!(tools.diagnostics().is_empty(), "`discover` was not called");
 }

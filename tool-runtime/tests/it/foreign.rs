@@ -7,7 +7,7 @@ use tool_runtime::{
     ErrorKind, Tool, ToolDefinition, ToolName,
     definition::{Metadata, Prepared},
     prelude::*,
-    registry::Problem,
+    registry::BuildDiagnostic,
     schema::{Arguments, InputSchema, OutputSchema},
 };
 
@@ -501,7 +501,7 @@ fn an_invalid_example_is_a_build_error() {
         .examples(vec![json!({"it": 1}), json!({"it": "x"})])
         .expect_handler(|args: Value, _cx| async move { Ok::<_, ToolError>(args) });
     let error = Registry::builder().add(tool).build().unwrap_err();
-    assert!(matches!(error.problems(), [Problem::Example { .. }]), "{error}");
+    assert!(matches!(error.diagnostics(), [BuildDiagnostic::Example { .. }]), "{error}");
     assert!(error.to_string().ends_with("example 2: /it: expected an integer, got \"x\""), "{error}");
 }
 

@@ -7,7 +7,7 @@ use tool_runtime::{
     RunContext, Tool, ToolDefinition, ToolName, Toolbox,
     definition::Prepared,
     prelude::*,
-    registry::Problem,
+    registry::BuildDiagnostic,
     schema::{Arguments, InputSchema},
     toolset::{NamedTools, ToolSetExt},
 };
@@ -69,7 +69,9 @@ fn registry(raws: &BTreeSet<String>) -> Result<Registry, tool_runtime::registry:
 fn a_name_that_looks_like_the_hash_of_another_is_an_error_that_names_both() {
     let raws = BTreeSet::from(["a.b".to_owned(), shown("a.b")]);
     let refused = registry(&raws).unwrap_err();
-    let [Problem::ForeignClash { name, raw_names }] = refused.problems() else { panic!("{refused}") };
+    let [BuildDiagnostic::ForeignClash { name, raw_names }] = refused.diagnostics() else {
+        panic!("{refused}")
+    };
     assert_eq!((name, raw_names), (&shown("a.b"), &raws.iter().cloned().collect()));
     let text = refused.to_string();
     assert!(raws.iter().all(|raw| text.contains(&format!("{raw:?}"))), "{text}");
@@ -101,8 +103,8 @@ proptest! {
             }
             Err(error) => {
                 prop_assert!(names.len() < raws.len());
-                for problem in error.problems() {
-                    let Problem::ForeignClash { name, raw_names } = problem else { panic!("{problem}") };
+                for problem in error.diagnostics() {
+                    let BuildDiagnostic::ForeignClash { name, raw_names } = problem else { panic!("{problem}") };
                     prop_assert!(raw_names.len() > 1 && raw_names.iter().all(|raw| shown(raw) == *name));
                 }
             }

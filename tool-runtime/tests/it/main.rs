@@ -12,6 +12,7 @@ mod calls;
 mod coercion;
 mod collectors;
 mod context;
+mod diagnostics;
 mod dialects;
 mod edges;
 mod executor;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, de};
 use serde_json::{Value, json};
-use tool_runtime::{Tool as _, prelude::*, registry::Problem};
+use tool_runtime::{Tool as _, prelude::*, registry::BuildDiagnostic};
 
 use crate::run;
 
@@ -92,7 +92,7 @@ impl JsonSchema for Explosive {
 /// Returns the message of the error of a registry with one tool.
 fn refused(tools: tool_runtime::registry::RegistryBuilder) -> String {
     let error = tools.build().unwrap_err();
-    let [Problem::Schema { message, .. }] = error.problems() else { panic!("{error}") };
+    let [BuildDiagnostic::Schema { message, .. }] = error.diagnostics() else { panic!("{error}") };
     message.clone()
 }
 

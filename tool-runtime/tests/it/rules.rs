@@ -4,11 +4,11 @@ use tool_runtime::{
     Executor, Registry, RunContext, ToolCall, ToolName, Toolbox,
     definition::Permission,
     executor::ExecutorError,
-    policy::{Matcher, NumberPattern, PathPattern, Rule, RuleProblem, Rules},
+    policy::{Matcher, NumberPattern, PathPattern, Rule, RuleDiagnostic, Rules},
     prelude::*,
     schema::InputSchema,
     serde_json,
-    toolbox::Notice,
+    toolbox::RunDiagnostic,
 };
 
 use crate::run;
@@ -245,26 +245,28 @@ fn an_executor_with_a_rule_without_effect_is_a_build_error() {
 }
 
 #[test]
-fn rules_without_tools_are_notices() {
+fn rules_without_tools_are_diagnostics() {
     let rules = Rules::new([
         Rule::deny("bash"),
         Rule::deny("read").at("/pth", Matcher::from(etc())),
         Rule::deny("pay").at("/amount", NumberPattern::new("> 100").unwrap()),
     ]);
     let executor = Executor::builder(Registry::builder().build().unwrap()).rules(rules).build().unwrap();
-    assert_eq!(executor.notices().len(), 3);
+    assert_eq!(executor.diagnostics().len(), 3);
     let snapshot = run(Toolbox::from_registry(&tools()).snapshot(&RunContext::new())).unwrap();
     let of_run = executor.with_tools(snapshot.into_tools()).unwrap();
-    let [Notice::Rule(RuleProblem::NoTool { rule }), Notice::Rule(RuleProblem::NoProperty { pointer, .. })] =
-        of_run.notices()
+    let [
+        RunDiagnostic::Rule(RuleDiagnostic::NoTool { rule }),
+        RunDiagnostic::Rule(RuleDiagnostic::NoProperty { pointer, .. }),
+    ] = of_run.diagnostics()
     else {
-        panic!("{:?}", of_run.notices());
+        panic!("{:?}", of_run.diagnostics());
     };
     assert_eq!((rule.as_str(), pointer.as_str()), ("deny bash", "/pth"));
     // Such a rule denies all calls of its tool until it is corrected.
     let outcomes = run(of_run.run(vec![ToolCall::new("read", json!({ "path": "/tmp/a" }))]));
     assert_eq!(outcomes[0].result().unwrap().text(), "Denied: a rule denies it: read");
-    assert!(Executor::new(tools()).notices().is_empty());
+    assert!(Executor::new(tools()).diagnostics().is_empty());
 }
 
 #[tool_args]
@@ -297,7 +299,7 @@ fn rules_match_the_raw_name_of_a_tool() {
         let said = |rules: Vec<Rule>| {
             let executor = Executor::builder(tools.clone()).rules(Rules::new(rules)).build().unwrap();
             let outcomes = run(executor.run(vec![ToolCall::new(name.as_str(), json!({ "to": "ada" }))]));
-            (outcomes[0].result().unwrap().text().into_owned(), executor.notices().len())
+            (outcomes[0].result().unwrap().text().into_owned(), executor.diagnostics().len())
         };
         assert_eq!(said(vec![Rule::deny(pattern)]), (format!("Denied: a rule denies it: {pattern}"), 0));
         let (text, notices) = said(vec![Rule::ask(pattern)]);

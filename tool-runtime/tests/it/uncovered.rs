@@ -1,7 +1,7 @@
 //! Registration of tools with schemas that the built-in check does not cover.
 
 use serde_json::{Value, json};
-use tool_runtime::{builder::ClosureTool, prelude::*, registry::Problem, schema::InputSchema};
+use tool_runtime::{builder::ClosureTool, prelude::*, registry::BuildDiagnostic, schema::InputSchema};
 
 /// Returns a tool that accepts any arguments that its schema admits.
 pub(crate) fn taking(schema: Value) -> ClosureTool {
@@ -14,11 +14,11 @@ pub(crate) fn taking(schema: Value) -> ClosureTool {
 /// Returns the error of registering a tool.
 pub(crate) fn mistakes(schema: Value) -> Vec<String> {
     let error = Registry::builder().add(taking(schema)).build().unwrap_err();
-    let message = |problem: &Problem| match problem {
-        Problem::Schema { tool, message, .. } if tool == "take" => message.clone(),
+    let message = |problem: &BuildDiagnostic| match problem {
+        BuildDiagnostic::Schema { tool, message, .. } if tool == "take" => message.clone(),
         other => panic!("{other}"),
     };
-    error.problems().iter().map(message).collect()
+    error.diagnostics().iter().map(message).collect()
 }
 
 const SEVEN: &str = "http://json-schema.org/draft-07/schema#";

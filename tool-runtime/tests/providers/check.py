@@ -21,7 +21,7 @@ from rules import Wrong
 
 GOLDEN = Path(__file__).parent.parent / "it" / "dialects" / "golden"
 
-# What may be sent if a finding of the tool says that it may be refused, and how the finding says it.
+# What may be sent if a diagnostic of the tool says that it may be refused, and the text of the diagnostic.
 LISTED = {
     "description-length": "some models reject more than",
     "tool-count": "the provider rejects requests with more than",
@@ -106,7 +106,7 @@ def of_export(dialect: str, export: dict) -> Iterator[tuple[str, str, str]]:
     for name in export.get("names", []):
         left_out = any(text.startswith("error: ") for text in export.get("findings", {}).get(name, []))
         if name not in seen and not left_out:
-            yield name, "silence", "it is not sent, and no finding says so"
+            yield name, "silence", "it is not sent, and no diagnostic says so"
     for message in sdk.results(dialect, export["results"]) if "results" in export else []:
         yield "", "results", message
     for message in sdk.request(dialect, export["request"]) if "request" in export else []:

@@ -99,6 +99,6 @@ fn each_violation_is_marked_in_its_line() {
 }
 
 #[test]
-fn lint_lists_findings_by_tool() {
+fn lint_lists_diagnostics_by_tool() {
     at_both_widths("lint", &["lint", "--show", "note"]);
 }

@@ -72,10 +72,10 @@ fn the_exit_code_of_lint_is_by_severity() {
     assert_eq!(weather(["lint", "--dialect", "openai-chat-strict"]).code, 0);
     assert_eq!(weather(["lint", "--dialect", "openai-chat-strict", "--deny", "warning"]).code, 1);
     assert_eq!(weather(["lint", "--dialect", "mcp", "--deny", "warning"]).code, 0);
-    let findings = json(&weather(["lint", "--json", "--show", "error"]).out);
-    assert_eq!(findings[0]["tool"], "settings");
-    assert_eq!(findings[0]["severity"], "error");
-    assert_eq!(findings.as_array().unwrap().len(), 1);
+    let found = json(&weather(["lint", "--json", "--show", "error"]).out);
+    assert_eq!(found[0]["tool"], "settings");
+    assert_eq!(found[0]["severity"], "error");
+    assert_eq!(found.as_array().unwrap().len(), 1);
 }
 
 // Z19

@@ -1,5 +1,5 @@
 use clap::ArgMatches;
-use tool_runtime::dialect::{BoundTools, Severity};
+use tool_runtime::{diagnostic::Severity, dialect::BoundTools};
 
 use super::pretty;
 use crate::{Command, Exit, Failure, Program, dialects};
@@ -28,10 +28,12 @@ impl Command for Export {
 
 /// Writes an error for each tool that the dialect cannot carry.
 pub(super) fn left_out(program: &Program, bound: &BoundTools) -> Exit {
-    let errors = bound.findings().iter().filter(|finding| finding.severity == Severity::Error);
+    let errors = bound.diagnostics().iter().filter(|diagnostic| diagnostic.severity == Severity::Error);
     let mut exit = Exit::Done;
-    for finding in errors {
-        program.terminal().error_of(&format!("`{}`: {}; {}", finding.tool, finding.message, finding.remedy));
+    for diagnostic in errors {
+        let tool = diagnostic.location.tool.as_deref().unwrap_or_default();
+        let help = diagnostic.help.as_deref().unwrap_or_default();
+        program.terminal().error_of(&format!("`{tool}`: {}; {help}", diagnostic.message));
         exit = Exit::Failed;
     }
     exit

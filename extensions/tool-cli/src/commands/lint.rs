@@ -1,7 +1,10 @@
 use std::collections::BTreeMap;
 
 use clap::{Arg, ArgMatches, builder::PossibleValuesParser};
-use tool_runtime::dialect::{Finding, Severity, lint};
+use tool_runtime::{
+    diagnostic::{Diagnostic, Severity},
+    dialect::lint,
+};
 
 use super::{json, pretty};
 use crate::{
@@ -9,7 +12,7 @@ use crate::{
     page::{Look, Page},
 };
 
-/// The command `lint`, which lists findings of dialects.
+/// The command `lint`, which lists diagnostics of dialects.
 pub(super) struct Lint;
 
 impl Command for Lint {
@@ -26,7 +29,7 @@ impl Command for Lint {
             .arg(
                 dialects::option()
                     .action(clap::ArgAction::Append)
-                    .help("Only findings of this dialect; may be repeated"),
+                    .help("Only diagnostics of this dialect; may be repeated"),
             )
             .arg(severity("show", "warning").help("The lowest severity that is listed"))
             .arg(severity("deny", "error").help("The lowest severity with the exit code 1"))
@@ -35,20 +38,25 @@ impl Command for Lint {
 
     fn run(&self, program: &Program, matches: &ArgMatches) -> Result<Exit, Failure> {
         let dialects: Vec<_> = dialects::chosen(matches).iter().map(|dialect| dialect.name()).collect();
-        let wanted = |finding: &Finding| {
-            dialects.is_empty() || finding.dialect == "all" || dialects.contains(&finding.dialect)
+        let wanted = |diagnostic: &Diagnostic| {
+            let dialect = dialect(diagnostic);
+            dialects.is_empty() || dialect == "all" || dialects.contains(&dialect)
         };
         let all: Vec<_> = lint(program.tools()?).into_iter().filter(wanted).collect();
         let least = |name| severity(matches.get_one::<String>(name).map_or("", String::as_str));
-        let shown: Vec<_> = all.iter().filter(|finding| finding.severity >= least("show")).collect();
+        let shown: Vec<_> = all.iter().filter(|diagnostic| diagnostic.severity >= least("show")).collect();
         if matches.get_flag("json") {
             program.terminal().print_json(&pretty(&shown)?)?;
         } else {
             program.terminal().print(&listed(program, &shown, &all))?;
         }
-        let denied = all.iter().any(|finding| finding.severity >= least("deny"));
+        let denied = all.iter().any(|diagnostic| diagnostic.severity >= least("deny"));
         Ok(if denied { Exit::Failed } else { Exit::Done })
     }
+}
+
+fn dialect(diagnostic: &Diagnostic) -> &'static str {
+    diagnostic.location.dialect.unwrap_or("all")
 }
 
 fn severity(name: &str) -> Severity {
@@ -59,37 +67,43 @@ fn severity(name: &str) -> Severity {
     }
 }
 
-/// The findings by tool; a finding of several dialects is listed once.
-fn listed(program: &Program, shown: &[&Finding], all: &[Finding]) -> Page {
-    let mut by_place: BTreeMap<_, Vec<(&Finding, Vec<&str>)>> = BTreeMap::new();
-    for finding in shown {
-        let here = by_place.entry((&finding.tool, &finding.pointer)).or_default();
-        let same = |(other, _): &&mut (&Finding, Vec<&str>)| {
-            (&other.message, other.severity) == (&finding.message, finding.severity)
+fn help(diagnostic: &Diagnostic) -> &str {
+    diagnostic.help.as_deref().unwrap_or_default()
+}
+
+/// The diagnostics by tool; one of several dialects is listed once.
+fn listed(program: &Program, shown: &[&Diagnostic], all: &[Diagnostic]) -> Page {
+    let mut by_place: BTreeMap<_, Vec<(&Diagnostic, Vec<&str>)>> = BTreeMap::new();
+    for diagnostic in shown {
+        let here = by_place.entry((&diagnostic.location.tool, &diagnostic.location.pointer)).or_default();
+        let same = |(other, _): &&mut (&Diagnostic, Vec<&str>)| {
+            (&other.message, other.severity) == (&diagnostic.message, diagnostic.severity)
         };
         match here.iter_mut().find(same) {
-            Some((_, dialects)) => dialects.push(finding.dialect),
-            None => here.push((finding, vec![finding.dialect])),
+            Some((_, dialects)) => dialects.push(dialect(diagnostic)),
+            None => here.push((diagnostic, vec![dialect(diagnostic)])),
         }
     }
     let mut page = program.terminal().page();
     let mut tool = "";
-    for (finding, dialects) in by_place.into_values().flatten() {
-        if tool != finding.tool {
-            tool = &finding.tool;
+    for (diagnostic, dialects) in by_place.into_values().flatten() {
+        let of_tool = diagnostic.location.tool.as_deref().unwrap_or_default();
+        if tool != of_tool {
+            tool = of_tool;
             page.paint(Look::Name, tool).add("\n");
         }
-        let (look, word) = match finding.severity {
+        let (look, word) = match diagnostic.severity {
             Severity::Error => (Look::Bad, "error"),
             Severity::Warning => (Look::Odd, "warning"),
             _ => (Look::Faint, "note"),
         };
-        let place = if finding.pointer.is_empty() { String::new() } else { format!(" {}", finding.pointer) };
-        page.add_item(look, word, &format!("{place}: {}", finding.message));
-        page.add_under(&format!("{} [{}]", finding.remedy, dialects.join(", ")));
+        let pointer = &diagnostic.location.pointer;
+        let place = if pointer.is_empty() { String::new() } else { format!(" {pointer}") };
+        page.add_item(look, word, &format!("{place}: {}", diagnostic.message));
+        page.add_under(&format!("{} [{}]", help(diagnostic), dialects.join(", ")));
     }
     let count = |severity, word: &str| {
-        let count = all.iter().filter(|finding| finding.severity == severity).count();
+        let count = all.iter().filter(|diagnostic| diagnostic.severity == severity).count();
         format!("{count} {word}{}", if count == 1 { "" } else { "s" })
     };
     let errors = count(Severity::Error, "error");

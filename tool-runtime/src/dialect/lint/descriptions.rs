@@ -1,9 +1,10 @@
 //! Descriptions of tools: present, informative and of reasonable length.
 
 use super::{
-    Found, Severity,
+    Found,
     words::{tells, words},
 };
+use crate::diagnostic::Severity;
 
 /// The number of characters from which a description is too long for a model's decision to call. Our own limit,
 /// about a thousand tokens of every request; limits of providers are checked in their dialects.
@@ -12,24 +13,36 @@ const LONG: usize = 4_000;
 pub(super) fn check(found: &mut Found<'_>) {
     let definition = found.of;
     let description = definition.description().trim();
-    let remedy = "describe what it does and when to call it";
+    let help = "describe what it does and when to call it";
     if description.is_empty() {
-        found.push(Severity::Warning, "", "the tool has no description", remedy);
+        found.push(Severity::Warning, "missing_description", "", "the tool has no description", help);
         return;
     }
     let name: Vec<_> = words(definition.name()).collect();
     let mut telling = words(description).filter(|word| tells(word) && !name.contains(word));
     if telling.next().is_none() {
-        found.push(Severity::Warning, "", "the description only repeats the name", remedy);
+        found.push(
+            Severity::Warning,
+            "undescriptive_description",
+            "",
+            "the description only repeats the name",
+            help,
+        );
     } else if is_a_word(description) {
-        found.push(Severity::Warning, "", "the description is a single word", remedy);
+        found.push(
+            Severity::Warning,
+            "undescriptive_description",
+            "",
+            "the description is a single word",
+            help,
+        );
     }
     let length = description.chars().count();
     if length > LONG {
         let message =
             format!("the description adds {length} characters to every request; keep it within {LONG}");
-        let remedy = "move details to the descriptions of parameters, or to the results";
-        found.push(Severity::Warning, "", message, remedy);
+        let help = "move details to the descriptions of parameters, or to the results";
+        found.push(Severity::Warning, "long_description", "", message, help);
     }
 }
 

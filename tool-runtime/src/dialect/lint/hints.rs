@@ -1,6 +1,7 @@
 //! Hints about the effects of a tool.
 
-use super::{Found, Severity, words::words};
+use super::{Found, words::words};
+use crate::diagnostic::Severity;
 
 /// Names of destructive actions.
 const DESTROYS: &str =
@@ -16,11 +17,18 @@ pub(super) fn check(found: &mut Found<'_>) {
     let destroys = |word: String| words(DESTROYS).any(|it| it == word);
     if words(found.of.name()).any(destroys) {
         let message = "its name suggests a destructive action, but no hint says so";
-        found.push(Severity::Warning, "", message, "add `destructive` to it, or `destructive = false`");
+        found.push(
+            Severity::Warning,
+            "missing_destructive_hint",
+            "",
+            message,
+            "add `destructive` to it, or `destructive = false`",
+        );
     } else {
         let message = "it has no hint about its effects, so hosts may ask before each call";
         found.push(
             Severity::Note,
+            "missing_hint",
             "",
             message,
             "add `read_only` or `destructive` to it, or `destructive = false`",

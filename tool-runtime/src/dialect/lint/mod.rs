@@ -1,6 +1,6 @@
 //! Checks of the definitions of a registry.
 //!
-//! A rule must find nothing in a well-written tool: false findings train readers to ignore all findings.
+//! A well-written tool has no diagnostics: false ones train readers to ignore them all.
 
 mod descriptions;
 mod hints;
@@ -11,8 +11,11 @@ mod words;
 
 use tool_core::ToolDefinition;
 
-use super::{Dialect, Finding, Severity};
-use crate::Registry;
+use super::Dialect;
+use crate::{
+    Registry,
+    diagnostic::{Diagnostic, Location, Severity},
+};
 
 /// Returns all changes and unsupported parts of every tool in every dialect, and definitions that a model may
 /// misunderstand.
@@ -34,7 +37,7 @@ use crate::Registry;
 /// # Examples
 ///
 /// ```
-/// use tool_runtime::{dialect::{Severity, lint}, prelude::*};
+/// use tool_runtime::{diagnostic::Severity, dialect::lint, prelude::*};
 ///
 /// /// Finds a line.
 /// #[tool(read_only)]
@@ -47,9 +50,9 @@ use crate::Registry;
 /// }
 ///
 /// let tools = Registry::builder().tool::<find>().build()?;
-/// let findings = lint(&tools);
-/// assert!(findings.iter().all(|finding| finding.severity == Severity::Note));
-/// let strict = findings.iter().find(|finding| finding.dialect == "openai-chat-strict").unwrap();
+/// let diagnostics = lint(&tools);
+/// assert!(diagnostics.iter().all(|it| it.severity == Severity::Note));
+/// let strict = diagnostics.iter().find(|it| it.location.dialect == Some("openai-chat-strict")).unwrap();
 /// assert_eq!(
 ///     strict.to_string(),
 ///     "note: `find` in openai-chat-strict, at `/properties/text/minLength`: \
@@ -58,23 +61,23 @@ use crate::Registry;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[must_use]
-pub fn lint(registry: &Registry) -> Vec<Finding> {
-    let mut findings = Vec::new();
+pub fn lint(registry: &Registry) -> Vec<Diagnostic> {
+    let mut diagnostics = Vec::new();
     for (definition, entry) in registry.definitions().iter().zip(registry.entries()) {
-        let mut found = Found { of: definition, findings: &mut findings };
+        let mut found = Found { of: definition, diagnostics: &mut diagnostics };
         descriptions::check(&mut found);
         parameters::check(&mut found);
         hints::check(&mut found);
         retries::check(&mut found, &**entry.tool());
     }
-    similar::check(registry.definitions(), &mut findings);
+    similar::check(registry.definitions(), &mut diagnostics);
     for dialect in Dialect::all() {
-        findings.extend_from_slice(dialect.bind_tools(registry).findings());
+        diagnostics.extend_from_slice(dialect.bind_tools(registry).diagnostics());
     }
-    findings
+    diagnostics
 }
 
-/// Asserts that every tool can be sent in every dialect; the panic message lists the findings.
+/// Asserts that every tool can be sent in every dialect; the panic message lists the errors.
 ///
 /// # Panics
 ///
@@ -89,26 +92,37 @@ pub fn lint(registry: &Registry) -> Vec<Finding> {
 /// ```
 #[track_caller]
 pub fn assert_portable(registry: &Registry) {
-    let errors = lint(registry).into_iter().filter(|finding| finding.severity == Severity::Error);
-    let errors: Vec<_> = errors.map(|finding| finding.to_string()).collect();
+    let errors = lint(registry).into_iter().filter(|diagnostic| diagnostic.severity == Severity::Error);
+    let errors: Vec<_> = errors.map(|diagnostic| diagnostic.to_string()).collect();
     assert!(errors.is_empty(), "some tools cannot be sent in every dialect:\n{}", errors.join("\n"));
 }
 
-/// The findings of one tool.
+/// The diagnostics of one tool.
 struct Found<'f> {
     of: &'f ToolDefinition,
-    findings: &'f mut Vec<Finding>,
+    diagnostics: &'f mut Vec<Diagnostic>,
 }
 
 impl Found<'_> {
-    fn push(&mut self, severity: Severity, at: &str, message: impl Into<String>, remedy: &str) {
-        self.findings.push(Finding {
-            tool: self.of.name().to_string(),
-            dialect: "all",
-            pointer: at.to_owned(),
+    fn push(
+        &mut self,
+        severity: Severity,
+        code: &'static str,
+        at: &str,
+        message: impl Into<String>,
+        help: &str,
+    ) {
+        self.diagnostics.push(Diagnostic {
+            location: Location {
+                tool: Some(self.of.name().to_string()),
+                dialect: Some("all"),
+                pointer: at.to_owned(),
+                source: None,
+            },
             severity,
+            code,
             message: message.into(),
-            remedy: remedy.to_owned(),
+            help: Some(help.to_owned()),
         });
     }
 }

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use super::{Found, Severity};
-use crate::dialect::schema::below;
+use super::Found;
+use crate::{diagnostic::Severity, dialect::schema::below};
 
 /// The number of characters from which the description of a parameter is too long. Our own limit.
 const LONG: usize = 1_000;
@@ -54,14 +54,26 @@ impl<'w> Walk<'w, '_> {
             let what = if at == "/properties" { "parameter" } else { "field" };
             if !is_variant && !self.is_described(property) && !is_tag(property) {
                 let message = format!("the {what} has no description");
-                self.found.push(Severity::Warning, &place, message, "write a doc comment above it");
+                self.found.push(
+                    Severity::Warning,
+                    "missing_parameter_description",
+                    &place,
+                    message,
+                    "write a doc comment above it",
+                );
             }
             let said = property.get("description").and_then(Value::as_str).unwrap_or_default();
             let length = said.chars().count();
             if length > LONG {
                 let message =
                     format!("the description of the {what} has {length} characters; keep it within {LONG}");
-                self.found.push(Severity::Warning, &place, message, "shorten it");
+                self.found.push(
+                    Severity::Warning,
+                    "long_parameter_description",
+                    &place,
+                    message,
+                    "shorten it",
+                );
             }
             self.node(property, &place, false);
         }

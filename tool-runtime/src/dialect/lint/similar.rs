@@ -13,22 +13,22 @@ use super::{
     Found,
     words::{parts, words},
 };
-use crate::dialect::{Finding, Severity};
+use crate::diagnostic::{Diagnostic, Severity};
 
 /// The number of shared pairs, out of ten, from which two descriptions are similar.
 const NEARLY: usize = 8;
 
-pub(super) fn check(definitions: &[ToolDefinition], findings: &mut Vec<Finding>) {
-    let mut push = |of: &ToolDefinition, message: String, remedy: &str| {
-        Found { of, findings }.push(Severity::Warning, "", message, remedy);
+pub(super) fn check(definitions: &[ToolDefinition], diagnostics: &mut Vec<Diagnostic>) {
+    let mut push = |of: &ToolDefinition, code, message: String, help: &str| {
+        Found { of, diagnostics }.push(Severity::Warning, code, "", message, help);
     };
     for (of, other) in names(definitions) {
         let message = format!("its name has the same words as `{}`", other.name());
-        push(of, message, "use names that show the difference");
+        push(of, "similar_name", message, "use names that show the difference");
     }
     for (of, other, nearly) in descriptions(definitions) {
         let message = format!("its description is {nearly}equal to the description of `{}`", other.name());
-        push(of, message, "state in each description when to call which tool");
+        push(of, "similar_description", message, "state in each description when to call which tool");
     }
 }
 

@@ -3,12 +3,13 @@
 use serde_json::{Map, Value, json};
 
 use super::{
-    Severity, below,
+    below,
     rules::Objects,
     types,
     walk::{Draft, Walk},
     words,
 };
+use crate::diagnostic::Severity;
 
 /// Writes the items of a list.
 pub(super) fn items<'s>(
@@ -68,7 +69,7 @@ fn tuple<'s>(
     }
     draft.sentences.push(words::tuple(first));
     let message = "the tuple is sent as a list; the order of its items is in the description";
-    walk.remark(Severity::Note, at, message, "use a struct with named fields");
+    walk.remark(Severity::Note, "tuple_as_list", at, message, "use a struct with named fields");
     if rest.is_none() && !is_closed {
         walk.stop(at, "a value of any type is allowed after the items of the tuple");
     }

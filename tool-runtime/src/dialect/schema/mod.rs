@@ -1,7 +1,7 @@
 //! The conversion of an input schema to the keywords of a provider.
 //!
 //! A keyword that a provider does not support is moved into the description of the value that it constrains,
-//! and is reported as a finding. Where a description is not enough, because the provider rejects the whole
+//! and is reported as a diagnostic. Where a description is not enough, because the provider rejects the whole
 //! schema or the model could not make calls that the tool needs, the conversion returns an [`Obstacle`], and
 //! the dialect falls back.
 
@@ -25,7 +25,7 @@ pub(super) use self::{
     references::move_references,
     rules::{ALL, ANTHROPIC, ANTHROPIC_STRICT, GEMINI, GEMINI_SCHEMA, OPENAI, OPENAI_STRICT, Rules},
 };
-use super::Severity;
+use crate::diagnostic::Severity;
 
 /// A schema for the wire.
 #[derive(Debug)]
@@ -38,13 +38,14 @@ pub(super) struct Carried {
     pub(super) narrowed: bool,
 }
 
-/// A [`Finding`](super::Finding) without its tool and dialect.
+/// A [`Diagnostic`](crate::diagnostic::Diagnostic) without its tool and dialect.
 #[derive(Debug)]
 pub(super) struct Remark {
     pub(super) pointer: String,
     pub(super) severity: Severity,
+    pub(super) code: &'static str,
     pub(super) message: String,
-    pub(super) remedy: &'static str,
+    pub(super) help: &'static str,
 }
 
 /// The reason why a schema cannot be sent.
@@ -67,11 +68,17 @@ pub(super) fn carry(schema: &Value, rules: &Rules) -> Result<Carried, Obstacle> 
     if let Some(name) = &within {
         carried = held(carried, name, rules);
         let message = format!("the arguments are wrapped in one property, `{name}`, and unwrapped again");
-        walk.remark(Severity::Note, "", message, "no action needed: calls are unwrapped");
+        walk.remark(
+            Severity::Note,
+            "wrapped_arguments",
+            "",
+            message,
+            "no action needed: calls are unwrapped",
+        );
     }
     if refers_to_root {
         let message = "`$ref` to \"#\" is sent as an object, the type of all arguments";
-        walk.remark(Severity::Warning, "", message, "move its target into `$defs`");
+        walk.remark(Severity::Warning, "root_reference", "", message, "move its target into `$defs`");
         walk.narrowed = true;
     }
     limits::check(&carried, rules, &mut walk);

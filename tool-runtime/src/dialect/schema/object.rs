@@ -3,11 +3,12 @@
 use serde_json::{Map, Value, json};
 
 use super::{
-    Severity, below,
+    below,
     rules::Objects,
     types,
     walk::{Draft, Walk},
 };
+use crate::diagnostic::Severity;
 
 /// Writes the properties. An optional property that would be infinitely deep is left out.
 pub(super) fn properties<'s>(
@@ -30,7 +31,13 @@ pub(super) fn properties<'s>(
                     && (types::make_nullable(&mut property) | types::is_unsaid(source))
                 {
                     let message = "`null` differs from absent here, so the model cannot omit the property";
-                    walk.remark(Severity::Note, &place, message, "treat `null` and absent alike");
+                    walk.remark(
+                        Severity::Note,
+                        "nullable_property",
+                        &place,
+                        message,
+                        "treat `null` and absent alike",
+                    );
                 }
                 written.insert(name.clone(), property);
             }
@@ -49,12 +56,18 @@ fn name_and_recursion(walk: &mut Walk<'_>, name: &str, property: &Value, is_requ
         && !name.starts_with(|first: char| first.is_ascii_digit());
     if walk.rules.open_api && !is_plain {
         let message = "the provider documents only names of letters, digits and `_`";
-        walk.remark(Severity::Warning, at, message, "rename it, or use the dialect `gemini`");
+        walk.remark(
+            Severity::Warning,
+            "property_name",
+            at,
+            message,
+            "rename it, or use the dialect `gemini`",
+        );
     }
     let unrolls = walk.rules.ordering && !walk.rules.open_api;
     if unrolls && is_required && walk.leads_round(property) {
         let message = "the provider unrolls recursive types and supports them in optional properties only";
-        walk.remark(Severity::Warning, at, message, "make the property optional");
+        walk.remark(Severity::Warning, "required_recursion", at, message, "make the property optional");
     }
 }
 
@@ -114,7 +127,7 @@ fn by_pattern<'s>(
         }
     }
     let message = "`patternProperties` is moved into the description";
-    walk.remark(Severity::Note, at, message, "no action needed: calls are validated");
+    walk.remark(Severity::Note, "keyword_described", at, message, "no action needed: calls are validated");
     let is_closed = schema.get("additionalProperties") == Some(&Value::Bool(false));
     let others = match (is_closed, kinds.len()) {
         (true, 1) => kinds.remove(0),
@@ -179,6 +192,7 @@ fn closed(walk: &mut Walk<'_>, schema: &Map<String, Value>, draft: &mut Draft, a
         let message = "additional properties cannot be sent";
         walk.remark(
             Severity::Warning,
+            "additional_properties",
             at,
             message,
             "set `additionalProperties: false`, or use a dialect that is not strict",
@@ -207,7 +221,13 @@ fn listed(walk: &mut Walk<'_>, draft: &mut Draft, at: &str) {
     for name in unknown {
         draft.sentences.push(format!("{name} is required."));
         let message = format!("{name} is required but is not a property");
-        walk.remark(Severity::Warning, &below(at, "required"), message, "declare it as a property");
+        walk.remark(
+            Severity::Warning,
+            "unknown_required",
+            &below(at, "required"),
+            message,
+            "declare it as a property",
+        );
     }
     if !known.is_empty() {
         draft.out.insert("required".to_owned(), known.into());

@@ -3,11 +3,11 @@
 use serde_json::{Map, Value, json};
 
 use super::{
-    Severity,
     rules::Objects,
     walk::{Draft, Walk},
     words,
 };
+use crate::diagnostic::Severity;
 
 /// Returns `true` if `schema` declares this type, alone or among others.
 pub(super) fn has(schema: &Map<String, Value>, name: &str) -> bool {
@@ -29,7 +29,7 @@ pub(super) fn finish(walk: &mut Walk<'_>, schema: &Map<String, Value>, draft: &m
             [] => walk.stop(at, "a value of any type is allowed, but the provider requires a type"),
             [only] if is_unsaid_by(schema) => {
                 let message = format!("no type is declared; it is sent as `{only}`");
-                walk.remark(Severity::Note, at, message, "declare its type");
+                walk.remark(Severity::Note, "assumed_type", at, message, "declare its type");
                 draft.out.insert("type".to_owned(), (*only).into());
             }
             [only] => drop(draft.out.insert("type".to_owned(), (*only).into())),

@@ -4,11 +4,12 @@ use serde_json::{Map, Value};
 use tool_core::__private::words::percent_decoded;
 
 use super::{
-    Obstacle, Remark, Severity, below, object,
+    Obstacle, Remark, below, object,
     references::{leads_round, moved, target},
     rules::{Enums, Objects, References, Rules},
     types, words,
 };
+use crate::diagnostic::Severity;
 
 /// The number of times that a definition is inlined within itself.
 const WRITTEN_OUT: usize = 3;
@@ -16,7 +17,7 @@ const WRITTEN_OUT: usize = 3;
 /// The maximum number of inlined schemas in all: references may be many, and their targets large.
 const WRITTEN_OUT_IN_ALL: usize = 1_000;
 
-/// The remedy of most findings about descriptions.
+/// The help of most diagnostics about descriptions.
 const CHECKED: &str = "no action needed: calls are validated";
 
 pub(super) struct Walk<'s> {
@@ -169,7 +170,13 @@ impl<'s> Walk<'s> {
             return None;
         }
         if wire != key {
-            self.remark(Severity::Note, at, format!("`{key}` is sent as `{wire}`"), CHECKED);
+            self.remark(
+                Severity::Note,
+                "keyword_replaced",
+                at,
+                format!("`{key}` is sent as `{wire}`"),
+                CHECKED,
+            );
         }
         draft.out.insert(wire.to_owned(), branches.into());
         Some(())
@@ -220,7 +227,13 @@ impl<'s> Walk<'s> {
         let Some(sentence) = words::sentence(key, value) else { return };
         draft.sentences.push(sentence);
         if !words::is_annotation(key) {
-            self.remark(Severity::Note, at, format!("`{key}` is moved into the description"), CHECKED);
+            self.remark(
+                Severity::Note,
+                "keyword_described",
+                at,
+                format!("`{key}` is moved into the description"),
+                CHECKED,
+            );
         }
     }
 
@@ -251,6 +264,7 @@ impl<'s> Walk<'s> {
                 let message = format!("it is recursive, and is inlined {WRITTEN_OUT} levels deep");
                 self.remark(
                     Severity::Warning,
+                    "recursion_depth",
                     at,
                     message,
                     "use the dialect `gemini`, which supports `$ref`",
@@ -298,11 +312,12 @@ impl<'s> Walk<'s> {
     pub(super) fn remark(
         &mut self,
         severity: Severity,
+        code: &'static str,
         at: &str,
         message: impl Into<String>,
-        remedy: &'static str,
+        help: &'static str,
     ) {
-        self.remarks.push(Remark { pointer: at.to_owned(), severity, message: message.into(), remedy });
+        self.remarks.push(Remark { pointer: at.to_owned(), severity, code, message: message.into(), help });
     }
 
     /// Records that the schema cannot be sent; the first reason is kept.

@@ -5,10 +5,10 @@
 //! effect of "unclear": `deny` and `ask` apply, and `allow` does not, so that unforeseen values have the stricter
 //! result.
 
+mod diagnostic;
 mod matcher;
 mod number;
 mod path;
-mod problem;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -24,10 +24,10 @@ use tool_core::{
     Arguments, Permission, ToolDefinition,
 };
 
-use self::{matcher::Found, text::CallPattern};
 pub use self::{
-    matcher::Matcher, number::NumberPattern, path::PathPattern, problem::RuleProblem, url::UrlPattern,
+    diagnostic::RuleDiagnostic, matcher::Matcher, number::NumberPattern, path::PathPattern, url::UrlPattern,
 };
+use self::{matcher::Found, text::CallPattern};
 
 /// Permission rules over tool names and arguments, read from a configuration. They take precedence over hooks and
 /// policies: no hook is called for a denied call.
@@ -57,7 +57,7 @@ pub use self::{
 /// that cannot be written as JSON.
 ///
 /// A pointer may use an alias of a property. A pointer that selects no property of any tool that the rule matches is an
-/// error, and prevents the executor from being built ([`problems`](Self::problems)). Until it is corrected, a `deny` or
+/// error, and prevents the executor from being built ([`diagnostics`](Self::diagnostics)). Until it is corrected, a `deny` or
 /// `ask` for one tool by name applies to every call of that tool.
 ///
 /// # Rules as data

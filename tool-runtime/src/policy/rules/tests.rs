@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use serde_json::json;
 use tool_core::{__private::ExactValue, InputSchema, Permission, ToolDefinition, ToolName};
 
-use super::{Fit, Judged, NumberPattern, PathPattern, Rule, RuleProblem, Rules};
+use super::{Fit, Judged, NumberPattern, PathPattern, Rule, RuleDiagnostic, Rules};
 
 fn fit(pattern: &str, number: &str) -> Fit {
     NumberPattern::new(pattern).unwrap().fit(&ExactValue::read(number).unwrap())
@@ -316,7 +316,7 @@ fn matchers_round_trip_as_data() {
 
 #[test]
 fn problems_name_the_rule() {
-    let problem = RuleProblem::NoProperty {
+    let problem = RuleDiagnostic::NoProperty {
         rule: "deny t".to_owned(),
         pointer: "/p".to_owned(),
         tools: vec!["t".to_owned(), "u".to_owned()],
@@ -324,7 +324,7 @@ fn problems_name_the_rule() {
     assert_eq!(problem.to_string(), "the rule `deny t` compares `/p`, and `t` or `u` has no such argument");
     let of = |count: usize| {
         let tools = ["t", "u", "v", "w"].iter().take(count).map(ToString::to_string).collect();
-        RuleProblem::NoProperty { rule: "deny *".to_owned(), pointer: "/p".to_owned(), tools }.to_string()
+        RuleDiagnostic::NoProperty { rule: "deny *".to_owned(), pointer: "/p".to_owned(), tools }.to_string()
     };
     assert_eq!(of(3), "the rule `deny *` compares `/p`, and `t` or `u` or `v` has no such argument");
     let many = "and none of the 4 tools that it fits has such an argument";

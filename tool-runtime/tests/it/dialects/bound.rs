@@ -6,7 +6,8 @@ use serde_json::json;
 use tool_runtime::{
     Registry, ToolDefinition, ToolName,
     builder::ExternalTool,
-    dialect::{Dialect, RequestError, Severity},
+    diagnostic::Severity,
+    dialect::{Dialect, RequestError},
     schema::InputSchema,
 };
 
@@ -65,13 +66,13 @@ fn every_dialect_shortens_long_names_and_restores_them() {
         assert_eq!(bound.tool_name(&wire), "add");
         assert_ne!(bound.wire_name("draw"), wire);
         assert!(bound.definitions().to_string().contains(&wire));
-        let renamed = bound.findings().iter().find(|it| it.message.contains(&wire)).unwrap();
+        let renamed = bound.diagnostics().iter().find(|it| it.message.contains(&wire)).unwrap();
         assert_eq!(renamed.severity, Severity::Note);
     }
 }
 
 fn dialect_of(bound: &tool_runtime::dialect::BoundTools) -> &'static str {
-    bound.findings()[0].dialect
+    bound.diagnostics()[0].location.dialect.unwrap()
 }
 
 #[test]

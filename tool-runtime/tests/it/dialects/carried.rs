@@ -9,7 +9,8 @@ use serde_json::{Map, Value, json};
 use tool_runtime::{
     Registry, ToolDefinition,
     builder::ExternalTool,
-    dialect::{BoundTools, Dialect, Severity},
+    diagnostic::Severity,
+    dialect::{BoundTools, Dialect},
 };
 
 /// Checks that every dialect sends the valid `texts` and reads them back.
@@ -31,14 +32,17 @@ pub(crate) fn carries<T: DeserializeOwned + PartialEq + Debug>(
     for dialect in Dialect::all() {
         let bound = dialect.bind_tools(&registry);
         let Some(schema) = sent(dialect.name(), &bound) else {
-            assert!(bound.findings().iter().any(|finding| finding.severity == Severity::Error));
+            assert!(bound.diagnostics().iter().any(|diagnostic| diagnostic.severity == Severity::Error));
             continue;
         };
         super::accepted::accepted(dialect.name(), bound.definitions());
         let validator = jsonschema::validator_for(&schema).unwrap_or_else(|why| panic!("{why}\n{schema:#}"));
-        let is_cut = bound.findings().iter().any(|finding| finding.message.starts_with("it is recursive"));
-        let is_never_absent =
-            bound.findings().iter().any(|finding| finding.message.starts_with("`null` differs from absent"));
+        let is_cut =
+            bound.diagnostics().iter().any(|diagnostic| diagnostic.message.starts_with("it is recursive"));
+        let is_never_absent = bound
+            .diagnostics()
+            .iter()
+            .any(|diagnostic| diagnostic.message.starts_with("`null` differs from absent"));
         for (value, decoded) in &fitting {
             let mut marked = schema.clone();
             marked["x-strict"] = dialect.name().ends_with("-strict").into();

@@ -1,11 +1,11 @@
-//! The definition and the findings of every tool of [`tools`](super::tools) in every dialect.
+//! The definition and the diagnostics of every tool of [`tools`](super::tools) in every dialect.
 //!
 //! `UPDATE=1` rewrites the files.
 
 use std::{fs, path::PathBuf};
 
 use serde_json::{Map, Value, json};
-use tool_runtime::dialect::{Dialect, Finding};
+use tool_runtime::{diagnostic::Diagnostic, dialect::Dialect};
 
 use super::tools::tools;
 
@@ -17,7 +17,7 @@ fn definitions_and_findings_of_every_dialect_match_the_golden_files() {
         let bound = dialect.bind_tools(&tools);
         let found = json!({
             "tools": bound.definitions(),
-            "findings": by_tool(bound.findings()),
+            "findings": by_tool(bound.diagnostics()),
         });
         super::accepted::accepted(dialect.name(), bound.definitions());
         let file = golden(dialect.name());
@@ -37,12 +37,12 @@ fn golden(dialect: &str) -> PathBuf {
     PathBuf::from(folder).join(format!("{dialect}.json"))
 }
 
-pub(super) fn by_tool(findings: &[Finding]) -> Value {
+pub(super) fn by_tool(diagnostics: &[Diagnostic]) -> Value {
     let mut all: Map<String, Value> = Map::new();
-    for finding in findings {
-        let list = all.entry(finding.tool.clone()).or_insert_with(|| json!([]));
+    for diagnostic in diagnostics {
+        let list = all.entry(diagnostic.location.tool.clone().unwrap()).or_insert_with(|| json!([]));
         if let Value::Array(list) = list {
-            list.push(finding.to_string().into());
+            list.push(diagnostic.to_string().into());
         }
     }
     Value::Object(all)

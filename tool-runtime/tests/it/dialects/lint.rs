@@ -4,7 +4,8 @@ use serde_json::json;
 use tool_runtime::{
     Registry, ToolDefinition, ToolName,
     builder::ExternalTool,
-    dialect::{Dialect, Severity, assert_portable, lint},
+    diagnostic::Severity,
+    dialect::{Dialect, assert_portable, lint},
     schema::InputSchema,
 };
 
@@ -17,7 +18,7 @@ fn of(schema: serde_json::Value) -> Registry {
 }
 
 fn found(dialect: &Dialect, schema: serde_json::Value) -> Vec<String> {
-    dialect.bind_tools(&of(schema)).findings().iter().map(ToString::to_string).collect()
+    dialect.bind_tools(&of(schema)).diagnostics().iter().map(ToString::to_string).collect()
 }
 
 #[test]
@@ -35,8 +36,8 @@ fn a_tool_that_cannot_be_sent_fails_the_test() {
 
 #[test]
 fn a_parameter_without_a_description_is_a_finding() {
-    let findings = lint(&of(json!({ "type": "object", "properties": { "a/b": { "type": "string" } } })));
-    let of_all = findings.iter().find(|finding| finding.dialect == "all").unwrap();
+    let diagnostics = lint(&of(json!({ "type": "object", "properties": { "a/b": { "type": "string" } } })));
+    let of_all = diagnostics.iter().find(|diagnostic| diagnostic.location.dialect == Some("all")).unwrap();
     let text = "warning: `tool` in all, at `/properties/a~1b`: the parameter has no description; write a doc comment above it";
     assert_eq!(of_all.to_string(), text);
 }
@@ -47,9 +48,9 @@ fn a_tool_with_a_map_is_sent_without_strict() {
     let bound = Dialect::openai_chat_strict().bind_tools(&of(schema.clone()));
     assert_eq!(bound.definitions()[0]["function"]["strict"], false);
     assert_eq!(bound.definitions()[0]["function"]["parameters"], schema);
-    let finding = &bound.findings()[0];
+    let diagnostic = &bound.diagnostics()[0];
     assert_eq!(
-        (finding.severity, finding.pointer.as_str(), finding.message.as_str()),
+        (diagnostic.severity, diagnostic.location.pointer.as_str(), diagnostic.message.as_str()),
         (
             Severity::Warning,
             "/properties/map/additionalProperties",
@@ -207,13 +208,13 @@ fn long_descriptions_and_too_many_tools_are_findings_if_the_provider_refuses_the
     let tools = (0..129).map(|at| tool(at, if at == 7 { "é".repeat(1_025) } else { "Short.".to_owned() }));
     let registry = tools.fold(Registry::builder(), |builder, tool| builder.add(tool)).build().unwrap();
     let bound = Dialect::openai_responses().bind_tools(&registry);
-    let found: Vec<_> = bound.findings().iter().map(ToString::to_string).collect();
+    let found: Vec<_> = bound.diagnostics().iter().map(ToString::to_string).collect();
     let long = "warning: `t007` in openai-responses, at ``: the description has 1025 characters; some models reject more \
                 than 1024; shorten it, or move details to the descriptions of parameters";
     let many = "warning: `t128` in openai-responses, at ``: there are 129 tools; the provider rejects requests with more \
                 than 128; show fewer tools per run";
     assert_eq!(found, [long, many]);
-    assert!(Dialect::anthropic().bind_tools(&registry).findings().is_empty());
+    assert!(Dialect::anthropic().bind_tools(&registry).diagnostics().is_empty());
 }
 
 #[test]
@@ -226,8 +227,10 @@ fn too_many_declarations_for_gemini_are_a_finding() {
         let registry = (0..count).map(tool).fold(Registry::builder(), |builder, tool| builder.add(tool));
         let gemini = Dialect::gemini().with_native(json!({ "googleSearch": {} }));
         let bound = gemini.bind_tools(&registry.build().unwrap());
-        let found =
-            bound.findings().iter().filter(|finding| finding.message.contains("the provider rejects"));
+        let found = bound
+            .diagnostics()
+            .iter()
+            .filter(|diagnostic| diagnostic.message.contains("the provider rejects"));
         found.map(ToString::to_string).collect::<Vec<_>>()
     };
     assert_eq!(found(512), Vec::<String>::new());
@@ -239,5 +242,7 @@ fn too_many_declarations_for_gemini_are_a_finding() {
     let all = Registry::builder().add(ExternalTool::new(left_out));
     let all = (0..512).map(tool).fold(all, |builder, tool| builder.add(tool)).build().unwrap();
     let bound = Dialect::gemini_schema().bind_tools(&all);
-    assert!(!bound.findings().iter().any(|finding| finding.message.contains("the provider rejects")));
+    assert!(
+        !bound.diagnostics().iter().any(|diagnostic| diagnostic.message.contains("the provider rejects"))
+    );
 }

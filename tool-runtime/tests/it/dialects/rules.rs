@@ -25,21 +25,21 @@ fn registry(tools: impl IntoIterator<Item = ToolDefinition>) -> Registry {
     tools.fold(Registry::builder(), |builder, tool| builder.add(tool)).build().unwrap()
 }
 
-/// Returns the findings in all dialects.
+/// Returns the diagnostics in all dialects.
 fn found(tools: impl IntoIterator<Item = ToolDefinition>) -> Vec<String> {
     found_in(&registry(tools))
 }
 
 fn found_in(registry: &Registry) -> Vec<String> {
-    lint(registry).iter().filter(|it| it.dialect == "all").map(ToString::to_string).collect()
+    lint(registry).iter().filter(|it| it.location.dialect == Some("all")).map(ToString::to_string).collect()
 }
 
-/// Returns the findings for a tool with this name and description.
+/// Returns the diagnostics for a tool with this name and description.
 fn of_description(name: &str, description: &str) -> Vec<String> {
     found([definition(name, description, json!({}))])
 }
 
-/// Returns the findings for a tool with this parameter.
+/// Returns the diagnostics for a tool with this parameter.
 fn of_parameter(parameter: Value) -> Vec<String> {
     found([definition("search", "Finds the lines that hold a text.", json!({ "p": parameter }))])
 }
@@ -140,7 +140,7 @@ fn bounds_of_the_whole_type_are_not_added_to_the_description() {
         let number =
             json!({ "description": "How many.", "type": "integer", "minimum": -most, "maximum": most });
         let tool = definition("count", "Counts up.", json!({ "n": number }));
-        Dialect::anthropic_strict().bind_tools(&registry([tool])).findings().len()
+        Dialect::anthropic_strict().bind_tools(&registry([tool])).diagnostics().len()
     };
     assert_eq!((bound_to(9_007_199_254_740_991), bound_to(9_007_199_254_740_992)), (2, 0));
     // Bounds beyond the integer types are kept.
@@ -282,14 +282,14 @@ fn excessive_definitions_are_reported_with_the_largest_tools() {
     };
     let dialect = Dialect::anthropic();
     let bound = dialect.bind_tools(&registry(tools(3_900)));
-    assert!(bound.estimated_tokens() < 10_000 && bound.findings().is_empty(), "{:?}", bound.findings());
+    assert!(bound.estimated_tokens() < 10_000 && bound.diagnostics().is_empty(), "{:?}", bound.diagnostics());
     let bound = dialect.bind_tools(&registry((0..2).flat_map(|set| {
         tools(3_900).map(move |tool| {
             let name = format!("{}_{set}", tool.name());
             tool.with_name(ToolName::new(name).unwrap())
         })
     })));
-    let found: Vec<_> = bound.findings().iter().map(ToString::to_string).collect();
+    let found: Vec<_> = bound.diagnostics().iter().map(ToString::to_string).collect();
     let text = format!(
         "warning: `t07_1` in anthropic, at ``: the definitions of all tools add about {} tokens to every request; keep them \
          below 10000; this one is the largest, with 1006; show fewer tools per run, or shorten their \

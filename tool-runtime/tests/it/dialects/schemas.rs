@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 use tool_runtime::{
     Registry, ToolDefinition, ToolName,
     builder::ExternalTool,
-    dialect::{BoundTools, Dialect, Severity},
+    diagnostic::{Diagnostic, Severity},
+    dialect::{BoundTools, Dialect},
     prelude::*,
     schema::InputSchema,
 };
@@ -28,7 +29,7 @@ fn is_strict(bound: &BoundTools) -> bool {
 }
 
 fn found(bound: &BoundTools) -> Vec<(String, Severity)> {
-    bound.findings().iter().map(|it| (it.pointer.clone(), it.severity)).collect()
+    bound.diagnostics().iter().map(|it| (it.location.pointer.clone(), it.severity)).collect()
 }
 
 #[test]
@@ -37,7 +38,7 @@ fn a_tool_without_parameters_stays_strict() {
         [Dialect::openai_chat_strict(), Dialect::openai_responses_strict(), Dialect::anthropic_strict()]
     {
         let written = dialect.bind_tools(&Registry::builder().tool::<ping>().build().unwrap());
-        assert!(is_strict(&written) && written.findings().is_empty(), "{:?}", written.findings());
+        assert!(is_strict(&written) && written.diagnostics().is_empty(), "{:?}", written.diagnostics());
         // As MCP servers send it, with or without empty properties.
         for schema in [
             json!({ "type": "object", "properties": {} }),
@@ -63,7 +64,7 @@ fn a_tool_without_parameters_stays_strict() {
     }
 }
 
-/// Returns a parameter in `gemini-schema`, and its findings.
+/// Returns a parameter in `gemini-schema`, and its diagnostics.
 fn gemini(parameter: Value) -> (Value, Vec<(String, Severity)>) {
     let bound = of(
         &Dialect::gemini_schema(),
@@ -109,7 +110,7 @@ fn an_enum_of_strings_is_sent_and_others_are_moved_into_the_description() {
     // No value is valid, so that the tool is omitted.
     let bound =
         of(&Dialect::gemini_schema(), json!({ "properties": { "p": { "type": "string", "enum": [] } } }));
-    assert_eq!(bound.findings()[0].severity, Severity::Error);
+    assert_eq!(bound.diagnostics()[0].severity, Severity::Error);
 }
 
 #[test]
@@ -131,7 +132,9 @@ fn a_required_name_without_a_property_is_moved_into_the_description_or_prevents_
     for dialect in [Dialect::openai_chat_strict(), Dialect::openai_responses_strict()] {
         let bound = of(&dialect, schema.clone());
         assert!(!is_strict(&bound));
-        assert!(bound.findings().iter().any(|it| it.message.contains("is required but is not a property")));
+        assert!(
+            bound.diagnostics().iter().any(|it| it.message.contains("is required but is not a property"))
+        );
     }
 }
 
@@ -140,11 +143,10 @@ fn a_recursive_root_that_is_sent_as_an_object_is_a_finding() {
     let schema = json!({ "properties": { "next": { "$ref": "#" } } });
     for dialect in Dialect::all() {
         let bound = of(&dialect, schema.clone());
-        let is_finding = |it: &tool_runtime::dialect::Finding| {
-            it.message.contains("`$ref` to \"#\"") || it.severity == Severity::Error
-        };
-        assert!(bound.findings().iter().any(is_finding), "{} {:?}", dialect.name(), bound.findings());
+        let is_reported =
+            |it: &Diagnostic| it.message.contains("`$ref` to \"#\"") || it.severity == Severity::Error;
+        assert!(bound.diagnostics().iter().any(is_reported), "{} {:?}", dialect.name(), bound.diagnostics());
     }
     let typed = json!({ "type": "object", "properties": { "next": { "$ref": "#" } } });
-    assert!(of(&Dialect::mcp(), typed).findings().is_empty());
+    assert!(of(&Dialect::mcp(), typed).diagnostics().is_empty());
 }

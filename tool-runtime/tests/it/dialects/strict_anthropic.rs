@@ -20,7 +20,7 @@ fn bound(dialect: &Dialect, tools: impl IntoIterator<Item = ToolDefinition>) -> 
 }
 
 fn found(bound: &BoundTools) -> Vec<String> {
-    bound.findings().iter().map(ToString::to_string).collect()
+    bound.diagnostics().iter().map(ToString::to_string).collect()
 }
 
 fn object(properties: Value, required: Value) -> Value {
@@ -111,8 +111,8 @@ fn strict(schema: &Value) -> (usize, String) {
     // The first tools are strict, and all have the same form.
     assert!(tools[..count].iter().all(|tool| tool["strict"] == true));
     assert!(tools.iter().all(|tool| tool["input_schema"] == tools[0]["input_schema"]));
-    assert_eq!(bound.findings().len(), 30 - count);
-    (count, bound.findings()[0].to_string())
+    assert_eq!(bound.diagnostics().len(), 30 - count);
+    (count, bound.diagnostics()[0].to_string())
 }
 
 #[test]

@@ -16,7 +16,8 @@ use serde_json::{Value, json};
 use tool_runtime::{
     Registry, ToolDefinition, ToolName,
     builder::ExternalTool,
-    dialect::{BoundTools, Dialect, Finding, Severity},
+    diagnostic::{Diagnostic, Severity},
+    dialect::{BoundTools, Dialect},
     registry::BuildError,
     schema::{InputSchema, OutputSchema},
 };
@@ -100,7 +101,7 @@ fn definition(name: ToolName, given: Given) -> Result<ToolDefinition, String> {
     }
     match built(std::slice::from_ref(&tool)) {
         Ok(_) => Ok(tool),
-        Err(error) => Err(error.problems().iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")),
+        Err(error) => Err(error.diagnostics().iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")),
     }
 }
 
@@ -150,7 +151,7 @@ fn definitions_of_public_packages_lose_nothing_silently_in_any_dialect() {
             taken.tools.len() - sent.len()
         );
         super::accepted::accepted(dialect.name(), bound.definitions());
-        let silent = silence::silent(&taken.tools, &sent, bound.findings());
+        let silent = silence::silent(&taken.tools, &sent, bound.diagnostics());
         assert!(silent.is_empty(), "{}: {} in silence:\n{}", dialect.name(), silent.len(), silent.join("\n"));
         write_bound(covered, dialect.name(), &registry, &bound);
     }
@@ -199,8 +200,8 @@ fn sent(bound: &BoundTools) -> BTreeMap<String, Value> {
 /// Writes all tools for `check.py`; omitted tools by their names.
 pub(super) fn write_bound(folder: &str, dialect: &str, registry: &Registry, bound: &BoundTools) {
     let names: Vec<_> = registry.definitions().iter().map(|tool| tool.name().as_str()).collect();
-    let findings = super::golden::by_tool(bound.findings());
-    write(folder, dialect, &json!({ "names": names, "tools": bound.definitions(), "findings": findings }));
+    let diagnostics = super::golden::by_tool(bound.diagnostics());
+    write(folder, dialect, &json!({ "names": names, "tools": bound.definitions(), "findings": diagnostics }));
 }
 
 /// Writes a file for `check.py`.
@@ -210,7 +211,7 @@ pub(super) fn write(folder: &str, dialect: &str, export: &Value) {
     fs::write(folder.join(format!("{dialect}.json")), export.to_string()).unwrap();
 }
 
-/// Returns `true` if a finding reports that the tool is omitted.
-fn is_left_out(findings: &[&Finding]) -> bool {
-    findings.iter().any(|finding| finding.severity == Severity::Error)
+/// Returns `true` if a diagnostic reports that the tool is omitted.
+fn is_left_out(diagnostics: &[&Diagnostic]) -> bool {
+    diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error)
 }

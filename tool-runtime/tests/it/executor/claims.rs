@@ -10,9 +10,9 @@ use tool_runtime::{
     definition::{Checks, Confirmation, Metadata, Permission, Prepared},
     executor::ExecutionStrategy,
     prelude::*,
-    registry::{Check, Problem},
+    registry::{BuildDiagnostic, Check},
     schema::{Arguments, InputSchema},
-    toolbox::Notice,
+    toolbox::RunDiagnostic,
     toolset::{NamedTools, ToolSetExt},
 };
 
@@ -81,9 +81,9 @@ fn closure(metadata: Metadata) -> impl Tool {
     builder.expect_handler(|_: Nothing, _| async { Ok::<_, ToolError>("wiped") })
 }
 
-fn unanswered(problems: &[Problem]) -> Vec<Check> {
-    let claim = |problem: &Problem| match problem {
-        Problem::MissingCheck { tool, check, .. } if tool == "wipe" => *check,
+fn unanswered(problems: &[BuildDiagnostic]) -> Vec<Check> {
+    let claim = |problem: &BuildDiagnostic| match problem {
+        BuildDiagnostic::MissingCheck { tool, check, .. } if tool == "wipe" => *check,
         other => panic!("{other}"),
     };
     problems.iter().map(claim).collect()
@@ -96,12 +96,12 @@ fn a_declared_check_without_an_implementation_is_a_build_error() {
         let by_hand = Registry::builder().add(ByHand::new(metadata.clone(), Checks::NONE)).build();
         let closure = Registry::builder().add(closure(metadata)).build();
         for refused in [by_hand.unwrap_err(), closure.unwrap_err()] {
-            assert_eq!(unanswered(refused.problems()), [claim]);
+            assert_eq!(unanswered(refused.diagnostics()), [claim]);
         }
     }
     let both = Metadata { confirmation: Confirmation::Sometimes, ..permitted() };
     let refused = Registry::builder().add(ByHand::new(both, Checks::NONE)).build().unwrap_err();
-    assert_eq!(unanswered(refused.problems()), [Check::Permission, Check::Confirmation]);
+    assert_eq!(unanswered(refused.diagnostics()), [Check::Permission, Check::Confirmation]);
     assert!(refused.to_string().contains(
         "tool `wipe` claims `permission: true`, and its calls do not answer; implement `Tool::checks` and use \
          `Prepared::with_permission`, or remove the claim"
@@ -114,12 +114,12 @@ fn a_toolbox_refuses_a_tool_without_its_declared_check() {
     for (metadata, claim) in claims() {
         let toolbox = Toolbox::new();
         let tool = || ByHand::new(metadata.clone(), Checks::NONE);
-        assert_eq!(unanswered(toolbox.add(tool()).unwrap_err().problems()), [claim]);
-        assert_eq!(unanswered(toolbox.replace(tool()).unwrap_err().problems()), [claim]);
+        assert_eq!(unanswered(toolbox.add(tool()).unwrap_err().diagnostics()), [claim]);
+        assert_eq!(unanswered(toolbox.replace(tool()).unwrap_err().diagnostics()), [claim]);
         let tools: [Arc<dyn Tool>; 1] = [Arc::new(tool())];
-        assert_eq!(unanswered(toolbox.set_tools(tools).unwrap_err().problems()), [claim]);
+        assert_eq!(unanswered(toolbox.set_tools(tools).unwrap_err().diagnostics()), [claim]);
         let snapshot = crate::run(toolbox.snapshot(&RunContext::new())).unwrap();
-        assert!(snapshot.tools().is_empty() && snapshot.notices().is_empty());
+        assert!(snapshot.tools().is_empty() && snapshot.diagnostics().is_empty());
     }
 }
 
@@ -136,9 +136,9 @@ fn a_listed_tool_without_its_declared_check_is_omitted_with_a_notice() {
         let snapshot = crate::run(toolbox.snapshot(&RunContext::new())).unwrap();
         let names: Vec<_> = snapshot.tools().definitions().iter().map(|it| it.name().as_str()).collect();
         assert_eq!(names, ["disk__harmless"]);
-        let [Notice::Unusable { problem, .. }] = snapshot.notices() else { panic!() };
+        let [RunDiagnostic::Unusable { cause, .. }] = snapshot.diagnostics() else { panic!() };
         assert!(
-            matches!(problem, Problem::MissingCheck { tool, check: c, .. } if tool == "disk__wipe" && *c == claim)
+            matches!(cause, BuildDiagnostic::MissingCheck { tool, check: c, .. } if tool == "disk__wipe" && *c == claim)
         );
     }
 }

@@ -282,12 +282,12 @@ fn settings_without_effect_are_reported_or_refused() {
     );
     let settings = RunSettings::new().rules(Rules::new([Rule::deny("bash")]));
     let of_run = executor.with_settings(&run, settings).unwrap();
-    assert_eq!(of_run.notices()[0].to_string(), "the rule `deny bash` fits no tool");
-    assert!(executor.notices().is_empty());
+    assert_eq!(of_run.diagnostics()[0].to_string(), "the rule `deny bash` fits no tool");
+    assert!(executor.diagnostics().is_empty());
     let panics = Visibility::all().when(|_, _| panic!("boom"));
     let of_run = executor.with_settings(&run, RunSettings::new().show(panics)).unwrap();
     assert_eq!(of_run.tools().len(), 0, "a tool whose visibility is unknown is not shown");
-    assert!(of_run.notices()[0].to_string().ends_with("could not be decided: boom"));
+    assert!(of_run.diagnostics()[0].to_string().ends_with("could not be decided: boom"));
 }
 
 /// Returns the number of calls that run when it starts.

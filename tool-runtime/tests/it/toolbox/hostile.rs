@@ -134,7 +134,7 @@ fn a_tool_whose_definition_panics_is_a_problem_of_its_set() {
     toolbox.add_toolset(NamedTools::new("set", tools)).unwrap();
     let snapshot = snapshot(&toolbox).unwrap();
     assert_eq!(listed(&snapshot), ["a"]);
-    assert!(notices(&snapshot)[0].contains("panicked when it was made"), "{:?}", notices(&snapshot));
+    assert!(diagnostics(&snapshot)[0].contains("panicked when it was made"), "{:?}", diagnostics(&snapshot));
 }
 
 // L01, L04
@@ -178,7 +178,7 @@ fn a_panic_on_drop_does_not_reach_the_code_that_adds_or_removes_a_tool() {
     assert!(toolbox.set_tools([Arc::new(silent()) as Arc<dyn Tool>]).is_err());
     toolbox.add_toolset(Bombs).unwrap();
     let snapshot = snapshot(&toolbox).unwrap();
-    assert_eq!((listed(&snapshot).len(), snapshot.notices().len()), (0, 1));
+    assert_eq!((listed(&snapshot).len(), snapshot.diagnostics().len()), (0, 1));
     let mut changes = toolbox.changes();
     assert!(toolbox.remove_toolset("bombs"));
     assert!(changes.has_changed() && crate::run(changes.changed()));

@@ -7,7 +7,7 @@ use tool_runtime::{
     schema::InputSchema, toolbox::Visibility, toolset::NamedTools,
 };
 
-use super::{Remote, boxed, listed, names, notices, snapshot, tool};
+use super::{Remote, boxed, diagnostics, listed, names, snapshot, tool};
 use crate::run;
 
 // L04
@@ -21,7 +21,7 @@ fn a_set_that_fails_is_used_with_its_last_list() {
     let snapshot = snapshot(&toolbox).unwrap();
     assert_eq!(listed(&snapshot), ["a", "here"]);
     assert_eq!(
-        notices(&snapshot),
+        diagnostics(&snapshot),
         [
             "the set `remote` could not list its tools, and is used with the 1 it listed last: connection refused"
         ]
@@ -41,7 +41,7 @@ fn a_set_that_never_listed_does_not_affect_other_sets() {
         let snapshot = snapshot(&toolbox).unwrap();
         assert_eq!(listed(&snapshot), ["b"]);
         assert_eq!(
-            notices(&snapshot),
+            diagnostics(&snapshot),
             [format!(
                 "the set `remote` could not list its tools, and is used with the 0 it listed last: {told}"
             )]
@@ -88,10 +88,10 @@ fn an_invalid_tool_is_omitted_from_its_set() {
     for _ in 0..2 {
         let snapshot = snapshot(&toolbox).unwrap();
         assert_eq!(listed(&snapshot), ["sound"]);
-        let [notice] = notices(&snapshot).try_into().unwrap();
+        let [diagnostic] = diagnostics(&snapshot).try_into().unwrap();
         assert!(
-            notice.starts_with("a tool of the set `a` was dropped: tool `broken`: input schema: "),
-            "{notice}"
+            diagnostic.starts_with("a tool of the set `a` was dropped: tool `broken`: input schema: "),
+            "{diagnostic}"
         );
     }
     toolbox.strict_listing(true);
@@ -122,7 +122,7 @@ fn a_dependency_is_provided_by_the_program_or_the_run() {
     // A set may list it for runs that provide the value.
     let toolbox = boxed(NamedTools::new("doors", [open()]));
     assert_eq!(
-        (listed(&snapshot(&toolbox).unwrap()), snapshot(&toolbox).unwrap().notices().len()),
+        (listed(&snapshot(&toolbox).unwrap()), snapshot(&toolbox).unwrap().diagnostics().len()),
         (vec![], 1)
     );
     let provided = Registry::builder().provide(Door(8)).build().unwrap();
@@ -156,7 +156,7 @@ fn the_first_of_duplicate_names_is_kept_if_configured() {
     let snapshot = snapshot(&toolbox).unwrap();
     assert_eq!(super::said(&snapshot, "search"), "search of a");
     assert_eq!(
-        notices(&snapshot),
+        diagnostics(&snapshot),
         ["a tool of the set `b` was dropped, since its name `search` is taken by a tool of the set `a`"]
     );
 }

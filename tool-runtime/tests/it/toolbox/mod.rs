@@ -101,10 +101,10 @@ fn snapshot(toolbox: &Toolbox) -> Result<Snapshot, BuildError> {
     crate::run(toolbox.snapshot(&RunContext::new()))
 }
 
-/// Returns the tool names of a run, which must have no notices.
+/// Returns the tool names of a run, which must have no diagnostics.
 fn names(toolbox: &Toolbox) -> Vec<String> {
     let snapshot = snapshot(toolbox).unwrap();
-    assert!(snapshot.notices().is_empty(), "{:?}", snapshot.notices());
+    assert!(snapshot.diagnostics().is_empty(), "{:?}", snapshot.diagnostics());
     listed(&snapshot)
 }
 
@@ -112,8 +112,8 @@ fn listed(snapshot: &Snapshot) -> Vec<String> {
     snapshot.tools().definitions().iter().map(|it| it.name().to_string()).collect()
 }
 
-fn notices(snapshot: &Snapshot) -> Vec<String> {
-    snapshot.notices().iter().map(ToString::to_string).collect()
+fn diagnostics(snapshot: &Snapshot) -> Vec<String> {
+    snapshot.diagnostics().iter().map(ToString::to_string).collect()
 }
 
 /// Returns the result of a call of `name`.

@@ -6,12 +6,12 @@ use tool_runtime::{
     Registry, RunContext, Tool, ToolSet, Toolbox,
     definition::Metadata,
     prelude::*,
-    registry::{BuildError, OUTPUT_TOOL, Problem, RESERVED_SETS},
+    registry::{BuildDiagnostic, BuildError, OUTPUT_TOOL, RESERVED_SETS},
     toolbox::{RunTools, Visibility},
     toolset::{NamedTools, ToolSetExt},
 };
 
-use super::{listed, names, notices, said, snapshot, tool, tools};
+use super::{diagnostics, listed, names, said, snapshot, tool, tools};
 use crate::run;
 
 const OUTPUT: &str = "is reserved for the output tool; rename the tool, or add it by `output_tool`";
@@ -40,7 +40,7 @@ fn the_name_of_the_output_tool_is_refused_for_all_origins() {
         Registry::builder().replace(own()),
     ] {
         let error = builder.build().unwrap_err();
-        let [Problem::ReservedName { name, .. }] = error.problems() else { panic!("{error:?}") };
+        let [BuildDiagnostic::ReservedName { name, .. }] = error.diagnostics() else { panic!("{error:?}") };
         assert_eq!(name, OUTPUT_TOOL);
         assert!(told(error).contains(OUTPUT));
     }
@@ -60,8 +60,12 @@ fn the_name_of_the_output_tool_is_refused_for_all_origins() {
     toolbox.add_toolset(NamedTools::new("b", tools(&["b"], "b")).renamed([("b", OUTPUT_TOOL)])).unwrap();
     let additions = RunTools::new().additional([own()]);
     let snapshot = run(toolbox.snapshot_with(&RunContext::new(), &additions)).unwrap();
-    assert_eq!((listed(&snapshot).len(), snapshot.notices().len()), (0, 3));
-    assert!(notices(&snapshot).iter().all(|notice| notice.contains(OUTPUT)), "{:?}", snapshot.notices());
+    assert_eq!((listed(&snapshot).len(), snapshot.diagnostics().len()), (0, 3));
+    assert!(
+        diagnostics(&snapshot).iter().all(|diagnostic| diagnostic.contains(OUTPUT)),
+        "{:?}",
+        snapshot.diagnostics()
+    );
 }
 
 // U31, CF35, Y04
@@ -83,7 +87,7 @@ fn the_genuine_output_tool_replaces_the_previous_one() {
     let error = Registry::builder().output_tool(tool("answer", "here")).build().unwrap_err();
     assert!(told(error).contains(wrong));
     let error = Registry::builder().output_tool(first()).add(first()).build().unwrap_err();
-    assert!(matches!(error.problems(), [Problem::ReservedName { .. }]));
+    assert!(matches!(error.diagnostics(), [BuildDiagnostic::ReservedName { .. }]));
 }
 
 // U31
@@ -118,7 +122,7 @@ fn several_tools_are_added_all_or_none() {
         (vec![tool("c", "here"), tool(OUTPUT_TOOL, "here"), claims_tool()], 2),
     ] {
         let error = toolbox.add_all(wrong).unwrap_err();
-        assert_eq!(error.problems().len(), problems, "{error}");
+        assert_eq!(error.diagnostics().len(), problems, "{error}");
         assert_eq!(names(&toolbox), ["a", "b"]);
     }
     toolbox.add_all::<Arc<dyn Tool>>([]).unwrap();

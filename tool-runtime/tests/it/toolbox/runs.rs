@@ -7,7 +7,7 @@ use tool_runtime::{
     toolbox::{Origin, RunTools, Snapshot},
 };
 
-use super::{Remote, boxed, listed, names, notices, said, snapshot, tool, tools};
+use super::{Remote, boxed, diagnostics, listed, names, said, snapshot, tool, tools};
 use crate::run;
 
 fn external(names: &[&str]) -> Vec<ExternalTool> {
@@ -79,7 +79,7 @@ fn an_additional_tool_cannot_take_an_existing_name() {
         format!("an {what} tool of the run was dropped, since its name `{name}` is taken by {by}")
     };
     assert_eq!(
-        notices(&snapshot),
+        diagnostics(&snapshot),
         [
             taken("additional", "add", "a tool of the set `a`"),
             taken("external", "add", "a tool of the set `a`"),
@@ -94,7 +94,7 @@ fn an_additional_tool_cannot_take_the_name_of_a_hidden_tool() {
     let toolbox = boxed(Remote::new("a", &["shell"]));
     toolbox.show(tool_runtime::toolbox::Visibility::all().except(["shell"]));
     let snapshot = with(&toolbox, &RunTools::new().external(external(&["shell"])));
-    assert_eq!((listed(&snapshot), snapshot.notices().len()), (vec![], 1));
+    assert_eq!((listed(&snapshot), snapshot.diagnostics().len()), (vec![], 1));
 }
 
 // X04, X09

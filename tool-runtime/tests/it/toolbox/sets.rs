@@ -55,7 +55,7 @@ fn a_set_is_listed_for_each_run_or_once() {
     let toolbox = boxed(fresh.clone());
     toolbox.add_toolset(kept.clone().listed_once()).unwrap();
     kept.fail(Some("not yet"));
-    assert_eq!(snapshot(&toolbox).unwrap().notices().len(), 1);
+    assert_eq!(snapshot(&toolbox).unwrap().diagnostics().len(), 1);
     kept.fail(None);
     assert_eq!(names(&toolbox), ["a", "b"]);
     fresh.offer(&["a", "new_a"]);

@@ -10,7 +10,7 @@ use tool_runtime::{
     toolset::ToolSetExt,
 };
 
-use super::{Remote, boxed, listed, names, notices, snapshot, tool, tools};
+use super::{Remote, boxed, diagnostics, listed, names, snapshot, tool, tools};
 use crate::run;
 
 fn toolbox() -> Toolbox {
@@ -77,7 +77,7 @@ fn a_predicate_that_panics_hides_the_tool() {
     let snapshot = snapshot(&toolbox).unwrap();
     assert_eq!(listed(&snapshot), ["calculator", "files__read", "files__write"]);
     assert_eq!(
-        notices(&snapshot),
+        diagnostics(&snapshot),
         ["the tool `shell` was hidden, since its visibility could not be decided: who knows"]
     );
 }
@@ -169,7 +169,7 @@ fn a_tool_with_the_name_of_a_hidden_tool_is_visible_with_a_notice() {
         let snapshot = snapshot(&toolbox).unwrap();
         assert_eq!(listed(&snapshot), ["read", "shell"]);
         let said = "a tool of the set `files` is shown as `shell`, which is also the name of a direct tool that is hidden";
-        assert_eq!(notices(&snapshot), [said]);
+        assert_eq!(diagnostics(&snapshot), [said]);
     }
     // A name whose tools are all hidden is unused.
     toolbox.show(Visibility::all().except(["shell"]));

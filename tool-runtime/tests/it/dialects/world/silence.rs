@@ -1,9 +1,9 @@
-//! Checks that each keyword of a schema is sent, described in words, or reported as a finding.
+//! Checks that each keyword of a schema is sent, described in words, or reported as a diagnostic.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
-use tool_runtime::{ToolDefinition, dialect::Finding};
+use tool_runtime::{ToolDefinition, diagnostic::Diagnostic};
 
 /// Keywords that do not constrain arguments; in Gemini's own form, objects are closed implicitly.
 const UNSAID: [&str; 8] =
@@ -30,10 +30,12 @@ type Said = BTreeSet<(String, String)>;
 pub(super) fn silent(
     tools: &[ToolDefinition],
     sent: &BTreeMap<String, Value>,
-    findings: &[Finding],
+    diagnostics: &[Diagnostic],
 ) -> Vec<String> {
-    let mut by_tool: BTreeMap<&str, Vec<&Finding>> = BTreeMap::new();
-    findings.iter().for_each(|finding| by_tool.entry(&finding.tool).or_default().push(finding));
+    let mut by_tool: BTreeMap<&str, Vec<&Diagnostic>> = BTreeMap::new();
+    for diagnostic in diagnostics {
+        by_tool.entry(diagnostic.location.tool.as_deref().unwrap()).or_default().push(diagnostic);
+    }
     let mut silent = Vec::new();
     for tool in tools {
         let of_tool = by_tool.get(tool.name().as_str()).map_or(&[][..], Vec::as_slice);
@@ -72,11 +74,11 @@ fn is_in_words((key, value): &(String, String), texts: &str) -> bool {
 }
 
 /// A truncated part is reported at the place of the truncation.
-fn is_found(findings: &[&Finding], key: &str) -> bool {
-    let about = |finding: &&Finding| {
-        finding.message.contains(&format!("`{key}`")) || finding.message.starts_with("it is recursive")
+fn is_found(diagnostics: &[&Diagnostic], key: &str) -> bool {
+    let about = |diagnostic: &&Diagnostic| {
+        diagnostic.message.contains(&format!("`{key}`")) || diagnostic.message.starts_with("it is recursive")
     };
-    findings.iter().any(about)
+    diagnostics.iter().any(about)
 }
 
 /// Returns a text without characters that escaping changes.

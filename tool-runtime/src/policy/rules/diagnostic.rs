@@ -1,4 +1,4 @@
-//! Rules that cannot do what they were written for, with the tools that there are.
+//! Rules that match no tool or no argument.
 
 use std::fmt;
 
@@ -6,42 +6,70 @@ use serde::Serialize;
 use tool_core::ToolDefinition;
 
 use super::{Rule, Rules, Verdict};
-use crate::Registry;
+use crate::{
+    Registry,
+    diagnostic::{Diagnostic, Location, Severity},
+};
 
-/// A rule that does nothing with a set of tools, or not what it was written for.
+/// A diagnostic about a rule that matches no tool or no argument of a registry.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 #[non_exhaustive]
-pub enum RuleProblem {
-    /// No tool has a name that the rule fits.
+pub enum RuleDiagnostic {
+    /// The rule matches the name of no tool.
     NoTool {
-        /// The rule, as a text.
+        /// The text of the rule.
         rule: String,
     },
-    /// The rule compares an argument that none of the tools has.
+    /// The rule compares an argument that no matching tool has.
     NoProperty {
-        /// The rule, as a text.
+        /// The text of the rule.
         rule: String,
         /// The JSON pointer to the argument.
         pointer: String,
-        /// The tools that the rule fits.
+        /// The names of the tools that the rule matches.
         tools: Vec<String>,
     },
 }
 
-impl RuleProblem {
-    /// Returns `true` if an executor with the rule is not built: the rule would not guard what it names. A
-    /// tool that is not there may come later.
+impl RuleDiagnostic {
+    /// Returns the stable code: the name of the variant in snake case.
     #[must_use]
-    pub fn is_error(&self) -> bool {
-        matches!(self, Self::NoProperty { .. })
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::NoTool { .. } => "no_tool",
+            Self::NoProperty { .. } => "no_property",
+        }
+    }
+
+    /// Returns the severity. An executor whose rules have a diagnostic of [`Severity::Error`] is not built. A missing
+    /// tool is a [`Severity::Warning`], because it may be added later.
+    #[must_use]
+    pub fn severity(&self) -> Severity {
+        match self {
+            Self::NoTool { .. } => Severity::Warning,
+            Self::NoProperty { .. } => Severity::Error,
+        }
     }
 }
 
-/// The most tools that a message names.
+impl From<&RuleDiagnostic> for Diagnostic {
+    fn from(it: &RuleDiagnostic) -> Self {
+        let (location, help) = match it {
+            RuleDiagnostic::NoTool { .. } => (Location::default(), None),
+            RuleDiagnostic::NoProperty { pointer, tools, .. } => {
+                let (tool, pointer) = (tools.first().cloned(), pointer.clone());
+                (Location { tool, pointer, ..Location::default() }, Some("correct the pointer".to_owned()))
+            }
+        };
+        Self { location, severity: it.severity(), code: it.code(), message: it.to_string(), help }
+    }
+}
+
+/// The maximum number of tools that a message names.
 const SHOWN: usize = 3;
 
-impl fmt::Display for RuleProblem {
+impl fmt::Display for RuleDiagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoTool { rule } => write!(f, "the rule `{rule}` fits no tool"),
@@ -69,8 +97,8 @@ impl fmt::Display for RuleProblem {
 }
 
 impl Rules {
-    /// Returns the rules that cannot do what they were written for with `tools`: those that fit no tool, and
-    /// those that compare an argument which none of the tools they fit has.
+    /// Returns a diagnostic for each rule that matches none of `tools`, and for each argument that a rule compares and
+    /// none of the tools has that the rule matches.
     ///
     /// # Examples
     ///
@@ -84,34 +112,34 @@ impl Rules {
     /// }
     ///
     /// let rules = Rules::new([Rule::deny("read").at("/pth", PathPattern::new("/etc/**")?)]);
-    /// let problems = rules.problems(&Registry::builder().tool::<read>().build()?);
+    /// let diagnostics = rules.diagnostics(&Registry::builder().tool::<read>().build()?);
     /// let message = "the rule `deny read` compares `/pth`, and `read` has no such argument";
-    /// assert_eq!(problems[0].to_string(), message);
+    /// assert_eq!(diagnostics[0].to_string(), message);
     /// # Ok::<(), anyhow::Error>(())
     /// ```
     #[must_use]
-    pub fn problems(&self, tools: &Registry) -> Vec<RuleProblem> {
-        self.0.iter().flat_map(|rule| rule.problems(tools)).collect()
+    pub fn diagnostics(&self, tools: &Registry) -> Vec<RuleDiagnostic> {
+        self.0.iter().flat_map(|rule| rule.diagnostics(tools)).collect()
     }
 }
 
 impl Rule {
-    fn problems(&self, tools: &Registry) -> Vec<RuleProblem> {
+    fn diagnostics(&self, tools: &Registry) -> Vec<RuleDiagnostic> {
         let fits = |it: &&ToolDefinition| self.calls.fits_tool(it.name(), it.raw_name(), self.verdict);
         let fitting = tools.definitions().iter().filter(fits);
         let fitting: Vec<_> = fitting.collect();
         if fitting.is_empty() {
-            return vec![RuleProblem::NoTool { rule: self.to_string() }];
+            return vec![RuleDiagnostic::NoTool { rule: self.to_string() }];
         }
         let leads_nowhere = |pointer: &&String| {
             fitting.iter().all(|it| it.input_schema().resolve_pointer(pointer).is_empty())
         };
-        let problem = |pointer: &String| RuleProblem::NoProperty {
+        let diagnostic = |pointer: &String| RuleDiagnostic::NoProperty {
             rule: self.to_string(),
             pointer: pointer.clone(),
             tools: fitting.iter().map(|it| it.name().to_string()).collect(),
         };
-        self.arguments.keys().filter(leads_nowhere).map(problem).collect()
+        self.arguments.keys().filter(leads_nowhere).map(diagnostic).collect()
     }
 }
 
