@@ -28,6 +28,24 @@ fn observe<'c>(
     })
 }
 
+/// A temperature at an hour.
+#[tool_args(serialize)]
+struct Measurement {
+    hour: u8,
+    celsius: u8,
+}
+
+/// Measures the temperature, hour by hour.
+#[tool(read_only)]
+fn measure(
+    /// Number of hours.
+    #[schemars(range(min = 1, max = 24))]
+    #[arg(default = 3)]
+    hours: u8,
+) -> impl Stream<Item = Measurement> {
+    stream::iter((1..=hours).map(|hour| Measurement { hour, celsius: 14 + hour % 5 }))
+}
+
 /// Waits for the rain, for at most 20 seconds.
 #[tool(read_only, timeout = "20s")]
 async fn wait_for_rain(
@@ -50,6 +68,7 @@ async fn send_report(
     forms: Vec<u32>,
     /// The password of the office.
     #[arg(secret)]
+    #[serde(alias = "passphrase")]
     password: String,
 ) -> Result<String, String> {
     if password.is_empty() {

@@ -1,6 +1,7 @@
 //! The definition of a tool, as a model and a user interface see it.
 
 mod decode;
+mod redact;
 
 use std::{
     borrow::Cow,

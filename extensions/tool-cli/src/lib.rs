@@ -58,7 +58,8 @@
 //! the shell can read. Its flag takes a source of the value: `--password env:NAME` reads an environment variable,
 //! `--password @FILE` a file without the line end, and `--password -` asks at the terminal without echo, or reads a line
 //! of the standard input if that is no terminal. A value, or JSON on the command line that contains a secret, is refused
-//! with exit code 2; JSON from a file or the standard input may contain secrets. A required secret that is missing is
+//! with exit code 2: anything that [`ToolDefinition::redacted`] hides, also under an alias, in a nested object, or under an
+//! unknown name. JSON from a file or the standard input may contain secrets. A required secret that is missing is
 //! asked for at the terminal.
 //!
 //! # Images and files
@@ -85,9 +86,10 @@
 //! # Output
 //!
 //! Results go to the standard output. Events go to the standard error: as bars on a terminal, as lines in a pipe, as JSON
-//! with `call --output json` and `run --events json`. The text of a streaming tool is written once: to a terminal line by
-//! line as it arrives, to a pipe as a whole. A terminal has colours unless `NO_COLOR` is set or `TERM` is `dumb`; `dumb` also
-//! disables bars. The width of tables is `COLUMNS`, or the width of the terminal. Default: 80 columns.
+//! with `call --output json` and `run --events json`. The output of a streaming tool is written once: to a terminal line by
+//! line, or value by value, as it arrives; to a pipe as a whole. A terminal has colours unless `NO_COLOR` is set or `TERM` is `dumb`; `dumb` also
+//! disables bars. The width of tables, help and messages is `COLUMNS`, or the width of the terminal.
+//! Default: 80 columns.
 //!
 //! # Text of tools and models
 //!
@@ -102,6 +104,7 @@
 //! nothing else is written before the answer. Keys that were pressed before the question do not answer it.
 //!
 //! [`Escape`]: tool_runtime::policy::Escape
+//! [`ToolDefinition::redacted`]: tool_runtime::ToolDefinition::redacted
 //!
 //! # Exit codes
 //!

@@ -76,6 +76,15 @@ impl Page {
         self
     }
 
+    /// Adds a message after its label, such as `error:`, and breaks long lines between words.
+    pub(crate) fn add_message(&mut self, look: Look, label: &str, message: &str) -> &mut Self {
+        let label = Escape::LINE.text(label);
+        let message = Escape::LINES.text(message.trim_end());
+        let text = wrapped(&format!("{label} {message}"), self.width, "    ");
+        let label = label.as_str();
+        self.paint(look, label).add(text.strip_prefix(label).unwrap_or(&text)).add("\n")
+    }
+
     /// Adds text with its line breaks, and breaks long lines between words.
     pub(crate) fn add_wrapped(&mut self, text: &str) -> &mut Self {
         // Escaped before it is broken: escapes are wider.
@@ -95,10 +104,15 @@ impl Page {
 
     /// Adds an indented line that begins with a styled word, and breaks it between words.
     pub(crate) fn add_item(&mut self, look: Look, word: &str, rest: &str) -> &mut Self {
-        let line = wrapped(&Escape::LINE.text(&format!("  {word}{rest}")), self.width, "      ");
-        let rest = line.strip_prefix("  ").and_then(|line| line.strip_prefix(word));
+        self.add_indented("  ", look, word, rest)
+    }
+
+    /// Adds a line after `indent` that begins with a styled word, and breaks it between words.
+    pub(crate) fn add_indented(&mut self, indent: &str, look: Look, word: &str, rest: &str) -> &mut Self {
+        let line = wrapped(&Escape::LINE.text(&format!("{indent}{word}{rest}")), self.width, "      ");
+        let rest = line.strip_prefix(indent).and_then(|line| line.strip_prefix(word));
         match rest {
-            Some(rest) => self.add("  ").paint(look, word).add(rest),
+            Some(rest) => self.add(indent).paint(look, word).add(rest),
             None => self.add(&line),
         }
         .add("\n")
@@ -110,8 +124,9 @@ impl Page {
         self.add(&line).add("\n")
     }
 
-    /// Adds an error of `clap`, with the styles of the page.
+    /// Adds an error of `clap`, with the styles of the page, and breaks long lines between words.
     pub(crate) fn add_usage_error(&mut self, text: &str) -> &mut Self {
+        let text = &wrapped(&Escape::LINES.text(text), self.width, "    ");
         match text.strip_prefix("error:") {
             Some(rest) => self.paint(Look::Bad, "error:").add_help(rest),
             None => self.add_help(text),
@@ -172,17 +187,19 @@ impl Page {
     }
 }
 
-/// Breaks long lines between words, and begins each new line with `indent`; existing line breaks are kept.
+/// Breaks long lines between words, and begins each new line with `indent`, or like its line if that has more; existing
+/// line breaks are kept.
 fn wrapped(text: &str, width: usize, indent: &str) -> String {
     let mut lines = Vec::new();
     for paragraph in text.lines() {
         let text = paragraph.trim_start();
         let mut line = paragraph[..paragraph.len() - text.len()].to_owned();
+        let indent = if line.len() > indent.len() { line.clone() } else { indent.to_owned() };
         let mut wide = console::measure_text_width(&line);
         for (at, word) in text.split(' ').enumerate() {
             let of_word = console::measure_text_width(word);
             if at > 0 && wide + 1 + of_word > width {
-                lines.push(std::mem::replace(&mut line, indent.to_owned()));
+                lines.push(std::mem::replace(&mut line, indent.clone()));
                 wide = indent.len();
             } else if at > 0 {
                 line.push(' ');

@@ -23,8 +23,8 @@ pub(crate) fn report(
 ) -> Page {
     let tool = in_a_line(error.tool().unwrap_or("the tool"));
     let mut page = terminal.error_page();
-    page.paint(Look::Bad, "error:")
-        .add(&format!(" `{tool}` does not accept these arguments; nothing was run\n"));
+    let message = format!("`{tool}` does not accept these arguments; nothing was run");
+    page.add_message(Look::Bad, "error:", &message);
     let mut shown: Vec<(&str, String)> = Vec::new();
     for violation in error.violations() {
         // Several branches of a schema may report the same problem.
@@ -37,11 +37,11 @@ pub(crate) fn report(
         add(&mut page, terminal.width(), properties, violation, given, hide);
     }
     if error.violations().is_empty() {
-        page.add(&format!("\n  {}\n", in_a_line(&error.reason())));
+        page.add("\n").add_item(Look::Plain, "", &in_a_line(&error.reason()));
     }
     if let Some(example) = error.example() {
         let example = in_a_line(&example.to_string());
-        page.add(&format!("\n  Example of valid arguments: {example}\n"));
+        page.add("\n").add_item(Look::Plain, "Example of valid arguments: ", &example);
     }
     page
 }
@@ -57,8 +57,7 @@ fn add(
     let pointer = if violation.pointer.is_empty() { "the arguments" } else { violation.pointer.as_str() };
     let (expected, received) =
         (in_a_line(&violation.expected.to_string()), in_a_line(&violation.received.to_string()));
-    page.add("  ").paint(Look::Name, &in_a_line(pointer));
-    page.add(&format!(": expected {expected}, got {received}\n"));
+    page.add_item(Look::Name, &in_a_line(pointer), &format!(": expected {expected}, got {received}"));
     if !hide {
         let range = place(&given.text, &violation.pointer).unwrap_or(0..given.text.len());
         mark(page, width, given, range);
@@ -73,7 +72,7 @@ fn add(
         } else {
             property.path.join(".")
         };
-        page.add("    ").paint(Look::Name, &in_a_line(&flag)).add(&format!(" {}\n", in_a_line(&about)));
+        page.add_indented("    ", Look::Name, &in_a_line(&flag), &format!(" {}", in_a_line(&about)));
     }
 }
 
@@ -158,8 +157,8 @@ pub(crate) fn broken(terminal: &Terminal, given: &Given, error: &serde_json::Err
     let problem = error.to_string();
     let problem = problem.split(" at line ").next().unwrap_or_default();
     let mut page = terminal.error_page();
-    page.paint(Look::Bad, "error:")
-        .add(&format!(" the arguments are not valid JSON: {}\n", in_a_line(problem)));
+    let message = format!("the arguments are not valid JSON: {}", in_a_line(problem));
+    page.add_message(Look::Bad, "error:", &message);
     if hide {
         return page;
     }

@@ -9,11 +9,14 @@ use std::{
     io::{self, IsTerminal},
 };
 
-use serde_json::{Map, Value};
+use clap::ArgMatches;
+use serde::de::IgnoredAny;
+use serde_json::{Map, Value, value::RawValue};
+use tool_runtime::{ToolDefinition, schema::Arguments};
 
 use crate::{
     Failure,
-    flags::{Given, Property, exact, flag, members},
+    flags::{Given, Kind, Property, exact, flag, members, properties_of, values},
     harmless::in_a_line,
     page::Look,
     terminal::Terminal,
@@ -57,30 +60,76 @@ fn value(property: &Property, text: &str) -> Result<Value, Failure> {
     })
 }
 
-/// Refuses JSON on the command line that contains a secret.
-pub(crate) fn refuse_in_json(properties: &[Property], text: &str) -> Result<(), Failure> {
-    let given = members(text).unwrap_or_default();
-    let is_given = |it: &&Property| {
-        let is_it = |(name, value): &(String, &serde_json::value::RawValue)| {
-            it.path.as_slice() == [name.as_str()] && value.get() != "null"
-        };
-        it.secret && given.iter().any(is_it)
+/// Refuses JSON on the command line that contains a secret: anything that the definition would redact, also under an alias,
+/// misspelt, or in a nested object.
+pub(crate) fn refuse_in_json(definition: &ToolDefinition, text: &str) -> Result<(), Failure> {
+    // Text that is not valid JSON is refused later, and not repeated.
+    if serde_json::from_str::<IgnoredAny>(text).is_err() {
+        return Ok(());
+    }
+    let received = Arguments::from(text);
+    // Under their own names first, for the message.
+    let canonical = definition.canonical(received.clone()).ok();
+    let found = canonical.iter().chain([&received]).find_map(|arguments| {
+        let redacted = definition.redacted(arguments);
+        first_hidden("", arguments.as_str(), redacted.as_str())
+    });
+    let Some(name) = found else { return Ok(()) };
+    let properties = properties_of(definition);
+    let secret = properties.iter().find(|it| it.secret && it.path.last() == Some(&name));
+    let is_secret = definition.metadata().secrets.iter().any(|it| **it == name);
+    let problem = match (is_secret, name.as_str()) {
+        (true, name) => format!("the secret `{}` must not be part of the command line", in_a_line(name)),
+        (false, "" | "***") => {
+            "the arguments may contain a secret, which must not be part of the command line".to_owned()
+        }
+        (false, name) => {
+            let (name, tool) = (in_a_line(name), definition.name());
+            format!(
+                "`{tool}` has no argument `{name}`; it may be a secret, which must not be part of the command line"
+            )
+        }
     };
-    match properties.iter().find(is_given) {
-        None => Ok(()),
-        Some(property) => {
-            let name = in_a_line(&property.path.join("."));
-            let flag = if property.has_flag {
-                format!(", or the secret alone with `{}` and {SOURCES}", in_a_line(&flag(property)))
-            } else {
-                String::new()
+    let flag = match secret.filter(|it| it.has_flag) {
+        Some(it) => format!(", or the secret alone with `{}` and {SOURCES}", in_a_line(&flag(it))),
+        None => String::new(),
+    };
+    Err(Failure::usage(format!("{problem}\n\nGive the JSON as @FILE or on the standard input (-){flag}")))
+}
+
+/// Refuses flags that take JSON, whose values contain a secret.
+pub(crate) fn refuse_in_flags(
+    definition: &ToolDefinition,
+    properties: &[Property],
+    matches: &ArgMatches,
+) -> Result<(), Failure> {
+    for property in properties.iter().filter(|it| it.has_flag && !it.secret) {
+        for value in values(property, matches) {
+            let mut arguments = Map::new();
+            let value = match property.kind {
+                Kind::List(_) => Value::Array(vec![value]),
+                _ => value,
             };
-            Err(Failure::usage(format!(
-                "the secret `{name}` must not be part of the command line\n\n\
-                 Give the JSON as @FILE or on the standard input (-){flag}"
-            )))
+            property.put(&mut arguments, value).map_err(Failure::usage)?;
+            refuse_in_json(definition, &Value::Object(arguments).to_string())?;
         }
     }
+    Ok(())
+}
+
+/// The name of the first member of `text` whose value `redacted`, the same arguments without secrets, hides. `null` is no
+/// secret.
+fn first_hidden(name: &str, text: &str, redacted: &str) -> Option<String> {
+    if let (Some(all), Some(shown)) = (members(text), members(redacted)) {
+        let mut pairs = all.iter().zip(&shown);
+        return pairs.find_map(|((_, value), (name, shown))| first_hidden(name, value.get(), shown.get()));
+    }
+    let items = |text| serde_json::from_str::<Vec<&RawValue>>(text).ok();
+    if let (Some(all), Some(shown)) = (items(text), items(redacted)) {
+        return all.iter().zip(&shown).find_map(|(item, shown)| first_hidden(name, item.get(), shown.get()));
+    }
+    let is_hidden = |text| serde_json::from_str::<String>(text).is_ok_and(|it| it == "***");
+    (text.trim() != "null" && is_hidden(redacted) && !is_hidden(text)).then(|| name.to_owned())
 }
 
 /// Asks for each required secret that `given` lacks, if there is a terminal.

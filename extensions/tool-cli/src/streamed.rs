@@ -1,46 +1,58 @@
-//! The text of a streaming tool, which is written exactly once.
+//! The output of a streaming tool, which is written exactly once.
 //!
-//! Its parts are also the result. On a terminal, complete lines go to the standard output as they arrive, and the result
-//! adds the rest. In a pipe, the standard output receives the result at the end; meanwhile the parts are shown on the
-//! standard error if that is a terminal.
+//! Its parts are also the result. On a terminal, complete lines of a text, and the values of a list, go to the standard
+//! output as they arrive, and the result adds the rest. In a pipe, the standard output receives the result at the end;
+//! meanwhile the parts are shown on the standard error if that is a terminal.
 
+use serde_json::Value;
 use tool_runtime::ToolOutput;
 
 use crate::{Failure, harmless::inset, terminal::Terminal, watch::tell};
 
-/// The parts of a text that arrived, and how many bytes of them were written.
+/// The parts of a text or a list that arrived, and how much of them was written.
 pub(crate) struct Streamed<'t> {
     terminal: &'t Terminal,
     name: String,
     attempt: u32,
     text: String,
+    /// The bytes of the text that were written.
     written: usize,
+    items: Vec<Value>,
+    /// The number of items that were written.
+    written_items: usize,
 }
 
 impl<'t> Streamed<'t> {
     pub(crate) fn new(terminal: &'t Terminal, name: &str) -> Self {
-        Self { terminal, name: name.to_owned(), attempt: 1, text: String::new(), written: 0 }
+        let (text, items) = (String::new(), Vec::new());
+        Self { terminal, name: name.to_owned(), attempt: 1, text, written: 0, items, written_items: 0 }
     }
 
-    /// Adds a part. Returns `false` if `update` is not plain text: the caller shows it.
+    /// Adds a part. Returns `false` if `update` is neither plain text nor a value: the caller shows it.
     pub(crate) fn push(&mut self, attempt: u32, update: &ToolOutput) -> bool {
-        let Some(serde_json::Value::String(part)) = update.structured() else { return false };
-        if part != update.text() {
-            return false;
-        }
+        let Some(part) = update.structured() else { return false };
+        let text = update.text();
+        let part = match part {
+            Value::String(part) if *part == text && self.items.is_empty() => Ok(part),
+            item if self.text.is_empty() && is_all(&text, &item) => Err(item),
+            _ => return false,
+        };
         if attempt != self.attempt {
             self.flush();
             self.attempt = attempt;
         }
-        self.text.push_str(&part);
-        match (self.terminal.is_read_by_a_person(), self.terminal.is_watched()) {
-            // A bar or a question is drawn at the start of a line.
-            (true, _) if !self.terminal.stage().is_asking() => {
-                let lines = self.text.rfind('\n').map_or(0, |at| at + 1);
-                self.write(lines);
-            }
-            (false, true) => tell(self.terminal, &self.name, &inset(&part)),
-            _ => {}
+        let is_read = self.terminal.is_read_by_a_person();
+        if !is_read && self.terminal.is_watched() {
+            tell(self.terminal, &self.name, &inset(&text));
+        }
+        match part {
+            Ok(part) => self.text.push_str(&part),
+            Err(item) => self.items.push(item),
+        }
+        // A bar or a question is drawn at the start of a line.
+        if is_read && !self.terminal.stage().is_asking() {
+            self.write(self.text.rfind('\n').map_or(0, |at| at + 1));
+            self.write_items();
         }
         true
     }
@@ -53,23 +65,43 @@ impl<'t> Streamed<'t> {
         }
     }
 
+    /// Writes the items that are not written yet, one in a line.
+    fn write_items(&mut self) {
+        let new = self.items.get(self.written_items..).unwrap_or_default();
+        let lines: String = new.iter().map(|item| format!("{item}\n")).collect();
+        if !lines.is_empty() {
+            let _ = self.terminal.stage().aside(|| self.terminal.print_text(&lines));
+            self.written_items = self.items.len();
+        }
+    }
+
     /// Ends the parts without a result that repeats them.
     fn flush(&mut self) {
+        let items: Vec<_> = self.items.iter().map(Value::to_string).collect();
+        let parts = format!("{}{}", self.text, items.join("\n"));
         if self.terminal.is_read_by_a_person() {
             if !self.text.is_empty() && !self.text.ends_with('\n') {
                 self.text.push('\n');
             }
             self.write(self.text.len());
-        } else if !self.terminal.is_watched() && !self.text.is_empty() {
-            tell(self.terminal, &self.name, &inset(&self.text));
+            self.write_items();
+        } else if !self.terminal.is_watched() && !parts.is_empty() {
+            tell(self.terminal, &self.name, &inset(&parts));
         }
         self.text.clear();
         self.written = 0;
+        self.items.clear();
+        self.written_items = 0;
     }
 
-    /// Writes `text`, the whole result, without the part that was written already.
-    pub(crate) fn finish(mut self, text: &str) -> Result<(), Failure> {
-        if text.starts_with(self.text.as_str()) {
+    /// Writes `text`, the whole result with this value, without the part that was written already.
+    pub(crate) fn finish(mut self, text: &str, value: Option<&Value>) -> Result<(), Failure> {
+        let is_list = !self.items.is_empty() && value.and_then(Value::as_array) == Some(&self.items);
+        if is_list && self.terminal.is_read_by_a_person() {
+            self.write_items();
+            return Ok(());
+        }
+        if is_list || self.items.is_empty() && text.starts_with(self.text.as_str()) {
             return self.terminal.print_text(text.get(self.written..).unwrap_or_default());
         }
         // The parts are not the beginning of the result: both are shown.
@@ -81,4 +113,9 @@ impl<'t> Streamed<'t> {
     pub(crate) fn abandon(mut self) {
         self.flush();
     }
+}
+
+/// Returns `true` if `text` is the JSON text of `value`.
+fn is_all(text: &str, value: &Value) -> bool {
+    serde_json::from_str::<Value>(text).is_ok_and(|read| read == *value)
 }

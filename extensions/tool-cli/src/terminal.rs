@@ -111,9 +111,7 @@ impl Terminal {
     /// Writes an error. Text of others in `message` must be [inset] by the caller.
     pub(crate) fn error(&self, message: &str) {
         if !message.is_empty() {
-            self.tell(
-                self.error_page().paint(Look::Bad, "error:").add(" ").add(message.trim_end()).add("\n"),
-            );
+            self.tell(self.error_page().add_message(Look::Bad, "error:", message));
         }
     }
 
@@ -124,7 +122,7 @@ impl Terminal {
 
     /// Writes a note.
     pub(crate) fn note(&self, message: &str) {
-        self.tell(self.error_page().paint(Look::Odd, "note:").add(" ").add(&inset(message)).add("\n"));
+        self.tell(self.error_page().add_message(Look::Odd, "note:", &inset(message)));
     }
 }
 

@@ -104,7 +104,7 @@ impl<'t> Watch<'t> {
 /// Writes `text` to the standard error, after the name of the tool.
 pub(crate) fn tell(terminal: &Terminal, name: &str, text: &str) {
     let name = format!("{}:", in_a_line(name));
-    terminal.tell(terminal.error_page().paint(Look::Faint, &name).add(" ").add(text).add("\n"));
+    terminal.tell(terminal.error_page().add_message(Look::Faint, &name, text));
 }
 
 /// Runs `batch` and returns its outcomes. Ctrl-C cancels the batch, and a second one ends the program. Updates that are

@@ -171,7 +171,7 @@ impl ToolDefinition {
             && schema.get("patternProperties").is_none()
     }
 
-    fn has_secret(&self) -> bool {
+    pub(super) fn has_secret(&self) -> bool {
         !self.metadata().secrets.is_empty()
     }
 }

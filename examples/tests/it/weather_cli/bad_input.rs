@@ -27,9 +27,15 @@ fn an_unknown_command_is_answered_with_close_names() {
 #[test]
 fn an_unknown_flag_is_answered_with_close_names() {
     let err = weather(["call", "forecast", "--citi", "Oslo"]).failed(2);
-    assert!(err.contains("unexpected argument '--citi' found"), "{err}");
-    assert!(err.contains("a similar argument exists: '--city'"), "{err}");
-    assert!(err.contains("Usage: weather-cli call forecast --city <TEXT> [OPTIONS]"), "{err}");
+    let first = "error: `forecast` has no flag `--citi`; did you mean `--city`?\n\nArgument ";
+    assert!(err.starts_with(first) && err.contains("\n--days "), "{err}");
+    let err = weather(["call", "cities", "--x=geheim", "-ygeheim"]).failed(2);
+    let expected =
+        "error: `cities` does not have these flags:\n\n  --x\n  -y\n\n`cities` has no arguments.\n";
+    assert!(err.starts_with(expected), "{err}");
+    // Without them, the flags would be values.
+    let err = weather(["call", "forecast", "--city", "--wrong", "--days=3"]).failed(2);
+    assert!(err.contains("`--wrong`; write a value that begins with a dash as"), "{err}");
 }
 
 #[test]
@@ -50,7 +56,9 @@ fn a_wrong_value_is_answered_with_what_is_allowed() {
 #[test]
 fn the_error_for_a_value_that_looks_like_a_flag_shows_the_syntax() {
     let err = weather(["call", "temperature", "--city", "-oslo"]).failed(2);
-    assert!(err.contains("tip: a value that begins with a dash is written as '--FLAG=VALUE'\n"), "{err}");
+    let expected =
+        "error: `temperature` has no flag `-o`; write a value that begins with a dash as `--city=-VALUE`\n";
+    assert!(err.starts_with(expected), "{err}");
     let err = weather(["call", "temperature", "--city=-oslo"]).failed(1);
     assert_eq!(err, "error: `temperature`: there is no station in -oslo\n");
 }
@@ -59,8 +67,56 @@ fn the_error_for_a_value_that_looks_like_a_flag_shows_the_syntax() {
 fn the_error_for_a_boolean_without_its_sign_shows_the_syntax() {
     for value in ["false", "no"] {
         let err = weather(["call", "temperature", "--city", "Oslo", "--rounded", value]).failed(2);
-        assert!(err.ends_with("; write a boolean as `--rounded=true`\n"), "{err}");
+        assert!(
+            err.contains(&format!("  weather-cli call temperature --city Oslo --rounded={value}\n")),
+            "{err}"
+        );
     }
+}
+
+// The command that was probably meant is one that a shell reads as these words.
+#[test]
+fn words_without_flags_become_the_flags_of_the_parameters() {
+    let meant = |arguments: &[&str]| {
+        let err = finish(program().arg("call").args(arguments)).failed(2);
+        let command = err.lines().find_map(|line| line.strip_prefix("  weather-cli call "));
+        command.map(str::to_owned).ok_or(err)
+    };
+    let all: [(&[&str], &str); 10] = [
+        (&["convert", "10", "celsius"], "convert --celsius 10 --to celsius"),
+        (&["convert", "-10", "celsius"], "convert --celsius=-10 --to celsius"),
+        (&["convert", "--to", "celsius", "10"], "convert --to celsius --celsius 10"),
+        (
+            &["--approve", "never", "convert", "10", "celsius"],
+            "--approve never convert --celsius 10 --to celsius",
+        ),
+        (&["forecast", "Paris"], "forecast --city Paris"),
+        (&["forecast", "New York"], "forecast --city 'New York'"),
+        (&["forecast", "it's; rm -r $HOME"], "forecast --city 'it'\\''s; rm -r $HOME'"),
+        (&["forecast", "Paris", "3"], "forecast --city Paris --days 3"),
+        (&["forecast", "--", "Paris"], "forecast --city Paris"),
+        (&["temperature", "--rounded", "false", "Oslo"], "temperature --rounded=false --city Oslo"),
+    ];
+    for (arguments, expected) in all {
+        assert_eq!(meant(arguments).as_deref(), Ok(expected), "{arguments:?}");
+    }
+    let usage: [&[&str]; 6] = [
+        &["convert", "celsius", "10"],
+        &["convert", "10"],
+        &["forecast", "Paris", "many"],
+        &["forecast", "Par\u{1b}is"],
+        &["forecast", "{\"city\": \"Paris\"}", "3"],
+        &["send_report", "hello", "geheim"],
+    ];
+    for arguments in usage {
+        let err = meant(arguments).unwrap_err();
+        assert!(err.contains("\nUsage: weather-cli call ") && !err.contains("geheim"), "{err}");
+    }
+    assert_eq!(
+        meant(&["cities", "x", "y"]).unwrap_err(),
+        "error: `cities` has no arguments; nothing was run\n"
+    );
+    assert!(weather(["call", "forecast", "Paris", "--help"]).fine().starts_with("Forecasts the weather"));
 }
 
 #[test]
@@ -82,7 +138,7 @@ fn invalid_json_is_reported_with_its_line_and_column() {
         "error: the arguments are not valid JSON: expected ident\n\n    \
          standard input:2:12: \"days\": three}\n                                  ^\n"
     );
-    let err = weather(["call", "forecast", "Oslo"]).failed(2);
+    let err = weather(["call", "forecast", "--json", "Oslo"]).failed(2);
     assert!(
         err.starts_with("error: the arguments are not valid JSON: expected value\n\n    Oslo\n    ^\n"),
         "{err}"
@@ -100,7 +156,7 @@ fn arguments_that_are_given_twice_or_lose_precision_are_refused() {
     assert_eq!(weather(["call", "--json", "{}", "forecast", "--json", "{}"]).failed(2), err);
     let err = weather(["call", "forecast", r#"{"city": "Oslo", "city": "Rome"}"#, "--days", "1"]).failed(2);
     assert_eq!(err, "error: the arguments: the property `city` is duplicated\n");
-    let err = weather(["call", "forecast", "[1]", "--days", "1"]).failed(2);
+    let err = weather(["call", "forecast", "--json", "[1]", "--days", "1"]).failed(2);
     assert_eq!(err, "error: flags require a JSON object as the other arguments\n");
     let err = weather(["call", "--json", "cities"]).failed(2);
     assert_eq!(err, "error: `--json` takes the arguments; `--output json` writes the result as JSON\n");
@@ -144,6 +200,36 @@ fn a_secret_on_the_command_line_is_refused_and_not_repeated() {
         );
         assert!(!err.contains("hunter2"), "{err}");
     }
+}
+
+#[test]
+fn a_secret_under_an_alias_or_a_misspelt_name_is_refused() {
+    let secret = "error: the secret `password` must not be part of the command line\n";
+    let unknown = "error: `send_report` has no argument `passwort`; it may be a secret";
+    for (name, expected) in [("passphrase", secret), ("pass\\u0077ord", secret), ("passwort", unknown)] {
+        let json = format!(r#"{{"text": "hello", "{name}": "hunter2"}}"#);
+        let twice = format!(r#"{{"text": "hello", "{name}": "hunter2", "{name}": null}}"#);
+        let option = format!("--json={json}");
+        for arguments in [["call", "send_report", &json], ["call", &option, "send_report"]] {
+            let err = weather(arguments).failed(2);
+            assert!(err.starts_with(expected) && !err.contains("hunter2"), "{err}");
+        }
+        let err = weather(["call", "send_report", &twice]).failed(2);
+        assert!(err.contains("must not be part of the command line") && !err.contains("hunter2"), "{err}");
+    }
+    let json = r#"{"text": "hello", "passphrase": "hunter2"}"#;
+    assert_eq!(
+        weather_with(json, ["call", "send_report", "-"]).fine(),
+        "5 characters and 0 forms were sent\n"
+    );
+    let err = weather(["call", "send_report", "--json", r#""hunter2""#]).failed(2);
+    assert!(
+        err.starts_with("error: the arguments may contain a secret") && !err.contains("hunter2"),
+        "{err}"
+    );
+    // `null` is no secret.
+    let json = r#"{"text": "hello", "password": null}"#;
+    assert!(weather(["call", "send_report", json]).failed(2).contains("/password: expected a string"));
 }
 
 #[test]

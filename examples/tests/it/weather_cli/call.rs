@@ -204,6 +204,13 @@ fn an_existing_file_is_refused_before_the_call_unless_force_is_given() {
     assert_eq!(err, "error: `--save` requires `--output text`\n");
 }
 
+// A pipe receives the whole list, and nothing else is written.
+#[test]
+fn streamed_values_are_one_list_in_a_pipe() {
+    let list = "[{\"hour\":1,\"celsius\":15},{\"hour\":2,\"celsius\":16}]\n";
+    assert_eq!(weather(["call", "measure", "--hours", "2"]).fine(), list);
+}
+
 #[test]
 fn a_secret_comes_from_the_environment_a_file_or_the_standard_input() {
     let sent = "5 characters and 0 forms were sent\n";

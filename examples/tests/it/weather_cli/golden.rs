@@ -12,9 +12,7 @@ fn golden(name: &str, columns: &str, arguments: &[&str]) {
     let seen = format!("{}{}exit code {}\n", ran.out, ran.err, ran.code);
     hold(&format!("{name}.{columns}"), &seen);
     let width = seen.lines().map(|line| line.chars().count()).max().unwrap_or_default();
-    // Messages and lines of the input are not wrapped.
-    let is_table = matches!(arguments[0], "list" | "show" | "--help");
-    assert!(!is_table || width <= columns.parse().unwrap(), "{width} columns in {name}");
+    assert!(width <= columns.parse().unwrap(), "{width} columns in {name}");
 }
 
 /// Compares `seen` with a file.
@@ -66,7 +64,7 @@ fn an_argument_named_help_does_not_print_help() {
 
 #[test]
 fn every_line_of_every_help_page_fits_80_columns() {
-    let page = |arguments: &[&str]| finish(program().args(arguments)).fine();
+    let page = |arguments: &[&str]| finish(program().env("COLUMNS", "80").args(arguments)).fine();
     let help = page(&["--help"]);
     let commands =
         help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
@@ -76,7 +74,7 @@ fn every_line_of_every_help_page_fits_80_columns() {
     let list = page(&["list"]);
     let tools: Vec<_> = list.lines().skip(1).filter(|line| !line.starts_with(' ')).collect();
     let tools: Vec<_> = tools.iter().filter_map(|line| line.split_whitespace().next()).collect();
-    assert_eq!(tools.len(), 13, "{list}");
+    assert_eq!(tools.len(), 14, "{list}");
     let mut pages = vec![help.clone(), page(&["-h"]), page(&["help"])];
     for command in commands.iter().filter(|it| **it != "help") {
         pages.extend([page(&[command, "--help"]), page(&[command, "-h"]), page(&["help", command])]);
@@ -89,6 +87,40 @@ fn every_line_of_every_help_page_fits_80_columns() {
     }
 }
 
+// The error of each command for a wrong word, option and value.
+#[test]
+fn every_line_of_an_error_fits_80_columns() {
+    let long = "a tool with a name of many words that does not exist at all, in a long line";
+    let wrong: [&[&str]; 17] = [
+        &["list", "--wrong"],
+        &["show", "--wrong"],
+        &["show", long],
+        &["call", long],
+        &["call", "--approve", long],
+        &["call", "forecast", "--city", "Oslo", "--days", "15"],
+        &["call", "forecast", "--city", "Oslo", "--unit", "kelvin"],
+        &["call", "forecast", "--city", long, "--days", "1"],
+        &["call", "send_report", "--password", "1234"],
+        &["call", "send_report", r#"{"text": "abc", "password": "1234"}"#],
+        &["call", "plan_trip", "{}"],
+        &["call", "plan_trip", "--from.city", "Oslo", "--stops", "Rome"],
+        &["run", "--strategy", "batched=0", "Cargo.toml"],
+        &["run", "Cargo.toml"],
+        &["lint", "--show", "all"],
+        &["check", "Cargo.toml"],
+        &["completions", "powershell"],
+    ];
+    for arguments in wrong {
+        let mut program = program();
+        let program = program.env("COLUMNS", "80").current_dir(env!("CARGO_MANIFEST_DIR"));
+        let ran = finish(program.args(arguments));
+        assert!(matches!(ran.code, 1..=3) && !ran.err.is_empty(), "{arguments:?}");
+        for line in ran.err.lines() {
+            assert!(line.chars().count() <= 80, "{arguments:?}: {line}");
+        }
+    }
+}
+
 #[test]
 fn each_violation_is_marked_in_its_line() {
     at_both_widths("refused_flags", &["call", "convert", "--celsius", "-300.5", "--to", "celsius"]);
@@ -96,6 +128,20 @@ fn each_violation_is_marked_in_its_line() {
     let trip = r#"{"from":{"city":"Oslo"},"stops":[{"city":"Rome","nights":31},{"nights":1}],"mean":"train",
         "traveller":{"name":"Ada","contact":{"phone":"+49"}}}"#;
     at_both_widths("refused_json", &["call", "plan_trip", trip]);
+}
+
+#[test]
+fn all_unknown_flags_are_reported_with_the_flags_of_the_tool() {
+    at_both_widths(
+        "unknown_flags",
+        &["call", "plan_trip", "--form.city=Oslo", "--wheels", "2", "--mean", "train"],
+    );
+}
+
+#[test]
+fn words_without_flags_are_answered_with_the_command_that_was_meant() {
+    at_both_widths("loose_words", &["call", "convert", "10", "fahrenheit"]);
+    at_both_widths("too_many_words", &["call", "convert", "10", "celsius", "fahrenheit"]);
 }
 
 #[test]

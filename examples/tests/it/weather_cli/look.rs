@@ -23,6 +23,7 @@ fn a_list_as_json_contains_the_definitions() {
             "cities",
             "convert",
             "forecast",
+            "measure",
             "observe",
             "plan_trip",
             "radar",
@@ -53,11 +54,11 @@ fn a_schema_is_printed_as_json_and_in_a_dialect() {
 #[test]
 fn an_export_contains_all_tools_in_the_dialect() {
     let tools = json(&weather(["export", "--dialect", "anthropic"]).fine());
-    assert_eq!(tools.as_array().unwrap().len(), 13);
+    assert_eq!(tools.as_array().unwrap().len(), 14);
     assert_eq!(tools[3]["input_schema"]["properties"]["city"]["type"], "string");
     let ran = weather(["export", "--dialect", "gemini-schema"]);
     assert_eq!(ran.code, 1);
-    assert_eq!(json(&ran.out)[0]["functionDeclarations"].as_array().unwrap().len(), 12);
+    assert_eq!(json(&ran.out)[0]["functionDeclarations"].as_array().unwrap().len(), 13);
     assert!(ran.err.contains("`settings`: the tool is left out"), "{}", ran.err);
     let err = weather(["export"]).failed(2);
     assert!(err.contains("--dialect <DIALECT>"), "{err}");

@@ -37,10 +37,10 @@ impl Ran {
     }
 }
 
-/// The program with fixed environment variables.
+/// The program with fixed environment variables, and with columns for any message in one line.
 fn program() -> Command {
     let mut program = Command::new(env!("CARGO_BIN_EXE_weather-cli"));
-    program.env("COLUMNS", "80").env("TERM", "xterm").env_remove("NO_COLOR").env_remove("WEATHER_OFFLINE");
+    program.env("COLUMNS", "1000").env("TERM", "xterm").env_remove("NO_COLOR").env_remove("WEATHER_OFFLINE");
     program.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     program
 }

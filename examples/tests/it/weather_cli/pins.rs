@@ -10,8 +10,8 @@ use super::{weather, weather_with};
 #[test]
 fn tools_are_pinned_and_checked() {
     let path = format!("{}/weather-pins.json", env!("CARGO_TARGET_TMPDIR"));
-    assert_eq!(weather(["pin", &path]).fine(), format!("13 tools are pinned in {path}\n"));
-    assert_eq!(weather(["check", &path]).fine(), "13 tools are unchanged\n");
+    assert_eq!(weather(["pin", &path]).fine(), format!("14 tools are pinned in {path}\n"));
+    assert_eq!(weather(["check", &path]).fine(), "14 tools are unchanged\n");
     assert_eq!(weather(["check", "--json", &path]).fine(), "[]\n");
     assert_eq!(fs::read_to_string(&path).unwrap(), weather(["pin", "-"]).fine());
 }

@@ -124,6 +124,14 @@ fn progress_is_a_bar_and_streamed_text_is_written_once() {
     assert_eq!(out, "observe: 1 of 1 hour 1\nOslo, hour 1: 15 °C\n");
 }
 
+// Values of a stream are written as they arrive, and not again as a list.
+#[test]
+fn streamed_values_are_written_once() {
+    let values = "{\"hour\":1,\"celsius\":15}\n{\"hour\":2,\"celsius\":16}\n";
+    assert_eq!(seen(program().args(["call", "measure", "--hours", "2"]), 80, 0), values);
+    assert_eq!(seen(program().args(["call", "measure", "--hours", "2"]).env("TERM", "dumb"), 80, 0), values);
+}
+
 // A secret is entered at a prompt and not shown.
 #[test]
 fn a_secret_is_entered_without_echo() {
@@ -190,7 +198,7 @@ fn the_answer_at_the_terminal_decides() {
     ] {
         let mut program = program();
         let (mut terminal, mut child) =
-            Terminal::start(program.args(["call", "remove_station", "--city", "Oslo"]), 80);
+            Terminal::start(program.args(["call", "remove_station", "--city", "Oslo"]), 120);
         let asked = console_text(&terminal.read_until("[y/N] ")).replace("\r\n", "\n");
         assert_eq!(
             asked,

@@ -48,7 +48,7 @@ pub(super) fn answer(program: &Program, result: &ToolResult, form: Form<'_>) -> 
             };
             let text = written(output, terminal.is_read_by_a_person(), save.is_some(), &mut attach)?;
             let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
-            streamed.finish(&format!("{text}{end}"))?;
+            streamed.finish(&format!("{text}{end}"), output.structured().as_ref())?;
             if let Some(failure) = unsaved.pop() {
                 return Err(failure);
             }

@@ -11,7 +11,8 @@ use tool_runtime::{
 use super::{
     answer::{Form, answer},
     definition,
-    options::{Options, grammar_of, own},
+    options::{self, Options, grammar_of, own},
+    words::Words,
 };
 use crate::{
     Command, Exit, Failure, Program,
@@ -67,7 +68,16 @@ impl Command for Call {
         if matches.get_flag("help") {
             return print_help(program, &mut grammar);
         }
-        let written = rest.get_many::<OsString>("").into_iter().flatten().cloned();
+        let written: Vec<_> = rest.get_many::<OsString>("").into_iter().flatten().cloned().collect();
+        if let Some(words) = Words::read(&grammar, &written) {
+            if words.has_help {
+                return print_help(program, &mut grammar);
+            }
+            if let Some(problem) = words.problem(program, definition, &grammar, options::written(matches)) {
+                program.terminal().tell(&problem);
+                return Ok(Exit::Usage);
+            }
+        }
         let written = std::iter::once(OsString::from(name)).chain(written);
         let of_tool = match grammar.try_get_matches_from_mut(written) {
             Ok(of_tool) => of_tool,
@@ -94,8 +104,9 @@ fn prepare(program: &Program, definition: &ToolDefinition, options: &Options<'_>
     };
     let json = options.json()?;
     if let Some(json) = json.as_ref().filter(|json| json.origin.is_none()) {
-        secret::refuse_in_json(&properties, &json.text)?;
+        secret::refuse_in_json(definition, &json.text)?;
     }
+    secret::refuse_in_flags(definition, &properties, options.after)?;
     let read = |property: &Property, source: &str| secret::read(terminal, property, source);
     let given = collect(&properties, options.after, json, &read)?;
     let given = secret::ask_for_missing(terminal, &properties, given)?;
@@ -198,6 +209,42 @@ mod tests {
 
     use super::*;
     use crate::{program::Closures, terminal::Terminal};
+
+    #[test]
+    fn a_nested_secret_in_json_on_the_command_line_is_refused() {
+        let text = json!({ "type": "string" });
+        let login = json!({ "type": "object", "properties": { "pin": text, "user": text } });
+        let schema = json!({ "type": "object", "additionalProperties": false, "properties": {
+            "pin": text, "login": login, "all": { "type": "array", "items": login },
+            "any": { "type": "object", "additionalProperties": login },
+        }});
+        let metadata = Metadata { secrets: vec!["pin".into()], ..Metadata::default() };
+        let definition =
+            ToolDefinition::new(ToolName::new("tool").unwrap(), "Does.", InputSchema::new(schema).unwrap())
+                .with_metadata(metadata);
+        let program = Program::new("it".into(), None, Terminal::new(), Closures::default(), Vec::new());
+        let properties = properties_of(&definition);
+        let refused = |flag: &str, json: &str| {
+            let matches =
+                grammar_of(&program, &definition).try_get_matches_from(["tool", flag, json]).unwrap();
+            secret::refuse_in_flags(&definition, &properties, &matches).is_err()
+        };
+        for (name, value, is_refused) in [
+            ("login", r#"{"user": "***", "pin": null}"#, false),
+            ("login", r#"{"user": "a", "p\u0069n": "1"}"#, true),
+            ("all", r#"{"pin": "1"}"#, true),
+            ("any", r#"{"a": {"pin": ["***", "1"]}}"#, true),
+            ("any", r#"{"a": {"user": "pin"}}"#, false),
+        ] {
+            assert_eq!(refused(&format!("--{name}"), value), is_refused, "{name} {value}");
+            let whole = if name == "all" { format!("[{value}]") } else { value.to_owned() };
+            let whole = secret::refuse_in_json(&definition, &format!(r#"{{"{name}": {whole}}}"#));
+            assert_eq!(whole.is_err(), is_refused, "{name} {value}");
+        }
+        // A nested secret has a flag that takes a source.
+        let flag = properties.iter().find(|it| it.path == ["login", "pin"]).unwrap();
+        assert!(flag.secret && flag.has_flag);
+    }
 
     #[test]
     fn a_secret_on_the_command_line_is_refused_and_not_repeated() {

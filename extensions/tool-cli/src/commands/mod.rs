@@ -10,6 +10,7 @@ mod options;
 mod pin;
 mod run;
 mod show;
+mod words;
 
 use clap::{Arg, ArgAction};
 use serde::Serialize;

@@ -76,7 +76,7 @@ pub(crate) fn grammar_of(program: &Program, definition: &ToolDefinition) -> clap
 }
 
 /// The usage of a tool with its required flags, in lines that fit the terminal.
-fn usage(program: &Program, definition: &ToolDefinition, properties: &[Property]) -> String {
+pub(super) fn usage(program: &Program, definition: &ToolDefinition, properties: &[Property]) -> String {
     // `clap` writes "Usage: " before the first line.
     const BEFORE: usize = "Usage: ".len();
     let required = properties.iter().filter(|it| it.indispensable && !it.opens && it.has_flag);
@@ -98,6 +98,24 @@ fn usage(program: &Program, definition: &ToolDefinition, properties: &[Property]
         column += width;
     }
     usage
+}
+
+/// The options before the name of the tool as words; `None` if the arguments are among them.
+pub(super) fn written(before: &ArgMatches) -> Option<Vec<String>> {
+    let is_given = |id: &str| before.value_source(id) == Some(ValueSource::CommandLine);
+    if is_given("own json") {
+        return None;
+    }
+    let mut words = Vec::new();
+    for (id, flag) in [("own output", "--output"), ("own save", "--save"), ("approve", "--approve")] {
+        if let Some(value) = before.get_one::<String>(id).filter(|_| is_given(id)) {
+            words.extend([flag.to_owned(), value.clone()]);
+        }
+    }
+    if before.get_flag("own force") {
+        words.push("--force".to_owned());
+    }
+    Some(words)
 }
 
 /// The options before the name of the tool, and those after it, which take precedence.

@@ -45,6 +45,14 @@ impl Command for Show {
     }
 }
 
+/// The header of a table of arguments.
+pub(super) const HEADER: [&str; 3] = ["Argument", "Takes", "Description"];
+
+/// The row of an argument.
+pub(super) fn row(property: &Property) -> [(Look, String); 3] {
+    [(Look::Name, shown_flag(property)), taken(property), (Look::Plain, property.line())]
+}
+
 fn described(program: &Program, definition: &ToolDefinition) -> Page {
     let name = definition.name().as_str();
     let mut page = program.terminal().page();
@@ -65,11 +73,8 @@ fn described(program: &Program, definition: &ToolDefinition) -> Page {
     if arguments.is_empty() {
         page.add("No arguments.\n");
     } else {
-        let rows = arguments.iter().flat_map(|it| {
-            let row = [(Look::Name, shown_flag(it)), taken(it), (Look::Plain, it.line())];
-            [row].into_iter().chain(it.shape.iter().map(inner))
-        });
-        page.add_table(["Argument", "Takes", "Description"], rows);
+        let rows = arguments.iter().flat_map(|it| [row(it)].into_iter().chain(it.shape.iter().map(inner)));
+        page.add_table(HEADER, rows);
     }
     page.add("\n");
     add_output(&mut page, definition);

@@ -62,6 +62,15 @@ pub(crate) fn collect(
     Ok(Given { text: Value::Object(arguments).to_string(), origin: None })
 }
 
+/// The valid values of a flag that is given.
+pub(crate) fn values(property: &Property, matches: &ArgMatches) -> Vec<Value> {
+    if !is_given(property, matches) {
+        return Vec::new();
+    }
+    let texts = matches.get_many::<String>(&property.id()).into_iter().flatten();
+    texts.filter_map(|text| property.kind.read(text).ok()).collect()
+}
+
 fn is_given(property: &Property, matches: &ArgMatches) -> bool {
     matches.value_source(&property.id()) == Some(ValueSource::CommandLine)
 }

@@ -15,7 +15,7 @@ mod shape;
 mod tests;
 
 pub(crate) use self::{
-    collect::{Given, collect},
+    collect::{Given, collect, values},
     exact::{exact, members},
     kind::{Kind, shown},
     property::{Property, properties, properties_of},

@@ -66,7 +66,7 @@ pub(crate) fn properties_of(definition: &ToolDefinition) -> Vec<Property> {
     let secrets = &definition.metadata().secrets;
     let mut properties = properties(definition.input_schema().as_value());
     for property in &mut properties {
-        property.secret = property.path.first().is_some_and(|name| secrets.iter().any(|it| it == name));
+        property.secret = property.path.iter().any(|name| secrets.iter().any(|it| it == name));
     }
     properties
 }

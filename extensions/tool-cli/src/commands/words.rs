@@ -1,0 +1,272 @@
+//! The words after the name of a tool, where `clap` would report one mistake of several, or would not explain it: unknown
+//! flags, and arguments without flags.
+
+use std::ffi::OsString;
+
+use clap::{
+    Command,
+    error::{ContextKind, ContextValue},
+};
+use tool_runtime::ToolDefinition;
+
+use super::{CALL, options::usage, show};
+use crate::{
+    Program,
+    flags::{Kind, Property, flag, properties_of},
+    harmless::{in_a_line, is_plain},
+    page::{Look, Page},
+};
+
+/// The limit of flags that a message lists.
+const FLAGS: usize = 20;
+
+/// The words after the name of a tool, by their roles.
+#[derive(Debug, Default)]
+pub(super) struct Words {
+    all: Vec<String>,
+    /// Flags that the tool does not have, with the flag before them that expects a value.
+    unknown: Vec<(String, Option<String>)>,
+    /// The positions of words that are neither flags nor their values.
+    loose: Vec<usize>,
+    pub(super) has_help: bool,
+}
+
+impl Words {
+    /// Assigns `words` to the arguments of `grammar`; `None` if one of them is not valid UTF-8.
+    pub(super) fn read(grammar: &Command, words: &[OsString]) -> Option<Self> {
+        let all: Option<Vec<String>> = words.iter().map(|it| it.to_str().map(str::to_owned)).collect();
+        let all = all?;
+        let mut read = Self::default();
+        // The flag that expects the next word as its value.
+        let mut open: Option<String> = None;
+        let mut only_loose = false;
+        for (at, word) in all.iter().enumerate() {
+            let before = open.take();
+            let is_loose = word == "-" || !word.starts_with('-') || word.parse::<f64>().is_ok();
+            if only_loose || is_loose {
+                if only_loose || before.is_none() {
+                    read.loose.push(at);
+                }
+            } else if word == "--" {
+                only_loose = true;
+            } else {
+                let (name, has_value) = match word.split_once('=') {
+                    Some((name, _)) => (name, true),
+                    None => (word.as_str(), false),
+                };
+                match argument(grammar, name) {
+                    Some(known) => {
+                        read.has_help |= known.get_id() == "help";
+                        let is_open = known.get_action().takes_values() && !known.is_require_equals_set();
+                        open = (is_open && !has_value).then(|| name.to_owned());
+                    }
+                    None => {
+                        // The rest of a short flag may be its value.
+                        let end = if name.starts_with("--") { name.len() } else { 2.min(name.len()) };
+                        read.unknown.push((name.get(..end).unwrap_or(name).to_owned(), before));
+                        // The next word is probably its value.
+                        open = (!has_value).then(String::new);
+                    }
+                }
+            }
+        }
+        Some(Self { all, ..read })
+    }
+
+    /// The message about unknown flags or words without flags, if there are any.
+    pub(super) fn problem(
+        &self,
+        program: &Program,
+        definition: &ToolDefinition,
+        grammar: &Command,
+        options: Option<Vec<String>>,
+    ) -> Option<Page> {
+        let properties = properties_of(definition);
+        if !self.unknown.is_empty() {
+            return Some(self.unknown_flags(program, definition, grammar, &properties));
+        }
+        let is_json = |word: &str| word == "-" || word.starts_with('@') || word.trim_start().starts_with('{');
+        match self.loose.as_slice() {
+            [] => None,
+            [one] if is_json(&self.all[*one]) => None,
+            _ => Some(self.loose_words(program, definition, &properties, options)),
+        }
+    }
+
+    fn unknown_flags(
+        &self,
+        program: &Program,
+        definition: &ToolDefinition,
+        grammar: &Command,
+        properties: &[Property],
+    ) -> Page {
+        let mut page = program.terminal().error_page();
+        let name = definition.name().as_str();
+        let hints = self.unknown.iter().map(|(unknown, before)| match (close(grammar, unknown), before) {
+            (Some(close), _) => Some(format!("did you mean `{close}`?")),
+            (None, Some(flag)) if !flag.is_empty() => {
+                Some(format!("write a value that begins with a dash as `{flag}=-VALUE`"))
+            }
+            _ => None,
+        });
+        let hints: Vec<_> = hints.collect();
+        let message = match (self.unknown.as_slice(), hints.as_slice()) {
+            ([(only, _)], [hint]) => {
+                let hint = hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();
+                format!("`{name}` has no flag `{}`{hint}", in_a_line(only))
+            }
+            _ => format!("`{name}` does not have these flags:"),
+        };
+        page.add_message(Look::Bad, "error:", &message);
+        if self.unknown.len() > 1 {
+            page.add("\n");
+            for ((unknown, _), hint) in self.unknown.iter().zip(hints) {
+                let hint = hint.map(|hint| format!(": {hint}")).unwrap_or_default();
+                page.add_item(Look::Name, &in_a_line(unknown), &hint);
+            }
+        }
+        page.add("\n");
+        let flags: Vec<_> = properties.iter().filter(|it| it.has_flag).collect();
+        if flags.is_empty() {
+            page.add_wrapped(&format!("`{name}` has no arguments.")).add("\n");
+        } else {
+            page.add_table(show::HEADER, flags.iter().take(FLAGS).map(|it| show::row(it)));
+        }
+        let more = match flags.len().saturating_sub(FLAGS) {
+            0 => String::new(),
+            more => format!("[{more} more flags] "),
+        };
+        let help = format!("{more}`{} {CALL} --help {name}` shows the help", program.name());
+        page.add("\n").add_wrapped(&help).add("\n");
+        page
+    }
+
+    fn loose_words(
+        &self,
+        program: &Program,
+        definition: &ToolDefinition,
+        properties: &[Property],
+        options: Option<Vec<String>>,
+    ) -> Page {
+        let mut page = program.terminal().error_page();
+        let name = definition.name().as_str();
+        if properties.is_empty() {
+            page.add_message(Look::Bad, "error:", &format!("`{name}` has no arguments; nothing was run"));
+            return page;
+        }
+        let how = format!("the arguments of `{name}` are flags, or JSON; nothing was run");
+        page.add_message(Look::Bad, "error:", &how).add("\n");
+        match self.meant(program, definition, properties, options) {
+            // Not wrapped, so that it can be copied.
+            Some(command) => page.add("Did you mean:\n\n  ").paint(Look::Name, &command).add("\n\n"),
+            None => page.add("Usage: ").add(&usage(program, definition, properties)).add("\n\n"),
+        };
+        let help = format!("`{} {CALL} --help {name}` lists the flags.", program.name());
+        page.add_wrapped(&format!("{help} JSON is given as '{{..}}', @FILE, or - for the standard input."));
+        page.add("\n");
+        page
+    }
+
+    /// The command that was probably meant: a flag before each loose word, if the words fit the parameters. Words of a call
+    /// with secrets are not repeated.
+    fn meant(
+        &self,
+        program: &Program,
+        definition: &ToolDefinition,
+        properties: &[Property],
+        options: Option<Vec<String>>,
+    ) -> Option<String> {
+        let is_shown = |it: &String| is_plain(it) && !it.trim_start().starts_with('{');
+        if !definition.metadata().secrets.is_empty() || !self.all.iter().all(is_shown) {
+            return None;
+        }
+        let options = options?;
+        let property = |word: &str| {
+            let name = word.strip_prefix("--")?.split('=').next()?;
+            let is_it = |it: &&Property| it.flag == name || it.alias.as_deref() == Some(name);
+            properties.iter().filter(|it| it.has_flag).find(is_it)
+        };
+        let mut words: Vec<_> = self.all.iter().map(|it| quoted(it)).collect();
+        let (mut places, mut values) = (Vec::new(), Vec::new());
+        for &at in &self.loose {
+            let word = self.all[at].as_str();
+            let before = at.checked_sub(1).map(|before| (before, self.all[before].as_str()));
+            // A boolean flag takes its value after `=` only.
+            match before.and_then(|(before, text)| Some((before, property(text)?))) {
+                Some((before, it)) if it.kind == Kind::Switch && it.kind.read(word).is_ok() => {
+                    words[before] = format!("{}={word}", quoted(&flag(it)));
+                    words[at].clear();
+                }
+                _ => {
+                    places.push(at);
+                    values.push(word);
+                }
+            }
+        }
+        let given: Vec<_> = self.all.iter().filter_map(|word| property(word)).map(|it| &it.path).collect();
+        for ((at, value), property) in places.iter().zip(&values).zip(fitting(properties, &given, &values)?) {
+            let between = if value.starts_with('-') { "=" } else { " " };
+            words[*at] = format!("{}{between}{}", quoted(&flag(property)), quoted(value));
+        }
+        let words = words.into_iter().filter(|it| !it.is_empty() && it != "--");
+        let head = [quoted(program.name()), CALL.to_owned()].into_iter();
+        let options = options.iter().map(|it| quoted(it));
+        let all = head.chain(options).chain([definition.name().to_string()]).chain(words);
+        Some(all.collect::<Vec<_>>().join(" "))
+    }
+}
+
+/// The parameters for `values` without flags: the required ones that are not `given`, or the first ones, in their order. The
+/// last one may be a list.
+fn fitting<'p>(
+    properties: &'p [Property],
+    given: &[&Vec<String>],
+    values: &[&str],
+) -> Option<Vec<&'p Property>> {
+    let is_given = |it: &Property| given.iter().any(|path| it.path.starts_with(path));
+    let free: Vec<_> = properties.iter().filter(|it| it.has_flag && !it.opens && !is_given(it)).collect();
+    let (required, first) = (
+        free.iter().copied().filter(|it| it.indispensable).collect::<Vec<_>>(),
+        free.iter().copied().take(values.len()).collect::<Vec<_>>(),
+    );
+    let needed = required.len();
+    [required, first].into_iter().find_map(|mut chosen| {
+        if let Some(list) = chosen.last().copied().filter(|it| matches!(it.kind, Kind::List(_))) {
+            chosen.resize(chosen.len().max(values.len()), list);
+        }
+        let fits = chosen.iter().zip(values).all(|(it, value)| it.kind.read(value).is_ok());
+        let has_required = chosen.iter().filter(|it| it.indispensable).count() >= needed;
+        (fits && has_required && chosen.len() == values.len()).then_some(chosen)
+    })
+}
+
+/// A word for a POSIX shell.
+fn quoted(word: &str) -> String {
+    let is_safe = |c: char| c.is_alphanumeric() || "-_./:@%+=,".contains(c);
+    if !word.is_empty() && word.chars().all(is_safe) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
+/// The argument of `grammar` with the flag `name`.
+fn argument<'g>(grammar: &'g Command, name: &str) -> Option<&'g clap::Arg> {
+    let is_short = |it: &clap::Arg| it.get_short().is_some_and(|short| name == format!("-{short}"));
+    let long = name.strip_prefix("--");
+    let is_long = |it: &clap::Arg| {
+        long.is_some_and(|long| {
+            it.get_long() == Some(long) || it.get_all_aliases().is_some_and(|all| all.contains(&long))
+        })
+    };
+    grammar.get_arguments().find(|it| is_short(it) || is_long(it))
+}
+
+/// The flag of `grammar` that is close to the unknown flag `name`.
+fn close(grammar: &Command, name: &str) -> Option<String> {
+    let error = grammar.clone().try_get_matches_from([grammar.get_name(), name]).err()?;
+    match error.get(ContextKind::SuggestedArg)? {
+        // `clap` suggests it for many names.
+        ContextValue::String(flag) if flag != "--help" => Some(in_a_line(flag)),
+        _ => None,
+    }
+}
