@@ -28,7 +28,8 @@ pub struct Pending {
     pub address: CallAddress,
     /// The operation that the call waits for.
     pub operation: Operation,
-    /// The interim result for the model, such as that an approval is required; `None` if there is none.
+    /// The interim result for the model; `None` if there is none. For a confirmation, it is an error of kind
+    /// [`ApprovalRequired`](tool_core::ErrorKind::ApprovalRequired) with the text `requires confirmation: ..` and the hint.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result: Option<ToolResult>,
 }
@@ -74,7 +75,8 @@ impl CallOutcome {
         }
     }
 
-    /// Returns the result for the model: final, interim, or `None` if there is none yet.
+    /// Returns the result for the model: final, interim, or `None` if there is none yet. The result of a pending call is
+    /// interim ([`Pending::result`]); [`is_finished`](Self::is_finished) distinguishes them.
     #[must_use]
     pub fn result(&self) -> Option<&ToolResult> {
         match self {

@@ -1,7 +1,5 @@
 //! Rejection of calls that need a decision, where there is no approver.
 
-use std::borrow::Cow;
-
 use tool_core::{Confirmation, ErrorKind, Metadata, ToolError};
 
 /// Enables or disables the rejection of calls that need a decision.
@@ -12,15 +10,21 @@ pub(super) enum Guard {
 }
 
 impl Guard {
+    /// Returns an error for tools that need a decision. Its text for the log names the Rust API; the text for the model
+    /// does not.
     pub(super) fn admits(self, metadata: &Metadata) -> Result<(), ToolError> {
-        let asks = match (metadata.confirmation, metadata.permission) {
+        let (needs, decision) = match (metadata.confirmation, metadata.permission) {
             _ if self == Self::Off => return Ok(()),
             (Confirmation::Never, false) => return Ok(()),
-            (Confirmation::Never, true) => "a permission check",
-            _ => "confirmation",
+            (Confirmation::Never, true) => ("a permission check", "checked"),
+            _ => ("confirmation", "confirmed"),
         };
         let message =
-            format!("the tool requires {asks}; call it through an executor, or with `call_unguarded`");
-        Err(ToolError::new(ErrorKind::ApprovalRequired, Cow::Owned(message)))
+            format!("the tool requires {needs}; call it through an executor, or with `call_unguarded`");
+        let feedback = format!(
+            "Approval required: the tool requires {needs}, and its calls cannot be {decision} here. Nothing was executed; \
+             do not repeat the call."
+        );
+        Err(ToolError::new(ErrorKind::ApprovalRequired, message).with_feedback(feedback))
     }
 }

@@ -124,7 +124,13 @@ fn a_plain_call_requires_confirmation_and_an_unguarded_call_does_not() {
     assert_eq!(error.kind(), ErrorKind::ApprovalRequired);
     assert_eq!(
         error.feedback(),
-        "Approval required: the tool requires confirmation; call it through an executor, or with `call_unguarded`"
+        "Approval required: the tool requires confirmation, and its calls cannot be confirmed here. Nothing was \
+         executed; do not repeat the call."
+    );
+    assert_eq!(
+        error.to_string(),
+        "tool \"pay\" needs an approval: the tool requires confirmation; call it through an executor, or with \
+         `call_unguarded`"
     );
     let output = crate::run(tools.call_unguarded("pay", r#"{"amount":5}"#)).unwrap();
     assert_eq!(output.text(), "5 None");

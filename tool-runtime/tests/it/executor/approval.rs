@@ -555,8 +555,10 @@ fn a_question_of_a_nested_call_fails_the_calling_tool() {
     let outcomes = crate::run(executor.run(one("errand", "{}")));
     assert_eq!(
         texts(&outcomes),
-        ["Approval required: the tool requires confirmation; call it through an executor, or with \
-          `call_unguarded`"]
+        [
+            "Approval required: the tool requires confirmation, and its calls cannot be confirmed here. Nothing was \
+          executed; do not repeat the call."
+        ]
     );
     assert!(outcomes[0].is_finished() && crate::now(executor.open_calls()).unwrap().is_empty());
 }
