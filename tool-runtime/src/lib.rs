@@ -158,13 +158,53 @@ pub use self::{
     toolset::ToolSet,
 };
 
-/// The items that most programs need.
+/// The items that most programs need, for `use tool_runtime::prelude::*`.
+///
+/// | for | items |
+/// | --- | --- |
+/// | tools | [`tool`](macro@crate::tool), [`tool_args`](macro@crate::tool_args), [`toolset`](macro@crate::toolset), [`Tool`], [`Run`], [`ToolBuilder`], [`tool_body!`] |
+/// | bodies of tools | [`ToolContext`], [`State`], [`ToolOutput`], [`Stream`](output::Stream), [`ToolError`], [`ErrorKind`] |
+/// | calls | [`Registry`], [`Executor`], [`ToolCall`], [`RunContext`] |
+/// | JSON | [`json!`](serde_json::json), [`Value`](serde_json::Value) |
+///
+/// Everything else is imported by its name, from the root of the crate or from a [module](self#modules). An item of the
+/// program with the same name takes precedence over the prelude.
+///
+/// # Examples
+///
+/// ```
+/// use tool_runtime::prelude::*;
+///
+/// /// Counts the calls of a session.
+/// #[tool]
+/// fn count(state: &State) -> Result<u32, ToolError> {
+///     let count = state.get("count")?.unwrap_or(0) + 1;
+///     state.set("count", count)?;
+///     Ok(count)
+/// }
+///
+/// /// Lists the letters of a word.
+/// #[tool]
+/// fn letters(word: String) -> impl Stream<Item = char> {
+///     tool_runtime::output::stream::iter(word.chars().collect::<Vec<_>>())
+/// }
+///
+/// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+/// let executor = Executor::new(Registry::builder().tool::<count>().tool::<letters>().build()?);
+/// let calls = vec![ToolCall::new("count", "{}"), ToolCall::new("letters", json!({ "word": "abc" }))];
+/// let outcomes = executor.batch(calls).with_run(RunContext::new()).run().await;
+/// let texts: Vec<_> = outcomes.iter().map(|it| it.result().unwrap().text()).collect();
+/// assert_eq!(texts, ["1", "abc"]);
+/// # Ok::<(), anyhow::Error>(())
+/// # })?;
+/// # Ok::<(), anyhow::Error>(())
+/// ```
 pub mod prelude {
     pub use serde_json::{Value, json};
 
     pub use crate::{
-        Registry, Run, Tool, ToolBuilder, ToolContext, ToolError, ToolOutput, tool, tool_args, tool_body,
-        toolset,
+        ErrorKind, Executor, Registry, Run, RunContext, State, Tool, ToolBuilder, ToolCall, ToolContext,
+        ToolError, ToolOutput, output::Stream, tool, tool_args, tool_body, toolset,
     };
 }
 
