@@ -17,6 +17,7 @@ mod merge;
 mod order;
 mod pointer;
 mod references;
+mod value_types;
 mod walk;
 
 use std::{
@@ -41,6 +42,7 @@ pub use self::{
     given::{Misfit, Purpose},
     pointer::{ResolvedPointer, pointer_steps},
     references::percent_decoded,
+    value_types::ValueTypes,
 };
 use crate::{Plan, SchemaProblem, arguments::plan::Origin};
 

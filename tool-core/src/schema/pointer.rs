@@ -57,14 +57,27 @@ impl InputSchema {
     /// files.
     #[must_use]
     pub fn resolve_pointer(&self, pointer: &str) -> Vec<ResolvedPointer> {
+        let resolved = |Reached { steps, defaults, .. }: Reached<'_>| ResolvedPointer { steps, defaults };
+        self.reached(pointer).into_iter().map(resolved).collect()
+    }
+
+    /// Returns the root and the schemas that may apply to the values that `pointer` selects; none if nothing is known
+    /// about one of them, and `None` if it selects nothing.
+    pub(super) fn schemas_at(&self, pointer: &str) -> Option<(&Value, Vec<&Value>)> {
+        let reached = self.reached(pointer);
+        let is_known = reached.iter().all(|it| !it.schemas.is_empty());
+        let schemas = reached.iter().flat_map(|it| &it.schemas).filter(|_| is_known).copied();
+        (!reached.is_empty()).then(|| (self.with_aliases().0, schemas.collect()))
+    }
+
+    fn reached(&self, pointer: &str) -> Vec<Reached<'_>> {
         let Some(steps) = pointer_steps(pointer) else { return Vec::new() };
         let (root, origin) = self.with_aliases();
         let mut reached = vec![Reached { steps: Vec::new(), defaults: Vec::new(), schemas: vec![root] }];
         for name in steps {
             reached = reached.into_iter().flat_map(|from| from.step(root, origin, &name)).collect();
         }
-        let resolved = |Reached { steps, defaults, .. }: Reached<'_>| ResolvedPointer { steps, defaults };
-        reached.into_iter().map(resolved).collect()
+        reached
     }
 }
 

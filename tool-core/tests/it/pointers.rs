@@ -93,3 +93,62 @@ fn each_reference_is_resolved_once() {
     });
     assert_eq!(places(&schema, "/a/b/c"), ["a/b/c"]);
 }
+
+// I25
+#[test]
+fn the_types_of_selected_values_include_every_type_that_is_permitted() {
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "text": { "type": "string" },
+            "days": { "type": ["integer", "null"] },
+            "either": { "anyOf": [{ "type": "string" }, { "$ref": "#/$defs/count" }] },
+            "counts": { "type": "array", "items": { "$ref": "#/$defs/count" } },
+            "pair": { "type": "array", "prefixItems": [{ "type": "string" }, { "type": "number" }], "items": false },
+            "list": { "type": "array" },
+            "limited": { "allOf": [{ "$ref": "#/$defs/count" }, { "minimum": 3 }] },
+            "level": { "enum": ["low", 1] },
+            "flag": { "type": "boolean" },
+            "tree": { "$ref": "#/$defs/tree" },
+            "any": {},
+        },
+        "$defs": {
+            "count": { "type": "integer" },
+            "tree": { "anyOf": [{ "type": "number" }, { "type": "array", "items": { "$ref": "#/$defs/tree" } }] },
+        },
+        "additionalProperties": { "type": "number" },
+    });
+    let schema = InputSchema::own(schema).unwrap();
+    let types = |pointer: &str| {
+        let types = schema.value_types(pointer)?;
+        let named = [
+            ("string", types.may_be_string()),
+            ("number", types.may_be_number()),
+            ("boolean", types.may_be_boolean()),
+            ("object", types.may_be_object()),
+        ];
+        Some(named.into_iter().filter(|(_, is)| *is).map(|(name, _)| name).collect::<Vec<_>>().join(" "))
+    };
+    for (pointer, expected) in [
+        ("", "object"),
+        ("/text", "string"),
+        ("/days", "number"),
+        ("/either", "string number"),
+        ("/counts", "number"),
+        ("/counts/0", "number"),
+        ("/pair", "string number"),
+        ("/pair/0", "string"),
+        ("/list", "string number boolean object"),
+        ("/limited", "number"),
+        ("/level", "string number"),
+        ("/flag", "boolean"),
+        // Unknown below a reference that was followed before.
+        ("/tree", "string number boolean object"),
+        ("/any", "string number boolean object"),
+        ("/any/below", "string number boolean object"),
+        ("/other", "number"),
+    ] {
+        assert_eq!(types(pointer).as_deref(), Some(expected), "{pointer}");
+    }
+    assert_eq!((types("/text/x"), types("text")), (None, None));
+}
