@@ -11,7 +11,7 @@ mod from;
 mod kind;
 mod wire;
 
-use std::{borrow::Cow, error::Error, fmt, io, sync::Arc};
+use std::{borrow::Cow, error::Error, fmt, sync::Arc};
 
 use serde_json::Value;
 
@@ -112,14 +112,15 @@ impl ToolError {
     }
 
     /// Creates an error from `source`. The model reads the text of the source without its chain; the text is
-    /// formatted once, here.
+    /// formatted once, here. Use [`from_anyhow`](Self::from_anyhow) for an `anyhow::Error`, which hides the type of the
+    /// error inside it from this function.
     pub fn from_source(source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         // A boxed `ToolError` keeps its kind.
         match source.into().downcast::<Self>() {
             Ok(error) => *error,
             Err(source) => {
                 let mut error = Self::failed("");
-                error.inner.retryable = source.downcast_ref().is_some_and(is_transient);
+                error.inner.retryable = from::is_transient(&*source);
                 error.inner.source = Some(Source::new(source));
                 error
             }
@@ -127,7 +128,7 @@ impl ToolError {
     }
 
     /// Replaces message and source by `source`, which wraps this error.
-    pub(crate) fn told_as(mut self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+    fn wrapped_by(mut self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         self.inner.message = Cow::Borrowed("");
         self.inner.source = Some(Source::new(source.into()));
         self
@@ -206,8 +207,8 @@ impl ToolError {
         self
     }
 
-    /// Sets whether another attempt may succeed. Default: `false`, or `true` if the source is an [`io::Error`] of a
-    /// temporary kind.
+    /// Sets whether another attempt may succeed. Default: `false`, or `true` if the source, or an error below it, is an
+    /// [`io::Error`](std::io::Error) of a temporary kind or a retryable `ToolError`.
     #[must_use]
     pub fn retryable(mut self, retryable: bool) -> Self {
         self.inner.retryable = retryable;
@@ -328,23 +329,6 @@ impl ToolError {
             _ => Cow::Borrowed(&self.inner.message),
         }
     }
-}
-
-/// Returns `true` for temporary errors: interrupted, timed out, or the connection was lost or refused.
-fn is_transient(error: &io::Error) -> bool {
-    use io::ErrorKind as K;
-    matches!(
-        error.kind(),
-        K::TimedOut
-            | K::UnexpectedEof
-            | K::Interrupted
-            | K::WouldBlock
-            | K::ConnectionRefused
-            | K::ConnectionReset
-            | K::ConnectionAborted
-            | K::BrokenPipe
-            | K::NotConnected
-    )
 }
 
 impl Error for ToolError {

@@ -30,7 +30,7 @@
 //! | `similar_description` | warning | two descriptions are equal, or nearly equal |
 //! | `missing_destructive_hint` | warning | the name of a tool without hints suggests a destructive operation |
 //! | `missing_hint` | note | a tool has neither `read_only` nor `destructive` |
-//! | `retry_without_when` | warning | `retry` has no effect, since no error is known to be temporary |
+//! | `retry_without_when` | warning | `retry` has no effect, since the errors are texts |
 //! | `not_sent` | error | the dialect cannot express the tool, which is left out |
 //! | `not_strict` | warning | the tool is sent without `strict` |
 //! | `renamed` | note | the tool has another name on the wire |

@@ -1,6 +1,6 @@
 //! Conversion of a function's error to the error of a call, selected like [`Of`](super::Of).
 
-use std::{error::Error, fmt::Display, iter};
+use std::{error::Error, fmt::Display};
 
 use super::Tag;
 use crate::ToolError;
@@ -30,7 +30,7 @@ pub(super) mod traits {
         E: AsRef<dyn Error + Send + Sync> + Into<Box<dyn Error + Send + Sync>>,
     {
         fn error(self, error: E) -> ToolError {
-            viewed(error)
+            ToolError::from_anyhow(error)
         }
     }
 
@@ -58,26 +58,6 @@ pub(super) mod traits {
             ToolError::failed(error.to_string())
         }
     }
-}
-
-/// Converts `error`; a `ToolError` inside it is kept.
-pub fn viewed<E>(error: E) -> ToolError
-where
-    E: AsRef<dyn Error + Send + Sync> + Into<Box<dyn Error + Send + Sync>>,
-{
-    let view: &(dyn Error + Send + Sync) = error.as_ref();
-    if let Some(ours) = view.downcast_ref::<ToolError>() {
-        return ours.clone();
-    }
-    match ours_beneath(view) {
-        Some(ours) => ours.clone().told_as(error),
-        None => ToolError::from_source(error),
-    }
-}
-
-/// Returns the first `ToolError` among the sources of `error`, as added by `.context(..)`.
-fn ours_beneath<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a ToolError> {
-    iter::successors(error.source(), |&error| error.source()).find_map(|error| error.downcast_ref())
 }
 
 /// An error type that a tool can return.

@@ -31,7 +31,6 @@ pub use self::{
     added::{Added, AddedLater},
     constraint::{Constraint, check},
     describe::Returned,
-    failure::viewed,
     injected::{InjectedByValue, MayBeProvided, OwnedItems, Refused, SharedArgument, TheContext, TheState},
     invocation::{
         Boxed, Call, Invocation, OwnedCall, Start, Used, Using, allow, boxed, guarded, invocation, never,
@@ -59,7 +58,7 @@ pub use crate::{
     outcome, outcome_sync,
     registration::DeclaredToolset,
     retried,
-    schema::{ResolvedPointer, pointer_steps},
+    schema::{ResolvedPointer, ValueTypes, pointer_steps},
     site,
     state::patch::apply as patch,
     stored::{FormatVersion, present},

@@ -10,7 +10,6 @@ mod returned;
 
 use std::{
     borrow::Cow,
-    io,
     marker::PhantomData,
     ops::Deref,
     path::Path,
@@ -28,7 +27,7 @@ use super::{
     slot::{Argument, OptionalSlice, Slice, TextSlot},
     text::{CowText, Optional, PathText, Text},
 };
-use crate::{State, ToolContext, ToolError};
+use crate::{State, ToolContext};
 
 /// A placeholder for the type `T`.
 pub struct Of<T> {
@@ -38,6 +37,14 @@ pub struct Of<T> {
 
 /// The fallback for `T`, found last, through [`Deref`].
 pub struct Anything<T>(PhantomData<fn() -> T>);
+
+impl<T> Clone for Anything<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Anything<T> {}
 
 impl<T> Deref for Of<T> {
     type Target = Anything<T>;
@@ -201,24 +208,26 @@ impl<T> Of<Option<&[T]>> {
     }
 }
 
-// Errors that identify temporary failures: the tool's own error, and the kind of an I/O error.
+// Errors that are a text only are never temporary.
 
-macro_rules! seeing {
+macro_rules! texts {
     ($($result:ty;)*) => { $(
         impl<T> Of<$result> {
             #[must_use]
             pub fn fails_blindly(self) -> bool {
-                false
+                true
             }
         }
     )* };
 }
 
-seeing! {
-    Result<T, ToolError>;
-    Option<Result<T, ToolError>>;
-    Result<T, io::Error>;
-    Option<Result<T, io::Error>>;
+texts! {
+    Result<T, String>;
+    Option<Result<T, String>>;
+    Result<T, &str>;
+    Option<Result<T, &str>>;
+    Result<T, Cow<'_, str>>;
+    Option<Result<T, Cow<'_, str>>>;
 }
 
 /// The traits that select the conversions.

@@ -149,7 +149,7 @@ impl fmt::Display for ToolError {
             ErrorKind::OverBudget => "was not called, since the budget of its run is used up",
             ErrorKind::Stopped => "stopped the run",
             ErrorKind::Failed => "failed",
-            ErrorKind::NotFound => "did not find what was asked for",
+            ErrorKind::NotFound => "did not find the requested item",
             ErrorKind::BadParameter => "was given an argument that it cannot use",
             ErrorKind::NotImplemented => "does not implement this",
             ErrorKind::Conflict => "found a conflict",

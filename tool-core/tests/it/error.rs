@@ -39,7 +39,7 @@ fn errors_can_be_matched_by_kind() {
             ErrorKind::NotFound,
             "not_found",
             "Not found",
-            "did not find what was asked for",
+            "did not find the requested item",
         ),
         (
             ToolError::bad_parameter,
@@ -118,6 +118,38 @@ impl fmt::Display for Outer {
 }
 
 impl Error for Outer {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        Some(&self.0)
+    }
+}
+
+// J04
+#[test]
+fn an_error_with_a_temporary_source_is_transient() {
+    let reset = || io::Error::from(io::ErrorKind::ConnectionReset);
+    assert!(ToolError::from_source(Outer(reset())).is_retryable());
+    assert!(!ToolError::from_source(Outer(io::ErrorKind::NotFound.into())).is_retryable());
+    let local: Box<dyn Error> = Box::new(Outer(reset()));
+    assert!(ToolError::from(local).is_retryable());
+    // A `ToolError` decides for its sources.
+    let outer = |retryable| {
+        let inner = ToolError::from(reset()).retryable(retryable);
+        ToolError::from_source(Outer(io::Error::other(Chain(inner))))
+    };
+    assert!(outer(true).is_retryable() && !outer(false).is_retryable());
+}
+
+/// An error with a `ToolError` as its source.
+#[derive(Debug)]
+struct Chain(ToolError);
+
+impl fmt::Display for Chain {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("chain")
+    }
+}
+
+impl Error for Chain {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         Some(&self.0)
     }

@@ -87,6 +87,6 @@ where
     E: AsRef<dyn Error> + AsRef<dyn Error + Send + Sync> + Into<Box<dyn Error + Send + Sync>>,
 {
     fn into_error(self) -> ToolError {
-        tool_core::__private::viewed(self)
+        ToolError::from_anyhow(self)
     }
 }

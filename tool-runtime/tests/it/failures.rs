@@ -96,6 +96,54 @@ fn a_tool_error_keeps_its_kind_below_a_context() {
     assert_eq!((other.kind(), other.feedback()), (ErrorKind::Failed, "reading".to_owned()));
 }
 
+// J04
+#[test]
+fn an_io_error_inside_an_anyhow_error_is_transient_by_its_kind() {
+    /// Fails to read.
+    #[tool(register = false)]
+    fn read(kind: &str) -> anyhow::Result<u8> {
+        let io = |kind| anyhow::Error::from(io::Error::new(kind, "disk"));
+        Err(match kind {
+            "bare" => io(io::ErrorKind::TimedOut),
+            "context" => io(io::ErrorKind::ConnectionReset).context("reading").context("starting"),
+            "source" => Chained(io::ErrorKind::Interrupted.into()).into(),
+            "kept" => ToolError::from(io::Error::from(io::ErrorKind::TimedOut)).retryable(false).into(),
+            _ => io(io::ErrorKind::NotFound).context("reading"),
+        })
+    }
+    for (kind, expected) in
+        [("bare", true), ("context", true), ("source", true), ("kept", false), ("missing", false)]
+    {
+        let arguments = format!(r#"{{"kind":"{kind}"}}"#);
+        let error = call(Registry::builder().tool::<read>(), "read", &arguments).unwrap_err();
+        assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::Failed, expected), "{kind}");
+    }
+}
+
+// B08, E06
+#[test]
+fn an_anyhow_error_converts_in_a_function_that_returns_a_tool_error() {
+    fn disk() -> anyhow::Result<u8> {
+        Err(anyhow::Error::from(no_disk()).context("reading"))
+    }
+    fn text() -> anyhow::Result<u8> {
+        anyhow::bail!("no disk at all")
+    }
+    /// Reads.
+    #[tool(register = false)]
+    fn read(disk_first: bool) -> Result<u8, ToolError> {
+        if disk_first {
+            disk().map_err(ToolError::from_anyhow)?;
+        }
+        Ok(text().map_err(ToolError::from_anyhow)?)
+    }
+    let read = |arguments| call(Registry::builder().tool::<read>(), "read", arguments).unwrap_err();
+    let (disk, text) = (read(r#"{"disk_first":true}"#), read(r#"{"disk_first":false}"#));
+    assert_eq!((disk.kind(), disk.is_retryable()), (ErrorKind::Unavailable, true));
+    assert_eq!(disk.feedback(), "Tool unavailable: reading");
+    assert_eq!((text.kind(), text.feedback()), (ErrorKind::Failed, "no disk at all".to_owned()));
+}
+
 #[test]
 fn an_error_only_has_to_convert_to_tool_error() {
     assert_eq!(failed("converted").feedback(), "Denied: not today");

@@ -1,37 +1,52 @@
 //! The return type of a function: fallible or not, and the type of its success.
 
-use std::future::Future;
+use std::{error::Error, future::Future};
 
 use futures_core::Stream;
 
-use super::{All, Of, One};
+use super::{All, Anything, Of, One};
+use crate::ToolError;
 
-// Selects if a failure of a function can be recognised as temporary.
+// Selects if a failure of a function is never recognised as temporary. An error that is a `std::error::Error`, or
+// converts to one or to a `ToolError`, may be temporary itself or have a temporary source; other errors are texts.
 
-pub trait Failing {
+macro_rules! blindness {
+    ($($name:ident<$($generic:ident),*> for $of:ty where [$($bound:tt)*] => $is_blind:literal;)*) => { $(
+        impl<$($generic),*> $name for $of
+        where
+            $($bound)*
+        {
+            fn fails_blindly(self) -> bool {
+                $is_blind
+            }
+        }
+    )* };
+}
+
+pub trait ErrorWithSources {
     fn fails_blindly(self) -> bool;
 }
 
-impl<T, E> Failing for Of<Result<T, E>> {
-    fn fails_blindly(self) -> bool {
-        true
-    }
+pub trait ConvertibleError {
+    fn fails_blindly(self) -> bool;
 }
 
-impl<T, E> Failing for Of<Option<Result<T, E>>> {
-    fn fails_blindly(self) -> bool {
-        true
-    }
+pub trait TextOnly {
+    fn fails_blindly(self) -> bool;
 }
 
 pub trait Unfailing {
     fn fails_blindly(self) -> bool;
 }
 
-impl<T> Unfailing for &Of<T> {
-    fn fails_blindly(self) -> bool {
-        false
-    }
+blindness! {
+    ErrorWithSources<T, E> for Of<Result<T, E>> where [E: Into<Box<dyn Error + Send + Sync>>] => false;
+    ErrorWithSources<T, E> for Of<Option<Result<T, E>>> where [E: Into<Box<dyn Error + Send + Sync>>] => false;
+    ConvertibleError<T, E> for &Of<Result<T, E>> where [E: Into<ToolError>] => false;
+    ConvertibleError<T, E> for &Of<Option<Result<T, E>>> where [E: Into<ToolError>] => false;
+    TextOnly<T, E> for Anything<Result<T, E>> where [] => true;
+    TextOnly<T, E> for Anything<Option<Result<T, E>>> where [] => true;
+    Unfailing<T> for &Anything<T> where [] => false;
 }
 
 // The type of a success, as split by `outcome`. One trait without an inherent method, so that a type that is unknown

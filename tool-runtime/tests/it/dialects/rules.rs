@@ -354,6 +354,16 @@ fn a_retry_policy_that_never_applies_is_a_finding() {
     async fn reading() -> std::io::Result<String> {
         Ok(String::new())
     }
+    /// Fails with an error that may have a temporary source.
+    #[tool(register = false, read_only, retry)]
+    async fn wrapping() -> anyhow::Result<String> {
+        Ok(String::new())
+    }
+    /// Fails with an error that may be temporary.
+    #[tool(register = false, read_only, retry)]
+    fn boxing() -> Option<Result<u8, Box<dyn std::error::Error + Send + Sync>>> {
+        None
+    }
     /// Never fails.
     #[tool(register = false, read_only, retry)]
     fn always() -> u8 {
@@ -365,10 +375,12 @@ fn a_retry_policy_that_never_applies_is_a_finding() {
         Err(Odd)
     }
     let tools = Registry::builder().tool::<blind>().tool::<blind_too>().tool::<seeing>().tool::<telling>();
-    let tools = tools.tool::<reading>().tool::<always>().tool::<once>().build().unwrap();
+    let tools = tools.tool::<reading>().tool::<wrapping>().tool::<boxing>().tool::<always>();
+    let tools = tools.tool::<once>().build().unwrap();
     let retries: Vec<_> = found_in(&tools).into_iter().filter(|it| it.contains("retry")).collect();
-    let message = "its `retry` has no effect: no error is known to be temporary; \
-                   add `when = path` to `retry` with a function that decides, or return a `ToolError`";
+    let message = "its `retry` has no effect: its errors are texts, and no text is known to be temporary; \
+                   add `when = path` to `retry` with a function that decides, or return a `ToolError` or another \
+                   `std::error::Error`";
     let expected = ["blind", "blind_too"].map(|tool| format!("warning: `{tool}` in all, at ``: {message}"));
     assert_eq!(retries, expected);
 }
