@@ -269,7 +269,7 @@ impl ToolContext {
     pub fn add_actions(&self, actions: Actions) -> Result<(), ToolError> {
         match &mut *lock(&self.attempted().actions) {
             Some(asked) => asked.follow(actions),
-            None => return Err(ToolError::failed("the call is over: nothing can be asked for")),
+            None => return Err(ToolError::failed("the call has ended; it can no longer request actions")),
         }
         Ok(())
     }

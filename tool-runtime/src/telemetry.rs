@@ -182,6 +182,6 @@ pub fn trace_context() -> Map<String, Value> {
     let mut carrier = std::collections::HashMap::new();
     let context = Span::current().context();
     opentelemetry_sdk::propagation::TraceContextPropagator::new().inject_context(&context, &mut carrier);
-    let said = PROPAGATED.into_iter().filter_map(|key| Some((key.to_owned(), carrier.remove(key)?)));
-    said.filter(|(_, value)| !value.is_empty()).map(|(key, value)| (key, value.into())).collect()
+    let headers = PROPAGATED.into_iter().filter_map(|key| Some((key.to_owned(), carrier.remove(key)?)));
+    headers.filter(|(_, value)| !value.is_empty()).map(|(key, value)| (key, value.into())).collect()
 }

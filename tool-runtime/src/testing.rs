@@ -23,7 +23,7 @@
 //!         executor.run(vec![ToolCall::new("search", r#"{"for":"it"}"#).with_id(id)]).await;
 //!     }
 //!     assert_eq!(calls.arguments(), [r#"{"for":"it"}"#; 3]);
-//!     assert_eq!(recorder.told()?, [
+//!     assert_eq!(recorder.texts()?, [
 //!         "started a", "finished a: nothing yet",
 //!         "started b", "finished b: Timed out: no result after 60s",
 //!         "started c", "finished c: the index is gone",
@@ -296,12 +296,12 @@ impl Recorder {
     /// # Errors
     ///
     /// Returns an error if the buffer overflowed.
-    pub fn told(&self) -> Result<Vec<String>, Lagged> {
-        Ok(self.events()?.iter().map(in_words).collect())
+    pub fn texts(&self) -> Result<Vec<String>, Lagged> {
+        Ok(self.events()?.iter().map(text_of).collect())
     }
 }
 
-fn in_words(event: &ToolEvent) -> String {
+fn text_of(event: &ToolEvent) -> String {
     let id = event.id();
     match &event.kind {
         EventKind::Started { .. } => format!("started {id}"),
@@ -311,7 +311,7 @@ fn in_words(event: &ToolEvent) -> String {
             None => format!("progress {id}: {}", progress.done),
         },
         EventKind::Log { line } => format!("log {id}: {}", line.message),
-        EventKind::Child { event } => format!("below {id}: {}", in_words(event)),
+        EventKind::Child { event } => format!("below {id}: {}", text_of(event)),
         EventKind::External { .. } => format!("external {id}"),
         EventKind::ApprovalRequested { request } => format!("asked {id}: {}", request.hint),
         EventKind::Finished { result } => format!("finished {id}: {}", result.text()),

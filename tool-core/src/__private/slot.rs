@@ -121,7 +121,7 @@ impl<T> Owned<T> {
 
 /// The error of a slot that is read twice, which is a bug of the expansion: the decoder fills every slot or fails.
 pub(super) fn unfilled() -> ToolError {
-    ToolError::new(ErrorKind::Unavailable, "a parameter was asked for twice")
+    ToolError::new(ErrorKind::Unavailable, "a parameter was read twice")
 }
 
 impl<T: Argument> Slot for Owned<T> {

@@ -156,8 +156,8 @@ fn not_json(text: &str) -> ToolError {
     // The message of `serde_json` has line and column. Skipped strings may contain lone surrogates.
     let error = serde_json::from_str::<IgnoredAny>(text).err();
     let error = error.or_else(|| serde_json::from_str::<Value>(text).err());
-    let why = error.map_or_else(|| "something is wrong with it".to_owned(), |error| error.to_string());
-    let received = format!("text that is not JSON ({why})");
+    let reason = error.map_or_else(|| "it cannot be read".to_owned(), |error| error.to_string());
+    let received = format!("text that is not JSON ({reason})");
     ToolError::new(ErrorKind::InvalidArguments, "the arguments are not JSON").with_violations(Violation::new(
         "",
         "a JSON object",

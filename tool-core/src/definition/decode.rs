@@ -47,7 +47,7 @@ impl ToolDefinition {
     ///
     /// Returns an error with all violations.
     pub fn fit<'a>(&self, arguments: Arguments<'a>) -> Result<Arguments<'a>, ToolError> {
-        self.told(self.plan().fit(arguments))
+        self.annotated(self.plan().fit(arguments))
     }
 
     /// Returns the canonical text of valid `arguments`: the text that policies, approvals, hashes, stores and logs
@@ -110,7 +110,7 @@ impl ToolDefinition {
     /// Adds tool name and example to an error, and redacts the arguments in errors and corrections if one of them is
     /// a secret.
     #[doc(hidden)]
-    pub fn told<'a>(&self, read: Result<Arguments<'a>, ToolError>) -> Result<Arguments<'a>, ToolError> {
+    pub fn annotated<'a>(&self, read: Result<Arguments<'a>, ToolError>) -> Result<Arguments<'a>, ToolError> {
         let mut arguments = read.map_err(|error| self.explained(error))?;
         self.hide_in(&mut arguments);
         Ok(arguments)

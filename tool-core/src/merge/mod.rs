@@ -70,8 +70,8 @@ pub(crate) enum Node {
 impl Node {
     /// Prepares `value` for merging.
     pub(crate) fn new<T: Serialize + ?Sized>(value: &T) -> Result<Self, ToolError> {
-        shape::read(value).map_err(|why| {
-            let message = format!("the result cannot be written as JSON: {why}");
+        shape::read(value).map_err(|reason| {
+            let message = format!("the result cannot be written as JSON: {reason}");
             ToolError::new(ErrorKind::InvalidOutput, message)
         })
     }

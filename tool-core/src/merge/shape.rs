@@ -10,13 +10,13 @@ use serde::{
 use super::Node;
 
 /// Converts `value`, field by field if it is a struct.
-pub(super) fn read<T: Serialize + ?Sized>(value: &T) -> Result<Node, Why> {
-    let whole = || serde_json::to_value(value).map_err(|error| Why::Failed(error.to_string()));
+pub(super) fn read<T: Serialize + ?Sized>(value: &T) -> Result<Node, NoFields> {
+    let whole = || serde_json::to_value(value).map_err(|error| NoFields::Failed(error.to_string()));
     match value.serialize(Shape) {
         Ok(node) => Ok(node),
-        Err(Why::Value) => whole().map(Node::from),
-        Err(Why::Name) => whole().map(Node::Name),
-        Err(Why::Variant) => whole().map(Node::Variant),
+        Err(NoFields::Value) => whole().map(Node::from),
+        Err(NoFields::Name) => whole().map(Node::Name),
+        Err(NoFields::Variant) => whole().map(Node::Variant),
         Err(failed) => Err(failed),
     }
 }
@@ -26,7 +26,7 @@ struct Shape;
 
 /// The reason why a value has no fields.
 #[derive(Debug)]
-pub(super) enum Why {
+pub(super) enum NoFields {
     /// The value is not a struct.
     Value,
     Name,
@@ -34,18 +34,18 @@ pub(super) enum Why {
     Failed(String),
 }
 
-impl fmt::Display for Why {
+impl fmt::Display for NoFields {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Failed(message) => message,
-            Self::Value | Self::Name | Self::Variant => "it is no struct",
+            Self::Value | Self::Name | Self::Variant => "it is not a struct",
         })
     }
 }
 
-impl std::error::Error for Why {}
+impl std::error::Error for NoFields {}
 
-impl serde::ser::Error for Why {
+impl serde::ser::Error for NoFields {
     fn custom<T: fmt::Display>(message: T) -> Self {
         Self::Failed(message.to_string())
     }
@@ -54,19 +54,19 @@ impl serde::ser::Error for Why {
 /// The prefix of the struct names of `serde_json`'s own types, such as numbers.
 const OF_SERDE_JSON: &str = "$serde_json::private::";
 
-type Never = Impossible<Node, Why>;
+type Never = Impossible<Node, NoFields>;
 
 macro_rules! values {
     ($($method:ident: $value:ty)*) => { $(
-        fn $method(self, _: $value) -> Result<Node, Why> {
-            Err(Why::Value)
+        fn $method(self, _: $value) -> Result<Node, NoFields> {
+            Err(NoFields::Value)
         }
     )* };
 }
 
 impl Serializer for Shape {
     type Ok = Node;
-    type Error = Why;
+    type Error = NoFields;
     type SerializeSeq = Never;
     type SerializeTuple = Never;
     type SerializeTupleStruct = Never;
@@ -83,15 +83,15 @@ impl Serializer for Shape {
         serialize_char: char serialize_str: &str serialize_bytes: &[u8] serialize_unit_struct: &'static str
     }
 
-    fn serialize_none(self) -> Result<Node, Why> {
-        Err(Why::Value)
+    fn serialize_none(self) -> Result<Node, NoFields> {
+        Err(NoFields::Value)
     }
 
-    fn serialize_unit(self) -> Result<Node, Why> {
-        Err(Why::Value)
+    fn serialize_unit(self) -> Result<Node, NoFields> {
+        Err(NoFields::Value)
     }
 
-    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<Node, Why> {
+    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<Node, NoFields> {
         value.serialize(self)
     }
 
@@ -99,12 +99,12 @@ impl Serializer for Shape {
         self,
         _: &'static str,
         value: &T,
-    ) -> Result<Node, Why> {
+    ) -> Result<Node, NoFields> {
         value.serialize(self)
     }
 
-    fn serialize_unit_variant(self, _: &'static str, _: u32, _: &'static str) -> Result<Node, Why> {
-        Err(Why::Name)
+    fn serialize_unit_variant(self, _: &'static str, _: u32, _: &'static str) -> Result<Node, NoFields> {
+        Err(NoFields::Name)
     }
 
     fn serialize_newtype_variant<T: Serialize + ?Sized>(
@@ -113,20 +113,20 @@ impl Serializer for Shape {
         _: u32,
         _: &'static str,
         _: &T,
-    ) -> Result<Node, Why> {
-        Err(Why::Variant)
+    ) -> Result<Node, NoFields> {
+        Err(NoFields::Variant)
     }
 
-    fn serialize_seq(self, _: Option<usize>) -> Result<Never, Why> {
-        Err(Why::Value)
+    fn serialize_seq(self, _: Option<usize>) -> Result<Never, NoFields> {
+        Err(NoFields::Value)
     }
 
-    fn serialize_tuple(self, _: usize) -> Result<Never, Why> {
-        Err(Why::Value)
+    fn serialize_tuple(self, _: usize) -> Result<Never, NoFields> {
+        Err(NoFields::Value)
     }
 
-    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Never, Why> {
-        Err(Why::Value)
+    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Never, NoFields> {
+        Err(NoFields::Value)
     }
 
     fn serialize_tuple_variant(
@@ -135,17 +135,17 @@ impl Serializer for Shape {
         _: u32,
         _: &'static str,
         _: usize,
-    ) -> Result<Never, Why> {
-        Err(Why::Variant)
+    ) -> Result<Never, NoFields> {
+        Err(NoFields::Variant)
     }
 
-    fn serialize_map(self, _: Option<usize>) -> Result<Never, Why> {
-        Err(Why::Value)
+    fn serialize_map(self, _: Option<usize>) -> Result<Never, NoFields> {
+        Err(NoFields::Value)
     }
 
-    fn serialize_struct(self, name: &'static str, fields: usize) -> Result<Fields, Why> {
+    fn serialize_struct(self, name: &'static str, fields: usize) -> Result<Fields, NoFields> {
         match name.starts_with(OF_SERDE_JSON) {
-            true => Err(Why::Value),
+            true => Err(NoFields::Value),
             false => Ok(Fields(Vec::with_capacity(fields))),
         }
     }
@@ -156,8 +156,8 @@ impl Serializer for Shape {
         _: u32,
         _: &'static str,
         _: usize,
-    ) -> Result<Never, Why> {
-        Err(Why::Variant)
+    ) -> Result<Never, NoFields> {
+        Err(NoFields::Variant)
     }
 }
 
@@ -166,14 +166,18 @@ struct Fields(Vec<(&'static str, Node)>);
 
 impl SerializeStruct for Fields {
     type Ok = Node;
-    type Error = Why;
+    type Error = NoFields;
 
-    fn serialize_field<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> Result<(), Why> {
+    fn serialize_field<T: Serialize + ?Sized>(
+        &mut self,
+        name: &'static str,
+        value: &T,
+    ) -> Result<(), NoFields> {
         self.0.push((name, read(value)?));
         Ok(())
     }
 
-    fn end(self) -> Result<Node, Why> {
+    fn end(self) -> Result<Node, NoFields> {
         Ok(Node::Fields(self.0))
     }
 }

@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn items_are_values_in_a_list() {
+    fn items_become_the_values_of_a_list() {
         let drawn = ToolOutput::new([picture()]);
         let items = [
             ToolOutput::from("a"),
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_follow_each_other_and_values_are_a_list() {
+    fn blocks_are_concatenated_and_values_become_a_list() {
         let both = appended(vec![number(), ToolOutput::new([picture()])]);
         assert_eq!(both.content().as_ref(), [Content::text("7"), picture()]);
         assert_eq!(both.structured(), Some(json!([7])));
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_that_says_something_beside_the_content_is_right() {
+    fn the_last_item_with_details_ids_or_metadata_wins() {
         let one =
             || ToolOutput::empty().with_details(json!(1)).with_child_run_id("r1").with_operation_id("o1");
         let meta = Map::from_iter([("k".to_owned(), json!(1))]);
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_last_item_stands_in_the_place_of_all_and_fails_by_itself() {
+    fn a_final_item_replaces_all_items_with_its_own_failure_flag() {
         let failed = ToolOutput::from("x").as_failure();
         let whole = concluded(vec![failed.clone()], number().as_final());
         assert_eq!(whole, number());

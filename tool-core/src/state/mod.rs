@@ -76,7 +76,8 @@ impl State {
             T::deserialize(value).map(Some).map_err(|error| {
                 // The text of the error may repeat the value, which may be long or secret: it is for the log only.
                 let type_name = std::any::type_name::<T>();
-                ToolError::from_source(error).with_message(format!("the state `{name}` is no `{type_name}`"))
+                ToolError::from_source(error)
+                    .with_message(format!("the state `{name}` is not a valid `{type_name}`"))
             })
         };
         // Deserialised outside the lock, since that is user code.

@@ -119,7 +119,7 @@ fn held<'a>(
     arguments: Arguments<'a>,
 ) -> Result<Arguments<'a>, ToolError> {
     match (foreign, definition.input_schema().plan()) {
-        (Some(foreign), _) => definition.told(foreign.fit(arguments)),
+        (Some(foreign), _) => definition.annotated(foreign.fit(arguments)),
         (None, Ok(_)) => definition.fit(arguments),
         // Reported when the tool was added.
         (None, Err(_)) => Err(ToolError::new(ErrorKind::Unavailable, "its input schema cannot be used")),
@@ -138,7 +138,7 @@ fn rewritten<'a>(
             Ok(arguments.corrected(Value::Object(map).to_string(), Vec::new()))
         }
         Ok(_) => Ok(arguments),
-        Err(error) => definition.told(Err(error)),
+        Err(error) => definition.annotated(Err(error)),
     }
 }
 

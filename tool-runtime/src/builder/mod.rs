@@ -9,7 +9,7 @@ mod body;
 mod closure;
 mod external;
 mod forms;
-mod said;
+mod settings;
 
 use std::{borrow::Cow, future::Future, sync::Arc};
 
@@ -28,11 +28,11 @@ pub use self::{
     closure::ClosureTool,
     external::ExternalTool,
     forms::{HandlerError, HandlerOutput},
-    said::InvalidTool,
+    settings::InvalidTool,
 };
 use self::{
     closure::{Guards, Typed},
-    said::Said,
+    settings::Settings,
 };
 
 /// Creates a tool from a closure.
@@ -63,7 +63,7 @@ use self::{
 #[must_use = "a builder does nothing until `handler` or `body` is called"]
 #[derive(Debug, Clone)]
 pub struct ToolBuilder<Q = NoGuards> {
-    said: Said,
+    settings: Settings,
     questions: Q,
 }
 
@@ -115,52 +115,52 @@ impl ToolBuilder {
     }
 
     fn of(name: Result<ToolName, InvalidName>) -> Self {
-        Self { said: Said::of(name), questions: NoGuards }
+        Self { settings: Settings::of(name), questions: NoGuards }
     }
 }
 
 impl<Q> ToolBuilder<Q> {
     /// Sets the description for the model. Default: empty.
     pub fn description(mut self, description: impl Into<Cow<'static, str>>) -> Self {
-        self.said.description = description.into();
+        self.settings.description = description.into();
         self
     }
 
     /// Sets the display name for people. Default: none.
     pub fn title(mut self, title: impl Into<Cow<'static, str>>) -> Self {
-        self.said.title = Some(title.into());
+        self.settings.title = Some(title.into());
         self
     }
 
     /// Sets hints, limits and labels. Properties that follow from the body and from other methods of the
     /// builder are added: confirmation, permission, blocking, streaming and merging.
     pub fn metadata(mut self, metadata: Metadata) -> Self {
-        self.said.metadata = metadata;
+        self.settings.metadata = metadata;
         self
     }
 
     /// Sets the schema of the arguments. Default: the schema of their type.
     pub fn input_schema(mut self, schema: InputSchema) -> Self {
-        self.said.input_schema = Some(schema);
+        self.settings.input_schema = Some(schema);
         self
     }
 
     /// Sets the schema of the result; `None` for no schema. Default: the schema of its type.
     pub fn output_schema(mut self, schema: impl Into<Option<OutputSchema>>) -> Self {
-        self.said.output_schema = Some(schema.into());
+        self.settings.output_schema = Some(schema.into());
         self
     }
 
     /// Sets example arguments. Default: none.
     pub fn examples(mut self, examples: Vec<serde_json::Value>) -> Self {
-        self.said.examples = examples;
+        self.settings.examples = examples;
         self
     }
 
     /// Declares that the body takes a value of type `T` from its context, so that `build()` of a registry
     /// without one fails.
     pub fn needs<T: ?Sized + Send + Sync + 'static>(mut self) -> Self {
-        self.said.needs.push(Dependency::of::<T>());
+        self.settings.needs.push(Dependency::of::<T>());
         self
     }
 
@@ -193,13 +193,13 @@ impl<Q> ToolBuilder<Q> {
     /// # Ok::<(), anyhow::Error>(())
     /// ```
     pub fn prepare(mut self, prepare: PrepareArguments) -> Self {
-        self.said.prepare = Some(prepare);
+        self.settings.prepare = Some(prepare);
         self
     }
 
     /// Requires confirmation of every call, as `#[tool(confirm)]` does.
     pub fn confirm(mut self) -> Self {
-        self.said.always_confirm = true;
+        self.settings.always_confirm = true;
         self
     }
 
@@ -250,7 +250,7 @@ impl<Q> ToolBuilder<Q> {
     {
         let mut questions = self.questions.questions();
         add(&mut questions);
-        ToolBuilder { said: self.said, questions }
+        ToolBuilder { settings: self.settings, questions }
     }
 
     /// Creates the tool with an async body: `handler` receives the decoded arguments and the context, and
@@ -308,10 +308,10 @@ impl<Q> ToolBuilder<Q> {
         A: DeserializeOwned + JsonSchema + Send + 'static,
         Q: GuardsFor<A>,
     {
-        let Self { mut said, questions } = self;
+        let Self { mut settings, questions } = self;
         let questions = questions.questions();
-        let metadata = &mut said.metadata;
-        metadata.confirmation = match (said.always_confirm, &questions.confirm) {
+        let metadata = &mut settings.metadata;
+        metadata.confirmation = match (settings.always_confirm, &questions.confirm) {
             (true, _) => Confirmation::Always,
             (false, Some(_)) => Confirmation::Sometimes,
             (false, None) => metadata.confirmation,
@@ -320,8 +320,8 @@ impl<Q> ToolBuilder<Q> {
         metadata.blocking |= body.blocking;
         metadata.merge |= body.merges;
         metadata.streaming |= body.returned.is_stream;
-        let (needs, prepare) = (std::mem::take(&mut said.needs), said.prepare);
-        let definition = said.definition(InputSchema::of_decoded::<A>, body.returned.schema.clone())?;
+        let (needs, prepare) = (std::mem::take(&mut settings.needs), settings.prepare);
+        let definition = settings.definition(InputSchema::of_decoded::<A>, body.returned.schema.clone())?;
         Ok(ClosureTool {
             definition,
             needs,
@@ -340,10 +340,10 @@ impl ToolBuilder {
     /// Returns an error if the name is invalid, or there is no input schema.
     pub fn external(self) -> Result<ExternalTool, InvalidTool> {
         let no_schema = || Err(SchemaError::new("a declared tool needs an `input_schema`"));
-        let mut said = self.said;
-        if said.always_confirm {
-            said.metadata.confirmation = Confirmation::Always;
+        let mut settings = self.settings;
+        if settings.always_confirm {
+            settings.metadata.confirmation = Confirmation::Always;
         }
-        Ok(ExternalTool::new(said.definition(no_schema, None)?))
+        Ok(ExternalTool::new(settings.definition(no_schema, None)?))
     }
 }

@@ -262,7 +262,7 @@ impl BoundTools {
     }
 
     pub(super) fn output_form(&self, tool: &str) -> OutputForm {
-        self.exports.export(tool).map_or(OutputForm::Unsaid, |it| it.output)
+        self.exports.export(tool).map_or(OutputForm::Unspecified, |it| it.output)
     }
 
     /// Creates a call with the tool's own name and arguments.

@@ -36,12 +36,12 @@ pub(super) struct Part {
     /// Set until the provider has sent the part as a whole.
     pub(super) open: bool,
     /// Set where text of the part has been emitted as deltas.
-    pub(super) told: bool,
+    pub(super) is_emitted: bool,
 }
 
 impl Part {
     pub(super) fn new(value: ExactValue<'static>) -> Self {
-        Self { value, call: None, json: String::new(), open: false, told: false }
+        Self { value, call: None, json: String::new(), open: false, is_emitted: false }
     }
 
     pub(super) fn of_call(value: ExactValue<'static>, call: usize) -> Self {

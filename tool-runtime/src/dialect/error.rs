@@ -155,8 +155,8 @@ impl<'v> At<'v> {
     /// Creates the error for an error of the provider.
     pub(super) fn failure(&self) -> DialectError {
         let message = self.field("message");
-        let said = message.as_text().or(self.as_text()).unwrap_or("no message");
-        self.error_with("calls", format!("an error of the provider: {said}"))
+        let text = message.as_text().or(self.as_text()).unwrap_or("no message");
+        self.error_with("calls", format!("an error of the provider: {text}"))
     }
 }
 

@@ -49,7 +49,7 @@ pub(super) struct Export {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OutputForm {
     /// The tool declares no output schema.
-    Unsaid,
+    Unspecified,
     /// An object.
     Object,
     /// Any value, wrapped in an object under `result`.

@@ -34,7 +34,7 @@ impl Reading {
     }
 
     /// Adds a part of the text.
-    pub(super) fn say(&mut self, text: &str) {
+    pub(super) fn add_text(&mut self, text: &str) {
         if !text.is_empty() {
             self.text.push_str(text);
             self.deltas.push(Delta::Text(text.to_owned()));
@@ -53,7 +53,7 @@ impl Reading {
     /// Returns `true` if there is one.
     pub(super) fn stop(&mut self, reason: Option<&str>, finished: &[&str]) -> bool {
         let stop = Stop::of(reason, finished);
-        if stop == Stop::Unsaid {
+        if stop == Stop::Unspecified {
             return false;
         }
         if self.slots.stop(stop) {

@@ -148,13 +148,13 @@ pub(super) async fn build_request<R: RequestTarget>(
 /// Collects the additions of all hooks and tools to `request`, one after the other.
 async fn ask(bound: &BoundTools, registry: &Registry, request: &ModelRequest) -> Result<(), RequestError> {
     for hook in registry.request_hooks() {
-        let asked = guarded("it", || hook.asked(request.clone())).await.and_then(|said| said);
+        let asked = guarded("it", || hook.asked(request.clone())).await.and_then(|result| result);
         asked.map_err(|error| RequestError::Hook { hook: hook.name().to_owned(), error })?;
     }
     for entry in registry.entries() {
         let name = entry.definition().name();
         let add = || -> BoxFuture<'_, _> { entry.tool().on_request(request.of_tool(bound.wire_name(name))) };
-        let asked = guarded("it", add).await.and_then(|said| said);
+        let asked = guarded("it", add).await.and_then(|result| result);
         asked.map_err(|error| RequestError::Tool { tool: name.to_string(), error })?;
     }
     Ok(())

@@ -112,7 +112,7 @@ impl Slot {
             || match stop {
                 Stop::Finished => false,
                 Stop::Unfinished(_) if is_last => true,
-                Stop::Unsaid | Stop::Unfinished(_) => !self.custom && !self.is_object(),
+                Stop::Unspecified | Stop::Unfinished(_) => !self.custom && !self.is_object(),
             };
         cut.then(|| match (stop, &self.status) {
             (Stop::Unfinished(Some(reason)), _) => Incomplete::new(reason.clone()),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 pub(super) enum Stop {
     /// No stop reason was given.
     #[default]
-    Unsaid,
+    Unspecified,
     /// The model had finished the response.
     Finished,
     /// The response was stopped early; with the reason, if there is one.
@@ -19,7 +19,7 @@ impl Stop {
     /// may mean anything, and a call that was cut off must not run.
     pub(super) fn of(reason: Option<&str>, finished: &[&str]) -> Self {
         match reason.map(str::trim).filter(|reason| !reason.is_empty()) {
-            None => Self::Unsaid,
+            None => Self::Unspecified,
             Some(reason) if finished.iter().any(|it| it.eq_ignore_ascii_case(reason)) => Self::Finished,
             Some(reason) => Self::Unfinished(Some(reason.into())),
         }
@@ -28,7 +28,7 @@ impl Stop {
     /// Combines two reasons of one response: an early stop is never revoked. Returns `true` if the reason takes
     /// effect.
     pub(super) fn and(&mut self, other: Self) -> bool {
-        let counts = !matches!((&*self, &other), (Self::Unfinished(_), _) | (_, Self::Unsaid));
+        let counts = !matches!((&*self, &other), (Self::Unfinished(_), _) | (_, Self::Unspecified));
         if counts {
             *self = other;
         }
@@ -39,7 +39,7 @@ impl Stop {
     pub(super) fn broken_off(self) -> Self {
         match self {
             Self::Unfinished(reason) => Self::Unfinished(reason),
-            Self::Unsaid | Self::Finished => Self::Unfinished(None),
+            Self::Unspecified | Self::Finished => Self::Unfinished(None),
         }
     }
 }

@@ -65,7 +65,7 @@ impl Finishing<'_> {
         kind: OpenKind,
         address: &CallAddress,
         request: Option<Box<ApprovalRequest>>,
-        told: Option<bool>,
+        is_reported: Option<bool>,
     ) -> Result<(), ToolError> {
         self.close().await?;
         let given = match &request {
@@ -74,7 +74,7 @@ impl Finishing<'_> {
         };
         let (call, definition) = (self.call, self.definition);
         let opened_at = self.asked.confirmed.map(Confirmed::opened_at);
-        let opening = Opening { kind, call, address, definition, opened_at, request, given, told };
+        let opening = Opening { kind, call, address, definition, opened_at, request, given, is_reported };
         let opening = Box::pin(self.executor.open.open(opening));
         match self.around.in_grace(opening).await {
             Some(opened) => opened,
@@ -112,7 +112,7 @@ impl Finishing<'_> {
         // The text for the model is this message only.
         let error = error.with_feedback(message).of_tool(self.call.name.to_string());
         let result = self.result(Err(error));
-        self.told(&result).await;
+        self.report_finished(&result).await;
         CallOutcome::Pending(Pending {
             call: self.around.outlet.shown(self.call, self.definition),
             address,
@@ -165,7 +165,7 @@ impl Finishing<'_> {
         if has_succeeded && result.outcome.as_ref().is_ok_and(|output| self.starts_something(output)) {
             return self.pending(result).await;
         }
-        self.told(&result).await;
+        self.report_finished(&result).await;
         CallOutcome::Finished(result)
     }
 
@@ -233,8 +233,8 @@ impl Finishing<'_> {
                 let Some(error) = result.outcome.as_ref().err().filter(|error| !error.is_stop()) else {
                     break;
                 };
-                let said = shielded(id, HOOK, || hook.dynamic().recover(&view, error)).await;
-                match said.map_err(|panic| settings.panic_of_hook(panic)).and_then(|said| said) {
+                let decision = shielded(id, HOOK, || hook.dynamic().recover(&view, error)).await;
+                match decision.map_err(|panic| settings.panic_of_hook(panic)).and_then(|decision| decision) {
                     Ok(None) => {}
                     Ok(Some(output)) => result.outcome = Ok(output),
                     Err(error) => {
@@ -248,8 +248,8 @@ impl Finishing<'_> {
             || by == AnsweredBy::Hook && settings.after_answers
         {
             for hook in settings.all_hooks() {
-                let said = shielded(id, HOOK, || hook.dynamic().after(&view, result)).await;
-                match said.map_err(|panic| settings.panic_of_hook(panic)).and_then(|said| said) {
+                let decision = shielded(id, HOOK, || hook.dynamic().after(&view, result)).await;
+                match decision.map_err(|panic| settings.panic_of_hook(panic)).and_then(|decision| decision) {
                     Ok(ControlFlow::Continue(())) => {}
                     Ok(ControlFlow::Break(())) => break,
                     Err(error) => {
@@ -262,11 +262,11 @@ impl Finishing<'_> {
     }
 
     /// Sends `Finished`.
-    async fn told(&self, result: &ToolResult) {
+    async fn report_finished(&self, result: &ToolResult) {
         if self.around.is_quiet {
             return;
         }
-        self.told_late().await;
+        self.send_late_events().await;
         let finished = || EventKind::Finished { result: Arc::new(result.clone()) };
         self.around.outlet.tell(|| (self.around.subject(&self.asked), finished())).await;
         self.around.ended(&self.asked);
@@ -278,7 +278,7 @@ impl Finishing<'_> {
     }
 
     /// Sends the queued events for which the reader had no capacity.
-    async fn told_late(&self) {
+    async fn send_late_events(&self) {
         let Some(reports) = &self.place.reports else { return };
         for event in reports.take_late() {
             self.around.outlet.tell_reader(event).await;
@@ -308,18 +308,18 @@ impl Finishing<'_> {
         let output = result.outcome.as_ref().ok();
         let operation = output.and_then(ToolOutput::operation_id).map(str::to_owned);
         let has_news = output.is_some_and(|output| !output.is_empty());
-        let told = (!self.around.is_quiet).then_some(has_news);
+        let is_reported = (!self.around.is_quiet).then_some(has_news);
         let address = self.around.address(&self.asked);
-        if let Err(error) = self.open(OpenKind::LongRunning, &address, None, told).await {
+        if let Err(error) = self.open(OpenKind::LongRunning, &address, None, is_reported).await {
             let result = self.result(Err(error));
-            self.told(&result).await;
+            self.report_finished(&result).await;
             return CallOutcome::Finished(result);
         }
         match has_news {
-            true => self.told(&result).await,
+            true => self.report_finished(&result).await,
             // `Finished` is sent with its answer.
             false => {
-                self.told_late().await;
+                self.send_late_events().await;
                 self.around.ended(&self.asked);
             }
         }

@@ -231,8 +231,8 @@ impl Again<'_> {
             // A cancellation withdraws the question at once: no body runs that could use a grace period.
             let token = self.scope.cx.cancellation();
             self.scope.cx.forget_asked();
-            let (request, said) = unless(token, self.put(&approver, *request)).await.ok_or(None)?;
-            let Some(answer) = answer_of(said.map_err(|error| Some(Err(error)))?) else {
+            let (request, decision) = unless(token, self.put(&approver, *request)).await.ok_or(None)?;
+            let Some(answer) = answer_of(decision.map_err(|error| Some(Err(error)))?) else {
                 self.scope.place.given().wait_for(request);
                 return Err(Some(outcome));
             };
@@ -297,7 +297,9 @@ impl Again<'_> {
         };
         match RetryPolicy::rule_of(self.scope.executor.settings.retry.as_ref()) {
             None => Ok(info.is_transient()),
-            Some(rule) => shielded(info.id, "it", || rule.dynamic().again(&info)).await.and_then(|said| said),
+            Some(rule) => {
+                shielded(info.id, "it", || rule.dynamic().again(&info)).await.and_then(|decision| decision)
+            }
         }
     }
 

@@ -231,11 +231,12 @@ impl<'a> Preparing<'a, '_> {
                 arguments: self.prepared.arguments(),
                 rewritten: None,
             };
-            let said = shielded(&self.call.id, HOOK, || hook.dynamic().before(&mut before)).await;
-            let said =
-                said.map_err(|panic| self.executor.settings.panic_of_hook(panic)).and_then(|said| said);
+            let decision = shielded(&self.call.id, HOOK, || hook.dynamic().before(&mut before)).await;
+            let decision = decision
+                .map_err(|panic| self.executor.settings.panic_of_hook(panic))
+                .and_then(|decision| decision);
             let mut rewritten = before.rewritten;
-            match said.map_err(|error| by_hook(Err(error)))? {
+            match decision.map_err(|error| by_hook(Err(error)))? {
                 Before::Continue => {}
                 Before::Rewrite(arguments) => rewritten = Some(arguments),
                 Before::Answer(output) => return Err(by_hook(Ok(output))),

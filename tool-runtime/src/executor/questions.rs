@@ -131,8 +131,9 @@ pub(super) async fn asked(
     run: Option<&Arc<RunContext>>,
 ) -> (Box<ApprovalRequest>, Result<Approval, ToolError>) {
     let handle = ApprovalHandle::new(request, definition, run);
-    let said = shielded(id, "the approver", || approver.dynamic().ask(&handle)).await.and_then(|said| said);
-    (handle.into_request(), said)
+    let decision =
+        shielded(id, "the approver", || approver.dynamic().ask(&handle)).await.and_then(|decision| decision);
+    (handle.into_request(), decision)
 }
 
 /// Returns the error by which a tool's body asks a question; `None` if the outcome is not one. A question of another

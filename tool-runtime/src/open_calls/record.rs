@@ -179,8 +179,8 @@ pub(crate) struct Body {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) given: Vec<(Box<ApprovalRequest>, ConfirmationAnswer)>,
     /// `true` if `Finished` was sent for the call; `None` if the call has no events, or waits for a person.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) told: Option<bool>,
+    #[serde(rename = "told", default, skip_serializing_if = "Option::is_none")]
+    pub(crate) is_reported: Option<bool>,
 }
 
 /// The place of secret arguments.

@@ -21,13 +21,13 @@ pub(super) fn lines(difference: &Difference, is_new: bool) -> Vec<String> {
 }
 
 /// Formats an added or removed value.
-fn whole(said: &str, sign: char, value: &Value) -> Vec<String> {
-    let line = if said.is_empty() { value.to_string() } else { format!("{said} {value}") };
+fn whole(label: &str, sign: char, value: &Value) -> Vec<String> {
+    let line = if label.is_empty() { value.to_string() } else { format!("{label} {value}") };
     if is_short(&line) {
         return vec![line];
     }
     let text = text(value, true);
-    below(said, text.split('\n').map(|line| format!("{sign} {line}")))
+    below(label, text.split('\n').map(|line| format!("{sign} {line}")))
 }
 
 /// Formats a changed value: for a long text, the changed lines only.
@@ -49,16 +49,16 @@ fn pair(pointer: &str, before: &Value, after: &Value) -> Vec<String> {
     below(pointer, gone.chain(came))
 }
 
-/// Indents `lines` below `said`, unless that is empty.
-fn below(said: &str, lines: impl Iterator<Item = String>) -> Vec<String> {
-    if said.is_empty() {
+/// Indents `lines` below `label`, unless that is empty.
+fn below(label: &str, lines: impl Iterator<Item = String>) -> Vec<String> {
+    if label.is_empty() {
         return lines.collect();
     }
-    std::iter::once(said.to_owned()).chain(lines.map(|line| format!("  {line}"))).collect()
+    std::iter::once(label.to_owned()).chain(lines.map(|line| format!("  {line}"))).collect()
 }
 
-fn joined(pointer: &str, said: &str) -> String {
-    if pointer.is_empty() { said.to_owned() } else { format!("{pointer}: {said}") }
+fn joined(pointer: &str, label: &str) -> String {
+    if pointer.is_empty() { label.to_owned() } else { format!("{pointer}: {label}") }
 }
 
 /// Returns a text without quotes if `plain` is set, and any other value as JSON.
@@ -74,11 +74,11 @@ fn items(pointer: &str, before: &[Value], after: &[Value]) -> String {
         let list = list.collect::<Vec<_>>().join(", ");
         (!list.is_empty()).then(|| format!("{what} {list}"))
     };
-    let told = [listed("added", after, before), listed("removed", before, after)];
-    let told: Vec<_> = told.into_iter().flatten().collect();
+    let changes = [listed("added", after, before), listed("removed", before, after)];
+    let changes: Vec<_> = changes.into_iter().flatten().collect();
     let order = || format!("{} → {}", Value::from(before), Value::from(after));
-    let told = if told.is_empty() { order() } else { told.join(", ") };
-    joined(pointer, &told)
+    let changes = if changes.is_empty() { order() } else { changes.join(", ") };
+    joined(pointer, &changes)
 }
 
 fn is_short(line: &str) -> bool {

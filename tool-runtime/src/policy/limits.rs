@@ -208,12 +208,12 @@ impl Kept {
     fn of_tool(&self, definition: &ToolDefinition) -> Result<OfTool, LimitsError> {
         let (name, metadata) = (definition.name().as_str(), definition.metadata());
         let given = self.group_of.get(name);
-        let said = metadata.group.as_deref().filter(|group| self.groups.contains_key(*group));
-        let group = match (given, said) {
-            (Some(given), Some(said)) if given != said => {
-                return Err(LimitsError::TwoGroups(name.to_owned(), [given.clone(), said.to_owned()]));
+        let declared = metadata.group.as_deref().filter(|group| self.groups.contains_key(*group));
+        let group = match (given, declared) {
+            (Some(given), Some(declared)) if given != declared => {
+                return Err(LimitsError::TwoGroups(name.to_owned(), [given.clone(), declared.to_owned()]));
             }
-            (given, said) => given.map(String::as_str).or(said).map(str::to_owned),
+            (given, declared) => given.map(String::as_str).or(declared).map(str::to_owned),
         };
         let by_hint = || {
             let by_hint = self.by_hint.as_ref().filter(|_| metadata.concurrency_safe == Some(false))?;

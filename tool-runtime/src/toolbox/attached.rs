@@ -53,7 +53,7 @@ impl Attached {
 
     /// Lists the tools for this run; if the toolset fails, returns its last listing for the same user.
     pub(super) async fn list(&self, cx: ReadonlyContext<'_>, base: &Registry) -> Listed {
-        match guarded("the set", || self.set.tools(cx)).await.and_then(|said| said) {
+        match guarded("the set", || self.set.tools(cx)).await.and_then(|result| result) {
             Ok(tools) => {
                 let last = self.last();
                 let listing = Arc::new(Listing::new(cx.user(), tools, last.as_deref(), base));

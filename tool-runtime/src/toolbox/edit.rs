@@ -289,7 +289,7 @@ impl Toolbox {
     /// Makes a change that cannot fail; as [`change`](Self::change).
     fn changed<T>(&self, mut change: impl FnMut(&mut State) -> (T, Vec<ToolboxEvent>)) -> T {
         match self.change(|state| Ok::<_, std::convert::Infallible>(change(state))) {
-            Ok(said) => said,
+            Ok(value) => value,
             Err(never) => match never {},
         }
     }
@@ -307,9 +307,9 @@ impl Toolbox {
             change(Arc::make_mut(&mut state))
         };
         discard(before);
-        let (said, events) = changed?;
+        let (value, events) = changed?;
         self.tell(events);
-        Ok(said)
+        Ok(value)
     }
 }
 

@@ -13,7 +13,7 @@
 //! | [`ToolSetNotifier`] | announces that the tools of a toolset changed |
 
 mod adapted;
-mod announcer;
+mod notifier;
 mod once;
 mod wrapped;
 
@@ -23,7 +23,7 @@ use tool_core::{BoxFuture, ReadonlyContext, SharedRequestHook, Tool, ToolError};
 
 pub use self::{
     adapted::{AdaptedSet, ToolSetExt},
-    announcer::ToolSetNotifier,
+    notifier::ToolSetNotifier,
     once::CachedToolSet,
 };
 
@@ -96,8 +96,8 @@ pub trait ToolSet: Send + Sync {
     /// Called with a notifier each time the toolset is added to a [`Toolbox`](crate::Toolbox). A toolset whose
     /// tools change by themselves, such as those of another program, keeps it and
     /// [announces](ToolSetNotifier::announce) each change. Default: ignores it.
-    fn attached(&self, announcer: ToolSetNotifier) {
-        let _ = announcer;
+    fn attached(&self, notifier: ToolSetNotifier) {
+        let _ = notifier;
     }
 
     /// Returns the request hooks of the toolset. Called for each snapshot. Default: none.
@@ -123,8 +123,8 @@ impl<S: ToolSet + ?Sized> ToolSet for Arc<S> {
         (**self).is_prefixed()
     }
 
-    fn attached(&self, announcer: ToolSetNotifier) {
-        (**self).attached(announcer);
+    fn attached(&self, notifier: ToolSetNotifier) {
+        (**self).attached(notifier);
     }
 
     fn request_hooks(&self) -> Vec<SharedRequestHook> {

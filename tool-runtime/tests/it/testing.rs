@@ -28,7 +28,7 @@ fn a_script_is_followed_call_by_call_and_its_last_step_stays() {
         }
         assert_eq!(calls.count(), 5);
         assert_eq!(
-            recorder.told().unwrap(),
+            recorder.texts().unwrap(),
             [
                 "started a",
                 "updated a: half",
@@ -43,7 +43,7 @@ fn a_script_is_followed_call_by_call_and_its_last_step_stays() {
                 "finished e: on",
             ]
         );
-        assert!(recorder.told().unwrap().is_empty());
+        assert!(recorder.texts().unwrap().is_empty());
     });
 }
 

@@ -152,14 +152,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_json_has_no_canonical_text() {
+    fn invalid_json_has_no_canonical_text() {
         for text in ["", "{", "[1,]", "{}x", "{\"a\"}", "nul", "01", "{\"a\":1,}"] {
             assert_eq!(sorted(text), None, "{text}");
         }
     }
 
     #[test]
-    fn depth_costs_no_stack() {
+    fn nesting_does_not_use_the_stack() {
         let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
         assert_eq!(sorted(&deep).unwrap(), deep);
     }

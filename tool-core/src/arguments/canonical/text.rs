@@ -69,7 +69,7 @@ mod tests {
     use super::spelled;
 
     #[test]
-    fn a_text_has_one_spelling_in_its_order() {
+    fn values_have_one_spelling_and_keep_their_order() {
         let text = r#" { "b" : [ 1.0 , { "z" : 1e2, "y": null } ], "a":"\u0041\/" , "c": [ ], "d":{} } "#;
         let expected = r#"{"b":[1,{"z":100,"y":null}],"a":"A/","c":[],"d":{}}"#;
         assert_eq!(spelled(text).unwrap(), expected);

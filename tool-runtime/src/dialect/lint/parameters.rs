@@ -62,8 +62,8 @@ impl<'w> Walk<'w, '_> {
                     "write a doc comment above it",
                 );
             }
-            let said = property.get("description").and_then(Value::as_str).unwrap_or_default();
-            let length = said.chars().count();
+            let description = property.get("description").and_then(Value::as_str).unwrap_or_default();
+            let length = description.chars().count();
             if length > LONG {
                 let message =
                     format!("the description of the {what} has {length} characters; keep it within {LONG}");
@@ -86,15 +86,16 @@ impl<'w> Walk<'w, '_> {
             let target = property.get("$ref").and_then(Value::as_str)?.strip_prefix('#')?;
             self.root.pointer(target)?.as_object()
         };
-        let is_said = |schema: &Map<String, Value>| has_text(schema) || of_type(schema).is_some_and(has_text);
+        let is_described =
+            |schema: &Map<String, Value>| has_text(schema) || of_type(schema).is_some_and(has_text);
         let parts = |key: &str| property.get(key).and_then(Value::as_array).into_iter().flatten();
-        is_said(property)
+        is_described(property)
             // All of them apply at once: one description is enough.
-            || parts("allOf").filter_map(Value::as_object).any(is_said)
+            || parts("allOf").filter_map(Value::as_object).any(is_described)
             || ["anyOf", "oneOf"].iter().any(|key| {
                 let mut branches =
                     parts(key).filter_map(Value::as_object).filter(|it| !is_null(it)).peekable();
-                branches.peek().is_some() && branches.all(is_said)
+                branches.peek().is_some() && branches.all(is_described)
             })
     }
 }

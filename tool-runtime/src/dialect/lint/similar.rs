@@ -84,9 +84,9 @@ fn texts(definitions: &[ToolDefinition]) -> Vec<Text> {
     let mut of_pair = Numbers::default();
     let mut text = |definition: &ToolDefinition| {
         let mut numbers = |text: &str| words(text).map(|it| of_word.of(it)).collect::<Vec<_>>();
-        let said = definition.description().trim();
+        let description = definition.description().trim();
         let (words, sentence, name) =
-            (numbers(said), numbers(first_sentence(said)), numbers(definition.name()));
+            (numbers(description), numbers(first_sentence(description)), numbers(definition.name()));
         let (pairs, first) = (pairs(&words, &mut of_pair), pairs(&sentence, &mut of_pair));
         let mut all = words.clone();
         all.sort_unstable();

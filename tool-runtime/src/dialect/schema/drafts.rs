@@ -37,14 +37,14 @@ enum Draft {
 
 impl Draft {
     fn of(root: &Map<String, Value>) -> Self {
-        let said = root.get("$schema").and_then(Value::as_str).unwrap_or_default();
+        let uri = root.get("$schema").and_then(Value::as_str).unwrap_or_default();
         let drafts = [
             ("draft-04", Self::Four),
             ("draft-06", Self::SixOrSeven),
             ("draft-07", Self::SixOrSeven),
             ("2019-09", Self::Nine),
         ];
-        drafts.iter().find(|(name, _)| said.contains(name)).map_or(Self::Now, |(_, draft)| *draft)
+        drafts.iter().find(|(name, _)| uri.contains(name)).map_or(Self::Now, |(_, draft)| *draft)
     }
 }
 

@@ -28,7 +28,7 @@ pub(super) fn properties<'s>(
             Some(mut property) => {
                 if walk.rules.objects == Objects::Strict
                     && !is_required
-                    && (types::make_nullable(&mut property) | types::is_unsaid(source))
+                    && (types::make_nullable(&mut property) | types::is_unspecified(source))
                 {
                     let message = "`null` differs from absent here, so the model cannot omit the property";
                     walk.remark(

@@ -27,7 +27,7 @@ pub(super) fn finish(walk: &mut Walk<'_>, schema: &Map<String, Value>, draft: &m
     if !is_choice && !draft.out.contains_key("type") {
         match inferred(schema).as_slice() {
             [] => walk.stop(at, "a value of any type is allowed, but the provider requires a type"),
-            [only] if is_unsaid_by(schema) => {
+            [only] if is_unspecified_by(schema) => {
                 let message = format!("no type is declared; it is sent as `{only}`");
                 walk.remark(Severity::Note, "assumed_type", at, message, "declare its type");
                 draft.out.insert("type".to_owned(), (*only).into());
@@ -43,11 +43,11 @@ pub(super) fn finish(walk: &mut Walk<'_>, schema: &Map<String, Value>, draft: &m
 
 /// Returns `true` if a schema accepts values of any type, including `null`: its keywords constrain only some of
 /// them.
-pub(super) fn is_unsaid(schema: &Value) -> bool {
-    schema.as_object().is_some_and(is_unsaid_by)
+pub(super) fn is_unspecified(schema: &Value) -> bool {
+    schema.as_object().is_some_and(is_unspecified_by)
 }
 
-fn is_unsaid_by(schema: &Map<String, Value>) -> bool {
+fn is_unspecified_by(schema: &Map<String, Value>) -> bool {
     let sayers = ["type", "enum", "const", "anyOf", "oneOf", "allOf", "not", "if", "$ref"];
     !sayers.iter().any(|key| schema.contains_key(*key))
 }
@@ -111,14 +111,14 @@ fn capitals(walk: &mut Walk<'_>, draft: &mut Draft, at: &str) {
 /// ([refusal](https://github.com/langchain-ai/langchain-google/issues/1216)).
 pub(super) fn only_choice(schema: &mut Map<String, Value>) {
     let Some(Value::Array(mut branches)) = schema.shift_remove("anyOf") else { return };
-    let said = schema.get("description").and_then(Value::as_str).map(str::to_owned);
+    let description = schema.get("description").and_then(Value::as_str).map(str::to_owned);
     if schema.shift_remove("nullable").is_some() {
         branches.push(json!({ "type": "NULL" }));
     }
     for branch in branches.iter_mut().filter_map(Value::as_object_mut) {
         let own = branch.shift_remove("description");
-        if let Some(said) = &said {
-            branch.insert("description".to_owned(), said.as_str().into());
+        if let Some(description) = &description {
+            branch.insert("description".to_owned(), description.as_str().into());
         }
         let own = own.as_ref().and_then(Value::as_str).map(str::to_owned);
         words::describe(branch, &own.into_iter().collect::<Vec<_>>());

@@ -127,22 +127,22 @@ impl<'s> Walk<'s> {
             }
             "enum" => match value {
                 Value::Array(values) => self.values(values, key, value, &place(), draft),
-                _ => self.say(key, value, &place(), draft),
+                _ => self.describe(key, value, &place(), draft),
             },
             "pattern" if self.rules.plain_patterns && value.as_str().is_some_and(looks_around) => {
-                self.say(key, value, &place(), draft);
+                self.describe(key, value, &place(), draft);
             }
             "minItems" if value.as_u64().is_some_and(|least| least > self.rules.min_items) => {
-                self.say(key, value, &place(), draft);
+                self.describe(key, value, &place(), draft);
             }
             "format" if !value.as_str().is_some_and(|it| self.rules.keeps_format(it)) => {
-                self.say(key, value, &place(), draft);
+                self.describe(key, value, &place(), draft);
             }
             _ if self.rules.keeps(key) => {
                 draft.out.insert(key.to_owned(), value.clone());
             }
             _ if words::is_out_of_reach(schema, key, value) => {}
-            _ => self.say(key, value, &place(), draft),
+            _ => self.describe(key, value, &place(), draft),
         }
         Some(())
     }
@@ -162,7 +162,7 @@ impl<'s> Walk<'s> {
     fn choice(&mut self, key: &str, value: &'s Value, at: &str, draft: &mut Draft) -> Option<()> {
         let wire = if self.rules.keeps(key) { key } else { "anyOf" };
         if draft.out.contains_key(wire) {
-            self.say(key, value, at, draft);
+            self.describe(key, value, at, draft);
             return Some(());
         }
         let branches = self.nodes(value, at);
@@ -189,7 +189,7 @@ impl<'s> Walk<'s> {
     }
 
     /// Writes the values of an enum or a constant.
-    fn values(&mut self, values: &[Value], key: &str, said: &Value, at: &str, draft: &mut Draft) {
+    fn values(&mut self, values: &[Value], key: &str, whole: &Value, at: &str, draft: &mut Draft) {
         if values.is_empty() && self.rules.enums != Enums::Any {
             return self.stop(at, "no value fits");
         }
@@ -204,7 +204,7 @@ impl<'s> Walk<'s> {
         if fits {
             draft.out.insert("enum".to_owned(), values.into());
         } else {
-            self.say(key, said, at, draft);
+            self.describe(key, whole, at, draft);
         }
     }
 
@@ -218,12 +218,12 @@ impl<'s> Walk<'s> {
             // No value has another type.
             draft.out.insert("type".to_owned(), "string".into());
         } else if let Some(values) = draft.out.shift_remove("enum") {
-            self.say("enum", &values, &below(at, "enum"), draft);
+            self.describe("enum", &values, &below(at, "enum"), draft);
         }
     }
 
     /// Moves the constraint of `key` into the description.
-    pub(super) fn say(&mut self, key: &str, value: &Value, at: &str, draft: &mut Draft) {
+    pub(super) fn describe(&mut self, key: &str, value: &Value, at: &str, draft: &mut Draft) {
         let Some(sentence) = words::sentence(key, value) else { return };
         draft.sentences.push(sentence);
         if !words::is_annotation(key) {

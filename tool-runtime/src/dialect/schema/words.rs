@@ -74,14 +74,14 @@ pub(super) fn describe(schema: &mut Map<String, Value>, sentences: &[String]) {
     if sentences.is_empty() {
         return;
     }
-    let said = schema.get("description").and_then(Value::as_str).unwrap_or_default().trim_end();
-    let between = match said.chars().next_back() {
+    let description = schema.get("description").and_then(Value::as_str).unwrap_or_default().trim_end();
+    let between = match description.chars().next_back() {
         None => "",
-        Some(_) if said.contains('\n') => "\n",
+        Some(_) if description.contains('\n') => "\n",
         Some('.' | '!' | '?' | ':') => " ",
         Some(_) => ". ",
     };
-    let all = format!("{said}{between}{}", sentences.join(" "));
+    let all = format!("{description}{between}{}", sentences.join(" "));
     schema.insert("description".to_owned(), all.into());
 }
 

@@ -71,7 +71,7 @@ fn begin_block(block: &At<'_>, number: Option<u64>, reading: &mut Reading) -> Re
             slot.open = number.is_some();
             part.call = Some(reading.slots.begin(slot));
         }
-        "text" => reading.say(block.field("text").as_text().unwrap_or_default()),
+        "text" => reading.add_text(block.field("text").as_text().unwrap_or_default()),
         "thinking" => reading.reason(block.field("thinking").as_text().unwrap_or_default()),
         _ => {}
     }
@@ -136,7 +136,7 @@ fn push_delta(delta: &At<'_>, index: &At<'_>, reading: &mut Reading) -> Result<(
             join(members, more, |_, place, more| add(place, &more.to_owned()));
         }
     }
-    reading.say(delta.field("text").as_text().unwrap_or_default());
+    reading.add_text(delta.field("text").as_text().unwrap_or_default());
     reading.reason(delta.field("thinking").as_text().unwrap_or_default());
     Ok(())
 }

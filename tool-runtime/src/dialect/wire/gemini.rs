@@ -82,7 +82,7 @@ fn tell(part: &At<'_>, reading: &mut Reading) {
     if is_thought(part.value()) {
         reading.reason(text);
     } else {
-        reading.say(text);
+        reading.add_text(text);
     }
 }
 
@@ -144,8 +144,8 @@ fn push_call_part(part: &At<'_>, call: &At<'_>, reading: &mut Reading) -> Result
 
 /// Adds the members of a part of a call, except its part of the arguments.
 fn push_function(function: &mut Members, call: &At<'_>) {
-    let told = call.members().filter(|(name, _)| !matches!(*name, "partialArgs" | "willContinue"));
-    join(function, told, |_, own, value| *own = value.to_owned());
+    let rest = call.members().filter(|(name, _)| !matches!(*name, "partialArgs" | "willContinue"));
+    join(function, rest, |_, own, value| *own = value.to_owned());
 }
 
 pub(super) fn complete(draft: &mut Draft, slots: &Slots) {
@@ -185,14 +185,14 @@ fn candidate<'v>(response: &At<'v>) -> Result<At<'v>, DialectError> {
 fn stop(candidate: &At<'_>, reading: &mut Reading) -> Result<bool, DialectError> {
     let place = candidate.field("finishReason");
     let reason = place.any_text()?;
-    let is_said = reading.stop(reason, &["STOP"]);
+    let has_reason = reading.stop(reason, &["STOP"]);
     // The response contains no other sign of this call.
     if let Some(reason @ "MALFORMED_FUNCTION_CALL") = reason
         && reading.slots.last().is_none()
     {
         return Err(place.error_with("a call", reason));
     }
-    Ok(is_said)
+    Ok(has_reason)
 }
 
 /// Adds a call, or a part of one: the first has the name, and all but the last have `willContinue`

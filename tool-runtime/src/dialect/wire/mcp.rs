@@ -34,17 +34,18 @@ pub(super) fn definition(tool: Definition<'_>) -> Value {
         ("idempotentHint", metadata.idempotent),
         ("openWorldHint", metadata.open_world),
     ];
-    let said = hints.iter().filter_map(|(name, hint)| Some(((*name).to_owned(), Value::Bool((*hint)?))));
-    let said: Map<_, _> = said.collect();
-    if !said.is_empty() {
-        definition["annotations"] = Value::Object(said);
+    let annotations =
+        hints.iter().filter_map(|(name, hint)| Some(((*name).to_owned(), Value::Bool((*hint)?))));
+    let annotations: Map<_, _> = annotations.collect();
+    if !annotations.is_empty() {
+        definition["annotations"] = Value::Object(annotations);
     }
     definition
 }
 
 /// Returns the output schema for the wire: always an object.
 pub(super) fn output(definition: &ToolDefinition) -> (OutputForm, Option<Value>) {
-    let Some(schema) = definition.output_schema() else { return (OutputForm::Unsaid, None) };
+    let Some(schema) = definition.output_schema() else { return (OutputForm::Unspecified, None) };
     let mut schema = schema.as_value().clone();
     if schema.get("type").is_some_and(|name| name == "object") {
         return (OutputForm::Object, Some(schema));

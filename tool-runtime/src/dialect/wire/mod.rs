@@ -154,7 +154,7 @@ impl Wire {
     pub(super) fn output(self, definition: &ToolDefinition) -> (OutputForm, Option<Value>) {
         match self {
             Self::Mcp => mcp::output(definition),
-            _ => (OutputForm::Unsaid, None),
+            _ => (OutputForm::Unspecified, None),
         }
     }
 

@@ -104,9 +104,9 @@ impl Executor {
             Err(OpenCallError::NotOpen(_)) => return Err(OpenCallError::NotOpen(call)),
             done => done?,
         }
-        let Body { call, told, .. } = found.body;
+        let Body { call, is_reported, .. } = found.body;
         let result = self.result_of(&call, outcome);
-        if told == Some(false) {
+        if is_reported == Some(false) {
             self.tell(&found.record.address, &call, EventKind::Finished { result: Arc::new(result.clone()) });
         }
         Ok(result)

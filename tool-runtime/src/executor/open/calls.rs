@@ -37,7 +37,7 @@ pub(in crate::executor) struct Opening<'a> {
     pub(in crate::executor) request: Option<Box<ApprovalRequest>>,
     pub(in crate::executor) given: Vec<(Box<ApprovalRequest>, ConfirmationAnswer)>,
     /// `true` if `Finished` was sent for the call; `None` if the call has no events, or waits for a person.
-    pub(in crate::executor) told: Option<bool>,
+    pub(in crate::executor) is_reported: Option<bool>,
 }
 
 /// A verified record, and its body.
@@ -95,7 +95,7 @@ impl OpenCalls {
     }
 
     fn record(&self, opening: Opening<'_>) -> Result<OpenRecord, String> {
-        let Opening { kind, call, address, definition, opened_at, request, given, told } = opening;
+        let Opening { kind, call, address, definition, opened_at, request, given, is_reported } = opening;
         let shown = definition.map_or_else(|| call.clone(), |definition| shown(call, definition));
         let hash = definition.map(ToolDefinition::content_hash);
         let (mut secret, mut local) = (None, None);
@@ -109,7 +109,7 @@ impl OpenCalls {
         }
         let expires_at = request.as_ref().map_or_else(|| self.expires_at(), |request| request.expires_at);
         let opened_at = opened_at.unwrap_or_else(|| millis::rounded(SystemTime::now()));
-        let body = Body { call: shown, definition: hash, secret, request, given, told };
+        let body = Body { call: shown, definition: hash, secret, request, given, is_reported };
         OpenRecord::new(self.key(), (address.clone(), kind), (opened_at, expires_at), &body, local)
     }
 

@@ -74,7 +74,10 @@ impl<'a> Preparing<'a, '_> {
             let (definition, arguments) = (self.entry.definition(), self.prepared.arguments());
             let request = PermissionRequest::new(definition, self.cx, arguments);
             let decides = || policy.dynamic().decide(&request);
-            match shielded(&self.call.id, "the permission policy", decides).await.and_then(|said| said)? {
+            match shielded(&self.call.id, "the permission policy", decides)
+                .await
+                .and_then(|decision| decision)?
+            {
                 Permission::Allow => {}
                 ask @ Permission::Ask { .. } if decided == Permission::Allow => decided = ask,
                 Permission::Ask { .. } => {}
@@ -136,13 +139,13 @@ impl<'a> Preparing<'a, '_> {
         let request = self.about(address).request(self.shown(), question);
         self.around.asking(&request, self.entry.definition()).await;
         let Some(approver) = &settings.approver else { return Err(Step::Request(Box::new(request))) };
-        let (request, said) =
+        let (request, decision) =
             asked(approver, &self.call.id, request, self.entry.definition(), self.around.run()).await;
-        let said = said.map_err(by_permission)?;
-        if let Approval::Rejected(reason) = &said {
+        let decision = decision.map_err(by_permission)?;
+        if let Approval::Rejected(reason) = &decision {
             return Err(by_permission(rejected(&self.call.name, reason)));
         }
-        let Some(answer) = answer_of(said) else { return Err(Step::Request(request)) };
+        let Some(answer) = answer_of(decision) else { return Err(Step::Request(request)) };
         self.cx.approve(answer.clone());
         self.given.add(request, answer);
         Ok(())

@@ -107,7 +107,7 @@ fn a_batch_that_a_body_stops_starts_no_other_call_and_is_not_steered() {
         let outcomes = executor.drive(batch).await;
         assert_eq!(texts(&outcomes), ["stopped", "Cancelled", "Cancelled", "Cancelled"]);
         assert_eq!((ran.get(), asked.get()), (0, 0));
-        if let Some(mut told) = executor.told() {
+        if let Some(mut told) = executor.texts() {
             told.sort();
             let each = |what: &str| (0..4).map(|id| format!("{what} {id}")).collect::<Vec<_>>();
             assert_eq!(told, [each("finished"), each("started")].concat());

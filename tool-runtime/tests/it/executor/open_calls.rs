@@ -67,7 +67,7 @@ fn an_external_call_is_answered_once() {
         calls.push(ToolCall::new("echo", ECHO).with_id("2"));
         let outcomes = executor.run(calls).await;
         assert_eq!(texts(&outcomes), ["done here", "Tool not found: unknown", "-"]);
-        if let Some(told) = &mut executor.told() {
+        if let Some(told) = &mut executor.texts() {
             told.retain(|event| event != "external 2");
             let mut expected = ["started 0", "finished 0", "started 1", "finished 1"];
             told.sort();
@@ -263,7 +263,7 @@ fn calls_without_an_id_get_a_unique_id() {
         calls.push(ToolCall::new("which", "{}").with_id(""));
         let executor = way.executor(Registry::builder().tool::<which>());
         let outcomes = executor.run(calls.clone()).await;
-        let told = executor.told();
+        let told = executor.texts();
         let mut ids = std::collections::BTreeSet::new();
         for (outcome, call) in outcomes.iter().zip(&calls) {
             let result = outcome.result().unwrap();

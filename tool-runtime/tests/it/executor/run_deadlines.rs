@@ -38,7 +38,7 @@ fn the_deadline_of_a_run_limits_all_its_calls() {
         assert_eq!(start.elapsed(), Duration::from_secs(5));
         let error = outcomes[0].result().unwrap().outcome.as_ref().unwrap_err();
         assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::TimedOut, false));
-        if let Some(told) = executor.told() {
+        if let Some(told) = executor.texts() {
             assert_eq!(told.iter().filter(|it| it.starts_with("finished")).count(), 3);
         }
         // The timeout of the tool applies if it is earlier.

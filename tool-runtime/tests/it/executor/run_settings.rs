@@ -330,7 +330,7 @@ fn a_subset_of_the_tools_keeps_the_open_calls_and_the_limits() {
         assert_eq!((executor.open_calls().await.unwrap().len(), counter.get()), (0, 1));
         // Listeners receive events of both.
         if way.watch == Watch::Listener {
-            let told = executor.told().unwrap();
+            let told = executor.texts().unwrap();
             assert_eq!(told.iter().filter(|it| *it == "finished 0").count(), 3, "{told:?}");
         }
         // A call of either waits for the calls of the other.

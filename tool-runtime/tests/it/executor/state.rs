@@ -221,7 +221,7 @@ fn a_handle_has_no_effect_after_its_attempt() {
         let refused = cx.state().set("k", 1).unwrap_err();
         assert_eq!(refused.feedback(), "the state `k` was set after the call was over");
         let refused = cx.add_actions(Actions::default()).unwrap_err();
-        assert_eq!(refused.feedback(), "the call is over: nothing can be asked for");
+        assert_eq!(refused.feedback(), "the call has ended; it can no longer request actions");
         assert!(run.state().is_empty() && cx.state().changes().is_empty());
         kept.lock().unwrap().clear();
     });
@@ -238,7 +238,7 @@ fn a_tool_reads_its_own_changes_and_a_type_mismatch_is_an_error() {
     let corrupt = state.get::<Vec<u32>>("list").unwrap_err();
     assert_eq!(
         corrupt.feedback(),
-        "the state `list` is no `alloc::vec::Vec<u32>`",
+        "the state `list` is not a valid `alloc::vec::Vec<u32>`",
         "the value is not repeated"
     );
     let source = std::error::Error::source(&corrupt).map(ToString::to_string);

@@ -48,7 +48,7 @@ fn a_message_of_the_user_skips_calls_that_have_not_started() {
         assert_eq!((steering.take(), steering.take()), (vec!["stop"], vec![]));
         assert_eq!(texts(&outcomes), expected);
         assert_eq!(counter.get(), asked);
-        if let Some(mut told) = executor.told() {
+        if let Some(mut told) = executor.texts() {
             told.sort();
             let each = |what: &str| (0..5).map(|id| format!("{what} {id}")).collect::<Vec<_>>();
             assert_eq!(told, [each("finished"), each("started")].concat());
@@ -337,7 +337,7 @@ fn a_cancellation_reaches_a_call_wherever_it_waits() {
             let (outcomes, ()) = tokio::join!(executor.drive(batch), stopping);
             assert_eq!(texts(&outcomes), ["Cancelled", "Cancelled"], "{stage:?}");
             assert_eq!(outcomes[0].result().unwrap().attempts, attempts, "{stage:?}");
-            if let Some(mut told) = executor.told() {
+            if let Some(mut told) = executor.texts() {
                 told.retain(|event| !event.starts_with("asked"));
                 told.sort();
                 assert_eq!(told, ["finished 0", "finished 1", "started 0", "started 1"], "{stage:?}");

@@ -130,7 +130,7 @@ fn items_of_parallel_streams_arrive_before_any_call_ends() {
         let call = |id: &str| ToolCall::new("forecast", json!({ "city": id })).with_id(id);
         let outcomes = executor.run(vec![call("a"), call("b")]).await;
         assert_eq!(texts(&outcomes), ["a: rain, then sun", "b: rain, then sun"]);
-        let Some(told) = executor.told() else { return };
+        let Some(told) = executor.texts() else { return };
         if way.size() == 1 {
             assert_eq!(told[1..4], ["updated a"; 3]);
             assert_eq!(told[4..6], ["finished a", "started b"]);

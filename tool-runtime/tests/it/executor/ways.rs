@@ -187,14 +187,14 @@ impl Observed {
     }
 
     /// Returns the same events, formatted.
-    pub(super) fn told(&self) -> Option<Vec<String>> {
+    pub(super) fn texts(&self) -> Option<Vec<String>> {
         Some(self.events()?.iter().map(short).collect())
     }
 
     /// Checks that the events since the last call are `expected`, if events are watched.
     #[track_caller]
     pub(super) fn assert_told<T: AsRef<str>>(&self, expected: impl IntoIterator<Item = T>) {
-        if let Some(told) = self.told() {
+        if let Some(told) = self.texts() {
             let expected: Vec<_> = expected.into_iter().map(|it| it.as_ref().to_owned()).collect();
             assert_eq!(told, expected, "{:?}", self.way);
         }
@@ -204,7 +204,7 @@ impl Observed {
     /// ends in order or in order of completion.
     #[track_caller]
     pub(super) fn assert_calls_told(&self, ids: &[&str]) {
-        let Some(mut told) = self.told() else { return };
+        let Some(mut told) = self.texts() else { return };
         let mut expected = Vec::new();
         for group in ids.chunks(self.way.size().min(ids.len())) {
             expected.extend(group.iter().map(|id| format!("started {id}")));

@@ -245,7 +245,7 @@ impl Reader<'_> {
             'u' => Atom::Char(self.unicode()?),
             'p' | 'P' => return Err(self.property(c)),
             _ if c.is_ascii_alphanumeric() => {
-                return Err(mistake(format!(r"`\{c}` is no escape of ECMA-262")));
+                return Err(mistake(format!(r"`\{c}` is not an escape of ECMA-262")));
             }
             _ => Atom::Char(c),
         })

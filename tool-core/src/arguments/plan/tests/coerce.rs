@@ -28,7 +28,7 @@ const SAME: &str = "same";
 
 // F04, F12
 #[test]
-fn text_that_is_a_number_becomes_it() {
+fn numeric_strings_become_numbers() {
     check(
         json!({"type": "integer"}),
         [
@@ -57,7 +57,7 @@ fn text_that_is_a_number_becomes_it() {
 
 // F04, F12
 #[test]
-fn other_texts_are_no_numbers() {
+fn other_strings_do_not_become_numbers() {
     for text in [
         "",
         " ",
@@ -101,7 +101,7 @@ fn other_texts_are_no_numbers() {
 
 // F05
 #[test]
-fn booleans_are_two_texts_and_two_numbers() {
+fn only_two_strings_and_two_numbers_become_booleans() {
     check(
         json!({"type": "boolean"}),
         [(r#""true""#, "true"), (r#""false""#, "false"), ("1", "true"), ("0", "false"), ("1.0", "true")],
@@ -117,7 +117,7 @@ fn booleans_are_two_texts_and_two_numbers() {
 
 // F06
 #[test]
-fn numbers_and_booleans_become_their_texts() {
+fn numbers_and_booleans_become_strings() {
     check(
         json!({"type": "string"}),
         [
@@ -150,7 +150,7 @@ fn numbers_and_booleans_become_their_texts() {
 }
 
 #[test]
-fn numbers_that_are_one_float_become_the_texts_that_they_were_written_as() {
+fn numbers_become_strings_with_their_own_digits() {
     let schema = json!({"items": {"type": "string"}, "type": "array"});
     check(
         schema,
@@ -180,7 +180,7 @@ fn null_stays_null() {
 
 // F07
 #[test]
-fn only_where_nothing_else_is_allowed_something_becomes_null() {
+fn a_value_becomes_null_only_if_the_schema_allows_nothing_else() {
     check(
         json!({"type": "null"}),
         [
@@ -207,7 +207,7 @@ fn only_where_nothing_else_is_allowed_something_becomes_null() {
 
 // F08
 #[test]
-fn value_of_a_listed_type_is_left_alone() {
+fn a_value_of_an_allowed_type_is_not_changed() {
     check(json!({"type": ["string", "integer"]}), [(r#""3""#, SAME), ("3", SAME), ("true", r#""true""#)]);
     check(json!({"type": ["integer", "boolean"]}), [(r#""true""#, "true"), (r#""3""#, "3"), ("3.5", SAME)]);
     // Also if another rule is violated.
@@ -218,7 +218,7 @@ fn value_of_a_listed_type_is_left_alone() {
 
 // F08
 #[test]
-fn only_branch_that_fits_after_correction_is_used() {
+fn the_only_branch_that_matches_after_coercion_is_used() {
     // DESIGN 7.11: two branches that would each admit a corrected value are two readings.
     for key in ["anyOf", "oneOf"] {
         let number_or_truth = json!({key: [{"type": "integer"}, {"type": "boolean"}]});
@@ -243,7 +243,7 @@ fn only_branch_that_fits_after_correction_is_used() {
 
 // F08
 #[test]
-fn branch_that_fits_without_correction_comes_first() {
+fn a_branch_that_matches_without_coercion_comes_first() {
     let shape = |name: &str, kind: &str| {
         json!({
             "type": "object",
@@ -280,7 +280,7 @@ fn branch_that_fits_without_correction_comes_first() {
 
 // F08
 #[test]
-fn all_parts_of_all_of_correct() {
+fn every_schema_of_all_of_coerces() {
     let schema = json!({
         "allOf": [
             {"properties": {"a": {"type": "integer"}}},
@@ -300,7 +300,7 @@ fn all_parts_of_all_of_correct() {
 
 // F09
 #[test]
-fn correction_reaches_every_part() {
+fn coercion_applies_to_every_nested_value() {
     let int = json!({"type": "integer"});
     check(
         json!({"properties": {"a": {"properties": {"b": int}}}}),
@@ -336,13 +336,13 @@ fn correction_reaches_every_part() {
 }
 
 #[test]
-fn all_of_it_is_corrected_or_nothing() {
+fn arguments_are_coerced_completely_or_not_at_all() {
     let schema = json!({"properties": {"a": {"type": "integer"}, "b": {"type": "integer"}}});
     check(schema, [(r#"{"a":"1","b":"x"}"#, SAME), (r#"{"a":"1","b":"2"}"#, r#"{"a":1,"b":2}"#)]);
 }
 
 #[test]
-fn allowed_value_is_found_by_what_a_text_stands_for() {
+fn a_string_matches_the_enum_value_that_it_represents() {
     check(
         json!({"enum": [1, 2, true]}),
         [(r#""2""#, "2"), (r#""2.0""#, "2"), (r#""3""#, SAME), ("1", SAME), (r#""true""#, "true")],
@@ -360,7 +360,7 @@ fn allowed_value_is_found_by_what_a_text_stands_for() {
 }
 
 #[test]
-fn text_of_an_object_or_a_list_becomes_it() {
+fn json_text_becomes_the_object_or_list() {
     let point = json!({"type": "object", "properties": {"x": {"type": "number"}, "y": {"type": "number"}}, "required": ["x"], "additionalProperties": false});
     check(
         json!({"properties": {"at": point}}),
@@ -404,7 +404,7 @@ fn text_of_an_object_or_a_list_becomes_it() {
 }
 
 #[test]
-fn one_value_becomes_the_list_of_it() {
+fn a_single_value_becomes_a_list_of_one_item() {
     let list = |item: Value| json!({"type": "array", "items": item});
     check(
         list(json!({"type": "string"})),
@@ -434,7 +434,7 @@ fn one_value_becomes_the_list_of_it() {
 }
 
 #[test]
-fn value_is_not_wrapped_in_a_list_of_unknown_items() {
+fn a_value_is_not_wrapped_if_the_type_of_the_items_is_unknown() {
     for items in [json!({}), json!(true), json!({"description": "anything"})] {
         check(json!({"type": "array", "items": items}), [("1", SAME), (r#""a""#, SAME), ("{}", SAME)]);
     }
@@ -448,7 +448,7 @@ fn value_is_not_wrapped_in_a_list_of_unknown_items() {
 }
 
 #[test]
-fn object_becomes_a_list_only_where_items_are_objects_that_are_known() {
+fn an_object_becomes_a_list_only_if_the_items_have_known_properties() {
     let list = |item: Value| json!({"type": "array", "items": item});
     let point = json!({"type": "object", "properties": {"x": {"type": "number"}}, "required": ["x"]});
     check(
@@ -472,7 +472,7 @@ fn object_becomes_a_list_only_where_items_are_objects_that_are_known() {
 
 // F10
 #[test]
-fn uncorrected_parts_keep_their_bytes() {
+fn unchanged_values_keep_their_bytes() {
     let schema = json!({
         "properties": {
             "n": {"type": "integer"},
@@ -508,7 +508,7 @@ fn uncorrected_parts_keep_their_bytes() {
 }
 
 #[test]
-fn text_that_is_wrong_as_a_text_is_not_corrected() {
+fn a_string_with_a_violation_of_its_own_is_not_coerced() {
     let schema = json!({"properties": {"n": {"type": "integer"}}});
     check(
         schema,
@@ -525,7 +525,7 @@ fn text_that_is_wrong_as_a_text_is_not_corrected() {
 
 // F07
 #[test]
-fn text_that_may_be_a_list_is_no_list_of_one() {
+fn json_text_of_a_list_is_not_wrapped_in_a_list() {
     let list = json!({"type": "array", "items": {"type": "string"}});
     let texts = [
         "a,b", "a, b", "None", "none", "NULL", "null", " nOnE ", "- a\n- b", "- a", "* a", "• a", "1. a",
@@ -537,7 +537,7 @@ fn text_that_may_be_a_list_is_no_list_of_one() {
 }
 
 #[test]
-fn number_is_read_without_rounding() {
+fn numeric_strings_are_read_without_rounding() {
     let integer = json!({"type": "integer"});
     let number = json!({"type": "number"});
     let text = |number: &str| json!(number).to_string();
@@ -566,7 +566,7 @@ fn number_is_read_without_rounding() {
 
 // F05
 #[test]
-fn one_and_zero_are_truths_only_where_nothing_else_is_admitted() {
+fn one_and_zero_become_booleans_only_if_the_schema_allows_nothing_else() {
     check(json!({"type": ["boolean", "null"]}), [("1", "true"), ("0", "false")]);
     check(json!({"type": ["boolean", "string"]}), [("1", r#""1""#)]);
     check(json!({"type": ["boolean", "array"]}), [("1", SAME)]);
@@ -575,7 +575,7 @@ fn one_and_zero_are_truths_only_where_nothing_else_is_admitted() {
 }
 
 #[test]
-fn value_with_two_readings_is_refused() {
+fn an_ambiguous_value_is_rejected() {
     let list = json!({"type": ["integer", "array"], "items": {"type": "string"}});
     check(list, [(r#""3""#, SAME), (r#""a""#, r#"["a"]"#), ("3", SAME)]);
 }

@@ -89,9 +89,9 @@ fn escapes_name_characters() {
 #[test]
 fn mistake_in_a_pattern_is_named() {
     for (pattern, reason) in [
-        (r"\A", r"`\A` is no escape of ECMA-262"),
-        (r"\Z", r"`\Z` is no escape of ECMA-262"),
-        (r"[\B]", r"`\B` is no escape of ECMA-262"),
+        (r"\A", r"`\A` is not an escape of ECMA-262"),
+        (r"\Z", r"`\Z` is not an escape of ECMA-262"),
+        (r"[\B]", r"`\B` is not an escape of ECMA-262"),
         (r"\x4", "an escape wants 2 hexadecimal digits"),
         (r"\u12", "an escape wants 4 hexadecimal digits"),
         (r"\u{110000}", r"`\u` wants the number of a character"),

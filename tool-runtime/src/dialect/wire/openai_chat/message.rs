@@ -15,11 +15,11 @@ pub(super) fn tell(message: &At<'_>, reading: &mut Reading) {
     let thought = ["reasoning_content", "reasoning"].iter().find_map(|name| message.field(name).as_text());
     reading.reason(thought.unwrap_or_default());
     let content = message.field("content");
-    reading.say(content.as_text().unwrap_or_default());
+    reading.add_text(content.as_text().unwrap_or_default());
     for part in content.any_items().unwrap_or_default() {
-        reading.say(part.field("text").as_text().unwrap_or_default());
+        reading.add_text(part.field("text").as_text().unwrap_or_default());
     }
-    reading.say(message.field("refusal").as_text().unwrap_or_default());
+    reading.add_text(message.field("refusal").as_text().unwrap_or_default());
 }
 
 /// Adds the members of a delta, except calls, to the message.
@@ -41,11 +41,11 @@ fn add_content(before: &mut ExactValue<'static>, more: &At<'_>) {
         ExactValue::List(vec![ExactValue::Object(members)])
     };
     let more = match (&mut *before, more.to_owned()) {
-        (ExactValue::String(said), more @ ExactValue::List(_)) => {
-            *before = if said.is_empty() { ExactValue::Null } else { as_part(before.clone()) };
+        (ExactValue::String(text), more @ ExactValue::List(_)) => {
+            *before = if text.is_empty() { ExactValue::Null } else { as_part(before.clone()) };
             more
         }
-        (ExactValue::List(_), ExactValue::String(said)) if said.is_empty() => return,
+        (ExactValue::List(_), ExactValue::String(text)) if text.is_empty() => return,
         (ExactValue::List(_), more @ ExactValue::String(_)) => as_part(more),
         (_, more) => more,
     };
@@ -63,8 +63,8 @@ pub(super) fn push_piece(part: &At<'_>, at: usize, is_new: bool, draft: &mut Dra
     };
     let Some(own) = draft.get_mut(place) else { return };
     let ExactValue::Object(members) = &mut own.value else { return };
-    let told = part.members().filter(|(name, _)| *name != "index");
-    join(members, told, |name, before, more| match name {
+    let rest = part.members().filter(|(name, _)| *name != "index");
+    join(members, rest, |name, before, more| match name {
         "function" | "custom" => push_function(before, &more),
         // Some servers repeat these members, or begin with empty ones.
         "id" | "type" if before.as_str().is_some_and(|it| !it.is_empty()) => {}

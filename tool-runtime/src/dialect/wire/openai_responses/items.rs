@@ -46,7 +46,7 @@ fn settle(item: &At<'_>, number: &At<'_>, call: Option<usize>, reading: &mut Rea
     let mut is_emitted = true;
     if let Some(part) = draft.get_mut(at).filter(|part| part.open) {
         (part.value, part.call, part.open) = (item.to_owned(), call, false);
-        is_emitted = std::mem::replace(&mut part.told, true);
+        is_emitted = std::mem::replace(&mut part.is_emitted, true);
     }
     if !is_emitted {
         tell(item, reading);
@@ -125,11 +125,11 @@ pub(super) fn push(kind: &str, event: &At<'_>, reading: &mut Reading) -> Result<
             add(before, more);
         }
     }
-    part.told = true;
+    part.is_emitted = true;
     if is_reasoning {
         reading.reason(delta.text()?)
     } else {
-        reading.say(delta.text()?)
+        reading.add_text(delta.text()?)
     }
     Ok(())
 }
@@ -155,7 +155,7 @@ fn tell(item: &At<'_>, reading: &mut Reading) {
         for part in item.field(list).any_items().unwrap_or_default() {
             let text = part.field("text").as_text().or(part.field("refusal").as_text()).unwrap_or_default();
             match item.field("type").as_text() {
-                Some("message") => reading.say(text),
+                Some("message") => reading.add_text(text),
                 _ if is_reasoning => reading.reason(text),
                 _ => {}
             }

@@ -9,7 +9,7 @@ use tool_core::{
 
 /// The settings of a builder beside closures.
 #[derive(Debug, Clone)]
-pub(super) struct Said {
+pub(super) struct Settings {
     pub(super) name: Result<ToolName, InvalidName>,
     pub(super) title: Option<Cow<'static, str>>,
     pub(super) description: Cow<'static, str>,
@@ -22,7 +22,7 @@ pub(super) struct Said {
     pub(super) prepare: Option<PrepareArguments>,
 }
 
-impl Said {
+impl Settings {
     pub(super) fn of(name: Result<ToolName, InvalidName>) -> Self {
         Self {
             name,
