@@ -17,11 +17,23 @@ use crate::{Failure, flags::Given, harmless::in_a_line};
 /// Reads arguments: `-` from the standard input, `@file` from a file, any other text as JSON.
 pub(crate) fn arguments(text: &str) -> Result<Given, Failure> {
     if text == "-" {
-        return Ok(Given { text: standard_input()?, origin: Some("standard input".to_owned()) });
+        let text = standard_input()?;
+        return not_empty(Given { text, origin: Some("standard input".to_owned()) });
     }
     match text.strip_prefix('@') {
-        Some(path) => Ok(Given { text: file(path)?, origin: Some(path.to_owned()) }),
+        Some(path) => not_empty(Given { text: file(path)?, origin: Some(path.to_owned()) }),
         None => Ok(Given { text: text.to_owned(), origin: None }),
+    }
+}
+
+/// Refuses an empty input.
+fn not_empty(given: Given) -> Result<Given, Failure> {
+    match &given.origin {
+        Some(origin) if given.text.trim().is_empty() => {
+            let message = format!("{} is empty; it must contain a JSON object", in_a_line(origin));
+            Err(Failure::usage(message))
+        }
+        _ => Ok(given),
     }
 }
 
@@ -45,6 +57,9 @@ fn standard_input() -> Result<String, Failure> {
 ///
 /// Values stay JSON text, so that numbers keep their digits.
 pub(crate) fn calls(bound: &BoundTools, text: &str) -> Result<Vec<ToolCall>, Failure> {
+    if text.trim().is_empty() {
+        return Err(Failure::usage("the response is empty"));
+    }
     let events = match serde_json::from_str::<&RawValue>(text) {
         Ok(response) => {
             let events = serde_json::from_str::<Vec<&RawValue>>(text).unwrap_or_default();

@@ -172,15 +172,20 @@ impl Page {
         // Each column has a padding of two blanks; the padding of the last one does not count.
         table.set_width(u16::try_from(self.width + 2).unwrap_or(u16::MAX));
         table.set_header(header.map(|name| Look::Heading.cell(name)));
+        let most = self.width / 2;
+        let mut widest = header.first().map_or(0, |name| name.len());
         for row in rows {
+            widest = row.first().map_or(0, |(_, text)| Escape::LINE.text(text).chars().count()).max(widest);
             table.add_row(row.map(|(look, text)| look.cell(&text)));
         }
         for column in table.column_iter_mut() {
             column.set_padding((0, 2));
         }
         if let Some(first) = table.column_mut(0) {
-            let most = u16::try_from(self.width / 2).unwrap_or(u16::MAX);
-            first.set_constraint(ColumnConstraint::UpperBoundary(Width::Fixed(most)));
+            // A name is not wrapped if it fits, so that it can be copied.
+            let width = |columns| Width::Fixed(u16::try_from(columns).unwrap_or(u16::MAX));
+            let (lower, upper) = (width(most.min(widest + 2)), width(most));
+            first.set_constraint(ColumnConstraint::Boundaries { lower, upper });
         }
         self.text.push_str(&(table.trim_fmt() + "\n"));
         self

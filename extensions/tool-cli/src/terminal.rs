@@ -34,6 +34,7 @@ impl Terminal {
         let draws = env::var_os("TERM").is_none_or(|term| term != "dumb");
         let coloured = !set("NO_COLOR") && draws;
         let columns = env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+        let columns = columns.filter(|columns| *columns > 0);
         let width = columns.or_else(terminal_width).unwrap_or(80).clamp(40, 1000);
         Self {
             width,

@@ -145,8 +145,13 @@ fn invalid_json_is_reported_with_its_line_and_column() {
     );
     let err = weather(["call", "forecast", "{\"city\":\té}"]).failed(2);
     assert!(err.ends_with("\n\n    {\"city\": é}\n             ^\n"), "{err}");
-    let err = weather_with("", ["call", "forecast", "-"]).failed(2);
+    let err = weather_with("{", ["call", "forecast", "-"]).failed(2);
     assert!(err.starts_with("error: the arguments are not valid JSON: EOF while parsing"), "{err}");
+    for empty in ["", " \n"] {
+        let err = weather_with(empty, ["call", "forecast", "-"]).failed(2);
+        assert_eq!(err, "error: standard input is empty; it must contain a JSON object\n");
+        assert_eq!(weather_with(empty, ["run"]).failed(2), "error: the response is empty\n");
+    }
 }
 
 #[test]

@@ -140,3 +140,26 @@ fn scripts_for_zsh_and_fish_contain_tools_and_flags() {
     let err = weather(["completions", "tcsh"]).failed(2);
     assert!(err.contains("[possible values: bash, zsh, fish]"), "{err}");
 }
+
+#[test]
+fn a_name_of_a_narrow_table_is_not_broken_and_0_columns_are_ignored() {
+    let shown = finish(program().env("COLUMNS", "40").args(["show", "plan_trip"])).fine();
+    assert!(shown.lines().any(|line| line.starts_with("--from.nights ")), "{shown}");
+    assert!(shown.lines().all(|line| line.chars().count() <= 40), "{shown}");
+    let list = |columns| finish(program().env("COLUMNS", columns).arg("list")).fine();
+    assert_eq!(list("0"), list("80"));
+}
+
+// Each command ends with the exit code of its result.
+#[test]
+fn a_closed_output_ends_a_command_without_a_message() {
+    for arguments in
+        ["--help", "list", "show plan_trip", "lint", "export --dialect mcp", "pin -", "call cities"]
+    {
+        let mut child = program().args(arguments.split(' ')).spawn().unwrap();
+        drop(child.stdout.take());
+        let output = child.wait_with_output().unwrap();
+        assert!(output.stderr.is_empty(), "{arguments}: {}", String::from_utf8_lossy(&output.stderr));
+        assert!(matches!(output.status.code(), Some(0 | 1)), "{arguments}: {}", output.status);
+    }
+}
