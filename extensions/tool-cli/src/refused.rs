@@ -58,7 +58,8 @@ fn add(
     let (expected, received) =
         (in_a_line(&violation.expected.to_string()), in_a_line(&violation.received.to_string()));
     page.add_item(Look::Name, &in_a_line(pointer), &format!(": expected {expected}, got {received}"));
-    if !hide {
+    // Without arguments, there is nothing to mark.
+    if !hide && given.text != "{}" {
         let range = place(&given.text, &violation.pointer).unwrap_or(0..given.text.len());
         mark(page, width, given, range);
     }

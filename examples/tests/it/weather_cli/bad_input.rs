@@ -50,7 +50,14 @@ fn a_wrong_value_is_answered_with_what_is_allowed() {
     let err = weather(["call", "temperature", "--rounded=perhaps"]).failed(2);
     assert!(err.ends_with("expected true or false\n"), "{err}");
     let err = weather(["call", "plan_trip", "--stops", "Rome"]).failed(2);
-    assert!(err.contains("invalid value 'Rome' for '--stops <JSON>'"), "{err}");
+    assert_eq!(err, "error: invalid value 'Rome' for '--stops <JSON>': expected a JSON object\n");
+    let err = weather(["call", "plan_trip", "--stops", r#"[{"city": "Rome"}]"#]).failed(2);
+    assert!(err.ends_with(": expected a JSON object; repeat the flag for each item\n"), "{err}");
+    let err = weather(["call", "plan_trip", "--from", "Oslo"]).failed(2);
+    assert!(
+        err.ends_with(": expected a JSON object; its properties have flags that begin with `--from.`\n"),
+        "{err}"
+    );
 }
 
 #[test]
@@ -128,6 +135,8 @@ fn a_missing_argument_is_reported_with_its_flag() {
     );
     assert!(err.contains("/city: expected the property `city`, which is required"), "{err}");
     assert!(err.contains("    --city <TEXT> City name.\n"), "{err}");
+    // Without arguments, no line is marked.
+    assert!(!weather(["call", "temperature"]).failed(2).contains('^'));
 }
 
 #[test]

@@ -38,11 +38,15 @@ pub(super) fn argument(property: &Property) -> clap::Arg {
         _ => argument.allow_negative_numbers(true),
     };
     let parser = kind.clone();
+    let hint = match property.opens {
+        true => format!("; its properties have flags that begin with `--{}.`", property.flag),
+        false => String::new(),
+    };
     match choices(kind) {
         // This parser lists its values in messages and completions.
         Some(values) => argument.value_parser(clap::builder::PossibleValuesParser::new(values)),
         None => argument.value_parser(move |text: &str| {
-            parser.read(text).map(|_| text.to_owned()).map_err(|error| in_a_line(&error))
+            parser.read(text).map(|_| text.to_owned()).map_err(|error| in_a_line(&(error + &hint)))
         }),
     }
 }

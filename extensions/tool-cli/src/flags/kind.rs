@@ -83,9 +83,13 @@ impl Kind {
                 let expected = || format!("expected a number{}", bounds(least.as_ref(), most.as_ref()));
                 number.map(Value::Number).ok_or_else(expected)
             }
-            Self::List(of) => of.read(text),
-            Self::Object => match exact(text)? {
-                object @ Value::Object(_) => Ok(object),
+            Self::List(of) => of.read(text).map_err(|error| match text.trim_start().starts_with('[') {
+                true => format!("{error}; repeat the flag for each item"),
+                false => error,
+            }),
+            Self::Object => match serde_json::from_str::<IgnoredAny>(text).is_ok().then(|| exact(text)) {
+                Some(Ok(object @ Value::Object(_))) => Ok(object),
+                Some(Err(error)) => Err(error),
                 _ => Err("expected a JSON object".to_owned()),
             },
             // Text that only looks like JSON is a string: `[draft] report`.
