@@ -9,7 +9,7 @@ pub use tool_core::{Actions, Blob, Bytes, Content, Resource, ResourceBody, Strea
 
 /// Streams for tools that return one, from `futures_util`, so that no other dependency is needed.
 ///
-/// Any other type that implements [`Stream`](super::Stream) of `futures-core` 0.3 may be returned as well, such as the streams of `futures`,
+/// Any other type that implements [`Stream`] of `futures-core` 0.3 may be returned as well, such as the streams of `futures`,
 /// `tokio-stream` and `async-stream`.
 ///
 /// # Examples

@@ -193,3 +193,13 @@ fn an_executor_that_cannot_be_built_is_reported_with_exit_code_4() {
     let (exit, why) = look(cli.executor(|_| Err::<ExecutorBuilder, _>("no rules")), build);
     assert_eq!((exit, &*why), (Exit::Unusable, "the executor of the tools cannot be built: no rules"));
 }
+
+// A call that the program leaves to its caller is not run, also with `--approve always`.
+#[test]
+fn a_call_that_is_left_to_the_caller_does_not_run() {
+    for how in ["ask", "always"] {
+        let (cli, doors) = house(|builder| builder.external(|call| call.tool() == "open"));
+        assert_eq!(cli.run(["house", "call", "--approve", how, "open", "--door", "front"]), Done);
+        assert_eq!(doors.0[0].load(Ordering::Relaxed), 0);
+    }
+}
