@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What a program with one tool costs to build from clean, with default features, against the same
-# program with nothing but the packages that it cannot do without.
+# What a program with one tool costs to build from clean, with default features (`tool`) and, where `tool-runtime` has
+# such, without them (`heart`), against the same program with nothing but the packages that it cannot do without.
 #
 # Usage: weight.sh [RUNS]
 set -euo pipefail
@@ -12,12 +12,16 @@ target=$(cargo metadata --manifest-path "$here/Cargo.toml" --no-deps --format-ve
 work=$target/weight
 export CARGO_TARGET_DIR=$work/target CARGO_INCREMENTAL=0
 rm -rf "$work/crates"
-mkdir -p "$work/crates"/{tool,floor}/src
+programs=(tool floor)
+grep -q '^default = ' "$here/../tool-runtime/Cargo.toml" && programs=(tool heart floor)
+for program in "${programs[@]}"; do
+    mkdir -p "$work/crates/$program/src"
+done
 cp "$here/../Cargo.lock" "$work/crates/"
 cat > "$work/crates/Cargo.toml" <<MANIFEST
 [workspace]
 resolver = "3"
-members = ["tool", "floor"]
+members = [$(printf '"%s", ' "${programs[@]}")]
 
 [profile.dev]
 debug = "line-tables-only"
@@ -49,6 +53,12 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 SOURCE
+
+if [[ " ${programs[*]} " = *" heart "* ]]; then
+    cp "$work/crates/tool/src/main.rs" "$work/crates/heart/src/"
+    sed -e 's/^name = "tool"/name = "heart"/' -e '/^tool-runtime/s/ }$/, default-features = false }/' \
+        "$work/crates/tool/Cargo.toml" > "$work/crates/heart/Cargo.toml"
+fi
 
 cat > "$work/crates/floor/Cargo.toml" <<MANIFEST
 [package]
@@ -117,14 +127,17 @@ crates() {
 
 declare -A least
 for ((run = 1; run <= runs; run++)); do
-    for program in tool floor; do
+    for program in "${programs[@]}"; do
         took=$(seconds "$program")
         least[$program]=$(awk -v a="${least[$program]:-999999}" -v b="$took" 'BEGIN { print (a + 0 < b + 0) ? a : b }')
     done
 done
 
 echo "one tool from clean, CPU seconds of the least of $runs builds"
-for program in tool floor; do
+for program in "${programs[@]}"; do
     printf '%-6s %7.2f s  %3d crates\n' "$program" "${least[$program]}" "$(crates "$program")"
 done
-awk -v a="${least[tool]}" -v b="${least[floor]}" 'BEGIN { printf "tool / floor %.2f (at most 1.5)\n", a / b }'
+for program in "${programs[@]}"; do
+    [ "$program" = floor ] || awk -v name="$program" -v a="${least[$program]}" -v b="${least[floor]}" \
+        'BEGIN { printf "%s / floor %.2f\n", name, a / b }'
+done

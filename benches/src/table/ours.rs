@@ -33,11 +33,11 @@ async fn forecast(
 async fn create_order(
     /// Order number
     order_id: String,
-    /// Who orders
+    /// The customer
     customer: Customer,
-    /// What is ordered
+    /// The ordered items
     items: Vec<Item>,
-    /// How and where it goes
+    /// The method and the address of the delivery
     shipping: Shipping,
     /// 1 (low) to 5 (high)
     #[schemars(range(min = 1, max = 5))]

@@ -3,19 +3,22 @@
 /// Declares the types of fields, the results and the bodies.
 ///
 /// `input` are the attributes of the types that are decoded, `output` those of the types that are serialised. With
-/// `ranges`, the constraints of numbers are stated for `schemars`; some packages have no such attribute.
+/// `ranges`, the constraints of numbers are stated for `schemars`; a package without schemas of constraints gives the
+/// attributes of `enums` instead.
 #[macro_export]
 macro_rules! workload_types {
     (input: { $($input:tt)* } output: { $($output:tt)* } ranges) => {
+        $crate::workload_types!(@enums { $($input)* });
         $crate::workload_types!(@fields { $($input)* }
             { #[schemars(range(min = 1, max = 999))] } { #[schemars(range(min = 0.0))] });
         $crate::workload_types!(@results { $($output)* });
     };
-    (input: { $($input:tt)* } output: { $($output:tt)* }) => {
+    (input: { $($input:tt)* } enums: { $($enums:tt)* } output: { $($output:tt)* }) => {
+        $crate::workload_types!(@enums { $($enums)* });
         $crate::workload_types!(@fields { $($input)* } {} {});
         $crate::workload_types!(@results { $($output)* });
     };
-    (@fields { $($input:tt)* } { $($quantity:tt)* } { $($price:tt)* }) => {
+    (@enums { $($input:tt)* }) => {
         $($input)*
         #[derive(Clone, Copy, PartialEq)]
         #[serde(rename_all = "snake_case")]
@@ -25,7 +28,8 @@ macro_rules! workload_types {
         #[derive(Clone, Copy, PartialEq)]
         #[serde(rename_all = "snake_case")]
         pub(crate) enum Method { Standard, Express, Pickup }
-
+    };
+    (@fields { $($input:tt)* } { $($quantity:tt)* } { $($price:tt)* }) => {
         $($input)*
         pub(crate) struct Customer {
             /// Customer number
@@ -44,7 +48,7 @@ macro_rules! workload_types {
             pub(crate) sku: String,
             /// Title as shown to the customer
             pub(crate) title: String,
-            /// How many, 1 to 999
+            /// Quantity, 1 to 999
             $($quantity)*
             pub(crate) quantity: u32,
             /// Price of one, in euros
@@ -70,9 +74,9 @@ macro_rules! workload_types {
 
         $($input)*
         pub(crate) struct Shipping {
-            /// How to ship
+            /// Shipping method
             pub(crate) method: Method,
-            /// Where to
+            /// Address of the recipient
             pub(crate) address: Address,
             /// Instructions for the courier
             pub(crate) instructions: Option<String>,
@@ -188,11 +192,11 @@ macro_rules! workload_arguments {
         pub(crate) struct OrderArgs {
             /// Order number
             pub(crate) order_id: String,
-            /// Who orders
+            /// The customer
             pub(crate) customer: Customer,
-            /// What is ordered
+            /// The ordered items
             pub(crate) items: Vec<Item>,
-            /// How and where it goes
+            /// The method and the address of the delivery
             pub(crate) shipping: Shipping,
             /// 1 (low) to 5 (high)
             #[schemars(range(min = 1, max = 5))]
