@@ -73,7 +73,8 @@ pub enum ExecutorError {
     Strategy(InvalidStrategy),
     /// The limits are invalid.
     Limits(LimitsError),
-    /// Rules that compare arguments which none of their tools has.
+    /// Rules that name a misspelled tool, or compare arguments that none of their tools has or in a way that matches no
+    /// value.
     Rules(Vec<RuleDiagnostic>),
     /// The store of open calls outlives the process, and no program key is set.
     NoProgramKey,
@@ -88,8 +89,11 @@ impl fmt::Display for ExecutorError {
                 "the store of open calls outlives the process and requires a key; set one by `program_key`",
             ),
             Self::Rules(diagnostics) => {
-                let all: Vec<_> = diagnostics.iter().map(RuleDiagnostic::to_string).collect();
-                write!(f, "{}; correct the pointer", all.join("; "))
+                let text = |it: &RuleDiagnostic| match it.help() {
+                    Some(help) => format!("{it}; {help}"),
+                    None => it.to_string(),
+                };
+                f.write_str(&diagnostics.iter().map(text).collect::<Vec<_>>().join("; "))
             }
         }
     }
@@ -329,10 +333,12 @@ impl ExecutorBuilder {
     /// Returns an error if
     ///
     /// - the strategy or a limit would never let a call run, or limits contradict each other
-    /// - a rule compares an argument that none of its tools has
+    /// - a rule compares an argument that none of its tools has, or with a pattern that none of its values can match, such
+    ///   as a text for a number
+    /// - a `deny` or `ask` names no tool, and differs from the name of one by a typing error
     /// - the store of open calls outlives the process, and there is no [`program_key`](Self::program_key)
     ///
-    /// A rule that matches no tool is one of the [`diagnostics`](Executor::diagnostics) instead, since tools may be added
+    /// Any other rule that matches no tool is one of the [`diagnostics`](Executor::diagnostics) instead, since tools may be added
     /// later.
     pub fn build(self) -> Result<Executor, ExecutorError> {
         let Self { tools, settings, limits } = self;

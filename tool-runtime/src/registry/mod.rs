@@ -235,6 +235,11 @@ impl Registry {
         &self.inner.diagnostics
     }
 
+    /// Returns `true` for the tools of a toolbox, which may have others for the next run.
+    pub(crate) fn is_live(&self) -> bool {
+        self.inner.available.origins().is_some()
+    }
+
     /// Returns the values that the program provides to the tools.
     #[must_use]
     pub fn provided(&self) -> &Arc<ProvidedValues> {

@@ -147,7 +147,8 @@ fn empty(#[serde(default)] options: Options, #[serde(default)] spare: Option<Inn
 fn an_absent_value_with_an_unserializable_default_is_denied() {
     let is_denied = |pointer: &str, arguments: &str| {
         let tools = Registry::builder().tool::<empty>().build().unwrap();
-        let rules = Rules::new([Rule::deny("empty").at(pointer, "false")]);
+        let pattern = if pointer.ends_with("/depth") { "7" } else { "false" };
+        let rules = Rules::new([Rule::deny("empty").at(pointer, pattern)]);
         let executor = Executor::builder(tools).rules(rules).build().unwrap();
         let outcomes = run(executor.run(vec![ToolCall::new("empty", arguments.to_owned())]));
         outcomes[0].result().unwrap().text().starts_with("Denied: ")
@@ -324,4 +325,99 @@ fn rules_match_the_raw_name_of_a_tool() {
     );
     assert_eq!(rules.judge("mail", &json!({ "action": "read" })), Permission::Allow);
     assert_eq!(serde_json::from_value::<Rules>(serde_json::to_value(&rules).unwrap()).unwrap(), rules);
+}
+
+/// Forecasts the weather.
+#[tool(register = false)]
+fn forecast(city: String, days: Option<u8>, levels: Vec<f64>, detailed: bool, code: NumberOrText) -> String {
+    format!("{city} {days:?} {levels:?} {detailed} {code:?}")
+}
+
+#[derive(Debug)]
+#[tool_runtime::tool_args]
+#[serde(untagged)]
+enum NumberOrText {
+    Number(i64),
+    Text(String),
+}
+
+fn forecasts() -> Registry {
+    Registry::builder().tool::<forecast>().build().unwrap()
+}
+
+// I25
+#[test]
+fn a_matcher_that_matches_no_value_of_the_argument_is_an_error() {
+    let more = || NumberPattern::new("> 3").unwrap();
+    let error = |rule| match Executor::builder(forecasts()).rules(Rules::new([rule])).build() {
+        Ok(_) => None,
+        Err(error) => Some(error.to_string()),
+    };
+    let wrong = |pointer: &str, kind: &str, pattern: &str, values: &str, help: &str| {
+        Some(format!(
+            "the rule `deny forecast` compares `{pointer}` with the {kind} pattern `{pattern}`, which matches no \
+             {values}; {help}"
+        ))
+    };
+    let number = |pattern: &str| format!("write a number matcher, such as `{{ \"number\": \"{pattern}\" }}`");
+    let rule = || Rule::deny("forecast");
+    assert_eq!(error(rule().at("/days", "> 3")), wrong("/days", "text", "> 3", "number", &number("> 3")));
+    assert_eq!(
+        error(rule().at("/days", "many*")),
+        wrong("/days", "text", "many*", "number", &number("> 100"))
+    );
+    assert_eq!(
+        error(rule().at("/levels", "low")),
+        wrong("/levels", "text", "low", "number", &number("> 100"))
+    );
+    assert_eq!(
+        error(rule().at("/days", etc())),
+        wrong("/days", "path", "/etc/**", "number", &number("> 100"))
+    );
+    assert_eq!(
+        error(rule().at("/city", more())),
+        wrong("/city", "number", "> 3", "string", "write a text pattern")
+    );
+    assert_eq!(
+        error(rule().at("/detailed", more())),
+        wrong("/detailed", "number", "> 3", "boolean", "write a text pattern")
+    );
+    for fine in [
+        rule().at("/days", more()),
+        rule().at("/days", "3"),
+        rule().at("/days", "1*"),
+        rule().at("/days", "*"),
+        rule().at("/levels", more()),
+        rule().at("/city", "P*").at("/city", etc()),
+        rule().at("/detailed", "true"),
+        rule().at("/code", "> 3").at("/code", more()),
+    ] {
+        assert_eq!(error(fine.clone()), None, "{fine:?}");
+    }
+}
+
+// I25
+#[test]
+fn a_misspelled_tool_is_an_error_for_a_registry_and_a_diagnostic_for_a_toolbox() {
+    let build = |rule| Executor::builder(forecasts()).rules(Rules::new([rule])).build();
+    for (rule, text) in [
+        (Rule::deny("forcast"), "the rule `deny forcast` fits no tool; did you mean `forecast`?"),
+        (Rule::ask("Forecats:P*"), "the rule `ask Forecats:P*` fits no tool; did you mean `forecast`?"),
+    ] {
+        let error = build(rule).unwrap_err();
+        assert!(matches!(error, ExecutorError::Rules(_)));
+        assert_eq!(error.to_string(), text);
+    }
+    // An `allow` guards nothing, and other names may be names of tools that come later.
+    for rule in [Rule::allow("forcast"), Rule::deny("forecast_2"), Rule::deny("bash"), Rule::deny("forcast*")]
+    {
+        assert!(build(rule.clone()).is_ok_and(|it| it.diagnostics().len() == 1), "{rule:?}");
+    }
+    let base = Executor::builder(Registry::builder().build().unwrap());
+    let base = base.rules(Rules::new([Rule::deny("forcast")])).build().unwrap();
+    let snapshot = run(Toolbox::from_registry(&forecasts()).snapshot(&RunContext::new())).unwrap();
+    let live = base.with_tools(snapshot.into_tools()).unwrap();
+    assert_eq!(live.diagnostics()[0].to_string(), "the rule `deny forcast` fits no tool");
+    let more = tool_runtime::executor::RunSettings::new().rules(Rules::new([Rule::deny("forecats")]));
+    assert_eq!(live.with_settings(&RunContext::new(), more).unwrap().diagnostics().len(), 2);
 }

@@ -1,6 +1,6 @@
 //! Matchers of argument values, and the values that a JSON pointer selects.
 
-use tool_core::__private::ExactValue;
+use tool_core::__private::{ExactValue, ValueTypes};
 
 use super::{Fit, NumberPattern, PathPattern, UrlPattern, Verdict, text::TextPattern};
 
@@ -39,6 +39,29 @@ impl Matcher {
             }
             (ExactValue::List(items), _) => items.iter().any(|item| self.fits(item, verdict)),
             (value, _) => verdict.applies(self.fit(value)),
+        }
+    }
+
+    /// Returns `true` if the matcher may match a value of one of `types`. Objects are never clear, and not considered.
+    pub(super) fn may_match(&self, types: ValueTypes) -> bool {
+        let is_scalar = types.may_be_string() || types.may_be_number() || types.may_be_boolean();
+        if types.may_be_object() || !is_scalar {
+            return true;
+        }
+        match &self.0 {
+            Kind::Text(pattern) => types.may_be_string() || types.may_be_boolean() || pattern.may_be_number(),
+            Kind::Path(_) | Kind::Url(_) => types.may_be_string(),
+            Kind::Number(_) => types.may_be_number(),
+        }
+    }
+
+    /// Returns the kind of the pattern, and the pattern as it was written.
+    pub(super) fn written(&self) -> (&'static str, &str) {
+        match &self.0 {
+            Kind::Text(pattern) => ("text", &pattern.0),
+            Kind::Path(pattern) => ("path", pattern.as_str()),
+            Kind::Url(pattern) => ("url", pattern.as_str()),
+            Kind::Number(pattern) => ("number", pattern.as_str()),
         }
     }
 

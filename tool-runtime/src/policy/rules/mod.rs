@@ -47,7 +47,7 @@ use self::{matcher::Found, text::CallPattern};
 /// A rule can be narrowed to calls whose argument at a JSON pointer matches a [`Matcher`]: a text pattern (a plain
 /// string), a [path](PathPattern), a [URL](UrlPattern) or a [number](NumberPattern). Do not use text patterns for
 /// paths: `/etc/*` also matches `/etc/../home`, and does not match `//etc/shadow`. A text pattern compares the JSON text of a
-/// number or boolean: `"> 3"` matches no number, and such a `deny` does nothing; use `{ "number": "> 3" }`.
+/// number or boolean: `"> 3"` matches no number; use `{ "number": "> 3" }`.
 ///
 /// Matchers fail closed. A value that a matcher cannot compare, such as one of another type, matches every `deny` and
 /// `ask`, and no `allow`. For a list, `deny` and `ask` match if any item matches; `allow` requires at least one item,
@@ -57,7 +57,8 @@ use self::{matcher::Found, text::CallPattern};
 /// that cannot be written as JSON.
 ///
 /// A pointer may use an alias of a property. A pointer that selects no property of any tool that the rule matches is an
-/// error, and prevents the executor from being built ([`diagnostics`](Self::diagnostics)). Until it is corrected, a `deny` or
+/// error, and prevents the executor from being built ([`diagnostics`](Self::diagnostics)); so is a pattern that no value of the
+/// property can match, and a `deny` or `ask` for a misspelled tool of a built [`Registry`](crate::Registry). Until it is corrected, a `deny` or
 /// `ask` for one tool by name applies to every call of that tool.
 ///
 /// # Rules as data

@@ -23,6 +23,14 @@ impl TextPattern {
         self.0.contains('*')
     }
 
+    /// Returns `true` if the pattern may match the spelling of a number.
+    pub(super) fn may_be_number(&self) -> bool {
+        match self.has_star() {
+            true => self.0.chars().all(|c| c.is_ascii_digit() || "*+-.eE".contains(c)),
+            false => serde_json::from_str::<serde_json::Number>(&self.0).is_ok() && !self.0.contains(' '),
+        }
+    }
+
     /// Compares one value. A number or a boolean is compared by its spelling; a value without a text, such as `null` or
     /// an object, is unclear.
     pub(super) fn fit(&self, value: &ExactValue<'_>) -> Fit {
