@@ -11,14 +11,14 @@ use crate::args::{Handle, Key};
 use crate::expand;
 use crate::item::{FunctionItem, clean_impl, is_tool};
 use crate::krate::Krate;
-use crate::signature::cfgs;
+use crate::signature::{cfgs, of_impl_block};
 use crate::validate::Derives;
 
 /// The function, and its handle unless the attribute has `handle = none`.
 pub(crate) fn function(item: &FunctionItem, handle: Option<&Key<Handle>>, krate: &Krate) -> TokenStream {
     let clean = item.clean();
     // An `impl` block cannot contain a struct.
-    if item.sig.receiver().is_some() {
+    if of_impl_block(&item.sig).is_some() {
         return clean;
     }
     let name = match handle.map(|key| &key.value) {

@@ -4,7 +4,8 @@
 
 use std::collections::HashSet;
 
-use proc_macro2::Span;
+use proc_macro2::{Span, TokenStream, TokenTree};
+use quote::ToTokens as _;
 use syn::spanned::Spanned as _;
 use syn::visit::{self, Visit};
 use syn::visit_mut::{self, VisitMut};
@@ -293,6 +294,24 @@ impl<'a> Visit<'a> for Forbidden<'a> {
     fn visit_type_fn_ptr(&mut self, _: &'a TypeFnPtr) {}
 
     fn visit_parenthesized_generic_arguments(&mut self, _: &'a ParenthesizedGenericArguments) {}
+}
+
+/// Returns the tokens that show that the function is in an `impl` block or trait: its receiver, or `Self`.
+///
+/// Without them, nothing tells it from a free function, and the compiler reports that its handle cannot be declared
+/// there.
+pub(crate) fn of_impl_block(sig: &Signature) -> Option<TokenStream> {
+    fn self_type(tokens: TokenStream) -> Option<TokenStream> {
+        tokens.into_iter().find_map(|token| match token {
+            TokenTree::Ident(ident) => (ident == "Self").then(|| ident.into_token_stream()),
+            TokenTree::Group(group) => self_type(group.stream()),
+            _ => None,
+        })
+    }
+    match sig.receiver() {
+        Some(receiver) => Some(receiver.into_token_stream()),
+        None => self_type(sig.to_token_stream()),
+    }
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use crate::args::{Handle, OutputSchema, ToolKeys, Written};
 use crate::docs;
 use crate::errors::Errors;
 use crate::names;
-use crate::signature::{Function, Returns, binding, cfgs, ungrouped};
+use crate::signature::{Function, Returns, binding, cfgs, of_impl_block, ungrouped};
 
 pub(crate) use generics::Instance;
 pub(crate) use parameters::{Decoded, Property};
@@ -75,9 +75,9 @@ pub(crate) fn function(
     errors: &Errors,
 ) -> Option<Tool> {
     let ident = &function.sig.ident;
-    if let Some(receiver) = function.sig.receiver() {
+    if let Some(place) = of_impl_block(function.sig) {
         errors.at(
-            receiver,
+            &place,
             "a method requires `#[toolset]` on its `impl Type` block; a method of a trait cannot be a tool",
         );
     }
