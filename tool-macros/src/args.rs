@@ -21,7 +21,7 @@ use crate::krate::Krate;
 use crate::names::RenameRule;
 
 pub(crate) use forms::{Confirm, Grace, Handle, Instance, Meta, Millis, OutputSchema, Retry, Unknown};
-pub(crate) use helpers::{Default as ParameterDefault, Helpers, is_helper};
+pub(crate) use helpers::{Default as ParameterDefault, Helpers, attribute_of_field, is_helper};
 pub(crate) use schema::limits_of_field;
 pub(crate) use value::{Key, literal_int};
 
@@ -154,7 +154,7 @@ fn is_key(item: &NestedMeta, errors: &Errors) -> bool {
     !literal
 }
 
-fn name(item: &NestedMeta) -> String {
+pub(crate) fn name(item: &NestedMeta) -> String {
     let path = match item {
         NestedMeta::Meta(meta) => meta.path(),
         NestedMeta::NameValueInvalidExpr(meta) => &meta.path,

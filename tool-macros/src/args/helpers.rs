@@ -167,13 +167,23 @@ fn read_schemars(mut items: Vec<NestedMeta>, errors: &Errors) -> SchemarsKeys {
 /// Reports a key of `#[serde(..)]` or `#[schemars(..)]` that is written in `#[arg(..)]`.
 fn is_of_another_attribute(item: &NestedMeta, errors: &Errors) -> bool {
     let key = super::name(item);
-    let attribute = match key.as_str() {
-        "rename" | "alias" => "serde",
-        it if schema::DESCRIBE_A_VALUE.contains(&it) => "schemars",
-        _ => return false,
-    };
+    let Some(attribute) = attribute_of(&key) else { return false };
     errors.at(item, format!("`{key}` is not a key of `#[arg(..)]`; move it to `#[{attribute}(..)]`"));
     true
+}
+
+/// Returns the attribute whose key `key` describes a parameter or field.
+fn attribute_of(key: &str) -> Option<&'static str> {
+    match key {
+        "rename" | "alias" => Some("serde"),
+        key if schema::DESCRIBE_A_VALUE.contains(&key) => Some("schemars"),
+        _ => None,
+    }
+}
+
+/// Returns the attribute that has the effect of `#[arg(key ..)]` on a field.
+pub(crate) fn attribute_of_field(key: &str) -> Option<&'static str> {
+    attribute_of(key).or_else(|| (key == "example").then_some("schemars"))
 }
 
 fn wants_a_field(item: &NestedMeta, keys: &[&str], errors: &Errors) -> bool {

@@ -1,12 +1,13 @@
 //! Rules for argument structs and enums, and for structs that are tools.
 
+use darling::ast::NestedMeta;
 use proc_macro2::TokenStream;
 use quote::{ToTokens as _, quote};
 use syn::parse::Parser as _;
 use syn::punctuated::Punctuated;
 use syn::{Attribute, Data, DeriveInput, Field, Fields, GenericParam, Path, Token};
 
-use crate::args::limits_of_field;
+use crate::args::{self, limits_of_field};
 use crate::errors::Errors;
 
 /// The derives of an item, and the checks of its fields.
@@ -30,13 +31,8 @@ pub(crate) fn derives(item: &DeriveInput, serialize: bool, errors: &Errors) -> D
         }
     }
     let derived = derived_already(item, serialize, errors);
-    for attr in fields(&item.data).flat_map(|field| &field.attrs) {
-        if attr.path().is_ident("arg") {
-            errors.at(
-                attr.path(),
-                "`#[arg(..)]` is for parameters; use `#[serde(default)]` or `#[schemars(example = ..)]` on a field",
-            );
-        }
+    for attr in fields(&item.data).flat_map(|field| &field.attrs).filter(|it| it.path().is_ident("arg")) {
+        is_for_parameters(attr, errors);
     }
     let concrete = item.generics.params.is_empty();
     // The derives would add errors of their own to an unsupported item.
@@ -50,6 +46,31 @@ pub(crate) fn derives(item: &DeriveInput, serialize: bool, errors: &Errors) -> D
             .filter(|field| concrete && !mentions_self(field))
             .flat_map(checks)
             .collect(),
+    }
+}
+
+/// "`#[arg(..)]` is for parameters"
+fn is_for_parameters(attr: &Attribute, errors: &Errors) {
+    let keys =
+        attr.meta.require_list().ok().and_then(|list| NestedMeta::parse_meta_list(list.tokens.clone()).ok());
+    let keys = keys.filter(|keys| !keys.is_empty());
+    let Some(keys) = keys else {
+        errors.at(attr.path(), "`#[arg(..)]` is for parameters; remove it from the field");
+        return;
+    };
+    for key in keys {
+        let name = args::name(&key);
+        let way_out = match (args::attribute_of_field(&name), name.as_str()) {
+            (_, "default") => {
+                "write `#[serde(default)]` or `#[serde(default = \"path\")]` on a field".to_owned()
+            }
+            (_, "secret") => {
+                "make this a parameter of the function, since a field cannot be redacted by itself".to_owned()
+            }
+            (Some(attribute), _) => format!("write `#[{attribute}({name} ..)]` on a field"),
+            (None, _) => "on a field, use the keys of `#[serde(..)]` and `#[schemars(..)]`".to_owned(),
+        };
+        errors.at(&key, format!("`#[arg({name})]` is for parameters; {way_out}"));
     }
 }
 
