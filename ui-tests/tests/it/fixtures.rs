@@ -1,19 +1,48 @@
 //! Tests that need separate programs: linking, renamed dependencies, and features.
 //!
-//! The programs are in `fixtures/`; each prints its tools as one line of JSON.
+//! The programs are in `fixtures/`; each prints its tools as one line of JSON. All are built before the first of
+//! them runs, in three steps whose progress cargo prints. Programs of the usual profile are built in the target directory
+//! of `trybuild`, with its flags, so that they share the compiled dependencies.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
     env,
     ffi::OsString,
     fs,
+    io::{self, Write as _},
     path::{Path, PathBuf},
-    process::{Command, Output},
+    process::{Command, Output, Stdio},
+    sync::LazyLock,
 };
 
 use serde_json::{Value, json};
 
 const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures");
+
+/// One call of cargo.
+struct Step {
+    name: &'static str,
+    /// The target directory, below the one for tests; cargo serializes the builds of one directory.
+    target: &'static str,
+    options: &'static [&'static str],
+}
+
+const DEFAULT: &str = "all programs";
+const EXTRA: &str = "a program with a feature";
+const FAT_LTO: &str = "two programs with link-time optimisation";
+
+/// The target directory of `trybuild`.
+const SHARED: &str = "../tests/trybuild";
+
+const STEPS: [Step; 3] = [
+    Step { name: DEFAULT, target: SHARED, options: &["--workspace"] },
+    Step { name: EXTRA, target: SHARED, options: &["--package", "features", "--features", "extra"] },
+    Step {
+        name: FAT_LTO,
+        target: "fixtures",
+        options: &["--package", "linked", "--package", "unlinked", "--profile", "fat-lto"],
+    },
+];
 
 /// Shown if a build fails, because a change of the repository's dependencies is a likely reason.
 const HINT: &str = "if `Cargo.lock` is out of date, copy the repository's to `ui-tests/fixtures` and run \
@@ -80,8 +109,8 @@ fn fixtures_for_one_dependency_have_only_one() {
 
 #[test]
 fn tools_of_a_linked_library_are_discovered() {
-    for profile in ["dev", "fat-lto"] {
-        let output = run(&linked_and_unlinked(profile)["linked"]);
+    for profile in [DEFAULT, FAT_LTO] {
+        let output = run(&program(profile, "linked"));
         assert!(output.status.success(), "{profile}: {output:?}");
         let report = parse(&output);
         assert_eq!(names_in(&report), [LIBRARY, OWN].concat(), "{profile}");
@@ -93,19 +122,19 @@ fn tools_of_a_linked_library_are_discovered() {
 #[test]
 fn a_program_that_aborts_on_panics_is_refused_at_start_up() {
     let told = |profile| {
-        let output = run(&linked_and_unlinked(profile)["linked"]);
+        let output = run(&program(profile, "linked"));
         String::from_utf8_lossy(&output.stderr).into_owned()
     };
-    assert_eq!(told("dev"), "");
+    assert_eq!(told(DEFAULT), "");
     let expected =
         "the program is built with `panic = \"abort\"`: a tool that panics ends it, instead of its call\n";
-    assert_eq!(told("fat-lto"), expected);
+    assert_eq!(told(FAT_LTO), expected);
 }
 
 #[test]
 fn expected_tools_of_an_unlinked_library_are_an_error_at_start_up() {
-    for profile in ["dev", "fat-lto"] {
-        let output = run(&linked_and_unlinked(profile)["unlinked"]);
+    for profile in [DEFAULT, FAT_LTO] {
+        let output = run(&program(profile, "unlinked"));
         assert_eq!(names_in(&parse(&output)), OWN, "{profile}");
         assert!(!output.status.success(), "{profile}");
         let error = String::from_utf8_lossy(&output.stderr);
@@ -118,14 +147,14 @@ fn expected_tools_of_an_unlinked_library_are_an_error_at_start_up() {
 
 #[test]
 fn definitions_do_not_depend_on_the_profile() {
-    let [debug, optimised] = ["dev", "fat-lto"].map(|profile| run(&linked_and_unlinked(profile)["linked"]));
+    let [debug, optimised] = [DEFAULT, FAT_LTO].map(|profile| run(&program(profile, "linked")));
     assert_eq!(parse(&debug), parse(&optimised));
 }
 
 #[test]
 fn a_thousand_tools_are_discovered_and_sorted_in_every_run() {
-    let program = &build(&["--package", "thousand"])["thousand"];
-    let (first, second) = (run(program), run(program));
+    let program = program(DEFAULT, "thousand");
+    let (first, second) = (run(&program), run(&program));
     assert!(first.status.success(), "{first:?}");
     assert!(first.stdout == second.stdout, "two runs differ");
     let report = parse(&first);
@@ -135,14 +164,13 @@ fn a_thousand_tools_are_discovered_and_sorted_in_every_run() {
     assert_eq!(report["content_hash"].as_str().map(str::len), Some(64));
 }
 
-/// A single test, because both builds write the same file.
 #[test]
 fn a_tool_exists_if_and_only_if_its_feature_is_enabled() {
-    let without = parse(&run(&build(&["--package", "features"])["features"]));
+    let without = parse(&run(&program(DEFAULT, "features")));
     assert_eq!(names_in(&without), ["always", "either", "method"]);
     assert_eq!(without["results"]["either"], "without");
 
-    let with = parse(&run(&build(&["--package", "features", "--features", "extra"])["features"]));
+    let with = parse(&run(&program(EXTRA, "features")));
     let extra = ["above", "attribute", "below", "method", "module", "struct"].map(|it| format!("extra_{it}"));
     let names: Vec<_> = ["always", "either"].into_iter().chain(extra.iter().map(String::as_str)).collect();
     assert_eq!(names_in(&with), [names, vec!["method"]].concat());
@@ -164,33 +192,67 @@ fn published(lock: &str) -> BTreeSet<String> {
     packages.map(|package| package.lines().take(2).collect::<Vec<_>>().join(" ")).collect()
 }
 
-/// Builds both with one call of cargo, so that shared dependencies are optimised once.
-fn linked_and_unlinked(profile: &str) -> BTreeMap<String, PathBuf> {
-    build(&["--package", "linked", "--package", "unlinked", "--profile", profile])
+/// Returns the program `name` as `step` built it.
+fn program(step: &str, name: &str) -> PathBuf {
+    static BUILT: LazyLock<BTreeMap<(&str, String), PathBuf>> = LazyLock::new(|| {
+        let host = host();
+        let steps = STEPS.iter().enumerate();
+        steps
+            .flat_map(|(at, step)| {
+                build(at, step, &host).into_iter().map(|(name, path)| ((step.name, name), path))
+            })
+            .collect()
+    });
+    BUILT[&(step, name.to_owned())].clone()
 }
 
 /// Builds programs and returns them by name.
-///
-/// All fixtures share one target directory beside the one of the repository. It is kept between
-/// runs; cargo serializes concurrent builds.
-fn build(options: &[&str]) -> BTreeMap<String, PathBuf> {
+fn build(at: usize, step: &Step, host: &str) -> BTreeMap<String, PathBuf> {
+    // A handle, since the harness captures `eprintln!`.
+    let _ =
+        writeln!(io::stderr(), "ui-tests: building fixtures, {} of {}: {}", at + 1, STEPS.len(), step.name);
     let cargo = env::var_os("CARGO").unwrap_or_else(|| OsString::from(env!("CARGO")));
     let output = Command::new(cargo)
         .current_dir(FIXTURES)
+        .env("CARGO_INCREMENTAL", "0")
+        .env_remove("RUSTFLAGS")
         .args(["build", "--locked", "--offline", "--message-format", "json-render-diagnostics"])
-        .args(["--target-dir", concat!(env!("CARGO_TARGET_TMPDIR"), "/fixtures")])
-        .args(options)
+        .args(["--target", host, "--target-dir"])
+        .arg(Path::new(env!("CARGO_TARGET_TMPDIR")).join(step.target))
+        // The flags of `trybuild`; with other flags, dependencies would only be compiled twice.
+        .arg(format!(
+            "--config=target.{host}.rustflags=['--cfg', 'trybuild', '--verbose', '-A', 'dead_code']"
+        ))
+        .args(step.options)
+        .stderr(Stdio::inherit())
         .output()
         .expect("cargo exists, because it runs this test");
     let messages = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success(), "{}\n{HINT}", String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "cargo printed the errors; {HINT}");
     let messages = messages.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let programs = Path::new(env!("CARGO_TARGET_TMPDIR")).join("programs").join(at.to_string());
+    fs::create_dir_all(&programs).unwrap();
     let program = |message: Value| {
         let path = PathBuf::from(message["executable"].as_str()?);
         let is_program = message["target"]["kind"] == json!(["bin"]);
-        is_program.then(|| (message["target"]["name"].as_str().unwrap_or_default().to_owned(), path))
+        is_program.then(|| {
+            let name = message["target"]["name"].as_str().unwrap_or_default().to_owned();
+            // The next step replaces the file.
+            let kept = programs.join(&name);
+            let _ = fs::remove_file(&kept);
+            fs::hard_link(path, &kept).unwrap();
+            (name, kept)
+        })
     };
     messages.filter_map(program).collect()
+}
+
+/// Returns the target triple of the compiler.
+fn host() -> String {
+    let rustc = env::var_os("RUSTC").unwrap_or_else(|| OsString::from("rustc"));
+    let output = Command::new(rustc).arg("-vV").output().unwrap();
+    let version = String::from_utf8(output.stdout).unwrap();
+    version.lines().find_map(|line| line.strip_prefix("host: ")).unwrap().to_owned()
 }
 
 fn run(program: &Path) -> Output {
@@ -199,7 +261,7 @@ fn run(program: &Path) -> Output {
 
 /// Returns the report of a program.
 fn report_of(fixture: &str) -> Value {
-    let output = run(&build(&["--package", fixture])[fixture]);
+    let output = run(&program(DEFAULT, fixture));
     assert!(output.status.success(), "{output:?}");
     parse(&output)
 }
