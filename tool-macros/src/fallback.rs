@@ -2,6 +2,10 @@
 //!
 //! Code that calls or registers the tool must not cause further errors. The types and trait implementations of a valid
 //! tool are generated without contents.
+//!
+//! Errors of types, such as a parameter that cannot be an argument, appear only after these errors are corrected. The
+//! compiler finds them in the slots of an expansion, and the rejected keys decide about those: without its `default` or
+//! `#[args]`, a parameter would cause errors that it does not have.
 
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
