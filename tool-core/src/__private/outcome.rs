@@ -321,15 +321,13 @@ macro_rules! outcome_sync {
     }};
 }
 
-/// Passes an argument to a function of `confirm` or `permission`. Inside a macro, the compiler does not suggest a
-/// conversion of the path of the function.
+/// Calls the function of `confirm` or `permission`. The compiler shows the name of the macro, and sometimes its line, in
+/// the error for a function that takes a parameter by value.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! takes_its_parameters_by_reference {
-    ($argument:ident) => {
-        match $argument {
-            argument => argument,
-        }
+    ($check:path, $($argument:ident),*) => {
+        $check($($argument),*) // write its parameters as references: `fn check(city: &str, days: &u8)`
     };
 }
 

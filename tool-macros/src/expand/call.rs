@@ -153,12 +153,11 @@ fn guard(path: &Path, answer: &TokenStream, tool: &Tool) -> TokenStream {
     let names = slot_names(tool);
     let slots = (0..names.len()).map(syn::Index::from);
     let at_path = Span::call_site().located_at(path.span());
-    let arguments = names.iter().map(|name| {
-        let name = Ident::new(&name.to_string(), at_path);
-        // The name of the macro appears in the error for a function that takes its parameters by value.
-        quote_spanned!(path.span()=> __tool::takes_its_parameters_by_reference!(#name))
-    });
-    let asked = quote_spanned!(path.span()=> let #given: #answer = #path(#(#arguments),*););
+    let arguments = names.iter().map(|name| Ident::new(&name.to_string(), at_path));
+    // The name of the macro appears in the error for a function that takes its parameters by value.
+    let asked = quote_spanned! {path.span()=>
+        let #given: #answer = __tool::takes_its_parameters_by_reference!(#path, #(#arguments),*);
+    };
     quote! {
         |#taken, #call| {
             #(let #names = #taken.#slots.peek(#call)?;)*

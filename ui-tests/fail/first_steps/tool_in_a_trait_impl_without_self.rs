@@ -9,7 +9,7 @@ trait Named {
 struct English(String);
 
 impl Named for English {
-    /// Names somebody.
+    /// Names a speaker.
     #[tool]
     fn named(name: String) -> Self {
         Self(name)
