@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What a program with one tool costs to build from clean, with default features (`tool`) and, where `tool-runtime` has
-# such, without them (`heart`), against the same program with nothing but the packages that it cannot do without.
+# The cost of building a program with one tool from clean, with default features and without any (the heart),
+# compared with the same program on the packages that it cannot do without.
 #
 # Usage: weight.sh [RUNS]
 set -euo pipefail
@@ -12,16 +12,12 @@ target=$(cargo metadata --manifest-path "$here/Cargo.toml" --no-deps --format-ve
 work=$target/weight
 export CARGO_TARGET_DIR=$work/target CARGO_INCREMENTAL=0
 rm -rf "$work/crates"
-programs=(tool floor)
-grep -q '^default = ' "$here/../tool-runtime/Cargo.toml" && programs=(tool heart floor)
-for program in "${programs[@]}"; do
-    mkdir -p "$work/crates/$program/src"
-done
+mkdir -p "$work/crates"/{tool,heart,floor}/src
 cp "$here/../Cargo.lock" "$work/crates/"
 cat > "$work/crates/Cargo.toml" <<MANIFEST
 [workspace]
 resolver = "3"
-members = [$(printf '"%s", ' "${programs[@]}")]
+members = ["tool", "heart", "floor"]
 
 [profile.dev]
 debug = "line-tables-only"
@@ -54,11 +50,9 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 }
 SOURCE
 
-if [[ " ${programs[*]} " = *" heart "* ]]; then
-    cp "$work/crates/tool/src/main.rs" "$work/crates/heart/src/"
-    sed -e 's/^name = "tool"/name = "heart"/' -e '/^tool-runtime/s/ }$/, default-features = false }/' \
-        "$work/crates/tool/Cargo.toml" > "$work/crates/heart/Cargo.toml"
-fi
+sed -e 's/^name = "tool"/name = "heart"/' -e '/^tool-runtime/s/ }$/, default-features = false }/' \
+    "$work/crates/tool/Cargo.toml" > "$work/crates/heart/Cargo.toml"
+cp "$work/crates/tool/src/main.rs" "$work/crates/heart/src/"
 
 cat > "$work/crates/floor/Cargo.toml" <<MANIFEST
 [package]
@@ -127,17 +121,15 @@ crates() {
 
 declare -A least
 for ((run = 1; run <= runs; run++)); do
-    for program in "${programs[@]}"; do
+    for program in tool heart floor; do
         took=$(seconds "$program")
         least[$program]=$(awk -v a="${least[$program]:-999999}" -v b="$took" 'BEGIN { print (a + 0 < b + 0) ? a : b }')
     done
 done
 
 echo "one tool from clean, CPU seconds of the least of $runs builds"
-for program in "${programs[@]}"; do
+for program in tool heart floor; do
     printf '%-6s %7.2f s  %3d crates\n' "$program" "${least[$program]}" "$(crates "$program")"
 done
-for program in "${programs[@]}"; do
-    [ "$program" = floor ] || awk -v name="$program" -v a="${least[$program]}" -v b="${least[floor]}" \
-        'BEGIN { printf "%s / floor %.2f\n", name, a / b }'
-done
+awk -v tool="${least[tool]}" -v heart="${least[heart]}" -v floor="${least[floor]}" \
+    'BEGIN { printf "tool / floor %.2f, heart / floor %.2f\n", tool / floor, heart / floor }'

@@ -1,12 +1,13 @@
 //! Execution of blocking bodies, and the accounting of detached ones.
 
 use std::{
+    future::{Future, poll_fn},
     panic::resume_unwind,
     pin::pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    task::Poll,
 };
 
-use futures_util::future::{Either, select};
 use tokio::{
     runtime::Handle,
     sync::{OwnedSemaphorePermit, Semaphore, watch},
@@ -89,9 +90,13 @@ impl Detached {
     /// Returns an error if detached bodies hold all permits, since they may never complete.
     async fn permit(&self) -> Result<OwnedSemaphorePermit, ToolError> {
         let mut count = self.count.subscribe();
-        let all_left = pin!(count.wait_for(|count| *count >= self.max));
-        let permit = pin!(Arc::clone(&self.permits).acquire_owned());
-        if let Either::Left((Ok(permit), _)) = select(permit, all_left).await {
+        let mut all_left = pin!(count.wait_for(|count| *count >= self.max));
+        let mut permit = pin!(Arc::clone(&self.permits).acquire_owned());
+        let permit = poll_fn(|cx| match permit.as_mut().poll(cx) {
+            Poll::Ready(permit) => Poll::Ready(permit.ok()),
+            Poll::Pending => all_left.as_mut().poll(cx).map(|_| None),
+        });
+        if let Some(permit) = permit.await {
             return Ok(permit);
         }
         let message = format!(

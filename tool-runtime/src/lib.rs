@@ -72,6 +72,10 @@
 //!
 //! | feature | adds |
 //! | --- | --- |
+//! | `dialects` | [`dialect`] |
+//! | `executor` | [`executor`], [`event`], [`hook`], [`open_calls`], [`output::stream`], [`toolbox`], and most of [`policy`] |
+//! | `lint` | [`dialect::lint`]; includes `dialects` |
+//! | `pins` | [`pin`] |
 //! | `chrono`, `jiff`, `url`, `uuid` | the types of these crates as parameters and results |
 //! | `foreign-schemas` | foreign schemas that the built-in validator does not cover |
 //! | `url-rules` | rules that compare URLs (`policy::UrlPattern`, for [`Rule::at`](policy::Rule::at)) |
@@ -79,7 +83,8 @@
 //! | `testing` | scripted tools, an event recorder and a paused clock, for tests |
 //! | `opentelemetry` | trace propagation from the caller (`traceparent`) and to other programs (`trace_context`) |
 //!
-//! Default: none.
+//! Default: the first four. With `default-features = false`, the attributes, tools, registries and direct calls
+//! remain. `url-rules`, `sealed-calls`, `testing` and `opentelemetry` include `executor`.
 //!
 //! # Foreign schemas
 //!
@@ -100,6 +105,11 @@
 //! With or without the feature, no schema is fetched: a `$ref` to another document and an unknown `$schema` are errors of
 //! `build()`.
 
+#![cfg_attr(
+    not(all(feature = "dialects", feature = "executor", feature = "lint", feature = "pins")),
+    allow(dead_code, unused_imports, reason = "parts of the heart serve one of these features alone")
+)]
+
 pub mod registry;
 
 mod arguments;
@@ -109,23 +119,31 @@ pub mod call;
 pub mod context;
 pub mod definition;
 pub mod diagnostic;
+#[cfg(feature = "dialects")]
 pub mod dialect;
+#[cfg(feature = "executor")]
 pub mod event;
+#[cfg(feature = "executor")]
 pub mod executor;
 #[cfg(any(doc, doctest))]
 pub mod guide;
+#[cfg(feature = "executor")]
 pub mod hook;
 mod millis;
+#[cfg(feature = "executor")]
 pub mod open_calls;
 pub mod output;
 mod panic_barrier;
+#[cfg(feature = "pins")]
 pub mod pin;
 pub mod policy;
 pub mod request;
 pub mod schema;
+#[cfg(feature = "executor")]
 mod telemetry;
 #[cfg(feature = "testing")]
 pub mod testing;
+#[cfg(feature = "executor")]
 pub mod toolbox;
 pub mod toolset;
 
@@ -147,16 +165,19 @@ pub use tool_macros::tool_args;
 #[doc = include_str!("docs/toolset.md")]
 pub use tool_macros::toolset;
 
+#[cfg(feature = "dialects")]
+#[doc(inline)]
+pub use self::dialect::Dialect;
 #[doc(inline)]
 pub use self::{
     builder::ToolBuilder,
     call::{CallOutcome, ToolCall, ToolResult},
-    dialect::Dialect,
-    executor::Executor,
     registry::Registry,
-    toolbox::Toolbox,
     toolset::ToolSet,
 };
+#[cfg(feature = "executor")]
+#[doc(inline)]
+pub use self::{executor::Executor, toolbox::Toolbox};
 
 /// The items that most programs need, for `use tool_runtime::prelude::*`.
 ///
@@ -202,9 +223,11 @@ pub use self::{
 pub mod prelude {
     pub use serde_json::{Value, json};
 
+    #[cfg(feature = "executor")]
+    pub use crate::Executor;
     pub use crate::{
-        ErrorKind, Executor, Registry, Run, RunContext, State, Tool, ToolBuilder, ToolCall, ToolContext,
-        ToolError, ToolOutput, output::Stream, tool, tool_args, tool_body, toolset,
+        ErrorKind, Registry, Run, RunContext, State, Tool, ToolBuilder, ToolCall, ToolContext, ToolError,
+        ToolOutput, output::Stream, tool, tool_args, tool_body, toolset,
     };
 }
 

@@ -35,6 +35,7 @@ pub use tool_core::{Actions, Blob, Bytes, Content, Resource, ResourceBody, Strea
 /// # })?;
 /// # Ok::<(), anyhow::Error>(())
 /// ```
+#[cfg(feature = "executor")]
 pub mod stream {
     pub use futures_util::stream::{iter, unfold};
 }

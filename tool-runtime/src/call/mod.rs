@@ -11,6 +11,7 @@
 //!
 //! Calls, results and outcomes have a JSON form (`serde`), in which programs store and exchange them.
 
+pub(crate) mod content;
 mod outcome;
 mod replace;
 mod result;

@@ -9,8 +9,7 @@ use std::{
 use serde_json::{Map, Value, json};
 use tool_core::{Actions, CallId, Content, Correction, ErrorKind, ToolError, ToolOutput};
 
-use super::replace::FollowUps;
-use crate::dialect::content;
+use super::{content, replace::FollowUps};
 
 /// The answer to one call.
 #[derive(Debug, Clone)]

@@ -107,12 +107,13 @@ mod assembler;
 mod body;
 mod bound;
 mod budget;
-pub(crate) mod content;
+mod content;
 mod draft;
 mod error;
 mod exports;
 mod json;
 mod json_path;
+#[cfg(feature = "lint")]
 mod lint;
 mod names;
 mod reading;
@@ -130,13 +131,14 @@ use std::{
 
 use serde_json::Value;
 
+#[cfg(feature = "lint")]
+pub use self::lint::{assert_portable, lint};
 pub use self::{
     assembler::{AssembledResponse, Assembler, Delta},
     body::RequestBody,
     bound::BoundTools,
     error::DialectError,
     json::Json,
-    lint::{assert_portable, lint},
     request::{RequestError, RequestTarget},
     usage::Usage,
 };

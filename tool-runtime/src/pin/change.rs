@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::{compare::compare, shown};
-use crate::hook::Sanitizer;
+use crate::policy::Escape;
 
 /// A change of a tool since it was pinned.
 ///
@@ -142,7 +142,7 @@ impl fmt::Display for Change {
             ChangeKind::Removed => "removed",
             ChangeKind::Changed => "changed",
         };
-        write!(f, "{}: {kind}", Sanitizer::reveal(&self.tool))?;
+        write!(f, "{}: {kind}", Escape::LINE.text(&self.tool))?;
         let mut last = None;
         for difference in &self.differences {
             if last != Some(difference.part) {
@@ -150,7 +150,7 @@ impl fmt::Display for Change {
             }
             last = Some(difference.part);
             for line in shown::lines(difference, self.kind == ChangeKind::Added) {
-                write!(f, "\n    {}", Sanitizer::reveal(&line))?;
+                write!(f, "\n    {}", Escape::LINE.text(&line))?;
             }
         }
         Ok(())

@@ -50,7 +50,7 @@ use serde_json::Value;
 use tool_core::ContentHash;
 
 pub use self::change::{Change, ChangeKind, Difference, Part};
-use crate::{Registry, hook::Sanitizer};
+use crate::{Registry, policy::Escape};
 
 /// The file format version that is written, and the newest that is read.
 const VERSION: u64 = 2;
@@ -209,7 +209,7 @@ impl fmt::Display for PinsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unreadable { message } => {
-                write!(f, "not a file of pins: {}", Sanitizer::reveal(message))
+                write!(f, "not a file of pins: {}", Escape::LINE.text(message))
             }
             Self::Newer { version } => write!(
                 f,
@@ -218,7 +218,7 @@ impl fmt::Display for PinsError {
             ),
             Self::Edited { tools } => {
                 let names: Vec<_> =
-                    tools.iter().map(|name| format!("`{}`", Sanitizer::reveal(name))).collect();
+                    tools.iter().map(|name| format!("`{}`", Escape::LINE.text(name))).collect();
                 let names = names.join(", ");
                 write!(
                     f,

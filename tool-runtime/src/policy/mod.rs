@@ -19,21 +19,30 @@
 //! run, and a [`Hook`](crate::hook::Hook) observes and changes calls.
 
 mod approval;
+#[cfg(feature = "executor")]
 mod approver;
+#[cfg(feature = "executor")]
 mod boxed;
+#[cfg(feature = "executor")]
 mod budget;
 mod escape;
+#[cfg(feature = "executor")]
 mod limits;
+#[cfg(feature = "executor")]
 mod permission;
+#[cfg(feature = "executor")]
 mod retry;
+#[cfg(feature = "executor")]
 mod retry_rule;
+#[cfg(feature = "executor")]
 mod rules;
 
-pub(crate) use self::escape::is_invisible;
+#[cfg(feature = "executor")]
 pub(crate) use self::{
     approval::Question,
     approver::Approves,
     boxed::{boxed, decider},
+    escape::is_invisible,
     limits::{Limited, Permits},
     permission::PermitsBy,
     retry::pauses,
@@ -42,9 +51,12 @@ pub use self::{
     approval::{
         Approval, ApprovalCause, ApprovalRequest, CONFIRMATION_CALL, InvalidConfirmation, confirmation_answer,
     },
+    escape::Escape,
+};
+#[cfg(feature = "executor")]
+pub use self::{
     approver::{ApprovalHandle, Approver, BoxApprover},
     budget::{ResultBudget, ResultStore},
-    escape::Escape,
     limits::{Limits, LimitsError},
     permission::{BoxPolicy, PermissionPolicy, PermissionRequest},
     retry::RetryPolicy,

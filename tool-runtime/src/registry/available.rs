@@ -4,8 +4,8 @@ use std::{collections::HashMap, fmt, sync::Arc};
 
 use tool_core::{ToolDefinition, ToolName};
 
+use super::Origin;
 use super::Registry;
-use crate::toolbox::Origin;
 
 /// The origins of tools by name.
 pub(crate) type Origins = HashMap<ToolName, Origin>;

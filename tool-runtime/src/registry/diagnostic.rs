@@ -2,11 +2,8 @@ use std::{error::Error, fmt};
 
 use tool_core::{SourceLocation, ToolDefinition};
 
-use super::OUTPUT_TOOL;
-use crate::{
-    diagnostic::{Diagnostic, Location, Severity},
-    toolbox::Origin,
-};
+use super::{OUTPUT_TOOL, Origin};
+use crate::diagnostic::{Diagnostic, Location, Severity};
 
 /// An error in tools, because of which no registry or snapshot is built.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -11,7 +11,7 @@
 //! | [`Registry`] | the tools, their definitions, and direct calls |
 //! | [`RegistryBuilder`] | its builder |
 //! | [`BuildError`], [`BuildDiagnostic`] | mistakes that are found at start-up |
-//! | [`AvailableTools`] | the tools of a run, for a tool that needs to know them |
+//! | [`AvailableTools`], [`Origin`] | the tools of a run, for a tool that needs to know them; where each comes from |
 
 mod available;
 mod build;
@@ -19,6 +19,7 @@ mod diagnostic;
 mod entry;
 mod guard;
 mod make;
+mod origin;
 mod part;
 mod reserved;
 mod source;
@@ -45,6 +46,7 @@ pub use self::{
     available::AvailableTools,
     build::RegistryBuilder,
     diagnostic::{BuildDiagnostic, BuildError, Check},
+    origin::Origin,
     reserved::{OUTPUT_TOOL, RESERVED_SETS},
 };
 pub(crate) use self::{

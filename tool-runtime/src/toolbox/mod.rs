@@ -16,7 +16,6 @@ mod attached;
 mod diagnostic;
 mod edit;
 mod event;
-mod origin;
 mod run_tools;
 mod snapshot;
 #[cfg(test)]
@@ -36,11 +35,12 @@ use self::attached::Attached;
 pub use self::{
     diagnostic::RunDiagnostic,
     event::{ToolboxChange, ToolboxChanges, ToolboxEvent, ToolboxListener},
-    origin::Origin,
     run_tools::RunTools,
     snapshot::Snapshot,
     visibility::Visibility,
 };
+#[doc(no_inline)]
+pub use crate::registry::Origin;
 use crate::{
     Registry, ToolSet,
     registry::{BuildError, Entry, OUTPUT_TOOL},

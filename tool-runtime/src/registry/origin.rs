@@ -1,3 +1,5 @@
+//! The origin of a tool.
+
 use std::fmt;
 
 /// The origin of a tool of a [`Snapshot`](crate::toolbox::Snapshot).
@@ -24,7 +26,7 @@ impl Origin {
     }
 
     /// Returns `true` if the tool is of the toolbox, and not of the run.
-    pub(super) fn is_of_toolbox(&self) -> bool {
+    pub(crate) fn is_of_toolbox(&self) -> bool {
         matches!(self, Self::Direct | Self::Framework | Self::ToolSet(_))
     }
 }
