@@ -78,13 +78,10 @@ impl FunctionTool {
         let mut parts = None;
         let kept = invocation.kept().ok_or_else(|| SchemaError::new(NOT_KEPT));
         kept?.slots(&mut |slots| {
-            parts = Some(describe(spec, slots).map(|description| {
-                let parameters = Parameters::of(spec, slots, &description.input_schema);
-                (parameters, description)
-            }));
+            parts = Some(describe(spec, slots));
         });
-        let (parameters, mut description) =
-            parts.ok_or_else(|| SchemaError::new("the function has no slots"))??;
+        let mut description = parts.ok_or_else(|| SchemaError::new("the function has no slots"))??;
+        let parameters = Parameters::of(spec, &description);
         if spec.input_override.is_none() {
             let schema = description.input_schema;
             description.input_schema =

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::{
     Call, Slot, Source,
+    slot::Argued,
     slot::{Argument, OptionalSlice, Slice},
 };
 use crate::{
@@ -75,7 +76,7 @@ impl<T> ListOr<T, Option<&'static [T]>> {
 impl<T: Argument, V> Slot for ListOr<T, V> {
     fn source(&self) -> Source {
         let mut source = self.list.source();
-        if let Source::Model { default, .. } = &mut source {
+        if let Source::Model(Argued { default, .. }) = &mut source {
             *default = (self.json)(&(self.make)());
         }
         source

@@ -5,7 +5,7 @@
 use schemars::Schema;
 use serde_json::Value;
 
-use crate::schema::has_type;
+use crate::schema::{Limits, Plain, has_type};
 
 /// One attribute. Values are given by functions, since not all of them are constants.
 #[derive(Debug)]
@@ -65,6 +65,23 @@ impl Constraint {
             }
             Self::Extend(key, value) => set(schema, key, value()),
         }
+    }
+
+    /// Sets the limit that the constraint is for a type with a constant schema; `None` if the schema has to be made.
+    pub(super) fn limit(&self, plain: &Plain, limits: &mut Limits) -> Option<()> {
+        let (limit, value, applies, is_length) = match self {
+            Self::Required => return Some(()),
+            Self::Minimum(bound) => (&mut limits.least, bound, plain.is_number(), false),
+            Self::Maximum(bound) => (&mut limits.most, bound, plain.is_number(), false),
+            Self::MinLength(length) => (&mut limits.least, length, plain.has_length(), true),
+            Self::MaxLength(length) => (&mut limits.most, length, plain.has_length(), true),
+            _ => return None,
+        };
+        match value() {
+            Value::Number(number) if applies && (!is_length || number.is_u64()) => *limit = Some(number),
+            _ => return None,
+        }
+        Some(())
     }
 
     /// Returns the example, if the constraint is one.

@@ -4,12 +4,10 @@ use serde::{
     Deserialize,
     de::{Error as _, IgnoredAny},
 };
+use serde_json::Value;
 
-use super::{Parameter, Slot, Source, Spec, slot::SlotList};
-use crate::{
-    InputSchema, Plan,
-    arguments::plan::{Checked, Refusal},
-};
+use super::{Parameter, Spec, describe::Description, slot::SlotList};
+use crate::arguments::plan::{Checked, Refusal};
 
 /// The parameters of a function that are filled from the arguments.
 #[derive(Debug, Clone)]
@@ -24,15 +22,18 @@ pub(crate) struct Parameters {
 }
 
 impl Parameters {
-    pub(crate) fn of(spec: &'static Spec, slots: SlotList<'_, '_>, schema: &InputSchema) -> Self {
-        let is_model = |slot: &dyn Slot| matches!(slot.source(), Source::Model { .. });
-        let bits = slots.iter().enumerate().filter(|(_, slot)| is_model(&***slot)).map(|(at, _)| 1 << at);
+    pub(crate) fn of(spec: &'static Spec, description: &Description) -> Self {
+        let Description { input_schema, is_flat, filled_by_model, needs: _ } = description;
         let whole = spec.parameters.iter().position(|parameter| parameter.whole);
-        let mut parameters =
-            Self { list: spec.parameters, filled_by_model: bits.sum(), whole, by_position: Vec::new() };
-        // Errors in the schema are reported when the tool is added.
-        let names = schema.plan().map(Plan::names).unwrap_or_default();
-        parameters.by_position = names.into_iter().map(|name| parameters.find(name)).collect();
+        let (list, by_position) = (spec.parameters, Vec::new());
+        let mut parameters = Self { list, filled_by_model: *filled_by_model, whole, by_position };
+        parameters.by_position = if *is_flat {
+            (0..list.len()).filter(|at| filled_by_model & (1 << at) != 0).map(Some).collect()
+        } else {
+            // The order of a plan. A position without a parameter here is found by its name.
+            let properties = input_schema.as_value().get("properties").and_then(Value::as_object);
+            properties.into_iter().flatten().map(|(name, _)| parameters.find(name)).collect()
+        };
         parameters
     }
 

@@ -1,5 +1,9 @@
 //! The input schema of a function, from its slots and the table of its parameters.
 
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests;
+
 use std::collections::HashSet;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -7,59 +11,105 @@ use serde_json::{Map, Value, json};
 
 use super::{
     Constraint, Parameter, Source, Spec,
-    of::{Described, Of},
-    slot::SlotList,
+    of::{Described, Form, Of},
+    slot::{Argued, SlotList},
 };
 use crate::{
     Dependency, InputSchema, OutputSchema, SchemaError,
-    schema::{ALIASES, Closing, FILLS, Given, Purpose, canonical_output, input_generator, with_definitions},
+    schema::{
+        ALIASES, Closing, FILLS, Flat, Given, Limits, Purpose, Row, canonical_output, input_generator,
+        output_generator, with_definitions,
+    },
 };
 
 /// The parameters of a function: those of the model and those of the program.
 pub(crate) struct Description {
     pub(crate) input_schema: InputSchema,
+    /// `true` if the schema has exactly the parameters of the model as properties, in order.
+    pub(crate) is_flat: bool,
+    /// A bit for each parameter filled by the model; at most 16.
+    pub(crate) filled_by_model: u32,
     pub(crate) needs: Vec<Dependency>,
 }
 
 /// Describes a function by its `slots`, which are in the order of the parameters in `spec`.
-pub(crate) fn describe(spec: &Spec, slots: SlotList<'_, '_>) -> Result<Description, SchemaError> {
-    let mut generator = input_generator();
+pub(crate) fn describe(spec: &'static Spec, slots: SlotList<'_, '_>) -> Result<Description, SchemaError> {
     let mut needs: Vec<_> = spec.needs.iter().map(|needed| needed()).collect();
-    let mut list = List::default();
-    let mut whole = None;
-    for (slot, parameter) in slots.iter().zip(spec.parameters) {
+    let mut arguments = Vec::with_capacity(slots.len());
+    let mut filled_by_model = 0;
+    for (at, (slot, parameter)) in slots.iter().zip(spec.parameters).enumerate() {
         match slot.source() {
             Source::Call => {}
             Source::Program(needed) => needs.push(needed),
-            Source::Model { schema, .. } if parameter.whole => whole = Some(schema(&mut generator)),
-            Source::Model { schema, optional, default, fills } => {
-                let mut schema = schema(&mut generator);
-                list.names_differ(parameter)?;
-                if let Some(fills) = fills {
-                    schema.insert(FILLS.to_owned(), fills.into());
-                }
-                list.add(parameter, schema, optional, default);
+            Source::Model(argument) => {
+                filled_by_model |= 1 << at;
+                arguments.push((parameter, argument));
             }
         }
     }
+    let mut seen = Vec::with_capacity(needs.len());
+    needs.retain(|needed| {
+        !seen.contains(needed) && {
+            seen.push(*needed);
+            true
+        }
+    });
+    let (input_schema, is_flat) = match flat(spec, &arguments) {
+        Some(flat) => (InputSchema::flat(flat), true),
+        None => (input_schema(spec, arguments)?, false),
+    };
+    Ok(Description { input_schema, is_flat, needs, filled_by_model })
+}
+
+/// Returns the schema of parameters that all have constant schemas.
+fn flat(spec: &Spec, arguments: &[(&'static Parameter, Argued)]) -> Option<Flat> {
+    if spec.input_override.is_some() || spec.ignore_unknown {
+        return None;
+    }
+    let row = |(parameter, argument): &(&'static Parameter, Argued)| {
+        let has_default = argument.default.is_some() || argument.fills.is_some();
+        let plain = argument.plain.filter(|_| !has_default && parameter.aliases.is_empty())?;
+        let mut limits = Limits::default();
+        let mut constraints = parameter.constraints.iter();
+        constraints.try_for_each(|constraint| constraint.limit(plain, &mut limits))?;
+        let required = !argument.optional || parameter.constraints.iter().any(Constraint::is_required);
+        Some(Row { name: parameter.name, description: parameter.description, plain, limits, required })
+    };
+    Flat::new(arguments.iter().map(row).collect::<Option<_>>()?)
+}
+
+/// Returns the schema of any other parameters.
+fn input_schema(spec: &Spec, arguments: Vec<(&Parameter, Argued)>) -> Result<InputSchema, SchemaError> {
+    let mut generator = input_generator();
+    let mut list = List::default();
+    let mut whole = None;
+    for (parameter, Argued { schema, plain: _, optional, default, fills }) in arguments {
+        let mut schema = schema(&mut generator);
+        if parameter.whole {
+            whole = Some(schema);
+            continue;
+        }
+        list.names_differ(parameter)?;
+        if let Some(fills) = fills {
+            schema.insert(FILLS.to_owned(), fills.into());
+        }
+        list.add(parameter, schema, optional, default);
+    }
     let closing = if spec.ignore_unknown { Closing::Open } else { Closing::Closed };
-    let input_schema = match (spec.input_override, whole) {
-        (Some(make), _) => InputSchema::new(make().map_err(SchemaError::new)?)?,
+    match (spec.input_override, whole) {
+        (Some(make), _) => InputSchema::new(make().map_err(SchemaError::new)?),
         (None, Some(mut schema)) => {
             // A struct that is a tool has one doc comment for both.
             if schema.get("description").is_some_and(|said| said == spec.description) {
                 schema.remove("description");
             }
-            InputSchema::canonical(with_definitions(schema.to_value(), generator), closing, Vec::new())?
+            InputSchema::canonical(with_definitions(schema.to_value(), generator), closing, Vec::new())
         }
         (None, None) => {
             let given = std::mem::take(&mut list.given);
-            InputSchema::canonical(with_definitions(list.into_root(), generator), closing, given)?
+            InputSchema::canonical(with_definitions(list.into_root(), generator), closing, given)
         }
-    };
-    let mut seen = HashSet::new();
-    needs.retain(|needed| seen.insert(*needed));
-    Ok(Description { input_schema, needs })
+    }
 }
 
 /// The schema of a function's result.
@@ -70,14 +120,18 @@ pub struct Returned {
 
 impl Returned {
     /// Creates the schema of a result that `describe` describes.
-    pub fn described(describe: impl FnOnce(&mut SchemaGenerator) -> Described) -> Self {
-        let mut generator = crate::schema::output_generator();
+    pub fn described(describe: impl FnOnce(&mut Generator) -> Described) -> Self {
+        let mut generator = Generator::default();
         let Described { schema, is_stream } = describe(&mut generator);
-        let value = schema.map(|schema| canonical_output(with_definitions(schema.to_value(), generator)));
-        // The schema permits any value, or there is no result.
-        let says_something =
-            |value: &Value| *value != true && *value != json!({}) && *value != json!({ "type": "null" });
-        Self { schema: value.filter(says_something).map(OutputSchema::derived), is_stream }
+        let schema = match schema {
+            None => None,
+            Some(Form::Plain(plain)) => Some(OutputSchema::plain(plain)),
+            Some(Form::Made(schema)) => {
+                let value = canonical_output(with_definitions(schema.to_value(), generator.into_made()));
+                says_something(&value).then(|| OutputSchema::derived(value))
+            }
+        };
+        Self { schema, is_stream }
     }
 }
 
@@ -85,7 +139,28 @@ impl Returned {
     /// Creates the schema of a result that is serialised as a `T`.
     #[must_use]
     pub fn value<T: JsonSchema>() -> Self {
-        Self::described(|generator| Of::<T>::new().described(Some(generator.subschema_for::<T>())))
+        Self::described(|generator| {
+            Of::<T>::new().described(Some(Form::Made(generator.made().subschema_for::<T>())))
+        })
+    }
+}
+
+/// Returns `false` if the schema permits any value, or if there is no result.
+fn says_something(schema: &Value) -> bool {
+    *schema != true && *schema != json!({}) && *schema != json!({ "type": "null" })
+}
+
+/// The generator of the schemas of results, made on first use.
+#[derive(Default)]
+pub struct Generator(Option<SchemaGenerator>);
+
+impl Generator {
+    pub(super) fn made(&mut self) -> &mut SchemaGenerator {
+        self.0.get_or_insert_with(output_generator)
+    }
+
+    fn into_made(self) -> SchemaGenerator {
+        self.0.unwrap_or_else(output_generator)
     }
 }
 
@@ -155,10 +230,12 @@ impl List {
     }
 
     fn into_root(self) -> Value {
-        let mut root = json!({ "type": "object", "properties": self.properties });
-        if let (Some(root), false) = (root.as_object_mut(), self.required.is_empty()) {
+        let mut root = Map::new();
+        root.insert("type".to_owned(), "object".into());
+        root.insert("properties".to_owned(), self.properties.into());
+        if !self.required.is_empty() {
             root.insert("required".to_owned(), self.required.into());
         }
-        root
+        Value::Object(root)
     }
 }

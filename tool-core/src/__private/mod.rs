@@ -30,7 +30,7 @@ pub use std::{sync::Arc, vec::Vec};
 pub use self::{
     added::{Added, AddedLater},
     constraint::{Constraint, check},
-    describe::Returned,
+    describe::{Generator, Returned},
     injected::{InjectedByValue, MayBeProvided, OwnedItems, Refused, SharedArgument, TheContext, TheState},
     invocation::{
         Boxed, Call, Invocation, OwnedCall, Start, Used, Using, allow, boxed, guarded, invocation, never,

@@ -19,15 +19,15 @@ use std::{
 };
 
 use futures_core::Stream;
-use schemars::Schema;
+use schemars::{Schema, SchemaGenerator};
 
 use super::{
-    Owned, Refused, TheContext, TheState, Whole,
+    Generator, Owned, Refused, TheContext, TheState, Whole,
     injected::{AlwaysThere, InjectedByValue, OwnedItems, SharedArgument},
     slot::{Argument, OptionalSlice, Slice, TextSlot},
     text::{CowText, Optional, PathText, Text},
 };
-use crate::{State, ToolContext};
+use crate::{State, ToolContext, schema::Plain};
 
 /// A placeholder for the type `T`.
 pub struct Of<T> {
@@ -72,7 +72,7 @@ impl<T> Of<T> {
         self.is_stream
     }
 
-    pub(super) fn described(&self, schema: Option<Schema>) -> Described {
+    pub(super) fn described(&self, schema: Option<Form>) -> Described {
         Described { schema, is_stream: self.is_stream }
     }
 
@@ -87,9 +87,25 @@ impl<T> Of<T> {
 
 /// The schema of a result, if its type has one.
 pub struct Described {
-    pub(super) schema: Option<Schema>,
+    pub(super) schema: Option<Form>,
     /// `true` for a stream; the schema is then the schema of the combined items.
     pub(super) is_stream: bool,
+}
+
+/// The schema of a result.
+pub(super) enum Form {
+    Plain(&'static Plain),
+    Made(Schema),
+}
+
+impl Form {
+    /// Returns the constant schema of `T`, or the one that `make` makes.
+    pub(super) fn of<T: 'static>(
+        generator: &mut Generator,
+        make: fn(&mut SchemaGenerator) -> Schema,
+    ) -> Self {
+        Plain::of::<T>().map_or_else(|| Self::Made(make(generator.made())), Self::Plain)
+    }
 }
 
 /// An unnameable type: `impl Trait`, whose schema is unknown.

@@ -20,25 +20,37 @@ use super::{
 use crate::{
     Dependency, ErrorKind, ToolContext, ToolError,
     arguments::plan::{Checked, Refusal},
+    schema::Plain,
 };
 
 /// The source of a parameter's value.
 pub enum Source {
     /// The model: a property of the arguments, or the whole arguments.
-    Model {
-        schema: fn(&mut SchemaGenerator) -> Schema,
-        /// `true` if the property may be absent.
-        optional: bool,
-        /// The default as JSON.
-        default: Option<Value>,
-        /// `true` if the JSON represents the default completely and is always the same; the default is then added to
-        /// calls without the property. `None` if there is no default.
-        fills: Option<bool>,
-    },
+    Model(Argued),
     /// The program.
     Program(Dependency),
     /// The call itself.
     Call,
+}
+
+/// A parameter that the model fills.
+pub struct Argued {
+    pub(super) schema: fn(&mut SchemaGenerator) -> Schema,
+    /// The same schema, if it is constant.
+    pub(super) plain: Option<&'static Plain>,
+    /// `true` if the property may be absent.
+    pub(super) optional: bool,
+    /// The default as JSON.
+    pub(super) default: Option<Value>,
+    /// `true` if the JSON represents the default completely and is always the same; the default is then added to
+    /// calls without the property. `None` if there is no default.
+    pub(super) fills: Option<bool>,
+}
+
+impl Argued {
+    fn required(schema: fn(&mut SchemaGenerator) -> Schema, plain: Option<&'static Plain>) -> Self {
+        Self { schema, plain, optional: false, default: None, fills: None }
+    }
 }
 
 /// The storage of one parameter's value before the call.
@@ -131,7 +143,10 @@ impl<T: Argument> Slot for Owned<T> {
         let is_known = default.is_some() && is_faithful::<T>() && evaluate() == default;
         let fills = self.default.as_ref().filter(|it| !self.is_absence(&(it.make)())).map(|_| is_known);
         let schema = if self.absent.is_some() { optional_schema::<T> } else { schema::<T> };
-        Source::Model { schema, optional: self.absent.is_some() || self.default.is_some(), default, fills }
+        let is_optional = self.absent.is_some();
+        let plain = Plain::of::<T>().filter(|it| it.is_option() == is_optional);
+        let optional = is_optional || self.default.is_some();
+        Source::Model(Argued { schema, plain, optional, default, fills })
     }
 
     fn decode<'t>(&mut self, source: Checked<'_, 't, '_>, _: &'t str) -> Result<(), Refusal> {
@@ -174,7 +189,7 @@ impl<T> Whole<T> {
 
 impl<T: Argument> Slot for Whole<T> {
     fn source(&self) -> Source {
-        Source::Model { schema: schema::<T>, optional: false, default: None, fills: None }
+        Source::Model(Argued::required(schema::<T>, None))
     }
 
     fn decode<'t>(&mut self, source: Checked<'_, 't, '_>, _: &'t str) -> Result<(), Refusal> {
@@ -228,7 +243,8 @@ impl<V: TextView> Slot for TextSlot<V> {
         let default = evaluate();
         let fills = default.is_some().then(|| evaluate() == default);
         let optional = V::OPTIONAL || self.default.is_some();
-        Source::Model { schema: schema::<String>, optional, default, fills }
+        let (schema, plain) = (schema::<String>, Plain::of::<String>());
+        Source::Model(Argued { schema, plain, optional, default, fills })
     }
 
     fn decode<'t>(&mut self, source: Checked<'_, 't, '_>, text: &'t str) -> Result<(), Refusal> {
@@ -265,7 +281,7 @@ impl<T> Slice<T> {
 
 impl<T: Argument> Slot for Slice<T> {
     fn source(&self) -> Source {
-        Source::Model { schema: schema::<Vec<T>>, optional: false, default: None, fills: None }
+        Source::Model(Argued::required(schema::<Vec<T>>, Plain::of::<Vec<T>>()))
     }
 
     fn decode<'t>(&mut self, source: Checked<'_, 't, '_>, _: &'t str) -> Result<(), Refusal> {
@@ -295,12 +311,8 @@ impl<T> OptionalSlice<T> {
 
 impl<T: Argument> Slot for OptionalSlice<T> {
     fn source(&self) -> Source {
-        Source::Model {
-            schema: optional_schema::<Option<Vec<T>>>,
-            optional: true,
-            default: None,
-            fills: None,
-        }
+        let (schema, plain) = (optional_schema::<Option<Vec<T>>>, Plain::of::<Option<Vec<T>>>());
+        Source::Model(Argued { optional: true, ..Argued::required(schema, plain) })
     }
 
     fn decode<'t>(&mut self, source: Checked<'_, 't, '_>, _: &'t str) -> Result<(), Refusal> {

@@ -1,9 +1,9 @@
 use std::time::Duration;
 
-use schemars::{Schema, SchemaGenerator};
+use schemars::Schema;
 use serde_json::Value;
 
-use super::{Constraint, of::Described};
+use super::{Constraint, Generator, of::Described};
 use crate::{
     Confirmation, Dependency, Metadata, OnRequest, PrepareArguments, Registration, Retry, SourceLocation,
 };
@@ -30,7 +30,7 @@ pub struct Spec {
     pub description: &'static str,
     pub site: SourceLocation,
     pub parameters: &'static [Parameter],
-    pub output: Option<fn(&mut SchemaGenerator) -> Described>,
+    pub output: Option<fn(&mut Generator) -> Described>,
     /// Returns `true` if the function returns a stream; set if `output` is not.
     pub streams: Option<fn() -> bool>,
     pub input_override: Option<fn() -> Result<Value, String>>,

@@ -19,6 +19,17 @@ pub(crate) const IGNORES: &str = "x-tool-ignores";
 /// it is unknown or varies.
 pub(crate) const FILLS: &str = "x-tool-fills";
 
+/// Returns `false` if `schema` has no internal keywords, without following its keywords.
+pub(super) fn may_have(schema: &Value) -> bool {
+    match schema {
+        Value::Object(map) => {
+            map.iter().any(|(key, value)| matches!(&**key, ALIASES | IGNORES | FILLS) || may_have(value))
+        }
+        Value::Array(items) => items.iter().any(may_have),
+        _ => false,
+    }
+}
+
 /// Removes the internal keywords; returns `true` if there were any.
 pub(super) fn strip(schema: &mut Value) -> bool {
     let Some(schema) = schema.as_object_mut() else { return false };

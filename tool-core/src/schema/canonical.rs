@@ -4,8 +4,8 @@ use schemars::Schema;
 use serde_json::{Map, Value, json};
 
 use super::{
-    FILLS, IGNORES, SchemaError,
-    aliases::strip,
+    ALIASES, FILLS, IGNORES, SchemaError,
+    aliases::{may_have, strip},
     enums, flatten, integers, maps, order,
     references::{prune, resolve_root},
     walk::{Role, subschemas},
@@ -41,15 +41,21 @@ pub(crate) fn canonical(root: &mut Value, closing: Closing) -> Result<(), Schema
 pub(crate) fn canonical_output(mut root: Value) -> Value {
     // Objects of results need not be closed; parts that cannot be merged stay separate.
     let _: Result<(), SchemaError> = canonical(&mut root, Closing::Output);
-    strip(&mut root);
+    if may_have(&root) {
+        strip(&mut root);
+    }
     root
 }
 
 /// Converts `schema` to canonical form; it may be closed if no other schema applies to the same value.
 fn node(schema: &mut Value, closing: Closing, is_alone: bool) -> Result<(), SchemaError> {
     let Some(schema) = schema.as_object_mut() else { return Ok(()) };
-    schema.shift_remove("$schema");
     integers::bound(schema);
+    if is_scalar(schema) {
+        order::sort(schema);
+        return Ok(());
+    }
+    schema.shift_remove("$schema");
     match flatten::distribute(schema, closing) {
         Err(error) if closing != Closing::Output => return Err(error),
         _ => {}
@@ -65,6 +71,16 @@ fn node(schema: &mut Value, closing: Closing, is_alone: bool) -> Result<(), Sche
     children(schema, closing, is_alone)?;
     order::sort(schema);
     Ok(())
+}
+
+/// Returns `true` if no rewrite below concerns `schema`: it describes neither an object nor parts of its value.
+fn is_scalar(schema: &Map<String, Value>) -> bool {
+    schema.iter().all(|(key, value)| match key.as_str() {
+        "type" => value != "object",
+        "description" | "minimum" | "maximum" | "minLength" | "maxLength" | "title" | "pattern"
+        | "format" | "enum" | "const" | "default" | "examples" | "deprecated" | ALIASES | FILLS => true,
+        _ => false,
+    })
 }
 
 /// Converts every subschema to canonical form.
@@ -91,13 +107,11 @@ fn says_more_than_a_choice(schema: &Map<String, Value>) -> bool {
 
 /// Makes optional properties non-required instead of nullable.
 fn optional_properties(schema: &mut Map<String, Value>) {
-    let required = match schema.get("required") {
-        Some(Value::Array(names)) => names.clone(),
-        _ => Vec::new(),
-    };
-    let Some(Value::Object(properties)) = schema.get_mut("properties") else { return };
-    for (name, property) in properties {
-        if !required.iter().any(|it| it.as_str() == Some(name))
+    let required = schema.get_mut("required").map(Value::take);
+    let names = required.as_ref().and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    let properties = schema.get_mut("properties").and_then(Value::as_object_mut);
+    for (name, property) in properties.into_iter().flatten() {
+        if !names.iter().any(|it| it.as_str() == Some(name))
             && let Ok(property) = <&mut Schema>::try_from(property)
         {
             // A nullable property usually treats absence as `null`.
@@ -105,6 +119,9 @@ fn optional_properties(schema: &mut Map<String, Value>) {
                 forget_unknown_default(property);
             }
         }
+    }
+    if let Some((place, required)) = schema.get_mut("required").zip(required) {
+        *place = required;
     }
 }
 

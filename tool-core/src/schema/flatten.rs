@@ -81,7 +81,9 @@ fn is_flattened(schema: &Map<String, Value>, choices: &[(&str, &[Value])]) -> bo
 
 /// Removes duplicate names from `required`.
 fn once(schema: &mut Map<String, Value>) {
-    if let Some(Value::Array(names)) = schema.get_mut("required") {
+    if let Some(Value::Array(names)) = schema.get_mut("required")
+        && names.iter().enumerate().any(|(at, name)| names.iter().take(at).any(|it| it == name))
+    {
         *names = merge::union(names, &Value::Null);
     }
 }

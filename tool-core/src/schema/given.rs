@@ -37,6 +37,9 @@ impl InputSchema {
     #[doc(hidden)]
     #[must_use]
     pub fn misfits(&self) -> Vec<Misfit> {
+        if self.shared.given.is_empty() {
+            return Vec::new();
+        }
         let Ok(plan) = self.plan() else { return Vec::new() };
         let of_one = |given: &Given| {
             let Given { parameter, purpose, ref value } = *given;

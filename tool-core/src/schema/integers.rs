@@ -61,7 +61,7 @@ fn narrow(schema: &mut Map<String, Value>, key: &str, bound: i128, wider: Orderi
 }
 
 /// Compares `given` with `bound` exactly, since not every integer fits into a float.
-fn compare(given: &Number, bound: i128) -> Ordering {
+pub(super) fn compare(given: &Number, bound: i128) -> Ordering {
     if let Some(integer) = given.as_i128() {
         return integer.cmp(&bound);
     }

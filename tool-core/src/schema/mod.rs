@@ -9,12 +9,14 @@ pub mod constraint;
 mod entries;
 mod enums;
 mod example;
+mod flat;
 mod flatten;
 mod given;
 mod integers;
 mod maps;
 mod merge;
 mod order;
+mod plain;
 mod pointer;
 mod references;
 mod value_types;
@@ -35,6 +37,8 @@ pub(crate) use self::{
     aliases::{ALIASES, FILLS, IGNORES},
     canonical::{Closing, canonical_output, without_null},
     entries::MapPath,
+    flat::{Flat, Row},
+    plain::{Limits, Plain},
     references::local_pointer,
 };
 #[doc(hidden)]
@@ -65,7 +69,7 @@ pub struct InputSchema {
 }
 
 struct Shared {
-    value: Value,
+    form: Form,
     /// The schema including internal keywords of the decoder, such as aliases of properties, if there are any. In a
     /// foreign schema, these keywords have no meaning.
     with_aliases: Option<Value>,
@@ -73,6 +77,12 @@ struct Shared {
     example: OnceLock<Option<Arc<Value>>>,
     /// Defaults and examples written for parameters beside their types.
     given: Vec<Given>,
+}
+
+enum Form {
+    Value(Value),
+    /// A schema without mistakes; its value is made on first use.
+    Flat(Flat),
 }
 
 impl InputSchema {
@@ -87,8 +97,15 @@ impl InputSchema {
 
     fn with(value: Value, with_aliases: Option<Value>, given: Vec<Given>) -> Result<Self, SchemaError> {
         check_root(&value)?;
+        let (form, plan, example) = (Form::Value(value), OnceLock::new(), OnceLock::new());
+        Ok(Self { shared: Arc::new(Shared { form, with_aliases, plan, example, given }) })
+    }
+
+    /// Creates the schema of a flat list of parameters.
+    pub(crate) fn flat(flat: Flat) -> Self {
         let (plan, example) = (OnceLock::new(), OnceLock::new());
-        Ok(Self { shared: Arc::new(Shared { value, with_aliases, plan, example, given }) })
+        let (form, with_aliases, given) = (Form::Flat(flat), None, Vec::new());
+        Self { shared: Arc::new(Shared { form, with_aliases, plan, example, given }) }
     }
 
     /// Creates the canonical schema of `T`.
@@ -118,6 +135,9 @@ impl InputSchema {
     }
 
     fn stripped(mut schema: Value, given: Vec<Given>) -> Result<Self, SchemaError> {
+        if !aliases::may_have(&schema) {
+            return Self::with(schema, None, given);
+        }
         let with_aliases = schema.clone();
         let has_aliases = aliases::strip(&mut schema);
         Self::with(schema, has_aliases.then_some(with_aliases), given)
@@ -126,14 +146,17 @@ impl InputSchema {
     /// Returns the schema as JSON.
     #[must_use]
     pub fn as_value(&self) -> &Value {
-        &self.shared.value
+        match &self.shared.form {
+            Form::Value(value) => value,
+            Form::Flat(flat) => flat.value(),
+        }
     }
 
     /// Returns the schema for decoding, and its origin.
     fn with_aliases(&self) -> (&Value, Origin) {
         match &self.shared.with_aliases {
             Some(schema) => (schema, Origin::Own),
-            None => (&self.shared.value, Origin::Foreign),
+            None => (self.as_value(), Origin::Foreign),
         }
     }
 
@@ -153,7 +176,27 @@ impl InputSchema {
 
     /// Returns the maps whose keys have no pattern.
     pub(crate) fn maps(&self) -> Vec<MapPath> {
-        entries::maps(self.as_value())
+        match &self.shared.form {
+            Form::Value(schema) => entries::maps(schema),
+            Form::Flat(_) => Vec::new(),
+        }
+    }
+
+    /// Returns the errors of [`plan`](Self::plan). Does not compile a schema that cannot have any.
+    ///
+    /// # Errors
+    ///
+    /// As [`plan`](Self::plan).
+    #[doc(hidden)]
+    pub fn check(&self) -> Result<(), &[SchemaProblem]> {
+        match &*self.shared {
+            shared if shared.plan.get().is_some() => self.plan().map(drop),
+            Shared { form: Form::Flat(_), .. } => Ok(()),
+            Shared { form: Form::Value(schema), with_aliases: None, .. } if Plan::is_certain(schema) => {
+                Ok(())
+            }
+            _ => self.plan().map(drop),
+        }
     }
 
     /// Returns the smallest valid arguments, built from the examples and defaults in the schema and from generated
@@ -202,18 +245,24 @@ impl PartialEq for InputSchema {
 
 impl Serialize for InputSchema {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.as_value().serialize(serializer)
+        match &self.shared.form {
+            Form::Value(value) => value.serialize(serializer),
+            Form::Flat(flat) => flat.serialize(serializer),
+        }
     }
 }
 
 /// The schema of a tool's results: a JSON Schema with any root.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(transparent)]
+#[derive(Debug, Clone)]
 pub struct OutputSchema {
-    #[serde(serialize_with = "shared")]
-    value: Arc<Value>,
-    #[serde(skip)]
+    form: OutputForm,
     is_promise: bool,
+}
+
+#[derive(Debug, Clone)]
+enum OutputForm {
+    Value(Arc<Value>),
+    Plain(&'static Plain),
 }
 
 impl OutputSchema {
@@ -224,14 +273,21 @@ impl OutputSchema {
     /// Returns an error if `schema` is neither an object nor a boolean.
     pub fn new(schema: Value) -> Result<Self, SchemaError> {
         match schema {
-            Value::Object(_) | Value::Bool(_) => Ok(Self { value: Arc::new(schema), is_promise: true }),
+            Value::Object(_) | Value::Bool(_) => {
+                Ok(Self { form: OutputForm::Value(Arc::new(schema)), is_promise: true })
+            }
             other => Err(SchemaError::new(format!("a schema is an object or a boolean, not {other}"))),
         }
     }
 
     /// Creates a schema derived from the serialised type: results match it by construction.
     pub(crate) fn derived(schema: Value) -> Self {
-        Self { value: Arc::new(schema), is_promise: false }
+        Self { form: OutputForm::Value(Arc::new(schema)), is_promise: false }
+    }
+
+    /// Creates the schema of a type with a constant schema.
+    pub(crate) fn plain(plain: &'static Plain) -> Self {
+        Self { form: OutputForm::Plain(plain), is_promise: false }
     }
 
     /// Creates the canonical schema of the serialised form of `T`.
@@ -245,13 +301,31 @@ impl OutputSchema {
     /// Returns the schema as JSON.
     #[must_use]
     pub fn as_value(&self) -> &Value {
-        &self.value
+        match &self.form {
+            OutputForm::Value(value) => value,
+            OutputForm::Plain(plain) => plain.result(),
+        }
     }
 
     /// Returns `true` if results are validated against the schema, because it was not derived from their type.
     #[must_use]
     pub fn is_promise(&self) -> bool {
         self.is_promise
+    }
+}
+
+impl PartialEq for OutputSchema {
+    fn eq(&self, other: &Self) -> bool {
+        self.is_promise == other.is_promise && self.as_value() == other.as_value()
+    }
+}
+
+impl Serialize for OutputSchema {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match &self.form {
+            OutputForm::Value(value) => value.serialize(serializer),
+            OutputForm::Plain(plain) => plain.serialize(serializer),
+        }
     }
 }
 
@@ -273,10 +347,6 @@ impl fmt::Display for SchemaError {
 }
 
 impl std::error::Error for SchemaError {}
-
-fn shared<S: Serializer>(value: &Arc<Value>, serializer: S) -> Result<S::Ok, S::Error> {
-    value.serialize(serializer)
-}
 
 /// Returns `true` if `schema` permits this type, alone or among others.
 pub(crate) fn has_type(schema: &Schema, name: &str) -> bool {

@@ -49,6 +49,9 @@ const ORDER: [&str; 40] = [
 /// Sorts the keywords of one schema; the properties that it names keep their order.
 pub(super) fn sort(schema: &mut Map<String, Value>) {
     let rank = |key: &str| ORDER.iter().position(|known| *known == key).unwrap_or(ORDER.len());
+    if schema.keys().map(|key| (rank(key), key)).is_sorted() {
+        return;
+    }
     let mut keys: Vec<_> = std::mem::take(schema).into_iter().collect();
     keys.sort_by(|(left, _), (right, _)| rank(left).cmp(&rank(right)).then_with(|| left.cmp(right)));
     schema.extend(keys);

@@ -26,7 +26,7 @@ pub(super) fn resolve_root(root: &mut Value) {
 
 /// Removes unreferenced definitions.
 pub(super) fn prune(root: &mut Value) {
-    loop {
+    while root.get("$defs").is_some() {
         let mut used = Vec::new();
         definitions_used(root, &mut used);
         let Some(root) = root.as_object_mut() else { return };

@@ -2,9 +2,8 @@
 
 use std::{fmt, future::Future, sync::Arc};
 
-use schemars::SchemaGenerator;
 use tool_core::{
-    __private::{Call, Described, Of, Returned},
+    __private::{Call, Described, Generator, Of, Returned},
     BoxFuture, ToolContext,
 };
 
@@ -59,7 +58,7 @@ where
 pub fn body<A, F, R>(
     closure: F,
     (blocking, merges): (bool, bool),
-    describe: impl FnOnce(&mut SchemaGenerator) -> Described,
+    describe: impl FnOnce(&mut Generator) -> Described,
     call: R,
 ) -> ToolBody<A>
 where

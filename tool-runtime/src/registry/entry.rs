@@ -85,7 +85,7 @@ impl Entry {
             diagnostics.push(BuildDiagnostic::Schema { tool: tool_name, site: *site, message });
         };
         let schema = definition.input_schema();
-        let foreign = schema.plan().err().map(|problems| Foreign::instead_of(problems, schema.as_value()));
+        let foreign = schema.check().err().map(|problems| Foreign::instead_of(problems, schema.as_value()));
         let foreign = foreign.transpose();
         let foreign =
             foreign.map_err(|all| all.iter().for_each(|it| refuse(format!("input schema: {it}")))).ok();

@@ -95,6 +95,8 @@ struct Inner {
     by_name: HashMap<ToolName, usize, FixedState>,
     terms: Arc<Terms>,
     diagnostics: Vec<Diagnostic>,
+    /// The definitions as JSON.
+    json: OnceLock<Box<str>>,
     content_hash: OnceLock<ContentHash>,
     /// An index for suggestions of close names.
     names: OnceLock<Names>,
@@ -176,6 +178,7 @@ impl Registry {
                 by_name,
                 terms,
                 diagnostics,
+                json: OnceLock::new(),
                 content_hash: OnceLock::new(),
                 names: OnceLock::new(),
                 request_hooks,
@@ -189,6 +192,29 @@ impl Registry {
     #[must_use]
     pub fn definitions(&self) -> &[ToolDefinition] {
         self.inner.available.definitions()
+    }
+
+    /// Returns the [definitions](Self::definitions) as the text of a JSON array, written once.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use tool_runtime::prelude::*;
+    ///
+    /// /// Adds two numbers.
+    /// #[tool]
+    /// fn add(a: i64, b: i64) -> i64 {
+    ///     a + b
+    /// }
+    ///
+    /// let tools = Registry::builder().tool::<add>().build()?;
+    /// assert!(tools.definitions_json().starts_with(r#"[{"name":"add","description":"Adds two numbers.""#));
+    /// # Ok::<(), tool_runtime::registry::BuildError>(())
+    /// ```
+    #[must_use]
+    pub fn definitions_json(&self) -> &str {
+        let json = || serde_json::to_string(self.definitions()).unwrap_or_else(|_| "[]".to_owned());
+        self.inner.json.get_or_init(|| json().into())
     }
 
     /// Returns the [request hooks](RegistryBuilder::request_hook), in the order in which they run.

@@ -1,76 +1,87 @@
 //! The schema of a result.
 
-use schemars::{JsonSchema, SchemaGenerator};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 
-use super::{All, Described, Of, One};
-use crate::{__private::items::Piece, ToolOutput};
+use super::{All, Described, Form, Of, One};
+use crate::{
+    __private::{Generator, items::Piece},
+    ToolOutput,
+};
+
+fn schema<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
+    generator.subschema_for::<T>()
+}
+
+fn list<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
+    crate::schema::list_of(generator.subschema_for::<T>())
+}
 
 // The schema of the combined items, in the order in which `items` selects the combination.
 
 pub trait OfSchema {
-    fn schema(self, generator: &mut SchemaGenerator) -> Described;
+    fn schema(self, generator: &mut Generator) -> Described;
 }
 
-impl<T: JsonSchema> OfSchema for &&&&&Of<T> {
-    fn schema(self, generator: &mut SchemaGenerator) -> Described {
-        self.described(Some(generator.subschema_for::<T>()))
+impl<T: JsonSchema + 'static> OfSchema for &&&&&Of<T> {
+    fn schema(self, generator: &mut Generator) -> Described {
+        self.described(Some(Form::of::<T>(generator, schema::<T>)))
     }
 }
 
 pub trait OfPieces {
-    fn schema(self, generator: &mut SchemaGenerator) -> Described;
+    fn schema(self, generator: &mut Generator) -> Described;
 }
 
 impl<T: Piece> OfPieces for &&&&Of<All<T>> {
-    fn schema(self, generator: &mut SchemaGenerator) -> Described {
-        self.described(Some(generator.subschema_for::<str>()))
+    fn schema(self, generator: &mut Generator) -> Described {
+        self.described(Some(Form::of::<String>(generator, schema::<String>)))
     }
 }
 
 impl<T: Piece> OfPieces for &&&&Of<One<T>> {
-    fn schema(self, generator: &mut SchemaGenerator) -> Described {
-        self.described(Some(generator.subschema_for::<str>()))
+    fn schema(self, generator: &mut Generator) -> Described {
+        self.described(Some(Form::of::<String>(generator, schema::<String>)))
     }
 }
 
 pub trait OfOutputs {
-    fn schema(self, generator: &mut SchemaGenerator) -> Described;
+    fn schema(self, generator: &mut Generator) -> Described;
 }
 
 impl<T: Into<ToolOutput>> OfOutputs for &&&Of<All<T>> {
-    fn schema(self, _: &mut SchemaGenerator) -> Described {
+    fn schema(self, _: &mut Generator) -> Described {
         self.described(None)
     }
 }
 
 impl<T: Into<ToolOutput>> OfOutputs for &&&Of<One<T>> {
-    fn schema(self, _: &mut SchemaGenerator) -> Described {
+    fn schema(self, _: &mut Generator) -> Described {
         self.described(None)
     }
 }
 
 pub trait OfList {
-    fn schema(self, generator: &mut SchemaGenerator) -> Described;
+    fn schema(self, generator: &mut Generator) -> Described;
 }
 
-impl<T: JsonSchema> OfList for &&Of<All<T>> {
-    fn schema(self, generator: &mut SchemaGenerator) -> Described {
-        self.described(Some(crate::schema::list_of(generator.subschema_for::<T>())))
+impl<T: JsonSchema + 'static> OfList for &&Of<All<T>> {
+    fn schema(self, generator: &mut Generator) -> Described {
+        self.described(Some(Form::of::<Vec<T>>(generator, list::<T>)))
     }
 }
 
-impl<T: JsonSchema> OfList for &&Of<One<T>> {
-    fn schema(self, generator: &mut SchemaGenerator) -> Described {
-        self.described(Some(generator.subschema_for::<T>()))
+impl<T: JsonSchema + 'static> OfList for &&Of<One<T>> {
+    fn schema(self, generator: &mut Generator) -> Described {
+        self.described(Some(Form::of::<T>(generator, schema::<T>)))
     }
 }
 
 pub trait Undescribed {
-    fn schema(self, generator: &mut SchemaGenerator) -> Described;
+    fn schema(self, generator: &mut Generator) -> Described;
 }
 
 impl<T> Undescribed for &Of<T> {
-    fn schema(self, _: &mut SchemaGenerator) -> Described {
+    fn schema(self, _: &mut Generator) -> Described {
         self.described(None)
     }
 }

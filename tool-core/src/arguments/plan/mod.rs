@@ -10,6 +10,7 @@
 //! may exhaust the stack or the time (`deepest`, [`memo`]).
 
 mod branches;
+mod certain;
 mod chain;
 mod check;
 mod coerce;
@@ -95,6 +96,11 @@ impl Plan {
         compile::compile(&Value::Object(root), origin)
     }
 
+    /// Returns `true` if compiling `schema` certainly succeeds, without compiling it.
+    pub(crate) fn is_certain(schema: &Value) -> bool {
+        certain::is_certain(schema, certain::LEVELS)
+    }
+
     /// Returns the plan that admits every value.
     pub(crate) fn anything() -> &'static Self {
         static ANYTHING: LazyLock<Plan> =
@@ -128,12 +134,6 @@ impl Plan {
     /// fraction becomes an integer if an integer is expected.
     pub(crate) fn settle(&self, value: &mut Value) -> bool {
         is_nested_within(value, self.deepest) && settle::settle(self, self.root(), value)
-    }
-
-    /// Returns the properties of the root in schema order.
-    pub(crate) fn names(&self) -> Vec<&str> {
-        let object = self.root().object.as_deref();
-        object.map(|object| object.properties.iter().map(|it| &*it.name).collect()).unwrap_or_default()
     }
 
     /// Returns the aliases of all properties, each with its property.

@@ -8,6 +8,7 @@ use super::{Plan, plan, problems};
 fn check(schema: Value, expected: &[&str]) {
     assert_eq!(problems(&schema), expected);
     assert!(Plan::compile(&schema).unwrap_err().iter().all(|it| !it.uncovered));
+    assert!(!Plan::is_certain(&schema), "{schema}");
 }
 
 /// Checks that the only problem of `schema` is the unsupported `what`.
@@ -16,6 +17,31 @@ pub(super) fn check_uncovered(schema: Value, what: &str) {
     let expected = format!("{what} is not covered by the built-in check");
     assert_eq!(problems(&schema), [expected]);
     assert!(Plan::compile(&schema).unwrap_err().iter().all(|it| it.uncovered));
+    assert!(!Plan::is_certain(&schema), "{schema}");
+}
+
+// B24
+#[test]
+fn a_schema_that_certainly_compiles_has_no_mistake() {
+    let certain = json!({
+        "type": "object",
+        "properties": {
+            "city": {"type": "string", "description": "A city.", "minLength": 1, "format": "city"},
+            "days": {"type": ["integer", "null"], "minimum": 1, "exclusiveMaximum": 14.5, "default": null},
+            "units": {"type": "array", "items": {"enum": ["km", "mi"]}, "maxItems": 2},
+            "at": {"properties": {"x": {"const": 1}}, "required": ["x", "y"], "additionalProperties": true},
+        },
+        "required": ["city"],
+        "additionalProperties": false,
+    });
+    assert!(Plan::is_certain(&certain));
+    assert!(Plan::compile(&certain).is_ok());
+    // Compiled at once: too deep to tell cheaply, or with keywords whose values may be mistakes.
+    let deep = (0..32).fold(json!({}), |below, _| json!({"items": below}));
+    assert!(Plan::compile(&deep).is_ok());
+    for schema in [deep, json!({"pattern": "a"}), json!({"$ref": "#"}), json!({"anyOf": [{}]})] {
+        assert!(!Plan::is_certain(&schema), "{schema}");
+    }
 }
 
 #[test]

@@ -1,0 +1,182 @@
+//! Constant schemas, compared with those that schemars makes.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::{
+    Argued, Form, Generator, InputSchema, OutputSchema, Parameter, Returned, Source, Spec, flat, input_schema,
+};
+use crate::{
+    __private::{Constraint, Of, Slot, probe::*},
+    SourceLocation,
+    schema::{canonical_output, output_generator, with_definitions},
+};
+
+const SITE: SourceLocation = SourceLocation { file: "", line: 1, module: "" };
+
+static SPEC: Spec = Spec::new("tool", "Does.", SITE);
+
+/// Parameters with everything that a constant schema takes.
+static PARAMETERS: [Parameter; 7] = [
+    Parameter { name: "bare", ..Parameter::EMPTY },
+    Parameter { name: "said \"twice\"", description: "One\ttab, ä, \u{1}.", ..Parameter::EMPTY },
+    Parameter { name: "required", constraints: &[Constraint::Required], ..Parameter::EMPTY },
+    Parameter {
+        name: "narrow",
+        constraints: &[Constraint::Minimum(|| json!(2)), Constraint::Maximum(|| json!(100))],
+        ..Parameter::EMPTY
+    },
+    Parameter {
+        name: "wide",
+        constraints: &[Constraint::Minimum(|| json!(-1e300)), Constraint::Maximum(|| json!(u64::MAX))],
+        ..Parameter::EMPTY
+    },
+    Parameter {
+        name: "uneven",
+        constraints: &[Constraint::Maximum(|| json!(7.25)), Constraint::Minimum(|| json!(0.5))],
+        ..Parameter::EMPTY
+    },
+    Parameter {
+        name: "long",
+        description: "Long.",
+        constraints: &[Constraint::MaxLength(|| json!(9)), Constraint::MinLength(|| json!(1))],
+        ..Parameter::EMPTY
+    },
+];
+
+fn argued(slot: &dyn Slot) -> Argued {
+    match slot.source() {
+        Source::Model(argued) => argued,
+        _ => panic!("the model fills it"),
+    }
+}
+
+fn made(parameter: &'static Parameter, slot: &dyn Slot) -> InputSchema {
+    input_schema(&SPEC, vec![(parameter, argued(slot))]).unwrap()
+}
+
+/// Compares the schemas of one parameter, and returns `true` if it has a constant one.
+fn is_same(parameter: &'static Parameter, slot: &dyn Slot) -> bool {
+    let made = made(parameter, slot);
+    let Some(flat) = flat(&SPEC, &[(parameter, argued(slot))]).map(InputSchema::flat) else { return false };
+    let text = serde_json::to_string(&flat).unwrap();
+    assert_eq!(text, made.as_value().to_string());
+    assert_eq!(flat.as_value(), made.as_value());
+    assert_eq!(flat.as_value().to_string(), text);
+    assert!(flat.plan().is_ok(), "{text}");
+    true
+}
+
+fn result_of<T: schemars::JsonSchema>() -> Value {
+    let mut generator = output_generator();
+    let schema = generator.subschema_for::<T>();
+    canonical_output(with_definitions(schema.to_value(), generator))
+}
+
+macro_rules! each_plain {
+    ($each:ident!) => {
+        $each!(bool char String f32 f64 i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize)
+    };
+}
+
+// B24
+#[test]
+fn a_parameter_with_a_constant_schema_has_the_one_that_its_type_derives() {
+    macro_rules! each {
+        ($($of:ty)*) => { $(
+            let slots: [&dyn Slot; 4] = [
+                &Of::<$of>::new().slot(),
+                &Of::<Option<$of>>::new().slot(),
+                &Of::<Vec<$of>>::new().slot(),
+                &Of::<Option<Vec<$of>>>::new().slot(),
+            ];
+            for slot in slots {
+                for parameter in &PARAMETERS[..3] {
+                    assert!(is_same(parameter, slot), "{} {}", stringify!($of), parameter.name);
+                }
+                // One of a range and a length limits the type, except `bool` and `char`.
+                let limited = PARAMETERS[3..].iter().filter(|it| is_same(it, slot)).count();
+                let is_list = slots[2..].iter().any(|it| std::ptr::eq(*it, slot));
+                let expected = match stringify!($of) {
+                    _ if is_list => 1,
+                    "bool" | "char" => 0,
+                    "String" => 1,
+                    _ => 3,
+                };
+                assert_eq!(limited, expected, "{}", stringify!($of));
+            }
+        )* };
+    }
+    each_plain!(each!);
+}
+
+#[test]
+fn a_borrowed_parameter_has_the_schema_of_its_owned_type() {
+    let slots: [&dyn Slot; 6] = [
+        &Of::<&str>::new().slot(),
+        &Of::<Option<&str>>::new().slot(),
+        &Of::<&Path>::new().slot(),
+        &Of::<std::borrow::Cow<'_, str>>::new().slot(),
+        &Of::<&[u8]>::new().slot(),
+        &Of::<Option<&[String]>>::new().slot(),
+    ];
+    for slot in slots {
+        assert!(PARAMETERS[..3].iter().all(|parameter| is_same(parameter, slot)));
+    }
+}
+
+#[test]
+fn a_list_of_parameters_has_one_object() {
+    let slots: [&dyn Slot; 3] =
+        [&Of::<Option<i64>>::new().slot(), &Of::<&str>::new().slot(), &Of::<Vec<bool>>::new().slot()];
+    for count in 0..=slots.len() {
+        let arguments = || PARAMETERS.iter().zip(slots).take(count).map(|(it, slot)| (it, argued(slot)));
+        let flat = InputSchema::flat(flat(&SPEC, &arguments().collect::<Vec<_>>()).unwrap());
+        let made = input_schema(&SPEC, arguments().collect()).unwrap();
+        let text = serde_json::to_string(&flat).unwrap();
+        assert_eq!(text, made.as_value().to_string());
+        assert_eq!(flat.as_value(), made.as_value());
+    }
+}
+
+#[test]
+fn a_result_with_a_constant_schema_has_the_one_that_its_type_derives() {
+    fn compare<T: schemars::JsonSchema + 'static>(described: Returned) {
+        let schema: OutputSchema = described.schema.unwrap();
+        let text = serde_json::to_string(&schema).unwrap();
+        assert_eq!(text, result_of::<T>().to_string());
+        assert_eq!(schema.as_value(), &result_of::<T>());
+        assert!(matches!(
+            Form::of::<T>(&mut Generator::default(), |_| panic!("it is constant")),
+            Form::Plain(_)
+        ));
+    }
+    macro_rules! each {
+        ($($of:ty)*) => { $(
+            compare::<$of>(Returned::described(|g| (&&&&&Of::<$of>::new()).schema(g)));
+            compare::<Option<$of>>(Returned::described(|g| (&&&&&Of::<Option<$of>>::new()).schema(g)));
+            compare::<Vec<$of>>(Returned::described(|g| (&&&&&Of::<Vec<$of>>::new()).schema(g)));
+            compare::<Option<Vec<$of>>>(Returned::described(|g| (&&&&&Of::<Option<Vec<$of>>>::new()).schema(g)));
+        )* };
+    }
+    each_plain!(each!);
+}
+
+#[test]
+fn parameters_with_more_than_limits_are_described_by_schemars() {
+    static REST: [Parameter; 4] = [
+        Parameter { name: "alias", aliases: &["other"], ..Parameter::EMPTY },
+        Parameter { name: "pattern", constraints: &[Constraint::Pattern(|| json!("("))], ..Parameter::EMPTY },
+        Parameter { name: "example", constraints: &[Constraint::Example(|| json!(1))], ..Parameter::EMPTY },
+        Parameter { name: "length", constraints: &[Constraint::MinLength(|| json!(-1))], ..Parameter::EMPTY },
+    ];
+    let slot = Of::<String>::new().slot();
+    assert!(REST.iter().all(|parameter| flat(&SPEC, &[(parameter, argued(&slot))]).is_none()));
+    let with_default = Of::<String>::new().slot().or(String::new, |text| Some(json!(text)));
+    assert!(flat(&SPEC, &[(&PARAMETERS[0], argued(&with_default))]).is_none());
+    let twice = [(&PARAMETERS[0], argued(&slot)), (&PARAMETERS[0], argued(&slot))];
+    assert!(flat(&SPEC, &twice).is_none());
+    let ignoring = Spec { ignore_unknown: true, ..Spec::new("tool", "Does.", SITE) };
+    assert!(flat(&ignoring, &[(&PARAMETERS[0], argued(&slot))]).is_none());
+}
