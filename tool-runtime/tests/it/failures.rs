@@ -135,7 +135,7 @@ fn an_anyhow_error_converts_in_a_function_that_returns_a_tool_error() {
         if disk_first {
             disk().map_err(ToolError::from_anyhow)?;
         }
-        Ok(text().map_err(ToolError::from_anyhow)?)
+        text().map_err(ToolError::from_anyhow)
     }
     let read = |arguments| call(Registry::builder().tool::<read>(), "read", arguments).unwrap_err();
     let (disk, text) = (read(r#"{"disk_first":true}"#), read(r#"{"disk_first":false}"#));
