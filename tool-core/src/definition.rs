@@ -12,7 +12,7 @@ use std::{
 use serde::{Serialize, Serializer, ser::SerializeStruct};
 use serde_json::Value;
 
-use crate::{ContentHash, InputSchema, Metadata, OutputSchema, ToolName};
+use crate::{ContentHash, InputSchema, Metadata, OutputSchema, ToolName, error::Example};
 
 /// The note in the description of a long-running tool.
 const LONG_RUNNING_NOTE: &str =
@@ -50,7 +50,7 @@ struct Inner {
     metadata: Metadata,
     examples: Vec<Value>,
     /// The first example, for error messages.
-    example: OnceLock<Option<Arc<Value>>>,
+    example: OnceLock<Option<Arc<Example>>>,
     content_hash: OnceLock<ContentHash>,
 }
 

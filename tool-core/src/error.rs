@@ -11,7 +11,12 @@ mod from;
 mod kind;
 mod wire;
 
-use std::{borrow::Cow, error::Error, fmt, sync::Arc};
+use std::{
+    borrow::Cow,
+    error::Error,
+    fmt,
+    sync::{Arc, OnceLock},
+};
 
 use serde_json::Value;
 
@@ -47,7 +52,7 @@ struct Inner {
     violations: Violations,
     arguments: Option<String>,
     /// Valid arguments as an example.
-    example: Option<Arc<Value>>,
+    example: Option<Arc<Example>>,
     /// `true` if the texts may repeat the arguments.
     echo: bool,
     suggestions: Vec<ToolName>,
@@ -55,6 +60,27 @@ struct Inner {
     content: Vec<Content>,
     /// The text for the model; `None` for the default of the kind.
     feedback: Option<String>,
+}
+
+/// An example of valid arguments with its text, which is formatted at most once.
+#[derive(Debug)]
+pub(crate) struct Example {
+    value: Arc<Value>,
+    text: OnceLock<String>,
+}
+
+impl Example {
+    pub(crate) fn new(value: impl Into<Arc<Value>>) -> Self {
+        Self { value: value.into(), text: OnceLock::new() }
+    }
+
+    pub(crate) fn value(&self) -> &Value {
+        &self.value
+    }
+
+    fn text(&self) -> &str {
+        self.text.get_or_init(|| self.value.to_string())
+    }
 }
 
 /// The underlying error, of a type of the user.
@@ -159,7 +185,12 @@ impl ToolError {
 
     /// Adds valid arguments as an example for the model.
     #[must_use]
-    pub fn with_example(mut self, example: Option<Arc<Value>>) -> Self {
+    pub fn with_example(self, example: Option<Arc<Value>>) -> Self {
+        self.with_shared_example(example.map(|value| Arc::new(Example::new(value))))
+    }
+
+    /// Adds an example that is shared with other errors, and formatted once for all of them.
+    pub(crate) fn with_shared_example(mut self, example: Option<Arc<Example>>) -> Self {
         self.inner.example = example;
         self
     }
@@ -301,7 +332,7 @@ impl ToolError {
     /// Returns valid arguments as an example, if there are any.
     #[must_use]
     pub fn example(&self) -> Option<&Value> {
-        self.inner.example.as_deref()
+        self.inner.example.as_deref().map(Example::value)
     }
 
     /// Returns the names of tools that are similar to the unknown one.

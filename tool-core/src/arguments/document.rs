@@ -33,6 +33,13 @@ pub(super) struct Document<'t> {
 
 impl<'t> Document<'t> {
     pub(super) fn read(text: &'t str) -> Result<Self, Fault> {
+        let mut reader = Reader::new(text);
+        let document = Self::next(&mut reader, text, &Location::ROOT)?;
+        if reader.is_at_end() { Ok(document) } else { Err(Fault::Syntax) }
+    }
+
+    /// Reads the next value of `text`, at `at`.
+    pub(super) fn next(reader: &mut Reader<'t>, text: &'t str, at: &Location<'_>) -> Result<Self, Fault> {
         let document = Document {
             value: Value::Null,
             repeated: Findings::default(),
@@ -42,9 +49,9 @@ impl<'t> Document<'t> {
             is_rewritten: false,
         };
         let room = text.len().saturating_mul(32);
-        let mut reading = Reading { room, reader: Reader::new(text), document };
-        let value = reading.value(&Location::ROOT)?;
-        if reading.reader.is_at_end() { Ok(Self { value, ..reading.document }) } else { Err(Fault::Syntax) }
+        let mut reading = Reading { room, reader, document };
+        let value = reading.value(at)?;
+        Ok(Self { value, ..reading.document })
     }
 
     /// Returns `true` if the text has details that a `Value` cannot represent.
@@ -67,15 +74,15 @@ pub(super) struct Literal<'t> {
     pub(super) pointer: Option<String>,
 }
 
-struct Reading<'t> {
+struct Reading<'r, 't> {
     /// The remaining size limit in bytes for the pointers of literals: a long name may contain many numbers.
     room: usize,
-    reader: Reader<'t>,
+    reader: &'r mut Reader<'t>,
     /// The result so far.
     document: Document<'t>,
 }
 
-impl<'t> Reading<'t> {
+impl<'t> Reading<'_, 't> {
     fn value(&mut self, at: &Location<'_>) -> Result<Value, Fault> {
         match self.reader.peek().ok_or(Fault::Syntax)? {
             b'{' => self.object(at),

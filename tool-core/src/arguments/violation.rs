@@ -233,6 +233,10 @@ impl Findings {
         self.total == 0
     }
 
+    pub(super) fn total(&self) -> usize {
+        self.total
+    }
+
     /// Returns the violation at the location `order`, if there is one.
     fn at(&mut self, order: &[usize]) -> Option<&mut Violation> {
         self.first.iter_mut().find(|(known, _)| known == order).map(|(_, violation)| violation)

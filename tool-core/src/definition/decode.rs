@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::ToolDefinition;
-use crate::{Arguments, ErrorKind, Plan, ToolError, arguments::plan::Take};
+use crate::{Arguments, ErrorKind, Plan, ToolError, arguments::plan::Take, error::Example};
 
 /// Decoding of arguments.
 impl ToolDefinition {
@@ -92,11 +92,11 @@ impl ToolDefinition {
     /// that match the schema.
     #[must_use]
     pub fn example(&self) -> Option<&Value> {
-        self.shared_example().map(|example| &**example)
+        self.shared_example().map(|example| example.value())
     }
 
-    fn shared_example(&self) -> Option<&Arc<Value>> {
-        let own = || self.examples().first().cloned().map(Arc::new);
+    fn shared_example(&self) -> Option<&Arc<Example>> {
+        let own = || self.examples().first().cloned().map(|example| Arc::new(Example::new(example)));
         self.inner.example.get_or_init(own).as_ref().or_else(|| self.input_schema().shared_example())
     }
 
@@ -118,7 +118,8 @@ impl ToolDefinition {
 
     #[cold]
     fn explained(&self, error: ToolError) -> ToolError {
-        let error = error.of_tool(self.name().to_string()).with_example(self.shared_example().cloned());
+        let error =
+            error.of_tool(self.name().to_string()).with_shared_example(self.shared_example().cloned());
         if !self.has_secret() {
             return error;
         }

@@ -70,15 +70,17 @@ impl ToolError {
             ([only], 1) => format!("Invalid arguments: {only}"),
             _ => format!("Invalid arguments:{}", self.report().lines(MOST / 2)),
         };
+        let example_length = self.inner.example.as_ref().map_or(0, |example| example.text().len());
+        text.reserve(example_length.min(MOST) + 2 * ECHOED);
         if let Some(arguments) = self.inner.arguments.as_ref().filter(|_| self.inner.echo) {
             text.push_str("\nReceived: ");
             text.push_str(&shortened(arguments, ECHOED));
         }
         if let Some(example) = &self.inner.example {
-            let example = example.to_string();
+            let example = example.text();
             if text.len() + EXAMPLE.len() + example.len() + LAST.len() <= MOST {
                 text.push_str(EXAMPLE);
-                text.push_str(&example);
+                text.push_str(example);
             } else {
                 let length = grouped(example.len());
                 text.push_str(&format!(
@@ -118,7 +120,7 @@ const NAMED: usize = 160;
 /// Truncates to about `most` characters and adds the length.
 fn shortened(text: &str, most: usize) -> Cow<'_, str> {
     match beginning(text, most) {
-        Some(start) => format!("{start}… ({} bytes in all)", text.len()).into(),
+        Some(start) => [start, &format!("… ({} bytes in all)", text.len())].concat().into(),
         None => text.into(),
     }
 }

@@ -48,7 +48,7 @@ pub use self::{
     references::percent_decoded,
     value_types::ValueTypes,
 };
-use crate::{Plan, SchemaProblem, arguments::plan::Origin};
+use crate::{Plan, SchemaProblem, arguments::plan::Origin, error::Example};
 
 /// The schema of a tool's arguments: a JSON Schema whose root is an object.
 ///
@@ -74,7 +74,7 @@ struct Shared {
     /// foreign schema, these keywords have no meaning.
     with_aliases: Option<Value>,
     plan: OnceLock<Result<Plan, Vec<SchemaProblem>>>,
-    example: OnceLock<Option<Arc<Value>>>,
+    example: OnceLock<Option<Arc<Example>>>,
     /// Defaults and examples written for parameters beside their types.
     given: Vec<Given>,
 }
@@ -222,11 +222,12 @@ impl InputSchema {
     /// ```
     #[must_use]
     pub fn example(&self) -> Option<&Value> {
-        self.shared_example().map(|example| &**example)
+        self.shared_example().map(|example| example.value())
     }
 
-    pub(crate) fn shared_example(&self) -> Option<&Arc<Value>> {
-        let make = || example::example(self.as_value(), self.plan().ok()?).map(Arc::new);
+    pub(crate) fn shared_example(&self) -> Option<&Arc<Example>> {
+        let make =
+            || example::example(self.as_value(), self.plan().ok()?).map(|it| Arc::new(Example::new(it)));
         self.shared.example.get_or_init(make).as_ref()
     }
 }

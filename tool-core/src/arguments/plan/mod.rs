@@ -29,6 +29,7 @@ mod problem;
 mod read;
 mod references;
 mod settle;
+mod survey;
 mod table;
 mod uri;
 mod values;

@@ -109,6 +109,11 @@ impl Plan {
         take: &mut dyn Take,
     ) -> Result<(), ToolError> {
         let text = arguments.as_str();
+        if !matches!(refusal.why(), Why::Syntax | Why::TooDeep)
+            && let Some(violations) = self.survey(text, arguments.lenient)
+        {
+            return Err(ToolError::invalid_arguments(violations, text));
+        }
         let refusal = match self.fit_of(text, arguments.lenient)? {
             Fit::Not(violations) => return Err(ToolError::invalid_arguments(violations, text)),
             Fit::AsItIs => refusal,

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::nearest::closest;
 
@@ -165,13 +165,14 @@ fn listed(items: impl Iterator<Item = String>, count: usize, beside: usize) -> S
     text
 }
 
-/// Describes the expected property in place of the unknown `name`.
-pub fn unknown(known: &[&str], map: &Map<String, Value>, name: &str) -> String {
+/// Describes the expected property in place of the unknown `name`; the object has the names for which `is_present`
+/// returns `true`.
+pub fn unknown(known: &[&str], is_present: impl Fn(&str) -> bool, name: &str) -> String {
     if known.is_empty() {
         return "no such property".to_owned();
     }
     // A property that is already present is not suggested.
-    let meant = closest(name, known.iter().copied().filter(|it| !map.contains_key(*it)));
+    let meant = closest(name, known.iter().copied().filter(|it| !is_present(it)));
     let meant = meant.map(|meant| format!(" did you mean {}?", named(meant))).unwrap_or_default();
     let start = format!("a property that the schema knows;{meant} known: ");
     let list = listed(known.iter().map(|it| named(it)), known.len(), start.chars().count());

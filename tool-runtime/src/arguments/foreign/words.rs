@@ -101,7 +101,9 @@ impl Words<'_> {
             Kind::AdditionalProperties { unexpected } => {
                 let known = self.known(error);
                 let map = value.as_object();
-                let expected = |name: &str| map.map(|map| unknown(&known, map, name)).unwrap_or_default();
+                let expected = |name: &str| {
+                    map.map(|map| unknown(&known, |it| map.contains_key(it), name)).unwrap_or_default()
+                };
                 properties(error, unexpected, expected, found);
             }
             Kind::UnevaluatedProperties { unexpected } => {

@@ -12,7 +12,7 @@ mod unevaluated;
 
 use std::ops::ControlFlow;
 
-use crate::{Violation, arguments::violation::Findings};
+use crate::{Violation, Violations, arguments::violation::Findings};
 use serde_json::Value;
 
 use super::{
@@ -64,6 +64,17 @@ impl Sink for Verdict {
 #[derive(Default)]
 pub(super) struct Report(Findings);
 
+impl Report {
+    /// Returns the number of violations so far.
+    pub(super) fn total(&self) -> usize {
+        self.0.total()
+    }
+
+    pub(super) fn into_violations(self) -> Violations {
+        self.0.into()
+    }
+}
+
 impl Sink for Report {
     const EXPLAINS: bool = true;
 
@@ -91,6 +102,11 @@ pub(super) fn report_by(walk: &mut Walk<'_>, value: &Value) -> Findings {
     // A report never ends the walk.
     let _ = walk.check(NodeId::ROOT, value, &Location::ROOT, &mut report);
     report.0
+}
+
+/// Reports the violations of `node` by `value`, the part of a value at `at`.
+pub(super) fn report_part(plan: &Plan, node: &Node, value: &Value, at: &Location<'_>, report: &mut Report) {
+    let _ = Walk::new(plan).rules(node, value, at, report);
 }
 
 /// A walk over one value.

@@ -49,7 +49,7 @@ impl<'p> Walk<'p> {
                 Rest::Schema(node) if !is_known => self.check(node, value, &here, sink)?,
                 Rest::Nothing if !is_known => {
                     let known = || rules.properties.known().collect::<Vec<_>>();
-                    sink.wrong(&here, Some(value), || unknown(&known(), map, name))?;
+                    sink.wrong(&here, Some(value), || unknown(&known(), |it| map.contains_key(it), name))?;
                 }
                 _ => {}
             }

@@ -43,6 +43,12 @@ impl Plan {
         let corrector = Corrector::new(mem::take(&mut document.literals));
         settle::correct(self, &mut document.value, corrector)
     }
+
+    /// Returns `true` if the value of `document`, which violates the own rules of `node`, can be corrected.
+    pub(super) fn may_correct(&self, node: &Node, document: &mut Document<'_>, at: &Location<'_>) -> bool {
+        let mut corrector = Corrector::new(mem::take(&mut document.literals));
+        corrector.correct(self, node, &mut document.value, at)
+    }
 }
 
 /// Corrects single values and records the corrections.

@@ -52,7 +52,7 @@ pub struct Checked<'c, 't, 'p> {
 /// A text and its plan.
 #[derive(Debug, Clone)]
 pub(in crate::arguments) struct Source<'t, 'p> {
-    reader: Reader<'t>,
+    pub(in crate::arguments::plan) reader: Reader<'t>,
     plan: &'p Plan,
 }
 
@@ -65,6 +65,27 @@ impl<'t, 'p> Source<'t, 'p> {
     pub(in crate::arguments) fn value(&mut self) -> Checked<'_, 't, 'p> {
         let node = self.plan.root();
         Checked { source: self, node }
+    }
+
+    /// Skips the next value if `node` admits it; otherwise stays before it and returns `false`.
+    pub(in crate::arguments::plan) fn skip(&mut self, node: &'p Node) -> bool {
+        let before = self.reader.clone();
+        let is_admitted = IgnoredAny::deserialize(Checked { source: self, node }).is_ok();
+        if !is_admitted {
+            self.reader = before;
+        }
+        is_admitted
+    }
+
+    /// Skips the string that follows, like [`skip`](Self::skip).
+    #[inline]
+    pub(in crate::arguments::plan) fn skip_text(&mut self, node: &Node) -> bool {
+        let mut reader = self.reader.clone();
+        let is_admitted = reader.string().is_ok_and(|text| scalar::admits_text(node, &text));
+        if is_admitted {
+            self.reader = reader;
+        }
+        is_admitted
     }
 
     /// Ends the text; further tokens are an error.

@@ -19,6 +19,7 @@ mod references;
 mod schemas;
 mod settle;
 mod suite;
+mod survey;
 
 use serde_json::Value;
 

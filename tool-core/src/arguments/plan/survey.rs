@@ -1,0 +1,231 @@
+//! The violations of a text in one walk, without its value.
+//!
+//! The walk reads objects and lists with simple rules by itself. Any other part is skipped if its node admits it;
+//! otherwise this part alone is read as a value and reported by [`check`](super::check), which words all violations.
+//! The walk gives up if the report depends on more than one part, or if a correction is possible; the slower report
+//! of the complete value decides then.
+
+use std::{borrow::Cow, collections::HashSet};
+
+use serde_json::Value;
+
+use super::{
+    Plan,
+    check::{Report, Sink, Walk, report_part},
+    decode::Source,
+    node::{ListRules, Node, ObjectRules, Rest, Types},
+    place::Location,
+    settle::settle,
+    table::Property,
+    words::unknown,
+};
+use crate::{
+    Violations,
+    arguments::{document::Document, json::DEEPEST},
+};
+
+impl Plan {
+    /// Returns the violations of `text`; `None` if this walk does not find all of them, or if there may be none.
+    pub(super) fn survey(&self, text: &str, is_lenient: bool) -> Option<Violations> {
+        // Otherwise, a value may be too deep for the other walks.
+        if self.deepest < DEEPEST as usize {
+            return None;
+        }
+        let source = Source::new(text, self);
+        let mut survey =
+            Survey { plan: self, text, source, report: Report::default(), is_final: !is_lenient };
+        survey.value(self.root(), &Location::ROOT)?;
+        survey.source.end().ok()?;
+        let Survey { report, is_final, .. } = survey;
+        (is_final && report.total() > 0).then(|| report.into_violations())
+    }
+}
+
+struct Survey<'t, 'p> {
+    plan: &'p Plan,
+    text: &'t str,
+    source: Source<'t, 'p>,
+    report: Report,
+    /// `true` if no correction makes the text valid.
+    is_final: bool,
+}
+
+/// A walk that gives up returns `None`.
+impl<'t, 'p> Survey<'t, 'p> {
+    fn value(&mut self, node: &'p Node, at: &Location<'_>) -> Option<()> {
+        match self.source.reader.peek()? {
+            _ if node.is_whole => self.part(node, false, at),
+            b'{' if node.types.contains(Types::OBJECT) => match node.object.as_deref() {
+                Some(rules) if rules.are_simple() => self.object(rules, at),
+                _ => self.part(node, false, at),
+            },
+            b'[' if node.types.contains(Types::ARRAY) => match node.list.as_deref() {
+                Some(rules) => self.list(rules, at),
+                None => self.part(node, false, at),
+            },
+            b'"' if self.source.skip_text(node) => Some(()),
+            _ => self.part(node, true, at),
+        }
+    }
+
+    /// Skips the next value if `node` admits it; otherwise reports it. Only the value itself can violate the node if
+    /// `is_own`, and otherwise also its parts.
+    fn part(&mut self, node: &'p Node, is_own: bool, at: &Location<'_>) -> Option<()> {
+        if self.source.skip(node) {
+            return Some(());
+        }
+        let mut document = Document::next(&mut self.source.reader, self.text, at).ok()?;
+        if document.is_odd() || !document.moved.is_empty() {
+            return None;
+        }
+        settle(self.plan, node, &mut document.value);
+        let before = self.report.total();
+        report_part(self.plan, node, &document.value, at, &mut self.report);
+        if self.report.total() > before && is_own && !self.is_final {
+            self.is_final = !self.plan.may_correct(node, &mut document, at);
+        }
+        self.has_room()
+    }
+
+    fn list(&mut self, rules: &'p ListRules, at: &Location<'_>) -> Option<()> {
+        self.source.reader.open().ok()?;
+        let mut count = 0;
+        while self.source.reader.next_item(count == 0, b']').ok()? {
+            let node = match (rules.prefix.get(count).copied(), rules.rest) {
+                (Some(node), _) | (None, Rest::Schema(node)) => self.plan.node(node),
+                (None, Rest::Anything) => &Node::ANYTHING,
+                (None, Rest::Nothing) => return None,
+            };
+            self.value(node, &at.item(count))?;
+            count += 1;
+        }
+        (rules.length.least..=rules.length.most).contains(&count).then_some(())
+    }
+
+    fn object(&mut self, rules: &'p ObjectRules, at: &Location<'_>) -> Option<()> {
+        let mut names = Names::default();
+        self.source.reader.open().ok()?;
+        let mut is_first = true;
+        while self.source.reader.next_property(is_first).ok()? {
+            is_first = false;
+            let expected = rules.properties.expected(names.near);
+            match expected.filter(|it| self.source.reader.take_all(&it.written)) {
+                Some(property) => {
+                    names.near += 1;
+                    self.property(rules, property, &mut names, at)?;
+                }
+                None => {
+                    let name = self.source.reader.name().ok()?;
+                    match rules.properties.get_near(&name, &mut names.near) {
+                        Some(property) => self.property(rules, property, &mut names, at)?,
+                        None => self.other(rules, name, &mut names, at)?,
+                    }
+                }
+            }
+        }
+        self.names(rules, names, at)
+    }
+
+    /// Reads the value of a property that the plan names.
+    fn property(
+        &mut self,
+        rules: &'p ObjectRules,
+        property: &'p Property,
+        names: &mut Names<'t>,
+        at: &Location<'_>,
+    ) -> Option<()> {
+        let node = match (property.node, rules.rest) {
+            (Some(node), _) => self.plan.node(node),
+            (None, Rest::Anything) => &Node::ANYTHING,
+            (None, _) => return None,
+        };
+        if names.known & property.bit != 0 {
+            return None;
+        }
+        names.known |= property.bit;
+        let is_null = !property.required && self.source.reader.peek() == Some(b'n');
+        if is_null && !Walk::new(self.plan).fits(node, &Value::Null) {
+            return self.source.reader.word("null").ok();
+        }
+        names.present |= property.bit;
+        names.count += 1;
+        self.value(node, &at.property(&property.name, names.count))
+    }
+
+    /// Reads the value of a property that the plan does not name.
+    fn other(
+        &mut self,
+        rules: &'p ObjectRules,
+        name: Cow<'t, str>,
+        names: &mut Names<'t>,
+        at: &Location<'_>,
+    ) -> Option<()> {
+        if !names.others.get_or_insert_default().insert(name.clone()) {
+            return None;
+        }
+        names.count += 1;
+        let here = at.property(&name, names.count);
+        match rules.rest {
+            Rest::Schema(node) => self.value(self.plan.node(node), &here),
+            Rest::Anything => self.value(&Node::ANYTHING, &here),
+            Rest::Nothing => {
+                let document = Document::next(&mut self.source.reader, self.text, &here).ok()?;
+                let is_odd = document.is_odd() || !document.moved.is_empty();
+                names.unknown.push((name, names.count, document.value));
+                (!is_odd && names.unknown.len() < Violations::LISTED).then_some(())
+            }
+        }
+    }
+
+    /// Reports missing and unknown names of a complete object.
+    fn names(&mut self, rules: &'p ObjectRules, names: Names<'t>, at: &Location<'_>) -> Option<()> {
+        let Names { present, unknown: unknown_names, count, .. } = names;
+        let is_present = |property: &Property| present & property.bit != 0;
+        let before = self.report.total();
+        for property in rules.properties.iter().filter(|it| it.required && !is_present(it)) {
+            let expected = || self.plan.missing(&property.name, None, property.node);
+            // A report never ends the walk.
+            let _ = self.report.wrong(&at.missing(&property.name), None, expected);
+        }
+        for (name, position, value) in &unknown_names {
+            let known = || rules.properties.known().collect::<Vec<_>>();
+            let is_present = |name: &str| rules.properties.get(name).is_some_and(is_present);
+            let expected = || unknown(&known(), is_present, name);
+            let _ = self.report.wrong(&at.property(name, *position), Some(value), expected);
+        }
+        self.is_final = self.is_final || self.report.total() > before;
+        (rules.count.least..=rules.count.most).contains(&count).then_some(())?;
+        self.has_room()
+    }
+
+    /// Gives up when a report is full, since the number of all violations depends on their order.
+    fn has_room(&self) -> Option<()> {
+        (self.report.total() < Violations::LISTED).then_some(())
+    }
+}
+
+/// The names of an object.
+#[derive(Default)]
+struct Names<'t> {
+    /// The index of the expected next property.
+    near: usize,
+    /// The number of present properties.
+    count: usize,
+    /// The bits of the properties that were read, and of those that are present; `null` may mean absent.
+    known: u64,
+    present: u64,
+    /// The names that the plan does not know, and those of them that it does not permit.
+    others: Option<HashSet<Cow<'t, str>>>,
+    unknown: Vec<(Cow<'t, str>, usize, Value)>,
+}
+
+impl ObjectRules {
+    /// Returns `true` if each property is subject to one node, known by its name.
+    fn are_simple(&self) -> bool {
+        let table = &self.properties;
+        self.names.is_none()
+            && self.patterns.is_empty()
+            && table.aliases().next().is_none()
+            && table.iter().all(|property| property.bit != 0)
+    }
+}
