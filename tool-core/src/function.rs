@@ -159,6 +159,10 @@ impl Tool for FunctionTool {
         self.spec.retry.is_some() && self.spec.fails_blindly.is_some_and(|fails_blindly| fails_blindly())
     }
 
+    fn only_decodes(&self) -> bool {
+        self.spec.prepare.is_none()
+    }
+
     fn on_request(&self, request: ModelRequest) -> BoxFuture<'_, Result<(), ToolError>> {
         match self.spec.on_request {
             Some(add) => add(request),

@@ -159,6 +159,12 @@ pub trait Tool: Send + Sync {
         false
     }
 
+    /// Returns `true` if [`prepare`](Self::prepare) only decodes the arguments, and the tool does not rewrite them.
+    #[doc(hidden)]
+    fn only_decodes(&self) -> bool {
+        false
+    }
+
     /// Adds instructions, messages or native tools of the provider to a request before it is sent to a model. The
     /// request already declares the tool. Default: adds nothing.
     ///
@@ -235,6 +241,10 @@ impl<T: Tool + ?Sized> Tool for Arc<T> {
 
     fn retries_blindly(&self) -> bool {
         (**self).retries_blindly()
+    }
+
+    fn only_decodes(&self) -> bool {
+        (**self).only_decodes()
     }
 
     fn on_request(&self, request: ModelRequest) -> BoxFuture<'_, Result<(), ToolError>> {

@@ -137,6 +137,10 @@ impl Tool for ClosureTool {
         true
     }
 
+    fn only_decodes(&self) -> bool {
+        self.prepare.is_none()
+    }
+
     fn needs(&self) -> &[Dependency] {
         &self.needs
     }

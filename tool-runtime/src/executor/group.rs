@@ -181,7 +181,7 @@ impl<'a> Group<'a> {
     }
 
     /// Runs the remaining `bodies`, each of which was polled before.
-    async fn run_on<B>(&self, bodies: Vec<Held<B>>, mut ended: impl FnMut(usize, Ended))
+    pub(super) async fn run_on<B>(&self, bodies: Vec<Held<B>>, mut ended: impl FnMut(usize, Ended))
     where
         B: Future<Output = Option<Result<ToolOutput, ToolError>>> + Unpin,
     {
@@ -214,7 +214,7 @@ impl<'a> Group<'a> {
 
     /// Returns the end of a body that returned `answer`, or did not run to completion.
     #[inline]
-    fn how(&self, at: usize, answer: Option<Result<ToolOutput, ToolError>>) -> Ended {
+    pub(super) fn how(&self, at: usize, answer: Option<Result<ToolOutput, ToolError>>) -> Ended {
         let Some(outcome) = answer else { return Ended::Stopped(self.around.unanswered()) };
         if let (Err(error), Some(asked)) = (&outcome, self.asked.get(at)) {
             self.around.stop_by(error, &asked.call.name);

@@ -4,7 +4,7 @@
 //! and cost little more than calls of the registry.
 
 use std::{
-    future::Future,
+    future::{Future, poll_fn},
     pin::Pin,
     sync::Arc,
     task::{Context, Poll},
@@ -53,6 +53,8 @@ pub(super) fn are_quiet(executor: &Inner, around: &CallScope, asked: &[Request<'
 
 impl CallScope {
     /// Prepares, runs and finishes calls on the fast path, for which [`are_quiet`] returned `true`.
+    ///
+    /// A call that completes in its first poll is finished at once, so that the next one reuses its memory.
     pub(super) async fn quiet_group(
         &self,
         executor: &Arc<Inner>,
@@ -64,37 +66,76 @@ impl CallScope {
             _ => CallPosition::default(),
         };
         let places: Vec<_> = asked.iter().map(place).collect();
-        let mut ended = Vec::with_capacity(asked.len());
-        let mut bodies = Vec::with_capacity(asked.len());
-        for (at, (asked, place)) in asked.iter().zip(&places).enumerate() {
-            let began = match (asked.entry, &place.cx) {
-                (Some(entry), Some(cx)) => {
-                    let running = entry.begin(asked.call.arguments.as_borrowed(), cx);
-                    running.map(|running| Quiet { entry, place, around: self, running })
-                }
-                _ => Err(asked
-                    .call
-                    .completed()
-                    .err()
-                    .unwrap_or_else(|| executor.tools.unknown(&asked.call.name))),
-            };
-            ended.push(match began {
-                Ok(body) => {
-                    bodies.push(Held { at, grace: place.grace, body });
-                    None
-                }
-                Err(error) => {
-                    self.stop_by(&error, &asked.call.name);
-                    Some(Ended::Answered(Answer { outcome: Err(error), by: AnsweredBy::Check }))
-                }
-            });
-        }
         let group = Group { executor, around: self, asked, places: &places };
-        group.run_all(bodies, |at, by_itself| ended[at] = Some(by_itself)).await;
-        for (at, ended) in ended.into_iter().enumerate() {
-            outcomes.push(match group.finish_quietly(at, ended.unwrap_or(Ended::Stopped(Stop::Cancelled))) {
+        let mut begun = match asked.iter().all(|asked| asked.entry.is_none_or(Entry::only_decodes)) {
+            true => Vec::new(),
+            // All calls are prepared before the first one runs.
+            false => (0..asked.len()).map(|at| group.begin(at)).collect(),
+        }
+        .into_iter();
+        let (mut bodies, mut others) = (Vec::new(), Vec::new());
+        poll_fn(|task| {
+            for at in 0..asked.len() {
+                let begun = begun.next().unwrap_or_else(|| group.begin(at));
+                let ended = match begun.map(|mut body| (Pin::new(&mut body).poll(task), body)) {
+                    Err(answered) => Some(answered),
+                    Ok((Poll::Ready((at, answer)), _)) => Some(group.how(at, answer)),
+                    Ok((Poll::Pending, body)) => {
+                        bodies.push(body);
+                        None
+                    }
+                };
+                match ended {
+                    // The outcomes are in the order of the calls.
+                    Some(ended) if others.is_empty() => match group.finish_quietly(at, ended) {
+                        Ok(outcome) => outcomes.push(outcome),
+                        Err(ended) => others.push(Some(ended)),
+                    },
+                    ended => others.push(ended),
+                }
+            }
+            Poll::Ready(())
+        })
+        .await;
+        if !others.is_empty() {
+            Box::pin(group.finish_others(bodies, others, outcomes)).await;
+        }
+    }
+}
+
+impl<'a> Group<'a> {
+    /// Prepares the call at `at`, without polling it; returns its answer if it cannot run.
+    fn begin(&self, at: usize) -> Result<Held<Quiet<'a>>, Ended> {
+        let (asked, place) = (self.asked[at], &self.places[at]);
+        let begun = match (asked.entry, &place.cx) {
+            (Some(entry), Some(cx)) => {
+                let running = entry.begin(asked.call.arguments.as_borrowed(), cx);
+                running.map(|running| Quiet { entry, place, around: self.around, running })
+            }
+            _ => {
+                let incomplete = asked.call.completed().err();
+                Err(incomplete.unwrap_or_else(|| self.executor.tools.unknown(&asked.call.name)))
+            }
+        };
+        begun.map(|body| Held { at, grace: place.grace, body }).map_err(|error| {
+            self.around.stop_by(&error, &asked.call.name);
+            Ended::Answered(Answer { outcome: Err(error), by: AnsweredBy::Check })
+        })
+    }
+
+    /// Runs `bodies` to their ends and finishes the last calls of the group; `ended` has those that have ended.
+    async fn finish_others(
+        &self,
+        bodies: Vec<Held<Quiet<'a>>>,
+        mut ended: Vec<Option<Ended>>,
+        outcomes: &mut Vec<CallOutcome>,
+    ) {
+        let first = self.asked.len() - ended.len();
+        self.run_on(bodies, |at, by_itself| ended[at - first] = Some(by_itself)).await;
+        for (at, ended) in (first..).zip(ended) {
+            outcomes.push(match self.finish_quietly(at, ended.unwrap_or(Ended::Stopped(Stop::Cancelled))) {
                 Ok(outcome) => outcome,
-                Err(ended) => Box::pin(group.finish(at, ended)).await,
+                Err(ended) => Box::pin(self.finish(at, ended)).await,
             });
         }
     }

@@ -19,6 +19,7 @@ pub(crate) struct Facts {
     pub(super) definition: ToolDefinition,
     pub(super) needs: Vec<Dependency>,
     pub(super) site: Option<SourceLocation>,
+    only_decodes: bool,
 }
 
 impl Facts {
@@ -32,6 +33,7 @@ impl Facts {
             definition: tool.definition().clone(),
             needs: tool.needs().to_vec(),
             site: tool.site(),
+            only_decodes: tool.only_decodes(),
         })
     }
 
@@ -79,7 +81,7 @@ impl Entry {
         lenience: Lenience,
         diagnostics: &mut Vec<BuildDiagnostic>,
     ) -> Option<Self> {
-        let Facts { definition, site, needs: _ } = &facts;
+        let Facts { definition, site, .. } = &facts;
         let mut refuse = |message: String| {
             let tool_name = definition.name().to_string();
             diagnostics.push(BuildDiagnostic::Schema { tool: tool_name, site: *site, message });
@@ -153,6 +155,11 @@ impl Entry {
         let (definition, foreign, lenience) = (self.definition(), self.foreign.as_deref(), self.lenience);
         let fitting = barrier(|| arguments::fit(&*self.tool, definition, foreign, arguments, lenience));
         fitting.map_err(|error| error.of_tool(self.definition().name().to_string()))
+    }
+
+    /// Returns `true` if no code of the tool runs before its body, except to decode the arguments.
+    pub(crate) fn only_decodes(&self) -> bool {
+        self.facts.only_decodes
     }
 
     /// Returns `true` if the tool has a secret parameter.
