@@ -3,7 +3,8 @@
 use std::{ops::ControlFlow, sync::Arc};
 
 use tool_runtime::{
-    ErrorKind, Executor, RunContext, ToolCall,
+    ErrorKind, Executor, RunContext, Tool, ToolCall, ToolDefinition, ToolName,
+    definition::Prepared,
     executor::stop_error,
     hook::Before,
     policy::{
@@ -11,6 +12,8 @@ use tool_runtime::{
         RetryRule,
     },
     prelude::*,
+    schema::{Arguments, InputSchema},
+    serde_json::{Map, Value, json},
 };
 
 use super::{AT_ONCE, Counter, On, calls, one, texts, ways::each_way};
@@ -91,6 +94,48 @@ fn a_call_that_stops_the_run_keeps_the_results_of_its_siblings() {
         let outcomes = executor.drive(executor.batch(calls(&["enough", "counted"]))).await;
         assert_eq!(texts(&outcomes), ["Stopped: enough", SKIPPED]);
         assert_eq!(texts(&executor.drive(executor.batch(calls(&["counted"]))).await), ["2"]);
+    });
+}
+
+fn stop_early(_: &mut Map<String, Value>) -> Result<(), ToolError> {
+    Err(ToolError::stop("enough"))
+}
+
+/// Ends the run before its body.
+#[tool(register = false, prepare = stop_early)]
+fn early() {}
+
+/// A hand-written tool that ends the run before its body.
+struct ByHand(ToolDefinition);
+
+impl Tool for ByHand {
+    fn definition(&self) -> &ToolDefinition {
+        &self.0
+    }
+
+    fn prepare<'a>(&'a self, _: Arguments<'a>) -> Result<Prepared<'a>, ToolError> {
+        Err(ToolError::stop("enough"))
+    }
+}
+
+// G05, E09
+#[test]
+fn tools_prepare_all_calls_of_a_group_before_the_first_body() {
+    each_way(async |way| {
+        let schema = InputSchema::new(json!({ "type": "object" })).unwrap();
+        let by_hand = ByHand(ToolDefinition::new(ToolName::new("by_hand").unwrap(), "Ends the run.", schema));
+        let tools = Tools::new();
+        let executor = way.executor(tools.registry().tool::<early>().add(by_hand));
+        for stop in ["early", "by_hand"] {
+            let before = tools.counted.get();
+            let outcomes = executor.drive(executor.batch(calls(&["counted", stop]))).await;
+            let told = texts(&outcomes);
+            assert_eq!(told[1], "Stopped: enough");
+            match way.size() {
+                1 => assert_eq!(tools.counted.get(), before + 1),
+                _ => assert_eq!((&*told[0], tools.counted.get()), (SKIPPED, before)),
+            }
+        }
     });
 }
 
