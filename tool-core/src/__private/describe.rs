@@ -1,7 +1,7 @@
 //! The input schema of a function, from its slots and the table of its parameters.
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test may")]
+#[allow(clippy::panic, clippy::unwrap_used, reason = "a test may")]
 mod tests;
 
 use std::collections::HashSet;
