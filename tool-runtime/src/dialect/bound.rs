@@ -33,7 +33,26 @@ impl BoundTools {
     /// Returns the tools in the format of a request, sorted by name; native tools of the provider follow.
     #[must_use]
     pub fn definitions(&self) -> &Value {
-        &self.exports.definitions
+        self.exports.definitions()
+    }
+
+    /// Returns the [definitions](Self::definitions) as JSON text, written once.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use tool_runtime::{dialect::Dialect, prelude::*};
+    /// # /// Adds.
+    /// # #[tool]
+    /// # fn add(a: i64, b: i64) -> i64 { a + b }
+    /// let tools = Registry::builder().tool::<add>().build()?;
+    /// let bound = Dialect::anthropic().bind_tools(&tools);
+    /// assert_eq!(bound.definitions_json(), bound.definitions().to_string());
+    /// # Ok::<(), tool_runtime::registry::BuildError>(())
+    /// ```
+    #[must_use]
+    pub fn definitions_json(&self) -> &str {
+        self.exports.json()
     }
 
     /// Returns `request` with the tools of the registry, after its own tools, and with the additions of each

@@ -1,6 +1,11 @@
 //! The definitions of a registry in a dialect: computed once, and kept while the tools stay the same.
 
-use std::{borrow::Cow, collections::HashMap, io, sync::Arc};
+use std::{
+    borrow::Cow,
+    collections::HashMap,
+    io,
+    sync::{Arc, OnceLock},
+};
 
 use foldhash::fast::FixedState;
 use serde_json::{Value, json};
@@ -22,7 +27,13 @@ pub(super) struct Exports {
     pub(super) tools: Vec<Arc<Export>>,
     by_name: HashMap<String, usize, FixedState>,
     pub(super) names: Names,
-    pub(super) definitions: Value,
+    wire: Wire,
+    native: Box<[Value]>,
+    /// The positions of the tools that could be strict and are sent without `strict`.
+    loose: Vec<usize>,
+    /// The tools of a request as a value and as text, once they are needed.
+    definitions: OnceLock<Value>,
+    json: OnceLock<Box<str>>,
     pub(super) tokens: usize,
     /// The names of native tools with a free-text argument instead of JSON arguments.
     pub(super) custom: Vec<String>,
@@ -78,16 +89,13 @@ impl Exports {
         let by_name = definitions.iter().enumerate().map(|(at, it)| (it.name().to_string(), at)).collect();
         let mut diagnostics: Vec<_> =
             tools.iter().flat_map(|tool| tool.diagnostics.iter().cloned()).collect();
-        let mut budget = wire.budget();
-        let sent = definitions.iter().zip(&tools).filter_map(|(of, tool)| {
-            let mut definition = tool.definition.clone()?;
+        let (mut budget, mut loose) = (wire.budget(), Vec::new());
+        for (at, (of, tool)) in definitions.iter().zip(&tools).enumerate() {
             if let Some(why) = tool.beyond(budget.as_mut()) {
-                definition.as_object_mut()?.shift_remove("strict");
-                diagnostics.push(loose(wire, of, &why));
+                loose.push(at);
+                diagnostics.push(sent_loosely(wire, of, &why));
             }
-            Some(definition)
-        });
-        let sent = sent.collect();
+        }
         let declared = definitions.iter().zip(&tools).filter(|(_, tool)| tool.definition.is_some());
         let declared: Vec<_> = declared.map(|(definition, _)| definition).collect();
         diagnostics.extend(too_many(wire, &declared, native.len()));
@@ -96,8 +104,38 @@ impl Exports {
         let is_custom = |tool: &&Value| tool.get("type").is_some_and(|kind| kind == "custom");
         let custom = native.iter().filter(is_custom).filter_map(|tool| wire.native_name(tool));
         let custom = custom.map(str::to_owned).collect();
-        let definitions = wire.tools(sent, native);
-        Self { tools, by_name, names, definitions, tokens, custom, diagnostics }
+        let (definitions, json, native) = (OnceLock::new(), OnceLock::new(), native.into());
+        Self { tools, by_name, names, wire, native, loose, definitions, json, tokens, custom, diagnostics }
+    }
+
+    /// Returns the tools of a request.
+    pub(super) fn definitions(&self) -> &Value {
+        self.definitions.get_or_init(|| {
+            let definition = |(at, tool): (usize, &Arc<Export>)| {
+                let mut definition = tool.definition.clone()?;
+                if self.loose.contains(&at) {
+                    definition.as_object_mut()?.shift_remove("strict");
+                }
+                Some(definition)
+            };
+            let sent = self.tools.iter().enumerate().filter_map(definition).collect();
+            self.wire.tools(sent, &self.native)
+        })
+    }
+
+    /// Returns the tools of a request as JSON.
+    pub(super) fn json(&self) -> &str {
+        self.json.get_or_init(|| {
+            let is_changed = !self.loose.is_empty() || matches!(self.wire, Wire::Gemini { .. });
+            let written = if is_changed || self.definitions.get().is_some() {
+                serde_json::to_string(self.definitions())
+            } else {
+                // The same list without a copy of each definition.
+                let own = self.tools.iter().filter_map(|tool| tool.definition.as_ref());
+                serde_json::to_string(&own.chain(&self.native).collect::<Vec<_>>())
+            };
+            written.unwrap_or_else(|_| "[]".to_owned()).into()
+        })
     }
 
     pub(super) fn are_of(&self, registry: &Registry) -> bool {
@@ -186,7 +224,7 @@ fn together(
     diagnostic(wire, definition, Remark { pointer, severity, code, message, help })
 }
 
-fn loose(wire: Wire, definition: &ToolDefinition, why: &str) -> Diagnostic {
+fn sent_loosely(wire: Wire, definition: &ToolDefinition, why: &str) -> Diagnostic {
     let message = format!("the tool is sent without `strict`: {why}");
     together(
         wire,

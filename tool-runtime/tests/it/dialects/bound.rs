@@ -52,6 +52,22 @@ fn a_registry_with_another_tool_of_the_same_name_is_converted() {
     assert_eq!(dialect.bind_tools(&many(3, "Two.")).definitions().as_array().unwrap().len(), 3);
 }
 
+#[test]
+fn the_list_of_definitions_is_kept_as_text() {
+    // More strict tools than Anthropic accepts.
+    let tools = many(25, "One.");
+    assert_eq!(tools.definitions_json(), serde_json::to_string(tools.definitions()).unwrap());
+    assert!(std::ptr::eq(tools.definitions_json(), tools.clone().definitions_json()));
+    let with_native = |dialect: Dialect| dialect.with_native(json!({ "googleSearch": {} }));
+    for (first, second) in Dialect::all().into_iter().zip(Dialect::all()) {
+        let [first, second] = [first, second].map(|dialect| with_native(dialect).bind_tools(&tools));
+        let text = first.definitions_json();
+        assert_eq!(text, first.definitions().to_string());
+        assert_eq!((second.definitions(), second.definitions_json()), (first.definitions(), text));
+        assert!(std::ptr::eq(text, first.clone().definitions_json()));
+    }
+}
+
 // WHAT-USERS-ASK 19
 #[test]
 fn every_dialect_shortens_long_names_and_restores_them() {
