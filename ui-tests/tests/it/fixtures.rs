@@ -121,14 +121,14 @@ fn tools_of_a_linked_library_are_discovered() {
 // J11
 #[test]
 fn a_program_that_aborts_on_panics_is_refused_at_start_up() {
-    let told = |profile| {
+    let warnings = |profile| {
         let output = run(&program(profile, "linked"));
         String::from_utf8_lossy(&output.stderr).into_owned()
     };
-    assert_eq!(told(DEFAULT), "");
-    let expected =
-        "the program is built with `panic = \"abort\"`: a tool that panics ends it, instead of its call\n";
-    assert_eq!(told(FAT_LTO), expected);
+    assert_eq!(warnings(DEFAULT), "");
+    let expected = "warning: the program is built with `panic = \"abort\"`: a tool that panics ends it, \
+                    instead of its call; build it with `panic = \"unwind\"`\n";
+    assert_eq!(warnings(FAT_LTO), expected);
 }
 
 #[test]
