@@ -86,7 +86,7 @@ impl Ours {
 
 fn answer(outcome: Result<ToolOutput, ToolError>) -> Answer {
     match outcome {
-        Ok(output) => Ok(output.text().into_owned()),
+        Ok(output) => Ok(output.into_text()),
         Err(error) => Err(error.feedback().to_string()),
     }
 }

@@ -24,6 +24,24 @@ impl ToolOutput {
         }
     }
 
+    /// Returns the [text](Self::text) for a model; text and JSON are not copied.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use tool_runtime::ToolOutput;
+    ///
+    /// let text: String = ToolOutput::from("21 °C").into_text();
+    /// assert_eq!(text, "21 °C");
+    /// ```
+    #[must_use]
+    pub fn into_text(self) -> String {
+        match self.body {
+            Body::Text(text) | Body::Json(text) => text,
+            _ => self.text().into_owned(),
+        }
+    }
+
     /// Returns `true` if a model reads more than the text blocks: other content that is rendered as text, or the
     /// value if there is no content.
     #[doc(hidden)]
