@@ -212,21 +212,12 @@ impl ToolContext {
     /// Ends the attempt with `result`: the requested actions are added to its output unless it failed. Actions of the
     /// output itself are applied last.
     #[doc(hidden)]
+    #[inline]
     pub fn conclude(&self, result: Result<ToolOutput, ToolError>) -> Result<ToolOutput, ToolError> {
-        let Some(attempted) = self.attempted.get() else { return result };
-        let changes = attempted.state.close();
-        let asked = lock(&attempted.actions).take();
-        let mut output = result?;
-        if let Some(mut actions) = asked.filter(|_| !output.is_failure()) {
-            patch::follow(&mut actions.state, changes);
-            if let Some(own) = output.actions() {
-                actions.follow(own.clone());
-            }
-            if actions != Actions::default() {
-                output = output.with_actions(actions);
-            }
+        match self.attempted.get() {
+            None => result,
+            Some(attempted) => with_requested(attempted, result),
         }
-        Ok(output)
     }
 
     /// Sets the state that the call reads. Default: the state of its run.
@@ -323,6 +314,27 @@ impl ToolContext {
         self.shared = OnceLock::from(Arc::new(shared));
         self
     }
+}
+
+/// Adds the actions that an attempt requested to its output.
+#[inline(never)]
+fn with_requested(
+    attempted: &Attempted,
+    result: Result<ToolOutput, ToolError>,
+) -> Result<ToolOutput, ToolError> {
+    let changes = attempted.state.close();
+    let asked = lock(&attempted.actions).take();
+    let mut output = result?;
+    if let Some(mut actions) = asked.filter(|_| !output.is_failure()) {
+        patch::follow(&mut actions.state, changes);
+        if let Some(own) = output.actions() {
+            actions.follow(own.clone());
+        }
+        if actions != Actions::default() {
+            output = output.with_actions(actions);
+        }
+    }
+    Ok(output)
 }
 
 #[cfg(test)]

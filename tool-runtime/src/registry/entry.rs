@@ -274,7 +274,11 @@ impl Entry {
         cx: &ToolContext,
         result: Result<ToolOutput, ToolError>,
     ) -> Result<ToolOutput, ToolError> {
-        match (cx.conclude(result), &self.promise) {
+        let result = cx.conclude(result);
+        if result.is_ok() && self.promise.is_none() {
+            return result;
+        }
+        match (result, &self.promise) {
             // A failure carries an explanation instead of a result.
             (Ok(output), _) if output.is_failure() => Ok(output),
             // The stream had no items.

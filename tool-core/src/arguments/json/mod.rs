@@ -140,9 +140,12 @@ impl<'t> Reader<'t> {
     /// Consumes `tokens` if the text continues with them.
     #[inline]
     pub(in crate::arguments) fn take_all(&mut self, tokens: &str) -> bool {
-        let rest = self.rest.strip_prefix(tokens.as_bytes());
-        self.rest = rest.unwrap_or(self.rest);
-        rest.is_some()
+        let Some((start, rest)) = self.rest.split_at_checked(tokens.len()) else { return false };
+        let is_it = equal(start, tokens.as_bytes());
+        if is_it {
+            self.rest = rest;
+        }
+        is_it
     }
 
     /// Consumes the next integer if it is a common one; returns its sign and digits.
@@ -151,6 +154,14 @@ impl<'t> Reader<'t> {
         let (negative, magnitude, rest) = number::common(self.rest)?;
         self.rest = rest;
         Some((negative, magnitude))
+    }
+
+    /// Consumes the next number if it has a fraction and a common form; returns the nearest float.
+    #[inline]
+    pub(in crate::arguments) fn take_decimal(&mut self) -> Option<f64> {
+        let (float, rest) = number::decimal(self.rest)?;
+        self.rest = rest;
+        Some(float)
     }
 
     /// Returns the next number.
@@ -202,5 +213,19 @@ impl<'t> Reader<'t> {
     /// Returns `true` at the end of the text.
     pub(in crate::arguments) fn is_at_end(&mut self) -> bool {
         self.peek().is_none()
+    }
+}
+
+/// Compares two slices of the same length. Short ones are compared in place, by two words that may overlap.
+#[inline]
+fn equal(left: &[u8], right: &[u8]) -> bool {
+    match left.len() {
+        4..8 => {
+            left.first_chunk::<4>() == right.first_chunk() && left.last_chunk::<4>() == right.last_chunk()
+        }
+        8..=16 => {
+            left.first_chunk::<8>() == right.first_chunk() && left.last_chunk::<8>() == right.last_chunk()
+        }
+        _ => left == right,
     }
 }

@@ -116,16 +116,8 @@ const FEW_DIGITS: usize = 19;
 /// Reads an integer of at most 18 digits in its usual form; returns its sign, its digits, and the remaining bytes.
 #[inline]
 pub(super) fn common(bytes: &[u8]) -> Option<(bool, u64, &[u8])> {
-    let (negative, digits) = match bytes {
-        [b'-', digits @ ..] => (true, digits),
-        digits => (false, digits),
-    };
-    let mut magnitude = 0_u64;
-    let mut rest = digits;
-    while let [digit @ b'0'..=b'9', after @ ..] = rest {
-        magnitude = magnitude.wrapping_mul(10).wrapping_add(u64::from(*digit & 15));
-        rest = after;
-    }
+    let (negative, digits) = signed(bytes);
+    let (magnitude, rest) = leading_digits(digits, 0);
     let count = digits.len() - rest.len();
     let is_odd = match count {
         0 => true,
@@ -134,6 +126,50 @@ pub(super) fn common(bytes: &[u8]) -> Option<(bool, u64, &[u8])> {
     };
     let goes_on = matches!(rest.first(), Some(b'.' | b'e' | b'E'));
     if is_odd || goes_on { None } else { Some((negative, magnitude, rest)) }
+}
+
+/// Reads a number with a fraction, without exponent, of at most 15 digits; returns the nearest float and the remaining
+/// bytes.
+///
+/// The digits and the power of ten are exact floats, so that their quotient is rounded once. With so few digits, the
+/// float is an integer only if the number is.
+#[inline]
+pub(super) fn decimal(bytes: &[u8]) -> Option<(f64, &[u8])> {
+    const POWERS: [f64; 15] =
+        [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14];
+
+    let (negative, digits) = signed(bytes);
+    let (whole, rest) = leading_digits(digits, 0);
+    let count = digits.len() - rest.len();
+    let [b'.', fraction @ ..] = rest else { return None };
+    let (magnitude, rest) = leading_digits(fraction, whole);
+    let places = fraction.len() - rest.len();
+    let is_odd = count == 0
+        || (count > 1 && digits.first() == Some(&b'0'))
+        || count + places > POWERS.len()
+        || matches!(rest.first(), Some(b'e' | b'E'));
+    let power = POWERS.get(places).filter(|_| places > 0 && !is_odd)?;
+    let float = magnitude as f64 / power;
+    Some((if negative { -float } else { float }, rest))
+}
+
+#[inline]
+const fn signed(bytes: &[u8]) -> (bool, &[u8]) {
+    match bytes {
+        [b'-', digits @ ..] => (true, digits),
+        digits => (false, digits),
+    }
+}
+
+/// Appends the digits at the start of `bytes` to `magnitude`; returns it, and the remaining bytes.
+#[inline]
+const fn leading_digits(bytes: &[u8], mut magnitude: u64) -> (u64, &[u8]) {
+    let mut rest = bytes;
+    while let [digit @ b'0'..=b'9', after @ ..] = rest {
+        magnitude = magnitude.wrapping_mul(10).wrapping_add((*digit & 15) as u64);
+        rest = after;
+    }
+    (magnitude, rest)
 }
 
 /// Reads the number at `start`; returns it and the offset of its end.

@@ -1,8 +1,12 @@
-use memchr::memchr2;
+//! Strings: their ends, and their escapes.
+//!
+//! A string is scanned once. [`scan`] skips 16 bytes at a time, in a long string 64, with a comparison that the
+//! compiler vectorises, and finds the place in 8 bytes with bit tricks. The parts between escapes are copied as text,
+//! so that nothing is checked for UTF-8 again.
 
 use super::Fault;
 
-/// Up to this length, eight bytes at a time are faster than wider comparisons.
+/// Up to this length, strings are scanned in place; longer ones are worth a call.
 const SHORT: usize = 32;
 
 /// Returns the number of bytes before the first quote or backslash.
@@ -10,7 +14,7 @@ const SHORT: usize = 32;
 pub(super) fn plain(bytes: &[u8]) -> Result<usize, Fault> {
     let mut rest = bytes;
     while let Some((eight, after)) = rest.split_first_chunk() {
-        let found = special(*eight);
+        let found = specials(*eight);
         if found != 0 {
             let at = bytes.len() - rest.len() + found.trailing_zeros() as usize / 8;
             return if bytes.get(at).is_some_and(|byte| *byte < 0x20) { Err(Fault::Syntax) } else { Ok(at) };
@@ -23,74 +27,129 @@ pub(super) fn plain(bytes: &[u8]) -> Result<usize, Fault> {
     long(bytes, bytes.len() - rest.len())
 }
 
-/// Returns a mask with the high bit of each byte that is a quote, a backslash or a control character; only the lowest
-/// set bit is exact. Known as the bit tricks "has zero byte" and "has less".
+/// Continues [`plain`] after the first `done` bytes.
+#[inline(never)]
+fn long(bytes: &[u8], done: usize) -> Result<usize, Fault> {
+    let rest = without_specials::<64>(bytes.get(done..).unwrap_or_default());
+    let at = bytes.len() - rest.len() + scan(rest);
+    if matches!(bytes.get(at), Some(b'"' | b'\\')) { Ok(at) } else { Err(Fault::Syntax) }
+}
+
+/// Returns the number of bytes before the first quote, backslash or control character.
+#[inline(always)]
+fn scan(bytes: &[u8]) -> usize {
+    let mut rest = without_specials::<16>(bytes);
+    while let Some((eight, after)) = rest.split_first_chunk() {
+        let found = specials(*eight);
+        if found != 0 {
+            return bytes.len() - rest.len() + found.trailing_zeros() as usize / 8;
+        }
+        rest = after;
+    }
+    bytes.len() - rest.len() + rest.iter().take_while(|byte| !is_special(**byte)).count()
+}
+
+/// Skips `N` bytes at a time while none of them [is special](is_special).
+#[inline(always)]
+fn without_specials<const N: usize>(bytes: &[u8]) -> &[u8] {
+    let mut rest = bytes;
+    while let Some((chunk, after)) = rest.split_first_chunk::<N>() {
+        // Without an early exit, the compiler vectorises the comparison.
+        if chunk.iter().fold(false, |found, byte| found | is_special(*byte)) {
+            break;
+        }
+        rest = after;
+    }
+    rest
+}
+
+/// Returns `true` for a quote, a backslash and a control character. Flipping the second bit of a byte moves the quote
+/// behind the control characters.
+#[inline(always)]
+const fn is_special(byte: u8) -> bool {
+    (byte ^ 2 <= b' ') | (byte == b'\\')
+}
+
+/// Returns a mask with the high bit of each byte that [is special](is_special); only the lowest set bit is exact. Known
+/// as the bit tricks "has zero byte" and "has less".
 #[inline]
-const fn special(bytes: [u8; 8]) -> u64 {
+const fn specials(bytes: [u8; 8]) -> u64 {
     const LOW: u64 = u64::MAX / 255;
     const HIGH: u64 = LOW << 7;
     let word = u64::from_le_bytes(bytes);
-    let quote = word ^ (LOW * b'"' as u64);
-    let backslash = word ^ (LOW * b'\\' as u64);
-    let zero = (quote.wrapping_sub(LOW) & !quote) | (backslash.wrapping_sub(LOW) & !backslash);
-    let control = word.wrapping_sub(LOW * 0x20) & !word;
-    (zero | control) & HIGH
+    let quote_or_control = (word ^ (LOW * 2)).wrapping_sub(LOW * (b' ' + 1) as u64);
+    let backslash = (word ^ (LOW * b'\\' as u64)).wrapping_sub(LOW);
+    (quote_or_control | backslash) & !word & HIGH
 }
 
-/// Continues [`plain`] after the first `done` bytes.
-fn long(bytes: &[u8], done: usize) -> Result<usize, Fault> {
-    let rest = bytes.get(done..).unwrap_or_default();
-    let length = memchr2(b'"', b'\\', rest).ok_or(Fault::Syntax)?;
-    // The loop has no early exit, so that the compiler vectorises it.
-    let has_control = rest.iter().take(length).fold(false, |found, byte| found | (*byte < 0x20));
-    if has_control { Err(Fault::Syntax) } else { Ok(done + length) }
-}
-
-/// Decodes the string from `start`, which has no escapes before `stop`.
-pub(super) fn unescaped(text: &str, mut start: usize, mut stop: usize) -> Result<(String, usize), Fault> {
-    let mut string = String::new();
+/// Decodes the string from `start`, whose first escape is at `stop`; returns it and the offset of its end.
+pub(super) fn unescaped(text: &str, start: usize, stop: usize) -> Result<(String, usize), Fault> {
+    let mut string = String::with_capacity(stop.saturating_sub(start) + SHORT);
+    string.push_str(text.get(start..stop).unwrap_or_default());
+    let mut rest = text.get(stop..).unwrap_or_default();
     loop {
-        string.push_str(text.get(start..stop).unwrap_or_default());
-        if text.as_bytes().get(stop) == Some(&b'"') {
-            return Ok((string, stop + 1));
+        while let [b'\\', code, ..] = rest.as_bytes() {
+            let simple = SIMPLE_ESCAPES[usize::from(*code)];
+            if simple == 0 {
+                let (character, length) = code_point(rest)?;
+                string.push(character);
+                rest = rest.get(length..).unwrap_or_default();
+            } else {
+                string.push(char::from(simple));
+                rest = rest.get(2..).unwrap_or_default();
+            }
         }
-        let (character, end) = escape(text, stop + 1)?;
-        string.push(character);
-        start = end;
-        stop = start + plain(text.as_bytes().get(start..).unwrap_or_default())?;
+        if rest.as_bytes().first() == Some(&b'"') {
+            if string.capacity() / 2 > string.len() {
+                string.shrink_to_fit();
+            }
+            return Ok((string, text.len() - rest.len() + 1));
+        }
+        let (plain, after) = rest.split_at_checked(scan(rest.as_bytes())).unwrap_or_default();
+        if plain.is_empty() {
+            return Err(Fault::Syntax);
+        }
+        if string.capacity() - string.len() <= plain.len() {
+            // A long string is usually most of the text: it is moved a few times only.
+            string.reserve(rest.len().min(16 * string.len()).max(plain.len()));
+        }
+        string.push_str(plain);
+        rest = after;
     }
 }
 
-/// Decodes the escape after a backslash at `at`; returns the character and the offset of its end.
-fn escape(text: &str, at: usize) -> Result<(char, usize), Fault> {
-    let character = match text.as_bytes().get(at).ok_or(Fault::Syntax)? {
-        b'"' => '"',
-        b'\\' => '\\',
-        b'/' => '/',
-        b'b' => '\u{8}',
-        b'f' => '\u{c}',
-        b'n' => '\n',
-        b'r' => '\r',
-        b't' => '\t',
-        b'u' => return code_point(text, at + 1),
-        _ => return Err(Fault::Syntax),
-    };
-    Ok((character, at + 1))
-}
+/// The characters that a backslash and a letter stand for, by the letter; 0 for the others.
+const SIMPLE_ESCAPES: [u8; 256] = {
+    let mut table = [0; 256];
+    table[b'"' as usize] = b'"';
+    table[b'\\' as usize] = b'\\';
+    table[b'/' as usize] = b'/';
+    table[b'b' as usize] = 8;
+    table[b'f' as usize] = 12;
+    table[b'n' as usize] = b'\n';
+    table[b'r' as usize] = b'\r';
+    table[b't' as usize] = b'\t';
+    table
+};
 
-/// Decodes `\uXXXX`, or two of them that form a surrogate pair.
-fn code_point(text: &str, at: usize) -> Result<(char, usize), Fault> {
-    let first = hex(text, at)?;
+/// Decodes the `\uXXXX` at the start of `text`, or two of them that form a surrogate pair; returns the character and
+/// the length of its escape.
+#[inline(never)]
+fn code_point(text: &str) -> Result<(char, usize), Fault> {
+    if !text.starts_with(r"\u") {
+        return Err(Fault::Syntax);
+    }
+    let first = hex(text, 2)?;
     if let Some(character) = char::from_u32(first) {
-        return Ok((character, at + 4));
+        return Ok((character, 6));
     }
-    let is_pair = first < 0xDC00 && text.as_bytes().get(at + 4..at + 6) == Some(br"\u");
-    let second = if is_pair { hex(text, at + 6)? } else { 0 };
+    let is_pair = first < 0xDC00 && text.as_bytes().get(6..8) == Some(br"\u");
+    let second = if is_pair { hex(text, 8)? } else { 0 };
     if !(0xDC00..0xE000).contains(&second) {
         return Err(Fault::Syntax);
     }
     let code = 0x1_0000 + ((first - 0xD800) << 10) + (second - 0xDC00);
-    char::from_u32(code).map(|character| (character, at + 10)).ok_or(Fault::Syntax)
+    char::from_u32(code).map(|character| (character, 12)).ok_or(Fault::Syntax)
 }
 
 fn hex(text: &str, at: usize) -> Result<u32, Fault> {

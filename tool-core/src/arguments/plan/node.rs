@@ -70,7 +70,7 @@ impl Node {
     pub(super) fn complete(&mut self) {
         self.is_whole = self.needs_whole();
         if let Some(number) = &mut self.number {
-            number.integers = number.range();
+            (number.integers, number.floats) = (number.range(), number.float_range());
         }
     }
 
@@ -86,6 +86,18 @@ impl Node {
         // 18 digits fit into an `i64`.
         let integer = magnitude.cast_signed();
         Some(if negative { least <= -integer } else { least <= integer && magnitude <= most })
+    }
+
+    /// Returns whether a number is admitted whose nearest float is `float`, which is an integer only if the number is;
+    /// `None` if that depends on more rules.
+    #[inline]
+    pub(super) fn admits_float(&self, float: f64) -> Option<bool> {
+        if self.values.is_some() || !self.types.contains(Types::NUMBER) {
+            return None;
+        }
+        let Some(number) = &self.number else { return Some(true) };
+        let (least, most) = number.floats?;
+        Some(least <= float && float <= most)
     }
 
     /// Returns `true` if a float without a fraction is read as an integer.
@@ -180,6 +192,8 @@ pub(super) struct NumberRules {
     pub(super) multiple_of: Option<Divisor>,
     /// The range of 64-bit integers that these rules admit, if it is that simple; set when all rules are known.
     pub(super) integers: Option<(i64, u64)>,
+    /// The range of floats that these rules admit, if its limits are exact; set when all rules are known.
+    pub(super) floats: Option<(f64, f64)>,
 }
 
 impl NumberRules {
@@ -197,6 +211,17 @@ impl NumberRules {
         let most = integer(self.maximum, i128::MAX)?.min(below).min(u64::MAX.into());
         let range = (i64::try_from(least).ok()?, u64::try_from(most).ok()?);
         self.multiple_of.is_none().then_some(range)
+    }
+
+    /// Returns the smallest and largest float that these rules admit; `None` if there are other rules, or if a limit is
+    /// not exactly a float.
+    fn float_range(&self) -> Option<(f64, f64)> {
+        let float = |limit: Option<Exact>, none: f64| limit.map_or(Some(none), Exact::as_float);
+        let above = float(self.exclusive_minimum, f64::NEG_INFINITY)?.next_up();
+        let below = float(self.exclusive_maximum, f64::INFINITY)?.next_down();
+        let least = float(self.minimum, f64::NEG_INFINITY)?.max(above);
+        let most = float(self.maximum, f64::INFINITY)?.min(below);
+        self.multiple_of.is_none().then_some((least, most))
     }
 }
 

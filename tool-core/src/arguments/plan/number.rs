@@ -30,6 +30,17 @@ impl Exact {
         }
     }
 
+    /// Returns the float that equals the number; `None` if there is none, or it is not known to be exact.
+    pub(super) fn as_float(self) -> Option<f64> {
+        /// Up to this value, all integers are exact floats.
+        const EXACT: u128 = 1 << 53;
+
+        match self {
+            Self::Integer(integer) => (integer.unsigned_abs() <= EXACT).then_some(integer as f64),
+            Self::Float(float) => float.is_finite().then_some(float),
+        }
+    }
+
     /// Compares two numbers; `None` for NaN, which violates every bound.
     pub(super) fn compare(self, other: Self) -> Option<Ordering> {
         match (self, other) {

@@ -184,6 +184,25 @@ impl<'c, 't, 'p> Checked<'c, 't, 'p> {
         self.any(hint, visitor)
     }
 
+    /// Reads a 64-bit float; fast path for the usual forms.
+    #[inline]
+    fn float<V: Visitor<'t>>(self, visitor: V) -> Result<V::Value, Refusal> {
+        let node = self.node;
+        if node.is_whole {
+            return self.any(Hint::Float, visitor);
+        }
+        self.source.reader.peek();
+        let start = self.source.reader.position();
+        if let Some(float) = self.source.reader.take_decimal() {
+            match node.admits_float(float) {
+                Some(true) => return visitor.visit_f64(float),
+                Some(false) => return Err(Refusal::refused()),
+                None => self.source.reader = self.source.reader.at(start),
+            }
+        }
+        self.integer(Hint::Float, visitor)
+    }
+
     /// Reads a string on a fast path.
     #[inline]
     fn text<V: Visitor<'t>>(self, visitor: V) -> Result<V::Value, Refusal> {
@@ -244,7 +263,7 @@ impl<'t> Deserializer<'t> for Checked<'_, 't, '_> {
         deserialize_i128 => integer(Hint::Wide);
         deserialize_u128 => integer(Hint::Wide);
         deserialize_f32 => any(Hint::Single);
-        deserialize_f64 => any(Hint::Float);
+        deserialize_f64 => float();
         deserialize_char => text();
         deserialize_str => text();
         deserialize_string => text();

@@ -60,6 +60,28 @@ fn json_value() -> impl Strategy<Value = Value> {
     })
 }
 
+/// Parts of a string in JSON: runs of any length, escapes, and characters that strings cannot contain.
+fn string_part() -> impl Strategy<Value = String> {
+    prop_oneof![
+        4 => "[ -!#-\\[\\]-~]{0,70}",
+        2 => "[é😀\u{7f}\u{80}]{0,20}",
+        4 => prop::sample::select(vec![r"\n", r"\\", r#"\""#, r"\/", r"\b", r"\f", r"\r", r"\t", r"\u00e9", r"\ud83d\ude00"])
+            .prop_map(str::to_owned),
+        1 => prop::sample::select(vec!["\"", "\n", "\u{0}", "\u{1f}", r"\x", r"\u12", r"\ud83d", r"\ud83d\n", r"\"])
+            .prop_map(str::to_owned),
+    ]
+}
+
+/// Limits of numbers: small ones, fractions, and such that no float equals.
+fn limit() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        (-20..20_i64).prop_map(Value::from),
+        (-200..200_i32).prop_map(|tenths| json!(f64::from(tenths) / 10.0)),
+        any::<i64>().prop_map(Value::from),
+        any::<f64>().prop_map(Value::from),
+    ]
+}
+
 /// Returns the value as read by `serde_json`, with numbers as represented without `arbitrary_precision`.
 fn theirs(text: &str) -> Option<Value> {
     plain(serde_json::from_str(text).ok()?)
@@ -95,6 +117,31 @@ proptest! {
         if !repeats_a_key(&text) {
             prop_assert_eq!(anything(&text), theirs(&text), "{}", text);
         }
+    }
+
+    #[test]
+    fn strings_of_any_length_are_read_like_serde_json_reads_them(
+        parts in prop::collection::vec(string_part(), 0..6),
+        is_closed in prop::bool::weighted(0.9),
+    ) {
+        let text = format!("\"{}{}", parts.concat(), if is_closed { "\"" } else { "" });
+        prop_assert_eq!(anything(&text), theirs(&text), "{}", text);
+        // In front of another string, no part is at the end of the text.
+        let text = format!("[{text},{text}]");
+        prop_assert_eq!(anything(&text), theirs(&text), "{}", text);
+    }
+
+    #[test]
+    fn floats_within_limits_are_the_nearest_ones(
+        number in "-?(0|[1-9][0-9]{0,17})(\\.[0-9]{1,17})?([eE][+-]?[0-9]{1,2})?",
+        limits in proptest::array::uniform4(prop::option::of(limit())),
+    ) {
+        let names = ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"];
+        let schema = names.iter().zip(&limits).filter_map(|(name, limit)| Some((*name, limit.clone()?)));
+        let plan = Plan::compile(&schema.collect()).unwrap();
+        let value: Value = theirs(&number).unwrap();
+        let expected = plan.violations(&value).is_empty().then(|| number.parse::<f64>().unwrap().to_bits());
+        prop_assert_eq!(decode::<f64>(&plan, &number).ok().map(f64::to_bits), expected);
     }
 
     #[test]
