@@ -6,9 +6,13 @@ use std::{env, error::Error, fs, path::Path};
 #[path = "src/generate.rs"]
 mod generate;
 
+use generate::Flavour;
+
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo::rerun-if-changed=src/generate.rs");
-    let tools = generate::source(generate::Flavour::Tools, 1_000)?;
-    fs::write(Path::new(&env::var("OUT_DIR")?).join("tools.rs"), tools)?;
+    let folder = env::var("OUT_DIR")?;
+    for (flavour, file) in [(Flavour::Tools, "tools.rs"), (Flavour::ByHand, "by_hand.rs")] {
+        fs::write(Path::new(&folder).join(file), generate::source(flavour, 1_000)?)?;
+    }
     Ok(())
 }

@@ -18,6 +18,7 @@
 
 pub mod batches;
 pub mod calls;
+pub mod cold;
 pub mod generate;
 pub mod measure;
 pub mod order;

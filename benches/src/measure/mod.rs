@@ -140,6 +140,18 @@ pub fn against_bars(title: &str, workloads: Vec<(Workload, u64)>) -> Result<(), 
     if beyond.is_empty() { Ok(()) } else { Err(format!("beyond the bar: {}", beyond.join(", "))) }
 }
 
+/// Returns the instructions of the first repetition of `side` in a fresh process, without a warm-up.
+#[must_use]
+pub fn count_once(workload: &Workload, side: &str) -> Option<u64> {
+    instructions::available().then(|| instructions::count_once(workload.name, side)).flatten()
+}
+
+/// In a child process that counts instructions, runs the requested work and returns `true`.
+#[must_use]
+pub fn serve_once(workload: &Workload) -> bool {
+    instructions::serve(std::slice::from_ref(workload))
+}
+
 /// The duration above which a few repetitions are enough.
 const FEW: Duration = Duration::from_millis(1);
 
@@ -203,8 +215,10 @@ pub fn grouped(count: u64) -> String {
     out
 }
 
+/// Returns the ratio of two counts.
+#[must_use]
 #[expect(clippy::cast_precision_loss, reason = "two digits are shown")]
-fn as_ratio(ours: u64, floor: u64) -> f64 {
+pub fn as_ratio(ours: u64, floor: u64) -> f64 {
     ours as f64 / floor as f64
 }
 
