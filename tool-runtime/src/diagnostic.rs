@@ -113,10 +113,11 @@ fn as_text<S: Serializer>(source: &Option<SourceLocation>, serializer: S) -> Res
 /// ```
 /// use tool_runtime::{diagnostic::Severity, prelude::*};
 ///
-/// #[tool]
-/// fn ping() {}
+/// #[tool_args]
+/// struct Empty {}
 ///
-/// let tools = Registry::builder().tool::<ping>().build()?;
+/// let ping = ToolBuilder::new("ping").handler(|_: Empty, _cx| async { Ok::<_, ToolError>("pong") })?;
+/// let tools = Registry::builder().add(ping).build()?;
 /// let diagnostic = &tools.diagnostics()[0];
 /// assert_eq!((diagnostic.severity, diagnostic.code), (Severity::Warning, "missing_description"));
 /// assert_eq!(diagnostic.location.tool.as_deref(), Some("ping"));
