@@ -3,9 +3,18 @@
 //! The floor is written by hand: an argument struct for each tool with the derives of `serde` and `schemars`, a
 //! `HashMap` from names to functions, `schema_for!` of each struct, and one `to_string` of the list, which is kept.
 
-use std::{collections::HashMap, error::Error, hint::black_box, sync::OnceLock};
+use std::{
+    collections::HashMap,
+    error::Error,
+    hint::black_box,
+    sync::{Arc, OnceLock},
+};
 
-use benches::{FLOOR, OURS, Side, cold};
+use benches::{
+    FLOOR, OURS,
+    cold::{self, Started},
+    now,
+};
 use serde_json::json;
 use tool_runtime::Registry;
 
@@ -28,11 +37,16 @@ mod by_hand {
     include!(concat!(env!("OUT_DIR"), "/by_hand.rs"));
 }
 
-fn floor() -> Result<Side, Box<dyn Error>> {
+/// A call of the first tool.
+const ARGUMENTS: &str = r#"{"value_0":3,"value_1":"text"}"#;
+
+fn floor() -> Result<Started, Box<dyn Error>> {
     let entries = by_hand::TOOLS.iter();
     let entries: HashMap<_, _> = entries.map(|(name, schema, call)| (*name, (*schema, *call))).collect();
+    let entries = Arc::new(entries);
+    let called = Arc::clone(&entries);
     let listed = OnceLock::new();
-    Ok(Box::new(move |show| {
+    let list = Box::new(move |show: &mut dyn FnMut(&[u8])| {
         let text: &String = listed.get_or_init(|| {
             let definitions: Vec<_> = entries
                 .iter()
@@ -43,14 +57,28 @@ fn floor() -> Result<Side, Box<dyn Error>> {
             json!(definitions).to_string()
         });
         show(black_box(text).as_bytes());
-    }))
+    });
+    let call = Box::new(move |show: &mut dyn FnMut(&[u8])| {
+        if let Some((_, call)) = called.get("tool_0")
+            && let Some(Ok(answer)) = now(call(black_box(ARGUMENTS)))
+        {
+            show(&answer);
+        }
+    });
+    Ok(Started { list, call })
 }
 
-fn ours() -> Result<Side, Box<dyn Error>> {
+fn ours() -> Result<Started, Box<dyn Error>> {
     let tools = tools::TOOLS.iter().fold(Registry::builder(), |builder, add| add(builder)).build()?;
-    Ok(Box::new(move |show| {
-        show(black_box(tools.definitions_json()).as_bytes());
-    }))
+    let called = tools.clone();
+    let list =
+        Box::new(move |show: &mut dyn FnMut(&[u8])| show(black_box(tools.definitions_json()).as_bytes()));
+    let call = Box::new(move |show: &mut dyn FnMut(&[u8])| {
+        if let Some(Ok(output)) = now(called.call("tool_0", black_box(ARGUMENTS))) {
+            show(output.into_text().as_bytes());
+        }
+    });
+    Ok(Started { list, call })
 }
 
 fn main() -> Result<(), Box<dyn Error>> {

@@ -43,6 +43,20 @@ pub(super) fn serve(workloads: &[Workload]) -> bool {
     true
 }
 
+/// Runs the first repetition of the work `name` that the parent process requested, if there is a parent. `prepare`
+/// returns the side with the requested name; its own cost is not collected.
+pub(super) fn serve_first(name: &str, prepare: impl FnOnce(&str) -> Option<Side>) -> bool {
+    let arguments: Vec<_> = env::args().skip(1).collect();
+    let [child, requested, side, _] = arguments.as_slice() else { return false };
+    if child != CHILD || requested != name {
+        return false;
+    }
+    if let Some(side) = prepare(side) {
+        measured(&side, 1);
+    }
+    true
+}
+
 #[inline(never)]
 fn measured(side: &Side, times: u32) {
     (0..times).for_each(|_| once(side));

@@ -140,16 +140,17 @@ pub fn against_bars(title: &str, workloads: Vec<(Workload, u64)>) -> Result<(), 
     if beyond.is_empty() { Ok(()) } else { Err(format!("beyond the bar: {}", beyond.join(", "))) }
 }
 
-/// Returns the instructions of the first repetition of `side` in a fresh process, without a warm-up.
+/// Returns the instructions of the first repetition of `side` of the work `name` in a fresh process, without a warm-up.
 #[must_use]
-pub fn count_once(workload: &Workload, side: &str) -> Option<u64> {
-    instructions::available().then(|| instructions::count_once(workload.name, side)).flatten()
+pub fn count_once(name: &str, side: &str) -> Option<u64> {
+    instructions::available().then(|| instructions::count_once(name, side)).flatten()
 }
 
-/// In a child process that counts instructions, runs the requested work and returns `true`.
+/// In a child process that counts the instructions of the work `name`, runs the side that `prepare` returns for its name
+/// once, and returns `true`. The cost of `prepare` does not count.
 #[must_use]
-pub fn serve_once(workload: &Workload) -> bool {
-    instructions::serve(std::slice::from_ref(workload))
+pub fn serve_once(name: &str, prepare: impl FnOnce(&str) -> Option<Side>) -> bool {
+    instructions::serve_first(name, prepare)
 }
 
 /// The duration above which a few repetitions are enough.
