@@ -1,5 +1,11 @@
 //! A call with valid arguments: its checks before the run, and the run itself.
 
+use std::{
+    future::Future,
+    pin::Pin,
+    task::{Context, Poll},
+};
+
 use futures_core::Stream;
 
 use super::{BoxFuture, Checks};
@@ -137,7 +143,7 @@ impl<'a> Prepared<'a> {
             }
             Some(PreparedInvocation::Custom(run)) => {
                 let corrections = arguments.kept_corrections();
-                corrected(run(arguments, cx), corrections)
+                corrected(Box::pin(Late::Waiting(Some((run, arguments, cx)))), corrections)
             }
             // Only `run` takes the invocation, so it is always present.
             None => Box::pin(std::future::ready(Err(ToolError::cancelled()))),
@@ -196,6 +202,31 @@ pub(crate) fn corrected<'a>(running: BoxFuture<'a>, corrections: Corrections) ->
         None => running,
         Some(corrections) => {
             Box::pin(async move { running.await.map(|output| output.with_corrections(*corrections)) })
+        }
+    }
+}
+
+/// The call of a tool that implements `Tool` by hand. Its body starts when the call is first polled, after every check,
+/// and its future is dropped with the call, not when it completes.
+enum Late<'a> {
+    Waiting(Option<(Box<Custom<'a>>, Arguments<'a>, &'a ToolContext)>),
+    Running(BoxFuture<'a>),
+}
+
+impl Future for Late<'_> {
+    type Output = Result<ToolOutput, ToolError>;
+
+    fn poll(mut self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<Self::Output> {
+        if let Self::Waiting(body) = &mut *self {
+            // Only a body that panicked is missing.
+            let Some((run, arguments, cx)) = body.take() else {
+                return Poll::Ready(Err(ToolError::cancelled()));
+            };
+            *self = Self::Running(run(arguments, cx));
+        }
+        match &mut *self {
+            Self::Running(running) => running.as_mut().poll(task),
+            Self::Waiting(_) => Poll::Ready(Err(ToolError::cancelled())),
         }
     }
 }

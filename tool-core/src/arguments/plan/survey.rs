@@ -32,8 +32,8 @@ impl Plan {
             return None;
         }
         let source = Source::new(text, self);
-        let mut survey =
-            Survey { plan: self, text, source, report: Report::default(), is_final: !is_lenient };
+        let (report, is_final) = (Report::default(), !is_lenient);
+        let mut survey = Survey { plan: self, text, source, report, is_final, parts: 0 };
         survey.value(self.root(), &Location::ROOT)?;
         survey.source.end().ok()?;
         let Survey { report, is_final, .. } = survey;
@@ -48,7 +48,12 @@ struct Survey<'t, 'p> {
     report: Report,
     /// `true` if no correction makes the text valid.
     is_final: bool,
+    /// The number of parts read as values. Each has bounds of its own, so that their number is bounded, too.
+    parts: usize,
 }
+
+/// The maximum number of parts that are read as values.
+const PARTS: usize = 32;
 
 /// A walk that gives up returns `None`.
 impl<'t, 'p> Survey<'t, 'p> {
@@ -74,7 +79,7 @@ impl<'t, 'p> Survey<'t, 'p> {
         if self.source.skip(node) {
             return Some(());
         }
-        let mut document = Document::next(&mut self.source.reader, self.text, at).ok()?;
+        let mut document = self.document(at)?;
         if document.is_odd() || !document.moved.is_empty() {
             return None;
         }
@@ -85,6 +90,15 @@ impl<'t, 'p> Survey<'t, 'p> {
             self.is_final = !self.plan.may_correct(node, &mut document, at);
         }
         self.has_room()
+    }
+
+    /// Reads the next value; gives up after [`PARTS`] values.
+    fn document(&mut self, at: &Location<'_>) -> Option<Document<'t>> {
+        self.parts += 1;
+        if self.parts > PARTS {
+            return None;
+        }
+        Document::next(&mut self.source.reader, self.text, at).ok()
     }
 
     fn list(&mut self, rules: &'p ListRules, at: &Location<'_>) -> Option<()> {
@@ -169,7 +183,7 @@ impl<'t, 'p> Survey<'t, 'p> {
             Rest::Schema(node) => self.value(self.plan.node(node), &here),
             Rest::Anything => self.value(&Node::ANYTHING, &here),
             Rest::Nothing => {
-                let document = Document::next(&mut self.source.reader, self.text, &here).ok()?;
+                let document = self.document(&here)?;
                 let is_odd = document.is_odd() || !document.moved.is_empty();
                 names.unknown.push((name, names.count, document.value));
                 (!is_odd && names.unknown.len() < Violations::LISTED).then_some(())

@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use tool_runtime::{
-    ErrorKind, RunContext, ToolCall,
+    ErrorKind, RunContext, ToolCall, ToolDefinition, ToolName,
     context::{Budget, BudgetUsage},
+    definition::Prepared,
     dialect::Usage,
     policy::RetryPolicy,
     prelude::*,
+    schema::{Arguments, InputSchema},
 };
 
 use super::{AT_ONCE, Counter, building, calls, texts, ways::each_way};
@@ -65,6 +67,41 @@ fn a_call_over_budget_has_an_error_and_does_not_run() {
         // Another run has no budget.
         let other = executor.drive(executor.batch(calls(&["counted"])).with_run(RunContext::new())).await;
         assert_eq!(texts(&other), ["4"]);
+    });
+}
+
+/// A tool written by hand, which counts when its body is called, before the future is polled.
+struct Eager {
+    definition: ToolDefinition,
+    counter: Counter,
+}
+
+impl Tool for Eager {
+    fn definition(&self) -> &ToolDefinition {
+        &self.definition
+    }
+
+    fn prepare<'a>(&'a self, arguments: Arguments<'a>) -> Result<Prepared<'a>, ToolError> {
+        Ok(Prepared::new(arguments, |_, _| {
+            self.counter.count();
+            Box::pin(std::future::ready(Ok("done".into())))
+        }))
+    }
+}
+
+#[test]
+fn the_body_of_a_tool_written_by_hand_is_not_called_over_budget() {
+    each_way(async |way| {
+        let counter = Counter::default();
+        let schema = InputSchema::new(json!({ "type": "object" })).unwrap();
+        let definition = ToolDefinition::new(ToolName::new("eager").unwrap(), "Counts at once.", schema);
+        let eager = Eager { definition, counter: counter.clone() };
+        let executor = way.executor(Registry::builder().add(eager));
+        let run = RunContext::new().with_budget(of_calls(1));
+        let outcomes = executor.drive(executor.batch(calls(&["eager", "eager"])).with_run(run)).await;
+        let over = "Over budget: the run may make 1 call. Nothing was executed.";
+        assert_eq!(texts(&outcomes), ["done", over]);
+        assert_eq!(counter.get(), 1);
     });
 }
 

@@ -153,3 +153,17 @@ fn text_whose_report_needs_all_of_it_is_left() {
         agree(&aliased, text);
     }
 }
+
+#[test]
+fn the_number_of_parts_that_are_read_as_values_is_bounded() {
+    let item =
+        json!({"anyOf": [{"type": "object", "properties": {"x": {"type": "integer"}}}, {"type": "string"}]});
+    let plan =
+        plan(&json!({"properties": {"list": {"type": "array", "items": item}, "n": {"type": "integer"}}}));
+    let text = |count: usize| format!(r#"{{"list":[{}"a"],"n":true}}"#, r#"{"x":null},"#.repeat(count));
+    assert!(plan.survey(&text(3), false).is_some());
+    assert_eq!(plan.survey(&text(40), false), None);
+    for count in [3, 40] {
+        agree(&plan, &text(count));
+    }
+}
