@@ -16,6 +16,7 @@
 mod available;
 mod build;
 mod diagnostic;
+mod direct;
 mod entry;
 mod guard;
 mod make;
@@ -31,11 +32,9 @@ use std::{
 };
 
 use foldhash::fast::FixedState;
-use serde::de::DeserializeOwned;
-use tokio_util::sync::CancellationToken;
 use tool_core::{
-    __private::DeclaredToolset, Arguments, CallId, ContentHash, Dependency, ErrorKind, Names, ProvidedValues,
-    SharedRequestHook, Tool, ToolContext, ToolDefinition, ToolError, ToolName, ToolOutput,
+    __private::DeclaredToolset, ContentHash, Dependency, Names, ProvidedValues, SharedRequestHook, Tool,
+    ToolDefinition, ToolError, ToolName,
 };
 
 use self::guard::Guard;
@@ -233,7 +232,7 @@ impl Registry {
     ///
     /// # Errors
     ///
-    /// Returns an error that [is "not found"](ErrorKind::is_not_found), with close names, if there is no such
+    /// Returns an error that [is "not found"](tool_core::ErrorKind::is_not_found), with close names, if there is no such
     /// tool.
     pub fn lookup(&self, name: &str) -> Result<&Arc<dyn Tool>, ToolError> {
         self.require(name).map(Entry::tool)
@@ -279,129 +278,6 @@ impl Registry {
     pub fn content_hash(&self) -> ContentHash {
         let hashes = || self.definitions().iter().map(ToolDefinition::content_hash);
         *self.inner.content_hash.get_or_init(|| ContentHash::combine(hashes()))
-    }
-
-    /// Validates `arguments`, calls the tool `name` with them and returns its output.
-    ///
-    /// Arguments that are almost right are coerced, unless the tool or the registry is
-    /// [strict](RegistryBuilder::strict); the output contains the [corrections](ToolOutput::corrections).
-    ///
-    /// The tool's `timeout` applies, and a panic of the tool is an error. Dropping the future cancels the call.
-    ///
-    /// # Errors
-    ///
-    /// - [`UnknownTool`](ErrorKind::UnknownTool): there is no such tool; the error suggests close names.
-    /// - [`InvalidArguments`](ErrorKind::InvalidArguments): the arguments are invalid; the tool was not run.
-    /// - [`ApprovalRequired`](ErrorKind::ApprovalRequired): the tool has `confirm` or `permission`. An executor
-    ///   asks for approval; [`call_unguarded`](Self::call_unguarded) is for a host that has already decided.
-    /// - Any error of the tool itself.
-    pub async fn call<'a>(
-        &self,
-        name: &str,
-        arguments: impl Into<Arguments<'a>>,
-    ) -> Result<ToolOutput, ToolError> {
-        let entry = self.require(name)?;
-        entry.call(arguments.into(), &self.context(entry), Guard::On).await
-    }
-
-    /// Calls a tool without its confirmation and permission checks; otherwise as [`call`](Self::call).
-    ///
-    /// # Errors
-    ///
-    /// As [`call`](Self::call), except `ApprovalRequired`.
-    pub async fn call_unguarded<'a>(
-        &self,
-        name: &str,
-        arguments: impl Into<Arguments<'a>>,
-    ) -> Result<ToolOutput, ToolError> {
-        let entry = self.require(name)?;
-        entry.call(arguments.into(), &self.context(entry), Guard::Off).await
-    }
-
-    /// Calls a tool in a given context, which [`context_for`](Self::context_for) creates; otherwise as
-    /// [`call`](Self::call).
-    ///
-    /// # Errors
-    ///
-    /// As [`call`](Self::call).
-    pub async fn call_in<'a>(
-        &self,
-        cx: &ToolContext,
-        arguments: impl Into<Arguments<'a>>,
-    ) -> Result<ToolOutput, ToolError> {
-        let entry = self.require(cx.tool_name())?;
-        entry.call(arguments.into(), cx, Guard::On).await
-    }
-
-    /// Validates `arguments` against the schema of the tool `name`, without running it, and returns them
-    /// coerced, with the corrections.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if there is no such tool or the arguments are invalid; its text is the one that a call
-    /// would return.
-    pub fn check<'a>(
-        &self,
-        name: &str,
-        arguments: impl Into<Arguments<'a>>,
-    ) -> Result<Arguments<'a>, ToolError> {
-        self.require(name)?.fit(arguments.into())
-    }
-
-    /// Validates `arguments` of the tool `name` and returns their canonical text.
-    pub(crate) fn canonical<'a>(
-        &self,
-        name: &str,
-        arguments: Arguments<'a>,
-    ) -> Result<Arguments<'a>, ToolError> {
-        self.require(name)?.canonical(arguments)
-    }
-
-    /// Validates `arguments` against the schema of the tool `name` and decodes them, without running it.
-    ///
-    /// For a host that executes the call itself.
-    ///
-    /// # Errors
-    ///
-    /// As [`check`](Self::check); also if `T` is not the type of this tool's arguments.
-    pub fn decode<'a, T: DeserializeOwned>(
-        &self,
-        name: &str,
-        arguments: impl Into<Arguments<'a>>,
-    ) -> Result<T, ToolError> {
-        let entry = self.require(name)?;
-        let mut arguments = entry.fit(arguments.into())?;
-        entry.definition().decode(&mut arguments).map_err(|error| {
-            let wanted = std::any::type_name::<T>();
-            let message = format!("the arguments do not decode as `{wanted}`: {}", error.report());
-            ToolError::new(ErrorKind::InvalidArguments, message).of_tool(name.to_owned())
-        })
-    }
-
-    /// Creates a context for a call of the tool `name`, with a new id, the provided values of the program, and
-    /// no listeners.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if there is no such tool.
-    pub fn context_for(&self, name: &str) -> Result<ToolContext, ToolError> {
-        Ok(self.context(self.require(name)?))
-    }
-
-    pub(crate) fn context(&self, entry: &Entry) -> ToolContext {
-        let name = entry.definition().name().clone();
-        ToolContext::new(name, Arc::clone(self.provided()))
-    }
-
-    /// Creates a context for the call `id` with serial number `serial` and cancellation token `token`.
-    pub(crate) fn call_context(
-        &self,
-        entry: &Entry,
-        (id, serial): (CallId, u64),
-        token: CancellationToken,
-    ) -> ToolContext {
-        let name = entry.definition().name().clone();
-        ToolContext::of_call(name, Arc::clone(self.provided()), (id, serial), token)
     }
 
     pub(crate) fn entry(&self, name: &str) -> Option<&Entry> {
