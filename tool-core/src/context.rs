@@ -86,8 +86,8 @@ pub struct ToolContext {
     carried: Option<Box<Carried>>,
     // Created on first use: most tools never ask for it.
     shared: OnceLock<Arc<Shared>>,
-    /// The parent of the token.
-    above: Option<CancellationToken>,
+    /// The parent of the token; shared, since a clone of a token takes a lock.
+    above: Option<Arc<CancellationToken>>,
     /// The state at the start of the call's group; `None` for the state of the run.
     state: Option<Arc<Map<String, Value>>>,
     // Created on first use, like the token.

@@ -56,6 +56,13 @@ impl<T> Guarded<T> {
         self.0.as_mut()
     }
 
+    /// Guards `value` in place of none.
+    #[inline]
+    pub fn put(&mut self, value: T) {
+        debug_assert!(self.0.is_none(), "a value would be dropped without a guard");
+        self.0 = Some(value);
+    }
+
     /// Takes the value; the caller must guard its drop.
     #[inline]
     pub fn take(&mut self) -> Option<T> {

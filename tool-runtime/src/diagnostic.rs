@@ -144,6 +144,27 @@ pub struct Diagnostic {
     pub help: Option<String>,
 }
 
+impl Diagnostic {
+    /// Creates a diagnostic without location and help, for an extension with codes of its own.
+    pub fn new(severity: Severity, code: &'static str, message: impl Into<String>) -> Self {
+        Self { location: Location::default(), severity, code, message: message.into(), help: None }
+    }
+
+    /// Sets the name of the tool.
+    #[must_use]
+    pub fn of_tool(mut self, tool: impl Into<String>) -> Self {
+        self.location.tool = Some(tool.into());
+        self
+    }
+
+    /// Sets the solution.
+    #[must_use]
+    pub fn with_help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+}
+
 impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: ", self.severity)?;

@@ -27,9 +27,10 @@ pub trait Contender: 'static {
     /// Calls a tool.
     fn call(&self, tool: &str, arguments: &str) -> impl Future<Output = Answer>;
 
-    /// Runs several calls, each with the name of a tool and arguments. Default: the calls, joined.
-    fn batch(&self, calls: &[(&str, &str)]) -> impl Future<Output = Vec<Answer>> {
-        join_all(calls.iter().map(|(tool, arguments)| self.call(tool, arguments)))
+    /// Runs several calls, each with the name of a tool and arguments, as a host reads them from a response. Default: the
+    /// calls, joined.
+    fn batch(&self, calls: Vec<(String, String)>) -> impl Future<Output = Vec<Answer>> {
+        async move { join_all(calls.iter().map(|(tool, arguments)| self.call(tool, arguments))).await }
     }
 }
 
@@ -87,15 +88,19 @@ impl Default for Table {
 }
 
 fn check<C: Contender>(contender: &C, case: &Case) -> Result<(), String> {
-    let calls = vec![(case.tool, case.arguments.as_str()); case.batch.unwrap_or(1)];
     let answers = match case.batch {
-        Some(_) => now(contender.batch(&calls)),
+        Some(size) => now(contender.batch(calls(case, size))),
         None => now(contender.call(case.tool, &case.arguments)).map(|answer| vec![answer]),
     };
-    let answers = answers.filter(|answers| answers.len() == calls.len());
+    let answers = answers.filter(|answers| answers.len() == case.batch.unwrap_or(1));
     let answers =
         answers.ok_or_else(|| format!("{}: {} does not answer each call at once", case.name, C::NAME))?;
     answers.iter().try_for_each(|answer| case.check(answer)).map_err(|error| format!("{}: {error}", C::NAME))
+}
+
+/// Returns the calls of a batch.
+fn calls(case: &Case, size: usize) -> Vec<(String, String)> {
+    vec![(case.tool.to_owned(), case.arguments.clone()); size]
 }
 
 fn side<C: Contender>(contender: Rc<C>, case: Rc<Case>) -> Side {
@@ -108,8 +113,7 @@ fn side<C: Contender>(contender: Rc<C>, case: Rc<Case>) -> Side {
             now(contender.call(tool, arguments)).iter().for_each(|answer| told(answer, show));
         }),
         Some(size) => Box::new(move |show| {
-            let calls = vec![(case.tool, case.arguments.as_str()); size];
-            let answers = now(contender.batch(black_box(&calls)));
+            let answers = now(contender.batch(black_box(calls(&case, size))));
             answers.iter().flatten().for_each(|answer| told(answer, show));
         }),
     }

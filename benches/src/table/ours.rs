@@ -98,8 +98,8 @@ impl Contender for Ours {
         answer(self.tools.call(tool, arguments).await)
     }
 
-    async fn batch(&self, calls: &[(&str, &str)]) -> Vec<Answer> {
-        let calls = calls.iter().map(|(tool, arguments)| ToolCall::new(*tool, (*arguments).to_owned()));
+    async fn batch(&self, calls: Vec<(String, String)>) -> Vec<Answer> {
+        let calls = calls.into_iter().map(|(tool, arguments)| ToolCall::new(tool, arguments));
         let outcomes = self.executor.run(calls.collect::<Vec<_>>()).await;
         outcomes
             .into_iter()

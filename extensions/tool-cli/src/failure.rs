@@ -5,6 +5,8 @@ use std::{
     process::{ExitCode, Termination},
 };
 
+use crate::harmless::inset;
+
 /// The exit code of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -56,6 +58,12 @@ impl Failure {
     /// Creates a failure with an exit code.
     pub fn new(exit: Exit, message: impl Into<String>) -> Self {
         Self { exit, message: message.into() }
+    }
+
+    /// Creates a failure whose message contains text of others, such as of a server: it is escaped, and limited to 8000
+    /// characters in 60 lines.
+    pub fn quoting(exit: Exit, message: impl AsRef<str>) -> Self {
+        Self::new(exit, inset(message.as_ref()))
     }
 
     /// Creates a failure for an invalid command line or input, with the exit code 2.

@@ -18,7 +18,7 @@ use tool_runtime::{
     registry::{BuildError, RegistryBuilder},
 };
 
-use crate::{Command, Exit, Failure, harmless::in_a_line, terminal::Terminal};
+use crate::{Command, Exit, Failure, harmless::in_a_line, input, page::Look, terminal::Terminal};
 
 /// A closure that adds tools.
 pub(crate) type Tools = Box<dyn Fn(RegistryBuilder) -> RegistryBuilder>;
@@ -201,6 +201,54 @@ impl Program {
     /// If the output cannot be written. If the reader closed it, the failure has no message and the exit code 0.
     pub fn print(&self, text: &str) -> Result<(), Failure> {
         self.terminal.print_text(text)
+    }
+
+    /// Writes JSON to the standard output, with invisible characters as JSON escapes. On a terminal, the number of characters
+    /// takes the place of long base64.
+    ///
+    /// # Errors
+    ///
+    /// As [`print`](Self::print).
+    pub fn print_json(&self, json: &str) -> Result<(), Failure> {
+        self.terminal.print_json(json)
+    }
+
+    /// Writes a table to the standard output, as wide as the terminal. Invisible characters are escaped.
+    ///
+    /// # Errors
+    ///
+    /// As [`print`](Self::print).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use tool_cli::{Exit, Failure, Program};
+    /// fn run(program: &Program) -> Result<Exit, Failure> {
+    ///     let sizes = [("a.txt", 3), ("b.txt", 4)];
+    ///     program.print_table(["File", "Bytes"], sizes.map(|(file, bytes)| [file.to_owned(), bytes.to_string()]))?;
+    ///     Ok(Exit::Done)
+    /// }
+    /// ```
+    pub fn print_table<const N: usize>(
+        &self,
+        header: [&str; N],
+        rows: impl IntoIterator<Item = [String; N]>,
+    ) -> Result<(), Failure> {
+        let rows = rows.into_iter().map(|row| {
+            let mut looks = [Look::Name].into_iter().chain(std::iter::repeat(Look::Plain));
+            row.map(|text| (looks.next().unwrap_or(Look::Plain), text))
+        });
+        self.terminal.print(self.terminal.page().add_table(header, rows))
+    }
+
+    /// Reads an argument of the command line that may stand elsewhere: `-` reads the standard input, `@file` a file, and any
+    /// other text stands for itself.
+    ///
+    /// # Errors
+    ///
+    /// If the input cannot be read or is empty. The exit code is 2.
+    pub fn read(&self, argument: &str) -> Result<String, Failure> {
+        Ok(input::arguments(argument)?.text)
     }
 
     pub(crate) fn terminal(&self) -> &Terminal {

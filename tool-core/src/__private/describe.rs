@@ -72,6 +72,10 @@ fn flat(spec: &Spec, arguments: &[(&'static Parameter, Argued)]) -> Option<Flat>
         let mut limits = Limits::default();
         let mut constraints = parameter.constraints.iter();
         constraints.try_for_each(|constraint| constraint.limit(plain, &mut limits))?;
+        // The canonical form of the schema is an error, which names the bounds.
+        if plain.admits_none(&limits) {
+            return None;
+        }
         let required = !argument.optional || parameter.constraints.iter().any(Constraint::is_required);
         Some(Row { name: parameter.name, description: parameter.description, plain, limits, required })
     };

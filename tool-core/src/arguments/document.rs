@@ -3,7 +3,7 @@
 //! Created only for invalid arguments. Details that a `Value` cannot represent are kept beside it for reports and
 //! corrections.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, mem};
 
 use serde_json::{Map, Number, Value, map::Entry};
 
@@ -155,10 +155,20 @@ impl<'t> Reading<'_, 't> {
                     let here = at.property(&name, first);
                     let twice = || Violation::new(here.pointer(), "the property once", "it twice");
                     self.document.repeated.add(here.order(), twice);
-                    self.value(&here)?;
+                    self.discarded(&here)?;
                 }
             }
         }
         Ok(Value::Object(map))
+    }
+
+    /// Reads the value of a duplicate name; its numbers are not those of the value at this location.
+    fn discarded(&mut self, at: &Location<'_>) -> Result<(), Fault> {
+        let moved = self.document.moved.len();
+        let too_large = mem::take(&mut self.document.too_large);
+        self.value(at)?;
+        self.document.moved.truncate(moved);
+        self.document.too_large = too_large;
+        Ok(())
     }
 }

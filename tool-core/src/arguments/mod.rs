@@ -18,7 +18,7 @@ pub use self::{
     exact::ExactValue,
     violation::{Violation, Violations},
 };
-use crate::{ErrorKind, ToolError};
+use crate::{ErrorKind, ToolError, output::json_text};
 
 /// The arguments of one call: undecoded JSON text, borrowed or owned.
 ///
@@ -193,7 +193,7 @@ impl From<Value> for Arguments<'_> {
 impl From<&Value> for Arguments<'_> {
     fn from(value: &Value) -> Self {
         // Equals the output of `Display` but is faster; serialising a value cannot fail.
-        let text = serde_json::to_string(value).unwrap_or_else(|_| value.to_string());
+        let text = json_text(value).unwrap_or_else(|_| value.to_string());
         Self::from_text(Cow::Owned(text))
     }
 }

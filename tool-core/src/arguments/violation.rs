@@ -242,6 +242,14 @@ impl Findings {
         self.first.iter_mut().find(|(known, _)| known == order).map(|(_, violation)| violation)
     }
 
+    /// Moves the violations to other locations, in the same order.
+    pub(super) fn moved(mut self, origin: impl Fn(&mut [usize])) -> Self {
+        for (order, _) in &mut self.first {
+            origin(order);
+        }
+        self
+    }
+
     /// Replaces the received numbers by their original spelling in `written`, which is sorted by location: some of
     /// them have no `Value`.
     pub(super) fn with_written(mut self, written: &[(Vec<usize>, &str)]) -> Self {

@@ -53,7 +53,7 @@ pub(super) fn current() -> Option<CallId> {
 #[inline]
 pub fn within_call<T>(id: CallId, body: impl FnOnce() -> T) -> T {
     CURRENT.with(|current| {
-        let _restore = Restore { before: current.replace(Some(id)), current };
+        let _restore = Restore { before: Cell::new(current.replace(Some(id))), current };
         body()
     })
 }
@@ -75,14 +75,14 @@ impl<F> WithCallId<F> {
 
 /// Restores the previous value, also after a panic.
 struct Restore<'c> {
-    before: Option<CallId>,
+    before: Cell<Option<CallId>>,
     current: &'c Cell<Option<CallId>>,
 }
 
 impl Drop for Restore<'_> {
     #[inline]
     fn drop(&mut self) {
-        self.current.set(self.before.take());
+        self.current.swap(&self.before);
     }
 }
 

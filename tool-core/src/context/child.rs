@@ -126,6 +126,7 @@ impl RunContext {
             stopped,
             account: self.account.clone(),
             client: self.client.clone(),
+            sink: None,
         }
     }
 }

@@ -65,8 +65,8 @@ impl ClientInfo {
 impl RunContext {
     /// Sets the client that the run serves.
     #[must_use]
-    pub fn with_client(mut self, client: ClientInfo) -> Self {
-        self.client = Some(Arc::new(client));
+    pub fn with_client(mut self, client: impl Into<Arc<ClientInfo>>) -> Self {
+        self.client = Some(client.into());
         self
     }
 

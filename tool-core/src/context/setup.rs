@@ -31,7 +31,7 @@ impl ToolContext {
         tool: ToolName,
         provided: Arc<ProvidedValues>,
         (id, serial): (CallId, u64),
-        above: CancellationToken,
+        above: Arc<CancellationToken>,
     ) -> Self {
         Self::with_id(tool, provided, id, serial, Some(above))
     }
@@ -42,7 +42,7 @@ impl ToolContext {
         provided: Arc<ProvidedValues>,
         call_id: CallId,
         serial: u64,
-        above: Option<CancellationToken>,
+        above: Option<Arc<CancellationToken>>,
     ) -> Self {
         Self {
             tool,
@@ -68,8 +68,7 @@ impl ToolContext {
 
     /// Returns the token without marking it as requested by the body.
     pub(super) fn token(&self) -> &CancellationToken {
-        let above =
-            || self.above.as_ref().map_or_else(CancellationToken::new, CancellationToken::child_token);
+        let above = || self.above.as_ref().map_or_else(CancellationToken::new, |above| above.child_token());
         self.shared().cancellation.get_or_init(above)
     }
 
@@ -86,7 +85,7 @@ impl ToolContext {
     #[must_use]
     #[inline]
     pub fn should_stop(&self) -> bool {
-        self.asked_cancellation().or(self.above.as_ref()).is_some_and(CancellationToken::is_cancelled)
+        self.asked_cancellation().or(self.above.as_deref()).is_some_and(CancellationToken::is_cancelled)
     }
 
     /// Cancels the call or the attempt.
@@ -196,7 +195,7 @@ impl ToolContext {
                 call: Some(Arc::clone(self.shared())),
                 ..Shared::default()
             })),
-            above: Some(self.token().clone()),
+            above: Some(Arc::new(self.token().clone())),
             ..self.copied()
         }
     }
@@ -295,7 +294,7 @@ impl ToolContext {
         if !run.provided().is_empty() {
             self.provided = Arc::new(run.provided().on(self.provided));
         }
-        self.above.get_or_insert_with(|| run.cancellation().clone());
+        self.above.get_or_insert_with(|| Arc::new(run.cancellation().clone()));
         self.run = Some(run);
         self
     }
@@ -303,7 +302,7 @@ impl ToolContext {
     /// Sets the parent of the call's token.
     #[must_use]
     pub fn under(mut self, token: CancellationToken) -> Self {
-        self.above = Some(token);
+        self.above = Some(Arc::new(token));
         self
     }
 

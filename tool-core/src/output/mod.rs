@@ -5,6 +5,7 @@
 
 mod actions;
 mod content;
+mod json;
 mod read;
 mod set;
 mod together;
@@ -15,6 +16,7 @@ use std::borrow::Cow;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+pub(crate) use self::json::to_string as json_text;
 pub(crate) use self::together::{appended, as_list, concluded, joined, listed, merged, plain};
 pub use self::{
     actions::Actions,
@@ -97,7 +99,7 @@ impl ToolOutput {
     ///
     /// Returns an error if `value` cannot be serialised as JSON, for example a map whose keys are not strings.
     pub fn json<T: Serialize + ?Sized>(value: &T) -> Result<Self, ToolError> {
-        let json = serde_json::to_string(value).map_err(not_serializable)?;
+        let json = json::to_string(value).map_err(not_serializable)?;
         if !json.starts_with('"') {
             return Ok(Body::Json(json).into());
         }

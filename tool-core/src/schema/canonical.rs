@@ -26,7 +26,7 @@ pub(crate) enum Closing {
 ///
 /// # Errors
 ///
-/// Returns an error if a flattened part conflicts with the object that contains it.
+/// Returns an error if a flattened part conflicts with the object that contains it, or if bounds admit no value.
 pub(crate) fn canonical(root: &mut Value, closing: Closing) -> Result<(), SchemaError> {
     resolve_root(root);
     node(root, closing, true)?;
@@ -51,6 +51,9 @@ pub(crate) fn canonical_output(mut root: Value) -> Value {
 fn node(schema: &mut Value, closing: Closing, is_alone: bool) -> Result<(), SchemaError> {
     let Some(schema) = schema.as_object_mut() else { return Ok(()) };
     integers::bound(schema);
+    if closing != Closing::Output {
+        integers::check(schema)?;
+    }
     if is_scalar(schema) {
         order::sort(schema);
         return Ok(());

@@ -1,8 +1,12 @@
+//! Bounds of numbers and lengths.
+//!
 //! Integer formats (`uint8`, ...) become bounds, since they are not part of JSON Schema and some clients reject them.
 
 use std::cmp::Ordering;
 
 use serde_json::{Map, Number, Value};
+
+use super::SchemaError;
 
 /// Replaces a number format of schemars by its bounds; of two bounds, the narrower is kept.
 pub(super) fn bound(schema: &mut Map<String, Value>) {
@@ -57,6 +61,40 @@ fn narrow(schema: &mut Map<String, Value>, key: &str, bound: i128, wider: Orderi
     };
     if is_wider && let Some(number) = Number::from_i128(bound) {
         schema.insert(key.to_owned(), number.into());
+    }
+}
+
+/// The keywords of bounds, least and most.
+const BOUNDS: [(&str, &str); 3] =
+    [("minimum", "maximum"), ("minLength", "maxLength"), ("minItems", "maxItems")];
+
+/// Returns an error if the least bound of `schema` is above the greatest, so that it admits no value.
+pub(super) fn check(schema: &Map<String, Value>) -> Result<(), SchemaError> {
+    let is_integer = schema.get("type").is_some_and(|name| name == "integer");
+    for (least_key, most_key) in BOUNDS {
+        if let (Some(Value::Number(least)), Some(Value::Number(most))) =
+            (schema.get(least_key), schema.get(most_key))
+            && is_empty(least, most, is_integer)
+        {
+            let message = format!(
+                "`{least_key}` is {least} and `{most_key}` is {most}, so no value is valid; change one"
+            );
+            return Err(SchemaError::new(message));
+        }
+    }
+    Ok(())
+}
+
+/// Returns `true` if no number, or no integer, is between `least` and `most`.
+pub(super) fn is_empty(least: &Number, most: &Number, is_integer: bool) -> bool {
+    let whole = |number: &Number, round: fn(f64) -> f64| {
+        number.as_i128().unwrap_or_else(|| round(number.as_f64().unwrap_or_default()) as i128)
+    };
+    match (least.as_i128(), most.as_i128()) {
+        _ if is_integer => whole(least, f64::ceil) > whole(most, f64::floor),
+        (_, Some(most)) => compare(least, most).is_gt(),
+        (Some(least), None) => compare(most, least).is_lt(),
+        (None, None) => least.as_f64() > most.as_f64(),
     }
 }
 

@@ -65,6 +65,13 @@ impl Plain {
         self.is_list || (self.scalar.name == "string" && self.scalar.most.is_none())
     }
 
+    /// Returns `true` if no value of the type is within `limits`.
+    pub(crate) fn admits_none(&self, limits: &Limits) -> bool {
+        let [least, most] = self.own().limits(limits).map(|it| it.and_then(|(_, bound)| bound.number()));
+        let is_integer = self.own().name == "integer";
+        matches!((least, most), (Some(least), Some(most)) if integers::is_empty(&least, &most, is_integer))
+    }
+
     /// Returns the schema of a result of this type.
     pub(crate) fn result(&self) -> &Value {
         self.result.get_or_init(|| serde_json::to_value(self).unwrap_or_default())
@@ -120,6 +127,18 @@ enum Keyword<'p> {
     Least(i64),
     Most(u64),
     Limit(Number),
+}
+
+impl Keyword<'_> {
+    /// Returns the number of a bound.
+    fn number(self) -> Option<Number> {
+        match self {
+            Self::Least(least) => Some(least.into()),
+            Self::Most(most) => Some(most.into()),
+            Self::Limit(limit) => Some(limit),
+            Self::Text(_) | Self::Texts(_) | Self::Scalar(_) => None,
+        }
+    }
 }
 
 /// Serialises the keywords that are present.

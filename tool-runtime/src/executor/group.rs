@@ -128,9 +128,7 @@ impl<'a> Group<'a> {
     /// Every index belongs to a call.
     fn finishing(&self, at: usize) -> Finishing<'_> {
         let (asked, place) = (self.asked[at], &self.places[at]);
-        if let Some(reports) = &place.reports {
-            reports.close();
-        }
+        place.close_reports();
         let definition = asked.entry.map(Entry::definition);
         Finishing { executor: self.executor, around: self.around, asked, call: asked.call, definition, place }
     }
@@ -154,7 +152,7 @@ impl<'a> Group<'a> {
     }
 
     /// Returns the end of a call that did not answer before the batch was stopped.
-    fn unanswered(&self) -> Ended {
+    pub(super) fn unanswered(&self) -> Ended {
         Ended::Stopped(self.around.stop().unwrap_or(Stop::Cancelled))
     }
 

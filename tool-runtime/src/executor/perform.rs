@@ -9,7 +9,7 @@ use tracing::{Instrument, Span};
 use super::{
     Inner,
     attributes::Attributed,
-    group::Body,
+    group::{Body, Ended, Group, Held},
     patience::{Patience, patient, waited},
     prepare::{Ready, Request},
     questions::{Asking, answer_of, asked, question},
@@ -89,9 +89,7 @@ async fn performed<'a>(scope: Scope<'a>, ready: Ready<'a>) -> Option<Result<Tool
         None => performed.await,
     };
     place.runs.end();
-    if let Some(reports) = &place.reports {
-        reports.close();
-    }
+    place.close_reports();
     outcome
 }
 
@@ -162,6 +160,36 @@ impl<'a> Scope<'a> {
             return Some(None);
         }
         is_late(self.cx).then(|| Some(Err(Stop::Late.error())))
+    }
+}
+
+impl<'a> Group<'a> {
+    /// Passes a question of a body on the fast path to the approver, and runs the body with the answer; returns the end
+    /// of a call that asks nothing as it is.
+    pub(super) async fn answer_question(&self, at: usize, ended: Ended) -> Ended {
+        let (executor, around, asked, place) = (self.executor, self.around, self.asked[at], &self.places[at]);
+        let (Ended::Done(outcome), Some(entry), Some(cx)) = (&ended, asked.entry, &place.cx) else {
+            return ended;
+        };
+        let definition = entry.definition();
+        if executor.settings.approver.is_none() || question(outcome, definition).is_none() {
+            return ended;
+        }
+        // The person sees, and the body receives, the canonical text from here on.
+        let source = match entry.canonical(asked.call.arguments.as_borrowed()) {
+            Ok(source) => source,
+            Err(error) => return Ended::Done(Err(error)),
+        };
+        let Ended::Done(outcome) = ended else { return ended };
+        let scope = Scope { executor, around, asked, cx, place };
+        let patience = Patience::new(&executor.settings, definition.metadata());
+        let again = Again { scope, entry, patience, source, permits: None };
+        let running = Box::pin(again.until_it_is_over(outcome, None));
+        let mut answered = None;
+        let body = Held { at, grace: place.grace, body: running };
+        self.run_on(vec![body], |_, ended| answered = Some(ended)).await;
+        place.runs.end();
+        answered.unwrap_or_else(|| self.unanswered())
     }
 }
 

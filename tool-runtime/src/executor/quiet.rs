@@ -8,6 +8,7 @@ use std::{
     pin::Pin,
     sync::Arc,
     task::{Context, Poll},
+    time::Instant,
 };
 
 use tool_core::{Confirmation, ToolError, ToolOutput, WithCallId};
@@ -46,6 +47,8 @@ pub(super) fn are_quiet(executor: &Inner, around: &CallScope, asked: &[Request<'
     around.is_quiet
         && !around.is_timed()
         && !settings.asks_of_all()
+        // The question of a body is asked after the bodies beside it, which must not delay it.
+        && (settings.approver.is_none() || asked.len() == 1)
         && settings.finish == Finish::InOrder
         && !telemetry::is_heard()
         && asked.iter().all(|asked| asked.entry.is_none_or(is_plain))
@@ -135,7 +138,10 @@ impl<'a> Group<'a> {
         for (at, ended) in (first..).zip(ended) {
             outcomes.push(match self.finish_quietly(at, ended.unwrap_or(Ended::Stopped(Stop::Cancelled))) {
                 Ok(outcome) => outcome,
-                Err(ended) => Box::pin(self.finish(at, ended)).await,
+                Err(ended) => {
+                    let ended = Box::pin(self.answer_question(at, ended)).await;
+                    Box::pin(self.finish(at, ended)).await
+                }
             });
         }
     }
@@ -153,7 +159,7 @@ impl Future for Quiet<'_> {
     type Output = Option<Result<ToolOutput, ToolError>>;
 
     fn poll(mut self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<Self::Output> {
-        let place = self.place;
+        let (place, mut first) = (self.place, None);
         if place.runs.attempts() == 0 {
             // An earlier call may have stopped the run.
             if place.cx.as_ref().is_some_and(tool_core::ToolContext::should_stop)
@@ -164,10 +170,17 @@ impl Future for Quiet<'_> {
             if let Some(over) = self.around.run().and_then(|run| run.count_call().err()) {
                 return Poll::Ready(Some(Err(over)));
             }
-            place.runs.begin();
+            place.runs.count();
+            first = Some(Instant::now());
         }
-        let Poll::Ready(result) = Pin::new(&mut self.running).poll(task) else { return Poll::Pending };
-        place.runs.end();
+        let polled = Pin::new(&mut self.running).poll(task);
+        match (first, &polled) {
+            (Some(time), Poll::Ready(_)) => place.runs.ended_at_once(time),
+            (Some(time), Poll::Pending) => place.runs.began_at(time),
+            (None, Poll::Ready(_)) => place.runs.end(),
+            (None, Poll::Pending) => {}
+        }
+        let Poll::Ready(result) = polled else { return Poll::Pending };
         let held = match &place.cx {
             Some(cx) => self.entry.hold(cx, result),
             None => result,

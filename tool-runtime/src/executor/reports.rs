@@ -2,7 +2,10 @@
 
 use std::{
     any::Any,
-    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use tokio::{sync::broadcast, time::Instant};
@@ -156,6 +159,11 @@ impl CallReports {
         self.stop.get().cloned()
     }
 
+    /// Returns the receiver of the run.
+    fn sink(&self) -> Option<&Arc<dyn CallSink>> {
+        self.run.as_ref()?.sink()
+    }
+
     fn id(&self) -> &CallId {
         &self.subject.address.call_id
     }
@@ -289,17 +297,53 @@ impl CallSink for CallReports {
     }
 
     fn progress(&self, progress: Progress) -> Result<(), ToolError> {
-        drop(self.sign());
+        let is_running = self.sign().running;
+        if let Some(sink) = self.sink().filter(|_| is_running) {
+            sink.progress(progress.clone())?;
+        }
         self.note(EventKind::Progress { progress })
     }
 
     fn log(&self, line: LogLine) -> Result<(), ToolError> {
-        drop(self.sign());
+        let is_running = self.sign().running;
+        if let Some(sink) = self.sink().filter(|_| is_running) {
+            sink.log(line.clone())?;
+        }
         self.note(EventKind::Log { line: Arc::new(line) })
     }
 
     fn as_any(&self) -> Option<&dyn Any> {
         Some(self)
+    }
+}
+
+/// The reports of one call to the receiver of its run, on the fast path. Reports after its end are discarded.
+pub(super) struct RunReports {
+    sink: Arc<dyn CallSink>,
+    is_over: AtomicBool,
+}
+
+impl RunReports {
+    pub(super) fn new(sink: Arc<dyn CallSink>) -> Self {
+        Self { sink, is_over: AtomicBool::new(false) }
+    }
+
+    pub(super) fn close(&self) {
+        self.is_over.store(true, Ordering::Relaxed);
+    }
+
+    fn sink(&self) -> Option<&Arc<dyn CallSink>> {
+        (!self.is_over.load(Ordering::Relaxed)).then_some(&self.sink)
+    }
+}
+
+impl CallSink for RunReports {
+    fn progress(&self, progress: Progress) -> Result<(), ToolError> {
+        self.sink().map_or(Ok(()), |sink| sink.progress(progress))
+    }
+
+    fn log(&self, line: LogLine) -> Result<(), ToolError> {
+        self.sink().map_or(Ok(()), |sink| sink.log(line))
     }
 }
 

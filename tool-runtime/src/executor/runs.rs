@@ -3,7 +3,7 @@
 use std::{
     sync::{
         OnceLock,
-        atomic::{AtomicU32, Ordering},
+        atomic::{AtomicU32, AtomicU64, Ordering},
     },
     time::{Duration, Instant},
 };
@@ -14,13 +14,32 @@ pub(super) struct Runs {
     attempts: AtomicU32,
     began: OnceLock<Instant>,
     ended: OnceLock<Instant>,
+    /// The duration of a call that ended in its first poll, in nanoseconds; otherwise 0.
+    at_once: AtomicU64,
 }
 
 impl Runs {
     /// Begins an attempt.
     pub(super) fn begin(&self) {
+        self.count();
+        self.began_at(Instant::now());
+    }
+
+    /// Counts an attempt, whose time is set later.
+    pub(super) fn count(&self) {
         self.attempts.fetch_add(1, Ordering::Relaxed);
-        self.began.get_or_init(Instant::now);
+    }
+
+    /// Sets the time at which the first attempt began.
+    pub(super) fn began_at(&self, time: Instant) {
+        self.began.get_or_init(|| time);
+    }
+
+    /// Sets the duration of a call that began at `time` and ends now, in the same poll. Cheaper than two times that
+    /// other threads can read.
+    pub(super) fn ended_at_once(&self, time: Instant) {
+        let nanos = u64::try_from(time.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        self.at_once.store(nanos.max(1), Ordering::Relaxed);
     }
 
     /// Ends the last attempt.
@@ -33,7 +52,9 @@ impl Runs {
     }
 
     pub(super) fn duration(&self) -> Duration {
-        let Some(began) = self.began.get() else { return Duration::ZERO };
+        let Some(began) = self.began.get() else {
+            return Duration::from_nanos(self.at_once.load(Ordering::Relaxed));
+        };
         self.ended.get().copied().unwrap_or_else(Instant::now).saturating_duration_since(*began)
     }
 }

@@ -26,7 +26,7 @@ use super::{
     patience::{Patience, keeps_time},
     prepare::Request,
     questions::Given,
-    reports::CallReports,
+    reports::{CallReports, RunReports},
     runs::Runs,
     stop::Stop,
 };
@@ -41,7 +41,7 @@ pub(super) struct CallScope {
     pub(super) run: Option<Arc<RunContext>>,
     /// The session state that the calls of a group read; not set if it is empty.
     state: OnceLock<Mutex<Arc<Map<String, Value>>>>,
-    pub(super) token: CancellationToken,
+    pub(super) token: Arc<CancellationToken>,
     /// The deadline of the run, and `true` if there is a timer.
     pub(super) end: Option<(Timed, bool)>,
     /// The error that stopped a batch without a run; a run stores it itself.
@@ -66,6 +66,8 @@ pub(super) struct CallPosition {
     /// The context of its first attempt, if there may be others.
     pub(super) first: Option<ToolContext>,
     pub(super) reports: Option<Arc<CallReports>>,
+    /// The reports on the fast path, if the run has a receiver.
+    run_reports: Option<Arc<RunReports>>,
     pub(super) runs: Runs,
     /// The answers to questions about the call; few calls have any.
     given: OnceLock<Box<Mutex<Given>>>,
@@ -96,6 +98,16 @@ fn after(period: Duration) -> Timed {
 const NESTED: u32 = 3;
 
 impl CallPosition {
+    /// Ends the reports of the call: later ones are discarded.
+    pub(super) fn close_reports(&self) {
+        if let Some(reports) = &self.reports {
+            reports.close();
+        }
+        if let Some(reports) = &self.run_reports {
+            reports.close();
+        }
+    }
+
     /// Returns the stop caused by a hook that panicked on an update of the call.
     pub(super) fn panic_of_hook(&self) -> Option<ToolError> {
         self.reports.as_ref()?.panic_of_hook()
@@ -112,9 +124,7 @@ impl CallPosition {
 /// more.
 impl Drop for CallPosition {
     fn drop(&mut self) {
-        if let Some(reports) = &self.reports {
-            reports.close();
-        }
+        self.close_reports();
     }
 }
 
@@ -135,7 +145,7 @@ impl CallScope {
             outlet,
             state: OnceLock::new(),
             run,
-            token,
+            token: Arc::new(token),
             end,
             stopped: OnceLock::new(),
             begun: Mutex::default(),
@@ -164,7 +174,8 @@ impl CallScope {
     /// Creates the position of a call, with the context in which its tool runs.
     pub(super) fn place(&self, executor: &Arc<Inner>, entry: &Entry, asked: &Request<'_>) -> CallPosition {
         let call = asked.call;
-        let mut cx = executor.tools.call_context(entry, (call.id.clone(), asked.serial), self.token.clone());
+        let mut cx =
+            executor.tools.call_context(entry, (call.id.clone(), asked.serial), Arc::clone(&self.token));
         if let Some(confirmed) = asked.confirmed {
             cx.arrived_at(confirmed.address().clone());
         }
@@ -186,16 +197,21 @@ impl CallScope {
         }
         let grace = metadata.grace_period.unwrap_or(executor.settings.grace_period).min(self.most_grace);
         let patience = Patience::new(&executor.settings, metadata);
-        let mut reports = None;
+        let (mut reports, mut run_reports) = (None, None);
         if !self.is_quiet || patience.waits_for_signs() {
             let new = Arc::new(CallReports::new(executor, self, asked, &cx, entry.definition()));
             cx = cx.with_sink(Arc::clone(&new) as Arc<dyn CallSink>);
             reports = Some(new);
+        } else if let Some(sink) = self.run.as_ref().and_then(|run| run.sink()) {
+            let new = Arc::new(RunReports::new(Arc::clone(sink)));
+            cx = cx.with_sink(Arc::clone(&new) as Arc<dyn CallSink>);
+            run_reports = Some(new);
         }
         CallPosition {
             cx: Some(cx),
             first: None,
             reports,
+            run_reports,
             runs: Runs::default(),
             given: OnceLock::new(),
             arguments: None,

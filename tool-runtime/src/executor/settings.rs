@@ -95,11 +95,7 @@ impl Settings {
 
     /// Returns `true` if a component inspects all calls, regardless of their tools.
     pub(super) fn asks_of_all(&self) -> bool {
-        // Includes the approver, since the body of any tool may ask a question.
-        self.external.is_some()
-            || !self.rules.is_empty()
-            || !self.policies.is_empty()
-            || self.approver.is_some()
+        self.external.is_some() || !self.rules.is_empty() || !self.policies.is_empty()
     }
 
     /// Returns diagnostics about rules without effect on `tools`.

@@ -47,7 +47,7 @@ use serde::{
     de::{Error as _, MapAccess, Visitor},
 };
 use serde_json::Value;
-use tool_core::ContentHash;
+use tool_core::{ContentHash, ToolDefinition};
 
 pub use self::change::{Change, ChangeKind, Difference, Part};
 use crate::{Registry, policy::Escape};
@@ -75,13 +75,20 @@ impl Pins {
     /// Creates pins of the current tools of `registry`.
     #[must_use]
     pub fn of(registry: &Registry) -> Self {
-        let pin = |definition: &tool_core::ToolDefinition| {
+        Self::of_definitions(registry.definitions())
+    }
+
+    /// Creates pins of `definitions`, such as those of a remote server before they are part of a registry. Of
+    /// definitions with the same name, the last is pinned.
+    #[must_use]
+    pub fn of_definitions<'a>(definitions: impl IntoIterator<Item = &'a ToolDefinition>) -> Self {
+        let pin = |definition: &ToolDefinition| {
             let written = serde_json::to_value(definition).unwrap_or_default();
             // The hash is of the written form, since that is the content of the file.
             let hash = ContentHash::of(&written).to_string();
             (definition.name().to_string(), Pin { hash, definition: written })
         };
-        Self { tools: registry.definitions().iter().map(pin).collect(), version: VERSION }
+        Self { tools: definitions.into_iter().map(pin).collect(), version: VERSION }
     }
 
     /// Returns the text of a file: sorted by name, one line for each part that can change.
@@ -134,7 +141,16 @@ impl Pins {
     /// Returns the changes, sorted by name; empty if there are none.
     #[must_use]
     pub fn check(&self, registry: &Registry) -> Vec<Change> {
-        let now = Self::of(registry);
+        self.check_definitions(registry.definitions())
+    }
+
+    /// Returns the changes of `definitions`, sorted by name; empty if there are none.
+    #[must_use]
+    pub fn check_definitions<'a>(
+        &self,
+        definitions: impl IntoIterator<Item = &'a ToolDefinition>,
+    ) -> Vec<Change> {
+        let now = Self::of_definitions(definitions);
         let removed = self.tools.keys().filter(|name| !now.tools.contains_key(*name));
         let mut changes: Vec<_> = removed.map(|name| Change::removed(name)).collect();
         changes.extend(now.tools.iter().filter_map(|(name, now)| match self.tools.get(name) {

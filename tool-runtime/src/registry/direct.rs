@@ -126,7 +126,7 @@ impl Registry {
         &self,
         entry: &Entry,
         (id, serial): (CallId, u64),
-        token: CancellationToken,
+        token: Arc<CancellationToken>,
     ) -> ToolContext {
         let name = entry.definition().name().clone();
         ToolContext::of_call(name, Arc::clone(self.provided()), (id, serial), token)

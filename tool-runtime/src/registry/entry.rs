@@ -20,6 +20,7 @@ pub(crate) struct Facts {
     pub(super) needs: Vec<Dependency>,
     pub(super) site: Option<SourceLocation>,
     only_decodes: bool,
+    holds_arguments: bool,
 }
 
 impl Facts {
@@ -34,6 +35,7 @@ impl Facts {
             needs: tool.needs().to_vec(),
             site: tool.site(),
             only_decodes: tool.only_decodes(),
+            holds_arguments: tool.holds_arguments(),
         })
     }
 
@@ -246,7 +248,7 @@ impl Entry {
             let mut answer = None;
             let step = || -> Result<(), ToolError> {
                 if let Some(arguments) = arguments.take() {
-                    running = Guarded::new(self.start(arguments, cx, guard)?);
+                    running.put(self.start(arguments, cx, guard)?);
                 }
                 let polled = running.get_mut().ok_or_else(over)?.as_mut();
                 if let Poll::Ready(result) = within_call(cx.call_id().clone(), || polled.poll(task)) {
@@ -292,6 +294,11 @@ impl Entry {
     /// Brings `arguments` into the form that the tool decodes.
     #[inline]
     fn ready<'a>(&self, arguments: Arguments<'a>) -> Result<Arguments<'a>, ToolError> {
+        let Facts { only_decodes, holds_arguments, .. } = self.facts;
+        if only_decodes && holds_arguments && self.foreign.is_none() && !self.repairs() {
+            // Most tools: nothing is repaired, rewritten or validated before the tool decodes it.
+            return Ok(arguments.lenient(self.lenience.coercion));
+        }
         arguments::ready(&*self.tool, self.definition(), self.foreign.as_deref(), arguments, self.lenience)
     }
 

@@ -12,11 +12,18 @@ pub(super) enum Guard {
 impl Guard {
     /// Returns an error for tools that need a decision. Its text for the log names the Rust API; the text for the model
     /// does not.
+    #[inline]
     pub(super) fn admits(self, metadata: &Metadata) -> Result<(), ToolError> {
+        match (self, metadata.confirmation, metadata.permission) {
+            (Self::Off, ..) | (Self::On, Confirmation::Never, false) => Ok(()),
+            _ => Self::refuses(metadata),
+        }
+    }
+
+    #[cold]
+    fn refuses(metadata: &Metadata) -> Result<(), ToolError> {
         let (needs, decision) = match (metadata.confirmation, metadata.permission) {
-            _ if self == Self::Off => return Ok(()),
-            (Confirmation::Never, false) => return Ok(()),
-            (Confirmation::Never, true) => ("a permission check", "checked"),
+            (Confirmation::Never, _) => ("a permission check", "checked"),
             _ => ("confirmation", "confirmed"),
         };
         let message =

@@ -298,6 +298,7 @@ impl Registry {
         self.entry(name).ok_or_else(|| self.unknown(name))
     }
 
+    #[cold]
     pub(crate) fn unknown(&self, name: &str) -> ToolError {
         const LONGEST: usize = 160;
         let mut shown = String::new();
@@ -324,6 +325,13 @@ impl Registry {
             Some(note) => error.with_log_note(note),
             None => error,
         }
+    }
+}
+
+/// An empty registry with default settings, for an [`Executor`](crate::Executor) whose tools come with each run.
+impl Default for Registry {
+    fn default() -> Self {
+        Self::none()
     }
 }
 

@@ -296,6 +296,39 @@ fn an_invalid_example_is_a_build_error() {
     assert!(error.contains("example 2: /n: expected an integer, got \"x\""), "{error}");
 }
 
+// B24
+#[test]
+fn bounds_that_admit_no_value_are_a_build_error() {
+    const LEAST: usize = 3;
+    const MOST: usize = 2;
+    /// Waits.
+    #[tool(register = false)]
+    fn wait(#[schemars(range(min = 300))] _seconds: u8) {}
+    /// Writes.
+    #[tool(register = false)]
+    fn write(#[schemars(length(min = LEAST, max = MOST))] _text: &str) {}
+    #[tool_args]
+    struct Wait {
+        #[schemars(range(min = 300))]
+        seconds: u8,
+    }
+    /// Waits.
+    #[tool(register = false)]
+    fn wait_for(#[args] wait: Wait) -> u8 {
+        wait.seconds
+    }
+    let of = |tools: tool_runtime::registry::RegistryBuilder| tools.build().unwrap_err().to_string();
+    let seconds = "`minimum` is 300 and `maximum` is 255, so no value is valid";
+    for error in [of(Registry::builder().tool::<wait>()), of(Registry::builder().tool::<wait_for>())] {
+        assert!(error.contains("tool `wait") && error.contains(seconds), "{error}");
+    }
+    let error = of(Registry::builder().tool::<write>());
+    assert!(
+        error.contains("in `_text`, `minLength` is 3 and `maxLength` is 2, so no value is valid"),
+        "{error}"
+    );
+}
+
 /// Returns the error of building a registry with one tool.
 fn problems(tools: tool_runtime::registry::RegistryBuilder) -> Vec<String> {
     let error = tools.build().unwrap_err();

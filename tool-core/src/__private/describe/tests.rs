@@ -180,3 +180,40 @@ fn parameters_with_more_than_limits_are_described_by_schemars() {
     let ignoring = Spec { ignore_unknown: true, ..Spec::new("tool", "Does.", SITE) };
     assert!(flat(&ignoring, &[(&PARAMETERS[0], argued(&slot))]).is_none());
 }
+
+// B24
+#[test]
+fn bounds_that_admit_no_value_are_an_error() {
+    static EMPTY: [Parameter; 3] = [
+        Parameter { name: "range", constraints: &[Constraint::Minimum(|| json!(300))], ..Parameter::EMPTY },
+        Parameter {
+            name: "uneven",
+            constraints: &[Constraint::Minimum(|| json!(2.25)), Constraint::Maximum(|| json!(2.75))],
+            ..Parameter::EMPTY
+        },
+        Parameter {
+            name: "length",
+            constraints: &[Constraint::MinLength(|| json!(3)), Constraint::MaxLength(|| json!(2))],
+            ..Parameter::EMPTY
+        },
+    ];
+    let check = |parameter: &'static Parameter, slot: &dyn Slot, message: Option<&str>| {
+        let argued = || argued(slot);
+        let made = input_schema(&SPEC, vec![(parameter, argued())]).err().map(|it| it.to_string());
+        assert_eq!(made.as_deref(), message, "{}", parameter.name);
+        assert_eq!(flat(&SPEC, &[(parameter, argued())]).is_none(), message.is_some(), "{}", parameter.name);
+    };
+    let [range, uneven, length] = &EMPTY;
+    let of_bytes = "in `range`, `minimum` is 300 and `maximum` is 255, so no value is valid; change one";
+    check(range, &Of::<u8>::new().slot(), Some(of_bytes));
+    check(range, &Of::<Option<u8>>::new().slot(), Some(of_bytes));
+    check(range, &Of::<u16>::new().slot(), None);
+    let of_integers =
+        "in `uneven`, `minimum` is 2.25 and `maximum` is 2.75, so no value is valid; change one";
+    check(uneven, &Of::<i64>::new().slot(), Some(of_integers));
+    check(uneven, &Of::<f64>::new().slot(), None);
+    let of_texts = "in `length`, `minLength` is 3 and `maxLength` is 2, so no value is valid; change one";
+    check(length, &Of::<String>::new().slot(), Some(of_texts));
+    let of_lists = "in `length`, `minItems` is 3 and `maxItems` is 2, so no value is valid; change one";
+    check(length, &Of::<Vec<u8>>::new().slot(), Some(of_lists));
+}

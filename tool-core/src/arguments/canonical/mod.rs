@@ -15,6 +15,7 @@ mod text;
 
 pub(crate) use self::{
     number::exact,
-    sorted::{quote, sorted},
+    sorted::{escape, quote, sorted},
     text::spelled,
 };
+pub(crate) use super::json::specials;

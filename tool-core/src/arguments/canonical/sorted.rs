@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::exact;
-use crate::arguments::json::{Fault, Reader};
+use crate::arguments::json::{Fault, Reader, plain_length};
 
 /// Returns the JSON `text` without whitespace, with canonical numbers and strings, and with the properties of each
 /// object sorted by name; equal names keep their order.
@@ -113,28 +113,29 @@ impl Writing {
 /// Writes `string` as JSON with as few escapes as possible.
 pub(crate) fn quote(text: &mut String, string: &str) {
     text.push('"');
-    let mut plain = 0;
-    for (at, byte) in string.bytes().enumerate() {
-        let escape = match byte {
-            b'"' => "\\\"",
-            b'\\' => "\\\\",
-            b'\n' => "\\n",
-            b'\r' => "\\r",
-            b'\t' => "\\t",
-            0x08 => "\\b",
-            0x0c => "\\f",
-            0..0x20 => "",
-            _ => continue,
-        };
-        text.push_str(string.get(plain..at).unwrap_or_default());
-        plain = at + 1;
-        match escape {
-            "" => text.push_str(&format!("\\u{byte:04x}")),
-            escape => text.push_str(escape),
-        }
-    }
-    text.push_str(string.get(plain..).unwrap_or_default());
+    escape(string, |part| text.push_str(part));
     text.push('"');
+}
+
+/// Passes the parts of the content of a JSON string to `push`.
+pub(crate) fn escape(string: &str, mut push: impl FnMut(&str)) {
+    let mut rest = string;
+    loop {
+        let (plain, after) = rest.split_at_checked(plain_length(rest)).unwrap_or((rest, ""));
+        push(plain);
+        let Some(byte) = after.bytes().next() else { return };
+        match byte {
+            b'"' => push("\\\""),
+            b'\\' => push("\\\\"),
+            b'\n' => push("\\n"),
+            b'\r' => push("\\r"),
+            b'\t' => push("\\t"),
+            0x08 => push("\\b"),
+            0x0c => push("\\f"),
+            byte => push(&format!("\\u{byte:04x}")),
+        }
+        rest = after.get(1..).unwrap_or_default();
+    }
 }
 
 #[cfg(test)]

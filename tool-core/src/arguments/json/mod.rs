@@ -9,7 +9,9 @@ mod string;
 
 use std::{borrow::Cow, ops::Range};
 
-pub(in crate::arguments) use self::number::{Numeral, integral, is_kept, is_rounded, written};
+pub(in crate::arguments) use self::number::{Numeral, integral, is_kept, near, written};
+pub(in crate::arguments) use self::string::plain_length;
+pub(crate) use self::string::specials;
 
 /// The maximum nesting of lists and objects, as in `serde_json`.
 pub(in crate::arguments) const DEEPEST: u32 = 128;

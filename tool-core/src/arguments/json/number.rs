@@ -34,7 +34,8 @@ impl Numeral<'_> {
             Self::Other(text) => match integral(text).filter(|it| is_kept(text, *it)) {
                 Some(integer) => Number::from_i128(integer),
                 None => {
-                    let (float, is_rounded) = near(text)?;
+                    let float = text.parse::<f64>().ok().filter(|float| float.is_finite())?;
+                    let (float, is_rounded) = near(text, float);
                     return Number::from_f64(float).map(|number| (number, is_rounded));
                 }
             },
@@ -51,16 +52,15 @@ pub(in crate::arguments) fn is_kept(number: &str, integer: i128) -> bool {
     is_of_64_bits && (is_written_as_one() || written(integer as f64) != Some(integer))
 }
 
-/// Returns the float for a number, and `true` if the nearest float [is rounded](is_rounded). It is the nearest float,
-/// or another one with a fraction if the nearest is a 64-bit integer and the number is not (`3.0000000000000001` is
-/// not an integer). `None` if the number is too large.
-fn near(number: &str) -> Option<(f64, bool)> {
+/// Returns the float that a value has for a number, and `true` if `float`, the nearest one, [is rounded](is_rounded). It
+/// is the nearest float, or another one with a fraction if the nearest is a 64-bit integer and the number is not
+/// (`3.0000000000000001` is not an integer).
+pub(in crate::arguments) fn near(number: &str, float: f64) -> (f64, bool) {
     /// From this value on, floats have no fraction.
     const NO_FRACTIONS: f64 = (1_u64 << 52) as f64;
     /// From this value on, integers exceed 64 bits.
     const LARGE: f64 = u64::MAX as f64;
 
-    let float = number.parse::<f64>().ok().filter(|float| float.is_finite())?;
     let is_rounded = is_rounded(number, float);
     let near = match float.abs() {
         _ if !is_rounded => float,
@@ -68,12 +68,12 @@ fn near(number: &str) -> Option<(f64, bool)> {
         LARGE.. => float,
         _ => float.next_up(),
     };
-    Some((near, is_rounded))
+    (near, is_rounded)
 }
 
 /// Returns `true` if a number has a fraction and `float`, the nearest one, has none. Numbers so small that zero is
 /// the nearest float count as zero.
-pub(in crate::arguments) fn is_rounded(number: &str, float: f64) -> bool {
+fn is_rounded(number: &str, float: f64) -> bool {
     float.fract() == 0.0 && float != 0.0 && number.contains(['.', 'e', 'E']) && has_fraction(number)
 }
 

@@ -35,6 +35,11 @@ fn long(bytes: &[u8], done: usize) -> Result<usize, Fault> {
     if matches!(bytes.get(at), Some(b'"' | b'\\')) { Ok(at) } else { Err(Fault::Syntax) }
 }
 
+/// Returns the number of bytes of `text` before the first that a JSON string escapes.
+pub(in crate::arguments) fn plain_length(text: &str) -> usize {
+    scan(text.as_bytes())
+}
+
 /// Returns the number of bytes before the first quote, backslash or control character.
 #[inline(always)]
 fn scan(bytes: &[u8]) -> usize {
@@ -73,7 +78,7 @@ const fn is_special(byte: u8) -> bool {
 /// Returns a mask with the high bit of each byte that [is special](is_special); only the lowest set bit is exact. Known
 /// as the bit tricks "has zero byte" and "has less".
 #[inline]
-const fn specials(bytes: [u8; 8]) -> u64 {
+pub(crate) const fn specials(bytes: [u8; 8]) -> u64 {
     const LOW: u64 = u64::MAX / 255;
     const HIGH: u64 = LOW << 7;
     let word = u64::from_le_bytes(bytes);

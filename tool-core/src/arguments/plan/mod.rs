@@ -137,6 +137,15 @@ impl Plan {
         is_nested_within(value, self.deepest) && settle::settle(self, self.root(), value)
     }
 
+    /// Normalises like [`settle`](Self::settle), and records the removed properties.
+    fn settle_recorded(&self, value: &mut Value) -> (bool, settle::Removed) {
+        if is_nested_within(value, self.deepest) {
+            settle::settle_recorded(self, value)
+        } else {
+            Default::default()
+        }
+    }
+
     /// Returns the aliases of all properties, each with its property.
     fn aliases(&self) -> Vec<(&str, &str)> {
         let objects = self.nodes.iter().filter_map(|node| node.object.as_deref());

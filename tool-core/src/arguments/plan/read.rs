@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::{
     Correction, Plan,
     decode::{Checked, Refusal, Source, Why},
-    settle,
+    settle::{self, Removed},
     words::received,
 };
 use crate::{
@@ -147,7 +147,13 @@ impl Plan {
             }
         };
         let rewritten = |value: &Value| rewritten(text, value, &self.aliases());
-        let changed = self.settle(&mut document.value) || document.is_rewritten;
+        // Reports name numbers and properties by their location in the text.
+        let (changed, removed) = if document.is_odd() || !document.moved.is_empty() {
+            self.settle_recorded(&mut document.value)
+        } else {
+            (self.settle(&mut document.value), Removed::default())
+        };
+        let changed = changed || document.is_rewritten;
         if !document.is_odd() && self.admits(&document.value) {
             return Ok(if changed { Fit::As(rewritten(&document.value), Vec::new()) } else { Fit::AsItIs });
         }
@@ -161,7 +167,8 @@ impl Plan {
                 return self.fit_of(text, false);
             }
         }
-        let findings = self.findings(&document.value).with_written(&document.moved);
+        let findings = self.findings(&document.value).moved(|order| removed.origin(order));
+        let findings = findings.with_written(&document.moved);
         let findings = findings.with_too_large(&document.too_large);
         Ok(Fit::Not(findings.with_repeated(&document.repeated).into()))
     }

@@ -30,6 +30,33 @@ pub(super) fn settle(plan: &Plan, node: &Node, value: &mut Value) -> bool {
     Settler::new(plan, value, None).node(node, value, None, &Location::ROOT)
 }
 
+/// Normalises `value` like [`settle`], and records the removed properties.
+pub(super) fn settle_recorded(plan: &Plan, value: &mut Value) -> (bool, Removed) {
+    let mut settler = Settler { removed: Some(Removed::default()), ..Settler::new(plan, value, None) };
+    let changed = settler.node(plan.root(), value, None, &Location::ROOT);
+    (changed, settler.removed.unwrap_or_default())
+}
+
+/// The properties that a normalisation removed, in this order: the location of the object and the position in it, both
+/// at the time of the removal.
+#[derive(Debug, Default)]
+pub(super) struct Removed(Vec<(Vec<usize>, usize)>);
+
+impl Removed {
+    /// Converts a location in the normalised value to the location in the original one.
+    pub(super) fn origin(&self, order: &mut [usize]) {
+        for (object, position) in self.0.iter().rev() {
+            if order.starts_with(object)
+                && let Some(step) = order.get_mut(object.len())
+                && *step >= *position
+            {
+                // A missing property stays after the present ones.
+                *step = step.saturating_add(1);
+            }
+        }
+    }
+}
+
 /// Converts the valid `value` to the canonical form of a call: normalised, with defaults filled in, and without
 /// properties that the decoder ignores. `None` if the step limit is exceeded.
 pub(super) fn canonical(plan: &Plan, value: &mut Value) -> Option<()> {
@@ -69,6 +96,8 @@ struct Settler<'p> {
     drops: bool,
     /// `true` to fill in the decoder's defaults of absent properties.
     fills: bool,
+    /// `None` if removed properties are not recorded.
+    removed: Option<Removed>,
 }
 
 /// The chain of nodes that apply to a value: a property required by any of them is required.
@@ -82,7 +111,7 @@ impl<'p> Settler<'p> {
     fn new(plan: &'p Plan, value: &Value, corrector: Option<Corrector<'p>>) -> Self {
         let (some, each) = PATIENCE;
         let patience = some.saturating_add(each.saturating_mul(weight(value)));
-        Self { plan, patience, is_spent: false, corrector, drops: false, fills: false }
+        Self { plan, patience, is_spent: false, corrector, drops: false, fills: false, removed: None }
     }
 
     /// Consumes steps for `values` values; returns `false` if the limit is exceeded.
@@ -156,16 +185,25 @@ impl<'p> Settler<'p> {
         via: &Via<'_>,
         at: &Location<'_>,
     ) -> bool {
-        let before = map.len();
+        let (mut position, mut removed) = (0, Vec::new());
         map.retain(|name, value| {
             let property = if value.is_null() { rules.properties.find_near(name, &mut 0) } else { None };
             let is_absent = |property: &Property| {
                 let admits = |node| Walk::new(self.plan).admits(node, value);
                 !self.is_required(via, &property.name) && property.node.is_some_and(|node| !admits(node))
             };
-            !property.is_some_and(is_absent)
+            let stays = !property.is_some_and(is_absent);
+            if stays {
+                position += 1;
+            } else {
+                removed.push(position);
+            }
+            stays
         });
-        let gone = map.len() != before;
+        let gone = !removed.is_empty();
+        if let Some(all) = &mut self.removed {
+            all.0.extend(removed.into_iter().map(|position| (at.order(), position)));
+        }
         // A property that is absent under one name may be present under another.
         let mut changed = rules.properties.rename(map) || gone;
         if self.drops && rules.ignores {
@@ -279,6 +317,7 @@ impl<'p> Settler<'p> {
         let candidates = branches.candidates(value).filter(|node| plan.node(*node).types != Types::NULL);
         let weight = weight(value);
         let mark = self.corrector.as_ref().map(Corrector::mark);
+        let removed = self.removed.as_ref().map_or(0, |removed| removed.0.len());
         let mut found: Option<(Value, Vec<Correction>)> = None;
         for node in candidates.collect::<Vec<_>>() {
             // If a branch is not tried, uniqueness is unknown.
@@ -307,6 +346,9 @@ impl<'p> Settler<'p> {
             }
             if let (Some(corrector), Some(mark)) = (&mut self.corrector, mark) {
                 corrector.back_to(mark);
+            }
+            if let Some(all) = &mut self.removed {
+                all.0.truncate(removed);
             }
         }
         let (Some((trial, corrections)), Some(corrector)) = (found, &mut self.corrector) else {

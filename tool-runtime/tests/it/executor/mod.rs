@@ -29,6 +29,7 @@ mod retry;
 mod retry_by;
 mod run_deadlines;
 mod run_settings;
+mod run_sink;
 mod secret_names;
 mod secrets;
 mod stages;

@@ -7,6 +7,7 @@
 //! Rules that need a complete value (`anyOf` and similar, `uniqueItems`, ..) are validated first, on a copy of that
 //! part, which is then decoded from the text without them.
 
+mod copy;
 mod enumeration;
 mod key;
 mod list;
@@ -19,16 +20,11 @@ mod tests;
 
 use std::borrow::Cow;
 
-use serde::{
-    Deserialize, Deserializer,
-    de::{Error as _, IgnoredAny, Visitor},
-};
-use serde_json::Value;
-
 pub(crate) use self::object::Object;
 pub(crate) use self::refusal::Refusal;
 pub(in crate::arguments) use self::refusal::{RefusedKey, Why};
 use self::{
+    copy::copied,
     enumeration::UnitVariant,
     key::Key,
     list::List,
@@ -41,6 +37,10 @@ use super::{
     settle::{is_settled, settle},
 };
 use crate::arguments::json::Reader;
+use serde::{
+    Deserialize, Deserializer,
+    de::{Error as _, IgnoredAny, Visitor},
+};
 
 /// A position in a text with the node of the value there.
 #[derive(Debug)]
@@ -123,7 +123,7 @@ impl<'c, 't, 'p> Checked<'c, 't, 'p> {
     fn check_whole(&mut self) -> Result<(), Refusal> {
         // Cloning a source is cheap; the copy reads ahead.
         let mut ahead = self.source.clone();
-        let mut value = Value::deserialize(Checked { source: &mut ahead, node: &Node::ANYTHING })?;
+        let mut value = copied(&mut ahead.reader)?;
         let (plan, node) = (self.source.plan, self.node);
         // Untagged enums would select another variant for a value that is not normalised.
         if !Walk::new(plan).fits(node, &value) || (!is_settled(&value) && settle(plan, node, &mut value)) {

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::{Refusal, Why};
 use crate::arguments::{
-    json::{Numeral, Reader, integral, is_kept, is_rounded},
+    json::{Numeral, Reader, integral, is_kept, near},
     plan::{
         node::{Node, Types},
         number::Exact,
@@ -115,16 +115,12 @@ fn other<'t>(text: &str, node: &Node, hint: Hint) -> Result<Scalar<'t>, Refusal>
     }
     let whole = integral(text);
     let kept = whole.filter(|it| is_kept(text, *it));
-    // A value represents numbers beyond 64 bits by the nearest float. A fraction lost in that float still counts as a
-    // fraction.
-    let is_rounded = whole.is_none() && is_rounded(text, float);
+    // Validated is the number that a value represents, see `Numeral::rounded`; a type reads the nearest float.
     let exact = match kept {
         Some(integer) => Exact::Integer(integer),
-        None if is_rounded => Exact::Float(float),
-        None => Exact::from(float),
+        None => Exact::from(near(text, float).0),
     };
-    let is_integer = exact.is_integer() && !is_rounded;
-    let types = if is_integer { Types::INTEGER } else { Types::FRACTION };
+    let types = if exact.is_integer() { Types::INTEGER } else { Types::FRACTION };
     let wants_integer = hold(node, types, exact, Numeral::Other(text))?;
     match (hint, whole, exact) {
         (Hint::Wide, Some(integer), _) => Ok(Scalar::Wide(integer)),

@@ -11,6 +11,7 @@ mod drafts;
 mod drawn;
 mod keywords;
 mod limits;
+mod locations;
 mod messages;
 mod numbers;
 mod pattern_agreement;

@@ -1,8 +1,10 @@
 //! F12: numbers at the limits of their ranges.
 
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::check;
+use crate::{Arguments, arguments::plan::decode::Source};
 
 fn number(text: &str) -> Value {
     serde_json::from_str(text).unwrap()
@@ -89,4 +91,75 @@ fn exponent_is_a_way_to_write_an_integer() {
 fn lengths_beyond_all_memory_are_no_limit() {
     check(json!({"maxLength": 1e300}), [json!("abc")], []);
     check(json!({"minItems": u64::MAX}), [], [json!([1])]);
+}
+
+/// Returns `true` if `text` is read, and checks that validation alone has the same verdict.
+#[track_caller]
+fn is_read(schema: &Value, text: &str) -> bool {
+    let plan = super::plan(schema);
+    let arguments = || Arguments::of(text.into());
+    let read = plan.read(&mut arguments(), |source, _| Value::deserialize(source).map(drop)).is_ok();
+    let decoded = Value::deserialize(Source::new(text, &plan).value()).is_ok();
+    assert_eq!(read, plan.fit(arguments()).is_ok(), "{schema} {text}");
+    assert!(read || !decoded, "{schema} {text}");
+    read
+}
+
+// F01, F12
+#[test]
+fn numbers_have_one_verdict_alone_and_under_a_choice() {
+    let numerals = [
+        "3",
+        "3.0",
+        "3.0000000000000001",
+        "2.9999999999999999",
+        "-3.0000000000000001",
+        "3e0",
+        "0.5",
+        "-0",
+        "-0.0",
+        "1e-400",
+        "1e400",
+        "1e22",
+        "4503599627370496.3",
+        "9007199254740993",
+        "9007199254740993.0",
+        "9007199254740992.5",
+        "18446744073709551615",
+        "18446744073709551616.5",
+        "36893488147419103232.5",
+        "1234567890123456789012.5",
+        "12345678901234567890123",
+    ];
+    let bounds = [
+        json!(3),
+        json!(-3),
+        json!(0),
+        json!(3.000_000_000_000_000_4),
+        json!(2.5),
+        json!(u64::MAX),
+        json!(1e22),
+        json!(9_007_199_254_740_992_u64),
+        json!(3.0),
+    ];
+    let keywords = ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "const", "multipleOf"];
+    let (mut read, mut refused) = (0, 0);
+    for numeral in numerals {
+        for (key, bound) in keywords.iter().flat_map(|key| bounds.iter().map(move |bound| (*key, bound))) {
+            if key == "multipleOf" && bound.as_f64().is_some_and(|it| it <= 0.0) {
+                continue;
+            }
+            for types in [json!("number"), json!("integer"), json!(["number", "string"])] {
+                let alone = json!({"type": types, key: bound});
+                let choice = json!({"anyOf": [alone, {"type": "boolean"}]});
+                let inside = json!({"items": alone, "uniqueItems": true});
+                let list = format!("[{numeral}]");
+                let verdict = is_read(&alone, numeral);
+                assert_eq!(is_read(&choice, numeral), verdict, "{alone} {numeral}");
+                assert_eq!(is_read(&inside, &list), verdict, "{alone} {numeral}");
+                if verdict { read += 1 } else { refused += 1 }
+            }
+        }
+    }
+    assert!(read > 500 && refused > 500, "{read} {refused}");
 }

@@ -1,0 +1,155 @@
+use serde::{
+    Serialize,
+    ser::{
+        SerializeMap, SerializeSeq, SerializeStruct, SerializeStructVariant, SerializeTuple,
+        SerializeTupleStruct, SerializeTupleVariant,
+    },
+};
+use serde_json::Error;
+
+use super::{Text, key, scalar};
+
+/// The start of the names of the structs by which `serde_json` passes text: raw values, and numbers with the feature
+/// `arbitrary_precision`.
+pub(super) const RAW: &str = "$serde_json::private::";
+
+/// An open list or object.
+pub(super) struct Compound<'a> {
+    text: &'a mut Vec<u8>,
+    is_first: bool,
+    is_raw: bool,
+    closing: &'static [u8],
+}
+
+impl<'a> Compound<'a> {
+    #[inline]
+    pub(super) fn new(text: &'a mut Vec<u8>, closing: &'static [u8]) -> Self {
+        Self { text, is_first: true, is_raw: false, closing }
+    }
+
+    /// A struct whose only field is the JSON text.
+    pub(super) fn raw(text: &'a mut Vec<u8>) -> Self {
+        Self { text, is_first: true, is_raw: true, closing: b"" }
+    }
+
+    /// Writes the separator before the next item.
+    #[inline]
+    fn next(&mut self) {
+        if !self.is_first {
+            self.text.push(b',');
+        }
+        self.is_first = false;
+    }
+
+    #[inline]
+    fn item<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Error> {
+        self.next();
+        value.serialize(Text(self.text))
+    }
+
+    #[inline]
+    pub(super) fn field<T: Serialize + ?Sized>(
+        &mut self,
+        name: &'static str,
+        value: &T,
+    ) -> Result<(), Error> {
+        if self.is_raw {
+            let start = self.text.len();
+            value.serialize(Text(self.text))?;
+            return unquote(self.text, start);
+        }
+        scalar::name(self.text, name, self.is_first);
+        self.is_first = false;
+        value.serialize(Text(self.text))
+    }
+
+    #[inline]
+    pub(super) fn close(self) {
+        self.text.extend_from_slice(self.closing);
+    }
+}
+
+/// Replaces the JSON string from `start` by its content.
+#[cold]
+fn unquote(text: &mut Vec<u8>, start: usize) -> Result<(), Error> {
+    let quoted = text.split_off(start);
+    let raw: String = serde_json::from_slice(&quoted)?;
+    text.extend_from_slice(raw.as_bytes());
+    Ok(())
+}
+
+impl SerializeMap for Compound<'_> {
+    type Ok = ();
+    type Error = Error;
+
+    fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), Error> {
+        self.next();
+        key::write(self.text, key)?;
+        self.text.push(b':');
+        Ok(())
+    }
+
+    #[inline]
+    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Error> {
+        value.serialize(Text(self.text))
+    }
+
+    #[inline]
+    fn end(self) -> Result<(), Error> {
+        self.close();
+        Ok(())
+    }
+}
+
+macro_rules! items {
+    ($($of:ident $method:ident)*) => { $(
+        impl $of for Compound<'_> {
+            type Ok = ();
+            type Error = Error;
+
+            #[inline]
+            fn $method<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Error> {
+                self.item(value)
+            }
+
+            #[inline]
+            fn end(self) -> Result<(), Error> {
+                self.close();
+                Ok(())
+            }
+        }
+    )* };
+}
+
+items! {
+    SerializeSeq serialize_element
+    SerializeTuple serialize_element
+    SerializeTupleStruct serialize_field
+    SerializeTupleVariant serialize_field
+}
+
+macro_rules! fields {
+    ($($of:ident)*) => { $(
+        impl $of for Compound<'_> {
+            type Ok = ();
+            type Error = Error;
+
+            #[inline]
+            fn serialize_field<T: Serialize + ?Sized>(
+                &mut self,
+                name: &'static str,
+                value: &T,
+            ) -> Result<(), Error> {
+                self.field(name, value)
+            }
+
+            #[inline]
+            fn end(self) -> Result<(), Error> {
+                self.close();
+                Ok(())
+            }
+        }
+    )* };
+}
+
+fields! { SerializeStruct SerializeStructVariant }

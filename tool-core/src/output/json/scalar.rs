@@ -1,0 +1,127 @@
+use crate::arguments::canonical::{escape, specials};
+
+/// Appends `string` in quotes.
+pub(super) fn quote(text: &mut Vec<u8>, string: &str) {
+    match short(string.as_bytes()) {
+        Some(short) => append(text, b"\"", short, string.len(), b"\""),
+        None => between(text, b"\"", string, b"\""),
+    }
+}
+
+/// Appends the name of a field, and a comma before it unless it is the first.
+pub(super) fn name(text: &mut Vec<u8>, name: &str, is_first: bool) {
+    match (short(name.as_bytes()), is_first) {
+        (Some(short), true) => append(text, b"\"", short, name.len(), b"\":"),
+        (Some(short), false) => append(text, b",\"", short, name.len(), b"\":"),
+        (None, true) => between(text, b"\"", name, b"\":"),
+        (None, false) => between(text, b",\"", name, b"\":"),
+    }
+}
+
+/// Appends the content of a JSON string between others.
+#[inline(never)]
+fn between(text: &mut Vec<u8>, before: &[u8], string: &str, after: &[u8]) {
+    text.extend_from_slice(before);
+    escaped(text, string);
+    text.extend_from_slice(after);
+}
+
+/// Appends the content of the JSON string of `string`.
+pub(super) fn escaped(text: &mut Vec<u8>, string: &str) {
+    if is_plain(string.as_bytes()) {
+        text.extend_from_slice(string.as_bytes());
+    } else {
+        escape(string, |part| text.extend_from_slice(part.as_bytes()));
+    }
+}
+
+/// Appends `length` bytes between others, assembled in a register: a constant number of bytes is copied, and those that
+/// are too many are cut off.
+#[inline(always)]
+fn append<const B: usize, const A: usize>(
+    text: &mut Vec<u8>,
+    before: &[u8; B],
+    short: u64,
+    length: usize,
+    after: &[u8; A],
+) {
+    let number =
+        |bytes: &[u8]| bytes.iter().rev().fold(0, |number: u128, byte| number << 8 | u128::from(*byte));
+    let all = number(before) | u128::from(short) << (8 * B) | number(after) << (8 * (B + length));
+    let end = text.len() + B + length + A;
+    text.extend_from_slice(&all.to_le_bytes());
+    text.truncate(end);
+}
+
+/// Returns at most eight bytes, of which a JSON string escapes none, followed by zeros.
+#[inline(always)]
+fn short(bytes: &[u8]) -> Option<u64> {
+    /// The digit zero, eight times.
+    const DIGITS: u64 = u64::MAX / 255 * b'0' as u64;
+
+    let byte = |at: usize| bytes.get(at).copied().map_or(0, u64::from) << (8 * at);
+    let word = match bytes.len() {
+        8 => u64::from_le_bytes(*bytes.first_chunk()?),
+        4..8 => {
+            // The two parts overlap.
+            let [first, last] =
+                [bytes.first_chunk()?, bytes.last_chunk()?].map(|part| u32::from_le_bytes(*part));
+            u64::from(first) | u64::from(last) << (8 * (bytes.len() - 4))
+        }
+        0..4 => byte(0) | byte(1) | byte(2),
+        _ => return None,
+    };
+    let filled = word | DIGITS.checked_shl(8 * bytes.len() as u32).unwrap_or_default();
+    (specials(filled.to_le_bytes()) == 0).then_some(word)
+}
+
+/// Returns `true` if a JSON string escapes none of at least eight bytes.
+#[inline]
+fn is_plain(bytes: &[u8]) -> bool {
+    let is_plain = |eight: &[u8; 8]| specials(*eight) == 0;
+    let (words, _) = bytes.as_chunks();
+    words.iter().all(is_plain) && bytes.last_chunk().is_some_and(is_plain)
+}
+
+/// From this number on, the digits do not fit into a register.
+const LARGE: u64 = 10_u64.pow(16);
+
+/// Appends `number`.
+pub(super) fn integer(text: &mut Vec<u8>, number: u64) {
+    match number {
+        0..10 => text.push(b'0' | number as u8),
+        10..100 => text.extend_from_slice(&[b'0' | (number / 10) as u8, b'0' | (number % 10) as u8]),
+        100..LARGE => digits(text, number, 1),
+        _ => large(text, number),
+    }
+}
+
+/// Appends a number of more digits.
+fn large(text: &mut Vec<u8>, number: u64) {
+    digits(text, number / LARGE, 1);
+    digits(text, number % LARGE, 16);
+}
+
+/// Appends at least `least` digits of a number of at most 16.
+#[inline]
+fn digits(text: &mut Vec<u8>, number: u64, least: usize) {
+    let (mut rest, mut all, mut count) = (number, 0_u128, 0);
+    while rest > 0 || count < least {
+        all = all << 8 | u128::from(b'0' | (rest % 10) as u8);
+        (rest, count) = (rest / 10, count + 1);
+    }
+    let end = text.len() + count;
+    text.extend_from_slice(&all.to_le_bytes());
+    text.truncate(end);
+}
+
+/// Appends `number`.
+pub(super) fn signed(text: &mut Vec<u8>, number: i64) {
+    match u64::try_from(number) {
+        Ok(number) => integer(text, number),
+        Err(_) => {
+            text.push(b'-');
+            integer(text, number.unsigned_abs());
+        }
+    }
+}
