@@ -1,0 +1,71 @@
+//! A server with each feature of the protocol: the fixture of the official conformance suite.
+//!
+//! ```sh
+//! cargo run --bin mcp-everything -- --http 127.0.0.1:3001    # serves http://127.0.0.1:3001/mcp; port 0 is any free one
+//! cargo run --bin mcp-everything -- --stdio
+//! ```
+//!
+//! `content` has the kinds of results, `reports` progress and log lines, `questions` and `rounds` questions to the client,
+//! `resources` and `prompts` what a server offers beside tools, `changes` lists that change, `tasks` long-running calls,
+//! and `schema` schemas of others.
+
+#![allow(deprecated, reason = "roots are deprecated (SEP-2577), and part of every revision in force")]
+
+mod changes;
+mod content;
+mod prompts;
+mod questions;
+mod reports;
+mod resources;
+mod rounds;
+mod schema;
+mod tasks;
+
+use std::{env, sync::Arc};
+
+use tokio::net::TcpListener;
+use tool_mcp::server::{Caller, McpServer};
+use tool_runtime::{CancellationToken, Toolbox, prelude::*};
+
+use self::changes::Lists;
+
+#[tokio::main]
+async fn main() -> anyhow::Result<()> {
+    let prompts = prompts::prompts();
+    let lists = Arc::new(Lists::new(prompts.clone()));
+    let tools = Registry::builder()
+        .discover()
+        .provide_per_run::<Caller>()
+        .provide_shared(Arc::clone(&lists))
+        .build()?;
+    let toolbox = Toolbox::from_registry(&tools);
+    lists.set_toolbox(toolbox.clone());
+    let server = McpServer::new(toolbox)
+        .named("mcp-everything", env!("CARGO_PKG_VERSION"))
+        .resources(resources::resources()?)
+        .prompts(prompts);
+
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match arguments[..] {
+        ["--stdio"] => Ok(server.serve_stdio().await?),
+        ["--http", address] => {
+            let listener = TcpListener::bind(address).await?;
+            println!("http://{}/mcp", listener.local_addr()?);
+            Ok(server.http()?.serve(listener, on_ctrl_c()).await?)
+        }
+        _ => anyhow::bail!("usage: mcp-everything --stdio | --http ADDRESS"),
+    }
+}
+
+/// A token that Ctrl-C cancels.
+fn on_ctrl_c() -> CancellationToken {
+    let stop = CancellationToken::new();
+    let stopped = stop.clone();
+    tokio::spawn(async move {
+        if tokio::signal::ctrl_c().await.is_ok() {
+            stopped.cancel();
+        }
+    });
+    stop
+}

@@ -1,0 +1,89 @@
+//! The programs that show one idea each.
+
+use std::{
+    fs,
+    io::{BufRead as _, BufReader},
+    path::Path,
+    process::{Child, Command, Stdio},
+};
+
+use serde_json::json;
+
+/// A server over HTTP, which ends with the test.
+struct Server(Child, String);
+
+impl Server {
+    fn start(program: &str) -> Self {
+        let mut child = Command::new(program).arg("127.0.0.1:0").stdout(Stdio::piped()).spawn().unwrap();
+        let mut url = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut url).unwrap();
+        Self(child, url.trim().to_owned())
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.0.kill().ok();
+        self.0.wait().ok();
+    }
+}
+
+/// The output of `mcp-servers` with a file of `servers`.
+fn servers(name: &str, servers: serde_json::Value, arguments: &[&str]) -> (String, String) {
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}.json", std::process::id()));
+    fs::write(&file, json!({ "mcpServers": servers }).to_string()).unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_mcp-servers"))
+        .arg(&file)
+        .args(arguments)
+        .env("TOKEN_OF_ADA", "ada")
+        .output()
+        .unwrap();
+    fs::remove_file(file).unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (text(output.stdout), text(output.stderr))
+}
+
+// Z10
+#[test]
+fn callers_of_a_protected_server_have_the_rights_of_their_token() {
+    let server = Server::start(env!("CARGO_BIN_EXE_mcp-http"));
+    let secure = |token: &str| {
+        let headers = json!({ "Authorization": format!("Bearer {token}") });
+        json!({ "secure": { "url": server.1, "headers": headers } })
+    };
+    let note = ["secure__write_note", r#"{"text": "milk"}"#];
+    let (written, _) = servers("ada", secure("${TOKEN_OF_ADA}"), &note);
+    assert_eq!(written, "Ada: milk\n");
+    let (_, refused) = servers("bob", secure("bob"), &note);
+    assert!(refused.contains("does not permit"), "{refused}");
+    let (listed, _) = servers("bob-lists", secure("bob"), &["secure__notes"]);
+    assert_eq!(listed, "[\"Ada: milk\"]\n");
+    let (none, error) = servers("eve", secure("eve"), &[]);
+    assert!(none.is_empty() && error.contains("requires an authorization"), "{none}{error}");
+}
+
+// Z10
+#[test]
+fn tools_of_all_servers_of_a_file_are_listed_under_the_names_of_their_servers() {
+    let two = json!({
+        "math": { "command": env!("CARGO_BIN_EXE_mcp-stdio") },
+        "guests": { "command": env!("CARGO_BIN_EXE_mcp-command"), "args": ["serve"], "icon": "guests.png" },
+        "off": { "command": "no-such-server", "disabled": true },
+    });
+    let (listed, error) = servers("two", two.clone(), &[]);
+    assert_eq!(listed, "guests__greet\nguests__remove\nmath__add\n", "{error}");
+    assert!(error.contains("`icon`"), "{error}");
+    let (called, _) = servers("call", two, &["math__add", r#"{"a": 2, "b": 3}"#]);
+    assert_eq!(called, "5\n");
+}
+
+// Z11
+#[test]
+fn a_broker_finds_and_calls_a_tool() {
+    let output = Command::new(env!("CARGO_BIN_EXE_mcp-broker")).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{text}");
+    for expected in ["Each feature of the protocol.", "test_multiple_content_types", "\"city\"", "21.5"] {
+        assert!(text.contains(expected), "{expected}: {text}");
+    }
+}

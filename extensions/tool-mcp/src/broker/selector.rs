@@ -1,0 +1,204 @@
+//! Selectors: texts that name a server, or a tool of a server.
+
+use std::collections::BTreeMap;
+
+/// The selected server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Selected<'a> {
+    /// By its name.
+    Named(&'a str),
+    /// By its URL.
+    Url(&'a str),
+}
+
+/// The part of a fragment that names a tool.
+const TOOL: &str = "tool=";
+
+/// Returns the server that `selector` names; `None` if there is none.
+pub(super) fn server<'a, T>(selector: &'a str, servers: &'a BTreeMap<String, T>) -> Option<Selected<'a>> {
+    let selector = selector.trim();
+    match servers.get_key_value(selector) {
+        Some((name, _)) => Some(Selected::Named(name)),
+        None => is_url(selector).then_some(Selected::Url(selector)),
+    }
+}
+
+/// Returns the server and the tool that `selector` names; `None` if it names no tool.
+pub(super) fn tool<'a, T>(
+    selector: &'a str,
+    servers: &'a BTreeMap<String, T>,
+) -> Option<(Selected<'a>, String)> {
+    let selector = selector.trim();
+    if let Some((server, tool)) = by_fragment(selector) {
+        let selected = match servers.get_key_value(server) {
+            Some((name, _)) => Some(Selected::Named(name)),
+            None => is_url(server).then_some(Selected::Url(server)),
+        };
+        if let Some(selected) = selected.filter(|_| !tool.is_empty()) {
+            return Some((selected, tool));
+        }
+    }
+    let named = servers.keys().filter_map(|name| {
+        let tool = selector.strip_prefix(name.as_str())?.strip_prefix('.')?;
+        (!tool.is_empty()).then_some((name.as_str(), tool))
+    });
+    if let Some((name, tool)) = named.max_by_key(|(name, _)| name.len()) {
+        return Some((Selected::Named(name), tool.to_owned()));
+    }
+    let (url, tool) = by_dot(selector)?;
+    Some((Selected::Url(url), tool.to_owned()))
+}
+
+/// Returns the selector of a tool.
+pub(super) fn print<T>(selected: Selected<'_>, tool: &str, servers: &BTreeMap<String, T>) -> String {
+    let (Selected::Named(server) | Selected::Url(server)) = selected;
+    let plain = format!("{server}.{tool}");
+    // The plain form may select another tool: of a server with a longer name, or of a URL that has a dot.
+    if self::tool(&plain, servers).is_some_and(|(read, name)| read == selected && name == tool) {
+        return plain;
+    }
+    let separator = if server.contains('#') { '&' } else { '#' };
+    format!("{server}{separator}{TOOL}{}", encoded(tool))
+}
+
+pub(super) fn is_url(text: &str) -> bool {
+    let starts =
+        |scheme: &str| text.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme));
+    starts("http://") || starts("https://")
+}
+
+/// Splits `server#tool=tool` and `server#fragment&tool=tool`.
+fn by_fragment(selector: &str) -> Option<(&str, String)> {
+    let fragment = selector.find('#')?;
+    let at = selector.rfind(TOOL)?;
+    let separator = at.checked_sub(1)?;
+    let separates = match selector.as_bytes().get(separator)? {
+        b'#' => separator == fragment,
+        b'&' => separator > fragment,
+        _ => false,
+    };
+    let tool = selector.get(at + TOOL.len()..)?;
+    separates.then(|| Some((selector.get(..separator)?, decoded(tool)?))).flatten()
+}
+
+/// Splits `url.tool`, at the first dot of the last segment of the path.
+fn by_dot(selector: &str) -> Option<(&str, &str)> {
+    if !is_url(selector) || selector.contains(['?', '#']) {
+        return None;
+    }
+    let path = selector.find("://")? + 3;
+    let path = path + selector.get(path..)?.find('/')?;
+    let segment = selector.rfind('/')?.max(path) + 1;
+    let dot = segment + selector.get(segment..)?.find('.')?;
+    let (url, tool) = (selector.get(..dot)?, selector.get(dot + 1..)?);
+    (dot > segment && !tool.is_empty()).then_some((url, tool))
+}
+
+/// Encodes what would end a selector, or be removed from its end.
+fn encoded(tool: &str) -> String {
+    let mut text = String::with_capacity(tool.len());
+    for byte in tool.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'.' | b'_' | b'-' | b'~' | b'/' => {
+                text.push(byte.into())
+            }
+            byte => text.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    text
+}
+
+/// Decodes a tool; `None` if it is not UTF-8.
+fn decoded(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&byte, after)) = rest.split_first() {
+        let code = (byte == b'%').then(|| text_of(after.get(..2)?)).flatten();
+        match code {
+            Some(code) => {
+                bytes.push(code);
+                rest = &after[2..];
+            }
+            None => {
+                bytes.push(byte);
+                rest = after;
+            }
+        }
+    }
+    String::from_utf8(bytes).ok()
+}
+
+fn text_of(digits: &[u8]) -> Option<u8> {
+    digits.iter().all(u8::is_ascii_hexdigit).then_some(())?;
+    u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::{Selected, print, server, tool};
+
+    fn servers() -> BTreeMap<String, ()> {
+        ["a", "a.b", "x#y"].into_iter().map(|name| (name.to_owned(), ())).collect()
+    }
+
+    #[test]
+    fn the_longest_name_of_a_server_wins() {
+        let servers = servers();
+        // N07
+        assert_eq!(tool("a.b.c", &servers), Some((Selected::Named("a.b"), "c".to_owned())));
+        assert_eq!(tool("a.c.d", &servers), Some((Selected::Named("a"), "c.d".to_owned())));
+        assert_eq!(tool("a#tool=b.c", &servers), Some((Selected::Named("a"), "b.c".to_owned())));
+        assert_eq!(tool(" a.b.c ", &servers), Some((Selected::Named("a.b"), "c".to_owned())));
+        for none in ["a", "a.", "b.c", "", ".", "a#tool="] {
+            assert_eq!(tool(none, &servers), None, "{none}");
+        }
+        assert_eq!(server("a.b", &servers), Some(Selected::Named("a.b")));
+        assert_eq!(server("https://h/mcp", &servers), Some(Selected::Url("https://h/mcp")));
+        assert_eq!(server("ftp://h/mcp", &servers), None);
+    }
+
+    #[test]
+    fn a_url_is_split_at_the_first_dot_of_its_last_segment() {
+        let servers = servers();
+        // N07
+        let url = Selected::Url("https://h.example/v1.2/mcp");
+        assert_eq!(tool("https://h.example/v1.2/mcp.x.y", &servers), Some((url, "x.y".to_owned())));
+        assert_eq!(tool("https://h.example/mcp#tool=x", &servers).unwrap().1, "x");
+        for none in ["https://h.example", "https://h.example/", "https://h.example/mcp", "https://h/.x"] {
+            assert_eq!(tool(none, &servers), None, "{none}");
+        }
+    }
+
+    #[test]
+    fn printed_selectors_select_the_same_tool() {
+        let servers = servers();
+        let urls = [
+            "https://h.example/mcp",
+            "https://h.example",
+            "https://h.example/",
+            "https://h.example/mcp/",
+            "https://h.example/mcp.json",
+            "https://h.example/mcp?key=a.b",
+            "https://h.example/mcp#part",
+            "https://h.example/mcp#tool=other",
+            "https://h.example/mcp#a&tool=other",
+            "HTTP://127.0.0.1:80/v1.2/mcp",
+            "https://h.example?x=1#y",
+        ];
+        let tools = ["add", "x.y", "a/b", "b.c", "a b", "50%", "%41", "a#b", "a&tool=c", "é", " x ", "?"];
+        let named = ["a", "a.b", "x#y"].map(Selected::Named);
+        for selected in urls.into_iter().map(Selected::Url).chain(named) {
+            for name in tools {
+                let printed = print(selected, name, &servers);
+                // N08
+                assert_eq!(tool(&printed, &servers), Some((selected, name.to_owned())), "{printed}");
+            }
+        }
+        assert_eq!(print(Selected::Url(urls[0]), "x.y", &servers), "https://h.example/mcp.x.y");
+        assert_eq!(print(Selected::Named("a"), "add", &servers), "a.add");
+        assert_eq!(print(Selected::Named("a"), "b.c", &servers), "a#tool=b.c");
+    }
+}

@@ -1,0 +1,106 @@
+//! A tool in one line.
+
+use std::collections::HashSet;
+
+use serde_json::{Map, Value};
+
+/// The most choices of one parameter that are written out.
+const CHOICES: usize = 8;
+
+/// Returns the signature of a tool: `add(a: number, b: number)`. Required parameters come first, in the order of `required`,
+/// and then the optional ones, sorted, with `?`. The type of the result follows unless it is an object.
+pub(super) fn signature(
+    name: &str,
+    input: &Map<String, Value>,
+    output: Option<&Map<String, Value>>,
+) -> String {
+    let properties = input.get("properties").and_then(Value::as_object);
+    let required: Vec<&str> = required(input).collect();
+    let known: HashSet<&str> = required.iter().copied().collect();
+    let type_of =
+        |name: &str| properties.and_then(|all| all.get(name)).map_or_else(|| "any".to_owned(), type_of);
+    let mut parameters: Vec<_> = required.iter().map(|name| format!("{name}: {}", type_of(name))).collect();
+    let mut optional: Vec<&str> = properties
+        .into_iter()
+        .flat_map(Map::keys)
+        .map(String::as_str)
+        .filter(|name| !known.contains(name))
+        .collect();
+    optional.sort_unstable();
+    parameters.extend(optional.into_iter().map(|name| format!("{name}?: {}", type_of(name))));
+    let result = output.map(|schema| self::type_of(&Value::Object(schema.clone())));
+    let result = result.filter(|it| it != "object" && it != "any").map(|it| format!(" -> {it}"));
+    format!("{name}({}){}", parameters.join(", "), result.unwrap_or_default())
+}
+
+/// Returns the names of the required properties, without duplicates.
+pub(super) fn required(schema: &Map<String, Value>) -> impl Iterator<Item = &str> {
+    let names = schema.get("required").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    let mut known = HashSet::new();
+    names.iter().filter_map(Value::as_str).filter(move |name| known.insert(*name))
+}
+
+fn type_of(schema: &Value) -> String {
+    let Value::Object(schema) = schema else { return "any".to_owned() };
+    if let Some(value) = schema.get("const") {
+        return value.to_string();
+    }
+    if let Some(Value::Array(values)) = schema.get("enum")
+        && (1..=CHOICES).contains(&values.len())
+    {
+        return joined(values.iter().map(Value::to_string));
+    }
+    match schema.get("type") {
+        Some(Value::String(name)) if name == "array" => match schema.get("items") {
+            Some(items) => format!("array<{}>", type_of(items)),
+            None => "array<any>".to_owned(),
+        },
+        Some(Value::String(name)) => name.clone(),
+        Some(Value::Array(names)) => joined(names.iter().filter_map(Value::as_str).map(str::to_owned)),
+        _ => {
+            let choices = ["anyOf", "oneOf"].into_iter().find_map(|key| schema.get(key)?.as_array());
+            choices.map_or_else(|| "any".to_owned(), |all| joined(all.iter().map(type_of)))
+        }
+    }
+}
+
+fn joined(types: impl Iterator<Item = String>) -> String {
+    let mut known = HashSet::new();
+    let all: Vec<String> = types.filter(|name| known.insert(name.clone())).collect();
+    if all.is_empty() { "any".to_owned() } else { all.join(" | ") }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::signature;
+
+    fn check(input: Value, output: Option<Value>, expected: &str) {
+        let output = output.as_ref().map(|it| it.as_object().unwrap());
+        assert_eq!(signature("f", input.as_object().unwrap(), output), expected);
+    }
+
+    #[test]
+    fn a_signature_has_all_parameters_and_their_types() {
+        let number = json!({ "type": "number" });
+        let input = json!({ "properties": { "a": number, "b": number }, "required": ["b", "a"] });
+        // N04
+        check(input, None, "f(b: number, a: number)");
+        let input = json!({
+            "properties": {
+                "z": { "type": "array", "items": { "type": "string" } },
+                "kind": { "enum": ["x", "y"] },
+                "b": { "type": ["integer", "null"] },
+                "c": { "anyOf": [{ "type": "string" }, { "type": "object" }, { "type": "string" }] },
+                "d": { "$ref": "#/$defs/d" },
+            },
+            "required": ["z", "z", "gone"],
+        });
+        let expected = r#"f(z: array<string>, gone: any, b?: integer | null, c?: string | object, d?: any, kind?: "x" | "y")"#;
+        check(input, None, expected);
+        check(json!({}), Some(json!({ "type": "object" })), "f()");
+        check(json!({}), Some(json!({ "type": "array", "items": number })), "f() -> array<number>");
+    }
+}

@@ -1,0 +1,214 @@
+use std::time::Duration;
+
+use rmcp::model::{CallToolResult, ContentBlock, ResourceContents, Tool};
+use serde::Serialize;
+use serde_json::{Map, Value};
+use tool_cli::{
+    Command, Exit, Failure, Program,
+    clap::{self, Arg, ArgAction, ArgMatches, value_parser},
+};
+
+use super::target;
+use crate::client::{ClientError, ClientErrorKind, McpToolSet};
+
+/// The command `mcp`, which lists and calls the tools of an MCP server.
+///
+/// # Examples
+///
+/// ```
+/// use tool_cli::Cli;
+/// use tool_mcp::cli::Mcp;
+///
+/// let cli = Cli::new().command(Mcp);
+/// ```
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Mcp;
+
+const EXAMPLES: &str = "\
+mcp list \"npx -y @modelcontextprotocol/server-everything\"
+mcp list --json http://127.0.0.1:3001/mcp
+mcp list --config ~/.config/servers.json files
+mcp call http://127.0.0.1:3001/mcp add '{\"a\": 2, \"b\": 3}'";
+
+impl Command for Mcp {
+    fn grammar(&self) -> clap::Command {
+        let server = || {
+            let help = "A command line in quotes (\"./server --stdio\"), a URL (http://..), or a name in the configuration";
+            Arg::new("server").value_name("SERVER").required(true).help(help)
+        };
+        let config = || {
+            let help = "A file with `mcpServers` [default: .mcp.json, if it exists]";
+            Arg::new("config").long("config").value_name("FILE").help(help)
+        };
+        let tool = Arg::new("tool").value_name("TOOL").required(true).help("The name of the tool");
+        let arguments = Arg::new("arguments")
+            .value_name("ARGUMENTS")
+            .default_value("{}")
+            .hide_default_value(true)
+            .help("A JSON object, such as '{\"a\": 2}'; `-` reads the standard input, `@file` a file [default: {}]");
+        let json = |help: &'static str| Arg::new("json").long("json").action(ArgAction::SetTrue).help(help);
+        let timeout = || {
+            Arg::new("timeout")
+                .long("timeout")
+                .value_name("SECONDS")
+                .value_parser(value_parser!(u64).range(1..))
+                .help("The time for an answer [default: 30]")
+        };
+        let list = clap::Command::new("list").visible_alias("ls").about("List the tools of a server").args([
+            json("Write the definitions as received"),
+            config(),
+            timeout(),
+            server(),
+        ]);
+        let call = clap::Command::new("call").visible_alias("c").about("Call a tool of a server").args([
+            json("Write the result as received"),
+            config(),
+            timeout(),
+            server(),
+            tool,
+            arguments,
+        ]);
+        clap::Command::new("mcp")
+            .about("List and call the tools of an MCP server")
+            .after_help(EXAMPLES)
+            .subcommand_required(true)
+            .arg_required_else_help(true)
+            .subcommands([list, call])
+    }
+
+    fn run(&self, program: &Program, matches: &ArgMatches) -> Result<Exit, Failure> {
+        match matches.subcommand() {
+            Some(("list", matches)) => list(program, matches),
+            Some(("call", matches)) => call(program, matches),
+            _ => Err(Failure::usage("the command of `mcp` is missing")),
+        }
+    }
+}
+
+/// A required text of the command line.
+fn text<'m>(matches: &'m ArgMatches, name: &str) -> &'m str {
+    matches.get_one::<String>(name).map(String::as_str).unwrap_or_default()
+}
+
+fn toolset(matches: &ArgMatches) -> Result<McpToolSet, Failure> {
+    let file = matches.get_one::<String>("config").map(String::as_str);
+    let mut config = target::server(text(matches, "server"), file)?;
+    if let Some(seconds) = matches.get_one::<u64>("timeout") {
+        config = config.timeout(Duration::from_secs(*seconds));
+    }
+    Ok(McpToolSet::lazy(config))
+}
+
+fn list(program: &Program, matches: &ArgMatches) -> Result<Exit, Failure> {
+    let set = toolset(matches)?;
+    let tools = program.block_on(async {
+        let tools = set.list().await;
+        set.close().await;
+        tools
+    })?;
+    let tools = tools.map_err(failure)?;
+    if matches.get_flag("json") {
+        program.print_json(&pretty(&tools)?)?;
+    } else if tools.is_empty() {
+        program.print("There are no tools.\n")?;
+    } else {
+        let rows = tools.iter().map(|tool| [tool.name.to_string(), summary(tool), hints(tool)]);
+        program.print_table(["Tool", "Description", "Hints"], rows)?;
+    }
+    Ok(Exit::Done)
+}
+
+fn call(program: &Program, matches: &ArgMatches) -> Result<Exit, Failure> {
+    let arguments: Map<String, Value> = serde_json::from_str(&program.read(text(matches, "arguments"))?)
+        .map_err(|error| Failure::usage(format!("the arguments are not a JSON object: {error}")))?;
+    let set = toolset(matches)?;
+    let result = program.block_on(async {
+        let result = set.call_raw(text(matches, "tool"), arguments).await;
+        set.close().await;
+        result
+    })?;
+    let result = result.map_err(failure)?;
+    match matches.get_flag("json") {
+        true => program.print_json(&pretty(&result)?)?,
+        false => program.print(&shown(&result)?)?,
+    }
+    Ok(if result.is_error == Some(true) { Exit::Failed } else { Exit::Done })
+}
+
+fn failure(error: ClientError) -> Failure {
+    let exit = if error.kind() == ClientErrorKind::Config { Exit::Usage } else { Exit::Failed };
+    Failure::quoting(exit, error.to_string())
+}
+
+fn pretty<T: Serialize + ?Sized>(value: &T) -> Result<String, Failure> {
+    let text = serde_json::to_string_pretty(value).map_err(|error| {
+        Failure::new(Exit::Failed, format!("the answer cannot be written as JSON: {error}"))
+    })?;
+    Ok(text + "\n")
+}
+
+/// The first paragraph of a description, as one line.
+fn summary(tool: &Tool) -> String {
+    let description = tool.description.as_deref().unwrap_or_default();
+    let first = description.trim().split("\n\n").next().unwrap_or_default();
+    first.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The hints that a server gives of a tool.
+fn hints(tool: &Tool) -> String {
+    let Some(hints) = &tool.annotations else { return String::new() };
+    let hints = [
+        (hints.read_only_hint, "read-only"),
+        (hints.destructive_hint, "destructive"),
+        (hints.idempotent_hint, "idempotent"),
+        (hints.open_world_hint, "open-world"),
+    ];
+    let words: Vec<_> =
+        hints.into_iter().filter(|(hint, _)| *hint == Some(true)).map(|(_, word)| word).collect();
+    words.join(", ")
+}
+
+/// The text of a result: its blocks, or else its structured value.
+fn shown(result: &CallToolResult) -> Result<String, Failure> {
+    if let (true, Some(value)) = (result.content.is_empty(), &result.structured_content) {
+        return pretty(value);
+    }
+    let mut text = result.content.iter().map(block).collect::<Vec<_>>().join("\n");
+    if !text.is_empty() && !text.ends_with('\n') {
+        text.push('\n');
+    }
+    Ok(text)
+}
+
+fn block(block: &ContentBlock) -> String {
+    let bytes = |kind: &str, base64: &str, mime_type: Option<&str>| {
+        let mime_type = mime_type.unwrap_or("application/octet-stream");
+        let padding = base64.bytes().rev().take_while(|it| *it == b'=').count();
+        let size = (base64.len() / 4 * 3).saturating_sub(padding);
+        format!("[{kind}: {mime_type}, {size} bytes; `--json` writes it as base64]")
+    };
+    match block {
+        ContentBlock::Text(it) => it.text.clone(),
+        ContentBlock::Image(it) => bytes("image", &it.data, Some(&it.mime_type)),
+        ContentBlock::Audio(it) => bytes("audio", &it.data, Some(&it.mime_type)),
+        ContentBlock::Resource(it) => match &it.resource {
+            ResourceContents::TextResourceContents { text, .. } => text.clone(),
+            ResourceContents::BlobResourceContents { blob, mime_type, .. } => {
+                bytes("file", blob, mime_type.as_deref())
+            }
+            _ => serde_json::to_string(it).unwrap_or_default(),
+        },
+        ContentBlock::ResourceLink(it) => format!("{}: {}", it.name, it.uri),
+        other => serde_json::to_string(other).unwrap_or_default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_grammar_is_consistent() {
+        Mcp.grammar().debug_assert();
+    }
+}

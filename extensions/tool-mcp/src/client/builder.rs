@@ -1,0 +1,261 @@
+//! Making a toolset.
+
+use std::{future::Future, io, sync::Arc};
+
+use rmcp::model::{
+    CreateMessageRequestParams, CreateMessageResult, ElicitRequestParams, ElicitResult, LoggingLevel,
+    ProtocolVersion, Root,
+};
+use serde_json::{Map, Value};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tool_runtime::{ToolContext, ToolError, pin::Pins};
+
+use super::{
+    changes::{Changes, Listener},
+    config::ServerConfig,
+    error::ClientError,
+    handler::{Answers, Question, ServerChange},
+    link::{Link, Open, Streams},
+    listing::Reading,
+    pins::Pinned,
+    set::McpToolSet,
+};
+
+/// A toolset before it connects; created by [`McpToolSet::builder`].
+///
+/// # Examples
+///
+/// ```no_run
+/// use rmcp::model::{ElicitResult, ElicitationAction};
+/// use tool_mcp::{client::{McpToolSet, Process, ServerConfig}, rmcp};
+///
+/// # async fn example() -> anyhow::Result<()> {
+/// let files = McpToolSet::builder(ServerConfig::new("files", Process::new("files-server")))
+///     .include(["read", "list"])
+///     .on_elicitation(|question| async move {
+///         println!("{}: {:?}", question.server, question.params);
+///         Ok(ElicitResult::new(ElicitationAction::Decline))
+///     })
+///     .connect()
+///     .await?;
+/// # Ok(())
+/// # }
+/// ```
+#[must_use = "a builder does nothing until it is built"]
+pub struct McpToolSetBuilder {
+    config: ServerConfig,
+    reading: Reading,
+    answers: Answers,
+    listener: Option<Box<Listener>>,
+    open: Option<Arc<Open>>,
+    protocol: Option<ProtocolVersion>,
+    meta: Option<Arc<CallMeta>>,
+    pins: Option<Pins>,
+    pins_warn: bool,
+    log_level: Option<LoggingLevel>,
+    #[cfg(feature = "http")]
+    headers: Option<Arc<super::headers::Provide>>,
+    #[cfg(feature = "auth")]
+    oauth: Option<super::OAuth>,
+}
+
+/// Returns the metadata that is sent with a call.
+pub(super) type CallMeta = dyn Fn(&ToolContext) -> Map<String, Value> + Send + Sync;
+
+impl McpToolSetBuilder {
+    pub(super) fn new(config: ServerConfig) -> Self {
+        Self {
+            config,
+            reading: Reading::default(),
+            answers: Answers::default(),
+            listener: None,
+            open: None,
+            protocol: None,
+            meta: None,
+            pins: None,
+            pins_warn: false,
+            log_level: None,
+            #[cfg(feature = "http")]
+            headers: None,
+            #[cfg(feature = "auth")]
+            oauth: None,
+        }
+    }
+
+    /// Keeps the tools with these names at the server. Default: all tools.
+    pub fn include<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
+        self.reading.include.get_or_insert_default().extend(names.into_iter().map(Into::into));
+        self
+    }
+
+    /// Leaves out the tools with these names at the server. Default: none.
+    pub fn exclude<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
+        self.reading.exclude.extend(names.into_iter().map(Into::into));
+        self
+    }
+
+    /// Reads missing hints as the protocol does: a tool is destructive unless it claims to be read-only, and interacts with
+    /// external systems unless it denies it ([`Metadata::conservative`]). Default: a missing hint stays missing.
+    ///
+    /// [`Metadata::conservative`]: tool_runtime::definition::Metadata::conservative
+    pub fn conservative(mut self) -> Self {
+        self.reading.conservative = true;
+        self
+    }
+
+    /// Speaks only this revision of the protocol. Default: 2026-07-28 if the server speaks it, and otherwise what the
+    /// server offers by `initialize`.
+    pub fn protocol(mut self, version: ProtocolVersion) -> Self {
+        self.protocol = Some(version);
+        self
+    }
+
+    /// Answers questions to the user. Default: the server learns that there is no user.
+    pub fn on_elicitation<F>(
+        mut self,
+        answer: impl Fn(Question<ElicitRequestParams>) -> F + Send + Sync + 'static,
+    ) -> Self
+    where
+        F: Future<Output = Result<ElicitResult, ToolError>> + Send + 'static,
+    {
+        self.answers.elicitation = Some(super::handler::answering(answer));
+        self
+    }
+
+    /// Answers questions to a model. Default: the server learns that there is no model.
+    pub fn on_sampling<F>(
+        mut self,
+        answer: impl Fn(Question<CreateMessageRequestParams>) -> F + Send + Sync + 'static,
+    ) -> Self
+    where
+        F: Future<Output = Result<CreateMessageResult, ToolError>> + Send + 'static,
+    {
+        self.answers.sampling = Some(super::handler::answering(answer));
+        self
+    }
+
+    /// Returns the folders that the program works in. Default: the server learns that there are none.
+    pub fn on_roots<F>(mut self, answer: impl Fn(Question<()>) -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = Result<Vec<Root>, ToolError>> + Send + 'static,
+    {
+        self.answers.roots = Some(super::handler::answering(answer));
+        self
+    }
+
+    /// Receives the changes that the server announces. Its tools are listed again without this.
+    pub fn on_change(mut self, listener: impl Fn(ServerChange) + Send + Sync + 'static) -> Self {
+        self.listener = Some(Box::new(listener));
+        self
+    }
+
+    /// Sets the definitions that a person has reviewed, from a file that was made by [`McpToolSet::current_pins`]. A tool that
+    /// differs from its pin, or has none, is neither listed nor called until [`McpToolSet::set_pins`] renews its pin; before a
+    /// call, the tools are listed again if the server announced a change of them. Default: no pins.
+    pub fn pins(mut self, pins: Pins) -> Self {
+        self.pins = Some(pins);
+        self
+    }
+
+    /// Reports tools that differ from their pins, and uses them all the same.
+    pub fn pins_warn(mut self) -> Self {
+        self.pins_warn = true;
+        self
+    }
+
+    /// Asks for log messages of this severity and above with each call, from revision 2026-07-28 on. Default: the server
+    /// sends none. See [`McpToolSet::set_log_level`] for earlier revisions.
+    ///
+    /// A message goes to the log of the call that it belongs to, if that is known, and otherwise to `tracing` (target
+    /// `tool_mcp::server_log`).
+    pub fn log_level(mut self, level: LoggingLevel) -> Self {
+        self.log_level = Some(level);
+        self
+    }
+
+    /// Adds metadata (`_meta`) to each call. Default: the trace of the call, with the feature `opentelemetry`.
+    pub fn call_meta(
+        mut self,
+        meta: impl Fn(&ToolContext) -> Map<String, Value> + Send + Sync + 'static,
+    ) -> Self {
+        self.meta = Some(Arc::new(meta));
+        self
+    }
+
+    /// Adds headers to each HTTP request, which replace configured ones; for instance the credentials of the user of a run.
+    /// An error aborts the request.
+    ///
+    /// The headers for connecting are also those of the requests that the transport makes by itself, such as the one that
+    /// ends a session.
+    #[cfg(feature = "http")]
+    pub fn headers(
+        mut self,
+        provide: impl for<'a> Fn(
+            super::HeaderRequest<'a>,
+        ) -> tool_runtime::BoxFuture<'a, Result<http::HeaderMap, ToolError>>
+        + Send
+        + Sync
+        + 'static,
+    ) -> Self {
+        self.headers = Some(Arc::new(provide));
+        self
+    }
+
+    /// Authorizes the program at the server when it requires that, over streamable HTTP. Default: such a server is an error.
+    #[cfg(feature = "auth")]
+    pub fn oauth(mut self, oauth: super::OAuth) -> Self {
+        self.oauth = Some(oauth);
+        self
+    }
+
+    /// Connects over the streams that `open` returns, for each connection anew, in place of the configured transport.
+    pub fn over<R, W, F>(mut self, open: impl Fn() -> F + Send + Sync + 'static) -> Self
+    where
+        R: AsyncRead + Send + Unpin + 'static,
+        W: AsyncWrite + Send + Unpin + 'static,
+        F: Future<Output = io::Result<(R, W)>> + Send + 'static,
+    {
+        self.open = Some(Arc::new(move || {
+            let opened = open();
+            Box::pin(async move {
+                let (read, write) = opened.await?;
+                let streams: Streams = (Box::new(read), Box::new(write));
+                Ok(streams)
+            })
+        }));
+        self
+    }
+
+    /// Connects to the server and lists its tools.
+    ///
+    /// # Errors
+    ///
+    /// As [`McpToolSet::connect`].
+    pub async fn connect(self) -> Result<McpToolSet, ClientError> {
+        let set = self.lazy();
+        set.refresh().await?;
+        Ok(set)
+    }
+
+    /// Creates the toolset without connecting.
+    #[must_use]
+    pub fn lazy(self) -> McpToolSet {
+        let changes = Arc::new(Changes::new(self.listener));
+        let mut link = Link::new(self.config, self.reading, changes);
+        link.pin(self.pins.map(|pins| Pinned::new(pins, self.pins_warn)));
+        link.log_level = self.log_level;
+        link.answers = self.answers;
+        link.open = self.open;
+        link.protocol = self.protocol;
+        link.call_meta = self.meta;
+        #[cfg(feature = "http")]
+        {
+            link.headers = self.headers;
+        }
+        #[cfg(feature = "auth")]
+        {
+            link.authorized = self.oauth.map(|oauth| Arc::new(super::oauth::Authorized::new(oauth)));
+        }
+        McpToolSet::new(link)
+    }
+}

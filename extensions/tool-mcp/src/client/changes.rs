@@ -1,0 +1,48 @@
+//! Changes that a server announces.
+
+use std::sync::{
+    Mutex, PoisonError,
+    atomic::{AtomicU64, Ordering},
+};
+
+use tool_runtime::toolset::ToolSetNotifier;
+
+use super::handler::ServerChange;
+
+/// The changes that a server announced.
+pub(super) struct Changes {
+    /// From 1.
+    version: AtomicU64,
+    notifiers: Mutex<Vec<ToolSetNotifier>>,
+    listener: Option<Box<Listener>>,
+}
+
+pub(super) type Listener = dyn Fn(ServerChange) + Send + Sync;
+
+impl Changes {
+    pub(super) fn new(listener: Option<Box<Listener>>) -> Self {
+        Self { version: AtomicU64::new(1), notifiers: Mutex::default(), listener }
+    }
+
+    /// Returns the number of changes of the tools.
+    pub(super) fn version(&self) -> u64 {
+        self.version.load(Ordering::Acquire)
+    }
+
+    /// Adds a toolbox that hears of changes of the tools.
+    pub(super) fn add(&self, notifier: ToolSetNotifier) {
+        self.notifiers.lock().unwrap_or_else(PoisonError::into_inner).push(notifier);
+    }
+
+    /// Takes a change in.
+    pub(super) fn happened(&self, change: ServerChange) {
+        if change == ServerChange::Tools {
+            self.version.fetch_add(1, Ordering::AcqRel);
+            let notifiers = self.notifiers.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            notifiers.iter().for_each(ToolSetNotifier::announce);
+        }
+        if let Some(listener) = &self.listener {
+            super::guard::called(|| listener(change));
+        }
+    }
+}

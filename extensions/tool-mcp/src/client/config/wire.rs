@@ -1,0 +1,192 @@
+//! A configuration as JSON.
+
+use std::{collections::BTreeMap, path::PathBuf, time::Duration};
+
+use rmcp::model::Implementation;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{ConfigError, DEFAULT_TIMEOUT, Endpoint, Process, ServerConfig, Transport, default_client};
+
+/// The members of a configuration.
+#[derive(Clone, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub(crate) struct Wire {
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(crate) name: String,
+    #[serde(rename = "type", alias = "transport", skip_serializing_if = "Option::is_none")]
+    kind: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    command: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    args: Vec<String>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    env: BTreeMap<String, String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cwd: Option<PathBuf>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    inherit_env: bool,
+    #[serde(alias = "serverUrl", alias = "httpUrl", skip_serializing_if = "Option::is_none")]
+    url: Option<String>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    headers: BTreeMap<String, String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    description: Option<String>,
+    /// In milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    timeout: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    client_info: Option<Implementation>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reconnect: Option<u32>,
+}
+
+impl Wire {
+    /// The members that a configuration has.
+    pub(crate) const KEYS: [&str; 16] = [
+        "name",
+        "type",
+        "transport",
+        "command",
+        "args",
+        "env",
+        "cwd",
+        "inheritEnv",
+        "url",
+        "serverUrl",
+        "httpUrl",
+        "headers",
+        "description",
+        "timeout",
+        "clientInfo",
+        "reconnect",
+    ];
+
+    /// Checks the type of a member. The problem does not show the value.
+    pub(crate) fn check(key: &str, value: &Value) -> Result<(), String> {
+        let is_right = match key {
+            "args" => value.as_array().is_some_and(|items| items.iter().all(Value::is_string)),
+            "env" | "headers" => value.as_object().is_some_and(|map| map.values().all(Value::is_string)),
+            "inheritEnv" => value.is_boolean(),
+            "timeout" => value.is_i64() || value.is_u64(),
+            "reconnect" => value.is_u64(),
+            "clientInfo" => value.is_object(),
+            _ => value.is_string(),
+        };
+        let expected = match key {
+            "args" => "a list of strings",
+            "env" | "headers" => "an object of strings",
+            "inheritEnv" => "a boolean",
+            "timeout" => "a number of milliseconds",
+            "reconnect" => "a number from 0 to 10",
+            "clientInfo" => "an object with `name` and `version`",
+            _ => "a string",
+        };
+        if is_right { Ok(()) } else { Err(format!("`{key}` must be {expected}")) }
+    }
+
+    fn transport(&mut self) -> Result<Transport, String> {
+        let kind = self.kind.as_deref().map(str::trim).filter(|kind| !kind.is_empty());
+        let kind = match (kind, &self.command, &self.url) {
+            (Some("stdio"), ..) | (None, Some(_), None) => "stdio",
+            (Some("sse"), ..) => "sse",
+            (Some("http" | "streamable" | "streamable_http" | "streamable-http" | "streamableHttp"), ..)
+            | (None, None, Some(_)) => "http",
+            (Some(other), ..) => {
+                return Err(format!(
+                    "the transport `{other}` is unknown; it is `stdio`, `http` (or `streamable`, `streamable_http`) or `sse`"
+                ));
+            }
+            (None, Some(_), Some(_)) => {
+                return Err("`command` and `url` exclude each other; remove one or set `type`".to_owned());
+            }
+            (None, None, None) => return Err("`command` or `url` is missing".to_owned()),
+        };
+        match kind {
+            "stdio" => self.process().map(Transport::Stdio),
+            "sse" => self.endpoint().map(Transport::Sse),
+            _ => self.endpoint().map(Transport::Http),
+        }
+    }
+
+    fn process(&mut self) -> Result<Process, String> {
+        if self.url.is_some() || !self.headers.is_empty() {
+            return Err("a `stdio` server has neither `url` nor `headers`".to_owned());
+        }
+        Ok(Process {
+            command: self.command.take().ok_or("`command` is missing")?,
+            args: std::mem::take(&mut self.args),
+            env: std::mem::take(&mut self.env),
+            cwd: self.cwd.take(),
+            inherit_env: self.inherit_env,
+        })
+    }
+
+    fn endpoint(&mut self) -> Result<Endpoint, String> {
+        let is_process = self.command.is_some() || !self.args.is_empty() || !self.env.is_empty();
+        if is_process || self.cwd.is_some() || self.inherit_env {
+            return Err(
+                "a server behind a URL has no `command`, `args`, `env`, `cwd` and `inheritEnv`".to_owned()
+            );
+        }
+        let url = self.url.take().ok_or("`url` is missing")?;
+        Ok(Endpoint { url, headers: std::mem::take(&mut self.headers) })
+    }
+}
+
+impl TryFrom<Wire> for ServerConfig {
+    type Error = ConfigError;
+
+    fn try_from(wire: Wire) -> Result<Self, ConfigError> {
+        let config = Self::unchecked(wire)?;
+        config.validate()?;
+        Ok(config)
+    }
+}
+
+impl ServerConfig {
+    /// Makes a configuration whose values may have variables.
+    pub(crate) fn unchecked(mut wire: Wire) -> Result<Self, ConfigError> {
+        let name = std::mem::take(&mut wire.name).trim().to_owned();
+        let transport = wire.transport().map_err(|problem| ConfigError::new(&name, problem))?;
+        let timeout = match wire.timeout {
+            None => DEFAULT_TIMEOUT,
+            Some(millis) => match u64::try_from(millis) {
+                Ok(millis) => Duration::from_millis(millis),
+                Err(_) => return Err(ConfigError::new(&name, "`timeout` is negative")),
+            },
+        };
+        Ok(Self {
+            name,
+            transport,
+            description: wire.description,
+            timeout,
+            client_info: wire.client_info.unwrap_or_else(default_client),
+            reconnect: wire.reconnect.unwrap_or(0).min(Self::MAX_RECONNECT),
+        })
+    }
+}
+
+impl From<ServerConfig> for Wire {
+    fn from(config: ServerConfig) -> Self {
+        let kind = Some(config.transport.name().to_owned());
+        let timeout = i64::try_from(config.timeout.as_millis()).unwrap_or(i64::MAX);
+        let wire = Self {
+            name: config.name,
+            kind,
+            description: config.description,
+            timeout: (config.timeout != DEFAULT_TIMEOUT).then_some(timeout),
+            client_info: (config.client_info != default_client()).then_some(config.client_info),
+            reconnect: (config.reconnect > 0).then_some(config.reconnect),
+            ..Self::default()
+        };
+        match config.transport {
+            Transport::Stdio(Process { command, args, env, cwd, inherit_env }) => {
+                Self { command: Some(command), args, env, cwd, inherit_env, ..wire }
+            }
+            Transport::Http(Endpoint { url, headers }) | Transport::Sse(Endpoint { url, headers }) => {
+                Self { url: Some(url), headers, ..wire }
+            }
+        }
+    }
+}

@@ -1,0 +1,267 @@
+//! One connection to a server.
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use rmcp::{
+    RoleClient, ServiceError,
+    model::{
+        CancelledNotificationParam, ClientRequest, GetExtensions, ProgressToken, ProtocolVersion, RequestId,
+        RequestMetaObject, ServerNotification, ServerPeerInfo, ServerResult, SubscriptionFilter,
+    },
+    service::{
+        ClientInitializeError, ClientLifecycleMode, ClientServiceExt, Peer, PeerRequestOptions,
+        RunningService, Subscription,
+    },
+    transport::Transport,
+};
+use tokio::{
+    sync::mpsc::{self, UnboundedSender},
+    task::{AbortHandle, JoinSet},
+};
+
+use super::{
+    error::{Cause, ClientError},
+    handler::{Handler, ServerChange},
+    transport::{Observed, Slot, Tail},
+};
+
+/// A connection, which ends when it is closed or dropped.
+pub(super) struct Connection {
+    peer: Peer<RoleClient>,
+    service: Mutex<Option<RunningService<RoleClient, Arc<Handler>>>>,
+    pub(super) handler: Arc<Handler>,
+    /// Takes the ids of abandoned requests, so that the server hears of it.
+    abandoned: UnboundedSender<RequestId>,
+    stderr: Tail,
+    /// The server does not know the session any more.
+    is_expired: AtomicBool,
+    /// The tasks of the connection, which end with it.
+    tasks: Mutex<JoinSet<()>>,
+    /// The subscriptions to resources, by URI.
+    subscriptions: Mutex<HashMap<String, AbortHandle>>,
+}
+
+/// The parts of a request beside its parameters.
+#[derive(Default)]
+pub(super) struct Parts {
+    pub(super) options: PeerRequestOptions,
+    pub(super) slot: Option<Slot>,
+    #[cfg(feature = "http")]
+    pub(super) headers: Option<super::transport::http::RequestHeaders>,
+}
+
+impl Parts {
+    pub(super) fn with_meta(mut self, meta: serde_json::Map<String, serde_json::Value>) -> Self {
+        if !meta.is_empty() {
+            self.options.meta = Some(RequestMetaObject(rmcp::model::MetaObject(meta)));
+        }
+        self
+    }
+}
+
+impl Connection {
+    /// Starts the protocol over `transport`.
+    pub(super) async fn start<T: Transport<RoleClient> + 'static>(
+        transport: T,
+        handler: Handler,
+        mode: ClientLifecycleMode,
+        stderr: Tail,
+        mut tasks: JoinSet<()>,
+    ) -> Result<Self, ClientInitializeError> {
+        let handler = Arc::new(handler);
+        let transport = Observed::new(transport, Arc::clone(&handler.server), Arc::clone(&handler.calls));
+        let service = match Arc::clone(&handler).serve_with_lifecycle(transport, mode).await {
+            Ok(service) => service,
+            Err(error) => {
+                stderr.settled().await;
+                return Err(error);
+            }
+        };
+        let peer = service.peer().clone();
+        let (abandoned, mut ids) = mpsc::unbounded_channel();
+        let canceller = peer.clone();
+        tasks.spawn(async move {
+            while let Some(id) = ids.recv().await {
+                let reason = Some("the call was cancelled".to_owned());
+                let params = CancelledNotificationParam::new(Some(id), reason);
+                let _ = canceller.notify_cancelled(params).await;
+            }
+        });
+        if let Some(filter) = subscription(&peer) {
+            let (peer, handler) = (peer.clone(), Arc::clone(&handler));
+            tasks.spawn(async move {
+                match peer.listen(filter).await {
+                    Ok(subscription) => pass_on(subscription, &handler).await,
+                    Err(error) => {
+                        let server = &*handler.server;
+                        tracing::warn!(server, %error, "the MCP server does not announce its changes");
+                    }
+                }
+            });
+        }
+        let (service, tasks) = (Mutex::new(Some(service)), Mutex::new(tasks));
+        let (is_expired, subscriptions) = (AtomicBool::new(false), Mutex::default());
+        Ok(Self { peer, service, handler, abandoned, stderr, is_expired, tasks, subscriptions })
+    }
+
+    /// The description that the server gave of itself.
+    pub(super) fn server(&self) -> Option<Arc<ServerPeerInfo>> {
+        self.peer.peer_info()
+    }
+
+    /// Returns `true` up to revision 2025-11-25.
+    pub(super) fn has_sessions(&self) -> bool {
+        self.server().is_some_and(|info| info.protocol_version.has_initialize())
+    }
+
+    /// Listens to the changes of a resource.
+    pub(super) async fn listen_to(&self, uri: &str, filter: SubscriptionFilter) -> Result<(), ClientError> {
+        let subscription = match self.peer.listen(filter).await {
+            Ok(subscription) => subscription,
+            Err(error) => return Err(self.failed(error).await),
+        };
+        let handler = Arc::clone(&self.handler);
+        let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+        let task = tasks.spawn(async move { pass_on(subscription, &handler).await });
+        drop(tasks);
+        let mut subscriptions = self.subscriptions.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(before) = subscriptions.insert(uri.to_owned(), task) {
+            before.abort();
+        }
+        Ok(())
+    }
+
+    /// Ends the subscription to a resource.
+    pub(super) fn listen_no_more(&self, uri: &str) {
+        let mut subscriptions = self.subscriptions.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(task) = subscriptions.remove(uri) {
+            task.abort();
+        }
+    }
+
+    pub(super) fn is_lost(&self) -> bool {
+        self.peer.is_transport_closed() || self.is_expired.load(Ordering::Acquire)
+    }
+
+    /// Makes an error of a failed request.
+    pub(super) async fn failed(&self, error: ServiceError) -> ClientError {
+        let error = ClientError::of_request(&self.handler.server, error);
+        if error.is_loss() {
+            self.stderr.settled().await;
+        }
+        if error.is_expiry() {
+            self.is_expired.store(true, Ordering::Release);
+        }
+        error.with_notes(self.stderr.lines())
+    }
+
+    /// Sends a request and returns its result. Dropping the future cancels the request.
+    pub(super) async fn request(
+        &self,
+        mut request: ClientRequest,
+        parts: Parts,
+    ) -> Result<ServerResult, ClientError> {
+        let name = &self.handler.server;
+        if self.is_expired.load(Ordering::Acquire) {
+            return Err(ClientError::new(name, Cause::SessionExpired));
+        }
+        if self.is_lost() {
+            let message = "the server closed it".to_owned();
+            let lost = ClientError::new(name, Cause::Lost { message, never_sent: true });
+            return Err(lost.with_notes(self.stderr.lines()));
+        }
+        if let Some(slot) = &parts.slot {
+            request.extensions_mut().insert(slot.clone());
+        }
+        #[cfg(feature = "http")]
+        if let Some(headers) = parts.headers {
+            request.extensions_mut().insert(headers);
+        }
+        let mut waiting = Waiting { connection: self, id: None, slot: parts.slot, token: None };
+        let sent = self.peer.send_request_with_option(request, parts.options).await;
+        let handle = match sent {
+            Ok(handle) => handle,
+            Err(error) => return Err(self.failed(error).await),
+        };
+        waiting.id = Some(handle.id.clone());
+        waiting.token = Some(handle.progress_token.clone());
+        let answer = handle.await_response().await;
+        waiting.id = None;
+        match answer {
+            Ok(answer) => Ok(answer),
+            Err(error) => Err(self.failed(error).await),
+        }
+    }
+
+    /// Ends the connection and waits for it.
+    pub(super) async fn close(&self) {
+        let service = self.service.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(service) = service {
+            let _ = service.cancel().await;
+        }
+    }
+}
+
+/// A request that waits for its answer.
+struct Waiting<'a> {
+    connection: &'a Connection,
+    /// `None` before it is sent, and once it is answered.
+    id: Option<RequestId>,
+    slot: Option<Slot>,
+    token: Option<ProgressToken>,
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        if let Some(slot) = &self.slot {
+            self.connection.handler.calls.end(slot, self.token.as_ref());
+        }
+        if let Some(id) = self.id.take() {
+            let _ = self.connection.abandoned.send(id);
+        }
+    }
+}
+
+/// Returns the changes to listen for: from revision 2026-07-28 on, a server announces only those.
+fn subscription(peer: &Peer<RoleClient>) -> Option<SubscriptionFilter> {
+    let info = peer.peer_info()?;
+    if info.protocol_version.has_initialize() {
+        return None;
+    }
+    let wanted = SubscriptionFilter::builder()
+        .tools_list_changed()
+        .prompts_list_changed()
+        .resources_list_changed()
+        .build()
+        .supported_by(&info.capabilities);
+    (wanted != SubscriptionFilter::default()).then_some(wanted)
+}
+
+/// Passes the changes of a subscription on until it ends.
+async fn pass_on(mut subscription: Subscription, handler: &Handler) {
+    while let Ok(Some(change)) = subscription.next().await {
+        (handler.changed)(match change {
+            ServerNotification::ToolListChangedNotification(_) => ServerChange::Tools,
+            ServerNotification::PromptListChangedNotification(_) => ServerChange::Prompts,
+            ServerNotification::ResourceListChangedNotification(_) => ServerChange::Resources,
+            ServerNotification::ResourceUpdatedNotification(update) => {
+                ServerChange::Resource { uri: update.params.uri }
+            }
+            _ => continue,
+        });
+    }
+}
+
+/// Revision 2026-07-28 if the server speaks it, and otherwise `initialize` with the revision before.
+pub(super) fn automatic() -> ClientLifecycleMode {
+    ClientLifecycleMode::Auto {
+        preferred_versions: vec![ProtocolVersion::V_2026_07_28],
+        legacy_version: Some(ProtocolVersion::V_2025_11_25),
+    }
+}

@@ -1,0 +1,323 @@
+//! The error of an operation on a server.
+
+use std::{error::Error, fmt, time::Duration};
+
+use rmcp::{ErrorData, ServiceError, service::ClientInitializeError, transport::DynamicTransportError};
+use tool_runtime::{ErrorKind, ToolError, policy::Escape};
+
+/// The challenge in an error of the SDK, which has none without HTTP.
+macro_rules! challenge_of {
+    ($error:ident) => {{
+        #[cfg(feature = "http")]
+        let challenge = $error.auth_challenge();
+        #[cfg(not(feature = "http"))]
+        let challenge = None;
+        challenge
+    }};
+}
+
+/// The error of an operation on a server. It names the server, and never shows its credentials.
+#[derive(Debug, Clone)]
+pub struct ClientError(Box<Inner>);
+
+#[derive(Debug, Clone)]
+struct Inner {
+    server: String,
+    cause: Cause,
+    /// The last lines that a child process wrote to its standard error.
+    notes: Vec<String>,
+}
+
+/// The kind of a [`ClientError`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ClientErrorKind {
+    /// The configuration cannot be used.
+    Config,
+    /// There is no connection: the server cannot be started or reached, or does not speak the protocol.
+    Connect,
+    /// The connection was lost; the server may have received the request.
+    Lost,
+    /// The toolset was closed.
+    Closed,
+    /// The server did not answer in time.
+    TimedOut,
+    /// The request was cancelled.
+    Cancelled,
+    /// The server requires an authorization.
+    Unauthorized,
+    /// The server answered with an error of the protocol.
+    Refused,
+    /// The server sent an answer that cannot be used.
+    Unusable,
+    /// A callback of the program failed; nothing was sent.
+    Program,
+    /// The tool differs from its pin, or has none.
+    Pinned,
+}
+
+#[derive(Debug, Clone)]
+pub(super) enum Cause {
+    Config(String),
+    Connect(String),
+    Lost {
+        message: String,
+        never_sent: bool,
+    },
+    /// The server does not know the session.
+    SessionExpired,
+    Closed,
+    TimedOut(Duration),
+    Cancelled,
+    /// The challenge of the server.
+    Unauthorized(Option<String>),
+    Refused(ErrorData),
+    Unusable(String),
+    #[cfg_attr(not(feature = "http"), expect(dead_code, reason = "callbacks before a request give headers"))]
+    Program(Box<ToolError>),
+    Pinned(String),
+}
+
+impl ClientError {
+    pub(super) fn new(server: &str, cause: Cause) -> Self {
+        Self(Box::new(Inner { server: server.to_owned(), cause, notes: Vec::new() }))
+    }
+
+    pub(super) fn unusable(server: &str, message: impl Into<String>) -> Self {
+        Self::new(server, Cause::Unusable(message.into()))
+    }
+
+    /// The error of a request.
+    pub(super) fn of_request(server: &str, error: ServiceError) -> Self {
+        let challenge = challenge(error.is_authorization_required(), challenge_of!(error));
+        let cause = match error {
+            _ if challenge.is_some() => Cause::Unauthorized(challenge.flatten()),
+            ServiceError::McpError(error) => Cause::Refused(error),
+            ServiceError::TransportSend(error) => of_transport(&error),
+            ServiceError::TransportClosed => {
+                Cause::Lost { message: "the connection was closed".to_owned(), never_sent: false }
+            }
+            ServiceError::Timeout { timeout } => Cause::TimedOut(timeout),
+            ServiceError::Cancelled { .. } => Cause::Cancelled,
+            ServiceError::UnexpectedResponse => {
+                Cause::Unusable("the answer is none to the request".to_owned())
+            }
+            other => Cause::Unusable(other.to_string()),
+        };
+        Self::new(server, cause)
+    }
+
+    /// The error of connecting.
+    pub(super) fn of_start(server: &str, error: &ClientInitializeError) -> Self {
+        let challenge = challenge(error.is_authorization_required(), challenge_of!(error));
+        let cause = match error {
+            _ if challenge.is_some() => Cause::Unauthorized(challenge.flatten()),
+            ClientInitializeError::ConnectionClosed(_) => {
+                Cause::Connect("the server closed the connection before it answered".to_owned())
+            }
+            ClientInitializeError::JsonRpcError(error) => Cause::Refused(error.clone()),
+            ClientInitializeError::TransportError { error, .. } => Cause::Connect(chain(&*error.error)),
+            ClientInitializeError::LegacyFallbackFailed { fallback, .. } => {
+                return Self::of_start(server, fallback);
+            }
+            other => Cause::Connect(other.to_string()),
+        };
+        Self::new(server, cause)
+    }
+
+    /// Adds the last lines of the server's standard error to an error of the connection.
+    pub(super) fn with_notes(mut self, notes: Vec<String>) -> Self {
+        if matches!(self.kind(), ClientErrorKind::Connect | ClientErrorKind::Lost | ClientErrorKind::TimedOut)
+        {
+            self.0.notes = notes;
+        }
+        self
+    }
+
+    /// Returns the kind of the error.
+    #[must_use]
+    pub fn kind(&self) -> ClientErrorKind {
+        match &self.0.cause {
+            Cause::Config(_) => ClientErrorKind::Config,
+            Cause::Connect(_) => ClientErrorKind::Connect,
+            Cause::Lost { .. } | Cause::SessionExpired => ClientErrorKind::Lost,
+            Cause::Closed => ClientErrorKind::Closed,
+            Cause::TimedOut(_) => ClientErrorKind::TimedOut,
+            Cause::Cancelled => ClientErrorKind::Cancelled,
+            Cause::Unauthorized(_) => ClientErrorKind::Unauthorized,
+            Cause::Refused(_) => ClientErrorKind::Refused,
+            Cause::Unusable(_) => ClientErrorKind::Unusable,
+            Cause::Program(_) => ClientErrorKind::Program,
+            Cause::Pinned(_) => ClientErrorKind::Pinned,
+        }
+    }
+
+    /// Returns the name of the server.
+    #[must_use]
+    pub fn server(&self) -> &str {
+        &self.0.server
+    }
+
+    /// Returns the error of the protocol with which the server answered, if it did.
+    #[must_use]
+    pub fn refusal(&self) -> Option<&ErrorData> {
+        match &self.0.cause {
+            Cause::Refused(error) => Some(error),
+            _ => None,
+        }
+    }
+
+    /// Returns the challenge (`WWW-Authenticate`) of a server that requires an authorization, or another one: it names the
+    /// metadata by which an authorization is requested.
+    #[must_use]
+    pub fn challenge(&self) -> Option<&str> {
+        match &self.0.cause {
+            Cause::Unauthorized(challenge) => challenge.as_deref(),
+            _ => None,
+        }
+    }
+
+    /// Returns `true` if the server does not know the session.
+    pub(super) fn is_expiry(&self) -> bool {
+        matches!(&self.0.cause, Cause::SessionExpired)
+    }
+
+    /// Returns `true` if another connection may help.
+    pub(super) fn is_loss(&self) -> bool {
+        matches!(&self.0.cause, Cause::SessionExpired | Cause::Lost { .. })
+    }
+
+    /// Returns `true` if the server refused to connect by a status that a server without streamable HTTP has.
+    #[cfg(feature = "http")]
+    pub(super) fn is_refusal_of_http(&self) -> bool {
+        let refuses = |text: &str| ["HTTP 400", "HTTP 404", "HTTP 405"].iter().any(|it| text.contains(it));
+        match &self.0.cause {
+            Cause::Connect(reason) => refuses(reason),
+            Cause::Refused(error) => refuses(&error.message),
+            _ => false,
+        }
+    }
+
+    /// Returns `true` if the server cannot have processed the request.
+    pub(super) fn never_arrived(&self) -> bool {
+        matches!(&self.0.cause, Cause::SessionExpired | Cause::Lost { never_sent: true, .. })
+    }
+}
+
+/// Returns `Some` if the server requires an authorization, with its challenge.
+fn challenge(required: bool, challenge: Option<&str>) -> Option<Option<String>> {
+    let challenge = challenge.map(str::to_owned);
+    (required || challenge.is_some()).then_some(challenge)
+}
+
+/// The error of sending a message over HTTP or a pipe.
+fn of_transport(error: &DynamicTransportError) -> Cause {
+    let error: &(dyn Error + 'static) = &*error.error;
+    if super::transport::is_session_expired(error) {
+        return Cause::SessionExpired;
+    }
+    let message = chain(error);
+    match super::transport::loss(error) {
+        Some(never_sent) => Cause::Lost { message, never_sent },
+        None => Cause::Unusable(message),
+    }
+}
+
+/// The texts of an error and of those below it.
+pub(super) fn chain(error: &(dyn Error + 'static)) -> String {
+    let mut text = error.to_string();
+    let mut next = source_of(error);
+    while let Some(error) = next {
+        let below = error.to_string();
+        if !text.contains(&below) {
+            text = format!("{text}: {below}");
+        }
+        next = source_of(error);
+    }
+    text
+}
+
+/// The error below `error`; the SDK's error of HTTP does not tell its own.
+fn source_of<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e (dyn Error + 'static)> {
+    #[cfg(feature = "http")]
+    {
+        use rmcp::transport::streamable_http_client::StreamableHttpError;
+        if let Some(StreamableHttpError::Client(error)) =
+            error.downcast_ref::<StreamableHttpError<reqwest::Error>>()
+        {
+            return Some(error);
+        }
+    }
+    error.source()
+}
+
+/// A text of a server, or one that may have a part of it.
+fn shown(text: &str) -> String {
+    Escape::LINES.at_most(4_000).text(text)
+}
+
+impl fmt::Display for ClientError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let server = &self.0.server;
+        match &self.0.cause {
+            Cause::Config(problem) => write!(f, "{problem}")?,
+            Cause::Connect(reason) => {
+                write!(f, "cannot connect to the MCP server `{server}`: {}", shown(reason))?;
+            }
+            Cause::Lost { message, .. } => {
+                write!(f, "the connection to the MCP server `{server}` was lost: {}", shown(message))?;
+            }
+            Cause::SessionExpired => write!(f, "the session of the MCP server `{server}` has expired")?,
+            Cause::Closed => write!(f, "the toolset of the MCP server `{server}` is closed")?,
+            Cause::TimedOut(limit) => {
+                write!(f, "the MCP server `{server}` did not answer within {limit:?}")?;
+            }
+            Cause::Cancelled => write!(f, "the request to the MCP server `{server}` was cancelled")?,
+            Cause::Unauthorized(_) => write!(f, "the MCP server `{server}` requires an authorization")?,
+            Cause::Refused(error) => write!(
+                f,
+                "the MCP server `{server}` answered with error {}: {}",
+                error.code.0,
+                shown(&error.message)
+            )?,
+            Cause::Unusable(reason) => {
+                write!(f, "the answer of the MCP server `{server}` cannot be used: {}", shown(reason))?;
+            }
+            Cause::Pinned(tool) => write!(
+                f,
+                "the tool `{tool}` of the MCP server `{server}` is not as it was pinned; review the change, and renew its pin"
+            )?,
+            Cause::Program(error) => write!(f, "request to the MCP server `{server}`: {}", error.reason())?,
+        }
+        if !self.0.notes.is_empty() {
+            write!(f, "; its last output: {}", self.0.notes.join(" | "))?;
+        }
+        Ok(())
+    }
+}
+
+impl Error for ClientError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match &self.0.cause {
+            Cause::Program(error) => Some(&**error),
+            _ => None,
+        }
+    }
+}
+
+impl From<ClientError> for ToolError {
+    fn from(error: ClientError) -> Self {
+        let kind = match error.kind() {
+            ClientErrorKind::TimedOut => ErrorKind::TimedOut,
+            ClientErrorKind::Cancelled => ErrorKind::Cancelled,
+            ClientErrorKind::Closed | ClientErrorKind::Config => ErrorKind::Unavailable,
+            ClientErrorKind::Pinned | ClientErrorKind::Unauthorized => ErrorKind::Denied,
+            _ => ErrorKind::Failed,
+        };
+        let retryable = error.never_arrived();
+        match error.0.cause {
+            Cause::Program(error) => *error,
+            _ => Self::new(kind, error.to_string()).retryable(retryable),
+        }
+    }
+}

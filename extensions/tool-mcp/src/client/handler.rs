@@ -1,0 +1,232 @@
+//! Questions and announcements of a server.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use rmcp::{
+    ClientHandler, ErrorData, RoleClient,
+    model::{
+        ClientCapabilities, ClientConfig, CreateMessageRequestParams, CreateMessageResult,
+        ElicitRequestParams, ElicitResult, ElicitationAction, Implementation, InputRequest, InputRequests,
+        ListRootsResult, ProtocolVersion, ResourceUpdatedNotificationParam, Root,
+    },
+    service::{NotificationContext, RequestContext},
+};
+use serde_json::Value;
+use tool_runtime::{BoxFuture, CancellationToken, ToolContext, ToolError};
+
+use super::transport::Calls;
+
+/// A question of a server: to the user, to the model, or about the folders of the program.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Question<P> {
+    /// The name of the server.
+    pub server: String,
+    /// The question.
+    pub params: P,
+    /// The call that it belongs to, if it is known: up to revision 2025-11-25, a question does not name its call, and
+    /// belongs to the only one that is waiting.
+    pub call: Option<ToolContext>,
+}
+
+type Answering<P, R> = dyn Fn(Question<P>) -> BoxFuture<'static, Result<R, ToolError>> + Send + Sync;
+
+/// Makes an answer of a function of the program.
+pub(super) fn answering<P: Send + 'static, R: Send + 'static, F>(
+    answer: impl Fn(Question<P>) -> F + Send + Sync + 'static,
+) -> Arc<Answering<P, R>>
+where
+    F: Future<Output = Result<R, ToolError>> + Send + 'static,
+{
+    let answer = Arc::new(answer);
+    Arc::new(move |question| {
+        let answer = Arc::clone(&answer);
+        Box::pin(async move { super::guard::awaited(|| answer(question)).await })
+    })
+}
+
+/// The answers of the program to questions of servers.
+#[derive(Clone, Default)]
+pub(super) struct Answers {
+    pub(super) elicitation: Option<Arc<Answering<ElicitRequestParams, ElicitResult>>>,
+    pub(super) sampling: Option<Arc<Answering<CreateMessageRequestParams, CreateMessageResult>>>,
+    pub(super) roots: Option<Arc<Answering<(), Vec<Root>>>>,
+}
+
+impl Answers {
+    /// The capabilities that the program has by its answers.
+    pub(super) fn capabilities(&self) -> ClientCapabilities {
+        let mut capabilities = ClientCapabilities::default();
+        if self.elicitation.is_some() {
+            capabilities.elicitation = Some(Default::default());
+        }
+        if self.sampling.is_some() {
+            capabilities.sampling = Some(Default::default());
+        }
+        if self.roots.is_some() {
+            capabilities.roots = Some(Default::default());
+        }
+        capabilities
+    }
+}
+
+/// A change that a server announces.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ServerChange {
+    /// The list of tools.
+    Tools,
+    /// The list of prompts.
+    Prompts,
+    /// The list of resources or of their templates.
+    Resources,
+    /// A resource that the program subscribed to.
+    Resource {
+        /// Its URI.
+        uri: String,
+    },
+}
+
+/// One connection, as its server sees it.
+pub(super) struct Handler {
+    pub(super) server: Arc<str>,
+    pub(super) client_info: Implementation,
+    /// The revision to ask for by `initialize`; `None` for the newest.
+    pub(super) protocol: Option<ProtocolVersion>,
+    pub(super) answers: Answers,
+    pub(super) calls: Arc<Calls>,
+    pub(super) changed: Arc<dyn Fn(ServerChange) + Send + Sync>,
+}
+
+impl Handler {
+    fn question<P>(&self, params: P, call: Option<&ToolContext>) -> Question<P> {
+        Question { server: self.server.to_string(), params, call: call.cloned() }
+    }
+
+    async fn elicit(
+        &self,
+        params: ElicitRequestParams,
+        call: Option<&ToolContext>,
+    ) -> Result<ElicitResult, ErrorData> {
+        match &self.answers.elicitation {
+            // The client does not declare that it opens pages.
+            Some(_) if !matches!(params, ElicitRequestParams::FormElicitationParams { .. }) => {
+                Err(ErrorData::invalid_params("the client supports questions by form only", None))
+            }
+            Some(answer) => answer(self.question(params, call)).await.map_err(unanswered),
+            None => Ok(ElicitResult::new(ElicitationAction::Decline)),
+        }
+    }
+
+    async fn sample(
+        &self,
+        params: CreateMessageRequestParams,
+        call: Option<&ToolContext>,
+    ) -> Result<CreateMessageResult, ErrorData> {
+        match &self.answers.sampling {
+            Some(answer) => answer(self.question(params, call)).await.map_err(unanswered),
+            None => Err(ErrorData::method_not_found::<rmcp::model::CreateMessageRequestMethod>()),
+        }
+    }
+
+    async fn roots(&self, call: Option<&ToolContext>) -> Result<ListRootsResult, ErrorData> {
+        match &self.answers.roots {
+            Some(answer) => {
+                Ok(ListRootsResult::new(answer(self.question((), call)).await.map_err(unanswered)?))
+            }
+            None => Ok(ListRootsResult::default()),
+        }
+    }
+
+    /// Answers a request of the server, which belongs to the only call that waits. It ends with the request and with the call.
+    async fn during<T>(
+        &self,
+        request: &RequestContext<RoleClient>,
+        answer: impl AsyncFnOnce(Option<&ToolContext>) -> Result<T, ErrorData>,
+    ) -> Result<T, ErrorData> {
+        let (call, over) = match self.calls.only() {
+            Some((call, over)) => (Some(call), over),
+            None => (None, CancellationToken::new()),
+        };
+        let ended = || Err(ErrorData::internal_error("the call that asks has ended", None));
+        tokio::select! {
+            answered = answer(call.as_ref()) => answered,
+            () = request.ct.cancelled() => ended(),
+            () = over.cancelled() => ended(),
+        }
+    }
+
+    /// Answers the questions with which a server ended a round of a call.
+    pub(super) async fn answer(
+        &self,
+        questions: InputRequests,
+        call: Option<&ToolContext>,
+    ) -> Result<BTreeMap<String, Value>, ErrorData> {
+        let mut answers = BTreeMap::new();
+        for (name, question) in questions {
+            let answer = match question {
+                InputRequest::Elicitation(it) => serde_json::to_value(self.elicit(it.params, call).await?),
+                InputRequest::CreateMessage(it) => serde_json::to_value(self.sample(it.params, call).await?),
+                InputRequest::ListRoots(_) => serde_json::to_value(self.roots(call).await?),
+                _ => return Err(ErrorData::invalid_request("the question is of an unknown kind", None)),
+            };
+            let answer = answer.map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
+            answers.insert(name, answer);
+        }
+        Ok(answers)
+    }
+}
+
+fn unanswered(error: ToolError) -> ErrorData {
+    ErrorData::internal_error(error.feedback(), None)
+}
+
+impl ClientHandler for Handler {
+    fn get_info(&self) -> ClientConfig {
+        let config = ClientConfig::new(self.answers.capabilities(), self.client_info.clone());
+        match &self.protocol {
+            Some(version) => config.with_protocol_version(version.clone()),
+            None => config,
+        }
+    }
+
+    async fn create_elicitation(
+        &self,
+        params: ElicitRequestParams,
+        request: RequestContext<RoleClient>,
+    ) -> Result<ElicitResult, ErrorData> {
+        self.during(&request, async |call| self.elicit(params, call).await).await
+    }
+
+    async fn create_message(
+        &self,
+        params: CreateMessageRequestParams,
+        request: RequestContext<RoleClient>,
+    ) -> Result<CreateMessageResult, ErrorData> {
+        self.during(&request, async |call| self.sample(params, call).await).await
+    }
+
+    async fn list_roots(&self, request: RequestContext<RoleClient>) -> Result<ListRootsResult, ErrorData> {
+        self.during(&request, async |call| self.roots(call).await).await
+    }
+
+    async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
+        (self.changed)(ServerChange::Tools);
+    }
+
+    async fn on_prompt_list_changed(&self, _: NotificationContext<RoleClient>) {
+        (self.changed)(ServerChange::Prompts);
+    }
+
+    async fn on_resource_list_changed(&self, _: NotificationContext<RoleClient>) {
+        (self.changed)(ServerChange::Resources);
+    }
+
+    async fn on_resource_updated(
+        &self,
+        params: ResourceUpdatedNotificationParam,
+        _: NotificationContext<RoleClient>,
+    ) {
+        (self.changed)(ServerChange::Resource { uri: params.uri });
+    }
+}

@@ -1,0 +1,57 @@
+//! The tools of a server as tools of the program.
+//!
+//! [`ServerConfig`] says how one server is reached; [`McpToolSet`] is its tools as a
+//! [`ToolSet`](tool_runtime::ToolSet), for a [`Toolbox`](tool_runtime::Toolbox). [`McpServers`] reads the servers of an
+//! `mcpServers` file.
+//!
+//! # Connections
+//!
+//! All tools of a server share one connection, and calls run at the same time. It is made when it is first needed, or by
+//! [`McpToolSet::connect`]. After it was lost, calls fail, unless the configuration allows to
+//! [reconnect](ServerConfig::reconnect).
+//!
+//! # Trust
+//!
+//! Names, descriptions, schemas, hints and results of a server are its own words. Hints decide about repeated calls only
+//! ([`McpToolSetBuilder::conservative`] reads missing ones with care), a definition that changes is detected by
+//! [pins](McpToolSetBuilder::pins), and
+//! [`ToolSetExt::confirmed`](tool_runtime::toolset::ToolSetExt::confirmed) asks a person before a call.
+
+mod builder;
+mod call;
+mod changes;
+mod config;
+mod connection;
+mod error;
+#[cfg(feature = "server")]
+mod forward;
+mod guard;
+mod handler;
+#[cfg(feature = "http")]
+mod headers;
+mod link;
+mod listing;
+#[cfg(feature = "auth")]
+mod oauth;
+mod offers;
+mod pins;
+mod servers;
+mod set;
+mod tool;
+mod transport;
+
+#[cfg(feature = "http")]
+pub(crate) use self::guard::awaited;
+#[cfg(feature = "http")]
+pub use self::headers::HeaderRequest;
+#[cfg(feature = "auth")]
+pub use self::oauth::OAuth;
+pub use self::{
+    builder::McpToolSetBuilder,
+    config::{ConfigError, DEFAULT_TIMEOUT, Endpoint, Process, ServerConfig, Transport},
+    error::{ClientError, ClientErrorKind},
+    handler::{Question, ServerChange},
+    servers::{McpServers, ServersError},
+    set::McpToolSet,
+};
+pub(crate) use self::{config::shown_url, tool::output};

@@ -1,0 +1,212 @@
+//! Prompts, resources and completions of a server, in the types of the SDK.
+
+use std::sync::Arc;
+
+use rmcp::model::{
+    ClientRequest, CompleteRequest, CompleteRequestParams, CompleteResult, GetPromptRequest,
+    GetPromptRequestParams, GetPromptResult, InputResponses, ListPromptsRequest,
+    ListResourceTemplatesRequest, ListResourcesRequest, LoggingLevel, PaginatedRequestParams, Prompt,
+    ReadResourceRequest, ReadResourceRequestParams, ReadResourceResult, Resource, ResourceTemplate,
+    ServerResult, SetLevelRequest, SetLevelRequestParams, SubscribeRequest, SubscribeRequestParams,
+    SubscriptionFilter, UnsubscribeRequest, UnsubscribeRequestParams,
+};
+use serde_json::{Map, Value};
+
+use super::{connection::Connection, error::ClientError, link::Link, set::McpToolSet};
+
+/// The most pages of one listing.
+const PAGES: usize = 1_000;
+/// The most items of a list.
+const ITEMS: usize = 100_000;
+
+/// The answers of the program to the questions of a round, and the state to return with them.
+type Answered = (Option<InputResponses>, Option<String>);
+
+/// Implements a listing of all pages.
+macro_rules! listing {
+    ($(#[$doc:meta])* $name:ident, $request:ident, $result:ident, $items:ident: $item:ty) => {
+        $(#[$doc])*
+        ///
+        /// # Errors
+        ///
+        /// If the server cannot be asked, or has no such list.
+        pub async fn $name(&self) -> Result<Vec<$item>, ClientError> {
+            let link = self.link();
+            link.again(|connection| async move {
+                let (mut all, mut cursor) = (Vec::new(), None);
+                for _ in 0..PAGES {
+                    let params = PaginatedRequestParams::default().with_cursor(cursor);
+                    let request = ClientRequest::$request($request::with_param(params));
+                    let ServerResult::$result(page) = link.ask(&connection, request).await? else {
+                        return Err(unusable(link));
+                    };
+                    all.extend(page.$items);
+                    if all.len() > ITEMS {
+                        return Err(ClientError::unusable(&link.name, format!("it lists more than {ITEMS} items")));
+                    }
+                    match page.next_cursor {
+                        None => return Ok(all),
+                        next => cursor = next,
+                    }
+                }
+                Err(ClientError::unusable(&link.name, format!("it has more than {PAGES} pages")))
+            })
+            .await
+        }
+    };
+}
+
+impl McpToolSet {
+    listing! {
+        /// Lists the prompts of the server.
+        list_prompts, ListPromptsRequest, ListPromptsResult, prompts: Prompt
+    }
+
+    listing! {
+        /// Lists the resources of the server.
+        list_resources, ListResourcesRequest, ListResourcesResult, resources: Resource
+    }
+
+    listing! {
+        /// Lists the templates of resources of the server.
+        list_resource_templates, ListResourceTemplatesRequest, ListResourceTemplatesResult,
+        resource_templates: ResourceTemplate
+    }
+
+    /// Returns a prompt with these arguments. Questions of the server are answered as those of a call.
+    ///
+    /// # Errors
+    ///
+    /// If the server cannot be asked, or has no such prompt.
+    pub async fn get_prompt(
+        &self,
+        name: &str,
+        arguments: Map<String, Value>,
+    ) -> Result<GetPromptResult, ClientError> {
+        let link = self.link();
+        let request = |(responses, state): Answered| {
+            let mut params = GetPromptRequestParams::new(name);
+            params.arguments = (!arguments.is_empty()).then(|| arguments.clone());
+            params.input_responses = responses;
+            params.request_state = state;
+            ClientRequest::GetPromptRequest(GetPromptRequest::new(params))
+        };
+        match link.again(|connection| link.in_rounds(connection, &request)).await? {
+            ServerResult::GetPromptResult(prompt) => Ok(prompt),
+            _ => Err(unusable(link)),
+        }
+    }
+
+    /// Reads a resource. Questions of the server are answered as those of a call.
+    ///
+    /// # Errors
+    ///
+    /// If the server cannot be asked, or has no such resource.
+    pub async fn read_resource(&self, uri: &str) -> Result<ReadResourceResult, ClientError> {
+        let link = self.link();
+        let request = |(responses, state): Answered| {
+            let mut params = ReadResourceRequestParams::new(uri);
+            params.input_responses = responses;
+            params.request_state = state;
+            ClientRequest::ReadResourceRequest(ReadResourceRequest::new(params))
+        };
+        match link.again(|connection| link.in_rounds(connection, &request)).await? {
+            ServerResult::ReadResourceResult(resource) => Ok(resource),
+            _ => Err(unusable(link)),
+        }
+    }
+
+    /// Returns completions of an argument of a prompt or of a template.
+    ///
+    /// # Errors
+    ///
+    /// If the server cannot be asked, or has no completions.
+    pub async fn complete(&self, params: CompleteRequestParams) -> Result<CompleteResult, ClientError> {
+        let request = || ClientRequest::CompleteRequest(CompleteRequest::new(params.clone()));
+        match self.asked(request).await? {
+            ServerResult::CompleteResult(completions) => Ok(completions),
+            _ => Err(unusable(self.link())),
+        }
+    }
+
+    /// Subscribes to changes of a resource, which [`on_change`](super::McpToolSetBuilder::on_change) receives. The
+    /// subscription ends with the connection.
+    ///
+    /// # Errors
+    ///
+    /// If the server cannot be asked, or has no subscriptions.
+    pub async fn subscribe(&self, uri: &str) -> Result<(), ClientError> {
+        let link = self.link();
+        let connection = link.connection().await?;
+        if connection.has_sessions() {
+            let request =
+                ClientRequest::SubscribeRequest(SubscribeRequest::new(SubscribeRequestParams::new(uri)));
+            return link.ask(&connection, request).await.map(drop);
+        }
+        let filter = SubscriptionFilter::builder().resource_subscription(uri).build();
+        connection.listen_to(uri, filter).await
+    }
+
+    /// Ends a subscription.
+    ///
+    /// # Errors
+    ///
+    /// If the server cannot be asked.
+    pub async fn unsubscribe(&self, uri: &str) -> Result<(), ClientError> {
+        let link = self.link();
+        let connection = link.connection().await?;
+        if !connection.has_sessions() {
+            connection.listen_no_more(uri);
+            return Ok(());
+        }
+        let params = UnsubscribeRequestParams::new(uri);
+        link.ask(&connection, ClientRequest::UnsubscribeRequest(UnsubscribeRequest::new(params)))
+            .await
+            .map(drop)
+    }
+
+    /// Asks the server for log messages of this severity and above, up to revision 2025-11-25. From 2026-07-28 on, see
+    /// [`log_level`](super::McpToolSetBuilder::log_level).
+    ///
+    /// # Errors
+    ///
+    /// If the server cannot be asked, or has no log.
+    pub async fn set_log_level(&self, level: LoggingLevel) -> Result<(), ClientError> {
+        let request =
+            || ClientRequest::SetLevelRequest(SetLevelRequest::new(SetLevelRequestParams::new(level)));
+        self.asked(request).await.map(drop)
+    }
+
+    async fn asked(&self, request: impl Fn() -> ClientRequest) -> Result<ServerResult, ClientError> {
+        let link = self.link();
+        link.again(|connection| {
+            let request = request();
+            async move { link.ask(&connection, request).await }
+        })
+        .await
+    }
+}
+
+fn unusable(link: &Link) -> ClientError {
+    ClientError::unusable(&link.name, "it is of another kind")
+}
+
+impl Link {
+    /// Sends a request until its result asks for no more input.
+    async fn in_rounds(
+        &self,
+        connection: Arc<Connection>,
+        request: impl Fn(Answered) -> ClientRequest,
+    ) -> Result<ServerResult, ClientError> {
+        let mut answered = (None, None);
+        for _ in 0..rmcp::model::DEFAULT_MRTR_MAX_ROUNDS {
+            match self.ask(&connection, request(answered)).await? {
+                ServerResult::InputRequiredResult(asked) => {
+                    answered = self.answered(&connection, asked, None).await?;
+                }
+                result => return Ok(result),
+            }
+        }
+        Err(ClientError::unusable(&self.name, "it asks for input again and again"))
+    }
+}

@@ -1,0 +1,127 @@
+//! Definitions that a person has reviewed: a tool that changed since is neither listed nor called.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use tool_runtime::{
+    ToolDefinition,
+    diagnostic::{Diagnostic, Severity},
+    pin::{Change, ChangeKind, Pins},
+    policy::Escape,
+};
+
+use super::{
+    error::{Cause, ClientError},
+    link::Link,
+};
+
+/// The pins of a server's tools, and the tools that differ from them.
+pub(super) struct Pinned {
+    pins: Pins,
+    /// `true` if tools that differ are reported, and used all the same.
+    warns: bool,
+    /// The tools that differ, by their names at the server; `None` before the first listing.
+    differing: Mutex<Option<Differing>>,
+}
+
+#[derive(Clone)]
+struct Differing {
+    /// The number of changes that the server had announced.
+    version: u64,
+    tools: Arc<HashMap<String, Change>>,
+}
+
+impl Pinned {
+    pub(super) fn new(pins: Pins, warns: bool) -> Self {
+        Self { pins, warns, differing: Mutex::default() }
+    }
+
+    pub(super) fn warns(&self) -> bool {
+        self.warns
+    }
+
+    /// Compares the tools of a listing, and returns a diagnostic for each that differs.
+    pub(super) fn compare<'a>(
+        &self,
+        definitions: impl Iterator<Item = &'a ToolDefinition> + Clone,
+        version: u64,
+    ) -> Vec<Diagnostic> {
+        // Two tools of the server may have one name here.
+        let mut names: HashMap<&str, Vec<&str>> = HashMap::new();
+        for it in definitions.clone() {
+            names.entry(it.name().as_str()).or_default().push(it.raw_name());
+        }
+        let changes = self.pins.check_definitions(definitions);
+        let changes = changes.into_iter().filter(|change| change.kind != ChangeKind::Removed);
+        let mut tools = HashMap::new();
+        for change in changes {
+            for raw in names.get(change.tool.as_str()).into_iter().flatten() {
+                tools.insert((*raw).to_owned(), change.clone());
+            }
+        }
+        let mut diagnostics: Vec<_> = tools.values().map(|change| self.diagnostic(change)).collect();
+        diagnostics.sort_by(|one, other| one.location.tool.cmp(&other.location.tool));
+        let differing = Differing { version, tools: Arc::new(tools) };
+        *self.differing.lock().unwrap_or_else(PoisonError::into_inner) = Some(differing);
+        diagnostics
+    }
+
+    fn diagnostic(&self, change: &Change) -> Diagnostic {
+        let (severity, code) = match (self.warns, change.kind) {
+            (true, ChangeKind::Added) => (Severity::Warning, "not_pinned"),
+            (false, ChangeKind::Added) => (Severity::Error, "not_pinned"),
+            (true, _) => (Severity::Warning, "changed_since_pinned"),
+            (false, _) => (Severity::Error, "changed_since_pinned"),
+        };
+        let left_out = if self.warns { "" } else { ", and is left out" };
+        let message = format!("the tool is not as it was pinned{left_out}: {change}");
+        Diagnostic::new(severity, code, message)
+            .of_tool(change.tool.clone())
+            .with_help("review the change, and renew the pin")
+    }
+
+    /// Returns `true` if a tool may be used; `raw` is its name at the server.
+    pub(super) fn admits(&self, raw: &str) -> bool {
+        let differing = self.differing.lock().unwrap_or_else(PoisonError::into_inner);
+        self.warns || differing.as_ref().is_some_and(|it| !it.tools.contains_key(raw))
+    }
+
+    fn is_current(&self, version: u64) -> bool {
+        let differing = self.differing.lock().unwrap_or_else(PoisonError::into_inner);
+        differing.as_ref().is_some_and(|it| it.version == version)
+    }
+}
+
+impl Link {
+    /// Returns an error if the tool differs from its pin. Lists the tools again if the server announced a change of them.
+    pub(super) async fn admit(&self, raw: &str) -> Result<(), ClientError> {
+        let Some(pinned) = self.pinned() else { return Ok(()) };
+        if pinned.warns {
+            return Ok(());
+        }
+        let version = self.changes.version();
+        if !pinned.is_current(version) {
+            let listed = self.list().await?;
+            let definitions: Vec<_> = listed
+                .tools
+                .iter()
+                .filter_map(|tool| self.reading.definition(tool, &self.name).ok())
+                .collect();
+            pinned.compare(definitions.iter(), version);
+        }
+        match pinned.admits(raw) {
+            true => Ok(()),
+            false => Err(self.error(Cause::Pinned(Escape::LINE.at_most(100).text(raw)))),
+        }
+    }
+
+    pub(super) fn pinned(&self) -> Option<Arc<Pinned>> {
+        self.pinned.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(super) fn pin(&self, pinned: Option<Pinned>) {
+        *self.pinned.lock().unwrap_or_else(PoisonError::into_inner) = pinned.map(Arc::new);
+    }
+}

@@ -1,0 +1,106 @@
+//! A tool of a server as a tool of the program.
+
+use std::sync::Arc;
+
+use rmcp::model::{CallToolResult, Tool as RawTool};
+use serde_json::{Map, Value};
+use tool_runtime::{
+    Content, Tool, ToolContext, ToolDefinition, ToolError, ToolOutput, definition::Prepared,
+    schema::Arguments,
+};
+
+use super::{call::Call, link::Link};
+use crate::content;
+
+/// A tool of a server.
+pub(super) struct RemoteTool {
+    raw: RawTool,
+    definition: ToolDefinition,
+    link: Arc<Link>,
+}
+
+impl RemoteTool {
+    pub(super) fn new(raw: RawTool, definition: ToolDefinition, link: Arc<Link>) -> Self {
+        Self { raw, definition, link }
+    }
+
+    /// The definition as the server sent it.
+    pub(super) fn raw(&self) -> &RawTool {
+        &self.raw
+    }
+
+    async fn run(&self, arguments: &Arguments<'_>, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
+        let Value::Object(arguments) = arguments.to_value()? else {
+            return Err(ToolError::bad_parameter("the arguments of a tool are an object"));
+        };
+        let metadata = self.definition.metadata();
+        let call = Call {
+            tool: &self.raw.name,
+            arguments,
+            meta: self.link.meta(cx),
+            repeatable: repeatable(&self.raw),
+            context: Some(cx),
+        };
+        let result = self.link.call(call).await;
+        let is_harmless = metadata.is_read_only() || metadata.is_idempotent();
+        result.map(|result| output(&result)).map_err(|error| {
+            let is_loss = error.is_loss();
+            let error = ToolError::from(error);
+            if is_loss && is_harmless { error.retryable(true) } else { error }
+        })
+    }
+}
+
+/// Returns `true` if the server says that a repeated call does no more than one.
+pub(super) fn repeatable(tool: &RawTool) -> bool {
+    tool.annotations
+        .as_ref()
+        .is_some_and(|hints| hints.read_only_hint == Some(true) || hints.idempotent_hint == Some(true))
+}
+
+impl Tool for RemoteTool {
+    fn definition(&self) -> &ToolDefinition {
+        &self.definition
+    }
+
+    fn prepare<'a>(&'a self, arguments: Arguments<'a>) -> Result<Prepared<'a>, ToolError> {
+        Ok(Prepared::new(arguments, move |arguments, cx| {
+            Box::pin(async move { self.run(&arguments, cx).await })
+        }))
+    }
+}
+
+/// A result of a server as an output: its content, its structured value and its metadata.
+pub(crate) fn output(result: &CallToolResult) -> ToolOutput {
+    let mut blocks: Vec<Content> = result.content.iter().map(content::from_block).collect();
+    let is_error = result.is_error == Some(true);
+    if is_error && blocks.is_empty() && result.structured_content.is_none() {
+        blocks.push(Content::text("The tool failed, and gave no reason."));
+    }
+    let mut output = ToolOutput::new(blocks);
+    if let Some(value) = &result.structured_content {
+        output = output.with_structured(value.clone());
+    }
+    if let Some(meta) = &result.meta {
+        output = output.with_meta(meta.0.clone());
+    }
+    if is_error { output.as_failure() } else { output }
+}
+
+impl Link {
+    /// The metadata that is sent with a call: the trace, and what the program adds.
+    pub(super) fn meta(&self, cx: &ToolContext) -> Map<String, Value> {
+        #[cfg(feature = "opentelemetry")]
+        let mut meta = tool_runtime::trace_context();
+        #[cfg(not(feature = "opentelemetry"))]
+        let mut meta = Map::new();
+        if let Some(level) = self.log_level {
+            let level = serde_json::to_value(level).unwrap_or_default();
+            meta.insert("io.modelcontextprotocol/logLevel".to_owned(), level);
+        }
+        if let Some(more) = &self.call_meta {
+            meta.extend(more(cx));
+        }
+        meta
+    }
+}

@@ -1,0 +1,261 @@
+//! Streamable HTTP: headers of each request, errors without credentials.
+
+use std::{collections::HashMap, error::Error, sync::Arc};
+
+use ::http::{HeaderName, HeaderValue};
+use rmcp::{
+    model::{ClientJsonRpcMessage, GetExtensions, JsonRpcMessage},
+    transport::streamable_http_client::{
+        SseError, StreamableHttpClient, StreamableHttpClientTransport, StreamableHttpClientTransportConfig,
+        StreamableHttpError, StreamableHttpPostResponse, StreamableHttpResponseLimits,
+    },
+};
+use sse_stream::Sse;
+
+use super::sse::SseFailure;
+use crate::client::config::Endpoint;
+
+/// The headers of a connection or a request.
+pub(in crate::client) type Headers = HashMap<HeaderName, HeaderValue>;
+
+/// The headers of one request. As an extension of the request, it never leaves the process by itself.
+#[derive(Clone)]
+pub(in crate::client) struct RequestHeaders(pub(in crate::client) Arc<Headers>);
+
+/// The transport to an endpoint.
+pub(in crate::client) type HttpTransport = StreamableHttpClientTransport<Client>;
+
+/// Creates the transport; `headers` are those of each request.
+pub(in crate::client) fn transport(client: Client, endpoint: &Endpoint, headers: Headers) -> HttpTransport {
+    let config = StreamableHttpClientTransportConfig::with_uri(endpoint.url.as_str())
+        .custom_headers(headers)
+        // A lost session is the decision of the toolset, which knows the tool.
+        .reinit_on_expired_session(false)
+        .max_concurrent_requests(1_024);
+    StreamableHttpClientTransport::with_client(client, config)
+}
+
+/// Validates the configured headers.
+pub(in crate::client) fn headers_of<'a>(
+    headers: impl IntoIterator<Item = (&'a String, &'a String)>,
+) -> Result<Headers, String> {
+    headers.into_iter().map(|(name, value)| header(name, value)).collect()
+}
+
+/// Validates one header. The error does not show the value.
+pub(in crate::client) fn header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue), String> {
+    let header = HeaderName::try_from(name).map_err(|_| format!("the header name `{name}` is invalid"))?;
+    if ["accept", "content-type", "last-event-id", "mcp-session-id"].contains(&header.as_str()) {
+        return Err(format!("the header `{name}` is set by the protocol"));
+    }
+    let mut value =
+        HeaderValue::try_from(value).map_err(|_| format!("the value of the header `{name}` is invalid"))?;
+    value.set_sensitive(true);
+    Ok((header, value))
+}
+
+/// Creates the client of a connection. Redirects are not followed: they would take credentials to another host.
+pub(in crate::client) fn client() -> Result<reqwest::Client, reqwest::Error> {
+    reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build()
+}
+
+/// A client that adds the headers of each request, and the token of an authorization.
+#[derive(Clone)]
+pub(in crate::client) struct Client {
+    pub(in crate::client) http: reqwest::Client,
+    #[cfg(feature = "auth")]
+    pub(in crate::client) authorized: Option<Arc<crate::client::oauth::Authorized>>,
+}
+
+impl Client {
+    /// Sends a request with the token of the authorization, and again each time the user authorized the program anew.
+    #[cfg(feature = "auth")]
+    async fn send<T, F>(
+        &self,
+        uri: &str,
+        auth_header: Option<String>,
+        send: impl Fn(Option<String>) -> F,
+    ) -> Result<T, Failure>
+    where
+        F: Future<Output = Result<T, Failure>>,
+    {
+        use crate::client::oauth::MAX_ATTEMPTS;
+
+        let Some(authorized) = &self.authorized else { return send(auth_header).await.map_err(without_url) };
+        let mut token = authorized.token(uri).await?;
+        let mut attempts = 0;
+        loop {
+            let failure = match send(token.clone()).await {
+                Ok(sent) => return Ok(sent),
+                Err(failure) => without_url(failure),
+            };
+            let Some(challenge) = failure.auth_challenge().filter(|_| attempts < MAX_ATTEMPTS) else {
+                return Err(failure);
+            };
+            attempts += 1;
+            token = Some(authorized.authorize(uri, token.as_deref(), challenge).await?);
+        }
+    }
+
+    /// Sends a request.
+    #[cfg(not(feature = "auth"))]
+    async fn send<T, F>(
+        &self,
+        _: &str,
+        auth_header: Option<String>,
+        send: impl Fn(Option<String>) -> F,
+    ) -> Result<T, Failure>
+    where
+        F: Future<Output = Result<T, Failure>>,
+    {
+        send(auth_header).await.map_err(without_url)
+    }
+}
+
+type Failure = StreamableHttpError<reqwest::Error>;
+
+/// Removes the URL from an error: its query may have credentials.
+fn without_url(error: Failure) -> Failure {
+    match error {
+        StreamableHttpError::Client(error) => StreamableHttpError::Client(error.without_url()),
+        other => other,
+    }
+}
+
+/// Adds the headers of a request, which replace those of the connection.
+pub(super) fn with_own(mut headers: Headers, message: &ClientJsonRpcMessage) -> Headers {
+    if let JsonRpcMessage::Request(request) = message
+        && let Some(RequestHeaders(own)) = request.request.extensions().get::<RequestHeaders>()
+    {
+        headers.extend(own.iter().map(|(name, value)| (name.clone(), value.clone())));
+    }
+    headers
+}
+
+impl StreamableHttpClient for Client {
+    type Error = reqwest::Error;
+
+    async fn post_message(
+        &self,
+        uri: Arc<str>,
+        message: ClientJsonRpcMessage,
+        session_id: Option<Arc<str>>,
+        auth_header: Option<String>,
+        custom_headers: Headers,
+    ) -> Result<StreamableHttpPostResponse, Failure> {
+        let limits = StreamableHttpResponseLimits::default();
+        self.post_message_with_response_limits(uri, message, session_id, auth_header, custom_headers, limits)
+            .await
+    }
+
+    async fn post_message_with_response_limits(
+        &self,
+        uri: Arc<str>,
+        message: ClientJsonRpcMessage,
+        session_id: Option<Arc<str>>,
+        auth_header: Option<String>,
+        custom_headers: Headers,
+        limits: StreamableHttpResponseLimits,
+    ) -> Result<StreamableHttpPostResponse, Failure> {
+        let headers = with_own(custom_headers, &message);
+        let send = |token| {
+            let (uri, message, session_id) = (Arc::clone(&uri), message.clone(), session_id.clone());
+            self.http.post_message_with_response_limits(
+                uri,
+                message,
+                session_id,
+                token,
+                headers.clone(),
+                limits,
+            )
+        };
+        self.send(&uri, auth_header, send).await
+    }
+
+    async fn delete_session(
+        &self,
+        uri: Arc<str>,
+        session_id: Arc<str>,
+        auth_header: Option<String>,
+        custom_headers: Headers,
+    ) -> Result<(), Failure> {
+        let send = |token| {
+            let (uri, session_id) = (Arc::clone(&uri), Arc::clone(&session_id));
+            self.http.delete_session(uri, session_id, token, custom_headers.clone())
+        };
+        self.send(&uri, auth_header, send).await
+    }
+
+    async fn get_stream(
+        &self,
+        uri: Arc<str>,
+        session_id: Option<Arc<str>>,
+        last_event_id: Option<String>,
+        auth_header: Option<String>,
+        custom_headers: Headers,
+    ) -> Result<Events, Failure> {
+        let send = |token| {
+            let (uri, session_id, last_event_id) =
+                (Arc::clone(&uri), session_id.clone(), last_event_id.clone());
+            self.http.get_stream(uri, session_id, last_event_id, token, custom_headers.clone())
+        };
+        self.send(&uri, auth_header, send).await
+    }
+
+    async fn get_stream_with_max_sse_event_size(
+        &self,
+        uri: Arc<str>,
+        session_id: Option<Arc<str>>,
+        last_event_id: Option<String>,
+        auth_header: Option<String>,
+        custom_headers: Headers,
+        max_sse_event_size: usize,
+    ) -> Result<Events, Failure> {
+        let send = |token| {
+            let (uri, session_id, last_event_id) =
+                (Arc::clone(&uri), session_id.clone(), last_event_id.clone());
+            let headers = custom_headers.clone();
+            let size = max_sse_event_size;
+            self.http.get_stream_with_max_sse_event_size(uri, session_id, last_event_id, token, headers, size)
+        };
+        self.send(&uri, auth_header, send).await
+    }
+}
+
+/// The events of a server.
+type Events = futures_core::stream::BoxStream<'static, Result<Sse, SseError>>;
+
+/// Returns `true` if the server does not know the session.
+pub(super) fn is_session_expired(error: &(dyn Error + 'static)) -> bool {
+    matches!(error.downcast_ref::<Failure>(), Some(StreamableHttpError::SessionExpired))
+}
+
+/// Returns `Some` for an error of HTTP: `Some(Some(never_sent))` if the connection is lost.
+pub(super) fn loss(error: &(dyn Error + 'static)) -> Option<Option<bool>> {
+    if let Some(failure) = error.downcast_ref::<SseFailure>() {
+        return Some(failure.loss());
+    }
+    let failure = error.downcast_ref::<Failure>()?;
+    Some(match failure {
+        StreamableHttpError::SessionExpired => Some(true),
+        StreamableHttpError::Client(error) => loss_of(error),
+        StreamableHttpError::Io(_)
+        | StreamableHttpError::TransportChannelClosed
+        | StreamableHttpError::UnexpectedEndOfStream => Some(false),
+        _ => None,
+    })
+}
+
+/// Returns `Some` if the connection is lost, with `true` if the request cannot have been sent.
+pub(super) fn loss_of(error: &reqwest::Error) -> Option<bool> {
+    match error {
+        error if error.is_timeout() => None,
+        error if error.is_connect() => is_reachable_host(error).then_some(true),
+        error => (error.is_request() || error.is_body()).then_some(false),
+    }
+}
+
+/// Returns `false` if the name of the host is unknown: connecting again does not help.
+fn is_reachable_host(error: &reqwest::Error) -> bool {
+    !crate::client::error::chain(error).contains("dns error")
+}

@@ -1,0 +1,48 @@
+//! Transports: a child process, streamable HTTP, HTTP with server-sent events.
+
+#[cfg(feature = "http")]
+pub(super) mod http;
+mod observed;
+mod process;
+#[cfg(feature = "http")]
+pub(super) mod sse;
+mod stderr;
+
+use std::{error::Error, io};
+
+pub(super) use self::{
+    observed::{Calls, Observed, Report, Slot},
+    process::spawn,
+    stderr::Tail,
+};
+
+/// Returns `true` if the server answered that it does not know the session.
+pub(super) fn is_session_expired(error: &(dyn Error + 'static)) -> bool {
+    #[cfg(feature = "http")]
+    if below(error).any(http::is_session_expired) {
+        return true;
+    }
+    let _ = error;
+    false
+}
+
+/// Returns `Some` if the connection is lost, with `true` if the message cannot have been sent.
+pub(super) fn loss(error: &(dyn Error + 'static)) -> Option<bool> {
+    #[cfg(feature = "http")]
+    if let Some(loss) = below(error).find_map(http::loss) {
+        return loss;
+    }
+    let refused = |kind| match kind {
+        io::ErrorKind::ConnectionRefused | io::ErrorKind::NotConnected => Some(true),
+        io::ErrorKind::BrokenPipe
+        | io::ErrorKind::ConnectionAborted
+        | io::ErrorKind::ConnectionReset
+        | io::ErrorKind::UnexpectedEof => Some(false),
+        _ => None,
+    };
+    below(error).filter_map(|error| error.downcast_ref::<io::Error>()).find_map(|error| refused(error.kind()))
+}
+
+fn below<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+    std::iter::successors(Some(error), |&error| error.source())
+}

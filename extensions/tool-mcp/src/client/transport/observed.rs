@@ -1,0 +1,200 @@
+//! A transport that hands reports of a server to the calls that they belong to.
+//!
+//! Reports are delivered here and not by the callbacks of [`rmcp::ClientHandler`], which run in tasks of their own: here
+//! they arrive in the order in which the server sent them, and before the result of their call.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use rmcp::{
+    RoleClient,
+    model::{
+        GetExtensions, GetMeta, JsonRpcMessage, LoggingMessageNotificationParam, ProgressNotificationParam,
+        ProgressToken, ServerNotification,
+    },
+    service::{RxJsonRpcMessage, TxJsonRpcMessage},
+    transport::Transport,
+};
+use serde_json::Value;
+use tokio::sync::mpsc;
+use tool_runtime::{
+    CancellationToken, ToolContext,
+    context::{LogLevel, LogLine, Progress},
+};
+
+/// A report of a server about a call.
+pub(in crate::client) enum Report {
+    Progress(Progress),
+    Log(LogLine),
+}
+
+/// A call that waits for its result. As an extension of its request, it never leaves the process.
+#[derive(Clone)]
+pub(in crate::client) struct Slot {
+    reports: mpsc::Sender<Report>,
+    /// The context of the call, for questions of the server.
+    context: ToolContext,
+    /// Cancelled once the call no longer waits. Read and set under the lock of [`Calls`]: the request may be sent later.
+    over: CancellationToken,
+}
+
+/// The number of reports that wait for a call to take them. Progress beyond is dropped: a newer report follows.
+const WAITING: usize = 256;
+
+impl Slot {
+    pub(in crate::client) fn new(context: ToolContext) -> (Self, mpsc::Receiver<Report>) {
+        let (reports, received) = mpsc::channel(WAITING);
+        (Self { reports, context, over: CancellationToken::new() }, received)
+    }
+}
+
+/// The calls of a connection that wait for their results.
+#[derive(Default)]
+pub(in crate::client) struct Calls(Mutex<HashMap<ProgressToken, Slot>>);
+
+impl Calls {
+    fn lock(&self) -> MutexGuard<'_, HashMap<ProgressToken, Slot>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds a call, unless it is over.
+    fn add(&self, token: ProgressToken, slot: &Slot) {
+        let mut calls = self.lock();
+        if !slot.over.is_cancelled() {
+            calls.insert(token, slot.clone());
+        }
+    }
+
+    /// Ends a call; `token` is `None` if its request was not sent.
+    pub(in crate::client) fn end(&self, slot: &Slot, token: Option<&ProgressToken>) {
+        let mut calls = self.lock();
+        slot.over.cancel();
+        let removed = token.and_then(|token| calls.remove(token));
+        drop(calls);
+        drop(removed);
+    }
+
+    /// The context of the only call that waits, and its end; `None` if there are several, or none.
+    pub(in crate::client) fn only(&self) -> Option<(ToolContext, CancellationToken)> {
+        let calls = self.lock();
+        let mut all = calls.values();
+        all.next().filter(|_| calls.len() == 1).map(|slot| (slot.context.clone(), slot.over.clone()))
+    }
+
+    fn progress(&self, report: &ProgressNotificationParam) {
+        let Some(reports) = self.lock().get(&report.progress_token).map(|slot| slot.reports.clone()) else {
+            return;
+        };
+        let mut progress = Progress::new(report.progress);
+        progress.total = report.total;
+        progress.message.clone_from(&report.message);
+        if reports.try_send(Report::Progress(progress)).is_err() {
+            tracing::debug!("a progress report of an MCP server was dropped: its call has too many");
+        }
+    }
+
+    /// Gives a log line to the only call that waits. The protocol does not say which call a line belongs to.
+    fn log(&self, server: &str, message: &LoggingMessageNotificationParam) {
+        let line = line_of(message);
+        let reports = {
+            let calls = self.lock();
+            let mut all = calls.values();
+            all.next().filter(|_| calls.len() == 1).map(|slot| slot.reports.clone())
+        };
+        match reports.map(|reports| reports.try_send(Report::Log(line.clone()))) {
+            Some(Ok(())) => {}
+            _ => trace(server, message.logger.as_deref(), &line),
+        }
+    }
+}
+
+/// A line of a server's log. A member `message` of an object is its text, and any other value its data.
+fn line_of(message: &LoggingMessageNotificationParam) -> LogLine {
+    use rmcp::model::LoggingLevel as Level;
+    let level = match message.level {
+        Level::Debug => LogLevel::Debug,
+        Level::Info => LogLevel::Info,
+        Level::Notice => LogLevel::Notice,
+        Level::Warning => LogLevel::Warning,
+        Level::Error => LogLevel::Error,
+        Level::Critical => LogLevel::Critical,
+        Level::Alert => LogLevel::Alert,
+        Level::Emergency => LogLevel::Emergency,
+    };
+    match &message.data {
+        Value::String(text) => LogLine::new(level, text.clone()),
+        Value::Object(object) => match object.get("message").and_then(Value::as_str) {
+            Some(text) if object.len() == 2 && object.contains_key("data") => {
+                LogLine::new(level, text).with_data(object["data"].clone())
+            }
+            Some(text) => LogLine::new(level, text).with_data(message.data.clone()),
+            None => LogLine::new(level, "").with_data(message.data.clone()),
+        },
+        other => LogLine::new(level, "").with_data(other.clone()),
+    }
+}
+
+fn trace(server: &str, logger: Option<&str>, line: &LogLine) {
+    let data = (!line.data.is_null()).then(|| tracing::field::display(&line.data));
+    macro_rules! event {
+        ($level:expr) => {
+            tracing::event!(target: "tool_mcp::server_log", $level, server, logger, data, "{}", line.message)
+        };
+    }
+    match line.level {
+        LogLevel::Debug => event!(tracing::Level::DEBUG),
+        LogLevel::Info | LogLevel::Notice => event!(tracing::Level::INFO),
+        LogLevel::Warning => event!(tracing::Level::WARN),
+        _ => event!(tracing::Level::ERROR),
+    }
+}
+
+/// A transport whose reports go to the calls that they belong to.
+pub(in crate::client) struct Observed<T> {
+    transport: T,
+    server: Arc<str>,
+    calls: Arc<Calls>,
+}
+
+impl<T> Observed<T> {
+    pub(in crate::client) fn new(transport: T, server: Arc<str>, calls: Arc<Calls>) -> Self {
+        Self { transport, server, calls }
+    }
+}
+
+impl<T: Transport<RoleClient>> Transport<RoleClient> for Observed<T> {
+    type Error = T::Error;
+
+    fn send(
+        &mut self,
+        message: TxJsonRpcMessage<RoleClient>,
+    ) -> impl Future<Output = Result<(), T::Error>> + Send + 'static {
+        if let JsonRpcMessage::Request(request) = &message
+            && let Some(slot) = request.request.extensions().get::<Slot>()
+            && let Some(token) = request.request.get_meta().get_progress_token()
+        {
+            self.calls.add(token, slot);
+        }
+        self.transport.send(message)
+    }
+
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
+        let message = self.transport.receive().await?;
+        if let JsonRpcMessage::Notification(notification) = &message {
+            match &notification.notification {
+                ServerNotification::ProgressNotification(report) => self.calls.progress(&report.params),
+                ServerNotification::LoggingMessageNotification(line) => {
+                    self.calls.log(&self.server, &line.params);
+                }
+                _ => {}
+            }
+        }
+        Some(message)
+    }
+
+    fn close(&mut self) -> impl Future<Output = Result<(), T::Error>> + Send {
+        self.transport.close()
+    }
+}

@@ -1,0 +1,243 @@
+//! HTTP with server-sent events, the transport of revision 2024-11-05: the server sends on one stream, whose first event
+//! names the URL for what the client sends.
+
+use std::{fmt, io, pin::Pin, sync::Arc, task::Poll};
+
+use bytes::Bytes;
+use futures_core::Stream;
+use reqwest::{Url, header};
+use rmcp::{
+    RoleClient,
+    model::JsonRpcMessage,
+    service::{RxJsonRpcMessage, TxJsonRpcMessage},
+    transport::Transport,
+};
+use sse_stream::{Sse, SseStream};
+use tokio::{sync::mpsc, task::AbortHandle};
+
+use super::http::{Headers, with_own};
+use crate::client::config::Endpoint;
+
+/// The largest event, in bytes: 16 MiB, as over streamable HTTP.
+const MAX_EVENT: usize = 16 * 1024 * 1024;
+
+/// The most bytes of an explanation of a server.
+const EXPLANATION: usize = 2_000;
+
+/// The transport to an endpoint.
+pub(in crate::client) struct SseTransport {
+    client: reqwest::Client,
+    /// The URL for what the client sends.
+    url: Url,
+    headers: Arc<Headers>,
+    messages: mpsc::Receiver<RxJsonRpcMessage<RoleClient>>,
+    reader: AbortHandle,
+}
+
+impl Drop for SseTransport {
+    fn drop(&mut self) {
+        self.reader.abort();
+    }
+}
+
+/// The reason why a message was not sent.
+#[derive(Debug)]
+pub(in crate::client) enum SseFailure {
+    Url(String),
+    Http(reqwest::Error),
+    /// The server refused, with its explanation.
+    Status(u16, String),
+    Ended,
+    Elsewhere(String),
+}
+
+impl fmt::Display for SseFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Url(reason) => write!(f, "the URL cannot be used: {reason}"),
+            Self::Http(error) => write!(f, "{error}"),
+            Self::Status(status, text) if text.is_empty() => write!(f, "HTTP {status}"),
+            Self::Status(status, text) => write!(f, "HTTP {status}: {text}"),
+            Self::Ended => f.write_str("the stream ended before the server named its endpoint"),
+            Self::Elsewhere(origin) => write!(f, "the server names an endpoint of another origin: {origin}"),
+        }
+    }
+}
+
+impl std::error::Error for SseFailure {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Http(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+impl From<reqwest::Error> for SseFailure {
+    fn from(error: reqwest::Error) -> Self {
+        // The URL may have credentials.
+        Self::Http(error.without_url())
+    }
+}
+
+impl SseFailure {
+    /// Returns `Some` if the connection is lost, with `true` if the message cannot have been sent.
+    pub(super) fn loss(&self) -> Option<bool> {
+        match self {
+            Self::Http(error) => super::http::loss_of(error),
+            Self::Status(404, _) => Some(true),
+            Self::Ended => Some(false),
+            Self::Url(_) | Self::Status(..) | Self::Elsewhere(_) => None,
+        }
+    }
+}
+
+/// Opens the stream of the server and waits for its first event.
+pub(in crate::client) async fn connect(
+    client: reqwest::Client,
+    endpoint: &Endpoint,
+    headers: Headers,
+) -> Result<SseTransport, SseFailure> {
+    let base = Url::parse(&endpoint.url).map_err(|error| SseFailure::Url(error.to_string()))?;
+    let mut request = client.get(base.clone()).header(header::ACCEPT, "text/event-stream");
+    for (name, value) in &headers {
+        request = request.header(name, value);
+    }
+    let response = accepted(request.send().await?).await?;
+    let mut events = SseStream::from_byte_stream(Bounded::new(response.bytes_stream()));
+    let url = loop {
+        let Some(Ok(event)) = next(&mut events).await else { return Err(SseFailure::Ended) };
+        if event.event.as_deref() == Some("endpoint") {
+            break endpoint_of(&base, event.data.as_deref().unwrap_or_default().trim())?;
+        }
+    };
+    let (sender, messages) = mpsc::channel(16);
+    let reader = tokio::spawn(async move {
+        while let Some(Ok(event)) = next(&mut events).await {
+            let Some(message) = message_of(&event) else { continue };
+            if sender.send(message).await.is_err() {
+                return;
+            }
+        }
+    });
+    Ok(SseTransport { client, url, headers: Arc::new(headers), messages, reader: reader.abort_handle() })
+}
+
+/// Returns the URL that the server names. It has the origin of the stream: credentials go nowhere else.
+fn endpoint_of(base: &Url, named: &str) -> Result<Url, SseFailure> {
+    let url = base.join(named).map_err(|error| SseFailure::Url(error.to_string()))?;
+    match url.origin() == base.origin() {
+        true => Ok(url),
+        false => Err(SseFailure::Elsewhere(url.origin().ascii_serialization())),
+    }
+}
+
+fn message_of(event: &Sse) -> Option<RxJsonRpcMessage<RoleClient>> {
+    if !matches!(event.event.as_deref(), None | Some("" | "message")) {
+        return None;
+    }
+    let data = event.data.as_deref().filter(|data| !data.trim().is_empty())?;
+    match serde_json::from_str(data) {
+        Ok(message) => Some(message),
+        Err(error) => {
+            tracing::debug!(%error, "an event of an MCP server is no message");
+            None
+        }
+    }
+}
+
+async fn next<S: Stream + Unpin>(stream: &mut S) -> Option<S::Item> {
+    std::future::poll_fn(|task| Pin::new(&mut *stream).poll_next(task)).await
+}
+
+/// Returns a successful response; another one is an error with the server's explanation.
+async fn accepted(mut response: reqwest::Response) -> Result<reqwest::Response, SseFailure> {
+    let status = response.status();
+    if status.is_success() {
+        return Ok(response);
+    }
+    let mut text = Vec::new();
+    while let Ok(Some(chunk)) = response.chunk().await {
+        text.extend_from_slice(&chunk);
+        if text.len() >= EXPLANATION {
+            text.truncate(EXPLANATION);
+            break;
+        }
+    }
+    Err(SseFailure::Status(status.as_u16(), String::from_utf8_lossy(&text).trim().to_owned()))
+}
+
+impl Transport<RoleClient> for SseTransport {
+    type Error = SseFailure;
+
+    fn send(
+        &mut self,
+        message: TxJsonRpcMessage<RoleClient>,
+    ) -> impl Future<Output = Result<(), SseFailure>> + Send + 'static {
+        let headers = match &message {
+            JsonRpcMessage::Request(_) => with_own((*self.headers).clone(), &message),
+            _ => (*self.headers).clone(),
+        };
+        let mut request = self.client.post(self.url.clone());
+        for (name, value) in headers {
+            request = request.header(name, value);
+        }
+        async move {
+            accepted(request.json(&message).send().await?).await?;
+            Ok(())
+        }
+    }
+
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
+        self.messages.recv().await
+    }
+
+    async fn close(&mut self) -> Result<(), SseFailure> {
+        self.reader.abort();
+        self.messages.close();
+        Ok(())
+    }
+}
+
+/// A stream that ends with an error at an event beyond [`MAX_EVENT`].
+struct Bounded<S> {
+    stream: Pin<Box<S>>,
+    /// The bytes since the last blank line.
+    since: usize,
+    last: u8,
+}
+
+impl<S> Bounded<S> {
+    fn new(stream: S) -> Self {
+        Self { stream: Box::pin(stream), since: 0, last: 0 }
+    }
+
+    fn is_within(&mut self, chunk: &[u8]) -> bool {
+        for &byte in chunk.iter().filter(|&&byte| byte != b'\r') {
+            self.since = if byte == b'\n' && self.last == b'\n' { 0 } else { self.since + 1 };
+            self.last = byte;
+            if self.since > MAX_EVENT {
+                return false;
+            }
+        }
+        true
+    }
+}
+
+impl<S: Stream<Item = Result<Bytes, reqwest::Error>>> Stream for Bounded<S> {
+    type Item = io::Result<Bytes>;
+
+    fn poll_next(
+        mut self: Pin<&mut Self>,
+        task: &mut std::task::Context<'_>,
+    ) -> Poll<Option<io::Result<Bytes>>> {
+        let polled = self.stream.as_mut().poll_next(task);
+        polled.map(|chunk| {
+            Some(match chunk? {
+                Ok(chunk) if self.is_within(&chunk) => Ok(chunk),
+                Ok(_) => Err(io::Error::other("an event of the server is too large")),
+                Err(error) => Err(io::Error::other(error.without_url())),
+            })
+        })
+    }
+}

@@ -1,0 +1,141 @@
+//! The standard error of a child process.
+
+use std::{
+    collections::VecDeque,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use tokio::{
+    io::{AsyncRead, AsyncReadExt},
+    sync::Notify,
+};
+use tool_runtime::policy::Escape;
+
+/// The number of lines that are kept, and of characters in each.
+const LINES: usize = 10;
+const CHARACTERS: usize = 500;
+/// The bytes of a line that are read.
+const LINE: usize = 4 * CHARACTERS;
+
+/// The time that the last words of a process may take after its connection was lost.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+
+/// The last lines of a standard error.
+#[derive(Clone, Default)]
+pub(in crate::client) struct Tail(Arc<Shared>);
+
+#[derive(Default)]
+struct Shared {
+    lines: Mutex<VecDeque<String>>,
+    /// Set while a process writes.
+    is_open: AtomicBool,
+    ended: Notify,
+}
+
+impl Tail {
+    /// Returns a task that reads `stderr` to its end, so that the process never waits for a reader.
+    pub(in crate::client) fn draining(
+        &self,
+        server: Arc<str>,
+        secrets: Vec<String>,
+        stderr: impl AsyncRead + Send + Unpin + 'static,
+    ) -> impl Future<Output = ()> + Send + 'static {
+        self.0.is_open.store(true, Ordering::Release);
+        let secrets = lines_of(&secrets);
+        let tail = self.clone();
+        async move {
+            tail.drain(&server, &secrets, stderr).await;
+            tail.0.is_open.store(false, Ordering::Release);
+            tail.0.ended.notify_waiters();
+        }
+    }
+
+    async fn drain(&self, server: &str, secrets: &[String], mut stderr: impl AsyncRead + Unpin) {
+        let mut buffer = vec![0; 8 * 1024];
+        let mut line = Vec::new();
+        while let Ok(read @ 1..) = stderr.read(&mut buffer).await {
+            for &byte in &buffer[..read] {
+                match byte {
+                    b'\n' => self.push(server, secrets, std::mem::take(&mut line)),
+                    // A line beyond the limit is cut.
+                    byte if line.len() < LINE => line.push(byte),
+                    _ => {}
+                }
+            }
+        }
+        self.push(server, secrets, line);
+    }
+
+    fn push(&self, server: &str, secrets: &[String], line: Vec<u8>) {
+        let is_cut = line.len() == LINE;
+        let mut line = String::from_utf8_lossy(&line).trim_end().to_owned();
+        if line.is_empty() {
+            return;
+        }
+        for secret in secrets {
+            line = line.replace(secret.as_str(), "[redacted]");
+        }
+        if is_cut {
+            secrets.iter().for_each(|secret| remove_begun(&mut line, secret));
+        }
+        let line = Escape::LINE.at_most(CHARACTERS).text(&line);
+        tracing::debug!(target: "tool_mcp::stderr", server, "{line}");
+        let mut lines = self.0.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        if lines.len() == LINES {
+            lines.pop_front();
+        }
+        lines.push_back(line);
+    }
+
+    /// Waits for the end of what a process writes that closed its connection, which is its end in most cases.
+    pub(in crate::client) async fn settled(&self) {
+        let ended = self.0.ended.notified();
+        if self.0.is_open.load(Ordering::Acquire) {
+            let _ = tokio::time::timeout(LAST_WORDS, ended).await;
+        }
+    }
+
+    /// The last lines.
+    pub(in crate::client) fn lines(&self) -> Vec<String> {
+        self.0.lines.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+    }
+}
+
+/// The lines of secrets, longest first: one may be a part of another.
+fn lines_of(secrets: &[String]) -> Vec<String> {
+    let lines = secrets.iter().flat_map(|secret| secret.lines()).map(str::trim);
+    let mut lines: Vec<_> = lines.filter(|line| line.len() >= 4).map(str::to_owned).collect();
+    lines.sort_by_key(|line| std::cmp::Reverse(line.len()));
+    lines
+}
+
+/// Removes the beginning of a secret from the end of a line that was cut.
+fn remove_begun(line: &mut String, secret: &str) {
+    let whole = line.trim_end_matches(char::REPLACEMENT_CHARACTER);
+    let begun = |length: usize| whole.strip_suffix(secret.get(..length)?);
+    if let Some(kept) = (1..secret.len()).rev().find_map(begun) {
+        let kept = kept.len();
+        line.truncate(kept);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_part_of_a_secret_is_kept() {
+        let tail = Tail::default();
+        let long = "s3cr".repeat(175);
+        let secrets = lines_of(&["abcd".to_owned(), "abcdefgh\nsecond-line".to_owned(), long.clone()]);
+        for line in ["x abcdefgh", "x second-line", &long.repeat(3)[..LINE], "plain"] {
+            tail.push("server", &secrets, line.as_bytes().to_vec());
+        }
+        // M10
+        assert_eq!(tail.lines(), ["x [redacted]", "x [redacted]", "[redacted][redacted]", "plain"]);
+    }
+}

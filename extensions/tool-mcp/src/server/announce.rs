@@ -1,0 +1,249 @@
+//! Changes of tools, resources and prompts, for clients.
+
+use std::{
+    collections::HashSet,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use rmcp::{
+    ErrorData, RoleServer,
+    model::{ResourceUpdatedNotificationParam, SubscribeRequestMethod},
+    service::{Peer, RequestContext, SubscriptionContext},
+};
+use tool_runtime::toolbox::ToolboxChanges;
+
+use super::{
+    handler::{Handler, Shared},
+    items::error_of,
+    offer::{Change, Changes, Resources},
+};
+
+/// The changes of a server.
+pub(super) struct Signals {
+    tools: Option<ToolboxChanges>,
+    resources: Changes,
+    prompts: Changes,
+}
+
+/// A change of a server.
+enum Signal {
+    Tools,
+    Prompts,
+    Resources,
+    Updated(String),
+    /// Changes of resources were lost: all may have changed.
+    AllResources,
+}
+
+impl Signals {
+    /// The changes from now on.
+    pub(super) fn of(shared: &Shared) -> Self {
+        Self {
+            tools: shared.tools.toolbox().map(tool_runtime::Toolbox::changes),
+            resources: Changes::of(shared.resources.as_ref().and_then(|it| it.changes())),
+            prompts: Changes::of(shared.prompts.as_ref().and_then(|it| it.changes())),
+        }
+    }
+
+    /// Waits for a change. Cancel-safe.
+    async fn next(&mut self) -> Signal {
+        loop {
+            let tools = async {
+                match &mut self.tools {
+                    Some(tools) => tools.changed().await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                is_open = tools => match is_open {
+                    true => return Signal::Tools,
+                    false => self.tools = None,
+                },
+                change = self.resources.next() => return match change {
+                    Change::List => Signal::Resources,
+                    Change::Updated(uri) => Signal::Updated(uri),
+                    Change::All => Signal::AllResources,
+                },
+                change = self.prompts.next() => if matches!(change, Change::List | Change::All) {
+                    return Signal::Prompts;
+                },
+            }
+        }
+    }
+}
+
+/// The most resources that a client subscribes to at once.
+const SUBSCRIPTIONS: usize = 4_096;
+/// The most bytes of a URI that a client subscribes to.
+const URI: usize = 4_096;
+
+/// The resources that a client subscribed to; dropped, it no longer does.
+#[derive(Default)]
+pub(super) struct Subscribed {
+    uris: Mutex<HashSet<String>>,
+    resources: Option<Arc<dyn Resources>>,
+}
+
+impl Subscribed {
+    pub(super) fn to(resources: Option<&Arc<dyn Resources>>) -> Self {
+        Self { uris: Mutex::default(), resources: resources.cloned() }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashSet<String>> {
+        self.uris.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns `true` if the client may subscribe to `uri`, too.
+    fn admits(&self, uri: &str) -> bool {
+        let uris = self.lock();
+        uri.len() <= URI && (uris.len() < SUBSCRIPTIONS || uris.contains(uri))
+    }
+
+    fn add(&self, uri: &str) -> bool {
+        self.lock().insert(uri.to_owned())
+    }
+
+    fn remove(&self, uri: &str) {
+        if self.lock().remove(uri)
+            && let Some(resources) = &self.resources
+        {
+            tool_runtime::__private::discard(Unsubscribed(resources, uri));
+        }
+    }
+
+    fn contains(&self, uri: &str) -> bool {
+        self.lock().contains(uri)
+    }
+
+    fn all(&self) -> Vec<String> {
+        self.lock().iter().cloned().collect()
+    }
+}
+
+impl Drop for Subscribed {
+    fn drop(&mut self) {
+        for uri in self.all() {
+            self.remove(&uri);
+        }
+    }
+}
+
+/// Ends a subscription when it is dropped, which is inside the panic barrier.
+struct Unsubscribed<'a>(&'a Arc<dyn Resources>, &'a str);
+
+impl Drop for Unsubscribed<'_> {
+    fn drop(&mut self) {
+        self.0.unsubscribe(self.1);
+    }
+}
+
+impl Handler {
+    /// Sends the changes to the client of a session.
+    pub(super) async fn announce(mut signals: Signals, peer: Peer<RoleServer>, subscribed: Arc<Subscribed>) {
+        loop {
+            let updated = |uri| peer.notify_resource_updated(ResourceUpdatedNotificationParam::new(uri));
+            let sent = match signals.next().await {
+                Signal::Tools => peer.notify_tool_list_changed().await,
+                Signal::Prompts => peer.notify_prompt_list_changed().await,
+                Signal::Resources => peer.notify_resource_list_changed().await,
+                Signal::Updated(uri) if subscribed.contains(&uri) => updated(uri).await,
+                Signal::Updated(_) => Ok(()),
+                Signal::AllResources => {
+                    for uri in subscribed.all() {
+                        updated(uri).await.ok();
+                    }
+                    peer.notify_resource_list_changed().await
+                }
+            };
+            if sent.is_err() {
+                return;
+            }
+        }
+    }
+
+    /// Subscribes the client of a session to `uri`.
+    pub(super) fn subscribe_to(
+        &self,
+        uri: &str,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        let resources = self.resources::<SubscribeRequestMethod>()?;
+        if resources.changes().is_none() {
+            return Err(ErrorData::method_not_found::<SubscribeRequestMethod>());
+        }
+        self.watch(resources, uri, context, &self.subscribed)
+    }
+
+    pub(super) fn unsubscribe_from(&self, uri: &str) {
+        self.subscribed.remove(uri);
+    }
+
+    fn watch(
+        &self,
+        resources: &Arc<dyn Resources>,
+        uri: &str,
+        context: &RequestContext<RoleServer>,
+        subscribed: &Subscribed,
+    ) -> Result<(), ErrorData> {
+        if !subscribed.admits(uri) {
+            let message = format!("a client subscribes to {SUBSCRIPTIONS} URIs of {URI} bytes at most");
+            return Err(ErrorData::invalid_params(message, None));
+        }
+        let run = Arc::new(self.run_of(context));
+        let accepted = tool_runtime::__private::caught(|| resources.subscribe(&run, uri));
+        match accepted {
+            Ok(Ok(())) => {
+                subscribed.add(uri);
+                Ok(())
+            }
+            Ok(Err(error)) => Err(error_of(&error, Some(uri))),
+            Err(message) => Err(ErrorData::internal_error(message, None)),
+        }
+    }
+
+    /// Sends the changes that a client asked for, until it cancels the subscription or the server ends.
+    pub(super) async fn send_changes(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        let mut signals = self.signals();
+        let subscribed = Subscribed::to(self.shared.resources.as_ref());
+        if let (Some(uris), Some(resources)) =
+            (&context.accepted().resource_subscriptions, &self.shared.resources)
+        {
+            for uri in uris {
+                self.watch(resources, uri, context.request_context(), &subscribed)?;
+            }
+        }
+        let wants = context.accepted().clone();
+        let sink = context.sink();
+        let is_wanted = |kind: Option<bool>| kind == Some(true);
+        loop {
+            let signal = tokio::select! {
+                () = context.cancelled() => return Ok(()),
+                () = self.shared.stopping.cancelled() => return Ok(()),
+                signal = signals.next() => signal,
+            };
+            let sent = match signal {
+                Signal::Tools if is_wanted(wants.tools_list_changed) => sink.notify_tool_list_changed().await,
+                Signal::Prompts if is_wanted(wants.prompts_list_changed) => {
+                    sink.notify_prompt_list_changed().await
+                }
+                Signal::Resources if is_wanted(wants.resources_list_changed) => {
+                    sink.notify_resource_list_changed().await
+                }
+                Signal::Updated(uri) if subscribed.contains(&uri) => sink.notify_resource_updated(uri).await,
+                Signal::AllResources => {
+                    for uri in subscribed.all() {
+                        sink.notify_resource_updated(uri).await.ok();
+                    }
+                    match is_wanted(wants.resources_list_changed) {
+                        true => sink.notify_resource_list_changed().await,
+                        false => Ok(()),
+                    }
+                }
+                _ => Ok(()),
+            };
+            if sent.is_err() {
+                return Ok(());
+            }
+        }
+    }
+}

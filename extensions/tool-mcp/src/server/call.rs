@@ -1,0 +1,153 @@
+//! One call of a tool: its run, its reports, its result.
+
+use std::sync::Arc;
+
+use rmcp::{
+    ErrorData, RoleServer,
+    model::{CallToolRequestParams, CallToolResponse, CallToolResult, MetaObject, ProtocolVersion, Tool},
+    service::RequestContext,
+};
+use serde_json::{Map, Value};
+use tool_runtime::{
+    CallOutcome, Content, Executor, RunContext, ToolCall, ToolDefinition, ToolResult, context::ClientInfo,
+    schema::Arguments,
+};
+
+use super::{
+    handler::Handler,
+    listed::{RESULT, is_of_objects, promised},
+    reports::Reports,
+    round::{Answered, Asking, Subject},
+};
+use crate::content;
+
+/// One request to call a tool.
+pub(super) struct Call<'a> {
+    pub(super) handler: &'a Handler,
+    pub(super) context: RequestContext<RoleServer>,
+    /// Since 2026-07-28: no requests to the client, and results of any type.
+    pub(super) is_modern: bool,
+}
+
+impl<'a> Call<'a> {
+    pub(super) fn new(handler: &'a Handler, context: RequestContext<RoleServer>) -> Self {
+        let is_modern = is_modern(&context);
+        Self { handler, context, is_modern }
+    }
+
+    /// Answers the request.
+    pub(super) async fn answer(self, request: CallToolRequestParams) -> Result<CallToolResponse, ErrorData> {
+        let arguments = request.arguments.map(Value::Object).map_or(Arguments::EMPTY, Arguments::from);
+        let run = self.handler.run_of(&self.context);
+        let executor = self.handler.shared.tools.executor(&run).await?;
+        let tool = executor
+            .tools()
+            .lookup(&request.name)
+            .map_err(|error| ErrorData::invalid_params(error.feedback(), None))?;
+        let definition = tool.definition().clone();
+
+        // Up to 2025-11-25, a question has no state that its arguments are bound to.
+        let bound = if self.is_modern { arguments.as_str().to_owned() } else { String::new() };
+        let call = ToolCall::new(&*request.name, arguments).with_meta(self.context.meta.0.0.clone());
+        if self.is_task(&definition) {
+            return Ok(self.task(executor, definition, call, run)?.into());
+        }
+        let asking = Asking {
+            subject: Subject::Tool(&definition),
+            arguments: &bound,
+            state: request.request_state,
+            responses: request.input_responses,
+        };
+        let outcome = |run| self.outcome(&executor, call, run);
+        let has_failed = |outcome: &CallOutcome| outcome.result().is_some_and(ToolResult::is_error);
+        let outcome = match self.handler.in_round(&self.context, asking, run, outcome, has_failed).await? {
+            Answered::Complete(outcome) => outcome,
+            Answered::Asks(asks) => return Ok(asks.into()),
+        };
+        Ok(answer_of(&outcome, &definition, self.is_modern).into())
+    }
+
+    /// Runs the call. Its reports are sent as they occur, if the client wants them.
+    async fn outcome(
+        &self,
+        executor: &Executor,
+        call: ToolCall,
+        run: RunContext,
+    ) -> Result<CallOutcome, ErrorData> {
+        let token = self.context.meta.get_progress_token();
+        let level = self.handler.log_level(&self.context, self.is_modern);
+        let tool = Arc::clone(&call.name);
+        let mut outcomes = match Reports::of(token, level) {
+            None => executor.batch(vec![call]).with_run(run).run().await,
+            Some((sink, reports)) => {
+                let running = executor.batch(vec![call]).with_run(run.with_sink(sink)).run();
+                reports.sent_while(running, &self.context, &tool).await
+            }
+        };
+        outcomes.pop().ok_or_else(|| ErrorData::internal_error("the call has no outcome", None))
+    }
+}
+
+/// Returns the outcome of a call of the tool `definition` in the form of the protocol.
+pub(super) fn answer_of(
+    outcome: &CallOutcome,
+    definition: &ToolDefinition,
+    is_modern: bool,
+) -> CallToolResult {
+    let Some(result) = outcome.result() else {
+        let text = format!("the tool `{}` has no result: its calls are answered elsewhere", outcome.name());
+        return CallToolResult::error(vec![content::to_block(&Content::text(text))]);
+    };
+    let blocks: Vec<_> = result.content().iter().map(content::to_block).collect();
+    let mut answer = match result.is_error() {
+        true => CallToolResult::error(blocks),
+        false => CallToolResult::success(blocks),
+    };
+    answer.structured_content = structured(result, definition, is_modern);
+    if answer.content.is_empty()
+        && let Some(value) = &answer.structured_content
+    {
+        answer.content.push(content::to_block(&Content::text(value.to_string())));
+    }
+    answer.meta = result.meta().map(|meta| MetaObject(meta.clone()));
+    answer
+}
+
+/// The structured value: of a tool that promises one, and any object.
+fn structured(result: &ToolResult, definition: &ToolDefinition, is_modern: bool) -> Option<Value> {
+    let schema = promised(definition);
+    let wraps = schema.is_some_and(|schema| !is_modern && !is_of_objects(schema));
+    match result.structured()? {
+        value @ Value::Object(_) if !wraps => Some(value),
+        value if wraps && !result.is_error() => Some(Map::from_iter([(RESULT.to_owned(), value)]).into()),
+        value if schema.is_some() && is_modern && !result.is_error() => Some(value),
+        _ => None,
+    }
+}
+
+/// Returns `true` for a request of revision 2026-07-28 or later.
+pub(super) fn is_modern(context: &RequestContext<RoleServer>) -> bool {
+    context
+        .protocol_version()
+        .is_some_and(|version| version.as_str() >= ProtocolVersion::V_2026_07_28.as_str())
+}
+
+/// Returns the client of a request as it describes itself.
+pub(super) fn client_of(context: &RequestContext<RoleServer>) -> ClientInfo {
+    let mut client = ClientInfo::default();
+    if let Some(info) = context.client_info() {
+        client.name = info.name;
+        client.title = info.title;
+        client.version = Some(info.version);
+    }
+    let capabilities = context.client_capabilities().map(|it| serde_json::to_value(it).unwrap_or_default());
+    if let Some(Value::Object(capabilities)) = capabilities {
+        client.capabilities = Some(capabilities);
+    }
+    client
+}
+
+/// Returns the listed tool that a request names, for the transport.
+pub(super) fn tool_of(handler: &Handler, name: &str) -> Option<Tool> {
+    handler.listed_now().get(name).cloned()
+}

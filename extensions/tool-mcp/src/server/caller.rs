@@ -1,0 +1,319 @@
+//! The client that a call serves, as its tool sees it: questions to its user, its model and its file system.
+
+use std::{fmt, sync::Arc};
+
+use rmcp::{
+    RoleServer,
+    model::{
+        ClientCapabilities, CreateMessageRequest, CreateMessageRequestParams, CreateMessageResult,
+        ElicitRequest, ElicitRequestParams, ElicitResult, ElicitationAction, InputRequest, ListRootsRequest,
+        ListRootsResult, Root, SamplingMessage,
+    },
+    service::Peer,
+    task_manager::{TaskContext, TaskExit},
+};
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+use tool_runtime::ToolError;
+
+use super::round::Round;
+
+/// The client that a call serves. A tool receives it as `caller: &Caller`, or `Option<&Caller>` if it is also called
+/// without a server; the registry is built with
+/// [`provide_per_run::<Caller>()`](tool_runtime::registry::RegistryBuilder::provide_per_run) for the former.
+///
+/// A client says what it can do: [`elicitation`](Self::elicitation), [`sampling`](Self::sampling) and
+/// [`roots`](Self::roots) are `None` if it cannot.
+///
+/// # Questions in two protocols
+///
+/// Up to revision 2025-11-25, a question is a request to the client, and the body waits for the answer. From 2026-07-28 on,
+/// a server cannot send requests: a question ends the call with the result `input_required`, and the client calls again
+/// with the answer. **The body then runs again from its start**, and each question that was answered returns at once.
+/// Therefore effects belong after the last question. The name of a question tells its answer from others: it is the same
+/// each time the body runs, and no two questions of a call have the same.
+///
+/// Between the rounds, the answers so far are at the client, sealed: they open once, for some time
+/// ([`McpServer::state_lifetime`](super::McpServer::state_lifetime)), and only for the same caller, definition and arguments. An
+/// approval is such a question, so that it is asked for once. Rules, hooks, events and limits of the executor see each round as
+/// a call that starts; a round that asks has no result for them. Each request is a run of its own.
+///
+/// # Examples
+///
+/// ```
+/// use serde_json::json;
+/// use tool_mcp::server::{Answer, Caller};
+/// use tool_runtime::prelude::*;
+///
+/// /// Books a table.
+/// #[tool]
+/// async fn book(day: String, caller: Option<&Caller>) -> Result<String, ToolError> {
+///     let Some(elicitation) = caller.and_then(Caller::elicitation) else {
+///         return Err(ToolError::failed("the client cannot ask for the number of guests"));
+///     };
+///     let schema = json!({ "type": "object", "properties": { "guests": { "type": "integer" } } });
+///     match elicitation.form("guests", "How many guests?", schema).await? {
+///         Answer::Accepted(form) => Ok(format!("booked for {} on {day}", form["guests"])),
+///         _ => Ok("not booked".to_owned()),
+///     }
+/// }
+/// # Registry::builder().tool::<book>().build()?;
+/// # Ok::<(), anyhow::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Caller {
+    way: Way,
+    capabilities: Arc<ClientCapabilities>,
+}
+
+/// The way of a question to the client.
+#[derive(Clone)]
+pub(super) enum Way {
+    /// A request on the connection.
+    Request(Peer<RoleServer>),
+    /// The result of the call.
+    Round(Arc<Round>),
+    /// The state of the task.
+    Task(TaskContext),
+}
+
+impl fmt::Debug for Way {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Request(_) => "Request",
+            Self::Round(_) => "Round",
+            Self::Task(_) => "Task",
+        })
+    }
+}
+
+/// The answer of a user to an elicitation.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Answer<T> {
+    /// The user filled in the form.
+    Accepted(T),
+    /// The user said no.
+    Declined,
+    /// The user did not answer.
+    Cancelled,
+}
+
+impl Caller {
+    pub(super) fn new(way: Way, capabilities: ClientCapabilities) -> Self {
+        Self { way, capabilities: Arc::new(capabilities) }
+    }
+
+    /// Returns the capabilities of the client.
+    #[must_use]
+    pub fn capabilities(&self) -> &ClientCapabilities {
+        &self.capabilities
+    }
+
+    /// Returns the way to ask the user; `None` if the client cannot.
+    #[must_use]
+    pub fn elicitation(&self) -> Option<Elicitation<'_>> {
+        let capability = self.capabilities.elicitation.as_ref()?;
+        // Without a mode, forms are meant.
+        (capability.form.is_some() || capability.url.is_none()).then_some(Elicitation(self))
+    }
+
+    /// Returns the way to ask the client's model; `None` if it has none.
+    #[must_use]
+    pub fn sampling(&self) -> Option<Sampling<'_>> {
+        self.capabilities.sampling.is_some().then_some(Sampling(self))
+    }
+
+    /// Returns the way to list the folders that the client works in; `None` if it does not tell.
+    #[must_use]
+    pub fn roots(&self) -> Option<Roots<'_>> {
+        self.capabilities.roots.is_some().then_some(Roots(self))
+    }
+
+    /// Returns the way to ask the user, for a tool that needs it.
+    ///
+    /// # Errors
+    ///
+    /// If the client cannot ask its user. From revision 2026-07-28 on, a call that fails without a required capability is
+    /// answered by the JSON-RPC error -32021, which names the capability.
+    pub fn require_elicitation(&self) -> Result<Elicitation<'_>, ToolError> {
+        self.elicitation().ok_or_else(|| self.lacks("elicitation"))
+    }
+
+    /// Returns the way to ask the client's model, for a tool that needs it.
+    ///
+    /// # Errors
+    ///
+    /// If the client has none, as [`require_elicitation`](Self::require_elicitation).
+    pub fn require_sampling(&self) -> Result<Sampling<'_>, ToolError> {
+        self.sampling().ok_or_else(|| self.lacks("sampling"))
+    }
+
+    /// Returns the way to list the folders that the client works in, for a tool that needs it.
+    ///
+    /// # Errors
+    ///
+    /// If the client does not tell, as [`require_elicitation`](Self::require_elicitation).
+    pub fn require_roots(&self) -> Result<Roots<'_>, ToolError> {
+        self.roots().ok_or_else(|| self.lacks("roots"))
+    }
+
+    /// The error of a tool that requires `capability`.
+    fn lacks(&self, capability: &'static str) -> ToolError {
+        if let Way::Round(round) = &self.way {
+            round.lack(capability);
+        }
+        ToolError::failed(format!("the client does not support {capability}, which this tool requires"))
+    }
+
+    /// Asks the question `name`; `send` is the way up to 2025-11-25.
+    async fn ask<T: DeserializeOwned, F>(
+        &self,
+        name: &str,
+        request: InputRequest,
+        send: impl FnOnce(Peer<RoleServer>) -> F,
+    ) -> Result<T, ToolError>
+    where
+        F: Future<Output = Result<T, rmcp::ServiceError>>,
+    {
+        match &self.way {
+            Way::Request(peer) => send(peer.clone()).await.map_err(|error| {
+                ToolError::failed(format!("the client did not answer `{name}`"))
+                    .with_log_note(error.to_string())
+            }),
+            Way::Round(round) => round.ask(name, request).await,
+            Way::Task(task) => match task.request_input(name, request).await {
+                Ok(answer) => read(name, answer),
+                Err(TaskExit::Cancelled) => Err(ToolError::cancelled()),
+                Err(TaskExit::Error(error)) => Err(ToolError::internal(error.message)),
+            },
+        }
+    }
+}
+
+/// Reads the answer to the question `name`.
+fn read<T: DeserializeOwned>(name: &str, answer: Value) -> Result<T, ToolError> {
+    serde_json::from_value(answer)
+        .map_err(|error| ToolError::failed(format!("the answer to `{name}` is invalid: {error}")))
+}
+
+/// Questions to the user of a client: [`Caller::elicitation`].
+#[derive(Debug, Clone, Copy)]
+pub struct Elicitation<'a>(&'a Caller);
+
+impl Elicitation<'_> {
+    /// Asks the user to fill in a form. `schema` is an object whose properties are texts, numbers, booleans and choices, as
+    /// the [specification] restricts it.
+    ///
+    /// The answer is what the client sent, which is not checked against the schema.
+    ///
+    /// # Errors
+    ///
+    /// If the schema is none of a form, or the client does not answer.
+    ///
+    /// [specification]: https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation
+    pub async fn form(
+        &self,
+        name: &str,
+        message: &str,
+        schema: Value,
+    ) -> Result<Answer<Map<String, Value>>, ToolError> {
+        let requested_schema = serde_json::from_value(schema).map_err(|error| {
+            ToolError::internal(format!("`{name}`: the schema is none of a form: {error}"))
+        })?;
+        let params = ElicitRequestParams::FormElicitationParams {
+            meta: None,
+            message: message.to_owned(),
+            requested_schema,
+        };
+        let result = self.answer(name, params).await?;
+        Ok(match result.action {
+            ElicitationAction::Accept => match result.content {
+                Some(Value::Object(form)) => Answer::Accepted(form),
+                _ => Answer::Accepted(Map::new()),
+            },
+            ElicitationAction::Decline => Answer::Declined,
+            _ => Answer::Cancelled,
+        })
+    }
+
+    /// Asks the user to fill in a form, and decodes the answer.
+    ///
+    /// # Errors
+    ///
+    /// As [`form`](Self::form), and if the answer is none of `T`.
+    pub async fn decoded<T: DeserializeOwned>(
+        &self,
+        name: &str,
+        message: &str,
+        schema: Value,
+    ) -> Result<Answer<T>, ToolError> {
+        Ok(match self.form(name, message, schema).await? {
+            Answer::Accepted(form) => {
+                let decoded = serde_json::from_value(Value::Object(form));
+                Answer::Accepted(decoded.map_err(|error| {
+                    ToolError::failed(format!("the answer to `{name}` is invalid: {error}"))
+                })?)
+            }
+            Answer::Declined => Answer::Declined,
+            Answer::Cancelled => Answer::Cancelled,
+        })
+    }
+
+    async fn answer(&self, name: &str, params: ElicitRequestParams) -> Result<ElicitResult, ToolError> {
+        let request = InputRequest::Elicitation(ElicitRequest::new(params.clone()));
+        self.0.ask(name, request, |peer| async move { peer.create_elicitation(params).await }).await
+    }
+}
+
+/// Questions to the model of a client: [`Caller::sampling`].
+#[derive(Debug, Clone, Copy)]
+pub struct Sampling<'a>(&'a Caller);
+
+impl Sampling<'_> {
+    /// Asks the client's model.
+    ///
+    /// # Errors
+    ///
+    /// If the client does not answer.
+    pub async fn create(
+        &self,
+        name: &str,
+        params: CreateMessageRequestParams,
+    ) -> Result<CreateMessageResult, ToolError> {
+        let request = InputRequest::CreateMessage(CreateMessageRequest::new(params.clone()));
+        self.0.ask(name, request, |peer| async move { peer.create_message(params).await }).await
+    }
+}
+
+impl Sampling<'_> {
+    /// Asks the client's model for a text of at most `max_tokens` tokens.
+    ///
+    /// # Errors
+    ///
+    /// If the client does not answer.
+    pub async fn text(&self, name: &str, prompt: &str, max_tokens: u32) -> Result<String, ToolError> {
+        let message = SamplingMessage::user_text(prompt);
+        let result = self.create(name, CreateMessageRequestParams::new(vec![message], max_tokens)).await?;
+        let blocks = result.message.content.into_vec();
+        let texts = blocks.iter().filter_map(|block| block.as_text()).map(|text| text.text.as_str());
+        Ok(texts.collect::<Vec<_>>().join("\n"))
+    }
+}
+
+/// The folders that a client works in: [`Caller::roots`].
+#[derive(Debug, Clone, Copy)]
+pub struct Roots<'a>(&'a Caller);
+
+impl Roots<'_> {
+    /// Lists the folders.
+    ///
+    /// # Errors
+    ///
+    /// If the client does not answer.
+    pub async fn list(&self, name: &str) -> Result<Vec<Root>, ToolError> {
+        let request = InputRequest::ListRoots(ListRootsRequest::default());
+        let listed: ListRootsResult =
+            self.0.ask(name, request, |peer| async move { peer.list_roots().await }).await?;
+        Ok(listed.roots)
+    }
+}

@@ -1,0 +1,377 @@
+//! The handler of the SDK, which answers with the tools of the program.
+
+use std::{
+    borrow::Cow,
+    collections::VecDeque,
+    sync::{Arc, Mutex, OnceLock, PoisonError},
+    time::Duration,
+};
+
+use rmcp::{
+    ErrorData, RoleServer, ServerHandler,
+    model::{
+        CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams, CompleteResult,
+        GetPromptRequestParams, GetPromptResponse, GetTaskParams, GetTaskResult, Implementation,
+        ListPromptsRequestMethod, ListPromptsResult, ListResourceTemplatesRequestMethod,
+        ListResourceTemplatesResult, ListResourcesRequestMethod, ListResourcesResult, ListToolsResult,
+        LoggingLevel, PaginatedRequestParams, PromptsCapability, ProtocolVersion, ReadResourceRequestParams,
+        ReadResourceResponse, ResourcesCapability, ServerCapabilities, ServerConfig, SetLevelRequestParams,
+        SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams, UpdateTaskParams,
+    },
+    service::{NotificationContext, RequestContext, SubscriptionContext},
+};
+use tokio::task::AbortHandle;
+use tool_runtime::{CancellationToken, RunContext, call::CallId, context::ClientInfo};
+
+use super::{
+    announce::{Signals, Subscribed},
+    call::{Call, client_of, is_modern, tool_of},
+    listed::Listed,
+    offer::{Paging, Prompts, Resources},
+    round::Running,
+    seal::Seals,
+    tasks::Tasks,
+    tools::ServedTools,
+};
+
+/// The state that all sessions of a server share.
+pub(super) struct Shared {
+    pub(super) tools: ServedTools,
+    pub(super) resources: Option<Arc<dyn Resources>>,
+    pub(super) prompts: Option<Arc<dyn Prompts>>,
+    pub(super) implementation: Implementation,
+    pub(super) instructions: Option<String>,
+    pub(super) page_size: usize,
+    pub(super) seals: Seals,
+    /// The tools as last listed.
+    pub(super) listed: Mutex<Arc<Listed>>,
+    pub(super) running: Running,
+    pub(super) tasks: Tasks,
+    pub(super) shutdown_time: Duration,
+    /// Cancelled when the server ends: no new requests, and subscriptions end.
+    pub(super) stopping: CancellationToken,
+}
+
+/// The subscriptions that are accepted and not served yet. More are of clients that left before.
+const ACCEPTED: usize = 16;
+
+/// One session, or one request without.
+pub(super) struct Handler {
+    pub(super) shared: Arc<Shared>,
+    id: String,
+    /// The client of a session.
+    client: OnceLock<Arc<ClientInfo>>,
+    level: Mutex<LoggingLevel>,
+    /// The resources that the client of the session subscribed to.
+    pub(super) subscribed: Arc<Subscribed>,
+    /// The changes since subscriptions were accepted, until they are served.
+    accepted: Mutex<VecDeque<Signals>>,
+    /// Sends changes to the client; ends with the session.
+    announcer: Mutex<Option<AbortHandle>>,
+}
+
+impl Drop for Handler {
+    fn drop(&mut self) {
+        if let Some(task) = self.announcer.get_mut().unwrap_or_else(PoisonError::into_inner).take() {
+            task.abort();
+        }
+    }
+}
+
+impl Handler {
+    pub(super) fn new(shared: Arc<Shared>) -> Self {
+        Self {
+            id: CallId::generate().to_string(),
+            client: OnceLock::new(),
+            level: Mutex::new(LoggingLevel::Debug),
+            subscribed: Arc::new(Subscribed::to(shared.resources.as_ref())),
+            accepted: Mutex::default(),
+            announcer: Mutex::default(),
+            shared,
+        }
+    }
+
+    /// The changes since the oldest subscription was accepted that is not served yet.
+    pub(super) fn signals(&self) -> Signals {
+        let accepted = self.accepted.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+        accepted.unwrap_or_else(|| Signals::of(&self.shared))
+    }
+
+    /// Creates the run of a request.
+    pub(super) fn run_of(&self, context: &RequestContext<RoleServer>) -> RunContext {
+        let run = RunContext::new()
+            .with_meta(context.meta.0.0.clone())
+            .with_client(self.client(context))
+            .with_cancellation(context.ct.clone());
+        #[cfg(feature = "http")]
+        if let Some(via) = via(context) {
+            let mut run = run.provide_shared(Arc::clone(&via.headers));
+            // From 2026-07-28 on there is none, and the value of the header is not checked.
+            if let Some(session) = via.session.as_ref().filter(|_| !is_modern(context)) {
+                run = run.with_session(session);
+            }
+            if let Some(identity) = &via.identity {
+                run = run.with_user(&*identity.subject).provide_shared(Arc::clone(identity));
+            }
+            return run;
+        }
+        run.with_session(&*self.id)
+    }
+
+    /// Returns the client of a request as it describes itself: of a session, as it did at its start.
+    fn client(&self, context: &RequestContext<RoleServer>) -> Arc<ClientInfo> {
+        match is_modern(context) {
+            true => Arc::new(client_of(context)),
+            false => Arc::clone(self.client.get_or_init(|| Arc::new(client_of(context)))),
+        }
+    }
+
+    /// The identity of the caller, as far as it is known. A sealed state is valid for the same one only.
+    pub(super) fn identity_of(&self, context: &RequestContext<RoleServer>) -> String {
+        #[cfg(feature = "http")]
+        if let Some(identity) = via(context).and_then(|via| via.identity.as_ref()) {
+            return format!("subject {}", identity.subject);
+        }
+        format!("client {}", context.client_info().map(|info| info.name).unwrap_or_default())
+    }
+
+    /// The least severity of the log lines that the client wants; `None` for none.
+    pub(super) fn log_level(
+        &self,
+        context: &RequestContext<RoleServer>,
+        is_modern: bool,
+    ) -> Option<LoggingLevel> {
+        match is_modern {
+            true => context.meta.log_level(),
+            false => Some(*self.level.lock().unwrap_or_else(PoisonError::into_inner)),
+        }
+    }
+
+    /// The tools as last listed.
+    pub(super) fn listed_now(&self) -> Arc<Listed> {
+        Arc::clone(&self.shared.listed.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    async fn list(&self, context: &RequestContext<RoleServer>) -> Result<Arc<Listed>, ErrorData> {
+        if self.shared.tools.fixed().is_some() {
+            return Ok(self.listed_now());
+        }
+        let executor = self.shared.tools.executor(&self.run_of(context)).await?;
+        let listed = Arc::new(Listed::new(executor.tools()));
+        *self.shared.listed.lock().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&listed);
+        Ok(listed)
+    }
+}
+
+/// Futures are boxed: the SDK moves the future of a request several times, which is as large as the largest of them.
+impl ServerHandler for Handler {
+    fn get_info(&self) -> ServerConfig {
+        let mut capabilities = ServerCapabilities::builder().enable_logging().enable_tools().build();
+        if let Some(tools) = &mut capabilities.tools {
+            tools.list_changed = self.shared.tools.toolbox().is_some().then_some(true);
+        }
+        if self.shared.tools.has_long_running() {
+            let tasks = ServerCapabilities::builder().enable_tasks().build();
+            capabilities.extensions = tasks.extensions;
+        }
+        let (resources, prompts) = (self.shared.resources.as_ref(), self.shared.prompts.as_ref());
+        capabilities.resources = resources.map(|resources| {
+            let mut capability = ResourcesCapability::default();
+            capability.subscribe = resources.changes().is_some().then_some(true);
+            capability.list_changed = capability.subscribe;
+            capability
+        });
+        capabilities.prompts = prompts.map(|prompts| {
+            let mut capability = PromptsCapability::default();
+            capability.list_changed = prompts.changes().is_some().then_some(true);
+            capability
+        });
+        let completes =
+            resources.is_some_and(|it| it.completes()) || prompts.is_some_and(|it| it.completes());
+        capabilities.completions = completes.then(Default::default);
+        let mut info = ServerConfig::new(capabilities).with_server_info(self.shared.implementation.clone());
+        info.instructions.clone_from(&self.shared.instructions);
+        info
+    }
+
+    async fn list_tools(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let listed = Box::pin(self.list(&context)).await?;
+        let cursor = request.and_then(|request| request.cursor);
+        let (page, next) = listed.page(cursor.as_deref(), self.shared.page_size, !is_modern(&context));
+        let mut result = ListToolsResult::with_all_items(page);
+        result.next_cursor = next;
+        Ok(result)
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        Box::pin(Call::new(self, context).answer(request)).await
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        tool_of(self, name)
+    }
+
+    async fn set_level(
+        &self,
+        request: SetLevelRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        *self.level.lock().unwrap_or_else(PoisonError::into_inner) = request.level;
+        Ok(())
+    }
+
+    async fn get_task(
+        &self,
+        request: GetTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetTaskResult, ErrorData> {
+        self.shared.tasks.get(&request, &self.identity_of(&context))
+    }
+
+    async fn update_task(
+        &self,
+        request: UpdateTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.shared.tasks.update(request, &self.identity_of(&context))
+    }
+
+    async fn cancel_task(
+        &self,
+        request: CancelTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.shared.tasks.cancel(&request, &self.identity_of(&context))
+    }
+
+    async fn list_resources(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        let resources = self.resources::<ListResourcesRequestMethod>()?;
+        let cursor = request.and_then(|request| request.cursor);
+        let run = Arc::new(self.run_of(&context));
+        let page = Paging::new(cursor.as_deref(), self.shared.page_size);
+        let page = Box::pin(self.handled(&context, None, async { resources.list(&run, page).await })).await?;
+        let mut result = ListResourcesResult::with_all_items(page.items);
+        result.next_cursor = page.next;
+        Ok(result)
+    }
+
+    async fn list_resource_templates(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        let resources = self.resources::<ListResourceTemplatesRequestMethod>()?;
+        let cursor = request.and_then(|request| request.cursor);
+        let run = Arc::new(self.run_of(&context));
+        let page = Paging::new(cursor.as_deref(), self.shared.page_size);
+        let page =
+            Box::pin(self.handled(&context, None, async { resources.templates(&run, page).await })).await?;
+        let mut result = ListResourceTemplatesResult::with_all_items(page.items);
+        result.next_cursor = page.next;
+        Ok(result)
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        Box::pin(self.read(request, &context)).await
+    }
+
+    async fn list_prompts(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        let prompts = self.prompts::<ListPromptsRequestMethod>()?;
+        let cursor = request.and_then(|request| request.cursor);
+        let run = Arc::new(self.run_of(&context));
+        let page = Paging::new(cursor.as_deref(), self.shared.page_size);
+        let page = Box::pin(self.handled(&context, None, async { prompts.list(&run, page).await })).await?;
+        let mut result = ListPromptsResult::with_all_items(page.items);
+        result.next_cursor = page.next;
+        Ok(result)
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        Box::pin(self.prompt(request, &context)).await
+    }
+
+    async fn complete(
+        &self,
+        request: CompleteRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        Box::pin(self.candidates(request, &context)).await
+    }
+
+    async fn subscribe(
+        &self,
+        request: SubscribeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.subscribe_to(&request.uri, &context)
+    }
+
+    async fn unsubscribe(
+        &self,
+        request: UnsubscribeRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.unsubscribe_from(&request.uri);
+        Ok(())
+    }
+
+    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        let signals = Signals::of(&self.shared);
+        let announcer =
+            tokio::spawn(Self::announce(signals, context.peer.clone(), Arc::clone(&self.subscribed)));
+        let before =
+            self.announcer.lock().unwrap_or_else(PoisonError::into_inner).replace(announcer.abort_handle());
+        if let Some(before) = before {
+            before.abort();
+        }
+    }
+
+    fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        let mut accepted = self.accepted.lock().unwrap_or_else(PoisonError::into_inner);
+        if accepted.len() == ACCEPTED {
+            accepted.pop_front();
+        }
+        accepted.push_back(Signals::of(&self.shared));
+        drop(accepted);
+        Some(requested.supported_by(&self.get_info().capabilities))
+    }
+
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        Box::pin(self.send_changes(context)).await
+    }
+
+    fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
+        Cow::Borrowed(ProtocolVersion::KNOWN_VERSIONS)
+    }
+}
+
+/// The HTTP request of a request, if there is one.
+#[cfg(feature = "http")]
+fn via(context: &RequestContext<RoleServer>) -> Option<&super::http::Via> {
+    let parts = context.extensions.get::<http::request::Parts>()?;
+    parts.extensions.get::<Arc<super::http::Via>>().map(AsRef::as_ref)
+}

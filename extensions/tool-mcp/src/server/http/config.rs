@@ -1,0 +1,146 @@
+//! Settings of a server over HTTP.
+
+use std::{sync::Arc, time::Duration};
+
+use rmcp::transport::streamable_http_server::{
+    StreamableHttpServerConfig,
+    session::{EventStore, SessionStore},
+};
+
+use super::ResourceServer;
+
+/// The names of this machine for itself.
+const LOCAL: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
+
+/// Settings of a server over HTTP.
+///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+/// use tool_mcp::server::HttpConfig;
+///
+/// let config = HttpConfig::new()
+///     .hosts(["mcp.example.com"])
+///     .origins(["https://app.example.com:443"])
+///     .max_sessions(500)
+///     .idle_time(Duration::from_secs(600));
+/// ```
+#[derive(Debug, Clone)]
+pub struct HttpConfig {
+    hosts: Vec<String>,
+    origins: Vec<String>,
+    pub(super) max_sessions: usize,
+    pub(super) idle_time: Duration,
+    pub(super) resume_time: Duration,
+    pub(super) protection: Option<ResourceServer>,
+    session_store: Option<Arc<dyn SessionStore>>,
+    pub(super) event_store: Option<Arc<dyn EventStore>>,
+}
+
+impl Default for HttpConfig {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl HttpConfig {
+    /// Creates the default settings.
+    #[must_use]
+    pub fn new() -> Self {
+        let origins = LOCAL.iter().flat_map(|host| [format!("http://{host}:*"), format!("https://{host}:*")]);
+        Self {
+            hosts: LOCAL.map(str::to_owned).into(),
+            origins: origins.collect(),
+            max_sessions: 10_000,
+            idle_time: Duration::from_secs(5 * 60),
+            resume_time: Duration::from_secs(30),
+            protection: None,
+            session_store: None,
+            event_store: None,
+        }
+    }
+
+    /// Sets the values of the header `Host` that are accepted: names, or names with a port. Others have status 403, so that a
+    /// web page cannot reach a server on the user's machine (DNS rebinding). Default: `localhost`, `127.0.0.1`, `[::1]`.
+    #[must_use]
+    pub fn hosts(mut self, hosts: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.hosts = hosts.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Accepts every value of the header `Host`, for a server behind a proxy that validates it.
+    #[must_use]
+    pub fn any_host(mut self) -> Self {
+        self.hosts.clear();
+        self
+    }
+
+    /// Sets the values of the header `Origin` that are accepted: scheme, host and port (`*` for any). A request without the
+    /// header is accepted; any other value has status 403. Default: the pages of this machine, such as
+    /// `http://localhost:*`.
+    #[must_use]
+    pub fn origins(mut self, origins: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.origins = origins.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Sets the most sessions that are open at once, up to revision 2025-11-25. Beyond it, `initialize` is refused with status
+    /// 503. Default: 10,000.
+    #[must_use]
+    pub fn max_sessions(mut self, sessions: usize) -> Self {
+        self.max_sessions = sessions;
+        self
+    }
+
+    /// Sets the time after which a session ends that has no open stream and no request. Default: 5 minutes.
+    #[must_use]
+    pub fn idle_time(mut self, time: Duration) -> Self {
+        self.idle_time = time;
+        self
+    }
+
+    /// Sets the time in which a client of revision 2025-11-25 or before that lost the connection during a call may resume it;
+    /// then the call is cancelled. From 2026-07-28 on, it is cancelled at once. Default: 30 seconds.
+    #[must_use]
+    pub fn resume_time(mut self, time: Duration) -> Self {
+        self.resume_time = time;
+        self
+    }
+
+    /// Requires bearer tokens. Default: none.
+    #[must_use]
+    pub fn protect(mut self, protection: ResourceServer) -> Self {
+        self.protection = Some(protection);
+        self
+    }
+
+    /// Sets where sessions are stored, so that any process that serves the same URL can continue them, with the same
+    /// [key](crate::server::McpServer::key). From revision 2026-07-28 on, requests need no sessions. Default: none, a session lives
+    /// in one process.
+    #[must_use]
+    pub fn session_store(mut self, store: Arc<dyn SessionStore>) -> Self {
+        self.session_store = Some(store);
+        self
+    }
+
+    /// Sets where events are stored, so that a client that lost the connection can resume its stream at any process with the same
+    /// [key](crate::server::McpServer::key): a session resumes its own streams only. A call
+    /// then goes on without its client: [`resume_time`](Self::resume_time) does not apply. Default: none, the events of the last
+    /// minute are kept in the process.
+    #[must_use]
+    pub fn event_store(mut self, store: Arc<dyn EventStore>) -> Self {
+        self.event_store = Some(store);
+        self
+    }
+
+    pub(super) fn sdk(&self, max_request: usize) -> StreamableHttpServerConfig {
+        let mut sdk = StreamableHttpServerConfig::default()
+            .with_allowed_hosts(&self.hosts)
+            .with_allowed_origins(&self.origins)
+            .enforce_origin_validation()
+            .with_max_request_body_bytes(max_request);
+        sdk.session_store.clone_from(&self.session_store);
+        sdk
+    }
+}

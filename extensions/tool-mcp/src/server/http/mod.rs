@@ -1,0 +1,361 @@
+//! Serving streamable HTTP.
+
+mod auth;
+mod config;
+mod sessions;
+mod streams;
+
+use std::{
+    convert::Infallible,
+    fmt,
+    net::SocketAddr,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+    time::SystemTime,
+};
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header};
+use http_body::{Body, Frame, SizeHint};
+use http_body_util::{BodyExt, Full, combinators::BoxBody};
+use rmcp::{
+    ErrorData,
+    model::{JsonRpcError, ProtocolVersion},
+    transport::streamable_http_server::StreamableHttpService,
+};
+use tokio::{
+    net::{TcpListener, ToSocketAddrs},
+    sync::watch,
+};
+use tool_runtime::CancellationToken;
+
+use self::sessions::{REQUEST, Sessions, Underway};
+pub use self::{
+    auth::{Identity, ResourceServer, TokenError, TokenValidator},
+    config::HttpConfig,
+};
+use super::{
+    McpServer, ServeError,
+    handler::{Handler, Shared},
+    round::UNAVAILABLE,
+};
+
+/// The path at which [`HttpServer::serve`] serves.
+const PATH: &str = "/mcp";
+
+/// A server over streamable HTTP: a `tower` service, to be mounted in a program's own router, or [served](Self::serve).
+///
+/// All revisions are served at one URL: those with sessions, and 2026-07-28, where each request stands alone.
+///
+/// Clones serve the same sessions.
+///
+/// # Examples
+///
+/// ```no_run
+/// use tool_mcp::server::McpServer;
+/// use tool_runtime::prelude::*;
+///
+/// # async fn example() -> anyhow::Result<()> {
+/// let server = McpServer::new(Registry::discover()?).http()?;
+/// let router = axum::Router::new().nest_service("/mcp", server.clone());
+/// let listener = tokio::net::TcpListener::bind("127.0.0.1:3001").await?;
+/// axum::serve(listener, router).with_graceful_shutdown(async move {
+///     tokio::signal::ctrl_c().await.ok();
+///     server.shutdown().await;
+/// });
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct HttpServer {
+    service: StreamableHttpService<Handler, Sessions>,
+    sessions: Arc<Sessions>,
+    shared: Arc<Shared>,
+    config: Arc<HttpConfig>,
+    /// The requests that are not answered yet.
+    open: watch::Sender<usize>,
+}
+
+impl fmt::Debug for HttpServer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HttpServer").field("config", &self.config).finish_non_exhaustive()
+    }
+}
+
+impl McpServer {
+    /// Returns the server as a `tower` service for streamable HTTP, with the default [`HttpConfig`].
+    ///
+    /// # Errors
+    ///
+    /// If the server cannot be built.
+    pub fn http(self) -> Result<HttpServer, ServeError> {
+        self.http_with(HttpConfig::new())
+    }
+
+    /// Returns the server as a `tower` service for streamable HTTP.
+    ///
+    /// # Errors
+    ///
+    /// If the server cannot be built.
+    pub fn http_with(self, config: HttpConfig) -> Result<HttpServer, ServeError> {
+        let max_request = self.max_request;
+        let shared = self.shared()?;
+        let sessions = Arc::new(Sessions::new(&config, Arc::clone(&shared)));
+        let factory = {
+            let shared = Arc::clone(&shared);
+            move || Ok(Handler::new(Arc::clone(&shared)))
+        };
+        let sdk = config.sdk(max_request);
+        Ok(HttpServer {
+            service: StreamableHttpService::new(factory, Arc::clone(&sessions), sdk),
+            sessions,
+            shared,
+            config: Arc::new(config),
+            open: watch::Sender::new(0),
+        })
+    }
+
+    /// Serves streamable HTTP at `address` under the path `/mcp`, until `stop` is cancelled.
+    ///
+    /// # Errors
+    ///
+    /// If the server cannot be built, or the address is not available.
+    ///
+    /// # Examples
+    ///
+    /// ```no_run
+    /// use tool_mcp::server::McpServer;
+    /// use tool_runtime::{CancellationToken, prelude::*};
+    ///
+    /// # async fn example() -> anyhow::Result<()> {
+    /// McpServer::new(Registry::discover()?).serve_http("127.0.0.1:3001", CancellationToken::new()).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn serve_http(
+        self,
+        address: impl ToSocketAddrs,
+        stop: CancellationToken,
+    ) -> Result<(), ServeError> {
+        let server = self.http()?;
+        let listener = TcpListener::bind(address).await.map_err(ServeError::Listener)?;
+        server.serve(listener, stop).await
+    }
+}
+
+impl HttpServer {
+    /// Serves `listener` under the path `/mcp` until `stop` is cancelled; then [shuts down](Self::shutdown).
+    ///
+    /// # Errors
+    ///
+    /// If the listener fails.
+    pub async fn serve(self, listener: TcpListener, stop: CancellationToken) -> Result<(), ServeError> {
+        let service = self.router().into_make_service_with_connect_info::<SocketAddr>();
+        axum::serve(listener, service)
+            .with_graceful_shutdown(async move {
+                stop.cancelled().await;
+                self.shutdown().await;
+            })
+            .await
+            .map_err(ServeError::Listener)
+    }
+
+    /// Returns the routes of the server: `/mcp`, and the metadata of its [protection](HttpConfig::protect).
+    pub fn router(&self) -> axum::Router {
+        let mut router = axum::Router::new().route_service(PATH, self.clone());
+        if let Some(protection) = &self.config.protection {
+            let metadata = protection.metadata().to_string();
+            for path in protection.metadata_paths() {
+                let metadata = metadata.clone();
+                let answer = async move || ([(header::CONTENT_TYPE, "application/json")], metadata);
+                router = router.route(&path, axum::routing::get(answer));
+            }
+        }
+        router
+    }
+
+    /// Ends the server: new requests are refused with status 503, and those that run are answered, for up to
+    /// [`McpServer::shutdown_time`]. Then all sessions end.
+    pub async fn shutdown(&self) {
+        self.shared.stopping.cancel();
+        let mut open = self.open.subscribe();
+        let answered = open.wait_for(|open| *open == 0);
+        if tokio::time::timeout(self.shared.shutdown_time, answered).await.is_err() {
+            tracing::warn!("the server ends before all its calls do");
+        }
+        self.service.config.cancellation_token.cancel();
+    }
+
+    /// Returns the number of sessions that are open.
+    #[must_use]
+    pub fn sessions(&self) -> usize {
+        self.sessions.open()
+    }
+
+    /// Answers one request.
+    async fn answer<B>(self, mut request: Request<B>) -> Response<BoxBody<Bytes, Infallible>>
+    where
+        B: Body + Send + 'static,
+        B::Error: fmt::Display,
+        B::Data: Send,
+    {
+        if self.shared.stopping.is_cancelled() {
+            return unavailable("the server ends".to_owned());
+        }
+        let identity = match &self.config.protection {
+            Some(protection) => match protection.identify(request.headers()).await {
+                Ok(identity) => Some(Arc::new(identity)),
+                Err(refused) => return refused,
+            },
+            None => None,
+        };
+        for (name, value) in request.headers_mut() {
+            if [header::AUTHORIZATION, header::COOKIE, header::PROXY_AUTHORIZATION].contains(name) {
+                value.set_sensitive(true);
+            }
+        }
+        let version = request.headers().get("mcp-protocol-version").map(HeaderValue::as_bytes);
+        if version >= Some(ProtocolVersion::V_2026_07_28.as_str().as_bytes()) {
+            // There are no sessions any more.
+            request.headers_mut().remove("mcp-session-id");
+        }
+        let headers = request.headers();
+        let header = |name| headers.get(name).and_then(|value| value.to_str().ok());
+        let session = header("mcp-session-id");
+        if let (Some(session), Some(identity)) = (session, &identity)
+            && !self.sessions.belongs_to(session, identity)
+        {
+            return text(StatusCode::NOT_FOUND, "there is no such session");
+        }
+        // Other streams end with the call that they answer.
+        let is_endless =
+            request.method() == Method::GET || header("mcp-method") == Some("subscriptions/listen");
+        let expires = identity.as_ref().and_then(|identity| identity.expires).filter(|_| is_endless);
+        let via = Arc::new(Via {
+            headers: Arc::new(RequestHeaders(headers.clone())),
+            session: session.map(str::to_owned),
+            identity: identity.clone(),
+        });
+        request.extensions_mut().insert(via);
+        // A stream of events has no end of its own; all others are answered before the server ends.
+        let open = (request.method() != Method::GET).then(|| Open::new(&self.open));
+        let is_end = request.method() == Method::DELETE;
+        let underway = Arc::new(Underway::of(identity));
+        let mut response = REQUEST.scope(Arc::clone(&underway), Box::pin(self.service.handle(request))).await;
+        if let Some(limit) = underway.refused() {
+            return unavailable(format!("{limit} sessions are open, the limit of the server"));
+        }
+        if is_end && response.status() == StatusCode::ACCEPTED {
+            // The session has ended; the official Python client takes 202 for a failure.
+            *response.status_mut() = StatusCode::NO_CONTENT;
+        }
+        let left = expires.map(|at| at.duration_since(SystemTime::now()).unwrap_or_default());
+        let expired = left.map(|left| Box::pin(tokio::time::sleep(left)));
+        response.map(|body| Answer { body, expired, _open: open }.boxed())
+    }
+}
+
+impl<B> tower_service::Service<Request<B>> for HttpServer
+where
+    B: Body + Send + 'static,
+    B::Error: fmt::Display,
+    B::Data: Send,
+{
+    type Response = Response<BoxBody<Bytes, Infallible>>;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        let server = self.clone();
+        Box::pin(async move { Ok(server.answer(request).await) })
+    }
+}
+
+/// The body of an answer.
+struct Answer {
+    body: BoxBody<Bytes, Infallible>,
+    /// Completes when the token of the caller expires, which ends a stream of changes.
+    expired: Option<Pin<Box<tokio::time::Sleep>>>,
+    _open: Option<Open>,
+}
+
+impl Body for Answer {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        if self.expired.as_mut().is_some_and(|expired| expired.as_mut().poll(cx).is_ready()) {
+            return Poll::Ready(None);
+        }
+        Pin::new(&mut self.body).poll_frame(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+/// A request that is not answered yet.
+struct Open(watch::Sender<usize>);
+
+impl Open {
+    fn new(open: &watch::Sender<usize>) -> Self {
+        open.send_modify(|open| *open += 1);
+        Self(open.clone())
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.0.send_modify(|open| *open -= 1);
+    }
+}
+
+/// The facts of an HTTP request that its run receives.
+pub(super) struct Via {
+    pub(super) headers: Arc<RequestHeaders>,
+    pub(super) session: Option<String>,
+    pub(super) identity: Option<Arc<Identity>>,
+}
+
+/// The headers of the HTTP request of a run. It is a value of the run: a tool receives it as
+/// `headers: Option<&RequestHeaders>`.
+#[derive(Debug, Clone)]
+pub struct RequestHeaders(HeaderMap);
+
+impl std::ops::Deref for RequestHeaders {
+    type Target = HeaderMap;
+
+    fn deref(&self) -> &HeaderMap {
+        &self.0
+    }
+}
+
+/// An answer that says that the server does not take the request now.
+fn unavailable(reason: String) -> Response<BoxBody<Bytes, Infallible>> {
+    let error = JsonRpcError::new(None, ErrorData::new(UNAVAILABLE, reason, None));
+    let body = serde_json::to_string(&error).unwrap_or_default();
+    let mut response = text(StatusCode::SERVICE_UNAVAILABLE, body);
+    let json = HeaderValue::from_static("application/json");
+    response.headers_mut().insert(header::CONTENT_TYPE, json);
+    response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("5"));
+    response
+}
+
+fn text(status: StatusCode, text: impl Into<Bytes>) -> Response<BoxBody<Bytes, Infallible>> {
+    let mut response = Response::new(Full::new(text.into()).boxed());
+    *response.status_mut() = status;
+    response
+}

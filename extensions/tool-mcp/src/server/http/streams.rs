@@ -1,0 +1,277 @@
+//! The streams of a session: which are open, which were lost, and the log lines that belong to them.
+
+use std::{
+    collections::HashMap,
+    pin::Pin,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError, Weak,
+        atomic::{AtomicUsize, Ordering},
+    },
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use futures_core::Stream;
+use rmcp::{
+    RoleServer,
+    model::{
+        CancelledNotificationParam, ClientJsonRpcMessage, ClientNotification, JsonRpcMessage, Notification,
+        RequestId, ServerJsonRpcMessage, ServerNotification,
+    },
+    transport::{
+        Transport,
+        streamable_http_server::session::{
+            ServerSseMessage, SessionId, SessionManager, local::LocalSessionManager,
+        },
+    },
+};
+use tokio::{runtime::Handle, sync::mpsc, task::AbortHandle, time::Instant};
+
+use crate::server::{handler::Shared, reports::OfRequest};
+
+/// The most log lines of a request that wait until its client reads them.
+const LINES: usize = 64;
+
+/// The last activity of a session.
+pub(super) struct Activity {
+    streams: AtomicUsize,
+    last: Mutex<Instant>,
+    /// The requests whose stream was lost, by the stream.
+    lost: Mutex<HashMap<String, (RequestId, AbortHandle)>>,
+    /// The streams of the requests that are not answered yet, for their log lines.
+    logs: Mutex<HashMap<RequestId, mpsc::Sender<ServerSseMessage>>>,
+}
+
+impl Drop for Activity {
+    fn drop(&mut self) {
+        for (_, task) in self.lost.get_mut().unwrap_or_else(PoisonError::into_inner).values() {
+            task.abort();
+        }
+    }
+}
+
+impl Default for Activity {
+    fn default() -> Self {
+        Self {
+            streams: AtomicUsize::new(0),
+            last: Mutex::new(Instant::now()),
+            lost: Mutex::default(),
+            logs: Mutex::default(),
+        }
+    }
+}
+
+impl Activity {
+    pub(super) fn touch(&self) {
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+    }
+
+    /// The request that `stream` answers, if the stream was lost.
+    pub(super) fn resumed(&self, stream: &str) -> Option<RequestId> {
+        let (request, task) = self.lost.lock().unwrap_or_else(PoisonError::into_inner).remove(stream)?;
+        task.abort();
+        Some(request)
+    }
+
+    /// Counts a stream, and keeps the session from being idle.
+    pub(super) fn opened(self: &Arc<Self>) -> Opened {
+        self.streams.fetch_add(1, Ordering::AcqRel);
+        self.touch();
+        Opened(Arc::clone(self))
+    }
+
+    fn logs(&self) -> MutexGuard<'_, HashMap<RequestId, mpsc::Sender<ServerSseMessage>>> {
+        self.logs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Sends the log lines of `request` to the stream that answers it, from now on. The SDK would send them to the stream of
+    /// the session, which a client need not open, and where they are in no order with the answer.
+    pub(super) fn log_to(&self, request: RequestId) -> mpsc::Receiver<ServerSseMessage> {
+        let (sender, receiver) = mpsc::channel(LINES);
+        self.logs().insert(request, sender);
+        receiver
+    }
+
+    /// The stream of the request that a log line belongs to.
+    fn route(&self, message: &ServerJsonRpcMessage) -> Option<mpsc::Sender<ServerSseMessage>> {
+        let JsonRpcMessage::Notification(notification) = message else { return None };
+        let ServerNotification::LoggingMessageNotification(line) = &notification.notification else {
+            return None;
+        };
+        let OfRequest(request) = line.extensions.get::<OfRequest>()?;
+        self.logs().get(request).filter(|stream| !stream.is_closed()).cloned()
+    }
+
+    /// Cancels the request of a lost stream, unless it is resumed in time.
+    fn lose(self: &Arc<Self>, answers: Answers) {
+        let (Some(stream), Ok(runtime)) = (answers.stream.clone(), Handle::try_current()) else { return };
+        let request = answers.request.clone();
+        let activity = Arc::downgrade(self);
+        let task = runtime.spawn({
+            let stream = stream.clone();
+            async move {
+                tokio::time::sleep(answers.resume_time).await;
+                if let Some(activity) = activity.upgrade() {
+                    activity.lost.lock().unwrap_or_else(PoisonError::into_inner).remove(&stream);
+                }
+                answers.cancel().await;
+            }
+        });
+        let mut lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner);
+        lost.insert(stream, (request, task.abort_handle()));
+    }
+
+    /// The time at which the session has been idle for `time`, as things are.
+    pub(super) fn idle_at(&self, time: Duration) -> Instant {
+        match self.streams.load(Ordering::Acquire) {
+            0 => *self.last.lock().unwrap_or_else(PoisonError::into_inner) + time,
+            _ => Instant::now() + time,
+        }
+    }
+}
+
+/// The request that a stream answers.
+pub(super) struct Answers {
+    pub(super) request: RequestId,
+    /// The part of the stream's event ids that identifies it, once there was an event.
+    pub(super) stream: Option<String>,
+    pub(super) sessions: Weak<LocalSessionManager>,
+    pub(super) session: SessionId,
+    pub(super) resume_time: Duration,
+}
+
+impl Answers {
+    /// Cancels the request, as its client would.
+    async fn cancel(self) {
+        let reason = "the client closed the connection".to_owned();
+        let param = CancelledNotificationParam::new(Some(self.request), Some(reason));
+        let cancelled = ClientNotification::CancelledNotification(Notification::new(param));
+        if let Some(sessions) = self.sessions.upgrade() {
+            let message = ClientJsonRpcMessage::notification(cancelled);
+            sessions.accept_message(&self.session, message).await.ok();
+        }
+    }
+}
+
+/// The part of an event's id that identifies its stream.
+pub(super) fn stream_of(event: &str) -> Option<&str> {
+    event.split_once('/').map(|(_, stream)| stream)
+}
+
+/// An open stream of a session.
+pub(super) struct Opened(Arc<Activity>);
+
+impl Drop for Opened {
+    fn drop(&mut self) {
+        self.0.touch();
+        self.0.streams.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+/// A stream of a session.
+pub(super) struct Active {
+    pub(super) stream: Pin<Box<dyn Stream<Item = ServerSseMessage> + Send + Sync>>,
+    pub(super) opened: Opened,
+    /// The request that the stream answers, as long as it is not answered.
+    pub(super) answers: Option<Answers>,
+    pub(super) logs: Option<mpsc::Receiver<ServerSseMessage>>,
+    /// The session that the ids of stored events are sealed for.
+    pub(super) sealing: Option<(Arc<Shared>, SessionId)>,
+}
+
+impl Active {
+    /// Notes what an event says of the stream.
+    fn note(&mut self, event: &ServerSseMessage) {
+        let is_answer = event.message.as_deref().is_some_and(|message| {
+            matches!(message, ServerJsonRpcMessage::Response(_) | ServerJsonRpcMessage::Error(_))
+        });
+        match &mut self.answers {
+            Some(_) if is_answer => drop(self.end()),
+            Some(answers) if answers.stream.is_none() => {
+                answers.stream = event.event_id.as_deref().and_then(stream_of).map(str::to_owned);
+            }
+            _ => {}
+        }
+    }
+
+    /// Forgets the request. Returns it, if it was not answered.
+    fn end(&mut self) -> Option<Answers> {
+        let answers = self.answers.take()?;
+        self.opened.0.logs().remove(&answers.request);
+        Some(answers)
+    }
+}
+
+impl Stream for Active {
+    type Item = ServerSseMessage;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        // The lines of a call precede its answer.
+        if let Some(logs) = &mut self.logs
+            && let Poll::Ready(line) = logs.poll_recv(cx)
+        {
+            match line {
+                Some(line) => return Poll::Ready(Some(line)),
+                None => self.logs = None,
+            }
+        }
+        let mut polled = self.stream.as_mut().poll_next(cx);
+        match &mut polled {
+            Poll::Ready(None) => drop(self.end()),
+            Poll::Ready(Some(event)) => {
+                self.note(event);
+                if let (Some((shared, session)), Some(id)) = (&self.sealing, &mut event.event_id) {
+                    *id = shared.seals.sealed_event(id, session);
+                }
+            }
+            Poll::Pending => {}
+        }
+        polled
+    }
+}
+
+impl Drop for Active {
+    fn drop(&mut self) {
+        if let Some(answers) = self.end() {
+            self.opened.0.lose(answers);
+        }
+    }
+}
+
+/// The transport of a session, whose log lines go to the streams of their requests.
+pub(super) struct Routed<T> {
+    pub(super) transport: T,
+    pub(super) activity: Arc<Activity>,
+}
+
+impl<T: Transport<RoleServer>> Transport<RoleServer> for Routed<T> {
+    type Error = T::Error;
+
+    fn send(
+        &mut self,
+        message: ServerJsonRpcMessage,
+    ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
+        let routed = match self.activity.route(&message) {
+            Some(stream) => Err((stream, message)),
+            None => Ok(self.transport.send(message)),
+        };
+        async move {
+            match routed {
+                Ok(sending) => sending.await,
+                Err((stream, line)) => {
+                    // The reports of the call wait with it; without a reader, they are left out.
+                    stream.send(ServerSseMessage::from_message(line)).await.ok();
+                    Ok(())
+                }
+            }
+        }
+    }
+
+    fn receive(&mut self) -> impl Future<Output = Option<ClientJsonRpcMessage>> + Send {
+        self.transport.receive()
+    }
+
+    fn close(&mut self) -> impl Future<Output = Result<(), Self::Error>> + Send {
+        self.transport.close()
+    }
+}

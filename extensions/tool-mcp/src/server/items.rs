@@ -1,0 +1,165 @@
+//! Requests for resources and prompts.
+
+use std::{collections::BTreeMap, pin::pin, sync::Arc, task::Poll};
+
+use rmcp::{
+    ErrorData, RoleServer,
+    model::{
+        CompleteRequestMethod, CompleteRequestParams, CompleteResult, CompletionInfo, ConstString,
+        GetPromptRequestMethod, GetPromptRequestParams, GetPromptResponse, ReadResourceRequestMethod,
+        ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, Reference,
+    },
+    service::RequestContext,
+};
+use serde_json::{Value, json};
+use tool_runtime::{__private::caught, ErrorKind, RunContext, ToolError};
+
+use super::{
+    handler::Handler,
+    offer::{Completing, Prompts, Resources},
+    round::{Answered, Asking, Subject},
+};
+use crate::content;
+
+/// The most candidates of an answer, by the protocol.
+const CANDIDATES: usize = CompletionInfo::MAX_VALUES;
+
+impl Handler {
+    pub(super) fn resources<M: ConstString>(&self) -> Result<&Arc<dyn Resources>, ErrorData> {
+        self.shared.resources.as_ref().ok_or_else(ErrorData::method_not_found::<M>)
+    }
+
+    pub(super) fn prompts<M: ConstString>(&self) -> Result<&Arc<dyn Prompts>, ErrorData> {
+        self.shared.prompts.as_ref().ok_or_else(ErrorData::method_not_found::<M>)
+    }
+
+    pub(super) async fn read(
+        &self,
+        request: ReadResourceRequestParams,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let resources = self.resources::<ReadResourceRequestMethod>()?;
+        let uri = request.uri;
+        let asking = Asking {
+            subject: Subject::Resource(&uri),
+            arguments: "",
+            state: request.request_state,
+            responses: request.input_responses,
+        };
+        let read = async |run: RunContext| {
+            let run = Arc::new(run);
+            self.handled(context, Some(&uri), async { resources.read(&run, &uri).await }).await
+        };
+        Ok(match self.in_round(context, asking, self.run_of(context), read, |_| false).await? {
+            Answered::Complete(read) => {
+                ReadResourceResult::new(read.iter().map(content::to_contents).collect()).into()
+            }
+            Answered::Asks(asks) => asks.into(),
+        })
+    }
+
+    pub(super) async fn prompt(
+        &self,
+        request: GetPromptRequestParams,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        let prompts = self.prompts::<GetPromptRequestMethod>()?;
+        let name = request.name;
+        let arguments = texts(request.arguments.unwrap_or_default())?;
+        let written = json!(arguments).to_string();
+        let asking = Asking {
+            subject: Subject::Prompt(&name),
+            arguments: &written,
+            state: request.request_state,
+            responses: request.input_responses,
+        };
+        let get = async |run: RunContext| {
+            let run = Arc::new(run);
+            self.handled(context, None, async { prompts.get(&run, &name, &arguments).await }).await
+        };
+        Ok(match self.in_round(context, asking, self.run_of(context), get, |_| false).await? {
+            Answered::Complete(result) => result.into(),
+            Answered::Asks(asks) => asks.into(),
+        })
+    }
+
+    pub(super) async fn candidates(
+        &self,
+        request: CompleteRequestParams,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        let run = Arc::new(self.run_of(context));
+        let others = request.context.and_then(|context| context.arguments).unwrap_or_default();
+        let completing = |of| Completing {
+            of,
+            argument: &request.argument.name,
+            value: &request.argument.value,
+            others: &others,
+        };
+        let candidates = match &request.r#ref {
+            Reference::Prompt(prompt) => {
+                let prompts = self.prompts::<CompleteRequestMethod>()?;
+                let completing = completing(&prompt.name);
+                self.handled(context, None, async { prompts.complete(&run, completing).await }).await?
+            }
+            Reference::Resource(template) => {
+                let resources = self.resources::<CompleteRequestMethod>()?;
+                let completing = completing(&template.uri);
+                self.handled(context, None, async { resources.complete(&run, completing).await }).await?
+            }
+            _ => return Err(ErrorData::invalid_params("`ref` is neither a prompt nor a resource", None)),
+        };
+        let mut info = CompletionInfo::default();
+        info.total = u32::try_from(candidates.len()).ok();
+        info.has_more = Some(candidates.len() > CANDIDATES);
+        info.values = candidates;
+        info.values.truncate(CANDIDATES);
+        Ok(CompleteResult::new(info))
+    }
+
+    /// Runs code of the program: until the client cancels the request, and inside the panic barrier. `uri` is the resource that
+    /// the request names.
+    pub(super) async fn handled<T>(
+        &self,
+        context: &RequestContext<RoleServer>,
+        uri: Option<&str>,
+        body: impl Future<Output = Result<T, ToolError>>,
+    ) -> Result<T, ErrorData> {
+        let mut body = pin!(body);
+        let contained = std::future::poll_fn(|cx| match caught(|| body.as_mut().poll(cx)) {
+            Ok(polled) => polled,
+            Err(message) => Poll::Ready(Err(ToolError::new(ErrorKind::Panicked, message))),
+        });
+        let result = tokio::select! {
+            biased;
+            result = contained => result,
+            () = context.ct.cancelled() => Err(ToolError::cancelled()),
+        };
+        result.map_err(|error| error_of(&error, uri))
+    }
+}
+
+/// The error of the protocol.
+pub(super) fn error_of(error: &ToolError, uri: Option<&str>) -> ErrorData {
+    match (error.kind(), uri) {
+        (ErrorKind::NotFound, Some(uri)) => {
+            ErrorData::resource_not_found(error.feedback(), Some(json!({ "uri": uri })))
+        }
+        (ErrorKind::NotFound | ErrorKind::BadParameter | ErrorKind::InvalidArguments, _) => {
+            ErrorData::invalid_params(error.feedback(), None)
+        }
+        _ => {
+            tracing::warn!(%error, "a request failed");
+            ErrorData::internal_error(error.feedback(), None)
+        }
+    }
+}
+
+/// The arguments of a prompt, which are texts.
+fn texts(arguments: serde_json::Map<String, Value>) -> Result<BTreeMap<String, String>, ErrorData> {
+    let text = |(name, value)| match value {
+        Value::String(text) => Ok((name, text)),
+        _ => Err(ErrorData::invalid_params(format!("the argument `{name}` is no text"), None)),
+    };
+    arguments.into_iter().map(text).collect()
+}

@@ -1,0 +1,186 @@
+//! Tools as the protocol lists them.
+
+use std::sync::Arc;
+
+use rmcp::model::{JsonObject, Tool};
+use serde_json::{Map, Value, json};
+use tool_runtime::{Registry, ToolDefinition, schema::OutputSchema};
+
+use crate::content;
+
+/// The tools of a registry as listed, in the order of their names.
+#[derive(Debug, Default)]
+pub(super) struct Listed {
+    tools: Vec<Tool>,
+    /// For each tool whose results are no objects: its output schema up to 2025-11-25, where they are wrapped.
+    wrapped: Vec<Option<Arc<JsonObject>>>,
+}
+
+/// The property under which a result stands that is no object.
+pub(super) const RESULT: &str = "result";
+
+impl Listed {
+    pub(super) fn new(tools: &Registry) -> Self {
+        let mut listed = Self::default();
+        for definition in tools.definitions() {
+            if tools.get(definition.name().as_str()).is_some_and(|tool| !tool.is_external()) {
+                listed.tools.push(described(definition));
+                listed.wrapped.push(promised(definition).and_then(wrapped));
+            }
+        }
+        listed
+    }
+
+    /// One page of at most `size` tools, those after the name `cursor`, with the cursor of the next page. `objects_only`
+    /// wraps the schemas of results that are no objects, which revisions before 2026-07-28 do not have.
+    pub(super) fn page(
+        &self,
+        cursor: Option<&str>,
+        size: usize,
+        objects_only: bool,
+    ) -> (Vec<Tool>, Option<String>) {
+        let from = match cursor {
+            Some(cursor) => self.tools.partition_point(|tool| tool.name.as_ref() <= cursor),
+            None => 0,
+        };
+        let to = self.tools.len().min(from.saturating_add(size));
+        let page = (from..to).map(|at| match &self.wrapped[at] {
+            Some(schema) if objects_only => {
+                let mut tool = self.tools[at].clone();
+                tool.output_schema = Some(Arc::clone(schema));
+                tool
+            }
+            _ => self.tools[at].clone(),
+        });
+        let page: Vec<_> = page.collect();
+        let next = page.last().filter(|_| to < self.tools.len()).map(|tool| tool.name.to_string());
+        (page, next)
+    }
+
+    pub(super) fn get(&self, name: &str) -> Option<&Tool> {
+        let at = self.tools.binary_search_by(|tool| tool.name.as_ref().cmp(name)).ok()?;
+        self.tools.get(at)
+    }
+}
+
+/// Returns a tool as it is listed.
+fn described(definition: &ToolDefinition) -> Tool {
+    let object = |schema: &Value| match schema {
+        Value::Object(schema) => Arc::new(schema.clone()),
+        _ => Arc::default(),
+    };
+    let mut tool = Tool::new(
+        definition.name().as_str().to_owned(),
+        definition.description().to_owned(),
+        object(definition.input_schema().as_value()),
+    );
+    tool.title = (definition.title() != definition.name().as_str()).then(|| definition.title().to_owned());
+    tool.output_schema = promised(definition).map(|schema| object(schema.as_value()));
+    tool.annotations = content::to_annotations(definition.metadata());
+    tool
+}
+
+/// Returns the schema of a tool's results; `None` for plain text, which would only be sent twice.
+pub(super) fn promised(definition: &ToolDefinition) -> Option<&OutputSchema> {
+    let is_text = |schema: &&OutputSchema| {
+        let keywords = schema.as_value().as_object();
+        keywords.is_some_and(|it| it.get("type") == Some(&json!("string")) && it.len() == 1)
+    };
+    definition.output_schema().filter(|schema| !is_text(schema))
+}
+
+/// Returns `true` if a schema admits objects only.
+pub(super) fn is_of_objects(schema: &OutputSchema) -> bool {
+    schema.as_value().get("type").and_then(Value::as_str) == Some("object")
+}
+
+/// Returns the schema of an object whose only property has `schema`, unless `schema` admits objects only. Definitions move to
+/// the root, where references find them; other references follow the schema.
+fn wrapped(schema: &OutputSchema) -> Option<Arc<JsonObject>> {
+    if is_of_objects(schema) {
+        return None;
+    }
+    let mut inner = schema.as_value().clone();
+    follow(&mut inner);
+    let Value::Object(mut inner) = inner else { return None };
+    let definitions = inner.shift_remove("$defs");
+    let dialect = inner.shift_remove("$schema");
+    let mut root = Map::new();
+    root.extend(dialect.map(|dialect| ("$schema".to_owned(), dialect)));
+    root.insert("type".to_owned(), json!("object"));
+    root.insert("properties".to_owned(), json!({ RESULT: inner }));
+    root.insert("required".to_owned(), json!([RESULT]));
+    root.extend(definitions.map(|definitions| ("$defs".to_owned(), definitions)));
+    Some(Arc::new(root))
+}
+
+/// Changes the references to the root, and to parts of it that are no definitions: the root is a property now.
+fn follow(schema: &mut Value) {
+    match schema {
+        Value::Object(keywords) => {
+            for (keyword, value) in keywords {
+                match (keyword.as_str(), value) {
+                    // Values, not schemas.
+                    ("const" | "default" | "enum" | "examples", _) => {}
+                    ("$ref", Value::String(target)) if is_moved(target) => {
+                        target.insert_str(1, &format!("/properties/{RESULT}"));
+                    }
+                    (_, value) => follow(value),
+                }
+            }
+        }
+        Value::Array(schemas) => schemas.iter_mut().for_each(follow),
+        _ => {}
+    }
+}
+
+fn is_moved(target: &str) -> bool {
+    target == "#" || (target.starts_with("#/") && !target.starts_with("#/$defs/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(schema: Value, expected: Option<Value>) {
+        let wrapped = OutputSchema::new(schema.clone()).ok().and_then(|schema| wrapped(&schema));
+        assert_eq!(wrapped.map(|it| Value::Object((*it).clone())), expected, "{schema}");
+    }
+
+    #[test]
+    fn references_of_a_wrapped_schema_have_the_same_targets() {
+        check(json!({ "type": "object", "properties": {} }), None);
+        check(
+            json!({ "type": "integer" }),
+            Some(json!({
+                "type": "object",
+                "properties": { "result": { "type": "integer" } },
+                "required": ["result"],
+            })),
+        );
+        // A list of lists, by the root and by a definition that refers to it.
+        check(
+            json!({
+                "type": "array",
+                "items": { "anyOf": [{ "$ref": "#" }, { "$ref": "#/$defs/leaf" }, { "const": { "$ref": "#" } }] },
+                "$defs": { "leaf": { "enum": ["a", "#"] }, "other": { "$ref": "#/items" } },
+            }),
+            Some(json!({
+                "type": "object",
+                "properties": { "result": {
+                    "type": "array",
+                    "items": { "anyOf": [
+                        { "$ref": "#/properties/result" },
+                        { "$ref": "#/$defs/leaf" },
+                        { "const": { "$ref": "#" } },
+                    ] },
+                } },
+                "required": ["result"],
+                "$defs": {
+                    "leaf": { "enum": ["a", "#"] },
+                    "other": { "$ref": "#/properties/result/items" },
+                },
+            })),
+        );
+    }
+}

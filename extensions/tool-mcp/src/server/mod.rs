@@ -1,0 +1,372 @@
+//! The tools of the program as a server.
+//!
+//! [`serve_stdio`] serves a client that starts the program; [`McpServer`] sets name, instructions and limits, and serves
+//! any pair of streams, or streamable HTTP ([`McpServer::serve_http`], [`HttpServer`]). Tools are a [`Registry`], an
+//! [`Executor`], whose rules, hooks, limits and approver then hold for remote calls, or a [`Toolbox`], whose changes are
+//! announced to clients. [`Resources`] and [`Prompts`] are traits; [`ResourceSet`] and [`PromptSet`] are in memory.
+//!
+//! All revisions of the protocol are served that `rmcp` speaks, 2026-07-28 among them.
+//!
+//! # The run of a call
+//!
+//! Each request is a run: its session is the connection, its [meta](tool_runtime::RunContext::meta) the `_meta` of the
+//! request, its [client](tool_runtime::RunContext::client) as it described itself, and the client cancels it.
+//! Progress reports reach a client that sent a token, log lines reach a client that requested them. [`Caller`] asks the client.
+//!
+//! # Results
+//!
+//! A failure of a tool is a result with `isError`, which a model can read; an unknown tool is the JSON-RPC error -32602. A
+//! tool with an output schema has structured content; up to revision 2025-11-25, a value that is no object stands in an
+//! object, under `result`.
+//!
+//! # Callers over HTTP
+//!
+//! A server answers requests for this machine's own names only, and from its own pages; [`HttpConfig::hosts`] and
+//! [`HttpConfig::origins`] set others. [`HttpConfig::protect`] requires bearer tokens. The [`Identity`] of the caller and its
+//! [`RequestHeaders`] are values of the run, so that rules of an executor and the visibility of a toolbox differ by caller;
+//! resources and prompts receive the run, too.
+//!
+//! # Limits
+//!
+//! | limit | default | beyond it |
+//! | --- | --- | --- |
+//! | [`McpServer::max_request`] | 4 MiB | status 413; a line is dropped and logged |
+//! | [`McpServer::max_calls`] | 4096 | the JSON-RPC error -32000 |
+//! | [`HttpConfig::max_sessions`] | 10,000 | `initialize` has status 503 |
+//! | [`HttpConfig::idle_time`] | 5 minutes | the session ends |
+//! | [`HttpConfig::resume_time`] | 30 seconds | the call of a client that is gone is cancelled |
+//! | [`McpServer::state_lifetime`] | 15 minutes | the question is asked again |
+//! | [`McpServer::task_lifetime`] | 1 hour | the task fails |
+//! | [`McpServer::shutdown_time`] | 30 seconds | calls that run when the server ends are cancelled |
+//!
+//! # Several processes
+//!
+//! From revision 2026-07-28 on, each request stands alone, and any process with the same [key](McpServer::key) answers it. A
+//! state is used once per process. Tasks stay in their process. Up to 2025-11-25, a session lives in one process, unless there
+//! is a [store](HttpConfig::session_store).
+//!
+//! [`Registry`]: tool_runtime::Registry
+//! [`Executor`]: tool_runtime::Executor
+//! [`Toolbox`]: tool_runtime::Toolbox
+
+mod announce;
+mod approval;
+mod call;
+mod caller;
+mod handler;
+#[cfg(feature = "http")]
+mod http;
+mod items;
+mod listed;
+mod offer;
+mod reports;
+mod round;
+mod seal;
+mod stdio;
+mod tasks;
+mod tools;
+
+use std::{
+    error::Error,
+    fmt, io,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use rmcp::{model::Implementation, service::ServerInitializeError, transport::async_rw::AsyncRwTransport};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tool_runtime::{CancellationToken, executor::ExecutorError};
+
+#[cfg(feature = "http")]
+pub use self::http::{
+    HttpConfig, HttpServer, Identity, RequestHeaders, ResourceServer, TokenError, TokenValidator,
+};
+pub use self::{
+    caller::{Answer, Caller, Elicitation, Roots, Sampling},
+    offer::{
+        ChangeSignal, Completing, Page, Paging, PromptSet, Prompts, ResourceSet, Resources, TemplateError,
+    },
+    tools::ServedTools,
+};
+use self::{
+    handler::{Handler, Shared},
+    listed::Listed,
+    round::Running,
+    seal::Seals,
+    tasks::Tasks,
+};
+
+/// The largest request, in bytes: 4 MiB.
+pub const MAX_REQUEST: usize = 4 * 1024 * 1024;
+
+/// Serves `tools` to the client that started the program, over the standard streams, until it closes them.
+///
+/// On Unix, the standard output carries the protocol only: what the program prints goes to the standard error.
+///
+/// # Errors
+///
+/// If the streams cannot be used, or the client does not speak the protocol.
+pub async fn serve_stdio(tools: impl Into<ServedTools>) -> Result<(), ServeError> {
+    McpServer::new(tools).serve_stdio().await
+}
+
+/// A server of tools: see [`serve_stdio`](Self::serve_stdio) and [`serve`](Self::serve).
+///
+/// # Examples
+///
+/// ```
+/// use tool_mcp::server::McpServer;
+/// use tool_runtime::prelude::*;
+///
+/// /// Adds two numbers.
+/// #[tool]
+/// fn add(a: i64, b: i64) -> i64 {
+///     a + b
+/// }
+///
+/// let tools = Registry::builder().tool::<add>().build()?;
+/// let server = McpServer::new(tools)
+///     .named(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"))
+///     .instructions("Adds numbers.");
+/// # Ok::<(), anyhow::Error>(())
+/// ```
+#[derive(Clone)]
+#[must_use = "a server does nothing until it serves"]
+pub struct McpServer {
+    tools: ServedTools,
+    resources: Option<Arc<dyn Resources>>,
+    prompts: Option<Arc<dyn Prompts>>,
+    implementation: Implementation,
+    instructions: Option<String>,
+    page_size: usize,
+    max_request: usize,
+    max_calls: usize,
+    shutdown_time: Duration,
+    key: Option<[u8; 32]>,
+    state_lifetime: Duration,
+    task_lifetime: Duration,
+}
+
+impl fmt::Debug for McpServer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("McpServer")
+            .field("implementation", &self.implementation)
+            .field("tools", &self.tools)
+            .finish_non_exhaustive()
+    }
+}
+
+impl McpServer {
+    /// Creates a server of `tools`, named after the program's file.
+    pub fn new(tools: impl Into<ServedTools>) -> Self {
+        let program = std::env::current_exe().ok();
+        let name = program
+            .as_deref()
+            .and_then(|path| path.file_stem())
+            .map(|name| name.to_string_lossy().into_owned());
+        Self {
+            tools: tools.into(),
+            resources: None,
+            prompts: None,
+            implementation: Implementation::new(name.unwrap_or_else(|| "tools".to_owned()), "0.0.0"),
+            instructions: None,
+            page_size: 1_000,
+            max_request: MAX_REQUEST,
+            max_calls: 4_096,
+            shutdown_time: Duration::from_secs(30),
+            key: None,
+            state_lifetime: Duration::from_secs(15 * 60),
+            task_lifetime: Duration::from_secs(60 * 60),
+        }
+    }
+
+    /// Sets the name and the version of the server. Default: the name of the program's file, `0.0.0`.
+    pub fn named(mut self, name: impl Into<String>, version: impl Into<String>) -> Self {
+        self.implementation.name = name.into();
+        self.implementation.version = version.into();
+        self
+    }
+
+    /// Sets the name for people.
+    pub fn titled(mut self, title: impl Into<String>) -> Self {
+        self.implementation.title = Some(title.into());
+        self
+    }
+
+    /// Sets the instructions for the model that uses the server. Default: none.
+    pub fn instructions(mut self, instructions: impl Into<String>) -> Self {
+        self.instructions = Some(instructions.into());
+        self
+    }
+
+    /// Offers resources beside the tools. Default: none.
+    pub fn resources(mut self, resources: impl Resources) -> Self {
+        self.resources = Some(Arc::new(resources));
+        self
+    }
+
+    /// Offers prompts beside the tools. Default: none.
+    pub fn prompts(mut self, prompts: impl Prompts) -> Self {
+        self.prompts = Some(Arc::new(prompts));
+        self
+    }
+
+    /// Sets the most items that one answer lists; at least 1. Default: 1000.
+    pub fn page_size(mut self, items: usize) -> Self {
+        self.page_size = items.max(1);
+        self
+    }
+
+    /// Sets the largest request, in bytes. Default: [`MAX_REQUEST`].
+    pub fn max_request(mut self, bytes: usize) -> Self {
+        self.max_request = bytes;
+        self
+    }
+
+    /// Sets the most calls, prompts and resources that are worked on at once, for all clients together. Beyond it, requests are
+    /// answered by the error -32000. Default: 4096.
+    pub fn max_calls(mut self, calls: usize) -> Self {
+        self.max_calls = calls;
+        self
+    }
+
+    /// Sets the time that running calls have when the server ends; then they are cancelled. Default: 30 seconds.
+    pub fn shutdown_time(mut self, time: Duration) -> Self {
+        self.shutdown_time = time;
+        self
+    }
+
+    /// Sets the key that seals the state of calls between their rounds, for servers of several processes, which share it.
+    /// Default: a random key of this server.
+    pub fn key(mut self, key: [u8; 32]) -> Self {
+        self.key = Some(key);
+        self
+    }
+
+    /// Sets the time for the answer to a question, from revision 2026-07-28 on. Default: 15 minutes.
+    pub fn state_lifetime(mut self, lifetime: Duration) -> Self {
+        self.state_lifetime = lifetime;
+        self
+    }
+
+    /// Sets the time that a call of a [long-running](tool_runtime::definition::Metadata::long_running) tool has as a task, for
+    /// clients that support the tasks extension; its result is kept for as long again. Default: 1 hour.
+    ///
+    /// The task ends with the first result: of the body, or, if the body returns nothing but the id of an operation, of
+    /// [`Executor::submit_result`](tool_runtime::Executor::submit_result). Its status is the last progress report or update.
+    pub fn task_lifetime(mut self, lifetime: Duration) -> Self {
+        self.task_lifetime = lifetime;
+        self
+    }
+
+    /// Serves the client that started the program, as [`serve_stdio`](fn@serve_stdio) does.
+    ///
+    /// # Errors
+    ///
+    /// If the streams cannot be used, or the client does not speak the protocol.
+    pub async fn serve_stdio(self) -> Result<(), ServeError> {
+        let (read, write) = stdio::streams().map_err(ServeError::Streams)?;
+        self.serve(read, write, CancellationToken::new()).await
+    }
+
+    /// Serves one client over a pair of streams, until it closes them or `stop` is cancelled. Calls that run then are answered,
+    /// for up to [`shutdown_time`](Self::shutdown_time); of a client that closed the streams, for 5 seconds.
+    ///
+    /// A line of more than [`max_request`](Self::max_request) bytes is dropped, and logged.
+    ///
+    /// # Errors
+    ///
+    /// If the client does not speak the protocol.
+    pub async fn serve(
+        self,
+        read: impl AsyncRead + Send + Unpin + 'static,
+        write: impl AsyncWrite + Send + Unpin + 'static,
+        stop: CancellationToken,
+    ) -> Result<(), ServeError> {
+        let max_request = self.max_request;
+        let shared = self.shared()?;
+        let read = stdio::Stopping::new(read, stop, Arc::clone(&shared));
+        let transport = AsyncRwTransport::new_server(read, write).with_max_line_length(max_request);
+        match rmcp::service::serve_server(Handler::new(shared), transport).await {
+            Ok(service) => {
+                service.waiting().await.map_err(|error| ServeError::Panicked(error.to_string()))?;
+                Ok(())
+            }
+            // A client that leaves before it said anything wanted nothing.
+            Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => Ok(()),
+            Err(error) => Err(ServeError::Protocol(Box::new(error))),
+        }
+    }
+
+    fn shared(self) -> Result<Arc<Shared>, ServeError> {
+        let key = match self.key {
+            Some(key) => key,
+            None => random_key().map_err(ServeError::Key)?,
+        };
+        let tools = self.tools.with_approver().map_err(ServeError::Tools)?;
+        let listed = tools.fixed().map(Listed::new).unwrap_or_default();
+        Ok(Arc::new(Shared {
+            listed: Mutex::new(Arc::new(listed)),
+            tools,
+            resources: self.resources,
+            prompts: self.prompts,
+            implementation: self.implementation,
+            instructions: self.instructions,
+            page_size: self.page_size,
+            seals: Seals::new(&key, self.state_lifetime),
+            running: Running::new(self.max_calls),
+            tasks: Tasks::new(self.task_lifetime),
+            shutdown_time: self.shutdown_time,
+            stopping: CancellationToken::new(),
+        }))
+    }
+}
+
+fn random_key() -> Result<[u8; 32], getrandom::Error> {
+    let mut key = [0; 32];
+    getrandom::fill(&mut key)?;
+    Ok(key)
+}
+
+/// The reason why a server ended.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ServeError {
+    /// The standard streams cannot be used.
+    Streams(io::Error),
+    /// There is no randomness for a key.
+    Key(getrandom::Error),
+    /// The executor of the tools cannot be built.
+    Tools(ExecutorError),
+    /// The client does not speak the protocol.
+    Protocol(Box<ServerInitializeError>),
+    /// The address cannot be listened at.
+    Listener(io::Error),
+    /// The task of the server panicked.
+    Panicked(String),
+}
+
+impl fmt::Display for ServeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Streams(error) => write!(f, "the standard streams cannot be used: {error}"),
+            Self::Key(error) => write!(f, "there is no randomness for a key: {error}"),
+            Self::Tools(error) => write!(f, "the executor of the tools cannot be built: {error}"),
+            Self::Protocol(error) => write!(f, "the client does not speak the protocol: {error}"),
+            Self::Listener(error) => write!(f, "the address cannot be listened at: {error}"),
+            Self::Panicked(error) => write!(f, "the server panicked: {error}"),
+        }
+    }
+}
+
+impl Error for ServeError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Streams(error) | Self::Listener(error) => Some(error),
+            Self::Key(error) => Some(error),
+            Self::Tools(error) => Some(error),
+            Self::Protocol(error) => Some(error),
+            Self::Panicked(_) => None,
+        }
+    }
+}

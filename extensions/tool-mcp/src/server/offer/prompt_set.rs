@@ -1,0 +1,201 @@
+//! Prompts in memory.
+
+use std::{
+    collections::BTreeMap,
+    fmt,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use rmcp::model::{GetPromptResult, Prompt, PromptMessage, Role};
+use tool_runtime::{BoxFuture, RunContext, ToolError};
+
+use super::{ChangeSignal, Completing, Page, Paging, Prompts};
+
+type Get = dyn Fn(Arc<RunContext>, BTreeMap<String, String>) -> BoxFuture<'static, Result<Vec<PromptMessage>, ToolError>>
+    + Send
+    + Sync;
+type Complete = dyn Fn(&RunContext, Completing<'_>) -> Vec<String> + Send + Sync;
+
+/// [`Prompts`] in memory: texts and closures. Clones are the same set; changes reach the clients.
+///
+/// # Examples
+///
+/// ```
+/// use tool_mcp::{
+///     rmcp::model::{Prompt, PromptArgument},
+///     server::{McpServer, PromptSet},
+/// };
+/// use tool_runtime::Registry;
+///
+/// # fn example() -> anyhow::Result<()> {
+/// let topic = PromptArgument::new("topic").with_required(true);
+/// let prompts = PromptSet::new()
+///     .text(Prompt::new("explain", Some("Explains a topic."), Some(vec![topic])), |arguments| {
+///         format!("Explain {} in three sentences.", arguments["topic"])
+///     })
+///     .complete(|_, completing| {
+///         let topics = ["ownership", "traits", "lifetimes"].into_iter();
+///         topics.filter(|topic| topic.starts_with(completing.value)).map(str::to_owned).collect()
+///     });
+/// let server = McpServer::new(Registry::discover()?).prompts(prompts);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Default)]
+pub struct PromptSet {
+    items: Arc<Mutex<Items>>,
+    changes: ChangeSignal,
+}
+
+#[derive(Default)]
+struct Items {
+    prompts: BTreeMap<String, Offered>,
+    last: Option<String>,
+}
+
+struct Offered {
+    prompt: Prompt,
+    get: Arc<Get>,
+    complete: Option<Arc<Complete>>,
+}
+
+impl fmt::Debug for PromptSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.items().prompts.keys()).finish()
+    }
+}
+
+impl PromptSet {
+    /// Creates an empty set.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a prompt of one text, as a message of the user. One of the same name is replaced.
+    #[must_use]
+    pub fn text(
+        self,
+        prompt: Prompt,
+        text: impl Fn(&BTreeMap<String, String>) -> String + Send + Sync + 'static,
+    ) -> Self {
+        let text = Arc::new(text);
+        self.dynamic(prompt, move |_, arguments| {
+            let text = Arc::clone(&text);
+            async move { Ok(vec![PromptMessage::new_text(Role::User, text(&arguments))]) }
+        })
+    }
+
+    /// Adds a prompt whose messages `get` returns. One of the same name is replaced. Arguments that the prompt does not
+    /// have, and required ones that are missing, are refused before.
+    #[must_use]
+    pub fn dynamic<F>(
+        self,
+        prompt: Prompt,
+        get: impl Fn(Arc<RunContext>, BTreeMap<String, String>) -> F + Send + Sync + 'static,
+    ) -> Self
+    where
+        F: Future<Output = Result<Vec<PromptMessage>, ToolError>> + Send + 'static,
+    {
+        let get: Arc<Get> = Arc::new(move |run, arguments| Box::pin(get(run, arguments)));
+        let mut items = self.items();
+        items.last = Some(prompt.name.clone());
+        let before = items.prompts.insert(prompt.name.clone(), Offered { prompt, get, complete: None });
+        drop(items);
+        drop(before);
+        self.changes.list_changed();
+        self
+    }
+
+    /// Sets the candidates for the arguments of the prompt that was added last.
+    #[must_use]
+    pub fn complete(
+        self,
+        complete: impl Fn(&RunContext, Completing<'_>) -> Vec<String> + Send + Sync + 'static,
+    ) -> Self {
+        let mut items = self.items();
+        let last = items.last.clone();
+        if let Some(prompt) = last.and_then(|last| items.prompts.get_mut(&last)) {
+            prompt.complete = Some(Arc::new(complete));
+        }
+        drop(items);
+        self
+    }
+
+    /// Removes a prompt. Returns `false` if there is none.
+    pub fn remove(&self, name: &str) -> bool {
+        let is_removed = self.items().prompts.remove(name).is_some();
+        if is_removed {
+            self.changes.list_changed();
+        }
+        is_removed
+    }
+
+    fn items(&self) -> MutexGuard<'_, Items> {
+        self.items.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Refuses missing and unknown arguments.
+fn check(prompt: &Prompt, arguments: &BTreeMap<String, String>) -> Result<(), ToolError> {
+    let known = prompt.arguments.as_deref().unwrap_or_default();
+    for argument in known {
+        if argument.required == Some(true) && !arguments.contains_key(&argument.name) {
+            let message = format!("the argument `{}` of the prompt is missing", argument.name);
+            return Err(ToolError::bad_parameter(message));
+        }
+    }
+    match arguments.keys().find(|name| !known.iter().any(|it| it.name == **name)) {
+        Some(name) => Err(ToolError::bad_parameter(format!("the prompt has no argument `{name}`"))),
+        None => Ok(()),
+    }
+}
+
+impl Prompts for PromptSet {
+    fn list<'a>(
+        &'a self,
+        _: &'a Arc<RunContext>,
+        page: Paging<'a>,
+    ) -> BoxFuture<'a, Result<Page<Prompt>, ToolError>> {
+        let items: Vec<_> = self.items().prompts.values().map(|it| it.prompt.clone()).collect();
+        Box::pin(async move { Ok(page.of(items, |item| &item.name)) })
+    }
+
+    fn get<'a>(
+        &'a self,
+        run: &'a Arc<RunContext>,
+        name: &'a str,
+        arguments: &'a BTreeMap<String, String>,
+    ) -> BoxFuture<'a, Result<GetPromptResult, ToolError>> {
+        Box::pin(async move {
+            let found = self.items().prompts.get(name).map(|it| (it.prompt.clone(), Arc::clone(&it.get)));
+            let (prompt, get) =
+                found.ok_or_else(|| ToolError::not_found(format!("there is no prompt `{name}`")))?;
+            check(&prompt, arguments)?;
+            let mut result = GetPromptResult::new(get(Arc::clone(run), arguments.clone()).await?);
+            result.description = prompt.description;
+            Ok(result)
+        })
+    }
+
+    fn complete<'a>(
+        &'a self,
+        run: &'a Arc<RunContext>,
+        completing: Completing<'a>,
+    ) -> BoxFuture<'a, Result<Vec<String>, ToolError>> {
+        Box::pin(async move {
+            let found = self.items().prompts.get(completing.of).map(|it| it.complete.clone());
+            let complete = found
+                .ok_or_else(|| ToolError::bad_parameter(format!("there is no prompt `{}`", completing.of)))?;
+            Ok(complete.map(|complete| complete(run, completing)).unwrap_or_default())
+        })
+    }
+
+    fn completes(&self) -> bool {
+        self.items().prompts.values().any(|it| it.complete.is_some())
+    }
+
+    fn changes(&self) -> Option<&ChangeSignal> {
+        Some(&self.changes)
+    }
+}

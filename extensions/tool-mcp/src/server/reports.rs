@@ -1,0 +1,186 @@
+//! Progress and log lines of a call, sent to its client while it runs.
+
+use std::{
+    pin::pin,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use rmcp::{
+    RoleServer,
+    model::{
+        LoggingLevel, LoggingMessageNotificationParam, Notification, ProgressNotificationParam,
+        ProgressToken, RequestId, ServerNotification,
+    },
+    service::RequestContext,
+};
+use serde_json::Value;
+use tokio::sync::{
+    Notify,
+    mpsc::{self, error::TrySendError},
+};
+use tool_runtime::{
+    ToolError,
+    context::{CallSink, LogLevel, LogLine, Progress},
+};
+
+/// The most reports that wait until they are sent.
+const WAITING: usize = 1_024;
+
+enum Report {
+    Progress(Progress),
+    Log(LogLine),
+}
+
+/// The receiver of a call's reports. A body is never delayed by a slow client: reports beyond [`WAITING`] are left out, and
+/// the number of the lines among them is sent at the end.
+struct Sink {
+    sender: mpsc::Sender<Report>,
+    takes_progress: bool,
+    /// The least rank of a line that the client wants.
+    least: Option<u8>,
+    left_out: Arc<AtomicUsize>,
+}
+
+impl CallSink for Sink {
+    fn progress(&self, progress: Progress) -> Result<(), ToolError> {
+        if self.takes_progress {
+            // A later report replaces one that was left out.
+            let _ = self.sender.try_send(Report::Progress(progress));
+        }
+        Ok(())
+    }
+
+    fn log(&self, line: LogLine) -> Result<(), ToolError> {
+        if self.least.is_some_and(|least| rank(level(line.level)) >= least)
+            && let Err(TrySendError::Full(_)) = self.sender.try_send(Report::Log(line))
+        {
+            self.left_out.fetch_add(1, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+}
+
+/// The request that a log line belongs to, on its way to the transport.
+#[derive(Debug, Clone)]
+#[cfg_attr(not(feature = "http"), expect(dead_code, reason = "the transport of sessions over HTTP reads it"))]
+pub(super) struct OfRequest(pub(super) RequestId);
+
+/// The reports of one call.
+pub(super) struct Reports {
+    receiver: mpsc::Receiver<Report>,
+    token: Option<ProgressToken>,
+    left_out: Arc<AtomicUsize>,
+}
+
+impl Reports {
+    /// Creates the receiver for a call, and the reports to be sent; `None` if the client wants neither progress, for which
+    /// it sends a `token`, nor lines of at least `level`.
+    pub(super) fn of(
+        token: Option<ProgressToken>,
+        level: Option<LoggingLevel>,
+    ) -> Option<(Arc<dyn CallSink>, Self)> {
+        let (takes_progress, least) = (token.is_some(), level.map(rank));
+        if !takes_progress && least.is_none() {
+            return None;
+        }
+        let (sender, receiver) = mpsc::channel(WAITING);
+        let left_out = Arc::new(AtomicUsize::new(0));
+        let sink = Sink { sender, takes_progress, least, left_out: Arc::clone(&left_out) };
+        Some((Arc::new(sink), Self { receiver, token, left_out }))
+    }
+
+    /// Runs the call of `tool` to its end; sends its reports to the client as they arrive, all of them before the result.
+    pub(super) async fn sent_while<T>(
+        self,
+        running: impl Future<Output = T>,
+        context: &RequestContext<RoleServer>,
+        tool: &str,
+    ) -> T {
+        let over = Notify::new();
+        let (mut running, mut sending) = (pin!(running), pin!(self.sent_until(&over, context, tool)));
+        let outcome = tokio::select! {
+            biased;
+            outcome = &mut running => outcome,
+            () = &mut sending => return running.await,
+        };
+        over.notify_one();
+        sending.await;
+        outcome
+    }
+
+    /// Sends reports until the call is `over`, and then those that wait.
+    async fn sent_until(mut self, over: &Notify, context: &RequestContext<RoleServer>, tool: &str) {
+        loop {
+            tokio::select! {
+                biased;
+                report = self.receiver.recv() => match report {
+                    Some(report) => self.send(report, context, tool).await,
+                    None => break,
+                },
+                () = over.notified() => self.receiver.close(),
+            }
+        }
+        let left_out = self.left_out.load(Ordering::Relaxed);
+        if left_out > 0 {
+            let line = LogLine::new(LogLevel::Warning, format!("{left_out} log lines were left out"));
+            self.send(Report::Log(line), context, tool).await;
+        }
+    }
+
+    /// Sends a report. One that cannot be sent is logged: the call goes on.
+    async fn send(&self, report: Report, context: &RequestContext<RoleServer>, tool: &str) {
+        let peer = &context.peer;
+        let sent = match (report, &self.token) {
+            (Report::Progress(progress), Some(token)) => {
+                peer.notify_progress(progress_of(token.clone(), progress)).await
+            }
+            (Report::Log(line), _) => {
+                let mut notification = Notification::new(message(line, tool));
+                notification.extensions.insert(OfRequest(context.id.clone()));
+                peer.send_notification(ServerNotification::LoggingMessageNotification(notification)).await
+            }
+            (Report::Progress(_), None) => return,
+        };
+        if let Err(error) = sent {
+            tracing::debug!(%error, tool, "a report of a call cannot be sent");
+        }
+    }
+}
+
+fn progress_of(token: ProgressToken, progress: Progress) -> ProgressNotificationParam {
+    let mut param = ProgressNotificationParam::new(token, progress.done);
+    param.total = progress.total;
+    param.message = progress.message;
+    param
+}
+
+/// A line as a message: its text, or its data with the text under `message`.
+fn message(line: LogLine, tool: &str) -> LoggingMessageNotificationParam {
+    let level = level(line.level);
+    let data = match line.data {
+        Value::Null => Value::String(line.message),
+        data => serde_json::json!({ "message": line.message, "data": data }),
+    };
+    LoggingMessageNotificationParam::new(level, data).with_logger(tool)
+}
+
+fn level(level: LogLevel) -> LoggingLevel {
+    match level {
+        LogLevel::Debug => LoggingLevel::Debug,
+        LogLevel::Info => LoggingLevel::Info,
+        LogLevel::Notice => LoggingLevel::Notice,
+        LogLevel::Warning => LoggingLevel::Warning,
+        LogLevel::Error => LoggingLevel::Error,
+        LogLevel::Critical => LoggingLevel::Critical,
+        LogLevel::Alert => LoggingLevel::Alert,
+        LogLevel::Emergency => LoggingLevel::Emergency,
+    }
+}
+
+/// The severity as a number, least first.
+fn rank(level: LoggingLevel) -> u8 {
+    level as u8
+}

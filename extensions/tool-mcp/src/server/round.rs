@@ -1,0 +1,234 @@
+//! Questions of a call that end its round, from revision 2026-07-28 on.
+//!
+//! The body that asks stays where it is; the server sees that a question was asked, drops the call and answers it with the
+//! questions. The next round runs the body from its start, with the answers of all rounds so far. Between rounds, nothing is
+//! kept but a sealed text at the client: see [`seal`](super::seal).
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    pin::pin,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use rmcp::{
+    ErrorData, RoleServer,
+    model::{
+        ClientCapabilities, ErrorCode, InputRequest, InputRequests, InputRequiredResult, InputResponses,
+    },
+    service::RequestContext,
+};
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use tokio::sync::{Notify, watch};
+use tool_runtime::{RunContext, ToolDefinition, ToolError, definition::ContentHash};
+
+use super::{
+    Caller,
+    approval::APPROVAL,
+    call::is_modern,
+    caller::Way,
+    handler::Handler,
+    seal::{Binding, Sealed},
+};
+
+/// The code of the error for a server that is at one of its limits, or ends.
+pub(super) const UNAVAILABLE: ErrorCode = ErrorCode(-32_000);
+
+/// A request whose handling may ask questions: a call, a prompt, or a resource.
+pub(super) struct Asking<'a> {
+    pub(super) subject: Subject<'a>,
+    /// As JSON.
+    pub(super) arguments: &'a str,
+    pub(super) state: Option<String>,
+    pub(super) responses: Option<InputResponses>,
+}
+
+/// The tool, the prompt or the resource of a request.
+pub(super) enum Subject<'a> {
+    Tool(&'a ToolDefinition),
+    Prompt(&'a str),
+    Resource(&'a str),
+}
+
+/// The answer to a request whose handling may ask questions.
+pub(super) enum Answered<T> {
+    Complete(T),
+    Asks(InputRequiredResult),
+}
+
+/// The answers of a client to questions that were not asked yet.
+fn unasked(answers: Option<InputResponses>) -> BTreeMap<String, Value> {
+    answers.unwrap_or_default().into_iter().filter(|(name, _)| !name.starts_with(APPROVAL)).collect()
+}
+
+impl Asking<'_> {
+    /// The request that a state belongs to: another caller, definition or other arguments are another.
+    fn binding(&self, caller: String) -> Binding {
+        let definition = match &self.subject {
+            Subject::Tool(definition) => format!("tool {}", definition.content_hash()),
+            Subject::Prompt(name) => format!("prompt {name}"),
+            Subject::Resource(uri) => format!("resource {uri}"),
+        };
+        let arguments = ContentHash::of_json(self.arguments).map(|hash| hash.to_string());
+        Binding { caller, definition, arguments: arguments.unwrap_or_else(|| self.arguments.to_owned()) }
+    }
+}
+
+impl Handler {
+    /// Runs `body` with a [`Caller`] in its run, until it completes or asks a question that ends the round. `has_failed` tells
+    /// failures that are results from other results.
+    pub(super) async fn in_round<T, F>(
+        &self,
+        context: &RequestContext<RoleServer>,
+        mut asking: Asking<'_>,
+        run: RunContext,
+        body: impl FnOnce(RunContext) -> F,
+        has_failed: fn(&T) -> bool,
+    ) -> Result<Answered<T>, ErrorData>
+    where
+        F: Future<Output = Result<T, ErrorData>>,
+    {
+        let _running = self.shared.running.start()?;
+        let is_modern = is_modern(context);
+        let seals = &self.shared.seals;
+        let answers = match (is_modern, asking.state.take()) {
+            (true, Some(state)) => {
+                let binding = asking.binding(self.identity_of(context));
+                seals.open(&state, &binding)?.answers(asking.responses.take())
+            }
+            // A client may answer questions that it expects. No call is approved unasked.
+            (true, None) => unasked(asking.responses.take()),
+            (false, _) => BTreeMap::new(),
+        };
+        let round = Arc::new(Round::with_answers(answers));
+        let way = match is_modern {
+            true => Way::Round(Arc::clone(&round)),
+            false => Way::Request(context.peer.clone()),
+        };
+        let capabilities = context.client_capabilities().unwrap_or_default();
+        let run = run.provide(Caller::new(way, capabilities));
+        let mut body = pin!(body(run));
+        tokio::select! {
+            biased;
+            result = &mut body => {
+                if result.as_ref().map_or(true, has_failed)
+                    && let Some(lacking) = round.lacking()
+                {
+                    return Err(ErrorData::missing_required_client_capability(lacking));
+                }
+                Ok(Answered::Complete(result?))
+            }
+            asked = round.questions() => {
+                let binding = asking.binding(self.identity_of(context));
+                let state = seals.seal(&Sealed::new(round.answers().clone(), &asked), &binding)?;
+                Ok(Answered::Asks(InputRequiredResult::new(Some(asked), Some(state))))
+            }
+        }
+    }
+}
+
+/// The calls, prompts and resources that a server works on.
+pub(super) struct Running {
+    count: watch::Sender<usize>,
+    limit: usize,
+}
+
+impl Running {
+    pub(super) fn new(limit: usize) -> Self {
+        Self { count: watch::Sender::new(0), limit }
+    }
+
+    /// Counts one more until the answer is dropped.
+    pub(super) fn start(&self) -> Result<OneRunning, ErrorData> {
+        let is_admitted = self.count.send_if_modified(|count| {
+            let is_admitted = *count < self.limit;
+            *count += usize::from(is_admitted);
+            is_admitted
+        });
+        match is_admitted {
+            true => Ok(OneRunning(self.count.clone())),
+            false => {
+                let message = format!("{} calls run, the limit of the server; try again later", self.limit);
+                Err(ErrorData::new(UNAVAILABLE, message, None))
+            }
+        }
+    }
+
+    /// Waits until none runs.
+    pub(super) async fn ended(&self) {
+        self.count.subscribe().wait_for(|count| *count == 0).await.ok();
+    }
+}
+
+/// One of them.
+pub(super) struct OneRunning(watch::Sender<usize>);
+
+impl Drop for OneRunning {
+    fn drop(&mut self) {
+        self.0.send_modify(|count| *count -= 1);
+    }
+}
+
+/// One round of a call.
+#[derive(Debug, Default)]
+pub(super) struct Round {
+    answers: BTreeMap<String, Value>,
+    asked: Mutex<InputRequests>,
+    has_asked: Notify,
+    /// The capabilities that the tool requires and the client lacks.
+    lacking: Mutex<BTreeSet<&'static str>>,
+}
+
+impl Round {
+    /// A round with the answers of the rounds so far.
+    pub(super) fn with_answers(answers: BTreeMap<String, Value>) -> Self {
+        Self { answers, ..Self::default() }
+    }
+
+    pub(super) fn answers(&self) -> &BTreeMap<String, Value> {
+        &self.answers
+    }
+
+    /// Returns the answer to the question `name`, or never, if it was not answered yet: the round then ends. An answer that is
+    /// none to this question counts as no answer.
+    pub(super) async fn ask<T: DeserializeOwned>(
+        &self,
+        name: &str,
+        request: InputRequest,
+    ) -> Result<T, ToolError> {
+        if let Some(answer) = self.answers.get(name).and_then(|answer| T::deserialize(answer).ok()) {
+            return Ok(answer);
+        }
+        let twice = {
+            let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+            asked.insert(name.to_owned(), request.clone()).is_some_and(|other| other != request)
+        };
+        if twice {
+            return Err(ToolError::internal(format!("two questions of this call are named `{name}`")));
+        }
+        self.has_asked.notify_one();
+        std::future::pending().await
+    }
+
+    /// Notes a capability that the tool requires and the client lacks.
+    pub(super) fn lack(&self, capability: &'static str) {
+        self.lacking.lock().unwrap_or_else(PoisonError::into_inner).insert(capability);
+    }
+
+    /// The capabilities that the tool requires and the client lacks, if any.
+    fn lacking(&self) -> Option<ClientCapabilities> {
+        let lacking = self.lacking.lock().unwrap_or_else(PoisonError::into_inner);
+        let named = lacking.iter().map(|name| ((*name).to_owned(), json!({})));
+        let named: serde_json::Map<_, _> = named.collect();
+        if named.is_empty() {
+            return None;
+        }
+        serde_json::from_value(named.into()).ok()
+    }
+
+    /// Completes when a question was asked; returns all questions that were.
+    pub(super) async fn questions(&self) -> InputRequests {
+        self.has_asked.notified().await;
+        std::mem::take(&mut *self.asked.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}

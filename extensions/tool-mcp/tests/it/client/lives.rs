@@ -1,0 +1,339 @@
+//! The life of a connection: pages, losses, timeouts.
+
+use std::{sync::Arc, time::Duration};
+
+use serde_json::{Map, Value, json};
+use tool_mcp::client::{ClientError, ClientErrorKind, McpToolSet};
+use tool_runtime::{Toolbox, prelude::*};
+
+use super::{
+    call, config,
+    fake::{Fake, Fakes},
+    names_of, tools_of,
+};
+
+fn tool(name: &str) -> Value {
+    json!({ "name": name, "inputSchema": { "type": "object" } })
+}
+
+fn text(text: &str) -> Value {
+    json!({ "content": [{ "type": "text", "text": text }] })
+}
+
+/// Calls a tool without arguments in a task.
+fn calling(set: &McpToolSet, tool: &'static str) -> tokio::task::JoinHandle<Result<String, ClientError>> {
+    let set = set.clone();
+    tokio::spawn(async move {
+        let result = set.call_raw(tool, Map::new()).await?;
+        Ok(result.content[0].as_text().unwrap().text.clone())
+    })
+}
+
+/// A toolset of `config` and its server, after they listed one tool.
+async fn started(config: tool_mcp::client::ServerConfig, tool: &'static str) -> (McpToolSet, Fake, Fakes) {
+    let (builder, fakes) = Fakes::builder(config);
+    let far = fakes.clone();
+    let fake = tokio::spawn(async move {
+        let mut fake = far.next().await;
+        fake.start(tool).await;
+        fake
+    });
+    (builder.connect().await.unwrap(), fake.await.unwrap(), fakes)
+}
+
+#[tokio::test]
+async fn all_pages_are_listed_and_endless_ones_are_an_error() {
+    let (builder, fakes) = Fakes::builder(config());
+    let fake = tokio::spawn(async move {
+        let mut fake = fakes.next().await;
+        let initialize = fake.initialize().await;
+        // M02
+        assert_eq!(initialize["params"]["clientInfo"]["name"], "tool-mcp");
+        for (cursor, name, next) in
+            [(None, "a", Some("1")), (Some("1"), "b", Some("2")), (Some("2"), "c", None)]
+        {
+            let request = fake.expect("tools/list").await;
+            assert_eq!(request["params"].get("cursor").and_then(Value::as_str), cursor);
+            let mut page = json!({ "tools": [tool(name)] });
+            if let Some(next) = next {
+                page["nextCursor"] = next.into();
+            }
+            fake.answer(&request, page).await;
+        }
+        for _ in 0..2 {
+            let request = fake.expect("tools/list").await;
+            fake.answer(&request, json!({ "tools": [], "nextCursor": "same" })).await;
+        }
+        fake
+    });
+    let set = builder.connect().await.unwrap();
+    // M04
+    assert_eq!(names_of(&set).await, ["a", "b", "c"]);
+    // M03
+    let info = set.server_info().await.unwrap();
+    assert_eq!(info.server_info.unwrap().version, "9");
+    // M13
+    let error = set.refresh().await.unwrap_err();
+    assert!(error.to_string().contains("its pages repeat"), "{error}");
+    assert_eq!(names_of(&set).await, ["a", "b", "c"]);
+    drop(fake.await.unwrap());
+}
+
+#[tokio::test]
+async fn concurrent_calls_get_their_own_answers() {
+    let (set, mut fake, fakes) = started(config(), "one").await;
+    let (first, second) = (calling(&set, "first"), calling(&set, "second"));
+    let requests = [fake.expect("tools/call").await, fake.expect("tools/call").await];
+    // M06
+    assert_ne!(requests[0]["id"], requests[1]["id"]);
+    for request in requests.iter().rev() {
+        let notice = json!({ "level": "info", "data": "working" });
+        fake.send(&json!({ "jsonrpc": "2.0", "method": "notifications/message", "params": notice })).await;
+        fake.answer(request, text(request["params"]["name"].as_str().unwrap())).await;
+    }
+    assert_eq!(first.await.unwrap().unwrap(), "first");
+    assert_eq!(second.await.unwrap().unwrap(), "second");
+    assert_eq!(fakes.waiting(), 0);
+}
+
+#[tokio::test]
+async fn a_mute_server_times_out_and_its_late_answer_belongs_to_no_other_call() {
+    let (set, mut fake, _fakes) = started(config().timeout(Duration::from_millis(50)), "one").await;
+    let late = calling(&set, "late");
+    let request = fake.expect("tools/call").await;
+    let error = late.await.unwrap().unwrap_err();
+    // M10
+    assert_eq!(error.kind(), ClientErrorKind::TimedOut);
+    assert_eq!(error.to_string(), "the MCP server `remote` did not answer within 50ms");
+    let cancelled = fake.expect("notifications/cancelled").await;
+    assert_eq!(cancelled["params"]["requestId"], request["id"]);
+    let next = calling(&set, "next");
+    let other = fake.expect("tools/call").await;
+    fake.answer(&request, text("late")).await;
+    fake.answer(&other, text("next")).await;
+    assert_eq!(next.await.unwrap().unwrap(), "next");
+}
+
+#[tokio::test]
+async fn a_server_that_never_agrees_times_out_and_the_next_use_connects_again() {
+    let (builder, fakes) = Fakes::builder(config().timeout(Duration::from_millis(50)));
+    let set = builder.lazy();
+    // M10
+    let error = set.refresh().await.unwrap_err();
+    assert_eq!(error.kind(), ClientErrorKind::TimedOut);
+    drop(fakes.next().await);
+    let next = calling(&set, "one");
+    let mut fake = fakes.next().await;
+    fake.initialize().await;
+    let request = fake.expect("tools/call").await;
+    fake.answer(&request, text("done")).await;
+    assert_eq!(next.await.unwrap().unwrap(), "done");
+}
+
+#[tokio::test]
+async fn those_who_wait_for_a_connection_share_its_error() {
+    let (builder, fakes) = Fakes::builder(config().timeout(Duration::from_millis(50)));
+    let set = builder.lazy();
+    let calls: Vec<_> = (0..8).map(|_| calling(&set, "one")).collect();
+    for call in calls {
+        // M12
+        assert_eq!(call.await.unwrap().unwrap_err().kind(), ClientErrorKind::TimedOut);
+    }
+    assert_eq!(fakes.waiting(), 1);
+}
+
+#[tokio::test]
+async fn the_deadline_of_a_run_replaces_the_timeout() {
+    let (set, mut fake, _fakes) = started(config().timeout(Duration::from_millis(20)), "one").await;
+    let toolbox = Toolbox::new();
+    toolbox.add_toolset(set).unwrap();
+    let run = RunContext::new().with_deadline(std::time::Instant::now() + Duration::from_secs(60));
+    let executor = Executor::new(toolbox.snapshot(&run).await.unwrap().into_tools());
+    let batch = async move { executor.batch(vec![ToolCall::new("one", "{}")]).with_run(run).run().await };
+    let batch = tokio::spawn(batch);
+    let request = fake.expect("tools/call").await;
+    // M10
+    let cancelled = tokio::time::timeout(Duration::from_millis(100), fake.message()).await;
+    assert!(cancelled.is_err(), "{cancelled:?}");
+    fake.answer(&request, text("done")).await;
+    assert_eq!(batch.await.unwrap()[0].result().unwrap().text(), "done");
+}
+
+#[tokio::test]
+async fn progress_starts_the_timeout_anew() {
+    let (set, mut fake, _fakes) = started(config().timeout(Duration::from_secs(1)), "one").await;
+    let call = calling(&set, "one");
+    let request = fake.expect("tools/call").await;
+    let token = &request["params"]["_meta"]["progressToken"];
+    for done in 1..=4 {
+        let quiet = tokio::time::timeout(Duration::from_millis(300), fake.message()).await;
+        // M10
+        assert!(quiet.is_err(), "{quiet:?}");
+        let params = json!({ "progressToken": token, "progress": done });
+        fake.send(&json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": params })).await;
+    }
+    fake.answer(&request, text("done")).await;
+    assert_eq!(call.await.unwrap().unwrap(), "done");
+}
+
+#[tokio::test]
+async fn a_dropped_call_is_cancelled_at_the_server() {
+    let (set, mut fake, _fakes) = started(config(), "one").await;
+    let call = calling(&set, "one");
+    let request = fake.expect("tools/call").await;
+    call.abort();
+    let cancelled = fake.expect("notifications/cancelled").await;
+    // M06
+    assert_eq!(cancelled["params"]["requestId"], request["id"]);
+}
+
+#[tokio::test]
+async fn a_lost_connection_fails_calls_unless_they_may_reconnect() {
+    let (set, fake, fakes) = started(config(), "one").await;
+    drop(fake);
+    let error = calling(&set, "one").await.unwrap().unwrap_err();
+    // M12
+    assert_eq!(error.kind(), ClientErrorKind::Lost);
+    assert!(error.to_string().starts_with("the connection to the MCP server `remote` was lost"), "{error}");
+    assert_eq!(fakes.waiting(), 0);
+
+    // Refreshing connects again.
+    let refreshed = set.clone();
+    let refreshed = tokio::spawn(async move { refreshed.refresh().await });
+    let mut fake = fakes.next().await;
+    fake.start("two").await;
+    refreshed.await.unwrap().unwrap();
+    drop(fake);
+}
+
+#[tokio::test]
+async fn the_next_call_after_a_loss_connects_again_and_calls_share_the_new_connection() {
+    let (set, fake, fakes) = started(config().reconnect(1), "one").await;
+    drop(fake);
+    let calls: Vec<_> = (0..8).map(|_| calling(&set, "one")).collect();
+    let mut fake = fakes.next().await;
+    fake.initialize().await;
+    for _ in 0..8 {
+        let request = fake.expect("tools/call").await;
+        fake.answer(&request, text("done")).await;
+    }
+    for call in calls {
+        // M12
+        assert_eq!(call.await.unwrap().unwrap(), "done");
+    }
+    assert_eq!(fakes.waiting(), 0);
+
+    // An error of the tool, or of the protocol, is no reason to connect again.
+    let call = calling(&set, "one");
+    let request = fake.expect("tools/call").await;
+    fake.refuse(&request, -32602, "bad x").await;
+    let error = call.await.unwrap().unwrap_err();
+    // M21
+    assert!(error.to_string().contains("-32602") && error.to_string().contains("bad x"), "{error}");
+    assert_eq!(fakes.waiting(), 0);
+}
+
+#[tokio::test]
+async fn a_call_that_may_have_arrived_is_repeated_only_if_that_is_harmless() {
+    for (hints, repeats) in [
+        (json!({}), false),
+        (json!({ "destructiveHint": false }), false),
+        (json!({ "readOnlyHint": true }), true),
+        (json!({ "idempotentHint": true }), true),
+    ] {
+        let (builder, fakes) = Fakes::builder(config().reconnect(3));
+        let far = fakes.clone();
+        let fake = tokio::spawn(async move {
+            let mut fake = far.next().await;
+            fake.initialize().await;
+            let schema = json!({ "type": "object" });
+            fake.list(json!([{ "name": "one", "inputSchema": schema, "annotations": hints }])).await;
+            fake
+        });
+        let set = builder.connect().await.unwrap();
+        let mut fake = fake.await.unwrap();
+        let call = calling(&set, "one");
+        fake.expect("tools/call").await;
+        drop(fake);
+        if repeats {
+            let mut fake = fakes.next().await;
+            fake.initialize().await;
+            let request = fake.expect("tools/call").await;
+            fake.answer(&request, text("repeated")).await;
+            // M12
+            assert_eq!(call.await.unwrap().unwrap(), "repeated");
+        } else {
+            assert_eq!(call.await.unwrap().unwrap_err().kind(), ClientErrorKind::Lost);
+            assert_eq!(fakes.waiting(), 0);
+            // The next call has a new connection.
+            let next = calling(&set, "one");
+            let mut fake = fakes.next().await;
+            fake.initialize().await;
+            let request = fake.expect("tools/call").await;
+            fake.answer(&request, text("next")).await;
+            assert_eq!(next.await.unwrap().unwrap(), "next");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_listing_starts_again_on_a_new_connection() {
+    let (builder, fakes) = Fakes::builder(config().reconnect(1));
+    let set = builder.lazy();
+    let listing = tokio::spawn(async move { names_of(&set).await });
+    let mut fake = fakes.next().await;
+    fake.initialize().await;
+    let request = fake.expect("tools/list").await;
+    fake.answer(&request, json!({ "tools": [tool("old")], "nextCursor": "1" })).await;
+    fake.expect("tools/list").await;
+    drop(fake);
+    let mut fake = fakes.next().await;
+    fake.initialize().await;
+    let request = fake.expect("tools/list").await;
+    // M04
+    assert_eq!(request["params"].get("cursor"), None);
+    fake.answer(&request, json!({ "tools": [tool("new")] })).await;
+    assert_eq!(listing.await.unwrap(), ["new"]);
+}
+
+#[tokio::test]
+async fn an_unchanged_tool_stays_the_same_after_a_refresh() {
+    let (set, mut fake, _fakes) = started(config(), "one").await;
+    let before = tools_of(&set).await;
+    let refreshing = set.clone();
+    let refreshed = tokio::spawn(async move { refreshing.refresh().await });
+    fake.list(json!([tool("two"), tool("one")])).await;
+    refreshed.await.unwrap().unwrap();
+    let after = tools_of(&set).await;
+    // M13
+    assert!(Arc::ptr_eq(&before[0], &after[1]));
+}
+
+#[tokio::test]
+async fn an_executor_that_is_cancelled_cancels_the_remote_call() {
+    let (set, mut fake, _fakes) = started(config(), "one").await;
+    let token = tool_runtime::CancellationToken::new();
+    let run = RunContext::new().with_cancellation(token.clone());
+    let toolbox = Toolbox::new();
+    toolbox.add_toolset(set).unwrap();
+    let tools = toolbox.snapshot(&run).await.unwrap().into_tools();
+    let executor = Executor::new(tools);
+    let batch = tokio::spawn(async move {
+        executor.batch(vec![ToolCall::new("one", json!({}))]).with_run(run).run().await
+    });
+    fake.expect("tools/call").await;
+    token.cancel();
+    fake.expect("notifications/cancelled").await;
+    assert!(batch.await.unwrap()[0].result().unwrap().is_error());
+}
+
+#[tokio::test]
+async fn arguments_that_are_empty_are_an_empty_object() {
+    let (set, mut fake, _fakes) = started(config(), "one").await;
+    let calling = tokio::spawn(async move { call(set, "one", Value::Null).await });
+    let request = fake.expect("tools/call").await;
+    // M21
+    assert_eq!(request["params"]["arguments"], json!({}));
+    fake.answer(&request, text("done")).await;
+    assert_eq!(calling.await.unwrap().text(), "done");
+}

@@ -1,0 +1,242 @@
+//! Results, reports and questions of a server.
+
+use std::sync::{Arc, Mutex};
+
+use rmcp::model::{
+    CreateMessageResult, ElicitRequestParams, ElicitResult, ElicitationAction, Root, SamplingMessage,
+};
+use serde_json::{Map, Value, json};
+use tool_mcp::{
+    client::McpToolSet,
+    server::{Answer, Caller},
+};
+use tool_runtime::{
+    Content, ToolResult, Toolbox,
+    context::{LogLevel, LogLine, Progress},
+    event::EventKind,
+    executor::StreamItem,
+    prelude::*,
+};
+
+use super::{BOTH, before, call, config, fake::Fakes, server};
+
+/// The result of a call whose server answers so.
+async fn result_of(answer: Value) -> ToolResult {
+    let (builder, fakes) = Fakes::builder(config());
+    let fake = tokio::spawn(async move {
+        let mut fake = fakes.next().await;
+        fake.start("one").await;
+        let request = fake.expect("tools/call").await;
+        fake.answer(&request, answer).await;
+        fake
+    });
+    let set = builder.connect().await.unwrap();
+    let result = call(set, "one", json!({})).await;
+    drop(fake.await.unwrap());
+    result
+}
+
+#[tokio::test]
+async fn structured_results_come_first_and_content_stays() {
+    let result = result_of(json!({
+        "content": [{ "type": "text", "text": "{\"n\":1}" }],
+        "structuredContent": { "n": 1 },
+        "_meta": { "example.com/k": "v" },
+    }))
+    .await;
+    // M15
+    assert_eq!(result.structured(), Some(json!({ "n": 1 })));
+    assert_eq!(result.text(), "{\"n\":1}");
+    // M19
+    assert_eq!(result.meta().unwrap()["example.com/k"], "v");
+}
+
+#[tokio::test]
+async fn content_of_every_kind_is_kept() {
+    let result = result_of(json!({ "content": [
+        { "type": "text", "text": "a" },
+        { "type": "image", "data": "aGk=", "mimeType": "image/png" },
+        { "type": "audio", "data": "aGk=", "mimeType": "audio/wav" },
+        { "type": "resource", "resource": { "uri": "a://b", "mimeType": "text/x", "text": "t" } },
+        { "type": "resource", "resource": { "uri": "a://c", "blob": "aGk=" } },
+        { "type": "resource_link", "uri": "a://d", "name": "d" },
+        { "type": "image", "data": "!", "mimeType": "image/png" },
+        { "type": "text", "text": "b" },
+    ] }))
+    .await;
+    // M15
+    let content = result.content();
+    assert_eq!(content.len(), 8);
+    assert_eq!(content[1], Content::image(b"hi".to_vec(), "image/png"));
+    assert_eq!(content[2], Content::audio(b"hi".to_vec(), "audio/wav"));
+    assert!(matches!(&content[3], Content::Resource { resource } if resource.uri == "a://b"));
+    assert!(matches!(&content[5], Content::ResourceLink { uri, .. } if uri == "a://d"));
+    assert!(content[6].as_text().unwrap().contains("not base64"));
+    assert!(!result.is_error());
+}
+
+#[tokio::test]
+async fn failures_are_results_with_their_text() {
+    let content = json!([{ "type": "text", "text": "boom" }, { "type": "text", "text": "twice" }]);
+    let result = result_of(json!({ "content": content, "isError": true })).await;
+    // M16
+    assert_eq!((result.text().as_ref(), result.is_error()), ("boom\ntwice", true));
+    let result = result_of(json!({ "content": [], "isError": true })).await;
+    assert_eq!((result.text().as_ref(), result.is_error()), ("The tool failed, and gave no reason.", true));
+    let result = result_of(json!({ "content": [] })).await;
+    assert_eq!((result.text().as_ref(), result.is_error()), ("", false));
+}
+
+#[tokio::test]
+async fn an_answer_that_is_no_result_is_an_error() {
+    let result = result_of(json!({ "tools": [] })).await;
+    assert!(result.is_error());
+    assert!(result.text().contains("cannot be used"), "{}", result.text());
+}
+
+/// Reports.
+#[tool(register = false, read_only)]
+fn report(cx: &ToolContext) -> Result<&'static str, ToolError> {
+    for done in 1..=20 {
+        cx.progress(Progress::new(f64::from(done)).of(20.0).message(format!("step {done}")))?;
+    }
+    cx.log(LogLine::new(LogLevel::Warning, "careful").with_data(json!({ "n": 1 })))?;
+    Ok("done")
+}
+
+#[tokio::test]
+async fn reports_of_a_server_are_reports_of_the_call_in_their_order() {
+    for version in BOTH {
+        let tools = Registry::builder().tool::<report>().build().unwrap();
+        let set = before(server(tools))
+            .protocol(version)
+            .log_level(rmcp::model::LoggingLevel::Info)
+            .connect()
+            .await
+            .unwrap();
+        let toolbox = Toolbox::new();
+        toolbox.add_toolset(set).unwrap();
+        let tools = toolbox.snapshot(&RunContext::new()).await.unwrap().into_tools();
+        let executor = Executor::new(tools);
+        let mut events = executor.batch(vec![ToolCall::new("report", "{}")]).stream();
+        let (mut progress, mut lines) = (Vec::new(), Vec::new());
+        while let Some(item) = events.next().await {
+            match item {
+                StreamItem::Event(event) => match &event.kind {
+                    EventKind::Progress { progress: it } => progress.push(it.clone()),
+                    EventKind::Log { line } => lines.push(line.clone()),
+                    _ => {}
+                },
+                StreamItem::Outcomes(outcomes) => assert_eq!(outcomes[0].result().unwrap().text(), "done"),
+            }
+        }
+        // C13
+        let expected: Vec<_> = (1..=20).map(f64::from).collect();
+        assert_eq!(progress.iter().map(|it| it.done).collect::<Vec<_>>(), expected);
+        assert_eq!((progress[0].total, progress[0].message.as_deref()), (Some(20.0), Some("step 1")));
+        // C14
+        assert_eq!(lines.len(), 1);
+        assert_eq!((lines[0].level, lines[0].message.as_str()), (LogLevel::Warning, "careful"));
+        assert_eq!(lines[0].data, json!({ "n": 1 }));
+    }
+}
+
+/// Asks for everything that a client may answer.
+#[tool(register = false)]
+async fn ask(caller: Option<&Caller>) -> Result<String, ToolError> {
+    let caller = caller.ok_or_else(|| ToolError::failed("no client"))?;
+    let mut answers = Vec::new();
+    if let Some(elicitation) = caller.elicitation() {
+        let schema = json!({ "type": "object", "properties": { "name": { "type": "string" } } });
+        answers.push(match elicitation.form("name", "Your name?", schema).await? {
+            Answer::Accepted(form) => form["name"].to_string(),
+            other => format!("{other:?}"),
+        });
+    }
+    if let Some(sampling) = caller.sampling() {
+        let params = rmcp::model::CreateMessageRequestParams::new(vec![SamplingMessage::user_text("Hi")], 10);
+        let result = sampling.create("greeting", params).await?;
+        answers.push(result.model);
+    }
+    if let Some(roots) = caller.roots() {
+        answers.push(roots.list("roots").await?[0].uri.clone());
+    }
+    Ok(answers.join(" "))
+}
+
+fn asking() -> Registry {
+    Registry::builder().tool::<ask>().build().unwrap()
+}
+
+#[tokio::test]
+async fn questions_of_a_server_are_answered_by_the_program() {
+    for version in BOTH {
+        let calls = Arc::new(Mutex::new(Vec::new()));
+        let seen = Arc::clone(&calls);
+        let set = before(server(asking()))
+            .protocol(version)
+            .on_elicitation(move |question| {
+                let call = question.call.map(|call| call.tool_name().to_string());
+                seen.lock().unwrap().push((question.server, call));
+                async move {
+                    let ElicitRequestParams::FormElicitationParams { message, .. } = question.params else {
+                        panic!()
+                    };
+                    assert_eq!(message, "Your name?");
+                    Ok(ElicitResult::new(ElicitationAction::Accept).with_content(json!({ "name": "Ada" })))
+                }
+            })
+            .on_sampling(|_| async {
+                Ok(CreateMessageResult::new(SamplingMessage::assistant_text("Hello"), "m1".to_owned()))
+            })
+            .on_roots(|_| async { Ok(vec![Root::new("file:///work")]) })
+            .connect()
+            .await
+            .unwrap();
+        assert_eq!(call(set, "ask", json!({})).await.text(), "\"Ada\" m1 file:///work");
+        // The call that a question belongs to is known.
+        assert_eq!(*calls.lock().unwrap(), [("remote".to_owned(), Some("ask".to_owned()))]);
+    }
+}
+
+#[tokio::test]
+async fn a_program_without_answers_has_no_such_capabilities_and_one_that_panics_answers_an_error() {
+    for version in BOTH {
+        let set = super::connected(asking(), &version).await;
+        assert_eq!(call(set, "ask", json!({})).await.text(), "");
+        let set = before(server(asking()))
+            .protocol(version)
+            .on_elicitation(|_| async { panic!("an answer of the program") })
+            .connect()
+            .await
+            .unwrap();
+        let result = call(set, "ask", json!({})).await;
+        assert!(result.is_error(), "{}", result.text());
+    }
+}
+
+/// Returns the metadata of the call.
+#[tool(register = false)]
+fn meta(cx: &ToolContext) -> Value {
+    cx.meta().cloned().map_or(Value::Null, Value::Object)
+}
+
+#[tokio::test]
+async fn metadata_is_sent_with_a_call() {
+    for version in BOTH {
+        let tools = Registry::builder().tool::<meta>().build().unwrap();
+        let set: McpToolSet = before(server(tools))
+            .protocol(version)
+            .call_meta(|cx| {
+                Map::from_iter([("example.com/call".to_owned(), cx.call_id().to_string().into())])
+            })
+            .connect()
+            .await
+            .unwrap();
+        let result = call(set, "meta", json!({})).await;
+        // M19
+        assert!(result.structured().unwrap()["example.com/call"].is_string(), "{}", result.text());
+        // W05
+        assert_eq!(result.structured().unwrap().get("traceparent"), None);
+    }
+}

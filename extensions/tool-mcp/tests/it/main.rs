@@ -1,0 +1,7 @@
+//! Tests of the public API.
+#![allow(deprecated, clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
+
+mod broker;
+mod client;
+mod real;
+mod server;

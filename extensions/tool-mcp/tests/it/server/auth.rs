@@ -1,0 +1,216 @@
+//! Bearer tokens.
+
+use std::time::{Duration, SystemTime};
+
+use rmcp::{
+    model::{ClientCapabilities, ProtocolVersion},
+    transport::{StreamableHttpClientTransport, streamable_http_client::StreamableHttpClientTransportConfig},
+};
+use serde_json::{Value, json};
+use tool_mcp::server::{
+    HttpConfig, Identity, McpServer, RequestHeaders, ResourceServer, ServedTools, TokenError,
+};
+use tool_runtime::{Toolbox, prelude::*, toolbox::Visibility};
+
+use super::{BOTH, Connected, Served, initialize, modern, questions, serve, sse, text};
+
+fn validate(token: &str) -> Result<Identity, TokenError> {
+    match token {
+        "alice" => Ok(Identity::new("alice").scopes(["use", "admin"])),
+        "bob" => Ok(Identity::new("bob").scopes(["use"])),
+        "guest" => Ok(Identity::new("guest")),
+        "old" => Ok(Identity::new("bob").scopes(["use"]).expires(SystemTime::now() - Duration::from_secs(1))),
+        "short" => {
+            let end = SystemTime::now() + Duration::from_millis(500);
+            Ok(Identity::new("bob").scopes(["use"]).expires(end))
+        }
+        "later" => Err(TokenError::Unavailable("the database is away".to_owned())),
+        "panic" => panic!("a validator that breaks"),
+        _ => Err(TokenError::Invalid("it is unknown".to_owned())),
+    }
+}
+
+async fn protected(tools: impl Into<ServedTools>) -> Served {
+    let protection = ResourceServer::new("https://mcp.example.com/mcp", validate)
+        .issuer("https://login.example.com")
+        .require(["use"])
+        .scopes(["admin"]);
+    serve(McpServer::new(tools).http_with(HttpConfig::new().protect(protection)).unwrap()).await
+}
+
+impl Served {
+    async fn connect_as(&self, token: &str, version: ProtocolVersion) -> Connected<questions::User> {
+        let config = StreamableHttpClientTransportConfig::with_uri(self.url.as_str()).auth_header(token);
+        let transport = StreamableHttpClientTransport::from_config(config);
+        self.connect_over(transport, questions::User, version).await
+    }
+}
+
+/// Tells who calls.
+#[tool(register = false)]
+fn who(identity: Option<&Identity>, headers: Option<&RequestHeaders>, cx: &ToolContext) -> String {
+    let subject = identity.map_or("anonymous", |identity| &identity.subject);
+    let host = headers.and_then(|headers| headers.get("host")).map(|_| "a host");
+    // E10
+    assert!(!format!("{headers:?}").contains(subject), "{headers:?}");
+    let user = cx.run().and_then(|run| run.user().map(str::to_owned));
+    format!("{subject} {user:?} {host:?}")
+}
+
+/// For administrators.
+#[tool(register = false)]
+fn secret() -> &'static str {
+    "42"
+}
+
+#[tokio::test]
+async fn requests_without_a_valid_token_are_refused_with_a_challenge() {
+    let served = protected(Registry::default()).await;
+    let metadata = "resource_metadata=\"https://mcp.example.com/.well-known/oauth-protected-resource/mcp\"";
+    for version in BOTH {
+        let list = match version.has_initialize() {
+            true => initialize(),
+            false => modern("tools/list", json!({})),
+        };
+        for (token, status, expected) in [
+            ("", 401, "scope=\"use\""),
+            ("Basic alice", 401, "scope=\"use\""),
+            ("Bearer mallory", 401, "error=\"invalid_token\", error_description=\"it is unknown\""),
+            ("Bearer old", 401, "error=\"invalid_token\", error_description=\"it is expired\""),
+            ("Bearer guest", 403, "scope=\"use\", error=\"insufficient_scope\""),
+        ] {
+            let mut request = served.post(&list, &version);
+            if !token.is_empty() {
+                request = request.header("authorization", token);
+            }
+            let answer = request.send().await.unwrap();
+            assert_eq!(answer.status(), status, "{token}");
+            let challenge = answer.headers()["www-authenticate"].to_str().unwrap();
+            assert!(challenge.starts_with("Bearer "), "{challenge}");
+            assert!(challenge.contains(metadata) && challenge.contains(expected), "{challenge}");
+        }
+        for token in ["later", "panic"] {
+            let answer = served.post(&list, &version).bearer_auth(token).send().await.unwrap();
+            assert_eq!(answer.status(), 503, "{token}");
+            assert!(!answer.text().await.unwrap().contains("database"));
+        }
+        let answer = served.post(&list, &version).bearer_auth("bob").send().await.unwrap();
+        assert_eq!(answer.status(), 200);
+    }
+}
+
+#[tokio::test]
+async fn the_metadata_names_the_issuer() {
+    let served = protected(Registry::default()).await;
+    let origin = served.url.trim_end_matches("/mcp");
+    for path in ["", "/mcp"] {
+        let url = format!("{origin}/.well-known/oauth-protected-resource{path}");
+        let metadata: Value = reqwest::get(url).await.unwrap().json().await.unwrap();
+        assert_eq!(metadata["resource"], "https://mcp.example.com/mcp");
+        assert_eq!(metadata["authorization_servers"], json!(["https://login.example.com"]));
+        assert_eq!(metadata["scopes_supported"], json!(["admin", "use"]));
+    }
+}
+
+#[tokio::test]
+async fn the_caller_and_its_headers_are_values_of_the_run() {
+    for version in BOTH {
+        let served = protected(Registry::builder().tool::<who>().build().unwrap()).await;
+        let it = served.connect_as("alice", version.clone()).await;
+        assert_eq!(text(&it.call("who", json!({})).await), "alice Some(\"alice\") Some(\"a host\")");
+        let it = served.connect_as("bob", version).await;
+        assert_eq!(text(&it.call("who", json!({})).await), "bob Some(\"bob\") Some(\"a host\")");
+    }
+}
+
+#[tokio::test]
+async fn tools_are_shown_by_caller() {
+    for version in BOTH {
+        let tools = Registry::builder().tool::<who>().tool::<secret>().build().unwrap();
+        let toolbox = Toolbox::from_registry(&tools);
+        toolbox.show(Visibility::all().when(|cx, tool| {
+            let is_admin = cx.get::<Identity>().is_some_and(|identity| identity.has_scope("admin"));
+            is_admin || tool.name().as_str() != "secret"
+        }));
+        let served = protected(toolbox).await;
+        let alice = served.connect_as("alice", version.clone()).await;
+        assert_eq!(alice.client.list_all_tools().await.unwrap().len(), 2);
+        assert_eq!(text(&alice.call("secret", json!({})).await), "42");
+        let bob = served.connect_as("bob", version).await;
+        assert_eq!(bob.client.list_all_tools().await.unwrap().len(), 1);
+        assert!(bob.try_call("secret", json!({})).await.is_err());
+    }
+}
+
+#[tokio::test]
+async fn a_session_belongs_to_the_caller_that_opened_it() {
+    let served = protected(Registry::default()).await;
+    let [version, _] = BOTH;
+    let opened = served.post(&initialize(), &version).bearer_auth("alice").send().await.unwrap();
+    let id = opened.headers()["mcp-session-id"].to_str().unwrap().to_owned();
+    let ping = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" });
+    for (token, session, expected) in
+        [("bob", id.clone(), 404), ("alice", id.clone(), 200), ("alice", format!("{id}x"), 404)]
+    {
+        let request = served.post(&ping, &version).bearer_auth(token).header("mcp-session-id", session);
+        assert_eq!(request.send().await.unwrap().status(), expected, "{token}");
+    }
+    let close = |token| {
+        reqwest::Client::new().delete(&served.url).bearer_auth(token).header("mcp-session-id", &id).send()
+    };
+    assert_eq!(close("bob").await.unwrap().status(), 404);
+    assert_eq!(close("alice").await.unwrap().status(), 204);
+}
+
+#[tokio::test]
+async fn a_question_belongs_to_the_caller_that_was_asked() {
+    let [_, version] = BOTH;
+    let served = protected(questions::tools()).await;
+    let mut call = modern("tools/call", json!({ "name": "greet", "arguments": {} }));
+    let elicitation = ClientCapabilities::builder().enable_elicitation().build();
+    call["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"] = json!(elicitation);
+    let post = async |call: &Value, token: &str| -> Value {
+        let answer = served.post(call, &version).bearer_auth(token).send().await.unwrap();
+        sse(&answer.text().await.unwrap())
+    };
+    let asked = post(&call, "alice").await;
+    assert_eq!(asked["result"]["resultType"], "input_required", "{asked}");
+    call["params"]["requestState"] = asked["result"]["requestState"].clone();
+    call["params"]["inputResponses"] =
+        json!({ "first": { "action": "accept", "content": { "first": "Ada" } } });
+    let refused = post(&call, "bob").await;
+    assert_eq!(refused["error"]["code"], -32602, "{refused}");
+    let asked = post(&call, "alice").await;
+    assert!(asked["result"]["inputRequests"]["last"].is_object(), "{asked}");
+}
+
+#[tokio::test]
+async fn a_stream_of_changes_ends_when_the_token_expires() {
+    let served = protected(Toolbox::new()).await;
+    for version in BOTH {
+        let stream = if version.has_initialize() {
+            let opened = served.post(&initialize(), &version).bearer_auth("bob").send().await.unwrap();
+            let id = opened.headers()["mcp-session-id"].clone();
+            let initialized = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+            let initialized = served.post(&initialized, &version).bearer_auth("bob");
+            initialized.header("mcp-session-id", &id).send().await.unwrap();
+            let get = reqwest::Client::new().get(&served.url).header("accept", "text/event-stream");
+            get.header("mcp-session-id", id)
+        } else {
+            let filter = json!({ "notifications": { "toolsListChanged": true } });
+            served.post(&modern("subscriptions/listen", filter), &version)
+        };
+        let answer = stream.bearer_auth("short").send().await.unwrap();
+        assert_eq!(answer.status(), 200);
+        // The body ends, where it would go on.
+        answer.text().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn requests_without_sessions_ignore_the_header() {
+    let served = protected(Registry::default()).await;
+    let [_, version] = BOTH;
+    let request = served.post(&modern("tools/list", json!({})), &version).bearer_auth("bob");
+    assert_eq!(request.header("mcp-session-id", "other").send().await.unwrap().status(), 200);
+}

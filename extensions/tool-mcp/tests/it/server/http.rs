@@ -1,0 +1,206 @@
+//! Streamable HTTP on a port of this machine.
+
+use std::{sync::Arc, time::Duration};
+
+use serde_json::json;
+use tokio::sync::Notify;
+use tool_mcp::server::{HttpConfig, McpServer};
+use tool_runtime::prelude::*;
+
+use super::{BOTH, initialize, modern, serve, sse, text};
+
+/// Adds two numbers.
+#[tool(register = false)]
+fn add(a: i64, b: i64) -> i64 {
+    a + b
+}
+
+/// The state of a body.
+#[derive(Default)]
+struct Gate {
+    started: Notify,
+    go: Notify,
+}
+
+/// Waits.
+#[tool(register = false)]
+async fn wait(gate: &Gate) -> &'static str {
+    gate.started.notify_one();
+    gate.go.notified().await;
+    "done"
+}
+
+fn server() -> McpServer {
+    McpServer::new(Registry::builder().tool::<add>().build().unwrap()).named("under-test", "1.2.3")
+}
+
+fn gated() -> (McpServer, Arc<Gate>) {
+    let gate = Arc::new(Gate::default());
+    let tools = Registry::builder().tool::<wait>().provide_shared(Arc::clone(&gate)).build().unwrap();
+    (McpServer::new(tools), gate)
+}
+
+#[tokio::test]
+async fn both_protocols_are_served_at_one_url() {
+    let served = serve(server().http().unwrap()).await;
+    for version in BOTH {
+        let it = served.connect((), version).await;
+        assert_eq!(text(&it.call("add", json!({ "a": 2, "b": 3 })).await), "5");
+    }
+}
+
+#[tokio::test]
+async fn other_hosts_and_origins_are_refused() {
+    let served = serve(server().http().unwrap()).await;
+    let [_, version] = BOTH;
+    let list = modern("tools/list", json!({}));
+    for (header, value, expected) in [
+        ("host", "localhost:1", 200),
+        ("host", "evil.example", 403),
+        ("origin", "http://localhost:5173", 200),
+        ("origin", "http://[::1]:80", 200),
+        ("origin", "http://evil.example", 403),
+        ("origin", "null", 403),
+    ] {
+        let answer = served.post(&list, &version).header(header, value).send().await.unwrap();
+        assert_eq!(answer.status(), expected, "{header}: {value}");
+    }
+}
+
+#[tokio::test]
+async fn large_bodies_are_refused() {
+    let served = serve(server().max_request(10_000).http().unwrap()).await;
+    for version in BOTH {
+        let list = modern("tools/list", json!({ "cursor": "x".repeat(10_000) }));
+        let answer = served.post(&list, &version).send().await.unwrap();
+        assert_eq!(answer.status(), 413);
+    }
+}
+
+#[tokio::test]
+async fn the_limit_of_sessions_refuses_initialize() {
+    let served = serve(server().http_with(HttpConfig::new().max_sessions(1)).unwrap()).await;
+    let [version, _] = BOTH;
+    let first = served.post(&initialize(), &version).send().await.unwrap();
+    assert_eq!(first.status(), 200);
+    let refused = served.post(&initialize(), &version).send().await.unwrap();
+    assert_eq!(refused.status(), 503);
+    assert!(refused.text().await.unwrap().contains("1 sessions are open"));
+    // A closed session makes room.
+    let id = first.headers()["mcp-session-id"].clone();
+    let closed =
+        reqwest::Client::new().delete(&served.url).header("mcp-session-id", &id).send().await.unwrap();
+    assert_eq!(closed.status(), 204);
+    assert_eq!(served.server.sessions(), 0);
+    assert_eq!(served.post(&initialize(), &version).send().await.unwrap().status(), 200);
+    // The other protocol has no sessions.
+    let [_, version] = BOTH;
+    let list = modern("tools/list", json!({}));
+    assert_eq!(served.post(&list, &version).send().await.unwrap().status(), 200);
+}
+
+#[tokio::test]
+async fn idle_sessions_end_and_those_with_a_call_do_not() {
+    let (server, gate) = gated();
+    let time = Duration::from_millis(50);
+    let served = serve(server.http_with(HttpConfig::new().idle_time(time)).unwrap()).await;
+    let [version, _] = BOTH;
+    let answer = served.post(&initialize(), &version).send().await.unwrap();
+    let idle = answer.headers()["mcp-session-id"].clone();
+    drop(answer);
+    let it = served.connect((), version.clone()).await;
+    let call = async {
+        gate.started.notified().await;
+        while served.server.sessions() > 1 {
+            tokio::task::yield_now().await;
+        }
+        gate.go.notify_one();
+    };
+    let (result, ()) = tokio::join!(it.call("wait", json!({})), call);
+    assert_eq!(text(&result), "done");
+    let list = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" });
+    let gone = served.post(&list, &version).header("mcp-session-id", idle).send().await.unwrap();
+    assert_eq!(gone.status(), 404);
+}
+
+#[tokio::test]
+async fn a_shutdown_answers_the_calls_that_run_and_refuses_others() {
+    for version in BOTH {
+        let (server, gate) = gated();
+        let mut served = serve(server.http().unwrap()).await;
+        let it = served.connect((), version.clone()).await;
+        let stop = async {
+            gate.started.notified().await;
+            served.stop.cancel();
+            let list = modern("tools/list", json!({}));
+            while served.post(&list, &BOTH[1]).send().await.unwrap().status() != 503 {}
+            gate.go.notify_one();
+        };
+        let (result, ()) = tokio::join!(it.call("wait", json!({})), stop);
+        assert_eq!(text(&result), "done");
+        drop(it);
+        (&mut served.ended).await.unwrap().unwrap();
+        assert_eq!(served.server.sessions(), 0, "{version}");
+    }
+}
+
+/// Calls that wait until all have begun.
+struct All(tokio::sync::Barrier);
+
+/// Waits for the others.
+#[tool(register = false, concurrency_safe)]
+async fn meet(number: usize, all: &All) -> usize {
+    all.0.wait().await;
+    number
+}
+
+#[tokio::test]
+async fn a_thousand_calls_at_once_are_all_answered() {
+    const CALLS: usize = 1_000;
+    for version in BOTH {
+        let all = All(tokio::sync::Barrier::new(CALLS));
+        let tools = Registry::builder().tool::<meet>().provide(all).build().unwrap();
+        let served = serve(McpServer::new(tools).http().unwrap()).await;
+        let opened = served.post(&initialize(), &version).send().await.unwrap();
+        let session = opened.headers().get("mcp-session-id").cloned();
+        let calls = (0..CALLS).map(|number| {
+            let params = json!({ "name": "meet", "arguments": { "number": number } });
+            let mut call = modern("tools/call", params.clone());
+            if version.has_initialize() {
+                call = json!({ "jsonrpc": "2.0", "method": "tools/call", "params": params });
+            }
+            call["id"] = json!(number);
+            let mut request = served.post(&call, &version);
+            if let (true, Some(session)) = (version.has_initialize(), &session) {
+                request = request.header("mcp-session-id", session);
+            }
+            tokio::spawn(async move { request.send().await.unwrap().text().await.unwrap() })
+        });
+        for (number, call) in calls.collect::<Vec<_>>().into_iter().enumerate() {
+            let answer = sse(&call.await.unwrap());
+            assert_eq!(answer["id"], json!(number));
+            assert_eq!(answer["result"]["content"][0]["text"], json!(number.to_string()), "{answer}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_hundred_sessions_at_once_are_served() {
+    let served = serve(server().http_with(HttpConfig::new().max_sessions(100)).unwrap()).await;
+    let [version, _] = BOTH;
+    let opening = (0..150).map(|_| tokio::spawn(served.post(&initialize(), &version).send()));
+    let mut sessions = Vec::new();
+    for opening in opening.collect::<Vec<_>>() {
+        let answer = opening.await.unwrap().unwrap();
+        match answer.status().as_u16() {
+            200 => sessions.push(answer.headers()["mcp-session-id"].clone()),
+            status => assert_eq!(status, 503),
+        }
+    }
+    assert_eq!((sessions.len(), served.server.sessions()), (100, 100));
+    for session in sessions {
+        let ping = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" });
+        let answer = served.post(&ping, &version).header("mcp-session-id", session).send().await.unwrap();
+        assert_eq!(sse(&answer.text().await.unwrap())["result"], json!({}));
+    }
+}
