@@ -7,7 +7,10 @@ use tool_cli::{
 };
 use tool_runtime::CancellationToken;
 
-use crate::server::{McpServer, ServeError};
+use crate::{
+    client::chain,
+    server::{McpServer, ServeError},
+};
 
 /// The command `serve`, which serves the tools of the program.
 ///
@@ -81,7 +84,7 @@ impl Command for Serve {
             }
             None => program.block_on(server.serve_stdio())?,
         };
-        served.map_err(|error| Failure::new(Exit::Failed, error.to_string()))?;
+        served.map_err(|error| Failure::quoting(Exit::Failed, chain(&error)))?;
         Ok(Exit::Done)
     }
 }

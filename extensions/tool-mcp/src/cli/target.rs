@@ -4,7 +4,7 @@ use std::path::Path;
 
 use tool_cli::{Exit, Failure};
 
-use crate::client::{Endpoint, McpServers, Process, ServerConfig, shown_url};
+use crate::client::{Endpoint, McpServers, Process, ServerConfig, chain, shown_url};
 
 /// The file that is read without `--config`, if there is one.
 const DEFAULT: &str = ".mcp.json";
@@ -22,7 +22,7 @@ pub(super) fn server(text: &str, config: Option<&str>) -> Result<ServerConfig, F
     }
     if is_word && (config.is_some() || Path::new(DEFAULT).exists()) {
         let servers = McpServers::from_file(config.unwrap_or(DEFAULT))
-            .map_err(|error| Failure::quoting(Exit::Usage, error.to_string()))?;
+            .map_err(|error| Failure::quoting(Exit::Usage, chain(&error)))?;
         // A command may have any name: one that is not in the default file is a command.
         if config.is_some() || servers.names().any(|name| name == text) {
             return servers.config(text).map_err(|error| Failure::quoting(Exit::Usage, error.to_string()));

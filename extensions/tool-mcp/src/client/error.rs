@@ -224,7 +224,7 @@ fn of_transport(error: &DynamicTransportError) -> Cause {
 }
 
 /// The texts of an error and of those below it.
-pub(super) fn chain(error: &(dyn Error + 'static)) -> String {
+pub(crate) fn chain(error: &(dyn Error + 'static)) -> String {
     let mut text = error.to_string();
     let mut next = source_of(error);
     while let Some(error) = next {

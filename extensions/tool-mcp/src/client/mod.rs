@@ -40,6 +40,8 @@ mod set;
 mod tool;
 mod transport;
 
+#[cfg(feature = "cli")]
+pub(crate) use self::error::chain;
 #[cfg(feature = "http")]
 pub(crate) use self::guard::awaited;
 #[cfg(feature = "http")]

@@ -252,7 +252,7 @@ impl fmt::Display for ServersError {
             write!(f, "`{}`: ", self.file)?;
         }
         match &self.cause {
-            Cause::Io(error) => write!(f, "the servers cannot be read: {error}"),
+            Cause::Io(_) => f.write_str("the servers cannot be read"),
             Cause::Json(problem) => write!(f, "the servers cannot be read: {problem}"),
             Cause::None => f.write_str("there is no member `mcpServers`"),
         }

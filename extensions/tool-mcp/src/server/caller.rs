@@ -1,15 +1,15 @@
 //! The client that a call serves, as its tool sees it: questions to its user, its model and its file system.
 
-use std::{fmt, sync::Arc};
+use std::{fmt, sync::Arc, time::Duration};
 
 use rmcp::{
-    RoleServer,
+    RoleServer, ServiceError,
     model::{
         ClientCapabilities, CreateMessageRequest, CreateMessageRequestParams, CreateMessageResult,
         ElicitRequest, ElicitRequestParams, ElicitResult, ElicitationAction, InputRequest, ListRootsRequest,
-        ListRootsResult, Root, SamplingMessage,
+        ListRootsResult, Root, SamplingMessage, ServerRequest,
     },
-    service::Peer,
+    service::{Peer, PeerRequestOptions},
     task_manager::{TaskContext, TaskExit},
 };
 use serde::de::DeserializeOwned;
@@ -69,8 +69,8 @@ pub struct Caller {
 /// The way of a question to the client.
 #[derive(Clone)]
 pub(super) enum Way {
-    /// A request on the connection.
-    Request(Peer<RoleServer>),
+    /// A request on the connection, with a timeout.
+    Request(Peer<RoleServer>, Duration),
     /// The result of the call.
     Round(Arc<Round>),
     /// The state of the task.
@@ -80,7 +80,7 @@ pub(super) enum Way {
 impl fmt::Debug for Way {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Request(_) => "Request",
+            Self::Request(..) => "Request",
             Self::Round(_) => "Round",
             Self::Task(_) => "Task",
         })
@@ -165,21 +165,21 @@ impl Caller {
         ToolError::failed(format!("the client does not support {capability}, which this tool requires"))
     }
 
-    /// Asks the question `name`; `send` is the way up to 2025-11-25.
-    async fn ask<T: DeserializeOwned, F>(
-        &self,
-        name: &str,
-        request: InputRequest,
-        send: impl FnOnce(Peer<RoleServer>) -> F,
-    ) -> Result<T, ToolError>
-    where
-        F: Future<Output = Result<T, rmcp::ServiceError>>,
-    {
+    /// Asks the question `name`.
+    async fn ask<T: DeserializeOwned>(&self, name: &str, request: InputRequest) -> Result<T, ToolError> {
         match &self.way {
-            Way::Request(peer) => send(peer.clone()).await.map_err(|error| {
-                ToolError::failed(format!("the client did not answer `{name}`"))
-                    .with_log_note(error.to_string())
-            }),
+            Way::Request(peer, timeout) => {
+                let answer = requested(peer, request, *timeout).await.map_err(|error| {
+                    let text = match error {
+                        ServiceError::Timeout { timeout } => {
+                            format!("the client did not answer `{name}` within {timeout:?}")
+                        }
+                        _ => format!("the client did not answer `{name}`"),
+                    };
+                    ToolError::failed(format!("{text}: {error}")).with_feedback(text)
+                })?;
+                read(name, answer)
+            }
             Way::Round(round) => round.ask(name, request).await,
             Way::Task(task) => match task.request_input(name, request).await {
                 Ok(answer) => read(name, answer),
@@ -188,6 +188,23 @@ impl Caller {
             },
         }
     }
+}
+
+/// Asks by a request, up to revision 2025-11-25.
+async fn requested(
+    peer: &Peer<RoleServer>,
+    request: InputRequest,
+    timeout: Duration,
+) -> Result<Value, ServiceError> {
+    let request = match request {
+        InputRequest::Elicitation(request) => ServerRequest::ElicitRequest(request),
+        InputRequest::CreateMessage(request) => ServerRequest::CreateMessageRequest(request),
+        InputRequest::ListRoots(request) => ServerRequest::ListRootsRequest(request),
+        _ => return Err(ServiceError::UnexpectedResponse),
+    };
+    let options = PeerRequestOptions::with_timeout(timeout);
+    let answer = peer.send_request_with_option(request, options).await?.await_response().await?;
+    serde_json::to_value(answer).map_err(|_| ServiceError::UnexpectedResponse)
 }
 
 /// Reads the answer to the question `name`.
@@ -260,8 +277,8 @@ impl Elicitation<'_> {
     }
 
     async fn answer(&self, name: &str, params: ElicitRequestParams) -> Result<ElicitResult, ToolError> {
-        let request = InputRequest::Elicitation(ElicitRequest::new(params.clone()));
-        self.0.ask(name, request, |peer| async move { peer.create_elicitation(params).await }).await
+        let request = InputRequest::Elicitation(ElicitRequest::new(params));
+        self.0.ask(name, request).await
     }
 }
 
@@ -274,14 +291,20 @@ impl Sampling<'_> {
     ///
     /// # Errors
     ///
-    /// If the client does not answer.
+    /// If the messages are invalid, require tools that the client's model does not support, or the client does not answer.
     pub async fn create(
         &self,
         name: &str,
         params: CreateMessageRequestParams,
     ) -> Result<CreateMessageResult, ToolError> {
-        let request = InputRequest::CreateMessage(CreateMessageRequest::new(params.clone()));
-        self.0.ask(name, request, |peer| async move { peer.create_message(params).await }).await
+        let uses_tools = params.tools.is_some() || params.tool_choice.is_some();
+        if uses_tools && self.0.capabilities.sampling.as_ref().is_none_or(|it| it.tools.is_none()) {
+            return Err(ToolError::failed("the client's model does not support tools"));
+        }
+        params
+            .validate()
+            .map_err(|problem| ToolError::internal(format!("`{name}`: invalid messages: {problem}")))?;
+        self.0.ask(name, InputRequest::CreateMessage(CreateMessageRequest::new(params))).await
     }
 }
 
@@ -312,8 +335,7 @@ impl Roots<'_> {
     /// If the client does not answer.
     pub async fn list(&self, name: &str) -> Result<Vec<Root>, ToolError> {
         let request = InputRequest::ListRoots(ListRootsRequest::default());
-        let listed: ListRootsResult =
-            self.0.ask(name, request, |peer| async move { peer.list_roots().await }).await?;
+        let listed: ListRootsResult = self.0.ask(name, request).await?;
         Ok(listed.roots)
     }
 }

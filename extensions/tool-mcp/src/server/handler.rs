@@ -28,7 +28,7 @@ use super::{
     call::{Call, client_of, is_modern, tool_of},
     listed::Listed,
     offer::{Paging, Prompts, Resources},
-    round::Running,
+    running::{OfCaller, Running},
     seal::Seals,
     tasks::Tasks,
     tools::ServedTools,
@@ -48,6 +48,8 @@ pub(super) struct Shared {
     pub(super) running: Running,
     pub(super) tasks: Tasks,
     pub(super) shutdown_time: Duration,
+    /// The time for the answer to a question, up to revision 2025-11-25.
+    pub(super) question_timeout: Duration,
     /// Cancelled when the server ends: no new requests, and subscriptions end.
     pub(super) stopping: CancellationToken,
 }
@@ -59,6 +61,8 @@ const ACCEPTED: usize = 16;
 pub(super) struct Handler {
     pub(super) shared: Arc<Shared>,
     id: String,
+    /// The requests of a client without an identity.
+    pub(super) running: OfCaller,
     /// The client of a session.
     client: OnceLock<Arc<ClientInfo>>,
     level: Mutex<LoggingLevel>,
@@ -82,6 +86,7 @@ impl Handler {
     pub(super) fn new(shared: Arc<Shared>) -> Self {
         Self {
             id: CallId::generate().to_string(),
+            running: OfCaller::default(),
             client: OnceLock::new(),
             level: Mutex::new(LoggingLevel::Debug),
             subscribed: Arc::new(Subscribed::to(shared.resources.as_ref())),
@@ -371,7 +376,7 @@ impl ServerHandler for Handler {
 
 /// The HTTP request of a request, if there is one.
 #[cfg(feature = "http")]
-fn via(context: &RequestContext<RoleServer>) -> Option<&super::http::Via> {
+pub(super) fn via(context: &RequestContext<RoleServer>) -> Option<&super::http::Via> {
     let parts = context.extensions.get::<http::request::Parts>()?;
     parts.extensions.get::<Arc<super::http::Via>>().map(AsRef::as_ref)
 }

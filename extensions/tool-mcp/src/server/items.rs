@@ -1,6 +1,6 @@
 //! Requests for resources and prompts.
 
-use std::{collections::BTreeMap, pin::pin, sync::Arc, task::Poll};
+use std::{collections::BTreeMap, sync::Arc};
 
 use rmcp::{
     ErrorData, RoleServer,
@@ -12,9 +12,10 @@ use rmcp::{
     service::RequestContext,
 };
 use serde_json::{Value, json};
-use tool_runtime::{__private::caught, ErrorKind, RunContext, ToolError};
+use tool_runtime::{ErrorKind, RunContext, ToolError};
 
 use super::{
+    contained::contained,
     handler::Handler,
     offer::{Completing, Prompts, Resources},
     round::{Answered, Asking, Subject},
@@ -125,14 +126,9 @@ impl Handler {
         uri: Option<&str>,
         body: impl Future<Output = Result<T, ToolError>>,
     ) -> Result<T, ErrorData> {
-        let mut body = pin!(body);
-        let contained = std::future::poll_fn(|cx| match caught(|| body.as_mut().poll(cx)) {
-            Ok(polled) => polled,
-            Err(message) => Poll::Ready(Err(ToolError::new(ErrorKind::Panicked, message))),
-        });
         let result = tokio::select! {
             biased;
-            result = contained => result,
+            result = contained(|| body) => result,
             () = context.ct.cancelled() => Err(ToolError::cancelled()),
         };
         result.map_err(|error| error_of(&error, uri))

@@ -32,18 +32,31 @@
 //! | --- | --- | --- |
 //! | [`McpServer::max_request`] | 4 MiB | status 413; a line is dropped and logged |
 //! | [`McpServer::max_calls`] | 4096 | the JSON-RPC error -32000 |
+//! | [`McpServer::max_calls_per_caller`] | 1024 | the JSON-RPC error -32000 |
 //! | [`HttpConfig::max_sessions`] | 10,000 | `initialize` has status 503 |
+//! | [`HttpConfig::max_sessions_per_caller`] | 1000 | `initialize` has status 429 |
 //! | [`HttpConfig::idle_time`] | 5 minutes | the session ends |
 //! | [`HttpConfig::resume_time`] | 30 seconds | the call of a client that is gone is cancelled |
+//! | [`McpServer::question_timeout`] | 15 minutes | the question is an error of its tool |
 //! | [`McpServer::state_lifetime`] | 15 minutes | the question is asked again |
 //! | [`McpServer::task_lifetime`] | 1 hour | the task fails |
 //! | [`McpServer::shutdown_time`] | 30 seconds | calls that run when the server ends are cancelled |
 //!
 //! # Several processes
 //!
-//! From revision 2026-07-28 on, each request stands alone, and any process with the same [key](McpServer::key) answers it. A
-//! state is used once per process. Tasks stay in their process. Up to 2025-11-25, a session lives in one process, unless there
-//! is a [store](HttpConfig::session_store).
+//! From revision 2026-07-28 on, each request stands alone, and any process with the same [key](McpServer::key) answers it. Up to
+//! 2025-11-25, a session lives in one process, unless there is a [store](HttpConfig::session_store).
+//!
+//! | shared by | what |
+//! | --- | --- |
+//! | [`McpServer::key`] | the ids of sessions, states of calls, ids of events |
+//! | [`McpServer::used_states`] | the used states, each of which is accepted once; without it, once per process |
+//! | [`HttpConfig::session_store`] | the sessions, which any process continues |
+//! | [`HttpConfig::event_store`] | the events, after which any process resumes a stream |
+//! | no store | tasks; the limits; of a session, its log level, its subscriptions, the answers to its questions and the cancellation of its calls |
+//!
+//! For the last row, a load balancer sends all requests with the same header `Mcp-Session-Id` to one process, or the tools ask
+//! their questions from revision 2026-07-28 on only. A session that is deleted ends in the processes that serve it when it is idle.
 //!
 //! [`Registry`]: tool_runtime::Registry
 //! [`Executor`]: tool_runtime::Executor
@@ -53,6 +66,8 @@ mod announce;
 mod approval;
 mod call;
 mod caller;
+mod contained;
+mod error;
 mod handler;
 #[cfg(feature = "http")]
 mod http;
@@ -61,21 +76,21 @@ mod listed;
 mod offer;
 mod reports;
 mod round;
+mod running;
 mod seal;
 mod stdio;
 mod tasks;
 mod tools;
 
 use std::{
-    error::Error,
-    fmt, io,
+    fmt,
     sync::{Arc, Mutex},
     time::Duration,
 };
 
 use rmcp::{model::Implementation, service::ServerInitializeError, transport::async_rw::AsyncRwTransport};
 use tokio::io::{AsyncRead, AsyncWrite};
-use tool_runtime::{CancellationToken, executor::ExecutorError};
+use tool_runtime::CancellationToken;
 
 #[cfg(feature = "http")]
 pub use self::http::{
@@ -83,15 +98,17 @@ pub use self::http::{
 };
 pub use self::{
     caller::{Answer, Caller, Elicitation, Roots, Sampling},
+    error::ServeError,
     offer::{
         ChangeSignal, Completing, Page, Paging, PromptSet, Prompts, ResourceSet, Resources, TemplateError,
     },
+    seal::UsedStates,
     tools::ServedTools,
 };
 use self::{
     handler::{Handler, Shared},
     listed::Listed,
-    round::Running,
+    running::Running,
     seal::Seals,
     tasks::Tasks,
 };
@@ -141,8 +158,11 @@ pub struct McpServer {
     page_size: usize,
     max_request: usize,
     max_calls: usize,
+    max_calls_per_caller: usize,
     shutdown_time: Duration,
     key: Option<[u8; 32]>,
+    used_states: Option<Arc<dyn UsedStates>>,
+    question_timeout: Duration,
     state_lifetime: Duration,
     task_lifetime: Duration,
 }
@@ -173,8 +193,11 @@ impl McpServer {
             page_size: 1_000,
             max_request: MAX_REQUEST,
             max_calls: 4_096,
+            max_calls_per_caller: 1_024,
             shutdown_time: Duration::from_secs(30),
             key: None,
+            used_states: None,
+            question_timeout: Duration::from_secs(15 * 60),
             state_lifetime: Duration::from_secs(15 * 60),
             task_lifetime: Duration::from_secs(60 * 60),
         }
@@ -230,6 +253,14 @@ impl McpServer {
         self
     }
 
+    /// Sets the most calls, prompts and resources of one caller that are worked on at once. Beyond it, its requests are answered by
+    /// the error -32000. A caller is an [`Identity`](HttpConfig::protect), or else a connection or session; requests without
+    /// either have the limit [`max_calls`](Self::max_calls) alone. Default: 1024.
+    pub fn max_calls_per_caller(mut self, calls: usize) -> Self {
+        self.max_calls_per_caller = calls;
+        self
+    }
+
     /// Sets the time that running calls have when the server ends; then they are cancelled. Default: 30 seconds.
     pub fn shutdown_time(mut self, time: Duration) -> Self {
         self.shutdown_time = time;
@@ -240,6 +271,20 @@ impl McpServer {
     /// Default: a random key of this server.
     pub fn key(mut self, key: [u8; 32]) -> Self {
         self.key = Some(key);
+        self
+    }
+
+    /// Sets the storage of used states, for servers of several processes, which share it. Default: the memory of this server, so
+    /// that a state is accepted once by each process.
+    pub fn used_states(mut self, states: impl UsedStates) -> Self {
+        self.used_states = Some(Arc::new(states));
+        self
+    }
+
+    /// Sets the time for the answer to a question, up to revision 2025-11-25; then the question is an error of the tool, and the
+    /// client is informed by `notifications/cancelled`. Default: 15 minutes.
+    pub fn question_timeout(mut self, timeout: Duration) -> Self {
+        self.question_timeout = timeout;
         self
     }
 
@@ -313,10 +358,11 @@ impl McpServer {
             implementation: self.implementation,
             instructions: self.instructions,
             page_size: self.page_size,
-            seals: Seals::new(&key, self.state_lifetime),
-            running: Running::new(self.max_calls),
+            seals: Seals::new(&key, self.state_lifetime, self.used_states),
+            running: Running::new(self.max_calls, self.max_calls_per_caller),
             tasks: Tasks::new(self.task_lifetime),
             shutdown_time: self.shutdown_time,
+            question_timeout: self.question_timeout,
             stopping: CancellationToken::new(),
         }))
     }
@@ -326,47 +372,4 @@ fn random_key() -> Result<[u8; 32], getrandom::Error> {
     let mut key = [0; 32];
     getrandom::fill(&mut key)?;
     Ok(key)
-}
-
-/// The reason why a server ended.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum ServeError {
-    /// The standard streams cannot be used.
-    Streams(io::Error),
-    /// There is no randomness for a key.
-    Key(getrandom::Error),
-    /// The executor of the tools cannot be built.
-    Tools(ExecutorError),
-    /// The client does not speak the protocol.
-    Protocol(Box<ServerInitializeError>),
-    /// The address cannot be listened at.
-    Listener(io::Error),
-    /// The task of the server panicked.
-    Panicked(String),
-}
-
-impl fmt::Display for ServeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Streams(error) => write!(f, "the standard streams cannot be used: {error}"),
-            Self::Key(error) => write!(f, "there is no randomness for a key: {error}"),
-            Self::Tools(error) => write!(f, "the executor of the tools cannot be built: {error}"),
-            Self::Protocol(error) => write!(f, "the client does not speak the protocol: {error}"),
-            Self::Listener(error) => write!(f, "the address cannot be listened at: {error}"),
-            Self::Panicked(error) => write!(f, "the server panicked: {error}"),
-        }
-    }
-}
-
-impl Error for ServeError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match self {
-            Self::Streams(error) | Self::Listener(error) => Some(error),
-            Self::Key(error) => Some(error),
-            Self::Tools(error) => Some(error),
-            Self::Protocol(error) => Some(error),
-            Self::Panicked(_) => None,
-        }
-    }
 }

@@ -19,7 +19,7 @@ use rmcp::{
 };
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use tokio::sync::{Notify, watch};
+use tokio::sync::Notify;
 use tool_runtime::{RunContext, ToolDefinition, ToolError, definition::ContentHash};
 
 use super::{
@@ -88,13 +88,13 @@ impl Handler {
     where
         F: Future<Output = Result<T, ErrorData>>,
     {
-        let _running = self.shared.running.start()?;
+        let _running = self.admitted(context)?;
         let is_modern = is_modern(context);
         let seals = &self.shared.seals;
         let answers = match (is_modern, asking.state.take()) {
             (true, Some(state)) => {
                 let binding = asking.binding(self.identity_of(context));
-                seals.open(&state, &binding)?.answers(asking.responses.take())
+                seals.open(&state, &binding).await?.answers(asking.responses.take())
             }
             // A client may answer questions that it expects. No call is approved unasked.
             (true, None) => unasked(asking.responses.take()),
@@ -103,7 +103,7 @@ impl Handler {
         let round = Arc::new(Round::with_answers(answers));
         let way = match is_modern {
             true => Way::Round(Arc::clone(&round)),
-            false => Way::Request(context.peer.clone()),
+            false => Way::Request(context.peer.clone(), self.shared.question_timeout),
         };
         let capabilities = context.client_capabilities().unwrap_or_default();
         let run = run.provide(Caller::new(way, capabilities));
@@ -124,48 +124,6 @@ impl Handler {
                 Ok(Answered::Asks(InputRequiredResult::new(Some(asked), Some(state))))
             }
         }
-    }
-}
-
-/// The calls, prompts and resources that a server works on.
-pub(super) struct Running {
-    count: watch::Sender<usize>,
-    limit: usize,
-}
-
-impl Running {
-    pub(super) fn new(limit: usize) -> Self {
-        Self { count: watch::Sender::new(0), limit }
-    }
-
-    /// Counts one more until the answer is dropped.
-    pub(super) fn start(&self) -> Result<OneRunning, ErrorData> {
-        let is_admitted = self.count.send_if_modified(|count| {
-            let is_admitted = *count < self.limit;
-            *count += usize::from(is_admitted);
-            is_admitted
-        });
-        match is_admitted {
-            true => Ok(OneRunning(self.count.clone())),
-            false => {
-                let message = format!("{} calls run, the limit of the server; try again later", self.limit);
-                Err(ErrorData::new(UNAVAILABLE, message, None))
-            }
-        }
-    }
-
-    /// Waits until none runs.
-    pub(super) async fn ended(&self) {
-        self.count.subscribe().wait_for(|count| *count == 0).await.ok();
-    }
-}
-
-/// One of them.
-pub(super) struct OneRunning(watch::Sender<usize>);
-
-impl Drop for OneRunning {
-    fn drop(&mut self) {
-        self.0.send_modify(|count| *count -= 1);
     }
 }
 

@@ -2,8 +2,8 @@
 
 use std::{
     collections::{BTreeMap, HashMap},
-    sync::{Mutex, PoisonError},
-    time::{Duration, Instant},
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, SystemTime},
 };
 
 use rmcp::{
@@ -12,10 +12,68 @@ use rmcp::{
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tool_runtime::call::CallId;
+use tool_runtime::{BoxFuture, ErrorKind, ToolError, call::CallId};
+
+use super::{contained::contained, round::UNAVAILABLE};
 
 /// The most states that are remembered as used. Beyond it, states are refused until the oldest expire: none is used twice.
 const USED: usize = 100_000;
+
+/// The used states of calls, for a server of several processes, so that each state is accepted once by all of them together.
+///
+/// A database does this by a table with a unique key: the insertion that fails is the second use.
+///
+/// # Examples
+///
+/// ```
+/// use std::{fs, io, path::PathBuf, time::SystemTime};
+///
+/// use tool_mcp::server::UsedStates;
+/// use tool_runtime::{BoxFuture, ToolError};
+///
+/// /// A directory with one file for each state, which all processes share.
+/// struct Directory(PathBuf);
+///
+/// impl UsedStates for Directory {
+///     fn mark<'a>(&'a self, id: &'a str, _: SystemTime) -> BoxFuture<'a, Result<bool, ToolError>> {
+///         Box::pin(async move {
+///             match fs::File::create_new(self.0.join(id)) {
+///                 Ok(_) => Ok(true),
+///                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+///                 Err(error) => Err(ToolError::from_source(error)),
+///             }
+///         })
+///     }
+/// }
+/// ```
+pub trait UsedStates: Send + Sync + 'static {
+    /// Marks the state `id` as used, at once for all processes, and returns `false` if it was marked before. The mark may be
+    /// removed after `until`, when the state is expired.
+    ///
+    /// # Errors
+    ///
+    /// If the state cannot be marked; it is then refused.
+    fn mark<'a>(&'a self, id: &'a str, until: SystemTime) -> BoxFuture<'a, Result<bool, ToolError>>;
+}
+
+/// The used states of one process.
+#[derive(Default)]
+struct InMemory(Mutex<HashMap<String, SystemTime>>);
+
+impl UsedStates for InMemory {
+    fn mark<'a>(&'a self, id: &'a str, until: SystemTime) -> BoxFuture<'a, Result<bool, ToolError>> {
+        let mut used = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if used.len() >= USED {
+            let now = SystemTime::now();
+            used.retain(|_, until| *until > now);
+        }
+        let marked = match used.len() >= USED {
+            true => Err(ToolError::new(ErrorKind::Unavailable, "too many calls wait for answers")),
+            false => Ok(used.insert(id.to_owned(), until).is_none()),
+        };
+        Box::pin(std::future::ready(marked))
+    }
+}
 
 /// The facts that a state is bound to: it opens for the same caller, tool and arguments only.
 pub(super) struct Binding {
@@ -69,13 +127,14 @@ const LONGEST: Duration = Duration::from_secs(30 * 365 * 24 * 3600);
 pub(super) struct Seals {
     codec: RequestStateCodec,
     ttl: Duration,
-    used: Mutex<HashMap<String, Instant>>,
+    used: Arc<dyn UsedStates>,
 }
 
 impl Seals {
-    /// Seals with `key`, of 32 bytes; a state is valid for `ttl`.
-    pub(super) fn new(key: &[u8; 32], ttl: Duration) -> Self {
-        Self { codec: RequestStateCodec::new_unchecked(key.to_vec()), ttl, used: Mutex::default() }
+    /// Seals with `key`, of 32 bytes; a state is valid for `ttl`, and `used` remembers that it was used.
+    pub(super) fn new(key: &[u8; 32], ttl: Duration, used: Option<Arc<dyn UsedStates>>) -> Self {
+        let used = used.unwrap_or_else(|| Arc::new(InMemory::default()));
+        Self { codec: RequestStateCodec::new_unchecked(key.to_vec()), ttl, used }
     }
 
     pub(super) fn seal(&self, state: &Sealed, binding: &Binding) -> Result<String, ErrorData> {
@@ -100,7 +159,6 @@ impl Seals {
         self.codec.open_with(id, &Self::id_of(caller)).is_ok()
     }
 
-    /// Differs from the bytes of a [`Binding`], which begin with a length.
     /// Seals the id of an event: only its session can resume after it.
     #[cfg(feature = "http")]
     pub(super) fn sealed_event(&self, event: &str, session: &str) -> String {
@@ -115,6 +173,7 @@ impl Seals {
         String::from_utf8(event).ok()
     }
 
+    /// Differs from the bytes of a [`Binding`], which begin with a length.
     #[cfg(feature = "http")]
     fn event_of(session: &str) -> Vec<u8> {
         format!("event of {session}").into_bytes()
@@ -125,23 +184,24 @@ impl Seals {
         format!("session of {caller}").into_bytes()
     }
 
-    pub(super) fn open(&self, text: &str, binding: &Binding) -> Result<Sealed, ErrorData> {
+    /// Opens a state, and marks it as used.
+    pub(super) async fn open(&self, text: &str, binding: &Binding) -> Result<Sealed, ErrorData> {
         let refused =
             |reason: &str| ErrorData::invalid_params(format!("`requestState` is refused: {reason}"), None);
         let state: Sealed = self.codec.open_json_with(text, &binding.bytes()).map_err(|_| {
             refused("it is expired, changed, or of another caller, tool or arguments; call without it")
         })?;
-        let now = Instant::now();
-        let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
-        if used.len() >= USED {
-            used.retain(|_, until| *until > now);
-        }
-        if used.len() >= USED {
-            return Err(refused("too many calls wait for answers; call without it later"));
-        }
-        match used.insert(state.id.clone(), now.checked_add(self.ttl).unwrap_or(now + LONGEST)) {
-            None => Ok(state),
-            Some(_) => Err(refused("it was used before; call without it")),
+        // It was sealed before now.
+        let now = SystemTime::now();
+        let until = now.checked_add(self.ttl).unwrap_or(now + LONGEST);
+        match contained(|| self.used.mark(&state.id, until)).await {
+            Ok(true) => Ok(state),
+            Ok(false) => Err(refused("it was used before; call without it")),
+            Err(error) => {
+                tracing::error!(%error, "a state cannot be marked as used");
+                let message = "`requestState` cannot be used now; try again later";
+                Err(ErrorData::new(UNAVAILABLE, message, None))
+            }
         }
     }
 }

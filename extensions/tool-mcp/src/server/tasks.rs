@@ -128,7 +128,7 @@ impl Call<'_> {
         run: RunContext,
     ) -> Result<CreateTaskResult, ErrorData> {
         let shared = Arc::clone(&self.handler.shared);
-        let running = shared.running.start()?;
+        let running = self.handler.admitted(&self.context)?;
         let capabilities = self.context.client_capabilities().unwrap_or_default();
         // A task outlives its request.
         let stop = CancellationToken::new();

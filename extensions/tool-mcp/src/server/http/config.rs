@@ -31,6 +31,7 @@ pub struct HttpConfig {
     hosts: Vec<String>,
     origins: Vec<String>,
     pub(super) max_sessions: usize,
+    pub(super) max_sessions_per_caller: usize,
     pub(super) idle_time: Duration,
     pub(super) resume_time: Duration,
     pub(super) protection: Option<ResourceServer>,
@@ -53,6 +54,7 @@ impl HttpConfig {
             hosts: LOCAL.map(str::to_owned).into(),
             origins: origins.collect(),
             max_sessions: 10_000,
+            max_sessions_per_caller: 1_000,
             idle_time: Duration::from_secs(5 * 60),
             resume_time: Duration::from_secs(30),
             protection: None,
@@ -90,6 +92,15 @@ impl HttpConfig {
     #[must_use]
     pub fn max_sessions(mut self, sessions: usize) -> Self {
         self.max_sessions = sessions;
+        self
+    }
+
+    /// Sets the most sessions of one [`Identity`](super::Identity) that are open at once, up to revision 2025-11-25. Beyond it,
+    /// `initialize` is refused with status 429. Sessions without an identity have the limit
+    /// [`max_sessions`](Self::max_sessions) alone. Default: 1000.
+    #[must_use]
+    pub fn max_sessions_per_caller(mut self, sessions: usize) -> Self {
+        self.max_sessions_per_caller = sessions;
         self
     }
 

@@ -30,7 +30,7 @@ use tokio::{
 };
 use tool_runtime::CancellationToken;
 
-use self::sessions::{REQUEST, Sessions, Underway};
+use self::sessions::{REQUEST, SessionLimit, Sessions, Underway};
 pub use self::{
     auth::{Identity, ResourceServer, TokenError, TokenValidator},
     config::HttpConfig,
@@ -243,8 +243,12 @@ impl HttpServer {
         let is_end = request.method() == Method::DELETE;
         let underway = Arc::new(Underway::of(identity));
         let mut response = REQUEST.scope(Arc::clone(&underway), Box::pin(self.service.handle(request))).await;
-        if let Some(limit) = underway.refused() {
-            return unavailable(format!("{limit} sessions are open, the limit of the server"));
+        if let Some(full) = underway.refused() {
+            let mut refused = unavailable(full.to_string());
+            if matches!(full, SessionLimit::Caller(_)) {
+                *refused.status_mut() = StatusCode::TOO_MANY_REQUESTS;
+            }
+            return refused;
         }
         if is_end && response.status() == StatusCode::ACCEPTED {
             // The session has ended; the official Python client takes 202 for a failure.

@@ -31,7 +31,7 @@ tokio::task_local! {
 /// A request that the SDK handles, for what the SDK does not pass on.
 #[derive(Debug, Default)]
 pub(super) struct Underway {
-    refused: OnceLock<usize>,
+    refused: OnceLock<SessionLimit>,
     identity: Option<Arc<Identity>>,
 }
 
@@ -41,8 +41,27 @@ impl Underway {
     }
 
     /// The limit of sessions, if the request wanted one more.
-    pub(super) fn refused(&self) -> Option<usize> {
+    pub(super) fn refused(&self) -> Option<SessionLimit> {
         self.refused.get().copied()
+    }
+}
+
+/// A limit of sessions that is reached.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum SessionLimit {
+    Server(usize),
+    /// The limit of each identity.
+    Caller(usize),
+}
+
+impl fmt::Display for SessionLimit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Server(limit) => write!(f, "{limit} sessions are open, the limit of the server"),
+            Self::Caller(limit) => {
+                write!(f, "{limit} sessions of this caller are open, the limit of each caller")
+            }
+        }
     }
 }
 
@@ -51,6 +70,8 @@ pub(super) struct Sessions {
     local: Arc<LocalSessionManager>,
     open: Arc<OpenSessions>,
     limit: usize,
+    /// The limit of one identity.
+    of_caller: usize,
     idle_time: Duration,
     resume_time: Duration,
     shared: Arc<Shared>,
@@ -61,14 +82,14 @@ type OpenSessions = Mutex<HashMap<SessionId, Watched>>;
 /// The reason why a session is not served.
 #[derive(Debug)]
 pub(super) enum SessionsError {
-    Full(usize),
+    Full(SessionLimit),
     Local(LocalSessionManagerError),
 }
 
 impl fmt::Display for SessionsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Full(limit) => write!(f, "{limit} sessions are open"),
+            Self::Full(full) => full.fmt(f),
             Self::Local(error) => error.fmt(f),
         }
     }
@@ -96,6 +117,7 @@ impl Sessions {
             local: Arc::new(local),
             open: Arc::default(),
             limit: config.max_sessions,
+            of_caller: config.max_sessions_per_caller,
             idle_time: config.idle_time,
             resume_time: config.resume_time,
             shared,
@@ -141,9 +163,10 @@ impl Sessions {
         if let Some(watched) = open.get(id) {
             return Ok(Arc::clone(&watched.activity));
         }
-        if open.len() >= self.limit {
-            REQUEST.try_with(|request| request.refused.set(self.limit)).ok();
-            return Err(SessionsError::Full(self.limit));
+        let identity = REQUEST.try_with(|request| request.identity.clone()).ok().flatten();
+        if let Some(full) = self.full(&open, identity.as_deref()) {
+            REQUEST.try_with(|request| request.refused.set(full)).ok();
+            return Err(SessionsError::Full(full));
         }
         let activity = Arc::new(Activity::default());
         let task = tokio::spawn(end_when_idle(
@@ -152,9 +175,20 @@ impl Sessions {
             Arc::clone(&activity),
             self.idle_time,
         ));
-        let watched = Watched { activity: Arc::clone(&activity), task: task.abort_handle() };
+        let watched = Watched { activity: Arc::clone(&activity), identity, task: task.abort_handle() };
         open.insert(Arc::clone(id), watched);
         Ok(activity)
+    }
+
+    /// The limit that one more session of `identity` exceeds, if it does.
+    fn full(&self, open: &HashMap<SessionId, Watched>, identity: Option<&Identity>) -> Option<SessionLimit> {
+        if open.len() >= self.limit {
+            return Some(SessionLimit::Server(self.limit));
+        }
+        let subject = &identity?.subject;
+        let is_own = |it: &&Watched| it.identity.as_ref().is_some_and(|of| of.subject == *subject);
+        let own = open.values().filter(is_own).count();
+        (own >= self.of_caller).then_some(SessionLimit::Caller(self.of_caller))
     }
 
     fn activity(&self, id: &SessionId) -> Option<Arc<Activity>> {
@@ -285,6 +319,7 @@ impl SessionManager for Sessions {
 /// An open session, and the task that ends it.
 struct Watched {
     activity: Arc<Activity>,
+    identity: Option<Arc<Identity>>,
     task: AbortHandle,
 }
 
@@ -301,7 +336,8 @@ async fn end_when_idle(
     time: Duration,
 ) {
     loop {
-        let at = activity.idle_at(time);
+        // Beyond the clock, the session never ends.
+        let Some(at) = activity.idle_at(time) else { return };
         if at <= Instant::now() {
             break;
         }

@@ -121,12 +121,13 @@ impl Activity {
         lost.insert(stream, (request, task.abort_handle()));
     }
 
-    /// The time at which the session has been idle for `time`, as things are.
-    pub(super) fn idle_at(&self, time: Duration) -> Instant {
-        match self.streams.load(Ordering::Acquire) {
-            0 => *self.last.lock().unwrap_or_else(PoisonError::into_inner) + time,
-            _ => Instant::now() + time,
-        }
+    /// The time at which the session has been idle for `time`, as things are; `None` if it is beyond the clock.
+    pub(super) fn idle_at(&self, time: Duration) -> Option<Instant> {
+        let last = match self.streams.load(Ordering::Acquire) {
+            0 => *self.last.lock().unwrap_or_else(PoisonError::into_inner),
+            _ => Instant::now(),
+        };
+        last.checked_add(time)
     }
 }
 
@@ -187,7 +188,8 @@ impl Active {
         });
         match &mut self.answers {
             Some(_) if is_answer => drop(self.end()),
-            Some(answers) if answers.stream.is_none() => {
+            // The ids of stored events are the store's, and their calls go on without their client.
+            Some(answers) if answers.stream.is_none() && self.sealing.is_none() => {
                 answers.stream = event.event_id.as_deref().and_then(stream_of).map(str::to_owned);
             }
             _ => {}

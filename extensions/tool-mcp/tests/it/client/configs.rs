@@ -142,3 +142,13 @@ fn a_file_without_servers_or_with_two_of_a_name_is_an_error() {
         McpServers::from_file("/nonexistent.json").unwrap_err().to_string().contains("/nonexistent.json")
     );
 }
+
+#[test]
+fn errors_do_not_repeat_their_source() {
+    let error = McpServers::from_file("/nonexistent.json").unwrap_err();
+    assert_eq!(error.to_string(), "`/nonexistent.json`: the servers cannot be read");
+    assert!(std::error::Error::source(&error).is_some());
+    let error = tool_mcp::server::ServeError::Listener(std::io::Error::other("in use"));
+    assert_eq!(error.to_string(), "the address cannot be listened at");
+    assert_eq!(std::error::Error::source(&error).unwrap().to_string(), "in use");
+}

@@ -30,12 +30,15 @@ fn validate(token: &str) -> Result<Identity, TokenError> {
     }
 }
 
-async fn protected(tools: impl Into<ServedTools>) -> Served {
-    let protection = ResourceServer::new("https://mcp.example.com/mcp", validate)
+fn protection() -> ResourceServer {
+    ResourceServer::new("https://mcp.example.com/mcp", validate)
         .issuer("https://login.example.com")
         .require(["use"])
-        .scopes(["admin"]);
-    serve(McpServer::new(tools).http_with(HttpConfig::new().protect(protection)).unwrap()).await
+        .scopes(["admin"])
+}
+
+async fn protected(tools: impl Into<ServedTools>) -> Served {
+    serve(McpServer::new(tools).http_with(HttpConfig::new().protect(protection())).unwrap()).await
 }
 
 impl Served {
@@ -160,6 +163,65 @@ async fn a_session_belongs_to_the_caller_that_opened_it() {
     };
     assert_eq!(close("bob").await.unwrap().status(), 404);
     assert_eq!(close("alice").await.unwrap().status(), 204);
+}
+
+#[tokio::test]
+async fn the_sessions_of_a_caller_have_a_limit_of_their_own() {
+    let config = HttpConfig::new().protect(protection()).max_sessions_per_caller(2).max_sessions(4);
+    let served = serve(McpServer::new(Registry::default()).http_with(config).unwrap()).await;
+    let [version, _] = BOTH;
+    let open = |token| served.post(&initialize(), &version).bearer_auth(token).send();
+    let opened = futures_util::future::join_all((0..8).map(|_| open("alice"))).await;
+    let opened: Vec<_> = opened.into_iter().map(Result::unwrap).collect();
+    assert_eq!(opened.iter().filter(|it| it.status() == 200).count(), 2);
+    assert_eq!(opened.iter().filter(|it| it.status() == 429).count(), 6);
+    for answer in opened {
+        if answer.status() == 429 {
+            assert!(answer.text().await.unwrap().contains("2 sessions of this caller are open"));
+            continue;
+        }
+        // A closed session makes room for another one of the same caller.
+        let id = answer.headers()["mcp-session-id"].clone();
+        let closing = reqwest::Client::new().delete(&served.url).bearer_auth("alice");
+        assert_eq!(closing.header("mcp-session-id", id).send().await.unwrap().status(), 204);
+        assert_eq!(open("alice").await.unwrap().status(), 200);
+    }
+    assert_eq!(open("bob").await.unwrap().status(), 200);
+    assert_eq!(open("bob").await.unwrap().status(), 200);
+    // The limit of the server comes first.
+    assert_eq!(open("bob").await.unwrap().status(), 503);
+}
+
+/// Waits, once it has started.
+#[tool(register = false, concurrency_safe)]
+async fn wait(gate: &tokio::sync::Barrier) -> &'static str {
+    gate.wait().await;
+    gate.wait().await;
+    "done"
+}
+
+#[tokio::test]
+async fn the_calls_of_a_caller_have_a_limit_of_their_own() {
+    for version in BOTH {
+        let gate = std::sync::Arc::new(tokio::sync::Barrier::new(2));
+        let tools = Registry::builder().tool::<wait>().tool::<who>().provide_shared(gate.clone());
+        let server = McpServer::new(tools.build().unwrap()).max_calls_per_caller(1);
+        let served = serve(server.http_with(HttpConfig::new().protect(protection())).unwrap()).await;
+        let alice = served.connect_as("alice", version.clone()).await;
+        let again = served.connect_as("alice", version.clone()).await;
+        let bob = served.connect_as("bob", version).await;
+        let others = async {
+            gate.wait().await;
+            // Also of another session.
+            let error = again.try_call("who", json!({})).await.unwrap_err();
+            assert!(error.to_string().contains("1 calls of this caller run"), "{error}");
+            assert!(text(&bob.call("who", json!({})).await).starts_with("bob"));
+            gate.wait().await;
+        };
+        let (first, ()) = tokio::join!(alice.call("wait", json!({})), others);
+        assert_eq!(text(&first), "done");
+        assert!(text(&again.call("who", json!({})).await).starts_with("alice"));
+    }
 }
 
 #[tokio::test]

@@ -100,6 +100,47 @@ async fn the_limit_of_sessions_refuses_initialize() {
 }
 
 #[tokio::test]
+async fn times_beyond_the_clock_are_no_limits() {
+    let server = server()
+        .state_lifetime(Duration::MAX)
+        .task_lifetime(Duration::MAX)
+        .question_timeout(Duration::MAX)
+        .shutdown_time(Duration::MAX);
+    let config = HttpConfig::new().idle_time(Duration::MAX).resume_time(Duration::MAX);
+    let mut served = serve(server.http_with(config).unwrap()).await;
+    for version in BOTH {
+        let it = served.connect((), version).await;
+        assert_eq!(text(&it.call("add", json!({ "a": 2, "b": 3 })).await), "5");
+        // Its session is not idle, and no task of it panicked.
+        assert_eq!(text(&it.call("add", json!({ "a": 2, "b": 4 })).await), "6");
+    }
+    served.stop.cancel();
+    (&mut served.ended).await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn a_session_has_its_own_limit_of_calls() {
+    let (server, gate) = gated();
+    let served = serve(server.max_calls_per_caller(1).http().unwrap()).await;
+    let [version, _] = BOTH;
+    let (first, other) =
+        (served.connect((), version.clone()).await, served.connect((), version.clone()).await);
+    let calls = async {
+        gate.started.notified().await;
+        let error = first.try_call("wait", json!({})).await.unwrap_err();
+        assert!(error.to_string().contains("1 calls of this caller run"), "{error}");
+        let others = async {
+            gate.started.notified().await;
+            gate.go.notify_one();
+            gate.go.notify_one();
+        };
+        tokio::join!(other.call("wait", json!({})), others).0
+    };
+    let (one, two) = tokio::join!(first.call("wait", json!({})), calls);
+    assert_eq!((text(&one), text(&two)), ("done".to_owned(), "done".to_owned()));
+}
+
+#[tokio::test]
 async fn idle_sessions_end_and_those_with_a_call_do_not() {
     let (server, gate) = gated();
     let time = Duration::from_millis(50);

@@ -6,9 +6,11 @@ mod cluster;
 mod context;
 mod http;
 mod offers;
+mod processes;
 mod questions;
 mod results;
 mod rounds;
+mod stores;
 mod streams;
 mod tasks;
 
@@ -103,17 +105,27 @@ impl Served {
 
     /// A POST request with `message`, of the revision `version`.
     pub(crate) fn post(&self, message: &Value, version: &ProtocolVersion) -> reqwest::RequestBuilder {
-        let params = &message["params"];
-        let name = ["name", "taskId", "uri"].iter().find_map(|key| params[key].as_str());
-        self.client
-            .post(&self.url)
-            .header("content-type", "application/json")
-            .header("accept", "application/json, text/event-stream")
-            .header("mcp-protocol-version", version.as_str())
-            .header("mcp-method", message["method"].as_str().unwrap_or_default())
-            .header("mcp-name", name.unwrap_or_default())
-            .body(message.to_string())
+        post(&self.client, &self.url, message, version)
     }
+}
+
+/// A POST request with `message` to `url`, of the revision `version`.
+pub(crate) fn post(
+    client: &reqwest::Client,
+    url: &str,
+    message: &Value,
+    version: &ProtocolVersion,
+) -> reqwest::RequestBuilder {
+    let params = &message["params"];
+    let name = ["name", "taskId", "uri"].iter().find_map(|key| params[key].as_str());
+    client
+        .post(url)
+        .header("content-type", "application/json")
+        .header("accept", "application/json, text/event-stream")
+        .header("mcp-protocol-version", version.as_str())
+        .header("mcp-method", message["method"].as_str().unwrap_or_default())
+        .header("mcp-name", name.unwrap_or_default())
+        .body(message.to_string())
 }
 
 /// A request `method` with the metadata of revision 2026-07-28.

@@ -1,4 +1,7 @@
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::{
+    sync::atomic::{AtomicUsize, Ordering},
+    time::Duration,
+};
 
 use rmcp::{
     ClientHandler, ErrorData, RoleClient,
@@ -9,10 +12,10 @@ use rmcp::{
     service::RequestContext,
 };
 use serde_json::json;
-use tool_mcp::server::{Answer, Caller};
+use tool_mcp::server::{Answer, Caller, McpServer};
 use tool_runtime::prelude::*;
 
-use super::{BOTH, config, connect, text};
+use super::{BOTH, config, connect, connect_to, text};
 
 #[derive(Default)]
 struct Starts(AtomicUsize);
@@ -40,8 +43,48 @@ fn delete(file: String) -> String {
 pub(super) struct User;
 
 /// The tools of these tests.
+pub(super) fn builder() -> tool_runtime::registry::RegistryBuilder {
+    Registry::builder().tool::<greet>().provide(Starts::default())
+}
+
 pub(super) fn tools() -> Registry {
-    Registry::builder().tool::<greet>().provide(Starts::default()).build().unwrap()
+    builder().build().unwrap()
+}
+
+/// A user who never answers.
+#[derive(Default)]
+struct Away {
+    cancelled: std::sync::Arc<tokio::sync::Notify>,
+}
+
+impl ClientHandler for Away {
+    fn get_info(&self) -> ClientConfig {
+        User.get_info()
+    }
+
+    async fn create_elicitation(
+        &self,
+        _: ElicitRequestParams,
+        context: RequestContext<RoleClient>,
+    ) -> Result<ElicitResult, ErrorData> {
+        context.ct.cancelled().await;
+        self.cancelled.notify_one();
+        std::future::pending().await
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_question_without_an_answer_ends_with_its_timeout() {
+    let [version, _] = BOTH;
+    let user = Away::default();
+    let cancelled = std::sync::Arc::clone(&user.cancelled);
+    let server = McpServer::new(tools()).question_timeout(Duration::from_secs(60));
+    let it = connect_to(server, user, version).await;
+    let result = it.call("greet", json!({})).await;
+    assert_eq!(result.is_error, Some(true));
+    assert!(text(&result).contains("did not answer `first` within 60s"), "{result:?}");
+    // The client does not show the question any longer.
+    cancelled.notified().await;
 }
 
 impl ClientHandler for User {

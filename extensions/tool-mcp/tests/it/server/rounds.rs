@@ -1,9 +1,11 @@
 //! Questions from revision 2026-07-28 on, message by message.
 
+use std::time::SystemTime;
+
 use rmcp::model::ProtocolVersion;
 use serde_json::{Value, json};
-use tool_mcp::server::{Answer, Caller, McpServer};
-use tool_runtime::prelude::*;
+use tool_mcp::server::{Answer, Caller, McpServer, UsedStates};
+use tool_runtime::{BoxFuture, prelude::*};
 
 use super::{Served, connect, modern, serve, sse, text};
 
@@ -74,6 +76,29 @@ async fn asked(served: &Served) -> Value {
 
 fn done(result: &Value) -> bool {
     result["result"]["content"][0]["text"] == "2 coats of \"blue\" on north"
+}
+
+/// A store that cannot be reached, or panics.
+struct Broken(bool);
+
+impl UsedStates for Broken {
+    fn mark<'a>(&'a self, _: &'a str, _: SystemTime) -> BoxFuture<'a, Result<bool, ToolError>> {
+        assert!(!self.0, "a store that breaks");
+        Box::pin(async { Err(ToolError::failed("no route to 10.0.0.1")) })
+    }
+}
+
+#[tokio::test]
+async fn a_state_that_cannot_be_marked_as_used_is_refused() {
+    for panics in [false, true] {
+        let server = McpServer::new(tools()).used_states(Broken(panics));
+        let served = serve(server.http().unwrap()).await;
+        let call = asked(&served).await;
+        let refused = send(&served, &call).await;
+        assert_eq!(refused["error"]["code"], -32000, "{refused}");
+        let message = "`requestState` cannot be used now; try again later";
+        assert_eq!(refused["error"]["message"], message);
+    }
 }
 
 #[tokio::test]

@@ -1,0 +1,49 @@
+//! The error of a server.
+
+use std::{error::Error, fmt, io};
+
+use rmcp::service::ServerInitializeError;
+use tool_runtime::executor::ExecutorError;
+
+/// The reason why a server ended.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ServeError {
+    /// The standard streams cannot be used.
+    Streams(io::Error),
+    /// There is no randomness for a key.
+    Key(getrandom::Error),
+    /// The executor of the tools cannot be built.
+    Tools(ExecutorError),
+    /// The client does not speak the protocol.
+    Protocol(Box<ServerInitializeError>),
+    /// The address cannot be listened at.
+    Listener(io::Error),
+    /// The task of the server panicked.
+    Panicked(String),
+}
+
+impl fmt::Display for ServeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Streams(_) => f.write_str("the standard streams cannot be used"),
+            Self::Key(_) => f.write_str("there is no randomness for a key"),
+            Self::Tools(_) => f.write_str("the executor of the tools cannot be built"),
+            Self::Protocol(_) => f.write_str("the client does not speak the protocol"),
+            Self::Listener(_) => f.write_str("the address cannot be listened at"),
+            Self::Panicked(error) => write!(f, "the server panicked: {error}"),
+        }
+    }
+}
+
+impl Error for ServeError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Streams(error) | Self::Listener(error) => Some(error),
+            Self::Key(error) => Some(error),
+            Self::Tools(error) => Some(error),
+            Self::Protocol(error) => Some(error),
+            Self::Panicked(_) => None,
+        }
+    }
+}
