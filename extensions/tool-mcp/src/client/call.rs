@@ -1,17 +1,17 @@
 //! One call of a tool of a server.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, CallToolResult, ClientRequest, DEFAULT_MRTR_MAX_ROUNDS,
     InputRequiredResult, InputResponses, ServerResult,
 };
-use rmcp::service::PeerRequestOptions;
 use serde_json::{Map, Value};
 use tokio::sync::mpsc::Receiver;
 use tool_runtime::ToolContext;
 
 use super::{
+    config::Timeouts,
     connection::{Connection, Parts},
     error::{Cause, ClientError},
     link::Link,
@@ -114,7 +114,7 @@ impl Link {
     ) -> Result<ServerResult, ClientError> {
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
         let mut parts =
-            Parts { options: self.options(call.context), ..Parts::default() }.with_meta(call.meta.clone());
+            Parts { timeouts: self.timeouts(call.context), ..Parts::default() }.with_meta(call.meta.clone());
         #[cfg(feature = "http")]
         {
             parts.headers = self.request_headers(call.context).await?;
@@ -126,17 +126,9 @@ impl Link {
     }
 
     /// The timeout of a call: none if the run has a deadline.
-    fn options(&self, context: Option<&ToolContext>) -> PeerRequestOptions {
-        match context.and_then(ToolContext::deadline) {
-            Some(_) => PeerRequestOptions::no_options(),
-            None => timeout(self.config.timeout),
-        }
+    fn timeouts(&self, context: Option<&ToolContext>) -> Option<Timeouts> {
+        context.and_then(ToolContext::deadline).is_none().then(|| self.config.timeouts())
     }
-}
-
-/// The timeout of a request, which progress starts anew.
-pub(super) fn timeout(limit: Duration) -> PeerRequestOptions {
-    PeerRequestOptions::with_timeout(limit).reset_timeout_on_progress()
 }
 
 /// Passes the reports on until `result` is here, and then those that came before it.

@@ -2,6 +2,7 @@
 
 use std::{
     collections::HashMap,
+    pin::pin,
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
@@ -16,7 +17,7 @@ use rmcp::{
     },
     service::{
         ClientInitializeError, ClientLifecycleMode, ClientServiceExt, Peer, PeerRequestOptions,
-        RunningService, Subscription,
+        RequestHandle, RunningService, Subscription,
     },
     transport::Transport,
 };
@@ -26,6 +27,7 @@ use tokio::{
 };
 
 use super::{
+    config::Timeouts,
     error::{Cause, ClientError},
     handler::{Handler, ServerChange},
     transport::{Observed, Slot, Tail},
@@ -50,7 +52,8 @@ pub(super) struct Connection {
 /// The parts of a request beside its parameters.
 #[derive(Default)]
 pub(super) struct Parts {
-    pub(super) options: PeerRequestOptions,
+    pub(super) timeouts: Option<Timeouts>,
+    pub(super) meta: Option<RequestMetaObject>,
     pub(super) slot: Option<Slot>,
     #[cfg(feature = "http")]
     pub(super) headers: Option<super::transport::http::RequestHeaders>,
@@ -59,7 +62,7 @@ pub(super) struct Parts {
 impl Parts {
     pub(super) fn with_meta(mut self, meta: serde_json::Map<String, serde_json::Value>) -> Self {
         if !meta.is_empty() {
-            self.options.meta = Some(RequestMetaObject(rmcp::model::MetaObject(meta)));
+            self.meta = Some(RequestMetaObject(rmcp::model::MetaObject(meta)));
         }
         self
     }
@@ -158,7 +161,7 @@ impl Connection {
         if error.is_expiry() {
             self.is_expired.store(true, Ordering::Release);
         }
-        error.with_notes(self.stderr.lines())
+        error.after(&self.stderr)
     }
 
     /// Sends a request and returns its result. Dropping the future cancels the request.
@@ -174,7 +177,7 @@ impl Connection {
         if self.is_lost() {
             let message = "the server closed it".to_owned();
             let lost = ClientError::new(name, Cause::Lost { message, never_sent: true });
-            return Err(lost.with_notes(self.stderr.lines()));
+            return Err(lost.after(&self.stderr));
         }
         if let Some(slot) = &parts.slot {
             request.extensions_mut().insert(slot.clone());
@@ -184,18 +187,53 @@ impl Connection {
             request.extensions_mut().insert(headers);
         }
         let mut waiting = Waiting { connection: self, id: None, slot: parts.slot, token: None };
-        let sent = self.peer.send_request_with_option(request, parts.options).await;
+        let mut options = PeerRequestOptions::no_options();
+        options.meta = parts.meta;
+        let sending = self.peer.send_request_with_option(request, options);
+        // A server that does not read delays the sender, too.
+        let sent = match parts.timeouts {
+            Some(Timeouts { idle, .. }) => tokio::time::timeout(idle, sending)
+                .await
+                .unwrap_or(Err(ServiceError::Timeout { timeout: idle })),
+            None => sending.await,
+        };
         let handle = match sent {
             Ok(handle) => handle,
             Err(error) => return Err(self.failed(error).await),
         };
         waiting.id = Some(handle.id.clone());
         waiting.token = Some(handle.progress_token.clone());
-        let answer = handle.await_response().await;
-        waiting.id = None;
-        match answer {
-            Ok(answer) => Ok(answer),
-            Err(error) => Err(self.failed(error).await),
+        match self.answer(handle, parts.timeouts).await {
+            // Its end, and the server hears of it.
+            Err(error @ ServiceError::Timeout { .. }) => Err(self.failed(error).await),
+            answer => {
+                waiting.id = None;
+                match answer {
+                    Ok(answer) => Ok(answer),
+                    Err(error) => Err(self.failed(error).await),
+                }
+            }
+        }
+    }
+
+    /// Waits for the answer to a request.
+    async fn answer(
+        &self,
+        handle: RequestHandle<RoleClient>,
+        timeouts: Option<Timeouts>,
+    ) -> Result<ServerResult, ServiceError> {
+        let Some(Timeouts { idle, total }) = timeouts else { return handle.await_response().await };
+        let progress = self.handler.calls.progress_of(&handle.progress_token);
+        let mut answer = pin!(handle.await_response());
+        let mut in_all = pin!(tokio::time::sleep(total));
+        loop {
+            tokio::select! {
+                biased;
+                answer = &mut answer => return answer,
+                () = &mut in_all => return Err(ServiceError::Timeout { timeout: total }),
+                () = progress.notified() => {}
+                () = tokio::time::sleep(idle) => return Err(ServiceError::Timeout { timeout: idle }),
+            }
         }
     }
 
@@ -219,9 +257,7 @@ struct Waiting<'a> {
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
-        if let Some(slot) = &self.slot {
-            self.connection.handler.calls.end(slot, self.token.as_ref());
-        }
+        self.connection.handler.calls.end(self.slot.as_ref(), self.token.as_ref());
         if let Some(id) = self.id.take() {
             let _ = self.connection.abandoned.send(id);
         }

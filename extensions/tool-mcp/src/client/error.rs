@@ -5,6 +5,8 @@ use std::{error::Error, fmt, time::Duration};
 use rmcp::{ErrorData, ServiceError, service::ClientInitializeError, transport::DynamicTransportError};
 use tool_runtime::{ErrorKind, ToolError, policy::Escape};
 
+use super::transport::Tail;
+
 /// The challenge in an error of the SDK, which has none without HTTP.
 macro_rules! challenge_of {
     ($error:ident) => {{
@@ -125,12 +127,15 @@ impl ClientError {
         Self::new(server, cause)
     }
 
-    /// Adds the last lines of the server's standard error to an error of the connection.
-    pub(super) fn with_notes(mut self, notes: Vec<String>) -> Self {
-        if matches!(self.kind(), ClientErrorKind::Connect | ClientErrorKind::Lost | ClientErrorKind::TimedOut)
-        {
-            self.0.notes = notes;
+    /// Adds the end of the server's process, and the last lines of its standard error, to an error of the connection.
+    pub(super) fn after(mut self, tail: &Tail) -> Self {
+        let ended = tail.status().map(|status| format!("its process has ended ({status})"));
+        match (&mut self.0.cause, ended) {
+            (Cause::Connect(message) | Cause::Lost { message, .. }, Some(ended)) => *message = ended,
+            (Cause::Connect(_) | Cause::Lost { .. } | Cause::TimedOut(_), _) => {}
+            _ => return self,
         }
+        self.0.notes = tail.lines();
         self
     }
 

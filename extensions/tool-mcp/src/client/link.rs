@@ -164,8 +164,8 @@ impl Link {
                 }
                 Ok(Arc::new(connection))
             }
-            Ok(Err(error)) => Err(error.with_notes(stderr.lines())),
-            Err(_) => Err(self.error(Cause::TimedOut(self.config.timeout)).with_notes(stderr.lines())),
+            Ok(Err(error)) => Err(error.after(&stderr)),
+            Err(_) => Err(self.error(Cause::TimedOut(self.config.timeout)).after(&stderr)),
         }
     }
 
@@ -178,15 +178,16 @@ impl Link {
         }
         match &self.config.transport {
             Transport::Stdio(process) => {
-                let (transport, errors) = spawn(process).map_err(|error| {
+                let started = spawn(process, stderr).map_err(|error| {
                     self.error(Cause::Connect(format!("`{}` cannot be started: {error}", process.command)))
                 })?;
                 let mut tasks = JoinSet::new();
-                if let Some(errors) = errors {
+                tasks.spawn(started.watching);
+                if let Some(errors) = started.stderr {
                     let secrets = self.config.transport.secrets().map(str::to_owned).collect();
                     tasks.spawn(stderr.draining(Arc::clone(&self.name), secrets, errors));
                 }
-                self.start(transport, mode, stderr.clone(), tasks).await
+                self.start(started.transport, mode, stderr.clone(), tasks).await
             }
             #[cfg(feature = "http")]
             Transport::Http(endpoint) => {

@@ -18,7 +18,6 @@ use tool_runtime::{
 };
 
 use super::{
-    call::timeout,
     connection::{Connection, Parts},
     error::ClientError,
     link::Link,
@@ -98,7 +97,7 @@ impl Link {
         request: ClientRequest,
     ) -> Result<ServerResult, ClientError> {
         #[cfg_attr(not(feature = "http"), expect(unused_mut, reason = "headers are of HTTP"))]
-        let mut parts = Parts { options: timeout(self.config.timeout), ..Parts::default() };
+        let mut parts = Parts { timeouts: Some(self.config.timeouts()), ..Parts::default() };
         #[cfg(feature = "http")]
         {
             parts.headers = self.request_headers(None).await?;

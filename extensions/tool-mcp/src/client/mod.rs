@@ -50,7 +50,9 @@ pub use self::headers::HeaderRequest;
 pub use self::oauth::OAuth;
 pub use self::{
     builder::McpToolSetBuilder,
-    config::{ConfigError, DEFAULT_TIMEOUT, Endpoint, Process, ServerConfig, Transport},
+    config::{
+        ConfigError, DEFAULT_TIMEOUT, DEFAULT_TOTAL_TIMEOUT, Endpoint, Process, ServerConfig, Transport,
+    },
     error::{ClientError, ClientErrorKind},
     handler::{Question, ServerChange},
     servers::{McpServers, ServersError},

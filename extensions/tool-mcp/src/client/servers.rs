@@ -21,7 +21,7 @@ use super::{
 ///
 /// The file is a JSON object with the member `mcpServers`, or `servers`: an object with one member for each server. A server
 /// has `command`, `args`, `env`, `cwd` and `inheritEnv`, or `url` and `headers`; and `type` (`stdio`, `http`, `sse`),
-/// `description`, `timeout` in milliseconds, `clientInfo`, `reconnect` and `disabled`. `${VAR}` is replaced by the value of
+/// `description`, `timeout` and `totalTimeout` in milliseconds, `clientInfo`, `reconnect` and `disabled`. `${VAR}` is replaced by the value of
 /// an environment variable when the server is used. Other members are [diagnostics](Self::diagnostics); they never prevent
 /// the use of a server.
 ///

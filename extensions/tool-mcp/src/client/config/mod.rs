@@ -12,6 +12,8 @@ pub(crate) use self::wire::Wire;
 
 /// The default [timeout](ServerConfig::timeout): 30 seconds.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
+/// The default [total timeout](ServerConfig::total_timeout): 1 hour.
+pub const DEFAULT_TOTAL_TIMEOUT: Duration = Duration::from_secs(60 * 60);
 
 /// The configuration of one server: how to reach it, and the limits of its use.
 ///
@@ -46,11 +48,20 @@ pub struct ServerConfig {
     pub description: Option<String>,
     /// The timeout of an operation: connecting, listing, a call. Default: [`DEFAULT_TIMEOUT`].
     pub timeout: Duration,
+    /// The timeout of a request that progress does not start anew. Default: [`DEFAULT_TOTAL_TIMEOUT`].
+    pub total_timeout: Duration,
     /// The description of this program that the server receives. Default: `tool-mcp` and its version.
     pub client_info: Implementation,
     /// The maximum number of times that one call connects again after the connection was lost, at most 10. Default: 0,
     /// never.
     pub reconnect: u32,
+}
+
+/// The timeouts of a request: since the last progress, and since its start.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Timeouts {
+    pub(super) idle: Duration,
+    pub(super) total: Duration,
 }
 
 /// The transport to a server.
@@ -189,6 +200,7 @@ impl ServerConfig {
             transport: transport.into(),
             description: None,
             timeout: DEFAULT_TIMEOUT,
+            total_timeout: DEFAULT_TOTAL_TIMEOUT,
             client_info: default_client(),
             reconnect: 0,
         }
@@ -202,7 +214,7 @@ impl ServerConfig {
     }
 
     /// Sets the timeout of an operation. A call of a run with a deadline ends with that instead; a progress report of the
-    /// server starts the timeout anew.
+    /// server starts the timeout anew, until the [total timeout](Self::total_timeout).
     ///
     /// A server of revision 2025-11-25 or before that does not even refuse the request for 2026-07-28 is asked again, by
     /// `initialize`, after 10 seconds: take a longer timeout for it, or
@@ -211,6 +223,20 @@ impl ServerConfig {
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
         self
+    }
+
+    /// Sets the timeout of a request that progress does not start anew, so that no server keeps a call alive for ever. It is at
+    /// least the [timeout](Self::timeout). A call of a run with a deadline ends with that instead; a call that asks for input is
+    /// at most 10 requests.
+    #[must_use]
+    pub fn total_timeout(mut self, timeout: Duration) -> Self {
+        self.total_timeout = timeout;
+        self
+    }
+
+    /// The timeouts of a request.
+    pub(super) fn timeouts(&self) -> Timeouts {
+        Timeouts { idle: self.timeout, total: self.total_timeout.max(self.timeout) }
     }
 
     /// Sets the name and the version of this program for the server.

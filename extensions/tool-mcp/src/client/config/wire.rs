@@ -6,7 +6,10 @@ use rmcp::model::Implementation;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{ConfigError, DEFAULT_TIMEOUT, Endpoint, Process, ServerConfig, Transport, default_client};
+use super::{
+    ConfigError, DEFAULT_TIMEOUT, DEFAULT_TOTAL_TIMEOUT, Endpoint, Process, ServerConfig, Transport,
+    default_client,
+};
 
 /// The members of a configuration.
 #[derive(Clone, Default, Serialize, Deserialize)]
@@ -35,6 +38,9 @@ pub(crate) struct Wire {
     /// In milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     timeout: Option<i64>,
+    /// In milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    total_timeout: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     client_info: Option<Implementation>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -43,7 +49,7 @@ pub(crate) struct Wire {
 
 impl Wire {
     /// The members that a configuration has.
-    pub(crate) const KEYS: [&str; 16] = [
+    pub(crate) const KEYS: [&str; 17] = [
         "name",
         "type",
         "transport",
@@ -58,6 +64,7 @@ impl Wire {
         "headers",
         "description",
         "timeout",
+        "totalTimeout",
         "clientInfo",
         "reconnect",
     ];
@@ -68,7 +75,7 @@ impl Wire {
             "args" => value.as_array().is_some_and(|items| items.iter().all(Value::is_string)),
             "env" | "headers" => value.as_object().is_some_and(|map| map.values().all(Value::is_string)),
             "inheritEnv" => value.is_boolean(),
-            "timeout" => value.is_i64() || value.is_u64(),
+            "timeout" | "totalTimeout" => value.is_i64() || value.is_u64(),
             "reconnect" => value.is_u64(),
             "clientInfo" => value.is_object(),
             _ => value.is_string(),
@@ -77,7 +84,7 @@ impl Wire {
             "args" => "a list of strings",
             "env" | "headers" => "an object of strings",
             "inheritEnv" => "a boolean",
-            "timeout" => "a number of milliseconds",
+            "timeout" | "totalTimeout" => "a number of milliseconds",
             "reconnect" => "a number from 0 to 10",
             "clientInfo" => "an object with `name` and `version`",
             _ => "a string",
@@ -149,18 +156,19 @@ impl ServerConfig {
     pub(crate) fn unchecked(mut wire: Wire) -> Result<Self, ConfigError> {
         let name = std::mem::take(&mut wire.name).trim().to_owned();
         let transport = wire.transport().map_err(|problem| ConfigError::new(&name, problem))?;
-        let timeout = match wire.timeout {
-            None => DEFAULT_TIMEOUT,
-            Some(millis) => match u64::try_from(millis) {
-                Ok(millis) => Duration::from_millis(millis),
-                Err(_) => return Err(ConfigError::new(&name, "`timeout` is negative")),
-            },
+        let time = |member: &str, millis: Option<i64>, default| match millis.map(u64::try_from) {
+            None => Ok(default),
+            Some(Ok(millis)) => Ok(Duration::from_millis(millis)),
+            Some(Err(_)) => Err(ConfigError::new(&name, format!("`{member}` is negative"))),
         };
+        let timeout = time("timeout", wire.timeout, DEFAULT_TIMEOUT)?;
+        let total_timeout = time("totalTimeout", wire.total_timeout, DEFAULT_TOTAL_TIMEOUT)?;
         Ok(Self {
             name,
             transport,
             description: wire.description,
             timeout,
+            total_timeout,
             client_info: wire.client_info.unwrap_or_else(default_client),
             reconnect: wire.reconnect.unwrap_or(0).min(Self::MAX_RECONNECT),
         })
@@ -170,12 +178,15 @@ impl ServerConfig {
 impl From<ServerConfig> for Wire {
     fn from(config: ServerConfig) -> Self {
         let kind = Some(config.transport.name().to_owned());
-        let timeout = i64::try_from(config.timeout.as_millis()).unwrap_or(i64::MAX);
+        let millis = |time: Duration, default: Duration| {
+            (time != default).then(|| i64::try_from(time.as_millis()).unwrap_or(i64::MAX))
+        };
         let wire = Self {
             name: config.name,
             kind,
             description: config.description,
-            timeout: (config.timeout != DEFAULT_TIMEOUT).then_some(timeout),
+            timeout: millis(config.timeout, DEFAULT_TIMEOUT),
+            total_timeout: millis(config.total_timeout, DEFAULT_TOTAL_TIMEOUT),
             client_info: (config.client_info != default_client()).then_some(config.client_info),
             reconnect: (config.reconnect > 0).then_some(config.reconnect),
             ..Self::default()

@@ -18,7 +18,7 @@ use rmcp::{
     transport::Transport,
 };
 use serde_json::Value;
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc};
 use tool_runtime::{
     CancellationToken, ToolContext,
     context::{LogLevel, LogLine, Progress},
@@ -52,11 +52,24 @@ impl Slot {
 
 /// The calls of a connection that wait for their results.
 #[derive(Default)]
-pub(in crate::client) struct Calls(Mutex<HashMap<ProgressToken, Slot>>);
+pub(in crate::client) struct Calls {
+    slots: Mutex<HashMap<ProgressToken, Slot>>,
+    /// The requests whose timeout progress starts anew.
+    waiting: Mutex<HashMap<ProgressToken, Arc<Notify>>>,
+}
 
 impl Calls {
     fn lock(&self) -> MutexGuard<'_, HashMap<ProgressToken, Slot>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.slots.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, HashMap<ProgressToken, Arc<Notify>>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the signal of a request's progress, until the request ends.
+    pub(in crate::client) fn progress_of(&self, token: &ProgressToken) -> Arc<Notify> {
+        Arc::clone(self.waiting().entry(token.clone()).or_default())
     }
 
     /// Adds a call, unless it is over.
@@ -67,8 +80,12 @@ impl Calls {
         }
     }
 
-    /// Ends a call; `token` is `None` if its request was not sent.
-    pub(in crate::client) fn end(&self, slot: &Slot, token: Option<&ProgressToken>) {
+    /// Ends a request, of a call that has a `slot`; `token` is `None` if it was not sent.
+    pub(in crate::client) fn end(&self, slot: Option<&Slot>, token: Option<&ProgressToken>) {
+        if let Some(token) = token {
+            self.waiting().remove(token);
+        }
+        let Some(slot) = slot else { return };
         let mut calls = self.lock();
         slot.over.cancel();
         let removed = token.and_then(|token| calls.remove(token));
@@ -84,6 +101,9 @@ impl Calls {
     }
 
     fn progress(&self, report: &ProgressNotificationParam) {
+        if let Some(waiting) = self.waiting().get(&report.progress_token) {
+            waiting.notify_one();
+        }
         let Some(reports) = self.lock().get(&report.progress_token).map(|slot| slot.reports.clone()) else {
             return;
         };

@@ -1,17 +1,15 @@
-//! The standard error of a child process.
+//! The standard error of a child process, and its end.
 
 use std::{
     collections::VecDeque,
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
+    process::ExitStatus,
+    sync::{Arc, Mutex, OnceLock, PoisonError},
     time::Duration,
 };
 
 use tokio::{
     io::{AsyncRead, AsyncReadExt},
-    sync::Notify,
+    sync::watch,
 };
 use tool_runtime::policy::Escape;
 
@@ -24,16 +22,32 @@ const LINE: usize = 4 * CHARACTERS;
 /// The time that the last words of a process may take after its connection was lost.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
-/// The last lines of a standard error.
+/// The last lines of a standard error, and the end of its process.
 #[derive(Clone, Default)]
 pub(in crate::client) struct Tail(Arc<Shared>);
 
 #[derive(Default)]
 struct Shared {
     lines: Mutex<VecDeque<String>>,
-    /// Set while a process writes.
-    is_open: AtomicBool,
-    ended: Notify,
+    /// The number of things that a process has not finished: writing, and running.
+    open: watch::Sender<usize>,
+    status: OnceLock<String>,
+}
+
+/// A part of a process's life, until it is dropped.
+pub(in crate::client) struct Watching(Tail);
+
+impl Watching {
+    /// Notes that the process has ended.
+    pub(in crate::client) fn ended(&self, status: ExitStatus) {
+        self.0.0.status.set(status.to_string()).ok();
+    }
+}
+
+impl Drop for Watching {
+    fn drop(&mut self) {
+        self.0.0.open.send_modify(|open| *open -= 1);
+    }
 }
 
 impl Tail {
@@ -44,14 +58,15 @@ impl Tail {
         secrets: Vec<String>,
         stderr: impl AsyncRead + Send + Unpin + 'static,
     ) -> impl Future<Output = ()> + Send + 'static {
-        self.0.is_open.store(true, Ordering::Release);
         let secrets = lines_of(&secrets);
-        let tail = self.clone();
-        async move {
-            tail.drain(&server, &secrets, stderr).await;
-            tail.0.is_open.store(false, Ordering::Release);
-            tail.0.ended.notify_waiters();
-        }
+        let writing = self.watching();
+        async move { writing.0.drain(&server, &secrets, stderr).await }
+    }
+
+    /// Counts a part of the process's life.
+    pub(in crate::client) fn watching(&self) -> Watching {
+        self.0.open.send_modify(|open| *open += 1);
+        Watching(self.clone())
     }
 
     async fn drain(&self, server: &str, secrets: &[String], mut stderr: impl AsyncRead + Unpin) {
@@ -91,12 +106,15 @@ impl Tail {
         lines.push_back(line);
     }
 
-    /// Waits for the end of what a process writes that closed its connection, which is its end in most cases.
+    /// Waits for the end of a process that closed its connection, and of what it writes.
     pub(in crate::client) async fn settled(&self) {
-        let ended = self.0.ended.notified();
-        if self.0.is_open.load(Ordering::Acquire) {
-            let _ = tokio::time::timeout(LAST_WORDS, ended).await;
-        }
+        let mut open = self.0.open.subscribe();
+        let _ = tokio::time::timeout(LAST_WORDS, open.wait_for(|open| *open == 0)).await;
+    }
+
+    /// The exit status of the process, if it has ended.
+    pub(in crate::client) fn status(&self) -> Option<&str> {
+        self.0.status.get().map(String::as_str)
     }
 
     /// The last lines.

@@ -99,12 +99,20 @@ async fn a_server_that_dies_is_an_error_with_its_last_words() {
     let error = McpToolSet::connect(config).await.unwrap_err();
     // M09
     assert_eq!(error.kind(), ClientErrorKind::Connect);
-    assert!(error.to_string().contains("no database at [redacted]"), "{error}");
+    assert_eq!(
+        error.to_string(),
+        "cannot connect to the MCP server `script`: its process has ended (exit status: 3); its last output: no database at [redacted]"
+    );
+    let error = McpToolSet::connect(script("exec >/dev/null <&-; exit 4")).await.unwrap_err();
+    assert!(error.to_string().ends_with("its process has ended (exit status: 4)"), "{error}");
 
     let set = McpToolSet::connect(speaking("read -r line; echo 'out of memory' >&2; exit 1")).await.unwrap();
     let error = set.call_raw("one", serde_json::Map::new()).await.unwrap_err();
     assert_eq!(error.kind(), ClientErrorKind::Lost);
-    assert!(error.to_string().contains("out of memory"), "{error}");
+    assert_eq!(
+        error.to_string(),
+        "the connection to the MCP server `script` was lost: its process has ended (exit status: 1); its last output: out of memory"
+    );
     // M22
     set.close().await;
 }

@@ -177,6 +177,51 @@ async fn progress_starts_the_timeout_anew() {
 }
 
 #[tokio::test]
+async fn progress_does_not_keep_a_call_alive_beyond_the_total_timeout() {
+    let config = config().timeout(Duration::from_secs(2)).total_timeout(Duration::from_secs(4));
+    let (set, mut fake, _fakes) = started(config, "one").await;
+    tokio::time::pause();
+    let call = calling(&set, "one");
+    let request = fake.expect("tools/call").await;
+    let token = &request["params"]["_meta"]["progressToken"];
+    let cancelled = loop {
+        let params = json!({ "progressToken": token, "progress": 1 });
+        fake.send(&json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": params })).await;
+        if let Ok(message) = tokio::time::timeout(Duration::from_secs(1), fake.message()).await {
+            break message.unwrap();
+        }
+    };
+    assert_eq!(cancelled["method"], "notifications/cancelled");
+    assert_eq!(cancelled["params"]["requestId"], request["id"]);
+    let error = call.await.unwrap().unwrap_err();
+    assert_eq!(error.kind(), ClientErrorKind::TimedOut);
+    assert_eq!(error.to_string(), "the MCP server `remote` did not answer within 4s");
+}
+
+#[tokio::test]
+async fn times_beyond_the_clock_are_no_limits() {
+    let (set, mut fake, _fakes) =
+        started(config().timeout(Duration::MAX).total_timeout(Duration::MAX), "one").await;
+    let call = calling(&set, "one");
+    let request = fake.expect("tools/call").await;
+    let token = &request["params"]["_meta"]["progressToken"];
+    let params = json!({ "progressToken": token, "progress": 1 });
+    fake.send(&json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": params })).await;
+    fake.answer(&request, text("done")).await;
+    assert_eq!(call.await.unwrap().unwrap(), "done");
+}
+
+#[tokio::test]
+async fn a_server_that_reads_nothing_times_out() {
+    let (set, _fake, _fakes) = started(config().timeout(Duration::from_millis(50)), "one").await;
+    // More than the stream takes.
+    let large = json!({ "text": "x".repeat(2_000_000) });
+    let error = set.call_raw("one", large.as_object().unwrap().clone()).await.unwrap_err();
+    // M10
+    assert_eq!(error.kind(), ClientErrorKind::TimedOut);
+}
+
+#[tokio::test]
 async fn a_dropped_call_is_cancelled_at_the_server() {
     let (set, mut fake, _fakes) = started(config(), "one").await;
     let call = calling(&set, "one");
