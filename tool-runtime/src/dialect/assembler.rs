@@ -53,6 +53,8 @@ pub struct AssembledResponse {
     pub calls: Vec<ToolCall>,
     /// `true` for a whole response, and for a stream whose final event was received.
     pub ended: bool,
+    /// `true` if the model had not finished the response when it ended. See [stop reasons](super#stop-reasons).
+    pub truncated: bool,
     /// The assistant message in the form to send back to the provider: text, reasoning with its signatures,
     /// calls of the program's tools and of native tools, with their original members, order and numbers. A list
     /// of items for OpenAI's responses; one message for the other providers. `None` where nothing can be sent

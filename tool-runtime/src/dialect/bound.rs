@@ -284,6 +284,11 @@ impl BoundTools {
         self.exports.export(tool).map_or(OutputForm::Unspecified, |it| it.output)
     }
 
+    /// Returns the name of the argument that contains the arguments of a tool on the wire, if they are wrapped.
+    pub(super) fn within(&self, tool: &str) -> Option<&str> {
+        self.exports.export(tool)?.within.as_deref()
+    }
+
     /// Creates a call with the tool's own name and arguments.
     pub(super) fn call(&self, id: Option<&str>, wire_name: &str, arguments: Arguments<'static>) -> ToolCall {
         let name = self.tool_name(wire_name);

@@ -108,6 +108,7 @@ mod body;
 mod bound;
 mod budget;
 mod content;
+mod conversation;
 mod draft;
 mod error;
 mod exports;

@@ -73,13 +73,13 @@ impl Reading {
         let Self { slots, mut draft, text, reasoning, stop_reason, usage, .. } = self;
         let wire = bound.wire();
         wire.complete(&mut draft, &slots);
-        let ended = slots.has_ended();
+        let (ended, truncated) = (slots.has_ended(), slots.is_truncated());
         let calls = slots.into_calls(bound);
         if let Some(id) = wire.id_of_calls() {
             draft.name_calls(id, &calls);
         }
         let message = wire.message(draft).and_then(|it| RawValue::from_string(it.to_string()).ok());
         let usage = Some(wire.usage(&ExactValue::Object(usage))).filter(|usage| *usage != Usage::default());
-        AssembledResponse { calls, ended, message, text, reasoning, stop_reason, usage }
+        AssembledResponse { calls, ended, truncated, message, text, reasoning, stop_reason, usage }
     }
 }

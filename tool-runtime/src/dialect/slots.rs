@@ -204,6 +204,11 @@ impl Slots {
         self.ended
     }
 
+    /// Returns `true` if the response ended before the model had finished it.
+    pub(super) fn is_truncated(&self) -> bool {
+        !self.ended || matches!(self.stop, Stop::Unfinished(_))
+    }
+
     /// Returns all calls in the order in which the model began them; calls that were cut off are marked.
     pub(super) fn into_calls(self, bound: &BoundTools) -> Vec<ToolCall> {
         let Self { all, stop, ended, .. } = self;

@@ -301,6 +301,16 @@ impl Wire {
     }
 }
 
+/// Returns a part of a user message.
+pub(super) fn user_part(wire: Wire, block: Block) -> Value {
+    match wire {
+        Wire::OpenAiChat { .. } => openai_chat::user_part(block),
+        Wire::OpenAiResponses { .. } => openai_responses::user_part(block),
+        Wire::Gemini { .. } => gemini::user_part(block),
+        Wire::Anthropic { .. } | Wire::Mcp => anthropic::user_part(block),
+    }
+}
+
 /// Creates an object from large values, which `json!` would copy.
 fn object<const N: usize>(fields: [(&str, Value); N]) -> Value {
     fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect::<Map<_, _>>().into()

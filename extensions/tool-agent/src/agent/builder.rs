@@ -1,0 +1,149 @@
+//! The builder of an agent.
+
+use std::{error::Error, fmt, sync::Arc};
+
+use serde_json::{Map, Value};
+use tool_runtime::{RunContext, ToolError};
+
+use super::{Agent, AgentTools, Inner, Instruction, Limits};
+use crate::{
+    hook::{AgentHook, BoxAgentHook},
+    model::{SharedModel, ToolChoice},
+};
+
+/// Builds an [`Agent`].
+#[must_use = "a builder does nothing until `build`"]
+pub struct AgentBuilder {
+    inner: Inner,
+}
+
+/// A mistake in an [`AgentBuilder`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum AgentError {
+    /// The agent has no name.
+    MissingName,
+}
+
+impl fmt::Display for AgentError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::MissingName => {
+                f.write_str("the agent has no name; give `Agent::builder` a name that is not empty")
+            }
+        }
+    }
+}
+
+impl Error for AgentError {}
+
+impl AgentBuilder {
+    pub(super) fn new(name: Arc<str>, model: SharedModel) -> Self {
+        let inner = Inner {
+            name,
+            description: "".into(),
+            model,
+            instruction: Instruction::Text("".into()),
+            tools: AgentTools::default(),
+            hooks: Vec::new(),
+            limits: Limits::default(),
+            tool_choice: ToolChoice::Auto,
+            parameters: Map::new(),
+            approvals_by_handle: false,
+        };
+        Self { inner }
+    }
+
+    /// Sets the description, for other agents and for people. Default: none.
+    pub fn description(mut self, description: impl Into<Arc<str>>) -> Self {
+        self.inner.description = description.into();
+        self
+    }
+
+    /// Sets the instruction (system prompt). Default: none.
+    pub fn instruction(mut self, instruction: impl Into<Arc<str>>) -> Self {
+        self.inner.instruction = Instruction::Text(instruction.into());
+        self
+    }
+
+    /// Sets the instruction to the result of `instruction`, which is called before each request to the model. If it
+    /// fails, the run ends with the error.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use tool_agent::{Agent, ScriptedModel, model::Reply};
+    /// let agent = Agent::builder("greeter", ScriptedModel::new([Reply::text("Hello.")]))
+    ///     .instruction_fn(|run| async move { Ok(format!("You talk to {}.", run.user().unwrap_or("a guest"))) })
+    ///     .build()?;
+    /// # Ok::<(), anyhow::Error>(())
+    /// ```
+    pub fn instruction_fn<F, Fut>(mut self, instruction: F) -> Self
+    where
+        F: Fn(Arc<RunContext>) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<String, ToolError>> + Send + 'static,
+    {
+        self.inner.instruction = Instruction::Of(Box::new(move |run| Box::pin(instruction(run))));
+        self
+    }
+
+    /// Sets the tools. Default: none.
+    ///
+    /// Pass an [`Executor`](tool_runtime::Executor) for calls with hooks, rules, approval, retries or limits, and a
+    /// [`Toolbox`](tool_runtime::Toolbox) for tools that come and go.
+    pub fn tools(mut self, tools: impl Into<AgentTools>) -> Self {
+        self.inner.tools = tools.into();
+        self
+    }
+
+    /// Adds a hook, which runs after those of the [runner](crate::Runner::with_hook).
+    pub fn hook(mut self, hook: impl AgentHook + 'static) -> Self {
+        self.inner.hooks.push(BoxAgentHook::new(hook));
+        self
+    }
+
+    /// Sets the limits of a run.
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.inner.limits = limits;
+        self
+    }
+
+    /// Sets the tools that the model must or must not call. A forced choice applies until the model has made a call,
+    /// so that a run can end. Default: the model decides.
+    pub fn tool_choice(mut self, choice: ToolChoice) -> Self {
+        self.inner.tool_choice = choice;
+        self
+    }
+
+    /// Sets a member of each request in the provider's format, such as `temperature`.
+    pub fn parameter(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
+        self.inner.parameters.insert(name.into(), value.into());
+        self
+    }
+
+    /// Sets whether calls that require an approval wait for [`RunHandle::approve`](crate::RunHandle::approve) while
+    /// the run continues to emit events. Default: `false`: the approver of the executor decides, and without one the
+    /// run ends with the open calls.
+    pub fn approvals_by_handle(mut self, by_handle: bool) -> Self {
+        self.inner.approvals_by_handle = by_handle;
+        self
+    }
+
+    /// Builds the agent.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the name is empty.
+    pub fn build(self) -> Result<Agent, AgentError> {
+        if self.inner.name.trim().is_empty() {
+            return Err(AgentError::MissingName);
+        }
+        Ok(Agent(Arc::new(self.inner)))
+    }
+}
+
+impl fmt::Debug for AgentBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AgentBuilder").field("name", &self.inner.name).finish_non_exhaustive()
+    }
+}

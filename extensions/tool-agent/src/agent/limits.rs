@@ -1,0 +1,59 @@
+//! Limits of a run.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// The limits of a run. A run that reaches one ends with [`EndReason::Limit`](crate::EndReason::Limit).
+///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use tool_agent::Limits;
+///
+/// let limits = Limits { rounds: Some(10), time: Some(Duration::from_secs(60)), ..Limits::default() };
+/// assert_eq!(limits.calls, None);
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Limits {
+    /// The maximum number of requests to the model. Default: 50.
+    pub rounds: Option<u64>,
+    /// The maximum number of calls that the model makes. Default: none.
+    pub calls: Option<u64>,
+    /// The maximum number of tokens in all requests and responses. Default: none.
+    pub tokens: Option<u64>,
+    /// The maximum running time. Default: none.
+    pub time: Option<Duration>,
+    /// The maximum number of consecutive rounds in which the model makes the same calls with the same arguments.
+    /// Default: 5.
+    pub repeated_calls: Option<u64>,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { rounds: Some(50), calls: None, tokens: None, time: None, repeated_calls: Some(5) }
+    }
+}
+
+/// A limit that a run reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Limit {
+    /// The number of requests to the model.
+    Rounds,
+    /// The number of calls.
+    Calls,
+    /// The number of tokens.
+    Tokens,
+    /// The running time.
+    Time,
+    /// The number of consecutive rounds with the same calls.
+    RepeatedCalls,
+    /// The cost.
+    Cost,
+    /// The [budget](tool_runtime::context::Budget) of the run.
+    Budget,
+}

@@ -1,0 +1,106 @@
+//! Agents: a model, an instruction, tools and limits under a name.
+
+mod builder;
+mod limits;
+mod tools;
+
+use std::{fmt, sync::Arc};
+
+use serde_json::{Map, Value};
+use tool_runtime::{BoxFuture, RunContext, ToolError};
+
+pub use self::{
+    builder::{AgentBuilder, AgentError},
+    limits::{Limit, Limits},
+    tools::AgentTools,
+};
+use crate::{
+    hook::BoxAgentHook,
+    model::{SharedModel, ToolChoice},
+};
+
+/// An agent: a model with an instruction, tools, hooks and limits. A [`Runner`](crate::Runner) runs it. Cheap to clone.
+///
+/// # Examples
+///
+/// ```
+/// use tool_agent::{Agent, Runner, ScriptedModel, model::Reply};
+/// use tool_runtime::prelude::*;
+///
+/// /// Adds two numbers.
+/// #[tool(read_only)]
+/// fn add(a: i64, b: i64) -> i64 {
+///     a + b
+/// }
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+/// let model = ScriptedModel::new([
+///     Reply::call("add", json!({ "a": 2, "b": 3 })),
+///     Reply::text("It is 5."),
+/// ]);
+/// let agent = Agent::builder("adder", model)
+///     .instruction("Use the tools for sums.")
+///     .tools(Registry::builder().tool::<add>().build()?)
+///     .build()?;
+/// assert_eq!(Runner::new(agent).run("2 + 3?").answer().await?, "It is 5.");
+/// # Ok::<(), anyhow::Error>(())
+/// # })?;
+/// # Ok::<(), anyhow::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Agent(pub(crate) Arc<Inner>);
+
+pub(crate) struct Inner {
+    pub(crate) name: Arc<str>,
+    pub(crate) description: Arc<str>,
+    pub(crate) model: SharedModel,
+    pub(crate) instruction: Instruction,
+    pub(crate) tools: AgentTools,
+    pub(crate) hooks: Vec<BoxAgentHook>,
+    pub(crate) limits: Limits,
+    pub(crate) tool_choice: ToolChoice,
+    pub(crate) parameters: Map<String, Value>,
+    pub(crate) approvals_by_handle: bool,
+}
+
+/// The instruction of an agent.
+pub(crate) enum Instruction {
+    Text(Arc<str>),
+    Of(Box<InstructionFn>),
+}
+
+type InstructionFn = dyn Fn(Arc<RunContext>) -> BoxFuture<'static, Result<String, ToolError>> + Send + Sync;
+
+impl Agent {
+    /// Creates a builder of an agent.
+    pub fn builder(name: impl Into<Arc<str>>, model: impl Into<SharedModel>) -> AgentBuilder {
+        AgentBuilder::new(name.into(), model.into())
+    }
+
+    /// Returns the name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// Returns the description; empty if there is none.
+    #[must_use]
+    pub fn description(&self) -> &str {
+        &self.0.description
+    }
+
+    /// Returns the model.
+    #[must_use]
+    pub fn model(&self) -> &SharedModel {
+        &self.0.model
+    }
+}
+
+impl fmt::Debug for Agent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Agent")
+            .field("name", &self.0.name)
+            .field("model", &self.0.model)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,66 @@
+//! The tools of an agent.
+
+use tool_runtime::{Executor, Registry, RunContext, Toolbox, executor::ExecutorError, registry::BuildError};
+
+/// The tools of an agent: a [`Registry`], an [`Executor`], a [`Toolbox`], or a toolbox with the executor whose settings
+/// its calls have. The tools of a toolbox are listed again before each request to the model.
+#[derive(Debug, Clone)]
+pub struct AgentTools {
+    executor: Executor,
+    toolbox: Option<Toolbox>,
+}
+
+/// The tools of a run cannot be listed.
+#[derive(Debug)]
+pub(crate) enum ListingError {
+    Tools(BuildError),
+    Executor(ExecutorError),
+}
+
+impl Default for AgentTools {
+    fn default() -> Self {
+        Registry::default().into()
+    }
+}
+
+impl From<Registry> for AgentTools {
+    fn from(tools: Registry) -> Self {
+        Self { executor: Executor::new(tools), toolbox: None }
+    }
+}
+
+impl From<Executor> for AgentTools {
+    fn from(executor: Executor) -> Self {
+        Self { executor, toolbox: None }
+    }
+}
+
+impl From<Toolbox> for AgentTools {
+    fn from(toolbox: Toolbox) -> Self {
+        Self { executor: Executor::new(Registry::default()), toolbox: Some(toolbox) }
+    }
+}
+
+impl From<(Toolbox, Executor)> for AgentTools {
+    fn from((toolbox, executor): (Toolbox, Executor)) -> Self {
+        Self { executor, toolbox: Some(toolbox) }
+    }
+}
+
+impl AgentTools {
+    /// Returns the executor with the current tools for `run`.
+    pub(crate) async fn executor(&self, run: &RunContext) -> Result<Executor, ListingError> {
+        let Some(toolbox) = &self.toolbox else { return Ok(self.executor.clone()) };
+        let snapshot = toolbox.snapshot(run).await.map_err(ListingError::Tools)?;
+        self.executor.with_tools(snapshot.into_tools()).map_err(ListingError::Executor)
+    }
+}
+
+impl std::fmt::Display for ListingError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Tools(error) => write!(f, "the tools of the run cannot be listed: {error}"),
+            Self::Executor(error) => write!(f, "the tools of the run cannot be executed: {error}"),
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! The panic barrier around code of the program: instructions, hooks, checks and models.
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    pin::pin,
+    task::Poll,
+};
+
+use futures_util::{Stream, StreamExt as _};
+
+/// Awaits the future that `code` returns.
+///
+/// # Errors
+///
+/// Returns the error that `panicked` makes of the message of a panic.
+pub(crate) async fn guarded<T, E, F>(code: impl FnOnce() -> F, panicked: impl Fn(String) -> E) -> Result<T, E>
+where
+    F: Future<Output = Result<T, E>>,
+{
+    let future = catch_unwind(AssertUnwindSafe(code)).map_err(|panic| panicked(message(&*panic)))?;
+    let mut future = pin!(future);
+    std::future::poll_fn(|task| {
+        let polled = catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(task)));
+        polled.unwrap_or_else(|panic| Poll::Ready(Err(panicked(message(&*panic)))))
+    })
+    .await
+}
+
+/// Waits for the next item of a stream of the program.
+///
+/// # Errors
+///
+/// Returns the message of a panic.
+pub(crate) async fn next_of<S: Stream + Unpin>(stream: &mut S) -> Result<Option<S::Item>, String> {
+    let mut next = stream.next();
+    std::future::poll_fn(|task| {
+        let polled = catch_unwind(AssertUnwindSafe(|| Future::poll(std::pin::Pin::new(&mut next), task)));
+        match polled {
+            Ok(polled) => polled.map(Ok),
+            Err(panic) => Poll::Ready(Err(message(&*panic))),
+        }
+    })
+    .await
+}
+
+/// Calls `code`.
+///
+/// # Errors
+///
+/// Returns the message of a panic.
+pub(crate) fn called<T>(code: impl FnOnce() -> T) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(code)).map_err(|panic| message(&*panic))
+}
+
+fn message(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_owned())
+}

@@ -1,0 +1,204 @@
+//! Hooks around requests to the model and the steps of a run.
+
+use std::{any::type_name, fmt, ops::ControlFlow, sync::Arc};
+
+use tool_runtime::{BoxFuture, Registry, RunContext, ToolError};
+
+use crate::{
+    Message,
+    model::{ModelError, Request, Response, SharedModel},
+};
+
+/// One step of a run before its request to the model: everything that a hook may change.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Step {
+    /// The number of the step in the run, from 1.
+    pub number: u64,
+    /// The model that is asked.
+    pub model: SharedModel,
+    /// The request. Changes apply to this step only; the stored conversation is not changed.
+    pub request: Request,
+}
+
+impl Step {
+    /// Returns the run.
+    #[must_use]
+    pub fn run(&self) -> &Arc<RunContext> {
+        &self.request.run
+    }
+
+    /// Sets the tools of this step. Calls of other tools are answered as unknown.
+    pub fn set_tools(&mut self, tools: Registry) {
+        self.request.tools = tools;
+    }
+}
+
+/// A step of a run after its calls.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct StepEnd<'s> {
+    /// The number of the step in the run, from 1.
+    pub number: u64,
+    /// The response of the model.
+    pub response: &'s Response,
+    /// The message with the results of its calls; `None` if it has no calls.
+    pub results: Option<&'s Message>,
+    /// The run.
+    pub run: &'s Arc<RunContext>,
+}
+
+/// Observes and changes the steps of a run. Each method may be written as an `async fn`; each has a default that changes
+/// nothing.
+///
+/// Hooks of a [runner](crate::Runner::with_hook) run before those of the agent. A response that a hook returns ends the
+/// stage: later hooks are not called. A panic of a hook ends the run with an error.
+///
+/// # Examples
+///
+/// ```
+/// use tool_agent::{AgentHook, Message, Part, Step, model::Response};
+/// use tool_runtime::ToolError;
+///
+/// /// Answers greetings without asking the model.
+/// struct Greeting;
+///
+/// impl AgentHook for Greeting {
+///     async fn before_model(&self, step: &mut Step) -> Result<Option<Response>, ToolError> {
+///         let is_greeting = step.request.messages.last().is_some_and(|message| message.text() == "Hello.");
+///         let answer = || Response::new(Message::assistant([Part::Text("Hello. How can I help?".to_owned())]));
+///         Ok(is_greeting.then(answer))
+///     }
+/// }
+/// ```
+pub trait AgentHook: Send + Sync {
+    /// Decides on a step before its request. May change the request and the model, or answer in place of the model.
+    ///
+    /// # Errors
+    ///
+    /// An error ends the run.
+    fn before_model(
+        &self,
+        step: &mut Step,
+    ) -> impl Future<Output = Result<Option<Response>, ToolError>> + Send {
+        let _ = step;
+        async { Ok(None) }
+    }
+
+    /// Observes a response, or replaces it. Text that was shown before is withdrawn by a replacement.
+    ///
+    /// # Errors
+    ///
+    /// An error ends the run.
+    fn after_model(
+        &self,
+        step: &Step,
+        response: &Response,
+    ) -> impl Future<Output = Result<Option<Response>, ToolError>> + Send {
+        let _ = (step, response);
+        async { Ok(None) }
+    }
+
+    /// Called when the model failed. The first response that a hook returns is used.
+    ///
+    /// # Errors
+    ///
+    /// An error ends the run in place of the model's error.
+    fn on_model_error(
+        &self,
+        step: &Step,
+        error: &ModelError,
+    ) -> impl Future<Output = Result<Option<Response>, ToolError>> + Send {
+        let _ = (step, error);
+        async { Ok(None) }
+    }
+
+    /// Called after a step with calls. [`Break`](ControlFlow::Break) ends the run.
+    ///
+    /// # Errors
+    ///
+    /// An error ends the run.
+    fn after_step(
+        &self,
+        step: &StepEnd<'_>,
+    ) -> impl Future<Output = Result<ControlFlow<()>, ToolError>> + Send {
+        let _ = step;
+        async { Ok(ControlFlow::Continue(())) }
+    }
+
+    /// Called for a final answer. A message continues the run: the model receives it after its answer, and it is not
+    /// stored in the session.
+    ///
+    /// # Errors
+    ///
+    /// An error ends the run.
+    fn before_end(
+        &self,
+        step: &StepEnd<'_>,
+    ) -> impl Future<Output = Result<Option<Message>, ToolError>> + Send {
+        let _ = step;
+        async { Ok(None) }
+    }
+}
+
+/// An [`AgentHook`] of any type, chosen at run time. Cheap to clone.
+#[derive(Clone)]
+pub struct BoxAgentHook {
+    hook: Arc<dyn DynAgentHook>,
+    name: &'static str,
+}
+
+impl BoxAgentHook {
+    /// Wraps `hook` and erases its type.
+    pub fn new<H: AgentHook + 'static>(hook: H) -> Self {
+        Self { hook: Arc::new(hook), name: type_name::<H>() }
+    }
+
+    pub(crate) fn dynamic(&self) -> &dyn DynAgentHook {
+        &*self.hook
+    }
+
+    /// Returns the name of the hook's type, for messages.
+    pub(crate) fn name(&self) -> &'static str {
+        self.name
+    }
+}
+
+impl fmt::Debug for BoxAgentHook {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "BoxAgentHook({})", self.name)
+    }
+}
+
+type Answer<'a, T> = BoxFuture<'a, Result<T, ToolError>>;
+
+/// The object-safe form of [`AgentHook`].
+pub(crate) trait DynAgentHook: Send + Sync {
+    fn before_model<'a>(&'a self, step: &'a mut Step) -> Answer<'a, Option<Response>>;
+    fn after_model<'a>(&'a self, step: &'a Step, response: &'a Response) -> Answer<'a, Option<Response>>;
+    fn on_model_error<'a>(&'a self, step: &'a Step, error: &'a ModelError) -> Answer<'a, Option<Response>>;
+    fn after_step<'a>(&'a self, step: &'a StepEnd<'a>) -> Answer<'a, ControlFlow<()>>;
+    fn before_end<'a>(&'a self, step: &'a StepEnd<'a>) -> Answer<'a, Option<Message>>;
+}
+
+impl<H: AgentHook> DynAgentHook for H {
+    fn before_model<'a>(&'a self, step: &'a mut Step) -> Answer<'a, Option<Response>> {
+        Box::pin(AgentHook::before_model(self, step))
+    }
+
+    fn after_model<'a>(&'a self, step: &'a Step, response: &'a Response) -> Answer<'a, Option<Response>> {
+        Box::pin(AgentHook::after_model(self, step, response))
+    }
+
+    fn on_model_error<'a>(&'a self, step: &'a Step, error: &'a ModelError) -> Answer<'a, Option<Response>> {
+        Box::pin(AgentHook::on_model_error(self, step, error))
+    }
+
+    fn after_step<'a>(&'a self, step: &'a StepEnd<'a>) -> Answer<'a, ControlFlow<()>> {
+        Box::pin(AgentHook::after_step(self, step))
+    }
+
+    fn before_end<'a>(&'a self, step: &'a StepEnd<'a>) -> Answer<'a, Option<Message>> {
+        Box::pin(AgentHook::before_end(self, step))
+    }
+}

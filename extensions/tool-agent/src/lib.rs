@@ -1,0 +1,77 @@
+//! Agents for [`tool_runtime`]: a model, a loop, a typed answer.
+//!
+//! An [`Agent`] is a [`Model`] with an instruction and tools; a [`Runner`] runs it and yields one stream of
+//! [events](AgentEvent): text as it arrives, calls, results, token counts, and the end with its reason.
+//!
+//! ```
+//! use tool_agent::{Agent, AgentEventKind, Runner, ScriptedModel, model::Reply};
+//! use tool_runtime::prelude::*;
+//!
+//! /// Multiplies two numbers.
+//! #[tool(read_only)]
+//! fn multiply(a: f64, b: f64) -> f64 {
+//!     a * b
+//! }
+//!
+//! # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+//! // In a program: `HttpModel::anthropic("claude-sonnet-4-5")?`.
+//! let model = ScriptedModel::new([
+//!     Reply::call("multiply", json!({ "a": 25, "b": 4 })),
+//!     Reply::text("25 times 4 is 100."),
+//! ]);
+//! let agent = Agent::builder("calculator", model).tools(Registry::discover()?).build()?;
+//! let mut events = Runner::new(agent).run("25 times 4?");
+//! while let Some(event) = events.next().await {
+//!     match event.kind {
+//!         AgentEventKind::Text { delta } => print!("{delta}"),
+//!         AgentEventKind::Ended { end } => assert_eq!(end.text, "25 times 4 is 100."),
+//!         _ => {}
+//!     }
+//! }
+//! # Ok::<(), anyhow::Error>(())
+//! # })?;
+//! # Ok::<(), anyhow::Error>(())
+//! ```
+//!
+//! # Modules
+//!
+//! | module or type | contents |
+//! | --- | --- |
+//! | [`model`] | [`Model`], its requests and responses; [`ScriptedModel`] for tests, `HttpModel` for providers |
+//! | [`Message`] | an entry of a conversation, independent of providers, which keeps the provider's JSON |
+//! | [`Agent`] | a model with an instruction, tools, hooks and limits |
+//! | [`Runner`], [`AgentStream`] | runs agents, with the conversations of sessions in memory; the events of one run |
+//! | [`RunHandle`] | steers a run: messages, approvals, cancellation |
+//! | [`AgentHook`] | observes and changes the steps of a run |
+//!
+//! # The life of a run
+//!
+//! 1. The message of the user is appended to the conversation of the session.
+//! 2. A [`Step`] is prepared: instruction, conversation, tools; hooks may change it or answer.
+//! 3. The model answers. Its message is stored before any call is executed.
+//! 4. The calls are executed as one batch by the [`Executor`](tool_runtime::Executor) of the agent. A call that the
+//!    response cut off is answered with an error and never executed. The results are stored.
+//! 5. Messages that [steer](RunHandle::steer) the run follow the results, and the run continues with step 2.
+//!
+//! The run ends with an [`EndReason`]: a response without calls, a tool that asks to end, a limit, a stop, an error,
+//! cancellation, or open calls.
+
+mod agent;
+mod driven;
+mod guard;
+mod hook;
+mod message;
+pub mod model;
+mod runner;
+
+#[cfg(feature = "http")]
+pub use self::model::HttpModel;
+pub use self::{
+    agent::{Agent, AgentBuilder, AgentError, AgentTools, Limit, Limits},
+    hook::{AgentHook, BoxAgentHook, Step, StepEnd},
+    message::{Message, Original, Part, Role},
+    model::{Model, ScriptedModel},
+    runner::{
+        AgentEvent, AgentEventKind, AgentStream, End, EndReason, RunError, RunHandle, RunUsage, Runner,
+    },
+};

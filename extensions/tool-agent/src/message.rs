@@ -1,0 +1,235 @@
+//! Messages of a conversation, independent of providers.
+
+use std::{
+    fmt,
+    sync::{Arc, OnceLock},
+};
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use tool_runtime::{Content, ToolCall, ToolResult};
+
+/// A message of a conversation: of the user, of a model, or with the results of calls. Cheap to clone.
+///
+/// A message of a model keeps the [original](Self::original) JSON of its provider, so that it can be sent back
+/// unchanged.
+///
+/// In JSON: `{"role":"user","parts":[{"text":"Hello."}]}`.
+///
+/// # Examples
+///
+/// ```
+/// use tool_agent::{Message, Part, Role};
+///
+/// let message = Message::user("25 times 4?");
+/// assert_eq!((message.role(), message.text().as_str()), (Role::User, "25 times 4?"));
+/// assert_eq!(serde_json::to_string(&message)?, r#"{"role":"user","parts":[{"text":"25 times 4?"}]}"#);
+/// # use tool_runtime::serde_json;
+/// # Ok::<(), anyhow::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Message(Arc<Inner>);
+
+struct Inner {
+    role: Role,
+    parts: Vec<Part>,
+    original: Option<Original>,
+    /// The message in the form of the provider to which it was sent last.
+    rendered: OnceLock<Original>,
+}
+
+/// The author of a [`Message`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// The user, or the program on the user's behalf.
+    User,
+    /// The model.
+    Assistant,
+    /// Tools: the results of the calls of the assistant message before.
+    Tool,
+}
+
+/// A part of a [`Message`]. In JSON, an object with one member: `{"text":".."}`, `{"call":{..}}`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Part {
+    /// A text.
+    Text(String),
+    /// An image, audio, or a document.
+    Content(Content),
+    /// Readable reasoning of the model. Signatures and encrypted reasoning are in the [original](Message::original).
+    Reasoning(String),
+    /// A call.
+    Call(ToolCall),
+    /// The result of a call.
+    Result(ToolResult),
+}
+
+/// A message in the JSON of a provider.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Original {
+    /// The name of the [dialect](tool_runtime::Dialect::name).
+    pub dialect: Arc<str>,
+    /// The message; a list of items for OpenAI's responses.
+    pub json: Box<RawValue>,
+}
+
+impl Message {
+    fn new(role: Role, parts: Vec<Part>, original: Option<Original>) -> Self {
+        Self(Arc::new(Inner { role, parts, original, rendered: OnceLock::new() }))
+    }
+
+    /// Creates a message of the user from a text.
+    pub fn user(text: impl Into<String>) -> Self {
+        Self::new(Role::User, vec![Part::Text(text.into())], None)
+    }
+
+    /// Creates a message of the user from texts, images, audio and documents.
+    pub fn user_content(content: impl IntoIterator<Item = Content>) -> Self {
+        let part = |content| match content {
+            Content::Text { text } => Part::Text(text),
+            other => Part::Content(other),
+        };
+        Self::new(Role::User, content.into_iter().map(part).collect(), None)
+    }
+
+    /// Creates a message of a model.
+    pub fn assistant(parts: impl IntoIterator<Item = Part>) -> Self {
+        Self::new(Role::Assistant, parts.into_iter().collect(), None)
+    }
+
+    /// Creates a message with the results of calls.
+    pub fn results(results: impl IntoIterator<Item = ToolResult>) -> Self {
+        Self::new(Role::Tool, results.into_iter().map(Part::Result).collect(), None)
+    }
+
+    /// Sets the message in the JSON of its provider.
+    #[must_use]
+    pub fn with_original(self, original: Original) -> Self {
+        let inner = Arc::try_unwrap(self.0).unwrap_or_else(|shared| Inner {
+            role: shared.role,
+            parts: shared.parts.clone(),
+            original: None,
+            rendered: OnceLock::new(),
+        });
+        Self::new(inner.role, inner.parts, Some(original))
+    }
+
+    /// Returns the author.
+    #[must_use]
+    pub fn role(&self) -> Role {
+        self.0.role
+    }
+
+    /// Returns the parts, in order.
+    #[must_use]
+    pub fn parts(&self) -> &[Part] {
+        &self.0.parts
+    }
+
+    /// Returns the message in the JSON of the provider that wrote it.
+    #[must_use]
+    pub fn original(&self) -> Option<&Original> {
+        self.0.original.as_ref()
+    }
+
+    /// Returns the texts, concatenated.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let texts = self.parts().iter().filter_map(|part| match part {
+            Part::Text(text) => Some(text.as_str()),
+            _ => None,
+        });
+        texts.collect()
+    }
+
+    /// Returns the calls.
+    pub fn calls(&self) -> impl Iterator<Item = &ToolCall> {
+        self.parts().iter().filter_map(|part| match part {
+            Part::Call(call) => Some(call),
+            _ => None,
+        })
+    }
+
+    /// Returns the results of calls.
+    pub fn tool_results(&self) -> impl Iterator<Item = &ToolResult> {
+        self.parts().iter().filter_map(|part| match part {
+            Part::Result(result) => Some(result),
+            _ => None,
+        })
+    }
+
+    /// Returns the texts, images, audio and documents as content.
+    #[must_use]
+    pub fn content(&self) -> Vec<Content> {
+        let content = self.parts().iter().filter_map(|part| match part {
+            Part::Text(text) => Some(Content::text(text)),
+            Part::Content(content) => Some(content.clone()),
+            _ => None,
+        });
+        content.collect()
+    }
+
+    /// Returns the JSON of the message for `dialect`: the original if that provider wrote it, else the result of
+    /// `render`, which is called once for the provider that is asked first.
+    pub(crate) fn rendered<T>(
+        &self,
+        dialect: &str,
+        render: impl FnOnce() -> Option<Box<RawValue>>,
+        with: impl FnOnce(&RawValue) -> T,
+    ) -> Option<T> {
+        let known = self.original().or_else(|| self.0.rendered.get());
+        if let Some(known) = known.filter(|known| &*known.dialect == dialect) {
+            return Some(with(&known.json));
+        }
+        let json = render()?;
+        let given = with(&json);
+        drop(self.0.rendered.set(Original { dialect: dialect.into(), json }));
+        Some(given)
+    }
+}
+
+impl fmt::Debug for Message {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Inner { role, parts, original, .. } = &*self.0;
+        let mut written = f.debug_struct("Message");
+        written.field("role", role).field("parts", parts);
+        if let Some(original) = original {
+            written.field("original", &original.dialect);
+        }
+        written.finish()
+    }
+}
+
+impl<T: Into<String>> From<T> for Message {
+    fn from(text: T) -> Self {
+        Self::user(text)
+    }
+}
+
+impl Serialize for Message {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Inner { role, parts, original, .. } = &*self.0;
+        Wire { role: *role, parts: parts.into(), original: original.as_ref().map(Shared::Borrowed) }
+            .serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Message {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let Wire { role, parts, original } = Wire::deserialize(deserializer)?;
+        Ok(Self::new(role, parts.into_owned(), original.map(Shared::into_owned)))
+    }
+}
+
+type Shared<'m, T> = std::borrow::Cow<'m, T>;
+
+#[derive(Serialize, Deserialize)]
+struct Wire<'m> {
+    role: Role,
+    parts: Shared<'m, [Part]>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    original: Option<Shared<'m, Original>>,
+}

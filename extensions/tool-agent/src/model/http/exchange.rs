@@ -1,0 +1,198 @@
+//! One request and its response, with retries.
+
+use std::{sync::Arc, time::Duration};
+
+use futures_util::StreamExt as _;
+use sse_stream::SseByteStream;
+use tokio::time::timeout;
+use tool_runtime::dialect::{AssembledResponse, BoundTools, Delta};
+
+use super::{Settings, body, failure};
+use crate::{
+    Message, Part,
+    driven::Emitter,
+    message::Original,
+    model::{ModelError, ModelErrorKind, ModelEvent, Request, Response},
+};
+
+/// The maximum size of a response that is not streamed, and of an error, in bytes.
+const LONGEST_RESPONSE: usize = 64 << 20;
+
+type Events = Emitter<Result<ModelEvent, ModelError>>;
+
+/// Sends `request` until a response is complete or an error is final.
+pub(super) async fn exchange(settings: Arc<Settings>, request: Request, events: Events) {
+    let ended = Exchange { settings: &settings, events: &events }.run(request).await;
+    events.emit(ended.map(ModelEvent::Finished)).await;
+}
+
+struct Exchange<'e> {
+    settings: &'e Settings,
+    events: &'e Events,
+}
+
+impl Exchange<'_> {
+    async fn run(&self, request: Request) -> Result<Response, ModelError> {
+        let bound = self.settings.dialect.bind_tools(&request.tools);
+        for diagnostic in bound.diagnostics() {
+            if diagnostic.severity > tool_runtime::diagnostic::Severity::Note {
+                self.events.emit(Ok(ModelEvent::Unsupported(diagnostic.to_string()))).await;
+            }
+        }
+        let body = body::body(self.settings, &bound, &request).await?;
+        let body = serde_json::to_vec(&body).map_err(|error| {
+            ModelError::new(ModelErrorKind::InvalidRequest, "the request cannot be written as JSON")
+                .with_source(error)
+        })?;
+        let mut attempt = 1;
+        loop {
+            let error = match self.attempt(&bound, body.clone()).await {
+                Ok(response) => return Ok(response),
+                Err(error) => error,
+            };
+            let Some(pause) = self.pause(&error, attempt) else { return Err(error) };
+            self.events.emit(Ok(ModelEvent::Retried { attempt, error, pause })).await;
+            tokio::time::sleep(pause).await;
+            attempt += 1;
+        }
+    }
+
+    /// Returns the pause before the next attempt; `None` if the error is final.
+    fn pause(&self, error: &ModelError, attempt: u32) -> Option<Duration> {
+        if !error.is_transient() || attempt > self.settings.retries {
+            return None;
+        }
+        let longest = self.settings.longest_pause;
+        match error.retry_after() {
+            Some(after) if after > longest => None,
+            Some(after) => Some(after),
+            // Half a second, doubled by each attempt, with jitter so that many clients do not return at once.
+            None => {
+                let base = Duration::from_millis(500).saturating_mul(1 << (attempt - 1).min(16));
+                Some(base.mul_f64(0.75 + 0.5 * fastrand::f64()).min(longest))
+            }
+        }
+    }
+
+    /// Sends the request once.
+    async fn attempt(&self, bound: &BoundTools, body: Vec<u8>) -> Result<Response, ModelError> {
+        let Settings { provider, key, headers, client, .. } = self.settings;
+        if key.is_none() && self.settings.base_url == provider.base_url() {
+            let variable = provider.variable();
+            let message = format!("there is no key: set `{variable}_API_KEY`, or call `with_api_key`");
+            return Err(ModelError::new(ModelErrorKind::Authentication, message));
+        }
+        let mut request = client.post(provider.url(self.settings)).header("content-type", "application/json");
+        for (name, value) in provider.headers(key.as_ref()) {
+            request = request.header(name, value);
+        }
+        for (name, value) in headers {
+            request = request.header(name, &*value.0);
+        }
+        let response = self.in_time(request.body(body).send()).await?.map_err(failure::of_connection)?;
+        let status = response.status();
+        if !status.is_success() {
+            let headers = response.headers().clone();
+            let text = self.in_time(text(response)).await?.unwrap_or_default();
+            return Err(failure::of_status(self.settings, status, &headers, &text));
+        }
+        let is_stream = response.headers().get("content-type").and_then(|it| it.to_str().ok());
+        let is_stream = is_stream.is_some_and(|it| it.starts_with("text/event-stream"));
+        let assembled = match is_stream {
+            true => self.streamed(bound, response).await?,
+            false => self.whole(bound, response).await?,
+        };
+        Ok(self.response(assembled))
+    }
+
+    async fn in_time<T>(&self, future: impl Future<Output = T>) -> Result<T, ModelError> {
+        let late = |_| {
+            let message = format!("the server did not answer within {:?}", self.settings.timeout);
+            ModelError::new(ModelErrorKind::TimedOut, message)
+        };
+        timeout(self.settings.timeout, future).await.map_err(late)
+    }
+
+    /// Reads a response that is not streamed.
+    async fn whole(
+        &self,
+        bound: &BoundTools,
+        response: reqwest::Response,
+    ) -> Result<AssembledResponse, ModelError> {
+        let text = self.in_time(text(response)).await??;
+        let read = bound.read(&text).map_err(|error| self.malformed(&error.to_string()))?;
+        self.show(Delta::Reasoning(read.reasoning.clone())).await;
+        self.show(Delta::Text(read.text.clone())).await;
+        Ok(read)
+    }
+
+    /// Reads a streamed response.
+    async fn streamed(
+        &self,
+        bound: &BoundTools,
+        response: reqwest::Response,
+    ) -> Result<AssembledResponse, ModelError> {
+        let mut events = SseByteStream::new(response.bytes_stream());
+        let mut assembler = bound.assembler();
+        while let Some(event) = self.in_time(events.next()).await? {
+            let event = event.map_err(|error| {
+                ModelError::new(ModelErrorKind::Connection, "the stream of the response broke")
+                    .with_source(error)
+            })?;
+            let Some(data) = event.data.filter(|data| !data.trim().is_empty()) else { continue };
+            let deltas = assembler.push(&data).map_err(|error| self.malformed(&error.to_string()))?;
+            for delta in deltas {
+                self.show(delta).await;
+            }
+        }
+        let assembled = assembler.finish();
+        if !assembled.ended {
+            let message = "the stream of the response ended before the response did";
+            return Err(ModelError::new(ModelErrorKind::Connection, message));
+        }
+        Ok(assembled)
+    }
+
+    async fn show(&self, delta: Delta) {
+        let event = match delta {
+            Delta::Text(text) if !text.is_empty() => ModelEvent::Text(text),
+            Delta::Reasoning(text) if !text.is_empty() => ModelEvent::Reasoning(text),
+            _ => return,
+        };
+        self.events.emit(Ok(event)).await;
+    }
+
+    /// The error of a response that does not have the format of the provider, or reports an error itself.
+    fn malformed(&self, error: &str) -> ModelError {
+        let message = format!("the response cannot be read: {}", failure::redacted(self.settings, error));
+        ModelError::new(ModelErrorKind::Malformed, message)
+    }
+
+    fn response(&self, assembled: AssembledResponse) -> Response {
+        let AssembledResponse { calls, message, text, reasoning, stop_reason, usage, truncated, .. } =
+            assembled;
+        let reasoning = Some(reasoning).filter(|text| !text.is_empty()).map(Part::Reasoning);
+        let text = Some(text).filter(|text| !text.is_empty()).map(Part::Text);
+        let parts = reasoning.into_iter().chain(text).chain(calls.into_iter().map(Part::Call));
+        let mut neutral = Message::assistant(parts);
+        if let Some(json) = message {
+            neutral = neutral.with_original(Original { dialect: self.settings.dialect.name().into(), json });
+        }
+        Response { stop_reason, usage, truncated, ..Response::new(neutral) }
+    }
+}
+
+/// Reads the whole body, up to the limit.
+async fn text(response: reqwest::Response) -> Result<String, ModelError> {
+    let mut body = Vec::new();
+    let mut chunks = response.bytes_stream();
+    while let Some(chunk) = chunks.next().await {
+        body.extend_from_slice(&chunk.map_err(failure::of_connection)?);
+        if body.len() > LONGEST_RESPONSE {
+            let message = format!("the response is longer than {LONGEST_RESPONSE} bytes");
+            return Err(ModelError::new(ModelErrorKind::InvalidRequest, message));
+        }
+    }
+    String::from_utf8(body)
+        .map_err(|_| ModelError::new(ModelErrorKind::Malformed, "the response is not UTF-8 text"))
+}

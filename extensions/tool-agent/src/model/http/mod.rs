@@ -1,0 +1,281 @@
+//! Models over HTTP, in the dialects of `tool-runtime`.
+//!
+//! - `provider.rs`: URLs, headers and members of each provider.
+//! - `body.rs`: the body of a request from a conversation.
+//! - `exchange.rs`: one request and its response, whole or streamed, with retries.
+//! - `failure.rs`: errors of providers.
+
+mod body;
+mod exchange;
+mod failure;
+mod provider;
+
+use std::{env, fmt, sync::Arc, time::Duration};
+
+use serde_json::{Map, Value};
+use tool_runtime::Dialect;
+
+use self::{exchange::exchange, provider::Provider};
+use super::{Model, ModelError, ModelErrorKind, Request, ResponseStream};
+use crate::driven::Driven;
+
+/// A model over HTTP: OpenAI chat completions and every compatible server, OpenAI responses, Anthropic, Gemini. Cheap
+/// to clone.
+///
+/// The key is read from the environment when the model is created: `OPENAI_API_KEY`, `ANTHROPIC_API_KEY`,
+/// `GEMINI_API_KEY`. `OPENAI_BASE_URL`, `ANTHROPIC_BASE_URL` and `GEMINI_BASE_URL` override the server. Keys are never
+/// printed, and are sent to the server of the model only: redirects are not followed.
+///
+/// Responses are streamed. A response of status 429 or 5xx, a lost connection and a broken stream are retried, after
+/// the time that the server asks for; text that was shown before is withdrawn by
+/// [`ModelEvent::Retried`](super::ModelEvent::Retried). No call of a response that broke off is returned.
+///
+/// # Examples
+///
+/// A local server with OpenAI's chat completions:
+///
+/// ```
+/// use tool_agent::HttpModel;
+///
+/// let model = HttpModel::openai_chat("qwen3")?
+///     .with_base_url("http://127.0.0.1:11434/v1")
+///     .with_parameter("temperature", 0);
+/// # Ok::<(), anyhow::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct HttpModel(Arc<Settings>);
+
+#[derive(Clone)]
+struct Settings {
+    provider: Provider,
+    dialect: Dialect,
+    name: String,
+    base_url: String,
+    key: Option<Secret>,
+    headers: Vec<(String, Secret)>,
+    parameters: Map<String, Value>,
+    streams: bool,
+    retries: u32,
+    timeout: Duration,
+    longest_pause: Duration,
+    context_window: Option<u64>,
+    client: reqwest::Client,
+}
+
+/// A text that is never printed.
+#[derive(Clone)]
+struct Secret(Arc<str>);
+
+impl HttpModel {
+    /// Creates a model of OpenAI's [chat completions](https://platform.openai.com/docs/api-reference/chat/create), or
+    /// of a compatible server: see [`with_base_url`](Self::with_base_url).
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if TLS cannot be set up.
+    pub fn openai_chat(name: impl Into<String>) -> Result<Self, ModelError> {
+        Self::new(Provider::OpenAiChat, name.into())
+    }
+
+    /// Creates a model of OpenAI's [responses](https://platform.openai.com/docs/api-reference/responses/create).
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if TLS cannot be set up.
+    pub fn openai_responses(name: impl Into<String>) -> Result<Self, ModelError> {
+        Self::new(Provider::OpenAiResponses, name.into())
+    }
+
+    /// Creates a model of Anthropic's [messages](https://docs.anthropic.com/en/api/messages). `max_tokens` is 8,192
+    /// unless [set](Self::with_parameter).
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if TLS cannot be set up.
+    pub fn anthropic(name: impl Into<String>) -> Result<Self, ModelError> {
+        Self::new(Provider::Anthropic, name.into())
+    }
+
+    /// Creates a model of Gemini's [`generateContent`](https://ai.google.dev/api/generate-content).
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if TLS cannot be set up.
+    pub fn gemini(name: impl Into<String>) -> Result<Self, ModelError> {
+        Self::new(Provider::Gemini, name.into())
+    }
+
+    /// Creates a model from `provider:name`, such as `anthropic:claude-sonnet-4-5`. Providers: `openai` (chat
+    /// completions), `openai-responses`, `anthropic`, `gemini`.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the text has another form, or TLS cannot be set up.
+    pub fn from_text(text: &str) -> Result<Self, ModelError> {
+        let found = text.split_once(':').and_then(|(provider, name)| Some((Provider::of(provider)?, name)));
+        match found.filter(|(_, name)| !name.is_empty()) {
+            Some((provider, name)) => Self::new(provider, name.to_owned()),
+            None => Err(ModelError::new(
+                ModelErrorKind::InvalidRequest,
+                format!(
+                    "expected `PROVIDER:NAME` with the provider {}, got `{}`",
+                    Provider::NAMES,
+                    text.escape_debug(),
+                ),
+            )),
+        }
+    }
+
+    fn new(provider: Provider, name: String) -> Result<Self, ModelError> {
+        let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build().map_err(
+            |error| {
+                ModelError::new(ModelErrorKind::Connection, "the HTTP client cannot be set up")
+                    .with_source(error)
+            },
+        )?;
+        let variable = |suffix: &str| {
+            let set = env::var(format!("{}_{suffix}", provider.variable())).ok();
+            set.filter(|value| !value.trim().is_empty())
+        };
+        let base_url = variable("BASE_URL").unwrap_or_else(|| provider.base_url().to_owned());
+        Ok(Self(Arc::new(Settings {
+            provider,
+            dialect: provider.dialect(),
+            name,
+            base_url,
+            key: variable("API_KEY").map(Secret::new),
+            headers: Vec::new(),
+            parameters: Map::new(),
+            streams: true,
+            retries: 2,
+            timeout: Duration::from_secs(120),
+            longest_pause: Duration::from_secs(60),
+            context_window: None,
+            client,
+        })))
+    }
+
+    fn with(self, change: impl FnOnce(&mut Settings)) -> Self {
+        let mut settings = Arc::unwrap_or_clone(self.0);
+        change(&mut settings);
+        Self(Arc::new(settings))
+    }
+
+    /// Sets the URL before the path of the provider's API, such as `http://127.0.0.1:11434/v1` for chat completions.
+    /// Without a key, a server at another URL than the provider's is asked without authentication.
+    #[must_use]
+    pub fn with_base_url(self, url: impl Into<String>) -> Self {
+        self.with(|it| it.base_url = url.into().trim_end_matches('/').to_owned())
+    }
+
+    /// Sets the key, overriding the environment.
+    #[must_use]
+    pub fn with_api_key(self, key: impl Into<String>) -> Self {
+        self.with(|it| it.key = Some(Secret::new(key.into())))
+    }
+
+    /// Adds a header to each request. Its value is never printed.
+    #[must_use]
+    pub fn with_header(self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.with(|it| it.headers.push((name.into(), Secret::new(value.into()))))
+    }
+
+    /// Sets a member of each request in the provider's format, such as `temperature` or `max_tokens`.
+    #[must_use]
+    pub fn with_parameter(self, name: impl Into<String>, value: impl Into<Value>) -> Self {
+        self.with(|it| drop(it.parameters.insert(name.into(), value.into())))
+    }
+
+    /// Sets whether responses are streamed. Default: `true`.
+    #[must_use]
+    pub fn with_streaming(self, streams: bool) -> Self {
+        self.with(|it| it.streams = streams)
+    }
+
+    /// Sets the maximum number of repetitions of a failed request. Default: 2.
+    #[must_use]
+    pub fn with_retries(self, retries: u32) -> Self {
+        self.with(|it| it.retries = retries)
+    }
+
+    /// Sets the maximum time without a sign of the server: until the response begins, and between its parts. For a
+    /// response that is not streamed, the time until its end. Default: 120 seconds.
+    #[must_use]
+    pub fn with_timeout(self, timeout: Duration) -> Self {
+        self.with(|it| it.timeout = timeout)
+    }
+
+    /// Sets the maximum pause before a request is repeated: if a server asks for a longer one, the request fails.
+    /// Default: 60 seconds.
+    #[must_use]
+    pub fn with_longest_pause(self, pause: Duration) -> Self {
+        self.with(|it| it.longest_pause = pause)
+    }
+
+    /// Sets the maximum number of tokens of a request and its response. Default: unknown.
+    #[must_use]
+    pub fn with_context_window(self, tokens: u64) -> Self {
+        self.with(|it| it.context_window = Some(tokens))
+    }
+
+    /// Sets the dialect, for native tools or a prefix of names. Default: the provider's.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the dialect belongs to another API.
+    pub fn with_dialect(self, dialect: Dialect) -> Result<Self, ModelError> {
+        let own = self.0.provider.dialect().name();
+        if !dialect.name().starts_with(own) {
+            let message = format!("expected a dialect `{own}`, got `{}`", dialect.name());
+            return Err(ModelError::new(ModelErrorKind::InvalidRequest, message));
+        }
+        Ok(self.with(|it| it.dialect = dialect))
+    }
+}
+
+impl Model for HttpModel {
+    fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    fn provider(&self) -> &str {
+        self.0.provider.semantic_name()
+    }
+
+    fn context_window(&self) -> Option<u64> {
+        self.0.context_window
+    }
+
+    fn has_strict_output(&self) -> bool {
+        true
+    }
+
+    fn respond(&self, request: Request) -> ResponseStream {
+        let settings = Arc::clone(&self.0);
+        ResponseStream::new(Driven::new(move |emitter| exchange(settings, request, emitter)))
+    }
+}
+
+impl Secret {
+    fn new(text: String) -> Self {
+        Self(text.into())
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[secret]")
+    }
+}
+
+/// Prints neither the key nor the values of headers.
+impl fmt::Debug for HttpModel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Settings { provider, name, base_url, .. } = &*self.0;
+        f.debug_struct("HttpModel")
+            .field("provider", provider)
+            .field("name", name)
+            .field("base_url", &failure::without_credentials(base_url))
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,117 @@
+//! One request to the model, with its hooks.
+
+use std::time::Instant;
+
+use tool_runtime::{ErrorKind, ToolError};
+
+use super::{AgentEventKind, drive::Drive};
+use crate::{
+    guard::{called, guarded, next_of},
+    hook::{BoxAgentHook, Step},
+    model::{ModelError, ModelErrorKind, ModelEvent, Response},
+};
+
+/// The reason for which a step has no response.
+pub(super) enum Failure {
+    Model(ModelError),
+    Hook(ToolError),
+    Cancelled,
+    Late,
+}
+
+impl Drive {
+    /// Asks the hooks and the model for the response of `step`.
+    pub(super) async fn asked(&self, step: &mut Step) -> Result<Response, Failure> {
+        let hooks = self.hooks();
+        for hook in &hooks {
+            let asked = guarded(|| hook.dynamic().before_model(step), panic_of(hook)).await;
+            if let Some(response) = asked.map_err(Failure::Hook)? {
+                self.show(&response).await;
+                return Ok(response);
+            }
+        }
+        let response = match self.streamed(step).await {
+            Ok(response) => response,
+            Err(Failure::Model(error)) => return self.recovered(&hooks, step, error).await,
+            Err(failure) => return Err(failure),
+        };
+        for hook in &hooks {
+            let asked = guarded(|| hook.dynamic().after_model(step, &response), panic_of(hook)).await;
+            if let Some(replacement) = asked.map_err(Failure::Hook)? {
+                let reason = format!("the hook `{}` replaced the response", hook.name());
+                self.emit(AgentEventKind::Withdrawn { reason }).await;
+                self.show(&replacement).await;
+                return Ok(replacement);
+            }
+        }
+        Ok(response)
+    }
+
+    async fn recovered(
+        &self,
+        hooks: &[BoxAgentHook],
+        step: &Step,
+        error: ModelError,
+    ) -> Result<Response, Failure> {
+        for hook in hooks {
+            let asked = guarded(|| hook.dynamic().on_model_error(step, &error), panic_of(hook)).await;
+            if let Some(response) = asked.map_err(Failure::Hook)? {
+                self.emit(AgentEventKind::Withdrawn { reason: error.to_string() }).await;
+                self.show(&response).await;
+                return Ok(response);
+            }
+        }
+        Err(Failure::Model(error))
+    }
+
+    /// Emits the text of a response that did not arrive from the model.
+    async fn show(&self, response: &Response) {
+        let delta = response.message.text();
+        if !delta.is_empty() {
+            self.emit(AgentEventKind::Text { delta }).await;
+        }
+    }
+
+    /// Asks the model, and emits its events as they arrive.
+    async fn streamed(&self, step: &Step) -> Result<Response, Failure> {
+        let panicked = |message: String| {
+            Failure::Model(ModelError::new(ModelErrorKind::Other, format!("the model panicked: {message}")))
+        };
+        let request = step.request.clone();
+        let mut events = called(|| step.model.respond(request)).map_err(panicked)?;
+        let late = async {
+            match self.run.deadline() {
+                Some(end) => tokio::time::sleep(end.saturating_duration_since(Instant::now())).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::pin!(late);
+        loop {
+            let event = tokio::select! {
+                biased;
+                () = self.run.cancellation().cancelled() => return Err(Failure::Cancelled),
+                event = next_of(&mut events) => event.map_err(panicked)?,
+                () = &mut late => return Err(Failure::Late),
+            };
+            match event {
+                None => return Err(Failure::Model(ModelError::without_end())),
+                Some(Err(error)) => return Err(Failure::Model(error)),
+                Some(Ok(ModelEvent::Text(delta))) => self.emit(AgentEventKind::Text { delta }).await,
+                Some(Ok(ModelEvent::Reasoning(delta))) => {
+                    self.emit(AgentEventKind::Reasoning { delta }).await
+                }
+                Some(Ok(ModelEvent::Retried { attempt, error, pause })) => {
+                    let reason = format!("attempt {attempt} failed ({error}); the next one is in {pause:?}");
+                    self.emit(AgentEventKind::Withdrawn { reason }).await;
+                }
+                Some(Ok(ModelEvent::Unsupported(text))) => self.emit(AgentEventKind::Notice { text }).await,
+                Some(Ok(ModelEvent::Finished(response))) => return Ok(response),
+            }
+        }
+    }
+}
+
+fn panic_of(hook: &BoxAgentHook) -> impl Fn(String) -> ToolError {
+    let name = hook.name();
+    move |message| ToolError::new(ErrorKind::Panicked, format!("the hook `{name}` panicked: {message}"))
+}

@@ -1,0 +1,365 @@
+//! The loop of a run: step, response, calls, until an end.
+
+use std::{ops::ControlFlow, sync::Arc, time::SystemTime};
+
+use tool_runtime::{CallOutcome, ErrorKind, Executor, RunContext, ToolCall, ToolError, ToolResult};
+
+use super::{
+    AgentEvent, AgentEventKind, End, EndReason, RunUsage, Runner, ask::Failure, handle::Inbox, session::Turn,
+};
+use crate::{
+    Agent, Limit, Message, Role,
+    agent::Instruction,
+    driven::Emitter,
+    guard::guarded,
+    hook::{BoxAgentHook, Step, StepEnd},
+    model::{Request, Response, ToolChoice},
+};
+
+/// A run that takes place.
+pub(super) struct Drive {
+    pub(super) runner: Runner,
+    pub(super) run: Arc<RunContext>,
+    pub(super) inbox: Arc<Inbox>,
+    pub(super) usage: RunUsage,
+    emitter: Emitter<AgentEvent>,
+    turn: Turn,
+    /// The conversation as the model receives it: with messages that are not stored.
+    view: Vec<Message>,
+    tool_choice: ToolChoice,
+    repeated: Repeated,
+    text: String,
+}
+
+/// The calls of the last round, and the number of rounds with the same calls.
+#[derive(Default)]
+struct Repeated {
+    calls: String,
+    rounds: u64,
+}
+
+/// The continuation or the end of a run.
+type Next = ControlFlow<End>;
+
+impl Drive {
+    /// Runs an agent to its end.
+    pub(super) async fn run(
+        runner: Runner,
+        run: Arc<RunContext>,
+        inbox: Arc<Inbox>,
+        emitter: Emitter<AgentEvent>,
+        input: Message,
+    ) {
+        let turn = run.cancellation().run_until_cancelled(runner.0.sessions.turn(&run)).await;
+        let Some(turn) = turn else {
+            let kind = AgentEventKind::Ended { end: End::new(EndReason::Cancelled) };
+            return emitter.emit(event(&runner.0.agent, &run, kind)).await;
+        };
+        let tool_choice = runner.0.agent.0.tool_choice.clone();
+        let view = turn.messages.clone();
+        let mut drive = Self {
+            runner,
+            run,
+            inbox,
+            usage: RunUsage::default(),
+            emitter,
+            turn,
+            view,
+            tool_choice,
+            repeated: Repeated::default(),
+            text: String::new(),
+        };
+        drive.repair().await;
+        drive.add(input).await;
+        let mut end = loop {
+            if let ControlFlow::Break(end) = drive.step().await {
+                break end;
+            }
+        };
+        end.usage = drive.usage;
+        if end.text.is_empty() {
+            end.text = std::mem::take(&mut drive.text);
+        }
+        drive.emit(AgentEventKind::Ended { end }).await;
+    }
+
+    pub(super) fn agent(&self) -> &Agent {
+        &self.runner.0.agent
+    }
+
+    pub(super) async fn emit(&self, kind: AgentEventKind) {
+        self.emitter.emit(event(self.agent(), &self.run, kind)).await;
+    }
+
+    /// All hooks: those of the runner, then those of the agent.
+    pub(super) fn hooks(&self) -> Vec<BoxAgentHook> {
+        self.runner.0.hooks.iter().chain(&self.agent().0.hooks).cloned().collect()
+    }
+
+    /// Stores a message in the conversation.
+    async fn add(&mut self, message: Message) {
+        self.turn.messages.push(message.clone());
+        self.view.push(message.clone());
+        self.emit(AgentEventKind::Message { message }).await;
+    }
+
+    /// Answers the calls of a run that was dropped before their results were stored: each call has a result.
+    async fn repair(&mut self) {
+        let Some(last) = self.turn.messages.last().filter(|last| last.role() == Role::Assistant) else {
+            return;
+        };
+        let interrupted = |call: &ToolCall| {
+            let error = ToolError::new(
+                ErrorKind::Cancelled,
+                "the run was interrupted; the call may have taken effect",
+            );
+            ToolResult::new(call.id.clone(), Arc::clone(&call.name), Err(error))
+        };
+        let results: Vec<_> = last.calls().map(interrupted).collect();
+        if !results.is_empty() {
+            self.add(Message::results(results)).await;
+        }
+    }
+
+    /// Takes one step: a request, and the calls of its response.
+    async fn step(&mut self) -> Next {
+        self.before_round()?;
+        let executor = self.executor().await?;
+        let mut step = self.prepared(&executor).await?;
+        let response = self.response(&mut step).await?;
+        let executor = self.executor_of(&step, executor)?;
+        self.count(&response).await;
+        self.text = response.message.text();
+        self.add(response.message.clone()).await;
+        let calls: Vec<_> = response.message.calls().cloned().collect();
+        if calls.is_empty() {
+            return self.answered(&step, &response).await;
+        }
+        self.before_calls(&calls)?;
+        let (outcomes, steering) = self.executed(&executor, calls).await;
+        let next = self.after_calls(&step, &response, outcomes).await;
+        for message in steering {
+            self.add(message).await;
+        }
+        next
+    }
+
+    /// Ends the run at a limit, a stop, or its cancellation.
+    fn before_round(&mut self) -> Next {
+        if self.run.cancellation().is_cancelled() {
+            return ControlFlow::Break(End::new(EndReason::Cancelled));
+        }
+        if let Some(stop) = self.run.stopped() {
+            return ControlFlow::Break(End::new(EndReason::Stopped { message: stop.reason().into_owned() }));
+        }
+        let limits = &self.agent().0.limits;
+        let reached = |limit: Option<u64>, used: u64| limit.is_some_and(|limit| used >= limit);
+        if reached(limits.rounds, self.usage.rounds) {
+            let rounds = self.usage.rounds;
+            return limit(Limit::Rounds, format!("the run may make {rounds} requests to the model"));
+        }
+        if reached(limits.tokens, self.usage.tokens()) {
+            let message = format!(
+                "the run used {} tokens, and may use {}",
+                self.usage.tokens(),
+                limits.tokens.unwrap_or(0)
+            );
+            return limit(Limit::Tokens, message);
+        }
+        if self.run.deadline().is_some_and(|end| end <= std::time::Instant::now()) {
+            return limit(Limit::Time, "the time of the run is over".to_owned());
+        }
+        if let Err(error) = self.run.count_round() {
+            return limit(Limit::Budget, error.reason().into_owned());
+        }
+        self.usage.rounds += 1;
+        ControlFlow::Continue(())
+    }
+
+    /// Ends the run before calls that exceed a limit: none of them is executed.
+    fn before_calls(&mut self, calls: &[ToolCall]) -> Next {
+        let limits = self.agent().0.limits.clone();
+        let made = calls.len() as u64;
+        if let Some(most) = limits.calls.filter(|most| self.usage.calls + made > *most) {
+            return limit(Limit::Calls, format!("the run may make {most} calls"));
+        }
+        self.usage.calls += made;
+        let written: Vec<_> =
+            calls.iter().map(|call| format!("{}{}", call.name, call.arguments.as_str())).collect();
+        let written = written.join("\n");
+        if written == self.repeated.calls {
+            self.repeated.rounds += 1;
+        } else {
+            self.repeated = Repeated { calls: written, rounds: 1 };
+        }
+        match limits.repeated_calls.filter(|most| self.repeated.rounds > *most) {
+            Some(most) => limit(
+                Limit::RepeatedCalls,
+                format!("the model made the same calls more than {most} times in a row"),
+            ),
+            None => ControlFlow::Continue(()),
+        }
+    }
+
+    /// Returns the executor with the tools of this round.
+    async fn executor(&self) -> ControlFlow<End, Executor> {
+        let executor = match self.agent().0.tools.executor(&self.run).await {
+            Ok(executor) => executor,
+            Err(error) => return failed(error.to_string()),
+        };
+        match self.with_approvals(executor) {
+            Ok(executor) => ControlFlow::Continue(executor),
+            Err(error) => failed(error.to_string()),
+        }
+    }
+
+    /// Returns the executor of the tools of `step`, which a hook may have changed.
+    fn executor_of(&self, step: &Step, executor: Executor) -> ControlFlow<End, Executor> {
+        if std::ptr::eq(step.request.tools.definitions(), executor.tools().definitions()) {
+            return ControlFlow::Continue(executor);
+        }
+        match executor.with_tools(step.request.tools.clone()) {
+            Ok(executor) => ControlFlow::Continue(executor),
+            Err(error) => failed(error.to_string()),
+        }
+    }
+
+    /// Prepares a step: its request with instruction, conversation and tools.
+    async fn prepared(&self, executor: &Executor) -> ControlFlow<End, Step> {
+        let agent = self.agent();
+        let instruction = match &agent.0.instruction {
+            Instruction::Text(text) => Arc::clone(text),
+            Instruction::Of(make) => {
+                let panicked = |message| ToolError::new(ErrorKind::Panicked, message);
+                match guarded(|| make(Arc::clone(&self.run)), panicked).await {
+                    Ok(text) => text.into(),
+                    Err(error) => {
+                        return failed(format!("the instruction of the agent failed: {}", error.reason()));
+                    }
+                }
+            }
+        };
+        let request = Request {
+            instruction,
+            messages: self.view.clone(),
+            tools: executor.tools().clone(),
+            tool_choice: self.tool_choice.clone(),
+            output: None,
+            cache: Vec::new(),
+            parameters: agent.0.parameters.clone(),
+            run: Arc::clone(&self.run),
+        };
+        ControlFlow::Continue(Step { number: self.usage.rounds, model: agent.0.model.clone(), request })
+    }
+
+    /// Returns the response of the step, from the model or from a hook.
+    async fn response(&self, step: &mut Step) -> ControlFlow<End, Response> {
+        match self.asked(step).await {
+            Ok(response) => ControlFlow::Continue(response),
+            Err(Failure::Model(error)) => ControlFlow::Break(End::new(EndReason::ModelFailed {
+                kind: error.kind(),
+                message: error.to_string(),
+            })),
+            Err(Failure::Hook(error)) if error.is_stop() => stopped(&error),
+            Err(Failure::Hook(error)) => failed(error.reason().into_owned()),
+            Err(Failure::Cancelled) => ControlFlow::Break(End::new(EndReason::Cancelled)),
+            Err(Failure::Late) => limit(Limit::Time, "the time of the run is over".to_owned()),
+        }
+    }
+
+    async fn count(&mut self, response: &Response) {
+        let Some(usage) = response.usage else { return };
+        self.usage.add(&usage);
+        // An exceeded budget ends the run before its next round.
+        drop(self.run.count_tokens(usage));
+        self.emit(AgentEventKind::Usage { usage, total: self.usage }).await;
+    }
+
+    /// Continues or ends the run after a response without calls.
+    async fn answered(&mut self, step: &Step, response: &Response) -> Next {
+        if let Some(message) = self.inbox.next_steering() {
+            self.add(message).await;
+            return ControlFlow::Continue(());
+        }
+        if response.truncated {
+            return ControlFlow::Break(End::new(EndReason::Truncated {
+                stop_reason: response.stop_reason.clone(),
+            }));
+        }
+        if response.message.content().is_empty() {
+            return ControlFlow::Break(End::new(EndReason::Empty));
+        }
+        for hook in self.hooks() {
+            let end = StepEnd { number: step.number, response, results: None, run: &self.run };
+            if let Some(message) = self.hooked(&hook, hook.dynamic().before_end(&end)).await? {
+                self.view.push(message);
+                return ControlFlow::Continue(());
+            }
+        }
+        if let Some(message) = self.inbox.next_follow_up() {
+            self.add(message).await;
+            return ControlFlow::Continue(());
+        }
+        ControlFlow::Break(End::new(EndReason::Answered))
+    }
+
+    /// Stores the results of a batch, and continues or ends the run.
+    async fn after_calls(&mut self, step: &Step, response: &Response, outcomes: Vec<CallOutcome>) -> Next {
+        if self.tool_choice.is_forced() {
+            self.tool_choice = ToolChoice::Auto;
+        }
+        let results = Message::results(outcomes.iter().filter_map(CallOutcome::result).cloned());
+        self.add(results.clone()).await;
+        if let Some(stop) = tool_runtime::executor::stop_error(&outcomes) {
+            return stopped(stop);
+        }
+        if outcomes.iter().any(|outcome| !outcome.is_finished()) {
+            let open = outcomes.into_iter().filter(|outcome| !outcome.is_finished()).collect();
+            return ControlFlow::Break(End { open, ..End::new(EndReason::OpenCalls) });
+        }
+        let actions = tool_runtime::call::merged_actions(&outcomes);
+        if actions.terminate || actions.skip_summarization {
+            let texts: Vec<_> = outcomes.iter().filter_map(CallOutcome::result).map(|it| it.text()).collect();
+            let reason =
+                if actions.terminate { EndReason::Terminated } else { EndReason::SkippedSummarization };
+            return ControlFlow::Break(End { text: texts.join("\n"), ..End::new(reason) });
+        }
+        for hook in self.hooks() {
+            let end = StepEnd { number: step.number, response, results: Some(&results), run: &self.run };
+            if self.hooked(&hook, hook.dynamic().after_step(&end)).await?.is_break() {
+                return ControlFlow::Break(End::new(EndReason::HookStopped));
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Awaits the future of a hook.
+    async fn hooked<T>(
+        &self,
+        hook: &BoxAgentHook,
+        asked: impl Future<Output = Result<T, ToolError>>,
+    ) -> ControlFlow<End, T> {
+        let panicked = |message| ToolError::new(ErrorKind::Panicked, message);
+        match guarded(|| asked, panicked).await {
+            Ok(answer) => ControlFlow::Continue(answer),
+            Err(error) if error.is_stop() => stopped(&error),
+            Err(error) => failed(format!("the hook `{}` failed: {}", hook.name(), error.reason())),
+        }
+    }
+}
+
+fn event(agent: &Agent, run: &RunContext, kind: AgentEventKind) -> AgentEvent {
+    AgentEvent { time: SystemTime::now(), run: run.id().clone(), agent: Arc::clone(&agent.0.name), kind }
+}
+
+fn limit<T>(limit: Limit, message: String) -> ControlFlow<End, T> {
+    ControlFlow::Break(End::new(EndReason::Limit { limit, message }))
+}
+
+fn failed<T>(message: String) -> ControlFlow<End, T> {
+    ControlFlow::Break(End::new(EndReason::Failed { message }))
+}
+
+fn stopped<T>(stop: &ToolError) -> ControlFlow<End, T> {
+    ControlFlow::Break(End::new(EndReason::Stopped { message: stop.reason().into_owned() }))
+}

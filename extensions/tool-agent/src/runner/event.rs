@@ -1,0 +1,235 @@
+//! Events of a run.
+
+use std::{fmt, sync::Arc, time::SystemTime};
+
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::Value;
+use tool_runtime::{CallOutcome, call::CallId, dialect::Usage, event::ToolEvent};
+
+use crate::{Limit, Message, model::ModelErrorKind};
+
+/// An event of a run: the fields that all events have, and its [kind](Self::kind).
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct AgentEvent {
+    /// The time of the event; in JSON, milliseconds since the Unix epoch.
+    #[serde(serialize_with = "millis")]
+    pub time: SystemTime,
+    /// The id of the run.
+    pub run: CallId,
+    /// The name of the agent.
+    pub agent: Arc<str>,
+    /// The kind of the event, with the data of this kind.
+    #[serde(flatten)]
+    pub kind: AgentEventKind,
+}
+
+/// The kind of an [`AgentEvent`].
+#[derive(Debug, Clone, Serialize)]
+#[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[non_exhaustive]
+pub enum AgentEventKind {
+    /// A part of the text of the model.
+    Text {
+        /// The part.
+        delta: String,
+    },
+    /// A part of the readable reasoning of the model.
+    Reasoning {
+        /// The part.
+        delta: String,
+    },
+    /// The text and the reasoning of the current response that were shown are void: the request is repeated, or a hook
+    /// replaced the response.
+    Withdrawn {
+        /// The reason.
+        reason: String,
+    },
+    /// A message was added to the conversation.
+    Message {
+        /// The message.
+        message: Message,
+    },
+    /// The token counts of one response.
+    Usage {
+        /// The counts of the response.
+        usage: Usage,
+        /// The counts of the run so far.
+        total: RunUsage,
+    },
+    /// An event of a call.
+    Tool {
+        /// The event.
+        event: Box<ToolEvent>,
+    },
+    /// A part of the request that the provider does not support, or a repair of the run.
+    Notice {
+        /// The text.
+        text: String,
+    },
+    /// The run ended; the last event.
+    Ended {
+        /// The end.
+        end: End,
+    },
+}
+
+/// The end of a run.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct End {
+    /// The reason.
+    pub reason: EndReason,
+    /// The text of the last response; empty if it had none.
+    pub text: String,
+    /// The structured output; `None` if the run has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output: Option<Value>,
+    /// The requests, calls and tokens of the run.
+    pub usage: RunUsage,
+    /// The calls that wait for an answer.
+    #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "addresses")]
+    pub open: Vec<CallOutcome>,
+}
+
+/// The reason for which a run ended.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "reason", rename_all = "snake_case", rename_all_fields = "camelCase")]
+#[non_exhaustive]
+pub enum EndReason {
+    /// The model answered without calls.
+    Answered,
+    /// The model submitted its structured output.
+    Submitted,
+    /// All calls of a batch asked to end the run.
+    Terminated,
+    /// A result is shown to the user as it is, without another request to the model.
+    SkippedSummarization,
+    /// A hook ended the run after a step.
+    HookStopped,
+    /// Calls wait for an answer: [`End::open`].
+    OpenCalls,
+    /// The run reached a limit.
+    Limit {
+        /// The limit.
+        limit: Limit,
+        /// The limit in words.
+        message: String,
+    },
+    /// A tool, a hook or a policy stopped the run on purpose.
+    Stopped {
+        /// The reason.
+        message: String,
+    },
+    /// The run was cancelled.
+    Cancelled,
+    /// The last response has neither text nor calls.
+    Empty,
+    /// The last response was cut off, and has no calls.
+    Truncated {
+        /// The stop reason, as the provider sent it.
+        stop_reason: Option<String>,
+    },
+    /// The model failed.
+    ModelFailed {
+        /// The kind of the error.
+        kind: ModelErrorKind,
+        /// The error.
+        message: String,
+    },
+    /// A part of the program failed: the instruction, a hook, or the listing of tools.
+    Failed {
+        /// The error.
+        message: String,
+    },
+}
+
+impl EndReason {
+    /// Returns `true` if the run has its answer.
+    #[must_use]
+    pub fn is_success(&self) -> bool {
+        matches!(self, Self::Answered | Self::Submitted | Self::Terminated | Self::SkippedSummarization)
+    }
+}
+
+/// States the reason in one sentence without a period.
+impl fmt::Display for EndReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Answered => f.write_str("the model answered"),
+            Self::Submitted => f.write_str("the model submitted its output"),
+            Self::Terminated => f.write_str("the tools ended the run"),
+            Self::SkippedSummarization => f.write_str("a tool answered the user"),
+            Self::HookStopped => f.write_str("a hook ended the run"),
+            Self::OpenCalls => f.write_str("calls wait for an answer"),
+            Self::Limit { message, .. } | Self::Stopped { message } | Self::Failed { message } => {
+                f.write_str(message)
+            }
+            Self::Cancelled => f.write_str("the run was cancelled"),
+            Self::Empty => f.write_str("the model sent an empty response"),
+            Self::Truncated { stop_reason: Some(reason) } => {
+                write!(f, "the response of the model was cut off (`{reason}`)")
+            }
+            Self::Truncated { stop_reason: None } => f.write_str("the response of the model was cut off"),
+            Self::ModelFailed { message, .. } => write!(f, "the model failed: {message}"),
+        }
+    }
+}
+
+/// The requests, calls and tokens of a run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+#[non_exhaustive]
+pub struct RunUsage {
+    /// The number of requests to models.
+    pub rounds: u64,
+    /// The number of calls that models made.
+    pub calls: u64,
+    /// The tokens of requests, including cached ones.
+    pub input: u64,
+    /// The tokens of responses.
+    pub output: u64,
+    /// The tokens of requests that were read from a cache.
+    pub cached: u64,
+    /// The tokens of requests that were written to a cache.
+    pub cache_written: u64,
+}
+
+impl RunUsage {
+    /// Adds the counts of one response.
+    pub(crate) fn add(&mut self, usage: &Usage) {
+        let add = |total: &mut u64, count: Option<u64>| *total = total.saturating_add(count.unwrap_or(0));
+        add(&mut self.input, usage.input);
+        add(&mut self.output, usage.output);
+        add(&mut self.cached, usage.cached);
+        add(&mut self.cache_written, usage.cache_written);
+    }
+
+    /// Returns the tokens of requests and responses.
+    #[must_use]
+    pub fn tokens(&self) -> u64 {
+        self.input.saturating_add(self.output)
+    }
+}
+
+fn millis<S: Serializer>(time: &SystemTime, serializer: S) -> Result<S::Ok, S::Error> {
+    let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    serializer.serialize_u64(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+}
+
+fn addresses<S: Serializer>(open: &[CallOutcome], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(open.iter().filter_map(CallOutcome::address))
+}
+
+impl End {
+    pub(super) fn new(reason: EndReason) -> Self {
+        Self { reason, text: String::new(), output: None, usage: RunUsage::default(), open: Vec::new() }
+    }
+
+    /// The end of a run whose stream ended without one.
+    pub(super) fn lost() -> Self {
+        Self::new(EndReason::Failed { message: "the run ended without a reason".to_owned() })
+    }
+}

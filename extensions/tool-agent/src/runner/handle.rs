@@ -1,0 +1,95 @@
+//! Handles to runs: messages, approvals, cancellation.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    fmt,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use tokio::sync::oneshot;
+use tool_runtime::{
+    CancellationToken, ToolError,
+    call::CallAddress,
+    policy::{Approval, ApprovalHandle},
+};
+
+use crate::Message;
+
+/// Steers a run while it takes place. Cheap to clone.
+#[derive(Clone)]
+pub struct RunHandle {
+    inbox: Arc<Inbox>,
+    token: CancellationToken,
+}
+
+/// Messages and answers for a run.
+#[derive(Default)]
+pub(crate) struct Inbox(Mutex<Waiting>);
+
+#[derive(Default)]
+struct Waiting {
+    steering: VecDeque<Message>,
+    follow_ups: VecDeque<Message>,
+    approvals: HashMap<CallAddress, oneshot::Sender<Approval>>,
+}
+
+impl RunHandle {
+    pub(super) fn new(token: CancellationToken) -> Self {
+        Self { inbox: Arc::default(), token }
+    }
+
+    pub(super) fn inbox(&self) -> Arc<Inbox> {
+        Arc::clone(&self.inbox)
+    }
+
+    /// Sends a message that interrupts the run: calls that have not started are skipped, and the model receives the
+    /// message after the results of the others.
+    pub fn steer(&self, message: impl Into<Message>) {
+        self.inbox.lock().steering.push_back(message.into());
+    }
+
+    /// Sends a message that follows the answer: the run continues with it in place of its end.
+    pub fn follow_up(&self, message: impl Into<Message>) {
+        self.inbox.lock().follow_ups.push_back(message.into());
+    }
+
+    /// Answers the request for an approval of the call at `address`; returns `false` if none waits for an answer. See
+    /// [`AgentBuilder::approvals_by_handle`](crate::AgentBuilder::approvals_by_handle).
+    pub fn approve(&self, address: &CallAddress, approval: Approval) -> bool {
+        let waiting = self.inbox.lock().approvals.remove(address);
+        waiting.is_some_and(|waiting| waiting.send(approval).is_ok())
+    }
+
+    /// Cancels the run.
+    pub fn cancel(&self) {
+        self.token.cancel();
+    }
+}
+
+impl Inbox {
+    /// No user code runs under the lock.
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn next_steering(&self) -> Option<Message> {
+        self.lock().steering.pop_front()
+    }
+
+    pub(super) fn next_follow_up(&self) -> Option<Message> {
+        self.lock().follow_ups.pop_front()
+    }
+
+    /// Waits for the answer to a request.
+    pub(super) async fn answer(&self, request: &ApprovalHandle) -> Result<Approval, ToolError> {
+        let (sender, answer) = oneshot::channel();
+        self.lock().approvals.insert(request.address.clone(), sender);
+        answer.await.map_err(|_| ToolError::cancelled())
+    }
+}
+
+impl fmt::Debug for RunHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("RunHandle")
+    }
+}

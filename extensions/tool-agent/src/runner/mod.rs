@@ -1,0 +1,140 @@
+//! The runner: agents in sessions, as streams of events.
+
+mod ask;
+mod calls;
+mod drive;
+mod event;
+mod handle;
+mod session;
+mod stream;
+
+use std::{fmt, sync::Arc, time::Instant};
+
+use tool_runtime::RunContext;
+
+use self::{drive::Drive, session::Sessions};
+pub use self::{
+    event::{AgentEvent, AgentEventKind, End, EndReason, RunUsage},
+    handle::RunHandle,
+    stream::{AgentStream, RunError},
+};
+use crate::{Agent, AgentHook, Message, driven::Driven, hook::BoxAgentHook};
+
+/// Runs an agent, and keeps the conversations of its sessions in memory. Cheap to clone; clones share the sessions.
+///
+/// # Examples
+///
+/// ```
+/// use tool_agent::{Agent, Runner, ScriptedModel, model::Reply};
+/// use tool_runtime::RunContext;
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+/// let model = ScriptedModel::new([Reply::text("Hello, Ada."), Reply::text("Ada.")]);
+/// let runner = Runner::new(Agent::builder("greeter", model).build()?).with_app("hall");
+/// let run = || RunContext::new().with_user("u-7").with_session("s-1");
+/// runner.run_with(run(), "I am Ada.").answer().await?;
+/// assert_eq!(runner.run_with(run(), "Who am I?").answer().await?, "Ada.");
+/// assert_eq!(runner.history(&run()).await.len(), 4);
+/// # Ok::<(), anyhow::Error>(())
+/// # })?;
+/// # Ok::<(), anyhow::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Runner(Arc<Inner>);
+
+#[derive(Clone)]
+struct Inner {
+    agent: Agent,
+    app: Option<String>,
+    hooks: Vec<BoxAgentHook>,
+    sessions: Sessions,
+}
+
+impl Runner {
+    /// Creates a runner of `agent`.
+    pub fn new(agent: Agent) -> Self {
+        Self(Arc::new(Inner { agent, app: None, hooks: Vec::new(), sessions: Sessions::default() }))
+    }
+
+    /// Sets the program that the runs belong to, where a run has none.
+    #[must_use]
+    pub fn with_app(self, app: impl Into<String>) -> Self {
+        self.with(|inner| inner.app = Some(app.into()))
+    }
+
+    /// Adds a hook, which runs before those of the agent.
+    #[must_use]
+    pub fn with_hook(self, hook: impl AgentHook + 'static) -> Self {
+        self.with(|inner| inner.hooks.push(BoxAgentHook::new(hook)))
+    }
+
+    fn with(self, change: impl FnOnce(&mut Inner)) -> Self {
+        let mut inner = Arc::unwrap_or_clone(self.0);
+        change(&mut inner);
+        Self(Arc::new(inner))
+    }
+
+    /// Returns the agent.
+    #[must_use]
+    pub fn agent(&self) -> &Agent {
+        &self.0.agent
+    }
+
+    /// Runs the agent for a message of the user, outside of any session: the conversation is that of this run.
+    ///
+    /// Nothing happens until the stream is polled. Dropping it cancels the run.
+    pub fn run(&self, input: impl Into<Message>) -> AgentStream {
+        self.run_with(RunContext::new(), input)
+    }
+
+    /// Runs the agent for a message of the user in `run`, which has the user, the session, provided values, the budget,
+    /// the deadline and the cancellation. Runs of one session wait for each other.
+    ///
+    /// Nothing happens until the stream is polled. Dropping it cancels the run.
+    pub fn run_with(&self, run: RunContext, input: impl Into<Message>) -> AgentStream {
+        let input = input.into();
+        let run = Arc::new(self.prepared(run, &input));
+        let handle = RunHandle::new(run.cancellation().clone());
+        let (runner, inbox) = (self.clone(), handle.inbox());
+        let of_run = Arc::clone(&run);
+        let events = Driven::new(move |emitter| Drive::run(runner, of_run, inbox, emitter, input));
+        AgentStream::new(events, handle, run)
+    }
+
+    /// Returns the conversation of the session of `run`; empty if there is none. Waits for a run of the session.
+    pub async fn history(&self, run: &RunContext) -> Vec<Message> {
+        let of_runner = |run: &RunContext| (run.app().map(str::to_owned)).or_else(|| self.0.app.clone());
+        self.0.sessions.messages(of_runner(run), run).await
+    }
+
+    /// Completes the run with the parts that the runner and the agent define.
+    fn prepared(&self, run: RunContext, input: &Message) -> RunContext {
+        let Inner { agent, app, .. } = &*self.0;
+        let token = run.cancellation().child_token();
+        let mut run = run.with_cancellation(token);
+        if run.agent().is_none() {
+            run = run.with_agent(agent.name());
+        }
+        if let (None, Some(app)) = (run.app(), app) {
+            run = run.with_app(app);
+        }
+        if run.user_content().is_none() {
+            run = run.with_user_content(input.text());
+        }
+        let end = agent.0.limits.time.and_then(|time| Instant::now().checked_add(time));
+        match (run.deadline(), end) {
+            (Some(own), Some(end)) => run.with_deadline(own.min(end)),
+            (None, Some(end)) => run.with_deadline(end),
+            _ => run,
+        }
+    }
+}
+
+impl fmt::Debug for Runner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Runner")
+            .field("agent", &self.0.agent)
+            .field("app", &self.0.app)
+            .finish_non_exhaustive()
+    }
+}

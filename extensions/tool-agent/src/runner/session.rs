@@ -1,0 +1,58 @@
+//! Conversations of sessions, in memory.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use tokio::sync::OwnedMutexGuard;
+use tool_runtime::RunContext;
+
+use crate::Message;
+
+/// The conversations of all sessions of a runner.
+#[derive(Clone, Default)]
+pub(super) struct Sessions(Arc<Mutex<HashMap<Key, Shared>>>);
+
+type Shared = Arc<tokio::sync::Mutex<Session>>;
+
+/// Program, user and session.
+type Key = (Option<String>, Option<String>, String);
+
+/// The conversation of one session.
+#[derive(Default)]
+pub(super) struct Session {
+    pub(super) messages: Vec<Message>,
+}
+
+/// The turn of a run in its session: other runs of the session wait for its end.
+pub(super) type Turn = OwnedMutexGuard<Session>;
+
+impl Sessions {
+    /// Waits for the turn of `run` in its session; a run without a session has a conversation of its own.
+    pub(super) async fn turn(&self, run: &RunContext) -> Turn {
+        let key = key(run.app().map(str::to_owned), run);
+        let shared = match key {
+            None => Shared::default(),
+            Some(key) => {
+                let mut sessions = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+                Arc::clone(sessions.entry(key).or_default())
+            }
+        };
+        shared.lock_owned().await
+    }
+
+    /// Returns the conversation of the session of `run`.
+    pub(super) async fn messages(&self, app: Option<String>, run: &RunContext) -> Vec<Message> {
+        let Some(key) = key(app, run) else { return Vec::new() };
+        let shared = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
+        match shared {
+            Some(shared) => shared.lock().await.messages.clone(),
+            None => Vec::new(),
+        }
+    }
+}
+
+fn key(app: Option<String>, run: &RunContext) -> Option<Key> {
+    Some((app, run.user().map(str::to_owned), run.session()?.to_owned()))
+}

@@ -1,0 +1,104 @@
+//! A run as a stream of events.
+
+use std::{
+    error::Error,
+    fmt,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+};
+
+use futures_util::{Stream, StreamExt as _};
+use tool_runtime::RunContext;
+
+use super::{AgentEvent, AgentEventKind, End, RunHandle};
+use crate::driven::Driven;
+
+/// The events of a run; the last one is [`AgentEventKind::Ended`]. The run progresses only while the stream is polled,
+/// and dropping it cancels the run: the request to the model, the calls, and their child processes.
+#[must_use = "a run does nothing until its stream is polled"]
+pub struct AgentStream {
+    events: Driven<AgentEvent>,
+    handle: RunHandle,
+    run: Arc<RunContext>,
+}
+
+/// A run ended without an answer.
+#[derive(Debug, Clone)]
+pub struct RunError(Box<End>);
+
+impl AgentStream {
+    pub(super) fn new(events: Driven<AgentEvent>, handle: RunHandle, run: Arc<RunContext>) -> Self {
+        Self { events, handle, run }
+    }
+
+    /// Waits for the next event; `None` after the last.
+    pub async fn next(&mut self) -> Option<AgentEvent> {
+        self.events.next().await
+    }
+
+    /// Returns a handle that steers the run.
+    #[must_use]
+    pub fn handle(&self) -> RunHandle {
+        self.handle.clone()
+    }
+
+    /// Returns the run.
+    #[must_use]
+    pub fn run(&self) -> &Arc<RunContext> {
+        &self.run
+    }
+
+    /// Waits for the end of the run, and discards all other events.
+    pub async fn end(mut self) -> End {
+        let mut end = None;
+        while let Some(event) = self.next().await {
+            if let AgentEventKind::Ended { end: reached } = event.kind {
+                end = Some(reached);
+            }
+        }
+        // The driver of a run emits its end last, whatever happens.
+        end.unwrap_or_else(End::lost)
+    }
+
+    /// Waits for the text of the answer, and discards all events.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error with the [end](RunError::end) if the run ended for [another
+    /// reason](super::EndReason::is_success).
+    pub async fn answer(self) -> Result<String, RunError> {
+        let end = self.end().await;
+        if end.reason.is_success() { Ok(end.text) } else { Err(RunError(Box::new(end))) }
+    }
+}
+
+impl Stream for AgentStream {
+    type Item = AgentEvent;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<AgentEvent>> {
+        self.events.poll_next_unpin(cx)
+    }
+}
+
+impl fmt::Debug for AgentStream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AgentStream").field("run", &self.run).finish_non_exhaustive()
+    }
+}
+
+impl RunError {
+    /// Returns the end of the run.
+    #[must_use]
+    pub fn end(&self) -> &End {
+        &self.0
+    }
+}
+
+impl fmt::Display for RunError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.reason.fmt(f)
+    }
+}
+
+impl Error for RunError {}

@@ -1,0 +1,3 @@
+//! Tests of agents: on scripted models, and over HTTP with local servers.
+
+mod runner;
