@@ -1,3 +1,4 @@
 //! Tests of agents: on scripted models, and over HTTP with local servers.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
 
 mod runner;
