@@ -1,0 +1,139 @@
+//! The cost of a round, against the same loop by hand, and many runs at once.
+//!
+//! ```sh
+//! cargo bench -p tool-agent --bench rounds -- --instructions
+//! cargo bench -p tool-agent --bench rounds -- --load
+//! ```
+//!
+//! Both talk to a local server in another process (`server.rs`), which asks for three calls of two integers in each of
+//! 20 rounds and answers then. `--instructions` counts those of the client by `callgrind`: once with a `Runner`, once
+//! with the loop of `examples/agent` (`by_hand.rs`). `--load` makes 1,000 runs at once, which needs as many open files
+//! (`ulimit -n`).
+
+mod by_hand;
+mod load;
+mod server;
+
+use std::{
+    env,
+    error::Error,
+    io::{BufRead, BufReader},
+    process::{Child, Command, Stdio},
+};
+
+use tool_agent::{Agent, HttpModel, Runner};
+use tool_runtime::{Executor, prelude::*};
+
+type Outcome<T> = Result<T, Box<dyn Error>>;
+
+/// The rounds with calls of one run.
+const ROUNDS: usize = 20;
+
+/// Adds two integers.
+#[tool(read_only)]
+async fn add(
+    /// The first number.
+    a: i64,
+    /// The second number.
+    b: i64,
+) -> i64 {
+    a + b
+}
+
+fn main() -> Outcome<()> {
+    let words: Vec<_> = env::args().skip(1).filter(|word| word != "--bench").collect();
+    let words: Vec<_> = words.iter().map(String::as_str).collect();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    match words[..] {
+        ["serve"] => runtime.block_on(server::serve()),
+        ["client", side, url, runs] => runtime.block_on(client(side, url, runs.parse()?)),
+        ["load", url] => runtime.block_on(load::load(url)),
+        ["--load"] => {
+            let server = Server::start()?;
+            let status = Command::new(env::current_exe()?).args(["load", &server.url]).status()?;
+            if status.success() { Ok(()) } else { Err("the load failed".into()) }
+        }
+        _ => instructions(),
+    }
+}
+
+/// Runs the agent, or the loop by hand, `runs` times.
+async fn client(side: &str, url: &str, runs: usize) -> Outcome<()> {
+    let tools = Registry::builder().tool::<add>().build()?;
+    if side == "hand" {
+        let client = by_hand::Client::new(url, Executor::new(tools));
+        for _ in 0..runs {
+            check(&client.answer("Add up.").await?)?;
+        }
+        return Ok(());
+    }
+    let runner = Runner::new(agent(url, tools)?);
+    for _ in 0..runs {
+        check(&runner.run("Add up.").answer().await?)?;
+    }
+    Ok(())
+}
+
+fn agent(url: &str, tools: Registry) -> Outcome<Agent> {
+    let model = HttpModel::openai_chat("local")?.with_base_url(format!("{url}/v1"));
+    let limits = tool_agent::Limits { repeated_calls: None, ..Default::default() };
+    Ok(Agent::builder("adder", model).tools(tools).limits(limits).build()?)
+}
+
+fn check(answer: &str) -> Outcome<()> {
+    if answer == server::ANSWER { Ok(()) } else { Err(format!("unexpected answer `{answer}`").into()) }
+}
+
+/// A server process, which ends with this value.
+struct Server {
+    child: Child,
+    url: String,
+}
+
+impl Server {
+    fn start() -> Outcome<Self> {
+        let mut child = Command::new(env::current_exe()?).arg("serve").stdout(Stdio::piped()).spawn()?;
+        let mut url = String::new();
+        BufReader::new(child.stdout.take().ok_or("no standard output")?).read_line(&mut url)?;
+        Ok(Self { child, url: url.trim().to_owned() })
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+/// Prints the instructions of the client for one round.
+fn instructions() -> Outcome<()> {
+    let server = Server::start()?;
+    let (few, many) = (2, 12);
+    let mut each = Vec::new();
+    for side in ["hand", "runner"] {
+        let counted = |runs| counted(&[side, &server.url, &format!("{runs}")]);
+        let requests = (ROUNDS + 1) * (many - few);
+        each.push((counted(many)? - counted(few)?) as f64 / requests as f64);
+    }
+    println!("| instructions of the client per round | by hand | `Runner` | ratio |");
+    println!("| --- | --- | --- | --- |");
+    println!(
+        "| three calls of two integers, streamed | {:.0} | {:.0} | {:.2} |",
+        each[0],
+        each[1],
+        each[1] / each[0]
+    );
+    Ok(())
+}
+
+/// Returns the instructions of a client process.
+fn counted(words: &[&str]) -> Outcome<u64> {
+    let mut command = Command::new("valgrind");
+    command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]).arg(env::current_exe()?);
+    let output = command.arg("client").args(words).output()?;
+    let report = String::from_utf8_lossy(&output.stderr).into_owned();
+    let line =
+        report.lines().find_map(|line| line.split_once("Collected :")).ok_or_else(|| report.clone())?;
+    Ok(line.1.trim().parse()?)
+}
