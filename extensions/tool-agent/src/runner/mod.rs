@@ -80,7 +80,7 @@ impl Runner {
         &self.0.agent
     }
 
-    /// Runs the agent for a message of the user, outside of any session: the conversation is that of this run.
+    /// Runs the agent for a message of the user, outside of any session; the conversation ends with the run.
     ///
     /// Nothing happens until the stream is polled. Dropping it cancels the run.
     pub fn run(&self, input: impl Into<Message>) -> AgentStream {
