@@ -1,6 +1,7 @@
 //! Messages of a conversation, independent of providers.
 
 use std::{
+    borrow::Cow,
     fmt,
     sync::{Arc, OnceLock},
 };
@@ -35,7 +36,13 @@ struct Inner {
     parts: Vec<Part>,
     original: Option<Original>,
     /// The message in the form of the provider to which it was sent last.
-    rendered: OnceLock<Original>,
+    rendered: OnceLock<Rendered>,
+}
+
+/// The JSON of a message for one provider.
+struct Rendered {
+    dialect: Arc<str>,
+    messages: Vec<Arc<RawValue>>,
 }
 
 /// The author of a [`Message`].
@@ -172,22 +179,35 @@ impl Message {
         content.collect()
     }
 
-    /// Returns the JSON of the message for `dialect`: the original if that provider wrote it, else the result of
-    /// `render`, which is called once for the provider that is asked first.
-    pub(crate) fn rendered<T>(
+    /// Returns the JSON of the message for `dialect`, one or several messages: the original if that provider wrote it,
+    /// else the result of `render`. The result is kept for the provider that is asked first.
+    pub(crate) fn rendered(
         &self,
         dialect: &str,
         render: impl FnOnce() -> Option<Box<RawValue>>,
-        with: impl FnOnce(&RawValue) -> T,
-    ) -> Option<T> {
-        let known = self.original().or_else(|| self.0.rendered.get());
-        if let Some(known) = known.filter(|known| &*known.dialect == dialect) {
-            return Some(with(&known.json));
+    ) -> Cow<'_, [Arc<RawValue>]> {
+        if let Some(known) = self.0.rendered.get().filter(|known| &*known.dialect == dialect) {
+            return Cow::Borrowed(&known.messages);
         }
-        let json = render()?;
-        let given = with(&json);
-        drop(self.0.rendered.set(Original { dialect: dialect.into(), json }));
-        Some(given)
+        let own = self.original().filter(|original| &*original.dialect == dialect);
+        let messages = match own {
+            Some(original) => split(&original.json),
+            None => render().map(|json| split(&json)).unwrap_or_default(),
+        };
+        let rendered = Rendered { dialect: dialect.into(), messages };
+        match self.0.rendered.set(rendered) {
+            Ok(()) => Cow::Borrowed(self.0.rendered.get().map_or(&[], |kept| &kept.messages[..])),
+            // Kept for another provider.
+            Err(rendered) => Cow::Owned(rendered.messages),
+        }
+    }
+}
+
+/// Splits a list of messages.
+fn split(json: &RawValue) -> Vec<Arc<RawValue>> {
+    match serde_json::from_str::<Vec<Box<RawValue>>>(json.get()) {
+        Ok(messages) => messages.into_iter().map(Arc::from).collect(),
+        Err(_) => vec![json.to_owned().into()],
     }
 }
 
@@ -224,7 +244,7 @@ impl<'de> Deserialize<'de> for Message {
     }
 }
 
-type Shared<'m, T> = std::borrow::Cow<'m, T>;
+type Shared<'m, T> = Cow<'m, T>;
 
 #[derive(Serialize, Deserialize)]
 struct Wire<'m> {

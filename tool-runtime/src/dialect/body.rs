@@ -1,6 +1,8 @@
 //! The body of a request: its members as a value, and added messages as texts, so that their numbers stay
 //! exact.
 
+use std::sync::Arc;
+
 use serde::{
     Serialize, Serializer,
     ser::{Error as _, SerializeMap, SerializeSeq},
@@ -36,7 +38,7 @@ pub struct RequestBody {
     /// The name of the member that contains the messages.
     list: &'static str,
     /// Messages to append to that member.
-    added: Vec<Box<RawValue>>,
+    added: Vec<Arc<RawValue>>,
 }
 
 impl RequestBody {
@@ -71,8 +73,13 @@ impl RequestBody {
     ///
     /// Returns an error if the message cannot be serialized.
     pub fn push<T: Serialize + ?Sized>(&mut self, message: &T) -> Result<(), serde_json::Error> {
-        self.added.push(to_raw_value(message)?);
+        self.added.push(to_raw_value(message)?.into());
         Ok(())
+    }
+
+    /// Appends a message that is JSON text already, without a copy.
+    pub fn push_json(&mut self, message: Arc<RawValue>) {
+        self.added.push(message);
     }
 
     /// Appends messages to the member.
@@ -86,8 +93,8 @@ impl RequestBody {
     pub(super) fn add(&mut self, messages: Option<&RawValue>) {
         let Some(messages) = messages else { return };
         match serde_json::from_str::<Vec<Box<RawValue>>>(messages.get()) {
-            Ok(all) => self.added.extend(all),
-            Err(_) => self.added.push(messages.to_owned()),
+            Ok(all) => self.added.extend(all.into_iter().map(Arc::from)),
+            Err(_) => self.added.push(messages.to_owned().into()),
         }
     }
 }
@@ -113,14 +120,14 @@ impl Serialize for RequestBody {
 
 struct Messages<'b> {
     before: &'b [Value],
-    added: &'b [Box<RawValue>],
+    added: &'b [Arc<RawValue>],
 }
 
 impl Serialize for Messages<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut list = serializer.serialize_seq(Some(self.before.len() + self.added.len()))?;
         self.before.iter().try_for_each(|message| list.serialize_element(message))?;
-        self.added.iter().try_for_each(|message| list.serialize_element(message))?;
+        self.added.iter().try_for_each(|message| list.serialize_element(&**message))?;
         list.end()
     }
 }

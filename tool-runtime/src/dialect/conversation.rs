@@ -5,7 +5,7 @@ use serde_json::{Value, json, value::RawValue};
 use tool_core::{__private::ExactValue, Content};
 
 use super::{
-    BoundTools, RequestBody,
+    BoundTools,
     content::block,
     draft::text,
     wire::{Wire, user_part},
@@ -119,13 +119,6 @@ impl BoundTools {
             }
             _ => object([("type", text("tool_use")), ("id", id), ("name", name), ("input", arguments())]),
         }
-    }
-}
-
-impl RequestBody {
-    /// Appends a message that is JSON text already, or each message of a list, unchanged.
-    pub fn push_json(&mut self, messages: &RawValue) {
-        self.add(Some(messages));
     }
 }
 

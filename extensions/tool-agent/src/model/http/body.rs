@@ -1,5 +1,7 @@
 //! The body of a request from a conversation.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value, value::to_raw_value};
 use tool_runtime::{
     ToolCall,
@@ -58,7 +60,7 @@ fn push(body: &mut RequestBody, bound: &BoundTools, dialect: &str, message: &Mes
             to_raw_value(&bound.results(&results)).ok()
         }
     };
-    message.rendered(dialect, render, |json| body.push_json(json));
+    message.rendered(dialect, render).iter().for_each(|json| body.push_json(Arc::clone(json)));
 }
 
 /// Sets members; the members of objects are merged.

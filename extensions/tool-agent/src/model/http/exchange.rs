@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use bytes::Bytes;
 use futures_util::StreamExt as _;
 use sse_stream::SseByteStream;
 use tokio::time::timeout;
@@ -40,7 +41,7 @@ impl Exchange<'_> {
             }
         }
         let body = body::body(self.settings, &bound, &request).await?;
-        let body = serde_json::to_vec(&body).map_err(|error| {
+        let body = serde_json::to_vec(&body).map(Bytes::from).map_err(|error| {
             ModelError::new(ModelErrorKind::InvalidRequest, "the request cannot be written as JSON")
                 .with_source(error)
         })?;
@@ -75,7 +76,7 @@ impl Exchange<'_> {
     }
 
     /// Sends the request once.
-    async fn attempt(&self, bound: &BoundTools, body: Vec<u8>) -> Result<Response, ModelError> {
+    async fn attempt(&self, bound: &BoundTools, body: Bytes) -> Result<Response, ModelError> {
         let Settings { provider, key, headers, client, .. } = self.settings;
         if key.is_none() && self.settings.base_url == provider.base_url() {
             let variable = provider.variable();
